@@ -1,0 +1,52 @@
+# How every target of this repository is compiled: warnings, sanitizers, the compiler cache.
+
+# Our own targets link this privately, so that our warnings never reach those who use the library.
+add_library(retryq_compile INTERFACE)
+target_compile_options(
+  retryq_compile
+  INTERFACE
+    -Wall
+    -Wextra
+    -Wpedantic
+    -Wconversion
+    -Wsign-conversion
+    -Wdouble-promotion
+    -Wshadow
+    -Wcast-align
+    -Wcast-qual
+    -Wformat=2
+    -Wnon-virtual-dtor
+    -Woverloaded-virtual
+    -Wold-style-cast
+    -Wundef
+    -Wunused
+    # Options are structs filled by designated initializers: what is left out has its default.
+    -Wno-missing-field-initializers
+    # GCC 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651, fixed in 13).
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+    $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond;-Wduplicated-branches;-Wlogical-op;-Wsuggest-override>
+    $<$<CXX_COMPILER_ID:Clang>:-Wimplicit-fallthrough;-Winconsistent-missing-destructor-override>
+    $<$<BOOL:${RETRYQ_WERROR}>:-Werror>)
+
+set(retryq_sanitize ${RETRYQ_SANITIZE})
+if(RETRYQ_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "RETRYQ_FUZZ needs clang: configure with --preset fuzz or -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  # The library is instrumented for coverage; only the fuzzers get libFuzzer's main().
+  string(JOIN "," retryq_sanitize fuzzer-no-link ${RETRYQ_SANITIZE})
+endif()
+if(retryq_sanitize)
+  target_compile_options(retryq_compile INTERFACE -fsanitize=${retryq_sanitize} -fno-sanitize-recover=all
+                                                  -fno-omit-frame-pointer)
+  # Whoever links a sanitized static library needs the runtime too.
+  add_link_options(-fsanitize=${retryq_sanitize})
+endif()
+
+if(RETRYQ_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(RETRYQ_CCACHE_PROGRAM ccache)
+  mark_as_advanced(RETRYQ_CCACHE_PROGRAM)
+  if(RETRYQ_CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${RETRYQ_CCACHE_PROGRAM})
+  endif()
+endif()
