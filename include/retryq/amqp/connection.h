@@ -1,0 +1,79 @@
+#ifndef RETRYQ_AMQP_CONNECTION_H_
+#define RETRYQ_AMQP_CONNECTION_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "retryq/amqp/channel.h"
+#include "retryq/amqp/connection_options.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::amqp {
+
+// What a connection reports. All calls come on the loop's thread and never from
+// inside a call to the connection, which each of them may destroy.
+class ConnectionListener {
+ public:
+  virtual ~ConnectionListener() = default;
+
+  // Channels can be opened from now on.
+  virtual void OnOpen() = 0;
+
+  // The connection is gone, or none of the endpoints gave one. Its channels are told after
+  // this call. kUnauthenticated: wrong user or password. kPermissionDenied: no right to the
+  // vhost. kNotFound: no such vhost. kUnavailable: all else. Another attempt follows by itself.
+  virtual void OnLost(const absl::Status& why) = 0;
+
+  // A resource alarm: the broker reads nothing until it is over.
+  virtual void OnBlocked(bool /*blocked*/, std::string_view /*reason*/) {}
+};
+
+// A connection to a RabbitMQ broker: AMQP 0-9-1 over TCP, never blocking. Connects at
+// once, to the endpoints in turn, and again by itself whenever it is lost; after a refusal
+// (password, vhost) not before `reconnect_max`, so that nobody is hammered or locked out.
+//
+// What is written in one turn of the loop leaves together. A peer that is silent for
+// two heartbeat intervals is taken for dead.
+// Used on the loop's thread only; `loop` must outlive it.
+class Connection {
+ public:
+  // `listener` is not owned and must outlive the connection.
+  Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener);
+  // Says goodbye to the broker without waiting for its answer. Channels are not told.
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Closes for good: sends what is written, then connection.close, and calls `closed` when
+  // the broker has answered or `deadline` is over. The listener hears no more.
+  void Close(absl::Duration deadline, std::function<void()> closed);
+
+  bool is_open() const;
+
+  // A new channel; `listener` must outlive it. Where there is no connection, or no channel
+  // number left, the channel is closed from the start, which the listener hears.
+  std::unique_ptr<Channel> OpenChannel(ChannelListener* listener);
+
+  // Largest payload of a content header frame that may be sent: the agreed frame_max less
+  // 8; what the options ask for before the first connection.
+  std::size_t max_header_size() const;
+
+  // "3.10.8"; of the last connection, empty before the first.
+  std::string server_version() const;
+
+  // Bytes written and not yet taken by the operating system.
+  std::size_t unsent_bytes() const;
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_AMQP_CONNECTION_H_

@@ -1,0 +1,73 @@
+#ifndef RETRYQ_AMQP_CONNECTION_OPTIONS_H_
+#define RETRYQ_AMQP_CONNECTION_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace retryq::amqp {
+
+struct Endpoint {
+  std::string host = "localhost";  // name, IPv4 or IPv6 address (without brackets)
+  std::uint16_t port = 5672;
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+// How to reach a broker, and as whom.
+struct ConnectionOptions {
+  // Tried in turn until one answers. At least one.
+  std::vector<Endpoint> endpoints = {Endpoint{}};
+  std::string user = "guest";
+  std::string password = "guest";
+  std::string vhost = "/";
+
+  // Shown in the management UI. Empty: program name and process id.
+  std::string connection_name;
+
+  // Interval asked of the broker; the shorter of both wins. A peer silent for two of them is
+  // taken for dead. Whole seconds. Zero leaves it to the broker, and if that has none there are
+  // no heartbeats (which retrying refuses, as its leases depend on them).
+  absl::Duration heartbeat = absl::Seconds(15);
+
+  // From the first packet to an open connection. Above zero.
+  absl::Duration connection_timeout = absl::Seconds(10);
+
+  // Largest frame asked for, in bytes: 8192 … 1 MiB.
+  std::uint32_t frame_max = 131072;
+
+  // Largest channel number asked for: 1 … 65535.
+  std::uint16_t channel_max = 2047;
+
+  // Pause before connecting again: uniform in [half, whole] of initial · 2^n,
+  // capped.
+  absl::Duration reconnect_initial = absl::Milliseconds(100);
+  absl::Duration reconnect_max = absl::Seconds(10);
+};
+
+// Reads
+// `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`.
+// Everything may be left out but the scheme; parts are percent-decoded; no path
+// means vhost "/", and so does "/" alone (as people write it; `%2f` says it in
+// full). Errors are kInvalidArgument, name the part and never contain the
+// password. https://www.rabbitmq.com/uri-spec
+absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri);
+
+// Several URIs that differ only in their endpoints, as one.
+absl::StatusOr<ConnectionOptions> ParseUris(const std::vector<std::string>& uris);
+
+// Whether the fields are in the ranges said above. kInvalidArgument names all that are not.
+absl::Status Validate(const ConnectionOptions& options);
+
+// For logs: without the password.
+std::string Describe(const ConnectionOptions& options);
+// "host:port", an IPv6 address in brackets.
+std::string Describe(const Endpoint& endpoint);
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_AMQP_CONNECTION_OPTIONS_H_

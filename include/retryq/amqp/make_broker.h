@@ -1,0 +1,21 @@
+#ifndef RETRYQ_AMQP_MAKE_BROKER_H_
+#define RETRYQ_AMQP_MAKE_BROKER_H_
+
+#include <memory>
+
+#include "retryq/amqp/connection_options.h"
+#include "retryq/broker.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::amqp {
+
+// The real broker: publishes and declares on one connection and consumes on
+// another, because RabbitMQ stops reading a publishing connection while an
+// alarm is on, acks included. Both connect at once and again by themselves.
+// `loop` must outlive it. Destroying it closes both connections without
+// waiting.
+std::unique_ptr<Broker> MakeBroker(EventLoop& loop, ConnectionOptions options);
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_AMQP_MAKE_BROKER_H_

@@ -1,0 +1,238 @@
+#ifndef RETRYQ_AMQP_TABLE_H_
+#define RETRYQ_AMQP_TABLE_H_
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace retryq::amqp {
+
+// AMQP 0-9-1 field tables ("headers", "arguments") in two forms.
+//
+// `TableView` is the form in which tables travel through this library: the
+// encoded bytes as the broker sent them, walked by length and never recursed
+// into, so that a header which is only passed on keeps its wire type to the
+// byte, whatever it is and however deeply it nests.
+//
+// `Table` is the decoded form, for arguments that we write and for headers that
+// somebody wants to read. Decoding stops at `kMaxTableDepth` levels with a
+// Status: RabbitMQ carries tables nested 900 deep.
+//
+// The wire types are those RabbitMQ uses, which differ from the AMQP 0-9-1
+// document in places: 's' is a signed 16-bit integer, 'l' a signed 64-bit one.
+// 'L' is an unsigned one to librabbitmq and to us, a signed one to RabbitMQ:
+// not for writing. https://www.rabbitmq.com/amqp-0-9-1-errata#section_3
+
+// Levels of tables and arrays that are decoded; deeper ones stay opaque.
+inline constexpr int kMaxTableDepth = 32;
+
+class Table;
+struct Value;
+
+namespace internal {
+
+template <typename T, typename Variant>
+inline constexpr bool kIsAlternative = false;
+template <typename T, typename... Alternatives>
+inline constexpr bool kIsAlternative<T, std::variant<Alternatives...>> =
+    (std::same_as<T, Alternatives> || ...);
+template <typename T, typename Variant>
+concept IsAlternative = kIsAlternative<T, Variant>;
+
+}  // namespace internal
+
+// 'A'. Values of an array may differ in type.
+using Array = std::vector<Value>;
+
+// 'D': unscaled value and number of decimal digits, value = unscaled /
+// 10^scale.
+struct Decimal {
+  std::uint8_t scale = 0;
+  std::int32_t unscaled = 0;
+  friend bool operator==(const Decimal&, const Decimal&) = default;
+};
+
+// 'T': seconds since the Unix epoch.
+struct Timestamp {
+  std::uint64_t seconds = 0;
+  friend bool operator==(const Timestamp&, const Timestamp&) = default;
+};
+
+// 'x': a byte array, apart from a long string ('S').
+struct Bytes {
+  std::string data;
+  friend bool operator==(const Bytes&, const Bytes&) = default;
+};
+
+// 'V': no value.
+struct Void {
+  friend bool operator==(const Void&, const Void&) = default;
+};
+
+// One decoded field value. The alternative says the wire type:
+// V t b B s u I i l L f d D T S x A F, in this order. Makes itself from any of
+// them: `Value(7)` is a 32-bit integer, `Value("text")` a long string,
+// `Value(Table{…})` a nested table.
+struct Value {
+  using Variant =
+      std::variant<Void, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
+                   std::uint32_t, std::int64_t, std::uint64_t, float, double, Decimal, Timestamp,
+                   std::string, Bytes, Array, std::shared_ptr<const Table>>;
+
+  // NOLINTBEGIN(google-explicit-constructor)
+  Value() = default;
+  template <internal::IsAlternative<Variant> T>
+  Value(T value) : variant(std::move(value)) {}
+  Value(const char* text) : variant(std::string(text)) {}
+  Value(std::string_view text) : variant(std::string(text)) {}
+  Value(Table table);
+  // NOLINTEND(google-explicit-constructor)
+
+  // Nested tables are compared by their fields.
+  friend bool operator==(const Value& a, const Value& b);
+
+  Variant variant;
+};
+
+// A decoded table: fields in wire order, names may repeat (the first wins).
+class Table {
+ public:
+  using Field = std::pair<std::string, Value>;
+
+  Table() = default;
+  Table(std::initializer_list<Field> fields) : fields_(fields) {}
+
+  // Sets `name`, replacing its first occurrence.
+  void Set(std::string_view name, Value value);
+  // Appends without looking for an earlier field of that name.
+  void Append(std::string_view name, Value value) { fields_.emplace_back(name, std::move(value)); }
+
+  // The first field of that name; nullptr if there is none.
+  const Value* Find(std::string_view name) const;
+
+  const std::vector<Field>& fields() const { return fields_; }
+  bool empty() const { return fields_.empty(); }
+
+  // The wire form, without the 4-byte length in front. `kInvalidArgument`, with
+  // the field's name, if a name is longer than 255 bytes or a value nests
+  // deeper than kMaxTableDepth.
+  absl::StatusOr<std::string> Encode() const;
+
+  friend bool operator==(const Table&, const Table&) = default;
+
+ private:
+  std::vector<Field> fields_;
+};
+
+// One field of an encoded table: views into the table's bytes.
+struct FieldView {
+  std::string_view name;
+  char type = 'V';         // the wire type, e.g. 'S' for a long string
+  std::string_view value;  // the bytes behind the type, lengths included
+  std::string_view bytes;  // the whole field: name's length, name, type, value
+
+  // Any integer type, widened. Nothing if it is no integer or above int64's
+  // range.
+  std::optional<std::int64_t> AsInt64() const;
+  // 'S' or 'x': the text. Nothing otherwise.
+  std::optional<std::string_view> AsString() const;
+  // `kInvalidArgument` where it nests deeper than kMaxTableDepth.
+  absl::StatusOr<Value> Decode() const;
+};
+
+// An encoded table that lives elsewhere. Cheap to copy. Walking it never
+// recurses, never allocates and never reads outside the bytes.
+class TableView {
+ public:
+  TableView() = default;
+  // The fields' bytes, without the 4-byte length. They need not be valid: see
+  // `Validate`; iteration over invalid bytes ends before the first bad field.
+  explicit TableView(std::string_view bytes) : bytes_(bytes) {}
+
+  // Whether all lengths of the top level lie inside, and nested tables and
+  // arrays too (walked without recursion). `kInvalidArgument` names the field.
+  absl::Status Validate() const;
+
+  std::optional<FieldView> Find(std::string_view name) const;
+  std::optional<std::int64_t> FindInt64(std::string_view name) const;
+  std::optional<std::string_view> FindString(std::string_view name) const;
+
+  // `kInvalidArgument` for bad lengths and for more than kMaxTableDepth levels.
+  absl::StatusOr<Table> Decode() const;
+
+  std::string_view bytes() const { return bytes_; }
+  bool empty() const { return bytes_.empty(); }
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = FieldView;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const FieldView*;
+    using reference = const FieldView&;
+
+    Iterator() = default;
+    explicit Iterator(std::string_view rest) : rest_(rest) { Advance(); }
+    const FieldView& operator*() const { return field_; }
+    const FieldView* operator->() const { return &field_; }
+    Iterator& operator++() {
+      Advance();
+      return *this;
+    }
+    void operator++(int) { Advance(); }
+    friend bool operator==(const Iterator& a, const Iterator& b) {
+      return a.field_.bytes.data() == b.field_.bytes.data();
+    }
+
+   private:
+    void Advance();
+
+    std::string_view rest_;
+    FieldView field_;  // its bytes are null at the end
+  };
+  Iterator begin() const { return Iterator(bytes_); }
+  Iterator end() const { return {}; }
+
+ private:
+  std::string_view bytes_;
+};
+
+// Writes an encoded table field by field, for patching headers at their top
+// level: copy the fields that stay, set those that change. Appends to a string
+// that can be reused, so that steady state allocates nothing.
+//
+//   std::string out;
+//   TableWriter writer(&out);
+//   for (const FieldView& field : view) if (Keep(field)) writer.Copy(field);
+//   writer.SetInt64("x-retry-count", 3);
+class TableWriter {
+ public:
+  // `out` must outlive the writer; it is appended to.
+  explicit TableWriter(std::string* out) : out_(out) {}
+
+  void Copy(const FieldView& field) { out_->append(field.bytes); }
+  // Names must be at most 255 bytes.
+  void SetInt64(std::string_view name, std::int64_t value);
+  void SetString(std::string_view name,
+                 std::string_view value);  // wire type 'S'
+  void SetBool(std::string_view name, bool value);
+
+ private:
+  std::string* out_;
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_AMQP_TABLE_H_

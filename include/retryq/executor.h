@@ -1,0 +1,22 @@
+#ifndef RETRYQ_EXECUTOR_H_
+#define RETRYQ_EXECUTOR_H_
+
+#include <functional>
+
+namespace retryq {
+
+// Runs work on the loop's thread. Held by shared_ptr, so that a handler that
+// finishes after the loop is gone meets a closed door instead of freed memory.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // Thread-safe, never blocks for long, never runs `work` before it returns.
+  // Work runs in the order it was posted by one thread. Once the loop is
+  // destroyed the work is destroyed unrun.
+  virtual void Post(std::function<void()> work) = 0;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_EXECUTOR_H_

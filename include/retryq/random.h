@@ -1,0 +1,19 @@
+#ifndef RETRYQ_RANDOM_H_
+#define RETRYQ_RANDOM_H_
+
+#include <cstdint>
+
+namespace retryq {
+
+// Where the library gets randomness from: jitter and message ids.
+class Random {
+ public:
+  virtual ~Random() = default;
+
+  // 64 uniformly distributed bits. Called on the loop's thread only.
+  virtual std::uint64_t Next() = 0;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_RANDOM_H_

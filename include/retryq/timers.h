@@ -1,0 +1,32 @@
+#ifndef RETRYQ_TIMERS_H_
+#define RETRYQ_TIMERS_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/time/time.h"
+
+namespace retryq {
+
+// A pending call. Destroying it cancels the call; it may be destroyed inside
+// its own callback.
+class Timer {
+ public:
+  virtual ~Timer() = default;
+};
+
+// Calls back later, on the loop's thread. Used on the loop's thread only.
+class Timers {
+ public:
+  virtual ~Timers() = default;
+
+  // Calls `callback` once, `delay` from now at the earliest and never before
+  // this returns, unless the timer is destroyed first. Negative delays are
+  // zero.
+  [[nodiscard]] virtual std::unique_ptr<Timer> After(absl::Duration delay,
+                                                     std::function<void()> callback) = 0;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_TIMERS_H_

@@ -1,0 +1,34 @@
+#include "amqp/ack_coalescer.h"
+
+namespace retryq::amqp {
+
+void AckCoalescer::OnDelivered(std::uint64_t tag) {
+  // A tag that was skipped belongs to nobody here.
+  while (first_ + states_.size() < tag) states_.push_back(State::kSettled);
+  states_.push_back(State::kOpen);
+}
+
+void AckCoalescer::Ack(std::uint64_t tag) {
+  if (Settle(tag)) acked_.push_back(tag);
+}
+
+void AckCoalescer::Reject(std::uint64_t tag, bool requeue) {
+  if (Settle(tag)) rejected_.push_back({.tag = tag, .requeue = requeue});
+}
+
+bool AckCoalescer::Settle(std::uint64_t tag) {
+  if (tag < first_ || tag - first_ >= states_.size()) return false;
+  State& state = states_[tag - first_];
+  if (state == State::kSettled) return false;
+  state = State::kSettled;
+  return true;
+}
+
+void AckCoalescer::DropSettled() {
+  while (!states_.empty() && states_.front() == State::kSettled) {
+    states_.pop_front();
+    ++first_;
+  }
+}
+
+}  // namespace retryq::amqp

@@ -1,0 +1,263 @@
+#include "amqp/channel_impl.h"
+
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/overloaded.h"
+#include "amqp/properties_codec.h"
+#include "amqp/protocol_error.h"
+#include "amqp/text.h"
+
+namespace retryq::amqp {
+namespace {
+
+std::uint64_t NextGeneration() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+bool FitsShortString(const std::optional<std::string_view>& text) {
+  return !text || text->size() <= kMaxShortString;
+}
+
+bool FitShortStrings(const PublishParams& publish) {
+  const Properties& p = publish.properties;
+  return publish.exchange.size() <= kMaxShortString &&
+         publish.routing_key.size() <= kMaxShortString && FitsShortString(p.content_type) &&
+         FitsShortString(p.content_encoding) && FitsShortString(p.correlation_id) &&
+         FitsShortString(p.reply_to) && FitsShortString(p.expiration) &&
+         FitsShortString(p.message_id) && FitsShortString(p.type) && FitsShortString(p.user_id) &&
+         FitsShortString(p.app_id) && FitsShortString(p.cluster_id);
+}
+
+}  // namespace
+
+std::shared_ptr<Channel::Impl> Channel::Impl::Open(ChannelHost* host, std::uint16_t number,
+                                                   ChannelListener* listener,
+                                                   std::shared_ptr<Executor> executor) {
+  auto channel = std::make_shared<Impl>(host, number, listener, std::move(executor));
+  channel->Call<method::ChannelOpenOk>(method::ChannelOpen{}, "opening a channel", [](auto) {});
+  return channel;
+}
+
+std::shared_ptr<Channel::Impl> Channel::Impl::Closed(absl::Status why, ChannelListener* listener,
+                                                     std::shared_ptr<Executor> executor) {
+  auto channel = std::make_shared<Impl>(nullptr, 0, listener, std::move(executor));
+  channel->state_ = State::kFinished;
+  channel->closed_why_ = std::move(why);
+  channel->Defer([](Impl& self) { self.listener_->OnChannelClosed({.status = self.closed_why_}); });
+  return channel;
+}
+
+Channel::Impl::Impl(ChannelHost* host, std::uint16_t number, ChannelListener* listener,
+                    std::shared_ptr<Executor> executor)
+    : host_(host),
+      number_(number),
+      generation_(NextGeneration()),
+      listener_(listener),
+      executor_(std::move(executor)) {}
+
+void Channel::Impl::Defer(std::function<void(Impl&)> work) {
+  executor_->Post([weak = weak_from_this(), work = std::move(work)] {
+    const auto self = weak.lock();
+    if (self != nullptr && self->listener_ != nullptr) work(*self);
+  });
+}
+
+void Channel::Impl::Refuse(absl::Status why, OnReply done) {
+  Defer([why = std::move(why), done = std::move(done)](Impl&) { done(why); });
+}
+
+absl::Status Channel::Impl::OnMethod(const ServerMethod& method) {
+  if (state_ == State::kClosing) {
+    // The broker may not have heard yet: all but the end of it is too late.
+    if (std::holds_alternative<method::ChannelCloseOk>(method)) Finish();
+    if (std::holds_alternative<method::ChannelClose>(method)) {
+      host_->Write().AddMethod(number_, method::ChannelCloseOk{});
+    }
+    return absl::OkStatus();
+  }
+  if (incoming_.expected()) {
+    return ProtocolError(ReplyCode::kUnexpectedFrame, "a method in the midst of a message");
+  }
+  const auto settle = [this](std::uint64_t tag, bool multiple, PublishOutcome outcome) {
+    confirms_.Settle(tag, multiple, outcome);
+    return absl::OkStatus();
+  };
+  return std::visit(Overloaded{
+                        [this](const method::BasicDeliver& m) { return OnDeliver(m); },
+                        [this](const method::BasicReturn& m) { return OnReturn(m); },
+                        [this](const method::ChannelClose& m) { return OnClose(m); },
+                        [&](const method::BasicAck& m) {
+                          return settle(m.delivery_tag, m.multiple, PublishOutcome::kConfirmed);
+                        },
+                        [&](const method::BasicNack& m) {
+                          return settle(m.delivery_tag, m.multiple, PublishOutcome::kNacked);
+                        },
+                        [this](const method::BasicCancel& m) {
+                          listener_->OnConsumerCancelled(m.consumer_tag);
+                          return absl::OkStatus();
+                        },
+                        [this](const method::ChannelFlow& m) {
+                          host_->Write().AddMethod(number_,
+                                                   method::ChannelFlowOk{.active = m.active});
+                          return absl::OkStatus();
+                        },
+                        [&](const auto& reply) { return OnAnswer(method, reply.kId); },
+                    },
+                    method);
+}
+
+absl::Status Channel::Impl::OnAnswer(const ServerMethod& method, const method::Id& id) {
+  if (calls_.empty() || calls_.front().reply != id) {
+    return ProtocolError(ReplyCode::kCommandInvalid, absl::StrCat("an unexpected ", id.name));
+  }
+  calls_.pop_front().done(&method);
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
+  auto message = std::make_shared<Message>();
+  message->delivery_tag = {.generation = generation_, .tag = deliver.delivery_tag};
+  message->redelivered = deliver.redelivered;
+  message->SetEnvelope(deliver.exchange, deliver.routing_key);
+  consumer_tag_.assign(deliver.consumer_tag);
+  incoming_.Begin(std::move(message));
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnReturn(const method::BasicReturn& returned) {
+  auto message = std::make_shared<Message>();
+  message->SetEnvelope(returned.exchange, returned.routing_key);
+  returned_ = {.code = returned.reply_code, .text = std::string(returned.reply_text)};
+  incoming_.Begin(std::move(message));
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnContent(const FrameView& frame) {
+  if (state_ != State::kOpen) return absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<Message>> message = frame.type == FrameType::kHeader
+                                                         ? incoming_.OnHeader(frame.payload)
+                                                         : incoming_.OnBody(frame.payload);
+  if (!message.ok() || *message == nullptr) return message.status();
+  if (const auto returned = std::exchange(returned_, std::nullopt)) {
+    const Message& m = **message;
+    const auto fingerprint =
+        Fingerprint::Of(m.exchange, m.routing_key, m.properties, m.header, m.body);
+    if (confirms_.Return(fingerprint, returned->code, returned->text)) return absl::OkStatus();
+    // To pass over it would be to take the ack that follows for a success.
+    return ProtocolError(ReplyCode::kInternalError, "a returned message that was not published");
+  }
+  acks_.OnDelivered((*message)->delivery_tag.tag);
+  listener_->OnDelivery(consumer_tag_, *std::move(message));
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnClose(const method::ChannelClose& close) {
+  host_->Write().AddMethod(number_, method::ChannelCloseOk{});
+  Fail({.status = ChannelCloseStatus(close.reply_code, close.reply_text),
+        .code = close.reply_code,
+        .class_id = close.class_id,
+        .method_id = close.method_id},
+       std::string(close.reply_text));
+  return absl::OkStatus();
+}
+
+void Channel::Impl::Disconnect(const absl::Status& why) {
+  host_ = nullptr;
+  if (state_ != State::kOpen) return Finish();
+  Fail({.status = why}, std::string(why.message()));
+}
+
+void Channel::Impl::Finish() {
+  state_ = State::kFinished;
+  if (const auto closed = std::exchange(closed_, nullptr)) closed();
+}
+
+void Channel::Impl::Orphan() {
+  host_ = nullptr;
+  state_ = State::kFinished;
+  closed_why_ = absl::UnavailableError("the connection was closed");
+}
+
+void Channel::Impl::Fail(const ChannelError& error, std::string_view text) {
+  state_ = State::kFinished;
+  closed_why_ =
+      absl::UnavailableError(absl::StrCat("the channel is closed: ", error.status.message()));
+  while (!calls_.empty()) {
+    const OpenCall call = calls_.pop_front();
+    call.done(WithContext(call.what, error.status));
+  }
+  confirms_.FailAll(error.code, text);
+  if (listener_ != nullptr) listener_->OnChannelClosed(error);
+}
+
+void Channel::Impl::Detach() { Close(nullptr); }
+
+void Channel::Impl::Close(std::function<void()> closed) {
+  closed_ = std::move(closed);
+  listener_ = nullptr;
+  calls_.clear();
+  confirms_.Abandon();
+  if (state_ == State::kFinished && closed_ != nullptr) {
+    executor_->Post([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->Finish();
+    });
+  }
+  if (state_ != State::kOpen) return;
+  FlushAcks();
+  state_ = State::kClosing;
+  host_->Write().AddMethod(
+      number_, method::ChannelClose{.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
+}
+
+void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callback done) {
+  const auto fail_later = [&](std::uint16_t code, const char* text) {
+    Defer([code, text, done = std::move(done)](Impl&) {
+      done({.outcome = PublishOutcome::kUnknown, .code = code, .text = text});
+    });
+  };
+  if (!is_open()) return fail_later(0, "there is no connection");
+  if (!FitShortStrings(params)) {
+    return fail_later(static_cast<std::uint16_t>(ReplyCode::kSyntaxError),
+                      "a name or property is longer than 255 bytes");
+  }
+  if (ContentHeaderSize(params.properties) + kFrameOverhead > host_->frame_max()) {
+    return fail_later(static_cast<std::uint16_t>(ReplyCode::kFrameError),
+                      "the headers do not fit into one frame");
+  }
+  const std::string_view header = host_->Write().AddPublish(number_, params, host_->frame_max());
+  Fingerprint fingerprint;
+  if (params.mandatory) {
+    fingerprint = Fingerprint::Of(params.exchange, params.routing_key, params.properties, header,
+                                  params.body);
+  }
+  confirms_.Add(fingerprint, std::move(done));
+}
+
+void Channel::Impl::Ack(std::uint64_t tag) {
+  if (!is_open()) return;
+  acks_.Ack(tag);
+  host_->Write();
+}
+
+void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
+  if (!is_open()) return;
+  acks_.Reject(tag, requeue);
+  host_->Write();
+}
+
+void Channel::Impl::FlushAcks() {
+  if (!is_open() || !acks_.pending()) return;
+  Outbox& outbox = host_->Write();
+  acks_.Flush(
+      [&](std::uint64_t tag, bool multiple) {
+        outbox.AddMethod(number_, method::BasicAck{.delivery_tag = tag, .multiple = multiple});
+      },
+      [&](std::uint64_t tag, bool requeue) {
+        outbox.AddMethod(number_, method::BasicReject{.delivery_tag = tag, .requeue = requeue});
+      });
+}
+
+}  // namespace retryq::amqp

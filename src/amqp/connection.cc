@@ -1,0 +1,181 @@
+#include "retryq/amqp/connection.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "amqp/channel_impl.h"
+#include "amqp/frame.h"
+#include "amqp/process_name.h"
+#include "amqp/reconnect_pause.h"
+#include "amqp/resolver.h"
+#include "amqp/session.h"
+
+namespace retryq::amqp {
+namespace {
+
+// Another endpoint, or another try soon, would be refused the same way.
+bool IsRefusal(const absl::Status& status) {
+  return absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status) ||
+         absl::IsNotFound(status);
+}
+
+}  // namespace
+
+// Makes sessions, one after the other: a round tries every address of every
+// endpoint, and after a round without success there is a pause.
+class Connection::Impl final : public std::enable_shared_from_this<Impl>, public SessionOwner {
+ public:
+  Impl(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener)
+      : loop_(loop),
+        options_(std::move(options)),
+        listener_(listener),
+        pause_(options_.reconnect_initial, options_.reconnect_max) {
+    if (options_.connection_name.empty()) options_.connection_name = ProcessName();
+  }
+
+  void Start() { BeginRoundAfter(absl::ZeroDuration()); }
+
+  void Shutdown() {
+    listener_ = nullptr;
+    timer_.reset();
+    resolver_.reset();
+    if (session_ != nullptr) std::exchange(session_, nullptr)->Abandon();
+  }
+
+  void Close(absl::Duration deadline, std::function<void()> closed) {
+    listener_ = nullptr;
+    closed_ = std::move(closed);
+    if (!is_open()) {
+      Shutdown();
+      deadline = absl::ZeroDuration();
+    } else {
+      session_->Close();
+    }
+    timer_ = loop_.After(deadline, [this] { FinishClose(); });
+  }
+
+  bool is_open() const { return session_ != nullptr && session_->is_open(); }
+
+  std::shared_ptr<Channel::Impl> OpenChannel(ChannelListener* listener) {
+    if (!is_open()) {
+      return Channel::Impl::Closed(absl::UnavailableError("there is no connection"), listener,
+                                   loop_.executor());
+    }
+    if (auto channel = session_->OpenChannel(listener)) return channel;
+    return Channel::Impl::Closed(
+        absl::UnavailableError("no channel is left: raise channel_max, on the broker too"),
+        listener, loop_.executor());
+  }
+
+  std::size_t max_header_size() const {
+    return (frame_max_ == 0 ? options_.frame_max : frame_max_) - kFrameOverhead;
+  }
+  const std::string& server_version() const { return server_version_; }
+  std::size_t unsent_bytes() const { return session_ == nullptr ? 0 : session_->unsent_bytes(); }
+
+ private:
+  void BeginRoundAfter(absl::Duration pause) {
+    timer_ = loop_.After(pause, [this] {
+      endpoint_ = 0;
+      failures_.clear();
+      const absl::Status valid = Validate(options_);
+      if (!valid.ok()) return listener_->OnLost(valid);  // it will never do
+      ResolveEndpoint();
+    });
+  }
+
+  void ResolveEndpoint() {
+    resolver_.emplace(options_.endpoints[endpoint_], loop_.executor(),
+                      [this](absl::StatusOr<std::vector<SocketAddress>> addresses) {
+                        address_ = 0;
+                        if (!addresses.ok()) {
+                          addresses_.clear();
+                          return TryNext(addresses.status());
+                        }
+                        addresses_ = *std::move(addresses);
+                        ConnectToAddress();
+                      });
+  }
+
+  void ConnectToAddress() {
+    session_ = std::make_shared<Session>(loop_, options_, options_.endpoints[endpoint_],
+                                         addresses_[address_], this);
+  }
+
+  // After an address, or a whole endpoint, that gave no connection.
+  void TryNext(const absl::Status& why) {
+    failures_.emplace_back(why.message().data(), why.message().size());
+    if (++address_ < addresses_.size()) return ConnectToAddress();
+    if (++endpoint_ < options_.endpoints.size()) return ResolveEndpoint();
+    BeginRoundAfter(pause_.Next(loop_.random()));
+    listener_->OnLost(absl::UnavailableError(absl::StrJoin(failures_, "; ")));
+  }
+
+  void OnSessionOpen() override {
+    pause_.Reset();
+    was_open_ = true;
+    frame_max_ = session_->frame_max();
+    server_version_ = session_->server_version();
+    listener_->OnOpen();
+  }
+
+  void OnSessionBlocked(bool blocked, std::string_view reason) override {
+    if (listener_ != nullptr) listener_->OnBlocked(blocked, reason);
+  }
+
+  void OnSessionEnded(const absl::Status& why) override {
+    const auto self = shared_from_this();
+    session_ = nullptr;
+    if (listener_ == nullptr) return FinishClose();
+    const bool was_open = std::exchange(was_open_, false);
+    if (!was_open && !IsRefusal(why)) return TryNext(why);
+    BeginRoundAfter(was_open ? pause_.Next(loop_.random()) : pause_.Longest(loop_.random()));
+    listener_->OnLost(why);
+  }
+
+  void FinishClose() {
+    const auto closed = std::exchange(closed_, nullptr);
+    Shutdown();
+    if (closed) closed();
+  }
+
+  EventLoop& loop_;
+  ConnectionOptions options_;
+  ConnectionListener* listener_;  // null once closing
+  std::function<void()> closed_;
+
+  ReconnectPause pause_;
+  std::unique_ptr<Timer> timer_;  // of the next round, or of the closing
+  std::optional<Resolver> resolver_;
+  std::size_t endpoint_ = 0;  // of this round
+  std::vector<SocketAddress> addresses_;
+  std::size_t address_ = 0;
+  std::vector<std::string> failures_;  // of this round
+
+  std::shared_ptr<Session> session_;  // null between attempts
+  bool was_open_ = false;
+  std::size_t frame_max_ = 0;  // of the last session
+  std::string server_version_;
+};
+
+Connection::Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener)
+    : impl_(std::make_shared<Impl>(loop, std::move(options), listener)) {
+  impl_->Start();
+}
+
+Connection::~Connection() { impl_->Shutdown(); }
+
+void Connection::Close(absl::Duration deadline, std::function<void()> closed) {
+  impl_->Close(deadline, std::move(closed));
+}
+
+bool Connection::is_open() const { return impl_->is_open(); }
+std::unique_ptr<Channel> Connection::OpenChannel(ChannelListener* listener) {
+  return std::make_unique<Channel>(impl_->OpenChannel(listener));
+}
+std::size_t Connection::max_header_size() const { return impl_->max_header_size(); }
+std::string Connection::server_version() const { return impl_->server_version(); }
+std::size_t Connection::unsent_bytes() const { return impl_->unsent_bytes(); }
+
+}  // namespace retryq::amqp

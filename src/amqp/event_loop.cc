@@ -1,0 +1,159 @@
+#include "retryq/event_loop.h"
+
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "amqp/drains.h"
+#include "amqp/libevent_ptr.h"
+#include "amqp/loop_executor.h"
+#include "amqp/loop_timer.h"
+#include "amqp/system_clock.h"
+#include "amqp/system_random.h"
+
+namespace retryq {
+namespace {
+
+constexpr absl::Duration kDefaultGrace = absl::Seconds(25);
+
+amqp::EventBasePtr MakeBase() {
+  event_config* config = event_config_new();
+  event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
+  amqp::EventBasePtr base(event_base_new_with_config(config));
+  event_config_free(config);
+  if (base == nullptr) {
+    std::perror("retryq: event_base_new");  // out of memory or of file descriptors
+    std::abort();
+  }
+  return base;
+}
+
+void IgnoreSigpipeUnlessHandled() {
+  struct sigaction current = {};
+  sigaction(SIGPIPE, nullptr, &current);
+  if ((current.sa_flags & SA_SIGINFO) == 0 && current.sa_handler == SIG_DFL) {
+    signal(SIGPIPE, SIG_IGN);
+  }
+}
+
+}  // namespace
+
+class EventLoop::Impl {
+ public:
+  explicit Impl(event_base* borrowed)
+      : owned_(borrowed == nullptr ? MakeBase() : nullptr),
+        base_(borrowed == nullptr ? owned_.get() : borrowed),
+        executor_(std::make_shared<amqp::LoopExecutor>(base_)) {
+    IgnoreSigpipeUnlessHandled();
+  }
+
+  ~Impl() { executor_->Close(); }
+
+  absl::Status Run(absl::Duration grace, bool until_signal) {
+    if (running_) return absl::FailedPreconditionError("the event loop is already running");
+    running_ = true;
+    stopped_ = false;
+    grace_ = grace;
+    std::vector<amqp::EventPtr> signals;
+    if (until_signal) {
+      signals.push_back(CatchSignal(SIGINT));
+      signals.push_back(CatchSignal(SIGTERM));
+    }
+    if (drain_wanted_) BeginDrain();
+    while (!ended()) {
+      event_base_loop(base_, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+      // The owner of a borrowed base has ended it.
+      if (event_base_got_break(base_) || event_base_got_exit(base_)) break;
+    }
+    running_ = false;
+    drain_wanted_ = false;
+    drains_->Reset();
+    grace_timer_.reset();
+    return std::exchange(failure_, absl::OkStatus());
+  }
+
+  void Stop() { stopped_ = true; }
+
+  void Drain() {
+    if (std::exchange(drain_wanted_, true) || !running_) return;
+    BeginDrain();
+  }
+
+  void Fail(absl::Status error) {
+    if (failure_.ok()) failure_ = std::move(error);
+  }
+
+  std::shared_ptr<void> OnDrain(amqp::Drains::Drain drain) {
+    return drains_->Add(std::move(drain));
+  }
+
+  std::unique_ptr<Timer> After(absl::Duration delay, std::function<void()> callback) {
+    return std::make_unique<amqp::LoopTimer>(base_, delay, std::move(callback));
+  }
+
+  std::shared_ptr<Executor> executor() const { return executor_; }
+  const Clock& clock() const { return clock_; }
+  Random& random() { return random_; }
+  event_base* base() const { return base_; }
+
+ private:
+  bool ended() const { return stopped_ || !failure_.ok() || drains_->all_done(); }
+
+  amqp::EventPtr CatchSignal(int number) {
+    const auto on_signal = [](evutil_socket_t, short, void* self) {
+      static_cast<Impl*>(self)->OnSignal();
+    };
+    amqp::EventPtr caught(evsignal_new(base_, number, on_signal, this));
+    event_add(caught.get(), nullptr);
+    return caught;
+  }
+
+  void OnSignal() { drain_wanted_ ? Stop() : Drain(); }
+
+  void BeginDrain() {
+    grace_timer_ = After(grace_, [this] { Stop(); });
+    drains_->BeginAll();
+  }
+
+  amqp::EventBasePtr owned_;  // null if borrowed
+  event_base* base_;
+  amqp::SystemClock clock_;
+  amqp::SystemRandom random_;
+  std::shared_ptr<amqp::LoopExecutor> executor_;
+
+  const std::shared_ptr<amqp::Drains> drains_ = std::make_shared<amqp::Drains>();
+  absl::Duration grace_ = kDefaultGrace;
+  std::unique_ptr<Timer> grace_timer_;
+  bool running_ = false;
+  bool stopped_ = false;
+  bool drain_wanted_ = false;
+  absl::Status failure_;
+};
+
+EventLoop::EventLoop() : EventLoop(std::make_unique<Impl>(nullptr)) {}
+EventLoop::EventLoop(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+EventLoop EventLoop::Borrow(event_base* base) { return EventLoop(std::make_unique<Impl>(base)); }
+EventLoop::~EventLoop() = default;
+
+absl::Status EventLoop::Run() { return impl_->Run(kDefaultGrace, /*until_signal=*/false); }
+absl::Status EventLoop::RunUntilSignal(absl::Duration grace) {
+  return impl_->Run(grace, /*until_signal=*/true);
+}
+void EventLoop::Stop() { impl_->Stop(); }
+void EventLoop::Drain() { impl_->Drain(); }
+void EventLoop::Fail(absl::Status error) { impl_->Fail(std::move(error)); }
+std::shared_ptr<void> EventLoop::OnDrain(std::function<void(DrainDone)> drain) {
+  return impl_->OnDrain(std::move(drain));
+}
+std::unique_ptr<Timer> EventLoop::After(absl::Duration delay, std::function<void()> callback) {
+  return impl_->After(delay, std::move(callback));
+}
+std::shared_ptr<Executor> EventLoop::executor() const { return impl_->executor(); }
+const Clock& EventLoop::clock() const { return impl_->clock(); }
+Random& EventLoop::random() { return impl_->random(); }
+event_base* EventLoop::base() const { return impl_->base(); }
+
+}  // namespace retryq

@@ -1,0 +1,162 @@
+#include "amqp/handshake.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "amqp/overloaded.h"
+#include "amqp/protocol_error.h"
+#include "amqp/text.h"
+
+namespace retryq::amqp {
+namespace {
+
+std::string ClientProperties(const ConnectionOptions& options) {
+  const Table properties = {
+      {"product", "retryq"},
+      {"version", RETRYQ_VERSION},
+      {"platform", "C++20"},
+      {"connection_name", options.connection_name},
+      {"capabilities", Table{{"publisher_confirms", true},
+                             {"basic.nack", true},
+                             {"consumer_cancel_notify", true},
+                             {"connection.blocked", true},
+                             {"authentication_failure_close", true},
+                             {"exchange_exchange_bindings", true}}},
+  };
+  return properties.Encode().value();
+}
+
+// The smaller of what both ends can do, where 0 is no limit.
+template <typename Limit>
+Limit Agree(Limit a, Limit b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+bool Offers(std::string_view mechanisms, std::string_view mechanism) {
+  for (const absl::string_view offered : absl::StrSplit(Text(mechanisms), ' ')) {
+    if (offered == Text(mechanism)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Handshake::Handshake(const ConnectionOptions& options, const Endpoint& endpoint)
+    : options_(options), endpoint_(endpoint) {}
+
+void Handshake::Begin(std::string* out) { AppendProtocolHeader(out); }
+
+absl::StatusOr<bool> Handshake::OnMethod(const ServerMethod& method, std::string* out) {
+  absl::Status status =
+      std::visit(Overloaded{
+                     [&](const method::ConnectionStart& m) {
+                       return step_ == Step::kStart ? OnStart(m, out) : Unexpected(m.kId);
+                     },
+                     [&](const method::ConnectionTune& m) {
+                       return step_ == Step::kTune ? OnTune(m, out) : Unexpected(m.kId);
+                     },
+                     [&](const method::ConnectionOpenOk& m) {
+                       if (step_ != Step::kOpen) return Unexpected(m.kId);
+                       step_ = Step::kDone;
+                       return absl::OkStatus();
+                     },
+                     [&](const method::ConnectionClose& m) { return OnClose(m, out); },
+                     [&](const auto& m) { return Unexpected(m.kId); },
+                 },
+                 method);
+  if (!status.ok()) return status;
+  return step_ == Step::kDone;
+}
+
+absl::Status Handshake::OnStart(const method::ConnectionStart& start, std::string* out) {
+  if (!Offers(start.mechanisms.bytes, "PLAIN")) {
+    return absl::UnavailableError(absl::StrCat(
+        Describe(endpoint_), " offers the login mechanisms '", Text(start.mechanisms.bytes),
+        "' but not PLAIN; enable it in auth_mechanisms"));
+  }
+  server_version_ = start.server_properties.FindString("version").value_or("");
+  const std::string properties = ClientProperties(options_);
+  const std::string login = absl::StrCat(absl::string_view("\0", 1), options_.user,
+                                         absl::string_view("\0", 1), options_.password);
+  AppendMethodFrame(0,
+                    method::ConnectionStartOk{.client_properties = TableView(properties),
+                                              .mechanism = "PLAIN",
+                                              .response = {login},
+                                              .locale = "en_US"},
+                    out);
+  step_ = Step::kTune;
+  return absl::OkStatus();
+}
+
+absl::Status Handshake::OnTune(const method::ConnectionTune& tune, std::string* out) {
+  const auto heartbeat = static_cast<std::uint16_t>(
+      std::clamp<std::int64_t>(absl::ToInt64Seconds(options_.heartbeat), 0, 65535));
+  const method::ConnectionTuneOk agreed = {
+      .channel_max = Agree(tune.channel_max, options_.channel_max),
+      .frame_max = Agree(tune.frame_max, options_.frame_max),
+      .heartbeat = Agree(tune.heartbeat, heartbeat)};
+  if (agreed.frame_max < kFrameMinSize) {
+    return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " wants frames of at most ",
+                                               agreed.frame_max, " bytes: raise its frame_max to ",
+                                               kFrameMinSize, " at least"));
+  }
+  tuning_ = {.channel_max = agreed.channel_max,
+             .frame_max = agreed.frame_max,
+             .heartbeat = absl::Seconds(agreed.heartbeat)};
+  AppendMethodFrame(0, agreed, out);
+  AppendMethodFrame(0, method::ConnectionOpen{.virtual_host = options_.vhost}, out);
+  step_ = Step::kOpen;
+  return absl::OkStatus();
+}
+
+absl::Status Handshake::WrongPassword(std::string_view text) const {
+  return absl::UnauthenticatedError(
+      absl::StrCat(Describe(endpoint_), " refuses user '", options_.user,
+                   "': check user and password (rabbitmqctl authenticate_user); guest may log in "
+                   "from the broker's own machine only",
+                   text.empty() ? "" : ": ", Text(text)));
+}
+
+absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::string* out) const {
+  AppendMethodFrame(0, method::ConnectionCloseOk{}, out);
+  const ReplyCode code{close.reply_code};
+  const absl::string_view text = Text(close.reply_text);
+  if (code == ReplyCode::kAccessRefused) return WrongPassword(close.reply_text);
+  const std::string where = absl::StrCat("vhost '", options_.vhost, "' at ", Describe(endpoint_));
+  if (code == ReplyCode::kNotAllowed && step_ == Step::kOpen) {
+    if (absl::StrContains(text, "not found")) {
+      return absl::NotFoundError(absl::StrCat("no ", where, ": create it (rabbitmqctl add_vhost) ",
+                                              "or correct the URI: ", text));
+    }
+    if (absl::StrContains(text, "refused") && !absl::StrContains(text, "limit")) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("user '", options_.user, "' has no access to ", where,
+                       ": grant it (rabbitmqctl set_permissions): ", text));
+    }
+  }
+  return absl::UnavailableError(absl::StrCat("opening ", where, ": ", close.reply_code, " ", text));
+}
+
+absl::Status Handshake::Unexpected(const method::Id& id) const {
+  return absl::UnavailableError(
+      absl::StrCat(Describe(endpoint_), " sends ", id.name, " out of turn: is it a RabbitMQ?"));
+}
+
+absl::Status Handshake::OnHungUp() const {
+  switch (step_) {
+    case Step::kStart:
+      return absl::UnavailableError(absl::StrCat(
+          Describe(endpoint_), " hangs up without a word: is it RabbitMQ's AMQP port?"));
+    case Step::kTune:
+      // Brokers that cannot say 403 say it so.
+      return WrongPassword("it hung up during the login");
+    default:
+      return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " hangs up while vhost '",
+                                                 options_.vhost, "' is being opened"));
+  }
+}
+
+}  // namespace retryq::amqp

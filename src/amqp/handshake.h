@@ -1,0 +1,60 @@
+#ifndef RETRYQ_SRC_AMQP_HANDSHAKE_H_
+#define RETRYQ_SRC_AMQP_HANDSHAKE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "amqp/method_codec.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::amqp {
+
+// What both ends agreed on.
+struct Tuning {
+  std::uint16_t channel_max = 0;
+  std::uint32_t frame_max = 0;
+  absl::Duration heartbeat;
+};
+
+// The way from the first packet to an open connection: start, tune, open. Knows no
+// socket: it is given what the broker says and appends what to say.
+class Handshake {
+ public:
+  // `options` and `endpoint` must outlive it.
+  Handshake(const ConnectionOptions& options, const Endpoint& endpoint);
+
+  void Begin(std::string* out);
+
+  // A method on channel 0. True once the connection is open. Errors are for the user:
+  // kUnauthenticated, kPermissionDenied, kNotFound (see ConnectionListener::OnLost), or
+  // kUnavailable. They name who and where, and the remedy; never the password.
+  absl::StatusOr<bool> OnMethod(const ServerMethod& method, std::string* out);
+
+  // What it means that the broker hangs up now.
+  absl::Status OnHungUp() const;
+
+  const Tuning& tuning() const { return tuning_; }
+  const std::string& server_version() const { return server_version_; }
+
+ private:
+  enum class Step { kStart, kTune, kOpen, kDone };
+
+  absl::Status OnStart(const method::ConnectionStart& start, std::string* out);
+  absl::Status OnTune(const method::ConnectionTune& tune, std::string* out);
+  absl::Status OnClose(const method::ConnectionClose& close, std::string* out) const;
+  absl::Status Unexpected(const method::Id& id) const;
+  absl::Status WrongPassword(std::string_view text) const;
+
+  const ConnectionOptions& options_;
+  const Endpoint& endpoint_;
+  Step step_ = Step::kStart;
+  Tuning tuning_;
+  std::string server_version_;
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_HANDSHAKE_H_

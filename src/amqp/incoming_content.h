@@ -1,0 +1,40 @@
+#ifndef RETRYQ_SRC_AMQP_INCOMING_CONTENT_H_
+#define RETRYQ_SRC_AMQP_INCOMING_CONTENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "retryq/amqp/message.h"
+
+namespace retryq::amqp {
+
+// Puts a message together from a content header frame and the body frames behind it. Memory
+// grows with what has arrived, whatever size the header promises.
+class IncomingContent {
+ public:
+  // A method that carries content has come: fill `message` from the frames that follow.
+  void Begin(std::shared_ptr<Message> message) { message_ = std::move(message); }
+
+  // Between such a method and the last byte of its body.
+  bool expected() const { return message_ != nullptr; }
+
+  // A frame's payload. Gives the message once it is whole, before that nullptr. Errors are
+  // ProtocolErrors: 505 for a frame that is out of place, 501 for more body than
+  // promised, and those of DecodeContentHeader.
+  absl::StatusOr<std::shared_ptr<Message>> OnHeader(std::string_view payload);
+  absl::StatusOr<std::shared_ptr<Message>> OnBody(std::string_view payload);
+
+ private:
+  std::shared_ptr<Message> TakeIfWhole();
+
+  std::shared_ptr<Message> message_;  // null while none is expected
+  bool has_header_ = false;
+  std::uint64_t missing_ = 0;  // bytes of the body
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_INCOMING_CONTENT_H_

@@ -1,0 +1,42 @@
+#ifndef RETRYQ_SRC_AMQP_LOOP_EXECUTOR_H_
+#define RETRYQ_SRC_AMQP_LOOP_EXECUTOR_H_
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "amqp/libevent_ptr.h"
+#include "retryq/executor.h"
+
+namespace retryq::amqp {
+
+// The way onto the loop's thread: a queue behind a mutex, and an eventfd that
+// wakes the loop up. libevent itself is used on the loop's thread alone, so its
+// own locking is not needed.
+class LoopExecutor final : public Executor {
+ public:
+  explicit LoopExecutor(event_base* base);
+  ~LoopExecutor() override;
+
+  void Post(std::function<void()> work) override;
+
+  // On the loop's thread: destroys what has not run; later work is destroyed at once.
+  void Close();
+
+ private:
+  void RunPosted();
+
+  const int wakeup_;  // eventfd
+  EventPtr readable_;
+
+  std::mutex mutex_;
+  bool closed_ = false;                        // guarded by mutex_
+  std::vector<std::function<void()>> posted_;  // guarded by mutex_
+
+  std::vector<std::function<void()>> running_;  // keeps its capacity from turn to turn
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_LOOP_EXECUTOR_H_

@@ -1,0 +1,81 @@
+#include "amqp/method_codec.h"
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/protocol_error.h"
+
+namespace retryq::amqp {
+namespace {
+
+using method::Id;
+
+template <typename Method>
+absl::Status ReadMethod(std::string_view bytes, Method* method) {
+  FieldReader reader(bytes);
+  if constexpr (requires { Method::Fields(*method); }) {
+    std::apply([&reader](auto&... fields) { (reader.Read(fields), ...); }, Method::Fields(*method));
+  }
+  return reader.Finish(Method::kId.name);
+}
+
+template <typename Method, typename AnyMethod>
+void ReadInto(std::string_view bytes, absl::StatusOr<AnyMethod>* result) {
+  Method method;
+  if (absl::Status status = ReadMethod(bytes, &method); status.ok()) {
+    *result = method;
+  } else {
+    *result = std::move(status);
+  }
+}
+
+template <typename... Methods>
+void ReadAny(std::string_view payload, absl::StatusOr<std::variant<Methods...>>* result) {
+  WireReader reader(payload);
+  Id id;
+  id.class_id = reader.Integer<std::uint16_t>();
+  id.method_id = reader.Integer<std::uint16_t>();
+  if (!reader.ok()) {
+    *result = ProtocolError(ReplyCode::kSyntaxError, "method frame ends early");
+    return;
+  }
+  const bool known =
+      ((id == Methods::kId && (ReadInto<Methods>(reader.rest(), result), true)) || ...);
+  if (!known) {
+    *result = ProtocolError(ReplyCode::kCommandInvalid,
+                            MethodName(id.class_id, id.method_id) + " is not expected");
+  }
+}
+
+template <typename... Methods>
+const char* FindName(Id id, std::type_identity<std::variant<Methods...>>) {
+  const char* name = nullptr;
+  static_cast<void>(((id == Methods::kId && (name = Methods::kId.name)) || ...));
+  return name;
+}
+
+}  // namespace
+
+absl::StatusOr<ServerMethod> DecodeServerMethod(std::string_view payload) {
+  absl::StatusOr<ServerMethod> result;
+  ReadAny(payload, &result);
+  return result;
+}
+
+absl::StatusOr<ClientMethod> DecodeClientMethod(std::string_view payload) {
+  absl::StatusOr<ClientMethod> result;
+  ReadAny(payload, &result);
+  return result;
+}
+
+std::string MethodName(std::uint16_t class_id, std::uint16_t method_id) {
+  const Id id{class_id, method_id};
+  if (const char* name = FindName(id, std::type_identity<ServerMethod>())) return name;
+  if (const char* name = FindName(id, std::type_identity<ClientMethod>())) return name;
+  return absl::StrCat("method ", class_id, ".", method_id);
+}
+
+}  // namespace retryq::amqp

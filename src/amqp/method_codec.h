@@ -1,0 +1,50 @@
+#ifndef RETRYQ_AMQP_METHOD_CODEC_H_
+#define RETRYQ_AMQP_METHOD_CODEC_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "absl/status/statusor.h"
+#include "amqp/fields.h"
+#include "amqp/frame.h"
+#include "amqp/methods.h"
+#include "amqp/wire.h"
+
+namespace retryq::amqp {
+
+// Reads the payload of a method frame. Views in the result point into `payload`. Errors are
+// ProtocolErrors: 503 for a method that the other side does not send, 502 for a known one whose
+// bytes are not what their lengths say, tables' included, or are left over.
+absl::StatusOr<ServerMethod> DecodeServerMethod(std::string_view payload);
+
+// The same for what clients send: servers in tests use it.
+absl::StatusOr<ClientMethod> DecodeClientMethod(std::string_view payload);
+
+// "queue.declare" for (50, 10), as connection.close and channel.close name the method to blame;
+// "method 50.99" for one that is not in methods.h.
+std::string MethodName(std::uint16_t class_id, std::uint16_t method_id);
+
+// Appends the payload of a method frame. Short strings must be at most 255 bytes.
+template <typename Method>
+void AppendMethod(const Method& method, std::string* out) {
+  AppendInteger(Method::kId.class_id, out);
+  AppendInteger(Method::kId.method_id, out);
+  if constexpr (requires { Method::Fields(method); }) {
+    FieldWriter writer(out);
+    std::apply([&writer](const auto&... fields) { (writer.Write(fields), ...); },
+               Method::Fields(method));
+  }
+}
+
+// Appends the payload in its frame.
+template <typename Method>
+void AppendMethodFrame(std::uint16_t channel, const Method& method, std::string* out) {
+  AppendFrame(FrameType::kMethod, channel, out,
+              [&method](std::string* payload) { AppendMethod(method, payload); });
+}
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_AMQP_METHOD_CODEC_H_

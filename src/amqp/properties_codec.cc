@@ -1,0 +1,109 @@
+#include "amqp/properties_codec.h"
+
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/fields.h"
+#include "amqp/frame.h"
+#include "amqp/protocol_error.h"
+
+namespace retryq::amqp {
+namespace {
+
+constexpr std::uint16_t kBasicClass = 60;
+constexpr std::size_t kFixedSize = 14;  // class, weight, body size, flags
+
+// Flags of the properties that are there: the highest bit for the first property. The lowest one
+// says that another word of flags follows, of properties that nobody has thought of yet.
+constexpr std::uint16_t kFirstFlag = 0x8000;
+constexpr std::uint16_t kMoreFlags = 0x0001;
+
+// All properties in wire order.
+constexpr auto Fields(auto& p) {
+  return std::tie(p.content_type, p.content_encoding, p.headers, p.delivery_mode, p.priority,
+                  p.correlation_id, p.reply_to, p.expiration, p.message_id, p.timestamp, p.type,
+                  p.user_id, p.app_id, p.cluster_id);
+}
+
+constexpr std::size_t kPropertyCount =
+    std::tuple_size_v<decltype(Fields(std::declval<Properties&>()))>;
+constexpr std::uint16_t kKnownFlags =
+    static_cast<std::uint16_t>(~(0xffffU >> kPropertyCount) & 0xffffU);
+
+std::size_t FieldSize(std::string_view text) { return 1 + text.size(); }
+std::size_t FieldSize(TableView table) { return 4 + table.bytes().size(); }
+std::size_t FieldSize(std::uint8_t) { return 1; }
+std::size_t FieldSize(std::uint64_t) { return 8; }
+
+std::uint16_t FlagsOf(const Properties& properties) {
+  std::uint32_t flags = 0;
+  std::uint32_t flag = kFirstFlag;
+  const auto add = [&](const auto& field) {
+    if (field) flags |= flag;
+    flag >>= 1;
+  };
+  std::apply([&](const auto&... fields) { (add(fields), ...); }, Fields(properties));
+  return static_cast<std::uint16_t>(flags);
+}
+
+// The flags as they stand in the first word; false if there are any of unknown properties.
+bool ReadFlags(FieldReader* reader, std::uint16_t* flags) {
+  reader->Read(*flags);
+  std::uint16_t more = *flags & kMoreFlags;
+  while (more == kMoreFlags) reader->Read(more);
+  return more == 0 && (*flags & ~(kKnownFlags | kMoreFlags)) == 0;
+}
+
+}  // namespace
+
+absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload) {
+  FieldReader reader(payload);
+  std::uint16_t class_id = 0;
+  std::uint16_t flags = 0;
+  ContentHeader header;
+  reader.Read(class_id);
+  reader.Read(kReserved<std::uint16_t>);
+  reader.Read(header.body_size);
+  if (!ReadFlags(&reader, &flags)) {
+    return ProtocolError(ReplyCode::kSyntaxError, "content header with unknown properties");
+  }
+  std::uint32_t flag = kFirstFlag;
+  const auto read = [&](auto& field) {
+    if ((flags & flag) != 0) reader.Read(field.emplace());
+    flag >>= 1;
+  };
+  std::apply([&](auto&... fields) { (read(fields), ...); }, Fields(header.properties));
+  if (absl::Status status = reader.Finish("content header"); !status.ok()) return status;
+  if (class_id != kBasicClass) {
+    return ProtocolError(ReplyCode::kFrameError,
+                         absl::StrCat("content header of class ", class_id));
+  }
+  return header;
+}
+
+std::size_t ContentHeaderSize(const Properties& properties) {
+  std::size_t size = kFixedSize;
+  const auto add = [&size](const auto& field) { size += field ? FieldSize(*field) : 0; };
+  std::apply([&](const auto&... fields) { (add(fields), ...); }, Fields(properties));
+  return size;
+}
+
+void AppendContentHeader(std::uint64_t body_size, const Properties& properties, std::string* out) {
+  FieldWriter writer(out);
+  writer.Write(kBasicClass);
+  writer.Write(kReserved<std::uint16_t>);
+  writer.Write(body_size);
+  writer.Write(FlagsOf(properties));
+  const auto write = [&writer](const auto& field) {
+    if (field) writer.Write(*field);
+  };
+  std::apply([&](const auto&... fields) { (write(fields), ...); }, Fields(properties));
+}
+
+void AppendContentHeaderFrame(std::uint16_t channel, std::uint64_t body_size,
+                              const Properties& properties, std::string* out) {
+  AppendFrame(FrameType::kHeader, channel, out,
+              [&](std::string* payload) { AppendContentHeader(body_size, properties, payload); });
+}
+
+}  // namespace retryq::amqp

@@ -1,0 +1,38 @@
+#ifndef RETRYQ_AMQP_PROPERTIES_CODEC_H_
+#define RETRYQ_AMQP_PROPERTIES_CODEC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "retryq/amqp/properties.h"
+
+namespace retryq::amqp {
+
+// The payload of a content header frame: class (always basic), weight (unused), size of the body
+// that follows, and the properties.
+struct ContentHeader {
+  std::uint64_t body_size = 0;
+  Properties properties;
+};
+
+// Views in the result point into `payload`. The headers are valid (TableView::Validate). Errors
+// are ProtocolErrors: 501 for a class that has no content, 502 for bytes that are not what their
+// lengths and flags say, or that are left over.
+absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload);
+
+// Size of the payload that AppendContentHeader writes, frame not included.
+std::size_t ContentHeaderSize(const Properties& properties);
+
+// Appends the payload. Short strings in `properties` must be at most 255 bytes.
+void AppendContentHeader(std::uint64_t body_size, const Properties& properties, std::string* out);
+
+// Appends the payload in its frame.
+void AppendContentHeaderFrame(std::uint16_t channel, std::uint64_t body_size,
+                              const Properties& properties, std::string* out);
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_AMQP_PROPERTIES_CODEC_H_

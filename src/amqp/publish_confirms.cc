@@ -1,0 +1,80 @@
+#include "amqp/publish_confirms.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "amqp/text.h"
+
+namespace retryq::amqp {
+
+Fingerprint Fingerprint::Of(std::string_view exchange, std::string_view routing_key,
+                            const Properties& properties, std::string_view encoded,
+                            std::string_view body) {
+  const std::uint64_t stable =
+      absl::HashOf(Text(exchange), Text(routing_key), Text(properties.message_id.value_or("")),
+                   Text(properties.correlation_id.value_or("")), Text(body));
+  return {.exact = absl::HashOf(stable, Text(encoded)), .stable = stable};
+}
+
+void PublishConfirms::Add(const Fingerprint& fingerprint, Callback done) {
+  open_.push_back({.fingerprint = fingerprint, .done = std::move(done), .refusal = nullptr});
+}
+
+bool PublishConfirms::Return(const Fingerprint& fingerprint, std::uint16_t code,
+                             std::string_view text) {
+  Entry* entry = FindReturned(&Fingerprint::exact, fingerprint.exact);
+  if (entry == nullptr) entry = FindReturned(&Fingerprint::stable, fingerprint.stable);
+  if (entry == nullptr) return false;
+  entry->refusal = std::make_unique<Refusal>(Refusal{code, std::string(text)});
+  return true;
+}
+
+PublishConfirms::Entry* PublishConfirms::FindReturned(std::uint64_t Fingerprint::*hash,
+                                                      std::uint64_t value) {
+  const std::size_t count = open_.size();
+  const std::size_t start = next_return_ > first_ ? next_return_ - first_ : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = (start + i) % count;
+    Entry& entry = open_[at];
+    if (entry.fingerprint.*hash != value || !entry.done || entry.refusal) continue;
+    next_return_ = first_ + at + 1;
+    return &entry;
+  }
+  return nullptr;
+}
+
+void PublishConfirms::Settle(std::uint64_t tag, bool multiple, PublishOutcome outcome) {
+  const PublishResult result = {.outcome = outcome};
+  if (multiple) {
+    const std::uint64_t end = tag == 0 ? first_ + open_.size() : tag + 1;
+    while (first_ < end && !open_.empty()) Answer(PopFront(), result);
+    return;
+  }
+  if (tag < first_ || tag - first_ >= open_.size()) return;
+  Entry entry = std::exchange(open_[tag - first_], Entry());
+  while (!open_.empty() && !open_.front().done) PopFront();
+  Answer(std::move(entry), result);
+}
+
+void PublishConfirms::FailAll(std::uint16_t code, std::string_view text) {
+  const PublishResult result = {.outcome = PublishOutcome::kUnknown, .code = code, .text = text};
+  for (std::size_t left = open_.size(); left > 0 && !open_.empty(); --left) {
+    Answer(PopFront(), result);
+  }
+}
+
+PublishConfirms::Entry PublishConfirms::PopFront() {
+  ++first_;
+  return open_.pop_front();
+}
+
+void PublishConfirms::Answer(Entry entry, const PublishResult& otherwise) {
+  if (!entry.done) return;
+  if (entry.refusal == nullptr) return entry.done(otherwise);
+  entry.done({.outcome = PublishOutcome::kReturned,
+              .code = entry.refusal->code,
+              .text = entry.refusal->text});
+}
+
+}  // namespace retryq::amqp

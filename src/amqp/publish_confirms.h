@@ -1,0 +1,80 @@
+#ifndef RETRYQ_SRC_AMQP_PUBLISH_CONFIRMS_H_
+#define RETRYQ_SRC_AMQP_PUBLISH_CONFIRMS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "amqp/ring.h"
+#include "retryq/broker.h"
+
+namespace retryq::amqp {
+
+// What a returned message is recognised by. A return names no publish, and its ack may come
+// much later or within a `multiple`, so nothing but the content tells which one it was.
+struct Fingerprint {
+  std::uint64_t exact = 0;  // of exchange, routing key, properties and body, byte for byte
+  // The same but for the properties that a broker may rewrite: 3.10 takes BCC out of the
+  // headers, 4.x encodes all of them anew.
+  std::uint64_t stable = 0;
+
+  // `encoded` is the content header's payload.
+  static Fingerprint Of(std::string_view exchange, std::string_view routing_key,
+                        const Properties& properties, std::string_view encoded,
+                        std::string_view body);
+};
+
+// The unanswered publishes of one channel in confirm mode, joined with their returns: every
+// one ends exactly once.
+//
+// Callbacks may add further publishes, and may call `Abandon`.
+class PublishConfirms {
+ public:
+  using Callback = std::function<void(const PublishResult&)>;
+
+  // The next publish, numbered from 1 as the broker does. One that is not mandatory
+  // needs no fingerprint.
+  void Add(const Fingerprint& fingerprint, Callback done);
+
+  // basic.return. Of several publishes of the same content any is as good as another. False if
+  // there is none.
+  bool Return(const Fingerprint& fingerprint, std::uint16_t code, std::string_view text);
+
+  // basic.ack and basic.nack: `tag`, or with `multiple` all up to it (0: all).
+  void Settle(std::uint64_t tag, bool multiple, PublishOutcome outcome);
+
+  // The channel is gone: what is not known to be returned ends as kUnknown with this code.
+  void FailAll(std::uint16_t code, std::string_view text);
+
+  // Nobody wants to know any more.
+  void Abandon() { open_.clear(); }
+
+  // Publishes not answered yet, and some that wait for older ones to be.
+  std::size_t size() const { return open_.size(); }
+
+ private:
+  struct Refusal {
+    std::uint16_t code;
+    std::string text;
+  };
+  struct Entry {
+    Fingerprint fingerprint;
+    Callback done;                     // null once answered
+    std::unique_ptr<Refusal> refusal;  // set once returned: few are
+  };
+
+  Entry* FindReturned(std::uint64_t Fingerprint::*hash, std::uint64_t value);
+  Entry PopFront();
+  static void Answer(Entry entry, const PublishResult& otherwise);
+
+  Ring<Entry> open_;               // by number
+  std::uint64_t first_ = 1;        // the number of open_[0]
+  std::uint64_t next_return_ = 1;  // returns come in order: where to look first
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_PUBLISH_CONFIRMS_H_

@@ -1,0 +1,38 @@
+#include "amqp/reply_status.h"
+
+#include "absl/strings/str_cat.h"
+#include "amqp/protocol_error.h"
+#include "amqp/text.h"
+
+namespace retryq::amqp {
+namespace {
+
+absl::StatusCode StatusCodeOf(std::uint16_t code) {
+  switch (ReplyCode{code}) {
+    case ReplyCode::kAccessRefused:
+      return absl::StatusCode::kPermissionDenied;
+    case ReplyCode::kNotFound:
+      return absl::StatusCode::kNotFound;
+    case ReplyCode::kResourceLocked:
+      return absl::StatusCode::kAborted;
+    case ReplyCode::kPreconditionFailed:
+      return absl::StatusCode::kFailedPrecondition;
+    case ReplyCode::kFrameError:
+    case ReplyCode::kSyntaxError:
+      return absl::StatusCode::kInvalidArgument;
+    default:
+      return absl::StatusCode::kUnavailable;
+  }
+}
+
+}  // namespace
+
+absl::Status ChannelCloseStatus(std::uint16_t code, std::string_view text) {
+  return absl::Status(StatusCodeOf(code), absl::StrCat(code, " ", Text(text)));
+}
+
+absl::Status WithContext(std::string_view context, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(Text(context), ": ", status.message()));
+}
+
+}  // namespace retryq::amqp

@@ -1,0 +1,243 @@
+#include "amqp/session.h"
+
+#include <event2/buffer.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/overloaded.h"
+#include "amqp/protocol_error.h"
+#include "amqp/text.h"
+
+namespace retryq::amqp {
+namespace {
+
+// Before the limit is agreed on.
+constexpr std::size_t kHandshakeFrameMax = 131072;
+
+// Makes the next frame contiguous; false while some of it is missing.
+bool JoinNextFrame(evbuffer* input, std::size_t frame_max) {
+  const std::size_t available = evbuffer_get_length(input);
+  if (available < kFrameHeadSize) return false;
+  const auto view = [&](std::size_t size) {
+    const auto* bytes = evbuffer_pullup(input, static_cast<ssize_t>(size));
+    return std::string_view(reinterpret_cast<const char*>(bytes), size);
+  };
+  const absl::StatusOr<std::optional<FrameHead>> head = PeekFrame(view(kFrameHeadSize), frame_max);
+  if (!head.ok()) return true;  // to be found out by whoever reads it
+  if (available < (*head)->frame_size()) return false;
+  view((*head)->frame_size());
+  return true;
+}
+
+}  // namespace
+
+Session::Session(EventLoop& loop, const ConnectionOptions& options, const Endpoint& endpoint,
+                 const SocketAddress& address, SessionOwner* owner)
+    : loop_(loop),
+      options_(options),
+      endpoint_(endpoint),
+      owner_(owner),
+      handshake_(options, endpoint),
+      link_(std::make_unique<Link>(loop.base(), address, this)),
+      deadline_(
+          loop.After(options.connection_timeout,
+                     [this] {
+                       End(absl::UnavailableError(absl::StrCat(
+                           "no connection to ", Describe(endpoint_), " within ",
+                           absl::FormatDuration(options_.connection_timeout),
+                           state_ == State::kConnecting ? ": is it the right host and port?"
+                                                        : ": it accepts but does not answer")));
+                     })),
+      channels_(1) {}
+
+Session::~Session() = default;
+
+std::shared_ptr<Channel::Impl> Session::OpenChannel(ChannelListener* listener) {
+  std::size_t number = 1;
+  while (number < channels_.size() && channels_[number] != nullptr) ++number;
+  const std::size_t most = handshake_.tuning().channel_max;
+  if (most != 0 && number > most) return nullptr;
+  if (number == channels_.size()) channels_.emplace_back();
+  channels_[number] =
+      Channel::Impl::Open(this, static_cast<std::uint16_t>(number), listener, loop_.executor());
+  return channels_[number];
+}
+
+Outbox& Session::Write() { return link_->Write(); }
+
+void Session::OnConnected() {
+  state_ = State::kShakingHands;
+  handshake_.Begin(Write().bytes());
+}
+
+void Session::BeforeFlush() {
+  for (const auto& channel : channels_) {
+    if (channel != nullptr) channel->FlushAcks();
+  }
+  if (heartbeat_ && !Write().empty()) heartbeat_->OnSent();
+}
+
+void Session::OnHungUp(const std::string& why) {
+  if (state_ == State::kConnecting) {
+    return End(absl::UnavailableError(absl::StrCat("cannot connect to ", Describe(endpoint_), ": ",
+                                                   why, "; is RabbitMQ running there?")));
+  }
+  if (state_ == State::kShakingHands) return End(handshake_.OnHungUp());
+  End(absl::UnavailableError(absl::StrCat("connection to ", Describe(endpoint_), " lost: ", why)));
+}
+
+void Session::OnInput() {
+  const auto self = shared_from_this();
+  if (heartbeat_) heartbeat_->OnReceived();
+  do {
+    evbuffer* input = link_->input();
+    const std::size_t size = evbuffer_get_contiguous_space(input);
+    const auto* bytes = evbuffer_pullup(input, static_cast<ssize_t>(size));
+    const std::size_t used =
+        HandleFrames(std::string_view(reinterpret_cast<const char*>(bytes), size));
+    if (state_ == State::kEnded) return;
+    evbuffer_drain(input, used);
+  } while (JoinNextFrame(link_->input(), frame_max()));
+}
+
+std::size_t Session::HandleFrames(std::string_view bytes) {
+  std::size_t used = 0;
+  while (state_ != State::kEnded) {
+    const std::size_t limit = frame_max() == 0 ? kHandshakeFrameMax : frame_max();
+    const absl::StatusOr<std::optional<FrameView>> frame = NextFrame(bytes.substr(used), limit);
+    if (frame.ok() && !*frame) break;
+    const absl::Status status = frame.ok() ? OnFrame(**frame) : frame.status();
+    if (!status.ok() && state_ != State::kEnded) {
+      SayGoodbye(static_cast<std::uint16_t>(ReplyCodeOf(status)),
+                 std::string_view(status.message().data(), status.message().size()));
+      End(absl::UnavailableError(
+          absl::StrCat(Describe(endpoint_), " breaks the protocol: ", status.message())));
+    }
+    if (!status.ok()) break;
+    used += (*frame)->frame_size();
+  }
+  return used;
+}
+
+absl::Status Session::OnFrame(const FrameView& frame) {
+  if (frame.type == FrameType::kHeartbeat) return absl::OkStatus();
+  if (frame.channel != 0) return OnChannelFrame(frame);
+  if (frame.type != FrameType::kMethod) {
+    return ProtocolError(ReplyCode::kUnexpectedFrame, "content on channel 0");
+  }
+  const absl::StatusOr<ServerMethod> method = DecodeServerMethod(frame.payload);
+  return method.ok() ? OnMethod(*method) : method.status();
+}
+
+absl::Status Session::OnChannelFrame(const FrameView& frame) {
+  const auto channel = frame.channel < channels_.size() ? channels_[frame.channel] : nullptr;
+  if (channel == nullptr) {
+    return ProtocolError(ReplyCode::kChannelError, "a frame on a channel that is not open");
+  }
+  absl::Status status;
+  if (frame.type == FrameType::kMethod) {
+    const absl::StatusOr<ServerMethod> method = DecodeServerMethod(frame.payload);
+    status = method.ok() ? channel->OnMethod(*method) : method.status();
+  } else {
+    status = channel->OnContent(frame);
+  }
+  if (state_ != State::kEnded && channel->finished()) channels_[frame.channel] = nullptr;
+  return status;
+}
+
+absl::Status Session::OnMethod(const ServerMethod& method) {
+  if (state_ == State::kShakingHands) return OnHandshakeMethod(method);
+  return std::visit(Overloaded{
+                        [this](const method::ConnectionClose& m) {
+                          Write().AddMethod(0, method::ConnectionCloseOk{});
+                          End(absl::UnavailableError(absl::StrCat(
+                              Describe(endpoint_), " closed the connection: ", m.reply_code, " ",
+                              Text(m.reply_text))));
+                          return absl::OkStatus();
+                        },
+                        [this](const method::ConnectionCloseOk&) {
+                          End(absl::UnavailableError("closed as asked"));
+                          return absl::OkStatus();
+                        },
+                        [this](const method::ConnectionBlocked& m) {
+                          if (is_open()) owner_->OnSessionBlocked(true, m.reason);
+                          return absl::OkStatus();
+                        },
+                        [this](const method::ConnectionUnblocked&) {
+                          if (is_open()) owner_->OnSessionBlocked(false, "");
+                          return absl::OkStatus();
+                        },
+                        [](const auto& m) {
+                          return ProtocolError(ReplyCode::kCommandInvalid,
+                                               absl::StrCat(m.kId.name, " on channel 0"));
+                        },
+                    },
+                    method);
+}
+
+absl::Status Session::OnHandshakeMethod(const ServerMethod& method) {
+  const absl::StatusOr<bool> open = handshake_.OnMethod(method, Write().bytes());
+  if (!open.ok()) {
+    End(open.status());
+  } else if (*open) {
+    state_ = State::kOpen;
+    deadline_.reset();
+    heartbeat_.emplace(
+        loop_, handshake_.tuning().heartbeat,
+        Heartbeat::Callbacks{
+            .send =
+                [this] {
+                  Write().AddHeartbeat();
+                  link_->Flush();
+                },
+            .dead =
+                [this] {
+                  End(absl::UnavailableError(absl::StrCat(
+                      "connection to ", Describe(endpoint_), " lost: not a sign of life for ",
+                      absl::FormatDuration(2 * handshake_.tuning().heartbeat))));
+                },
+        });
+    owner_->OnSessionOpen();
+  }
+  return absl::OkStatus();
+}
+
+void Session::Close() {
+  BeforeFlush();
+  SayGoodbye(static_cast<std::uint16_t>(ReplyCode::kSuccess), "");
+  state_ = State::kClosing;
+}
+
+void Session::SayGoodbye(std::uint16_t code, std::string_view text) {
+  Write().AddMethod(0, method::ConnectionClose{.reply_code = code,
+                                               .reply_text = text.substr(0, kMaxShortString)});
+}
+
+void Session::End(const absl::Status& why) {
+  const auto self = shared_from_this();
+  const auto channels = Dismantle();
+  std::exchange(owner_, nullptr)->OnSessionEnded(why);
+  for (const auto& channel : channels) {
+    if (channel != nullptr) channel->Disconnect(why);
+  }
+}
+
+void Session::Abandon() {
+  if (state_ == State::kEnded) return;
+  if (state_ == State::kOpen) Close();
+  owner_ = nullptr;
+  for (const auto& channel : Dismantle()) {
+    if (channel != nullptr) channel->Orphan();
+  }
+}
+
+std::vector<std::shared_ptr<Channel::Impl>> Session::Dismantle() {
+  state_ = State::kEnded;
+  link_.reset();
+  deadline_.reset();
+  heartbeat_.reset();
+  return std::exchange(channels_, {});
+}
+
+}  // namespace retryq::amqp

@@ -1,0 +1,105 @@
+#ifndef RETRYQ_SRC_AMQP_SESSION_H_
+#define RETRYQ_SRC_AMQP_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "amqp/channel_impl.h"
+#include "amqp/frame.h"
+#include "amqp/handshake.h"
+#include "amqp/heartbeat.h"
+#include "amqp/link.h"
+#include "amqp/method_codec.h"
+#include "retryq/amqp/connection_options.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::amqp {
+
+// What a session reports. Each call may abandon it.
+class SessionOwner {
+ public:
+  virtual ~SessionOwner() = default;
+
+  virtual void OnSessionOpen() = 0;
+  virtual void OnSessionBlocked(bool blocked, std::string_view reason) = 0;
+  // It is over, or never came to be; the last call. Its channels are told right after.
+  virtual void OnSessionEnded(const absl::Status& why) = 0;
+};
+
+// One connection to one address, from TCP's first packet to its end: handshake, heartbeats,
+// and the frames' way to and from the channels. It never comes back; Connection makes another.
+class Session final : public std::enable_shared_from_this<Session>,
+                      public LinkOwner,
+                      public ChannelHost {
+ public:
+  // `options` and `endpoint` must outlive it, and `owner` until it is abandoned.
+  Session(EventLoop& loop, const ConnectionOptions& options, const Endpoint& endpoint,
+          const SocketAddress& address, SessionOwner* owner);
+  ~Session() override;
+
+  bool is_open() const { return state_ == State::kOpen; }
+
+  // On an open session. Null where no number is left.
+  std::shared_ptr<Channel::Impl> OpenChannel(ChannelListener* listener);
+
+  // Says goodbye; `OnSessionEnded` comes with the broker's answer.
+  void Close();
+
+  // Says goodbye and goes, without another call to anyone.
+  void Abandon();
+
+  std::size_t frame_max() const override { return handshake_.tuning().frame_max; }
+  const std::string& server_version() const { return handshake_.server_version(); }
+  std::size_t unsent_bytes() const { return link_ == nullptr ? 0 : link_->unsent(); }
+
+ private:
+  enum class State {
+    kConnecting,  // no TCP yet
+    kShakingHands,
+    kOpen,
+    kClosing,  // we have said goodbye
+    kEnded,
+  };
+
+  // LinkOwner
+  void OnConnected() override;
+  void OnInput() override;
+  void BeforeFlush() override;
+  void OnHungUp(const std::string& why) override;
+
+  // ChannelHost
+  Outbox& Write() override;
+
+  // Handles the whole frames at the front of `bytes`; how much of it they were.
+  std::size_t HandleFrames(std::string_view bytes);
+  absl::Status OnFrame(const FrameView& frame);
+  absl::Status OnMethod(const ServerMethod& method);
+  absl::Status OnChannelFrame(const FrameView& frame);
+  absl::Status OnHandshakeMethod(const ServerMethod& method);
+
+  void SayGoodbye(std::uint16_t code, std::string_view text);
+  void End(const absl::Status& why);
+  // Stops everything and hands over the channels.
+  std::vector<std::shared_ptr<Channel::Impl>> Dismantle();
+
+  EventLoop& loop_;
+  const ConnectionOptions& options_;
+  const Endpoint& endpoint_;
+  SessionOwner* owner_;
+  State state_ = State::kConnecting;
+  Handshake handshake_;
+  std::unique_ptr<Link> link_;                            // null once ended
+  std::unique_ptr<Timer> deadline_;                       // of the connecting
+  std::optional<Heartbeat> heartbeat_;                    // once open
+  std::vector<std::shared_ptr<Channel::Impl>> channels_;  // by number; null where free
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_SESSION_H_

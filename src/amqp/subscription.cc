@@ -1,0 +1,161 @@
+#include "amqp/subscription.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/process_name.h"
+#include "amqp/reply_status.h"
+
+namespace retryq::amqp {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(5);
+
+ConsumeParams WithConsumerTag(ConsumeParams params) {
+  if (params.consumer_tag.empty()) {
+    params.consumer_tag = absl::StrCat("retryq.", HostAndProcessName());
+  }
+  return params;
+}
+
+}  // namespace
+
+template <typename Call>
+void Subscriptions::ForEach(const Call& call) {
+  const std::vector<QueueSubscription*> present = entries_;
+  for (QueueSubscription* entry : present) {
+    const bool still_there = std::count(entries_.begin(), entries_.end(), entry) > 0;
+    if (still_there) call(*entry);
+  }
+}
+
+void Subscriptions::OnOpen() {
+  ForEach([](QueueSubscription& subscription) { subscription.OnConnectionOpen(); });
+}
+
+void Subscriptions::OnLost(const absl::Status& why) {
+  ForEach([&](QueueSubscription& subscription) { subscription.OnConnectionLost(why); });
+}
+
+void Subscriptions::Forget() {
+  ForEach([](QueueSubscription& subscription) { subscription.Forget(); });
+}
+
+Channel* Subscriptions::FindChannel(std::uint64_t generation) {
+  for (const QueueSubscription* entry : entries_) {
+    Channel* const channel = entry->channel_.get();
+    if (channel != nullptr && channel->generation() == generation) return channel;
+  }
+  return nullptr;
+}
+
+void Subscriptions::Ack(DeliveryTag tag) {
+  if (Channel* channel = FindChannel(tag.generation)) channel->Ack(tag.tag);
+}
+
+void Subscriptions::Reject(DeliveryTag tag, bool requeue) {
+  if (Channel* channel = FindChannel(tag.generation)) channel->Reject(tag.tag, requeue);
+}
+
+QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
+                                     Subscriptions& subscriptions, ConsumeParams params,
+                                     SubscriptionListener* listener)
+    : loop_(loop),
+      connection_(connection),
+      subscriptions_(subscriptions),
+      params_(WithConsumerTag(std::move(params))),
+      listener_(listener),
+      pause_(kFirstPause, kLongestPause) {
+  subscriptions_.entries_.push_back(this);
+  if (connection_.is_open()) Subscribe();
+}
+
+QueueSubscription::~QueueSubscription() { std::erase(subscriptions_.entries_, this); }
+
+void QueueSubscription::Subscribe() {
+  channel_ = connection_.OpenChannel(this);
+  channel_->Qos(params_.prefetch, [](const absl::Status&) {});
+  StartConsumer();
+}
+
+void QueueSubscription::StartConsumer() {
+  channel_->Consume(params_, [this](const absl::StatusOr<std::string>& tag) {
+    if (!tag.ok()) return;  // OnChannelClosed follows
+    pause_.Reset();
+    listener_->OnSubscribed();
+  });
+}
+
+void QueueSubscription::OnConnectionOpen() {
+  pause_.Reset();
+  if (wanted_ && channel_ == nullptr) Subscribe();
+}
+
+void QueueSubscription::OnConnectionLost(const absl::Status& why) {
+  again_.reset();
+  // Where there is a channel, it says so itself in a moment.
+  if (channel_ == nullptr && wanted_) listener_->OnInterrupted(why);
+}
+
+void QueueSubscription::OnDelivery(std::string_view, MessagePtr message) {
+  listener_->OnDelivery(std::move(message));
+}
+
+void QueueSubscription::OnConsumerCancelled(std::string_view) {
+  Interrupt(absl::AbortedError(absl::StrCat(
+      "consuming queue '", params_.queue,
+      "': the broker ended the consumer, as it does when the queue is deleted or moves")));
+}
+
+void QueueSubscription::OnChannelClosed(const ChannelError& why) {
+  Interrupt(WithContext(absl::StrCat("consuming queue '", params_.queue, "'"), why.status));
+}
+
+void QueueSubscription::Interrupt(const absl::Status& why) {
+  channel_.reset();
+  if (connection_.is_open() && wanted_) {
+    again_ = loop_.After(pause_.Next(loop_.random()), [this] { Subscribe(); });
+  }
+  listener_->OnInterrupted(why);
+}
+
+void QueueSubscription::Defer(std::function<void()> work) {
+  loop_.executor()->Post([weak = std::weak_ptr(alive_), work = std::move(work)] {
+    if (!weak.expired()) work();
+  });
+}
+
+void QueueSubscription::Cancel(std::function<void()> cancelled) {
+  wanted_ = false;
+  again_.reset();
+  if (channel_ == nullptr) return Defer(std::move(cancelled));
+  channel_->Cancel(params_.consumer_tag,
+                   [cancelled = std::move(cancelled)](const absl::Status&) { cancelled(); });
+}
+
+void QueueSubscription::Resume() {
+  if (std::exchange(wanted_, true)) return;
+  if (channel_ != nullptr) {
+    StartConsumer();
+  } else if (connection_.is_open()) {
+    Subscribe();
+  }
+}
+
+void QueueSubscription::Close(std::function<void()> closed) {
+  wanted_ = false;
+  again_.reset();
+  std::erase(subscriptions_.entries_, this);
+  if (channel_ == nullptr) return Defer(std::move(closed));
+  channel_->Close(std::move(closed));
+}
+
+void QueueSubscription::Forget() {
+  wanted_ = false;
+  again_.reset();
+  channel_.reset();
+}
+
+}  // namespace retryq::amqp
