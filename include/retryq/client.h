@@ -1,0 +1,85 @@
+#ifndef RETRYQ_CLIENT_H_
+#define RETRYQ_CLIENT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "retryq/consumer.h"
+#include "retryq/delay_queue_options.h"
+#include "retryq/event_loop.h"
+#include "retryq/observer.h"
+#include "retryq/outgoing_message.h"
+#include "retryq/retrier.h"
+
+namespace retryq {
+
+struct ClientOptions {
+  // amqp://user:password@host:port/vhost, see amqp::ParseUri.
+  std::string url = "amqp://guest:guest@localhost:5672/";
+
+  // More endpoints of the same cluster: URLs that differ from `url` in host and
+  // port only.
+  std::vector<std::string> more_urls = {};
+
+  DelayQueueOptions delay_queues = {};
+
+  // Shown in the management UI. Empty: program name and process id.
+  std::string name = {};
+
+  // Is told of everything. Not owned; must outlive the client. May be null.
+  Observer* observer = nullptr;
+};
+
+// A connection to one vhost of one RabbitMQ, for any number of consumers and
+// publishes: connects at once, and again by itself whenever the connection
+// goes.
+//
+// Used on its loop's thread; destroy it before the loop and after its
+// consumers.
+class Client {
+ public:
+  Client(EventLoop& loop, ClientOptions options);
+  // On a Broker of your own, which must outlive the client.
+  Client(EventLoop& loop, Broker& broker, ClientOptions options);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Starts consuming `options.queue`, as soon as there is a connection. The
+  // error, if any, is about options, the client's included (kInvalidArgument,
+  // all wrong fields named).
+  //
+  // What turns out wrong later and before the first success (no such queue,
+  // vhost or exchange: kNotFound; refused: kPermissionDenied, kUnauthenticated)
+  // ends the loop by `EventLoop::Fail`. After a first success the consumer
+  // stays, reports it to the observer at most once a minute, and resumes by
+  // itself.
+  //
+  // Drains by itself when the loop does. Delivery guarantee: at least once. A
+  // message is acked after the handler's ok, or after its copy is confirmed and
+  // not returned.
+  absl::StatusOr<Consumer> Consume(ConsumerOptions options, Handler handler);
+  absl::StatusOr<Consumer> Consume(ConsumerOptions options, AsyncHandler handler);
+
+  // Publishes `message` so that it arrives after `delay` (0: at once), rounded
+  // up to a grid of two steps an octave (RoundUpToGrid). Persistent and
+  // mandatory. Calls back once: ok when confirmed and not returned; kNotFound:
+  // no such exchange, or no queue for the routing key, found out before the
+  // delay where it can be; kInvalidArgument; kUnavailable when `deadline` is
+  // over first. Nothing is given up before `deadline`: a lost connection is
+  // waited for, and the message published again, so it can arrive twice.
+  void Publish(OutgoingMessage message, absl::Duration delay, absl::Duration deadline,
+               std::function<void(absl::Status)> done);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_CLIENT_H_

@@ -1,0 +1,68 @@
+#ifndef RETRYQ_CONSUMER_H_
+#define RETRYQ_CONSUMER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "retryq/retry_options.h"
+
+namespace retryq {
+
+struct ConsumerOptions {
+  // The work queue. It must exist. Required.
+  std::string queue;
+
+  // The exchange that messages return through. "" (the default exchange): to
+  // exactly `queue`. A named one must exist at the start; the message returns
+  // through it with its own routing key, to every queue its bindings lead to.
+  std::string work_exchange = {};
+
+  RetryOptions retry = {};
+
+  // Messages that are given up wait here. Empty: `<queue>.parked`. Declared
+  // (durable) if missing.
+  std::string parked_queue = {};
+
+  // Unacked deliveries at a time, which bounds memory. 1 to 65535.
+  std::uint16_t prefetch = 64;
+
+  // Threads for blocking handlers. 0: handlers run on the loop's thread.
+  int handler_threads = 0;
+
+  // With a named work exchange: ack unseen what another queue's consumer
+  // retries.
+  bool skip_others = false;
+
+  // Shown in the management UI. Empty: host and process id.
+  std::string consumer_tag = {};
+};
+
+// A running consumer. Move-only. Destroying it stops at once: what is open is
+// requeued. Used on the loop's thread; must not outlive its Client.
+class Consumer {
+ public:
+  class Impl;
+  explicit Consumer(std::unique_ptr<Impl> impl);
+  Consumer(Consumer&&) noexcept;
+  Consumer& operator=(Consumer&&) noexcept;
+  ~Consumer();
+
+  // Stops gracefully: no new deliveries, running handlers finish, all is
+  // settled; then calls `drained` with true, or with false when `deadline` is
+  // over, which requeues the rest.
+  void Drain(absl::Duration deadline, std::function<void(bool)> drained);
+
+  // Stops and resumes the flow of deliveries; what is open goes on.
+  void Pause();
+  void Resume();
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_CONSUMER_H_

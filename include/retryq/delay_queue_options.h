@@ -1,0 +1,57 @@
+#ifndef RETRYQ_DELAY_QUEUE_OPTIONS_H_
+#define RETRYQ_DELAY_QUEUE_OPTIONS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace retryq {
+
+// The longest TTL and x-expires that RabbitMQ takes: ten years.
+inline constexpr absl::Duration kMaxQueueLifetime = absl::Milliseconds(315'360'000'000);
+
+// How the delay queues of a client look and how long they outlive their last
+// use. All clients of a vhost that share a prefix should have the same values;
+// where they differ, the later one's queues get a hash in their names.
+struct DelayQueueOptions {
+  // Queues are named `<prefix>.<milliseconds>`. 1 to 100 bytes, no control characters,
+  // not beginning with "amq.".
+  std::string prefix = "retry";
+
+  // What protects a message from a queue that expires: a queue lives for
+  // TTL + window + margin after its last declare, and nothing is published into
+  // it later than `window` after that, so that every message expires before its queue.
+  // The margin must cover a stalled connection: at least four heartbeats.
+  absl::Duration margin = absl::Minutes(1);
+
+  // The window is the TTL, held between these two. A longer one means
+  // fewer renewals and queues that linger longer. 0 < min_window <= max_window.
+  absl::Duration min_window = absl::Minutes(1);
+  absl::Duration max_window = absl::Minutes(10);
+
+  // How long to wait for a publish's confirm before it counts as unknown and the message is
+  // published again. Stands still while the broker blocks the connection. Above zero.
+  absl::Duration confirm_timeout = absl::Seconds(30);
+};
+
+// kInvalidArgument naming every wrong field, separated by "; ". `heartbeat` is the
+// connection's: zero is refused, since leases depend on noticing a dead peer.
+absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat,
+                      const std::string& field = "delay_queues");
+
+// Whether the queue for the longest delay in use can be had: its lifetime must not be above
+// kMaxQueueLifetime. kInvalidArgument names `field`, which that delay comes from, and
+// the longest one possible.
+absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions& options,
+                           const std::string& field = "retry.backoff.max");
+
+// For how long after its declares a queue for `delay` is published into.
+absl::Duration LeaseWindow(absl::Duration delay, const DelayQueueOptions& options);
+
+// The x-expires of a queue for `delay`: delay + window + margin, whole milliseconds, rounded up.
+absl::Duration QueueLifetime(absl::Duration delay, const DelayQueueOptions& options);
+
+}  // namespace retryq
+
+#endif  // RETRYQ_DELAY_QUEUE_OPTIONS_H_

@@ -1,0 +1,94 @@
+#ifndef RETRYQ_DELIVERY_H_
+#define RETRYQ_DELIVERY_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "retryq/amqp/message.h"
+#include "retryq/amqp/table.h"
+
+namespace retryq {
+
+// The headers of a delivery as its first publisher set them: those that retrying and dead-lettering
+// add (`x-retry-*`, `x-death`, `x-first-death-*`, `x-last-death-*`, `x-delivery-count`,
+// `x-acquired-count`) are left out, so that a handler which publishes further does not forward them
+// by accident. Views; as cheap as a pointer.
+class Headers {
+ public:
+  explicit Headers(amqp::TableView all) : all_(all) {}
+
+  std::optional<amqp::FieldView> Find(std::string_view name) const;
+  std::optional<std::string_view> FindString(std::string_view name) const;
+  std::optional<std::int64_t> FindInt64(std::string_view name) const;
+
+  // All of them, decoded. kInvalidArgument for more than 32 levels of nesting: such headers can
+  // still be passed on, by `all()`.
+  absl::StatusOr<amqp::Table> Decode() const;
+
+  // With nothing left out.
+  amqp::TableView all() const { return all_; }
+
+  // Whether a name is one of those left out.
+  static bool IsHidden(std::string_view name);
+
+ private:
+  amqp::TableView all_;
+};
+
+// One message, as a handler sees it. A cheap handle: copies share the buffer, and every view lives
+// as long as any copy. Thread-safe for reading.
+class Delivery {
+ public:
+  // What retrying knows about a message from its `x-retry-*` headers.
+  struct History {
+    std::uint64_t failures = 0;  // of the handler, so far
+    std::optional<absl::Time> first_failure = std::nullopt;
+    std::optional<absl::Time> not_before = std::nullopt;  // of the retry that this delivery is
+    std::optional<absl::Duration> delay = std::nullopt;   // the same
+    std::string_view last_error = {};                     // at most 1 KiB
+    std::string_view id = {};        // x-retry-id; empty before the first failure
+    std::string_view exchange = {};  // where it was first published, and with which key
+    std::string_view routing_key = {};
+  };
+
+  Delivery(amqp::MessagePtr message, std::shared_ptr<const std::string> queue, History history);
+
+  std::string_view body() const { return message_->body; }
+  const amqp::Properties& properties() const { return message_->properties; }
+  Headers headers() const;
+
+  // Where it was first published: not the exchange it came back through.
+  std::string_view exchange() const { return history_.exchange; }
+  std::string_view routing_key() const { return history_.routing_key; }
+  std::string_view queue() const { return *queue_; }
+
+  // Calls of a handler that failed before this one; 0 at first.
+  std::uint64_t attempt() const { return history_.failures; }
+  std::optional<absl::Time> first_failure() const { return history_.first_failure; }
+  std::string_view last_error() const { return history_.last_error; }
+
+  // What a handler that must be idempotent remembers: the same for all copies of a message. The
+  // `x-retry-id`, else the message-id; empty where there is neither, which is so only before the
+  // first failure.
+  std::string_view id() const;
+
+  // Whether the broker has delivered this copy before, perhaps to someone who died.
+  bool redelivered() const { return message_->redelivered; }
+
+  const amqp::MessagePtr& message() const { return message_; }
+  const History& history() const { return history_; }
+
+ private:
+  amqp::MessagePtr message_;
+  std::shared_ptr<const std::string> queue_;
+  History history_;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_DELIVERY_H_

@@ -1,0 +1,77 @@
+#ifndef RETRYQ_OBSERVER_H_
+#define RETRYQ_OBSERVER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/time/time.h"
+
+namespace retryq {
+
+class Delivery;
+
+// What happened. The names in quotes are those of the JSON log.
+enum class EventKind {
+  kConnected,      // "connected": publishing and declaring work
+  kDisconnected,   // "disconnected": `error` says why; connecting again goes on
+  kBlocked,        // "blocked": the broker takes no publishes (resource alarm)
+  kUnblocked,      // "unblocked"
+  kConsuming,      // "consuming": the broker accepted the consumer of `queue`
+  kInterrupted,    // "interrupted": no deliveries from `queue` for now; `error`
+                   // says why
+  kDeclared,       // "declared": `delay_queue` exists, its lease is ours
+  kRenewed,        // "renewed": its lease begins anew
+  kRenamed,        // "renamed": `delay_queue` is used instead; `error` says why
+  kLapsed,         // "lapsed": the lease ran out unused; the broker drops the queue
+  kLeaseBroken,    // "lease_broken": the queue or its exchange was gone under a
+                   // valid lease
+  kDeclareFailed,  // "declare_failed": refused; tried again with growing pauses
+  kHandled,        // "acked": the handler succeeded, the message is done
+  kFailed,         // "failed": the handler failed; what follows is its own event
+  kRetried,        // "retried": the copy is confirmed in `delay_queue`, the original
+                   // acked
+  kParked,         // "parked": the copy is confirmed in the parked queue, the original
+                   // acked
+  kRejected,       // "rejected": to the queue's own dead-letter exchange, if it has
+                   // one
+  kDiscarded,      // "discarded": acked and gone, as told
+  kRequeued,       // "requeued": given back to the queue unhandled, as told or on a graceful stop
+  kSkipped,        // "skipped": a retry of another queue's consumer, acked unseen
+  kReturned,       // "returned": a copy came back unroutable; published again
+  kUnconfirmed,    // "unconfirmed": nack, time-out or lost channel; published
+                   // again
+  kHeld,           // "held": neither copy nor park was possible; kept unacked, tried
+                   // again
+  kPublished,      // "published": a message of DelayedPublisher is confirmed
+};
+
+// "declared", "retried", …: the name in the JSON log. Static storage.
+std::string_view EventName(EventKind kind);
+
+// One decision or change. Only the fields that fit the kind are set; the views
+// are valid during the call.
+struct Event {
+  EventKind kind;
+  absl::Time time;
+  std::string_view queue = {};                          // the work queue, or the parked queue
+  std::optional<std::uint64_t> attempt = std::nullopt;  // failures before this call
+  std::optional<absl::Duration> delay = std::nullopt;
+  std::string_view delay_queue = {};
+  std::string_view id = {};  // x-retry-id, else the message-id
+  std::string_view error = {};
+  // The message, where the event is about one. Valid during the call; copy it to keep it.
+  const Delivery* delivery = nullptr;
+};
+
+// Is told of everything. Called on the loop's thread; must not block, and must
+// not destroy the object that calls.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void OnEvent(const Event& event) = 0;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_OBSERVER_H_

@@ -1,0 +1,65 @@
+#ifndef RETRYQ_OUTCOME_H_
+#define RETRYQ_OUTCOME_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace retryq {
+
+// What became of a message in a handler. Made implicitly from an absl::Status:
+//
+//   ok                                              acked
+//   kInvalidArgument, kOutOfRange, kUnimplemented   parked: no retry will mend it
+//   any other error                                 retried after the policy's delay
+//
+// `RetryOptions::permanent` replaces that rule about which errors are permanent.
+class [[nodiscard]] Outcome {
+ public:
+  enum class Kind {
+    kByStatus,    // as the status and the policy say
+    kRetryAfter,  // retried after `delay`
+    kPark,
+    kDiscard,
+    kRequeue,  // back into the queue
+  };
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a handler returns its status.
+  Outcome(absl::Status status) : status_(std::move(status)) {}
+
+  static Outcome Ok() { return Outcome(absl::OkStatus()); }
+
+  // Retried after this delay instead of the policy's, rounded up to a grid of two steps an octave
+  // (see RoundUpToGrid) and in the end between 1 ms and `RetryOptions::max_retry_after`. It counts
+  // as an attempt. An ok status is taken for kUnknown.
+  static Outcome RetryAfter(absl::Duration delay, absl::Status why);
+
+  // To the parked queue at once. An ok status is taken for kUnknown.
+  static Outcome Park(absl::Status why);
+
+  // Acked and gone, as a decision of the handler's. The reason goes to the observer.
+  static Outcome Discard(std::string reason);
+
+  // Back into the queue at once, as if it had not been delivered; no attempt is counted. For a
+  // handler that is about to stop: while it runs on, the message comes straight back.
+  // A quorum queue counts it as a return, and discards what was returned too often.
+  static Outcome Requeue();
+
+  Kind kind() const { return kind_; }
+  const absl::Status& status() const { return status_; }
+  absl::Duration delay() const { return delay_; }
+
+ private:
+  Outcome(Kind kind, absl::Status status, absl::Duration delay = absl::ZeroDuration())
+      : kind_(kind), status_(std::move(status)), delay_(delay) {}
+
+  Kind kind_ = Kind::kByStatus;
+  absl::Status status_;
+  absl::Duration delay_ = absl::ZeroDuration();
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_OUTCOME_H_

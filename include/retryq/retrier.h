@@ -1,0 +1,116 @@
+#ifndef RETRYQ_RETRIER_H_
+#define RETRYQ_RETRIER_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "retryq/broker.h"
+#include "retryq/clock.h"
+#include "retryq/delay_queue_options.h"
+#include "retryq/delivery.h"
+#include "retryq/executor.h"
+#include "retryq/observer.h"
+#include "retryq/outcome.h"
+#include "retryq/random.h"
+#include "retryq/retry_options.h"
+#include "retryq/settlement.h"
+#include "retryq/timers.h"
+
+namespace retryq {
+
+// Handles one message and says what became of it. Called on the loop's
+// thread, or on a pool's thread where `handler_threads` says so. A thrown
+// exception is a retry.
+using Handler = std::function<Outcome(const Delivery&)>;
+
+// Handles one message and says later, from any thread, what became of it.
+using AsyncHandler = std::function<void(Delivery, Settlement)>;
+
+// Takes messages as a Broker delivers them.
+using DeliveryHandler = std::function<void(amqp::MessagePtr)>;
+
+// What retrying takes from its surroundings. None is owned but the executor;
+// all must outlive whatever was made with them. `observer` may be null.
+struct Environment {
+  const Clock* clock = nullptr;
+  Timers* timers = nullptr;
+  Random* random = nullptr;
+  std::shared_ptr<Executor> executor = nullptr;
+  Observer* observer = nullptr;
+};
+
+struct RetrierOptions {
+  // The work queue that the messages come from. Required.
+  std::string queue;
+
+  // The exchange that messages return through. "" is the default exchange: the
+  // copy returns to exactly `queue`. A named one must exist, and leads the copy
+  // wherever its bindings lead the message's own routing key.
+  std::string work_exchange = {};
+
+  RetryOptions retry = {};
+
+  // Messages that are given up. Empty: `<queue>.parked`.
+  std::string parked_queue = {};
+
+  // With a named work exchange: ack unseen what another queue's consumer
+  // retries.
+  bool skip_others = false;
+};
+
+class DelayQueues;
+class Publisher;
+
+// Wraps a consumer callback of yours so that failures are retried: for those
+// who bring their own Broker. `Client::Consume` does this and the consuming
+// too.
+//
+// Each delivery ends in exactly one Ack or Reject at the broker, after its
+// copy, if it needs one, is confirmed and not returned. Used on the loop's
+// thread; the destructor forgets what is open (the broker requeues it when its
+// channel closes).
+class Retrier {
+ public:
+  // What all retriers on one broker share: delay queues with their leases, and
+  // the publishing with its confirms. Registers itself as the broker's
+  // listener.
+  class Shared {
+   public:
+    // kInvalidArgument names the wrong fields. `broker` must outlive it.
+    static absl::StatusOr<std::shared_ptr<Shared>> Create(
+        Broker& broker, Environment environment, DelayQueueOptions options = {},
+        absl::Duration heartbeat = absl::Seconds(15));
+    virtual ~Shared() = default;
+  };
+
+  static absl::StatusOr<std::unique_ptr<Retrier>> Create(std::shared_ptr<Shared> shared,
+                                                         RetrierOptions options);
+
+  virtual ~Retrier() = default;
+
+  // Looks for what must be there before consuming: the work queue, the work exchange, and the
+  // parked queue, which is declared if it is missing. Errors name the object and the remedy.
+  virtual void Prepare(std::function<void(absl::Status)> done) = 0;
+
+  // The callback to give to your consumer.
+  virtual DeliveryHandler Wrap(Handler handler) = 0;
+  virtual DeliveryHandler Wrap(AsyncHandler handler) = 0;
+
+  // Deliveries taken and not settled yet, copies in flight included.
+  virtual std::size_t open() const = 0;
+
+  // Forgets all open deliveries: their channel is gone and the broker has
+  // requeued them. Results of their handlers are dropped.
+  virtual void Abandon() = 0;
+
+  // Calls `idle` once nothing is open (at the next turn of the loop, if so
+  // already). One at a time.
+  virtual void WhenIdle(std::function<void()> idle) = 0;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_RETRIER_H_

@@ -1,0 +1,38 @@
+#ifndef RETRYQ_SETTLEMENT_H_
+#define RETRYQ_SETTLEMENT_H_
+
+#include <functional>
+#include <memory>
+
+#include "retryq/executor.h"
+#include "retryq/outcome.h"
+
+namespace retryq {
+
+// The right and the duty to say what became of one delivery: given to an asynchronous handler with
+// the delivery. Move-only. Dropped unsettled it retries, with an error that says so: losing it
+// never loses a message.
+//
+// Thread-safe in that any one thread may settle or drop it, at any time, even after the consumer or
+// the loop is gone (then nothing happens: the broker requeues the message).
+class Settlement {
+ public:
+  // `settle` is called once on the executor's loop. Made by Retrier; for tests of handlers it can
+  // be made by anyone.
+  Settlement(std::shared_ptr<Executor> executor, std::function<void(Outcome)> settle);
+
+  Settlement(Settlement&&) noexcept;
+  Settlement& operator=(Settlement&&) noexcept;
+  ~Settlement();
+
+  // Says the outcome; the settlement is used up. May be called inside the handler.
+  void Settle(Outcome outcome) &&;
+
+ private:
+  std::shared_ptr<Executor> executor_;
+  std::function<void(Outcome)> settle_;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SETTLEMENT_H_

@@ -1,0 +1,82 @@
+#ifndef RETRYQ_SRC_RETRY_CONSUMER_IMPL_H_
+#define RETRYQ_SRC_RETRY_CONSUMER_IMPL_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "retry/alive.h"
+#include "retry/hub.h"
+#include "retry/worker_pool.h"
+#include "retryq/broker.h"
+#include "retryq/consumer.h"
+#include "retryq/retrier.h"
+
+namespace retryq {
+
+// The running consumers of one client, so that it can drain them.
+using ConsumerSet = std::set<Consumer::Impl*>;
+
+// Brings a subscription and a retrier together: looks for what must be there,
+// consumes, hands deliveries to the retrier, and lets both end in order.
+class Consumer::Impl final : private SubscriptionListener, private BrokerListener {
+ public:
+  // `fatal` hears of what makes the first start impossible. `consumers`
+  // outlives it.
+  Impl(std::shared_ptr<Hub> hub, std::unique_ptr<Retrier> retrier, ConsumeParams params,
+       std::function<void(absl::Status)> fatal, ConsumerSet* consumers);
+  ~Impl() override;
+
+  // Once. With threads a blocking handler runs on those.
+  void Start(Handler handler, int threads);
+  void Start(AsyncHandler handler);
+
+  void Drain(absl::Duration deadline, std::function<void(bool)> drained);
+  void Pause();
+  void Resume();
+
+ private:
+  void OnReady() override;
+  void OnLost(const absl::Status& why) override;
+  void OnBlocked(bool /*blocked*/, std::string_view /*reason*/) override {}
+
+  void OnSubscribed() override;
+  void OnDelivery(amqp::MessagePtr message) override { deliver_(std::move(message)); }
+  void OnInterrupted(const absl::Status& why) override;
+
+  void Begin(DeliveryHandler deliver);
+  void Prepare();
+  void OnPrepared(const absl::Status& status);
+  bool GaveUpAtStart(const absl::Status& why);
+  void EndDrain(bool complete);
+
+  enum class State { kStarting, kPreparing, kConsuming, kDraining, kDone };
+
+  const std::shared_ptr<Hub> hub_;
+  const std::unique_ptr<Retrier> retrier_;
+  const ConsumeParams params_;
+  const std::function<void(absl::Status)> fatal_;
+  ConsumerSet* const consumers_;
+
+  State state_ = State::kStarting;
+  bool paused_ = false;
+  bool consumed_once_ = false;
+  std::optional<absl::Duration> interruption_said_;  // since boot
+
+  DeliveryHandler deliver_;
+  std::unique_ptr<Subscription> subscription_;
+  std::function<void(bool)> drained_;
+  std::unique_ptr<Timer> drain_timer_;
+  Lifeline<Impl> lifeline_{this};
+  std::atomic<bool> handle_no_more_ = false;  // read by the pool's threads
+  std::unique_ptr<WorkerPool> pool_;          // first to go: its threads finish what runs
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_CONSUMER_IMPL_H_

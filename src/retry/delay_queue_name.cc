@@ -1,0 +1,59 @@
+#include "retry/delay_queue_name.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+
+namespace retryq {
+namespace {
+
+amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options) {
+  return {
+      {"x-queue-type", "classic"},
+      {"x-message-ttl", absl::ToInt64Milliseconds(route.ttl)},
+      {"x-expires", absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options))},
+      {"x-dead-letter-exchange", route.dead_letter_exchange},
+  };
+}
+
+// FNV-1a, folded from 64 to 32 bits.
+std::uint32_t HashOf(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
+// "x-queue-type=classic;x-message-ttl=1000;…"
+std::string CanonicalText(const amqp::Table& arguments) {
+  std::string text;
+  for (const auto& [name, value] : arguments.fields()) {
+    const auto* number = std::get_if<std::int64_t>(&value.variant);
+    absl::StrAppend(
+        &text, name, "=",
+        number != nullptr ? absl::StrCat(*number) : std::get<std::string>(value.variant), ";");
+  }
+  return text;
+}
+
+}  // namespace
+
+DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOptions& options,
+                                    NameFamily family) {
+  amqp::Table arguments = Arguments(route, options);
+  std::string name = absl::StrCat(options.prefix, ".", absl::ToInt64Milliseconds(route.ttl),
+                                  route.direct ? ".direct" : "");
+  if (family == NameFamily::kHashed) {
+    absl::StrAppend(&name, ".", absl::Hex(HashOf(CanonicalText(arguments)), absl::kZeroPad8));
+  }
+  ExchangeDeclaration exchange{.name = name, .auto_delete = true};
+  return {.queue = {.name = std::move(name), .arguments = std::move(arguments)},
+          .exchange = std::move(exchange)};
+}
+
+}  // namespace retryq

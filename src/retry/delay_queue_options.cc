@@ -1,0 +1,93 @@
+#include "retryq/delay_queue_options.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace retryq {
+namespace {
+
+constexpr std::size_t kMaxPrefixBytes = 100;
+
+bool IsControl(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f;
+}
+
+// What is wrong with the prefix; nothing if it is good. It is not repeated: it may not be
+// printable.
+std::string PrefixError(std::string_view prefix) {
+  if (prefix.empty()) return "must not be empty";
+  if (prefix.size() > kMaxPrefixBytes) {
+    return absl::StrCat("must be at most ", kMaxPrefixBytes, " bytes long, but has ",
+                        prefix.size());
+  }
+  if (std::any_of(prefix.begin(), prefix.end(), IsControl)) {
+    return "must not contain control characters";
+  }
+  if (prefix.substr(0, 4) == "amq.") return "must not begin with \"amq.\", which RabbitMQ reserves";
+  return "";
+}
+
+}  // namespace
+
+absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat,
+                      const std::string& field) {
+  std::vector<std::string> errors;
+  const auto check = [&](bool good, const char* name, const std::string& rule,
+                         absl::Duration value) {
+    if (good) return;
+    errors.push_back(absl::StrCat(field, ".", name, " must be ", rule, ", but is ",
+                                  absl::FormatDuration(value)));
+  };
+  const auto in_reach = [](absl::Duration value) {
+    return value > absl::ZeroDuration() && value <= kMaxQueueLifetime;
+  };
+  const std::string reach = "above 0 and at most 3650 days";
+
+  if (const std::string error = PrefixError(options.prefix); !error.empty()) {
+    errors.push_back(absl::StrCat(field, ".prefix ", error));
+  }
+  check(in_reach(options.margin), "margin", reach, options.margin);
+  check(in_reach(options.min_window), "min_window", reach, options.min_window);
+  check(in_reach(options.max_window), "max_window", reach, options.max_window);
+  check(options.min_window <= options.max_window, "min_window",
+        absl::StrCat("at most max_window (", absl::FormatDuration(options.max_window), ")"),
+        options.min_window);
+  check(in_reach(options.confirm_timeout), "confirm_timeout", reach, options.confirm_timeout);
+  if (heartbeat <= absl::ZeroDuration()) {
+    errors.push_back("heartbeat must not be 0: without it a dead connection outlives its leases");
+  } else {
+    check(options.margin >= 4 * heartbeat, "margin",
+          absl::StrCat("at least four heartbeats (4 * ", absl::FormatDuration(heartbeat), ")"),
+          options.margin);
+  }
+  if (errors.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
+}
+
+absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions& options,
+                           const std::string& field) {
+  if (QueueLifetime(longest_delay, options) <= kMaxQueueLifetime) return absl::OkStatus();
+  const absl::Duration longest =
+      kMaxQueueLifetime - LeaseWindow(longest_delay, options) - options.margin;
+  return absl::InvalidArgumentError(absl::StrCat(field, " must be at most ",
+                                                 absl::FormatDuration(longest),
+                                                 ", so that with window and margin its queue lives "
+                                                 "no longer than RabbitMQ's 3650 days, but is ",
+                                                 absl::FormatDuration(longest_delay)));
+}
+
+absl::Duration LeaseWindow(absl::Duration delay, const DelayQueueOptions& options) {
+  return std::clamp(delay, options.min_window, options.max_window);
+}
+
+absl::Duration QueueLifetime(absl::Duration delay, const DelayQueueOptions& options) {
+  return absl::Ceil(delay + LeaseWindow(delay, options) + options.margin, absl::Milliseconds(1));
+}
+
+}  // namespace retryq

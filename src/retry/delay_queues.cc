@@ -1,0 +1,357 @@
+#include "retry/delay_queues.h"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "retry/alive.h"
+#include "retry/delay_queue_entry.h"
+#include "retry/delay_queue_name.h"
+#include "retry/delay_queue_remedies.h"
+
+namespace retryq {
+namespace {
+
+// Routes whose renaming is remembered; beyond that all are forgotten, at the price of
+// another refused declare each.
+constexpr std::size_t kMaxRenamedRoutes = 1024;
+
+}  // namespace
+
+class DelayQueues::Impl {
+ public:
+  Impl(Broker& broker, Environment environment, DelayQueueOptions options)
+      : broker_(broker), environment_(std::move(environment)), options_(std::move(options)) {}
+
+  Lease Hold(const DelayRoute& route);
+  void Acquire(const DelayRoute& route, DelayQueueEntry::Waiter done);
+  bool Covers(const Lease& lease) const;
+  void Broken(const Lease& lease, std::string_view why);
+  void Nacked(const Lease& lease);
+  void DropAll(const absl::Status& why);
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  using Entry = DelayQueueEntry;
+
+  absl::Duration Now() const { return environment_.clock->SinceBoot(); }
+  Entry* Find(std::uint64_t id) const;
+  Entry* Current(const DelayRoute& route) const;
+  bool IsCurrent(const Entry& entry) const { return Current(entry.key().route()) == &entry; }
+  Entry& MakeCurrent(const DelayRoute& route, NameFamily family);
+  void Erase(Entry& entry);
+
+  Lease Lend(Entry& entry, absl::Duration now);
+  void Declare(Entry& entry);
+  void OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer);
+  void OnDeclared(Entry& entry, const DeclareOk& answer);
+  void OnRefused(Entry& entry, const absl::Status& refusal);
+  void OnGranted(Entry& entry);
+  void Rename(Entry& entry, RenameCause cause, std::string_view detail = {});
+  bool StillWanted(Entry& late);
+  void KeepWhileItLives(Entry& entry);
+
+  void Schedule(Entry& entry);
+  void OnTimer(std::uint64_t id);
+  void AnswerWaiters(Entry& entry);
+  void FailWaiters(std::deque<Entry::Waiter> waiters, const absl::Status& why);
+  void Report(EventKind kind, const Entry& entry, std::string_view error = {}) const;
+
+  Broker& broker_;
+  const Environment environment_;
+  const DelayQueueOptions options_;
+
+  // By id, in the order in which they were made.
+  std::map<std::uint64_t, std::unique_ptr<Entry>> entries_;
+  std::uint64_t last_id_ = 0;
+  // The entry in use for each route. Those not in use any more, since their route was renamed,
+  // live on until their leases end: what was published under them is still covered.
+  absl::flat_hash_map<DelayRouteKey, Entry*, DelayRouteKey::Hash, DelayRouteKey::Equal> current_;
+  absl::flat_hash_set<DelayRouteKey, DelayRouteKey::Hash, DelayRouteKey::Equal> renamed_;
+
+  const Lifeline<Impl> lifeline_{this};
+};
+
+DelayQueues::Impl::Entry* DelayQueues::Impl::Find(std::uint64_t id) const {
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? nullptr : found->second.get();
+}
+
+DelayQueues::Impl::Entry* DelayQueues::Impl::Current(const DelayRoute& route) const {
+  const auto found = current_.find(route);
+  return found == current_.end() ? nullptr : found->second;
+}
+
+DelayQueues::Impl::Entry& DelayQueues::Impl::MakeCurrent(const DelayRoute& route,
+                                                         NameFamily family) {
+  const std::uint64_t id = ++last_id_;
+  const DelayRouteKey key(route);
+  auto entry = std::make_unique<Entry>(id, key, family, options_);
+  current_[key] = entry.get();
+  return *entries_.emplace(id, std::move(entry)).first->second;
+}
+
+void DelayQueues::Impl::Erase(Entry& entry) {
+  if (IsCurrent(entry)) current_.erase(entry.key());
+  entries_.erase(entry.id());
+}
+
+Lease DelayQueues::Impl::Hold(const DelayRoute& route) {
+  Entry* const entry = Current(route);
+  if (entry == nullptr) return {};
+  const absl::Duration now = Now();
+  return entry->Allows(now) ? Lend(*entry, now) : Lease();
+}
+
+void DelayQueues::Impl::Acquire(const DelayRoute& route, Entry::Waiter done) {
+  Entry* entry = Current(route);
+  if (entry == nullptr) {
+    const NameFamily family = renamed_.contains(route) ? NameFamily::kHashed : NameFamily::kPlain;
+    entry = &MakeCurrent(route, family);
+  }
+  entry->waiters.push_back(std::move(done));
+  if (!entry->Allows(Now()) && !entry->declaring()) Declare(*entry);
+  Schedule(*entry);
+}
+
+Lease DelayQueues::Impl::Lend(Entry& entry, absl::Duration now) {
+  if (entry.RenewalDue(now)) Declare(entry);
+  return entry.Give(now);
+}
+
+void DelayQueues::Impl::Declare(Entry& entry) {
+  entry.Sent(Now());
+  broker_.Declare(entry.declaration(), [self = lifeline_.ptr(),
+                                        id = entry.id()](const absl::StatusOr<DeclareOk>& answer) {
+    if (self) self->OnAnswer(id, answer);
+  });
+}
+
+void DelayQueues::Impl::OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer) {
+  Entry* const entry = Find(id);
+  if (entry == nullptr) return;
+  if (answer.ok()) {
+    OnDeclared(*entry, *answer);
+  } else {
+    entry->Refused(Now());
+    OnRefused(*entry, answer.status());
+  }
+}
+
+void DelayQueues::Impl::OnDeclared(Entry& entry, const DeclareOk& answer) {
+  if (!StillWanted(entry)) {
+    Erase(entry);
+    return;
+  }
+  switch (entry.Answered(Now(), answer)) {
+    case LeaseClock::Answer::kFirst:
+      Declare(entry);
+      break;
+    case LeaseClock::Answer::kGranted:
+      OnGranted(entry);
+      break;
+    case LeaseClock::Answer::kRenewed:
+      Report(EventKind::kRenewed, entry);
+      break;
+  }
+  AnswerWaiters(entry);
+}
+
+void DelayQueues::Impl::OnGranted(Entry& entry) {
+  if (entry.family() == NameFamily::kHashed) {
+    if (renamed_.size() >= kMaxRenamedRoutes) renamed_.clear();
+    renamed_.insert(entry.key());
+  }
+  if (const std::string why = std::exchange(entry.renamed_because, {}); !why.empty()) {
+    Report(EventKind::kRenamed, entry, why);
+  }
+  Report(EventKind::kDeclared, entry);
+}
+
+void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
+  const bool other_arguments = absl::IsFailedPrecondition(refusal);
+  // Under this name there is a queue that is not ours.
+  if (other_arguments) entry.Break();
+  if (!IsCurrent(entry)) {
+    KeepWhileItLives(entry);
+    return;
+  }
+  // A queue that goes at this very moment answers its declare, and is not there to be bound.
+  if (absl::IsNotFound(refusal) && entry.refusals() == 1) {
+    Declare(entry);
+    Schedule(entry);
+    return;
+  }
+  if (entry.family() == NameFamily::kPlain && (other_arguments || absl::IsNotFound(refusal))) {
+    Rename(entry, other_arguments ? RenameCause::kOtherArguments : RenameCause::kNodeDown,
+           {refusal.message().data(), refusal.message().size()});
+    return;
+  }
+  const absl::Status why = ExplainRefusal(refusal, entry.name(), options_.prefix,
+                                          entry.key().route().dead_letter_exchange);
+  Report(EventKind::kDeclareFailed, entry, {why.message().data(), why.message().size()});
+  std::deque<Entry::Waiter> waiters = std::exchange(entry.waiters, {});
+  KeepWhileItLives(entry);
+  FailWaiters(std::move(waiters), why);
+}
+
+// Goes over to the hashed name, with all who wait. That is said and remembered only when it
+// has worked: a declare takes too long also where it is the network that stalls.
+void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view detail) {
+  Entry& hashed = MakeCurrent(entry.key().route(), NameFamily::kHashed);
+  hashed.renamed_because = WhyRenamed(cause, entry.name(), detail);
+  hashed.waiters = std::exchange(entry.waiters, {});
+  Declare(hashed);
+  Schedule(hashed);
+  if (cause == RenameCause::kTooSlow) entry.stand_in = hashed.id();
+  KeepWhileItLives(entry);
+}
+
+// Whether a declare that was answered after all is of use: where its stand-in has no lease
+// yet, the route and all who wait come back to it.
+bool DelayQueues::Impl::StillWanted(Entry& late) {
+  const std::uint64_t id = std::exchange(late.stand_in, 0);
+  if (id == 0) return true;
+  Entry* const stand_in = Find(id);
+  if (stand_in == nullptr || stand_in->granted() || !IsCurrent(*stand_in)) {
+    return late.LivesAt(Now());
+  }
+  late.waiters = std::exchange(stand_in->waiters, {});
+  current_[late.key()] = &late;
+  Erase(*stand_in);
+  return true;
+}
+
+// An entry without lease or declares has no reason to be.
+void DelayQueues::Impl::KeepWhileItLives(Entry& entry) {
+  if (entry.declaring() || entry.LivesAt(Now())) {
+    Schedule(entry);
+    return;
+  }
+  if (entry.granted()) Report(EventKind::kLapsed, entry);
+  Erase(entry);
+}
+
+void DelayQueues::Impl::Schedule(Entry& entry) {
+  const absl::Duration now = Now();
+  const absl::Duration due = entry.NextDue(now);
+  if (entry.timer != nullptr && entry.timer_due == due) return;
+  entry.timer.reset();
+  entry.timer_due = due;
+  if (due == absl::InfiniteDuration()) return;
+  entry.timer = environment_.timers->After(due - now, [this, id = entry.id()] { OnTimer(id); });
+}
+
+void DelayQueues::Impl::OnTimer(std::uint64_t id) {
+  Entry& entry = *Find(id);
+  entry.timer.reset();
+  switch (entry.DueAt(Now())) {
+    case Entry::Due::kNothing:
+      break;
+    case Entry::Due::kAnswer:
+      AnswerWaiters(entry);
+      return;
+    case Entry::Due::kDeclare:
+      Declare(entry);
+      break;
+    case Entry::Due::kRename:
+      Rename(entry, RenameCause::kTooSlow);
+      return;
+    case Entry::Due::kLapse:
+      KeepWhileItLives(entry);
+      return;
+  }
+  Schedule(entry);
+}
+
+// Answers those who wait now; who comes in meanwhile is answered later.
+void DelayQueues::Impl::AnswerWaiters(Entry& entry) {
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  const std::uint64_t id = entry.id();
+  Entry* current = &entry;
+  for (std::size_t left = entry.waiters.size(); left > 0; --left) {
+    const absl::Duration now = Now();
+    if (current->waiters.empty() || !current->Allows(now)) break;
+    const Entry::Waiter done = std::move(current->waiters.front());
+    current->waiters.pop_front();
+    done(Lend(*current, now));
+    if (!self) return;
+    current = Find(id);
+    if (current == nullptr) return;
+  }
+  Schedule(*current);
+}
+
+void DelayQueues::Impl::FailWaiters(std::deque<Entry::Waiter> waiters, const absl::Status& why) {
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  for (const Entry::Waiter& done : waiters) {
+    done(why);
+    if (!self) return;
+  }
+}
+
+bool DelayQueues::Impl::Covers(const Lease& lease) const {
+  const Entry* const entry = Find(lease.entry);
+  return entry != nullptr && entry->Covers(lease.generation, Now());
+}
+
+void DelayQueues::Impl::Broken(const Lease& lease, std::string_view why) {
+  Entry* const entry = Find(lease.entry);
+  if (entry == nullptr || !entry->granted() || entry->generation() != lease.generation) return;
+  const bool covered = entry->Covers(lease.generation, Now());
+  entry->Break();
+  if (covered) Report(EventKind::kLeaseBroken, *entry, WhyBroken(entry->name(), why));
+  if (entry->waiters.empty()) {
+    KeepWhileItLives(*entry);
+  } else {
+    Schedule(*entry);
+  }
+}
+
+void DelayQueues::Impl::Nacked(const Lease& lease) {
+  if (!Covers(lease)) return;
+  Entry& entry = *Find(lease.entry);
+  if (entry.family() == NameFamily::kHashed || !IsCurrent(entry)) return;
+  Rename(entry, RenameCause::kNacked);
+}
+
+void DelayQueues::Impl::DropAll(const absl::Status& why) {
+  std::deque<Entry::Waiter> waiters;
+  current_.clear();
+  for (const auto& [id, entry] : std::exchange(entries_, {})) {
+    std::move(entry->waiters.begin(), entry->waiters.end(), std::back_inserter(waiters));
+  }
+  FailWaiters(std::move(waiters), why);
+}
+
+void DelayQueues::Impl::Report(EventKind kind, const Entry& entry, std::string_view error) const {
+  if (environment_.observer == nullptr) return;
+  environment_.observer->OnEvent({.kind = kind,
+                                  .time = environment_.clock->Now(),
+                                  .delay = entry.key().route().ttl,
+                                  .delay_queue = entry.name(),
+                                  .error = error});
+}
+
+DelayQueues::DelayQueues(Broker& broker, Environment environment, DelayQueueOptions options)
+    : impl_(std::make_unique<Impl>(broker, std::move(environment), std::move(options))) {}
+DelayQueues::~DelayQueues() = default;
+
+Lease DelayQueues::Hold(const DelayRoute& route) { return impl_->Hold(route); }
+
+void DelayQueues::Acquire(const DelayRoute& route,
+                          std::function<void(absl::StatusOr<Lease>)> done) {
+  impl_->Acquire(route, std::move(done));
+}
+
+bool DelayQueues::Covers(const Lease& lease) const { return impl_->Covers(lease); }
+void DelayQueues::Broken(const Lease& lease, std::string_view why) { impl_->Broken(lease, why); }
+void DelayQueues::Nacked(const Lease& lease) { impl_->Nacked(lease); }
+void DelayQueues::DropAll(const absl::Status& why) { impl_->DropAll(why); }
+std::size_t DelayQueues::size() const { return impl_->size(); }
+
+}  // namespace retryq

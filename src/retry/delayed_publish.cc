@@ -1,0 +1,142 @@
+#include "retry/delayed_publish.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace retryq {
+namespace {
+
+constexpr std::uint8_t kPersistent = 2;
+
+absl::StatusCode CodeOfRefusal(std::uint16_t reply_code) {
+  switch (reply_code) {
+    case 403:
+      return absl::StatusCode::kPermissionDenied;
+    case 404:
+      return absl::StatusCode::kNotFound;
+    default:
+      return absl::StatusCode::kInvalidArgument;
+  }
+}
+
+}  // namespace
+
+DelayedPublish::DelayedPublish(std::shared_ptr<Hub> hub, OutgoingMessage message,
+                               std::string headers, absl::Duration delay, absl::Duration deadline,
+                               std::function<void(absl::Status)> done)
+    : hub_(std::move(hub)),
+      message_(std::move(message)),
+      headers_(std::move(headers)),
+      delay_(delay),
+      done_(std::move(done)) {
+  deadline_ = hub_->environment().timers->After(deadline, [this] {
+    Finish(absl::UnavailableError(
+        absl::StrCat("the publish to ", Target(), " was not confirmed in time",
+                     hub_->ready() ? ""
+                                   : ": there is no connection to the broker; "
+                                     "it may arrive all the same")));
+  });
+  hub_->AddListener(this);
+}
+
+DelayedPublish::~DelayedPublish() { hub_->RemoveListener(this); }
+
+void DelayedPublish::Start() {
+  if (hub_->ready()) OnReady();
+}
+
+void DelayedPublish::OnReady() {
+  if (state_ == State::kWaiting) LookForTarget();
+}
+
+void DelayedPublish::OnLost(const absl::Status& why) {
+  if (!absl::IsUnavailable(why)) Finish(why);
+}
+
+void DelayedPublish::LookForTarget() {
+  if (delay_ == absl::ZeroDuration()) {  // the publish itself will tell
+    OnTarget(absl::OkStatus());
+    return;
+  }
+  state_ = State::kLooking;
+  auto answer = [self = lifeline_.ptr()](const absl::Status& there) {
+    if (self) self->OnTarget(there);
+  };
+  if (!message_.exchange.empty()) {
+    hub_->broker().CheckExchange(message_.exchange, std::move(answer));
+    return;
+  }
+  hub_->broker().Declare({.queue = {.name = message_.routing_key, .passive = true}},
+                         [answer = std::move(answer)](const absl::StatusOr<DeclareOk>& there) {
+                           answer(there.status());
+                         });
+}
+
+void DelayedPublish::OnTarget(const absl::Status& there) {
+  if (absl::IsUnavailable(there)) {
+    state_ = State::kWaiting;
+    Start();
+  } else if (!there.ok()) {
+    Finish(there);
+  } else {
+    state_ = State::kSending;
+    hub_->publisher().Send(*this);
+  }
+}
+
+std::optional<DelayRoute> DelayedPublish::Route() const {
+  if (delay_ == absl::ZeroDuration()) return std::nullopt;
+  return DelayRoute{.ttl = delay_, .dead_letter_exchange = message_.exchange};
+}
+
+bool DelayedPublish::Fill(PublishParams* params) {
+  if (delay_ == absl::ZeroDuration()) params->exchange = message_.exchange;
+  params->routing_key = message_.routing_key;
+  params->body = message_.body;
+  params->properties.delivery_mode = kPersistent;
+  if (!headers_.empty()) params->properties.headers = amqp::TableView(headers_);
+  if (!message_.content_type.empty()) params->properties.content_type = message_.content_type;
+  if (!message_.message_id.empty()) params->properties.message_id = message_.message_id;
+  return true;
+}
+
+void DelayedPublish::OnSent(const SendResult& result) {
+  switch (result.kind) {
+    case SendResult::Kind::kSent:
+      hub_->Report({.kind = EventKind::kPublished,
+                    .time = {},
+                    .queue = message_.routing_key,
+                    .delay = delay_,
+                    .delay_queue = result.delay_queue,
+                    .id = message_.message_id});
+      Finish(absl::OkStatus());
+      return;
+    case SendResult::Kind::kReturned:
+      Finish(absl::NotFoundError(absl::StrCat("no queue takes the message to ", Target(), ": ",
+                                              std::string(result.text))));
+      return;
+    case SendResult::Kind::kRefused:
+      Finish(absl::Status(CodeOfRefusal(result.code),
+                          absl::StrCat("the broker refuses the message to ", Target(), ": ",
+                                       std::string(result.text))));
+      return;
+    case SendResult::Kind::kTooLarge:
+      Finish(absl::InvalidArgumentError("the message's headers are larger than one frame"));
+      return;
+  }
+}
+
+std::string DelayedPublish::Target() const {
+  if (message_.exchange.empty()) return absl::StrCat("queue '", message_.routing_key, "'");
+  return absl::StrCat("exchange '", message_.exchange, "' with routing key '", message_.routing_key,
+                      "'");
+}
+
+void DelayedPublish::Finish(absl::Status status) {
+  if (std::exchange(state_, State::kDone) == State::kDone) return;
+  std::exchange(done_, nullptr)(std::move(status));
+}
+
+}  // namespace retryq

@@ -1,0 +1,76 @@
+#include "retry/error_text.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+
+namespace retryq {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+std::uint8_t ByteAt(std::string_view text, std::size_t index) {
+  return static_cast<std::uint8_t>(text[index]);
+}
+
+bool IsContinuation(std::uint8_t byte) { return (byte & 0xC0) == 0x80; }
+
+// Bytes of the code point at the start of `text`, which is not empty; 0 if it is not valid. Table
+// 3-7 of the Unicode standard: only the second byte's range depends on the first.
+std::size_t CodePointSize(std::string_view text) {
+  const std::uint8_t first = ByteAt(text, 0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const std::size_t size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  if (text.size() < size) return 0;
+
+  const std::uint8_t lowest = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const std::uint8_t highest = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (ByteAt(text, 1) < lowest || ByteAt(text, 1) > highest) return 0;
+  for (std::size_t i = 2; i < size; ++i) {
+    if (!IsContinuation(ByteAt(text, i))) return 0;
+  }
+  return size;
+}
+
+std::string_view ValidBeginning(std::string_view text) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t size = CodePointSize(rest);
+    if (size == 0) break;
+    rest.remove_prefix(size);
+  }
+  return text.substr(0, text.size() - rest.size());
+}
+
+}  // namespace
+
+std::string ErrorText(const absl::Status& error) {
+  const std::string code = absl::StatusCodeToString(error.code());
+  if (error.message().empty()) return code;
+  if (error.code() == absl::StatusCode::kUnknown) return std::string(error.message());
+  return absl::StrCat(code, ": ", error.message());
+}
+
+void AssignUtf8(std::string_view text, std::size_t max_size, std::string* out) {
+  out->clear();
+  while (true) {
+    const std::string_view valid = ValidBeginning(text);
+    const std::string_view fitting = CutUtf8(valid, max_size - out->size());
+    out->append(fitting);
+    text.remove_prefix(fitting.size());
+    const bool cut = fitting.size() < valid.size();
+    if (cut || text.empty() || kReplacement.size() > max_size - out->size()) return;
+    out->append(kReplacement);
+    text.remove_prefix(1);
+  }
+}
+
+std::string_view CutUtf8(std::string_view text, std::size_t max_size) {
+  if (text.size() <= max_size) return text;
+  std::size_t size = max_size;
+  while (size > 0 && max_size - size < 3 && IsContinuation(ByteAt(text, size))) --size;
+  return text.substr(0, size);
+}
+
+}  // namespace retryq

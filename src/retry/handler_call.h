@@ -1,0 +1,40 @@
+#ifndef RETRYQ_SRC_RETRY_HANDLER_CALL_H_
+#define RETRYQ_SRC_RETRY_HANDLER_CALL_H_
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "retryq/delivery.h"
+#include "retryq/outcome.h"
+#include "retryq/retrier.h"
+#include "retryq/settlement.h"
+
+namespace retryq {
+
+// Calls the handler. An exception is an error like any other: kUnknown.
+inline Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
+  try {
+    return handler(delivery);
+  } catch (const std::exception& exception) {
+    return absl::UnknownError(std::string("the handler threw: ") + exception.what());
+  } catch (...) {
+    return absl::UnknownError("the handler threw something that is no std::exception");
+  }
+}
+
+// The same for one that settles later. One that throws has dropped its
+// settlement, which retries, if it has not settled before.
+inline void CallHandler(const AsyncHandler& handler, const Delivery& delivery,
+                        Settlement settlement) {
+  try {
+    handler(delivery, std::move(settlement));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the settlement's destructor
+                   // has spoken
+  }
+}
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_HANDLER_CALL_H_

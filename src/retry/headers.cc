@@ -1,0 +1,31 @@
+#include "retry/headers.h"
+
+#include <algorithm>
+#include <array>
+
+namespace retryq {
+namespace {
+
+constexpr std::array kRetryHeaders = {
+    kRetryCountHeader,      kRetryFirstFailureHeader, kRetryNotBeforeHeader,
+    kRetryDelayHeader,      kRetryQueueHeader,        kRetryExchangeHeader,
+    kRetryRoutingKeyHeader, kRetryErrorHeader,        kRetryIdHeader,
+};
+
+}  // namespace
+
+bool IsRetryHeader(std::string_view name) {
+  return name.starts_with(kRetryPrefix) &&
+         std::find(kRetryHeaders.begin(), kRetryHeaders.end(), name) != kRetryHeaders.end();
+}
+
+bool IsBrokerHeader(std::string_view name) {
+  if (!name.starts_with("x-")) return false;
+  return name == kDeathHeader || name.starts_with("x-first-death-") ||
+         name.starts_with("x-last-death-") || name == "x-delivery-count" ||
+         name == "x-acquired-count";
+}
+
+bool IsRoutingHeader(std::string_view name) { return name == "CC" || name == "BCC"; }
+
+}  // namespace retryq

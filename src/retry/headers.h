@@ -1,0 +1,35 @@
+#ifndef RETRYQ_SRC_RETRY_HEADERS_H_
+#define RETRYQ_SRC_RETRY_HEADERS_H_
+
+#include <string_view>
+
+namespace retryq {
+
+// The header names of the wire contract: "The copy" in DESIGN.md. Numbers are int64, times
+// milliseconds since the Unix epoch, texts long strings.
+inline constexpr std::string_view kRetryPrefix = "x-retry-";
+inline constexpr std::string_view kRetryCountHeader = "x-retry-count";
+inline constexpr std::string_view kRetryFirstFailureHeader = "x-retry-first-failure";
+inline constexpr std::string_view kRetryNotBeforeHeader = "x-retry-not-before";
+inline constexpr std::string_view kRetryDelayHeader = "x-retry-delay";
+inline constexpr std::string_view kRetryQueueHeader = "x-retry-queue";
+inline constexpr std::string_view kRetryExchangeHeader = "x-retry-exchange";
+inline constexpr std::string_view kRetryRoutingKeyHeader = "x-retry-routing-key";
+inline constexpr std::string_view kRetryErrorHeader = "x-retry-error";
+inline constexpr std::string_view kRetryIdHeader = "x-retry-id";
+
+// What RabbitMQ adds when it dead-letters.
+inline constexpr std::string_view kDeathHeader = "x-death";
+
+// Whether retrying owns this header: one of the nine above.
+bool IsRetryHeader(std::string_view name);
+
+// Whether the broker adds it when it delivers or dead-letters.
+bool IsBrokerHeader(std::string_view name);
+
+// Whether the broker would route a copy by it: `CC` or `BCC`.
+bool IsRoutingHeader(std::string_view name);
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_HEADERS_H_

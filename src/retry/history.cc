@@ -1,0 +1,141 @@
+#include "retry/history.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "retry/error_text.h"
+#include "retry/headers.h"
+#include "retryq/amqp/table.h"
+
+namespace retryq {
+namespace {
+
+// Names, routing keys and message ids are short strings.
+constexpr std::size_t kMaxShortString = 255;
+
+using Field = std::optional<amqp::FieldView>;
+
+// A message's `x-retry-*` fields, found in one walk. Of fields of one name the first counts.
+struct RetryFields {
+  explicit RetryFields(const amqp::Message& message) {
+    if (!message.properties.headers) return;
+    for (const amqp::FieldView& field : *message.properties.headers) {
+      Field* const known = field.name.starts_with(kRetryPrefix) ? Named(field.name) : nullptr;
+      if (known != nullptr && !*known) *known = field;
+    }
+  }
+
+  Field* Named(std::string_view name) {
+    if (name == kRetryCountHeader) return &count;
+    if (name == kRetryFirstFailureHeader) return &first_failure;
+    if (name == kRetryNotBeforeHeader) return &not_before;
+    if (name == kRetryDelayHeader) return &delay;
+    if (name == kRetryQueueHeader) return &queue;
+    if (name == kRetryExchangeHeader) return &exchange;
+    if (name == kRetryRoutingKeyHeader) return &routing_key;
+    if (name == kRetryErrorHeader) return &error;
+    if (name == kRetryIdHeader) return &id;
+    return nullptr;
+  }
+
+  Field count, first_failure, not_before, delay, queue, exchange, routing_key, error, id;
+};
+
+std::optional<std::string_view> Text(const Field& field) {
+  return field ? field->AsString() : std::nullopt;
+}
+
+std::optional<std::string_view> ShortText(const Field& field) {
+  const std::optional<std::string_view> text = Text(field);
+  return text && text->size() <= kMaxShortString ? text : std::nullopt;
+}
+
+std::optional<std::int64_t> Natural(const Field& field) {
+  const std::optional<std::int64_t> number = field ? field->AsInt64() : std::nullopt;
+  return number >= 0 ? number : std::nullopt;
+}
+
+std::optional<absl::Time> Time(const Field& field) {
+  const std::optional<std::int64_t> millis = Natural(field);
+  if (!millis) return std::nullopt;
+  return absl::FromUnixMillis(*millis);
+}
+
+std::optional<absl::Duration> Duration(const Field& field) {
+  const std::optional<std::int64_t> millis = Natural(field);
+  if (!millis) return std::nullopt;
+  return absl::Milliseconds(*millis);
+}
+
+// The text of a field of a decoded table; empty if it is none.
+std::string_view Text(const amqp::Table& table, std::string_view name) {
+  const amqp::Value* value = table.Find(name);
+  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->variant);
+  return text == nullptr ? std::string_view() : *text;
+}
+
+// The newest entry of `x-death`: why and where the message was last dead-lettered.
+std::shared_ptr<const amqp::Table> NewestDeath(amqp::TableView headers) {
+  const Field field = headers.Find(kDeathHeader);
+  if (!field) return nullptr;
+  const absl::StatusOr<amqp::Value> deaths = field->Decode();
+  if (!deaths.ok()) return nullptr;
+  const auto* entries = std::get_if<amqp::Array>(&deaths->variant);
+  if (entries == nullptr || entries->empty()) return nullptr;
+  const auto* newest = std::get_if<std::shared_ptr<const amqp::Table>>(&entries->front().variant);
+  return newest == nullptr ? nullptr : *newest;
+}
+
+// `<prefix>.<delay>`, and whatever may follow after one more dot: `direct`, a hash.
+bool IsDelayQueue(std::string_view queue, std::string_view prefix, std::int64_t delay) {
+  const std::string name = absl::StrCat(std::string(prefix), ".", delay);
+  return queue.starts_with(name) && (queue.size() == name.size() || queue[name.size()] == '.');
+}
+
+}  // namespace
+
+Delivery::History ReadHistory(const amqp::Message& message, std::string_view queue) {
+  Delivery::History history;
+  history.exchange = message.exchange;
+  history.routing_key = message.routing_key;
+
+  const RetryFields fields(message);
+  if (fields.queue && Text(fields.queue) != queue) return history;
+  history.id = ShortText(fields.id).value_or(std::string_view());
+  if (!fields.queue) return history;
+
+  history.failures = static_cast<std::uint64_t>(Natural(fields.count).value_or(0));
+  history.first_failure = Time(fields.first_failure);
+  history.not_before = Time(fields.not_before);
+  history.delay = Duration(fields.delay);
+  history.last_error = CutUtf8(Text(fields.error).value_or(std::string_view()), kMaxErrorSize);
+
+  const std::optional<std::string_view> exchange = ShortText(fields.exchange);
+  const std::optional<std::string_view> routing_key = ShortText(fields.routing_key);
+  if (exchange && routing_key) {
+    history.exchange = *exchange;
+    history.routing_key = *routing_key;
+  }
+  return history;
+}
+
+bool IsOthersRetry(const amqp::Message& message, std::string_view queue, std::string_view prefix) {
+  const RetryFields fields(message);
+  const std::optional<std::string_view> failed_in = Text(fields.queue);
+  if (!failed_in || failed_in == queue) return false;
+  if (Text(fields.exchange) != message.exchange) return false;
+  if (Text(fields.routing_key) != message.routing_key) return false;
+
+  const std::optional<std::int64_t> delay = Natural(fields.delay);
+  if (!delay) return false;
+  const std::shared_ptr<const amqp::Table> death = NewestDeath(*message.properties.headers);
+  return death != nullptr && Text(*death, "reason") == "expired" &&
+         IsDelayQueue(Text(*death, "queue"), prefix, *delay);
+}
+
+}  // namespace retryq

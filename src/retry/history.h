@@ -1,0 +1,25 @@
+#ifndef RETRYQ_SRC_RETRY_HISTORY_H_
+#define RETRYQ_SRC_RETRY_HISTORY_H_
+
+#include <string_view>
+
+#include "retryq/amqp/message.h"
+#include "retryq/delivery.h"
+
+namespace retryq {
+
+// What `message`, consumed from `queue`, says about its failures so far. Headers count only where
+// `x-retry-queue` is `queue`, so that a message that failed elsewhere starts afresh here; but for
+// the `x-retry-id` of a replayed message, which has no `x-retry-queue`. Anyone can send such
+// headers: what is of a wrong type, negative or longer than AMQP allows is taken as absent. The
+// views point into `message`.
+Delivery::History ReadHistory(const amqp::Message& message, std::string_view queue);
+
+// Whether `message`, consumed from `queue`, has just come out of a delay queue of `prefix` into
+// which the consumer of another queue had put it: then a named work exchange has led it here too,
+// and this queue has had it already. For `skip_others`.
+bool IsOthersRetry(const amqp::Message& message, std::string_view queue, std::string_view prefix);
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_HISTORY_H_

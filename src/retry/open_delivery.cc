@@ -1,0 +1,227 @@
+#include "retry/open_delivery.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace retryq {
+namespace {
+
+constexpr std::uint16_t kPreconditionFailed = 406;
+constexpr absl::Duration kFirstHold = absl::Seconds(1);
+constexpr absl::Duration kLongestHold = absl::Minutes(1);
+
+std::uint64_t OneMore(std::uint64_t failures) {
+  return failures == std::numeric_limits<std::uint64_t>::max() ? failures : failures + 1;
+}
+
+}  // namespace
+
+OpenDelivery::OpenDelivery(RetrierContext& context, std::function<void()> closed)
+    : context_(context), closed_(std::move(closed)) {}
+
+void OpenDelivery::Settle(const Outcome& outcome) {
+  using Kind = RetryPolicy::Decision::Kind;
+  Hub& hub = context_.hub;
+  decision_ = context_.policy.Decide(outcome, delivery_->history(), hub.environment().clock->Now());
+  if (decision_.kind == Kind::kAck) {
+    Ack(EventKind::kHandled);
+    return;
+  }
+  if (decision_.kind == Kind::kRequeue) {
+    hub.broker().Reject(delivery_->message()->delivery_tag, /*requeue=*/true);
+    Report(EventKind::kRequeued, "");
+    Close();
+    return;
+  }
+  Report(EventKind::kFailed, decision_.error);
+  switch (decision_.kind) {
+    case Kind::kAck:
+    case Kind::kRequeue:
+      break;
+    case Kind::kRetry:
+      Send(Sending::kCopy);
+      break;
+    case Kind::kPark:
+      Send(Sending::kParked);
+      break;
+    case Kind::kReject:
+      hub.broker().Reject(delivery_->message()->delivery_tag,
+                          /*requeue=*/false);
+      Report(EventKind::kRejected, decision_.reason);
+      Close();
+      break;
+    case Kind::kDiscard:
+      Ack(EventKind::kDiscarded);
+      break;
+  }
+}
+
+// A delivery that came through the named work exchange finds back through it.
+// Any other would be led elsewhere, and goes straight to its queue.
+bool OpenDelivery::ReturnsThroughWorkExchange() const {
+  const std::string& work_exchange = context_.options.work_exchange;
+  return !work_exchange.empty() && delivery_->exchange() == work_exchange;
+}
+
+std::optional<DelayRoute> OpenDelivery::Route() const {
+  if (sending_ != Sending::kCopy) return std::nullopt;
+  if (ReturnsThroughWorkExchange()) {
+    return DelayRoute{.ttl = decision_.delay,
+                      .dead_letter_exchange = context_.options.work_exchange};
+  }
+  return DelayRoute{.ttl = decision_.delay,
+                    .dead_letter_exchange = "",
+                    .direct = !context_.options.work_exchange.empty()};
+}
+
+bool OpenDelivery::Fill(PublishParams* params) {
+  const std::size_t limit = context_.hub.broker().max_header_size();
+  Copy& copy = context_.copy;
+  if (sending_ == Sending::kUnchanged) {
+    if (!copy.BuildUnchanged(*delivery_->message(), limit)) return false;
+  } else {
+    Annotation annotation{.failures = OneMore(delivery_->attempt()),
+                          .first_failure = decision_.first_failure,
+                          .error = decision_.error,
+                          .id = id_};
+    if (sending_ == Sending::kCopy) {
+      annotation.delay = decision_.delay;
+      annotation.not_before = context_.hub.environment().clock->Now() + decision_.delay;
+    }
+    if (!copy.Build(*delivery_, annotation, limit)) return false;
+  }
+  if (sending_ != Sending::kCopy) {
+    params->routing_key = context_.parking_lot.queue();
+  } else if (ReturnsThroughWorkExchange()) {
+    params->routing_key = delivery_->routing_key();
+  } else {
+    params->routing_key = context_.options.queue;
+  }
+  params->properties = copy.properties();
+  params->body = delivery_->body();
+  params->body_owner = delivery_->message();
+  return true;
+}
+
+void OpenDelivery::Send(Sending what) {
+  sending_ = what;
+  if (id_.empty()) {
+    id_ = delivery_->id();
+    if (id_.empty()) id_ = NewRetryId(*context_.hub.environment().random);
+  }
+  context_.hub.publisher().Send(*this);
+}
+
+void OpenDelivery::OnSent(const SendResult& result) {
+  if (sending_ == Sending::kCopy) {
+    OnCopySent(result);
+  } else {
+    OnParkedSent(result);
+  }
+}
+
+void OpenDelivery::OnCopySent(const SendResult& result) {
+  switch (result.kind) {
+    case SendResult::Kind::kSent:
+      Ack(EventKind::kRetried, result.delay_queue);
+      return;
+    case SendResult::Kind::kTooLarge:
+      decision_.reason = absl::StrCat(
+          "its headers leave no room for those of retrying; parked unchanged "
+          "after: ",
+          decision_.error);
+      Send(Sending::kUnchanged);
+      return;
+    case SendResult::Kind::kRefused:
+      if (result.code != kPreconditionFailed) break;  // not the message's fault
+      decision_.reason = absl::StrCat("the broker refuses its copy (", std::string(result.text),
+                                      "); parked after: ", decision_.error);
+      Send(Sending::kParked);
+      return;
+    case SendResult::Kind::kReturned:
+      break;  // never with a delay
+  }
+  Hold(result.text);
+}
+
+void OpenDelivery::OnParkedSent(const SendResult& result) {
+  switch (result.kind) {
+    case SendResult::Kind::kSent:
+      Ack(EventKind::kParked);
+      return;
+    case SendResult::Kind::kReturned:
+      OnParkedQueueGone();
+      return;
+    case SendResult::Kind::kTooLarge:
+      if (sending_ == Sending::kParked) {
+        Send(Sending::kUnchanged);
+      } else {
+        Hold(
+            "its headers are larger than the connection's frame_max allows; "
+            "raise frame_max");
+      }
+      return;
+    case SendResult::Kind::kRefused:
+      Hold(result.text);
+      return;
+  }
+}
+
+void OpenDelivery::OnParkedQueueGone() {
+  context_.parking_lot.Ensure([self = lifeline_.ptr(), tag = delivery_->message()->delivery_tag](
+                                  const absl::Status& there) {
+    if (!self) return;
+    OpenDelivery& open = *self.get();
+    if (!open.delivery_.has_value() || open.delivery_->message()->delivery_tag != tag) return;
+    if (there.ok()) {
+      open.Send(open.sending_);
+    } else {
+      open.Hold(there.ToString());
+    }
+  });
+}
+
+// Nowhere to go now: it stays unacked, is said, and tried again.
+void OpenDelivery::Hold(std::string_view why) {
+  Report(EventKind::kHeld, why);
+  const absl::Duration pause =
+      std::min(kLongestHold, kFirstHold * (std::int64_t{1} << std::min(holds_, 10U)));
+  ++holds_;
+  hold_timer_ = context_.hub.environment().timers->After(pause, [this] {
+    const std::unique_ptr<Timer> fired = std::move(hold_timer_);
+    Send(sending_);
+  });
+}
+
+void OpenDelivery::Ack(EventKind kind, std::string_view delay_queue) {
+  context_.hub.broker().Ack(delivery_->message()->delivery_tag);
+  Report(kind, decision_.reason, delay_queue);
+  Close();
+}
+
+void OpenDelivery::Close() {
+  delivery_.reset();
+  decision_ = {};
+  id_.clear();
+  holds_ = 0;
+  closed_();
+}
+
+void OpenDelivery::Report(EventKind kind, std::string_view error,
+                          std::string_view delay_queue) const {
+  if (context_.hub.environment().observer == nullptr) return;
+  Event event{.kind = kind, .time = {}};
+  event.queue = context_.options.queue;
+  event.attempt = delivery_->attempt();
+  event.id = id_.empty() ? delivery_->id() : std::string_view(id_);
+  event.error = error;
+  event.delay_queue = delay_queue;
+  if (kind == EventKind::kRetried) event.delay = decision_.delay;
+  event.delivery = &*delivery_;
+  context_.hub.Report(event);
+}
+
+}  // namespace retryq

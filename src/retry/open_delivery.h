@@ -1,0 +1,91 @@
+#ifndef RETRYQ_SRC_RETRY_OPEN_DELIVERY_H_
+#define RETRYQ_SRC_RETRY_OPEN_DELIVERY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "retry/alive.h"
+#include "retry/copy.h"
+#include "retry/hub.h"
+#include "retry/parking_lot.h"
+#include "retry/publisher.h"
+#include "retry/retry_policy.h"
+#include "retryq/delivery.h"
+#include "retryq/outcome.h"
+#include "retryq/retrier.h"
+
+namespace retryq {
+
+// What all open deliveries of one retrier share.
+struct RetrierContext {
+  Hub& hub;
+  const RetrierOptions& options;
+  const RetryPolicy policy;
+  ParkingLot parking_lot;
+  Copy copy;  // scratch: a copy is sent before the next one is built
+};
+
+// One delivery, from its handler's call to the one Ack or Reject that ends it:
+//
+//   handled ──▶ ok ──────────────────────────────────────────▶ acked
+//      │ ├────▶ retry ──▶ copy to the delay queue, confirmed ─▶ acked
+//      │ │          └ the copy is too large, or the broker refuses it
+//      │ ├────▶ park ───▶ copy to the parked queue, confirmed ▶ acked
+//      │ │          └ that is refused as well: held, and tried again
+//      │ └────▶ reject, discard ────────────────────────────▶ settled
+//
+// Reused from delivery to delivery.
+class OpenDelivery final : private Parcel {
+ public:
+  // `closed` is called when it is settled; it may begin the next one.
+  OpenDelivery(RetrierContext& context, std::function<void()> closed);
+
+  // Takes a delivery; it must not have one.
+  void Begin(Delivery delivery) { delivery_.emplace(std::move(delivery)); }
+
+  const Delivery& delivery() const { return *delivery_; }
+
+  // What the handler said. Once per `Begin`.
+  void Settle(const Outcome& outcome);
+
+ private:
+  enum class Sending { kCopy, kParked, kUnchanged };
+
+  // Parcel.
+  std::optional<DelayRoute> Route() const override;
+  bool Fill(PublishParams* params) override;
+  void OnSent(const SendResult& result) override;
+  std::string_view Origin() const override { return context_.options.queue; }
+  std::string_view Id() const override { return delivery_->id(); }
+
+  void Send(Sending what);
+  void OnCopySent(const SendResult& result);
+  void OnParkedSent(const SendResult& result);
+  void OnParkedQueueGone();
+  void Hold(std::string_view why);
+  void Ack(EventKind kind, std::string_view delay_queue = {});
+  void Close();
+  bool ReturnsThroughWorkExchange() const;
+  void Report(EventKind kind, std::string_view error, std::string_view delay_queue = {}) const;
+
+  RetrierContext& context_;
+  const std::function<void()> closed_;
+
+  std::optional<Delivery> delivery_;
+  RetryPolicy::Decision decision_;
+  std::string id_;  // of the copies
+  Sending sending_ = Sending::kCopy;
+  std::uint32_t holds_ = 0;
+  std::unique_ptr<Timer> hold_timer_;
+  Lifeline<OpenDelivery> lifeline_{this};
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_OPEN_DELIVERY_H_

@@ -1,0 +1,27 @@
+#include "retryq/outcome.h"
+
+namespace retryq {
+namespace {
+
+// Asking for a retry or for parking with an ok status is a slip: the message failed.
+absl::Status AsError(absl::Status why) {
+  return why.ok() ? absl::UnknownError("the handler gave no reason") : why;
+}
+
+}  // namespace
+
+Outcome Outcome::RetryAfter(absl::Duration delay, absl::Status why) {
+  return Outcome(Kind::kRetryAfter, AsError(std::move(why)), delay);
+}
+
+Outcome Outcome::Park(absl::Status why) { return Outcome(Kind::kPark, AsError(std::move(why))); }
+
+Outcome Outcome::Discard(std::string reason) {
+  return Outcome(Kind::kDiscard, absl::UnknownError(std::move(reason)));
+}
+
+Outcome Outcome::Requeue() {
+  return Outcome(Kind::kRequeue, absl::CancelledError("given back unhandled"));
+}
+
+}  // namespace retryq

@@ -1,0 +1,40 @@
+#ifndef RETRYQ_SRC_RETRY_PARKING_LOT_H_
+#define RETRYQ_SRC_RETRY_PARKING_LOT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "retry/alive.h"
+#include "retryq/broker.h"
+
+namespace retryq {
+
+// The durable queue in which messages wait that have been given up.
+class ParkingLot {
+ public:
+  // `broker` must outlive it.
+  ParkingLot(Broker& broker, std::string queue);
+
+  const std::string& queue() const { return queue_; }
+
+  // Makes sure that it exists: looks for it, and declares it only if it is
+  // missing, so that one made by somebody else may have any arguments. All who
+  // ask meanwhile share the answer, which never comes from inside.
+  void Ensure(std::function<void(absl::Status)> done);
+
+ private:
+  void Ask(bool passive);
+  void Answer(const absl::Status& status);
+
+  Broker& broker_;
+  const std::string queue_;
+  std::vector<std::function<void(absl::Status)>> waiting_;
+  Lifeline<ParkingLot> lifeline_{this};
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_PARKING_LOT_H_

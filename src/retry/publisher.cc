@@ -1,0 +1,369 @@
+#include "retry/publisher.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace retryq {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(30);
+constexpr std::uint16_t kNotFound = 404;
+
+// None before the first repetition, which mends most of what happens; then
+// growing.
+absl::Duration PauseAfter(std::uint32_t failures, Random& random) {
+  if (failures <= 1) return absl::ZeroDuration();
+  const std::uint32_t doublings = std::min<std::uint32_t>(failures - 2, 16);
+  const absl::Duration whole =
+      std::min(kLongestPause, kFirstPause * (std::int64_t{1} << doublings));
+  const double part = 0.5 + static_cast<double>(random.Next() >> 11) * 0x1p-54;
+  return whole * part;
+}
+
+}  // namespace
+
+Parcel::~Parcel() {
+  if (publisher_ != nullptr) publisher_->CallOff(*this);
+}
+
+Publisher::Publisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
+                     absl::Duration confirm_timeout)
+    : broker_(broker),
+      environment_(std::move(environment)),
+      delay_queues_(delay_queues),
+      confirm_timeout_(confirm_timeout) {}
+
+Publisher::~Publisher() {
+  for (Slot& slot : slots_) {
+    if (slot.parcel != nullptr) slot.parcel->publisher_ = nullptr;
+  }
+}
+
+void Publisher::Send(Parcel& parcel) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  slots_[index].parcel = &parcel;
+  parcel.publisher_ = this;
+  parcel.slot_ = index;
+  Advance(index);
+}
+
+void Publisher::CallOff(Parcel& parcel) {
+  Release(parcel.slot_);
+  AdvanceQueuedSoon();
+}
+
+bool Publisher::Is(Ticket ticket, Slot::State state) const {
+  const Slot& slot = slots_[ticket.slot];
+  return slot.attempt == ticket.attempt && slot.state == state;
+}
+
+// While there are suspects, one of them at a time and nothing else is under
+// way.
+bool Publisher::MayAdvance(std::uint32_t index) const {
+  return ready_ && (suspects_ == 0 || on_trial_ == index);
+}
+
+void Publisher::Queue(std::uint32_t index) {
+  if (on_trial_ == index) on_trial_.reset();
+  Slot& slot = slots_[index];
+  slot.state = Slot::State::kQueued;
+  queued_.push_back({index, ++slot.attempt});
+}
+
+void Publisher::AdvanceQueued() {
+  if (!ready_ || queued_.empty()) return;
+  if (suspects_ == 0) {
+    for (const Ticket ticket : std::exchange(queued_, {})) {
+      if (Is(ticket, Slot::State::kQueued)) Advance(ticket.slot);
+    }
+    return;
+  }
+  if (on_trial_.has_value()) return;
+  const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Ticket ticket) {
+    return Is(ticket, Slot::State::kQueued) && slots_[ticket.slot].suspect;
+  });
+  if (next == queued_.end()) return;  // they are pausing
+  on_trial_ = next->slot;
+  queued_.erase(next);
+  Advance(*on_trial_);
+}
+
+// Not now: whoever calls off may be calling off all that are queued, and not care to be asked what
+// to publish.
+void Publisher::AdvanceQueuedSoon() {
+  if (queued_.empty() || advance_timer_ != nullptr) return;
+  advance_timer_ = environment_.timers->After(absl::ZeroDuration(), [this] {
+    advance_timer_.reset();
+    AdvanceQueued();
+  });
+}
+
+void Publisher::Advance(std::uint32_t index) {
+  if (!MayAdvance(index)) {
+    Queue(index);
+    return;
+  }
+  Slot& slot = slots_[index];
+  const std::optional<DelayRoute> route = slot.parcel->Route();
+  if (!route.has_value()) {
+    Publish(index, Lease());
+    return;
+  }
+  if (Lease lease = delay_queues_.Hold(*route); lease.name != nullptr) {
+    Publish(index, std::move(lease));
+    return;
+  }
+  slot.state = Slot::State::kAcquiring;
+  const Ticket ticket{index, ++slot.attempt};
+  delay_queues_.Acquire(*route, [self = lifeline_.ptr(), ticket](absl::StatusOr<Lease> lease) {
+    if (!self) return;
+    Publisher& publisher = *self.get();
+    if (!publisher.Is(ticket, Slot::State::kAcquiring)) return;
+    if (!lease.ok()) {
+      publisher.Acquit(ticket.slot);  // others shall not wait for its queue
+      publisher.TryAgain(ticket.slot);
+    } else if (!publisher.MayAdvance(ticket.slot)) {
+      publisher.Queue(ticket.slot);
+    } else {
+      publisher.Publish(ticket.slot, *std::move(lease));
+    }
+  });
+}
+
+void Publisher::Publish(std::uint32_t index, Lease lease) {
+  Slot& slot = slots_[index];
+  PublishParams params;
+  if (lease.name != nullptr) params.exchange = *lease.name;
+  slot.lease = std::move(lease);
+  if (!slot.parcel->Fill(&params)) {
+    Pause(index, absl::ZeroDuration(), &Publisher::GiveBackTooLarge);
+    return;
+  }
+  slot.state = Slot::State::kPublished;
+  slot.published_at = UnblockedTime();
+  slot.alone = open_publishes_++ == 0;
+  const Ticket ticket{index, ++slot.attempt};
+  broker_.Publish(params,
+                  [this, ticket](const PublishResult& result) { OnResult(ticket, result); });
+  if (confirm_timer_ == nullptr) WatchConfirms();
+}
+
+void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
+  --open_publishes_;
+  if (!Is(ticket, Slot::State::kPublished)) return;
+  switch (result.outcome) {
+    case PublishOutcome::kConfirmed:
+      OnConfirmed(ticket.slot);
+      return;
+    case PublishOutcome::kReturned:
+      OnReturned(ticket.slot, result);
+      return;
+    case PublishOutcome::kNacked: {
+      const Slot& slot = slots_[ticket.slot];
+      Report(EventKind::kUnconfirmed, slot, "the broker nacked the publish");
+      if (slot.lease.name != nullptr) delay_queues_.Nacked(slot.lease);
+      Acquit(ticket.slot);
+      TryAgain(ticket.slot);
+      return;
+    }
+    case PublishOutcome::kUnknown:
+      OnChannelClosed(ticket.slot, result);
+      return;
+  }
+}
+
+void Publisher::OnConfirmed(std::uint32_t index) {
+  const Slot& slot = slots_[index];
+  const std::shared_ptr<const std::string> delay_queue = slot.lease.name;
+  if (delay_queue == nullptr) {
+    Finish(index, {});
+  } else if (delay_queues_.Covers(slot.lease)) {
+    Finish(index, {.delay_queue = *delay_queue});
+  } else {
+    Report(EventKind::kUnconfirmed, slot, "confirmed too late: its queue may be gone already");
+    Acquit(index);
+    TryAgain(index);
+  }
+}
+
+void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
+  const Slot& slot = slots_[index];
+  if (slot.lease.name == nullptr) {
+    Finish(index, {.kind = SendResult::Kind::kReturned, .code = result.code, .text = result.text});
+    return;
+  }
+  Report(EventKind::kReturned, slot, result.text);
+  delay_queues_.Broken(slot.lease, result.text);
+  Acquit(index);
+  TryAgain(index);
+}
+
+// Not knowing whether it arrived: the channel or the connection is gone.
+void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result) {
+  const bool connection_lost = result.code == 0;
+  Report(EventKind::kUnconfirmed, slots_[index],
+         connection_lost ? "the connection was lost before the confirm" : result.text);
+  if (connection_lost) {
+    TryAgain(index);
+    return;
+  }
+  const bool gone = result.code == kNotFound && slots_[index].lease.name != nullptr;
+  if (gone) OnExchangeGone(slots_[index], result.text);
+  if (on_trial_ == index && slots_[index].alone && !gone) {
+    Finish(index, {.kind = SendResult::Kind::kRefused, .code = result.code, .text = result.text});
+    return;
+  }
+  if (!gone && !slots_[index].suspect) {
+    slots_[index].suspect = true;
+    ++suspects_;
+  }
+  TryAgain(index);
+}
+
+// The delay exchange that the broker's text names is gone, and others may be
+// too.
+void Publisher::OnExchangeGone(const Slot& slot, std::string_view text) {
+  if (!delay_queues_.Covers(slot.lease)) return;  // known already
+  for (const Slot& other : slots_) {
+    if (other.lease.name == nullptr || !delay_queues_.Covers(other.lease)) continue;
+    if (text.find("'" + *other.lease.name + "'") == std::string_view::npos) continue;
+    delay_queues_.Broken(other.lease, text);
+    break;
+  }
+  delay_queues_.DropAll(absl::UnavailableError(std::string(text)));
+}
+
+void Publisher::TryAgain(std::uint32_t index) {
+  if (on_trial_ == index) on_trial_.reset();
+  Slot& slot = slots_[index];
+  ++slot.failures;
+  slot.lease = Lease();
+  if (!ready_) {
+    Queue(index);
+    return;
+  }
+  Pause(index, PauseAfter(slot.failures, *environment_.random), &Publisher::Retry);
+  AdvanceQueued();
+}
+
+void Publisher::Retry(std::uint32_t index) {
+  Advance(index);
+  AdvanceQueued();  // it may be a suspect, and nobody else on trial
+}
+
+void Publisher::Pause(std::uint32_t index, absl::Duration pause,
+                      void (Publisher::*then)(std::uint32_t)) {
+  Slot& slot = slots_[index];
+  slot.state = Slot::State::kPausing;
+  ++slot.attempt;
+  slot.pause = environment_.timers->After(pause, [this, index, then] {
+    const std::unique_ptr<Timer> fired = std::move(slots_[index].pause);
+    (this->*then)(index);
+  });
+}
+
+// Answered without the channel being closed: it is no culprit.
+void Publisher::Acquit(std::uint32_t index) {
+  if (on_trial_ == index) on_trial_.reset();
+  if (std::exchange(slots_[index].suspect, false)) --suspects_;
+}
+
+void Publisher::GiveBackTooLarge(std::uint32_t index) {
+  Finish(index, {.kind = SendResult::Kind::kTooLarge});
+}
+
+void Publisher::Finish(std::uint32_t index, const SendResult& result) {
+  Parcel* const parcel = slots_[index].parcel;
+  Release(index);
+  const AlivePtr<Publisher> self = lifeline_.ptr();
+  parcel->OnSent(result);
+  if (self) AdvanceQueued();
+}
+
+void Publisher::Release(std::uint32_t index) {
+  Acquit(index);
+  Slot& slot = slots_[index];
+  slot.parcel->publisher_ = nullptr;
+  slot.parcel = nullptr;
+  slot.state = Slot::State::kFree;
+  ++slot.attempt;
+  slot.failures = 0;
+  slot.lease = Lease();
+  slot.pause.reset();
+  free_.push_back(index);
+}
+
+void Publisher::OnReady() {
+  ready_ = true;
+  AdvanceQueued();
+}
+
+void Publisher::OnLost() {
+  ready_ = false;
+  OnBlocked(false);
+}
+
+void Publisher::OnBlocked(bool blocked) {
+  if (blocked == blocked_since_.has_value()) return;
+  const absl::Duration now = environment_.clock->SinceBoot();
+  if (blocked) {
+    blocked_since_ = now;
+  } else {
+    blocked_for_ += now - *std::exchange(blocked_since_, std::nullopt);
+  }
+  WatchConfirms();
+}
+
+absl::Duration Publisher::UnblockedTime() const {
+  return blocked_since_.value_or(environment_.clock->SinceBoot()) - blocked_for_;
+}
+
+void Publisher::WatchConfirms() {
+  confirm_timer_.reset();
+  if (blocked_since_.has_value()) return;
+  absl::Duration earliest = absl::InfiniteDuration();
+  for (const Slot& slot : slots_) {
+    if (slot.state == Slot::State::kPublished) earliest = std::min(earliest, slot.published_at);
+  }
+  if (earliest == absl::InfiniteDuration()) return;
+  confirm_timer_ = environment_.timers->After(earliest + confirm_timeout_ - UnblockedTime(),
+                                              [this] { OnConfirmsOverdue(); });
+}
+
+void Publisher::OnConfirmsOverdue() {
+  const absl::Duration now = UnblockedTime();
+  bool overdue = false;
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    const Slot& slot = slots_[index];
+    if (slot.state != Slot::State::kPublished || now - slot.published_at < confirm_timeout_) {
+      continue;
+    }
+    Report(EventKind::kUnconfirmed, slot, "no confirm in time");
+    if (slot.lease.name != nullptr && !std::exchange(overdue, true)) {
+      delay_queues_.DropAll(absl::UnavailableError("confirms are overdue"));
+    }
+    Acquit(index);
+    TryAgain(index);
+  }
+  WatchConfirms();
+}
+
+void Publisher::Report(EventKind kind, const Slot& slot, std::string_view why) const {
+  if (environment_.observer == nullptr) return;
+  Event event{.kind = kind, .time = environment_.clock->Now()};
+  event.queue = slot.parcel->Origin();
+  event.id = slot.parcel->Id();
+  event.error = why;
+  if (slot.lease.name != nullptr) event.delay_queue = *slot.lease.name;
+  environment_.observer->OnEvent(event);
+}
+
+}  // namespace retryq

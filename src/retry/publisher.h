@@ -1,0 +1,183 @@
+#ifndef RETRYQ_SRC_RETRY_PUBLISHER_H_
+#define RETRYQ_SRC_RETRY_PUBLISHER_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "retry/alive.h"
+#include "retry/delay_queues.h"
+#include "retryq/broker.h"
+#include "retryq/retrier.h"
+
+namespace retryq {
+
+// How the sending of a parcel ended.
+struct SendResult {
+  enum class Kind {
+    kSent,      // confirmed, not returned, and its delay queue outlives it
+    kReturned,  // without a delay only: routed nowhere
+    kRefused,   // sent alone it makes the broker close the channel, with `code`
+    kTooLarge,  // `Parcel::Fill` said that it cannot be sent
+  };
+  Kind kind = Kind::kSent;
+  std::uint16_t code = 0;
+  std::string_view text = {};         // valid during the call
+  std::string_view delay_queue = {};  // kSent with a delay: where it waits now
+};
+
+// A message that must arrive. Whoever wants it sent implements this, gives it
+// to `Publisher::Send` and keeps it until `OnSent`, or destroys it, which calls
+// the sending off.
+class Parcel {
+ public:
+  Parcel() = default;
+  Parcel(const Parcel&) = delete;
+  Parcel& operator=(const Parcel&) = delete;
+
+  // The delay queue to go through; none to go straight to the exchange that
+  // `Fill` names.
+  virtual std::optional<DelayRoute> Route() const = 0;
+
+  // Says what to publish, each time anew: routing key, properties, body, and
+  // without a delay the exchange. The views must live until the next call.
+  // False if it cannot be sent at all.
+  virtual bool Fill(PublishParams* params) = 0;
+
+  // May destroy the parcel, or send it again.
+  virtual void OnSent(const SendResult& result) = 0;
+
+  // For events: the queue it comes from, and its id.
+  virtual std::string_view Origin() const = 0;
+  virtual std::string_view Id() const = 0;
+
+ protected:
+  virtual ~Parcel();
+
+ private:
+  friend class Publisher;
+  Publisher* publisher_ = nullptr;  // while it is being sent
+  std::uint32_t slot_ = 0;
+};
+
+// Sends parcels until they have arrived: through a delay queue whose lease is
+// good, or straight, with a confirm that counts. Whatever comes between
+// (returns, nacks, lost confirms, closed channels, lost connections) is
+// answered by publishing again with growing pauses. It gives up only where the
+// message itself is at fault, and then says so.
+//
+// A channel that the broker closes leaves everything open on it in doubt. Its
+// messages are then sent again one at a time, until the culprit is found: the
+// one that was alone on a channel when that was closed.
+class Publisher {
+ public:
+  // All must outlive it, but for the parcels.
+  Publisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
+            absl::Duration confirm_timeout);
+  ~Publisher();
+  Publisher(const Publisher&) = delete;
+  Publisher& operator=(const Publisher&) = delete;
+
+  // The parcel must not be under way already. `OnSent` is never called from
+  // inside.
+  void Send(Parcel& parcel);
+
+  // What the broker's listener hears.
+  void OnReady();
+  void OnLost();
+  void OnBlocked(bool blocked);
+
+  // Parcels under way.
+  std::size_t size() const { return slots_.size() - free_.size(); }
+
+ private:
+  friend class Parcel;
+
+  // The way of one parcel. A slot's number and attempt name one publish;
+  // answers to any other attempt come too late and count for nothing.
+  struct Slot {
+    enum class State {
+      kFree,
+      kQueued,     // waits for the connection, or behind a suspect
+      kPausing,    // waits before it is tried again
+      kAcquiring,  // waits for the lease of its delay queue
+      kPublished,  // waits for the confirm
+    };
+    State state = State::kFree;
+    Parcel* parcel = nullptr;
+    bool suspect = false;  // open when the broker closed a channel
+    bool alone = false;    // published while nothing else was open
+    std::uint32_t attempt = 0;
+    std::uint32_t failures = 0;   // of this parcel, for the pauses
+    absl::Duration published_at;  // in unblocked time
+    Lease lease;
+    std::unique_ptr<Timer> pause;
+  };
+
+  // One publish: which slot, and which attempt of it.
+  struct Ticket {
+    std::uint32_t slot;
+    std::uint32_t attempt;
+  };
+
+  void CallOff(Parcel& parcel);
+  bool Is(Ticket ticket, Slot::State state) const;
+
+  // Before the publish.
+  bool MayAdvance(std::uint32_t index) const;
+  void Queue(std::uint32_t index);
+  void AdvanceQueued();
+  void AdvanceQueuedSoon();
+  void Advance(std::uint32_t index);
+  void Publish(std::uint32_t index, Lease lease);
+
+  // After it.
+  void OnResult(Ticket ticket, const PublishResult& result);
+  void OnConfirmed(std::uint32_t index);
+  void OnReturned(std::uint32_t index, const PublishResult& result);
+  void OnChannelClosed(std::uint32_t index, const PublishResult& result);
+  void OnExchangeGone(const Slot& slot, std::string_view text);
+  void TryAgain(std::uint32_t index);
+  void Retry(std::uint32_t index);
+  void Pause(std::uint32_t index, absl::Duration pause, void (Publisher::*then)(std::uint32_t));
+  void Acquit(std::uint32_t index);
+  void GiveBackTooLarge(std::uint32_t index);
+  void Finish(std::uint32_t index, const SendResult& result);
+  void Release(std::uint32_t index);
+
+  // Confirms that do not come.
+  absl::Duration UnblockedTime() const;
+  void WatchConfirms();
+  void OnConfirmsOverdue();
+
+  void Report(EventKind kind, const Slot& slot, std::string_view why) const;
+
+  Broker& broker_;
+  Environment environment_;
+  DelayQueues& delay_queues_;
+  const absl::Duration confirm_timeout_;
+
+  bool ready_ = false;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::deque<Ticket> queued_;              // in order; stale ones are passed over
+  std::unique_ptr<Timer> advance_timer_;   // for what is queued
+  std::size_t open_publishes_ = 0;         // not answered by the broker, whoever waits for that
+  std::uint32_t suspects_ = 0;             // slots that are suspect
+  std::optional<std::uint32_t> on_trial_;  // the suspect that is under way
+
+  std::optional<absl::Duration> blocked_since_;
+  absl::Duration blocked_for_ = absl::ZeroDuration();
+  std::unique_ptr<Timer> confirm_timer_;
+
+  Lifeline<Publisher> lifeline_{this};
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_PUBLISHER_H_

@@ -1,0 +1,207 @@
+#include "retryq/retrier.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "retry/alive.h"
+#include "retry/handler_call.h"
+#include "retry/history.h"
+#include "retry/hub.h"
+#include "retry/open_delivery.h"
+#include "retry/retrier_options.h"
+
+namespace retryq {
+namespace {
+
+absl::Status WithRemedy(const absl::Status& missing) {
+  if (!absl::IsNotFound(missing)) return missing;
+  return absl::NotFoundError(
+      absl::StrCat(missing.message(), "; declare it first, or mend its name"));
+}
+
+// Keeps the open deliveries and leads handlers' outcomes to them.
+class RetrierImpl final : public Retrier {
+ public:
+  RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options);
+
+  void Prepare(std::function<void(absl::Status)> done) override;
+  DeliveryHandler Wrap(Handler handler) override;
+  DeliveryHandler Wrap(AsyncHandler handler) override;
+  std::size_t open() const override { return slots_.size() - free_.size(); }
+  void Abandon() override;
+  void WhenIdle(std::function<void()> idle) override;
+
+ private:
+  // Names one delivery: a slot, and how often it had been used before, so that
+  // an outcome that comes after `Abandon` meets nothing.
+  struct Id {
+    std::uint32_t slot;
+    std::uint32_t use;
+  };
+
+  struct Slot {
+    std::unique_ptr<OpenDelivery> delivery;
+    std::uint32_t use = 0;
+    bool taken = false;
+  };
+
+  // Takes the message in, unless another queue's consumer is the one to retry
+  // it.
+  std::optional<Id> Take(amqp::MessagePtr message);
+  bool SkipIfOthers(const amqp::MessagePtr& message);
+  void LookForWorkExchange(std::function<void(const absl::Status&)> done);
+  void Settle(Id id, const Outcome& outcome);
+  void Free(std::uint32_t slot);
+  void TellIfIdle();
+
+  const std::shared_ptr<Hub> hub_;
+  const RetrierOptions options_;
+  const std::shared_ptr<const std::string> queue_;
+  RetrierContext context_;
+
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::function<void()> idle_;
+  std::unique_ptr<Timer> idle_timer_;
+  Lifeline<RetrierImpl> lifeline_{this};
+};
+
+RetrierImpl::RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options)
+    : hub_(std::move(hub)),
+      options_(std::move(options)),
+      queue_(std::make_shared<const std::string>(options_.queue)),
+      context_{.hub = *hub_,
+               .options = options_,
+               .policy = RetryPolicy(options_.retry),
+               .parking_lot = ParkingLot(hub_->broker(), options_.parked_queue),
+               .copy = {}} {}
+
+// One after the other: a mistyped name must leave no parked queue behind.
+void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
+  hub_->broker().Declare(
+      {.queue = {.name = options_.queue, .passive = true}},
+      [self = lifeline_.ptr(), done = std::move(done)](const absl::StatusOr<DeclareOk>& queue) {
+        if (!self) return;
+        if (!queue.ok()) return done(WithRemedy(queue.status()));
+        self->LookForWorkExchange([self, done](const absl::Status& exchange) {
+          if (!self) return;
+          if (!exchange.ok()) return done(WithRemedy(exchange));
+          self->context_.parking_lot.Ensure(done);
+        });
+      });
+}
+
+void RetrierImpl::LookForWorkExchange(std::function<void(const absl::Status&)> done) {
+  if (options_.work_exchange.empty()) return done(absl::OkStatus());
+  hub_->broker().CheckExchange(options_.work_exchange, std::move(done));
+}
+
+// The handler may destroy the retrier, and the function that called it: what
+// is used after the call is kept on the stack.
+DeliveryHandler RetrierImpl::Wrap(Handler handler) {
+  return [ptr = lifeline_.ptr(),
+          shared = std::make_shared<const Handler>(std::move(handler))](amqp::MessagePtr message) {
+    const AlivePtr<RetrierImpl> self = ptr;
+    const std::shared_ptr<const Handler> keep = shared;
+    if (!self) return;
+    const std::optional<Id> id = self->Take(std::move(message));
+    if (!id.has_value()) return;
+    const Delivery delivery = self->slots_[id->slot].delivery->delivery();
+    const Outcome outcome = CallHandler(*keep, delivery);
+    if (self) self->Settle(*id, outcome);
+  };
+}
+
+DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
+  return [ptr = lifeline_.ptr(), shared = std::make_shared<const AsyncHandler>(std::move(handler))](
+             amqp::MessagePtr message) {
+    const AlivePtr<RetrierImpl> self = ptr;
+    const std::shared_ptr<const AsyncHandler> keep = shared;
+    if (!self) return;
+    const std::optional<Id> id = self->Take(std::move(message));
+    if (!id.has_value()) return;
+    CallHandler(*keep, self->slots_[id->slot].delivery->delivery(),
+                Settlement(self->hub_->environment().executor, [self, id](const Outcome& outcome) {
+                  if (self) self->Settle(*id, outcome);
+                }));
+  };
+}
+
+std::optional<RetrierImpl::Id> RetrierImpl::Take(amqp::MessagePtr message) {
+  if (SkipIfOthers(message)) return std::nullopt;
+  if (free_.empty()) {
+    const auto slot = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back();
+    free_.push_back(slot);
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  Slot& slot = slots_[index];
+  if (slot.delivery == nullptr) {
+    slot.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Free(index); });
+  }
+  Delivery::History history = ReadHistory(*message, *queue_);
+  slot.delivery->Begin(Delivery(std::move(message), queue_, std::move(history)));
+  slot.taken = true;
+  return Id{index, slot.use};
+}
+
+bool RetrierImpl::SkipIfOthers(const amqp::MessagePtr& message) {
+  if (!options_.skip_others || !IsOthersRetry(*message, *queue_, hub_->options().prefix)) {
+    return false;
+  }
+  hub_->broker().Ack(message->delivery_tag);
+  const Delivery delivery(message, queue_, ReadHistory(*message, *queue_));
+  hub_->Report({.kind = EventKind::kSkipped,
+                .time = {},
+                .queue = *queue_,
+                .id = delivery.id(),
+                .delivery = &delivery});
+  return true;
+}
+
+void RetrierImpl::Settle(Id id, const Outcome& outcome) {
+  const Slot& slot = slots_[id.slot];
+  if (slot.taken && slot.use == id.use) slot.delivery->Settle(outcome);
+}
+
+void RetrierImpl::Free(std::uint32_t slot) {
+  slots_[slot].taken = false;
+  ++slots_[slot].use;
+  free_.push_back(slot);
+  TellIfIdle();
+}
+
+void RetrierImpl::Abandon() {
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    if (!slots_[index].taken) continue;
+    slots_[index].delivery.reset();
+    Free(index);
+  }
+}
+
+void RetrierImpl::WhenIdle(std::function<void()> idle) {
+  idle_ = std::move(idle);
+  TellIfIdle();
+}
+
+// At the next turn of the loop, so that nobody is called from inside a call.
+void RetrierImpl::TellIfIdle() {
+  if (idle_ == nullptr || open() != 0) return;
+  idle_timer_ = hub_->environment().timers->After(
+      absl::ZeroDuration(), [idle = std::exchange(idle_, nullptr)] { idle(); });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Retrier>> Retrier::Create(std::shared_ptr<Shared> shared,
+                                                         RetrierOptions options) {
+  auto hub = std::static_pointer_cast<Hub>(std::move(shared));
+  if (absl::Status valid = Validate(options, hub->options()); !valid.ok()) return valid;
+  return std::make_unique<RetrierImpl>(std::move(hub), WithDefaults(std::move(options)));
+}
+
+}  // namespace retryq

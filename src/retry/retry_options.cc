@@ -1,0 +1,41 @@
+#include "retryq/retry_options.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace retryq {
+namespace {
+
+// RabbitMQ's longest TTL.
+constexpr absl::Duration kTenYears = absl::Hours(24 * 3650);
+
+}  // namespace
+
+absl::Status Validate(const RetryOptions& options, const std::string& field) {
+  std::vector<std::string> errors;
+  if (const absl::Status backoff = Validate(options.backoff, field + ".backoff"); !backoff.ok()) {
+    errors.emplace_back(backoff.message());
+  }
+  if (options.max_age < absl::ZeroDuration()) {
+    errors.push_back(absl::StrCat(field,
+                                  ".max_age must not be negative (0 means no limit), but is ",
+                                  absl::FormatDuration(options.max_age)));
+  }
+  if (options.permanent != nullptr && options.retry_only != nullptr) {
+    errors.push_back(absl::StrCat(field, ".permanent and ", field,
+                                  ".retry_only exclude each other: set one of them"));
+  }
+  if (options.max_retry_after < absl::Milliseconds(1) || options.max_retry_after > kTenYears) {
+    errors.push_back(absl::StrCat(field,
+                                  ".max_retry_after must be between 1ms and 3650 days, but is ",
+                                  absl::FormatDuration(options.max_retry_after)));
+  }
+  if (errors.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
+}
+
+}  // namespace retryq

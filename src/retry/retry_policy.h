@@ -1,0 +1,63 @@
+#ifndef RETRYQ_SRC_RETRY_RETRY_POLICY_H_
+#define RETRYQ_SRC_RETRY_RETRY_POLICY_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "retryq/delivery.h"
+#include "retryq/outcome.h"
+#include "retryq/retry_options.h"
+
+namespace retryq {
+
+// Decides what becomes of a message after a call of its handler. Pure: no clock, no broker.
+class RetryPolicy {
+ public:
+  // Valid options only.
+  explicit RetryPolicy(RetryOptions options) : options_(std::move(options)) {}
+
+  struct Decision {
+    enum class Kind { kAck, kRetry, kPark, kReject, kDiscard, kRequeue };
+
+    Kind kind = Kind::kAck;
+
+    // kRetry: how long to wait, in whole milliseconds, above zero.
+    absl::Duration delay = absl::ZeroDuration();
+
+    // Unless kAck or kRequeue: when the message failed first. Never after `now`, whatever the
+    // headers say.
+    absl::Time first_failure = {};
+
+    // Unless kAck or kRequeue: the handler's error, e.g. "UNAVAILABLE: connection refused". For
+    // `x-retry-error`.
+    std::string error = {};
+
+    // Unless kAck or kRequeue: why this decision, for people: the error, preceded where a limit is
+    // reached, e.g. "gave up after 8 attempts: UNAVAILABLE: connection refused".
+    std::string reason = {};
+  };
+
+  // After the call of a handler that ended in `outcome`, for a message with this `history` (which
+  // does not yet know of the call). `now` is wall clock. On the loop's thread, as it calls the
+  // options' predicates; one that throws decides for a retry.
+  Decision Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now) const;
+
+  const RetryOptions& options() const { return options_; }
+
+ private:
+  bool IsPermanent(const absl::Status& error) const;
+  void RetryWithinLimits(const Delivery::History& history, absl::Time now,
+                         Decision& decision) const;
+
+  RetryOptions options_;
+};
+
+// The longest delay that a policy with these options may decide on: what delay queues must be able
+// to hold. Valid options only.
+absl::Duration LongestDelay(const RetryOptions& options);
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_RETRY_POLICY_H_
