@@ -1,0 +1,140 @@
+#include "cli/flag_reader.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/duration.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::cli {
+namespace {
+
+std::string Refusal(std::string_view flag, const std::string& text,
+                    std::string_view what_it_takes) {
+  return std::string(flag).append(" '").append(text).append("': ").append(what_it_takes);
+}
+
+// The library names fields of its option structs; a user of the command knows flags.
+std::string InWordsOfFlags(std::string complaint) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFlags = {{
+      {"retry.backoff.base", "--base"},
+      {"retry.backoff.factor", "--factor"},
+      {"retry.backoff.max", "--max"},
+      {"retry.backoff.jitter", "--jitter"},
+      {"retry.max_attempts", "--max-attempts"},
+      {"retry.max_age", "--max-age"},
+      {"delay_queues.prefix", "--prefix"},
+      {"delay_queues.margin", "--margin"},
+      {"work_exchange", "--work-exchange"},
+      {"parked_queue", "--parked"},
+      {"queue", "--queue"},
+  }};
+  for (const auto& [field, flag] : kFlags) {
+    if (complaint.starts_with(field)) return complaint.replace(0, field.size(), flag);
+  }
+  return complaint;
+}
+
+}  // namespace
+
+absl::Status InWordsOfFlags(const absl::Status& status) {
+  std::vector<std::string> complaints = absl::StrSplit(std::string(status.message()), "; ");
+  for (std::string& complaint : complaints) complaint = InWordsOfFlags(std::move(complaint));
+  return {status.code(), absl::StrJoin(complaints, "\n")};
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, absl::Duration* value) {
+  if (!text) return;
+  if (const std::optional<absl::Duration> duration = ParseDuration(*text)) {
+    *value = *duration;
+  } else {
+    Complain(Refusal(flag, *text, "write a duration such as 500ms, 30s, 10m, 1h30m or 1d"));
+  }
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, double* value) {
+  if (!text) return;
+  double number = 0;
+  if (absl::SimpleAtod(*text, &number) && std::isfinite(number)) {
+    *value = number;
+  } else {
+    Complain(Refusal(flag, *text, "write a number such as 2 or 1.5"));
+  }
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, OnLimit* value) {
+  constexpr std::array<std::pair<std::string_view, OnLimit>, 3> kNames = {
+      {{"park", OnLimit::kPark}, {"reject", OnLimit::kReject}, {"discard", OnLimit::kDiscard}}};
+  if (!text) return;
+  for (const auto& [name, meaning] : kNames) {
+    if (*text != name) continue;
+    *value = meaning;
+    return;
+  }
+  Complain(Refusal(flag, *text, "write park, reject or discard"));
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, std::string* value) {
+  if (!text) return;
+  if (text->empty()) {
+    Complain(std::string(flag).append(" '': must not be empty; leave it out for the default"));
+  } else {
+    *value = *text;
+  }
+}
+
+bool FlagReader::ReadNumber(std::string_view flag, const FlagText& text, std::uint64_t min,
+                            std::uint64_t max, std::uint64_t* value) {
+  if (!text) return false;
+  const char* const end = text->data() + text->size();
+  const auto [stopped, error] = std::from_chars(text->data(), end, *value);
+  const bool is_number = error == std::errc() && stopped == end && !text->empty();
+  if (is_number && *value >= min && *value <= max) return true;
+  Complain(Refusal(flag, *text, absl::StrCat("write a whole number from ", min, " to ", max)));
+  return false;
+}
+
+absl::Duration FlagReader::ReadUrls(const std::vector<std::string>& urls, ClientOptions* client) {
+  std::vector<std::string> all = urls;
+  std::string source = "--url";
+  const char* variable = std::getenv("RETRYQ_URL");
+  if (all.empty() && variable != nullptr && *variable != '\0') {
+    all.emplace_back(variable);
+    source = "RETRYQ_URL";
+  }
+  if (!all.empty()) {
+    client->url = all.front();
+    client->more_urls.assign(all.begin() + 1, all.end());
+  }
+  all.insert(all.begin(), client->url);
+  const absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(all);
+  if (connection.ok()) return connection->heartbeat;
+  Complain(source + ": " + std::string(connection.status().message()));
+  return amqp::ConnectionOptions().heartbeat;
+}
+
+void FlagReader::ReadLater(std::string_view flag, const FlagText& text, std::string_view only_now) {
+  if (!text || *text == only_now) return;
+  const std::string remedy =
+      only_now.empty() ? "" : absl::StrCat(", or say ", std::string(only_now));
+  Complain(Refusal(flag, *text, absl::StrCat("comes with a later version; leave it out", remedy)));
+}
+
+void FlagReader::Complain(const absl::Status& status) {
+  if (!status.ok()) Complain(std::string(InWordsOfFlags(status).message()));
+}
+
+absl::Status FlagReader::status() const {
+  if (complaints_.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(complaints_, "\n"));
+}
+
+}  // namespace retryq::cli

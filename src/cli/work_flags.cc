@@ -1,0 +1,214 @@
+#include "cli/work_flags.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/executable.h"
+#include "retryq/delay_queue_options.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr std::uint64_t kMostJobs = 1024;
+constexpr std::uint64_t kMostPrefetch = 65535;
+
+constexpr char kDescription[] =
+    "Runs COMMAND once for each message of a queue. A message whose COMMAND fails comes back "
+    "later:\n"
+    "it waits in a queue named after its delay, such as retry.4000, which the broker drops when "
+    "unused.";
+
+constexpr char kUsage[] = "retryq work --queue QUEUE [OPTIONS] -- COMMAND [ARGUMENT...]";
+
+constexpr char kFooter[] =
+    R"(COMMAND reads the body from its stdin, and the rest from its environment:
+  RETRYQ_ATTEMPT        failures so far, 0 at first
+  RETRYQ_MAX_ATTEMPTS   as the flag says, 0 if there is no limit
+  RETRYQ_LAST_ERROR     why it failed last
+  RETRYQ_ID             the same for all copies of a message; may be empty before it first fails
+  RETRYQ_QUEUE          the work queue
+  RETRYQ_EXCHANGE, RETRYQ_ROUTING_KEY
+                        where it was first published
+  RETRYQ_MESSAGE_ID, RETRYQ_CORRELATION_ID, RETRYQ_CONTENT_TYPE
+                        its properties
+  RETRYQ_HEADERS        its headers as one line of JSON: byte arrays as base64, decimals as
+                        strings, timestamps as seconds since 1970, and in place of what is
+                        longer than 64 KiB or nests too deep {"retryq-omitted": "why"}
+
+Its exit code says what becomes of the message:
+  0        done, acked
+  65       no retry will mend it: parked
+  126, 127 or not to be started at all: consuming pauses until COMMAND can be run; the message
+           waits and loses no attempt
+  other, a signal or --timeout: failed, retried. The error is the last line on stderr. If that
+           says "retry-after: 30s" it sets the delay, and the line before it is the error.
+COMMAND's stdout and stderr are retryq's; with --json its stdout goes to stderr as well.
+
+SIGINT or SIGTERM: takes no more messages, lets running commands finish, exits with 0. At a second
+one, or after --grace, commands are ended and their messages go back to the queue.
+Exit codes: 64 wrong options; 69 no such queue, vhost or exchange; 77 refused by the broker.
+
+Example: what fails is tried again after 1s and 2s, then waits in orders.parked
+  retryq work --queue orders --base 1s --max-attempts 3 -- sh -c 'grep -q paid'
+)";
+
+struct WorkFlags {
+  std::vector<std::string> urls;
+  FlagText queue, work_exchange, prefix;
+  FlagText base, factor, max, max_attempts, max_age, on_limit;
+  FlagText parked, on_parked;
+  FlagText prefetch, jobs, timeout, grace, margin;
+  FlagText jitter, queue_type, outage, max_delay_queues, metrics;
+  bool skip_others = false;
+  bool json = false;
+  bool verbose = false;
+};
+
+void AddFlags(FlagParser& parser, WorkFlags& flags) {
+  parser.Group("Where");
+  parser.Add("--queue", "QUEUE", &flags.queue, "The queue to work on. Required; it must exist");
+  parser.Add("--url", "URL", &flags.urls,
+             "amqp://user:password@host:port/vhost; again for more nodes of a cluster\n"
+             "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
+  parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
+             "Retries return through this exchange, to all that its bindings lead to\n"
+             "(default: straight to QUEUE)");
+  parser.Add("--skip-others", &flags.skip_others,
+             "With --work-exchange: ack unseen what another queue's worker retries");
+  parser.Add("--prefix", "PREFIX", &flags.prefix,
+             "Delay queues are named PREFIX.MILLISECONDS (default: retry)");
+
+  parser.Group("How often");
+  parser.Add("--base", "DURATION", &flags.base, "The first delay (default: 1s)");
+  parser.Add("--factor", "NUMBER", &flags.factor,
+             "Each delay is this times the one before (default: 2)");
+  parser.Add("--max", "DURATION", &flags.max, "The longest delay (default: 10m)");
+  parser.Add("--max-attempts", "NUMBER", &flags.max_attempts,
+             "Runs for one message, the first included; 0: no limit (default: 25)");
+  parser.Add("--max-age", "DURATION", &flags.max_age,
+             "No retry starts this long after the first failure (default: 0, no limit)");
+  parser.Add("--on-limit", "WHAT", &flags.on_limit,
+             "What then becomes of it: park, reject (to QUEUE's own dead-letter\n"
+             "exchange, if it has one) or discard (default: park)");
+  parser.Add("--parked", "QUEUE", &flags.parked,
+             "Where parked messages wait; declared if missing (default: QUEUE.parked)");
+  parser.Add("--on-parked", "COMMAND", &flags.on_parked,
+             "A line for /bin/sh, run for each parked message with the same stdin,\n"
+             "environment and --timeout, one at a time; its failure changes nothing");
+
+  parser.Group("Running");
+  parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
+  parser.Add("--prefetch", "NUMBER", &flags.prefetch,
+             "Unacked messages at a time, at least --jobs (default: 64)");
+  parser.Add("--timeout", "DURATION", &flags.timeout,
+             "A command that takes longer is ended, by SIGTERM and then SIGKILL to its\n"
+             "process group, and has failed (default: none)");
+  parser.Add("--grace", "DURATION", &flags.grace,
+             "From the first signal until what still runs is ended (default: 25s)");
+  parser.Add("--margin", "DURATION", &flags.margin,
+             "How much longer a delay queue lives than it must (default: 1m)");
+
+  parser.Group("Output");
+  parser.Add("--json", &flags.json, "One JSON object a line on stdout for each event");
+  parser.Add("--verbose", &flags.verbose,
+             "Without --json: also log acked messages and renewed leases");
+
+  parser.Group("");  // not offered yet
+  parser.Add("--jitter", "FRACTION", &flags.jitter, "");
+  parser.Add("--queue-type", "TYPE", &flags.queue_type, "");
+  parser.Add("--outage", "DURATION", &flags.outage, "");
+  parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues, "");
+  parser.Add("--metrics", "PORT", &flags.metrics, "");
+}
+
+void ReadRetrying(const WorkFlags& flags, FlagReader& reader, RetryOptions* retry) {
+  reader.Read("--base", flags.base, &retry->backoff.base);
+  reader.Read("--factor", flags.factor, &retry->backoff.factor);
+  reader.Read("--max", flags.max, &retry->backoff.max);
+  reader.Read("--max-attempts", flags.max_attempts, 0, UINT64_MAX, &retry->max_attempts);
+  reader.Read("--max-age", flags.max_age, &retry->max_age);
+  reader.Read("--on-limit", flags.on_limit, &retry->on_limit);
+  reader.Complain(Validate(*retry));
+}
+
+void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* options) {
+  std::uint16_t& prefetch = options->consumer.prefetch;
+  int& jobs = options->consumer.handler_threads;
+  jobs = 1;
+  reader.Read("--jobs", flags.jobs, 1, kMostJobs, &jobs);
+  reader.Read("--prefetch", flags.prefetch, 1, kMostPrefetch, &prefetch);
+  if (prefetch < jobs && flags.prefetch) {
+    reader.Complain("--prefetch " + std::to_string(prefetch) + ": keeps " + std::to_string(jobs) +
+                    " --jobs from running at once; make it at least as many, or leave it out");
+  }
+  prefetch = static_cast<std::uint16_t>(std::max<int>(prefetch, jobs));
+  reader.Read("--timeout", flags.timeout, &options->timeout);
+  if (options->timeout == absl::ZeroDuration()) {
+    reader.Complain("--timeout 0: must be above zero; leave it out for no limit");
+  }
+  reader.Read("--grace", flags.grace, &options->grace);
+}
+
+void ReadCommand(const Arguments& command, FlagReader& reader, WorkOptions* options) {
+  if (command.empty()) {
+    reader.Complain("COMMAND is missing: write it last, behind --, as in: -- ./handle-order");
+    return;
+  }
+  options->command = command;
+  if (const absl::Status status = CheckExecutable(command.front()); !status.ok()) {
+    reader.Complain("COMMAND: " + std::string(status.message()));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments) {
+  // What is behind -- is not ours to interpret.
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const Arguments ours(arguments.begin(), dashes);
+  const Arguments command(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+
+  WorkFlags flags;
+  FlagParser parser(kDescription, kUsage, kFooter);
+  AddFlags(parser, flags);
+  FlagReader reader;
+  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(ours, reader);
+  if (!answer.ok()) return answer.status();
+  if (answer->has_value()) return **answer;
+
+  WorkOptions options;
+  if (!flags.queue) reader.Complain("--queue is missing: name the queue to work on");
+  reader.Read("--queue", flags.queue, &options.consumer.queue);
+  reader.Read("--work-exchange", flags.work_exchange, &options.consumer.work_exchange);
+  reader.Read("--parked", flags.parked, &options.consumer.parked_queue);
+  reader.Read("--on-parked", flags.on_parked, &options.on_parked);
+  options.consumer.skip_others = flags.skip_others;
+  if (flags.skip_others && !flags.work_exchange) {
+    reader.Complain(
+        "--skip-others: is for retries through a --work-exchange; name it, or leave this out");
+  }
+  ReadRetrying(flags, reader, &options.consumer.retry);
+
+  const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
+  reader.Read("--prefix", flags.prefix, &options.client.delay_queues.prefix);
+  reader.Read("--margin", flags.margin, &options.client.delay_queues.margin);
+  reader.Complain(Validate(options.client.delay_queues, heartbeat));
+
+  ReadRunning(flags, reader, &options);
+  reader.ReadLater("--jitter", flags.jitter, "0");
+  reader.ReadLater("--queue-type", flags.queue_type, "classic");
+  reader.ReadLater("--outage", flags.outage, "");
+  reader.ReadLater("--max-delay-queues", flags.max_delay_queues, "");
+  reader.ReadLater("--metrics", flags.metrics, "");
+  ReadCommand(command, reader, &options);
+
+  options.json = flags.json;
+  options.verbose = flags.verbose;
+  if (absl::Status status = reader.status(); !status.ok()) return status;
+  return options;
+}
+
+}  // namespace retryq::cli
