@@ -1,0 +1,477 @@
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "integration/amqp_fixture.h"
+#include "integration/amqp_management.h"
+#include "integration/amqp_proxy.h"
+
+namespace retryq::amqp {
+namespace {
+
+using ::testing::HasSubstr;
+
+class AmqpBroker : public AmqpTest {
+ protected:
+  void SetUp() override {
+    AmqpTest::SetUp();
+    broker_ = MakeBroker(loop_, options_);
+    broker_->SetListener(&log_);
+    RunUntil(loop_, [&] { return log_.ready == 1; });
+  }
+  void TearDown() override {
+    broker_.reset();
+    AmqpTest::TearDown();
+  }
+
+  absl::StatusOr<DeclareOk> Declare(const DeclareParams& params) {
+    absl::StatusOr<DeclareOk> answer = absl::UnknownError("");
+    broker_->Declare(params, [&](absl::StatusOr<DeclareOk> ok) { answer = std::move(ok); });
+    RunUntil(loop_, [&] { return !absl::IsUnknown(answer.status()); });
+    return answer;
+  }
+
+  PublishResult Publish(const PublishParams& params) {
+    std::optional<PublishResult> answer;
+    broker_->Publish(params, [&](const PublishResult& result) {
+      answer = result;
+      answer->text = {};
+    });
+    EXPECT_FALSE(answer);
+    RunUntil(loop_, [&] { return answer.has_value(); });
+    return *answer;
+  }
+
+  BrokerLog log_;
+  std::unique_ptr<Broker> broker_;
+};
+
+TEST_F(AmqpBroker, DeclaresPublishesConsumesAndAcks) {
+  const std::string queue = NewQueueName();
+  const std::string exchange = NewExchangeName();
+  const auto declared = Declare({.queue = {.name = queue}, .exchange = {{.name = exchange}}});
+  ASSERT_TRUE(declared.ok()) << declared.status();
+  EXPECT_EQ(declared->message_count, 0U);
+
+  EXPECT_EQ(Publish({.exchange = exchange, .routing_key = "any", .body = "hello"}).outcome,
+            PublishOutcome::kConfirmed);
+
+  SubscriptionLog subscription_log;
+  const auto subscription = broker_->Consume({.queue = queue}, &subscription_log);
+  RunUntil(loop_, [&] { return subscription_log.deliveries.size() == 1; });
+  EXPECT_EQ(subscription_log.subscribed, 1);
+  const Message& message = *subscription_log.deliveries[0];
+  EXPECT_EQ(message.body, "hello");
+  EXPECT_EQ(message.exchange, exchange);
+  EXPECT_EQ(message.routing_key, "any");
+  EXPECT_FALSE(message.redelivered);
+
+  broker_->Ack(message.delivery_tag);
+  bool cancelled = false;
+  subscription->Cancel([&] { cancelled = true; });
+  RunUntil(loop_, [&] { return cancelled; });
+  EXPECT_EQ(CountMessages(queue), 0U);
+}
+
+TEST_F(AmqpBroker, DeclaresAgainWithTheSameArgumentsOnly) {
+  const std::string queue = NewQueueName();
+  const DeclareParams params = {
+      .queue = {.name = queue, .arguments = Table{{"x-message-ttl", std::int64_t{1000}}}}};
+  EXPECT_TRUE(Declare(params).ok());
+  EXPECT_TRUE(Declare(params).ok());
+  const auto refused = Declare(
+      {.queue = {.name = queue, .arguments = Table{{"x-message-ttl", std::int64_t{2000}}}}});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr(queue));
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("x-message-ttl"));
+  EXPECT_TRUE(log_.lost.empty());
+}
+
+TEST_F(AmqpBroker, AnswersManyDeclaresAtOnceEachByItself) {
+  int good = 0;
+  int bad = 0;
+  for (int i = 0; i < 50; ++i) {
+    const bool exists = i % 2 == 0;
+    broker_->Declare(
+        {.queue = {.name = exists ? NewQueueName() : "no such queue", .passive = !exists}},
+        [&, exists](absl::StatusOr<DeclareOk> ok) {
+          EXPECT_EQ(ok.ok(), exists) << ok.status();
+          ++(exists ? good : bad);
+        });
+  }
+  RunUntil(loop_, [&] { return good == 25 && bad == 25; });
+}
+
+TEST_F(AmqpBroker, SaysWhichExchangeIsMissing) {
+  absl::Status there = absl::UnknownError("");
+  absl::Status missing = absl::UnknownError("");
+  broker_->CheckExchange("amq.fanout", [&](absl::Status status) { there = std::move(status); });
+  broker_->CheckExchange("no such one", [&](absl::Status status) { missing = std::move(status); });
+  RunUntil(loop_, [&] { return !absl::IsUnknown(there) && !absl::IsUnknown(missing); });
+  EXPECT_TRUE(there.ok()) << there;
+  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("'no such one'"));
+}
+
+TEST_F(AmqpBroker, SaysThatItMayNotDeclare) {
+  const TemporaryUser user("reader", "secret",
+                           {{{"configure", "^$"}, {"write", "^$"}, {"read", ".*"}}});
+  options_.user = "reader";
+  options_.password = "secret";
+  broker_ = MakeBroker(loop_, options_);
+  broker_->SetListener(&log_);
+  RunUntil(loop_, [&] { return log_.ready == 2; });
+  const auto declared = Declare({.queue = {.name = NewQueueName()}});
+  EXPECT_TRUE(absl::IsPermissionDenied(declared.status())) << declared.status();
+  const PublishResult published = Publish({.exchange = "amq.topic", .routing_key = "x"});
+  EXPECT_EQ(published.outcome, PublishOutcome::kUnknown);
+  EXPECT_EQ(published.code, 403);
+}
+
+// Properties with every kind of field.
+class AllKinds {
+ public:
+  explicit AllKinds(int number) {
+    const Table table = {
+        {"number", std::int64_t{number}},
+        {"bool", true},
+        {"int8", Value(std::int8_t{-3})},
+        {"uint8", Value(std::uint8_t{3})},
+        {"int16", Value(std::int16_t{-300})},
+        {"uint16", Value(std::uint16_t{300})},
+        {"int32", Value(std::int32_t{-70000})},
+        {"uint32", Value(std::uint32_t{70000})},
+        {"float", Value(1.5F)},
+        {"double", Value(2.25)},
+        {"decimal", Value(Decimal{.scale = 2, .unscaled = 314})},
+        {"timestamp", Value(Timestamp{.seconds = 1700000000})},
+        {"text", "zebra"},
+        {"bytes", Value(Bytes{.data = std::string("\0\1\2", 3)})},
+        {"void", Value()},
+        {"array", Value(Array{Value("b"), Value("a"), Value(std::int64_t{1})})},
+        {"z", Table{{"b", "2"}, {"a", "1"}}},
+        {"CC", Value(Array{Value("nowhere.cc")})},
+        {"BCC", Value(Array{Value("nowhere.bcc")})},
+        {"a", "last"},
+    };
+    headers_ = table.Encode().value();
+    properties = {.content_type = "text/plain",
+                  .content_encoding = "identity",
+                  .headers = TableView(headers_),
+                  .delivery_mode = 2,
+                  .priority = 3,
+                  .correlation_id = "correlation",
+                  .reply_to = "reply",
+                  .expiration = "60000",
+                  .message_id = "id",
+                  .timestamp = 1700000000,
+                  .type = "type",
+                  .user_id = "guest",
+                  .app_id = "app",
+                  .cluster_id = "cluster"};
+  }
+  AllKinds(const AllKinds&) = delete;
+  AllKinds& operator=(const AllKinds&) = delete;
+
+  Properties properties;
+
+ private:
+  std::string headers_;
+};
+
+TEST_F(AmqpBroker, AnswersEveryOneOfManyPublishesRightHalfOfThemUnroutable) {
+  constexpr int kCount = 10000;
+  const std::string queue = NewQueue();
+  int confirmed = 0;
+  int returned = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const bool routable = i % 2 == 0;
+    const AllKinds kinds(i % 100);
+    const std::string body = absl::StrCat("body ", i % 1000);  // some are alike
+    broker_->Publish({.exchange = "",
+                      .routing_key = routable ? queue : "no such queue",
+                      .properties = kinds.properties,
+                      .body = body},
+                     [&, routable](const PublishResult& result) {
+                       EXPECT_EQ(result.outcome,
+                                 routable ? PublishOutcome::kConfirmed : PublishOutcome::kReturned);
+                       EXPECT_EQ(result.code, routable ? 0 : 312);
+                       EXPECT_EQ(result.text, routable ? "" : "NO_ROUTE");
+                       ++(routable ? confirmed : returned);
+                     });
+    if (i % 500 == 0) RunFor(loop_, absl::Milliseconds(1));
+  }
+  RunUntil(
+      loop_, [&] { return confirmed + returned == kCount; }, absl::Seconds(60));
+  EXPECT_EQ(CountMessages(queue), static_cast<std::uint32_t>(kCount / 2));
+}
+
+TEST_F(AmqpBroker, DoesNotReturnWhatIsNotMandatory) {
+  EXPECT_EQ(Publish({.exchange = "", .routing_key = "no such queue", .mandatory = false}).outcome,
+            PublishOutcome::kConfirmed);
+}
+
+TEST_F(AmqpBroker, GoesOnAfterPublishesToAMissingExchange) {
+  const std::string queue = NewQueue();
+  int unknown = 0;
+  int confirmed = 0;
+  std::function<void(const PublishResult&)> again = [&](const PublishResult& result) {
+    if (result.outcome == PublishOutcome::kConfirmed) {
+      ++confirmed;
+      return;
+    }
+    EXPECT_EQ(result.outcome, PublishOutcome::kUnknown);
+    EXPECT_EQ(result.code, 404);
+    ++unknown;
+    broker_->Publish({.exchange = "", .routing_key = queue}, again);
+  };
+  for (int i = 0; i < 100; ++i) {
+    broker_->Publish({.exchange = "no such exchange", .routing_key = queue}, again);
+  }
+  RunUntil(loop_, [&] { return confirmed == 100; });
+  EXPECT_EQ(unknown, 100);
+  EXPECT_TRUE(log_.lost.empty());
+}
+
+TEST_F(AmqpBroker, SaysWhoseUserIdIsWrong) {
+  Properties properties;
+  properties.user_id = "somebody else";
+  const PublishResult result =
+      Publish({.exchange = "amq.topic", .routing_key = "x", .properties = properties});
+  EXPECT_EQ(result.outcome, PublishOutcome::kUnknown);
+  EXPECT_EQ(result.code, 406);
+}
+
+TEST_F(AmqpBroker, SubscribesOnceTheQueueIsThere) {
+  const std::string queue = NewQueueName();
+  SubscriptionLog log;
+  const auto subscription = broker_->Consume({.queue = queue}, &log);
+  RunUntil(loop_, [&] { return log.interrupted.size() == 2; });
+  EXPECT_TRUE(absl::IsNotFound(log.interrupted[0])) << log.interrupted[0];
+  EXPECT_THAT(std::string(log.interrupted[0].message()), HasSubstr(queue));
+  EXPECT_EQ(log.subscribed, 0);
+  EXPECT_TRUE(Declare({.queue = {.name = queue}}).ok());
+  RunUntil(loop_, [&] { return log.subscribed == 1; });
+}
+
+TEST_F(AmqpBroker, SubscribesAgainAfterItsQueueIsDeleted) {
+  const std::string queue = NewQueue();
+  SubscriptionLog log;
+  const auto subscription = broker_->Consume({.queue = queue}, &log);
+  RunUntil(loop_, [&] { return log.subscribed == 1; });
+  ChannelLog channel_log;
+  const auto channel = admin_->OpenChannel(&channel_log);
+  channel->DeleteQueue(queue, [](const auto&) {});
+  RunUntil(loop_, [&] { return !log.interrupted.empty(); });
+  EXPECT_TRUE(absl::IsAborted(log.interrupted[0])) << log.interrupted[0];
+  EXPECT_TRUE(Declare({.queue = {.name = queue}}).ok());
+  RunUntil(loop_, [&] { return log.subscribed == 2; });
+}
+
+TEST_F(AmqpBroker, RejectsToTheQueueOrAway) {
+  const std::string queue = NewQueue();
+  Publish({.exchange = "", .routing_key = queue, .body = "one"});
+  SubscriptionLog log;
+  const auto subscription = broker_->Consume({.queue = queue, .prefetch = 1}, &log);
+  RunUntil(loop_, [&] { return log.deliveries.size() == 1; });
+  broker_->Reject(log.deliveries[0]->delivery_tag, /*requeue=*/true);
+  RunUntil(loop_, [&] { return log.deliveries.size() == 2; });
+  EXPECT_TRUE(log.deliveries[1]->redelivered);
+  broker_->Reject(log.deliveries[1]->delivery_tag, /*requeue=*/false);
+  bool closed = false;
+  subscription->Close([&] { closed = true; });
+  RunUntil(loop_, [&] { return closed; });
+  EXPECT_EQ(CountMessages(queue), 0U);
+}
+
+TEST_F(AmqpBroker, PausesAndResumesAndAcksAcrossThePause) {
+  const std::string queue = NewQueue();
+  Publish({.exchange = "", .routing_key = queue, .body = "before"});
+  SubscriptionLog log;
+  const auto subscription = broker_->Consume({.queue = queue}, &log);
+  RunUntil(loop_, [&] { return log.deliveries.size() == 1; });
+  bool cancelled = false;
+  subscription->Cancel([&] { cancelled = true; });
+  RunUntil(loop_, [&] { return cancelled; });
+  Publish({.exchange = "", .routing_key = queue, .body = "meanwhile"});
+  EXPECT_EQ(CountMessages(queue), 1U);
+  subscription->Resume();
+  RunUntil(loop_, [&] { return log.deliveries.size() == 2; });
+  EXPECT_EQ(log.subscribed, 2);
+  for (const MessagePtr& message : log.deliveries) broker_->Ack(message->delivery_tag);
+  bool closed = false;
+  subscription->Close([&] { closed = true; });
+  RunUntil(loop_, [&] { return closed; });
+  EXPECT_EQ(CountMessages(queue), 0U);
+}
+
+TEST_F(AmqpBroker, CancelsAtOnceWhatIsNotSubscribed) {
+  SubscriptionLog log;
+  const auto subscription = broker_->Consume({.queue = NewQueueName()}, &log);
+  RunUntil(loop_, [&] { return log.interrupted.size() == 1; });
+  bool cancelled = false;
+  subscription->Cancel([&] { cancelled = true; });
+  EXPECT_FALSE(cancelled);
+  RunUntil(loop_, [&] { return cancelled; });
+  RunFor(loop_, absl::Milliseconds(300));
+  EXPECT_EQ(log.interrupted.size(), 1U);
+}
+
+TEST_F(AmqpBroker, ForgetsTheCallbacksOfAListenerThatLeaves) {
+  broker_->Publish({.exchange = "amq.topic", .routing_key = "x"},
+                   [](const PublishResult&) { FAIL() << "a call too many"; });
+  broker_->Declare({.queue = {.name = NewQueueName()}},
+                   [](const absl::StatusOr<DeclareOk>&) { FAIL() << "a call too many"; });
+  broker_->SetListener(nullptr);
+  EXPECT_EQ(Publish({.exchange = "amq.topic", .routing_key = "nowhere"}).outcome,
+            PublishOutcome::kReturned);
+}
+
+TEST_F(AmqpBroker, ClosesBehindItsLastAck) {
+  const std::string queue = NewQueue();
+  Publish({.exchange = "", .routing_key = queue, .body = "one"});
+  SubscriptionLog log;
+  const auto subscription = broker_->Consume({.queue = queue}, &log);
+  RunUntil(loop_, [&] { return log.deliveries.size() == 1; });
+  broker_->Ack(log.deliveries[0]->delivery_tag);
+  bool closed = false;
+  broker_->Close([&] { closed = true; });
+  RunUntil(loop_, [&] { return closed; });
+  EXPECT_EQ(CountMessages(queue), 0U);
+  EXPECT_TRUE(log.interrupted.empty());
+  EXPECT_TRUE(log_.lost.empty());
+}
+
+TEST_F(AmqpBroker, AcksWhatItCanWhenItIsDestroyed) {
+  const std::string queue = NewQueue();
+  Publish({.exchange = "", .routing_key = queue, .body = "one"});
+  SubscriptionLog log;
+  auto subscription = broker_->Consume({.queue = queue}, &log);
+  RunUntil(loop_, [&] { return log.deliveries.size() == 1; });
+  broker_->Ack(log.deliveries[0]->delivery_tag);
+  subscription.reset();
+  broker_.reset();
+  RunFor(loop_, absl::Milliseconds(100));
+  EXPECT_EQ(CountMessages(queue), 0U);
+}
+
+// Behind a proxy that can cut the connections.
+class AmqpBrokerCutOff : public AmqpBroker {
+ protected:
+  void SetUp() override {
+    AmqpTest::SetUp();
+    proxy_.emplace(loop_, options_.endpoints[0].port);
+    options_.endpoints = {{.host = "127.0.0.1", .port = proxy_->port()}};
+    broker_ = MakeBroker(loop_, options_);
+    broker_->SetListener(&log_);
+    RunUntil(loop_, [&] { return log_.ready == 1; });
+  }
+
+  std::optional<Proxy> proxy_;
+};
+
+TEST_F(AmqpBrokerCutOff, TellsTheLossFirstThenEachOpenPublishAndDeclare) {
+  proxy_->Freeze();
+  std::vector<std::string> answers;
+  broker_->Publish({.exchange = "amq.topic", .routing_key = "x"}, [&](const PublishResult& result) {
+    EXPECT_EQ(result.outcome, PublishOutcome::kUnknown);
+    EXPECT_EQ(result.code, 0);
+    EXPECT_EQ(log_.lost.size(), 1U);
+    answers.emplace_back("publish");
+  });
+  broker_->Declare({.queue = {.name = NewQueueName()}}, [&](absl::StatusOr<DeclareOk> ok) {
+    EXPECT_TRUE(absl::IsUnavailable(ok.status())) << ok.status();
+    EXPECT_EQ(log_.lost.size(), 1U);
+    answers.emplace_back("declare");
+  });
+  RunFor(loop_, absl::Milliseconds(10));
+  EXPECT_TRUE(answers.empty());
+  proxy_->Cut();
+  RunUntil(loop_, [&] { return answers.size() == 2; });
+  RunUntil(loop_, [&] { return log_.ready == 2; });
+  EXPECT_TRUE(Declare({.queue = {.name = NewQueueName()}}).ok());
+  EXPECT_EQ(Publish({.exchange = "amq.topic", .routing_key = "x"}).outcome,
+            PublishOutcome::kReturned);
+}
+
+TEST_F(AmqpBrokerCutOff, AnswersWhatIsAskedWithoutAConnection) {
+  proxy_->Cut();
+  RunUntil(loop_, [&] { return log_.lost.size() == 1; });
+  EXPECT_EQ(Publish({.exchange = "amq.topic", .routing_key = "x"}).outcome,
+            PublishOutcome::kUnknown);
+  RunUntil(loop_, [&] { return log_.ready == 2; });
+}
+
+TEST_F(AmqpBrokerCutOff, ConsumesAgainAndDropsTheAcksOfBefore) {
+  const std::string queue = NewQueue();
+  Publish({.exchange = "", .routing_key = queue, .body = "one"});
+  SubscriptionLog log;
+  const auto subscription = broker_->Consume({.queue = queue}, &log);
+  RunUntil(loop_, [&] { return log.deliveries.size() == 1; });
+  proxy_->Cut();
+  RunUntil(loop_, [&] { return log.interrupted.size() == 1; });
+  EXPECT_TRUE(absl::IsUnavailable(log.interrupted[0])) << log.interrupted[0];
+  RunUntil(loop_, [&] { return log.deliveries.size() == 2; });
+  EXPECT_EQ(log.subscribed, 2);
+  EXPECT_TRUE(log.deliveries[1]->redelivered);
+  EXPECT_NE(log.deliveries[1]->delivery_tag, log.deliveries[0]->delivery_tag);
+  broker_->Ack(log.deliveries[0]->delivery_tag);  // of the earlier connection: nothing happens
+  bool closed = false;
+  subscription->Close([&] { closed = true; });
+  RunUntil(loop_, [&] { return closed; });
+  EXPECT_EQ(CountMessages(queue), 1U);
+}
+
+TEST_F(AmqpBroker, TellsASubscriptionThatTheLoginIsRefused) {
+  options_.password = "wrong";
+  const auto other = MakeBroker(loop_, options_);
+  SubscriptionLog log;
+  const auto subscription = other->Consume({.queue = "any"}, &log);
+  RunUntil(loop_, [&] { return log.interrupted.size() == 1; });
+  EXPECT_TRUE(absl::IsUnauthenticated(log.interrupted[0])) << log.interrupted[0];
+}
+
+// A subscription that is destroyed by one of its own callbacks.
+class Destroyer final : public SubscriptionListener {
+ public:
+  explicit Destroyer(std::string on) : on_(std::move(on)) {}
+  void OnSubscribed() override { On("subscribed"); }
+  void OnDelivery(MessagePtr) override { On("delivery"); }
+  void OnInterrupted(const absl::Status&) override { On("interrupted"); }
+
+  std::unique_ptr<Subscription> subscription;
+  int calls = 0;
+
+ private:
+  void On(const std::string& what) {
+    if (what != on_) return;
+    ++calls;
+    subscription.reset();
+  }
+  const std::string on_;
+};
+
+class AmqpSubscriptionDestroyed : public AmqpBroker,
+                                  public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(AmqpSubscriptionDestroyed, InItsCallback) {
+  const bool interrupted = GetParam() == std::string("interrupted");
+  const std::string queue = interrupted ? "no such queue" : NewQueue();
+  if (!interrupted) {
+    for (int i = 0; i < 10; ++i) Publish({.exchange = "", .routing_key = queue, .body = "x"});
+  }
+  Destroyer destroyer(GetParam());
+  destroyer.subscription = broker_->Consume({.queue = queue}, &destroyer);
+  RunUntil(loop_, [&] { return destroyer.calls == 1; });
+  RunFor(loop_, absl::Milliseconds(20));
+  EXPECT_EQ(destroyer.calls, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, AmqpSubscriptionDestroyed,
+                         ::testing::Values("subscribed", "delivery", "interrupted"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace retryq::amqp

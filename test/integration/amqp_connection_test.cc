@@ -1,0 +1,223 @@
+#include <memory>
+#include <string>
+
+#include "integration/amqp_fixture.h"
+#include "integration/amqp_management.h"
+#include "integration/amqp_proxy.h"
+
+namespace retryq::amqp {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class AmqpConnection : public AmqpTest {
+ protected:
+  // What is said of a connection that cannot be made.
+  absl::Status FailToConnect(const ConnectionOptions& options) {
+    ConnectionLog log;
+    Connection connection(loop_, options, &log);
+    RunUntil(loop_, [&] { return !log.lost.empty(); });
+    EXPECT_EQ(log.opened, 0);
+    EXPECT_EQ(log.lost.size(), 1U);
+    return log.lost[0];
+  }
+
+  ConnectionLog log_;
+};
+
+TEST_F(AmqpConnection, KnowsTheBrokersVersionAndFrameSize) {
+  EXPECT_THAT(admin_->server_version(), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+.*"));
+  EXPECT_EQ(admin_->max_header_size(), 131072U - 8);
+}
+
+TEST_F(AmqpConnection, NamesUserAndBrokerButNotTheWrongPassword) {
+  options_.password = "Sesame!";
+  const absl::Status status = FailToConnect(options_);
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(Describe(options_.endpoints[0])));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("user 'guest'"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("Sesame")));
+}
+
+TEST_F(AmqpConnection, WaitsTheLongestPauseAfterARefusal) {
+  Proxy proxy(loop_, options_.endpoints[0].port);
+  options_.endpoints[0].port = proxy.port();
+  options_.password = "wrong";
+  options_.reconnect_initial = absl::Milliseconds(1);
+  options_.reconnect_max = absl::Seconds(600);
+  Connection connection(loop_, options_, &log_);
+  RunUntil(loop_, [&] { return log_.lost.size() == 1; });
+  RunFor(loop_, absl::Milliseconds(200));
+  EXPECT_EQ(proxy.accepted(), 1);
+}
+
+TEST_F(AmqpConnection, SaysThatAVhostDoesNotExist) {
+  options_.vhost = "no such vhost";
+  const absl::Status status = FailToConnect(options_);
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("vhost 'no such vhost'"));
+}
+
+TEST_F(AmqpConnection, SaysThatAUserHasNoRightToAVhost) {
+  const TemporaryUser user("stranger", "secret", std::nullopt);
+  options_.user = "stranger";
+  options_.password = "secret";
+  const absl::Status status = FailToConnect(options_);
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("user 'stranger'"));
+}
+
+TEST_F(AmqpConnection, SaysThatNobodyListens) {
+  std::uint16_t free_port;
+  {
+    const Proxy gone(loop_, 1);
+    free_port = gone.port();
+  }
+  options_.endpoints = {{.host = "127.0.0.1", .port = free_port}};
+  const absl::Status status = FailToConnect(options_);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("127.0.0.1:", free_port)));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Connection refused"));
+}
+
+TEST_F(AmqpConnection, SaysThatAHostIsUnknown) {
+  options_.endpoints = {{.host = "no-such-host.invalid", .port = 5672}};
+  const absl::Status status = FailToConnect(options_);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no-such-host.invalid"));
+}
+
+TEST_F(AmqpConnection, GivesUpOnAPeerThatNeverAnswers) {
+  Proxy proxy(loop_, options_.endpoints[0].port);
+  options_.endpoints[0].port = proxy.port();
+  options_.connection_timeout = absl::Milliseconds(100);
+  ConnectionLog log;
+  Connection connection(loop_, options_, &log);
+  RunUntil(loop_, [&] {
+    proxy.Freeze();
+    return !log.lost.empty();
+  });
+  EXPECT_THAT(std::string(log.lost[0].message()), HasSubstr("does not answer"));
+}
+
+TEST_F(AmqpConnection, GoesOnToTheNextEndpoint) {
+  Proxy proxy(loop_, 1);  // nobody is behind it
+  options_.endpoints = {{.host = "127.0.0.1", .port = proxy.port()},
+                        {.host = "localhost", .port = options_.endpoints[0].port}};
+  Connection connection(loop_, options_, &log_);
+  RunUntil(loop_, [&] { return log_.opened == 1; });
+  EXPECT_EQ(proxy.accepted(), 1);
+  EXPECT_TRUE(log_.lost.empty());
+}
+
+TEST_F(AmqpConnection, RefusesOptionsThatCannotWork) {
+  options_.channel_max = 0;
+  options_.endpoints.clear();
+  const absl::Status status = FailToConnect(options_);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("endpoints"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("channel_max"));
+}
+
+TEST_F(AmqpConnection, ComesBackAfterACut) {
+  Proxy proxy(loop_, options_.endpoints[0].port);
+  options_.endpoints[0].port = proxy.port();
+  Connection connection(loop_, options_, &log_);
+  RunUntil(loop_, [&] { return log_.opened == 1; });
+  ChannelLog channel_log;
+  const auto channel = connection.OpenChannel(&channel_log);
+
+  proxy.Cut();
+  RunUntil(loop_, [&] { return !log_.lost.empty(); });
+  EXPECT_TRUE(absl::IsUnavailable(log_.lost[0])) << log_.lost[0];
+  EXPECT_EQ(channel_log.closed.size(), 1U);
+  EXPECT_FALSE(channel->is_open());
+  EXPECT_FALSE(connection.is_open());
+  RunUntil(loop_, [&] { return log_.opened == 2; });
+}
+
+TEST_F(AmqpConnection, TakesASilentPeerForDead) {
+  Proxy proxy(loop_, options_.endpoints[0].port);
+  options_.endpoints[0].port = proxy.port();
+  options_.heartbeat = absl::Seconds(1);
+  Connection connection(loop_, options_, &log_);
+  RunUntil(loop_, [&] { return log_.opened == 1; });
+  proxy.Freeze();
+  RunUntil(loop_, [&] { return !log_.lost.empty(); });
+  EXPECT_THAT(std::string(log_.lost[0].message()), HasSubstr("not a sign of life for 2s"));
+}
+
+TEST_F(AmqpConnection, StaysOpenWhileIdle) {
+  options_.heartbeat = absl::Seconds(1);
+  Connection connection(loop_, options_, &log_);
+  RunUntil(loop_, [&] { return log_.opened == 1; });
+  RunFor(loop_, absl::Seconds(4));  // either end would give up after 2 to 3
+  EXPECT_TRUE(log_.lost.empty());
+}
+
+TEST_F(AmqpConnection, ClosesInOrder) {
+  Connection connection(loop_, options_, &log_);
+  RunUntil(loop_, [&] { return log_.opened == 1; });
+  const std::string queue = NewQueue();
+  ChannelLog channel_log;
+  const auto channel = connection.OpenChannel(&channel_log);
+  channel->ConfirmSelect([](const absl::Status&) {});
+  int confirmed = 0;
+  channel->Publish({.exchange = "", .routing_key = queue, .body = "last words"},
+                   [&](const PublishResult& result) {
+                     confirmed += result.outcome == PublishOutcome::kConfirmed ? 1 : 0;
+                   });
+  bool closed = false;
+  connection.Close(absl::Seconds(10), [&] { closed = true; });
+  RunUntil(loop_, [&] { return closed; });
+  EXPECT_EQ(log_.lost.size(), 0U);
+  WaitForMessages(queue, 1);
+}
+
+TEST_F(AmqpConnection, ClosesWithinItsDeadlineWhenTheBrokerIsSilent) {
+  Proxy proxy(loop_, options_.endpoints[0].port);
+  options_.endpoints[0].port = proxy.port();
+  Connection connection(loop_, options_, &log_);
+  RunUntil(loop_, [&] { return log_.opened == 1; });
+  proxy.Freeze();
+  bool closed = false;
+  connection.Close(absl::Milliseconds(50), [&] { closed = true; });
+  RunUntil(loop_, [&] { return closed; });
+}
+
+TEST_F(AmqpConnection, MayBeDestroyedWhenItOpens) {
+  struct Destroyer final : ConnectionListener {
+    void OnOpen() override {
+      opened = true;
+      connection.reset();
+    }
+    void OnLost(const absl::Status&) override {}
+    std::unique_ptr<Connection> connection;
+    bool opened = false;
+  } destroyer;
+  destroyer.connection = std::make_unique<Connection>(loop_, options_, &destroyer);
+  RunUntil(loop_, [&] { return destroyer.opened; });
+}
+
+TEST_F(AmqpConnection, MayBeDestroyedWhenItIsLost) {
+  struct Destroyer final : ConnectionListener {
+    void OnOpen() override { opened = true; }
+    void OnLost(const absl::Status&) override {
+      lost = true;
+      connection.reset();
+    }
+    std::unique_ptr<Connection> connection;
+    bool opened = false;
+    bool lost = false;
+  } destroyer;
+  Proxy proxy(loop_, options_.endpoints[0].port);
+  options_.endpoints[0].port = proxy.port();
+  destroyer.connection = std::make_unique<Connection>(loop_, options_, &destroyer);
+  RunUntil(loop_, [&] { return destroyer.opened; });
+  proxy.Cut();
+  RunUntil(loop_, [&] { return destroyer.lost; });
+}
+
+}  // namespace
+}  // namespace retryq::amqp

@@ -1,0 +1,104 @@
+// `retryq send`.
+
+#include <gmock/gmock.h>
+
+#include "integration/command_run.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CommandSend : public CommandTest {
+ protected:
+  struct End {
+    std::optional<int> code;
+    std::string out;
+    std::string err;
+  };
+
+  End Send(const Arguments& arguments, const std::string& input = "") {
+    Arguments all = {"send"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    CommandRun run(all, vhost_.Url(), input);
+    const std::optional<int> code = run.Wait();
+    return {code, run.out(), run.err()};
+  }
+};
+
+TEST_F(CommandSend, PublishesToAQueue) {
+  const End end = Send({"--queue", "orders", "--header", "customer=7", "--content-type",
+                        "text/plain", "--message-id", "m-1", "an order"});
+  ASSERT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.out, "");
+  const amqp::MessagePtr message = peer_.Get("orders");
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->body, "an order");
+  EXPECT_EQ(message->properties.headers->FindString("customer"), "7");
+  EXPECT_EQ(message->properties.content_type, "text/plain");
+  EXPECT_EQ(message->properties.message_id, "m-1");
+  EXPECT_EQ(message->properties.delivery_mode, 2);
+}
+
+TEST_F(CommandSend, PublishesToAnExchange) {
+  peer_.DeclareExchange("shop", "topic");
+  peer_.Bind("orders", "shop", "order.*");
+  ASSERT_EQ(Send({"--exchange", "shop", "--routing-key", "order.placed", "an order"}).code, 0);
+  EXPECT_EQ(peer_.Get("orders")->routing_key, "order.placed");
+}
+
+TEST_F(CommandSend, TakesWhateverBytesAreOnStdin) {
+  std::string body;
+  for (int i = 0; i < 300'000; ++i) body.push_back(static_cast<char>(i * 7));
+  ASSERT_EQ(Send({"--queue", "orders", "-"}, body).code, 0);
+  EXPECT_EQ(peer_.Get("orders")->body, body);
+  ASSERT_EQ(Send({"--queue", "orders"}, "piped").code, 0);
+  EXPECT_EQ(peer_.Get("orders")->body, "piped");
+}
+
+TEST_F(CommandSend, DelaysAndSaysHow) {
+  const absl::Time before = absl::Now();
+  const End end = Send({"--queue", "orders", "--delay", "300ms", "later"});
+  ASSERT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.out,
+            "waits in retry.384 and arrives in queue orders after 384ms, as 300ms is rounded up\n");
+  ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 1; }, absl::Seconds(10)));
+  EXPECT_GE(absl::Now() - before, absl::Milliseconds(384));
+  EXPECT_EQ(peer_.Get("orders")->body, "later");
+}
+
+TEST_F(CommandSend, KeepsTheKeyOfADelayedMessageForAnExchange) {
+  peer_.DeclareExchange("shop", "topic");
+  peer_.Bind("orders", "shop", "order.*");
+  const End end = Send({"--exchange", "shop", "--routing-key", "order.placed", "--delay", "64ms",
+                        "--prefix", "later", "an order"});
+  ASSERT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, HasSubstr("waits in later.64"));
+  ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 1; }, absl::Seconds(10)));
+  const amqp::MessagePtr message = peer_.Get("orders");
+  EXPECT_EQ(message->exchange, "shop");
+  EXPECT_EQ(message->routing_key, "order.placed");
+}
+
+TEST_F(CommandSend, SaysWhereNothingTakesTheMessage) {
+  peer_.DeclareExchange("shop", "topic");
+  for (const Arguments& arguments :
+       {Arguments{"--queue", "odrers", "body"},
+        Arguments{"--queue", "odrers", "--delay", "1s", "body"},
+        Arguments{"--exchange", "shop", "--routing-key", "odrers", "body"},
+        Arguments{"--exchange", "odrers", "--routing-key", "k", "body"}}) {
+    const End end = Send(arguments);
+    EXPECT_EQ(end.code, 69) << end.err;
+    EXPECT_THAT(end.err, HasSubstr("odrers"));
+  }
+}
+
+TEST_F(CommandSend, RefusesWrongOptions) {
+  const End end = Send({"--queue", "orders", "--delay", "5", "body"});
+  EXPECT_EQ(end.code, 64);
+  EXPECT_THAT(end.err, HasSubstr("retryq send: --delay '5': write a duration"));
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+}
+
+}  // namespace
+}  // namespace retryq::testing

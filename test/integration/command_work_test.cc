@@ -1,0 +1,278 @@
+// `retryq work`: what becomes of messages, and what their commands get.
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <iterator>
+#include <map>
+
+#include "integration/command_run.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+using CommandWork = CommandTest;
+
+TEST_F(CommandWork, RetriesUntilTheCommandSucceeds) {
+  CommandRun run = Work({}, "echo again >&2; test $RETRYQ_ATTEMPT = 2");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("acked"));
+  ASSERT_TRUE(run.Stop());
+  const auto failed = run.events("failed");
+  const auto retried = run.events("retried");
+  ASSERT_EQ(failed.size(), 2U);
+  ASSERT_EQ(retried.size(), 2U);
+  EXPECT_EQ(failed[0]["attempt"], 0);
+  EXPECT_EQ(failed[1]["attempt"], 1);
+  EXPECT_EQ(failed[1]["error"], "exit 1: again");
+  EXPECT_EQ(retried[0]["delay_ms"], 50);
+  EXPECT_EQ(retried[0]["delay_queue"], "retry.50");
+  EXPECT_EQ(retried[1]["delay_ms"], 100);
+  EXPECT_EQ(retried[1]["delay_queue"], "retry.100");
+  EXPECT_EQ(retried[0]["queue"], "orders");
+  EXPECT_FALSE(retried[0]["id"].get<std::string>().empty());
+  EXPECT_EQ(retried[0]["id"], retried[1]["id"]);
+  EXPECT_EQ(run.events("acked").front()["attempt"], 2);
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+  EXPECT_EQ(vhost_.Queue("retry.50").value().at("arguments").at("x-message-ttl"), 50);
+}
+
+TEST_F(CommandWork, WritesEventsThatAProgramCanRead) {
+  CommandRun run = Work({}, "printf 'bad \\377 byte\\n' >&2; test $RETRYQ_ATTEMPT = 1");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("acked"));
+  ASSERT_TRUE(run.Stop());
+  absl::Time before = absl::InfinitePast();
+  for (const auto& event : run.events()) {
+    absl::Time time;
+    std::string error;
+    EXPECT_TRUE(
+        absl::ParseTime(absl::RFC3339_full, event.at("time").get<std::string>(), &time, &error))
+        << error;
+    EXPECT_LE(before, time);
+    before = time;
+  }
+  for (const char* name : {"connected", "consuming", "declared", "failed", "retried", "acked"}) {
+    EXPECT_FALSE(run.events(name).empty()) << name << run.Story();
+  }
+  EXPECT_EQ(run.events("failed").front()["error"], "exit 1: bad \xEF\xBF\xBD byte");
+  EXPECT_THAT(run.err(), HasSubstr("bad \xFF byte"));
+}
+
+TEST_F(CommandWork, LogsInWordsWithoutJson) {
+  CommandRun run({"work", "--queue", "orders", "--", "sh", "-c", "echo to stdout; exit 65"},
+                 vhost_.Url());
+  Publish("an order");
+  ASSERT_TRUE(run.Until([&] { return run.err().find(" parked ") != std::string::npos; }));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(run.out(), "to stdout\n");
+  EXPECT_THAT(run.err(), HasSubstr(" failed queue=orders attempt=0"));
+  EXPECT_THAT(run.err(), HasSubstr("error=\"exit 65\""));
+}
+
+TEST_F(CommandWork, Exit65ParksAtOnce) {
+  CommandRun run = Work({}, "echo no order >&2; exit 65");
+  Publish("nonsense");
+  ASSERT_TRUE(run.Says("parked"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_TRUE(run.events("retried").empty());
+  EXPECT_EQ(ParkedError(), "exit 65: no order");
+}
+
+TEST_F(CommandWork, ALastLineSetsTheDelay) {
+  CommandRun run = Work({}, "echo busy >&2; echo retry-after: 100ms >&2; test $RETRYQ_ATTEMPT = 1");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("acked"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(run.events("failed").front()["error"], "exit 1: busy");
+  EXPECT_EQ(run.events("retried").front()["delay_ms"], 128);
+}
+
+TEST_F(CommandWork, EndsACommandThatTakesTooLong) {
+  CommandRun run = Work({"--timeout", "200ms", "--max-attempts", "1"},
+                        "sleep 600 & echo $! > " + File("child") + "; wait");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("parked"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(ParkedError(), "timed out after 200ms");
+  const pid_t left_behind = static_cast<pid_t>(std::stol(files_.Read("child")));
+  EXPECT_TRUE(CommandRun::WaitUntil([&] { return ::kill(left_behind, 0) != 0; }, absl::Seconds(5)));
+}
+
+TEST_F(CommandWork, SaysWhichSignalKilledACommand) {
+  CommandRun run = Work({"--max-attempts", "1"}, "kill -SEGV $$");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("parked"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(ParkedError(), "killed by SIGSEGV");
+}
+
+TEST_F(CommandWork, ParksInTheQueueThatWasNamed) {
+  CommandRun run = Work({"--max-attempts", "2", "--parked", "dead"}, "exit 1");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("parked"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(run.events("failed").size(), 2U);
+  EXPECT_EQ(peer_.Count("dead"), 1U);
+}
+
+TEST_F(CommandWork, DiscardsOrRejectsAtTheLimitIfTold) {
+  {
+    CommandRun run = Work({"--max-attempts", "1", "--on-limit", "discard"}, "exit 1");
+    Publish("an order");
+    ASSERT_TRUE(run.Says("discarded"));
+    ASSERT_TRUE(run.Stop());
+  }
+  CommandRun run = Work({"--max-attempts", "1", "--on-limit", "reject"}, "exit 1");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("rejected"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+  EXPECT_EQ(peer_.Count("orders.parked"), 0U);
+}
+
+TEST_F(CommandWork, RunsACommandForEachParkedMessage) {
+  CommandRun run =
+      Work({"--on-parked", "(cat; echo \" $RETRYQ_ID $RETRYQ_LAST_ERROR\") >> " + File("parked"),
+            "--max-attempts", "1"},
+           "exit 3");
+  peer_.Publish("", "orders", "an order", {.message_id = "m-1"});
+  ASSERT_TRUE(run.Until([&] { return !files_.Read("parked").empty(); }));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_THAT(files_.Read("parked"), StartsWith("an order m-1 "));
+  EXPECT_THAT(files_.Read("parked"), HasSubstr("exit 3\n"));
+  EXPECT_EQ(peer_.Count("orders.parked"), 1U);
+}
+
+TEST_F(CommandWork, FinishesTheCommandsOfParkedMessagesBeforeItExits) {
+  CommandRun run = Work({"--on-parked", "sleep 0.5; echo x >> " + File("parked")}, "exit 65");
+  for (int i = 0; i < 3; ++i) Publish("an order");
+  ASSERT_TRUE(run.Says("parked", 3));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(files_.Read("parked"), "x\nx\nx\n");
+}
+
+TEST_F(CommandWork, OnlySaysThatACommandForAParkedMessageFailed) {
+  CommandRun run = Work({"--on-parked", "echo no mail >&2; exit 9"}, "exit 65");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("on_parked_failed"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(run.events("on_parked_failed").front()["error"], "exit 9: no mail");
+  EXPECT_EQ(peer_.Count("orders.parked"), 1U);
+}
+
+TEST_F(CommandWork, GivesTheBodyByteForByte) {
+  std::string body;
+  for (int i = 0; i < 300'000; ++i) body.push_back(static_cast<char>(i * 7));
+  CommandRun run = Work({}, "cat > " + File("body"));
+  Publish(body);
+  ASSERT_TRUE(run.Says("acked"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(files_.Read("body"), body);
+}
+
+TEST_F(CommandWork, TellsTheCommandAboutTheMessageAsItWasPublished) {
+  peer_.DeclareExchange("shop", "topic");
+  peer_.Bind("orders", "shop", "#");
+  // Fails once, so that what is seen has been through a delay queue.
+  CommandRun run = Work({"--max-attempts", "7"}, "env | grep ^RETRYQ_ | sort > " + File("env") +
+                                                     "; echo soon >&2; test $RETRYQ_ATTEMPT = 1");
+  const std::string headers = amqp::Table({{"colour", "red"}}).Encode().value();
+  peer_.Publish("shop", "order.placed", "an order",
+                {.content_type = "text/plain",
+                 .headers = amqp::TableView(headers),
+                 .correlation_id = "c-1",
+                 .message_id = "m-1"});
+  ASSERT_TRUE(run.Says("acked"));
+  ASSERT_TRUE(run.Stop());
+  const std::string environment = files_.Read("env");
+  for (const char* variable :
+       {"RETRYQ_ATTEMPT=1\n", "RETRYQ_MAX_ATTEMPTS=7\n", "RETRYQ_LAST_ERROR=exit 1: soon\n",
+        "RETRYQ_QUEUE=orders\n", "RETRYQ_EXCHANGE=shop\n", "RETRYQ_ROUTING_KEY=order.placed\n",
+        "RETRYQ_MESSAGE_ID=m-1\n", "RETRYQ_CORRELATION_ID=c-1\n",
+        "RETRYQ_CONTENT_TYPE=text/plain\n", "RETRYQ_ID=m-1\n",
+        "RETRYQ_HEADERS={\"colour\":\"red\"}\n"}) {
+    EXPECT_THAT(environment, HasSubstr(variable));
+  }
+}
+
+TEST_F(CommandWork, ReturnsThroughANamedExchange) {
+  peer_.DeclareExchange("work", "direct");
+  peer_.Bind("orders", "work", "placed");
+  CommandRun run = Work({"--work-exchange", "work"}, "test $RETRYQ_ATTEMPT = 1");
+  peer_.Publish("work", "placed", "an order");
+  ASSERT_TRUE(run.Says("acked"));
+  ASSERT_TRUE(run.Stop());
+  const auto arguments = vhost_.Queue("retry.50").value().at("arguments");
+  EXPECT_EQ(arguments.at("x-dead-letter-exchange"), "work");
+}
+
+TEST_F(CommandWork, NamesDelayQueuesAsTold) {
+  CommandRun run = Work({"--prefix", "later", "--margin", "2m"}, "test $RETRYQ_ATTEMPT = 1");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("acked"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(run.events("retried").front()["delay_queue"], "later.50");
+  // TTL, window and margin.
+  EXPECT_EQ(vhost_.Queue("later.50").value().at("arguments").at("x-expires"),
+            50 + 60'000 + 120'000);
+}
+
+TEST_F(CommandWork, RunsAsManyAtOnceAsTold) {
+  // Each waits for all four.
+  CommandRun run = Work({"--jobs", "4", "--timeout", "20s"},
+                        "echo > " + files_.File("") + "$RETRYQ_MESSAGE_ID; cd " + files_.File("") +
+                            "; until test -e 1 -a -e 2 -a -e 3 -a -e 4; do sleep 0.01; done");
+  for (const char* id : {"1", "2", "3", "4"}) {
+    peer_.Publish("", "orders", "an order", {.message_id = id});
+  }
+  ASSERT_TRUE(run.Says("acked", 4));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_TRUE(run.events("failed").empty());
+}
+
+TEST_F(CommandWork, PausesWhileItsCommandIsGoneAndLosesNoMessage) {
+  const std::string program = files_.Write("program", "#!/bin/sh\nexit 0\n", /*executable=*/true);
+  CommandRun run({"work", "--json", "--queue", "orders", "--max-attempts", "1", "--", program},
+                 vhost_.Url());
+  ASSERT_TRUE(run.Says("consuming"));
+  std::filesystem::remove(program);
+  for (int i = 0; i < 3; ++i) Publish("an order");
+  ASSERT_TRUE(run.Says("paused"));
+  EXPECT_THAT(run.events("paused").front()["error"], HasSubstr("No such file or directory"));
+  EXPECT_TRUE(run.events("failed").empty());
+
+  files_.Write("new", "#!/bin/sh\nexit 0\n", /*executable=*/true);
+  std::filesystem::rename(files_.File("new"), program);
+  ASSERT_TRUE(run.Says("acked", 3));
+  ASSERT_TRUE(run.Says("resumed"));
+  Publish("another");
+  ASSERT_TRUE(run.Says("acked", 4));
+  EXPECT_EQ(run.events("paused").size(), 1U);
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(peer_.Count("orders.parked"), 0U);
+}
+
+TEST_F(CommandWork, HundredsOfCommandsLeaveNothingBehind) {
+  CommandRun run = Work({"--jobs", "4"}, "exit 0");
+  Publish("first");
+  ASSERT_TRUE(run.Says("acked"));
+  const auto entries = [&](const char* what) {
+    const std::string directory = "/proc/" + std::to_string(run.pid()) + "/" + what;
+    return std::distance(std::filesystem::directory_iterator(directory), {});
+  };
+  const auto descriptors = entries("fd");
+  const auto threads = entries("task");
+  for (int i = 0; i < 500; ++i) peer_.Send("", "orders", "an order");
+  peer_.AwaitConfirms();
+  ASSERT_TRUE(run.Says("acked", 501));
+  EXPECT_EQ(entries("fd"), descriptors);
+  EXPECT_EQ(entries("task"), threads);
+  ASSERT_TRUE(run.Stop());
+}
+
+}  // namespace
+}  // namespace retryq::testing

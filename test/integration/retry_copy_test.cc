@@ -1,0 +1,282 @@
+// What a message is like after retries: as it came, byte for byte. Dead-lettering itself rewrites
+// headers (RabbitMQ sorts them by name), so that they are held against those of the same message
+// after going through a plain queue with a TTL.
+
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <limits>
+
+#include "support/make_message.h"
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The fields' bytes, without those that retrying and dead-lettering add.
+std::string WithoutTraces(amqp::TableView headers) {
+  std::string bytes;
+  for (const amqp::FieldView& field : headers) {
+    if (!Headers::IsHidden(field.name)) bytes.append(field.bytes);
+  }
+  return bytes;
+}
+
+std::string Encoded(const amqp::Table& table) { return table.Encode().value(); }
+
+// One field of every wire type that RabbitMQ knows.
+amqp::Table EveryKind() {
+  const amqp::Array array = {amqp::Value(7), amqp::Value("text"), amqp::Value(amqp::Array{}),
+                             amqp::Value(amqp::Table({{"deep", "down"}}))};
+  return {
+      {"zulu: out of order", "names are not sorted"},
+      {"void", amqp::Void()},
+      {"yes", true},
+      {"no", false},
+      {"int8", std::int8_t{-8}},
+      {"uint8", std::uint8_t{200}},
+      {"int16", std::int16_t{-16000}},
+      {"uint16", std::uint16_t{60000}},
+      {"int32", std::int32_t{-2'000'000'000}},
+      {"uint32", std::uint32_t{4'000'000'000}},
+      {"int64", std::numeric_limits<std::int64_t>::min()},
+      {"float", 1.5F},
+      {"double", -2.25e300},
+      {"decimal", amqp::Decimal{.scale = 2, .unscaled = 12345}},
+      {"timestamp", amqp::Timestamp{1'700'000'000}},
+      {"long string", std::string("\0\xff no text", 10)},
+      {"empty string", ""},
+      {"bytes", amqp::Bytes{std::string("\x00\x01\x02", 3)}},
+      {"array", array},
+      {"table", amqp::Table({{"z", 1}, {"a", amqp::Table({{"b", true}})}})},
+      {"", "a field without a name"},
+      {"x-of-somebody-else", "stays"},
+  };
+}
+
+class RetryCopy : public RetryTest {
+ protected:
+  void SetUp() override { peer_.DeclareQueue("orders"); }
+
+  // The message's headers after the broker alone has dead-lettered it once.
+  std::string AfterPlainDeadLettering(const amqp::Properties& properties) {
+    peer_.DeclareQueue("plain");
+    peer_.DeclareQueue("plain.delay", {{"x-message-ttl", 1},
+                                       {"x-dead-letter-exchange", ""},
+                                       {"x-dead-letter-routing-key", "plain"}});
+    peer_.Publish("", "plain.delay", "", properties);
+    amqp::MessagePtr message;
+    EXPECT_TRUE(RunUntil([&] { return (message = peer_.Get("plain")) != nullptr; }));
+    return WithoutTraces(*message->properties.headers);
+  }
+
+  // Publishes the message to "orders" and has it fail three times; what the fourth call gets.
+  Delivery AfterThreeRetries(const amqp::Properties& properties, std::string_view body = "body") {
+    Client client(loop_, Options());
+    const auto consumer = client.Consume(
+        {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(3));
+    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    peer_.Publish("", "orders", body, properties);
+    EXPECT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+    EXPECT_EQ(calls_.size(), 4U);
+    EXPECT_EQ(calls_.back().body(), body);
+    return calls_.back();
+  }
+};
+
+// What no decoded table says: a name twice, a truth of 2, a 64-bit integer of the type 'L'.
+std::string OddFields() {
+  using std::string_literals::operator""s;
+  return "\5twiceb\1"s + "\5twiceb\2"s + "\5trutht\2"s + "\4longL\xf0\0\0\0\0\0\0\1"s;
+}
+
+TEST_F(RetryCopy, KeepsEveryHeaderKindByteForByte) {
+  const std::string headers = Encoded(EveryKind()) + OddFields();
+  const amqp::Properties properties = {.headers = amqp::TableView(headers)};
+
+  const Delivery delivery = AfterThreeRetries(properties);
+
+  EXPECT_EQ(WithoutTraces(delivery.headers().all()), AfterPlainDeadLettering(properties));
+  // Before the broker has touched them they are those that were published.
+  EXPECT_EQ(calls_[0].headers().all().bytes(), headers);
+}
+
+TEST_F(RetryCopy, KeepsEveryProperty) {
+  const amqp::Properties properties = {.content_type = "application/json",
+                                       .content_encoding = "gzip",
+                                       .delivery_mode = 2,
+                                       .priority = 7,
+                                       .correlation_id = "c-1",
+                                       .reply_to = "answers",
+                                       .message_id = "m-1",
+                                       .timestamp = 1'700'000'000,
+                                       .type = "order.placed",
+                                       .app_id = "shop",
+                                       .cluster_id = "cluster"};
+
+  const amqp::Properties kept = AfterThreeRetries(properties).properties();
+
+  EXPECT_EQ(kept.content_type, properties.content_type);
+  EXPECT_EQ(kept.content_encoding, properties.content_encoding);
+  EXPECT_EQ(kept.delivery_mode, properties.delivery_mode);
+  EXPECT_EQ(kept.priority, properties.priority);
+  EXPECT_EQ(kept.correlation_id, properties.correlation_id);
+  EXPECT_EQ(kept.reply_to, properties.reply_to);
+  EXPECT_EQ(kept.expiration, std::nullopt);
+  EXPECT_EQ(kept.message_id, properties.message_id);
+  EXPECT_EQ(kept.timestamp, properties.timestamp);
+  EXPECT_EQ(kept.type, properties.type);
+  EXPECT_EQ(kept.user_id, std::nullopt);
+  EXPECT_EQ(kept.app_id, properties.app_id);
+  EXPECT_EQ(kept.cluster_id, properties.cluster_id);
+}
+
+TEST_F(RetryCopy, KeepsPropertiesThatAreNotSetAbsentAndMakesItPersistent) {
+  const amqp::Properties kept = AfterThreeRetries({.delivery_mode = 1}).properties();
+
+  EXPECT_EQ(kept.delivery_mode, 2);
+  EXPECT_EQ(kept.content_type, std::nullopt);
+  EXPECT_EQ(kept.priority, std::nullopt);
+  EXPECT_EQ(kept.timestamp, std::nullopt);
+  EXPECT_EQ(kept.message_id, std::nullopt);
+}
+
+TEST_F(RetryCopy, KeepsAnEmptyBody) { AfterThreeRetries({}, ""); }
+
+TEST_F(RetryCopy, KeepsABodyOfManyFrames) {
+  std::string body(3'000'000, '\0');
+  for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>(i * i >> 8);
+  AfterThreeRetries({}, body);
+}
+
+TEST_F(RetryCopy, KeepsHeadersNested900Deep) {
+  const std::string headers = NestedTableBytes(900);
+  const amqp::Properties properties = {.headers = amqp::TableView(headers)};
+
+  const Delivery delivery = AfterThreeRetries(properties);
+
+  EXPECT_EQ(WithoutTraces(delivery.headers().all()), headers);
+  EXPECT_TRUE(absl::IsInvalidArgument(delivery.headers().Decode().status()));
+}
+
+TEST_F(RetryCopy, ParksHeadersNested900Deep) {
+  const std::string headers = NestedTableBytes(900);
+  Client client(loop_, Options());
+  const auto consumer = client.Consume(
+      {.queue = "orders"}, calls_.Answer(Outcome::Park(absl::InvalidArgumentError("too deep"))));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "", {.headers = amqp::TableView(headers)});
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+
+  EXPECT_EQ(WithoutTraces(*peer_.Get("orders.parked")->properties.headers), headers);
+}
+
+// RabbitMQ 3.10 takes such a message for one that goes round in circles, and drops it.
+TEST_F(RetryCopy, ComesBackInSpiteOfAnOldDeath) {
+  const auto death = [](const char* queue) {
+    return amqp::Value(amqp::Table({{"count", std::int64_t{1}},
+                                    {"reason", "expired"},
+                                    {"queue", queue},
+                                    {"time", amqp::Timestamp{1'600'000'000}},
+                                    {"exchange", ""},
+                                    {"routing-keys", amqp::Array{amqp::Value(queue)}}}));
+  };
+  const std::string headers = Encoded({{"x-death", amqp::Array{death("orders"), death("retry.50")}},
+                                       {"x-first-death-exchange", ""},
+                                       {"x-first-death-queue", "orders"},
+                                       {"x-first-death-reason", "expired"},
+                                       {"colour", "red"}});
+
+  const Delivery delivery = AfterThreeRetries({.headers = amqp::TableView(headers)});
+
+  EXPECT_EQ(delivery.headers().Decode().value(), amqp::Table({{"colour", "red"}}));
+}
+
+TEST_F(RetryCopy, LeavesOutAnExpirationThatIsShorterThanTheDelay) {
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
+  peer_.Publish("", "orders", "one", {.expiration = "300"});
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
+
+  EXPECT_EQ(calls_[0].properties().expiration, "300");
+  EXPECT_GE(calls_.Gaps().front(), absl::Milliseconds(999));
+}
+
+// The broker refuses what says to come from another user than it does.
+TEST_F(RetryCopy, LeavesOutTheUserIdOfAnotherUser) {
+  const std::string user = vhost_.AddUser({{.configure = "", .write = ".*", .read = ""}});
+  Peer other(vhost_.UrlAs(user, user));
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+                                       calls_.FailTimes(2));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  other.Publish("", "orders", "one", {.user_id = user});
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
+
+  EXPECT_EQ(calls_[0].properties().user_id, user);
+  EXPECT_EQ(calls_[2].properties().user_id, std::nullopt);
+  EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 0U);
+}
+
+TEST_F(RetryCopy, IsNotSentToTheCarbonCopiesAgain) {
+  peer_.DeclareQueue("audit");
+  peer_.DeclareQueue("blind");
+  const std::string headers = Encoded(
+      {{"CC", amqp::Array{amqp::Value("audit")}}, {"BCC", amqp::Array{amqp::Value("blind")}}});
+
+  const Delivery delivery = AfterThreeRetries({.headers = amqp::TableView(headers)});
+
+  EXPECT_EQ(peer_.Count("audit"), 1U);
+  EXPECT_EQ(peer_.Count("blind"), 1U);
+  EXPECT_FALSE(delivery.headers().all().Find("CC").has_value());
+}
+
+TEST_F(RetryCopy, KeepsItsIdWhichIsTheMessageIdWhereThereIsOne) {
+  EXPECT_EQ(AfterThreeRetries({.message_id = "order-17"}).id(), "order-17");
+}
+
+// Headers that take all of a frame leave no room for those of retrying.
+TEST_F(RetryCopy, IsParkedUnchangedWhereItsHeadersFillTheFrame) {
+  const std::string headers = Encoded({{"large", std::string(8100, 'x')}});
+  ClientOptions options = Options();
+  options.url = vhost_.Url("frame_max=8192");
+  Client client(loop_, options);
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+                                       calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one", {.headers = amqp::TableView(headers)});
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+
+  EXPECT_EQ(peer_.Get("orders.parked")->properties.headers->bytes(), headers);
+  EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("no room"));
+}
+
+TEST_F(RetryCopy, IsHeldWhereItsHeadersAreLargerThanAFrameAndOthersGoOn) {
+  const std::string headers = Encoded({{"large", std::string(60'000, 'x')}});
+  ClientOptions options = Options();
+  options.url = vhost_.Url("frame_max=8192");
+  {
+    Client client(loop_, options);
+    const auto consumer = client.Consume(
+        {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(1));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    peer_.Publish("", "orders", "large", {.headers = amqp::TableView(headers)});
+    peer_.Publish("", "orders", "small");
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHeld) >= 1; }));
+
+    EXPECT_EQ(calls_.size(), 3U);
+    EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("frame_max"));
+    EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
+  }
+  // Neither lost nor looping: the broker has it still.
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
+}
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,140 @@
+// Many messages, and connections that go: none is lost, and where none needs to be, none is
+// doubled.
+
+#include <gmock/gmock.h>
+
+#include "support/referee.h"
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+class RetryLoad : public RetryTest {
+ protected:
+  void SetUp() override { peer_.DeclareQueue("orders"); }
+
+  void Publish(int messages) {
+    for (int i = 0; i < messages; ++i) {
+      const std::string id = std::to_string(i);
+      referee_.Sent(id);
+      peer_.Send("", "orders", id);
+    }
+    peer_.AwaitConfirms();
+  }
+
+  Handler FailTimes(std::uint64_t failures) {
+    return [this, failures](const Delivery& delivery) -> Outcome {
+      if (delivery.attempt() < failures) {
+        referee_.Failed(delivery.body());
+        return absl::UnavailableError("not yet");
+      }
+      referee_.Handled(delivery.body());
+      return Outcome::Ok();
+    };
+  }
+
+  // Waits until the broker shows both connections of the client.
+  ::testing::AssertionResult ConnectionsAreKnown() {
+    return RunUntil([&] { return vhost_.ConnectionsOf(kClientName).size() == 2; });
+  }
+
+  void CloseConnections() {
+    for (const std::string& connection : vhost_.ConnectionsOf(kClientName)) {
+      vhost_.CloseConnection(connection);
+    }
+  }
+
+  Referee referee_;
+};
+
+TEST_F(RetryLoad, HandlesTenThousandExactlyOnceAfterThreeFailuresEach) {
+  constexpr int kMessages = 10'000;
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders",
+                      .retry = {.backoff = {.base = absl::Milliseconds(200), .factor = 2}},
+                      .prefetch = 200},
+                     FailTimes(3));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(kMessages);
+  ASSERT_TRUE(
+      RunUntil([&] { return events_.Count(EventKind::kHandled) >= kMessages; }, absl::Minutes(3)));
+
+  EXPECT_TRUE(referee_.EachHandledOnceAfter(3));
+  EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 0U);
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 0; }));
+  for (const char* queue : {"retry.200", "retry.400", "retry.800", "orders.parked"}) {
+    EXPECT_EQ(peer_.Count(queue), 0U) << queue;
+  }
+}
+
+TEST_F(RetryLoad, IsSharedByTwoWorkersOfOneQueue) {
+  constexpr int kMessages = 1000;
+  EventLog second_events;
+  ClientOptions second_options = Options();
+  second_options.observer = &second_events;
+  const ConsumerOptions consumer_options = {
+      .queue = "orders", .retry = Every(absl::Milliseconds(500)), .prefetch = 20};
+  Client first(loop_, Options());
+  Client second(loop_, second_options);
+  const auto one = first.Consume(consumer_options, FailTimes(2));
+  const auto other = second.Consume(consumer_options, FailTimes(2));
+  ASSERT_TRUE(one.ok() && other.ok());
+  ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 2; }));
+  Publish(kMessages);
+  ASSERT_TRUE(RunUntil([&] { return referee_.done() == kMessages; }));
+
+  EXPECT_TRUE(referee_.EachHandledOnceAfter(2));
+  EXPECT_GT(events_.Count(EventKind::kHandled), 0U);
+  EXPECT_GT(second_events.Count(EventKind::kHandled), 0U);
+  EXPECT_EQ(vhost_.QueuesBeginning("retry.").size(), 1U);
+}
+
+TEST_F(RetryLoad, SurvivesALostConnectionWhileMessagesWait) {
+  constexpr int kMessages = 300;
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders", .retry = Every(absl::Seconds(5))}, FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(ConnectionsAreKnown());
+  Publish(kMessages);
+  ASSERT_TRUE(
+      RunUntil([&] { return peer_.Count("orders") == 0 && Holds("retry.5000", kMessages); }));
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == kMessages; }));
+
+  CloseConnections();
+  ASSERT_TRUE(RunUntil([&] { return referee_.done() == kMessages; }));
+
+  EXPECT_GE(events_.Count(EventKind::kDisconnected), 1U);
+  EXPECT_GE(events_.Count(EventKind::kInterrupted), 1U);
+  EXPECT_TRUE(referee_.EachHandledOnceAfter(1));
+}
+
+TEST_F(RetryLoad, LosesNothingWhenConnectionsGoAmidCopies) {
+  constexpr int kMessages = 1000;
+  bool failing = true;
+  RetryOptions retry = Every(absl::Milliseconds(200));
+  retry.max_attempts = 0;
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders", .retry = retry}, [&](const Delivery& delivery) -> Outcome {
+        if (failing) return absl::UnavailableError("not yet");
+        referee_.Handled(delivery.body());
+        return Outcome::Ok();
+      });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(kMessages);
+  for (int cut = 1; cut <= 2; ++cut) {
+    ASSERT_TRUE(ConnectionsAreKnown());
+    CloseConnections();
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) > std::size_t(cut); }));
+  }
+  failing = false;
+  ASSERT_TRUE(RunUntil([&] { return referee_.done() == kMessages; }));
+
+  EXPECT_GE(events_.Count(EventKind::kDisconnected), 2U);
+  EXPECT_TRUE(referee_.NoneLost());
+}
+
+}  // namespace
+}  // namespace retryq::testing

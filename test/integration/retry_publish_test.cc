@@ -1,0 +1,158 @@
+// Client::Publish: now or later, to a queue or an exchange.
+
+#include <gmock/gmock.h>
+
+#include <optional>
+
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RetryPublish : public RetryTest {
+ protected:
+  void SetUp() override { peer_.DeclareQueue("orders"); }
+
+  // The status that the publish ends with.
+  absl::Status Publish(Client& client, OutgoingMessage message, absl::Duration delay,
+                       absl::Duration deadline = absl::Seconds(20)) {
+    std::optional<absl::Status> answer;
+    client.Publish(std::move(message), delay, deadline,
+                   [&](absl::Status status) { answer = std::move(status); });
+    EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
+    return answer.value_or(absl::UnknownError("no answer"));
+  }
+
+  // Waits until the queue has a message, and takes it.
+  amqp::MessagePtr Await(const std::string& queue) {
+    amqp::MessagePtr message;
+    EXPECT_TRUE(RunUntil([&] { return (message = peer_.Get(queue)) != nullptr; }));
+    return message;
+  }
+};
+
+TEST_F(RetryPublish, ArrivesAtOnceWithoutADelay) {
+  Client client(loop_, Options());
+  EXPECT_EQ(Publish(client,
+                    {.routing_key = "orders",
+                     .body = "an order",
+                     .content_type = "text/plain",
+                     .message_id = "id-1",
+                     .headers = {{"colour", "red"}}},
+                    absl::ZeroDuration()),
+            absl::OkStatus());
+
+  const amqp::MessagePtr message = peer_.Get("orders");
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->body, "an order");
+  EXPECT_EQ(message->properties.content_type, "text/plain");
+  EXPECT_EQ(message->properties.message_id, "id-1");
+  EXPECT_EQ(message->properties.delivery_mode, 2);
+  EXPECT_EQ(message->properties.headers->FindString("colour"), "red");
+  EXPECT_EQ(events_.Count(EventKind::kPublished), 1U);
+}
+
+TEST_F(RetryPublish, ArrivesAtAQueueAfterTheDelayRoundedUp) {
+  Client client(loop_, Options());
+  const absl::Time start = absl::Now();
+  EXPECT_EQ(Publish(client, {.routing_key = "orders", .body = "later"}, absl::Milliseconds(1800)),
+            absl::OkStatus());
+  EXPECT_EQ(peer_.Count("retry.2048"), 1U);
+  EXPECT_EQ(peer_.Get("orders"), nullptr);
+
+  EXPECT_EQ(Await("orders")->body, "later");
+  EXPECT_GE(absl::Now() - start, absl::Milliseconds(2047));
+}
+
+TEST_F(RetryPublish, ArrivesThroughAnExchangeAfterTheDelay) {
+  peer_.DeclareExchange("shop", "topic");
+  peer_.Bind("orders", "shop", "order.#");
+  Client client(loop_, Options());
+  EXPECT_EQ(Publish(client, {.exchange = "shop", .routing_key = "order.placed", .body = "later"},
+                    absl::Milliseconds(256)),
+            absl::OkStatus());
+
+  const amqp::MessagePtr message = Await("orders");
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->body, "later");
+  EXPECT_EQ(message->exchange, "shop");
+  EXPECT_EQ(message->routing_key, "order.placed");
+}
+
+// To a queue and to an exchange the same delay needs two delay queues.
+TEST_F(RetryPublish, ToAQueueAndToAnExchangeGoSideBySide) {
+  peer_.DeclareExchange("shop", "fanout");
+  peer_.DeclareQueue("mails");
+  peer_.Bind("mails", "shop");
+  Client client(loop_, Options());
+  const absl::Duration delay = absl::Milliseconds(256);
+  EXPECT_EQ(Publish(client, {.routing_key = "orders", .body = "an order"}, delay),
+            absl::OkStatus());
+  EXPECT_EQ(Publish(client, {.exchange = "shop", .body = "a mail"}, delay), absl::OkStatus());
+
+  EXPECT_EQ(Await("orders")->body, "an order");
+  EXPECT_EQ(Await("mails")->body, "a mail");
+}
+
+TEST_F(RetryPublish, ToAMissingQueueIsNotFoundAtOnce) {
+  Client client(loop_, Options());
+  for (const absl::Duration delay : {absl::ZeroDuration(), absl::Hours(1)}) {
+    const absl::Status status = Publish(client, {.routing_key = "missing"}, delay);
+    EXPECT_TRUE(absl::IsNotFound(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("missing"));
+  }
+}
+
+TEST_F(RetryPublish, ToAMissingExchangeIsNotFoundAndOthersGoOn) {
+  Client client(loop_, Options());
+  for (const absl::Duration delay : {absl::ZeroDuration(), absl::Hours(1)}) {
+    const absl::Status status =
+        Publish(client, {.exchange = "nowhere", .routing_key = "orders"}, delay);
+    EXPECT_TRUE(absl::IsNotFound(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("nowhere"));
+  }
+  EXPECT_EQ(Publish(client, {.routing_key = "orders"}, absl::ZeroDuration()), absl::OkStatus());
+}
+
+TEST_F(RetryPublish, UnroutableIsNotFound) {
+  peer_.DeclareExchange("shop", "direct");
+  Client client(loop_, Options());
+  const absl::Status status =
+      Publish(client, {.exchange = "shop", .routing_key = "nobody"}, absl::ZeroDuration());
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("nobody"));
+}
+
+TEST_F(RetryPublish, WithoutABrokerIsUnavailableAtTheDeadline) {
+  ClientOptions options = Options();
+  options.url = "amqp://guest:guest@127.0.0.1:1/";
+  Client client(loop_, options);
+  const absl::Status status = Publish(client, {.routing_key = "orders"}, absl::ZeroDuration(),
+                                      /*deadline=*/absl::Milliseconds(500));
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+}
+
+TEST_F(RetryPublish, WithoutTheRightToIsDenied) {
+  const std::string user = vhost_.AddUser({{.configure = ".*", .write = "retry", .read = ".*"}});
+  ClientOptions options = Options();
+  options.url = vhost_.UrlAs(user, user);
+  Client client(loop_, options);
+  const absl::Status status = Publish(client, {.routing_key = "orders"}, absl::ZeroDuration());
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+}
+
+TEST_F(RetryPublish, ThatWaitsCountsAsTheFirstAttemptWhenItArrives) {
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+                                       calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  EXPECT_EQ(Publish(client, {.routing_key = "orders"}, absl::Milliseconds(128)), absl::OkStatus());
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
+  EXPECT_EQ(calls_[0].attempt(), 0U);
+  EXPECT_EQ(calls_[1].attempt(), 1U);
+}
+
+}  // namespace
+}  // namespace retryq::testing

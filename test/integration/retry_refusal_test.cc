@@ -1,0 +1,99 @@
+// A message whose copy the broker refuses by closing the channel: here one that is larger than the
+// broker allows by now. It is neither lost nor does it go round in circles, and it holds up nobody.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Larger than what any other test on this broker publishes.
+constexpr std::size_t kLimit = 16 << 20;
+constexpr std::size_t kUsualLimit = 128 << 20;
+
+class RetryRefusal : public RetryTest {
+ protected:
+  void SetUp() override {
+    const char* const broker = std::getenv("RETRYQ_BROKER");
+    if (broker == nullptr) {
+      GTEST_SKIP() << "only on a private broker, named by RETRYQ_BROKER, can its limit be changed";
+    }
+    // The limit is the whole broker's: one test at a time, whichever process it runs in.
+    lock_ = ::open(broker, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ASSERT_EQ(::flock(lock_, LOCK_EX), 0);
+    peer_.DeclareQueue("orders");
+  }
+  void TearDown() override {
+    if (IsSkipped()) return;
+    LimitMessages(kUsualLimit);
+    ::close(lock_);
+  }
+
+  // Holds for channels that are opened from now on.
+  static void LimitMessages(std::size_t bytes) {
+    const std::filesystem::path root =
+        std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+    const std::string command = absl::StrCat(
+        (root / "third_party/rabbitmq/broker").string(),
+        " ctl eval 'application:set_env(rabbit, max_message_size, ", bytes, ").' >/dev/null");
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  }
+
+ private:
+  int lock_ = -1;
+};
+
+TEST_F(RetryRefusal, IsHeldAndSaidWhileOthersGoOnAndParkedWhenItCanBe) {
+  constexpr int kOthers = 50;
+  const std::string large(kLimit + 1, 'x');
+  peer_.Publish("", "orders", large);
+  LimitMessages(kLimit);
+  {
+    Client client(loop_, Options());
+    const auto consumer = client.Consume(
+        {.queue = "orders", .retry = Every(absl::Milliseconds(100))}, calls_.FailTimes(1));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    for (int i = 0; i < kOthers; ++i) peer_.Publish("", "orders", std::to_string(i));
+
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kOthers; }));
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHeld) >= 2; }));
+    EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("larger than"));
+    EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
+    EXPECT_EQ(calls_.size(), std::size_t{1 + 2 * kOthers});
+
+    LimitMessages(kUsualLimit);
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+  }
+  const amqp::MessagePtr parked = peer_.Get("orders.parked");
+  ASSERT_NE(parked, nullptr);
+  EXPECT_EQ(parked->body, large);
+  EXPECT_EQ(peer_.Count("orders.parked"), 0U);
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+}
+
+TEST_F(RetryRefusal, IsStillInItsQueueWhenTheConsumerGoes) {
+  const std::string large(kLimit + 1, 'x');
+  peer_.Publish("", "orders", large);
+  LimitMessages(kLimit);
+  {
+    Client client(loop_, Options());
+    const auto consumer = client.Consume({.queue = "orders"}, calls_.FailTimes(1));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHeld) == 1; }));
+  }
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
+  EXPECT_EQ(peer_.Get("orders")->body, large);
+}
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,187 @@
+// The way back: which queues a retried message returns to, and through which delay queue.
+
+#include <gmock/gmock.h>
+
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
+
+class RetryRouting : public RetryTest {
+ protected:
+  RetryRouting() {
+    peer_.DeclareQueue("orders");
+    peer_.DeclareQueue("mails");
+  }
+
+  ConsumerOptions On(const std::string& queue, const std::string& work_exchange = "") {
+    return {.queue = queue,
+            .work_exchange = work_exchange,
+            .retry = Every(absl::Milliseconds(300)),
+            .skip_others = skip_others_};
+  }
+
+  Calls orders_;
+  Calls mails_;
+  bool skip_others_ = false;
+};
+
+TEST_F(RetryRouting, ConsumersOfDifferentQueuesShareDelayQueues) {
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders"), orders_.FailTimes(2));
+  const auto mails = client.Consume(On("mails"), mails_.FailTimes(1));
+  ASSERT_TRUE(orders.ok() && mails.ok());
+
+  peer_.Publish("", "orders", "an order");
+  peer_.Publish("", "mails", "a mail");
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 3 && mails_.size() == 2; }));
+
+  EXPECT_EQ(orders_.back().body(), "an order");
+  EXPECT_EQ(mails_.back().body(), "a mail");
+  EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.300"));
+}
+
+// What the same names must mean differently for, the second is told apart by a hash.
+TEST_F(RetryRouting, ClientsWithDifferentWorkExchangesShareAPrefix) {
+  peer_.DeclareExchange("work", "direct");
+  peer_.Bind("orders", "work", "order");
+  EventLog second_events;
+  Client first(loop_, Options());
+  const auto orders = first.Consume(On("orders", "work"), orders_.FailTimes(1));
+  ASSERT_TRUE(orders.ok()) << orders.status();
+  peer_.Publish("work", "order", "an order");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
+
+  ClientOptions options = Options();
+  options.observer = &second_events;
+  Client second(loop_, options);
+  const auto mails = second.Consume(On("mails"), mails_.FailTimes(1));
+  ASSERT_TRUE(mails.ok()) << mails.status();
+  peer_.Publish("", "mails", "a mail");
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 2 && mails_.size() == 2; }));
+
+  ASSERT_EQ(second_events.Count(EventKind::kRenamed), 1U);
+  const std::string renamed = second_events.Last(EventKind::kRenamed)->delay_queue;
+  EXPECT_THAT(renamed, MatchesRegex("retry\\.300\\.[0-9a-f]{8}"));
+  EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.300", renamed));
+  EXPECT_EQ(vhost_.Queue(renamed).value().at("arguments").at("x-dead-letter-exchange"), "");
+  EXPECT_TRUE(vhost_.Exchange(renamed).has_value());
+}
+
+TEST_F(RetryRouting, ConsumersOfOneClientMayHaveDifferentWorkExchanges) {
+  peer_.DeclareExchange("work", "direct");
+  peer_.Bind("orders", "work", "order");
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders", "work"), orders_.FailTimes(2));
+  const auto mails = client.Consume(On("mails"), mails_.FailTimes(2));
+  ASSERT_TRUE(orders.ok() && mails.ok());
+
+  peer_.Publish("work", "order", "an order");
+  peer_.Publish("", "mails", "a mail");
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 3 && mails_.size() == 3; }));
+
+  EXPECT_EQ(orders_.back().body(), "an order");
+  EXPECT_EQ(mails_.back().body(), "a mail");
+  EXPECT_THAT(vhost_.QueuesBeginning("retry.300"), SizeIs(2));
+}
+
+TEST_F(RetryRouting, OnlyTheQueueThatFailedGetsItBackByDefault) {
+  peer_.DeclareExchange("shop", "fanout");
+  peer_.Bind("orders", "shop");
+  peer_.Bind("mails", "shop");
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders"), orders_.FailTimes(2));
+  const auto mails = client.Consume(On("mails"), mails_.Succeed());
+  ASSERT_TRUE(orders.ok() && mails.ok());
+
+  peer_.Publish("shop", "order.placed", "an order");
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 3; }));
+
+  EXPECT_EQ(mails_.size(), 1U);
+  EXPECT_EQ(peer_.Count("mails"), 0U);
+}
+
+TEST_F(RetryRouting, TheHandlerSeesWhereTheMessageWasFirstPublished) {
+  peer_.DeclareExchange("shop", "topic");
+  peer_.Bind("orders", "shop", "order.#");
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders"), orders_.FailTimes(2));
+  ASSERT_TRUE(orders.ok()) << orders.status();
+
+  peer_.Publish("shop", "order.placed", "an order");
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 3; }));
+
+  EXPECT_EQ(orders_.back().exchange(), "shop");
+  EXPECT_EQ(orders_.back().routing_key(), "order.placed");
+  EXPECT_EQ(orders_.back().message()->exchange, "");
+  EXPECT_EQ(orders_.back().message()->routing_key, "orders");
+}
+
+// A named work exchange, and two queues that its bindings lead to.
+class RetryFanOut : public RetryRouting, public ::testing::WithParamInterface<const char*> {
+ protected:
+  RetryFanOut() {
+    peer_.DeclareExchange("work", GetParam());
+    peer_.Bind("orders", "work", "order.*");
+    peer_.Bind("mails", "work", "order.#");
+  }
+
+  void RetryOrdersOnce() {
+    Client client(loop_, Options());
+    const auto orders = client.Consume(On("orders", "work"), orders_.FailTimes(1));
+    const auto mails = client.Consume(On("mails", "work"), mails_.Succeed());
+    ASSERT_TRUE(orders.ok() && mails.ok());
+    peer_.Publish("work", "order.placed", "an order");
+    ASSERT_TRUE(RunUntil([&] {
+      return orders_.size() == 2 && mails_.size() + events_.Count(EventKind::kSkipped) == 2;
+    }));
+    EXPECT_EQ(orders_.back().attempt(), 1U);
+    EXPECT_EQ(orders_.back().exchange(), "work");
+    EXPECT_EQ(orders_.back().routing_key(), "order.placed");
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1 + mails_.size(); }));
+    EXPECT_EQ(peer_.Count("orders") + peer_.Count("mails"), 0U);
+  }
+};
+
+TEST_P(RetryFanOut, GivesEveryBoundQueueACopy) {
+  RetryOrdersOnce();
+  ASSERT_EQ(mails_.size(), 2U);
+  // What failed in another queue counts for nothing here.
+  EXPECT_EQ(mails_.back().attempt(), 0U);
+}
+
+TEST_P(RetryFanOut, SkipsTheOthersWhereTold) {
+  skip_others_ = true;
+  RetryOrdersOnce();
+  EXPECT_EQ(mails_.size(), 1U);
+  EXPECT_EQ(events_.Last(EventKind::kSkipped)->queue, "mails");
+}
+
+INSTANTIATE_TEST_SUITE_P(Through, RetryFanOut, ::testing::Values("topic", "fanout"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_F(RetryRouting, WhatCameAnotherWayThanTheWorkExchangeReturnsDirectly) {
+  peer_.DeclareExchange("work", "fanout");
+  peer_.Bind("orders", "work");
+  peer_.Bind("mails", "work");
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders", "work"), orders_.FailTimes(3));
+  ASSERT_TRUE(orders.ok()) << orders.status();
+
+  peer_.Publish("", "orders", "an order");
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 4; }));
+
+  EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.300.direct"));
+  EXPECT_EQ(vhost_.Queue("retry.300.direct").value().at("arguments").at("x-dead-letter-exchange"),
+            "");
+  EXPECT_EQ(orders_.back().exchange(), "");
+  EXPECT_EQ(orders_.back().routing_key(), "orders");
+  EXPECT_EQ(peer_.Count("mails"), 0U);
+}
+
+}  // namespace
+}  // namespace retryq::testing

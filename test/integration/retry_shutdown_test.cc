@@ -1,0 +1,179 @@
+// Handlers elsewhere than on the loop, and how consumers end.
+
+#include <gmock/gmock.h>
+
+#include <latch>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+class RetryShutdown : public RetryTest {
+ protected:
+  void SetUp() override { peer_.DeclareQueue("orders"); }
+
+  void Publish(int messages) {
+    for (int i = 0; i < messages; ++i) peer_.Publish("", "orders", std::to_string(i));
+  }
+
+  // Keeps what is delivered unsettled.
+  AsyncHandler Keep() {
+    return [this](const Delivery& delivery, Settlement settlement) {
+      calls_.Note(delivery);
+      open_.push_back(std::move(settlement));
+    };
+  }
+
+  std::vector<Settlement> open_;
+};
+
+TEST_F(RetryShutdown, HandlersRunSideBySideOnThreads) {
+  constexpr int kThreads = 4;
+  std::latch all_run(kThreads);  // opens when all run at the same time
+  Client client(loop_, Options());
+  const auto consumer = client.Consume(
+      {.queue = "orders", .retry = Every(absl::Milliseconds(50)), .handler_threads = kThreads},
+      [&](const Delivery& delivery) -> Outcome {
+        if (delivery.attempt() > 0) return Outcome::Ok();
+        all_run.arrive_and_wait();
+        return absl::UnavailableError("not yet");
+      });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(kThreads);
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kThreads; }));
+  EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kThreads});
+}
+
+TEST_F(RetryShutdown, SettlementsComeFromAnyThread) {
+  constexpr int kMessages = 50;
+  std::vector<std::jthread> threads;
+  Client client(loop_, Options());
+  const auto consumer = client.Consume(
+      {.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+      [&](const Delivery& delivery, Settlement settlement) {
+        threads.emplace_back([delivery, settlement = std::move(settlement)]() mutable {
+          std::move(settlement)
+              .Settle(delivery.attempt() == 0 ? absl::UnavailableError("not yet")
+                                              : absl::OkStatus());
+        });
+      });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(kMessages);
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages; }));
+  EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kMessages});
+}
+
+TEST_F(RetryShutdown, ASettlementThatIsDroppedRetries) {
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+                                       [&](const Delivery& delivery, Settlement settlement) {
+                                         calls_.Note(delivery);
+                                         if (delivery.attempt() == 0) return;
+                                         std::move(settlement).Settle(Outcome::Ok());
+                                       });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(1);
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+  EXPECT_EQ(calls_.back().attempt(), 1U);
+}
+
+TEST_F(RetryShutdown, ADrainLetsHandlersFinishAndTakesNothingNew) {
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders", .retry = Every(absl::Minutes(10)), .prefetch = 3}, Keep());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(5);
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
+
+  // One succeeds and one fails after the drain has begun, and one is parked.
+  const std::unique_ptr<Timer> later = loop_.After(absl::Milliseconds(300), [&] {
+    std::move(open_[0]).Settle(Outcome::Ok());
+    std::move(open_[1]).Settle(absl::UnavailableError("not yet"));
+    std::move(open_[2]).Settle(Outcome::Park(absl::UnknownError("bad")));
+  });
+  loop_.Drain();
+  EXPECT_EQ(loop_.Run(), absl::OkStatus());
+
+  EXPECT_EQ(calls_.size(), 3U);
+  EXPECT_EQ(peer_.Count("retry.600000"), 1U);
+  EXPECT_EQ(peer_.Count("orders.parked"), 1U);
+  ASSERT_EQ(peer_.Count("orders"), 2U);
+  EXPECT_FALSE(peer_.Get("orders")->redelivered);
+  EXPECT_FALSE(peer_.Get("orders")->redelivered);
+}
+
+TEST_F(RetryShutdown, ADrainPastItsDeadlineRequeuesTheRest) {
+  Client client(loop_, Options());
+  auto consumer = client.Consume({.queue = "orders"}, Keep());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(2);
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
+  std::move(open_[0]).Settle(Outcome::Ok());
+
+  std::optional<bool> complete;
+  consumer->Drain(absl::Milliseconds(300), [&](bool all) { complete = all; });
+  ASSERT_TRUE(RunUntil([&] { return complete.has_value(); }));
+  EXPECT_EQ(complete, false);
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
+  EXPECT_TRUE(peer_.Get("orders")->redelivered);
+}
+
+TEST_F(RetryShutdown, AConsumerDrainsAloneAndItsClientGoesOn) {
+  peer_.DeclareQueue("mails");
+  Client client(loop_, Options());
+  auto orders = client.Consume({.queue = "orders"}, calls_.Succeed());
+  const auto mails = client.Consume({.queue = "mails"}, calls_.Succeed());
+  ASSERT_TRUE(orders.ok() && mails.ok());
+  Publish(1);
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 1; }));
+
+  std::optional<bool> complete;
+  orders->Drain(absl::Seconds(10), [&](bool all) { complete = all; });
+  ASSERT_TRUE(RunUntil([&] { return complete.has_value(); }));
+  EXPECT_EQ(complete, true);
+
+  Publish(1);
+  peer_.Publish("", "mails", "a mail");
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
+  EXPECT_EQ(calls_.back().body(), "a mail");
+  EXPECT_EQ(peer_.Count("orders"), 1U);
+}
+
+TEST_F(RetryShutdown, DestroyingAConsumerRequeuesWhatIsOpen) {
+  Client client(loop_, Options());
+  auto consumer = client.Consume({.queue = "orders"}, Keep());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(3);
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
+
+  { const Consumer gone = *std::move(consumer); }
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 3; }));
+  EXPECT_TRUE(peer_.Get("orders")->redelivered);
+
+  // What is said too late meets nobody.
+  for (Settlement& settlement : open_) std::move(settlement).Settle(Outcome::Ok());
+  ASSERT_TRUE(RunFor(absl::Milliseconds(100)).ok());
+  EXPECT_EQ(events_.Count(EventKind::kHandled), 0U);
+}
+
+TEST_F(RetryShutdown, APauseHoldsDeliveriesBackAndResumeBringsThem) {
+  Client client(loop_, Options());
+  auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(1);
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+
+  consumer->Pause();
+  ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 0; }));
+  Publish(3);
+  EXPECT_EQ(peer_.Count("orders"), 3U);
+  consumer->Resume();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 4; }));
+}
+
+}  // namespace
+}  // namespace retryq::testing

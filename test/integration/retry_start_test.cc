@@ -1,0 +1,194 @@
+// What is wrong at the start ends the loop with a status that names it and the remedy; and the
+// rights that a worker needs are those that README.md names, not one more.
+
+#include <gmock/gmock.h>
+
+#include <ostream>
+
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class RetryStart : public RetryTest {
+ protected:
+  void SetUp() override { peer_.DeclareQueue("orders"); }
+
+  // The status that a loop with this consumer ends with.
+  absl::Status Start(const std::string& url, ConsumerOptions options = {.queue = "orders"}) {
+    ClientOptions client_options = Options();
+    client_options.url = url;
+    Client client(loop_, client_options);
+    const auto consumer = client.Consume(std::move(options), calls_.Succeed());
+    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    absl::Status status = RunUntilFailure();
+    EXPECT_EQ(events_.Count(EventKind::kConsuming), 0U);
+    return status;
+  }
+};
+
+TEST_F(RetryStart, AWrongPasswordIsUnauthenticated) {
+  const std::string user = vhost_.AddUser({{.configure = ".*", .write = ".*", .read = ".*"}});
+  const absl::Status status = Start(vhost_.UrlAs(user, "a-wrong-password"));
+
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(user));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("a-wrong-password")));
+  EXPECT_EQ(ExitCode(status), 77);
+}
+
+TEST_F(RetryStart, AMissingVhostIsNotFound) {
+  std::string url = vhost_.Url();
+  url += "-missing";
+  const absl::Status status = Start(url);
+
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(vhost_.name() + "-missing"));
+  EXPECT_EQ(ExitCode(status), 69);
+}
+
+TEST_F(RetryStart, AVhostWithoutRightsIsDenied) {
+  const std::string user = vhost_.AddUser(std::nullopt);
+  const absl::Status status = Start(vhost_.UrlAs(user, user));
+
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(vhost_.name()));
+  EXPECT_EQ(ExitCode(status), 77);
+}
+
+TEST_F(RetryStart, AMissingQueueIsNotFound) {
+  const absl::Status status = Start(vhost_.Url(), {.queue = "missing"});
+
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("missing"));
+}
+
+TEST_F(RetryStart, AMissingWorkExchangeIsNotFound) {
+  const absl::Status status = Start(vhost_.Url(), {.queue = "orders", .work_exchange = "nowhere"});
+
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("nowhere"));
+}
+
+TEST_F(RetryStart, AQueueThatMayNotBeReadIsDenied) {
+  const std::string user = vhost_.AddUser({{.configure = ".*", .write = ".*", .read = "retry"}});
+  const absl::Status status = Start(vhost_.UrlAs(user, user));
+
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("orders"));
+}
+
+TEST_F(RetryStart, AParkedQueueThatMayNotBeDeclaredIsDenied) {
+  const std::string user = vhost_.AddUser({{.configure = "retry", .write = ".*", .read = ".*"}});
+  const absl::Status status = Start(vhost_.UrlAs(user, user));
+
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("orders.parked"));
+}
+
+TEST_F(RetryStart, AQueueDeletedLaterIsWaitedFor) {
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
+
+  vhost_.DeleteQueue("orders");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kInterrupted) == 1; }));
+  peer_.DeclareQueue("orders");
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 1; }));
+}
+
+// Retries one message and parks it: everything that a worker does.
+class RetryRights : public RetryTest {
+ protected:
+  RetryRights() {
+    peer_.DeclareQueue("orders");
+    peer_.DeclareExchange("work", "fanout");
+    peer_.Bind("orders", "work");
+  }
+
+  ConsumerOptions Worker(const std::string& work_exchange) {
+    RetryOptions retry = Every(absl::Milliseconds(50));
+    retry.max_attempts = 2;
+    return {.queue = "orders", .work_exchange = work_exchange, .retry = retry};
+  }
+
+  ::testing::AssertionResult Parks(const TestVhost::Rights& rights,
+                                   const std::string& work_exchange = "") {
+    const std::string user = vhost_.AddUser(rights);
+    ClientOptions options = Options();
+    options.url = vhost_.UrlAs(user, user);
+    Client client(loop_, options);
+    const auto consumer = client.Consume(Worker(work_exchange), calls_.FailTimes(100));
+    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    peer_.Publish(work_exchange, "orders", "one");
+    return RunUntil([&] { return events_.Count(EventKind::kParked) == 1; });
+  }
+};
+
+TEST_F(RetryRights, AreEnoughAsTheReadmeNamesThem) {
+  EXPECT_TRUE(Parks({.configure = "^(retry\\..*|orders\\.parked)$",
+                     .write = "^(retry\\..*|amq\\.default)$",
+                     .read = "^(retry\\..*|orders)$"}));
+}
+
+TEST_F(RetryRights, AreEnoughWithANamedWorkExchange) {
+  EXPECT_TRUE(Parks({.configure = "^(retry\\..*|orders\\.parked)$",
+                     .write = "^(retry\\..*|amq\\.default|work)$",
+                     .read = "^(retry\\..*|orders)$"},
+                    "work"));
+}
+
+TEST_F(RetryRights, NeedNoConfigureOnAParkedQueueThatIsThere) {
+  peer_.DeclareQueue("orders.parked");
+  EXPECT_TRUE(Parks({.configure = "^retry\\..*$",
+                     .write = "^(retry\\..*|amq\\.default)$",
+                     .read = "^(retry\\..*|orders)$"}));
+}
+
+struct MissingRight {
+  const char* name;
+  TestVhost::Rights rights;
+
+  friend std::ostream& operator<<(std::ostream& out, const MissingRight& missing) {
+    return out << missing.name;
+  }
+};
+
+// What is missing is said, the message stays, and all goes on once the right is given.
+class RetryMissingRight : public RetryRights, public ::testing::WithParamInterface<MissingRight> {};
+
+TEST_P(RetryMissingRight, IsSaidAndWaitedFor) {
+  const std::string user = vhost_.AddUser(GetParam().rights);
+  ClientOptions options = Options();
+  options.url = vhost_.UrlAs(user, user);
+  Client client(loop_, options);
+  const auto consumer = client.Consume(Worker(""), calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDeclareFailed) >= 2; }));
+  EXPECT_THAT(events_.Last(EventKind::kDeclareFailed)->error, HasSubstr("retry.50"));
+  EXPECT_THAT(events_.Last(EventKind::kDeclareFailed)->error, HasSubstr("set_permissions"));
+  EXPECT_EQ(calls_.size(), 1U);
+
+  vhost_.SetRights(user, {.configure = ".*", .write = ".*", .read = ".*"});
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+  EXPECT_EQ(calls_.size(), 2U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rights, RetryMissingRight,
+    ::testing::Values(
+        MissingRight{"ConfigureOnDelayQueues",
+                     {.configure = "parked", .write = ".*", .read = ".*"}},
+        MissingRight{"WriteOnDelayQueues", {.configure = ".*", .write = "^amq", .read = ".*"}},
+        MissingRight{"WriteOnAmqDefault", {.configure = ".*", .write = "^retry", .read = ".*"}},
+        MissingRight{"ReadOnDelayQueues", {.configure = ".*", .write = ".*", .read = "^orders"}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace retryq::testing

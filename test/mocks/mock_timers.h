@@ -1,0 +1,22 @@
+#ifndef RETRYQ_TEST_MOCKS_MOCK_TIMERS_H_
+#define RETRYQ_TEST_MOCKS_MOCK_TIMERS_H_
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <memory>
+
+#include "retryq/timers.h"
+
+namespace retryq {
+
+// For asserting which delays are asked for; test/support/manual_time.h has timers that fire.
+class MockTimers : public Timers {
+ public:
+  MOCK_METHOD(std::unique_ptr<Timer>, After, (absl::Duration delay, std::function<void()> callback),
+              (override));
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_TEST_MOCKS_MOCK_TIMERS_H_

@@ -1,0 +1,49 @@
+#ifndef RETRYQ_TEST_SUPPORT_EVENT_LOG_H_
+#define RETRYQ_TEST_SUPPORT_EVENT_LOG_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "retryq/observer.h"
+
+namespace retryq::testing {
+
+// Remembers what happened.
+class EventLog final : public Observer {
+ public:
+  struct Entry {
+    EventKind kind;
+    std::string queue;
+    std::string delay_queue;
+    std::string id;
+    std::string error;
+    std::optional<std::uint64_t> attempt;
+    std::optional<absl::Duration> delay;
+  };
+
+  void OnEvent(const Event& event) override {
+    entries.push_back({event.kind, std::string(event.queue), std::string(event.delay_queue),
+                       std::string(event.id), std::string(event.error), event.attempt,
+                       event.delay});
+  }
+
+  std::size_t Count(EventKind kind) const {
+    return static_cast<std::size_t>(std::count_if(
+        entries.begin(), entries.end(), [kind](const Entry& entry) { return entry.kind == kind; }));
+  }
+
+  // The newest of that kind; nullptr if there is none.
+  const Entry* Last(EventKind kind) const {
+    const auto found = std::find_if(entries.rbegin(), entries.rend(),
+                                    [kind](const Entry& entry) { return entry.kind == kind; });
+    return found == entries.rend() ? nullptr : &*found;
+  }
+
+  std::vector<Entry> entries;
+};
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_SUPPORT_EVENT_LOG_H_

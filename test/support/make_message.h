@@ -1,0 +1,66 @@
+#ifndef RETRYQ_TEST_SUPPORT_MAKE_MESSAGE_H_
+#define RETRYQ_TEST_SUPPORT_MAKE_MESSAGE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "amqp/properties_codec.h"
+#include "retryq/amqp/message.h"
+#include "retryq/amqp/table.h"
+#include "retryq/delivery.h"
+
+namespace retryq::testing {
+
+// What a message is made of; everything may be left out.
+struct MessageParts {
+  std::string_view exchange = "shop";
+  std::string_view routing_key = "order.placed";
+  std::string_view body = "body";
+  amqp::Properties properties = {};
+  std::optional<amqp::Table> headers = std::nullopt;  // instead of properties.headers
+};
+
+// A message as the broker would deliver it: through the wire form and back.
+inline amqp::MessagePtr MakeMessage(const MessageParts& parts = {}) {
+  auto message = std::make_shared<amqp::Message>();
+  amqp::Properties properties = parts.properties;
+  const std::string headers = parts.headers ? parts.headers->Encode().value() : std::string();
+  if (parts.headers) properties.headers = amqp::TableView(headers);
+
+  amqp::AppendContentHeader(parts.body.size(), properties, &message->header);
+  message->properties = amqp::DecodeContentHeader(message->header).value().properties;
+  message->envelope.append(parts.exchange).append(parts.routing_key);
+  message->exchange = std::string_view(message->envelope).substr(0, parts.exchange.size());
+  message->routing_key = std::string_view(message->envelope).substr(parts.exchange.size());
+  message->content = parts.body;
+  message->body = message->content;
+  return message;
+}
+
+// Headers with these bytes, valid or not.
+inline amqp::MessagePtr MakeMessageWithHeaderBytes(std::string_view bytes) {
+  auto message = std::make_shared<amqp::Message>();
+  message->header = bytes;
+  message->properties.headers = amqp::TableView(message->header);
+  return message;
+}
+
+// The bytes of a table with a table in it, and so on: as many levels as said.
+inline std::string NestedTableBytes(int levels) {
+  std::string bytes;
+  for (int level = 1; level < levels; ++level) {
+    std::string outer = "\x01tF";  // a field named t
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      outer.push_back(static_cast<char>(bytes.size() >> shift & 0xff));
+    }
+    bytes = outer.append(bytes);
+  }
+  return bytes;
+}
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_SUPPORT_MAKE_MESSAGE_H_

@@ -1,0 +1,44 @@
+#ifndef RETRYQ_TEST_SUPPORT_MANAGEMENT_H_
+#define RETRYQ_TEST_SUPPORT_MANAGEMENT_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace retryq::testing {
+
+using Json = nlohmann::json;
+
+// RabbitMQ's management HTTP API, one blocking request at a time. Paths are what follows "/api",
+// their parts encoded by `Segment`. Throws std::runtime_error for any answer but those named.
+class Management {
+ public:
+  // `url`: http://user:password@host:port
+  explicit Management(const std::string& url);
+
+  // Nothing for a 404.
+  std::optional<Json> Get(const std::string& path) const;
+  void Put(const std::string& path, const Json& body) const;
+  // What is not there counts as deleted.
+  void Delete(const std::string& path) const;
+
+  // A name as part of a path.
+  static std::string Segment(std::string_view name);
+
+ private:
+  struct Answer {
+    int code = 0;
+    std::string body;
+  };
+  Answer Ask(int method, const std::string& path, const std::string& body) const;
+
+  std::string host_;
+  std::uint16_t port_ = 0;
+  std::string authorization_;
+};
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_SUPPORT_MANAGEMENT_H_

@@ -1,0 +1,130 @@
+#include "support/manual_time.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace retryq {
+
+// Shared with timers and posters, which may outlive the ManualTime.
+class ManualTime::Loop final : public Executor, public std::enable_shared_from_this<Loop> {
+ public:
+  absl::Duration now() const { return now_; }
+  std::size_t pending() const { return pending_.size(); }
+
+  std::unique_ptr<Timer> Set(absl::Duration delay, std::function<void()> callback) {
+    const Due due{now_ + std::max(delay, absl::ZeroDuration()), ++timers_set_};
+    pending_.emplace(due, std::move(callback));
+    return std::make_unique<Cancelling>(weak_from_this(), due);
+  }
+
+  void Post(std::function<void()> work) override {
+    const std::lock_guard lock(mutex_);
+    if (!closed_) posted_.push_back(std::move(work));
+  }
+
+  void RunPosted() {
+    while (std::function<void()> work = TakePosted()) work();
+  }
+
+  // The instant of the next timer; infinite if there is none.
+  absl::Duration next_due() const {
+    return pending_.empty() ? absl::InfiniteDuration() : pending_.begin()->first.first;
+  }
+
+  void RunUntil(absl::Duration end) {
+    RunPosted();
+    while (next_due() <= end) {
+      now_ = next_due();
+      const std::function<void()> callback = std::move(pending_.begin()->second);
+      pending_.erase(pending_.begin());
+      callback();
+      RunPosted();
+    }
+    now_ = std::max(now_, end);
+  }
+
+  void Close() {
+    std::deque<std::function<void()>> posted;
+    std::map<Due, std::function<void()>> pending;
+    pending.swap(pending_);
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    posted.swap(posted_);
+  }
+
+ private:
+  using Due = std::pair<absl::Duration, std::uint64_t>;
+
+  class Cancelling final : public Timer {
+   public:
+    Cancelling(std::weak_ptr<Loop> loop, Due due) : loop_(std::move(loop)), due_(due) {}
+    ~Cancelling() override {
+      const std::shared_ptr<Loop> loop = loop_.lock();
+      if (loop == nullptr) return;
+      // What the callback owns goes after the timer is out of the map.
+      const auto callback = loop->pending_.extract(due_);
+    }
+
+   private:
+    const std::weak_ptr<Loop> loop_;
+    const Due due_;
+  };
+
+  std::function<void()> TakePosted() {
+    const std::lock_guard lock(mutex_);
+    if (posted_.empty()) return nullptr;
+    std::function<void()> work = std::move(posted_.front());
+    posted_.pop_front();
+    return work;
+  }
+
+  absl::Duration now_ = absl::Hours(1);
+  std::uint64_t timers_set_ = 0;
+  std::map<Due, std::function<void()>> pending_;
+
+  std::mutex mutex_;
+  bool closed_ = false;                       // guarded by mutex_
+  std::deque<std::function<void()>> posted_;  // guarded by mutex_
+};
+
+ManualTime::ManualTime()
+    : loop_(std::make_shared<Loop>()),
+      wall_clock_at_boot_(absl::FromCivil(absl::CivilSecond(2026), absl::UTCTimeZone()) -
+                          loop_->now()) {}
+ManualTime::~ManualTime() { loop_->Close(); }
+
+absl::Time ManualTime::Now() const { return wall_clock_at_boot_ + loop_->now(); }
+absl::Duration ManualTime::SinceBoot() const { return loop_->now(); }
+
+std::unique_ptr<Timer> ManualTime::After(absl::Duration delay, std::function<void()> callback) {
+  return loop_->Set(delay, std::move(callback));
+}
+
+std::shared_ptr<Executor> ManualTime::executor() const { return loop_; }
+
+void ManualTime::Advance(absl::Duration by) { loop_->RunUntil(loop_->now() + by); }
+
+bool ManualTime::AdvanceToNextTimer() {
+  loop_->RunPosted();
+  if (loop_->pending() == 0) return false;
+  loop_->RunUntil(loop_->next_due());
+  return true;
+}
+
+void ManualTime::StepWallClock(absl::Duration by) { wall_clock_at_boot_ += by; }
+
+std::size_t ManualTime::pending_timers() const { return loop_->pending(); }
+
+Environment EnvironmentOf(ManualTime& time, Random& random, Observer* observer) {
+  return {.clock = &time,
+          .timers = &time,
+          .random = &random,
+          .executor = time.executor(),
+          .observer = observer};
+}
+
+}  // namespace retryq

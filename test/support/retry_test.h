@@ -1,0 +1,140 @@
+#ifndef RETRYQ_TEST_SUPPORT_RETRY_TEST_H_
+#define RETRYQ_TEST_SUPPORT_RETRY_TEST_H_
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "retryq/retryq.h"
+#include "support/event_log.h"
+#include "support/peer.h"
+#include "support/test_vhost.h"
+
+namespace retryq::testing {
+
+// The calls of a handler, in order.
+class Calls {
+ public:
+  struct Call {
+    Delivery delivery;
+    absl::Time at;
+  };
+
+  // Fails as long as a message has failed less often than this.
+  Handler FailTimes(std::uint64_t failures) {
+    return [this, failures](const Delivery& delivery) {
+      Note(delivery);
+      return delivery.attempt() < failures ? absl::UnavailableError("not yet") : absl::OkStatus();
+    };
+  }
+  Handler Succeed() { return FailTimes(0); }
+  Handler Answer(Outcome outcome) {
+    return [this, outcome = std::move(outcome)](const Delivery& delivery) {
+      Note(delivery);
+      return outcome;
+    };
+  }
+
+  void Note(const Delivery& delivery) { calls_.push_back({delivery, absl::Now()}); }
+
+  std::size_t size() const { return calls_.size(); }
+  bool empty() const { return calls_.empty(); }
+  const Delivery& operator[](std::size_t i) const { return calls_.at(i).delivery; }
+  const Delivery& back() const { return calls_.back().delivery; }
+
+  // The time from each call to the next.
+  std::vector<absl::Duration> Gaps() const {
+    std::vector<absl::Duration> gaps;
+    for (std::size_t i = 1; i < calls_.size(); ++i) gaps.push_back(calls_[i].at - calls_[i - 1].at);
+    return gaps;
+  }
+
+ private:
+  std::vector<Call> calls_;
+};
+
+// A test of retrying on a real broker, in a vhost of its own.
+class RetryTest : public ::testing::Test {
+ protected:
+  // Of the client's connections in the broker's eyes.
+  static constexpr std::string_view kClientName = "worker";
+
+  ClientOptions Options() {
+    return {.url = vhost_.Url(), .name = std::string(kClientName), .observer = &events_};
+  }
+
+  // Delay queues that vanish TTL + 5 s after their last use.
+  ClientOptions ShortLeases() {
+    ClientOptions options = Options();
+    options.url = vhost_.Url("heartbeat=1");
+    options.delay_queues.margin = absl::Seconds(4);
+    options.delay_queues.min_window = absl::Seconds(1);
+    return options;
+  }
+
+  // Retries after this delay, always the same.
+  static RetryOptions Every(absl::Duration delay) {
+    return {.backoff = {.base = delay, .factor = 1, .max = delay}};
+  }
+
+  // Runs the loop until `condition` holds, which is looked at again and again, outside of the
+  // loop's callbacks. False, and said why, if the loop fails or the time is over before.
+  ::testing::AssertionResult RunUntil(const std::function<bool()>& condition,
+                                      absl::Duration patience = absl::Seconds(30)) {
+    const absl::Time end = absl::Now() + patience;
+    while (!condition()) {
+      if (absl::Now() > end) {
+        return ::testing::AssertionFailure() << "not within " << patience << Story();
+      }
+      if (absl::Status status = RunFor(absl::Milliseconds(2)); !status.ok()) {
+        return ::testing::AssertionFailure() << "the loop failed: " << status << Story();
+      }
+    }
+    return ::testing::AssertionSuccess();
+  }
+
+  absl::Status RunFor(absl::Duration duration) {
+    const std::unique_ptr<Timer> timer = loop_.After(duration, [this] { loop_.Stop(); });
+    return loop_.Run();
+  }
+
+  // Runs until the loop fails, and says with what; ok if it does not in time.
+  absl::Status RunUntilFailure(absl::Duration patience = absl::Seconds(20)) {
+    return RunFor(patience);
+  }
+
+  // Whether the queue is there and holds so many ready messages.
+  bool Holds(const std::string& queue, std::uint32_t messages) {
+    return vhost_.Queue(queue).has_value() && peer_.Count(queue) == messages;
+  }
+
+  TestVhost vhost_;
+  Peer peer_{vhost_.Url()};
+  EventLoop loop_;
+  EventLog events_;
+  Calls calls_;
+
+ private:
+  // The last events, for a test that failed.
+  std::string Story() const {
+    std::string story = "; events:";
+    const std::size_t size = events_.entries.size();
+    for (std::size_t i = size < 30 ? 0 : size - 30; i < size; ++i) {
+      const EventLog::Entry& entry = events_.entries[i];
+      story.append("\n  ").append(EventName(entry.kind)).append(" ").append(entry.queue);
+      story.append(" ").append(entry.delay_queue).append(" ").append(entry.error);
+    }
+    return story;
+  }
+};
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_SUPPORT_RETRY_TEST_H_

@@ -1,0 +1,73 @@
+#ifndef RETRYQ_TEST_SUPPORT_TEST_VHOST_H_
+#define RETRYQ_TEST_SUPPORT_TEST_VHOST_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/management.h"
+
+namespace retryq::testing {
+
+// The broker to test on. Throw std::runtime_error, with the remedy, where the environment names
+// none.
+std::string BrokerUrl();      // RETRYQ_URL
+std::string ManagementUrl();  // RETRYQ_MANAGEMENT_URL, or port 15672 of the same host
+
+// A vhost of one test's own on that broker: whatever is in it can be named as in the documentation,
+// and tests never meet, nor do two runs at once. Deleted at the end with all that is in it.
+class TestVhost {
+ public:
+  // `settings`: the management API's, such as {"default_queue_type", "quorum"}.
+  explicit TestVhost(const Json& settings = Json::object());
+  ~TestVhost();
+  TestVhost(const TestVhost&) = delete;
+  TestVhost& operator=(const TestVhost&) = delete;
+
+  const std::string& name() const { return name_; }
+
+  // Of this vhost; `parameters` like "heartbeat=1".
+  std::string Url(std::string_view parameters = "") const;
+  std::string UrlAs(std::string_view user, std::string_view password) const;
+
+  // As the management API shows them; nothing if there is none of that name.
+  std::optional<Json> Queue(std::string_view name) const;
+  std::optional<Json> Exchange(std::string_view name) const;
+  // The bindings between an exchange and a queue.
+  Json Bindings(std::string_view exchange, std::string_view queue) const;
+  // The names of all queues that begin so, sorted.
+  std::vector<std::string> QueuesBeginning(std::string_view prefix) const;
+
+  // As somebody in the management UI would.
+  void DeleteQueue(std::string_view name) const;
+  void DeleteExchange(std::string_view name) const;
+
+  // The connections of a client, by the name it gives itself. The broker takes up to five seconds
+  // to show a new one.
+  std::vector<std::string> ConnectionsOf(std::string_view client_name) const;
+  void CloseConnection(std::string_view connection) const;
+
+  // A user for this vhost, deleted with it. Three regular expressions; empty: no such right.
+  struct Rights {
+    std::string configure;
+    std::string write;
+    std::string read;
+  };
+  // Answers the name, which is the password too. Without rights the vhost itself is refused.
+  std::string AddUser(const std::optional<Rights>& rights);
+  void SetRights(std::string_view user, const Rights& rights) const;
+
+  const Management& management() const { return management_; }
+
+ private:
+  std::string Path(std::string_view kind, std::string_view name) const;
+
+  const Management management_;
+  const std::string name_;
+  std::vector<std::string> users_;
+};
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_SUPPORT_TEST_VHOST_H_

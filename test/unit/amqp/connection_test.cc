@@ -1,0 +1,298 @@
+#include "retryq/amqp/connection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fake_server.h"
+
+namespace retryq::amqp {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ConnectionTest : public ::testing::Test, public ConnectionListener, public ChannelListener {
+ protected:
+  void SetUp() override {
+    options_.endpoints = {{.host = "127.0.0.1", .port = server_.port()}};
+    options_.connection_name = "test";
+    connection_ = std::make_unique<Connection>(loop_, options_, this);
+    RunUntil([this] { return opened_ == 1; });
+  }
+
+  void RunUntil(const std::function<bool()>& condition) {
+    const absl::Duration end = loop_.clock().SinceBoot() + absl::Seconds(20);
+    std::unique_ptr<Timer> timer;
+    const std::function<void()> look = [&] {
+      if (condition() || loop_.clock().SinceBoot() > end) return loop_.Stop();
+      timer = loop_.After(absl::Microseconds(100), look);
+    };
+    timer = loop_.After(absl::ZeroDuration(), look);
+    EXPECT_EQ(loop_.Run(), absl::OkStatus());
+    if (!condition()) throw std::runtime_error("the condition never came true");
+  }
+  void RunUntilHeard(const std::string& line) {
+    RunUntil([&] { return std::count(server_.heard.begin(), server_.heard.end(), line) > 0; });
+  }
+
+  // An open channel in confirm mode; its number is 1.
+  std::unique_ptr<Channel> OpenChannel() {
+    auto channel = connection_->OpenChannel(this);
+    channel->ConfirmSelect([](const absl::Status&) {});
+    RunUntilHeard("1 confirm.select");
+    server_.Say(1, method::ChannelOpenOk{});
+    server_.Say(1, method::ConfirmSelectOk{});
+    server_.heard.clear();
+    return channel;
+  }
+
+  // Publishes messages with these keys and bodies, and notes how each ends.
+  void Publish(Channel& channel, const std::string& key) {
+    channel.Publish(
+        {.exchange = "exchange", .routing_key = key, .body = key},
+        [this, key](const PublishResult& result) {
+          static constexpr const char* kNames[] = {"confirmed", "returned", "nacked", "unknown"};
+          answers_.push_back(
+              absl::StrCat(key, " ", kNames[static_cast<int>(result.outcome)], " ", result.code));
+        });
+  }
+  void Return(const std::string& key) {
+    server_.Say(1, method::BasicReturn{.reply_code = 312,
+                                       .reply_text = "NO_ROUTE",
+                                       .exchange = "exchange",
+                                       .routing_key = key});
+    server_.SayContent(1, {}, key);
+  }
+  void Deliver(std::uint64_t tag, std::string_view body = "body") {
+    server_.Say(1, method::BasicDeliver{.consumer_tag = "me",
+                                        .delivery_tag = tag,
+                                        .exchange = "exchange",
+                                        .routing_key = "key"});
+    server_.SayContent(1, {.content_type = "text/plain"}, body);
+  }
+
+  void OnOpen() override { ++opened_; }
+  void OnLost(const absl::Status& why) override { lost_.push_back(why); }
+  void OnBlocked(bool blocked, std::string_view reason) override {
+    blocked_.push_back(absl::StrCat(blocked ? "blocked " : "unblocked", std::string(reason)));
+    if (on_blocked_) on_blocked_();
+  }
+  void OnDelivery(std::string_view, MessagePtr message) override {
+    deliveries_.push_back(std::move(message));
+    if (on_delivery_) on_delivery_();
+  }
+  void OnChannelClosed(const ChannelError& why) override { closed_.push_back(why); }
+
+  EventLoop loop_;
+  FakeServer server_{loop_};
+  ConnectionOptions options_;
+  std::unique_ptr<Connection> connection_;
+
+  int opened_ = 0;
+  std::vector<absl::Status> lost_;
+  std::vector<std::string> blocked_;
+  std::function<void()> on_blocked_;
+  std::vector<MessagePtr> deliveries_;
+  std::function<void()> on_delivery_;
+  std::vector<ChannelError> closed_;
+  std::vector<std::string> answers_;
+};
+
+TEST_F(ConnectionTest, TellsThatItIsBlockedAndNoMore) {
+  server_.Say(0, method::ConnectionBlocked{.reason = "low on memory"});
+  server_.Say(0, method::ConnectionUnblocked{});
+  RunUntil([&] { return blocked_.size() == 2; });
+  EXPECT_THAT(blocked_, ElementsAre("blocked low on memory", "unblocked"));
+}
+
+TEST_F(ConnectionTest, MayBeDestroyedWhenItIsBlocked) {
+  on_blocked_ = [&] { connection_.reset(); };
+  server_.Say(0, method::ConnectionBlocked{.reason = "x"});
+  server_.Say(0, method::ConnectionUnblocked{});
+  RunUntilHeard("0 connection.close 200");
+  EXPECT_EQ(blocked_.size(), 1U);
+}
+
+TEST_F(ConnectionTest, AnswersTheBrokersGoodbye) {
+  const auto channel = OpenChannel();
+  Publish(*channel, "open");
+  server_.Say(
+      0, method::ConnectionClose{.reply_code = 320, .reply_text = "CONNECTION_FORCED - restart"});
+  RunUntilHeard("0 connection.close-ok");
+  ASSERT_EQ(lost_.size(), 1U);
+  EXPECT_TRUE(absl::IsUnavailable(lost_[0])) << lost_[0];
+  EXPECT_THAT(std::string(lost_[0].message()), HasSubstr("320 CONNECTION_FORCED - restart"));
+  EXPECT_THAT(answers_, ElementsAre("open unknown 0"));
+  EXPECT_EQ(closed_.size(), 1U);
+  RunUntil([&] { return opened_ == 2; });
+}
+
+TEST_F(ConnectionTest, AnswersPublishesOneByOneAndByMultiple) {
+  const auto channel = OpenChannel();
+  for (const char* key : {"a", "b", "c", "d"}) Publish(*channel, key);
+  server_.Say(1, method::BasicNack{.delivery_tag = 2});
+  Return("c");
+  server_.Say(1, method::BasicAck{.delivery_tag = 4});
+  server_.Say(1, method::BasicAck{.delivery_tag = 3, .multiple = true});
+  RunUntil([&] { return answers_.size() == 4; });
+  EXPECT_THAT(answers_,
+              ElementsAre("b nacked 0", "d confirmed 0", "a confirmed 0", "c returned 312"));
+}
+
+TEST_F(ConnectionTest, HangsUpOnAReturnOfWhatItNeverPublished) {
+  const auto channel = OpenChannel();
+  Publish(*channel, "mine");
+  Return("not mine");
+  server_.Say(1, method::BasicAck{.delivery_tag = 1});
+  RunUntilHeard("0 connection.close 541");
+  EXPECT_THAT(answers_, ElementsAre("mine unknown 0"));
+}
+
+TEST_F(ConnectionTest, SaysAllAcksOfATurnAtOnce) {
+  const auto channel = OpenChannel();
+  for (std::uint64_t tag = 1; tag <= 10; ++tag) Deliver(tag);
+  RunUntil([&] { return deliveries_.size() == 10; });
+  for (std::uint64_t tag = 1; tag <= 8; ++tag) channel->Ack(tag);
+  channel->Ack(10);
+  channel->Reject(9, false);
+  RunUntilHeard("1 basic.ack 10 multiple");
+  EXPECT_THAT(server_.heard, ElementsAre("1 basic.reject 9", "1 basic.ack 10 multiple"));
+}
+
+TEST_F(ConnectionTest, PutsFramesTogetherFromSingleBytes) {
+  const auto channel = OpenChannel();
+  const std::string body(5000, 'b');
+  std::string bytes;
+  AppendMethodFrame(1, method::BasicDeliver{.consumer_tag = "me", .delivery_tag = 1}, &bytes);
+  AppendContentHeaderFrame(1, body.size(), {}, &bytes);
+  AppendBodyFrames(1, body, 4096, &bytes);
+  std::size_t sent = 0;
+  RunUntil([&] {
+    if (sent < bytes.size()) {
+      const std::size_t size = sent < 100 || bytes.size() - sent < 100 ? 1 : 97;
+      server_.SayBytes(std::string_view(bytes).substr(sent, size));
+      sent += size;
+    }
+    return deliveries_.size() == 1;
+  });
+  EXPECT_EQ(deliveries_[0]->body, body);
+}
+
+TEST_F(ConnectionTest, TakesFramesLargerThanTheSocketsBuffer) {
+  const auto channel = OpenChannel();
+  const std::string body(10 << 20, 'b');
+  Deliver(1, body);
+  Deliver(2, "small");
+  RunUntil([&] { return deliveries_.size() == 2; });
+  EXPECT_EQ(deliveries_[0]->body, body);
+  EXPECT_EQ(deliveries_[1]->body, "small");
+}
+
+TEST_F(ConnectionTest, AnswersFlow) {
+  const auto channel = OpenChannel();
+  server_.Say(1, method::ChannelFlow{.active = false});
+  RunUntilHeard("1 channel.flow-ok");
+}
+
+TEST_F(ConnectionTest, UsesANumberAgainOnlyOnceItIsClosedOnBothEnds) {
+  auto channel = OpenChannel();
+  channel.reset();
+  RunUntilHeard("1 channel.close");
+  Deliver(1);  // on its way already
+  const auto second = connection_->OpenChannel(this);
+  RunUntilHeard("2 channel.open");
+  server_.Say(1, method::ChannelCloseOk{});
+  server_.Say(0, method::ConnectionBlocked{});
+  RunUntil([&] { return blocked_.size() == 1; });
+  const auto third = connection_->OpenChannel(this);
+  RunUntilHeard("1 channel.open");
+  EXPECT_TRUE(deliveries_.empty());
+}
+
+TEST_F(ConnectionTest, ClosesAChannelThatBothEndsCloseAtOnce) {
+  const auto channel = OpenChannel();
+  bool closed = false;
+  channel->Close([&] { closed = true; });
+  server_.Say(1, method::ChannelClose{.reply_code = 404});
+  RunUntilHeard("1 channel.close-ok");
+  EXPECT_FALSE(closed);
+  server_.Say(1, method::ChannelCloseOk{});
+  RunUntil([&] { return closed; });
+  EXPECT_TRUE(closed_.empty());
+}
+
+TEST_F(ConnectionTest, DropsWhatComesAfterACallbackDestroyedTheConnection) {
+  auto channel = OpenChannel();
+  on_delivery_ = [&] {
+    connection_.reset();
+    channel.reset();
+  };
+  for (std::uint64_t tag = 1; tag <= 3; ++tag) Deliver(tag);
+  RunUntilHeard("0 connection.close 200");
+  EXPECT_EQ(deliveries_.size(), 1U);
+}
+
+TEST_F(ConnectionTest, CountsWhatIsNotSentYet) {
+  const auto channel = OpenChannel();
+  EXPECT_EQ(connection_->unsent_bytes(), 0U);
+  Publish(*channel, "x");
+  EXPECT_GT(connection_->unsent_bytes(), 0U);
+  RunUntil([&] { return connection_->unsent_bytes() == 0; });
+}
+
+// What breaks the protocol ends the connection with the code that says so.
+struct Breach {
+  const char* name;
+  std::uint16_t code;
+  std::function<void(FakeServer&)> commit;
+};
+
+class ConnectionBreachTest : public ConnectionTest, public ::testing::WithParamInterface<Breach> {};
+
+TEST_P(ConnectionBreachTest, EndsWithItsCode) {
+  const auto channel = OpenChannel();
+  Publish(*channel, "open");
+  GetParam().commit(server_);
+  RunUntilHeard(absl::StrCat("0 connection.close ", GetParam().code));
+  EXPECT_THAT(answers_, ElementsAre("open unknown 0"));
+  ASSERT_EQ(lost_.size(), 1U);
+  EXPECT_TRUE(absl::IsUnavailable(lost_[0])) << lost_[0];
+  RunUntil([&] { return opened_ == 2; });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, ConnectionBreachTest,
+    ::testing::Values(
+        Breach{"WrongFrameEnd", 501,
+               [](FakeServer& s) { s.SayBytes(std::string_view("\x08\0\0\0\0\0\0x", 8)); }},
+        Breach{"UnknownFrameType", 501,
+               [](FakeServer& s) { s.SayBytes(std::string_view("\x09\0\0\0\0\0\0\xce", 8)); }},
+        Breach{"FrameTooLarge", 501,
+               [](FakeServer& s) { s.SayBytes(std::string_view("\x03\0\x01\x7f\0\0\0", 7)); }},
+        Breach{"UnknownMethod", 503,
+               [](FakeServer& s) {
+                 s.SayBytes(std::string_view("\x01\0\0\0\0\0\4\0\x0a\0\x63\xce", 12));
+               }},
+        Breach{"AnswerToNothing", 503, [](FakeServer& s) { s.Say(1, method::QueueBindOk{}); }},
+        Breach{"ChannelMethodOnChannelZero", 503,
+               [](FakeServer& s) { s.Say(0, method::BasicAck{}); }},
+        Breach{"ClosedChannel", 504, [](FakeServer& s) { s.Say(9, method::BasicAck{}); }},
+        Breach{"ContentOnChannelZero", 505, [](FakeServer& s) { s.SayContent(0, {}, "x"); }},
+        Breach{"ContentOutOfTheBlue", 505, [](FakeServer& s) { s.SayContent(1, {}, "x"); }},
+        Breach{"MethodAmidstContent", 505,
+               [](FakeServer& s) {
+                 s.Say(1, method::BasicDeliver{.consumer_tag = "me", .delivery_tag = 1});
+                 s.Say(1, method::BasicAck{.delivery_tag = 1});
+               }}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace retryq::amqp

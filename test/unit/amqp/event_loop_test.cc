@@ -1,0 +1,307 @@
+#include "retryq/event_loop.h"
+
+#include <event2/event.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace retryq {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(EventLoop, FiresTimersInTheirOrderAndNeverEarly) {
+  EventLoop loop;
+  const absl::Duration start = loop.clock().SinceBoot();
+  std::vector<int> fired;
+  const auto late = loop.After(absl::Milliseconds(20), [&] {
+    EXPECT_GE(loop.clock().SinceBoot() - start, absl::Milliseconds(20));
+    fired.push_back(2);
+    loop.Stop();
+  });
+  const auto early = loop.After(absl::Milliseconds(5), [&] {
+    EXPECT_GE(loop.clock().SinceBoot() - start, absl::Milliseconds(5));
+    fired.push_back(1);
+  });
+  const auto at_once = loop.After(absl::Seconds(-1), [&] { fired.push_back(0); });
+  EXPECT_TRUE(fired.empty());
+  EXPECT_TRUE(loop.Run().ok());
+  EXPECT_THAT(fired, ElementsAre(0, 1, 2));
+}
+
+TEST(EventLoop, CountsATimersDelayFromNowEvenInALongTurn) {
+  EventLoop loop;
+  std::unique_ptr<Timer> second;
+  const auto first = loop.After(absl::ZeroDuration(), [&] {
+    const absl::Duration start = loop.clock().SinceBoot();
+    while (loop.clock().SinceBoot() - start < absl::Milliseconds(30)) {
+    }
+    const absl::Duration set = loop.clock().SinceBoot();
+    second = loop.After(absl::Milliseconds(10), [&, set] {
+      EXPECT_GE(loop.clock().SinceBoot() - set, absl::Milliseconds(10));
+      loop.Stop();
+    });
+  });
+  EXPECT_TRUE(loop.Run().ok());
+}
+
+TEST(EventLoop, CancelsATimerThatIsDestroyed) {
+  EventLoop loop;
+  auto never = loop.After(absl::ZeroDuration(), [] { FAIL() << "cancelled"; });
+  never.reset();
+  std::unique_ptr<Timer> mine;
+  mine = loop.After(absl::ZeroDuration(), [&] {
+    mine.reset();
+    loop.Stop();
+  });
+  EXPECT_TRUE(loop.Run().ok());
+}
+
+TEST(EventLoop, RunsPostedWorkInOrderAndNeverAtOnce) {
+  EventLoop loop;
+  std::vector<int> ran;
+  const auto executor = loop.executor();
+  executor->Post([&] {
+    ran.push_back(1);
+    executor->Post([&] {
+      ran.push_back(3);
+      loop.Stop();
+    });
+    ran.push_back(2);
+  });
+  EXPECT_TRUE(ran.empty());
+  EXPECT_TRUE(loop.Run().ok());
+  EXPECT_THAT(ran, ElementsAre(1, 2, 3));
+}
+
+TEST(EventLoop, TakesWorkFromManyThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 5000;
+  EventLoop loop;
+  std::vector<int> last(kThreads, -1);
+  int ran = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t, executor = loop.executor()] {
+      for (int i = 0; i < kEach; ++i) {
+        executor->Post([&, t, i] {
+          EXPECT_EQ(std::exchange(last[static_cast<std::size_t>(t)], i), i - 1);
+          if (++ran == kThreads * kEach) loop.Stop();
+        });
+      }
+    });
+  }
+  EXPECT_TRUE(loop.Run().ok());
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(EventLoop, DestroysUnrunWorkWithTheLoopAndAfter) {
+  const auto token = std::make_shared<int>();
+  std::shared_ptr<Executor> executor;
+  {
+    EventLoop loop;
+    executor = loop.executor();
+    executor->Post([token] { FAIL() << "the loop never ran"; });
+    EXPECT_EQ(token.use_count(), 2);
+  }
+  EXPECT_EQ(token.use_count(), 1);
+  executor->Post([token] { FAIL() << "the loop is gone"; });
+  EXPECT_EQ(token.use_count(), 1);
+}
+
+TEST(EventLoop, ReturnsTheFirstFailureAndRunsAgain) {
+  EventLoop loop;
+  loop.executor()->Post([&] {
+    loop.Fail(absl::NotFoundError("first"));
+    loop.Fail(absl::InternalError("second"));
+  });
+  EXPECT_EQ(loop.Run(), absl::NotFoundError("first"));
+  loop.executor()->Post([&] { loop.Stop(); });
+  EXPECT_TRUE(loop.Run().ok());
+  loop.Fail(absl::DataLossError("before the run"));
+  EXPECT_EQ(loop.Run(), absl::DataLossError("before the run"));
+}
+
+TEST(EventLoop, StopsAtTheEndOfTheTurn) {
+  EventLoop loop;
+  int ran = 0;
+  loop.executor()->Post([&] {
+    loop.Stop();
+    ++ran;
+  });
+  loop.executor()->Post([&] { ++ran; });
+  EXPECT_TRUE(loop.Run().ok());
+  EXPECT_EQ(ran, 2);
+}
+
+TEST(EventLoop, DoesNotRunInsideARun) {
+  EventLoop loop;
+  loop.executor()->Post([&] {
+    EXPECT_TRUE(absl::IsFailedPrecondition(loop.Run()));
+    loop.Stop();
+  });
+  EXPECT_TRUE(loop.Run().ok());
+}
+
+TEST(EventLoop, DrainsUntilAllAreDone) {
+  EventLoop loop;
+  std::vector<std::string> log;
+  std::unique_ptr<Timer> timer;
+  const auto slow = loop.OnDrain([&](EventLoop::DrainDone done) {
+    log.emplace_back("slow begins");
+    timer = loop.After(absl::Milliseconds(10), [&, done] {
+      log.emplace_back("slow is done");
+      done();
+    });
+  });
+  const auto fast = loop.OnDrain([&](const EventLoop::DrainDone& done) {
+    log.emplace_back("fast");
+    done();
+  });
+  auto dropped = loop.OnDrain([&](const EventLoop::DrainDone&) { FAIL() << "dropped"; });
+  dropped.reset();
+  loop.executor()->Post([&] { loop.Drain(); });
+  EXPECT_TRUE(loop.Run().ok());
+  EXPECT_THAT(log, ElementsAre("slow begins", "fast", "slow is done"));
+}
+
+TEST(EventLoop, CountsADrainThatIsDroppedAsDone) {
+  EventLoop loop;
+  std::shared_ptr<void> handle = loop.OnDrain(
+      [&](const EventLoop::DrainDone&) { loop.executor()->Post([&] { handle.reset(); }); });
+  loop.Drain();
+  EXPECT_TRUE(loop.Run().ok());
+}
+
+TEST(EventLoop, DrainsAtOnceWhatIsRegisteredMeanwhile) {
+  EventLoop loop;
+  bool drained = false;
+  std::shared_ptr<void> second;
+  const auto first = loop.OnDrain([&](const EventLoop::DrainDone& done) {
+    second = loop.OnDrain([&](const EventLoop::DrainDone& second_done) {
+      drained = true;
+      second_done();
+    });
+    done();
+  });
+  loop.Drain();
+  EXPECT_TRUE(loop.Run().ok());
+  EXPECT_TRUE(drained);
+}
+
+TEST(EventLoop, GivesUpDrainingWhenItsGraceIsOver) {
+  EventLoop loop;
+  const auto never = loop.OnDrain([](const EventLoop::DrainDone&) {});
+  loop.executor()->Post([&] { raise(SIGTERM); });
+  const absl::Duration start = loop.clock().SinceBoot();
+  EXPECT_TRUE(loop.RunUntilSignal(absl::Milliseconds(20)).ok());
+  EXPECT_GE(loop.clock().SinceBoot() - start, absl::Milliseconds(20));
+}
+
+TEST(EventLoop, DrainsOnTheFirstSignalAndEndsOnTheSecond) {
+  EventLoop loop;
+  int drains = 0;
+  const auto never = loop.OnDrain([&](const EventLoop::DrainDone&) {
+    ++drains;
+    raise(SIGINT);
+  });
+  loop.executor()->Post([&] { raise(SIGTERM); });
+  EXPECT_TRUE(loop.RunUntilSignal(absl::Seconds(60)).ok());
+  EXPECT_EQ(drains, 1);
+}
+
+int signals_seen = 0;
+
+TEST(EventLoop, GivesTheSignalsBack) {
+  struct sigaction mine = {};
+  mine.sa_handler = [](int) { ++signals_seen; };
+  struct sigaction before = {};
+  sigaction(SIGTERM, &mine, &before);
+  {
+    EventLoop loop;
+    loop.executor()->Post([&] { raise(SIGTERM); });
+    EXPECT_TRUE(loop.RunUntilSignal().ok());
+    EXPECT_EQ(signals_seen, 0);
+    raise(SIGTERM);
+    EXPECT_EQ(signals_seen, 1);
+  }
+  sigaction(SIGTERM, &before, nullptr);
+}
+
+TEST(EventLoop, IgnoresSigpipeUnlessSomebodyHandlesIt) {
+  struct sigaction before = {};
+  sigaction(SIGPIPE, nullptr, &before);
+  struct sigaction now = {};
+  signal(SIGPIPE, SIG_DFL);
+  { EventLoop loop; }
+  sigaction(SIGPIPE, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, SIG_IGN);
+
+  const auto mine = [](int) {};
+  signal(SIGPIPE, mine);
+  { EventLoop loop; }
+  sigaction(SIGPIPE, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, static_cast<void (*)(int)>(mine));
+  sigaction(SIGPIPE, &before, nullptr);
+}
+
+TEST(EventLoop, RunsOnABorrowedBase) {
+  event_base* base = event_base_new();
+  {
+    EventLoop loop = EventLoop::Borrow(base);
+    EXPECT_EQ(loop.base(), base);
+    bool ran = false;
+    const auto timer = loop.After(absl::Milliseconds(1), [&] {
+      ran = true;
+      event_base_loopbreak(base);
+    });
+    event_base_dispatch(base);
+    EXPECT_TRUE(ran);
+
+    loop.executor()->Post([&] { loop.Stop(); });
+    EXPECT_TRUE(loop.Run().ok());
+    loop.executor()->Post([&] { event_base_loopbreak(base); });
+    EXPECT_TRUE(loop.Run().ok());
+  }
+  event_base_free(base);
+}
+
+TEST(EventLoop, HasAWallClockAndOneThatRunsWithoutSteps) {
+  EventLoop loop;
+  EXPECT_GT(loop.clock().Now(), absl::FromUnixSeconds(1700000000));
+  const absl::Duration first = loop.clock().SinceBoot();
+  EXPECT_GT(first, absl::ZeroDuration());
+  EXPECT_GE(loop.clock().SinceBoot(), first);
+}
+
+TEST(EventLoop, NeverRepeatsItsRandomness) {
+  EventLoop one;
+  EventLoop other;
+  std::set<std::uint64_t> seen;
+  for (int i = 0; i < 1000; ++i) {
+    seen.insert(one.random().Next());
+    seen.insert(other.random().Next());
+  }
+  EXPECT_EQ(seen.size(), 2000U);
+}
+
+TEST(ExitCode, FollowsSysexits) {
+  EXPECT_EQ(ExitCode(absl::OkStatus()), 0);
+  EXPECT_EQ(ExitCode(absl::InvalidArgumentError("")), 64);
+  EXPECT_EQ(ExitCode(absl::NotFoundError("")), 69);
+  EXPECT_EQ(ExitCode(absl::UnavailableError("")), 69);
+  EXPECT_EQ(ExitCode(absl::FailedPreconditionError("")), 69);
+  EXPECT_EQ(ExitCode(absl::UnauthenticatedError("")), 77);
+  EXPECT_EQ(ExitCode(absl::PermissionDeniedError("")), 77);
+  EXPECT_EQ(ExitCode(absl::InternalError("")), 70);
+}
+
+}  // namespace
+}  // namespace retryq

@@ -1,0 +1,174 @@
+#include "amqp/handshake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "amqp/frame.h"
+#include "amqp/method_codec.h"
+
+namespace retryq::amqp {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class HandshakeTest : public ::testing::Test {
+ protected:
+  // What the client says to `method`.
+  absl::StatusOr<bool> Say(const ServerMethod& method) {
+    said_.clear();
+    return handshake_.OnMethod(method, &said_);
+  }
+  absl::StatusOr<bool> Start(std::string_view mechanisms = "AMQPLAIN PLAIN") {
+    server_properties_ = Table{{"version", "3.10.8"}}.Encode().value();
+    return Say(method::ConnectionStart{.server_properties = TableView(server_properties_),
+                                       .mechanisms = {mechanisms},
+                                       .locales = {"en_US"}});
+  }
+  absl::StatusOr<bool> Tune(method::ConnectionTune tune = {
+                                .channel_max = 2047, .frame_max = 131072, .heartbeat = 60}) {
+    return Say(tune);
+  }
+  absl::Status Close(std::uint16_t code, std::string_view text) {
+    return Say(method::ConnectionClose{.reply_code = code, .reply_text = text}).status();
+  }
+
+  // The number-th method in what was said last; its views point into said_.
+  template <typename Method>
+  Method Said(std::size_t number = 0) {
+    std::string_view rest = said_;
+    for (;; --number) {
+      const FrameView frame = **NextFrame(rest, 131072);
+      if (number == 0) return std::get<Method>(*DecodeClientMethod(frame.payload));
+      rest.remove_prefix(frame.frame_size());
+    }
+  }
+
+  ConnectionOptions options_ = {.user = "me",
+                                .password = "Sesame",
+                                .vhost = "shop",
+                                .connection_name = "test",
+                                .heartbeat = absl::Seconds(15)};
+  Endpoint endpoint_ = {.host = "rabbit", .port = 5673};
+  Handshake handshake_{options_, endpoint_};
+  std::string server_properties_;
+  std::string said_;
+};
+
+TEST_F(HandshakeTest, BeginsWithTheProtocolsName) {
+  handshake_.Begin(&said_);
+  EXPECT_EQ(said_, std::string_view("AMQP\0\0\x09\x01", 8));
+}
+
+TEST_F(HandshakeTest, LogsInAndSaysWhoItIs) {
+  EXPECT_EQ(Start().value(), false);
+  const auto start_ok = Said<method::ConnectionStartOk>();
+  EXPECT_EQ(start_ok.mechanism, "PLAIN");
+  EXPECT_EQ(start_ok.response.bytes, std::string_view("\0me\0Sesame", 10));
+  EXPECT_EQ(start_ok.client_properties.FindString("product"), "retryq");
+  EXPECT_EQ(start_ok.client_properties.FindString("connection_name"), "test");
+  const Table properties = start_ok.client_properties.Decode().value();
+  const auto* capabilities = properties.Find("capabilities");
+  ASSERT_NE(capabilities, nullptr);
+  const auto& table = *std::get<std::shared_ptr<const Table>>(capabilities->variant);
+  for (const char* name :
+       {"publisher_confirms", "basic.nack", "consumer_cancel_notify", "connection.blocked",
+        "authentication_failure_close", "exchange_exchange_bindings"}) {
+    ASSERT_NE(table.Find(name), nullptr) << name;
+    EXPECT_EQ(*table.Find(name), Value(true)) << name;
+  }
+  EXPECT_EQ(handshake_.server_version(), "3.10.8");
+}
+
+TEST_F(HandshakeTest, OpensTheVhost) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_EQ(Tune().value(), false);
+  EXPECT_EQ(Said<method::ConnectionOpen>(1).virtual_host, "shop");
+  EXPECT_EQ(Say(method::ConnectionOpenOk{}).value(), true);
+}
+
+TEST_F(HandshakeTest, AgreesOnTheSmallerOfEach) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 200000, .heartbeat = 10}).ok());
+  EXPECT_EQ(handshake_.tuning().channel_max, 100);
+  EXPECT_EQ(handshake_.tuning().frame_max, 131072U);
+  EXPECT_EQ(handshake_.tuning().heartbeat, absl::Seconds(10));
+  const auto tune_ok = Said<method::ConnectionTuneOk>();
+  EXPECT_EQ(tune_ok.channel_max, 100);
+  EXPECT_EQ(tune_ok.frame_max, 131072U);
+  EXPECT_EQ(tune_ok.heartbeat, 10);
+}
+
+TEST_F(HandshakeTest, TakesItsOwnWhereTheBrokerHasNoLimit) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 0, .frame_max = 0, .heartbeat = 0}).ok());
+  EXPECT_EQ(handshake_.tuning().channel_max, 2047);
+  EXPECT_EQ(handshake_.tuning().frame_max, 131072U);
+  EXPECT_EQ(handshake_.tuning().heartbeat, absl::Seconds(15));
+}
+
+TEST_F(HandshakeTest, TakesTheBrokersHeartbeatWhereItHasNone) {
+  options_.heartbeat = absl::ZeroDuration();
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 1, .frame_max = 8192, .heartbeat = 7}).ok());
+  EXPECT_EQ(handshake_.tuning().heartbeat, absl::Seconds(7));
+}
+
+TEST_F(HandshakeTest, RefusesFramesTooSmallToWorkWith) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(
+      absl::IsUnavailable(Tune({.channel_max = 1, .frame_max = 100, .heartbeat = 1}).status()));
+}
+
+TEST_F(HandshakeTest, NeedsPlain) {
+  const absl::Status status = Start("EXTERNAL XPLAIN").status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rabbit:5673"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("EXTERNAL XPLAIN"));
+}
+
+TEST_F(HandshakeTest, TellsAWrongPassword) {
+  EXPECT_TRUE(Start().ok());
+  const absl::Status status = Close(403, "ACCESS_REFUSED - Login was refused");
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rabbit:5673"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("user 'me'"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("Sesame")));
+  Said<method::ConnectionCloseOk>();
+}
+
+TEST_F(HandshakeTest, TakesAHangUpDuringTheLoginForAWrongPassword) {
+  EXPECT_TRUE(absl::IsUnavailable(handshake_.OnHungUp()));
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(absl::IsUnauthenticated(handshake_.OnHungUp()));
+  EXPECT_TRUE(Tune().ok());
+  EXPECT_TRUE(absl::IsUnavailable(handshake_.OnHungUp()));
+}
+
+TEST_F(HandshakeTest, TellsTheRefusalsOfAVhostApart) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune().ok());
+  EXPECT_TRUE(absl::IsNotFound(Close(530, "NOT_ALLOWED - vhost shop not found")));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      Close(530, "NOT_ALLOWED - access to vhost 'shop' refused for user 'me'")));
+  EXPECT_TRUE(absl::IsUnavailable(Close(530,
+                                        "NOT_ALLOWED - access to vhost 'shop' refused for user "
+                                        "'me': connection limit (1) is reached")));
+  EXPECT_TRUE(absl::IsUnavailable(Close(530, "NOT_ALLOWED - vhost 'shop' is down")));
+  EXPECT_TRUE(absl::IsUnavailable(Close(541, "INTERNAL_ERROR")));
+}
+
+TEST_F(HandshakeTest, RefusesMethodsOutOfTurn) {
+  EXPECT_TRUE(absl::IsUnavailable(Tune().status()));
+  EXPECT_TRUE(absl::IsUnavailable(Say(method::ConnectionOpenOk{}).status()));
+  EXPECT_TRUE(absl::IsUnavailable(Say(method::BasicAck{}).status()));
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(absl::IsUnavailable(Start().status()));
+}
+
+}  // namespace
+}  // namespace retryq::amqp

@@ -1,0 +1,218 @@
+#include "cli/work_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace retryq::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class WorkFlagsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ::unsetenv("RETRYQ_URL"); }
+  void TearDown() override { ::unsetenv("RETRYQ_URL"); }
+
+  // The options of `--queue orders ARGUMENTS -- true`.
+  static WorkOptions Parse(Arguments arguments) {
+    const auto parsed = ParseWork(Complete(std::move(arguments)));
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    return parsed.ok() ? std::get<WorkOptions>(*parsed) : WorkOptions();
+  }
+
+  // The complaints about the same.
+  static std::string Complaints(Arguments arguments) {
+    return ComplaintsAboutAll(Complete(std::move(arguments)));
+  }
+
+  static std::string ComplaintsAboutAll(const Arguments& arguments) {
+    const auto parsed = ParseWork(arguments);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(parsed.status().message());
+  }
+
+ private:
+  static Arguments Complete(Arguments arguments) {
+    arguments.insert(arguments.begin(), {"--queue", "orders"});
+    arguments.insert(arguments.end(), {"--", "true"});
+    return arguments;
+  }
+};
+
+TEST_F(WorkFlagsTest, HasTheDefaultsOfTheDesign) {
+  const WorkOptions options = Parse({});
+  EXPECT_EQ(options.consumer.queue, "orders");
+  EXPECT_EQ(options.consumer.work_exchange, "");
+  EXPECT_EQ(options.consumer.retry.backoff.base, absl::Seconds(1));
+  EXPECT_EQ(options.consumer.retry.backoff.factor, 2.0);
+  EXPECT_EQ(options.consumer.retry.backoff.max, absl::Minutes(10));
+  EXPECT_EQ(options.consumer.retry.max_attempts, 25U);
+  EXPECT_EQ(options.consumer.retry.max_age, absl::ZeroDuration());
+  EXPECT_EQ(options.consumer.retry.on_limit, OnLimit::kPark);
+  EXPECT_EQ(options.consumer.prefetch, 64);
+  EXPECT_EQ(options.consumer.handler_threads, 1);
+  EXPECT_FALSE(options.consumer.skip_others);
+  EXPECT_EQ(options.client.url, "amqp://guest:guest@localhost:5672/");
+  EXPECT_EQ(options.client.delay_queues.prefix, "retry");
+  EXPECT_EQ(options.client.delay_queues.margin, absl::Minutes(1));
+  EXPECT_EQ(options.timeout, absl::InfiniteDuration());
+  EXPECT_EQ(options.grace, absl::Seconds(25));
+  EXPECT_EQ(options.command, Arguments{"true"});
+  EXPECT_FALSE(options.json);
+}
+
+TEST_F(WorkFlagsTest, TakesEveryFlag) {
+  const WorkOptions options =
+      Parse({"--work-exchange", "work",       "--prefix",   "again",   "--base",           "500ms",
+             "--factor",        "1.5",        "--max",      "1h",      "--max-attempts",   "0",
+             "--max-age",       "1d",         "--on-limit", "discard", "--parked",         "dead",
+             "--on-parked",     "mail -s hi", "--jobs",     "8",       "--prefetch",       "100",
+             "--timeout",       "1m30s",      "--grace",    "5s",      "--margin",         "2m",
+             "--skip-others",   "--json",     "--verbose",  "--url",   "amqp://a:b@one/v", "--url",
+             "amqp://a:b@two/v"});
+  EXPECT_EQ(options.consumer.work_exchange, "work");
+  EXPECT_EQ(options.client.delay_queues.prefix, "again");
+  EXPECT_EQ(options.consumer.retry.backoff.base, absl::Milliseconds(500));
+  EXPECT_EQ(options.consumer.retry.backoff.factor, 1.5);
+  EXPECT_EQ(options.consumer.retry.backoff.max, absl::Hours(1));
+  EXPECT_EQ(options.consumer.retry.max_attempts, 0U);
+  EXPECT_EQ(options.consumer.retry.max_age, absl::Hours(24));
+  EXPECT_EQ(options.consumer.retry.on_limit, OnLimit::kDiscard);
+  EXPECT_EQ(options.consumer.parked_queue, "dead");
+  EXPECT_EQ(options.on_parked, "mail -s hi");
+  EXPECT_EQ(options.consumer.handler_threads, 8);
+  EXPECT_EQ(options.consumer.prefetch, 100);
+  EXPECT_EQ(options.timeout, absl::Seconds(90));
+  EXPECT_EQ(options.grace, absl::Seconds(5));
+  EXPECT_EQ(options.client.delay_queues.margin, absl::Minutes(2));
+  EXPECT_TRUE(options.consumer.skip_others);
+  EXPECT_TRUE(options.json);
+  EXPECT_TRUE(options.verbose);
+  EXPECT_EQ(options.client.url, "amqp://a:b@one/v");
+  EXPECT_EQ(options.client.more_urls, Arguments{"amqp://a:b@two/v"});
+}
+
+TEST_F(WorkFlagsTest, TakesAnEqualsSignAsWell) {
+  EXPECT_EQ(Parse({"--base=2s"}).consumer.retry.backoff.base, absl::Seconds(2));
+}
+
+TEST_F(WorkFlagsTest, LeavesTheCommandAlone) {
+  const Arguments command = {"sh", "-c", "exit 1", "--queue", "--", "--help", "work", ""};
+  Arguments arguments = {"--queue", "orders", "--"};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  const auto parsed = ParseWork(arguments);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(std::get<WorkOptions>(*parsed).command, command);
+}
+
+TEST_F(WorkFlagsTest, TakesTheUrlFromTheEnvironmentUnlessGiven) {
+  ::setenv("RETRYQ_URL", "amqp://user:secret@broker/", 1);
+  EXPECT_EQ(Parse({}).client.url, "amqp://user:secret@broker/");
+  EXPECT_EQ(Parse({"--url", "amqp://other/"}).client.url, "amqp://other/");
+  ::setenv("RETRYQ_URL", "", 1);
+  EXPECT_EQ(Parse({}).client.url, "amqp://guest:guest@localhost:5672/");
+}
+
+TEST_F(WorkFlagsTest, SaysAllThatIsWrongALineEach) {
+  const std::string complaints =
+      Complaints({"--base", "soon", "--factor", "0.5", "--max-attempts", "-1", "--on-limit", "drop",
+                  "--jobs", "0", "--prefetch", "70000", "--url", "http://x/", "--jitter", "0.5"});
+  EXPECT_THAT(complaints, HasSubstr("--base 'soon': write a duration such as 500ms"));
+  EXPECT_THAT(complaints, HasSubstr("--factor"));
+  EXPECT_THAT(complaints, HasSubstr("--max-attempts '-1': write a whole number from 0"));
+  EXPECT_THAT(complaints, HasSubstr("--on-limit 'drop': write park, reject or discard"));
+  EXPECT_THAT(complaints, HasSubstr("--jobs '0': write a whole number from 1 to 1024"));
+  EXPECT_THAT(complaints, HasSubstr("--prefetch '70000': write a whole number from 1 to 65535"));
+  EXPECT_THAT(complaints, HasSubstr("--url: "));
+  EXPECT_THAT(complaints, HasSubstr("--jitter '0.5': comes with a later version"));
+  EXPECT_EQ(std::count(complaints.begin(), complaints.end(), '\n'), 7);
+}
+
+TEST_F(WorkFlagsTest, NamesFlagsWhereTheLibraryNamesFields) {
+  EXPECT_THAT(Complaints({"--base", "2s", "--max", "1s"}), HasSubstr("--max"));
+  EXPECT_THAT(Complaints({"--base", "0"}), HasSubstr("--base"));
+  EXPECT_THAT(Complaints({"--prefix", "amq.x"}), HasSubstr("--prefix"));
+  EXPECT_THAT(Complaints({"--margin", "1s"}), HasSubstr("--margin"));
+  for (const char* margin : {"1s", "0"}) {
+    EXPECT_THAT(Complaints({"--margin", margin}), Not(HasSubstr("delay_queues")));
+  }
+}
+
+TEST_F(WorkFlagsTest, RefusesWhatComesLater) {
+  for (const auto& [flag, value] :
+       std::vector<std::pair<std::string, std::string>>{{"--jitter", "0.1"},
+                                                        {"--queue-type", "quorum"},
+                                                        {"--outage", "10m"},
+                                                        {"--max-delay-queues", "64"},
+                                                        {"--metrics", "9000"}}) {
+    EXPECT_THAT(Complaints({flag, value}),
+                HasSubstr(flag + " '" + value + "': comes with a later"));
+  }
+  Parse({"--jitter", "0", "--queue-type", "classic"});
+}
+
+TEST_F(WorkFlagsTest, NeedsAQueueAndACommand) {
+  EXPECT_EQ(ComplaintsAboutAll({}),
+            "--queue is missing: name the queue to work on\n"
+            "COMMAND is missing: write it last, behind --, as in: -- ./handle-order");
+  EXPECT_THAT(ComplaintsAboutAll({"--queue", "orders", "--"}), HasSubstr("COMMAND is missing"));
+  EXPECT_THAT(ComplaintsAboutAll({"--queue", "", "--", "true"}), HasSubstr("--queue ''"));
+}
+
+TEST_F(WorkFlagsTest, NeedsACommandThatCanBeStarted) {
+  EXPECT_THAT(ComplaintsAboutAll({"--queue", "orders", "--", "/no/such/program"}),
+              HasSubstr("COMMAND: there is no program '/no/such/program'"));
+}
+
+TEST_F(WorkFlagsTest, RaisesTheDefaultPrefetchToTheJobs) {
+  EXPECT_EQ(Parse({"--jobs", "100"}).consumer.prefetch, 100);
+  EXPECT_THAT(Complaints({"--jobs", "100", "--prefetch", "99"}), HasSubstr("--prefetch 99"));
+}
+
+TEST_F(WorkFlagsTest, RefusesUnknownFlagsAndStrayArguments) {
+  EXPECT_EQ(Complaints({"--bass", "1s"}), "--bass: there is no such flag; see --help");
+  EXPECT_EQ(Complaints({"stray"}), "'stray': unexpected here; see --help");
+  EXPECT_EQ(ComplaintsAboutAll({"--queue", "orders", "--base"}),
+            "--base: needs a value; see --help");
+  EXPECT_EQ(Complaints({"--base", "1s", "--base", "2s"}),
+            "--base: is given more than once; give it once");
+  EXPECT_EQ(Complaints({"--json", "--json"}), "--json: is given more than once; give it once");
+  EXPECT_THAT(Complaints({"--timeout", "0"}), HasSubstr("--timeout"));
+  EXPECT_THAT(Complaints({"--skip-others"}), HasSubstr("--work-exchange"));
+  EXPECT_THAT(Complaints({"--base", ""}), HasSubstr("--base ''"));
+}
+
+TEST_F(WorkFlagsTest, NeverPrintsAPassword) {
+  for (const Arguments& arguments : std::vector<Arguments>{
+           {"--url", "amqp://user:hunter2@host:port/"},
+           {"--url", "amqp://user:hunter2@[::1/"},
+           {"--url", "http://user:hunter2@host/"},
+           {"--url", "amqp://user:hunter2@a/", "--url", "amqp://user:hunter3@b/"},
+           {"amqp://user:hunter2@host/"},
+           {"--rul=amqp://user:hunter2@host/"},
+           {"--rul", "amqp://user:hunter2@host/"}}) {
+    EXPECT_THAT(Complaints(arguments), Not(HasSubstr("hunter")));
+  }
+  ::setenv("RETRYQ_URL", "amqp://user:hunter2@host:port/", 1);
+  EXPECT_THAT(Complaints({}), AllOf(HasSubstr("RETRYQ_URL"), Not(HasSubstr("hunter"))));
+}
+
+TEST_F(WorkFlagsTest, HelpTellsAllButWhatComesLater) {
+  const auto parsed = ParseWork({"--help"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const std::string help = std::get<Answer>(*parsed).text;
+  for (const char* word : {"Usage: retryq work --queue QUEUE", "--on-parked", "--grace",
+                           "Example:", "RETRYQ_HEADERS"}) {
+    EXPECT_THAT(help, HasSubstr(word));
+  }
+  EXPECT_THAT(help, Not(HasSubstr("--jitter")));
+}
+
+}  // namespace
+}  // namespace retryq::cli

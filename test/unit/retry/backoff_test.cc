@@ -1,0 +1,260 @@
+#include "retryq/backoff.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/seeded_random.h"
+
+namespace retryq {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
+constexpr absl::Duration kTenYears = absl::Milliseconds(315'360'000'000);
+
+std::vector<std::int64_t> DelaysInMs(const BackoffOptions& options, std::uint64_t count) {
+  std::vector<std::int64_t> delays;
+  for (std::uint64_t n = 0; n < count; ++n) {
+    delays.push_back(absl::ToInt64Milliseconds(BackoffDelay(options, n)));
+  }
+  return delays;
+}
+
+TEST(BackoffDelay, DoublesByDefaultFromOneSecondToTenMinutes) {
+  EXPECT_THAT(DelaysInMs({}, 12), ElementsAre(1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000,
+                                              256000, 512000, 600000, 600000));
+}
+
+TEST(BackoffDelay, StaysFixedWithFactorOne) {
+  const BackoffOptions options{.base = absl::Milliseconds(250), .factor = 1.0};
+  EXPECT_THAT(DelaysInMs(options, 3), ElementsAre(250, 250, 250));
+  EXPECT_EQ(BackoffDelay(options, kForever), absl::Milliseconds(250));
+}
+
+TEST(BackoffDelay, IsExactForDyadicFactorsAndRoundsUp) {
+  EXPECT_THAT(DelaysInMs({.base = absl::Milliseconds(1), .factor = 1.5}, 8),
+              ElementsAre(1, 2, 3, 4, 6, 8, 12, 18));
+  EXPECT_THAT(DelaysInMs({.base = absl::Milliseconds(1000), .factor = 1.25}, 7),
+              ElementsAre(1000, 1250, 1563, 1954, 2442, 3052, 3815));
+}
+
+TEST(BackoffDelay, TakesDecimalFactorsAsTheyAreWritten) {
+  EXPECT_THAT(DelaysInMs({.factor = 1.1}, 5), ElementsAre(1000, 1100, 1210, 1331, 1465));
+  EXPECT_THAT(DelaysInMs({.factor = 1.2}, 5), ElementsAre(1000, 1200, 1440, 1728, 2074));
+  EXPECT_THAT(DelaysInMs({.factor = 1.3}, 4), ElementsAre(1000, 1300, 1690, 2197));
+  EXPECT_THAT(DelaysInMs({.base = absl::Milliseconds(10), .factor = 4.7}, 3),
+              ElementsAre(10, 47, 221));
+}
+
+TEST(BackoffDelay, RoundsPartsOfMillisecondsUpAndOnlyAtTheEnd) {
+  const BackoffOptions options{.base = absl::Microseconds(1500), .max = absl::Microseconds(9900)};
+  EXPECT_THAT(DelaysInMs(options, 5), ElementsAre(2, 3, 6, 10, 10));
+  const BackoffOptions quarter_nanosecond{.base = absl::Seconds(1) + absl::Nanoseconds(1) / 4};
+  EXPECT_THAT(DelaysInMs(quarter_nanosecond, 2), ElementsAre(1001, 2001));
+}
+
+TEST(BackoffDelay, LetsADefaultedMaxGrowToTheBase) {
+  EXPECT_EQ(BackoffDelay({.base = absl::Hours(1)}, 7), absl::Hours(1));
+}
+
+TEST(BackoffDelay, ReachesTheMaxForAnyNumberOfFailures) {
+  for (const double factor : {2.0, 1.5, 1.1, 10.0, 1e300, 1.0 + 1e-15}) {
+    const BackoffOptions options{.factor = factor, .max = kTenYears};
+    EXPECT_EQ(BackoffDelay(options, kForever), kTenYears) << factor;
+    EXPECT_EQ(BackoffDelay(options, kForever - 1), kTenYears) << factor;
+  }
+}
+
+TEST(BackoffDelay, GrowsByTheSmallestFactorThereIs) {
+  const double factor = std::nextafter(1.0, 2.0);
+  const BackoffOptions options{.factor = factor, .max = kTenYears};
+  EXPECT_EQ(BackoffDelay(options, 0), absl::Milliseconds(1000));
+  EXPECT_EQ(BackoffDelay(options, 1), absl::Milliseconds(1001));
+  // e-fold after 2^52 steps: 2718.28… ms.
+  EXPECT_EQ(BackoffDelay(options, std::uint64_t{1} << 52), absl::Milliseconds(2719));
+}
+
+// A natural number of any size, least significant limb first.
+class Natural {
+ public:
+  explicit Natural(std::uint64_t value) : limbs_{1} { *this *= value; }
+
+  Natural& operator*=(std::uint64_t by) {
+    const Natural low = ScaledBy(static_cast<std::uint32_t>(by));
+    Natural high = ScaledBy(static_cast<std::uint32_t>(by >> 32));
+    high.limbs_.insert(high.limbs_.begin(), 0);
+    limbs_.assign(std::max(low.limbs_.size(), high.limbs_.size()) + 1, 0);
+    std::uint64_t carry = 0;
+    for (std::size_t i = 0; i < limbs_.size(); ++i) {
+      carry += i < low.limbs_.size() ? low.limbs_[i] : 0;
+      carry += i < high.limbs_.size() ? high.limbs_[i] : 0;
+      limbs_[i] = static_cast<std::uint32_t>(carry);
+      carry >>= 32;
+    }
+    while (limbs_.size() > 1 && limbs_.back() == 0) limbs_.pop_back();
+    return *this;
+  }
+
+  friend bool operator<(const Natural& a, const Natural& b) {
+    if (a.limbs_.size() != b.limbs_.size()) return a.limbs_.size() < b.limbs_.size();
+    return std::lexicographical_compare(a.limbs_.rbegin(), a.limbs_.rend(), b.limbs_.rbegin(),
+                                        b.limbs_.rend());
+  }
+
+ private:
+  Natural ScaledBy(std::uint32_t by) const {
+    Natural result = *this;
+    std::uint64_t carry = 0;
+    for (std::uint32_t& limb : result.limbs_) {
+      carry += std::uint64_t{limb} * by;
+      limb = static_cast<std::uint32_t>(carry);
+      carry >>= 32;
+    }
+    result.limbs_.push_back(static_cast<std::uint32_t>(carry));
+    return result;
+  }
+
+  std::vector<std::uint32_t> limbs_;
+};
+
+TEST(BackoffDelay, AgreesWithIntegersOfAnySize) {
+  SeededRandom random(7);
+  int checked = 0;
+  for (int round = 0; round < 300; ++round) {
+    // A factor of up to four decimals; mostly small, since those take the most steps.
+    const std::uint64_t denominator = 10000;
+    const std::uint64_t numerator = denominator + 1 + random.Below(random.OneIn(4) ? 90000 : 2000);
+    const std::uint64_t base_us = 1000 + random.Below(5'000'000);
+    const BackoffOptions options{
+        .base = absl::Microseconds(static_cast<std::int64_t>(base_us)),
+        .factor = static_cast<double>(numerator) / static_cast<double>(denominator),
+        .max = kTenYears};
+    Natural grown(base_us);
+    Natural divisor(1000);  // microseconds in a millisecond, times denominator^n
+    for (std::uint64_t n = 0; n < 400; ++n) {
+      const absl::Duration delay = BackoffDelay(options, n);
+      if (delay == kTenYears) break;
+      const auto ms = static_cast<std::uint64_t>(absl::ToInt64Milliseconds(delay));
+      Natural high = divisor, low = divisor;
+      high *= ms;
+      low *= ms - 1;
+      ASSERT_FALSE(high < grown) << ms << " ms is too short: " << options.factor << "^" << n;
+      ASSERT_TRUE(low < grown) << ms << " ms is too long: " << options.factor << "^" << n;
+      ++checked;
+      grown *= numerator;
+      divisor *= denominator;
+    }
+  }
+  EXPECT_GT(checked, 20'000);
+}
+
+TEST(BackoffDelay, NeverFalls) {
+  SeededRandom random(11);
+  for (int round = 0; round < 200; ++round) {
+    const double spread = std::pow(10.0, -static_cast<double>(random.Below(16)));
+    const BackoffOptions options{
+        .base =
+            absl::Nanoseconds(static_cast<std::int64_t>(1'000'000 + random.Below(1'000'000'000))),
+        .factor = 1.0 + spread * static_cast<double>(1 + random.Below(1000)) / 100.0,
+        .max = kTenYears};
+    absl::Duration last = absl::ZeroDuration();
+    std::uint64_t n = 0;
+    for (int step = 0; step < 200; ++step) {
+      const absl::Duration delay = BackoffDelay(options, n);
+      ASSERT_GE(delay, last) << "factor " << options.factor << ", n " << n;
+      ASSERT_LE(delay, options.max);
+      last = delay;
+      n += 1 + (step > 100 ? random.Next() >> (step / 4) : 0);
+      if (n > kForever / 2) break;
+    }
+  }
+}
+
+std::string ErrorOf(const BackoffOptions& options) {
+  const absl::Status status = Validate(options, "retry.backoff");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(BackoffOptions, AreGoodByDefault) { EXPECT_TRUE(Validate(BackoffOptions{}).ok()); }
+
+TEST(BackoffOptions, MayHaveABaseAboveTheDefaultedMax) {
+  EXPECT_TRUE(Validate({.base = absl::Hours(1)}).ok());
+}
+
+TEST(BackoffOptions, NameEveryWrongField) {
+  EXPECT_THAT(
+      ErrorOf({.base = absl::ZeroDuration(), .factor = 0.5, .max = -absl::Seconds(1), .jitter = 2}),
+      AllOf(HasSubstr("retry.backoff.base must be between 1ms and 3650 days, but is 0"),
+            HasSubstr("; retry.backoff.factor must be a finite number of at least 1, but is 0.5"),
+            HasSubstr("; retry.backoff.max must be at least base (0), but is -1s"),
+            HasSubstr("; retry.backoff.jitter must be between 0 and 1, but is 2")));
+}
+
+TEST(BackoffOptions, RefuseWhatIsNotFinite) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(ErrorOf({.base = absl::InfiniteDuration()}),
+              AllOf(HasSubstr("base"), Not(HasSubstr("max"))));
+  EXPECT_THAT(ErrorOf({.max = absl::InfiniteDuration()}),
+              HasSubstr("max must be at most 3650 days"));
+  EXPECT_THAT(ErrorOf({.factor = nan}), HasSubstr("factor"));
+  EXPECT_THAT(ErrorOf({.factor = infinity}), HasSubstr("factor"));
+  EXPECT_THAT(ErrorOf({.jitter = nan}), HasSubstr("jitter must be between 0 and 1"));
+}
+
+TEST(BackoffOptions, RefuseABaseBelowAMillisecond) {
+  EXPECT_THAT(ErrorOf({.base = absl::Microseconds(999)}), HasSubstr("but is 999us"));
+}
+
+TEST(BackoffOptions, RefuseJitterUntilAnyDelayIsBuilt) {
+  EXPECT_EQ(ErrorOf({.jitter = 0.5}), "retry.backoff.jitter is not supported yet: set it to 0");
+}
+
+TEST(RoundUpToGrid, TakesTwoStepsAnOctave) {
+  std::vector<std::int64_t> steps;
+  for (std::int64_t ms = 0; ms <= 40; ++ms) {
+    const std::int64_t step = absl::ToInt64Milliseconds(RoundUpToGrid(absl::Milliseconds(ms)));
+    if (steps.empty() || steps.back() != step) steps.push_back(step);
+  }
+  EXPECT_THAT(steps, ElementsAre(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48));
+}
+
+TEST(RoundUpToGrid, NeverShortensAndNeverAddsMoreThanHalf) {
+  SeededRandom random(3);
+  for (int i = 0; i < 10'000; ++i) {
+    const absl::Duration delay = absl::Milliseconds(
+        static_cast<std::int64_t>(1 + (random.Next() >> (5 + random.Below(58)))));
+    const absl::Duration step = RoundUpToGrid(delay);
+    ASSERT_GE(step, delay);
+    ASSERT_LE(step, delay * 1.5);
+    ASSERT_EQ(RoundUpToGrid(step), step);
+  }
+}
+
+TEST(RoundUpToGrid, RoundsPartsOfAMillisecondUp) {
+  EXPECT_EQ(RoundUpToGrid(absl::Microseconds(1)), absl::Milliseconds(1));
+  EXPECT_EQ(RoundUpToGrid(absl::Microseconds(8001)), absl::Milliseconds(12));
+}
+
+TEST(RoundUpToGrid, HoldsAtBothEnds) {
+  EXPECT_EQ(RoundUpToGrid(-absl::Seconds(5)), absl::Milliseconds(1));
+  EXPECT_EQ(RoundUpToGrid(absl::Milliseconds(std::int64_t{1} << 60)),
+            absl::Milliseconds(std::int64_t{1} << 60));
+  EXPECT_EQ(RoundUpToGrid(absl::InfiniteDuration()), absl::InfiniteDuration());
+}
+
+}  // namespace
+}  // namespace retryq

@@ -1,0 +1,239 @@
+#include "retryq/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "support/event_log.h"
+#include "support/make_message.h"
+#include "support/manual_time.h"
+#include "support/scripted_broker.h"
+
+// The client's parts that need no connection: consumers and publishes on a
+// broker that the test plays.
+
+namespace retryq {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::EventLog;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeMessage;
+using testing::ScriptedBroker;
+using ::testing::SizeIs;
+
+// The client takes its time from a real loop; only the broker's answers are
+// timed by hand, and nothing here waits.
+class ClientTest : public ::testing::Test {
+ protected:
+  // Answers what the client has asked, until it asks no more.
+  void Settle() {
+    for (int i = 0; i < 10; ++i) {
+      broker_time_.RunReady();
+      RunPosted();
+    }
+  }
+
+  // One turn of the loop: whatever was posted to it or is due.
+  void RunPosted() {
+    loop_.executor()->Post([this] { loop_.Stop(); });
+    result_ = loop_.Run();
+  }
+
+  void Deliver(std::uint64_t tag) {
+    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
+    message->delivery_tag = {.generation = 1, .tag = tag};
+    broker_.subscriber->OnDelivery(std::move(message));
+  }
+
+  static Outcome Handles(const Delivery&) { return Outcome::Ok(); }
+
+  ManualTime broker_time_;
+  ScriptedBroker broker_{broker_time_};
+  EventLog events_;
+  EventLoop loop_;
+  std::optional<Client> client_{std::in_place, loop_, broker_, ClientOptions{.observer = &events_}};
+  absl::Status result_;
+};
+
+TEST_F(ClientTest, ConsumesOnceConnectedAndPrepared) {
+  const auto consumer = client_->Consume({.queue = "orders", .prefetch = 7}, Handler(Handles));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Settle();
+  EXPECT_THAT(broker_.consumes, IsEmpty());
+  broker_.Ready();
+  Settle();
+  ASSERT_THAT(broker_.consumes, SizeIs(1));
+  EXPECT_EQ(broker_.consumes[0].queue, "orders");
+  EXPECT_EQ(broker_.consumes[0].prefetch, 7);
+  broker_.subscriber->OnSubscribed();
+  Deliver(1);
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+}
+
+TEST_F(ClientTest, SaysAllWrongOptionsAtOnce) {
+  const auto consumer = client_->Consume(
+      {.queue = "", .retry = {.backoff = {.factor = 0}}, .prefetch = 0, .handler_threads = -1},
+      Handler(Handles));
+  ASSERT_TRUE(absl::IsInvalidArgument(consumer.status()));
+  for (const char* field : {"queue", "factor", "prefetch", "handler_threads"}) {
+    EXPECT_THAT(std::string(consumer.status().message()), HasSubstr(field));
+  }
+}
+
+TEST_F(ClientTest, AMissingWorkExchangeEndsTheLoopBeforeTheFirstSuccess) {
+  broker_.on_check_exchange = [](const std::string&) { return absl::NotFoundError("no exchange"); };
+  const auto consumer =
+      client_->Consume({.queue = "orders", .work_exchange = "shop"}, Handler(Handles));
+  broker_.Ready();
+  broker_time_.RunReady();
+  EXPECT_TRUE(absl::IsNotFound(loop_.Run()));
+}
+
+TEST_F(ClientTest, AWrongPasswordEndsTheLoopBeforeTheFirstSuccess) {
+  const auto consumer = client_->Consume({.queue = "orders"}, Handler(Handles));
+  broker_.Lose(absl::UnauthenticatedError("wrong password"));
+  EXPECT_TRUE(absl::IsUnauthenticated(loop_.Run()));
+}
+
+TEST_F(ClientTest, ALostConnectionIsWaitedFor) {
+  const auto consumer = client_->Consume({.queue = "orders"}, Handler(Handles));
+  broker_.Lose();
+  Settle();
+  EXPECT_TRUE(result_.ok());
+  broker_.Ready();
+  Settle();
+  EXPECT_THAT(broker_.consumes, SizeIs(1));
+}
+
+TEST_F(ClientTest, AfterAFirstSuccessTheConsumerStaysAndSaysSoOnceAMinute) {
+  const auto consumer = client_->Consume({.queue = "orders"}, Handler(Handles));
+  broker_.Ready();
+  Settle();
+  broker_.subscriber->OnSubscribed();
+  for (int i = 0; i < 5; ++i) broker_.subscriber->OnInterrupted(absl::NotFoundError("no queue"));
+  Settle();
+  EXPECT_TRUE(result_.ok());
+  EXPECT_EQ(events_.Count(EventKind::kInterrupted), 1U);
+  EXPECT_NE(broker_.subscriber, nullptr);
+}
+
+TEST_F(ClientTest, DrainsBeforeItCloses) {
+  std::optional<Settlement> running;
+  const auto consumer = client_->Consume({.queue = "orders"},
+                                         AsyncHandler([&running](Delivery, Settlement settlement) {
+                                           running.emplace(std::move(settlement));
+                                         }));
+  broker_.Ready();
+  Settle();
+  Deliver(1);
+  loop_.Drain();
+  Settle();
+  EXPECT_TRUE(broker_.cancelled);
+  EXPECT_FALSE(broker_.closed) << "a handler is still running";
+  std::move(*running).Settle(Outcome::Ok());
+  Settle();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_TRUE(broker_.closed);
+}
+
+TEST_F(ClientTest, BlockingHandlersRunOnThreads) {
+  const std::thread::id loop_thread = std::this_thread::get_id();
+  std::thread::id handler_thread;
+  const auto consumer = client_->Consume({.queue = "orders", .handler_threads = 2},
+                                         Handler([&handler_thread](const Delivery&) -> Outcome {
+                                           handler_thread = std::this_thread::get_id();
+                                           return Outcome::Ok();
+                                         }));
+  broker_.Ready();
+  Settle();
+  Deliver(1);
+  while (broker_.acked.empty()) RunPosted();
+  EXPECT_NE(handler_thread, loop_thread);
+}
+
+TEST_F(ClientTest, DrainingGivesBackWhatOnlyWaitsForAThread) {
+  std::promise<void> started;
+  std::promise<void> finish;
+  const auto consumer = client_->Consume({.queue = "orders", .handler_threads = 1},
+                                         Handler([&](const Delivery&) -> Outcome {
+                                           started.set_value();
+                                           finish.get_future().wait();
+                                           return Outcome::Ok();
+                                         }));
+  broker_.Ready();
+  Settle();
+  Deliver(1);
+  Deliver(2);
+  started.get_future().wait();
+  loop_.Drain();
+  Settle();  // from here on nothing more is handled
+  finish.set_value();
+  while (!broker_.closed) Settle();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_THAT(broker_.requeued, ElementsAre(2));
+}
+
+TEST_F(ClientTest, PublishesAtOnceAndSaysWhatBecameOfIt) {
+  std::optional<absl::Status> done;
+  broker_.Ready();
+  client_->Publish({.routing_key = "orders", .body = "42"}, absl::ZeroDuration(), absl::Minutes(1),
+                   [&done](absl::Status status) { done = std::move(status); });
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(broker_.publishes[0].exchange, "");
+  EXPECT_EQ(broker_.publishes[0].routing_key, "orders");
+  broker_.publishes[0].Return();
+  ASSERT_TRUE(done.has_value());
+  EXPECT_TRUE(absl::IsNotFound(*done));
+}
+
+TEST_F(ClientTest, PublishesWithADelayThroughTheQueueOfTheNextStep) {
+  std::optional<absl::Status> done;
+  broker_.Ready();
+  client_->Publish({.exchange = "shop", .routing_key = "order.placed"}, absl::Milliseconds(2500),
+                   absl::Minutes(1), [&done](absl::Status status) { done = std::move(status); });
+  Settle();
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(broker_.publishes[0].exchange, "retry.3072");
+  EXPECT_EQ(broker_.publishes[0].routing_key, "order.placed");
+  broker_.publishes[0].Confirm();
+  EXPECT_TRUE(done->ok());
+}
+
+TEST_F(ClientTest, LooksForTheTargetBeforeTheDelay) {
+  std::optional<absl::Status> done;
+  broker_.on_declare = [](const QueueDeclaration& queue) -> absl::Status {
+    return queue.passive ? absl::NotFoundError("no queue 'orders'") : absl::OkStatus();
+  };
+  broker_.Ready();
+  client_->Publish({.routing_key = "orders"}, absl::Seconds(1), absl::Minutes(1),
+                   [&done](absl::Status status) { done = std::move(status); });
+  Settle();
+  ASSERT_TRUE(done.has_value());
+  EXPECT_TRUE(absl::IsNotFound(*done));
+}
+
+TEST_F(ClientTest, APublishNobodyConfirmsEndsAtItsDeadline) {
+  std::optional<absl::Status> done;
+  client_->Publish({.routing_key = "orders"}, absl::ZeroDuration(), absl::Milliseconds(1),
+                   [&done](absl::Status status) { done = std::move(status); });
+  while (!done.has_value()) RunPosted();
+  EXPECT_TRUE(absl::IsUnavailable(*done));
+}
+
+TEST(Client, SaysWhatIsWrongWithItsUrl) {
+  EventLoop loop;
+  Client client(loop, {.url = "http://localhost"});
+  const auto consumer =
+      client.Consume({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Ok(); }));
+  EXPECT_TRUE(absl::IsInvalidArgument(consumer.status()));
+}
+
+}  // namespace
+}  // namespace retryq

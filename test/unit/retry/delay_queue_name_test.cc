@@ -1,0 +1,88 @@
+#include "retry/delay_queue_name.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace retryq {
+namespace {
+
+using ::testing::MatchesRegex;
+
+constexpr DelayRoute kSecond{.ttl = absl::Seconds(1), .dead_letter_exchange = "work"};
+
+std::string PlainName(const DelayRoute& route, const DelayQueueOptions& options = {}) {
+  return DelayQueueDeclaration(route, options, NameFamily::kPlain).queue.name;
+}
+
+std::string HashedName(const DelayRoute& route, const DelayQueueOptions& options = {}) {
+  return DelayQueueDeclaration(route, options, NameFamily::kHashed).queue.name;
+}
+
+TEST(DelayQueueName, SaysTheTtlInMilliseconds) {
+  EXPECT_EQ(PlainName(kSecond), "retry.1000");
+  EXPECT_EQ(PlainName({.ttl = absl::Hours(24 * 3649)}), "retry.315273600000");
+  EXPECT_EQ(PlainName(kSecond, {.prefix = "again"}), "again.1000");
+}
+
+TEST(DelayQueueName, TellsTheWayThroughTheDefaultExchangeApart) {
+  EXPECT_EQ(PlainName({.ttl = absl::Seconds(1), .direct = true}), "retry.1000.direct");
+}
+
+// These are on brokers: no version may change them.
+TEST(DelayQueueName, HashesTheArgumentsInTheSameWayForEver) {
+  EXPECT_EQ(HashedName(kSecond), "retry.1000.c6d04246");
+  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1)}), "retry.1000.0994f715");
+  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1), .direct = true}), "retry.1000.direct.0994f715");
+}
+
+TEST(DelayQueueName, HashesWhateverMakesTheArgumentsDiffer) {
+  const std::set<std::string> names = {
+      HashedName(kSecond),
+      HashedName({.ttl = absl::Seconds(1), .dead_letter_exchange = "other"}),
+      HashedName(kSecond, {.margin = absl::Minutes(2)}),
+      HashedName(kSecond, {.min_window = absl::Minutes(5)}),
+  };
+  EXPECT_EQ(names.size(), 4U);
+  for (const std::string& name : names) EXPECT_THAT(name, MatchesRegex("retry\\.1000\\.[0-9a-f]*"));
+  for (const std::string& name : names)
+    EXPECT_EQ(name.size(), std::string("retry.1000.").size() + 8);
+}
+
+TEST(DelayQueueName, IsTheSameForOptionsThatMakeNoDifference) {
+  EXPECT_EQ(HashedName(kSecond), HashedName(kSecond, {.max_window = absl::Minutes(20)}));
+}
+
+TEST(DelayQueueDeclaration, HasAllArgumentsOfAClassicDelayQueue) {
+  const DeclareParams params = DelayQueueDeclaration(kSecond, {}, NameFamily::kPlain);
+  EXPECT_TRUE(params.queue.durable);
+  EXPECT_FALSE(params.queue.passive);
+  EXPECT_EQ(params.queue.arguments, (amqp::Table{{"x-queue-type", "classic"},
+                                                 {"x-message-ttl", std::int64_t{1000}},
+                                                 {"x-expires", std::int64_t{121'000}},
+                                                 {"x-dead-letter-exchange", "work"}}));
+}
+
+TEST(DelayQueueDeclaration, SendsTheDefaultExchangeAsAnEmptyName) {
+  const DeclareParams params =
+      DelayQueueDeclaration({.ttl = absl::Seconds(1)}, {}, NameFamily::kPlain);
+  ASSERT_NE(params.queue.arguments.Find("x-dead-letter-exchange"), nullptr);
+  EXPECT_EQ(*params.queue.arguments.Find("x-dead-letter-exchange"), amqp::Value(""));
+}
+
+TEST(DelayQueueDeclaration, HasAFanoutExchangeOfTheSameNameThatGoesWithTheQueue) {
+  for (const NameFamily family : {NameFamily::kPlain, NameFamily::kHashed}) {
+    const DeclareParams params = DelayQueueDeclaration(kSecond, {}, family);
+    ASSERT_TRUE(params.exchange.has_value());
+    EXPECT_EQ(params.exchange->name, params.queue.name);
+    EXPECT_EQ(params.exchange->type, "fanout");
+    EXPECT_TRUE(params.exchange->durable);
+    EXPECT_TRUE(params.exchange->auto_delete);
+  }
+}
+
+}  // namespace
+}  // namespace retryq

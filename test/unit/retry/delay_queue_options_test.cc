@@ -1,0 +1,89 @@
+#include "retryq/delay_queue_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace retryq {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr absl::Duration kHeartbeat = absl::Seconds(15);
+
+std::string ErrorOf(const DelayQueueOptions& options, absl::Duration heartbeat = kHeartbeat) {
+  const absl::Status status = Validate(options, heartbeat);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(DelayQueueOptions, AreGoodByDefault) {
+  EXPECT_TRUE(Validate(DelayQueueOptions{}, kHeartbeat).ok());
+}
+
+TEST(DelayQueueOptions, NameEveryWrongField) {
+  EXPECT_THAT(ErrorOf({.prefix = "",
+                       .margin = absl::Seconds(-1),
+                       .min_window = absl::ZeroDuration(),
+                       .max_window = absl::InfiniteDuration(),
+                       .confirm_timeout = absl::ZeroDuration()}),
+              AllOf(HasSubstr("delay_queues.prefix must not be empty"),
+                    HasSubstr("; delay_queues.margin must be above 0"),
+                    HasSubstr("; delay_queues.min_window must be above 0"),
+                    HasSubstr("; delay_queues.max_window must be above 0 and at most 3650 days"),
+                    HasSubstr("; delay_queues.confirm_timeout must be above 0"),
+                    HasSubstr("; delay_queues.margin must be at least four heartbeats")));
+}
+
+TEST(DelayQueueOptions, RefuseAMinWindowAboveTheMaxWindow) {
+  EXPECT_EQ(ErrorOf({.min_window = absl::Minutes(11)}),
+            "delay_queues.min_window must be at most max_window (10m), but is 11m");
+}
+
+TEST(DelayQueueOptions, NeedAMarginOfFourHeartbeats) {
+  EXPECT_TRUE(Validate(DelayQueueOptions{.margin = 4 * kHeartbeat}, kHeartbeat).ok());
+  EXPECT_EQ(ErrorOf({.margin = absl::Seconds(59)}),
+            "delay_queues.margin must be at least four heartbeats (4 * 15s), but is 59s");
+}
+
+TEST(DelayQueueOptions, NeedHeartbeats) {
+  EXPECT_THAT(ErrorOf({}, absl::ZeroDuration()), StartsWith("heartbeat must not be 0"));
+}
+
+TEST(DelayQueueOptions, RefusePrefixesThatRabbitMqWouldRefuse) {
+  EXPECT_THAT(ErrorOf({.prefix = "amq.retry"}), HasSubstr("\"amq.\""));
+  EXPECT_THAT(ErrorOf({.prefix = "re\ntry"}), HasSubstr("control characters"));
+  EXPECT_THAT(ErrorOf({.prefix = std::string(101, 'r')}), HasSubstr("at most 100 bytes"));
+  EXPECT_TRUE(Validate(DelayQueueOptions{.prefix = std::string(100, 'r')}, kHeartbeat).ok());
+  EXPECT_TRUE(Validate(DelayQueueOptions{.prefix = "wiederholung-ü"}, kHeartbeat).ok());
+}
+
+TEST(LeaseWindow, IsTheDelayHeldBetweenTheTwoBounds) {
+  EXPECT_EQ(LeaseWindow(absl::Seconds(1), {}), absl::Minutes(1));
+  EXPECT_EQ(LeaseWindow(absl::Minutes(5), {}), absl::Minutes(5));
+  EXPECT_EQ(LeaseWindow(absl::Hours(5), {}), absl::Minutes(10));
+}
+
+TEST(QueueLifetime, IsDelayAndWindowAndMarginInWholeMilliseconds) {
+  EXPECT_EQ(QueueLifetime(absl::Seconds(1), {}), absl::Seconds(121));
+  EXPECT_EQ(QueueLifetime(absl::Hours(1), {}), absl::Minutes(71));
+  EXPECT_EQ(QueueLifetime(absl::Seconds(1), {.margin = absl::Microseconds(60'000'001)}),
+            absl::Milliseconds(121'001));
+}
+
+TEST(ValidateLease, HoldsTheLongestDelayWithItsWindowAndMarginWithinTenYears) {
+  const absl::Duration longest = kMaxQueueLifetime - absl::Minutes(11);
+  EXPECT_TRUE(ValidateLease(longest, {}).ok());
+  const absl::Status status = ValidateLease(longest + absl::Milliseconds(1), {}, "max_retry_after");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(StartsWith("max_retry_after must be at most 87599h49m,"),
+                    HasSubstr("but is 87599h49m0.001s")));
+  EXPECT_FALSE(ValidateLease(absl::InfiniteDuration(), {}).ok());
+}
+
+}  // namespace
+}  // namespace retryq

@@ -1,0 +1,347 @@
+#include "retry/publisher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "retry/hub.h"
+#include "support/event_log.h"
+#include "support/manual_time.h"
+#include "support/scripted_broker.h"
+#include "support/seeded_random.h"
+
+namespace retryq {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::EventLog;
+using ::testing::IsEmpty;
+using testing::ScriptedBroker;
+
+constexpr DelayRoute kSecond{.ttl = absl::Seconds(1)};
+constexpr DelayRoute kMinute{.ttl = absl::Minutes(1)};
+
+// Notes how its sending ended.
+class NotingParcel final : public Parcel {
+ public:
+  explicit NotingParcel(std::string body, std::optional<DelayRoute> route = std::nullopt)
+      : body_(std::move(body)), route_(route) {}
+
+  std::optional<DelayRoute> Route() const override { return route_; }
+  bool Fill(PublishParams* params) override {
+    if (!route_.has_value()) params->exchange = "";
+    params->routing_key = "orders";
+    params->body = body_;
+    return fits;
+  }
+  void OnSent(const SendResult& result) override {
+    ends.push_back(result.kind);
+    delay_queue = result.delay_queue;
+    if (on_sent) on_sent();
+  }
+  std::string_view Origin() const override { return "orders"; }
+  std::string_view Id() const override { return body_; }
+
+  bool fits = true;
+  std::function<void()> on_sent;
+  std::vector<SendResult::Kind> ends;
+  std::string delay_queue;
+
+ private:
+  const std::string body_;
+  const std::optional<DelayRoute> route_;
+};
+
+class PublisherTest : public ::testing::Test {
+ protected:
+  PublisherTest() { broker_.Ready(); }
+
+  Publisher& publisher() { return hub_.publisher(); }
+
+  void Send(Parcel& parcel) {
+    publisher().Send(parcel);
+    time_.RunReady();
+  }
+
+  std::vector<std::string> OpenBodies() {
+    std::vector<std::string> bodies;
+    for (const ScriptedBroker::Published* open : broker_.open()) bodies.push_back(open->body);
+    return bodies;
+  }
+
+  void CloseChannel(std::uint16_t code = 406, std::string_view text = "PRECONDITION_FAILED") {
+    broker_.CloseChannel(code, text);
+    time_.RunReady();
+  }
+
+  ManualTime time_;
+  SeededRandom random_;
+  EventLog events_;
+  ScriptedBroker broker_{time_};
+  Hub hub_{broker_, EnvironmentOf(time_, random_, &events_), {}};
+};
+
+TEST_F(PublisherTest, SendsThroughADelayQueueWhoseLeaseIsGood) {
+  NotingParcel parcel("one", kSecond);
+  publisher().Send(parcel);
+  EXPECT_THAT(OpenBodies(), IsEmpty());
+  time_.RunReady();
+  ASSERT_EQ(broker_.declares.size(), 2U);
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  EXPECT_EQ(broker_.open()[0]->exchange, "retry.1000");
+  EXPECT_TRUE(broker_.open()[0]->mandatory);
+  EXPECT_THAT(parcel.ends, IsEmpty());
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
+  EXPECT_EQ(parcel.delay_queue, "retry.1000");
+  EXPECT_EQ(publisher().size(), 0U);
+}
+
+TEST_F(PublisherTest, SaysThatNothingTakesAMessageWithoutDelay) {
+  NotingParcel parcel("one");
+  Send(parcel);
+  broker_.open()[0]->Return();
+  EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kReturned));
+}
+
+TEST_F(PublisherTest, SaysLaterThatAParcelIsTooLarge) {
+  NotingParcel parcel("one");
+  parcel.fits = false;
+  publisher().Send(parcel);
+  EXPECT_THAT(parcel.ends, IsEmpty());
+  time_.RunReady();
+  EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kTooLarge));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(PublisherTest, DeclaresAndPublishesAgainWhatComesBackFromADelayQueue) {
+  NotingParcel parcel("one", kSecond);
+  Send(parcel);
+  broker_.open()[0]->Return();
+  EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
+  time_.RunReady();
+  EXPECT_EQ(broker_.declares.size(), 4U);
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, PublishesAgainWhatIsConfirmedTooLate) {
+  NotingParcel parcel("one", kSecond);
+  Send(parcel);
+  broker_.Block(true);  // so that the confirm may take its time
+  time_.Advance(absl::Minutes(5));
+  broker_.Block(false);
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(parcel.ends, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 1U);
+  time_.RunReady();
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+}
+
+TEST_F(PublisherTest, PublishesAgainUnderFreshDeclaresWhatIsNotConfirmedInTime) {
+  NotingParcel parcel("one", kSecond);
+  Send(parcel);
+  time_.Advance(absl::Seconds(30) - absl::Milliseconds(1));
+  EXPECT_EQ(broker_.publishes.size(), 1U);
+  const std::size_t declares = broker_.declares.size();
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(broker_.publishes.size(), 2U);
+  EXPECT_EQ(broker_.declares.size(), declares + 2);
+  broker_.publishes[0].Confirm();  // comes too late
+  EXPECT_THAT(parcel.ends, IsEmpty());
+  broker_.publishes[1].Confirm();
+  EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, KeepsItsLeasesWhereAConfirmWithoutADelayIsOverdue) {
+  NotingParcel delayed("delayed", kMinute);
+  Send(delayed);
+  broker_.open()[0]->Confirm();
+  NotingParcel direct("direct");
+  Send(direct);
+  time_.Advance(absl::Seconds(30));
+  EXPECT_EQ(broker_.publishes.size(), 3U);
+  EXPECT_EQ(hub_.delay_queues().size(), 1U);
+}
+
+TEST_F(PublisherTest, WaitsForConfirmsAsLongAsTheBrokerBlocks) {
+  NotingParcel parcel("one");
+  Send(parcel);
+  time_.Advance(absl::Seconds(29));
+  broker_.Block(true);
+  EXPECT_EQ(time_.pending_timers(), 0U);  // nothing to look at meanwhile
+  NotingParcel another("two");
+  Send(another);
+  EXPECT_EQ(time_.pending_timers(), 0U);
+  time_.Advance(absl::Hours(1));
+  broker_.Block(false);
+  time_.Advance(absl::Milliseconds(999));
+  EXPECT_EQ(broker_.publishes.size(), 2U);
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(broker_.publishes.size(), 3U);
+  EXPECT_EQ(broker_.publishes.back().body, "one");
+}
+
+TEST_F(PublisherTest, SendsNothingWithoutAConnectionAndEverythingOnceItIsBack) {
+  NotingParcel open("open", kSecond);
+  Send(open);
+  broker_.Lose();
+  NotingParcel late("late");
+  Send(late);
+  EXPECT_THAT(OpenBodies(), IsEmpty());
+  broker_.Ready();
+  time_.RunReady();
+  EXPECT_THAT(OpenBodies(), ElementsAre("late", "open"));
+}
+
+TEST_F(PublisherTest, PausesLongerAndLongerBetweenTries) {
+  NotingParcel parcel("one");
+  Send(parcel);
+  broker_.open()[0]->Nack();
+  time_.RunReady();
+  EXPECT_THAT(OpenBodies(), ElementsAre("one"));  // at once the first time
+  absl::Duration longest;
+  for (int i = 0; i < 20; ++i) {
+    const absl::Duration before = time_.SinceBoot();
+    broker_.open()[0]->Nack();
+    while (OpenBodies().empty()) ASSERT_TRUE(time_.AdvanceToNextTimer());
+    longest = time_.SinceBoot() - before;
+    EXPECT_GE(longest, absl::Milliseconds(50));
+  }
+  EXPECT_GE(longest, absl::Seconds(15));
+  EXPECT_LE(longest, absl::Seconds(30));
+}
+
+TEST_F(PublisherTest, FindsTheOneForWhichTheBrokerClosesTheChannel) {
+  NotingParcel first("first");
+  NotingParcel culprit("culprit");
+  NotingParcel last("last");
+  for (NotingParcel* parcel : {&first, &culprit, &last}) Send(*parcel);
+  CloseChannel();
+  ASSERT_THAT(OpenBodies(), ElementsAre("first"));
+  broker_.open()[0]->Confirm();
+  ASSERT_THAT(OpenBodies(), ElementsAre("culprit"));
+  CloseChannel();
+  ASSERT_THAT(OpenBodies(), ElementsAre("last"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(first.ends, ElementsAre(SendResult::Kind::kSent));
+  EXPECT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused));
+  EXPECT_THAT(last.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, HoldsBackOthersWhileTheCulpritIsSought) {
+  NotingParcel first("first");
+  NotingParcel second("second");
+  for (NotingParcel* parcel : {&first, &second}) Send(*parcel);
+  CloseChannel();
+  NotingParcel late("late");
+  Send(late);
+  ASSERT_THAT(OpenBodies(), ElementsAre("first"));
+  broker_.open()[0]->Confirm();
+  ASSERT_THAT(OpenBodies(), ElementsAre("second"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(OpenBodies(), ElementsAre("late"));
+}
+
+TEST_F(PublisherTest, TriesTheNextSuspectWhileTheOneBeforePauses) {
+  NotingParcel first("first");
+  NotingParcel second("second");
+  for (NotingParcel* parcel : {&first, &second}) Send(*parcel);
+  CloseChannel();
+  broker_.open()[0]->Nack();
+  EXPECT_THAT(OpenBodies(), ElementsAre("second"));
+}
+
+// What was called off may have been the culprit.
+TEST_F(PublisherTest, BlamesNobodyWhoWasNotAloneOnTheChannel) {
+  auto called_off = std::make_unique<NotingParcel>("called off");
+  NotingParcel innocent("innocent");
+  Send(*called_off);
+  Send(innocent);
+  CloseChannel();
+  ASSERT_THAT(OpenBodies(), ElementsAre("called off"));
+  called_off.reset();
+  time_.RunReady();
+  ASSERT_THAT(OpenBodies(), ElementsAre("called off", "innocent"));
+  CloseChannel();
+  EXPECT_THAT(innocent.ends, IsEmpty());
+  time_.Advance(absl::Seconds(1));
+  ASSERT_THAT(OpenBodies(), ElementsAre("innocent"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(innocent.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, AsksNoParcelWhileOneIsCalledOff) {
+  auto first = std::make_unique<NotingParcel>("first");
+  auto second = std::make_unique<NotingParcel>("second");
+  Send(*first);
+  Send(*second);
+  CloseChannel();
+  first.reset();
+  EXPECT_THAT(OpenBodies(), ElementsAre("first"));
+  second.reset();
+  time_.RunReady();
+  EXPECT_THAT(OpenBodies(), ElementsAre("first"));
+  EXPECT_EQ(publisher().size(), 0U);
+}
+
+TEST_F(PublisherTest, LetsNobodyWaitForASuspectWhoseDelayQueueIsRefused) {
+  NotingParcel suspect("suspect", kSecond);
+  Send(suspect);
+  CloseChannel();
+  broker_.open()[0]->Lose();  // the lease goes with the connection
+  hub_.delay_queues().DropAll(absl::UnavailableError("lost"));
+  broker_.on_declare = [](const QueueDeclaration&) {
+    return absl::PermissionDeniedError("ACCESS_REFUSED");
+  };
+  NotingParcel other("other");
+  Send(other);
+  EXPECT_THAT(OpenBodies(), IsEmpty());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(OpenBodies(), ElementsAre("other"));
+}
+
+TEST_F(PublisherTest, DeclaresAllAgainWhereAnExchangeIsGone) {
+  NotingParcel seconds("seconds", kSecond);
+  NotingParcel minutes("minutes", kMinute);
+  Send(seconds);
+  Send(minutes);
+  ASSERT_EQ(broker_.declares.size(), 4U);
+  CloseChannel(404, "NOT_FOUND - no exchange 'retry.60000' in vhost '/'");
+  EXPECT_EQ(broker_.declares.size(), 8U);
+  EXPECT_THAT(OpenBodies(), ::testing::UnorderedElementsAre("seconds", "minutes"));
+  ASSERT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
+  EXPECT_EQ(events_.Last(EventKind::kLeaseBroken)->delay_queue, "retry.60000");
+}
+
+TEST_F(PublisherTest, MayBeGivenTheSameParcelAgainInsideItsAnswer) {
+  NotingParcel parcel("one");
+  parcel.on_sent = [&] {
+    if (parcel.ends.size() == 1) publisher().Send(parcel);
+  };
+  Send(parcel);
+  broker_.open()[0]->Confirm();
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  broker_.open()[0]->Confirm();
+  EXPECT_EQ(parcel.ends.size(), 2U);
+}
+
+TEST_F(PublisherTest, MayLoseAParcelInsideItsAnswer) {
+  auto parcel = std::make_unique<NotingParcel>("one");
+  parcel->on_sent = [&] { parcel.reset(); };
+  Send(*parcel);
+  broker_.open()[0]->Confirm();
+  EXPECT_EQ(parcel, nullptr);
+  EXPECT_EQ(publisher().size(), 0U);
+}
+
+}  // namespace
+}  // namespace retryq

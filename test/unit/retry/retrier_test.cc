@@ -1,0 +1,440 @@
+#include "retryq/retrier.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retry/headers.h"
+#include "support/event_log.h"
+#include "support/make_message.h"
+#include "support/manual_time.h"
+#include "support/scripted_broker.h"
+#include "support/seeded_random.h"
+
+namespace retryq {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::EventLog;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeMessage;
+using testing::ScriptedBroker;
+using ::testing::SizeIs;
+
+class RetrierTest : public ::testing::Test {
+ protected:
+  // A retrier on a connected broker, and its callback around `handler`.
+  void Start(RetrierOptions options, Handler handler) {
+    MakeRetrier(std::move(options));
+    deliver_ = retrier_->Wrap(std::move(handler));
+  }
+  void Start(RetrierOptions options, AsyncHandler handler) {
+    MakeRetrier(std::move(options));
+    deliver_ = retrier_->Wrap(std::move(handler));
+  }
+
+  void MakeRetrier(RetrierOptions options) {
+    shared_ = Retrier::Shared::Create(broker_, EnvironmentOf(time_, random_, &events_)).value();
+    retrier_ = Retrier::Create(shared_, std::move(options)).value();
+    broker_.Ready();
+  }
+
+  // Delivers with the next tag, and lets the declares be answered.
+  void Deliver(const testing::MessageParts& parts = {}) {
+    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage(parts));
+    message->delivery_tag = {.generation = 1, .tag = ++tag_};
+    deliver_(std::move(message));
+    time_.RunReady();
+  }
+
+  ScriptedBroker::Published& LastPublish() { return broker_.publishes.back(); }
+
+  ManualTime time_;
+  SeededRandom random_{1};
+  EventLog events_;
+  ScriptedBroker broker_{time_};
+  std::shared_ptr<Retrier::Shared> shared_;
+  std::unique_ptr<Retrier> retrier_;
+  DeliveryHandler deliver_;
+  std::uint64_t tag_ = 0;
+};
+
+Outcome Fails(const Delivery&) { return absl::UnavailableError("down"); }
+
+TEST_F(RetrierTest, AcksWhatTheHandlerHandled) {
+  Start({.queue = "orders"}, [](const Delivery&) { return Outcome::Ok(); });
+  Deliver();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kHandled), 1U);
+}
+
+TEST_F(RetrierTest, AcksAFailureOnlyAfterItsCopyIsConfirmed) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver({.body = "42"});
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().exchange, "retry.1000");
+  EXPECT_EQ(LastPublish().routing_key, "orders");
+  EXPECT_EQ(LastPublish().body, "42");
+  EXPECT_TRUE(LastPublish().mandatory);
+  EXPECT_TRUE(LastPublish().persistent);
+  EXPECT_THAT(broker_.acked, IsEmpty());
+
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_EQ(events_.Last(EventKind::kRetried)->delay_queue, "retry.1000");
+  EXPECT_EQ(events_.Last(EventKind::kRetried)->delay, absl::Seconds(1));
+  EXPECT_EQ(retrier_->open(), 0U);
+}
+
+TEST_F(RetrierTest, TheCopySaysHowOftenWhereAndWhyItFailed) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver({.exchange = "shop", .routing_key = "order.placed"});
+  const amqp::Table& headers = LastPublish().headers;
+  EXPECT_EQ(*headers.Find(kRetryCountHeader), amqp::Value(std::int64_t{1}));
+  EXPECT_EQ(*headers.Find(kRetryQueueHeader), amqp::Value("orders"));
+  EXPECT_EQ(*headers.Find(kRetryExchangeHeader), amqp::Value("shop"));
+  EXPECT_EQ(*headers.Find(kRetryRoutingKeyHeader), amqp::Value("order.placed"));
+  EXPECT_EQ(*headers.Find(kRetryErrorHeader), amqp::Value("UNAVAILABLE: down"));
+  EXPECT_EQ(*headers.Find(kRetryNotBeforeHeader),
+            amqp::Value(absl::ToUnixMillis(time_.Now() + absl::Seconds(1))));
+}
+
+TEST_F(RetrierTest, DelaysGrowWithTheFailuresThatTheMessageRemembers) {
+  Start({.queue = "orders"}, Handler(Fails));
+  amqp::Table headers;
+  for (const char* exchange : {"retry.1000", "retry.2000", "retry.4000", "retry.8000"}) {
+    Deliver({.headers = headers});
+    EXPECT_EQ(LastPublish().exchange, exchange);
+    headers = LastPublish().headers;
+    LastPublish().Confirm();
+  }
+  EXPECT_EQ(events_.Last(EventKind::kRetried)->attempt, 3U);
+}
+
+TEST_F(RetrierTest, APublishThatComesBackIsDeclaredAndPublishedAgain) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver();
+  const std::size_t declares = broker_.declares.size();
+  LastPublish().Return();
+  time_.RunReady();
+  EXPECT_GT(broker_.declares.size(), declares);
+  ASSERT_THAT(broker_.publishes, SizeIs(2));
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kReturned), 1U);
+  EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+}
+
+TEST_F(RetrierTest, ANackedCopyGoesToTheQueueWithTheHashedName) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver();
+  LastPublish().Nack();
+  time_.RunReady();
+  ASSERT_THAT(broker_.publishes, SizeIs(2));
+  EXPECT_THAT(LastPublish().exchange, ::testing::StartsWith("retry.1000."));
+  EXPECT_THAT(broker_.acked, IsEmpty());
+}
+
+TEST_F(RetrierTest, AfterALostConnectionTheCopyIsPublishedAgain) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver();
+  broker_.Lose();
+  time_.Advance(absl::Seconds(5));
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+  broker_.Ready();
+  time_.RunReady();
+  ASSERT_THAT(broker_.publishes, SizeIs(2));
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+}
+
+TEST_F(RetrierTest, AConfirmThatDoesNotComeIsNotWaitedForForEver) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver();
+  time_.Advance(absl::Seconds(31));
+  ASSERT_THAT(broker_.publishes, SizeIs(2));
+  broker_.publishes[0].Confirm();  // too late: nobody knows under which lease
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+}
+
+TEST_F(RetrierTest, TheConfirmTimeoutStandsStillWhileTheBrokerIsBlocked) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver();
+  time_.Advance(absl::Seconds(10));
+  broker_.Block(true);
+  time_.Advance(absl::Seconds(50));
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+  broker_.Block(false);
+  time_.Advance(absl::Seconds(19));
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+  time_.Advance(absl::Seconds(2));
+  EXPECT_THAT(broker_.publishes, SizeIs(2));
+}
+
+TEST_F(RetrierTest, PausesGrowWhileTheBrokerKeepsRefusing) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver();
+  for (int i = 0; i < 200; ++i) {
+    if (auto open = broker_.open(); !open.empty()) open.front()->Nack();
+    time_.Advance(absl::Seconds(1));
+  }
+  EXPECT_LT(broker_.publishes.size(), 25U);
+  EXPECT_GT(broker_.publishes.size(), 10U);
+  EXPECT_THAT(broker_.acked, IsEmpty());
+}
+
+TEST_F(RetrierTest, ADeletedDelayExchangeIsMadeAgainAndNothingIsLost) {
+  Start({.queue = "orders"}, Handler(Fails));
+  for (int i = 0; i < 3; ++i) Deliver();
+  broker_.CloseChannel(404, "NOT_FOUND - no exchange 'retry.1000' in vhost '/'");
+  time_.RunReady();
+  EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
+  ASSERT_THAT(broker_.open(), SizeIs(3)) << "all at once: none of them is at fault";
+  for (auto* published : broker_.open()) published->Confirm();
+  EXPECT_THAT(broker_.acked, ::testing::UnorderedElementsAre(1, 2, 3));
+}
+
+TEST_F(RetrierTest, TheCopyThatTheBrokerRefusesIsFoundAndParked) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver({.body = "good"});
+  Deliver({.body = "culprit"});
+  Deliver({.body = "good too"});
+  const std::string refusal = "PRECONDITION_FAILED - message size 200 is larger than 100";
+  broker_.CloseChannel(406, refusal);
+  for (int turn = 0; turn < 10; ++turn) {
+    time_.RunReady();
+    ASSERT_LE(broker_.open().size(), 1U) << "one at a time";
+    if (broker_.open().empty()) break;
+    ScriptedBroker::Published& on_trial = *broker_.open().front();
+    if (on_trial.body == "culprit" && on_trial.exchange != "") {
+      broker_.CloseChannel(406, refusal);
+    } else {
+      on_trial.Confirm();
+    }
+  }
+  EXPECT_THAT(broker_.acked, ::testing::UnorderedElementsAre(1, 2, 3));
+  EXPECT_EQ(events_.Count(EventKind::kRetried), 2U);
+  ASSERT_EQ(events_.Count(EventKind::kParked), 1U);
+  EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("larger than 100"));
+  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
+}
+
+TEST_F(RetrierTest, WhatCanNeitherBeRetriedNorParkedIsHeldAndTriedAgain) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver();
+  std::size_t refusals = 0;
+  while (refusals < 6) {
+    broker_.CloseChannel(406, "PRECONDITION_FAILED - too large");
+    ++refusals;
+    for (int i = 0; i < 70 && broker_.open().empty(); ++i) time_.Advance(absl::Seconds(1));
+    ASSERT_THAT(broker_.open(), SizeIs(1));
+  }
+  EXPECT_GE(events_.Count(EventKind::kHeld), 1U);
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  broker_.open().front()->Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+}
+
+TEST_F(RetrierTest, ParksAfterTheLastAttempt) {
+  Start({.queue = "orders", .retry = {.max_attempts = 3}}, Handler(Fails));
+  amqp::Table headers;
+  headers.Set(kRetryQueueHeader, "orders");
+  headers.Set(kRetryCountHeader, std::int64_t{2});
+  Deliver({.headers = headers});
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().exchange, "");
+  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("3 attempts"));
+}
+
+TEST_F(RetrierTest, AParkedQueueThatVanishedIsMadeAgain) {
+  Start({.queue = "orders"},
+        [](const Delivery&) -> Outcome { return absl::InvalidArgumentError("no such customer"); });
+  Deliver();
+  bool there = false;
+  broker_.on_declare = [&there](const QueueDeclaration& queue) -> absl::Status {
+    if (queue.passive && !there) return absl::NotFoundError("no queue");
+    there = true;
+    return absl::OkStatus();
+  };
+  LastPublish().Return();
+  time_.RunReady();
+  EXPECT_TRUE(there);
+  ASSERT_THAT(broker_.publishes, SizeIs(2));
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+}
+
+TEST_F(RetrierTest, RejectsOrDiscardsAtTheLimitWhereToldTo) {
+  Start({.queue = "orders", .retry = {.max_attempts = 1, .on_limit = OnLimit::kReject}},
+        Handler(Fails));
+  Deliver();
+  EXPECT_THAT(broker_.rejected, ElementsAre(1));
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kRejected), 1U);
+}
+
+TEST_F(RetrierTest, GivesBackUncountedWhatTheHandlerRequeues) {
+  Start({.queue = "orders", .retry = {.max_attempts = 1}},
+        Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  Deliver();
+  EXPECT_THAT(broker_.requeued, ElementsAre(1));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
+  EXPECT_EQ(events_.Count(EventKind::kRequeued), 1U);
+}
+
+TEST_F(RetrierTest, AnExceptionIsARetry) {
+  Start({.queue = "orders"},
+        Handler([](const Delivery&) -> Outcome { throw std::runtime_error("boom"); }));
+  Deliver();
+  EXPECT_EQ(LastPublish().exchange, "retry.1000");
+  EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("boom"));
+}
+
+TEST_F(RetrierTest, ANamedWorkExchangeTakesBackWhatCameThroughIt) {
+  Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
+  Deliver({.exchange = "shop", .routing_key = "order.placed"});
+  EXPECT_EQ(LastPublish().exchange, "retry.1000");
+  EXPECT_EQ(LastPublish().routing_key, "order.placed");
+  EXPECT_EQ(*broker_.declares.back().queue.arguments.Find("x-dead-letter-exchange"),
+            amqp::Value("shop"));
+}
+
+TEST_F(RetrierTest, WhatCameAnotherWayThanTheWorkExchangeReturnsDirectly) {
+  Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
+  Deliver({.exchange = "", .routing_key = "orders"});
+  EXPECT_EQ(LastPublish().exchange, "retry.1000.direct");
+  EXPECT_EQ(LastPublish().routing_key, "orders");
+  EXPECT_EQ(*broker_.declares.back().queue.arguments.Find("x-dead-letter-exchange"),
+            amqp::Value(""));
+}
+
+TEST_F(RetrierTest, AnAsynchronousHandlerSettlesWhenItLikes) {
+  std::vector<Settlement> settlements;
+  Start({.queue = "orders"}, AsyncHandler([&settlements](Delivery, Settlement settlement) {
+          settlements.push_back(std::move(settlement));
+        }));
+  Deliver();
+  Deliver();
+  time_.Advance(absl::Minutes(1));
+  EXPECT_EQ(retrier_->open(), 2U);
+  std::move(settlements[1]).Settle(Outcome::Ok());
+  time_.RunReady();
+  EXPECT_THAT(broker_.acked, ElementsAre(2));
+  settlements.clear();  // dropped unsettled: retried
+  time_.RunReady();
+  EXPECT_EQ(LastPublish().exchange, "retry.1000");
+}
+
+TEST_F(RetrierTest, AbandonedDeliveriesAreForgotten) {
+  std::vector<Settlement> settlements;
+  Start({.queue = "orders"}, AsyncHandler([&settlements](Delivery, Settlement settlement) {
+          settlements.push_back(std::move(settlement));
+        }));
+  Deliver();
+  Deliver();
+  std::move(settlements[0]).Settle(absl::UnavailableError("down"));
+  time_.RunReady();
+  retrier_->Abandon();
+  EXPECT_EQ(retrier_->open(), 0U);
+  LastPublish().Confirm();
+  std::move(settlements[1]).Settle(Outcome::Ok());
+  time_.RunReady();
+  EXPECT_THAT(broker_.acked, IsEmpty());
+}
+
+TEST_F(RetrierTest, TheHandlerMayDestroyTheRetrier) {
+  Start({.queue = "orders"}, Handler([this](const Delivery& delivery) -> Outcome {
+          retrier_.reset();
+          deliver_ = nullptr;
+          return absl::UnavailableError(std::string(delivery.body()));
+        }));
+  auto deliver = deliver_;
+  deliver(MakeMessage({}));
+  time_.RunReady();
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(RetrierTest, SaysWhenItIsIdle) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver();
+  bool idle = false;
+  retrier_->WhenIdle([&idle] { idle = true; });
+  time_.RunReady();
+  EXPECT_FALSE(idle);
+  LastPublish().Confirm();
+  time_.RunReady();
+  EXPECT_TRUE(idle);
+}
+
+TEST_F(RetrierTest, OneIdServesAllCopies) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Deliver();
+  const amqp::Value id = *LastPublish().headers.Find(kRetryIdHeader);
+  EXPECT_THAT(std::get<std::string>(id.variant), SizeIs(32));
+  LastPublish().Return();  // the second try of the same copy
+  time_.RunReady();
+  EXPECT_EQ(*LastPublish().headers.Find(kRetryIdHeader), id);
+  const amqp::Table headers = LastPublish().headers;
+  LastPublish().Confirm();
+  Deliver({.headers = headers});
+  EXPECT_EQ(*LastPublish().headers.Find(kRetryIdHeader), id);
+}
+
+TEST_F(RetrierTest, PreparesByLookingForQueueExchangeAndParkedQueue) {
+  MakeRetrier({.queue = "orders", .work_exchange = "shop"});
+  absl::Status prepared = absl::UnknownError("not answered");
+  retrier_->Prepare([&prepared](const absl::Status& status) { prepared = status; });
+  time_.RunReady();
+  EXPECT_TRUE(prepared.ok());
+  ASSERT_THAT(broker_.declares, SizeIs(2));
+  EXPECT_EQ(broker_.declares[0].queue.name, "orders");
+  EXPECT_TRUE(broker_.declares[0].queue.passive);
+  EXPECT_EQ(broker_.declares[1].queue.name, "orders.parked");
+  EXPECT_TRUE(broker_.declares[1].queue.passive);
+
+  broker_.on_check_exchange = [](const std::string&) { return absl::NotFoundError("no exchange"); };
+  retrier_->Prepare([&prepared](const absl::Status& status) { prepared = status; });
+  time_.RunReady();
+  EXPECT_TRUE(absl::IsNotFound(prepared));
+}
+
+TEST_F(RetrierTest, AMistypedQueueLeavesNoParkedQueueBehind) {
+  MakeRetrier({.queue = "order"});
+  broker_.on_declare = [](const QueueDeclaration&) { return absl::NotFoundError("no queue"); };
+  absl::Status prepared;
+  retrier_->Prepare([&prepared](const absl::Status& status) { prepared = status; });
+  time_.RunReady();
+  EXPECT_TRUE(absl::IsNotFound(prepared));
+  EXPECT_THAT(std::string(prepared.message()), HasSubstr("declare it first"));
+  EXPECT_THAT(broker_.declares, SizeIs(1));
+}
+
+TEST_F(RetrierTest, NamesAllOptionsThatAreWrong) {
+  MakeRetrier({.queue = "orders"});
+  const auto retrier = Retrier::Create(
+      shared_, {.queue = "",
+                .work_exchange = std::string(300, 'x'),
+                .retry = {.backoff = {.base = absl::ZeroDuration(), .factor = 0.5}}});
+  ASSERT_TRUE(absl::IsInvalidArgument(retrier.status()));
+  const std::string message(retrier.status().message());
+  for (const char* field : {"queue", "work_exchange", "base", "factor"}) {
+    EXPECT_THAT(message, HasSubstr(field));
+  }
+}
+
+}  // namespace
+}  // namespace retryq

@@ -1,0 +1,70 @@
+#include "retryq/retry_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace retryq {
+namespace {
+
+using ::testing::HasSubstr;
+
+bool Always(const absl::Status&) { return true; }
+
+std::string ErrorOf(const RetryOptions& options) {
+  const absl::Status status = Validate(options);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  return std::string(status.message());
+}
+
+TEST(RetryOptions, AreValidByDefault) { EXPECT_TRUE(Validate(RetryOptions{}).ok()); }
+
+TEST(RetryOptions, TakeAnyNumberOfAttempts) {
+  EXPECT_TRUE(Validate(RetryOptions{.max_attempts = 0}).ok());
+  EXPECT_TRUE(Validate(RetryOptions{.max_attempts = ~std::uint64_t{0}}).ok());
+}
+
+TEST(RetryOptions, TakeAnyAgeThatIsNotNegative) {
+  EXPECT_TRUE(Validate(RetryOptions{.max_age = absl::ZeroDuration()}).ok());
+  EXPECT_TRUE(Validate(RetryOptions{.max_age = absl::InfiniteDuration()}).ok());
+  EXPECT_THAT(ErrorOf({.max_age = -absl::Nanoseconds(1)}), HasSubstr("retry.max_age"));
+}
+
+TEST(RetryOptions, HoldTheLongestRetryAfterWithinWhatAQueueCanWait) {
+  const absl::Duration ten_years = absl::Hours(24 * 3650);
+  EXPECT_TRUE(Validate(RetryOptions{.max_retry_after = absl::Milliseconds(1)}).ok());
+  EXPECT_TRUE(Validate(RetryOptions{.max_retry_after = ten_years}).ok());
+  EXPECT_THAT(ErrorOf({.max_retry_after = absl::Microseconds(999)}),
+              HasSubstr("retry.max_retry_after"));
+  EXPECT_THAT(ErrorOf({.max_retry_after = ten_years + absl::Milliseconds(1)}),
+              HasSubstr("retry.max_retry_after"));
+  EXPECT_THAT(ErrorOf({.max_retry_after = absl::InfiniteDuration()}),
+              HasSubstr("retry.max_retry_after"));
+}
+
+TEST(RetryOptions, RefuseBothPredicatesTogether) {
+  EXPECT_TRUE(Validate(RetryOptions{.permanent = Always}).ok());
+  EXPECT_TRUE(Validate(RetryOptions{.retry_only = Always}).ok());
+  const std::string error = ErrorOf({.permanent = Always, .retry_only = Always});
+  EXPECT_THAT(error, HasSubstr("retry.permanent"));
+  EXPECT_THAT(error, HasSubstr("retry.retry_only"));
+}
+
+TEST(RetryOptions, NameAllWrongFieldsAtOnceUnderTheCallersName) {
+  RetryOptions options = {.max_age = -absl::Seconds(1),
+                          .permanent = Always,
+                          .retry_only = Always,
+                          .max_retry_after = absl::ZeroDuration()};
+  options.backoff.base = absl::ZeroDuration();
+  options.backoff.factor = 0.5;
+  const std::string error(Validate(options, "orders").message());
+  EXPECT_THAT(error, HasSubstr("orders.backoff.base"));
+  EXPECT_THAT(error, HasSubstr("orders.backoff.factor"));
+  EXPECT_THAT(error, HasSubstr("; orders.max_age"));
+  EXPECT_THAT(error, HasSubstr("; orders.permanent and orders.retry_only"));
+  EXPECT_THAT(error, HasSubstr("; orders.max_retry_after"));
+}
+
+}  // namespace
+}  // namespace retryq

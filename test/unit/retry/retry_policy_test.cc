@@ -1,0 +1,242 @@
+#include "retry/retry_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "retryq/backoff.h"
+
+namespace retryq {
+namespace {
+
+using Decision = RetryPolicy::Decision;
+using Kind = Decision::Kind;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
+const absl::Status kDown = absl::UnavailableError("down");
+
+RetryOptions Doubling() {
+  RetryOptions options;
+  options.backoff = {.base = absl::Seconds(1), .factor = 2.0, .max = absl::Seconds(10)};
+  options.max_attempts = 0;
+  return options;
+}
+
+Decision Decide(const RetryOptions& options, const Outcome& outcome,
+                const Delivery::History& history = {}) {
+  return RetryPolicy(options).Decide(outcome, history, kNow);
+}
+
+TEST(RetryPolicy, AcksSuccess) { EXPECT_EQ(Decide(Doubling(), Outcome::Ok()).kind, Kind::kAck); }
+
+TEST(RetryPolicy, RetriesAnErrorAfterTheBackoffOfItsFailures) {
+  const absl::Duration delays[] = {absl::Seconds(1), absl::Seconds(2),  absl::Seconds(4),
+                                   absl::Seconds(8), absl::Seconds(10), absl::Seconds(10)};
+  std::uint64_t failures = 0;
+  for (const absl::Duration delay : delays) {
+    const Decision decision = Decide(Doubling(), kDown, {.failures = failures++});
+    EXPECT_EQ(decision.kind, Kind::kRetry);
+    EXPECT_EQ(decision.delay, delay);
+  }
+}
+
+TEST(RetryPolicy, SaysTheErrorAndItsCode) {
+  const Decision decision = Decide(Doubling(), kDown);
+  EXPECT_EQ(decision.error, "UNAVAILABLE: down");
+  EXPECT_EQ(decision.reason, "UNAVAILABLE: down");
+}
+
+TEST(RetryPolicy, ParksWhatNoRetryWillMend) {
+  for (const absl::Status& status : {absl::InvalidArgumentError("a"), absl::OutOfRangeError("b"),
+                                     absl::UnimplementedError("c")}) {
+    EXPECT_EQ(Decide(Doubling(), status).kind, Kind::kPark) << status;
+  }
+}
+
+TEST(RetryPolicy, RetriesEveryOtherError) {
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status status(static_cast<absl::StatusCode>(code), "x");
+    if (absl::IsInvalidArgument(status) || absl::IsOutOfRange(status) ||
+        absl::IsUnimplemented(status)) {
+      continue;
+    }
+    EXPECT_EQ(Decide(Doubling(), status).kind, Kind::kRetry) << status;
+  }
+}
+
+TEST(RetryPolicy, PermanentReplacesTheRuleAboutWhichErrorsAre) {
+  RetryOptions options = Doubling();
+  options.permanent = absl::IsNotFound;
+  EXPECT_EQ(Decide(options, absl::NotFoundError("x")).kind, Kind::kPark);
+  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
+}
+
+TEST(RetryPolicy, RetryOnlyMakesAllOtherErrorsPermanent) {
+  RetryOptions options = Doubling();
+  options.retry_only = absl::IsInvalidArgument;
+  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, RetriesWhenAPredicateThrows) {
+  const auto throws = [](const absl::Status&) -> bool { throw std::runtime_error("oops"); };
+  RetryOptions options = Doubling();
+  options.permanent = throws;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+  options.permanent = nullptr;
+  options.retry_only = throws;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+}
+
+TEST(RetryPolicy, ParksPermanentErrorsWhateverHappensAtTheLimit) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 1;
+  options.on_limit = OnLimit::kDiscard;
+  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, ParksAndDiscardsWhenToldTo) {
+  const Decision park = Decide(Doubling(), Outcome::Park(kDown));
+  EXPECT_EQ(park.kind, Kind::kPark);
+  EXPECT_EQ(park.error, "UNAVAILABLE: down");
+
+  const Decision discard = Decide(Doubling(), Outcome::Discard("sent twice"));
+  EXPECT_EQ(discard.kind, Kind::kDiscard);
+  EXPECT_EQ(discard.reason, "sent twice");
+}
+
+TEST(RetryPolicy, GivesUpWithTheLastAttempt) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 8;
+  EXPECT_EQ(Decide(options, kDown, {.failures = 6}).kind, Kind::kRetry);
+
+  const Decision decision = Decide(options, kDown, {.failures = 7});
+  EXPECT_EQ(decision.kind, Kind::kPark);
+  EXPECT_EQ(decision.error, "UNAVAILABLE: down");
+  EXPECT_EQ(decision.reason, "gave up after 8 attempts: UNAVAILABLE: down");
+}
+
+TEST(RetryPolicy, GivesUpAfterOneAttemptWhereNoMoreAreAllowed) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 1;
+  EXPECT_EQ(Decide(options, kDown).reason, "gave up after 1 attempt: UNAVAILABLE: down");
+}
+
+TEST(RetryPolicy, GivesUpWhenMoreAttemptsWereMadeThanAreAllowedNow) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 3;
+  EXPECT_EQ(Decide(options, kDown, {.failures = 100}).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, NeverGivesUpWithoutALimit) {
+  constexpr std::uint64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const Decision decision =
+      Decide(Doubling(), kDown, {.failures = kHuge, .first_failure = absl::UnixEpoch()});
+  EXPECT_EQ(decision.kind, Kind::kRetry);
+  EXPECT_EQ(decision.delay, absl::Seconds(10));
+}
+
+TEST(RetryPolicy, DoesAtTheLimitWhatTheOptionsSay) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 1;
+  options.on_limit = OnLimit::kPark;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kPark);
+  options.on_limit = OnLimit::kReject;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kReject);
+  options.on_limit = OnLimit::kDiscard;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kDiscard);
+}
+
+TEST(RetryPolicy, StartsNoRetryLaterThanMaxAgeAfterTheFirstFailure) {
+  RetryOptions options = Doubling();
+  options.max_age = absl::Minutes(1);
+  // The second delay is 2 s: it ends exactly at the limit, or a nanosecond after.
+  const absl::Time latest = kNow + absl::Seconds(2) - absl::Minutes(1);
+  EXPECT_EQ(Decide(options, kDown, {.failures = 1, .first_failure = latest}).kind, Kind::kRetry);
+
+  const Decision decision =
+      Decide(options, kDown, {.failures = 1, .first_failure = latest - absl::Nanoseconds(1)});
+  EXPECT_EQ(decision.kind, Kind::kPark);
+  EXPECT_EQ(decision.reason,
+            "gave up after 2 attempts, as the next would start more than 1m after the first "
+            "failure: UNAVAILABLE: down");
+}
+
+TEST(RetryPolicy, CountsTheAgeFromThisFailureWhereItIsTheFirst) {
+  RetryOptions options = Doubling();
+  options.max_age = absl::Seconds(1);
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+  options.max_age = absl::Milliseconds(999);
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, KeepsTheFirstFailureOfTheHistory) {
+  const absl::Time first = kNow - absl::Hours(3);
+  EXPECT_EQ(Decide(Doubling(), kDown, {.failures = 2, .first_failure = first}).first_failure,
+            first);
+  EXPECT_EQ(Decide(Doubling(), kDown).first_failure, kNow);
+}
+
+TEST(RetryPolicy, TakesAFirstFailureInTheFutureAsNow) {
+  RetryOptions options = Doubling();
+  options.max_age = absl::Milliseconds(999);
+  const Decision decision =
+      Decide(options, kDown, {.failures = 1, .first_failure = kNow + absl::Hours(9000)});
+  EXPECT_EQ(decision.first_failure, kNow);
+  EXPECT_EQ(decision.kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, WaitsAsLongAsTheHandlerAsksRoundedUpToTheGrid) {
+  const auto delay_for = [](absl::Duration asked) {
+    return Decide(Doubling(), Outcome::RetryAfter(asked, kDown)).delay;
+  };
+  EXPECT_EQ(delay_for(absl::Milliseconds(1024)), absl::Milliseconds(1024));
+  EXPECT_EQ(delay_for(absl::Milliseconds(1025)), absl::Milliseconds(1536));
+  EXPECT_EQ(delay_for(absl::Minutes(5)), RoundUpToGrid(absl::Minutes(5)));
+}
+
+TEST(RetryPolicy, HoldsWhatTheHandlerAsksBetweenOneMillisecondAndTheLongest) {
+  RetryOptions options = Doubling();
+  options.max_retry_after = absl::Seconds(10);
+  const auto delay_for = [&options](absl::Duration asked) {
+    return Decide(options, Outcome::RetryAfter(asked, kDown)).delay;
+  };
+  EXPECT_EQ(delay_for(absl::ZeroDuration()), absl::Milliseconds(1));
+  EXPECT_EQ(delay_for(-absl::InfiniteDuration()), absl::Milliseconds(1));
+  EXPECT_EQ(delay_for(absl::Seconds(9)), absl::Seconds(10)) << "the grid's 12.288 s are too long";
+  EXPECT_EQ(delay_for(absl::Hours(1)), absl::Seconds(10));
+  EXPECT_EQ(delay_for(absl::InfiniteDuration()), absl::Seconds(10));
+
+  options.max_retry_after = absl::Microseconds(1500);
+  EXPECT_EQ(delay_for(absl::Hours(1)), absl::Milliseconds(1)) << "whole milliseconds";
+}
+
+TEST(RetryPolicy, CountsWhatTheHandlerAsksForAsAnAttempt) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 2;
+  const Outcome outcome = Outcome::RetryAfter(absl::Seconds(1), kDown);
+  EXPECT_EQ(Decide(options, outcome).kind, Kind::kRetry);
+  EXPECT_EQ(Decide(options, outcome, {.failures = 1}).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, RetriesEvenAPermanentErrorWhenAskedTo) {
+  const Outcome outcome =
+      Outcome::RetryAfter(absl::Seconds(1), absl::InvalidArgumentError("not yet"));
+  EXPECT_EQ(Decide(Doubling(), outcome).kind, Kind::kRetry);
+}
+
+TEST(LongestDelay, IsTheLongestOfBackoffAndRetryAfterInWholeMilliseconds) {
+  RetryOptions options = Doubling();
+  options.max_retry_after = absl::Seconds(3);
+  EXPECT_EQ(LongestDelay(options), absl::Seconds(10));
+  options.max_retry_after = absl::Seconds(30);
+  EXPECT_EQ(LongestDelay(options), absl::Seconds(30));
+  options.backoff = {.base = absl::Hours(1) + absl::Nanoseconds(1)};
+  EXPECT_EQ(LongestDelay(options), absl::Hours(1) + absl::Milliseconds(1));
+}
+
+}  // namespace
+}  // namespace retryq
