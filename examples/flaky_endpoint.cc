@@ -1,0 +1,193 @@
+// An HTTP server on loopback that fails as it is told, to try webhook_worker on.
+//
+// What is POSTed is the plan for its own answers, one word a call; the last word goes for all
+// further calls:
+//
+//   STATUS     this HTTP status, such as 200, 404, 503
+//   STATUS:N   the same, with "Retry-After: N" (seconds)
+//   drop       no answer, the connection is closed
+//   hang       no answer, the connection stays open for ten seconds
+//
+// So "503 429:3 200" fails, asks for three seconds of patience and then takes the webhook.
+// Calls are counted by the header Idempotency-Key.
+#include <arpa/inet.h>
+#include <event2/buffer.h>
+#include <event2/http.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <list>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "retryq/event_loop.h"
+
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(10);
+constexpr int kBadRequest = 400;
+constexpr int kTooManyRequests = 429;
+
+// One word of a plan.
+struct Answer {
+  enum class Kind { kStatus, kDrop, kHang };
+  Kind kind = Kind::kStatus;
+  int status = 0;
+  std::optional<int> retry_after;  // seconds
+};
+
+std::optional<Answer> ParseAnswer(const std::string& word) {
+  if (word == "drop") return Answer{.kind = Answer::Kind::kDrop};
+  if (word == "hang") return Answer{.kind = Answer::Kind::kHang};
+  const std::vector<std::string> parts = absl::StrSplit(word, absl::MaxSplits(':', 1));
+  Answer answer;
+  if (!absl::SimpleAtoi(parts[0], &answer.status) || answer.status < 200 || answer.status > 599) {
+    return std::nullopt;
+  }
+  if (parts.size() == 1) return answer;
+  int seconds = 0;
+  if (!absl::SimpleAtoi(parts[1], &seconds) || seconds < 0) return std::nullopt;
+  answer.retry_after = seconds;
+  return answer;
+}
+
+class FlakyEndpoint {
+ public:
+  FlakyEndpoint(retryq::EventLoop& loop, bool json)
+      : loop_(loop), json_(json), server_(evhttp_new(loop.base()), &evhttp_free) {
+    evhttp_set_allowed_methods(server_.get(), EVHTTP_REQ_POST);
+    evhttp_set_gencb(
+        server_.get(),
+        [](evhttp_request* request, void* self) {
+          static_cast<FlakyEndpoint*>(self)->OnRequest(request);
+        },
+        this);
+  }
+
+  // The port that it listens on; nothing if it is taken. 0 picks a free one.
+  std::optional<std::uint16_t> Listen(std::uint16_t port) {
+    evhttp_bound_socket* socket = evhttp_bind_socket_with_handle(server_.get(), "127.0.0.1", port);
+    if (socket == nullptr) return std::nullopt;
+    sockaddr_in address = {};
+    socklen_t size = sizeof(address);
+    getsockname(evhttp_bound_socket_get_fd(socket), reinterpret_cast<sockaddr*>(&address), &size);
+    return ntohs(address.sin_port);
+  }
+
+ private:
+  void OnRequest(evhttp_request* request) {
+    evbuffer* input = evhttp_request_get_input_buffer(request);
+    std::string plan(evbuffer_get_length(input), '\0');
+    evbuffer_copyout(input, plan.data(), plan.size());
+    const std::vector<std::string> words =
+        absl::StrSplit(plan, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+    const char* key =
+        evhttp_find_header(evhttp_request_get_input_headers(request), "Idempotency-Key");
+    const std::string id = key == nullptr ? "" : key;
+
+    const std::size_t call = calls_[id]++;
+    const std::string word = words.empty() ? "" : words[std::min(call, words.size() - 1)];
+    const std::optional<Answer> answer = ParseAnswer(word);
+    Say(id, call + 1, answer ? word : absl::StrCat(kBadRequest), plan);
+    if (answer) {
+      Give(*answer, request);
+    } else {
+      evhttp_send_reply(request, kBadRequest, "Not A Plan", nullptr);
+    }
+  }
+
+  void Give(const Answer& answer, evhttp_request* request) {
+    if (answer.kind != Answer::Kind::kStatus) {
+      DropAfter(answer.kind == Answer::Kind::kHang ? kPatience : absl::ZeroDuration(), request);
+      return;
+    }
+    if (answer.retry_after.has_value()) {
+      evhttp_add_header(evhttp_request_get_output_headers(request), "Retry-After",
+                        absl::StrCat(*answer.retry_after).c_str());
+    }
+    // libevent does not know the name of 429; of others it does.
+    const char* reason = answer.status == kTooManyRequests ? "Too Many Requests" : nullptr;
+    evhttp_send_reply(request, answer.status, reason, nullptr);
+  }
+
+  // Later, as a connection must not be freed inside its own callback.
+  void DropAfter(absl::Duration pause, evhttp_request* request) {
+    const auto self = drops_.emplace(drops_.end());
+    *self = loop_.After(pause, [this, self, request] {
+      const std::unique_ptr<retryq::Timer> fired = std::move(*self);
+      drops_.erase(self);
+      if (evhttp_connection* connection = evhttp_request_get_connection(request)) {
+        evhttp_connection_free(connection);  // with its request
+      } else {
+        evhttp_request_free(request);  // the client has hung up
+      }
+    });
+  }
+
+  void Say(const std::string& id, std::size_t call, const std::string& answer,
+           const std::string& plan) const {
+    if (json_) {
+      const nlohmann::ordered_json json = {
+          {"time", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone())},
+          {"event", "answered"},
+          {"id", id},
+          {"call", call},
+          {"answer", answer}};
+      std::cout << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+    } else {
+      std::printf("%8.3f  %-16s call %zu of \"%s\": %s\n",
+                  absl::ToDoubleSeconds(absl::Now() - start_), id.c_str(), call, plan.c_str(),
+                  answer.c_str());
+      std::fflush(stdout);
+    }
+  }
+
+  retryq::EventLoop& loop_;
+  const bool json_;
+  const absl::Time start_ = absl::Now();
+  const std::unique_ptr<evhttp, decltype(&evhttp_free)> server_;
+  std::map<std::string, std::size_t> calls_;  // by Idempotency-Key
+  std::list<std::unique_ptr<retryq::Timer>> drops_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::uint16_t port = 8080;
+  bool json = false;
+  CLI::App app("An HTTP server on 127.0.0.1 that fails as the requests' bodies tell it.");
+  app.footer(
+      "A body is a plan, one word a call (by Idempotency-Key), the last word for all further "
+      "calls:\n"
+      "  STATUS     this HTTP status\n"
+      "  STATUS:N   the same, with \"Retry-After: N\"\n"
+      "  drop       closes the connection\n"
+      "  hang       does not answer\n"
+      "Example:\n"
+      "  curl -i -d '503 429:3 200' -H 'Idempotency-Key: 1' http://127.0.0.1:8080/");
+  app.add_option("--port", port, "0 picks a free one")->capture_default_str();
+  app.add_flag("--json", json, "One JSON object a line");
+  CLI11_PARSE(app, argc, argv);
+
+  retryq::EventLoop loop;
+  FlakyEndpoint endpoint(loop, json);
+  const std::optional<std::uint16_t> bound = endpoint.Listen(port);
+  if (!bound) {
+    std::cerr << "flaky_endpoint: cannot listen on port " << port
+              << "; --port 0 picks a free one\n";
+    return EXIT_FAILURE;
+  }
+  std::cout << "listening on http://127.0.0.1:" << *bound << "/" << std::endl;
+  return retryq::ExitCode(loop.RunUntilSignal(absl::ZeroDuration()));
+}
