@@ -23,21 +23,28 @@ constexpr std::size_t kUsualLimit = 128 << 20;
 
 class RetryRefusal : public RetryTest {
  protected:
+  // The limit is the whole broker's: one process at a time. And it holds for the channels that are
+  // opened while it is set: a test's peer must not open one while another process has it set.
+  static void SetUpTestSuite() {
+    if (!OnPrivateBroker()) return;
+    lock_ = ::open(std::getenv("RETRYQ_BROKER"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ASSERT_EQ(::flock(lock_, LOCK_EX), 0);
+  }
+  static void TearDownTestSuite() {
+    if (lock_ >= 0) ::close(lock_);
+  }
+
   void SetUp() override {
-    const char* const broker = std::getenv("RETRYQ_BROKER");
-    if (broker == nullptr) {
+    if (!OnPrivateBroker()) {
       GTEST_SKIP() << "only on a private broker, named by RETRYQ_BROKER, can its limit be changed";
     }
-    // The limit is the whole broker's: one test at a time, whichever process it runs in.
-    lock_ = ::open(broker, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ASSERT_EQ(::flock(lock_, LOCK_EX), 0);
     peer_.DeclareQueue("orders");
   }
   void TearDown() override {
-    if (IsSkipped()) return;
-    LimitMessages(kUsualLimit);
-    ::close(lock_);
+    if (OnPrivateBroker()) LimitMessages(kUsualLimit);
   }
+
+  static bool OnPrivateBroker() { return std::getenv("RETRYQ_BROKER") != nullptr; }
 
   // Holds for channels that are opened from now on.
   static void LimitMessages(std::size_t bytes) {
@@ -50,7 +57,7 @@ class RetryRefusal : public RetryTest {
   }
 
  private:
-  int lock_ = -1;
+  static inline int lock_ = -1;
 };
 
 TEST_F(RetryRefusal, IsHeldAndSaidWhileOthersGoOnAndParkedWhenItCanBe) {
