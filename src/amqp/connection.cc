@@ -6,10 +6,12 @@
 #include "absl/strings/str_join.h"
 #include "amqp/channel_impl.h"
 #include "amqp/frame.h"
+#include "amqp/handshake.h"
 #include "amqp/process_name.h"
 #include "amqp/reconnect_pause.h"
 #include "amqp/resolver.h"
 #include "amqp/session.h"
+#include "amqp/shuffle.h"
 
 namespace retryq::amqp {
 namespace {
@@ -69,7 +71,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   }
 
   std::size_t max_header_size() const {
-    return (frame_max_ == 0 ? options_.frame_max : frame_max_) - kFrameOverhead;
+    return (frame_max_ == 0 ? FrameMax(options_) : frame_max_) - kFrameOverhead;
   }
   const std::string& server_version() const { return server_version_; }
   std::size_t unsent_bytes() const { return session_ == nullptr ? 0 : session_->unsent_bytes(); }
@@ -77,10 +79,11 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
  private:
   void BeginRoundAfter(absl::Duration pause) {
     timer_ = loop_.After(pause, [this] {
-      endpoint_ = 0;
-      failures_.clear();
       const absl::Status valid = Validate(options_);
       if (!valid.ok()) return listener_->OnLost(valid);  // it will never do
+      if (options_.shuffle_endpoints) Shuffle(&options_.endpoints, loop_.random());
+      endpoint_ = 0;
+      failures_.clear();
       ResolveEndpoint();
     });
   }

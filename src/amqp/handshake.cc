@@ -13,6 +13,8 @@
 namespace retryq::amqp {
 namespace {
 
+constexpr std::uint32_t kMostFrameMax = 1 << 20;
+
 std::string ClientProperties(const ConnectionOptions& options) {
   const Table properties = {
       {"product", "retryq"},
@@ -43,6 +45,10 @@ bool Offers(std::string_view mechanisms, std::string_view mechanism) {
 }
 
 }  // namespace
+
+std::uint32_t FrameMax(const ConnectionOptions& options) {
+  return options.frame_max == 0 ? kMostFrameMax : options.frame_max;
+}
 
 Handshake::Handshake(const ConnectionOptions& options, const Endpoint& endpoint)
     : options_(options), endpoint_(endpoint) {}
@@ -96,7 +102,7 @@ absl::Status Handshake::OnTune(const method::ConnectionTune& tune, std::string* 
       std::clamp<std::int64_t>(absl::ToInt64Seconds(options_.heartbeat), 0, 65535));
   const method::ConnectionTuneOk agreed = {
       .channel_max = Agree(tune.channel_max, options_.channel_max),
-      .frame_max = Agree(tune.frame_max, options_.frame_max),
+      .frame_max = Agree(tune.frame_max, FrameMax(options_)),
       .heartbeat = Agree(tune.heartbeat, heartbeat)};
   if (agreed.frame_max < kFrameMinSize) {
     return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " wants frames of at most ",

@@ -12,6 +12,9 @@
 
 namespace retryq::amqp {
 
+// The largest frame that `options` ask for: never none.
+std::uint32_t FrameMax(const ConnectionOptions& options);
+
 // What both ends agreed on.
 struct Tuning {
   std::uint16_t channel_max = 0;

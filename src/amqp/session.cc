@@ -15,6 +15,9 @@ namespace {
 // Before the limit is agreed on.
 constexpr std::size_t kHandshakeFrameMax = 131072;
 
+// What a frame's two bytes for it can say, where neither end has a limit.
+constexpr std::size_t kMostChannels = 65535;
+
 // Makes the next frame contiguous; false while some of it is missing.
 bool JoinNextFrame(evbuffer* input, std::size_t frame_max) {
   const std::size_t available = evbuffer_get_length(input);
@@ -40,24 +43,17 @@ Session::Session(EventLoop& loop, const ConnectionOptions& options, const Endpoi
       owner_(owner),
       handshake_(options, endpoint),
       link_(std::make_unique<Link>(loop.base(), address, this)),
-      deadline_(
-          loop.After(options.connection_timeout,
-                     [this] {
-                       End(absl::UnavailableError(absl::StrCat(
-                           "no connection to ", Describe(endpoint_), " within ",
-                           absl::FormatDuration(options_.connection_timeout),
-                           state_ == State::kConnecting ? ": is it the right host and port?"
-                                                        : ": it accepts but does not answer")));
-                     })),
-      channels_(1) {}
+      channels_(1) {
+  EndAfter(options.connection_timeout, "does not take the connection");
+}
 
 Session::~Session() = default;
 
 std::shared_ptr<Channel::Impl> Session::OpenChannel(ChannelListener* listener) {
   std::size_t number = 1;
   while (number < channels_.size() && channels_[number] != nullptr) ++number;
-  const std::size_t most = handshake_.tuning().channel_max;
-  if (most != 0 && number > most) return nullptr;
+  const std::size_t limit = handshake_.tuning().channel_max;
+  if (number > (limit == 0 ? kMostChannels : limit)) return nullptr;
   if (number == channels_.size()) channels_.emplace_back();
   channels_[number] =
       Channel::Impl::Open(this, static_cast<std::uint16_t>(number), listener, loop_.executor());
@@ -68,7 +64,16 @@ Outbox& Session::Write() { return link_->Write(); }
 
 void Session::OnConnected() {
   state_ = State::kShakingHands;
+  EndAfter(options_.handshake_timeout, "takes the connection but does not answer");
   handshake_.Begin(Write().bytes());
+}
+
+void Session::EndAfter(absl::Duration deadline, const char* why) {
+  deadline_ = loop_.After(deadline, [this, deadline, why] {
+    End(absl::UnavailableError(absl::StrCat(Describe(endpoint_), " ", why, " within ",
+                                            absl::FormatDuration(deadline),
+                                            ": is it the right host and port?")));
+  });
 }
 
 void Session::BeforeFlush() {

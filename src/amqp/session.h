@@ -83,6 +83,8 @@ class Session final : public std::enable_shared_from_this<Session>,
   absl::Status OnChannelFrame(const FrameView& frame);
   absl::Status OnHandshakeMethod(const ServerMethod& method);
 
+  // Gives this step of the connecting so long; `why` says what the peer failed to do.
+  void EndAfter(absl::Duration deadline, const char* why);
   void SayGoodbye(std::uint16_t code, std::string_view text);
   void End(const absl::Status& why);
   // Stops everything and hands over the channels.
@@ -95,7 +97,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   State state_ = State::kConnecting;
   Handshake handshake_;
   std::unique_ptr<Link> link_;                            // null once ended
-  std::unique_ptr<Timer> deadline_;                       // of the connecting
+  std::unique_ptr<Timer> deadline_;                       // of the current step of connecting
   std::optional<Heartbeat> heartbeat_;                    // once open
   std::vector<std::shared_ptr<Channel::Impl>> channels_;  // by number; null where free
 };

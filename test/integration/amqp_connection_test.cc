@@ -91,7 +91,7 @@ TEST_F(AmqpConnection, SaysThatAHostIsUnknown) {
 TEST_F(AmqpConnection, GivesUpOnAPeerThatNeverAnswers) {
   Proxy proxy(loop_, options_.endpoints[0].port);
   options_.endpoints[0].port = proxy.port();
-  options_.connection_timeout = absl::Milliseconds(100);
+  options_.handshake_timeout = absl::Milliseconds(100);
   ConnectionLog log;
   Connection connection(loop_, options_, &log);
   RunUntil(loop_, [&] {
@@ -103,6 +103,7 @@ TEST_F(AmqpConnection, GivesUpOnAPeerThatNeverAnswers) {
 
 TEST_F(AmqpConnection, GoesOnToTheNextEndpoint) {
   Proxy proxy(loop_, 1);  // nobody is behind it
+  options_.shuffle_endpoints = false;
   options_.endpoints = {{.host = "127.0.0.1", .port = proxy.port()},
                         {.host = "localhost", .port = options_.endpoints[0].port}};
   Connection connection(loop_, options_, &log_);
@@ -112,12 +113,12 @@ TEST_F(AmqpConnection, GoesOnToTheNextEndpoint) {
 }
 
 TEST_F(AmqpConnection, RefusesOptionsThatCannotWork) {
-  options_.channel_max = 0;
+  options_.frame_max = 1;
   options_.endpoints.clear();
   const absl::Status status = FailToConnect(options_);
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("endpoints"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("channel_max"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("frame_max"));
 }
 
 TEST_F(AmqpConnection, ComesBackAfterACut) {

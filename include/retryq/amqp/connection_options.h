@@ -20,8 +20,13 @@ struct Endpoint {
 
 // How to reach a broker, and as whom.
 struct ConnectionOptions {
-  // Tried in turn until one answers. At least one.
+  // Tried in turn until one answers, every address that a host name stands for. At least one.
   std::vector<Endpoint> endpoints = {Endpoint{}};
+
+  // Each round of attempts takes the endpoints in an order of its own, so that many clients
+  // spread over a cluster. Off: in the order given.
+  bool shuffle_endpoints = true;
+
   std::string user = "guest";
   std::string password = "guest";
   std::string vhost = "/";
@@ -34,27 +39,36 @@ struct ConnectionOptions {
   // no heartbeats (which retrying refuses, as its leases depend on them).
   absl::Duration heartbeat = absl::Seconds(15);
 
-  // From the first packet to an open connection. Above zero.
-  absl::Duration connection_timeout = absl::Seconds(10);
+  // How long each step of an attempt at one address may take; then the next address has its
+  // turn. Above zero.
+  absl::Duration connection_timeout = absl::Seconds(10);  // TCP
+  absl::Duration handshake_timeout = absl::Seconds(10);   // AMQP: from the login to the open vhost
 
-  // Largest frame asked for, in bytes: 8192 … 1 MiB.
+  // Largest frame asked for, in bytes: 8192 … 1 MiB. The smaller of what both ends ask for counts.
+  // Zero leaves it to the broker, but for 1 MiB, which is never exceeded.
   std::uint32_t frame_max = 131072;
 
-  // Largest channel number asked for: 1 … 65535.
+  // Largest channel number asked for; the smaller of both ends' counts. Zero leaves it to the
+  // broker.
   std::uint16_t channel_max = 2047;
 
   // Pause before connecting again: uniform in [half, whole] of initial · 2^n,
   // capped.
   absl::Duration reconnect_initial = absl::Milliseconds(100);
   absl::Duration reconnect_max = absl::Seconds(10);
+
+  friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;
 };
 
-// Reads
-// `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`.
-// Everything may be left out but the scheme; parts are percent-decoded; no path
-// means vhost "/", and so does "/" alone (as people write it; `%2f` says it in
-// full). Errors are kInvalidArgument, name the part and never contain the
-// password. https://www.rabbitmq.com/uri-spec
+// Reads `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`. Everything
+// may be left out but the scheme; parts are percent-decoded, an IPv6 address stands in brackets; no
+// path means vhost "/", and so does "/" alone (as people write it; `%2f` says it in full).
+//
+// Parameters, each at most once: `heartbeat` (seconds), `connection_timeout` (milliseconds),
+// `channel_max`, `frame_max` (bytes); they set the fields of the same name. Any other is an error.
+//
+// Errors are kInvalidArgument, name the part and never contain the password.
+// https://www.rabbitmq.com/docs/uri-spec, https://www.rabbitmq.com/docs/uri-query-parameters
 absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri);
 
 // Several URIs that differ only in their endpoints, as one.

@@ -111,6 +111,23 @@ TEST_F(HandshakeTest, TakesItsOwnWhereTheBrokerHasNoLimit) {
   EXPECT_EQ(handshake_.tuning().heartbeat, absl::Seconds(15));
 }
 
+TEST_F(HandshakeTest, LeavesItsLimitsToTheBrokerWhereItHasNone) {
+  options_.frame_max = 0;
+  options_.channel_max = 0;
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 200000, .heartbeat = 10}).ok());
+  EXPECT_EQ(handshake_.tuning().channel_max, 100);
+  EXPECT_EQ(handshake_.tuning().frame_max, 200000U);
+}
+
+TEST_F(HandshakeTest, NeverTakesFramesOfMoreThanAMegabyte) {
+  options_.frame_max = 0;
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 0, .heartbeat = 10}).ok());
+  EXPECT_EQ(handshake_.tuning().frame_max, 1U << 20);
+  EXPECT_EQ(Said<method::ConnectionTuneOk>().frame_max, 1U << 20);
+}
+
 TEST_F(HandshakeTest, TakesTheBrokersHeartbeatWhereItHasNone) {
   options_.heartbeat = absl::ZeroDuration();
   EXPECT_TRUE(Start().ok());

@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::amqp {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string ErrorOf(const std::string& uri) {
+  const absl::StatusOr<ConnectionOptions> options = ParseUri(uri);
+  EXPECT_TRUE(absl::IsInvalidArgument(options.status())) << uri << ": " << options.status();
+  return std::string(options.status().message());
+}
+
+TEST(ParseUri, TakesTheDefaultsForAllThatIsLeftOut) {
+  const auto options = ParseUri("amqp://");
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_THAT(options->endpoints, ElementsAre(Endpoint{.host = "localhost", .port = 5672}));
+  EXPECT_EQ(options->user, "guest");
+  EXPECT_EQ(options->password, "guest");
+  EXPECT_EQ(options->vhost, "/");
+  EXPECT_EQ(options->heartbeat, absl::Seconds(15));
+}
+
+TEST(ParseUri, ReadsEveryPart) {
+  const auto options = ParseUri(
+      "amqp://me:pass@rabbit.example:5673/shop?heartbeat=30&connection_timeout=2500&"
+      "channel_max=100&frame_max=8192");
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_THAT(options->endpoints, ElementsAre(Endpoint{.host = "rabbit.example", .port = 5673}));
+  EXPECT_EQ(options->user, "me");
+  EXPECT_EQ(options->password, "pass");
+  EXPECT_EQ(options->vhost, "shop");
+  EXPECT_EQ(options->heartbeat, absl::Seconds(30));
+  EXPECT_EQ(options->connection_timeout, absl::Milliseconds(2500));
+  EXPECT_EQ(options->channel_max, 100);
+  EXPECT_EQ(options->frame_max, 8192U);
+}
+
+TEST(ParseUri, DecodesPercentSigns) {
+  const auto options = ParseUri("amqp://us%65r:p%40ss%2F%3a@h%6fst/%2fv%2F");
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->user, "user");
+  EXPECT_EQ(options->password, "p@ss/:");
+  EXPECT_EQ(options->endpoints[0].host, "host");
+  EXPECT_EQ(options->vhost, "/v/");
+  EXPECT_EQ(ParseUri("amqp://host?heartbeat=%33%30")->heartbeat, absl::Seconds(30));
+}
+
+TEST(ParseUri, TakesTheSchemeInAnyCase) {
+  EXPECT_EQ(ParseUri("AMQP://Host")->endpoints[0].host, "Host");
+}
+
+TEST(ParseUri, TakesZeroForNoLimit) {
+  EXPECT_EQ(ParseUri("amqp://host?frame_max=0")->frame_max, 0U);
+  EXPECT_EQ(ParseUri("amqp://host?channel_max=0")->channel_max, 0);
+}
+
+TEST(ParseUri, TakesNoPathAndASlashAndItsCodeForTheDefaultVhost) {
+  for (const char* uri : {"amqp://host", "amqp://host/", "amqp://host/%2f", "amqp://host/%2F?"}) {
+    const auto options = ParseUri(uri);
+    ASSERT_TRUE(options.ok()) << uri << ": " << options.status();
+    EXPECT_EQ(options->vhost, "/") << uri;
+  }
+}
+
+TEST(ParseUri, AllowsAnEmptyPasswordAndLeavesAMissingOneAtItsDefault) {
+  EXPECT_EQ(ParseUri("amqp://me:@host")->password, "");
+  EXPECT_EQ(ParseUri("amqp://me@host")->password, "guest");
+}
+
+TEST(ParseUri, ReadsIpv6AddressesInBrackets) {
+  EXPECT_THAT(ParseUri("amqp://[::1]")->endpoints, ElementsAre(Endpoint{.host = "::1"}));
+  EXPECT_THAT(ParseUri("amqp://u:p@[2001:db8::2]:5673/v")->endpoints,
+              ElementsAre(Endpoint{.host = "2001:db8::2", .port = 5673}));
+  EXPECT_THAT(ParseUri("amqp://[fe80::1%25eth0]")->endpoints,
+              ElementsAre(Endpoint{.host = "fe80::1%eth0"}));
+  EXPECT_THAT(ErrorOf("amqp://::1:5672"), HasSubstr("brackets"));
+  EXPECT_THAT(ErrorOf("amqp://[::1"), HasSubstr("]"));
+  EXPECT_THAT(ErrorOf("amqp://[::1]5672"), HasSubstr("port"));
+  EXPECT_THAT(ErrorOf("amqp://[]"), HasSubstr("address"));
+}
+
+TEST(ParseUri, NamesThePartThatIsWrong) {
+  EXPECT_THAT(ErrorOf(""), HasSubstr("amqp://"));
+  EXPECT_THAT(ErrorOf("http://host"), HasSubstr("amqp://"));
+  EXPECT_THAT(ErrorOf("amqp://host:0"), HasSubstr("port"));
+  EXPECT_THAT(ErrorOf("amqp://host:65536"), HasSubstr("port"));
+  EXPECT_THAT(ErrorOf("amqp://host:56x"), HasSubstr("port"));
+  EXPECT_THAT(ErrorOf("amqp://us%4er%:p@host"), HasSubstr("user"));
+  EXPECT_THAT(ErrorOf("amqp://u:p@ho%zzst"), HasSubstr("host"));
+  EXPECT_THAT(ErrorOf("amqp://host/v%"), HasSubstr("vhost"));
+  EXPECT_THAT(ErrorOf("amqp://host/a/b"), HasSubstr("%2f"));
+  EXPECT_THAT(ErrorOf("amqp://host/" + std::string(256, 'v')), HasSubstr("vhost"));
+  EXPECT_THAT(ErrorOf("amqp://host?heartbeat=x"), HasSubstr("heartbeat"));
+  EXPECT_THAT(ErrorOf("amqp://host?heartbeat=-1"), HasSubstr("heartbeat"));
+  EXPECT_THAT(ErrorOf("amqp://host?heartbeat"), HasSubstr("heartbeat"));
+  EXPECT_THAT(ErrorOf("amqp://host?connection_timeout=0"), HasSubstr("connection_timeout"));
+  EXPECT_THAT(ErrorOf("amqp://host?channel_max=70000"), HasSubstr("channel_max"));
+  EXPECT_THAT(ErrorOf("amqp://host?channel_max=1&channel_max=2"), HasSubstr("'channel_max'"));
+  EXPECT_THAT(ErrorOf("amqp://host?heartbeat=%3"), HasSubstr("heartbeat"));
+  EXPECT_THAT(ErrorOf("amqp://host?frame_max=4096"), HasSubstr("frame_max"));
+  EXPECT_THAT(ErrorOf("amqp://host?color=red"), HasSubstr("'color'"));
+}
+
+TEST(ParseUri, SaysPlainlyThatTlsIsNotThereYet) {
+  EXPECT_THAT(ErrorOf("amqps://host"), HasSubstr("TLS comes later"));
+}
+
+TEST(ParseUri, NeverShowsThePassword) {
+  for (const char* uri :
+       {"amqp://me:Sesame%zz@host", "amqp://me:12?Sesame@host", "amqp://me:12/Sesame@host",
+        "amqp://me:Sesame/12@host/v", "amqp://me:Sesame@host:x", "amqp://me:Sesame@host?x=Sesame@",
+        "amqp://me:1?heartbeat=Sesame@host"}) {
+    EXPECT_THAT(ErrorOf(uri), Not(HasSubstr("Sesame"))) << uri;
+  }
+}
+
+TEST(ParseUris, JoinsTheEndpointsOfOneCluster) {
+  const auto options = ParseUris({"amqp://u:p@a/v", "amqp://u:p@b:5673/v"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_THAT(options->endpoints,
+              ElementsAre(Endpoint{.host = "a"}, Endpoint{.host = "b", .port = 5673}));
+}
+
+TEST(ParseUris, RefusesAnyOtherDifference) {
+  const auto options = ParseUris({"amqp://u:Sesame@a/v", "amqp://u:Alibaba@b/v"});
+  EXPECT_TRUE(absl::IsInvalidArgument(options.status()));
+  EXPECT_THAT(std::string(options.status().message()), HasSubstr("number 2"));
+  EXPECT_THAT(std::string(options.status().message()), Not(HasSubstr("Sesame")));
+  EXPECT_THAT(std::string(options.status().message()), Not(HasSubstr("Alibaba")));
+  EXPECT_FALSE(ParseUris({"amqp://u:p@a/v", "amqp://u:p@b/w"}).ok());
+  EXPECT_FALSE(ParseUris({"amqp://u:p@a", "amqp://u:p@b?heartbeat=1"}).ok());
+  EXPECT_FALSE(ParseUris({"amqp://u:p@a", "nonsense"}).ok());
+  EXPECT_FALSE(ParseUris({}).ok());
+}
+
+}  // namespace
+}  // namespace retryq::amqp
