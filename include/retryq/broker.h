@@ -135,8 +135,8 @@ class BrokerListener {
   // the vhost. kNotFound: no such vhost. kUnavailable: everything else. The
   // broker connects again by itself with growing pauses.
   virtual void OnLost(const absl::Status& why) = 0;
-  // connection.blocked / unblocked: a resource alarm. Publishes made meanwhile
-  // are kept and sent once it is over.
+  // connection.blocked / unblocked: a resource alarm. What is published
+  // meanwhile is read only once it is over, so better nothing is.
   virtual void OnBlocked(bool blocked, std::string_view reason) = 0;
 };
 
@@ -190,6 +190,10 @@ class Broker {
   // Sends what waits to be sent, closes the connections in order and calls
   // `closed` when that is done, or cannot be. No other callback comes after.
   virtual void Close(std::function<void()> closed) = 0;
+
+  // Bytes written for publishing and not yet taken by the network: whoever
+  // publishes while many wait fills the memory. 0 where that is not known.
+  virtual std::size_t unsent_bytes() const { return 0; }
 
   // Largest payload of a content header frame that may be sent (negotiated
   // frame_max less 8); the default before the first connection.

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLIENT_H_
 #define RETRYQ_CLIENT_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,6 +27,10 @@ struct ClientOptions {
   std::vector<std::string> more_urls = {};
 
   DelayQueueOptions delay_queues = {};
+
+  // How many calls of `Client::Publish` may be unanswered, which bounds their
+  // memory. Above zero.
+  std::size_t max_open_publishes = 10000;
 
   // Shown in the management UI. Empty: program name and process id.
   std::string name = {};
@@ -70,7 +75,9 @@ class Client {
   // mandatory. Calls back once: ok when confirmed and not returned; kNotFound:
   // no such exchange, or no queue for the routing key, found out before the
   // delay where it can be; kInvalidArgument; kUnavailable when `deadline` is
-  // over first. Nothing is given up before `deadline`: a lost connection is
+  // over first; kResourceExhausted, with nothing sent, where
+  // `max_open_publishes` are unanswered: go on in their answers. Nothing is
+  // given up before `deadline`: a lost connection and a resource alarm are
   // waited for, and the message published again, so it can arrive twice.
   void Publish(OutgoingMessage message, absl::Duration delay, absl::Duration deadline,
                std::function<void(absl::Status)> done);

@@ -125,6 +125,8 @@ class RabbitBroker final : public Broker {
     consume_end_.Close(kCloseDeadline, one_closed);
   }
 
+  std::size_t unsent_bytes() const override { return publish_end_.connection().unsent_bytes(); }
+
   std::size_t max_header_size() const override {
     return publish_end_.connection().max_header_size();
   }

@@ -8,6 +8,7 @@
 #include "amqp/properties_codec.h"
 #include "amqp/protocol_error.h"
 #include "amqp/text.h"
+#include "retryq/amqp/connection.h"
 
 namespace retryq::amqp {
 namespace {
@@ -226,6 +227,14 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
   if (ContentHeaderSize(params.properties) + kFrameOverhead > host_->frame_max()) {
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kFrameError),
                       "the headers do not fit into one frame");
+  }
+  if (host_->unsent_bytes() >= Connection::kMaxUnsentBytes) {
+    return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
+                      "too much waits to be sent already");
+  }
+  if (unconfirmed() >= Channel::kMaxUnconfirmed) {
+    return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
+                      "too many publishes are unconfirmed already");
   }
   const std::string_view header = host_->Write().AddPublish(number_, params, host_->frame_max());
   Fingerprint fingerprint;

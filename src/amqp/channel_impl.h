@@ -37,6 +37,8 @@ class ChannelHost {
   // called before.
   virtual Outbox& Write() = 0;
   virtual std::size_t frame_max() const = 0;
+  // Written, by whichever channel, and not yet taken by the operating system.
+  virtual std::size_t unsent_bytes() const = 0;
 };
 
 // The protocol of one channel. The connection keeps it from channel.open to close-ok; the

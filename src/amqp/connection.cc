@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "amqp/channel_impl.h"
 #include "amqp/frame.h"
@@ -15,6 +16,9 @@
 
 namespace retryq::amqp {
 namespace {
+
+// Fits into the smallest frame_max there is, with its method.
+constexpr std::size_t kMaxSecret = 8000;
 
 // Another endpoint, or another try soon, would be refused the same way.
 bool IsRefusal(const absl::Status& status) {
@@ -55,6 +59,21 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
       session_->Close();
     }
     timer_ = loop_.After(deadline, [this] { FinishClose(); });
+  }
+
+  void UpdateSecret(std::string secret, std::function<void(absl::Status)> done) {
+    absl::Status answer;
+    if (secret.size() > kMaxSecret) {
+      answer = absl::InvalidArgumentError(
+          absl::StrCat("the new secret is longer than ", kMaxSecret, " bytes"));
+    } else {
+      options_.password = std::move(secret);
+      if (is_open()) return session_->UpdateSecret(options_.password, std::move(done));
+    }
+    loop_.executor()->Post([weak = weak_from_this(), answer, done = std::move(done)] {
+      const auto self = weak.lock();
+      if (self != nullptr && self->listener_ != nullptr) done(answer);
+    });
   }
 
   bool is_open() const { return session_ != nullptr && session_->is_open(); }
@@ -171,6 +190,10 @@ Connection::~Connection() { impl_->Shutdown(); }
 
 void Connection::Close(absl::Duration deadline, std::function<void()> closed) {
   impl_->Close(deadline, std::move(closed));
+}
+
+void Connection::UpdateSecret(std::string secret, std::function<void(absl::Status)> done) {
+  impl_->UpdateSecret(std::move(secret), std::move(done));
 }
 
 bool Connection::is_open() const { return impl_->is_open(); }

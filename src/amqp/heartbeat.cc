@@ -5,12 +5,14 @@
 namespace retryq::amqp {
 namespace {
 
-constexpr int kTicksUntilDead = 4;  // two intervals
+constexpr int kTicksPerInterval = 8;
+constexpr int kTicksUntilSent = kTicksPerInterval / 2;
+constexpr int kTicksUntilDead = 2 * kTicksPerInterval;
 
 }  // namespace
 
 Heartbeat::Heartbeat(Timers& timers, absl::Duration interval, Callbacks callbacks)
-    : timers_(timers), tick_(interval / 2), callbacks_(std::move(callbacks)) {
+    : timers_(timers), tick_(interval / kTicksPerInterval), callbacks_(std::move(callbacks)) {
   if (interval > absl::ZeroDuration()) StartTick();
 }
 
@@ -19,11 +21,11 @@ void Heartbeat::StartTick() {
 }
 
 void Heartbeat::OnTick() {
-  // The first tick after something came may follow at once, so one more makes two intervals.
-  if (++silent_ticks_ > kTicksUntilDead) return std::function(callbacks_.dead)();
+  if (++silent_ticks_ >= kTicksUntilDead) return std::function(callbacks_.dead)();
   StartTick();
-  if (!sent_) callbacks_.send();
-  sent_ = false;
+  if (++unsent_ticks_ < kTicksUntilSent) return;
+  unsent_ticks_ = 0;
+  callbacks_.send();
 }
 
 }  // namespace retryq::amqp

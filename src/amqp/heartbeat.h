@@ -10,7 +10,8 @@
 namespace retryq::amqp {
 
 // Keeps a connection known to be alive: asks for a heartbeat whenever nothing else was
-// sent for half an interval, and says when nothing has come for two.
+// sent for half an interval, and says when nothing has come for two (an eighth of one less at
+// most), so that a cable that is pulled is noticed within two intervals.
 //
 // It counts its own ticks, not time: a program that was held up for a minute finds what
 // came meanwhile in its socket first, and does not take the peer for dead.
@@ -24,7 +25,7 @@ class Heartbeat {
   // `interval` zero: no heartbeats either way.
   Heartbeat(Timers& timers, absl::Duration interval, Callbacks callbacks);
 
-  void OnSent() { sent_ = true; }
+  void OnSent() { unsent_ticks_ = 0; }
   void OnReceived() { silent_ticks_ = 0; }
 
  private:
@@ -32,10 +33,10 @@ class Heartbeat {
   void OnTick();
 
   Timers& timers_;
-  const absl::Duration tick_;  // half an interval
+  const absl::Duration tick_;
   const Callbacks callbacks_;
-  bool sent_ = false;     // since the last tick
-  int silent_ticks_ = 0;  // ticks since something was received
+  int unsent_ticks_ = 0;  // since something was sent
+  int silent_ticks_ = 0;  // since something was received
   std::unique_ptr<Timer> timer_;
 };
 

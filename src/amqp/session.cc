@@ -173,6 +173,14 @@ absl::Status Session::OnMethod(const ServerMethod& method) {
                           if (is_open()) owner_->OnSessionBlocked(false, "");
                           return absl::OkStatus();
                         },
+                        [this](const method::ConnectionUpdateSecretOk& m) {
+                          if (new_secrets_.empty()) {
+                            return ProtocolError(ReplyCode::kCommandInvalid,
+                                                 absl::StrCat("an unexpected ", m.kId.name));
+                          }
+                          new_secrets_.pop_front()(absl::OkStatus());
+                          return absl::OkStatus();
+                        },
                         [](const auto& m) {
                           return ProtocolError(ReplyCode::kCommandInvalid,
                                                absl::StrCat(m.kId.name, " on channel 0"));
@@ -208,7 +216,14 @@ absl::Status Session::OnHandshakeMethod(const ServerMethod& method) {
   return absl::OkStatus();
 }
 
+void Session::UpdateSecret(std::string_view secret, std::function<void(absl::Status)> done) {
+  Write().AddMethod(
+      0, method::ConnectionUpdateSecret{.new_secret = {secret}, .reason = "it would expire"});
+  new_secrets_.push_back(std::move(done));
+}
+
 void Session::Close() {
+  new_secrets_.clear();
   BeforeFlush();
   SayGoodbye(static_cast<std::uint16_t>(ReplyCode::kSuccess), "");
   state_ = State::kClosing;
@@ -222,7 +237,9 @@ void Session::SayGoodbye(std::uint16_t code, std::string_view text) {
 void Session::End(const absl::Status& why) {
   const auto self = shared_from_this();
   const auto channels = Dismantle();
+  Ring<std::function<void(absl::Status)>> new_secrets = std::exchange(new_secrets_, {});
   std::exchange(owner_, nullptr)->OnSessionEnded(why);
+  while (!new_secrets.empty()) new_secrets.pop_front()(why);
   for (const auto& channel : channels) {
     if (channel != nullptr) channel->Disconnect(why);
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "amqp/heartbeat.h"
 #include "amqp/link.h"
 #include "amqp/method_codec.h"
+#include "amqp/ring.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/event_loop.h"
 
@@ -48,6 +50,9 @@ class Session final : public std::enable_shared_from_this<Session>,
   // On an open session. Null where no number is left.
   std::shared_ptr<Channel::Impl> OpenChannel(ChannelListener* listener);
 
+  // On an open session. `done` is called when the broker has answered, or with the end's error.
+  void UpdateSecret(std::string_view secret, std::function<void(absl::Status)> done);
+
   // Says goodbye; `OnSessionEnded` comes with the broker's answer.
   void Close();
 
@@ -56,7 +61,7 @@ class Session final : public std::enable_shared_from_this<Session>,
 
   std::size_t frame_max() const override { return handshake_.tuning().frame_max; }
   const std::string& server_version() const { return handshake_.server_version(); }
-  std::size_t unsent_bytes() const { return link_ == nullptr ? 0 : link_->unsent(); }
+  std::size_t unsent_bytes() const override { return link_ == nullptr ? 0 : link_->unsent(); }
 
  private:
   enum class State {
@@ -99,6 +104,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   std::unique_ptr<Link> link_;                            // null once ended
   std::unique_ptr<Timer> deadline_;                       // of the current step of connecting
   std::optional<Heartbeat> heartbeat_;                    // once open
+  Ring<std::function<void(absl::Status)>> new_secrets_;   // not answered yet
   std::vector<std::shared_ptr<Channel::Impl>> channels_;  // by number; null where free
 };
 

@@ -31,6 +31,12 @@ absl::Status Join(const absl::Status& a, const absl::Status& b) {
       absl::StrCat(std::string(a.message()), "; ", std::string(b.message())));
 }
 
+absl::Status ValidateClient(const ClientOptions& options, absl::Duration heartbeat) {
+  const absl::Status status = Validate(options.delay_queues, heartbeat);
+  if (options.max_open_publishes > 0) return status;
+  return Join(status, absl::InvalidArgumentError("max_open_publishes must be above zero"));
+}
+
 absl::Status ValidateConsumer(const ConsumerOptions& options) {
   absl::Status status;
   if (options.prefetch == 0) {
@@ -49,10 +55,10 @@ class Client::Impl {
   Impl(EventLoop& loop, ClientOptions options) : loop_(loop), options_(std::move(options)) {
     const absl::StatusOr<amqp::ConnectionOptions> connection = ConnectionOf(options_);
     if (!connection.ok()) {
-      invalid_ = Join(connection.status(), Validate(options_.delay_queues, absl::Seconds(15)));
+      invalid_ = Join(connection.status(), ValidateClient(options_, absl::Seconds(15)));
       return;
     }
-    invalid_ = Validate(options_.delay_queues, connection->heartbeat);
+    invalid_ = ValidateClient(options_, connection->heartbeat);
     if (!invalid_.ok()) return;
     owned_broker_ = amqp::MakeBroker(loop_, *connection);
     Open(*owned_broker_);
@@ -60,7 +66,7 @@ class Client::Impl {
 
   Impl(EventLoop& loop, Broker& broker, ClientOptions options)
       : loop_(loop), options_(std::move(options)) {
-    invalid_ = Validate(options_.delay_queues, absl::Seconds(15));
+    invalid_ = ValidateClient(options_, absl::Seconds(15));
     if (invalid_.ok()) Open(broker);
   }
 
@@ -136,6 +142,11 @@ void Client::Impl::Publish(OutgoingMessage message, absl::Duration delay, absl::
   }
   const absl::StatusOr<std::string> headers = message.headers.Encode();
   valid = Join(valid, headers.status());
+  if (valid.ok() && publishes_.size() >= options_.max_open_publishes) {
+    valid = absl::ResourceExhaustedError(
+        absl::StrCat("max_open_publishes: ", publishes_.size(),
+                     " publishes are unanswered; wait for one of them, or raise it"));
+  }
   if (!valid.ok()) {
     AnswerLater(std::move(done), std::move(valid));
     return;

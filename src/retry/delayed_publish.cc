@@ -27,6 +27,7 @@ DelayedPublish::DelayedPublish(std::shared_ptr<Hub> hub, OutgoingMessage message
                                std::string headers, absl::Duration delay, absl::Duration deadline,
                                std::function<void(absl::Status)> done)
     : hub_(std::move(hub)),
+      body_(std::make_shared<const std::string>(std::move(message.body))),
       message_(std::move(message)),
       headers_(std::move(headers)),
       delay_(delay),
@@ -94,7 +95,8 @@ std::optional<DelayRoute> DelayedPublish::Route() const {
 bool DelayedPublish::Fill(PublishParams* params) {
   if (delay_ == absl::ZeroDuration()) params->exchange = message_.exchange;
   params->routing_key = message_.routing_key;
-  params->body = message_.body;
+  params->body = *body_;
+  params->body_owner = body_;
   params->properties.delivery_mode = kPersistent;
   if (!headers_.empty()) params->properties.headers = amqp::TableView(headers_);
   if (!message_.content_type.empty()) params->properties.content_type = message_.content_type;

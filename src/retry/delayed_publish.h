@@ -49,7 +49,8 @@ class DelayedPublish final : private Parcel, private BrokerListener {
   enum class State { kWaiting, kLooking, kSending, kDone };
 
   const std::shared_ptr<Hub> hub_;
-  const OutgoingMessage message_;
+  const std::shared_ptr<const std::string> body_;
+  const OutgoingMessage message_;  // all but the body
   const std::string headers_;
   const absl::Duration delay_;
   State state_ = State::kWaiting;

@@ -65,10 +65,18 @@ bool Publisher::Is(Ticket ticket, Slot::State state) const {
   return slot.attempt == ticket.attempt && slot.state == state;
 }
 
+// Whether the broker takes another publish now. If not, because of those that are open, the answer
+// to each of them is the time to look again.
+bool Publisher::HasRoom() const {
+  if (!ready_ || blocked_since_.has_value()) return false;
+  return open_publishes_ == 0 ||
+         (open_publishes_ < kMaxUnconfirmed && broker_.unsent_bytes() < kMaxUnsentBytes);
+}
+
 // While there are suspects, one of them at a time and nothing else is under
 // way.
 bool Publisher::MayAdvance(std::uint32_t index) const {
-  return ready_ && (suspects_ == 0 || on_trial_ == index);
+  return HasRoom() && (suspects_ == 0 || on_trial_ == index);
 }
 
 void Publisher::Queue(std::uint32_t index) {
@@ -79,14 +87,12 @@ void Publisher::Queue(std::uint32_t index) {
 }
 
 void Publisher::AdvanceQueued() {
-  if (!ready_ || queued_.empty()) return;
-  if (suspects_ == 0) {
-    for (const Ticket ticket : std::exchange(queued_, {})) {
-      if (Is(ticket, Slot::State::kQueued)) Advance(ticket.slot);
-    }
-    return;
+  while (!queued_.empty() && suspects_ == 0 && HasRoom()) {
+    const Ticket next = queued_.front();
+    queued_.pop_front();
+    if (Is(next, Slot::State::kQueued)) Advance(next.slot);
   }
-  if (on_trial_.has_value()) return;
+  if (queued_.empty() || suspects_ == 0 || on_trial_.has_value() || !HasRoom()) return;
   const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Ticket ticket) {
     return Is(ticket, Slot::State::kQueued) && slots_[ticket.slot].suspect;
   });
@@ -158,7 +164,10 @@ void Publisher::Publish(std::uint32_t index, Lease lease) {
 
 void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
   --open_publishes_;
-  if (!Is(ticket, Slot::State::kPublished)) return;
+  if (!Is(ticket, Slot::State::kPublished)) {
+    AdvanceQueuedSoon();
+    return;
+  }
   switch (result.outcome) {
     case PublishOutcome::kConfirmed:
       OnConfirmed(ticket.slot);
@@ -320,6 +329,7 @@ void Publisher::OnBlocked(bool blocked) {
     blocked_for_ += now - *std::exchange(blocked_since_, std::nullopt);
   }
   WatchConfirms();
+  AdvanceQueued();
 }
 
 absl::Duration Publisher::UnblockedTime() const {

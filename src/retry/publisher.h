@@ -1,6 +1,7 @@
 #ifndef RETRYQ_SRC_RETRY_PUBLISHER_H_
 #define RETRYQ_SRC_RETRY_PUBLISHER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -71,11 +72,18 @@ class Parcel {
 // answered by publishing again with growing pauses. It gives up only where the
 // message itself is at fault, and then says so.
 //
+// It keeps what the network holds of them small: while the broker blocks the
+// connection nothing is published, and never more than kMaxUnconfirmed publishes,
+// or any beyond kMaxUnsentBytes, are on their way. The others wait here, in order.
+//
 // A channel that the broker closes leaves everything open on it in doubt. Its
 // messages are then sent again one at a time, until the culprit is found: the
 // one that was alone on a channel when that was closed.
 class Publisher {
  public:
+  static constexpr std::size_t kMaxUnconfirmed = 4096;
+  static constexpr std::size_t kMaxUnsentBytes = std::size_t{16} << 20;
+
   // All must outlive it, but for the parcels.
   Publisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
             absl::Duration confirm_timeout);
@@ -103,7 +111,7 @@ class Publisher {
   struct Slot {
     enum class State {
       kFree,
-      kQueued,     // waits for the connection, or behind a suspect
+      kQueued,     // waits for the connection, for room, or behind a suspect
       kPausing,    // waits before it is tried again
       kAcquiring,  // waits for the lease of its delay queue
       kPublished,  // waits for the confirm
@@ -129,6 +137,7 @@ class Publisher {
   bool Is(Ticket ticket, Slot::State state) const;
 
   // Before the publish.
+  bool HasRoom() const;
   bool MayAdvance(std::uint32_t index) const;
   void Queue(std::uint32_t index);
   void AdvanceQueued();

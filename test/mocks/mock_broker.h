@@ -26,6 +26,7 @@ class MockBroker : public Broker {
   MOCK_METHOD(void, Ack, (amqp::DeliveryTag tag), (override));
   MOCK_METHOD(void, Reject, (amqp::DeliveryTag tag, bool requeue), (override));
   MOCK_METHOD(void, Close, (std::function<void()> closed), (override));
+  MOCK_METHOD(std::size_t, unsent_bytes, (), (const, override));
   MOCK_METHOD(std::size_t, max_header_size, (), (const, override));
   MOCK_METHOD(std::string, server_version, (), (const, override));
 };

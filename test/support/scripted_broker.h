@@ -51,6 +51,7 @@ class ScriptedBroker final : public Broker {
   bool cancelled = false;
   bool closed = false;
   std::size_t header_limit = 131064;
+  std::size_t unsent = 0;
 
   // How it answers. By name: what is not here is answered with ok.
   std::function<absl::Status(const QueueDeclaration&)> on_declare;
@@ -127,6 +128,7 @@ class ScriptedBroker final : public Broker {
     closed = true;
     Later(std::move(done));
   }
+  std::size_t unsent_bytes() const override { return unsent; }
   std::size_t max_header_size() const override { return header_limit; }
   std::string server_version() const override { return "4.0.5"; }
 

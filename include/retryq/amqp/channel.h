@@ -1,6 +1,7 @@
 #ifndef RETRYQ_AMQP_CHANNEL_H_
 #define RETRYQ_AMQP_CHANNEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -50,6 +51,9 @@ class ChannelListener {
 // Used on the loop's thread only. Names are at most 255 bytes, else kInvalidArgument.
 class Channel {
  public:
+  // Publishes that may be unanswered at a time.
+  static constexpr std::size_t kMaxUnconfirmed = std::size_t{1} << 16;
+
   class Impl;
   explicit Channel(std::shared_ptr<Impl> impl);  // made by Connection::OpenChannel
   ~Channel();
@@ -84,9 +88,12 @@ class Channel {
   // Puts the channel in confirm mode, which `Publish` needs.
   void ConfirmSelect(Done done);
 
-  // Ends exactly once as PublishOutcome says, unless the channel is destroyed first. A header
-  // that exceeds `Connection::max_header_size`, or a name that is too long, is not sent, as
-  // the broker would close the connection: kUnknown with its codes, 501 or 502.
+  // Ends exactly once as PublishOutcome says, unless the channel is destroyed first. Not sent,
+  // and answered as kUnknown with the code that fits, is what the broker would close the
+  // connection for (501: a header that exceeds `Connection::max_header_size`; 502: a name that
+  // is too long) and what would fill the memory (506: kMaxUnconfirmed publishes are open, or
+  // `Connection::kMaxUnsentBytes` wait to be sent). Who publishes faster than the broker
+  // confirms should go on in the answers to earlier publishes.
   void Publish(const PublishParams& params, std::function<void(const PublishResult&)> done);
   std::size_t unconfirmed() const;
 

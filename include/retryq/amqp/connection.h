@@ -42,6 +42,10 @@ class ConnectionListener {
 // Used on the loop's thread only; `loop` must outlive it.
 class Connection {
  public:
+  // With so many bytes unsent nothing more is published (see Channel::Publish). One message may
+  // exceed it.
+  static constexpr std::size_t kMaxUnsentBytes = std::size_t{64} << 20;
+
   // `listener` is not owned and must outlive the connection.
   Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener);
   // Says goodbye to the broker without waiting for its answer. Channels are not told.
@@ -54,6 +58,13 @@ class Connection {
   void Close(absl::Duration deadline, std::function<void()> closed);
 
   bool is_open() const;
+
+  // Replaces the password, as for a token that expires: at once for the connections to come, and
+  // by connection.update-secret for the one there is. `done` gets ok when the broker has
+  // answered, or in a later turn where there is no connection; the error with which the
+  // connection goes, if it does so first; kInvalidArgument, with nothing changed, where the secret
+  // does not fit into a frame. It is dropped uncalled if the connection is destroyed or closed.
+  void UpdateSecret(std::string secret, std::function<void(absl::Status)> done);
 
   // A new channel; `listener` must outlive it. Where there is no connection, or no channel
   // number left, the channel is closed from the start, which the listener hears.

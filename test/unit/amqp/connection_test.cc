@@ -15,7 +15,7 @@
 namespace retryq::amqp {
 namespace {
 
-using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -246,6 +246,73 @@ TEST_F(ConnectionTest, CountsWhatIsNotSentYet) {
   Publish(*channel, "x");
   EXPECT_GT(connection_->unsent_bytes(), 0U);
   RunUntil([&] { return connection_->unsent_bytes() == 0; });
+}
+
+TEST_F(ConnectionTest, PublishesNoMoreWhileTooMuchIsUnsent) {
+  const auto channel = OpenChannel();
+  const std::string body(1 << 20, 'b');
+  std::vector<std::uint16_t> codes;
+  for (int i = 0; i < 70; ++i) {
+    channel->Publish({.exchange = "exchange", .routing_key = "key", .body = body},
+                     [&](const PublishResult& result) { codes.push_back(result.code); });
+  }
+  EXPECT_LE(connection_->unsent_bytes(), Connection::kMaxUnsentBytes + body.size());
+  RunUntil([&] { return codes.size() == 6; });
+  EXPECT_THAT(codes, Each(506));
+  RunUntil([&] { return connection_->unsent_bytes() == 0; });
+  EXPECT_EQ(channel->unconfirmed(), 64U);
+  Publish(*channel, "fits again");
+  EXPECT_EQ(channel->unconfirmed(), 65U);
+}
+
+TEST_F(ConnectionTest, PublishesNoMoreWhileTooManyAreUnconfirmed) {
+  const auto channel = OpenChannel();
+  for (std::size_t i = 0; i <= Channel::kMaxUnconfirmed; ++i) Publish(*channel, "x");
+  RunUntil([&] { return !answers_.empty(); });
+  EXPECT_THAT(answers_, ElementsAre("x unknown 506"));
+  server_.Say(1, method::BasicAck{.delivery_tag = 1});
+  RunUntil([&] { return answers_.size() == 2; });
+  Publish(*channel, "y");
+  EXPECT_EQ(channel->unconfirmed(), Channel::kMaxUnconfirmed);
+}
+
+TEST_F(ConnectionTest, TellsTheBrokerANewSecret) {
+  std::vector<absl::Status> answers;
+  const auto note = [&](const absl::Status& status) { answers.push_back(status); };
+  connection_->UpdateSecret("a new one", note);
+  RunUntilHeard("0 connection.update-secret a new one");
+  EXPECT_TRUE(answers.empty());
+  server_.Say(0, method::ConnectionUpdateSecretOk{});
+  RunUntil([&] { return answers.size() == 1; });
+  EXPECT_TRUE(answers[0].ok()) << answers[0];
+}
+
+TEST_F(ConnectionTest, LogsInWithTheNewSecretFromThenOn) {
+  std::vector<absl::Status> answers;
+  const auto note = [&](const absl::Status& status) { answers.push_back(status); };
+  connection_->UpdateSecret("a new one", note);
+  RunUntilHeard("0 connection.update-secret a new one");
+  server_.HangUp();
+  RunUntil([&] { return opened_ == 2; });
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_TRUE(absl::IsUnavailable(answers[0])) << answers[0];
+  EXPECT_EQ(server_.login, std::string("\0guest\0a new one", 16));
+}
+
+TEST_F(ConnectionTest, RefusesASecretThatFitsIntoNoFrame) {
+  std::optional<absl::Status> answer;
+  connection_->UpdateSecret(std::string(9000, 's'),
+                            [&](const absl::Status& status) { answer = status; });
+  EXPECT_FALSE(answer.has_value());
+  RunUntil([&] { return answer.has_value(); });
+  EXPECT_TRUE(absl::IsInvalidArgument(*answer)) << *answer;
+}
+
+TEST_F(ConnectionTest, MayBeDestroyedWhenItsNewSecretIsAnswered) {
+  connection_->UpdateSecret("a new one", [&](const absl::Status&) { connection_.reset(); });
+  RunUntilHeard("0 connection.update-secret a new one");
+  server_.Say(0, method::ConnectionUpdateSecretOk{});
+  RunUntilHeard("0 connection.close 200");
 }
 
 // What breaks the protocol ends the connection with the code that says so.

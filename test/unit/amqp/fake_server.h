@@ -55,6 +55,7 @@ class FakeServer {
   // What the client has said, a line a method: "3 basic.ack 7 multiple".
   std::vector<std::string> heard;
   int connections = 0;
+  std::string login;  // the last connection's, as PLAIN says it
 
   template <typename Method>
   void Say(std::uint16_t channel, const Method& method) {
@@ -111,7 +112,8 @@ class FakeServer {
     if (frame.type != FrameType::kMethod) return;
     const auto method = DecodeClientMethod(frame.payload);
     if (!method.ok()) throw std::runtime_error(method.status().ToString());
-    if (std::holds_alternative<method::ConnectionStartOk>(*method)) {
+    if (const auto* start_ok = std::get_if<method::ConnectionStartOk>(&*method)) {
+      login = start_ok->response.bytes;
       return Say(0, method::ConnectionTune{.channel_max = 2047, .frame_max = 131072});
     }
     if (std::holds_alternative<method::ConnectionTuneOk>(*method)) return;
@@ -129,6 +131,8 @@ class FakeServer {
       absl::StrAppend(&text, " ", reject->delivery_tag);
     } else if (const auto* close = std::get_if<method::ConnectionClose>(&method)) {
       absl::StrAppend(&text, " ", close->reply_code);
+    } else if (const auto* update = std::get_if<method::ConnectionUpdateSecret>(&method)) {
+      text.append(" ").append(update->new_secret.bytes);
     }
     return text;
   }

@@ -193,6 +193,26 @@ TEST_F(ClientTest, PublishesAtOnceAndSaysWhatBecameOfIt) {
   EXPECT_TRUE(absl::IsNotFound(*done));
 }
 
+TEST_F(ClientTest, HasSoManyPublishesUnansweredAndNoMore) {
+  client_.emplace(loop_, broker_, ClientOptions{.max_open_publishes = 2, .observer = &events_});
+  broker_.Ready();
+  std::vector<absl::Status> answers;
+  const auto publish = [&] {
+    client_->Publish({.routing_key = "orders"}, absl::ZeroDuration(), absl::Minutes(1),
+                     [&answers](absl::Status status) { answers.push_back(std::move(status)); });
+  };
+  for (int i = 0; i < 3; ++i) publish();
+  EXPECT_THAT(answers, IsEmpty());
+  Settle();
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_TRUE(absl::IsResourceExhausted(answers[0]));
+  EXPECT_THAT(std::string(answers[0].message()), HasSubstr("max_open_publishes"));
+  ASSERT_THAT(broker_.publishes, SizeIs(2));
+  broker_.publishes[0].Confirm();
+  publish();
+  EXPECT_THAT(broker_.publishes, SizeIs(3));
+}
+
 TEST_F(ClientTest, PublishesWithADelayThroughTheQueueOfTheNextStep) {
   std::optional<absl::Status> done;
   broker_.Ready();

@@ -178,16 +178,70 @@ TEST_F(PublisherTest, WaitsForConfirmsAsLongAsTheBrokerBlocks) {
   time_.Advance(absl::Seconds(29));
   broker_.Block(true);
   EXPECT_EQ(time_.pending_timers(), 0U);  // nothing to look at meanwhile
-  NotingParcel another("two");
-  Send(another);
-  EXPECT_EQ(time_.pending_timers(), 0U);
   time_.Advance(absl::Hours(1));
   broker_.Block(false);
   time_.Advance(absl::Milliseconds(999));
-  EXPECT_EQ(broker_.publishes.size(), 2U);
+  EXPECT_EQ(broker_.publishes.size(), 1U);
   time_.Advance(absl::Milliseconds(1));
-  EXPECT_EQ(broker_.publishes.size(), 3U);
+  EXPECT_EQ(broker_.publishes.size(), 2U);
   EXPECT_EQ(broker_.publishes.back().body, "one");
+}
+
+TEST_F(PublisherTest, PublishesNothingWhileTheBrokerBlocksAndAllInOrderAfterwards) {
+  broker_.Block(true);
+  NotingParcel delayed("delayed", kSecond);
+  NotingParcel direct("direct");
+  Send(delayed);
+  Send(direct);
+  time_.Advance(absl::Hours(1));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  EXPECT_THAT(broker_.declares, IsEmpty());
+  broker_.Block(false);
+  time_.RunReady();
+  EXPECT_THAT(OpenBodies(), ElementsAre("direct", "delayed"));  // the latter once it is declared
+}
+
+TEST_F(PublisherTest, SeeksTheCulpritOnlyOnceTheBrokerNoLongerBlocks) {
+  NotingParcel parcel("one");
+  Send(parcel);
+  broker_.Block(true);
+  CloseChannel();
+  EXPECT_THAT(OpenBodies(), IsEmpty());
+  broker_.Block(false);
+  EXPECT_THAT(OpenBodies(), ElementsAre("one"));
+}
+
+TEST_F(PublisherTest, HasSoManyUnconfirmedAndNoMore) {
+  std::vector<std::unique_ptr<NotingParcel>> parcels;
+  for (std::size_t i = 0; i < Publisher::kMaxUnconfirmed + 3; ++i) {
+    parcels.push_back(std::make_unique<NotingParcel>(std::to_string(i)));
+    publisher().Send(*parcels.back());
+  }
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed);
+  broker_.publishes[7].Confirm();
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 1);
+  // The answer to what was called off makes room too.
+  parcels[8].reset();
+  time_.RunReady();
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 1);
+  broker_.publishes[8].Confirm();
+  time_.RunReady();
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 2);
+  broker_.publishes[9].Nack();
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 3);
+  EXPECT_EQ(broker_.publishes.back().body, parcels.back()->Id());
+}
+
+TEST_F(PublisherTest, WaitsWhileTooMuchIsUnsent) {
+  NotingParcel first("first");
+  NotingParcel second("second");
+  broker_.unsent = Publisher::kMaxUnsentBytes;
+  Send(first);  // one is always taken, however large
+  Send(second);
+  ASSERT_THAT(OpenBodies(), ElementsAre("first"));
+  broker_.unsent = 0;
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(OpenBodies(), ElementsAre("second"));
 }
 
 TEST_F(PublisherTest, SendsNothingWithoutAConnectionAndEverythingOnceItIsBack) {

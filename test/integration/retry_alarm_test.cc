@@ -1,0 +1,71 @@
+// A resource alarm: the broker takes no publishes. Consuming, acks and heartbeats go on, nothing is
+// given up, and all goes through once it is over.
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "support/private_broker.h"
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+// Names the suite's own broker before anything else looks for one.
+class OwnBroker {
+ protected:
+  OwnBroker() {
+    if (PrivateBroker::Possible()) broker_.emplace();
+  }
+  std::optional<PrivateBroker> broker_;
+};
+
+class RetryAlarm : private OwnBroker, public RetryTest {
+ protected:
+  void SetUp() override {
+    if (!broker_) GTEST_SKIP() << "needs a broker of its own, which RETRYQ_URL stands against";
+    peer_.DeclareQueue("orders");
+  }
+  PrivateBroker& broker() { return *broker_; }
+};
+
+TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
+  constexpr int kMessages = 40;
+  for (int i = 0; i < kMessages; ++i) peer_.Publish("", "orders", std::to_string(i));
+  broker().RaiseAlarm();
+
+  ClientOptions options = ShortLeases();  // and a heartbeat of a second
+  options.delay_queues.confirm_timeout = absl::Milliseconds(500);
+  Client client(loop_, options);
+  // Every other message fails at first.
+  const auto consumer = client.Consume(
+      {.queue = "orders", .retry = Every(absl::Milliseconds(100)), .prefetch = kMessages},
+      [this](const Delivery& delivery) -> Outcome {
+        calls_.Note(delivery);
+        const bool fails = delivery.body().back() % 2 == 0 && delivery.attempt() == 0;
+        return fails ? absl::UnavailableError("not yet") : absl::OkStatus();
+      });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kBlocked) == 1; }));
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages / 2; }));
+  // Longer than the broker and we wait for heartbeats, than confirms and leases last.
+  ASSERT_TRUE(RunFor(absl::Seconds(7)).ok());
+  EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
+  EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 0U);
+  EXPECT_EQ(events_.Count(EventKind::kRetried), 0U);
+  EXPECT_EQ(calls_.size(), std::size_t{kMessages});
+
+  broker().ClearAlarm();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages; }));
+  EXPECT_EQ(events_.Count(EventKind::kUnblocked), 1U);
+  EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kMessages / 2});
+  EXPECT_EQ(calls_.size(), std::size_t{kMessages + kMessages / 2});
+  EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
+  EXPECT_EQ(events_.Count(EventKind::kRenamed), 0U);
+}
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,39 @@
+#ifndef RETRYQ_TEST_SUPPORT_PRIVATE_BROKER_H_
+#define RETRYQ_TEST_SUPPORT_PRIVATE_BROKER_H_
+
+#include <map>
+#include <string>
+
+namespace retryq::testing {
+
+// A RabbitMQ node of a test suite's own, for what would disturb the tests that share one. While it
+// lives, RETRYQ_URL and RETRYQ_MANAGEMENT_URL name it; it takes some seconds to start. Throws
+// std::runtime_error where it cannot be started or told something.
+class PrivateBroker {
+ public:
+  PrivateBroker();
+  ~PrivateBroker();
+  PrivateBroker(const PrivateBroker&) = delete;
+  PrivateBroker& operator=(const PrivateBroker&) = delete;
+
+  // Whether one can be started here: not where the tests were given a broker from outside, which
+  // may stand for a machine without RabbitMQ.
+  static bool Possible();
+
+  // A memory alarm, which blocks all who publish.
+  void RaiseAlarm() const;
+  void ClearAlarm() const;
+
+ private:
+  // third_party/rabbitmq/broker; answers what it prints.
+  static std::string Run(const std::string& arguments);
+  // An Erlang expression on the node.
+  void Evaluate(const std::string& expression) const;
+
+  std::string directory_;
+  std::map<std::string, std::string> former_;  // environment variables
+};
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_SUPPORT_PRIVATE_BROKER_H_
