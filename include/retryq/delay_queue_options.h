@@ -11,6 +11,8 @@ namespace retryq {
 // The longest TTL and x-expires that RabbitMQ takes: ten years.
 inline constexpr absl::Duration kMaxQueueLifetime = absl::Milliseconds(315'360'000'000);
 
+enum class QueueType { kClassic, kQuorum };
+
 // How the delay queues of a client look and how long they outlive their last
 // use. All clients of a vhost that share a prefix should have the same values;
 // where they differ, the later one's queues get a hash in their names.
@@ -19,13 +21,27 @@ struct DelayQueueOptions {
   // not beginning with "amq.".
   std::string prefix = "retry";
 
-  // What protects a message from a queue that expires: a queue lives for
+  // kClassic: fast, and gone soon after its last use. No fault of the network or of a worker loses
+  // a message; a broker that is killed may lose those that had just come due, and a restart those
+  // that come due while a quorum work queue has no leader.
+  // kQuorum: no fault of the broker loses one either. Costs a write to disk on most nodes for each
+  // message, and queues named `<prefix>.<milliseconds>.q0` to `.q3` that stay for up to twice TTL
+  // and outage. Parked queues are of the same type where they are declared.
+  QueueType queue_type = QueueType::kClassic;
+
+  // kQuorum: how long the broker and the work queue may be down in all before waiting messages
+  // are lost: downtime counts, as the queues' time runs on. 5 minutes to 4 years, and at
+  // least twice confirm_timeout. The clocks of the workers may differ by less than
+  // outage - confirm_timeout.
+  absl::Duration outage = absl::Hours(24);
+
+  // kClassic: what protects a message from a queue that expires: a queue lives for
   // TTL + window + margin after its last declare, and nothing is published into
   // it later than `window` after that, so that every message expires before its queue.
   // The margin must cover a stalled connection: at least four heartbeats.
   absl::Duration margin = absl::Minutes(1);
 
-  // The window is the TTL, held between these two. A longer one means
+  // kClassic: the window is the TTL, held between these two. A longer one means
   // fewer renewals and queues that linger longer. 0 < min_window <= max_window.
   absl::Duration min_window = absl::Minutes(1);
   absl::Duration max_window = absl::Minutes(10);
@@ -46,10 +62,16 @@ absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat
 absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions& options,
                            const std::string& field = "retry.backoff.max");
 
-// For how long after its declares a queue for `delay` is published into.
+// For how long after its declares a classic queue for `delay` is published into.
 absl::Duration LeaseWindow(absl::Duration delay, const DelayQueueOptions& options);
 
-// The x-expires of a queue for `delay`: delay + window + margin, whole milliseconds, rounded up.
+// For how long a quorum queue for `delay` is published into before another one takes over:
+// delay + outage, whole milliseconds, rounded up.
+absl::Duration EpochLength(absl::Duration delay, const DelayQueueOptions& options);
+
+// How long the queue for `delay` lives, unused: its x-expires in whole milliseconds, rounded up.
+// Classic: delay + window + margin. Quorum: twice the epoch, to which up to a second is added that
+// tells the epochs apart.
 absl::Duration QueueLifetime(absl::Duration delay, const DelayQueueOptions& options);
 
 }  // namespace retryq

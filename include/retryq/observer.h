@@ -23,7 +23,7 @@ enum class EventKind {
   kDeclared,       // "declared": `delay_queue` exists, its lease is ours
   kRenewed,        // "renewed": its lease begins anew
   kRenamed,        // "renamed": `delay_queue` is used instead; `error` says why
-  kLapsed,         // "lapsed": the lease ran out unused; the broker drops the queue
+  kLapsed,         // "lapsed": its lease is over; the broker drops the queue, now or later
   kLeaseBroken,    // "lease_broken": the queue or its exchange was gone under a
                    // valid lease
   kDeclareFailed,  // "declare_failed": refused; tried again with growing pauses
@@ -43,7 +43,7 @@ enum class EventKind {
                    // again
   kHeld,           // "held": neither copy nor park was possible; kept unacked, tried
                    // again
-  kPublished,      // "published": a message of DelayedPublisher is confirmed
+  kPublished,      // "published": a message of Client::Publish is confirmed
 };
 
 // "declared", "retried", …: the name in the JSON log. Static storage.

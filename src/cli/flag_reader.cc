@@ -24,7 +24,7 @@ std::string Refusal(std::string_view flag, const std::string& text,
 
 // The library names fields of its option structs; a user of the command knows flags.
 std::string InWordsOfFlags(std::string complaint) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kFlags = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFlags = {{
       {"retry.backoff.base", "--base"},
       {"retry.backoff.factor", "--factor"},
       {"retry.backoff.max", "--max"},
@@ -33,6 +33,7 @@ std::string InWordsOfFlags(std::string complaint) {
       {"retry.max_age", "--max-age"},
       {"delay_queues.prefix", "--prefix"},
       {"delay_queues.margin", "--margin"},
+      {"delay_queues.outage", "--outage"},
       {"work_exchange", "--work-exchange"},
       {"parked_queue", "--parked"},
       {"queue", "--queue"},
@@ -49,6 +50,19 @@ absl::Status InWordsOfFlags(const absl::Status& status) {
   std::vector<std::string> complaints = absl::StrSplit(std::string(status.message()), "; ");
   for (std::string& complaint : complaints) complaint = InWordsOfFlags(std::move(complaint));
   return {status.code(), absl::StrJoin(complaints, "\n")};
+}
+
+template <typename Meaning, std::size_t kCount>
+void FlagReader::ReadWord(std::string_view flag, const FlagText& text,
+                          const std::array<std::pair<std::string_view, Meaning>, kCount>& words,
+                          std::string_view what_it_takes, Meaning* value) {
+  if (!text) return;
+  for (const auto& [word, meaning] : words) {
+    if (*text != word) continue;
+    *value = meaning;
+    return;
+  }
+  Complain(Refusal(flag, *text, what_it_takes));
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, absl::Duration* value) {
@@ -71,15 +85,15 @@ void FlagReader::Read(std::string_view flag, const FlagText& text, double* value
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, OnLimit* value) {
-  constexpr std::array<std::pair<std::string_view, OnLimit>, 3> kNames = {
+  constexpr std::array<std::pair<std::string_view, OnLimit>, 3> kWords = {
       {{"park", OnLimit::kPark}, {"reject", OnLimit::kReject}, {"discard", OnLimit::kDiscard}}};
-  if (!text) return;
-  for (const auto& [name, meaning] : kNames) {
-    if (*text != name) continue;
-    *value = meaning;
-    return;
-  }
-  Complain(Refusal(flag, *text, "write park, reject or discard"));
+  ReadWord(flag, text, kWords, "write park, reject or discard", value);
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, QueueType* value) {
+  constexpr std::array<std::pair<std::string_view, QueueType>, 2> kWords = {
+      {{"classic", QueueType::kClassic}, {"quorum", QueueType::kQuorum}}};
+  ReadWord(flag, text, kWords, "write classic or quorum", value);
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, std::string* value) {

@@ -1,10 +1,13 @@
 #ifndef RETRYQ_CLI_FLAG_READER_H_
 #define RETRYQ_CLI_FLAG_READER_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,6 +31,7 @@ class FlagReader {
   void Read(std::string_view flag, const FlagText& text, absl::Duration* value);
   void Read(std::string_view flag, const FlagText& text, double* value);
   void Read(std::string_view flag, const FlagText& text, OnLimit* value);
+  void Read(std::string_view flag, const FlagText& text, QueueType* value);
   void Read(std::string_view flag, const FlagText& text, std::string* value);
   // A whole number from `min` to `max`.
   template <typename Number>
@@ -52,6 +56,11 @@ class FlagReader {
   absl::Status status() const;
 
  private:
+  // One of some words.
+  template <typename Meaning, std::size_t kCount>
+  void ReadWord(std::string_view flag, const FlagText& text,
+                const std::array<std::pair<std::string_view, Meaning>, kCount>& words,
+                std::string_view what_it_takes, Meaning* value);
   bool ReadNumber(std::string_view flag, const FlagText& text, std::uint64_t min, std::uint64_t max,
                   std::uint64_t* value);
 

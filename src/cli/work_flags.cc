@@ -61,7 +61,8 @@ struct WorkFlags {
   FlagText base, factor, max, max_attempts, max_age, on_limit;
   FlagText parked, on_parked;
   FlagText prefetch, jobs, timeout, grace, margin;
-  FlagText jitter, queue_type, outage, max_delay_queues, metrics;
+  FlagText queue_type, outage;
+  FlagText jitter, max_delay_queues, metrics;
   bool skip_others = false;
   bool json = false;
   bool verbose = false;
@@ -99,6 +100,16 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "A line for /bin/sh, run for each parked message with the same stdin,\n"
              "environment and --timeout, one at a time; its failure changes nothing");
 
+  parser.Group("Delay queues");
+  parser.Add("--queue-type", "TYPE", &flags.queue_type,
+             "classic, or quorum, which loses nothing even where the broker is killed\n"
+             "(default: classic)");
+  parser.Add("--outage", "DURATION", &flags.outage,
+             "With --queue-type quorum: how long broker and QUEUE may be down in all\n"
+             "without loss, at least 5m (default: 1d)");
+  parser.Add("--margin", "DURATION", &flags.margin,
+             "How much longer a classic delay queue lives than it must (default: 1m)");
+
   parser.Group("Running");
   parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
   parser.Add("--prefetch", "NUMBER", &flags.prefetch,
@@ -108,8 +119,6 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "process group, and has failed (default: none)");
   parser.Add("--grace", "DURATION", &flags.grace,
              "From the first signal until what still runs is ended (default: 25s)");
-  parser.Add("--margin", "DURATION", &flags.margin,
-             "How much longer a delay queue lives than it must (default: 1m)");
 
   parser.Group("Output");
   parser.Add("--json", &flags.json, "One JSON object a line on stdout for each event");
@@ -118,8 +127,6 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
 
   parser.Group("");  // not offered yet
   parser.Add("--jitter", "FRACTION", &flags.jitter, "");
-  parser.Add("--queue-type", "TYPE", &flags.queue_type, "");
-  parser.Add("--outage", "DURATION", &flags.outage, "");
   parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues, "");
   parser.Add("--metrics", "PORT", &flags.metrics, "");
 }
@@ -194,13 +201,16 @@ absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arg
 
   const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
   reader.Read("--prefix", flags.prefix, &options.client.delay_queues.prefix);
+  reader.Read("--queue-type", flags.queue_type, &options.client.delay_queues.queue_type);
+  reader.Read("--outage", flags.outage, &options.client.delay_queues.outage);
+  if (flags.outage && options.client.delay_queues.queue_type == QueueType::kClassic) {
+    reader.Complain("--outage: is for --queue-type quorum; add that, or leave this out");
+  }
   reader.Read("--margin", flags.margin, &options.client.delay_queues.margin);
   reader.Complain(Validate(options.client.delay_queues, heartbeat));
 
   ReadRunning(flags, reader, &options);
   reader.ReadLater("--jitter", flags.jitter, "0");
-  reader.ReadLater("--queue-type", flags.queue_type, "classic");
-  reader.ReadLater("--outage", flags.outage, "");
   reader.ReadLater("--max-delay-queues", flags.max_delay_queues, "");
   reader.ReadLater("--metrics", flags.metrics, "");
   ReadCommand(command, reader, &options);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "retry/classic_lease.h"
+
 namespace retryq {
 namespace {
 
@@ -16,24 +18,45 @@ absl::Duration PauseAfter(int refusals) {
   return absl::Seconds(1 << std::min(refusals - 1, kMaxDoublings));
 }
 
+std::unique_ptr<LeaseClock> MakeClock(absl::Duration ttl, const DelayQueueOptions& options,
+                                      const Epoch& epoch) {
+  if (options.queue_type == QueueType::kQuorum) {
+    return std::make_unique<QuorumLease>(epoch, options);
+  }
+  return std::make_unique<ClassicLease>(ttl, options);
+}
+
 }  // namespace
 
 DelayQueueEntry::DelayQueueEntry(std::uint64_t id, DelayRouteKey key, NameFamily family,
-                                 const DelayQueueOptions& options)
+                                 const DelayQueueOptions& options, const Epoch& epoch)
     : id_(id),
       key_(std::move(key)),
       family_(family),
       options_(options),
+      epoch_(epoch.number),
       name_(std::make_shared<const std::string>(declaration().queue.name)),
-      clock_(key_.route().ttl, options) {}
+      clock_(MakeClock(key_.route().ttl, options, epoch)) {}
 
 DeclareParams DelayQueueEntry::declaration() const {
-  return DelayQueueDeclaration(key_.route(), options_, family_);
+  const auto slot = static_cast<int>((epoch_ + slots_taken_) % QuorumSlot::kSlots);
+  return DelayQueueDeclaration(key_.route(), options_, family_, {.epoch = epoch_, .slot = slot});
+}
+
+bool DelayQueueEntry::TakeNextSlot() {
+  const int slots = options_.queue_type == QueueType::kQuorum ? QuorumSlot::kSlots : 1;
+  if (slots_taken_ + 1 >= slots) return false;
+  ++slots_taken_;
+  name_ = std::make_shared<const std::string>(declaration().queue.name);
+  return true;
 }
 
 Lease DelayQueueEntry::Give(absl::Duration now) {
   last_given_ = now;
-  return {.name = name_, .entry = id_, .generation = clock_.generation()};
+  return {.name = name_,
+          .entry = id_,
+          .generation = clock_->generation(),
+          .safe_from = clock_->safe_from()};
 }
 
 LeaseClock::Answer DelayQueueEntry::Answered(absl::Duration now, const DeclareOk& answer) {
@@ -41,7 +64,7 @@ LeaseClock::Answer DelayQueueEntry::Answered(absl::Duration now, const DeclareOk
   messages_waiting_ = answer.message_count > 0;
   refusals_ = 0;
   retry_from_ = -absl::InfiniteDuration();
-  return clock_.Answered(sent_at, now);
+  return clock_->Answered(sent_at, now);
 }
 
 void DelayQueueEntry::Refused(absl::Duration now) {
@@ -53,11 +76,11 @@ void DelayQueueEntry::Refused(absl::Duration now) {
 // A publish and the declares sent after it go on channels of their own: the answer may not count
 // its message yet.
 bool DelayQueueEntry::MayHoldMessages() const {
-  return messages_waiting_ || last_given_ >= clock_.renewed_at() - options_.margin / 4;
+  return messages_waiting_ || last_given_ >= clock_->renewed_at() - options_.margin / 4;
 }
 
 absl::Duration DelayQueueEntry::renewal_from() const {
-  return std::max(clock_.renewal_due(), retry_from_);
+  return std::max(clock_->renewal_due(), retry_from_);
 }
 
 absl::Duration DelayQueueEntry::patience_end() const {
@@ -71,17 +94,20 @@ bool DelayQueueEntry::RenewalDue(absl::Duration now) const {
 
 DelayQueueEntry::Due DelayQueueEntry::DueAt(absl::Duration now) const {
   if (!waiters.empty() && Allows(now)) return Due::kAnswer;
+  if (!waiters.empty() && Over(now)) return Due::kRotate;
   if (declaring()) return now >= patience_end() ? Due::kRename : Due::kNothing;
   if (!waiters.empty()) return Due::kDeclare;
-  if (now >= clock_.end()) return Due::kLapse;
+  if (now >= clock_->end()) return Due::kLapse;
   return MayHoldMessages() && RenewalDue(now) ? Due::kDeclare : Due::kNothing;
 }
 
 absl::Duration DelayQueueEntry::NextDue(absl::Duration now) const {
   if (!waiters.empty() && Allows(now)) return now;
-  if (declaring()) return patience_end();
+  if (declaring()) {
+    return waiters.empty() ? patience_end() : std::min(patience_end(), clock_->over_at());
+  }
   if (!waiters.empty()) return now;
-  return now < renewal_from() ? std::min(renewal_from(), clock_.end()) : clock_.end();
+  return now < renewal_from() ? std::min(renewal_from(), clock_->end()) : clock_->end();
 }
 
 }  // namespace retryq

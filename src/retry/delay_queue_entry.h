@@ -14,6 +14,7 @@
 #include "retry/delay_queue_route.h"
 #include "retry/delay_queues.h"
 #include "retry/lease_clock.h"
+#include "retry/quorum_lease.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/timers.h"
 
@@ -25,8 +26,9 @@ class DelayQueueEntry {
  public:
   using Waiter = std::function<void(absl::StatusOr<Lease>)>;
 
+  // `epoch` counts for quorum queues only.
   DelayQueueEntry(std::uint64_t id, DelayRouteKey key, NameFamily family,
-                  const DelayQueueOptions& options);
+                  const DelayQueueOptions& options, const Epoch& epoch);
   DelayQueueEntry(const DelayQueueEntry&) = delete;
   DelayQueueEntry& operator=(const DelayQueueEntry&) = delete;
 
@@ -36,14 +38,16 @@ class DelayQueueEntry {
   const std::string& name() const { return *name_; }
   DeclareParams declaration() const;
 
-  bool Allows(absl::Duration now) const { return clock_.Allows(now); }
+  bool Allows(absl::Duration now) const { return clock_->Allows(now); }
   bool Covers(std::uint64_t generation, absl::Duration now) const {
-    return clock_.Covers(generation, now);
+    return clock_->Covers(generation, now);
   }
-  std::uint64_t generation() const { return clock_.generation(); }
-  bool granted() const { return clock_.granted(); }
-  // Whether the broker keeps the queue because of this lease.
-  bool LivesAt(absl::Duration now) const { return clock_.granted() && now < clock_.end(); }
+  std::uint64_t generation() const { return clock_->generation(); }
+  bool granted() const { return clock_->granted(); }
+  // Whether there is a lease to know of.
+  bool LivesAt(absl::Duration now) const { return clock_->granted() && now < clock_->end(); }
+  // Whether the queue's epoch is over, and another one must serve.
+  bool Over(absl::Duration now) const { return now >= clock_->over_at(); }
 
   // A right to publish now, which `Allows` must allow.
   Lease Give(absl::Duration now);
@@ -56,8 +60,12 @@ class DelayQueueEntry {
   // In a row.
   int refusals() const { return refusals_; }
 
+  // Goes on to another name of the same family, where a queue of other arguments holds this one.
+  // False where there is none.
+  bool TakeNextSlot();
+
   // The queue was found gone. Whatever was published under it no longer counts.
-  void Break() { clock_.Break(); }
+  void Break() { clock_->Break(); }
 
   // Whether the lease should be renewed now that somebody publishes.
   bool RenewalDue(absl::Duration now) const;
@@ -67,7 +75,8 @@ class DelayQueueEntry {
     kAnswer,   // somebody waits, and may publish
     kDeclare,  // somebody waits, or messages may wait in the queue
     kRename,   // the answer takes too long for those who wait
-    kLapse,    // the broker deletes the queue
+    kRotate,   // somebody waits, and the epoch is over
+    kLapse,    // the lease is over
   };
   Due DueAt(absl::Duration now) const;
   // When to ask that again; infinite: after the next change.
@@ -93,9 +102,11 @@ class DelayQueueEntry {
   const DelayRouteKey key_;
   const NameFamily family_;
   const DelayQueueOptions& options_;
-  const std::shared_ptr<const std::string> name_;
+  const std::int64_t epoch_;
+  int slots_taken_ = 0;  // of the family's, one after the other
+  std::shared_ptr<const std::string> name_;
 
-  LeaseClock clock_;
+  const std::unique_ptr<LeaseClock> clock_;
   std::optional<absl::Duration> sent_at_;
   absl::Duration last_given_ = -absl::InfiniteDuration();
   bool messages_waiting_ = false;  // as the last answer said

@@ -11,13 +11,26 @@
 namespace retryq {
 namespace {
 
+constexpr char kExpires[] = "x-expires";
+
+// A prime, so that no two epochs that can meet share a stamp.
+constexpr std::int64_t kStamps = 997;
+
+// All but the stamp of a quorum queue's epoch.
 amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options) {
-  return {
-      {"x-queue-type", "classic"},
+  const bool quorum = options.queue_type == QueueType::kQuorum;
+  amqp::Table arguments = {
+      {"x-queue-type", quorum ? "quorum" : "classic"},
       {"x-message-ttl", absl::ToInt64Milliseconds(route.ttl)},
-      {"x-expires", absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options))},
+      {kExpires, absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options))},
       {"x-dead-letter-exchange", route.dead_letter_exchange},
   };
+  if (quorum) {
+    // Kept until the work queue has it; and that needs this overflow.
+    arguments.Set("x-dead-letter-strategy", "at-least-once");
+    arguments.Set("x-overflow", "reject-publish");
+  }
+  return arguments;
 }
 
 // FNV-1a, folded from 64 to 32 bits.
@@ -44,12 +57,17 @@ std::string CanonicalText(const amqp::Table& arguments) {
 }  // namespace
 
 DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOptions& options,
-                                    NameFamily family) {
+                                    NameFamily family, const QuorumSlot& slot) {
   amqp::Table arguments = Arguments(route, options);
   std::string name = absl::StrCat(options.prefix, ".", absl::ToInt64Milliseconds(route.ttl),
                                   route.direct ? ".direct" : "");
   if (family == NameFamily::kHashed) {
     absl::StrAppend(&name, ".", absl::Hex(HashOf(CanonicalText(arguments)), absl::kZeroPad8));
+  }
+  if (options.queue_type == QueueType::kQuorum) {
+    absl::StrAppend(&name, ".q", slot.slot);
+    const absl::Duration stamp = absl::Milliseconds(slot.epoch % kStamps);
+    arguments.Set(kExpires, absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options) + stamp));
   }
   ExchangeDeclaration exchange{.name = name, .auto_delete = true};
   return {.queue = {.name = std::move(name), .arguments = std::move(arguments)},

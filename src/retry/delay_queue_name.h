@@ -1,23 +1,37 @@
 #ifndef RETRYQ_SRC_RETRY_DELAY_QUEUE_NAME_H_
 #define RETRYQ_SRC_RETRY_DELAY_QUEUE_NAME_H_
 
+#include <cstdint>
+
 #include "retry/delay_queue_route.h"
 #include "retryq/broker.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq {
 
-// The two names that a delay queue can have.
+// The two names that a delay queue can have. Those of a quorum queue have `.q0` to `.q3` behind
+// them: its slot.
 enum class NameFamily {
   kPlain,   // `<prefix>.<T>`, `<prefix>.<T>.direct`
   kHashed,  // the same with `.<hash>` behind it: eight hex digits over all arguments
 };
 
+// Which of the quorum queues of one TTL. Each epoch has the next slot; where that is not free, as
+// an earlier epoch's queue is still there, the one behind it.
+struct QuorumSlot {
+  static constexpr int kSlots = 4;
+
+  std::int64_t epoch = 0;
+  int slot = 0;  // 0 … kSlots - 1
+};
+
 // What to declare for a route: the queue with its arguments, and the fanout exchange
 // of the same name. Depends on nothing else: all processes, platforms and
-// versions agree on the names.
+// versions agree on the names. `slot` is for quorum queues: the epoch is stamped on x-expires, so
+// that a queue left over from another epoch refuses the declare (406) and does not swallow what
+// it would not outlive.
 DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOptions& options,
-                                    NameFamily family);
+                                    NameFamily family, const QuorumSlot& slot = {});
 
 }  // namespace retryq
 

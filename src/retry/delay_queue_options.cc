@@ -12,6 +12,8 @@ namespace retryq {
 namespace {
 
 constexpr std::size_t kMaxPrefixBytes = 100;
+constexpr absl::Duration kMinOutage = absl::Minutes(5);
+constexpr absl::Duration kMaxOutage = absl::Hours(24 * 1460);
 
 bool IsControl(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -59,6 +61,14 @@ absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat
         absl::StrCat("at most max_window (", absl::FormatDuration(options.max_window), ")"),
         options.min_window);
   check(in_reach(options.confirm_timeout), "confirm_timeout", reach, options.confirm_timeout);
+  if (options.queue_type == QueueType::kQuorum) {
+    check(options.outage >= kMinOutage && options.outage <= kMaxOutage, "outage",
+          "5 minutes to 4 years (1460 days)", options.outage);
+    check(options.outage >= 2 * options.confirm_timeout, "outage",
+          absl::StrCat("at least twice confirm_timeout (2 * ",
+                       absl::FormatDuration(options.confirm_timeout), ")"),
+          options.outage);
+  }
   if (heartbeat <= absl::ZeroDuration()) {
     errors.push_back("heartbeat must not be 0: without it a dead connection outlives its leases");
   } else {
@@ -72,21 +82,30 @@ absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat
 
 absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions& options,
                            const std::string& field) {
-  if (QueueLifetime(longest_delay, options) <= kMaxQueueLifetime) return absl::OkStatus();
+  const absl::Duration stamp =
+      options.queue_type == QueueType::kQuorum ? absl::Seconds(1) : absl::ZeroDuration();
+  if (QueueLifetime(longest_delay, options) + stamp <= kMaxQueueLifetime) return absl::OkStatus();
+  const bool quorum = options.queue_type == QueueType::kQuorum;
   const absl::Duration longest =
-      kMaxQueueLifetime - LeaseWindow(longest_delay, options) - options.margin;
-  return absl::InvalidArgumentError(absl::StrCat(field, " must be at most ",
-                                                 absl::FormatDuration(longest),
-                                                 ", so that with window and margin its queue lives "
-                                                 "no longer than RabbitMQ's 3650 days, but is ",
-                                                 absl::FormatDuration(longest_delay)));
+      quorum ? absl::Floor(kMaxQueueLifetime / 2 - options.outage, absl::Seconds(1))
+             : kMaxQueueLifetime - LeaseWindow(longest_delay, options) - options.margin;
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " must be at most ", absl::FormatDuration(longest), ", so that ",
+                   quorum ? "twice with outage" : "with window and margin",
+                   " its queue lives no longer than RabbitMQ's 3650 days, but is ",
+                   absl::FormatDuration(longest_delay)));
 }
 
 absl::Duration LeaseWindow(absl::Duration delay, const DelayQueueOptions& options) {
   return std::clamp(delay, options.min_window, options.max_window);
 }
 
+absl::Duration EpochLength(absl::Duration delay, const DelayQueueOptions& options) {
+  return absl::Ceil(delay + options.outage, absl::Milliseconds(1));
+}
+
 absl::Duration QueueLifetime(absl::Duration delay, const DelayQueueOptions& options) {
+  if (options.queue_type == QueueType::kQuorum) return 2 * EpochLength(delay, options);
   return absl::Ceil(delay + LeaseWindow(delay, options) + options.margin, absl::Milliseconds(1));
 }
 

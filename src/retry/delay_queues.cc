@@ -43,6 +43,7 @@ class DelayQueues::Impl {
   Entry* Current(const DelayRoute& route) const;
   bool IsCurrent(const Entry& entry) const { return Current(entry.key().route()) == &entry; }
   Entry& MakeCurrent(const DelayRoute& route, NameFamily family);
+  Entry& UsableEntry(const DelayRoute& route);
   void Erase(Entry& entry);
 
   Lease Lend(Entry& entry, absl::Duration now);
@@ -52,6 +53,7 @@ class DelayQueues::Impl {
   void OnRefused(Entry& entry, const absl::Status& refusal);
   void OnGranted(Entry& entry);
   void Rename(Entry& entry, RenameCause cause, std::string_view detail = {});
+  void Rotate(Entry& over);
   bool StillWanted(Entry& late);
   void KeepWhileItLives(Entry& entry);
 
@@ -90,7 +92,8 @@ DelayQueues::Impl::Entry& DelayQueues::Impl::MakeCurrent(const DelayRoute& route
                                                          NameFamily family) {
   const std::uint64_t id = ++last_id_;
   const DelayRouteKey key(route);
-  auto entry = std::make_unique<Entry>(id, key, family, options_);
+  const Epoch epoch = Epoch::At(environment_.clock->Now(), Now(), route.ttl, options_);
+  auto entry = std::make_unique<Entry>(id, key, family, options_, epoch);
   current_[key] = entry.get();
   return *entries_.emplace(id, std::move(entry)).first->second;
 }
@@ -107,12 +110,15 @@ Lease DelayQueues::Impl::Hold(const DelayRoute& route) {
   return entry->Allows(now) ? Lend(*entry, now) : Lease();
 }
 
+// One whose epoch is over is left to itself, for what was published under it.
+DelayQueues::Impl::Entry& DelayQueues::Impl::UsableEntry(const DelayRoute& route) {
+  Entry* const entry = Current(route);
+  if (entry != nullptr && !entry->Over(Now())) return *entry;
+  return MakeCurrent(route, renamed_.contains(route) ? NameFamily::kHashed : NameFamily::kPlain);
+}
+
 void DelayQueues::Impl::Acquire(const DelayRoute& route, Entry::Waiter done) {
-  Entry* entry = Current(route);
-  if (entry == nullptr) {
-    const NameFamily family = renamed_.contains(route) ? NameFamily::kHashed : NameFamily::kPlain;
-    entry = &MakeCurrent(route, family);
-  }
+  Entry* const entry = &UsableEntry(route);
   entry->waiters.push_back(std::move(done));
   if (!entry->Allows(Now()) && !entry->declaring()) Declare(*entry);
   Schedule(*entry);
@@ -186,6 +192,11 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
     Schedule(entry);
     return;
   }
+  if (other_arguments && entry.TakeNextSlot()) {
+    Declare(entry);
+    Schedule(entry);
+    return;
+  }
   if (entry.family() == NameFamily::kPlain && (other_arguments || absl::IsNotFound(refusal))) {
     Rename(entry, other_arguments ? RenameCause::kOtherArguments : RenameCause::kNodeDown,
            {refusal.message().data(), refusal.message().size()});
@@ -209,6 +220,16 @@ void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view
   Schedule(hashed);
   if (cause == RenameCause::kTooSlow) entry.stand_in = hashed.id();
   KeepWhileItLives(entry);
+}
+
+// All who wait for a queue whose epoch is over go on to the present one's.
+void DelayQueues::Impl::Rotate(Entry& over) {
+  Entry& next = UsableEntry(over.key().route());
+  std::move(over.waiters.begin(), over.waiters.end(), std::back_inserter(next.waiters));
+  over.waiters.clear();
+  if (!next.Allows(Now()) && !next.declaring()) Declare(next);
+  Schedule(next);
+  KeepWhileItLives(over);
 }
 
 // Whether a declare that was answered after all is of use: where its stand-in has no lease
@@ -260,6 +281,9 @@ void DelayQueues::Impl::OnTimer(std::uint64_t id) {
       break;
     case Entry::Due::kRename:
       Rename(entry, RenameCause::kTooSlow);
+      return;
+    case Entry::Due::kRotate:
+      Rotate(entry);
       return;
     case Entry::Due::kLapse:
       KeepWhileItLives(entry);

@@ -22,12 +22,18 @@ struct Lease {
   std::shared_ptr<const std::string> name;  // of the exchange to publish to, and of the queue
   std::uint64_t entry = 0;                  // which cache entry …
   std::uint64_t generation = 0;             // … and which unbroken series of renewals of it
+  // From when on, by the boot clock, what is confirmed in the queue is safe from a crash of the
+  // broker too: a quorum queue that was made just before one comes back empty.
+  absl::Duration safe_from = -absl::InfiniteDuration();
 };
 
 // The lease-aware cache of declared delay queues: declares them lazily, renews
 // them while they are used, forgets them when the broker does. Its rule, from DESIGN.md:
 // whatever is published under `Hold`/`Acquire` and confirmed while `Covers` is true expires before
 // its queue does.
+//
+// Classic queues are kept by declaring them again, quorum queues are left behind at the end of
+// their epoch: see ClassicLease and QuorumLease.
 //
 // A queue that cannot be had under its plain name (the broker refuses its arguments or does not
 // find its node, its declare takes over 5 s, a publish is nacked) is declared under the hashed one,

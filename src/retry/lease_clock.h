@@ -4,29 +4,14 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
-#include "retryq/delay_queue_options.h"
 
 namespace retryq {
 
-// What the answered declares of one queue entitle to, and until when. All times
-// are of the boot clock.
-//
-//   renewed_at                    the last answered declares were sent
-//     + window/2                  renewal is due
-//     + window                    nothing is published from here on
-//     + window + margin/2         confirms no longer count; what is answered from here on is a gap
-//     + TTL + window + margin     the broker deletes the queue, here or later
-//
-// A queue at the edge of its lease can answer a declare and still go. So it takes
-// two answers to get a lease, the second asked for after the first had come; from
-// then on one answer renews it. An answer after a gap is a first one again.
+// What the answered declares of one queue entitle to, and until when. All times are of the boot
+// clock. How long that is depends on the kind of queue: ClassicLease, QuorumLease.
 class LeaseClock {
  public:
-  LeaseClock(absl::Duration ttl, const DelayQueueOptions& options)
-      : window_(LeaseWindow(ttl, options)),
-        half_window_(window_ / 2),
-        coverage_(window_ + options.margin / 2),
-        lifetime_(ttl + window_ + options.margin) {}
+  virtual ~LeaseClock() = default;
 
   enum class Answer {
     kFirst,    // no lease yet: declare once more
@@ -35,24 +20,10 @@ class LeaseClock {
   };
 
   // Declares sent at `sent_at`, after any earlier answer, have been answered now.
-  Answer Answered(absl::Duration sent_at, absl::Duration now) {
-    const bool gap = now >= renewed_at_ + coverage_;
-    renewed_at_ = sent_at;
-    if (gap) {
-      granted_ = false;
-      return Answer::kFirst;
-    }
-    if (granted_) return Answer::kRenewed;
-    granted_ = true;
-    ++generation_;
-    return Answer::kGranted;
-  }
+  virtual Answer Answered(absl::Duration sent_at, absl::Duration now) = 0;
 
   // The queue is not what it should be, whatever has been answered.
-  void Break() {
-    granted_ = false;
-    renewed_at_ = -absl::InfiniteDuration();
-  }
+  virtual void Break() { granted_ = false; }
 
   bool granted() const { return granted_; }
 
@@ -60,24 +31,35 @@ class LeaseClock {
   std::uint64_t generation() const { return generation_; }
 
   // Whether a message may be published now.
-  bool Allows(absl::Duration now) const { return granted_ && now < renewed_at_ + window_; }
+  bool Allows(absl::Duration now) const { return granted_ && now < publishable_until(); }
 
   // Whether a confirm that arrives now counts, of a message published under this generation.
   bool Covers(std::uint64_t generation, absl::Duration now) const {
-    return granted_ && generation == generation_ && now < renewed_at_ + coverage_;
+    return granted_ && generation == generation_ && now < covered_until();
   }
 
-  absl::Duration renewed_at() const { return renewed_at_; }
-  absl::Duration renewal_due() const { return renewed_at_ + half_window_; }
-  // When the broker deletes the queue, at the earliest.
-  absl::Duration end() const { return renewed_at_ + lifetime_; }
+  // When the declares that count were sent; infinitely long ago if there are none.
+  virtual absl::Duration renewed_at() const = 0;
+  // When to declare again to keep the lease; infinite where nothing keeps it.
+  virtual absl::Duration renewal_due() const = 0;
+  // From when on no declare gives a lease: another queue must serve.
+  virtual absl::Duration over_at() const = 0;
+  // From when on it is no use to know of the queue.
+  virtual absl::Duration end() const = 0;
+  // From when on a crash of the broker leaves the queue there, with what is confirmed in it.
+  virtual absl::Duration safe_from() const = 0;
+
+ protected:
+  void Grant() {
+    granted_ = true;
+    ++generation_;
+  }
+  void Withdraw() { granted_ = false; }
 
  private:
-  absl::Duration window_;
-  absl::Duration half_window_;
-  absl::Duration coverage_;
-  absl::Duration lifetime_;
-  absl::Duration renewed_at_ = -absl::InfiniteDuration();
+  virtual absl::Duration publishable_until() const = 0;
+  virtual absl::Duration covered_until() const = 0;
+
   bool granted_ = false;
   std::uint64_t generation_ = 0;
 };

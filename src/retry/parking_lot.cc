@@ -1,22 +1,39 @@
 #include "retry/parking_lot.h"
 
+#include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 namespace retryq {
 
-ParkingLot::ParkingLot(Broker& broker, std::string queue)
-    : broker_(broker), queue_(std::move(queue)) {}
+namespace {
+
+// Whether "4.0.5" is of version 4 or later; what is no version is not.
+bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) >= 4; }
+
+}  // namespace
+
+ParkingLot::ParkingLot(Broker& broker, std::string queue, QueueType type)
+    : broker_(broker), queue_(std::move(queue)), type_(type) {}
 
 void ParkingLot::Ensure(std::function<void(absl::Status)> done) {
   waiting_.push_back(std::move(done));
   if (waiting_.size() == 1) Ask(/*passive=*/true);
 }
 
+// The type is always said: a vhost's default could make it a quorum queue, whose delivery limit
+// discards what is looked at too often. Version 4 has such a limit unless told otherwise; before,
+// there is none, and no way to say so.
+amqp::Table ParkingLot::Arguments() const {
+  if (type_ == QueueType::kClassic) return {{"x-queue-type", "classic"}};
+  amqp::Table arguments = {{"x-queue-type", "quorum"}};
+  if (IsVersion4(broker_.server_version())) arguments.Set("x-delivery-limit", std::int64_t{-1});
+  return arguments;
+}
+
 void ParkingLot::Ask(bool passive) {
   DeclareParams params{.queue = {.name = queue_, .passive = passive}};
-  // The type is always said: a vhost's default could make it a quorum queue,
-  // whose delivery limit discards what is looked at too often.
-  if (!passive) params.queue.arguments.Set("x-queue-type", "classic");
+  if (!passive) params.queue.arguments = Arguments();
   broker_.Declare(std::move(params),
                   [self = lifeline_.ptr(), passive](const absl::StatusOr<DeclareOk>& answer) {
                     if (!self) return;

@@ -9,14 +9,15 @@
 #include "absl/status/status.h"
 #include "retry/alive.h"
 #include "retryq/broker.h"
+#include "retryq/delay_queue_options.h"
 
 namespace retryq {
 
 // The durable queue in which messages wait that have been given up.
 class ParkingLot {
  public:
-  // `broker` must outlive it.
-  ParkingLot(Broker& broker, std::string queue);
+  // `broker` must outlive it. `type` is for a queue that is missing.
+  ParkingLot(Broker& broker, std::string queue, QueueType type);
 
   const std::string& queue() const { return queue_; }
 
@@ -26,11 +27,13 @@ class ParkingLot {
   void Ensure(std::function<void(absl::Status)> done);
 
  private:
+  amqp::Table Arguments() const;
   void Ask(bool passive);
   void Answer(const absl::Status& status);
 
   Broker& broker_;
   const std::string queue_;
+  const QueueType type_;
   std::vector<std::function<void(absl::Status)>> waiting_;
   Lifeline<ParkingLot> lifeline_{this};
 };

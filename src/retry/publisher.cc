@@ -191,16 +191,29 @@ void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
 
 void Publisher::OnConfirmed(std::uint32_t index) {
   const Slot& slot = slots_[index];
-  const std::shared_ptr<const std::string> delay_queue = slot.lease.name;
-  if (delay_queue == nullptr) {
+  if (slot.lease.name == nullptr) {
     Finish(index, {});
   } else if (delay_queues_.Covers(slot.lease)) {
-    Finish(index, {.delay_queue = *delay_queue});
+    OnCovered(index);
   } else {
     Report(EventKind::kUnconfirmed, slot, "confirmed too late: its queue may be gone already");
     Acquit(index);
     TryAgain(index);
   }
+}
+
+void Publisher::OnCovered(std::uint32_t index) {
+  Slot& slot = slots_[index];
+  const absl::Duration wait = slot.lease.safe_from - environment_.clock->SinceBoot();
+  if (wait > absl::ZeroDuration()) {
+    Acquit(index);
+    Pause(index, wait, &Publisher::OnConfirmed);
+    slot.state = Slot::State::kSettling;
+    AdvanceQueued();
+    return;
+  }
+  const std::shared_ptr<const std::string> delay_queue = slot.lease.name;
+  Finish(index, {.delay_queue = *delay_queue});
 }
 
 void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
@@ -318,6 +331,14 @@ void Publisher::OnReady() {
 void Publisher::OnLost() {
   ready_ = false;
   OnBlocked(false);
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    Slot& slot = slots_[index];
+    if (slot.state != Slot::State::kSettling) continue;
+    Report(EventKind::kUnconfirmed, slot,
+           "the connection was lost before its new queue was sure to outlast a crash");
+    slot.pause.reset();
+    TryAgain(index);
+  }
 }
 
 void Publisher::OnBlocked(bool blocked) {

@@ -115,6 +115,7 @@ class Publisher {
       kPausing,    // waits before it is tried again
       kAcquiring,  // waits for the lease of its delay queue
       kPublished,  // waits for the confirm
+      kSettling,   // confirmed; waits until its new queue would outlast a crash of the broker
     };
     State state = State::kFree;
     Parcel* parcel = nullptr;
@@ -148,6 +149,7 @@ class Publisher {
   // After it.
   void OnResult(Ticket ticket, const PublishResult& result);
   void OnConfirmed(std::uint32_t index);
+  void OnCovered(std::uint32_t index);
   void OnReturned(std::uint32_t index, const PublishResult& result);
   void OnChannelClosed(std::uint32_t index, const PublishResult& result);
   void OnExchangeGone(const Slot& slot, std::string_view text);

@@ -3,33 +3,14 @@
 
 #include <gmock/gmock.h>
 
-#include <memory>
-#include <optional>
 #include <string>
 
-#include "support/private_broker.h"
-#include "support/retry_test.h"
+#include "integration/own_broker_test.h"
 
 namespace retryq::testing {
 namespace {
 
-// Names the suite's own broker before anything else looks for one.
-class OwnBroker {
- protected:
-  OwnBroker() {
-    if (PrivateBroker::Possible()) broker_.emplace();
-  }
-  std::optional<PrivateBroker> broker_;
-};
-
-class RetryAlarm : private OwnBroker, public RetryTest {
- protected:
-  void SetUp() override {
-    if (!broker_) GTEST_SKIP() << "needs a broker of its own, which RETRYQ_URL stands against";
-    peer_.DeclareQueue("orders");
-  }
-  PrivateBroker& broker() { return *broker_; }
-};
+class RetryAlarm : public OwnBrokerTest {};
 
 TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
   constexpr int kMessages = 40;

@@ -47,6 +47,10 @@ PrivateBroker::~PrivateBroker() {
 
 bool PrivateBroker::Possible() { return std::getenv(kDirectory) != nullptr; }
 
+void PrivateBroker::Kill() const { Run(absl::StrCat("--broker ", directory_, " kill")); }
+
+void PrivateBroker::Restart() const { Run(absl::StrCat("--broker ", directory_, " restart")); }
+
 void PrivateBroker::RaiseAlarm() const {
   Evaluate("rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []}).");
 }

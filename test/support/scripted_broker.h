@@ -52,6 +52,7 @@ class ScriptedBroker final : public Broker {
   bool closed = false;
   std::size_t header_limit = 131064;
   std::size_t unsent = 0;
+  std::string version = "4.0.5";
 
   // How it answers. By name: what is not here is answered with ok.
   std::function<absl::Status(const QueueDeclaration&)> on_declare;
@@ -130,7 +131,7 @@ class ScriptedBroker final : public Broker {
   }
   std::size_t unsent_bytes() const override { return unsent; }
   std::size_t max_header_size() const override { return header_limit; }
-  std::string server_version() const override { return "4.0.5"; }
+  std::string server_version() const override { return version; }
 
  private:
   class ScriptedSubscription final : public Subscription {

@@ -145,16 +145,25 @@ TEST_F(WorkFlagsTest, NamesFlagsWhereTheLibraryNamesFields) {
 }
 
 TEST_F(WorkFlagsTest, RefusesWhatComesLater) {
-  for (const auto& [flag, value] :
-       std::vector<std::pair<std::string, std::string>>{{"--jitter", "0.1"},
-                                                        {"--queue-type", "quorum"},
-                                                        {"--outage", "10m"},
-                                                        {"--max-delay-queues", "64"},
-                                                        {"--metrics", "9000"}}) {
+  for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
+           {"--jitter", "0.1"}, {"--max-delay-queues", "64"}, {"--metrics", "9000"}}) {
     EXPECT_THAT(Complaints({flag, value}),
                 HasSubstr(flag + " '" + value + "': comes with a later"));
   }
-  Parse({"--jitter", "0", "--queue-type", "classic"});
+  Parse({"--jitter", "0"});
+}
+
+TEST_F(WorkFlagsTest, TakesQuorumQueuesAndHowLongAnOutageTheySurvive) {
+  const DelayQueueOptions classic = Parse({"--queue-type", "classic"}).client.delay_queues;
+  EXPECT_EQ(classic.queue_type, QueueType::kClassic);
+  const DelayQueueOptions quorum =
+      Parse({"--queue-type", "quorum", "--outage", "10m"}).client.delay_queues;
+  EXPECT_EQ(quorum.queue_type, QueueType::kQuorum);
+  EXPECT_EQ(quorum.outage, absl::Minutes(10));
+  EXPECT_THAT(Complaints({"--queue-type", "stream"}), HasSubstr("write classic or quorum"));
+  EXPECT_THAT(Complaints({"--outage", "10m"}), HasSubstr("--outage: is for --queue-type quorum"));
+  EXPECT_THAT(Complaints({"--queue-type", "quorum", "--outage", "1m"}),
+              HasSubstr("--outage must be 5 minutes to 4 years"));
 }
 
 TEST_F(WorkFlagsTest, NeedsAQueueAndACommand) {

@@ -56,6 +56,31 @@ TEST(DelayQueueName, IsTheSameForOptionsThatMakeNoDifference) {
   EXPECT_EQ(HashedName(kSecond), HashedName(kSecond, {.max_window = absl::Minutes(20)}));
 }
 
+TEST(DelayQueueName, OfAQuorumQueueEndsWithItsSlot) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
+  const auto name = [&](NameFamily family, std::int64_t epoch, int slot) {
+    return DelayQueueDeclaration(kSecond, quorum, family, {.epoch = epoch, .slot = slot})
+        .queue.name;
+  };
+  EXPECT_EQ(name(NameFamily::kPlain, 6, 2), "retry.1000.q2");
+  // No stamp in the hash: quorum names stay in the broker's memory for ever, and must be few.
+  EXPECT_EQ(name(NameFamily::kHashed, 6, 2), name(NameFamily::kHashed, 10, 2));
+  EXPECT_THAT(name(NameFamily::kHashed, 6, 2), MatchesRegex("retry\\.1000\\.[0-9a-f]*\\.q2"));
+}
+
+TEST(DelayQueueDeclaration, HasAllArgumentsOfAQuorumDelayQueue) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum, .outage = absl::Hours(1)};
+  const DeclareParams params =
+      DelayQueueDeclaration(kSecond, quorum, NameFamily::kPlain, {.epoch = 2 * 997 + 5, .slot = 3});
+  EXPECT_EQ(params.queue.arguments, (amqp::Table{{"x-queue-type", "quorum"},
+                                                 {"x-message-ttl", std::int64_t{1000}},
+                                                 {"x-expires", std::int64_t{2 * 3'601'000 + 5}},
+                                                 {"x-dead-letter-exchange", "work"},
+                                                 {"x-dead-letter-strategy", "at-least-once"},
+                                                 {"x-overflow", "reject-publish"}}));
+  EXPECT_EQ(params.exchange->name, "retry.1000.q3");
+}
+
 TEST(DelayQueueDeclaration, HasAllArgumentsOfAClassicDelayQueue) {
   const DeclareParams params = DelayQueueDeclaration(kSecond, {}, NameFamily::kPlain);
   EXPECT_TRUE(params.queue.durable);

@@ -274,6 +274,61 @@ TEST_F(PublisherTest, PausesLongerAndLongerBetweenTries) {
   EXPECT_LE(longest, absl::Seconds(30));
 }
 
+class PublisherQuorumTest : public PublisherTest {
+ protected:
+  PublisherQuorumTest() {
+    quorum_hub_.emplace(broker_, EnvironmentOf(time_, random_, &events_),
+                        DelayQueueOptions{.queue_type = QueueType::kQuorum});
+    broker_.Ready();
+  }
+  ~PublisherQuorumTest() override { quorum_hub_.reset(); }
+
+  void Send(Parcel& parcel) {
+    quorum_hub_->publisher().Send(parcel);
+    time_.RunReady();
+  }
+
+  std::optional<Hub> quorum_hub_;
+};
+
+TEST_F(PublisherQuorumTest, WaitsUntilANewQueueWouldOutlastACrash) {
+  NotingParcel parcel("one", kSecond);
+  Send(parcel);
+  time_.Advance(absl::Milliseconds(500));
+  broker_.open()[0]->Confirm();
+  time_.Advance(absl::Milliseconds(1499));
+  EXPECT_THAT(parcel.ends, IsEmpty());
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
+  // And never again in this epoch.
+  NotingParcel another("two", kSecond);
+  Send(another);
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(another.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherQuorumTest, PublishesAgainWhatACrashMayHaveTaken) {
+  NotingParcel parcel("one", kSecond);
+  Send(parcel);
+  broker_.open()[0]->Confirm();
+  time_.Advance(absl::Seconds(1));
+  broker_.Lose();
+  time_.Advance(absl::Seconds(10));
+  EXPECT_THAT(parcel.ends, IsEmpty());
+  broker_.Ready();
+  time_.RunReady();
+  EXPECT_THAT(OpenBodies(), ElementsAre("one"));
+}
+
+TEST_F(PublisherQuorumTest, MayLoseAParcelThatIsConfirmedAndWaits) {
+  auto parcel = std::make_unique<NotingParcel>("one", kSecond);
+  Send(*parcel);
+  broker_.open()[0]->Confirm();
+  parcel.reset();
+  time_.Advance(absl::Seconds(3));
+  EXPECT_EQ(quorum_hub_->publisher().size(), 0U);
+}
+
 TEST_F(PublisherTest, FindsTheOneForWhichTheBrokerClosesTheChannel) {
   NotingParcel first("first");
   NotingParcel culprit("culprit");

@@ -1,4 +1,4 @@
-#include "retry/lease_clock.h"
+#include "retry/classic_lease.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace {
 using Answer = LeaseClock::Answer;
 
 // With a TTL of 1 s: window 60 s, coverage 90 s, lifetime 121 s.
-class LeaseClockTest : public ::testing::Test {
+class ClassicLeaseTest : public ::testing::Test {
  protected:
   static absl::Duration At(double seconds) { return absl::Seconds(1000) + absl::Seconds(seconds); }
 
@@ -18,10 +18,10 @@ class LeaseClockTest : public ::testing::Test {
     ASSERT_EQ(clock_.Answered(At(0), At(0.1)), Answer::kGranted);
   }
 
-  LeaseClock clock_{absl::Seconds(1), DelayQueueOptions{}};
+  ClassicLease clock_{absl::Seconds(1), DelayQueueOptions{}};
 };
 
-TEST_F(LeaseClockTest, GrantsNothingBeforeTheSecondAnswer) {
+TEST_F(ClassicLeaseTest, GrantsNothingBeforeTheSecondAnswer) {
   EXPECT_FALSE(clock_.Allows(At(0)));
   EXPECT_EQ(clock_.Answered(At(0), At(0.1)), Answer::kFirst);
   EXPECT_FALSE(clock_.granted());
@@ -32,13 +32,13 @@ TEST_F(LeaseClockTest, GrantsNothingBeforeTheSecondAnswer) {
   EXPECT_TRUE(clock_.Covers(clock_.generation(), At(0.3)));
 }
 
-TEST_F(LeaseClockTest, AllowsPublishingUntilTheWindowCloses) {
+TEST_F(ClassicLeaseTest, AllowsPublishingUntilTheWindowCloses) {
   Grant();
   EXPECT_TRUE(clock_.Allows(At(59.999)));
   EXPECT_FALSE(clock_.Allows(At(60)));
 }
 
-TEST_F(LeaseClockTest, CoversConfirmsUntilHalfTheMarginIsGone) {
+TEST_F(ClassicLeaseTest, CoversConfirmsUntilHalfTheMarginIsGone) {
   Grant();
   EXPECT_TRUE(clock_.Covers(1, At(89.999)));
   EXPECT_FALSE(clock_.Covers(1, At(90)));
@@ -46,7 +46,7 @@ TEST_F(LeaseClockTest, CoversConfirmsUntilHalfTheMarginIsGone) {
   EXPECT_FALSE(clock_.Covers(2, At(1)));
 }
 
-TEST_F(LeaseClockTest, CountsFromWhenTheDeclaresWereSent) {
+TEST_F(ClassicLeaseTest, CountsFromWhenTheDeclaresWereSent) {
   Grant();
   EXPECT_EQ(clock_.Answered(At(50), At(80)), Answer::kRenewed);
   EXPECT_EQ(clock_.renewed_at(), At(50));
@@ -56,14 +56,14 @@ TEST_F(LeaseClockTest, CountsFromWhenTheDeclaresWereSent) {
   EXPECT_EQ(clock_.end(), At(171));
 }
 
-TEST_F(LeaseClockTest, KeepsItsGenerationThroughRenewals) {
+TEST_F(ClassicLeaseTest, KeepsItsGenerationThroughRenewals) {
   Grant();
   EXPECT_EQ(clock_.Answered(At(30), At(31)), Answer::kRenewed);
   EXPECT_EQ(clock_.Answered(At(60), At(119.9)), Answer::kRenewed);
   EXPECT_TRUE(clock_.Covers(1, At(149)));
 }
 
-TEST_F(LeaseClockTest, TakesAnAnswerAfterAGapForAFirstOne) {
+TEST_F(ClassicLeaseTest, TakesAnAnswerAfterAGapForAFirstOne) {
   Grant();
   EXPECT_EQ(clock_.Answered(At(59), At(90)), Answer::kFirst);
   EXPECT_FALSE(clock_.Allows(At(90)));
@@ -73,13 +73,13 @@ TEST_F(LeaseClockTest, TakesAnAnswerAfterAGapForAFirstOne) {
   EXPECT_TRUE(clock_.Covers(2, At(91)));
 }
 
-TEST_F(LeaseClockTest, TakesASecondAnswerAfterAGapForAFirstOneToo) {
+TEST_F(ClassicLeaseTest, TakesASecondAnswerAfterAGapForAFirstOneToo) {
   EXPECT_EQ(clock_.Answered(At(0), At(1)), Answer::kFirst);
   EXPECT_EQ(clock_.Answered(At(1), At(90)), Answer::kFirst);
   EXPECT_EQ(clock_.Answered(At(90), At(90.9)), Answer::kGranted);
 }
 
-TEST_F(LeaseClockTest, StartsAnewAfterABreak) {
+TEST_F(ClassicLeaseTest, StartsAnewAfterABreak) {
   Grant();
   clock_.Break();
   EXPECT_FALSE(clock_.Allows(At(1)));

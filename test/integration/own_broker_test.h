@@ -1,0 +1,35 @@
+#ifndef RETRYQ_TEST_INTEGRATION_OWN_BROKER_TEST_H_
+#define RETRYQ_TEST_INTEGRATION_OWN_BROKER_TEST_H_
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "support/private_broker.h"
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+
+// Names a test's own broker before anything else looks for one.
+class OwnBroker {
+ protected:
+  OwnBroker() {
+    if (PrivateBroker::Possible()) broker_.emplace();
+  }
+  std::optional<PrivateBroker> broker_;
+};
+
+// A test of retrying on a broker that is alone the test's: for what concerns all who use it.
+class OwnBrokerTest : private OwnBroker, public RetryTest {
+ protected:
+  void SetUp() override {
+    if (!broker_) GTEST_SKIP() << "needs a broker of its own, and RETRYQ_URL names one";
+    peer_.DeclareQueue("orders");
+  }
+
+  PrivateBroker& broker() { return *broker_; }
+};
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_INTEGRATION_OWN_BROKER_TEST_H_

@@ -1,0 +1,119 @@
+// Quorum delay queues.
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "integration/own_broker_test.h"
+#include "retry/delay_queue_name.h"
+#include "retry/quorum_lease.h"
+
+namespace retryq::testing {
+namespace {
+
+constexpr absl::Duration kDelay = absl::Milliseconds(200);
+
+DelayQueueOptions Quorum() { return {.queue_type = QueueType::kQuorum}; }
+
+// The name and the arguments of the present epoch's queue; `later` slots behind its own.
+DeclareParams PresentQueue(int later = 0) {
+  const Epoch epoch = Epoch::At(absl::Now(), absl::ZeroDuration(), kDelay, Quorum());
+  return DelayQueueDeclaration(
+      {.ttl = kDelay}, Quorum(), NameFamily::kPlain,
+      {.epoch = epoch.number,
+       .slot = static_cast<int>((epoch.number + later) % QuorumSlot::kSlots)});
+}
+
+class RetryQuorum : public RetryTest {
+ protected:
+  void SetUp() override { peer_.DeclareQueue("orders"); }
+
+  ClientOptions QuorumOptions() {
+    ClientOptions options = Options();
+    options.delay_queues = Quorum();
+    return options;
+  }
+};
+
+TEST_F(RetryQuorum, MessagesComeBackThroughTheQueueOfThePresentEpoch) {
+  Client client(loop_, QuorumOptions());
+  const auto consumer =
+      client.Consume({.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(2));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+  for (const absl::Duration gap : calls_.Gaps()) EXPECT_GE(gap, kDelay);
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 2; }));
+  EXPECT_EQ(calls_.size(), 3U);
+  EXPECT_EQ(events_.Count(EventKind::kDeclared), 1U);
+
+  const DeclareParams expected = PresentQueue();
+  const std::optional<Json> queue = vhost_.Queue(expected.queue.name);
+  ASSERT_TRUE(queue.has_value()) << expected.queue.name;
+  Json arguments;
+  for (const auto& [name, value] : expected.queue.arguments.fields()) {
+    if (const auto* number = std::get_if<std::int64_t>(&value.variant)) {
+      arguments[name] = *number;
+    } else {
+      arguments[name] = std::get<std::string>(value.variant);
+    }
+  }
+  EXPECT_EQ(queue->at("arguments"), arguments);
+  EXPECT_EQ(queue->at("type"), "quorum");
+}
+
+TEST_F(RetryQuorum, AStaleQueueOfAnotherEpochIsLeftAlone) {
+  amqp::Table stale = PresentQueue().queue.arguments;
+  stale.Set("x-expires", std::int64_t{172'801'000});
+  peer_.DeclareQueue(PresentQueue().queue.name, stale);
+
+  Client client(loop_, QuorumOptions());
+  const auto consumer =
+      client.Consume({.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
+  EXPECT_EQ(events_.Last(EventKind::kRetried)->delay_queue, PresentQueue(/*later=*/1).queue.name);
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+}
+
+TEST_F(RetryQuorum, TheParkedQueueIsOfTheSameType) {
+  Client client(loop_, QuorumOptions());
+  const auto consumer = client.Consume(
+      {.queue = "orders"}, calls_.Answer(Outcome::Park(absl::UnknownError("hopeless"))));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+  ASSERT_TRUE(RunUntil([&] { return vhost_.Queue("orders.parked").has_value(); }));
+  EXPECT_EQ(vhost_.Queue("orders.parked")->at("arguments").at("x-queue-type"), "quorum");
+}
+
+class RetryQuorumCrash : public OwnBrokerTest {};
+
+TEST_F(RetryQuorumCrash, ABrokerThatIsKilledLosesNothing) {
+  constexpr int kMessages = 300;
+  ClientOptions options = Options();
+  options.delay_queues = Quorum();
+  Client client(loop_, options);
+  std::set<std::string> handled;
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Seconds(3))},
+                                       [&](const Delivery& delivery) -> Outcome {
+                                         if (delivery.attempt() == 0)
+                                           return absl::UnavailableError("not yet");
+                                         handled.emplace(delivery.body());
+                                         return absl::OkStatus();
+                                       });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  for (int i = 0; i < kMessages; ++i) peer_.Publish("", "orders", std::to_string(i));
+
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == kMessages; }));
+  broker().Kill();
+  broker().Restart();
+  ASSERT_TRUE(RunUntil([&] { return handled.size() == kMessages; }, absl::Minutes(1)));
+  EXPECT_GE(events_.Count(EventKind::kDisconnected), 1U);
+}
+
+}  // namespace
+}  // namespace retryq::testing

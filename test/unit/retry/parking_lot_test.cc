@@ -1,0 +1,62 @@
+#include "retry/parking_lot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "support/manual_time.h"
+#include "support/scripted_broker.h"
+
+namespace retryq {
+namespace {
+
+using testing::ScriptedBroker;
+
+class ParkingLotTest : public ::testing::Test {
+ protected:
+  // What is declared where nothing is there yet.
+  amqp::Table ArgumentsOf(QueueType type) {
+    broker_.on_declare = [](const QueueDeclaration& queue) {
+      return queue.passive ? absl::NotFoundError("no queue") : absl::OkStatus();
+    };
+    ParkingLot parking_lot(broker_, "orders.parked", type);
+    std::vector<absl::Status> answers;
+    parking_lot.Ensure([&](const absl::Status& status) { answers.push_back(status); });
+    time_.RunReady();
+    EXPECT_EQ(answers, std::vector<absl::Status>{absl::OkStatus()});
+    EXPECT_EQ(broker_.declares.size(), 2U);
+    return broker_.declares.back().queue.arguments;
+  }
+
+  ManualTime time_;
+  ScriptedBroker broker_{time_};
+};
+
+TEST_F(ParkingLotTest, IsOfTheTypeOfTheDelayQueues) {
+  EXPECT_EQ(ArgumentsOf(QueueType::kClassic), (amqp::Table{{"x-queue-type", "classic"}}));
+}
+
+TEST_F(ParkingLotTest, LimitsNoDeliveriesWhereTheBrokerWould) {
+  EXPECT_EQ(ArgumentsOf(QueueType::kQuorum),
+            (amqp::Table{{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{-1}}}));
+}
+
+TEST_F(ParkingLotTest, SaysNothingOfALimitThatTheBrokerDoesNotKnow) {
+  broker_.version = "3.10.8";
+  EXPECT_EQ(ArgumentsOf(QueueType::kQuorum), (amqp::Table{{"x-queue-type", "quorum"}}));
+}
+
+TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
+  ParkingLot parking_lot(broker_, "orders.parked", QueueType::kQuorum);
+  int answers = 0;
+  parking_lot.Ensure([&](const absl::Status&) { ++answers; });
+  parking_lot.Ensure([&](const absl::Status&) { ++answers; });
+  time_.RunReady();
+  EXPECT_EQ(answers, 2);
+  ASSERT_EQ(broker_.declares.size(), 1U);
+  EXPECT_TRUE(broker_.declares[0].queue.passive);
+}
+
+}  // namespace
+}  // namespace retryq
