@@ -13,6 +13,7 @@
 #include "amqp/resolver.h"
 #include "amqp/session.h"
 #include "amqp/shuffle.h"
+#include "amqp/tls_context.h"
 
 namespace retryq::amqp {
 namespace {
@@ -40,7 +41,13 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     if (options_.connection_name.empty()) options_.connection_name = ProcessName();
   }
 
-  void Start() { BeginRoundAfter(absl::ZeroDuration()); }
+  void Start() {
+    absl::Status usable = Validate(options_);
+    if (usable.ok() && options_.tls) usable = MakeTlsContext();
+    if (usable.ok()) return BeginRoundAfter(absl::ZeroDuration());
+    // It will never do.
+    timer_ = loop_.After(absl::ZeroDuration(), [this, usable] { listener_->OnLost(usable); });
+  }
 
   void Shutdown() {
     listener_ = nullptr;
@@ -96,10 +103,14 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   std::size_t unsent_bytes() const { return session_ == nullptr ? 0 : session_->unsent_bytes(); }
 
  private:
+  absl::Status MakeTlsContext() {
+    absl::StatusOr<TlsContext> context = TlsContext::Create(*options_.tls);
+    if (context.ok()) tls_ = *std::move(context);
+    return context.status();
+  }
+
   void BeginRoundAfter(absl::Duration pause) {
     timer_ = loop_.After(pause, [this] {
-      const absl::Status valid = Validate(options_);
-      if (!valid.ok()) return listener_->OnLost(valid);  // it will never do
       if (options_.shuffle_endpoints) Shuffle(&options_.endpoints, loop_.random());
       endpoint_ = 0;
       failures_.clear();
@@ -121,8 +132,8 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   }
 
   void ConnectToAddress() {
-    session_ = std::make_shared<Session>(loop_, options_, options_.endpoints[endpoint_],
-                                         addresses_[address_], this);
+    session_ = std::make_shared<Session>(loop_, options_, tls_ ? &*tls_ : nullptr,
+                                         options_.endpoints[endpoint_], addresses_[address_], this);
   }
 
   // After an address, or a whole endpoint, that gave no connection.
@@ -164,6 +175,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
 
   EventLoop& loop_;
   ConnectionOptions options_;
+  std::optional<TlsContext> tls_;
   ConnectionListener* listener_;  // null once closing
   std::function<void()> closed_;
 

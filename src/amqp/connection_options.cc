@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "amqp/tls_context.h"
 
 namespace retryq::amqp {
 
@@ -21,19 +22,29 @@ absl::Status Validate(const ConnectionOptions& options) {
   require(options.heartbeat >= absl::ZeroDuration() && options.heartbeat <= absl::Seconds(65535),
           "heartbeat: 0 to 65535 seconds");
   require(options.connection_timeout > absl::ZeroDuration(), "connection_timeout: above zero");
+  require(options.tls_timeout > absl::ZeroDuration(), "tls_timeout: above zero");
   require(options.handshake_timeout > absl::ZeroDuration(), "handshake_timeout: above zero");
   require(options.frame_max == 0 || (options.frame_max >= 8192 && options.frame_max <= 1 << 20),
           "frame_max: 8192 to 1048576, or 0 for what the broker takes");
   require(options.reconnect_initial > absl::ZeroDuration(), "reconnect_initial: above zero");
   require(options.reconnect_max >= options.reconnect_initial,
           "reconnect_max: at least reconnect_initial");
+  require(options.auth_mechanism == AuthMechanism::kPlain ||
+              (options.tls && !options.tls->cert_file.empty()),
+          "auth_mechanism: EXTERNAL needs TLS and a client certificate (amqps://, certfile and "
+          "keyfile in a URI)");
+  if (options.tls) {
+    const absl::Status files = TlsContext::Create(*options.tls).status();
+    if (!files.ok()) wrong.emplace_back(files.message());
+  }
   if (wrong.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("connection options: ", absl::StrJoin(wrong, "; ")));
 }
 
 std::string Describe(const ConnectionOptions& options) {
-  std::string out = absl::StrCat("amqp://", options.user, "@");
+  std::string out = options.tls ? "amqps://" : "amqp://";
+  if (options.auth_mechanism == AuthMechanism::kPlain) absl::StrAppend(&out, options.user, "@");
   const char* separator = "";
   for (const Endpoint& endpoint : options.endpoints) {
     absl::StrAppend(&out, separator, Describe(endpoint));

@@ -9,6 +9,8 @@
 namespace retryq::amqp {
 namespace {
 
+constexpr std::uint8_t kTlsAlert = 21;  // the first byte of a TLS record that holds one
+
 constexpr std::string_view kProtocolHeader("AMQP\0\0\x09\x01", 8);
 
 absl::Status FrameError(const std::string& text) {
@@ -33,6 +35,7 @@ absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std:
   WireReader reader(buffer);
   const auto type = reader.Integer<std::uint8_t>();
   if (!IsFrameType(type)) {
+    if (type == kTlsAlert) return FrameError("it speaks TLS: use amqps://");
     // A server that does not speak our version answers with the header of its own.
     return FrameError(type == 'A' ? "the server does not speak AMQP 0-9-1"
                                   : absl::StrCat("frame of unknown type ", type));

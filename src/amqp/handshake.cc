@@ -78,18 +78,23 @@ absl::StatusOr<bool> Handshake::OnMethod(const ServerMethod& method, std::string
 }
 
 absl::Status Handshake::OnStart(const method::ConnectionStart& start, std::string* out) {
-  if (!Offers(start.mechanisms.bytes, "PLAIN")) {
+  const bool external = options_.auth_mechanism == AuthMechanism::kExternal;
+  const std::string_view mechanism = external ? "EXTERNAL" : "PLAIN";
+  if (!Offers(start.mechanisms.bytes, mechanism)) {
     return absl::UnavailableError(absl::StrCat(
         Describe(endpoint_), " offers the login mechanisms '", Text(start.mechanisms.bytes),
-        "' but not PLAIN; enable it in auth_mechanisms"));
+        "' but not ", Text(mechanism), "; enable it in auth_mechanisms",
+        external ? ", and the plugin rabbitmq_auth_mechanism_ssl" : ""));
   }
   server_version_ = start.server_properties.FindString("version").value_or("");
   const std::string properties = ClientProperties(options_);
-  const std::string login = absl::StrCat(absl::string_view("\0", 1), options_.user,
-                                         absl::string_view("\0", 1), options_.password);
+  // With EXTERNAL the certificate has said all.
+  const std::string login = external ? ""
+                                     : absl::StrCat(absl::string_view("\0", 1), options_.user,
+                                                    absl::string_view("\0", 1), options_.password);
   AppendMethodFrame(0,
                     method::ConnectionStartOk{.client_properties = TableView(properties),
-                                              .mechanism = "PLAIN",
+                                              .mechanism = mechanism,
                                               .response = {login},
                                               .locale = "en_US"},
                     out);
@@ -118,19 +123,29 @@ absl::Status Handshake::OnTune(const method::ConnectionTune& tune, std::string* 
   return absl::OkStatus();
 }
 
-absl::Status Handshake::WrongPassword(std::string_view text) const {
-  return absl::UnauthenticatedError(
-      absl::StrCat(Describe(endpoint_), " refuses user '", options_.user,
-                   "': check user and password (rabbitmqctl authenticate_user); guest may log in "
-                   "from the broker's own machine only",
-                   text.empty() ? "" : ": ", Text(text)));
+absl::Status Handshake::LoginRefused(std::string_view text) const {
+  const char* remedy =
+      options_.auth_mechanism == AuthMechanism::kExternal
+          ? "there must be a user of the name that ssl_cert_login_from takes from it, by default "
+            "the whole subject (rabbitmqctl list_users)"
+          : "check user and password (rabbitmqctl authenticate_user); guest may log in from the "
+            "broker's own machine only";
+  return absl::UnauthenticatedError(absl::StrCat(Describe(endpoint_), " refuses ", User(), ": ",
+                                                 remedy, text.empty() ? "" : ": ", Text(text)));
+}
+
+std::string Handshake::User() const {
+  if (options_.auth_mechanism == AuthMechanism::kExternal) {
+    return "the user of the client certificate";
+  }
+  return absl::StrCat("user '", options_.user, "'");
 }
 
 absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::string* out) const {
   AppendMethodFrame(0, method::ConnectionCloseOk{}, out);
   const ReplyCode code{close.reply_code};
   const absl::string_view text = Text(close.reply_text);
-  if (code == ReplyCode::kAccessRefused) return WrongPassword(close.reply_text);
+  if (code == ReplyCode::kAccessRefused) return LoginRefused(close.reply_text);
   const std::string where = absl::StrCat("vhost '", options_.vhost, "' at ", Describe(endpoint_));
   if (code == ReplyCode::kNotAllowed && step_ == Step::kOpen) {
     if (absl::StrContains(text, "not found")) {
@@ -138,9 +153,8 @@ absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::strin
                                               "or correct the URI: ", text));
     }
     if (absl::StrContains(text, "refused") && !absl::StrContains(text, "limit")) {
-      return absl::PermissionDeniedError(
-          absl::StrCat("user '", options_.user, "' has no access to ", where,
-                       ": grant it (rabbitmqctl set_permissions): ", text));
+      return absl::PermissionDeniedError(absl::StrCat(
+          User(), " has no access to ", where, ": grant it (rabbitmqctl set_permissions): ", text));
     }
   }
   return absl::UnavailableError(absl::StrCat("opening ", where, ": ", close.reply_code, " ", text));
@@ -154,11 +168,12 @@ absl::Status Handshake::Unexpected(const method::Id& id) const {
 absl::Status Handshake::OnHungUp() const {
   switch (step_) {
     case Step::kStart:
-      return absl::UnavailableError(absl::StrCat(
-          Describe(endpoint_), " hangs up without a word: is it RabbitMQ's AMQP port?"));
+      return absl::UnavailableError(
+          absl::StrCat(Describe(endpoint_), " hangs up without a word: is it RabbitMQ's AMQP port",
+                       options_.tls ? "?" : ", and not the one for TLS (amqps://)?"));
     case Step::kTune:
       // Brokers that cannot say 403 say it so.
-      return WrongPassword("it hung up during the login");
+      return LoginRefused("it hung up during the login");
     default:
       return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " hangs up while vhost '",
                                                  options_.vhost, "' is being opened"));

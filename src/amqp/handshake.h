@@ -49,7 +49,9 @@ class Handshake {
   absl::Status OnTune(const method::ConnectionTune& tune, std::string* out);
   absl::Status OnClose(const method::ConnectionClose& close, std::string* out) const;
   absl::Status Unexpected(const method::Id& id) const;
-  absl::Status WrongPassword(std::string_view text) const;
+  absl::Status LoginRefused(std::string_view text) const;
+  // "user 'name'"
+  std::string User() const;
 
   const ConnectionOptions& options_;
   const Endpoint& endpoint_;

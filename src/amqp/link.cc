@@ -1,8 +1,10 @@
 #include "amqp/link.h"
 
 #include <event2/buffer.h>
+#include <event2/bufferevent_ssl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 
 #include <utility>
 
@@ -22,37 +24,65 @@ evutil_socket_t OpenSocket(const SocketAddress& address) {
   return fd;
 }
 
+// The peer has gone, but its last words may still be in the socket: whoever reads it comes upon
+// its end soon, and after them.
+bool IsFailedWrite(short what) { return what == (BEV_EVENT_ERROR | BEV_EVENT_WRITING); }
+
 }  // namespace
 
 Link::Link(event_base* base, const SocketAddress& address, LinkOwner* owner)
     : owner_(owner),
-      stream_(bufferevent_socket_new(base, OpenSocket(address), BEV_OPT_CLOSE_ON_FREE)),
+      socket_(bufferevent_socket_new(base, OpenSocket(address), BEV_OPT_CLOSE_ON_FREE)),
       flush_(event_new(
           base, -1, 0,
           [](evutil_socket_t, short, void* self) { static_cast<Link*>(self)->OnTurnEnd(); },
           this)) {
-  bufferevent_set_max_single_read(stream_.get(), kMaxSingleRead);
-  bufferevent_set_max_single_write(stream_.get(), kMaxSingleWrite);
+  bufferevent_set_max_single_read(socket_.get(), kMaxSingleRead);
+  bufferevent_set_max_single_write(socket_.get(), kMaxSingleWrite);
   sockaddr_storage target = address.storage;
   const int started = bufferevent_socket_connect(
-      stream_.get(), reinterpret_cast<sockaddr*>(&target), static_cast<int>(address.size));
+      socket_.get(), reinterpret_cast<sockaddr*>(&target), static_cast<int>(address.size));
   if (started < 0) {
     failure_ = evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR());
     Write();
     return;
   }
   bufferevent_setcb(
-      stream_.get(), [](bufferevent*, void* self) { static_cast<Link*>(self)->owner_->OnInput(); },
+      socket_.get(), [](bufferevent*, void* self) { static_cast<Link*>(self)->owner_->OnInput(); },
       nullptr,
       [](bufferevent*, short what, void* self) { static_cast<Link*>(self)->OnEvent(what); }, this);
-  bufferevent_enable(stream_.get(), EV_READ | EV_WRITE);
+  bufferevent_enable(socket_.get(), EV_READ | EV_WRITE);
+}
+
+void Link::StartTls(const TlsContext& context, const std::string& host) {
+  tls_ = std::make_unique<TlsClient>(context, host);
+  // Deferred: what was decrypted before an end of TLS is then told before it, and nobody is called
+  // from within a write.
+  tls_stream_.reset(bufferevent_openssl_filter_new(
+      bufferevent_get_base(socket_.get()), socket_.get(), tls_->ssl(), BUFFEREVENT_SSL_CONNECTING,
+      BEV_OPT_DEFER_CALLBACKS));
+  // AMQP says itself when it is over, and its frames say how long they are.
+  bufferevent_openssl_set_allow_dirty_shutdown(tls_stream_.get(), 1);
+  bufferevent_setcb(
+      tls_stream_.get(),
+      [](bufferevent*, void* self) { static_cast<Link*>(self)->owner_->OnInput(); }, nullptr,
+      [](bufferevent*, short what, void* self) { static_cast<Link*>(self)->OnTlsEvent(what); },
+      this);
+  bufferevent_enable(tls_stream_.get(), EV_READ | EV_WRITE);
+  // The first words are ours, and libevent waits for a writable socket that has been told of.
+  bufferevent_trigger(socket_.get(), EV_WRITE, BEV_TRIG_IGNORE_WATERMARKS);
 }
 
 Link::~Link() {
+  bufferevent_setcb(top(), nullptr, nullptr, nullptr, nullptr);
   Flush();
+  if (tls_ != nullptr) {
+    SSL_shutdown(tls_->ssl());
+    tls_stream_.reset();
+  }
   // A bufferevent that is freed forgets its output, and keeps it frozen for others.
-  const evutil_socket_t fd = bufferevent_getfd(stream_.get());
-  evbuffer* output = bufferevent_get_output(stream_.get());
+  const evutil_socket_t fd = bufferevent_getfd(socket_.get());
+  evbuffer* output = bufferevent_get_output(socket_.get());
   if (fd < 0 || evbuffer_get_length(output) == 0) return;
   evbuffer_unfreeze(output, /*at_front=*/1);
   while (evbuffer_get_length(output) > 0 && evbuffer_write(output, fd) > 0) {
@@ -73,18 +103,36 @@ void Link::OnTurnEnd() {
 
 void Link::Flush() {
   flush_is_due_ = false;
-  if (!outbox_.empty()) outbox_.MoveTo(bufferevent_get_output(stream_.get()));
+  if (!outbox_.empty()) outbox_.MoveTo(bufferevent_get_output(top()));
 }
 
 std::size_t Link::unsent() const {
-  return outbox_.size() + evbuffer_get_length(bufferevent_get_output(stream_.get()));
+  const std::size_t encrypted =
+      tls_ != nullptr ? evbuffer_get_length(bufferevent_get_output(socket_.get())) : 0;
+  return outbox_.size() + evbuffer_get_length(bufferevent_get_output(top())) + encrypted;
 }
 
 void Link::OnEvent(short what) {
   if ((what & BEV_EVENT_CONNECTED) != 0) return owner_->OnConnected();
+  if (IsFailedWrite(what)) return;
   const int error = EVUTIL_SOCKET_ERROR();
   const bool closed = (what & BEV_EVENT_EOF) != 0 || error == 0;
   owner_->OnHungUp(closed ? "closed by the peer" : evutil_socket_error_to_string(error));
+}
+
+void Link::OnTlsEvent(short what) {
+  if ((what & BEV_EVENT_CONNECTED) != 0) {
+    tls_->OnSecured();
+    return owner_->OnSecured();
+  }
+  if (IsFailedWrite(what)) return;
+  // The last one that libevent kept is the first that OpenSSL saw, but for its kind of error.
+  unsigned long cause = 0;
+  while (const unsigned long error = bufferevent_get_openssl_error(tls_stream_.get())) {
+    if (ERR_GET_LIB(error) != 0) cause = error;
+  }
+  if (cause != 0 || !tls_->is_secured()) return owner_->OnTlsFailed(tls_->Explain(cause));
+  OnEvent(what);
 }
 
 }  // namespace retryq::amqp

@@ -2,13 +2,15 @@
 #define RETRYQ_SRC_AMQP_LINK_H_
 
 #include <cstddef>
-#include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "amqp/libevent_ptr.h"
 #include "amqp/outbox.h"
 #include "amqp/resolver.h"
+#include "amqp/tls_client.h"
+#include "amqp/tls_context.h"
 
 namespace retryq::amqp {
 
@@ -17,17 +19,23 @@ class LinkOwner {
  public:
   virtual ~LinkOwner() = default;
 
+  // TCP is there.
   virtual void OnConnected() = 0;
+  // TLS is, after `Link::StartTls`.
+  virtual void OnSecured() = 0;
   // Something is in: see `Link::input`.
   virtual void OnInput() = 0;
   // The turn ends: last chance to write something into its outbox.
   virtual void BeforeFlush() = 0;
   // Refused, reset or closed by the peer: `why` in the system's words.
   virtual void OnHungUp(const std::string& why) = 0;
+  // TLS broke off, in the handshake or later; see `Explain` in tls_failure.h.
+  virtual void OnTlsFailed(const absl::Status& why) = 0;
 };
 
 // A TCP connection that never blocks: what is in the outbox at the end of the loop's turn
-// leaves in one go.
+// leaves in one go. TLS, where wanted, is a filter on top: what it makes of the outbox leaves by
+// the same socket, so that both ways have one behaviour when the peer goes, or the link.
 class Link {
  public:
   // Connects. `owner` must outlive it.
@@ -35,24 +43,33 @@ class Link {
   // What is written and still here is offered to the operating system once more.
   ~Link();
 
+  // Begins the TLS handshake; once, after `OnConnected` and before anything is written.
+  void StartTls(const TlsContext& context, const std::string& host);
+
   // Write here; it is sent at the end of the turn.
   Outbox& Write();
   // Sends now what is in the outbox.
   void Flush();
-  // Bytes not yet taken by the operating system.
+  // Bytes not yet taken by the operating system, encrypted or not.
   std::size_t unsent() const;
 
-  evbuffer* input() { return bufferevent_get_input(stream_.get()); }
+  evbuffer* input() { return bufferevent_get_input(top()); }
 
  private:
+  // Where the frames are: TLS, or the socket itself.
+  bufferevent* top() const { return tls_stream_ != nullptr ? tls_stream_.get() : socket_.get(); }
+
   void OnTurnEnd();
   void OnEvent(short what);
+  void OnTlsEvent(short what);
 
   LinkOwner* const owner_;
   Outbox outbox_;
   bool flush_is_due_ = false;
   std::string failure_;  // of the connecting itself, to be told at the turn's end
-  BufferEventPtr stream_;
+  BufferEventPtr socket_;
+  std::unique_ptr<TlsClient> tls_;  // null: none
+  BufferEventPtr tls_stream_;       // reads and writes by socket_
   EventPtr flush_;
 };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "amqp/overloaded.h"
 #include "amqp/protocol_error.h"
+#include "amqp/reply_status.h"
 #include "amqp/text.h"
 
 namespace retryq::amqp {
@@ -35,10 +36,11 @@ bool JoinNextFrame(evbuffer* input, std::size_t frame_max) {
 
 }  // namespace
 
-Session::Session(EventLoop& loop, const ConnectionOptions& options, const Endpoint& endpoint,
-                 const SocketAddress& address, SessionOwner* owner)
+Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsContext* tls,
+                 const Endpoint& endpoint, const SocketAddress& address, SessionOwner* owner)
     : loop_(loop),
       options_(options),
+      tls_(tls),
       endpoint_(endpoint),
       owner_(owner),
       handshake_(options, endpoint),
@@ -63,6 +65,15 @@ std::shared_ptr<Channel::Impl> Session::OpenChannel(ChannelListener* listener) {
 Outbox& Session::Write() { return link_->Write(); }
 
 void Session::OnConnected() {
+  if (tls_ == nullptr) return ShakeHands();
+  state_ = State::kSecuring;
+  EndAfter(options_.tls_timeout, "does not finish the TLS handshake");
+  link_->StartTls(*tls_, endpoint_.host);
+}
+
+void Session::OnSecured() { ShakeHands(); }
+
+void Session::ShakeHands() {
   state_ = State::kShakingHands;
   EndAfter(options_.handshake_timeout, "takes the connection but does not answer");
   handshake_.Begin(Write().bytes());
@@ -91,6 +102,8 @@ void Session::OnHungUp(const std::string& why) {
   if (state_ == State::kShakingHands) return End(handshake_.OnHungUp());
   End(absl::UnavailableError(absl::StrCat("connection to ", Describe(endpoint_), " lost: ", why)));
 }
+
+void Session::OnTlsFailed(const absl::Status& why) { End(WithContext(Describe(endpoint_), why)); }
 
 void Session::OnInput() {
   const auto self = shared_from_this();

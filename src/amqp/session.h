@@ -40,9 +40,10 @@ class Session final : public std::enable_shared_from_this<Session>,
                       public LinkOwner,
                       public ChannelHost {
  public:
-  // `options` and `endpoint` must outlive it, and `owner` until it is abandoned.
-  Session(EventLoop& loop, const ConnectionOptions& options, const Endpoint& endpoint,
-          const SocketAddress& address, SessionOwner* owner);
+  // `options`, `tls` (null: none) and `endpoint` must outlive it, and `owner` until it is
+  // abandoned.
+  Session(EventLoop& loop, const ConnectionOptions& options, const TlsContext* tls,
+          const Endpoint& endpoint, const SocketAddress& address, SessionOwner* owner);
   ~Session() override;
 
   bool is_open() const { return state_ == State::kOpen; }
@@ -66,6 +67,7 @@ class Session final : public std::enable_shared_from_this<Session>,
  private:
   enum class State {
     kConnecting,  // no TCP yet
+    kSecuring,    // no TLS yet
     kShakingHands,
     kOpen,
     kClosing,  // we have said goodbye
@@ -74,9 +76,11 @@ class Session final : public std::enable_shared_from_this<Session>,
 
   // LinkOwner
   void OnConnected() override;
+  void OnSecured() override;
   void OnInput() override;
   void BeforeFlush() override;
   void OnHungUp(const std::string& why) override;
+  void OnTlsFailed(const absl::Status& why) override;
 
   // ChannelHost
   Outbox& Write() override;
@@ -88,6 +92,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   absl::Status OnChannelFrame(const FrameView& frame);
   absl::Status OnHandshakeMethod(const ServerMethod& method);
 
+  void ShakeHands();
   // Gives this step of the connecting so long; `why` says what the peer failed to do.
   void EndAfter(absl::Duration deadline, const char* why);
   void SayGoodbye(std::uint16_t code, std::string_view text);
@@ -97,6 +102,7 @@ class Session final : public std::enable_shared_from_this<Session>,
 
   EventLoop& loop_;
   const ConnectionOptions& options_;
+  const TlsContext* const tls_;  // null: none
   const Endpoint& endpoint_;
   SessionOwner* owner_;
   State state_ = State::kConnecting;

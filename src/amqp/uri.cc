@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr absl::string_view kScheme = "amqp://";
 constexpr absl::string_view kTlsScheme = "amqps://";
+constexpr std::uint16_t kTlsPort = 5671;
 
 absl::Status Invalid(const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("AMQP URI: ", what));
@@ -112,11 +114,36 @@ absl::Status ParseHostAndPort(std::string_view text, Endpoint* endpoint) {
   return absl::OkStatus();
 }
 
+// What one of a few words stands for.
+template <typename Meaning>
+absl::Status ParseChoice(const char* part, std::string_view text,
+                         std::initializer_list<std::pair<const char*, Meaning>> choices,
+                         Meaning* out) {
+  std::vector<std::string> words;
+  for (const auto& [word, meaning] : choices) {
+    if (absl::EqualsIgnoreCase(Text(text), word)) {
+      *out = meaning;
+      return absl::OkStatus();
+    }
+    words.emplace_back(word);
+  }
+  return Invalid(absl::StrCat(part, " must be ", absl::StrJoin(words, " or ")));
+}
+
+// For paths and names, of which an empty one would mean the default.
+absl::Status ParseText(const char* part, std::string_view text, std::string* out) {
+  if (text.empty()) return Invalid(absl::StrCat(part, " has no value"));
+  *out = text;
+  return absl::OkStatus();
+}
+
 // What can follow the '?'.
 struct Parameter {
   std::string_view name;
   absl::Status (*set)(std::string_view value, ConnectionOptions* options);
+  bool is_of_tls = false;
 };
+constexpr bool kOfTls = true;
 
 constexpr Parameter kParameters[] = {
     {"heartbeat",
@@ -150,6 +177,44 @@ constexpr Parameter kParameters[] = {
        if (bytes.ok()) options->frame_max = *bytes;
        return bytes.status();
      }},
+    {"auth_mechanism",
+     [](std::string_view value, ConnectionOptions* options) {
+       return ParseChoice<AuthMechanism>(
+           "auth_mechanism", value,
+           {{"plain", AuthMechanism::kPlain}, {"external", AuthMechanism::kExternal}},
+           &options->auth_mechanism);
+     }},
+    {"cacertfile",
+     [](std::string_view value, ConnectionOptions* options) {
+       return ParseText("cacertfile", value, &options->tls->ca_file);
+     },
+     kOfTls},
+    {"certfile",
+     [](std::string_view value, ConnectionOptions* options) {
+       return ParseText("certfile", value, &options->tls->cert_file);
+     },
+     kOfTls},
+    {"keyfile",
+     [](std::string_view value, ConnectionOptions* options) {
+       return ParseText("keyfile", value, &options->tls->key_file);
+     },
+     kOfTls},
+    {"verify",
+     [](std::string_view value, ConnectionOptions* options) {
+       return ParseChoice<bool>("verify", value, {{"verify_peer", true}, {"verify_none", false}},
+                                &options->tls->verify_peer);
+     },
+     kOfTls},
+    {"server_name_indication",
+     [](std::string_view value, ConnectionOptions* options) {
+       if (value == "disable") {
+         return Invalid(
+             "server_name_indication=disable would leave unchecked which host it is; name the one "
+             "in the certificate, or trust anybody by verify=verify_none");
+       }
+       return ParseText("server_name_indication", value, &options->tls->server_name);
+     },
+     kOfTls},
 };
 
 const Parameter* FindParameter(std::string_view name) {
@@ -177,6 +242,9 @@ absl::Status ParseQuery(std::string_view text, ConnectionOptions* options) {
     if (!seen.insert(name).second) {
       return Invalid(absl::StrCat("the parameter '", Text(name), "' is given twice"));
     }
+    if (parameter->is_of_tls && !options->tls) {
+      return Invalid(absl::StrCat("the parameter '", Text(name), "' needs amqps://"));
+    }
     const absl::StatusOr<std::string> decoded = PercentDecode(Text(name), value.value_or(""));
     if (!decoded.ok()) return decoded.status();
     absl::Status status = parameter->set(*decoded, options);
@@ -193,12 +261,16 @@ bool DifferOnlyInEndpoints(ConnectionOptions a, const ConnectionOptions& b) {
 }  // namespace
 
 absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri) {
-  if (absl::StartsWithIgnoreCase(Text(uri), kTlsScheme)) {
-    return Invalid("amqps:// is not supported yet, TLS comes later; use amqp://");
-  }
-  if (!absl::StartsWithIgnoreCase(Text(uri), kScheme)) return Invalid("it must begin with amqp://");
-  uri.remove_prefix(kScheme.size());
   ConnectionOptions options;
+  if (absl::StartsWithIgnoreCase(Text(uri), kTlsScheme)) {
+    uri.remove_prefix(kTlsScheme.size());
+    options.tls.emplace();
+    options.endpoints[0].port = kTlsPort;
+  } else if (absl::StartsWithIgnoreCase(Text(uri), kScheme)) {
+    uri.remove_prefix(kScheme.size());
+  } else {
+    return Invalid("it must begin with amqp:// or amqps://");
+  }
   const auto [locator, query] = SplitAt(uri, '?');
   const auto [authority, path] = SplitAt(locator, '/');
   // Half a password would be taken for a host, a vhost or a parameter, and then shown.

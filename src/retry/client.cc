@@ -19,7 +19,10 @@ absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& option
   std::vector<std::string> urls = {options.url};
   urls.insert(urls.end(), options.more_urls.begin(), options.more_urls.end());
   absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(urls);
-  if (connection.ok() && !options.name.empty()) connection->connection_name = options.name;
+  if (!connection.ok()) return connection;
+  if (!options.name.empty()) connection->connection_name = options.name;
+  const absl::Status usable = amqp::Validate(*connection);
+  if (!usable.ok()) return usable;
   return connection;
 }
 

@@ -2,6 +2,7 @@
 #define RETRYQ_AMQP_CONNECTION_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,34 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
+// How to know the broker by its certificate, and how to be known by one of our own. TLS 1.2 or
+// newer. Files are in PEM format and read once, when the connection object is made.
+struct TlsOptions {
+  // The certificates of the authorities to trust, and of no others. Empty: the system's.
+  std::string ca_file;
+
+  // Our certificate, followed by those between it and its authority, and its private key, which
+  // must not be encrypted. Both or neither.
+  std::string cert_file;
+  std::string key_file;
+
+  // Whether the broker must prove who it is: by a certificate that a trusted authority signed, that
+  // is valid now, and that holds `server_name`. Off: whoever is on the way can read and alter all.
+  bool verify_peer = true;
+
+  // The name or IP address in the broker's certificate. Empty: the endpoint's host. A name, but no
+  // address, is sent to the broker too (SNI).
+  std::string server_name;
+
+  friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
+};
+
+// How to log in.
+enum class AuthMechanism {
+  kPlain,     // user and password
+  kExternal,  // by the client certificate; the plugin rabbitmq_auth_mechanism_ssl finds the user
+};
+
 // How to reach a broker, and as whom.
 struct ConnectionOptions {
   // Tried in turn until one answers, every address that a host name stands for. At least one.
@@ -27,6 +56,11 @@ struct ConnectionOptions {
   // spread over a cluster. Off: in the order given.
   bool shuffle_endpoints = true;
 
+  // Set for TLS, which listens on a port of its own: mostly 5671.
+  std::optional<TlsOptions> tls;
+
+  // kExternal needs `tls` with a client certificate, and uses neither user nor password.
+  AuthMechanism auth_mechanism = AuthMechanism::kPlain;
   std::string user = "guest";
   std::string password = "guest";
   std::string vhost = "/";
@@ -41,7 +75,8 @@ struct ConnectionOptions {
 
   // How long each step of an attempt at one address may take; then the next address has its
   // turn. Above zero.
-  absl::Duration connection_timeout = absl::Seconds(10);  // TCP
+  absl::Duration connection_timeout = absl::Seconds(10);  // TCP alone
+  absl::Duration tls_timeout = absl::Seconds(10);         // TLS
   absl::Duration handshake_timeout = absl::Seconds(10);   // AMQP: from the login to the open vhost
 
   // Largest frame asked for, in bytes: 8192 … 1 MiB. The smaller of what both ends ask for counts.
@@ -60,21 +95,31 @@ struct ConnectionOptions {
   friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;
 };
 
-// Reads `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`. Everything
-// may be left out but the scheme; parts are percent-decoded, an IPv6 address stands in brackets; no
-// path means vhost "/", and so does "/" alone (as people write it; `%2f` says it in full).
+// Reads `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`, or
+// `amqps://` for TLS, whose port is 5671 where none is given. Everything may be left out but the
+// scheme; parts are percent-decoded, an IPv6 address stands in brackets; no path means vhost "/",
+// and so does "/" alone (as people write it; `%2f` says it in full).
 //
-// Parameters, each at most once: `heartbeat` (seconds), `connection_timeout` (milliseconds),
-// `channel_max`, `frame_max` (bytes); they set the fields of the same name. Any other is an error.
+// Parameters, each at most once; any other is an error:
+//   heartbeat                      seconds
+//   connection_timeout             milliseconds, for TCP alone
+//   channel_max, frame_max         the fields of the same name
+//   auth_mechanism                 plain or external
+// and with amqps:
+//   cacertfile, certfile, keyfile  ca_file, cert_file and key_file
+//   verify                         verify_peer or verify_none
+//   server_name_indication         server_name
 //
-// Errors are kInvalidArgument, name the part and never contain the password.
-// https://www.rabbitmq.com/docs/uri-spec, https://www.rabbitmq.com/docs/uri-query-parameters
+// Errors are kInvalidArgument, name the part and never contain the password. Files are not looked
+// at yet. https://www.rabbitmq.com/docs/uri-spec,
+// https://www.rabbitmq.com/docs/uri-query-parameters
 absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri);
 
 // Several URIs that differ only in their endpoints, as one.
 absl::StatusOr<ConnectionOptions> ParseUris(const std::vector<std::string>& uris);
 
-// Whether the fields are in the ranges said above. kInvalidArgument names all that are not.
+// Whether the fields are in the ranges said above, and TLS's files can be read and belong together.
+// kInvalidArgument names all that is wrong.
 absl::Status Validate(const ConnectionOptions& options);
 
 // For logs: without the password.

@@ -4,8 +4,10 @@
 #include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
 #include <event2/listener.h>
 #include <netinet/in.h>
+#include <openssl/ssl.h>
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +30,8 @@ namespace retryq::amqp {
 // hands by itself and remembers what the client says.
 class FakeServer {
  public:
-  explicit FakeServer(EventLoop& loop) : loop_(loop) {
+  // `tls`: how it speaks TLS, which must outlive it; null: not at all.
+  explicit FakeServer(EventLoop& loop, SSL_CTX* tls = nullptr) : loop_(loop), tls_(tls) {
     sockaddr_in any = {};
     any.sin_family = AF_INET;
     any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -55,7 +58,12 @@ class FakeServer {
   // What the client has said, a line a method: "3 basic.ack 7 multiple".
   std::vector<std::string> heard;
   int connections = 0;
-  std::string login;  // the last connection's, as PLAIN says it
+  // The bodies that it has published, one after the other.
+  std::string content;
+  // How it may log in, and how the last connection did; `login` as PLAIN says it.
+  std::string mechanisms = "PLAIN";
+  std::string mechanism;
+  std::string login;
 
   template <typename Method>
   void Say(std::uint16_t channel, const Method& method) {
@@ -72,6 +80,18 @@ class FakeServer {
   }
   void SayBytes(std::string_view bytes) { bufferevent_write(stream_, bytes.data(), bytes.size()); }
 
+  // At once, and ends TLS right after it.
+  template <typename Method>
+  void SayLast(std::uint16_t channel, const Method& method) {
+    std::string bytes;
+    AppendMethodFrame(channel, method, &bytes);
+    SSL* ssl = bufferevent_openssl_get_ssl(stream_);
+    if (SSL_write(ssl, bytes.data(), static_cast<int>(bytes.size())) <= 0) {
+      throw std::runtime_error("cannot send");
+    }
+    SSL_shutdown(ssl);
+  }
+
   void HangUp() {
     if (stream_ != nullptr) bufferevent_free(std::exchange(stream_, nullptr));
   }
@@ -81,7 +101,10 @@ class FakeServer {
     HangUp();
     ++connections;
     greeted_ = false;
-    stream_ = bufferevent_socket_new(loop_.base(), fd, BEV_OPT_CLOSE_ON_FREE);
+    stream_ = tls_ == nullptr ? bufferevent_socket_new(loop_.base(), fd, BEV_OPT_CLOSE_ON_FREE)
+                              : bufferevent_openssl_socket_new(loop_.base(), fd, SSL_new(tls_),
+                                                               BUFFEREVENT_SSL_ACCEPTING,
+                                                               BEV_OPT_CLOSE_ON_FREE);
     bufferevent_setcb(
         stream_, [](bufferevent*, void* self) { static_cast<FakeServer*>(self)->OnInput(); },
         nullptr, nullptr, this);
@@ -95,7 +118,7 @@ class FakeServer {
     if (!greeted_ && rest.size() >= 8) {
       greeted_ = true;
       rest.remove_prefix(8);
-      Say(0, method::ConnectionStart{.mechanisms = {"PLAIN"}, .locales = {"en_US"}});
+      Say(0, method::ConnectionStart{.mechanisms = {mechanisms}, .locales = {"en_US"}});
     }
     while (greeted_) {
       const auto frame = NextFrame(rest, 1 << 20);
@@ -109,11 +132,13 @@ class FakeServer {
 
   void OnFrame(const FrameView& frame) {
     if (frame.type == FrameType::kHeartbeat) heard.emplace_back("heartbeat");
+    if (frame.type == FrameType::kBody) content.append(frame.payload);
     if (frame.type != FrameType::kMethod) return;
     const auto method = DecodeClientMethod(frame.payload);
     if (!method.ok()) throw std::runtime_error(method.status().ToString());
     if (const auto* start_ok = std::get_if<method::ConnectionStartOk>(&*method)) {
       login = start_ok->response.bytes;
+      mechanism = start_ok->mechanism;
       return Say(0, method::ConnectionTune{.channel_max = 2047, .frame_max = 131072});
     }
     if (std::holds_alternative<method::ConnectionTuneOk>(*method)) return;
@@ -138,6 +163,7 @@ class FakeServer {
   }
 
   EventLoop& loop_;
+  SSL_CTX* const tls_;
   evconnlistener* listener_ = nullptr;
   std::uint16_t port_ = 0;
   bufferevent* stream_ = nullptr;

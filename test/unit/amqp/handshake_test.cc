@@ -148,6 +148,29 @@ TEST_F(HandshakeTest, NeedsPlain) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("EXTERNAL XPLAIN"));
 }
 
+TEST_F(HandshakeTest, LogsInByCertificateWithoutUserAndPassword) {
+  options_.auth_mechanism = AuthMechanism::kExternal;
+  EXPECT_TRUE(Start("PLAIN EXTERNAL").ok());
+  const auto start_ok = Said<method::ConnectionStartOk>();
+  EXPECT_EQ(start_ok.mechanism, "EXTERNAL");
+  EXPECT_EQ(start_ok.response.bytes, "");
+}
+
+TEST_F(HandshakeTest, SaysWhichPluginALoginByCertificateNeeds) {
+  options_.auth_mechanism = AuthMechanism::kExternal;
+  EXPECT_THAT(std::string(Start("PLAIN").status().message()),
+              HasSubstr("rabbitmq_auth_mechanism_ssl"));
+}
+
+TEST_F(HandshakeTest, SaysWhoIsRefusedWhereACertificateLogsIn) {
+  options_.auth_mechanism = AuthMechanism::kExternal;
+  EXPECT_TRUE(Start("EXTERNAL").ok());
+  const absl::Status status = Close(403, "ACCESS_REFUSED");
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the user of the client certificate"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("'me'")));
+}
+
 TEST_F(HandshakeTest, TellsAWrongPassword) {
   EXPECT_TRUE(Start().ok());
   const absl::Status status = Close(403, "ACCESS_REFUSED - Login was refused");

@@ -109,8 +109,50 @@ TEST(ParseUri, NamesThePartThatIsWrong) {
   EXPECT_THAT(ErrorOf("amqp://host?color=red"), HasSubstr("'color'"));
 }
 
-TEST(ParseUri, SaysPlainlyThatTlsIsNotThereYet) {
-  EXPECT_THAT(ErrorOf("amqps://host"), HasSubstr("TLS comes later"));
+TEST(ParseUri, TakesAmqpsForTls) {
+  const auto options = ParseUri("amqps://host");
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->tls, TlsOptions());
+  EXPECT_THAT(options->endpoints, ElementsAre(Endpoint{.host = "host", .port = 5671}));
+  EXPECT_THAT(ParseUri("amqps://[::1]:5673")->endpoints,
+              ElementsAre(Endpoint{.host = "::1", .port = 5673}));
+  EXPECT_FALSE(ParseUri("amqp://host")->tls);
+}
+
+TEST(ParseUri, ReadsEveryParameterOfTls) {
+  const auto options = ParseUri(
+      "amqps://host?cacertfile=/etc/ca%20files/ca.pem&certfile=client.pem&keyfile=client.key&"
+      "verify=verify_none&server_name_indication=rabbit.example&auth_mechanism=external");
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->tls, (TlsOptions{.ca_file = "/etc/ca files/ca.pem",
+                                      .cert_file = "client.pem",
+                                      .key_file = "client.key",
+                                      .verify_peer = false,
+                                      .server_name = "rabbit.example"}));
+  EXPECT_EQ(options->auth_mechanism, AuthMechanism::kExternal);
+}
+
+TEST(ParseUri, TakesWordsInAnyCase) {
+  EXPECT_EQ(ParseUri("amqps://host?auth_mechanism=EXTERNAL")->auth_mechanism,
+            AuthMechanism::kExternal);
+  EXPECT_EQ(ParseUri("amqps://host?auth_mechanism=Plain")->auth_mechanism, AuthMechanism::kPlain);
+  EXPECT_TRUE(ParseUri("amqps://host?verify=Verify_Peer")->tls->verify_peer);
+}
+
+TEST(ParseUri, NamesThePartOfTlsThatIsWrong) {
+  EXPECT_THAT(ErrorOf("amqps://host?verify=yes"), HasSubstr("verify_peer or verify_none"));
+  EXPECT_THAT(ErrorOf("amqps://host?auth_mechanism=crdemo"), HasSubstr("plain or external"));
+  EXPECT_THAT(ErrorOf("amqps://host?cacertfile="), HasSubstr("cacertfile"));
+  EXPECT_THAT(ErrorOf("amqps://host?certfile"), HasSubstr("certfile"));
+  EXPECT_THAT(ErrorOf("amqps://host?keyfile="), HasSubstr("keyfile"));
+  EXPECT_THAT(ErrorOf("amqps://host?server_name_indication=disable"), HasSubstr("verify_none"));
+}
+
+TEST(ParseUri, RefusesParametersOfTlsWithoutTls) {
+  for (const char* parameter : {"cacertfile=a", "certfile=a", "keyfile=a", "verify=verify_none",
+                                "server_name_indication=a"}) {
+    EXPECT_THAT(ErrorOf(std::string("amqp://host?") + parameter), HasSubstr("needs amqps://"));
+  }
 }
 
 TEST(ParseUri, NeverShowsThePassword) {
@@ -137,6 +179,8 @@ TEST(ParseUris, RefusesAnyOtherDifference) {
   EXPECT_THAT(std::string(options.status().message()), Not(HasSubstr("Alibaba")));
   EXPECT_FALSE(ParseUris({"amqp://u:p@a/v", "amqp://u:p@b/w"}).ok());
   EXPECT_FALSE(ParseUris({"amqp://u:p@a", "amqp://u:p@b?heartbeat=1"}).ok());
+  EXPECT_FALSE(ParseUris({"amqp://u:p@a", "amqps://u:p@b"}).ok());
+  EXPECT_FALSE(ParseUris({"amqps://u:p@a", "amqps://u:p@b?verify=verify_none"}).ok());
   EXPECT_FALSE(ParseUris({"amqp://u:p@a", "nonsense"}).ok());
   EXPECT_FALSE(ParseUris({}).ok());
 }

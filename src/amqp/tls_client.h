@@ -1,0 +1,45 @@
+#ifndef RETRYQ_SRC_AMQP_TLS_CLIENT_H_
+#define RETRYQ_SRC_AMQP_TLS_CLIENT_H_
+
+#include <openssl/ssl.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "amqp/tls_context.h"
+#include "amqp/tls_failure.h"
+
+namespace retryq::amqp {
+
+// Our end of one TLS connection: asks for the server by name, checks that the certificate is one
+// for it, and remembers what a failure would be explained by.
+class TlsClient {
+ public:
+  // To the server on `host`, unless the options name another. `context` must outlive it.
+  TlsClient(const TlsContext& context, const std::string& host);
+  TlsClient(const TlsClient&) = delete;
+  TlsClient& operator=(const TlsClient&) = delete;
+
+  SSL* ssl() const { return ssl_.get(); }
+
+  // The handshake is over on our end.
+  void OnSecured() { failure_.is_secured = true; }
+  bool is_secured() const { return failure_.is_secured; }
+
+  // What OpenSSL's `error` means, zero where the peer hung up: a sentence with the remedy, to
+  // follow "host:port: ".
+  absl::Status Explain(unsigned long error) const;
+
+ private:
+  void SendServerName(std::string name);
+  void CheckPeer();
+
+  const TlsContext& context_;
+  const std::string server_name_;  // or IP address
+  const SslPtr ssl_;
+  TlsFailure failure_;
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_TLS_CLIENT_H_
