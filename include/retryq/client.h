@@ -19,7 +19,7 @@
 namespace retryq {
 
 struct ClientOptions {
-  // amqp://user:password@host:port/vhost, see amqp::ParseUri.
+  // amqp://user:password@host:port/vhost, or amqps:// for TLS; see amqp::ParseUri.
   std::string url = "amqp://guest:guest@localhost:5672/";
 
   // More endpoints of the same cluster: URLs that differ from `url` in host and

@@ -42,6 +42,11 @@ std::string BrokerUrl() {
   return url;
 }
 
+bool HasTlsUrl() {
+  const char* url = std::getenv("RETRYQ_TLS_URL");
+  return url != nullptr && *url != '\0';
+}
+
 std::string ManagementUrl() {
   const char* url = std::getenv("RETRYQ_MANAGEMENT_URL");
   if (url != nullptr && *url != '\0') return url;
@@ -69,6 +74,16 @@ std::string TestVhost::Url(std::string_view parameters) const {
   const amqp::ConnectionOptions broker = Broker();
   std::string url = UrlOf(broker.user, broker.password, name_);
   if (!parameters.empty()) url.append("?").append(parameters);
+  return url;
+}
+
+std::string TestVhost::TlsUrl(std::string_view parameters) const {
+  const amqp::ConnectionOptions broker = amqp::ParseUri(std::getenv("RETRYQ_TLS_URL")).value();
+  std::string url = absl::StrCat(
+      "amqps://", Management::Segment(broker.user), ":", Management::Segment(broker.password), "@",
+      amqp::Describe(broker.endpoints.front()), "/", Management::Segment(name_),
+      "?cacertfile=", Management::Segment(broker.tls->ca_file));
+  if (!parameters.empty()) url.append("&").append(parameters);
   return url;
 }
 

@@ -14,6 +14,7 @@ namespace retryq::testing {
 // none.
 std::string BrokerUrl();      // RETRYQ_URL
 std::string ManagementUrl();  // RETRYQ_MANAGEMENT_URL, or port 15672 of the same host
+bool HasTlsUrl();             // whether RETRYQ_TLS_URL names its port for TLS
 
 // A vhost of one test's own on that broker: whatever is in it can be named as in the documentation,
 // and tests never meet, nor do two runs at once. Deleted at the end with all that is in it.
@@ -29,6 +30,8 @@ class TestVhost {
 
   // Of this vhost; `parameters` like "heartbeat=1".
   std::string Url(std::string_view parameters = "") const;
+  // The same by TLS, where there is a way.
+  std::string TlsUrl(std::string_view parameters = "") const;
   std::string UrlAs(std::string_view user, std::string_view password) const;
 
   // As the management API shows them; nothing if there is none of that name.

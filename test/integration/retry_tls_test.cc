@@ -1,0 +1,94 @@
+// The whole way of a message over TLS, by the library and by the command.
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "integration/command_run.h"
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+constexpr const char* kSkipped = "RETRYQ_TLS_URL names no broker that speaks TLS";
+
+class RetryTls : public RetryTest {
+ protected:
+  void SetUp() override {
+    if (!HasTlsUrl()) GTEST_SKIP() << kSkipped;
+    peer_.DeclareQueue("orders");
+  }
+};
+
+TEST_F(RetryTls, BringsAMessageBackAndGoesOnAfterACut) {
+  ClientOptions options = Options();
+  options.url = vhost_.TlsUrl();
+  Client client(loop_, options);
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+                                       calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+  EXPECT_EQ(calls_.size(), 2U);
+
+  // The broker takes some seconds to show connections.
+  ASSERT_TRUE(RunUntil([&] { return vhost_.ConnectionsOf(kClientName).size() == 2; }));
+  for (const std::string& connection : vhost_.ConnectionsOf(kClientName)) {
+    vhost_.CloseConnection(connection);
+  }
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDisconnected) >= 1; }));
+  peer_.Publish("", "orders", "two");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 2; }));
+  EXPECT_EQ(calls_.size(), 4U);
+  EXPECT_EQ(calls_.back().body(), "two");
+}
+
+TEST_F(RetryTls, NamesAWrongFileInTheStatusOfConsume) {
+  ClientOptions options = Options();
+  options.url = "amqps://localhost?cacertfile=/no/such/file";
+  Client client(loop_, options);
+  const auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
+  EXPECT_TRUE(absl::IsInvalidArgument(consumer.status())) << consumer.status();
+  EXPECT_THAT(std::string(consumer.status().message()), ::testing::HasSubstr("/no/such/file"));
+}
+
+class CommandTls : public CommandTest {
+ protected:
+  void SetUp() override {
+    if (!HasTlsUrl()) GTEST_SKIP() << kSkipped;
+    CommandTest::SetUp();
+  }
+};
+
+TEST_F(CommandTls, SendsAndWorks) {
+  CommandRun send({"send", "--queue", "orders", "--url", vhost_.TlsUrl(), "an order"}, "");
+  ASSERT_EQ(send.Wait(), 0) << send.err();
+  CommandRun work({"work", "--json", "--queue", "orders", "--base", "50ms", "--url",
+                   vhost_.TlsUrl(), "--", "sh", "-c", "test $RETRYQ_ATTEMPT = 1"},
+                  "");
+  ASSERT_TRUE(work.Says("acked"));
+  ASSERT_TRUE(work.Stop());
+  EXPECT_EQ(work.events("retried").size(), 1U);
+}
+
+TEST_F(CommandTls, SaysWhyItDoesNotTrustTheBroker) {
+  CommandRun work({"work", "--json", "--queue", "orders", "--url",
+                   vhost_.TlsUrl("server_name_indication=other"), "--", "true"},
+                  "");
+  ASSERT_TRUE(work.Says("disconnected"));
+  ASSERT_TRUE(work.Stop());
+  EXPECT_THAT(work.events("disconnected")[0].at("error").get<std::string>(),
+              ::testing::HasSubstr("not for 'other'"));
+}
+
+TEST_F(CommandTls, RefusesAFileThatIsNotThere) {
+  CommandRun send({"send", "--queue", "orders", "--url",
+                   "amqps://localhost?cacertfile=/no/such/file", "an order"},
+                  "");
+  EXPECT_EQ(send.Wait(), 64);
+  EXPECT_THAT(send.err(), ::testing::HasSubstr("/no/such/file"));
+}
+
+}  // namespace
+}  // namespace retryq::testing
