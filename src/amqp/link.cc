@@ -77,7 +77,8 @@ Link::~Link() {
   bufferevent_setcb(top(), nullptr, nullptr, nullptr, nullptr);
   Flush();
   if (tls_ != nullptr) {
-    SSL_shutdown(tls_->ssl());
+    if (tls_->is_secured()) SSL_shutdown(tls_->ssl());
+    ERR_clear_error();  // of a peer that ended TLS first
     tls_stream_.reset();
   }
   // A bufferevent that is freed forgets its output, and keeps it frozen for others.

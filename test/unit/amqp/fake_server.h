@@ -107,7 +107,13 @@ class FakeServer {
                                                                BEV_OPT_CLOSE_ON_FREE);
     bufferevent_setcb(
         stream_, [](bufferevent*, void* self) { static_cast<FakeServer*>(self)->OnInput(); },
-        nullptr, nullptr, this);
+        nullptr,
+        [](bufferevent*, short what, void* self) {
+          // As a broker does when TLS breaks off.
+          auto* const server = static_cast<FakeServer*>(self);
+          if (server->tls_ != nullptr && (what & BEV_EVENT_ERROR) != 0) server->HangUp();
+        },
+        this);
     bufferevent_enable(stream_, EV_READ | EV_WRITE);
   }
 
