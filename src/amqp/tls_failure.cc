@@ -139,6 +139,11 @@ absl::Status Explain(const TlsFailure& failure, const TlsOptions& options,
         "it answers, but not in TLS: is it the port for plain AMQP? (5671 is the usual one for "
         "TLS, and amqp:// is for plain AMQP)");
   }
+  if (alert == SSL_AD_HANDSHAKE_FAILURE) {
+    return absl::UnavailableError(
+        "it finds no version or cipher of TLS that both ends have: see its ssl_options.versions "
+        "(1.2 or newer) and ssl_options.ciphers");
+  }
   if (alert) {
     return absl::UnavailableError(
         absl::StrCat("it ended TLS with an alert: ", Words(failure.error)));

@@ -390,6 +390,12 @@ TEST_F(ConnectionTls, SaysThatTheVersionIsTooOld) {
   EXPECT_THAT(Failure(), HasSubstr("it speaks no TLS 1.2 or newer"));
 }
 
+TEST_F(ConnectionTls, SaysThatNoCipherIsShared) {
+  SSL_CTX* const server = Serve(Identity({}, authority_), TLS1_2_VERSION, TLS1_2_VERSION);
+  SSL_CTX_set_cipher_list(server, "ECDHE-RSA-AES128-SHA");  // it has no RSA key
+  EXPECT_THAT(Failure(), HasSubstr("it finds no version or cipher of TLS that both ends have"));
+}
+
 TEST_F(ConnectionTls, SaysThatThePortIsOneForPlainAmqp) {
   // What RabbitMQ answers to whatever is not the protocol's name.
   RawServer server(loop_, [](bufferevent* stream) {
