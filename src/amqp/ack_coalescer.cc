@@ -2,10 +2,13 @@
 
 namespace retryq::amqp {
 
-void AckCoalescer::OnDelivered(std::uint64_t tag) {
+bool AckCoalescer::OnDelivered(std::uint64_t tag) {
+  const std::uint64_t next = first_ + states_.size();
+  if (tag < next || tag - next > kMostSkipped) return false;
   // A tag that was skipped belongs to nobody here.
-  while (first_ + states_.size() < tag) states_.push_back(State::kSettled);
+  for (std::uint64_t skipped = next; skipped < tag; ++skipped) states_.push_back(State::kSettled);
   states_.push_back(State::kOpen);
+  return true;
 }
 
 void AckCoalescer::Ack(std::uint64_t tag) {

@@ -18,8 +18,10 @@ namespace retryq::amqp {
 // close the channel.
 class AckCoalescer {
  public:
-  // A delivery has arrived; a channel's tags count up from 1.
-  void OnDelivered(std::uint64_t tag);
+  // A delivery has arrived; a channel's tags count up from 1. False, and nothing is changed, if
+  // this one does not count up, or skips more than kMostSkipped, each of which costs a byte.
+  static constexpr std::uint64_t kMostSkipped = 1 << 16;
+  [[nodiscard]] bool OnDelivered(std::uint64_t tag);
 
   void Ack(std::uint64_t tag);
   void Reject(std::uint64_t tag, bool requeue);

@@ -1,5 +1,6 @@
 #include "amqp/channel_impl.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -12,6 +13,9 @@
 
 namespace retryq::amqp {
 namespace {
+
+// That the broker has made us write and read none of: nothing that means well asks for so many.
+constexpr int kMostForcedAnswers = 10'000;
 
 std::uint64_t NextGeneration() {
   static std::atomic<std::uint64_t> last = 0;
@@ -71,51 +75,84 @@ void Channel::Impl::Refuse(absl::Status why, OnReply done) {
 }
 
 absl::Status Channel::Impl::OnMethod(const ServerMethod& method) {
-  if (state_ == State::kClosing) {
-    // The broker may not have heard yet: all but the end of it is too late.
-    if (std::holds_alternative<method::ChannelCloseOk>(method)) Finish();
-    if (std::holds_alternative<method::ChannelClose>(method)) {
-      host_->Write().AddMethod(number_, method::ChannelCloseOk{});
-    }
-    return absl::OkStatus();
-  }
+  if (state_ == State::kClosing) return OnMethodWhileClosing(method);
   if (incoming_.expected()) {
-    return ProtocolError(ReplyCode::kUnexpectedFrame, "a method in the midst of a message");
+    return ProtocolError(ReplyCode::kUnexpectedFrame, "it comes amid the content of a message");
   }
-  const auto settle = [this](std::uint64_t tag, bool multiple, PublishOutcome outcome) {
-    confirms_.Settle(tag, multiple, outcome);
-    return absl::OkStatus();
-  };
   return std::visit(Overloaded{
                         [this](const method::BasicDeliver& m) { return OnDeliver(m); },
                         [this](const method::BasicReturn& m) { return OnReturn(m); },
+                        [this](const method::BasicCancel& m) { return OnCancel(m); },
+                        [this](const method::ChannelFlow& m) { return OnFlow(m); },
                         [this](const method::ChannelClose& m) { return OnClose(m); },
-                        [&](const method::BasicAck& m) {
-                          return settle(m.delivery_tag, m.multiple, PublishOutcome::kConfirmed);
+                        [this](const method::BasicAck& m) {
+                          return OnSettled(m.delivery_tag, m.multiple, PublishOutcome::kConfirmed);
                         },
-                        [&](const method::BasicNack& m) {
-                          return settle(m.delivery_tag, m.multiple, PublishOutcome::kNacked);
-                        },
-                        [this](const method::BasicCancel& m) {
-                          listener_->OnConsumerCancelled(m.consumer_tag);
-                          return absl::OkStatus();
-                        },
-                        [this](const method::ChannelFlow& m) {
-                          host_->Write().AddMethod(number_,
-                                                   method::ChannelFlowOk{.active = m.active});
-                          return absl::OkStatus();
+                        [this](const method::BasicNack& m) {
+                          return OnSettled(m.delivery_tag, m.multiple, PublishOutcome::kNacked);
                         },
                         [&](const auto& reply) { return OnAnswer(method, reply.kId); },
                     },
                     method);
 }
 
+absl::Status Channel::Impl::OnMethodWhileClosing(const ServerMethod& method) {
+  if (std::holds_alternative<method::ChannelCloseOk>(method)) Finish();
+  if (std::holds_alternative<method::ChannelClose>(method)) {
+    if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
+    host_->Write().AddMethod(number_, method::ChannelCloseOk{});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Channel::Impl::OnAnswer(const ServerMethod& method, const method::Id& id) {
   if (calls_.empty() || calls_.front().reply != id) {
-    return ProtocolError(ReplyCode::kCommandInvalid, absl::StrCat("an unexpected ", id.name));
+    return ProtocolError(ReplyCode::kCommandInvalid, "it answers to nothing that was asked");
+  }
+  if (const auto* ok = std::get_if<method::BasicConsumeOk>(&method)) {
+    AddConsumer(ok->consumer_tag);
+  } else if (const auto* cancelled = std::get_if<method::BasicCancelOk>(&method)) {
+    std::erase(consumers_, cancelled->consumer_tag);
   }
   calls_.pop_front().done(&method);
   return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnSettled(std::uint64_t tag, bool multiple, PublishOutcome outcome) {
+  if (confirms_.Settle(tag, multiple, outcome)) return absl::OkStatus();
+  return ProtocolError(ReplyCode::kPreconditionFailed,
+                       absl::StrCat("no publish has the number ", tag));
+}
+
+absl::Status Channel::Impl::OnCancel(const method::BasicCancel& cancel) {
+  const std::string consumer_tag(cancel.consumer_tag);
+  if (!cancel.nowait) {
+    if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
+    host_->Write().AddMethod(number_, method::BasicCancelOk{.consumer_tag = consumer_tag});
+  }
+  const bool was_there = std::erase(consumers_, consumer_tag) > 0;
+  if (was_there) listener_->OnConsumerCancelled(consumer_tag);
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnFlow(const method::ChannelFlow& flow) {
+  if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
+  host_->Write().AddMethod(number_, method::ChannelFlowOk{.active = flow.active});
+  return absl::OkStatus();
+}
+
+void Channel::Impl::AddConsumer(std::string_view consumer_tag) {
+  if (!consumer_tag.empty() && !Consumes(consumer_tag)) consumers_.emplace_back(consumer_tag);
+}
+
+bool Channel::Impl::Consumes(std::string_view consumer_tag) const {
+  return std::find(consumers_.begin(), consumers_.end(), consumer_tag) != consumers_.end();
+}
+
+absl::Status Channel::Impl::CountForcedAnswer() {
+  if (host_->unsent_bytes() == 0) forced_answers_ = 0;
+  if (++forced_answers_ <= kMostForcedAnswers) return absl::OkStatus();
+  return ProtocolError(ReplyCode::kResourceError, "it asks for answers that nobody reads");
 }
 
 absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
@@ -143,20 +180,47 @@ absl::Status Channel::Impl::OnContent(const FrameView& frame) {
                                                          : incoming_.OnBody(frame.payload);
   if (!message.ok() || *message == nullptr) return message.status();
   if (const auto returned = std::exchange(returned_, std::nullopt)) {
-    const Message& m = **message;
-    const auto fingerprint =
-        Fingerprint::Of(m.exchange, m.routing_key, m.properties, m.header, m.body);
-    if (confirms_.Return(fingerprint, returned->code, returned->text)) return absl::OkStatus();
-    // To pass over it would be to take the ack that follows for a success.
-    return ProtocolError(ReplyCode::kInternalError, "a returned message that was not published");
+    return OnReturned(**message, *returned);
   }
-  acks_.OnDelivered((*message)->delivery_tag.tag);
-  listener_->OnDelivery(consumer_tag_, *std::move(message));
+  return OnDelivered(*std::move(message));
+}
+
+absl::Status Channel::Impl::OnReturned(const Message& message, const Returned& returned) {
+  const auto fingerprint = Fingerprint::Of(message.exchange, message.routing_key,
+                                           message.properties, message.header, message.body);
+  if (confirms_.Return(fingerprint, returned.code, returned.text)) return absl::OkStatus();
+  // To pass over it would be to take the ack that follows for a success.
+  return ProtocolError(ReplyCode::kInternalError, "it ends a return of what was not published");
+}
+
+absl::Status Channel::Impl::OnDelivered(std::shared_ptr<Message> message) {
+  const std::uint64_t tag = message->delivery_tag.tag;
+  if (!acks_.OnDelivered(tag)) {
+    return ProtocolError(ReplyCode::kPreconditionFailed,
+                         absl::StrCat("it ends a delivery whose number is out of order: ", tag));
+  }
+  if (!Consumes(consumer_tag_)) {
+    // Quorum queues may deliver behind cancel-ok: for others to have.
+    if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
+    Reject(tag, /*requeue=*/true);
+    return absl::OkStatus();
+  }
+  listener_->OnDelivery(consumer_tag_, std::move(message));
   return absl::OkStatus();
+}
+
+void Channel::Impl::Break(const method::ChannelClose& close) {
+  FlushAcks();
+  host_->Write().AddMethod(number_, close);
+  state_ = State::kClosing;
+  incoming_ = IncomingContent();
+  const std::string text(close.reply_text);
+  Fail({.status = absl::UnavailableError(text)}, text);
 }
 
 absl::Status Channel::Impl::OnClose(const method::ChannelClose& close) {
   host_->Write().AddMethod(number_, method::ChannelCloseOk{});
+  state_ = State::kFinished;
   Fail({.status = ChannelCloseStatus(close.reply_code, close.reply_text),
         .code = close.reply_code,
         .class_id = close.class_id,
@@ -165,9 +229,17 @@ absl::Status Channel::Impl::OnClose(const method::ChannelClose& close) {
   return absl::OkStatus();
 }
 
-void Channel::Impl::Disconnect(const absl::Status& why) {
+void Channel::Impl::Cut(const absl::Status& why) {
   host_ = nullptr;
-  if (state_ != State::kOpen) return Finish();
+  if (state_ != State::kOpen) return;
+  state_ = State::kCut;
+  closed_why_ = why;
+}
+
+void Channel::Impl::Disconnect(const absl::Status& why) {
+  const bool is_to_tell = state_ == State::kCut && listener_ != nullptr;
+  if (!is_to_tell) return Finish();
+  state_ = State::kFinished;
   Fail({.status = why}, std::string(why.message()));
 }
 
@@ -183,7 +255,6 @@ void Channel::Impl::Orphan() {
 }
 
 void Channel::Impl::Fail(const ChannelError& error, std::string_view text) {
-  state_ = State::kFinished;
   closed_why_ =
       absl::UnavailableError(absl::StrCat("the channel is closed: ", error.status.message()));
   while (!calls_.empty()) {
@@ -209,6 +280,7 @@ void Channel::Impl::Close(std::function<void()> closed) {
   if (state_ != State::kOpen) return;
   FlushAcks();
   state_ = State::kClosing;
+  incoming_ = IncomingContent();
   host_->Write().AddMethod(
       number_, method::ChannelClose{.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
 }

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -45,7 +46,7 @@ class ChannelHost {
 // Channel, which is the user's end of it, may go earlier.
 class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
  public:
-  // Opens it. `host` must stay until `Disconnect`.
+  // Opens it. `host` must stay until `Cut`.
   static std::shared_ptr<Impl> Open(ChannelHost* host, std::uint16_t number,
                                     ChannelListener* listener, std::shared_ptr<Executor> executor);
   // One that is closed from the start.
@@ -56,13 +57,18 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
 
   // ---- from the connection
 
-  // Frames of this channel. An error is a ProtocolError and ends the connection. Both call
-  // out; the caller must hold on to this meanwhile.
+  // Frames of this channel. An error is a ProtocolError and ends the connection, or this channel
+  // if `EndsChannelOnly`. Both call out; the caller must hold on to this meanwhile.
   absl::Status OnMethod(const ServerMethod& method);
   absl::Status OnContent(const FrameView& frame);
 
-  // The connection is gone, and with `Orphan` nobody is told.
+  // Closes the channel over a breach of the protocol.
+  void Break(const method::ChannelClose& close);
+
+  // The connection is gone: nothing is written from now on. `Disconnect` follows, which tells.
+  void Cut(const absl::Status& why);
   void Disconnect(const absl::Status& why);
+  // The connection is gone, and nobody is told.
   void Orphan();
 
   // Writes the acks of this turn.
@@ -94,6 +100,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
                     std::move(done));
     }
     host_->Write().AddMethod(number_, method);
+    if constexpr (std::is_same_v<Method, method::BasicConsume>) AddConsumer(method.consumer_tag);
     calls_.push_back({.reply = Reply::kId, .what = std::move(what), .done = std::move(done)});
   }
   // Answers, later, a call that is not sent.
@@ -106,7 +113,8 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
  private:
   enum class State {
     kOpen,
-    kClosing,   // we have sent channel.close
+    kClosing,   // we have sent channel.close: all but its answer is passed over
+    kCut,       // the connection is gone, which is not told yet
     kFinished,  // closed on both ends, or the connection is gone
   };
 
@@ -115,6 +123,12 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     method::Id reply;
     std::string what;
     OnReply done;
+  };
+
+  // What is said of a message that could not be routed, before the message itself.
+  struct Returned {
+    std::uint16_t code = 0;
+    std::string text;
   };
 
   // Whether all its short strings, which are names, can be encoded.
@@ -141,16 +155,28 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Runs `work` in a later turn, if the user's end is still there then.
   void Defer(std::function<void(Impl&)> work);
 
+  absl::Status OnMethodWhileClosing(const ServerMethod& method);
   absl::Status OnAnswer(const ServerMethod& method, const method::Id& id);
   absl::Status OnClose(const method::ChannelClose& close);
+  absl::Status OnSettled(std::uint64_t tag, bool multiple, PublishOutcome outcome);
+  absl::Status OnCancel(const method::BasicCancel& cancel);
+  absl::Status OnFlow(const method::ChannelFlow& flow);
   absl::Status OnDeliver(const method::BasicDeliver& deliver);
   absl::Status OnReturn(const method::BasicReturn& returned);
-  void OnWholeContent(std::shared_ptr<Message> message);
+  absl::Status OnReturned(const Message& message, const Returned& returned);
+  absl::Status OnDelivered(std::shared_ptr<Message> message);
 
-  // Answers all that is open, then tells the listener. The state is kFinished.
+  // Quorum queues may deliver ahead of consume-ok, so a consumer counts from the asking on.
+  void AddConsumer(std::string_view consumer_tag);
+  bool Consumes(std::string_view consumer_tag) const;
+
+  // The broker makes us say something. An error if it asks for more and more and reads nothing.
+  absl::Status CountForcedAnswer();
+
+  // Answers all that is open, then tells the listener. `state_` is no longer kOpen.
   void Fail(const ChannelError& error, std::string_view text);
 
-  ChannelHost* host_;  // null once disconnected
+  ChannelHost* host_;  // null once cut
   const std::uint16_t number_;
   const std::uint64_t generation_;
   ChannelListener* listener_;  // null once detached
@@ -161,15 +187,15 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
 
   Ring<OpenCall> calls_;
   PublishConfirms confirms_;
+  // Tags, from the asking (or the answer, if the broker chooses one) until cancel-ok or
+  // basic.cancel.
+  std::vector<std::string> consumers_;
   AckCoalescer acks_;
+  int forced_answers_ = 0;  // since all that was written was last taken
 
   // The message that is arriving, and what announced it.
   IncomingContent incoming_;
-  std::string consumer_tag_;  // of a delivery
-  struct Returned {
-    std::uint16_t code = 0;
-    std::string text;
-  };
+  std::string consumer_tag_;          // of a delivery
   std::optional<Returned> returned_;  // set while a returned message arrives
 };
 

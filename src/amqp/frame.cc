@@ -37,8 +37,7 @@ absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std:
   if (!IsFrameType(type)) {
     if (type == kTlsAlert) return FrameError("it speaks TLS: use amqps://");
     // A server that does not speak our version answers with the header of its own.
-    return FrameError(type == 'A' ? "the server does not speak AMQP 0-9-1"
-                                  : absl::StrCat("frame of unknown type ", type));
+    return FrameError(type == 'A' ? "the server does not speak AMQP 0-9-1" : "of unknown type");
   }
   FrameHead head{.type = FrameType{type}};
   head.channel = reader.Integer<std::uint16_t>();
@@ -49,11 +48,11 @@ absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std:
   const std::size_t limit = is_header ? std::max(frame_max, kMaxInboundHeaderFrame) : frame_max;
   if (head.frame_size() > limit) {
     return FrameError(
-        absl::StrCat("frame of ", head.frame_size(), " bytes, at most ", limit, " are allowed"));
+        absl::StrCat("of ", head.frame_size(), " bytes, where at most ", limit, " are allowed"));
   }
   if (head.type == FrameType::kHeartbeat && (head.channel != 0 || head.payload_size != 0)) {
-    return FrameError(
-        absl::StrCat("heartbeat on channel ", head.channel, " with ", head.payload_size, " bytes"));
+    return FrameError(absl::StrCat("a heartbeat is empty and on channel 0, this has ",
+                                   head.payload_size, " bytes"));
   }
   return head;
 }
@@ -64,7 +63,7 @@ absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std:
   if (!*head || buffer.size() < (*head)->frame_size()) return std::nullopt;
   const std::string_view payload = buffer.substr(kFrameHeadSize, (*head)->payload_size);
   if (buffer[kFrameHeadSize + payload.size()] != kFrameEnd) {
-    return FrameError("frame without its end octet");
+    return FrameError("without its end octet");
   }
   return FrameView{.type = (*head)->type, .channel = (*head)->channel, .payload = payload};
 }

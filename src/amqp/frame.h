@@ -48,7 +48,8 @@ struct FrameView {
 // Reading. Both look at the start of `buffer`, the bytes received and not yet consumed, and
 // answer nothing while it is too short to tell. Errors are ProtocolErrors (501): a type that does
 // not exist, a size above the limit (`frame_max` for all but header frames), a heartbeat with a
-// payload or a channel, a wrong frame end. After an error the stream is lost.
+// payload or a channel, a wrong frame end. After an error the stream is lost. (Of the first and the
+// last of these the specification wants the end without a word; RabbitMQ says 501, and so do we.)
 
 // How long the frame will be, from its first kFrameHeadSize bytes: lets a caller wait for all of
 // it before making the buffer contiguous.

@@ -59,18 +59,18 @@ absl::StatusOr<bool> Handshake::OnMethod(const ServerMethod& method, std::string
   absl::Status status =
       std::visit(Overloaded{
                      [&](const method::ConnectionStart& m) {
-                       return step_ == Step::kStart ? OnStart(m, out) : Unexpected(m.kId);
+                       return step_ == Step::kStart ? OnStart(m, out) : OutOfTurn();
                      },
                      [&](const method::ConnectionTune& m) {
-                       return step_ == Step::kTune ? OnTune(m, out) : Unexpected(m.kId);
+                       return step_ == Step::kTune ? OnTune(m, out) : OutOfTurn();
                      },
-                     [&](const method::ConnectionOpenOk& m) {
-                       if (step_ != Step::kOpen) return Unexpected(m.kId);
+                     [&](const method::ConnectionOpenOk&) {
+                       if (step_ != Step::kOpen) return OutOfTurn();
                        step_ = Step::kDone;
                        return absl::OkStatus();
                      },
                      [&](const method::ConnectionClose& m) { return OnClose(m, out); },
-                     [&](const auto& m) { return Unexpected(m.kId); },
+                     [&](const auto&) { return OutOfTurn(); },
                  },
                  method);
   if (!status.ok()) return status;
@@ -78,6 +78,11 @@ absl::StatusOr<bool> Handshake::OnMethod(const ServerMethod& method, std::string
 }
 
 absl::Status Handshake::OnStart(const method::ConnectionStart& start, std::string* out) {
+  if (start.version_major != 0 || start.version_minor != 9) {
+    return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " speaks AMQP ",
+                                               start.version_major, "-", start.version_minor,
+                                               " and not 0-9-1: is it a RabbitMQ?"));
+  }
   const bool external = options_.auth_mechanism == AuthMechanism::kExternal;
   const std::string_view mechanism = external ? "EXTERNAL" : "PLAIN";
   if (!Offers(start.mechanisms.bytes, mechanism)) {
@@ -160,9 +165,8 @@ absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::strin
   return absl::UnavailableError(absl::StrCat("opening ", where, ": ", close.reply_code, " ", text));
 }
 
-absl::Status Handshake::Unexpected(const method::Id& id) const {
-  return absl::UnavailableError(
-      absl::StrCat(Describe(endpoint_), " sends ", id.name, " out of turn: is it a RabbitMQ?"));
+absl::Status Handshake::OutOfTurn() {
+  return ProtocolError(ReplyCode::kCommandInvalid, "it comes out of turn: is it a RabbitMQ?");
 }
 
 absl::Status Handshake::OnHungUp() const {

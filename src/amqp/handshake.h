@@ -33,7 +33,8 @@ class Handshake {
 
   // A method on channel 0. True once the connection is open. Errors are for the user:
   // kUnauthenticated, kPermissionDenied, kNotFound (see ConnectionListener::OnLost), or
-  // kUnavailable. They name who and where, and the remedy; never the password.
+  // kUnavailable. They name who and where, and the remedy; never the password. A method that
+  // does not belong there is a ProtocolError.
   absl::StatusOr<bool> OnMethod(const ServerMethod& method, std::string* out);
 
   // What it means that the broker hangs up now.
@@ -48,7 +49,7 @@ class Handshake {
   absl::Status OnStart(const method::ConnectionStart& start, std::string* out);
   absl::Status OnTune(const method::ConnectionTune& tune, std::string* out);
   absl::Status OnClose(const method::ConnectionClose& close, std::string* out) const;
-  absl::Status Unexpected(const method::Id& id) const;
+  static absl::Status OutOfTurn();
   absl::Status LoginRefused(std::string_view text) const;
   // "user 'name'"
   std::string User() const;

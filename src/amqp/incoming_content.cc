@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "amqp/properties_codec.h"
 #include "amqp/protocol_error.h"
 
@@ -16,11 +17,16 @@ constexpr std::uint64_t kMostReserved = std::uint64_t{128} << 10;
 
 absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_view payload) {
   if (message_ == nullptr || has_header_) {
-    return ProtocolError(ReplyCode::kUnexpectedFrame, "a content header that nothing announced");
+    return ProtocolError(ReplyCode::kUnexpectedFrame, "nothing announced it");
   }
   message_->header.assign(payload);
   absl::StatusOr<ContentHeader> header = DecodeContentHeader(message_->header);
   if (!header.ok()) return header.status();
+  if (header->body_size > kMaxBodySize) {
+    return ProtocolError(ReplyCode::kContentTooLarge,
+                         absl::StrCat("it announces ", header->body_size, " bytes, where at most ",
+                                      kMaxBodySize, " are accepted"));
+  }
   message_->properties = header->properties;
   message_->content.clear();
   message_->content.reserve(std::min(header->body_size, kMostReserved));
@@ -31,7 +37,7 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
 
 absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_view payload) {
   if (!has_header_) {
-    return ProtocolError(ReplyCode::kUnexpectedFrame, "a body frame without a content header");
+    return ProtocolError(ReplyCode::kUnexpectedFrame, "no content header announced it");
   }
   if (payload.size() > missing_) {
     return ProtocolError(ReplyCode::kFrameError, "more body than the content header promised");

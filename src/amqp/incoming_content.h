@@ -11,6 +11,10 @@
 
 namespace retryq::amqp {
 
+// The largest message that is accepted: what RabbitMQ's max_message_size can be raised to (it is
+// 16 to 128 MiB by default).
+inline constexpr std::uint64_t kMaxBodySize = std::uint64_t{512} << 20;
+
 // Puts a message together from a content header frame and the body frames behind it. Memory
 // grows with what has arrived, whatever size the header promises.
 class IncomingContent {
@@ -22,8 +26,8 @@ class IncomingContent {
   bool expected() const { return message_ != nullptr; }
 
   // A frame's payload. Gives the message once it is whole, before that nullptr. Errors are
-  // ProtocolErrors: 505 for a frame that is out of place, 501 for more body than
-  // promised, and those of DecodeContentHeader.
+  // ProtocolErrors: 505 for a frame that is out of place, 501 for more body than promised, 311 for
+  // a promise of more than kMaxBodySize, and those of DecodeContentHeader.
   absl::StatusOr<std::shared_ptr<Message>> OnHeader(std::string_view payload);
   absl::StatusOr<std::shared_ptr<Message>> OnBody(std::string_view payload);
 

@@ -13,6 +13,18 @@ namespace {
 
 using method::Id;
 
+template <typename... Methods>
+const char* FindName(Id id, std::type_identity<std::variant<Methods...>>) {
+  const char* name = nullptr;
+  static_cast<void>(((id == Methods::kId && (name = Methods::kId.name)) || ...));
+  return name;
+}
+
+const char* FindName(Id id) {
+  const char* name = FindName(id, std::type_identity<ServerMethod>());
+  return name != nullptr ? name : FindName(id, std::type_identity<ClientMethod>());
+}
+
 template <typename Method>
 absl::Status ReadMethod(std::string_view bytes, Method* method) {
   FieldReader reader(bytes);
@@ -39,22 +51,17 @@ void ReadAny(std::string_view payload, absl::StatusOr<std::variant<Methods...>>*
   id.class_id = reader.Integer<std::uint16_t>();
   id.method_id = reader.Integer<std::uint16_t>();
   if (!reader.ok()) {
-    *result = ProtocolError(ReplyCode::kSyntaxError, "method frame ends early");
+    *result = ProtocolError(ReplyCode::kSyntaxError, "it ends before the method's number");
     return;
   }
   const bool known =
       ((id == Methods::kId && (ReadInto<Methods>(reader.rest(), result), true)) || ...);
-  if (!known) {
-    *result = ProtocolError(ReplyCode::kCommandInvalid,
-                            MethodName(id.class_id, id.method_id) + " is not expected");
+  if (known) return;
+  if (FindName(id) != nullptr) {
+    *result = ProtocolError(ReplyCode::kCommandInvalid, "the other side does not send it");
+  } else {
+    *result = ProtocolError(ReplyCode::kNotImplemented, "there is no such method here");
   }
-}
-
-template <typename... Methods>
-const char* FindName(Id id, std::type_identity<std::variant<Methods...>>) {
-  const char* name = nullptr;
-  static_cast<void>(((id == Methods::kId && (name = Methods::kId.name)) || ...));
-  return name;
 }
 
 }  // namespace
@@ -72,9 +79,7 @@ absl::StatusOr<ClientMethod> DecodeClientMethod(std::string_view payload) {
 }
 
 std::string MethodName(std::uint16_t class_id, std::uint16_t method_id) {
-  const Id id{class_id, method_id};
-  if (const char* name = FindName(id, std::type_identity<ServerMethod>())) return name;
-  if (const char* name = FindName(id, std::type_identity<ClientMethod>())) return name;
+  if (const char* name = FindName({class_id, method_id})) return name;
   return absl::StrCat("method ", class_id, ".", method_id);
 }
 

@@ -15,8 +15,9 @@
 namespace retryq::amqp {
 
 // Reads the payload of a method frame. Views in the result point into `payload`. Errors are
-// ProtocolErrors: 503 for a method that the other side does not send, 502 for a known one whose
-// bytes are not what their lengths say, tables' included, or are left over.
+// ProtocolErrors: 540 for a method that is not in methods.h, 503 for one that the other side does
+// not send, 502 for one whose bytes are not what their lengths say, tables' included, or are left
+// over.
 absl::StatusOr<ServerMethod> DecodeServerMethod(std::string_view payload);
 
 // The same for what clients send: servers in tests use it.

@@ -59,11 +59,20 @@ bool ReadFlags(FieldReader* reader, std::uint16_t* flags) {
 absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload) {
   FieldReader reader(payload);
   std::uint16_t class_id = 0;
+  std::uint16_t weight = 0;
   std::uint16_t flags = 0;
   ContentHeader header;
   reader.Read(class_id);
-  reader.Read(kReserved<std::uint16_t>);
+  reader.Read(weight);
   reader.Read(header.body_size);
+  if (payload.size() >= kFixedSize && class_id != kBasicClass) {
+    return ProtocolError(ReplyCode::kFrameError,
+                         absl::StrCat("content header of class ", class_id));
+  }
+  if (payload.size() >= kFixedSize && weight != 0) {
+    return ProtocolError(ReplyCode::kUnexpectedFrame,
+                         absl::StrCat("content header of weight ", weight));
+  }
   if (!ReadFlags(&reader, &flags)) {
     return ProtocolError(ReplyCode::kSyntaxError, "content header with unknown properties");
   }
@@ -74,10 +83,6 @@ absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload) {
   };
   std::apply([&](auto&... fields) { (read(fields), ...); }, Fields(header.properties));
   if (absl::Status status = reader.Finish("content header"); !status.ok()) return status;
-  if (class_id != kBasicClass) {
-    return ProtocolError(ReplyCode::kFrameError,
-                         absl::StrCat("content header of class ", class_id));
-  }
   return header;
 }
 

@@ -19,8 +19,8 @@ struct ContentHeader {
 };
 
 // Views in the result point into `payload`. The headers are valid (TableView::Validate). Errors
-// are ProtocolErrors: 501 for a class that has no content, 502 for bytes that are not what their
-// lengths and flags say, or that are left over.
+// are ProtocolErrors: 501 for a class that has no content, 505 for a weight, which nothing has, 502
+// for bytes that are not what their lengths and flags say, or that are left over.
 absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload);
 
 // Size of the payload that AppendContentHeader writes, frame not included.

@@ -13,6 +13,19 @@ constexpr absl::string_view kPayloadType = "retryq/amqp-reply-code";
 
 }  // namespace
 
+bool EndsChannelOnly(ReplyCode code) {
+  switch (code) {
+    case ReplyCode::kContentTooLarge:
+    case ReplyCode::kAccessRefused:
+    case ReplyCode::kNotFound:
+    case ReplyCode::kResourceLocked:
+    case ReplyCode::kPreconditionFailed:
+      return true;
+    default:
+      return false;
+  }
+}
+
 absl::Status ProtocolError(ReplyCode code, std::string_view text) {
   absl::Status status = absl::InternalError(absl::string_view(text.data(), text.size()));
   status.SetPayload(kPayloadType, absl::Cord(absl::StrCat(static_cast<std::uint16_t>(code))));

@@ -32,8 +32,12 @@ enum class ReplyCode : std::uint16_t {
   kInternalError = 541,
 };
 
-// What the peer sent breaks the protocol: an error to close the connection with. It is kInternal,
-// its message is `text`, and it carries `code`.
+// Whether an error with this code ends only the channel that it is about, and not the connection.
+bool EndsChannelOnly(ReplyCode code);
+
+// What the peer sent breaks the protocol: an error to close the connection or channel with. It is
+// kInternal, its message is `text`, and it carries `code`. The text says what is wrong with the
+// frame and not which one it is: Session puts that in front.
 absl::Status ProtocolError(ReplyCode code, std::string_view text);
 
 // The code that `status` carries; kInternalError if it is no ProtocolError.

@@ -44,17 +44,20 @@ PublishConfirms::Entry* PublishConfirms::FindReturned(std::uint64_t Fingerprint:
   return nullptr;
 }
 
-void PublishConfirms::Settle(std::uint64_t tag, bool multiple, PublishOutcome outcome) {
+bool PublishConfirms::Settle(std::uint64_t tag, bool multiple, PublishOutcome outcome) {
+  const bool stands_for_all = tag == 0 && multiple;
+  if (!stands_for_all && (tag == 0 || tag >= first_ + open_.size())) return false;
   const PublishResult result = {.outcome = outcome};
   if (multiple) {
     const std::uint64_t end = tag == 0 ? first_ + open_.size() : tag + 1;
     while (first_ < end && !open_.empty()) Answer(PopFront(), result);
-    return;
+    return true;
   }
-  if (tag < first_ || tag - first_ >= open_.size()) return;
+  if (tag < first_) return true;
   Entry entry = std::exchange(open_[tag - first_], Entry());
   while (!open_.empty() && !open_.front().done) PopFront();
   Answer(std::move(entry), result);
+  return true;
 }
 
 void PublishConfirms::FailAll(std::uint16_t code, std::string_view text) {

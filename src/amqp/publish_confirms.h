@@ -43,8 +43,9 @@ class PublishConfirms {
   // there is none.
   bool Return(const Fingerprint& fingerprint, std::uint16_t code, std::string_view text);
 
-  // basic.ack and basic.nack: `tag`, or with `multiple` all up to it (0: all).
-  void Settle(std::uint64_t tag, bool multiple, PublishOutcome outcome);
+  // basic.ack and basic.nack: `tag`, or with `multiple` all up to it (0: all). What is answered
+  // already is passed over. False, and nothing is settled, for a number that no publish had.
+  [[nodiscard]] bool Settle(std::uint64_t tag, bool multiple, PublishOutcome outcome);
 
   // The channel is gone: what is not known to be returned ends as kUnknown with this code.
   void FailAll(std::uint16_t code, std::string_view text);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "amqp/blame.h"
 #include "amqp/overloaded.h"
 #include "amqp/protocol_error.h"
 #include "amqp/reply_status.h"
@@ -19,19 +20,12 @@ constexpr std::size_t kHandshakeFrameMax = 131072;
 // What a frame's two bytes for it can say, where neither end has a limit.
 constexpr std::size_t kMostChannels = 65535;
 
-// Makes the next frame contiguous; false while some of it is missing.
-bool JoinNextFrame(evbuffer* input, std::size_t frame_max) {
-  const std::size_t available = evbuffer_get_length(input);
-  if (available < kFrameHeadSize) return false;
-  const auto view = [&](std::size_t size) {
-    const auto* bytes = evbuffer_pullup(input, static_cast<ssize_t>(size));
-    return std::string_view(reinterpret_cast<const char*>(bytes), size);
-  };
-  const absl::StatusOr<std::optional<FrameHead>> head = PeekFrame(view(kFrameHeadSize), frame_max);
-  if (!head.ok()) return true;  // to be found out by whoever reads it
-  if (available < (*head)->frame_size()) return false;
-  view((*head)->frame_size());
-  return true;
+bool IsOfConnection(const method::Id& id) {
+  return id.class_id == method::ConnectionClose::kId.class_id;
+}
+
+bool IsOfConnection(const ServerMethod& method) {
+  return std::visit([](const auto& m) { return IsOfConnection(m.kId); }, method);
 }
 
 }  // namespace
@@ -116,33 +110,48 @@ void Session::OnInput() {
         HandleFrames(std::string_view(reinterpret_cast<const char*>(bytes), size));
     if (state_ == State::kEnded) return;
     evbuffer_drain(input, used);
-  } while (JoinNextFrame(link_->input(), frame_max()));
+  } while (JoinNextFrame());
+}
+
+std::size_t Session::frame_limit() const {
+  return frame_max() == 0 ? kHandshakeFrameMax : frame_max();
+}
+
+bool Session::JoinNextFrame() {
+  evbuffer* const input = link_->input();
+  const std::size_t available = evbuffer_get_length(input);
+  if (available < kFrameHeadSize) return false;
+  const auto view = [&](std::size_t size) {
+    const auto* bytes = evbuffer_pullup(input, static_cast<ssize_t>(size));
+    return std::string_view(reinterpret_cast<const char*>(bytes), size);
+  };
+  const absl::StatusOr<std::optional<FrameHead>> head =
+      PeekFrame(view(kFrameHeadSize), frame_limit());
+  if (!head.ok()) return true;  // to be found out by whoever reads it
+  if (available < (*head)->frame_size()) return false;
+  view((*head)->frame_size());
+  return true;
 }
 
 std::size_t Session::HandleFrames(std::string_view bytes) {
   std::size_t used = 0;
   while (state_ != State::kEnded) {
-    const std::size_t limit = frame_max() == 0 ? kHandshakeFrameMax : frame_max();
-    const absl::StatusOr<std::optional<FrameView>> frame = NextFrame(bytes.substr(used), limit);
+    const std::string_view rest = bytes.substr(used);
+    const absl::StatusOr<std::optional<FrameView>> frame = NextFrame(rest, frame_limit());
     if (frame.ok() && !*frame) break;
     const absl::Status status = frame.ok() ? OnFrame(**frame) : frame.status();
-    if (!status.ok() && state_ != State::kEnded) {
-      SayGoodbye(static_cast<std::uint16_t>(ReplyCodeOf(status)),
-                 std::string_view(status.message().data(), status.message().size()));
-      End(absl::UnavailableError(
-          absl::StrCat(Describe(endpoint_), " breaks the protocol: ", status.message())));
-    }
-    if (!status.ok()) break;
-    used += (*frame)->frame_size();
+    if (!status.ok()) OnBreach(rest, status);
+    if (frame.ok()) used += (*frame)->frame_size();
   }
   return used;
 }
 
 absl::Status Session::OnFrame(const FrameView& frame) {
   if (frame.type == FrameType::kHeartbeat) return absl::OkStatus();
+  if (frame.channel != 0 && state_ == State::kClosing) return absl::OkStatus();
   if (frame.channel != 0) return OnChannelFrame(frame);
   if (frame.type != FrameType::kMethod) {
-    return ProtocolError(ReplyCode::kUnexpectedFrame, "content on channel 0");
+    return ProtocolError(ReplyCode::kChannelError, "no content belongs there");
   }
   const absl::StatusOr<ServerMethod> method = DecodeServerMethod(frame.payload);
   return method.ok() ? OnMethod(*method) : method.status();
@@ -151,59 +160,69 @@ absl::Status Session::OnFrame(const FrameView& frame) {
 absl::Status Session::OnChannelFrame(const FrameView& frame) {
   const auto channel = frame.channel < channels_.size() ? channels_[frame.channel] : nullptr;
   if (channel == nullptr) {
-    return ProtocolError(ReplyCode::kChannelError, "a frame on a channel that is not open");
+    return ProtocolError(ReplyCode::kChannelError, "that channel is not open");
   }
-  absl::Status status;
-  if (frame.type == FrameType::kMethod) {
-    const absl::StatusOr<ServerMethod> method = DecodeServerMethod(frame.payload);
-    status = method.ok() ? channel->OnMethod(*method) : method.status();
-  } else {
-    status = channel->OnContent(frame);
-  }
+  absl::Status status = frame.type == FrameType::kMethod ? OnChannelMethod(*channel, frame.payload)
+                                                         : channel->OnContent(frame);
   if (state_ != State::kEnded && channel->finished()) channels_[frame.channel] = nullptr;
   return status;
 }
 
+absl::Status Session::OnChannelMethod(Channel::Impl& channel, std::string_view payload) {
+  const absl::StatusOr<ServerMethod> method = DecodeServerMethod(payload);
+  if (!method.ok()) return method.status();
+  if (IsOfConnection(*method)) {
+    return ProtocolError(ReplyCode::kCommandInvalid, "it belongs on channel 0");
+  }
+  return channel.OnMethod(*method);
+}
+
 absl::Status Session::OnMethod(const ServerMethod& method) {
   if (state_ == State::kShakingHands) return OnHandshakeMethod(method);
-  return std::visit(Overloaded{
-                        [this](const method::ConnectionClose& m) {
-                          Write().AddMethod(0, method::ConnectionCloseOk{});
-                          End(absl::UnavailableError(absl::StrCat(
-                              Describe(endpoint_), " closed the connection: ", m.reply_code, " ",
-                              Text(m.reply_text))));
-                          return absl::OkStatus();
-                        },
-                        [this](const method::ConnectionCloseOk&) {
-                          End(absl::UnavailableError("closed as asked"));
-                          return absl::OkStatus();
-                        },
-                        [this](const method::ConnectionBlocked& m) {
-                          if (is_open()) owner_->OnSessionBlocked(true, m.reason);
-                          return absl::OkStatus();
-                        },
-                        [this](const method::ConnectionUnblocked&) {
-                          if (is_open()) owner_->OnSessionBlocked(false, "");
-                          return absl::OkStatus();
-                        },
-                        [this](const method::ConnectionUpdateSecretOk& m) {
-                          if (new_secrets_.empty()) {
-                            return ProtocolError(ReplyCode::kCommandInvalid,
-                                                 absl::StrCat("an unexpected ", m.kId.name));
-                          }
-                          new_secrets_.pop_front()(absl::OkStatus());
-                          return absl::OkStatus();
-                        },
-                        [](const auto& m) {
-                          return ProtocolError(ReplyCode::kCommandInvalid,
-                                               absl::StrCat(m.kId.name, " on channel 0"));
-                        },
-                    },
-                    method);
+  return std::visit(
+      Overloaded{
+          [this](const method::ConnectionClose& m) {
+            Write().AddMethod(0, method::ConnectionCloseOk{});
+            End(absl::UnavailableError(absl::StrCat(Describe(endpoint_), " closed the connection: ",
+                                                    m.reply_code, " ", Text(m.reply_text))));
+            return absl::OkStatus();
+          },
+          [this](const method::ConnectionCloseOk&) {
+            if (state_ != State::kClosing) {
+              return ProtocolError(ReplyCode::kCommandInvalid,
+                                   "it answers to nothing that was asked");
+            }
+            End(absl::UnavailableError("closed as asked"));
+            return absl::OkStatus();
+          },
+          [this](const method::ConnectionBlocked& m) {
+            if (is_open()) owner_->OnSessionBlocked(true, std::string(m.reason));
+            return absl::OkStatus();
+          },
+          [this](const method::ConnectionUnblocked&) {
+            if (is_open()) owner_->OnSessionBlocked(false, "");
+            return absl::OkStatus();
+          },
+          [this](const method::ConnectionUpdateSecretOk&) {
+            if (new_secrets_.empty()) {
+              return ProtocolError(ReplyCode::kCommandInvalid,
+                                   "it answers to nothing that was asked");
+            }
+            new_secrets_.pop_front()(absl::OkStatus());
+            return absl::OkStatus();
+          },
+          [](const auto& m) {
+            return ProtocolError(ReplyCode::kCommandInvalid, IsOfConnection(m.kId)
+                                                                 ? "it comes out of turn"
+                                                                 : "it belongs on a channel");
+          },
+      },
+      method);
 }
 
 absl::Status Session::OnHandshakeMethod(const ServerMethod& method) {
   const absl::StatusOr<bool> open = handshake_.OnMethod(method, Write().bytes());
+  if (absl::IsInternal(open.status())) return open.status();
   if (!open.ok()) {
     End(open.status());
   } else if (*open) {
@@ -238,19 +257,38 @@ void Session::UpdateSecret(std::string_view secret, std::function<void(absl::Sta
 void Session::Close() {
   new_secrets_.clear();
   BeforeFlush();
-  SayGoodbye(static_cast<std::uint16_t>(ReplyCode::kSuccess), "");
+  SayGoodbye({.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
   state_ = State::kClosing;
 }
 
-void Session::SayGoodbye(std::uint16_t code, std::string_view text) {
-  Write().AddMethod(0, method::ConnectionClose{.reply_code = code,
-                                               .reply_text = text.substr(0, kMaxShortString)});
+void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
+  if (state_ == State::kEnded) return;
+  const ReplyCode code = ReplyCodeOf(error);
+  const Blame blame = BlameFrame(bytes);
+  const std::string text = absl::StrCat(blame.frame, ": ", error.message());
+  const auto fill = [&](auto close) {
+    close.reply_code = static_cast<std::uint16_t>(code);
+    close.reply_text = std::string_view(text).substr(0, kMaxShortString);
+    close.class_id = blame.class_id;
+    close.method_id = blame.method_id;
+    return close;
+  };
+  if (EndsChannelOnly(code)) return channels_[blame.channel]->Break(fill(method::ChannelClose()));
+  // Who has not come as far as to agree on anything is left without a word.
+  if (frame_max() != 0 && state_ != State::kClosing) SayGoodbye(fill(method::ConnectionClose()));
+  End(absl::UnavailableError(
+      absl::StrCat(Describe(endpoint_), " breaks the protocol with a ", text)));
 }
+
+void Session::SayGoodbye(const method::ConnectionClose& close) { Write().AddMethod(0, close); }
 
 void Session::End(const absl::Status& why) {
   const auto self = shared_from_this();
   const auto channels = Dismantle();
   Ring<std::function<void(absl::Status)>> new_secrets = std::exchange(new_secrets_, {});
+  for (const auto& channel : channels) {
+    if (channel != nullptr) channel->Cut(why);
+  }
   std::exchange(owner_, nullptr)->OnSessionEnded(why);
   while (!new_secrets.empty()) new_secrets.pop_front()(why);
   for (const auto& channel : channels) {

@@ -70,7 +70,7 @@ class Session final : public std::enable_shared_from_this<Session>,
     kSecuring,    // no TLS yet
     kShakingHands,
     kOpen,
-    kClosing,  // we have said goodbye
+    kClosing,  // we have said goodbye: all but the answer is passed over
     kEnded,
   };
 
@@ -85,17 +85,26 @@ class Session final : public std::enable_shared_from_this<Session>,
   // ChannelHost
   Outbox& Write() override;
 
+  // What a frame may take now.
+  std::size_t frame_limit() const;
+
+  // Makes the next frame of what is in contiguous; false while some of it is missing.
+  bool JoinNextFrame();
   // Handles the whole frames at the front of `bytes`; how much of it they were.
   std::size_t HandleFrames(std::string_view bytes);
   absl::Status OnFrame(const FrameView& frame);
   absl::Status OnMethod(const ServerMethod& method);
   absl::Status OnChannelFrame(const FrameView& frame);
+  absl::Status OnChannelMethod(Channel::Impl& channel, std::string_view payload);
   absl::Status OnHandshakeMethod(const ServerMethod& method);
 
   void ShakeHands();
   // Gives this step of the connecting so long; `why` says what the peer failed to do.
   void EndAfter(absl::Duration deadline, const char* why);
-  void SayGoodbye(std::uint16_t code, std::string_view text);
+  // The frame at the front of `bytes` breaks the protocol: ends its channel or all.
+  void OnBreach(std::string_view bytes, const absl::Status& error);
+
+  void SayGoodbye(const method::ConnectionClose& close);
   void End(const absl::Status& why);
   // Stops everything and hands over the channels.
   std::vector<std::shared_ptr<Channel::Impl>> Dismantle();

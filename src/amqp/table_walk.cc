@@ -64,24 +64,31 @@ bool TakeField(std::string_view* rest, FieldView* field) {
   return true;
 }
 
-// What is nested waits in a list instead of on the stack, and is stepped over where it lies in
-// its parent: time is linear in the size, however deeply it nests.
+// What is open waits in a list of ends instead of on the stack. Time is linear in the size, however
+// deeply it nests, and memory is 8 bytes for each level that something follows in its parent.
 bool NestedLengthsHold(char type, std::string_view content) {
   struct Level {
+    std::uint32_t end;
     bool named;
-    std::string_view rest;
   };
-  absl::InlinedVector<Level, 8> unseen = {{type == 'F', content}};
-  while (!unseen.empty()) {
-    Level level = unseen.back();
-    unseen.pop_back();
-    while (!level.rest.empty()) {
-      std::string_view name;
-      std::string_view value;
-      if (level.named && !TakeName(&level.rest, &name)) return false;
-      if (!TakeValue(&level.rest, &type, &value)) return false;
-      if (IsNested(type)) unseen.push_back({type == 'F', Content(value)});
+  absl::InlinedVector<Level, 16> open = {{static_cast<std::uint32_t>(content.size()), type == 'F'}};
+  std::uint32_t at = 0;
+  while (!open.empty()) {
+    const Level level = open.back();
+    if (at == level.end) {
+      open.pop_back();
+      continue;
     }
+    std::string_view rest = content.substr(at, level.end - at);
+    std::string_view name;
+    std::string_view value;
+    if (level.named && !TakeName(&rest, &name)) return false;
+    if (!TakeValue(&rest, &type, &value)) return false;
+    at = level.end - static_cast<std::uint32_t>(rest.size());
+    if (!IsNested(type)) continue;
+    if (rest.empty()) open.pop_back();
+    open.push_back({at, type == 'F'});
+    at -= static_cast<std::uint32_t>(Content(value).size());
   }
   return true;
 }

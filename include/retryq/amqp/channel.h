@@ -20,7 +20,7 @@ struct ChannelError {
   // kNotFound (404), kFailedPrecondition (406), kPermissionDenied (403), kAborted (405),
   // else kUnavailable. The message carries the broker's text.
   absl::Status status;
-  std::uint16_t code = 0;       // the broker's reply code; 0 where the connection went
+  std::uint16_t code = 0;       // the broker's reply code; 0 where it was not the broker
   std::uint16_t class_id = 0;   // the method to blame, or 0
   std::uint16_t method_id = 0;  // likewise
 };
@@ -36,8 +36,8 @@ class ChannelListener {
   // The broker ended a consumer, as when its queue is deleted.
   virtual void OnConsumerCancelled(std::string_view /*consumer_tag*/) {}
 
-  // The broker closed the channel, or the connection is gone. Every open call and
-  // publish has been answered before. The channel is of no more use.
+  // The broker closed the channel, or broke the protocol on it, or the connection is gone. Every
+  // open call and publish has been answered before. The channel is of no more use.
   virtual void OnChannelClosed(const ChannelError& why) = 0;
 };
 
@@ -100,9 +100,10 @@ class Channel {
   // Unacked deliveries at a time for each consumer started from now on; 0 = no limit.
   void Qos(std::uint16_t prefetch, Done done);
 
-  // Starts a consumer; `params.prefetch` is `Qos`'s business. Answers its tag.
+  // Starts a consumer; `params.prefetch` is `Qos`'s business. Answers its tag. A delivery of more
+  // than 512 MiB, which RabbitMQ cannot be configured to carry, closes the channel.
   void Consume(const ConsumeParams& params, std::function<void(absl::StatusOr<std::string>)> done);
-  // Once answered, the consumer gets nothing more; acks still work.
+  // Once answered, the consumer gets nothing more, what still comes is put back; acks still work.
   void Cancel(std::string_view consumer_tag, Done done);
 
   // Settle a delivery of this channel, by the broker's number; what is not unsettled is

@@ -33,7 +33,7 @@ std::vector<std::string> Flush(AckCoalescer& acks) {
 
 AckCoalescer WithDeliveries(std::uint64_t count) {
   AckCoalescer acks;
-  for (std::uint64_t tag = 1; tag <= count; ++tag) acks.OnDelivered(tag);
+  for (std::uint64_t tag = 1; tag <= count; ++tag) EXPECT_TRUE(acks.OnDelivered(tag));
   return acks;
 }
 
@@ -89,6 +89,30 @@ TEST(AckCoalescer, IgnoresWhatIsNotOpen) {
   EXPECT_FALSE(acks.pending());
 }
 
+TEST(AckCoalescer, PassesOverTagsThatWereSkipped) {
+  AckCoalescer acks;
+  EXPECT_TRUE(acks.OnDelivered(3));
+  EXPECT_TRUE(acks.OnDelivered(4 + AckCoalescer::kMostSkipped));
+  acks.Ack(3);
+  acks.Ack(4);
+  EXPECT_THAT(Flush(acks), ElementsAre("ack 3"));
+}
+
+TEST(AckCoalescer, RefusesTagsThatDoNotCountUp) {
+  AckCoalescer acks;
+  EXPECT_FALSE(acks.OnDelivered(0));
+  EXPECT_TRUE(acks.OnDelivered(7));
+  for (const std::uint64_t tag : {7U, 6U, 0U}) EXPECT_FALSE(acks.OnDelivered(tag)) << tag;
+  EXPECT_TRUE(acks.OnDelivered(8));
+}
+
+TEST(AckCoalescer, RefusesTagsThatSkipMoreThanAnybodyWould) {
+  AckCoalescer acks;
+  EXPECT_FALSE(acks.OnDelivered(2 + AckCoalescer::kMostSkipped));
+  EXPECT_FALSE(acks.OnDelivered(~std::uint64_t{0}));
+  EXPECT_TRUE(acks.OnDelivered(1));
+}
+
 // The broker's side of it: what is unsettled, and what a method may name.
 class Model {
  public:
@@ -130,7 +154,7 @@ TEST(AckCoalescer, SettlesExactlyWhatWasAskedInAnyOrder) {
     std::size_t said = 0;
     for (int turn = 0; turn < 50; ++turn) {
       for (std::size_t n = below(10); n > 0; --n) {
-        acks.OnDelivered(++delivered);
+        ASSERT_TRUE(acks.OnDelivered(++delivered));
         broker.Deliver(delivered);
         open.push_back(delivered);
       }

@@ -6,11 +6,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "fake_server.h"
+#include "run_until.h"
 
 namespace retryq::amqp {
 namespace {
@@ -28,28 +28,23 @@ class ConnectionTest : public ::testing::Test, public ConnectionListener, public
     RunUntil([this] { return opened_ == 1; });
   }
 
-  void RunUntil(const std::function<bool()>& condition) {
-    const absl::Duration end = loop_.clock().SinceBoot() + absl::Seconds(20);
-    std::unique_ptr<Timer> timer;
-    const std::function<void()> look = [&] {
-      if (condition() || loop_.clock().SinceBoot() > end) return loop_.Stop();
-      timer = loop_.After(absl::Microseconds(100), look);
-    };
-    timer = loop_.After(absl::ZeroDuration(), look);
-    EXPECT_EQ(loop_.Run(), absl::OkStatus());
-    if (!condition()) throw std::runtime_error("the condition never came true");
-  }
+  void RunUntil(const std::function<bool()>& condition) { amqp::RunUntil(loop_, condition); }
   void RunUntilHeard(const std::string& line) {
     RunUntil([&] { return std::count(server_.heard.begin(), server_.heard.end(), line) > 0; });
   }
 
-  // An open channel in confirm mode; its number is 1.
+  // An open channel in confirm mode, with the consumer "me"; its number is 1.
   std::unique_ptr<Channel> OpenChannel() {
     auto channel = connection_->OpenChannel(this);
     channel->ConfirmSelect([](const absl::Status&) {});
-    RunUntilHeard("1 confirm.select");
+    bool consumes = false;
+    channel->Consume({.queue = "queue", .consumer_tag = "me"},
+                     [&consumes](const absl::StatusOr<std::string>&) { consumes = true; });
+    RunUntilHeard("1 basic.consume");
     server_.Say(1, method::ChannelOpenOk{});
     server_.Say(1, method::ConfirmSelectOk{});
+    server_.Say(1, method::BasicConsumeOk{.consumer_tag = "me"});
+    RunUntil([&consumes] { return consumes; });
     server_.heard.clear();
     return channel;
   }
@@ -80,7 +75,10 @@ class ConnectionTest : public ::testing::Test, public ConnectionListener, public
   }
 
   void OnOpen() override { ++opened_; }
-  void OnLost(const absl::Status& why) override { lost_.push_back(why); }
+  void OnLost(const absl::Status& why) override {
+    lost_.push_back(why);
+    if (on_lost_) on_lost_();
+  }
   void OnBlocked(bool blocked, std::string_view reason) override {
     blocked_.push_back(absl::StrCat(blocked ? "blocked " : "unblocked", std::string(reason)));
     if (on_blocked_) on_blocked_();
@@ -98,6 +96,7 @@ class ConnectionTest : public ::testing::Test, public ConnectionListener, public
 
   int opened_ = 0;
   std::vector<absl::Status> lost_;
+  std::function<void()> on_lost_;
   std::vector<std::string> blocked_;
   std::function<void()> on_blocked_;
   std::vector<MessagePtr> deliveries_;
@@ -154,6 +153,41 @@ TEST_F(ConnectionTest, HangsUpOnAReturnOfWhatItNeverPublished) {
   server_.Say(1, method::BasicAck{.delivery_tag = 1});
   RunUntilHeard("0 connection.close 541");
   EXPECT_THAT(answers_, ElementsAre("mine unknown 0"));
+}
+
+TEST_F(ConnectionTest, TakesDeliveriesAheadOfConsumeOk) {
+  const auto channel = OpenChannel();
+  channel->Consume({.queue = "queue", .consumer_tag = "early"}, [](const auto&) {});
+  RunUntilHeard("1 basic.consume");
+  server_.Say(1, method::BasicDeliver{.consumer_tag = "early", .delivery_tag = 1});
+  server_.SayContent(1, {}, "body");
+  RunUntil([&] { return deliveries_.size() == 1; });
+}
+
+TEST_F(ConnectionTest, PutsBackWhatComesBehindCancelOk) {
+  const auto channel = OpenChannel();
+  channel->Cancel("me", [](const absl::Status&) {});
+  RunUntilHeard("1 basic.cancel");
+  Deliver(1);
+  server_.Say(1, method::BasicCancelOk{.consumer_tag = "me"});
+  Deliver(2);
+  RunUntilHeard("1 basic.reject 2");
+  EXPECT_EQ(deliveries_.size(), 1U);
+}
+
+TEST_F(ConnectionTest, MayBeUsedWhileItIsToldToBeLost) {
+  const auto channel = OpenChannel();
+  on_lost_ = [&] {
+    EXPECT_FALSE(channel->is_open());
+    channel->Ack(1);
+    Publish(*channel, "late");
+    channel->Qos(1, [this](const absl::Status& status) { lost_.push_back(status); });
+  };
+  Publish(*channel, "open");
+  server_.HangUp();
+  RunUntil([&] { return lost_.size() == 2 && answers_.size() == 2; });
+  EXPECT_THAT(answers_, ElementsAre("open unknown 0", "late unknown 0"));
+  EXPECT_TRUE(absl::IsUnavailable(lost_[1])) << lost_[1];
 }
 
 TEST_F(ConnectionTest, SaysAllAcksOfATurnAtOnce) {
@@ -314,52 +348,6 @@ TEST_F(ConnectionTest, MayBeDestroyedWhenItsNewSecretIsAnswered) {
   server_.Say(0, method::ConnectionUpdateSecretOk{});
   RunUntilHeard("0 connection.close 200");
 }
-
-// What breaks the protocol ends the connection with the code that says so.
-struct Breach {
-  const char* name;
-  std::uint16_t code;
-  std::function<void(FakeServer&)> commit;
-};
-
-class ConnectionBreachTest : public ConnectionTest, public ::testing::WithParamInterface<Breach> {};
-
-TEST_P(ConnectionBreachTest, EndsWithItsCode) {
-  const auto channel = OpenChannel();
-  Publish(*channel, "open");
-  GetParam().commit(server_);
-  RunUntilHeard(absl::StrCat("0 connection.close ", GetParam().code));
-  EXPECT_THAT(answers_, ElementsAre("open unknown 0"));
-  ASSERT_EQ(lost_.size(), 1U);
-  EXPECT_TRUE(absl::IsUnavailable(lost_[0])) << lost_[0];
-  RunUntil([&] { return opened_ == 2; });
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Each, ConnectionBreachTest,
-    ::testing::Values(
-        Breach{"WrongFrameEnd", 501,
-               [](FakeServer& s) { s.SayBytes(std::string_view("\x08\0\0\0\0\0\0x", 8)); }},
-        Breach{"UnknownFrameType", 501,
-               [](FakeServer& s) { s.SayBytes(std::string_view("\x09\0\0\0\0\0\0\xce", 8)); }},
-        Breach{"FrameTooLarge", 501,
-               [](FakeServer& s) { s.SayBytes(std::string_view("\x03\0\x01\x7f\0\0\0", 7)); }},
-        Breach{"UnknownMethod", 503,
-               [](FakeServer& s) {
-                 s.SayBytes(std::string_view("\x01\0\0\0\0\0\4\0\x0a\0\x63\xce", 12));
-               }},
-        Breach{"AnswerToNothing", 503, [](FakeServer& s) { s.Say(1, method::QueueBindOk{}); }},
-        Breach{"ChannelMethodOnChannelZero", 503,
-               [](FakeServer& s) { s.Say(0, method::BasicAck{}); }},
-        Breach{"ClosedChannel", 504, [](FakeServer& s) { s.Say(9, method::BasicAck{}); }},
-        Breach{"ContentOnChannelZero", 505, [](FakeServer& s) { s.SayContent(0, {}, "x"); }},
-        Breach{"ContentOutOfTheBlue", 505, [](FakeServer& s) { s.SayContent(1, {}, "x"); }},
-        Breach{"MethodAmidstContent", 505,
-               [](FakeServer& s) {
-                 s.Say(1, method::BasicDeliver{.consumer_tag = "me", .delivery_tag = 1});
-                 s.Say(1, method::BasicAck{.delivery_tag = 1});
-               }}),
-    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace retryq::amqp

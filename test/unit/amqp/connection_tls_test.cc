@@ -151,20 +151,22 @@ class ConnectionTls : public ::testing::Test, public ConnectionListener, public 
     RunUntil([&] { return std::count(server_->heard.begin(), server_->heard.end(), line) > 0; });
   }
 
-  // An open channel in confirm mode; its number is 1.
+  // An open channel in confirm mode, with the consumer "me"; its number is 1.
   std::unique_ptr<Channel> OpenChannel() {
     auto channel = connection_->OpenChannel(this);
     channel->ConfirmSelect([](const absl::Status&) {});
-    RunUntilHeard("1 confirm.select");
+    channel->Consume({.queue = "queue", .consumer_tag = "me"}, [](const auto&) {});
+    RunUntilHeard("1 basic.consume");
     server_->Say(1, method::ChannelOpenOk{});
     server_->Say(1, method::ConfirmSelectOk{});
+    server_->Say(1, method::BasicConsumeOk{.consumer_tag = "me"});
     return channel;
   }
   void Deliver(const std::string& body) {
-    server_->Say(
-        1,
-        method::BasicDeliver{
-            .consumer_tag = "me", .delivery_tag = 1, .exchange = "exchange", .routing_key = "key"});
+    server_->Say(1, method::BasicDeliver{.consumer_tag = "me",
+                                         .delivery_tag = ++delivered_,
+                                         .exchange = "exchange",
+                                         .routing_key = "key"});
     server_->SayContent(1, {}, body);
   }
 
@@ -186,6 +188,7 @@ class ConnectionTls : public ::testing::Test, public ConnectionListener, public 
   void OnConsumerCancelled(std::string_view) override {}
   void OnChannelClosed(const ChannelError&) override {}
 
+  std::uint64_t delivered_ = 0;
   TemporaryDirectory files_;
   const Identity authority_{{.common_name = "Our authority", .names = "", .is_authority = true}};
   EventLoop loop_;

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "amqp/frame.h"
 #include "amqp/method_codec.h"
+#include "amqp/protocol_error.h"
 
 namespace retryq::amqp {
 namespace {
@@ -203,11 +206,25 @@ TEST_F(HandshakeTest, TellsTheRefusalsOfAVhostApart) {
 }
 
 TEST_F(HandshakeTest, RefusesMethodsOutOfTurn) {
-  EXPECT_TRUE(absl::IsUnavailable(Tune().status()));
-  EXPECT_TRUE(absl::IsUnavailable(Say(method::ConnectionOpenOk{}).status()));
-  EXPECT_TRUE(absl::IsUnavailable(Say(method::BasicAck{}).status()));
+  const auto is_refused = [](const absl::StatusOr<bool>& open) {
+    return ReplyCodeOf(open.status()) == ReplyCode::kCommandInvalid;
+  };
+  EXPECT_TRUE(is_refused(Tune()));
+  EXPECT_TRUE(is_refused(Say(method::ConnectionOpenOk{})));
+  EXPECT_TRUE(is_refused(Say(method::BasicAck{})));
   EXPECT_TRUE(Start().ok());
-  EXPECT_TRUE(absl::IsUnavailable(Start().status()));
+  EXPECT_TRUE(is_refused(Start()));
+}
+
+TEST_F(HandshakeTest, RefusesAnotherVersionOfTheProtocol) {
+  for (const auto& [major, minor] : {std::pair<std::uint8_t, std::uint8_t>{8, 0}, {0, 10}}) {
+    const absl::Status status =
+        Say(method::ConnectionStart{
+                .version_major = major, .version_minor = minor, .mechanisms = {"PLAIN"}})
+            .status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat(major, "-", minor)));
+  }
 }
 
 }  // namespace

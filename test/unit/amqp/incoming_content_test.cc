@@ -47,8 +47,15 @@ TEST(IncomingContent, DoesNotBelieveAHugeBodyBeforeItComes) {
   IncomingContent content;
   const auto message = std::make_shared<Message>();
   content.Begin(message);
-  EXPECT_TRUE(content.OnHeader(Header(std::uint64_t{1} << 60)).ok());
+  EXPECT_TRUE(content.OnHeader(Header(kMaxBodySize)).ok());
   EXPECT_LT(message->content.capacity(), std::size_t{1} << 20);
+}
+
+TEST(IncomingContent, RefusesABodyThatNoBrokerCarries) {
+  IncomingContent content;
+  content.Begin(std::make_shared<Message>());
+  EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(kMaxBodySize + 1)).status()),
+            ReplyCode::kContentTooLarge);
 }
 
 TEST(IncomingContent, RefusesFramesOutOfPlace) {

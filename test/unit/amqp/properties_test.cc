@@ -117,6 +117,11 @@ TEST(ContentHeader, IsRefusedForAClassWithoutContent) {
               "content header of class 50");
 }
 
+TEST(ContentHeader, IsRefusedWithAWeight) {
+  ExpectError(FromHex("003c 0001 0000000000000000 0000"), ReplyCode::kUnexpectedFrame,
+              "content header of weight 1");
+}
+
 TEST(ContentHeader, IsRefusedWithLengthsThatLieInItsHeaders) {
   ExpectError(FromHex("003c 0000 0000000000000000 2000 00000008 0161 53 00000009 78"),
               ReplyCode::kSyntaxError,

@@ -35,8 +35,8 @@ class PublishConfirmsTest : public ::testing::Test {
     });
   }
   void Publish(const std::string& name) { Publish(name, PrintOf(name)); }
-  void Ack(std::uint64_t tag, bool multiple = false) {
-    confirms_.Settle(tag, multiple, PublishOutcome::kConfirmed);
+  bool Ack(std::uint64_t tag, bool multiple = false) {
+    return confirms_.Settle(tag, multiple, PublishOutcome::kConfirmed);
   }
 
   PublishConfirms confirms_;
@@ -46,7 +46,7 @@ class PublishConfirmsTest : public ::testing::Test {
 TEST_F(PublishConfirmsTest, AnswersOneByOneInAnyOrder) {
   for (const char* name : {"a", "b", "c"}) Publish(name);
   Ack(2);
-  confirms_.Settle(3, false, PublishOutcome::kNacked);
+  EXPECT_TRUE(confirms_.Settle(3, false, PublishOutcome::kNacked));
   Ack(1);
   EXPECT_THAT(answers_, ElementsAre("b confirmed", "c nacked", "a confirmed"));
   EXPECT_EQ(confirms_.size(), 0U);
@@ -63,13 +63,24 @@ TEST_F(PublishConfirmsTest, AnswersAllUpToAMultiple) {
                                     "e confirmed"));
 }
 
-TEST_F(PublishConfirmsTest, IgnoresAnswersToNothing) {
+TEST_F(PublishConfirmsTest, PassesOverAnswersToWhatIsAnswered) {
   Publish("a");
-  Ack(2);
-  Ack(1);
-  Ack(1);
-  Ack(1, /*multiple=*/true);
+  EXPECT_TRUE(Ack(1));
+  EXPECT_TRUE(Ack(1));
+  EXPECT_TRUE(Ack(1, /*multiple=*/true));
+  EXPECT_TRUE(Ack(0, /*multiple=*/true));
   EXPECT_THAT(answers_, ElementsAre("a confirmed"));
+}
+
+TEST_F(PublishConfirmsTest, RefusesAnswersToWhatWasNeverPublished) {
+  Publish("a");
+  for (const std::uint64_t tag : {std::uint64_t{2}, ~std::uint64_t{0}}) {
+    EXPECT_FALSE(Ack(tag));
+    EXPECT_FALSE(Ack(tag, /*multiple=*/true));
+  }
+  EXPECT_FALSE(Ack(0));
+  EXPECT_THAT(answers_, IsEmpty());
+  EXPECT_TRUE(Ack(1));
 }
 
 TEST_F(PublishConfirmsTest, FindsTheReturnedOneWhateverIsAckedNext) {
@@ -156,7 +167,7 @@ TEST_F(PublishConfirmsTest, AnswersEachExactlyOnceAndRightInAnyHistory) {
     std::vector<int> answers;                // by number
     std::uint64_t published = 0;
     const auto ack = [&](std::uint64_t tag, bool multiple) {
-      confirms.Settle(tag, multiple, PublishOutcome::kConfirmed);
+      ASSERT_TRUE(confirms.Settle(tag, multiple, PublishOutcome::kConfirmed));
       if (multiple) {
         routable.erase(routable.begin(), routable.upper_bound(tag));
       } else {

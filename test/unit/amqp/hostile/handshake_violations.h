@@ -1,0 +1,133 @@
+#ifndef RETRYQ_TEST_UNIT_AMQP_HOSTILE_HANDSHAKE_VIOLATIONS_H_
+#define RETRYQ_TEST_UNIT_AMQP_HOSTILE_HANDSHAKE_VIOLATIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "unit/amqp/hostile/violation.h"
+
+namespace retryq::amqp::hostile {
+
+// What is said of a server that lets the client wait.
+inline const std::string kStalls = "takes the connection but does not answer";
+
+// From the first packet to connection.open-ok. Before connection.tune the client hangs up without
+// a word, as nothing is agreed on that it could be said in.
+inline std::vector<Violation> HandshakeViolations() {
+  using namespace method;  // NOLINT(google-build-using-namespace)
+  constexpr When kStart = When::kInsteadOfStart;
+  constexpr When kTune = When::kInsteadOfTune;
+  constexpr When kOpenOk = When::kInsteadOfOpenOk;
+  constexpr Verdict kHangsUp = Verdict::kHangsUp;
+  const ConnectionStart start = {.mechanisms = {"PLAIN"}, .locales = {"en_US"}};
+  const ConnectionTune tune = {.channel_max = 2047, .frame_max = 131072};
+  std::string lying_start = Payload(start);
+  lying_start[6 + 3] = '\x20';  // the length of its table
+
+  return {
+      // ---- instead of connection.start
+      {"AnswersWithAnotherVersionsHeader", kStart, std::string("AMQP\0\0\x08\0", 8), kHangsUp, 0,
+       "does not speak AMQP 0-9-1"},
+      {"AnswersWithTheHeaderOfAmqp10", kStart, std::string("AMQP\3\1\0\0", 8), kHangsUp, 0,
+       "does not speak AMQP 0-9-1"},
+      {"SpeaksHttp", kStart, "HTTP/1.1 400 Bad Request\r\n\r\n", kHangsUp, 0, "frame of type 72"},
+      {"SpeaksTls", kStart, FromHex("15 0303 0002 0246"), kHangsUp, 0, "frame of type 21"},
+      {"SendsZeros", kStart, std::string(64, '\0'), kHangsUp, 0, "frame of type 0"},
+      {"HangsUpAtOnce", kStart, "", kHangsUp, 0, "hangs up without a word", nullptr, true},
+      {"HangsUpAmidStart", kStart, Say(0, start).substr(0, 20), kHangsUp, 0,
+       "hangs up without a word", nullptr, true},
+      {"StallsAmidStart", kStart, Say(0, start).substr(0, 20), kHangsUp, 0, kStalls},
+      {"StallsBeforeStart", kStart, "", kHangsUp, 0, kStalls},
+      {"SendsHeartbeatsForEverInsteadOfStart", kStart, "", kHangsUp, 0, kStalls,
+       Ever(Repeat(1000, Frame(8, 0, "")))},
+      {"StartsOnAnotherChannel", kStart, Say(1, start), kHangsUp, 0,
+       "method frame connection.start on channel 1: that channel is not open"},
+      {"StartsAnotherMajorVersion", kStart,
+       Say(0, ConnectionStart{.version_major = 8, .version_minor = 0, .mechanisms = {"PLAIN"}}),
+       kHangsUp, 0, "speaks AMQP 8-0"},
+      {"StartsWithoutAMechanismOfOurs", kStart,
+       Say(0, ConnectionStart{.mechanisms = {"GSSAPI SCRAM"}}), kHangsUp, 0, "GSSAPI SCRAM"},
+      {"CutsStartShort", kStart, SayCutShort(0, start), kHangsUp, 0,
+       "method frame connection.start on channel 0: connection.start ends early"},
+      {"LeavesBytesOverBehindStart", kStart, SayTooMuch(0, start), kHangsUp, 0,
+       "connection.start has bytes left over: 1"},
+      {"LiesAboutTheTableInStart", kStart, MethodFrame(0, lying_start), kHangsUp, 0,
+       "method frame connection.start on channel 0"},
+      {"SendsAStartAboveTheLimit", kStart, FrameHead(1, 0, 200'000), kHangsUp, 0,
+       "of 200008 bytes, where at most 131072 are allowed"},
+      {"EndsStartWithAWrongOctet", kStart, Say(0, start).substr(0, Say(0, start).size() - 1) + "x",
+       kHangsUp, 0, "method frame connection.start on channel 0: without its end octet"},
+      {"TunesBeforeStart", kStart, Say(0, tune), kHangsUp, 0,
+       "method frame connection.tune on channel 0: it comes out of turn"},
+      {"OpensBeforeStart", kStart, Say(0, ConnectionOpenOk{}), kHangsUp, 0,
+       "method frame connection.open-ok on channel 0: it comes out of turn"},
+      {"ChallengesBeforeStart", kStart, Say(0, ConnectionSecure{}), kHangsUp, 0,
+       "method frame connection.secure on channel 0: it comes out of turn"},
+      {"DeliversBeforeStart", kStart, Deliver(1, 0), kHangsUp, 0,
+       "method frame basic.deliver on channel 0: it comes out of turn"},
+      {"SaysStartOkItself", kStart, Say(0, ConnectionStartOk{}), kHangsUp, 0,
+       "method frame connection.start-ok on channel 0: the other side does not send it"},
+      {"SaysAMethodThatDoesNotExistBeforeStart", kStart, MethodFrame(0, FromHex("000a 0063")),
+       kHangsUp, 0, "method frame 10.99 on channel 0: there is no such method here"},
+      {"SaysAnEmptyMethodBeforeStart", kStart, MethodFrame(0, ""), kHangsUp, 0,
+       "method frame on channel 0: it ends before the method's number"},
+      {"SendsAContentHeaderBeforeStart", kStart, HeaderFrame(0, "x"), kHangsUp, 0,
+       "content header frame on channel 0"},
+      {"SendsABodyBeforeStart", kStart, BodyFrame(1, "x"), kHangsUp, 0,
+       "content body frame on channel 1"},
+      {"SendsAHeartbeatWithAPayloadBeforeStart", kStart, Frame(8, 0, "x"), kHangsUp, 0,
+       "heartbeat frame on channel 0"},
+
+      // ---- instead of connection.tune
+      {"StartsTwice", kTune, Say(0, start), kHangsUp, 0,
+       "method frame connection.start on channel 0: it comes out of turn"},
+      {"OpensBeforeTune", kTune, Say(0, ConnectionOpenOk{}), kHangsUp, 0,
+       "method frame connection.open-ok on channel 0: it comes out of turn"},
+      {"ChallengesWhoSaidPlain", kTune, Say(0, ConnectionSecure{.challenge = {"?"}}), kHangsUp, 0,
+       "method frame connection.secure on channel 0: it comes out of turn"},
+      {"BlocksBeforeTune", kTune, Say(0, ConnectionBlocked{}), kHangsUp, 0,
+       "method frame connection.blocked on channel 0: it comes out of turn"},
+      {"SaysCloseOkBeforeTune", kTune, Say(0, ConnectionCloseOk{}), kHangsUp, 0,
+       "method frame connection.close-ok on channel 0: it comes out of turn"},
+      {"CutsTuneShort", kTune, SayCutShort(0, tune), kHangsUp, 0,
+       "connection.tune on channel 0: connection.tune ends early"},
+      {"TunesOnAnotherChannel", kTune, Say(7, tune), kHangsUp, 0,
+       "method frame connection.tune on channel 7: that channel is not open"},
+      {"TunesFramesTooSmallToUse", kTune,
+       Say(0, ConnectionTune{.channel_max = 1, .frame_max = 4095}), kHangsUp, 0,
+       "wants frames of at most 4095 bytes"},
+      {"HangsUpDuringTheLogin", kTune, "", kHangsUp, 0, "hung up during the login", nullptr, true},
+      {"StallsBeforeTune", kTune, "", kHangsUp, 0, kStalls},
+      {"StallsAmidTune", kTune, Say(0, tune).substr(0, 9), kHangsUp, 0, kStalls},
+
+      // ---- instead of connection.open-ok
+      {"TunesTwice", kOpenOk, Say(0, tune), Verdict::kClosesConnection, 503,
+       "method frame connection.tune on channel 0: it comes out of turn"},
+      {"StartsAgainAfterTune", kOpenOk, Say(0, start), Verdict::kClosesConnection, 503,
+       "method frame connection.start on channel 0: it comes out of turn"},
+      {"OpensOnAnotherChannel", kOpenOk, Say(2, ConnectionOpenOk{}), Verdict::kClosesConnection,
+       504, "method frame connection.open-ok on channel 2: that channel is not open"},
+      {"CutsOpenOkShort", kOpenOk, SayCutShort(0, ConnectionOpenOk{}), Verdict::kClosesConnection,
+       502, "connection.open-ok on channel 0: connection.open-ok ends early"},
+      {"LeavesBytesOverBehindOpenOk", kOpenOk, SayTooMuch(0, ConnectionOpenOk{}),
+       Verdict::kClosesConnection, 502, "connection.open-ok has bytes left over: 1"},
+      {"DeliversBeforeOpenOk", kOpenOk, Deliver(1, 0), Verdict::kClosesConnection, 503,
+       "method frame basic.deliver on channel 0: it comes out of turn"},
+      {"OpensAChannelBeforeOpenOk", kOpenOk, Say(1, ChannelOpenOk{}), Verdict::kClosesConnection,
+       504, "method frame channel.open-ok on channel 1: that channel is not open"},
+      {"SaysCloseOkBeforeOpenOk", kOpenOk, Say(0, ConnectionCloseOk{}), Verdict::kClosesConnection,
+       503, "method frame connection.close-ok on channel 0: it comes out of turn"},
+      {"TakesANewSecretBeforeOpenOk", kOpenOk, Say(0, ConnectionUpdateSecretOk{}),
+       Verdict::kClosesConnection, 503, "connection.update-secret-ok on channel 0"},
+      {"ExceedsWhatItHasTunedItself", kOpenOk, FrameHead(3, 1, 131'065), Verdict::kClosesConnection,
+       501, "content body frame on channel 1: of 131073 bytes"},
+      {"SendsAnUnknownFrameBeforeOpenOk", kOpenOk, Frame(4, 0, ""), Verdict::kClosesConnection, 501,
+       "frame of type 4"},
+      {"HangsUpBeforeOpenOk", kOpenOk, "", kHangsUp, 0, "hangs up while vhost '/'", nullptr, true},
+      {"StallsBeforeOpenOk", kOpenOk, "", kHangsUp, 0, kStalls},
+  };
+}
+
+}  // namespace retryq::amqp::hostile
+
+#endif  // RETRYQ_TEST_UNIT_AMQP_HOSTILE_HANDSHAKE_VIOLATIONS_H_

@@ -1,0 +1,30 @@
+#ifndef RETRYQ_TEST_UNIT_AMQP_RUN_UNTIL_H_
+#define RETRYQ_TEST_UNIT_AMQP_RUN_UNTIL_H_
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+
+#include "retryq/event_loop.h"
+
+namespace retryq::amqp {
+
+// Runs the loop until the condition, which is looked at all the time, holds. Throws if it does not
+// within 20 s.
+inline void RunUntil(EventLoop& loop, const std::function<bool()>& condition) {
+  const absl::Duration end = loop.clock().SinceBoot() + absl::Seconds(20);
+  std::unique_ptr<Timer> timer;
+  const std::function<void()> look = [&] {
+    if (condition() || loop.clock().SinceBoot() > end) return loop.Stop();
+    timer = loop.After(absl::Microseconds(100), look);
+  };
+  timer = loop.After(absl::ZeroDuration(), look);
+  EXPECT_EQ(loop.Run(), absl::OkStatus());
+  if (!condition()) throw std::runtime_error("the condition never came true");
+}
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_TEST_UNIT_AMQP_RUN_UNTIL_H_
