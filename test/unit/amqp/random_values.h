@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "amqp/fields.h"
 #include "amqp/wire.h"
@@ -41,8 +42,13 @@ class RandomValues {
     return table;
   }
 
-  Value MakeValue(int levels) {
-    switch (Below(levels > 0 ? 18 : 16)) {
+  // Of any kind, but tables and arrays only while there are levels left.
+  Value MakeValue(int levels) { return MakeValueOfKind(Below(levels > 0 ? kKinds : 16), levels); }
+
+  // All kinds of values, those that nest last.
+  static constexpr std::size_t kKinds = std::variant_size_v<Value::Variant>;
+  Value MakeValueOfKind(std::size_t kind, int levels) {
+    switch (kind) {
       case 0:
         return Value();
       case 1:
