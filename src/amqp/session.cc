@@ -59,6 +59,7 @@ std::shared_ptr<Channel::Impl> Session::OpenChannel(ChannelListener* listener) {
 Outbox& Session::Write() { return link_->Write(); }
 
 void Session::OnConnected() {
+  if (state_ != State::kConnecting) return;  // found out by its input
   if (tls_ == nullptr) return ShakeHands();
   state_ = State::kSecuring;
   EndAfter(options_.tls_timeout, "does not finish the TLS handshake");
@@ -101,6 +102,8 @@ void Session::OnTlsFailed(const absl::Status& why) { End(WithContext(Describe(en
 
 void Session::OnInput() {
   const auto self = shared_from_this();
+  // Who speaks first may be heard before the loop says that there is a connection.
+  if (state_ == State::kConnecting) OnConnected();
   if (heartbeat_) heartbeat_->OnReceived();
   do {
     evbuffer* input = link_->input();

@@ -26,7 +26,8 @@ class ConnectionListener {
 
   // The connection is gone, or none of the endpoints gave one. Its channels are told after
   // this call. kUnauthenticated: wrong user or password. kPermissionDenied: no right to the
-  // vhost. kNotFound: no such vhost. kUnavailable: all else. Another attempt follows by itself.
+  // vhost. kNotFound: no such vhost. kUnavailable: all else; where the broker breaks the
+  // protocol, the message names the frame. Another attempt follows by itself.
   virtual void OnLost(const absl::Status& why) = 0;
 
   // A resource alarm: the broker reads nothing until it is over.

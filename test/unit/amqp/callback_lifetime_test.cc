@@ -287,6 +287,15 @@ std::vector<Callback> Answers() {
          const auto strike = scene.Strike();
          scene.channel->Close([strike] { strike(); });
        }},
+      {"UpdateSecret", "",
+       [](Scene& scene) { scene.connection->UpdateSecret("new", scene.Strike()); },
+       Say(0, ConnectionUpdateSecretOk{})},
+      {"UpdateSecretLost", "",
+       [](Scene& scene) { scene.connection->UpdateSecret("new", scene.Strike()); }, "", true},
+      {"UpdateSecretUnsent", "",
+       [](Scene& scene) {
+         scene.connection->UpdateSecret(std::string(100'000, 's'), scene.Strike());
+       }},
       {"ConnectionClose", "",
        [](Scene& scene) {
          const auto strike = scene.Strike();
