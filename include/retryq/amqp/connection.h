@@ -49,7 +49,9 @@ class Connection {
 
   // `listener` is not owned and must outlive the connection.
   Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener);
-  // Says goodbye to the broker without waiting for its answer. Channels are not told.
+  // Says goodbye to the broker without waiting for its answer. Channels are not told. RabbitMQ may
+  // pass over what was said right before, acks included, as it stops at once when it sees that a
+  // connection has ended: it then delivers again. `Close` waits until all has been heard.
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
