@@ -17,7 +17,8 @@ TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
   for (int i = 0; i < kMessages; ++i) peer_.Publish("", "orders", std::to_string(i));
   broker().RaiseAlarm();
 
-  ClientOptions options = ShortLeases();  // and a heartbeat of a second
+  ClientOptions options = Options();
+  options.url = vhost_.Url("heartbeat=2");
   options.delay_queues.confirm_timeout = absl::Milliseconds(500);
   Client client(loop_, options);
   // Every other message fails at first.
@@ -32,8 +33,8 @@ TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
 
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kBlocked) == 1; }));
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages / 2; }));
-  // Longer than the broker and we wait for heartbeats, than confirms and leases last.
-  ASSERT_TRUE(RunFor(absl::Seconds(7)).ok());
+  // Longer than the broker and we wait for heartbeats, and for confirms.
+  ASSERT_TRUE(RunFor(absl::Seconds(10)).ok());
   EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
   EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 0U);
   EXPECT_EQ(events_.Count(EventKind::kRetried), 0U);
