@@ -42,6 +42,7 @@ class Scene : public BrokerListener, public SubscriptionListener {
 
   void AwaitSubscribed() {
     Await([this] { return subscribed_ && ready_; });
+    AwaitHeard("1 confirm.select");  // of the other connection
     server.obliging = false;
   }
   // To be called behind whatever shall be answered first.
