@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "integration/amqp_fixture.h"
-#include "integration/amqp_management.h"
 #include "integration/amqp_proxy.h"
+#include "integration/temporary_user.h"
 
 namespace retryq::amqp {
 namespace {

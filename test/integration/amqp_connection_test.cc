@@ -1,9 +1,10 @@
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "integration/amqp_fixture.h"
-#include "integration/amqp_management.h"
 #include "integration/amqp_proxy.h"
+#include "integration/temporary_user.h"
 
 namespace retryq::amqp {
 namespace {
@@ -199,6 +200,30 @@ TEST_F(AmqpConnection, MayBeDestroyedWhenItOpens) {
   } destroyer;
   destroyer.connection = std::make_unique<Connection>(loop_, options_, &destroyer);
   RunUntil(loop_, [&] { return destroyer.opened; });
+}
+
+// The broker's own users have no secret that expires, but it answers all the same.
+TEST_F(AmqpConnection, TellsTheBrokerANewSecretAndLogsInWithIt) {
+  const testing::Json rights = {{"configure", ""}, {"write", ""}, {"read", ""}};
+  const std::string name = absl::StrCat("renewer-", absl::Hex(loop_.random().Next()));
+  const TemporaryUser user(name, "first", rights);
+  Proxy proxy(loop_, options_.endpoints[0].port);
+  options_.endpoints[0].port = proxy.port();
+  options_.user = name;
+  options_.password = "first";
+  Connection connection(loop_, options_, &log_);
+  RunUntil(loop_, [&] { return log_.opened == 1; });
+
+  user.SetPassword("second");
+  std::optional<absl::Status> answer;
+  connection.UpdateSecret("second", [&](const absl::Status& status) { answer = status; });
+  RunUntil(loop_, [&] { return answer.has_value(); });
+  EXPECT_TRUE(answer->ok()) << *answer;
+  EXPECT_TRUE(connection.is_open());
+
+  proxy.Cut();
+  RunUntil(loop_, [&] { return log_.opened == 2; });
+  EXPECT_EQ(log_.lost.size(), 1U);
 }
 
 TEST_F(AmqpConnection, MayBeDestroyedWhenItIsLost) {

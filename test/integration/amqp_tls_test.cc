@@ -7,8 +7,8 @@
 #include <string>
 
 #include "integration/amqp_fixture.h"
-#include "integration/amqp_management.h"
 #include "integration/amqp_proxy.h"
+#include "integration/temporary_user.h"
 
 namespace retryq::amqp {
 namespace {
@@ -21,7 +21,8 @@ class AmqpTls : public AmqpTest {
  protected:
   void SetUp() override {
     const char* url = std::getenv("RETRYQ_TLS_URL");
-    if (url == nullptr || *url == '\0') GTEST_SKIP() << "RETRYQ_TLS_URL names no broker that speaks TLS";
+    if (url == nullptr || *url == '\0')
+      GTEST_SKIP() << "RETRYQ_TLS_URL names no broker that speaks TLS";
     AmqpTest::SetUp();
     const auto parsed = ParseUri(url);
     ASSERT_TRUE(parsed.ok()) << parsed.status();
@@ -88,7 +89,7 @@ TEST_F(AmqpTls, LogsInByItsCertificateOnceThereIsAUserForIt) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("the user of the client certificate"));
 
   const TemporaryUser user("retryq-client", "not used",
-                           nlohmann::json{{"configure", ""}, {"write", ""}, {"read", ""}});
+                           testing::Json{{"configure", ""}, {"write", ""}, {"read", ""}});
   Connection connection(loop_, options_, &log_);
   Open(connection);
 }
