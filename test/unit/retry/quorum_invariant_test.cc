@@ -353,7 +353,7 @@ absl::Duration Allowed() { return kOptions.outage - kOptions.confirm_timeout - a
 
 TEST(QuorumInvariant, NoConfirmedMessageGoesWithItsQueue) {
   std::uint64_t first = 1;
-  std::uint64_t count = 20000;
+  std::uint64_t count = 5000;
   if (const char* seed = std::getenv("RETRYQ_SEED"); seed != nullptr) {
     first = std::strtoull(seed, nullptr, 10);
     count = 1;
@@ -367,7 +367,7 @@ TEST(QuorumInvariant, NoConfirmedMessageGoesWithItsQueue) {
     totals.most_queues = std::max(totals.most_queues, more.most_queues);
   }
   if (count == 1) return;
-  EXPECT_GT(totals.safe, 50'000U);
+  EXPECT_GT(totals.safe, 20'000U);
   EXPECT_GT(totals.unsafe, 100U);
   // Quorum names stay in the broker's memory for ever.
   EXPECT_LE(totals.most_queues, std::size_t{2} * QuorumSlot::kSlots);
@@ -376,9 +376,9 @@ TEST(QuorumInvariant, NoConfirmedMessageGoesWithItsQueue) {
 // Else the test above would show nothing.
 TEST(QuorumInvariant, ClocksAndOutagesBeyondWhatIsAllowedLoseSome) {
   std::uint64_t lost = 0;
-  for (std::uint64_t seed = 1; seed <= 2000; ++seed)
+  for (std::uint64_t seed = 1; seed <= 500; ++seed)
     lost += History(seed, 3 * Allowed()).Run().lost;
-  EXPECT_GT(lost, 100U);
+  EXPECT_GT(lost, 20U);
 }
 
 }  // namespace
