@@ -12,9 +12,9 @@
 namespace retryq::amqp {
 
 // Runs the loop until the condition, which is looked at all the time, holds. Throws if it does not
-// within 20 s.
+// within a minute.
 inline void RunUntil(EventLoop& loop, const std::function<bool()>& condition) {
-  const absl::Duration end = loop.clock().SinceBoot() + absl::Seconds(20);
+  const absl::Duration end = loop.clock().SinceBoot() + absl::Minutes(1);
   std::unique_ptr<Timer> timer;
   const std::function<void()> look = [&] {
     if (condition() || loop.clock().SinceBoot() > end) return loop.Stop();
