@@ -376,8 +376,7 @@ TEST(QuorumInvariant, NoConfirmedMessageGoesWithItsQueue) {
 // Else the test above would show nothing.
 TEST(QuorumInvariant, ClocksAndOutagesBeyondWhatIsAllowedLoseSome) {
   std::uint64_t lost = 0;
-  for (std::uint64_t seed = 1; seed <= 500; ++seed)
-    lost += History(seed, 3 * Allowed()).Run().lost;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) lost += History(seed, 3 * Allowed()).Run().lost;
   EXPECT_GT(lost, 20U);
 }
 
