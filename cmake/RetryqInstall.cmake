@@ -1,9 +1,10 @@
-# cmake --install: the library, its headers and a package, so that find_package(retryq) gives retryq::retryq.
+# cmake --install: the library, its headers and a package, so that find_package(retryq) gives retryq::retryq
+# and retryq::testing.
 include(CMakePackageConfigHelpers)
 
 set(retryq_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/retryq)
 
-install(TARGETS retryq EXPORT retryqTargets)
+install(TARGETS retryq retryq_testing EXPORT retryqTargets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT retryqTargets NAMESPACE retryq:: DESTINATION ${retryq_package_dir})
 if(TARGET retryq_command)

@@ -35,7 +35,8 @@ struct ClientOptions {
   // Shown in the management UI. Empty: program name and process id.
   std::string name = {};
 
-  // Is told of everything. Not owned; must outlive the client. May be null.
+  // Is told of everything. Not owned; must outlive the client. May be null. (Where an Environment
+  // is given, that one's observer.)
   Observer* observer = nullptr;
 };
 
@@ -50,6 +51,11 @@ class Client {
   Client(EventLoop& loop, ClientOptions options);
   // On a Broker of your own, which must outlive the client.
   Client(EventLoop& loop, Broker& broker, ClientOptions options);
+  // On a Broker and an event loop of your own, or on retryq/testing/simulated_…: `environment`
+  // names the loop's parts, which must outlive the client. `fatal` hears what would end an
+  // EventLoop, and may be called more than once. Nothing drains by itself: see Consumer::Drain.
+  Client(Environment environment, Broker& broker, ClientOptions options,
+         std::function<void(absl::Status)> fatal);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

@@ -55,7 +55,8 @@ absl::Status ValidateConsumer(const ConsumerOptions& options) {
 
 class Client::Impl {
  public:
-  Impl(EventLoop& loop, ClientOptions options) : loop_(loop), options_(std::move(options)) {
+  Impl(EventLoop& loop, ClientOptions options)
+      : Impl(EnvironmentOn(loop, options), FailureOf(loop), std::move(options)) {
     const absl::StatusOr<amqp::ConnectionOptions> connection = ConnectionOf(options_);
     if (!connection.ok()) {
       invalid_ = Join(connection.status(), ValidateClient(options_, absl::Seconds(15)));
@@ -63,12 +64,19 @@ class Client::Impl {
     }
     invalid_ = ValidateClient(options_, connection->heartbeat);
     if (!invalid_.ok()) return;
-    owned_broker_ = amqp::MakeBroker(loop_, *connection);
+    owned_broker_ = amqp::MakeBroker(loop, *connection);
     Open(*owned_broker_);
+    DrainWith(loop);
   }
 
   Impl(EventLoop& loop, Broker& broker, ClientOptions options)
-      : loop_(loop), options_(std::move(options)) {
+      : Impl(EnvironmentOn(loop, options), broker, FailureOf(loop), std::move(options)) {
+    DrainWith(loop);
+  }
+
+  Impl(Environment environment, Broker& broker, std::function<void(absl::Status)> fatal,
+       ClientOptions options)
+      : Impl(std::move(environment), std::move(fatal), std::move(options)) {
     invalid_ = ValidateClient(options_, absl::Seconds(15));
     if (invalid_.ok()) Open(broker);
   }
@@ -80,22 +88,36 @@ class Client::Impl {
                std::function<void(absl::Status)> done);
 
  private:
+  Impl(Environment environment, std::function<void(absl::Status)> fatal, ClientOptions options)
+      : environment_(std::move(environment)),
+        fatal_(std::move(fatal)),
+        options_(std::move(options)) {}
+
+  static Environment EnvironmentOn(EventLoop& loop, const ClientOptions& options) {
+    return {.clock = &loop.clock(),
+            .timers = &loop,
+            .random = &loop.random(),
+            .executor = loop.executor(),
+            .observer = options.observer};
+  }
+  static std::function<void(absl::Status)> FailureOf(EventLoop& loop) {
+    return [&loop](absl::Status error) { loop.Fail(std::move(error)); };
+  }
+
   void Open(Broker& broker) {
-    hub_ = std::make_shared<Hub>(broker,
-                                 Environment{.clock = &loop_.clock(),
-                                             .timers = &loop_,
-                                             .random = &loop_.random(),
-                                             .executor = loop_.executor(),
-                                             .observer = options_.observer},
-                                 options_.delay_queues);
-    drain_ = loop_.OnDrain([this](EventLoop::DrainDone done) { Drain(std::move(done)); });
+    hub_ = std::make_shared<Hub>(broker, environment_, options_.delay_queues);
+  }
+  void DrainWith(EventLoop& loop) {
+    if (hub_ == nullptr) return;
+    drain_ = loop.OnDrain([this](EventLoop::DrainDone done) { Drain(std::move(done)); });
   }
 
   void Drain(EventLoop::DrainDone done);
   absl::StatusOr<std::unique_ptr<Retrier>> MakeRetrier(ConsumerOptions options) const;
   void AnswerLater(std::function<void(absl::Status)> done, absl::Status status);
 
-  EventLoop& loop_;
+  const Environment environment_;
+  const std::function<void(absl::Status)> fatal_;
   const ClientOptions options_;
   absl::Status invalid_;
   std::unique_ptr<Broker> owned_broker_;
@@ -124,9 +146,8 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
 
   ConsumeParams params{
       .queue = options.queue, .prefetch = options.prefetch, .consumer_tag = options.consumer_tag};
-  auto consumer = std::make_unique<Consumer::Impl>(
-      hub_, *std::move(retrier), std::move(params),
-      [&loop = loop_](absl::Status error) { loop.Fail(std::move(error)); }, &consumers_);
+  auto consumer = std::make_unique<Consumer::Impl>(hub_, *std::move(retrier), std::move(params),
+                                                   fatal_, &consumers_);
   if constexpr (std::is_same_v<SomeHandler, Handler>) {
     consumer->Start(std::move(handler), options.handler_threads);
   } else {
@@ -167,7 +188,7 @@ void Client::Impl::Publish(OutgoingMessage message, absl::Duration delay, absl::
 }
 
 void Client::Impl::AnswerLater(std::function<void(absl::Status)> done, absl::Status status) {
-  loop_.executor()->Post([done = std::move(done), status = std::move(status)] { done(status); });
+  environment_.executor->Post([done = std::move(done), status = std::move(status)] { done(status); });
 }
 
 // First the consumers, whose last acks must reach the broker, then the
@@ -191,6 +212,11 @@ Client::Client(EventLoop& loop, ClientOptions options)
 
 Client::Client(EventLoop& loop, Broker& broker, ClientOptions options)
     : impl_(std::make_unique<Impl>(loop, broker, std::move(options))) {}
+
+Client::Client(Environment environment, Broker& broker, ClientOptions options,
+               std::function<void(absl::Status)> fatal)
+    : impl_(std::make_unique<Impl>(std::move(environment), broker, std::move(fatal),
+                                   std::move(options))) {}
 
 Client::~Client() = default;
 

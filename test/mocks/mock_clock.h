@@ -7,7 +7,7 @@
 
 namespace retryq {
 
-// For a clock that is asked once or twice; test/support/manual_time.h has one that runs.
+// For a clock that is asked once or twice; test/retryq/testing/simulated_time.h has one that runs.
 class MockClock : public Clock {
  public:
   MOCK_METHOD(absl::Time, Now, (), (const, override));

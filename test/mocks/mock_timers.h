@@ -10,7 +10,8 @@
 
 namespace retryq {
 
-// For asserting which delays are asked for; test/support/manual_time.h has timers that fire.
+// For asserting which delays are asked for; test/retryq/testing/simulated_time.h has timers that
+// fire.
 class MockTimers : public Timers {
  public:
   MOCK_METHOD(std::unique_ptr<Timer>, After, (absl::Duration delay, std::function<void()> callback),

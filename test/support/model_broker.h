@@ -10,8 +10,8 @@
 
 #include "absl/time/time.h"
 #include "retryq/broker.h"
-#include "support/manual_time.h"
-#include "support/seeded_random.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
 
 namespace retryq {
 
@@ -32,7 +32,8 @@ class ModelBroker {
   static constexpr absl::Duration kEdge = absl::Milliseconds(40);
 
   // Both must outlive it.
-  ModelBroker(ManualTime& time, SeededRandom& random) : time_(time), random_(random) {}
+  ModelBroker(testing::SimulatedTime& time, testing::SeededRandom& random)
+      : time_(time), random_(random) {}
 
   DeclareOk Declare(const DeclareParams& params);
 
@@ -78,8 +79,8 @@ class ModelBroker {
   void Settle(Queue& queue);
   void Bury(Queue& queue);
 
-  ManualTime& time_;
-  SeededRandom& random_;
+  testing::SimulatedTime& time_;
+  testing::SeededRandom& random_;
   std::map<std::string, Queue> queues_;  // those that are gone too: their end takes a while
   std::unordered_set<MessageId> lost_;
   std::uint64_t deceptions_ = 0;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "retryq/broker.h"
-#include "support/manual_time.h"
+#include "retryq/testing/simulated_time.h"
 
 namespace retryq::testing {
 
@@ -38,7 +38,7 @@ class ScriptedBroker final : public Broker {
     void Answer(const PublishResult& result) { std::exchange(done, nullptr)(result); }
   };
 
-  explicit ScriptedBroker(ManualTime& time) : time_(time) {}
+  explicit ScriptedBroker(SimulatedTime& time) : time_(time) {}
 
   // What the test looks at.
   std::vector<Published> publishes;
@@ -156,7 +156,7 @@ class ScriptedBroker final : public Broker {
     timers_.push_back(time_.After(absl::ZeroDuration(), std::move(call)));
   }
 
-  ManualTime& time_;
+  SimulatedTime& time_;
   BrokerListener* listener_ = nullptr;
   std::vector<std::unique_ptr<Timer>> timers_;
 };

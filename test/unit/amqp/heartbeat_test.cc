@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "support/manual_time.h"
+#include "retryq/testing/simulated_time.h"
 
 namespace retryq::amqp {
 namespace {
@@ -25,7 +25,7 @@ class HeartbeatTest : public ::testing::Test {
                                                 }});
   }
 
-  ManualTime time_;
+  testing::SimulatedTime time_;
   std::optional<Heartbeat> heartbeat_;
   int sent_ = 0;
   int dead_ = 0;

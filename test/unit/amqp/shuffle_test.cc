@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "support/seeded_random.h"
+#include "retryq/testing/seeded_random.h"
 
 namespace retryq::amqp {
 namespace {
@@ -20,7 +20,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 TEST(Shuffle, GivesEveryOrderEquallyOften) {
-  SeededRandom random;
+  testing::SeededRandom random;
   std::map<std::vector<int>, int> seen;
   for (int i = 0; i < 24'000; ++i) {
     std::vector<int> items = {1, 2, 3, 4};
@@ -32,7 +32,7 @@ TEST(Shuffle, GivesEveryOrderEquallyOften) {
 }
 
 TEST(Shuffle, LeavesNothingOutAndAddsNothing) {
-  SeededRandom random;
+  testing::SeededRandom random;
   std::vector<int> items = {1, 1, 2, 3, 5, 8};
   Shuffle(&items, random);
   std::sort(items.begin(), items.end());

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "support/seeded_random.h"
+#include "retryq/testing/seeded_random.h"
 
 namespace retryq {
 namespace {
@@ -130,7 +130,7 @@ class Natural {
 };
 
 TEST(BackoffDelay, AgreesWithIntegersOfAnySize) {
-  SeededRandom random(7);
+  testing::SeededRandom random(7);
   int checked = 0;
   for (int round = 0; round < 300; ++round) {
     // A factor of up to four decimals; mostly small, since those take the most steps.
@@ -161,7 +161,7 @@ TEST(BackoffDelay, AgreesWithIntegersOfAnySize) {
 }
 
 TEST(BackoffDelay, NeverFalls) {
-  SeededRandom random(11);
+  testing::SeededRandom random(11);
   for (int round = 0; round < 200; ++round) {
     const double spread = std::pow(10.0, -static_cast<double>(random.Below(16)));
     const BackoffOptions options{
@@ -233,7 +233,7 @@ TEST(RoundUpToGrid, TakesTwoStepsAnOctave) {
 }
 
 TEST(RoundUpToGrid, NeverShortensAndNeverAddsMoreThanHalf) {
-  SeededRandom random(3);
+  testing::SeededRandom random(3);
   for (int i = 0; i < 10'000; ++i) {
     const absl::Duration delay = absl::Milliseconds(
         static_cast<std::int64_t>(1 + (random.Next() >> (5 + random.Below(58)))));

@@ -9,9 +9,9 @@
 #include <thread>
 #include <utility>
 
+#include "retryq/testing/simulated_time.h"
 #include "support/event_log.h"
 #include "support/make_message.h"
-#include "support/manual_time.h"
 #include "support/scripted_broker.h"
 
 // The client's parts that need no connection: consumers and publishes on a
@@ -54,7 +54,7 @@ class ClientTest : public ::testing::Test {
 
   static Outcome Handles(const Delivery&) { return Outcome::Ok(); }
 
-  ManualTime broker_time_;
+  testing::SimulatedTime broker_time_;
   ScriptedBroker broker_{broker_time_};
   EventLog events_;
   EventLoop loop_;

@@ -16,8 +16,8 @@
 #include "mocks/mock_broker.h"
 #include "mocks/mock_observer.h"
 #include "retry/delay_queues.h"
-#include "support/manual_time.h"
-#include "support/seeded_random.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
 
 namespace retryq {
 
@@ -46,8 +46,8 @@ class DelayQueuesTest : public ::testing::Test {
       EXPECT_EQ(event.delay, absl::Seconds(1));
       EXPECT_EQ(event.time, time_.Now());
     });
-    queues_ = std::make_unique<DelayQueues>(broker_, EnvironmentOf(time_, random_, &observer_),
-                                            DelayQueueOptions{});
+    queues_ = std::make_unique<DelayQueues>(
+        broker_, testing::EnvironmentOf(time_, random_, &observer_), DelayQueueOptions{});
   }
 
   // Answers the oldest open declare.
@@ -89,8 +89,8 @@ class DelayQueuesTest : public ::testing::Test {
 
   std::string NameOfLastDeclare() const { return declares_.back().params.queue.name; }
 
-  ManualTime time_;
-  SeededRandom random_;
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
   ::testing::NiceMock<MockBroker> broker_;
   ::testing::NiceMock<MockObserver> observer_;
   std::deque<Sent> declares_;

@@ -19,9 +19,9 @@
 #include "mocks/mock_broker.h"
 #include "retry/delay_queue_name.h"
 #include "retry/delay_queues.h"
-#include "support/manual_time.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
 #include "support/model_broker.h"
-#include "support/seeded_random.h"
 
 namespace retryq {
 namespace {
@@ -77,8 +77,8 @@ struct Surroundings {
     timers.push_back(time.After(delay, std::move(work)));
   }
 
-  ManualTime time;
-  SeededRandom random;
+  testing::SimulatedTime time;
+  testing::SeededRandom random;
   const World world;
   ModelBroker broker{time, random};
   std::vector<std::unique_ptr<Timer>> timers;
@@ -91,7 +91,8 @@ struct Surroundings {
 class Client : private MockBroker {
  public:
   explicit Client(Surroundings& around)
-      : around_(around), queues_(*this, EnvironmentOf(around.time, around.random), kOptions) {}
+      : around_(around),
+        queues_(*this, testing::EnvironmentOf(around.time, around.random), kOptions) {}
 
   void PublishOne(const DelayRoute& route) {
     if (const Lease lease = queues_.Hold(route); lease.name != nullptr) {

@@ -25,8 +25,8 @@ class DelayQueuesQuorumTest : public DelayQueuesTest {
     absl::Duration into;
     absl::IDivDuration(time_.Now() - absl::UnixEpoch(), 4 * kEpoch, &into);
     time_.Advance(4 * kEpoch - into);
-    queues_ =
-        std::make_unique<DelayQueues>(broker_, EnvironmentOf(time_, random_, &observer_), kQuorum);
+    queues_ = std::make_unique<DelayQueues>(
+        broker_, testing::EnvironmentOf(time_, random_, &observer_), kQuorum);
   }
 
   // One answer grants a lease.

@@ -336,8 +336,8 @@ TEST_F(DelayQueuesTest, IgnoreAnswersFromBeforeTheDrop) {
 }
 
 TEST_F(DelayQueuesTest, WorkWithoutAnObserver) {
-  queues_ =
-      std::make_unique<DelayQueues>(broker_, EnvironmentOf(time_, random_), DelayQueueOptions{});
+  queues_ = std::make_unique<DelayQueues>(broker_, testing::EnvironmentOf(time_, random_),
+                                          DelayQueueOptions{});
   EXPECT_NE(Grant().name, nullptr);
   EXPECT_THAT(events_, IsEmpty());
 }
@@ -385,8 +385,8 @@ TEST_F(DelayQueuesTest, MayBeDroppedInsideAnAnswer) {
 TEST_F(DelayQueuesTest, MayBeDestroyedInsideAnyAnswer) {
   const auto destroy = [this](const absl::StatusOr<Lease>&) { queues_.reset(); };
   const auto refill = [&] {
-    queues_ = std::make_unique<DelayQueues>(broker_, EnvironmentOf(time_, random_, &observer_),
-                                            DelayQueueOptions{});
+    queues_ = std::make_unique<DelayQueues>(
+        broker_, testing::EnvironmentOf(time_, random_, &observer_), DelayQueueOptions{});
     declares_.clear();
     queues_->Acquire(kRoute, destroy);
     queues_->Acquire(kRoute, Keep());

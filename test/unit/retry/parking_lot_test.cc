@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "support/manual_time.h"
+#include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
 
 namespace retryq {
@@ -29,7 +29,7 @@ class ParkingLotTest : public ::testing::Test {
     return broker_.declares.back().queue.arguments;
   }
 
-  ManualTime time_;
+  testing::SimulatedTime time_;
   ScriptedBroker broker_{time_};
 };
 

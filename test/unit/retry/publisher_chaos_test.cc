@@ -15,9 +15,9 @@
 
 #include "retry/hub.h"
 #include "retry/publisher.h"
-#include "support/manual_time.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
-#include "support/seeded_random.h"
 
 namespace retryq {
 namespace {
@@ -199,10 +199,10 @@ class Chaos {
     }
   }
 
-  ManualTime time_;
-  SeededRandom random_;
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
   testing::ScriptedBroker broker_{time_};
-  Hub hub_{broker_, EnvironmentOf(time_, random_), {}};
+  Hub hub_{broker_, testing::EnvironmentOf(time_, random_), {}};
   std::map<std::string, std::unique_ptr<Item>> parcels_;
   std::set<std::string> confirmed_;
   std::uint64_t last_body_ = 0;

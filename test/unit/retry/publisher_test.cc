@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "retry/hub.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
 #include "support/event_log.h"
-#include "support/manual_time.h"
 #include "support/scripted_broker.h"
-#include "support/seeded_random.h"
 
 namespace retryq {
 namespace {
@@ -81,11 +81,11 @@ class PublisherTest : public ::testing::Test {
     time_.RunReady();
   }
 
-  ManualTime time_;
-  SeededRandom random_;
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
   EventLog events_;
   ScriptedBroker broker_{time_};
-  Hub hub_{broker_, EnvironmentOf(time_, random_, &events_), {}};
+  Hub hub_{broker_, testing::EnvironmentOf(time_, random_, &events_), {}};
 };
 
 TEST_F(PublisherTest, SendsThroughADelayQueueWhoseLeaseIsGood) {
@@ -277,7 +277,7 @@ TEST_F(PublisherTest, PausesLongerAndLongerBetweenTries) {
 class PublisherQuorumTest : public PublisherTest {
  protected:
   PublisherQuorumTest() {
-    quorum_hub_.emplace(broker_, EnvironmentOf(time_, random_, &events_),
+    quorum_hub_.emplace(broker_, testing::EnvironmentOf(time_, random_, &events_),
                         DelayQueueOptions{.queue_type = QueueType::kQuorum});
     broker_.Ready();
   }

@@ -24,8 +24,8 @@
 #include "retry/delay_queue_name.h"
 #include "retry/delay_queues.h"
 #include "retry/quorum_lease.h"
-#include "support/manual_time.h"
-#include "support/seeded_random.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
 
 namespace retryq {
 namespace {
@@ -39,7 +39,7 @@ const DelayQueueOptions kOptions{.queue_type = QueueType::kQuorum, .outage = abs
 // (F6); its exchange goes with it (F21); downtime counts (F28), or a restart begins the time anew.
 class QuorumModel {
  public:
-  QuorumModel(ManualTime& time, SeededRandom& random)
+  QuorumModel(testing::SimulatedTime& time, testing::SeededRandom& random)
       : time_(time), random_(random), restarts_renew_(random.OneIn(2)) {}
 
   bool up() const { return up_; }
@@ -136,24 +136,12 @@ class QuorumModel {
     queue.gone = true;
   }
 
-  ManualTime& time_;
-  SeededRandom& random_;
+  testing::SimulatedTime& time_;
+  testing::SeededRandom& random_;
   const bool restarts_renew_;
   bool up_ = true;
   std::map<std::string, Queue> queues_;
   std::unordered_set<MessageId> lost_;
-};
-
-// A wall clock that is off.
-class SkewedClock final : public Clock {
- public:
-  SkewedClock(const ManualTime& time, absl::Duration skew) : time_(time), skew_(skew) {}
-  absl::Time Now() const override { return time_.Now() + skew_; }
-  absl::Duration SinceBoot() const override { return time_.SinceBoot(); }
-
- private:
-  const ManualTime& time_;
-  const absl::Duration skew_;
 };
 
 // What all clients of one history share.
@@ -171,8 +159,8 @@ struct Surroundings {
     timers.push_back(time.After(delay, std::move(work)));
   }
 
-  ManualTime time;
-  SeededRandom random;
+  testing::SimulatedTime time;
+  testing::SeededRandom random;
   QuorumModel broker{time, random};
   std::vector<std::unique_ptr<Timer>> timers;
   std::unordered_set<MessageId> safe;
@@ -203,7 +191,7 @@ class Client : private MockBroker {
 
  private:
   Environment EnvironmentWith(const Clock* clock) {
-    Environment environment = EnvironmentOf(around_.time, around_.random);
+    Environment environment = testing::EnvironmentOf(around_.time, around_.random);
     environment.clock = clock;
     return environment;
   }
@@ -243,7 +231,7 @@ class Client : private MockBroker {
   }
 
   Surroundings& around_;
-  const SkewedClock clock_;
+  const testing::SkewedClock clock_;
   std::uint64_t connection_ = 0;
   std::unordered_map<MessageId, Lease> unconfirmed_;
   DelayQueues queues_;

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "retry/headers.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
 #include "support/event_log.h"
 #include "support/make_message.h"
-#include "support/manual_time.h"
 #include "support/scripted_broker.h"
-#include "support/seeded_random.h"
 
 namespace retryq {
 namespace {
@@ -39,7 +39,8 @@ class RetrierTest : public ::testing::Test {
   }
 
   void MakeRetrier(RetrierOptions options) {
-    shared_ = Retrier::Shared::Create(broker_, EnvironmentOf(time_, random_, &events_)).value();
+    shared_ =
+        Retrier::Shared::Create(broker_, testing::EnvironmentOf(time_, random_, &events_)).value();
     retrier_ = Retrier::Create(shared_, std::move(options)).value();
     broker_.Ready();
   }
@@ -54,8 +55,8 @@ class RetrierTest : public ::testing::Test {
 
   ScriptedBroker::Published& LastPublish() { return broker_.publishes.back(); }
 
-  ManualTime time_;
-  SeededRandom random_{1};
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_{1};
   EventLog events_;
   ScriptedBroker broker_{time_};
   std::shared_ptr<Retrier::Shared> shared_;

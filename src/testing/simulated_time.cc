@@ -1,4 +1,4 @@
-#include "support/manual_time.h"
+#include "retryq/testing/simulated_time.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,10 +7,10 @@
 #include <mutex>
 #include <utility>
 
-namespace retryq {
+namespace retryq::testing {
 
-// Shared with timers and posters, which may outlive the ManualTime.
-class ManualTime::Loop final : public Executor, public std::enable_shared_from_this<Loop> {
+// Shared with timers and posters, which may outlive the SimulatedTime.
+class SimulatedTime::Loop final : public Executor, public std::enable_shared_from_this<Loop> {
  public:
   absl::Duration now() const { return now_; }
   std::size_t pending() const { return pending_.size(); }
@@ -91,35 +91,35 @@ class ManualTime::Loop final : public Executor, public std::enable_shared_from_t
   std::deque<std::function<void()>> posted_;  // guarded by mutex_
 };
 
-ManualTime::ManualTime()
+SimulatedTime::SimulatedTime()
     : loop_(std::make_shared<Loop>()),
       wall_clock_at_boot_(absl::FromCivil(absl::CivilSecond(2026), absl::UTCTimeZone()) -
                           loop_->now()) {}
-ManualTime::~ManualTime() { loop_->Close(); }
+SimulatedTime::~SimulatedTime() { loop_->Close(); }
 
-absl::Time ManualTime::Now() const { return wall_clock_at_boot_ + loop_->now(); }
-absl::Duration ManualTime::SinceBoot() const { return loop_->now(); }
+absl::Time SimulatedTime::Now() const { return wall_clock_at_boot_ + loop_->now(); }
+absl::Duration SimulatedTime::SinceBoot() const { return loop_->now(); }
 
-std::unique_ptr<Timer> ManualTime::After(absl::Duration delay, std::function<void()> callback) {
+std::unique_ptr<Timer> SimulatedTime::After(absl::Duration delay, std::function<void()> callback) {
   return loop_->Set(delay, std::move(callback));
 }
 
-std::shared_ptr<Executor> ManualTime::executor() const { return loop_; }
+std::shared_ptr<Executor> SimulatedTime::executor() const { return loop_; }
 
-void ManualTime::Advance(absl::Duration by) { loop_->RunUntil(loop_->now() + by); }
+void SimulatedTime::Advance(absl::Duration by) { loop_->RunUntil(loop_->now() + by); }
 
-bool ManualTime::AdvanceToNextTimer() {
+bool SimulatedTime::AdvanceToNextTimer() {
   loop_->RunPosted();
   if (loop_->pending() == 0) return false;
   loop_->RunUntil(loop_->next_due());
   return true;
 }
 
-void ManualTime::StepWallClock(absl::Duration by) { wall_clock_at_boot_ += by; }
+void SimulatedTime::StepWallClock(absl::Duration by) { wall_clock_at_boot_ += by; }
 
-std::size_t ManualTime::pending_timers() const { return loop_->pending(); }
+std::size_t SimulatedTime::pending_timers() const { return loop_->pending(); }
 
-Environment EnvironmentOf(ManualTime& time, Random& random, Observer* observer) {
+Environment EnvironmentOf(SimulatedTime& time, Random& random, Observer* observer) {
   return {.clock = &time,
           .timers = &time,
           .random = &random,
@@ -127,4 +127,4 @@ Environment EnvironmentOf(ManualTime& time, Random& random, Observer* observer) 
           .observer = observer};
 }
 
-}  // namespace retryq
+}  // namespace retryq::testing

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TEST_SUPPORT_MANUAL_TIME_H_
-#define RETRYQ_TEST_SUPPORT_MANUAL_TIME_H_
+#ifndef RETRYQ_TESTING_SIMULATED_TIME_H_
+#define RETRYQ_TESTING_SIMULATED_TIME_H_
 
 #include <cstddef>
 #include <functional>
@@ -13,23 +13,23 @@
 #include "retryq/retrier.h"
 #include "retryq/timers.h"
 
-namespace retryq {
+namespace retryq::testing {
 
 // Time that passes when the test says so: clocks, timers and the loop's
 // executor in one. Nothing runs but inside `Advance`, `AdvanceToNextTimer` and
 // `RunReady`, on the caller's thread.
 //
-//   ManualTime time;
+//   SimulatedTime time;
 //   SeededRandom random;
-//   DelayQueues queues(broker, EnvironmentOf(time, random, &observer), {});
-//   time.Advance(absl::Seconds(30));  // everything due in these 30 s runs, each at its time
-class ManualTime final : public Clock, public Timers {
+//   Client client(EnvironmentOf(time, random), broker, {}, fatal);
+//   time.Advance(absl::Minutes(30));  // all that is due in this half hour runs, each at its time
+class SimulatedTime final : public Clock, public Timers {
  public:
-  ManualTime();
-  ManualTime(const ManualTime&) = delete;
-  ManualTime& operator=(const ManualTime&) = delete;
+  SimulatedTime();
+  SimulatedTime(const SimulatedTime&) = delete;
+  SimulatedTime& operator=(const SimulatedTime&) = delete;
   // Timers that are pending never fire; posted work is destroyed unrun.
-  ~ManualTime() override;
+  ~SimulatedTime() override;
 
   // Begins at 2026-01-01 00:00 UTC.
   absl::Time Now() const override;
@@ -66,9 +66,24 @@ class ManualTime final : public Clock, public Timers {
   absl::Time wall_clock_at_boot_;
 };
 
-// What retrying takes from its surroundings, out of simulated parts.
-Environment EnvironmentOf(ManualTime& time, Random& random, Observer* observer = nullptr);
+// A clock that is off: the wall clock of one of several machines.
+class SkewedClock final : public Clock {
+ public:
+  // `clock` must outlive it.
+  SkewedClock(const Clock& clock, absl::Duration skew) : clock_(clock), skew_(skew) {}
 
-}  // namespace retryq
+  absl::Time Now() const override { return clock_.Now() + skew_; }
+  absl::Duration SinceBoot() const override { return clock_.SinceBoot(); }
 
-#endif  // RETRYQ_TEST_SUPPORT_MANUAL_TIME_H_
+ private:
+  const Clock& clock_;
+  const absl::Duration skew_;
+};
+
+// What retrying takes from its surroundings, out of simulated parts. All must outlive whatever is
+// made with it.
+Environment EnvironmentOf(SimulatedTime& time, Random& random, Observer* observer = nullptr);
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TESTING_SIMULATED_TIME_H_

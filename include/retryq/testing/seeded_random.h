@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TEST_SUPPORT_SEEDED_RANDOM_H_
-#define RETRYQ_TEST_SUPPORT_SEEDED_RANDOM_H_
+#ifndef RETRYQ_TESTING_SEEDED_RANDOM_H_
+#define RETRYQ_TESTING_SEEDED_RANDOM_H_
 
 #include <cstdint>
 #include <random>
@@ -7,7 +7,7 @@
 #include "absl/time/time.h"
 #include "retryq/random.h"
 
-namespace retryq {
+namespace retryq::testing {
 
 // Reproducible randomness: one seed is one sequence, on every platform.
 class SeededRandom final : public Random {
@@ -32,6 +32,6 @@ class SeededRandom final : public Random {
   std::mt19937_64 engine_;
 };
 
-}  // namespace retryq
+}  // namespace retryq::testing
 
-#endif  // RETRYQ_TEST_SUPPORT_SEEDED_RANDOM_H_
+#endif  // RETRYQ_TESTING_SEEDED_RANDOM_H_
