@@ -188,7 +188,8 @@ void Client::Impl::Publish(OutgoingMessage message, absl::Duration delay, absl::
 }
 
 void Client::Impl::AnswerLater(std::function<void(absl::Status)> done, absl::Status status) {
-  environment_.executor->Post([done = std::move(done), status = std::move(status)] { done(status); });
+  environment_.executor->Post(
+      [done = std::move(done), status = std::move(status)] { done(status); });
 }
 
 // First the consumers, whose last acks must reach the broker, then the

@@ -59,6 +59,7 @@ class OpenDelivery final : private Parcel {
 
   // Parcel.
   std::optional<DelayRoute> Route() const override;
+  absl::Duration SafeFrom() const override { return context_.parking_lot.safe_from(); }
   bool Fill(PublishParams* params) override;
   void OnSent(const SendResult& result) override;
   std::string_view Origin() const override { return context_.options.queue; }

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "retry/quorum_lease.h"
+
 namespace retryq {
 
 namespace {
@@ -13,8 +15,8 @@ bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) 
 
 }  // namespace
 
-ParkingLot::ParkingLot(Broker& broker, std::string queue, QueueType type)
-    : broker_(broker), queue_(std::move(queue)), type_(type) {}
+ParkingLot::ParkingLot(Broker& broker, const Clock& clock, std::string queue, QueueType type)
+    : broker_(broker), clock_(clock), queue_(std::move(queue)), type_(type) {}
 
 void ParkingLot::Ensure(std::function<void(absl::Status)> done) {
   waiting_.push_back(std::move(done));
@@ -46,6 +48,9 @@ void ParkingLot::Ask(bool passive) {
 }
 
 void ParkingLot::Answer(const absl::Status& status) {
+  if (status.ok() && type_ == QueueType::kQuorum) {
+    safe_from_ = clock_.SinceBoot() + QuorumLease::kSettling;
+  }
   for (const auto& done : std::exchange(waiting_, {})) done(status);
 }
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "retry/alive.h"
 #include "retryq/broker.h"
+#include "retryq/clock.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq {
@@ -16,8 +18,8 @@ namespace retryq {
 // The durable queue in which messages wait that have been given up.
 class ParkingLot {
  public:
-  // `broker` must outlive it. `type` is for a queue that is missing.
-  ParkingLot(Broker& broker, std::string queue, QueueType type);
+  // Broker and clock must outlive it. `type` is for a queue that is missing.
+  ParkingLot(Broker& broker, const Clock& clock, std::string queue, QueueType type);
 
   const std::string& queue() const { return queue_; }
 
@@ -26,14 +28,20 @@ class ParkingLot {
   // ask meanwhile share the answer, which never comes from inside.
   void Ensure(std::function<void(absl::Status)> done);
 
+  // From when on, since boot, a crash of the broker leaves it there with what is confirmed in it:
+  // a quorum queue that was found may have been made that moment, by another worker.
+  absl::Duration safe_from() const { return safe_from_; }
+
  private:
   amqp::Table Arguments() const;
   void Ask(bool passive);
   void Answer(const absl::Status& status);
 
   Broker& broker_;
+  const Clock& clock_;
   const std::string queue_;
   const QueueType type_;
+  absl::Duration safe_from_ = -absl::InfiniteDuration();
   std::vector<std::function<void(absl::Status)>> waiting_;
   Lifeline<ParkingLot> lifeline_{this};
 };

@@ -147,7 +147,11 @@ void Publisher::Advance(std::uint32_t index) {
 void Publisher::Publish(std::uint32_t index, Lease lease) {
   Slot& slot = slots_[index];
   PublishParams params;
-  if (lease.name != nullptr) params.exchange = *lease.name;
+  if (lease.name != nullptr) {
+    params.exchange = *lease.name;
+  } else {
+    lease.safe_from = slot.parcel->SafeFrom();
+  }
   slot.lease = std::move(lease);
   if (!slot.parcel->Fill(&params)) {
     Pause(index, absl::ZeroDuration(), &Publisher::GiveBackTooLarge);
@@ -191,9 +195,7 @@ void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
 
 void Publisher::OnConfirmed(std::uint32_t index) {
   const Slot& slot = slots_[index];
-  if (slot.lease.name == nullptr) {
-    Finish(index, {});
-  } else if (delay_queues_.Covers(slot.lease)) {
+  if (slot.lease.name == nullptr || delay_queues_.Covers(slot.lease)) {
     OnCovered(index);
   } else {
     Report(EventKind::kUnconfirmed, slot, "confirmed too late: its queue may be gone already");
@@ -213,7 +215,7 @@ void Publisher::OnCovered(std::uint32_t index) {
     return;
   }
   const std::shared_ptr<const std::string> delay_queue = slot.lease.name;
-  Finish(index, {.delay_queue = *delay_queue});
+  Finish(index, {.delay_queue = delay_queue == nullptr ? std::string_view() : *delay_queue});
 }
 
 void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {

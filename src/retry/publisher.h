@@ -45,6 +45,10 @@ class Parcel {
   // `Fill` names.
   virtual std::optional<DelayRoute> Route() const = 0;
 
+  // Without a delay: from when on, since boot, the queue that takes it outlasts a crash of the
+  // broker with what is confirmed in it. Asked for when it is published.
+  virtual absl::Duration SafeFrom() const { return -absl::InfiniteDuration(); }
+
   // Says what to publish, each time anew: routing key, properties, body, and
   // without a delay the exchange. The views must live until the next call.
   // False if it cannot be sent at all.

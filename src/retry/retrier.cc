@@ -76,8 +76,8 @@ RetrierImpl::RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options)
       context_{.hub = *hub_,
                .options = options_,
                .policy = RetryPolicy(options_.retry),
-               .parking_lot =
-                   ParkingLot(hub_->broker(), options_.parked_queue, hub_->options().queue_type),
+               .parking_lot = ParkingLot(hub_->broker(), *hub_->environment().clock,
+                                         options_.parked_queue, hub_->options().queue_type),
                .copy = {}} {}
 
 // One after the other: a mistyped name must leave no parked queue behind.

@@ -20,7 +20,7 @@ class ParkingLotTest : public ::testing::Test {
     broker_.on_declare = [](const QueueDeclaration& queue) {
       return queue.passive ? absl::NotFoundError("no queue") : absl::OkStatus();
     };
-    ParkingLot parking_lot(broker_, "orders.parked", type);
+    ParkingLot parking_lot(broker_, time_, "orders.parked", type);
     std::vector<absl::Status> answers;
     parking_lot.Ensure([&](const absl::Status& status) { answers.push_back(status); });
     time_.RunReady();
@@ -48,7 +48,7 @@ TEST_F(ParkingLotTest, SaysNothingOfALimitThatTheBrokerDoesNotKnow) {
 }
 
 TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
-  ParkingLot parking_lot(broker_, "orders.parked", QueueType::kQuorum);
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kQuorum);
   int answers = 0;
   parking_lot.Ensure([&](const absl::Status&) { ++answers; });
   parking_lot.Ensure([&](const absl::Status&) { ++answers; });
@@ -56,6 +56,21 @@ TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
   EXPECT_EQ(answers, 2);
   ASSERT_EQ(broker_.declares.size(), 1U);
   EXPECT_TRUE(broker_.declares[0].queue.passive);
+}
+
+// A quorum queue may come back empty from a crash right after it was made (BROKER-FACTS.md, 27).
+TEST_F(ParkingLotTest, IsSafeTwoSecondsAfterAQuorumQueueWasFound) {
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kQuorum);
+  parking_lot.Ensure([](const absl::Status&) {});
+  time_.RunReady();
+  EXPECT_EQ(parking_lot.safe_from(), time_.SinceBoot() + absl::Seconds(2));
+}
+
+TEST_F(ParkingLotTest, IsAlwaysSafeInAClassicQueue) {
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+  parking_lot.Ensure([](const absl::Status&) {});
+  time_.RunReady();
+  EXPECT_LE(parking_lot.safe_from(), time_.SinceBoot());
 }
 
 }  // namespace

@@ -49,7 +49,10 @@ class NotingParcel final : public Parcel {
   std::string_view Origin() const override { return "orders"; }
   std::string_view Id() const override { return body_; }
 
+  absl::Duration SafeFrom() const override { return safe_from; }
+
   bool fits = true;
+  absl::Duration safe_from = -absl::InfiniteDuration();
   std::function<void()> on_sent;
   std::vector<SendResult::Kind> ends;
   std::string delay_queue;
@@ -102,6 +105,32 @@ TEST_F(PublisherTest, SendsThroughADelayQueueWhoseLeaseIsGood) {
   EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
   EXPECT_EQ(parcel.delay_queue, "retry.1000");
   EXPECT_EQ(publisher().size(), 0U);
+}
+
+TEST_F(PublisherTest, WaitsUntilTheQueueOutlastsACrash) {
+  NotingParcel parcel("one");
+  parcel.safe_from = time_.SinceBoot() + absl::Seconds(2);
+  Send(parcel);
+  broker_.open()[0]->Confirm();
+  time_.Advance(absl::Milliseconds(1999));
+  EXPECT_THAT(parcel.ends, IsEmpty());
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, PublishesAgainWhatMayNotHaveOutlastedACrash) {
+  NotingParcel parcel("one");
+  parcel.safe_from = time_.SinceBoot() + absl::Seconds(2);
+  Send(parcel);
+  broker_.open()[0]->Confirm();
+  broker_.Lose();
+  time_.Advance(absl::Seconds(10));
+  EXPECT_THAT(parcel.ends, IsEmpty());
+  broker_.Ready();
+  time_.RunReady();
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
 TEST_F(PublisherTest, SaysThatNothingTakesAMessageWithoutDelay) {
