@@ -1,0 +1,594 @@
+#include "testing/node.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace retryq::testing {
+namespace {
+
+// How long the end of a queue takes, on either side of its instant (5, 6, 31).
+constexpr absl::Duration kEdge = absl::Milliseconds(40);
+
+// A dead-lettered message that was not taken is tried again (11).
+constexpr absl::Duration kDeadLetterAgain = absl::Seconds(180);
+
+// A quorum queue younger than the first comes back empty from a crash, one younger than the second
+// may (27).
+constexpr absl::Duration kTooYoung = absl::Milliseconds(500);
+constexpr absl::Duration kOldEnough = absl::Milliseconds(1500);
+
+// For how long a crash can undo an ack.
+constexpr absl::Duration kAckSync = absl::Milliseconds(200);
+
+constexpr std::size_t kMaxName = 255;
+
+bool IsFull(const Queue& queue) {
+  return queue.max_length && static_cast<std::int64_t>(queue.ready.size()) >= *queue.max_length;
+}
+
+}  // namespace
+
+Node::Node(SimulatedTime& time, Random& random, SimulatedRabbitMq::Options options)
+    : time_(time), random_(random), options_(std::move(options)), mail_(time) {}
+
+Node::~Node() = default;
+
+absl::Duration Node::Moment(absl::Duration longest) {
+  const auto microseconds = static_cast<std::uint64_t>(absl::ToInt64Microseconds(longest));
+  return absl::Microseconds(static_cast<std::int64_t>(random_.Next() % (microseconds + 1)));
+}
+
+// --- queues
+// ----------------------------------------------------------------------------------------
+
+const Queue* Node::Find(const std::string& name) const {
+  const auto found = queues_.find(name);
+  return found == queues_.end() || found->second->going ? nullptr : found->second.get();
+}
+
+Queue* Node::FindLive(const std::string& name) {
+  const auto found = queues_.find(name);
+  return found == queues_.end() || found->second->going ? nullptr : found->second.get();
+}
+
+absl::StatusOr<DeclareOk> Node::Declare(const DeclareParams& params) {
+  if (refuses_declares_ && !params.queue.passive) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("access to queue '", params.queue.name, "' refused"));
+  }
+  absl::StatusOr<DeclareOk> answer = DeclareQueue(params.queue);
+  if (!answer.ok() || !params.exchange.has_value()) return answer;
+  if (!exchanges_.Declare(params.exchange->name, params.exchange->type,
+                          params.exchange->auto_delete)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("inequivalent arg for exchange '", params.exchange->name, "'"));
+  }
+  exchanges_.Bind(params.exchange->name, params.queue.name, "");
+  return answer;
+}
+
+absl::StatusOr<DeclareOk> Node::DeclareQueue(const QueueDeclaration& declaration) {
+  if (declaration.name.size() > kMaxName) {
+    return absl::InvalidArgumentError("the queue's name is longer than 255 bytes");
+  }
+  const auto found = queues_.find(declaration.name);
+  Queue* queue = found == queues_.end() ? nullptr : found->second.get();
+  const bool at_its_end =
+      queue != nullptr &&
+      (queue->going || (!queue->consumed() && queue->lease_end - Now() < kEdge));
+  if (queue != nullptr && !declaration.passive) {
+    if (absl::Status same = Compare(*queue, declaration); !same.ok()) return same;
+  }
+  if (at_its_end) {
+    // It may answer once, and go all the same.
+    if (!queue->has_deceived && OneIn(2)) {
+      queue->has_deceived = true;
+      return DeclareOk{.message_count = static_cast<std::uint32_t>(queue->ready.size())};
+    }
+    if (queue->going || queue->has_deceived) {
+      if (!queue->going) BeginEnd(*queue, LetGo::Cause::kQueueExpired);
+      FinishEnd(declaration.name);
+      queue = nullptr;
+    }
+  }
+  if (queue == nullptr) {
+    if (declaration.passive) {
+      return absl::NotFoundError(absl::StrCat("no queue '", declaration.name, "' in vhost '/'"));
+    }
+    Make(declaration);
+    return DeclareOk{};
+  }
+  if (!queue->quorum()) Touch(*queue);  // (3, 4)
+  return DeclareOk{.message_count = static_cast<std::uint32_t>(queue->ready.size()),
+                   .consumer_count = static_cast<std::uint32_t>(queue->consumers.size())};
+}
+
+absl::Status Node::Compare(const Queue& queue, const QueueDeclaration& declaration) {
+  if (queue.durable == declaration.durable && queue.arguments == declaration.arguments) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("inequivalent arguments for queue '", declaration.name, "' in vhost '/'"));
+}
+
+Queue& Node::Make(const QueueDeclaration& declaration) {
+  auto queue = std::make_unique<Queue>(declaration);
+  queue->made_at = Now();
+  Queue& made = *queues_.emplace(declaration.name, std::move(queue)).first->second;
+  Touch(made);
+  return made;
+}
+
+// Begins its lease anew.
+void Node::Touch(Queue& queue) {
+  if (!queue.expires) return;
+  queue.lease_end = Now() + *queue.expires;
+  queue.has_deceived = false;
+  Schedule(queue);
+}
+
+void Node::BeginEnd(Queue& queue, LetGo::Cause cause) {
+  queue.going = Queue::Going{cause, Now() + Moment(kEdge)};
+  LetAllGo(cause, queue);
+  queue.consumers.clear();
+  for (auto& [id, consumer] : consumers_) {
+    if (consumer.queue != queue.name) continue;
+    for (const auto& [tag, unacked] : std::exchange(consumer.unacked, {})) {
+      LetItGo(cause, queue, unacked.stored);
+    }
+    if (std::exchange(consumer.consuming, false)) consumer.channel->Cancelled();
+  }
+  queue.unacked = 0;
+  Schedule(queue);
+}
+
+// Its exchange goes with it (21).
+void Node::FinishEnd(const std::string& name) {
+  exchanges_.Unbind(name);
+  queues_.erase(name);
+}
+
+void Node::Schedule(Queue& queue) {
+  absl::Duration due = absl::InfiniteDuration();
+  if (queue.going) {
+    due = queue.going->until;
+  } else {
+    if (!queue.consumed()) due = queue.lease_end;
+    if (!queue.ready.empty() && queue.ready.begin()->second.deadline != absl::InfiniteFuture()) {
+      due = std::min(due, Now() + (queue.ready.begin()->second.deadline - WallClock()));
+    }
+    if (!Leads(queue)) due = queue.leader_from;
+  }
+  queue.timer.reset();
+  if (!up_ || due == absl::InfiniteDuration()) return;
+  queue.timer = time_.After(due - Now(), [this, name = queue.name] { OnDue(name); });
+}
+
+void Node::OnDue(const std::string& name) {
+  Queue& queue = *queues_.at(name);
+  if (queue.going) {
+    if (Now() < queue.going->until) return Schedule(queue);
+    return FinishEnd(name);
+  }
+  // What was over before there was a leader ends before anything else (28).
+  const bool ends_first = options_.downtime_counts && queue.lease_end < queue.leader_from;
+  if (!ends_first) ExpireHeads(queue);
+  if (!queue.consumed() && queue.lease_end <= Now()) {
+    return BeginEnd(queue, LetGo::Cause::kQueueExpired);
+  }
+  Deliver(queue);
+  Schedule(queue);
+}
+
+std::size_t Node::DeleteQueue(const std::string& name) {
+  Queue* const queue = FindLive(name);
+  if (queue == nullptr) return 0;
+  const std::size_t count = queue->ready.size() + queue->leaving.size() + queue->unacked;
+  BeginEnd(*queue, LetGo::Cause::kQueueDeleted);
+  return count;
+}
+
+std::size_t Node::Purge(const std::string& name) {
+  Queue* const queue = FindLive(name);
+  if (queue == nullptr) return 0;
+  const std::size_t count = queue->ready.size();
+  for (const auto& [place, stored] : std::exchange(queue->ready, {})) {
+    LetItGo(LetGo::Cause::kPurged, *queue, stored);
+  }
+  Schedule(*queue);
+  return count;
+}
+
+std::vector<std::string> Node::queues() const {
+  std::vector<std::string> names;
+  for (const auto& [name, queue] : queues_) {
+    if (!queue->going) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<ContentPtr> Node::MessagesOf(const std::string& name) const {
+  std::vector<ContentPtr> contents;
+  for (const auto& [id, consumer] : consumers_) {
+    if (consumer.queue != name) continue;
+    for (const auto& [tag, unacked] : consumer.unacked) contents.push_back(unacked.stored.content);
+  }
+  if (const Queue* queue = Find(name); queue != nullptr) {
+    for (const auto& [place, stored] : queue->leaving) contents.push_back(stored.content);
+    for (const auto& [place, stored] : queue->ready) contents.push_back(stored.content);
+  }
+  return contents;
+}
+
+// --- messages
+// --------------------------------------------------------------------------------------
+
+absl::Status Node::CheckExchange(const std::string& name) const {
+  if (name.empty() || exchanges_.Has(name)) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("no exchange '", name, "' in vhost '/'"));
+}
+
+Node::Published Node::Publish(const ContentPtr& content, Sync sync) {
+  using Verdict = Published::Verdict;
+  const auto route = exchanges_.Route(content->exchange(), content->routing_key());
+  if (!route) return {Verdict::kNoExchange, {}};
+  absl::Duration on_disk_at = Now();
+  bool taken = false;
+  bool refused = false;
+  for (const std::string& name : *route) {
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) continue;
+    Queue& queue = *found->second;
+    if (queue.going) {  // (6)
+      if (OneIn(2)) continue;
+      LetItGo(queue.going->cause, queue, {.content = content});
+      taken = true;
+    } else if (IsFull(queue) && queue.reject_publish) {
+      refused = true;
+    } else {
+      on_disk_at = std::max(on_disk_at, Enqueue(queue, content, sync));
+      taken = true;
+    }
+  }
+  if (refused) return {Verdict::kRefused, {}};
+  return {taken ? Verdict::kTaken : Verdict::kUnroutable, on_disk_at};
+}
+
+absl::Duration Node::OnDiskAt(const Queue& queue, Sync sync) {
+  if (sync == Sync::kAtOnce) return Now();
+  const absl::Duration longest =
+      sync == Sync::kUnconfirmed ? options_.max_lazy_sync : options_.max_sync;
+  return std::max(Now(), queue.leader_from) + Moment(longest);
+}
+
+absl::Duration Node::Enqueue(Queue& queue, ContentPtr content, Sync sync) {
+  Stored stored{.content = std::move(content),
+                .on_disk_at = OnDiskAt(queue, sync),
+                .unconfirmed = sync == Sync::kUnconfirmed};
+  stored.deadline = DeadlineOf(*stored.content, queue, WallClock());
+  const absl::Duration on_disk_at = stored.on_disk_at;
+  queue.ready.emplace(++queue.last_place, std::move(stored));
+  DropOverflow(queue);
+  Deliver(queue);
+  Schedule(queue);
+  return on_disk_at;
+}
+
+void Node::DropOverflow(Queue& queue) {
+  while (queue.max_length && !queue.reject_publish &&
+         static_cast<std::int64_t>(queue.ready.size()) > *queue.max_length) {
+    auto head = queue.ready.extract(queue.ready.begin());
+    DeadLetter(queue, head.key(), std::move(head.mapped()), "maxlen", LetGo::Cause::kOverflow);
+  }
+}
+
+// At the head only (10).
+void Node::ExpireHeads(Queue& queue) {
+  while (!queue.ready.empty() && queue.ready.begin()->second.deadline <= WallClock()) {
+    auto head = queue.ready.extract(queue.ready.begin());
+    if (queue.at_least_once && queue.dead_letter_exchange) {
+      const Place place = head.key();
+      queue.leaving.insert(std::move(head));
+      DeadLetterAtLeastOnce(queue.name, place, "expired");
+    } else {
+      DeadLetter(queue, head.key(), std::move(head.mapped()), "expired", LetGo::Cause::kExpired);
+    }
+  }
+}
+
+// Without a routing key of the queue's, the message keeps its own (12).
+ContentPtr Node::Redirected(const Queue& queue, const Content& content,
+                            std::string_view reason) const {
+  return DeadLettered(content, queue.name, reason, WallClock(), *queue.dead_letter_exchange,
+                      queue.dead_letter_routing_key.value_or(content.routing_key()));
+}
+
+// Nobody waits for an answer (11): what is not taken is gone, and what is taken is not on disk.
+void Node::DeadLetter(Queue& queue, Place place, Stored stored, std::string_view reason,
+                      LetGo::Cause without_exchange) {
+  if (!queue.dead_letter_exchange) return LetItGo(without_exchange, queue, stored);
+  const ContentPtr content = Redirected(queue, *stored.content, reason);
+  const bool drops_cycles = std::atoi(options_.version.c_str()) < 4;
+  bool taken = false;
+  LetGo::Cause why = LetGo::Cause::kNoRoute;
+  for (const std::string& name : exchanges_.Route(content->exchange(), content->routing_key())
+                                     .value_or(std::vector<std::string>())) {
+    Queue* const target = FindLive(name);
+    if (target == nullptr) continue;
+    if (drops_cycles && reason == "expired" && HasExpiredIn(*stored.content, name)) {  // (14)
+      why = LetGo::Cause::kCycle;
+    } else if (!Leads(*target)) {  // (26)
+      why = LetGo::Cause::kNoLeader;
+    } else if (IsFull(*target) && target->reject_publish) {
+      why = LetGo::Cause::kOverflow;
+    } else {
+      Enqueue(*target, content, Sync::kUnconfirmed);
+      taken = true;
+    }
+  }
+  if (!taken) return LetItGo(why, queue, stored);
+  Remember(queue, place, std::move(stored), Now() + Moment(options_.max_lazy_sync), /*moved=*/true);
+}
+
+// It stays until the other queue has it on disk.
+void Node::DeadLetterAtLeastOnce(const std::string& name, Place place, std::string_view reason) {
+  Queue* const queue = FindLive(name);
+  if (queue == nullptr || !queue->leaving.contains(place)) return;
+  const Published published =
+      Publish(Redirected(*queue, *queue->leaving.at(place).content, reason));
+  const bool taken = published.verdict == Published::Verdict::kTaken;
+  const absl::Duration next = taken ? published.on_disk_at - Now() : kDeadLetterAgain;
+  mail_.After(next, [this, name, place, taken, reason] {
+    Queue* const source = FindLive(name);
+    if (!up_ || source == nullptr) return;
+    if (taken) {
+      source->leaving.erase(place);
+    } else {
+      DeadLetterAtLeastOnce(name, place, reason);
+    }
+  });
+}
+
+void Node::Remember(const Queue& queue, Place place, Stored stored, absl::Duration until,
+                    bool moved) {
+  while (!ghosts_.empty() && ghosts_.front().until <= Now()) ghosts_.pop_front();
+  ghosts_.push_back({queue.name, place, std::move(stored), until, moved});
+}
+
+void Node::Requeue(Queue& queue, Place place, Stored stored) {
+  --queue.unacked;
+  stored.redelivered = true;
+  if (queue.quorum()) ++stored.returns;
+  if (queue.delivery_limit && stored.returns > *queue.delivery_limit) {
+    DeadLetter(queue, place, std::move(stored), "delivery_limit", LetGo::Cause::kDeliveryLimit);
+    return;
+  }
+  queue.ready.emplace(place, std::move(stored));
+}
+
+void Node::LetItGo(LetGo::Cause cause, const Queue& queue, const Stored& stored) {
+  let_go_.push_back({cause, queue.name, std::string(stored.content->id())});
+}
+
+void Node::LetAllGo(LetGo::Cause cause, Queue& queue) {
+  for (const auto& [place, stored] : std::exchange(queue.ready, {})) LetItGo(cause, queue, stored);
+  for (const auto& [place, stored] : std::exchange(queue.leaving, {})) {
+    LetItGo(cause, queue, stored);
+  }
+}
+
+// --- consumers
+// -------------------------------------------------------------------------------------
+
+absl::Status Node::Consume(ChannelId id, std::shared_ptr<Channel> channel, const std::string& name,
+                           std::uint16_t prefetch) {
+  Queue* const queue = FindLive(name);
+  if (queue == nullptr) {
+    return absl::NotFoundError(absl::StrCat("no queue '", name, "' in vhost '/'"));
+  }
+  consumers_.emplace(id, Consumer{std::move(channel), name, prefetch});
+  queue->consumers.push_back(id);
+  Schedule(*queue);
+  Deliver(*queue);
+  return absl::OkStatus();
+}
+
+void Node::StopConsuming(ChannelId id) {
+  const auto found = consumers_.find(id);
+  if (found == consumers_.end()) return;
+  found->second.consuming = false;
+  Queue* const queue = FindLive(found->second.queue);
+  if (queue == nullptr || std::erase(queue->consumers, id) == 0) return;
+  if (!queue->consumed()) Touch(*queue);
+}
+
+void Node::ResumeConsuming(ChannelId id) {
+  const auto found = consumers_.find(id);
+  if (found == consumers_.end() || found->second.consuming) return;
+  Queue* const queue = FindLive(found->second.queue);
+  if (queue == nullptr) return found->second.channel->Cancelled();
+  found->second.consuming = true;
+  queue->consumers.push_back(id);
+  Schedule(*queue);
+  Deliver(*queue);
+}
+
+void Node::Deliver(Queue& queue) {
+  if (!up_ || !Leads(queue)) return;
+  for (std::size_t busy = 0; !queue.ready.empty() && busy < queue.consumers.size();) {
+    const ChannelId id = queue.consumers.front();
+    std::rotate(queue.consumers.begin(), queue.consumers.begin() + 1, queue.consumers.end());
+    Consumer& consumer = consumers_.at(id);
+    if (consumer.prefetch > 0 && consumer.unacked.size() >= consumer.prefetch) {
+      ++busy;
+      continue;
+    }
+    busy = 0;
+    auto head = queue.ready.extract(queue.ready.begin());
+    ContentPtr content = head.mapped().content;
+    if (head.mapped().returns > 0) content = WithDeliveryCount(*content, head.mapped().returns);
+    const std::uint64_t tag = ++consumer.last_tag;
+    const bool redelivered = head.mapped().redelivered;
+    ++queue.unacked;
+    consumer.unacked.emplace(tag, Unacked{head.key(), std::move(head.mapped())});
+    consumer.channel->Deliver(tag, redelivered, std::move(content));
+  }
+}
+
+void Node::Ack(ChannelId id, std::uint64_t tag) {
+  const auto found = consumers_.find(id);
+  if (found == consumers_.end()) return;
+  auto unacked = found->second.unacked.extract(tag);
+  Queue* const queue = FindLive(found->second.queue);
+  if (unacked.empty() || queue == nullptr) return;
+  --queue->unacked;
+  Remember(*queue, unacked.mapped().place, std::move(unacked.mapped().stored),
+           Now() + Moment(kAckSync), /*moved=*/false);
+  Deliver(*queue);
+}
+
+void Node::Reject(ChannelId id, std::uint64_t tag, bool requeue) {
+  const auto found = consumers_.find(id);
+  if (found == consumers_.end()) return;
+  auto unacked = found->second.unacked.extract(tag);
+  Queue* const queue = FindLive(found->second.queue);
+  if (unacked.empty() || queue == nullptr) return;
+  const Place place = unacked.mapped().place;
+  if (requeue) {
+    Requeue(*queue, place, std::move(unacked.mapped().stored));
+  } else {
+    --queue->unacked;
+    DeadLetter(*queue, place, std::move(unacked.mapped().stored), "rejected",
+               LetGo::Cause::kRejected);
+  }
+  Deliver(*queue);
+  Schedule(*queue);
+}
+
+void Node::CloseChannel(ChannelId id) {
+  auto closed = consumers_.extract(id);
+  if (closed.empty()) return;
+  Leave(closed.mapped(), id);
+}
+
+void Node::Leave(Consumer& consumer, ChannelId id) {
+  Queue* const queue = FindLive(consumer.queue);
+  if (queue == nullptr) return;
+  const bool consumed = std::erase(queue->consumers, id) > 0;
+  for (auto& [tag, unacked] : consumer.unacked) {
+    Requeue(*queue, unacked.place, std::move(unacked.stored));
+  }
+  if (consumed && !queue->consumed()) Touch(*queue);
+  Deliver(*queue);
+  Schedule(*queue);
+}
+
+// --- ends of the node
+// ------------------------------------------------------------------------------
+
+void Node::SetAlarm(bool alarm) {
+  if (alarm_ == alarm || !up_) return;
+  alarm_ = alarm;
+  for (Peer* const peer : std::vector<Peer*>(peers_)) peer->OnAlarm(alarm);
+}
+
+void Node::StepClock(absl::Duration by) {
+  clock_offset_ += by;
+  for (const auto& [name, queue] : queues_) Schedule(*queue);
+}
+
+void Node::Crash() {
+  if (!up_) return;
+  up_ = false;
+  LoseWhatIsNotOnDisk();
+  BringBackGhosts();
+  GoDown();
+}
+
+void Node::ShutDown() {
+  if (!up_) return;
+  up_ = false;
+  GoDown();
+}
+
+void Node::GoDown() {
+  alarm_ = false;
+  ghosts_.clear();
+  for (auto& [id, consumer] : std::exchange(consumers_, {})) {
+    Queue* const queue = FindLive(consumer.queue);
+    if (queue == nullptr) continue;
+    queue->consumers.clear();
+    for (auto& [tag, unacked] : consumer.unacked) {
+      Requeue(*queue, unacked.place, std::move(unacked.stored));
+    }
+  }
+  for (auto queue = queues_.begin(); queue != queues_.end();) {
+    if (queue->second->going || !queue->second->durable) {
+      exchanges_.Unbind(queue->first);
+      queue = queues_.erase(queue);
+      continue;
+    }
+    Queue& kept = *(queue++)->second;
+    kept.timer.reset();
+    for (const auto& [place, stored] : kept.leaving) {
+      brought_back_.emplace_back(stored.content->id());
+    }
+    kept.ready.merge(kept.leaving);
+    if (kept.quorum()) continue;
+    std::erase_if(kept.ready, [this, &kept](const auto& entry) {
+      if (entry.second.content->persistent()) return false;
+      LetItGo(LetGo::Cause::kTransient, kept, entry.second);
+      return true;
+    });
+  }
+  for (Peer* const peer : std::vector<Peer*>(peers_)) peer->OnNodeGone();
+}
+
+// A coin's toss each. Only of what was promised to nobody does one have to be told.
+void Node::LoseWhatIsNotOnDisk() {
+  for (const auto& [name, queue] : queues_) {
+    const absl::Duration age = Now() - queue->made_at;
+    if (queue->quorum() && (age < kTooYoung || (age < kOldEnough && OneIn(2)))) {
+      LetAllGo(LetGo::Cause::kNewQueueCrashed, *queue);
+      continue;
+    }
+    const auto is_lost = [this, &queue = *queue](const Stored& stored) {
+      if (stored.on_disk_at <= Now() || OneIn(2)) return false;
+      if (stored.unconfirmed) LetItGo(LetGo::Cause::kCrash, queue, stored);
+      return true;
+    };
+    std::erase_if(queue->ready, [&](const auto& entry) { return is_lost(entry.second); });
+    for (auto& [id, consumer] : consumers_) {
+      if (consumer.queue != name) continue;
+      queue->unacked -= std::erase_if(
+          consumer.unacked, [&](const auto& entry) { return is_lost(entry.second.stored); });
+    }
+  }
+}
+
+// (22)
+void Node::BringBackGhosts() {
+  for (Ghost& ghost : ghosts_) {
+    Queue* const queue = FindLive(ghost.queue);
+    if (ghost.until <= Now() || queue == nullptr || OneIn(2)) continue;
+    if (ghost.moved) brought_back_.emplace_back(ghost.stored.content->id());
+    ghost.stored.redelivered = true;
+    queue->ready.emplace(ghost.place, std::move(ghost.stored));
+  }
+}
+
+void Node::Start() {
+  if (up_) return;
+  up_ = true;
+  for (const auto& [name, queue] : queues_) {
+    if (queue->quorum()) queue->leader_from = Now() + Moment(options_.max_election);
+    const bool renewed = !queue->quorum() || options_.restart_renews_quorum;  // (3)
+    if (queue->expires && renewed) queue->lease_end = Now() + *queue->expires;
+    Schedule(*queue);
+  }
+}
+
+}  // namespace retryq::testing

@@ -1,0 +1,122 @@
+#include "retryq/testing/simulated_rabbitmq.h"
+
+#include <utility>
+
+#include "retryq/broker.h"
+#include "testing/content.h"
+#include "testing/node.h"
+
+namespace retryq::testing {
+
+std::string_view NameOf(LetGo::Cause cause) {
+  using Cause = LetGo::Cause;
+  switch (cause) {
+    case Cause::kQueueExpired:
+      return "its queue expired";
+    case Cause::kQueueDeleted:
+      return "its queue was deleted";
+    case Cause::kPurged:
+      return "its queue was purged";
+    case Cause::kNoRoute:
+      return "dead-lettered to nowhere";
+    case Cause::kNoLeader:
+      return "dead-lettered to a queue without leader";
+    case Cause::kCrash:
+      return "dead-lettered right before a crash";
+    case Cause::kNewQueueCrashed:
+      return "its queue was made right before a crash";
+    case Cause::kTransient:
+      return "transient, at a restart";
+    case Cause::kCycle:
+      return "dead-lettered in a cycle";
+    case Cause::kExpired:
+      return "expired, with no dead-letter exchange";
+    case Cause::kRejected:
+      return "rejected, with no dead-letter exchange";
+    case Cause::kDeliveryLimit:
+      return "returned too often";
+    case Cause::kOverflow:
+      return "its queue was full";
+  }
+  return "";
+}
+
+SimulatedRabbitMq::SimulatedRabbitMq(SimulatedTime& time, Random& random)
+    : SimulatedRabbitMq(time, random, Options()) {}
+SimulatedRabbitMq::SimulatedRabbitMq(SimulatedTime& time, Random& random, Options options)
+    : node_(std::make_shared<Node>(time, random, std::move(options))) {}
+SimulatedRabbitMq::~SimulatedRabbitMq() = default;
+
+void SimulatedRabbitMq::DeclareQueue(std::string_view name, const amqp::Table& arguments) {
+  if (node_->Find(std::string(name)) != nullptr) return;
+  // Any answer but ok: its last end is not over yet, or it is about to go.
+  while (!node_->Declare({.queue = {.name = std::string(name), .arguments = arguments}}).ok() ||
+         node_->Find(std::string(name)) == nullptr) {
+  }
+}
+
+void SimulatedRabbitMq::DeclareExchange(std::string_view name, std::string_view type) {
+  node_->exchanges().Declare(name, type, /*auto_delete=*/false);
+}
+
+void SimulatedRabbitMq::Bind(std::string_view exchange, std::string_view queue,
+                             std::string_view routing_key) {
+  node_->exchanges().Bind(exchange, queue, routing_key);
+}
+
+bool SimulatedRabbitMq::Publish(std::string_view exchange, std::string_view routing_key,
+                                amqp::Properties properties, std::string_view body) {
+  if (!properties.delivery_mode) properties.delivery_mode = 2;
+  const auto content = std::make_shared<const Content>(exchange, routing_key, properties, body);
+  return node_->Publish(content, Node::Sync::kAtOnce).verdict == Node::Published::Verdict::kTaken;
+}
+
+std::size_t SimulatedRabbitMq::DeleteQueue(std::string_view name) {
+  return node_->DeleteQueue(std::string(name));
+}
+void SimulatedRabbitMq::DeleteExchange(std::string_view name) { node_->exchanges().Delete(name); }
+std::size_t SimulatedRabbitMq::Purge(std::string_view name) {
+  return node_->Purge(std::string(name));
+}
+void SimulatedRabbitMq::Crash() { node_->Crash(); }
+void SimulatedRabbitMq::ShutDown() { node_->ShutDown(); }
+void SimulatedRabbitMq::Start() { node_->Start(); }
+void SimulatedRabbitMq::SetAlarm(bool alarm) { node_->SetAlarm(alarm); }
+void SimulatedRabbitMq::RefuseDeclares(bool refuse) { node_->RefuseDeclares(refuse); }
+void SimulatedRabbitMq::StepClock(absl::Duration by) { node_->StepClock(by); }
+
+bool SimulatedRabbitMq::up() const { return node_->up(); }
+bool SimulatedRabbitMq::HasQueue(std::string_view name) const {
+  return node_->Find(std::string(name)) != nullptr;
+}
+bool SimulatedRabbitMq::HasExchange(std::string_view name) const {
+  return node_->exchanges().Has(name);
+}
+std::size_t SimulatedRabbitMq::Count(std::string_view queue) const {
+  return node_->MessagesOf(std::string(queue)).size();
+}
+
+std::vector<amqp::MessagePtr> SimulatedRabbitMq::Messages(std::string_view queue) const {
+  std::vector<amqp::MessagePtr> messages;
+  for (const ContentPtr& content : node_->MessagesOf(std::string(queue))) {
+    messages.push_back(MakeDelivery(content, {}, /*redelivered=*/false));
+  }
+  return messages;
+}
+
+std::vector<std::string> SimulatedRabbitMq::queues() const { return node_->queues(); }
+
+std::optional<amqp::Value> SimulatedRabbitMq::Argument(std::string_view queue,
+                                                       std::string_view name) const {
+  const Queue* const found = node_->Find(std::string(queue));
+  const amqp::Value* value = found == nullptr ? nullptr : found->arguments.Find(name);
+  if (value == nullptr) return std::nullopt;
+  return *value;
+}
+
+const std::vector<LetGo>& SimulatedRabbitMq::let_go() const { return node_->let_go(); }
+const std::vector<std::string>& SimulatedRabbitMq::brought_back() const {
+  return node_->brought_back();
+}
+
+}  // namespace retryq::testing

@@ -1,0 +1,62 @@
+#ifndef RETRYQ_TEST_SIMULATION_LEDGER_H_
+#define RETRYQ_TEST_SIMULATION_LEDGER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "retryq/delivery.h"
+
+namespace retryq::simulation {
+
+// The books of one history: every message by its id, and everything that became of it.
+//
+//   sent = handled + parked + waiting + destroyed, nothing early, nothing twice without a reason
+class Ledger {
+ public:
+  void Sent(const std::string& id) { accounts_[id]; }
+
+  // A handler is called, and says that it failed. The time is the broker's, by which delays go.
+  void Called(const Delivery& delivery, absl::Time now);
+  void Failed(const Delivery& delivery, absl::Time now);
+  void Handled(const Delivery& delivery);
+
+  // Found in the parked queue when all was over.
+  void Parked(std::string_view id) { ++accounts_[std::string(id)].parked; }
+
+  // May arrive twice, as it was under way when something went wrong.
+  void Excuse(std::string_view id) { accounts_[std::string(id)].excused = true; }
+
+  // Taken by somebody's hand, or by what RabbitMQ itself does not keep: may be missing.
+  void Forgive(std::string_view id) { accounts_[std::string(id)].forgiven = true; }
+
+  // What is wrong, a line each; empty if nothing is.
+  std::vector<std::string> Faults() const;
+
+  std::uint64_t calls() const { return calls_; }
+  std::uint64_t duplicates() const { return duplicates_; }
+  std::uint64_t forgiven() const;
+  std::size_t size() const { return accounts_.size(); }
+
+ private:
+  struct Account {
+    std::map<std::uint64_t, int> calls;            // by attempt
+    std::map<std::uint64_t, absl::Time> failures;  // the first of each attempt
+    int handled = 0;
+    int parked = 0;
+    bool excused = false;
+    bool forgiven = false;
+  };
+
+  std::map<std::string, Account> accounts_;
+  std::vector<std::string> early_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t duplicates_ = 0;
+};
+
+}  // namespace retryq::simulation
+
+#endif  // RETRYQ_TEST_SIMULATION_LEDGER_H_
