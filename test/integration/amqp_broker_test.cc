@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "integration/amqp_fixture.h"
-#include "integration/amqp_proxy.h"
+#include "support/proxy.h"
 #include "integration/temporary_user.h"
 
 namespace retryq::amqp {
 namespace {
 
 using ::testing::HasSubstr;
+using retryq::testing::Proxy;
 
 class AmqpBroker : public AmqpTest {
  protected:

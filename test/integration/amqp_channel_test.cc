@@ -3,7 +3,6 @@
 #include <string>
 
 #include "integration/amqp_fixture.h"
-#include "integration/amqp_proxy.h"
 
 namespace retryq::amqp {
 namespace {

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "integration/amqp_fixture.h"
-#include "integration/amqp_proxy.h"
+#include "support/proxy.h"
 #include "integration/temporary_user.h"
 
 namespace retryq::amqp {
 namespace {
 
 using ::testing::HasSubstr;
+using retryq::testing::Proxy;
 using ::testing::Not;
 
 class AmqpConnection : public AmqpTest {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "integration/amqp_fixture.h"
-#include "integration/amqp_proxy.h"
+#include "support/proxy.h"
 #include "integration/temporary_user.h"
 
 namespace retryq::amqp {
@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using retryq::testing::Proxy;
 using ::testing::Not;
 
 class AmqpTls : public AmqpTest {

@@ -154,6 +154,21 @@ amqp::MessagePtr Peer::Get(const std::string& queue) {
   return message;
 }
 
+std::uint32_t Peer::Delete(const std::string& queue) {
+  amqp_maybe_release_buffers(connection_);
+  const amqp_queue_delete_ok_t* answer =
+      amqp_queue_delete(connection_, kChannel, Bytes(queue), /*if_unused=*/0, /*if_empty=*/0);
+  Check(amqp_get_rpc_reply(connection_), "delete " + queue);
+  return answer->message_count;
+}
+
+std::uint32_t Peer::Purge(const std::string& queue) {
+  amqp_maybe_release_buffers(connection_);
+  const amqp_queue_purge_ok_t* answer = amqp_queue_purge(connection_, kChannel, Bytes(queue));
+  Check(amqp_get_rpc_reply(connection_), "purge " + queue);
+  return answer->message_count;
+}
+
 std::uint32_t Peer::Count(const std::string& queue) { return LookAt(queue).message_count; }
 
 std::uint32_t Peer::Consumers(const std::string& queue) { return LookAt(queue).consumer_count; }

@@ -42,6 +42,10 @@ class Peer {
   // Takes the first message off the queue; null if there is none.
   amqp::MessagePtr Get(const std::string& queue);
 
+  // Both answer how many messages went.
+  std::uint32_t Delete(const std::string& queue);
+  std::uint32_t Purge(const std::string& queue);
+
   // How many messages wait in the queue.
   std::uint32_t Count(const std::string& queue);
   std::uint32_t Consumers(const std::string& queue);

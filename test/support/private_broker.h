@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "support/broker_node.h"
+
 namespace retryq::testing {
 
 // A RabbitMQ node of a test suite's own, for what would disturb the tests that share one. While it
@@ -21,20 +23,15 @@ class PrivateBroker {
   static bool Possible();
 
   // Ends the node as a power cut would, and starts it again on the same ports and data.
-  void Kill() const;
-  void Restart() const;
+  void Kill() const { node_.Kill(); }
+  void Restart() const { node_.Restart(); }
 
   // A memory alarm, which blocks all who publish.
   void RaiseAlarm() const;
   void ClearAlarm() const;
 
  private:
-  // third_party/rabbitmq/broker; answers what it prints.
-  static std::string Run(const std::string& arguments);
-  // An Erlang expression on the node.
-  void Evaluate(const std::string& expression) const;
-
-  std::string directory_;
+  const BrokerNode node_;
   std::map<std::string, std::string> former_;  // environment variables
 };
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "retryq/amqp/connection_options.h"
@@ -19,15 +20,10 @@ std::string RandomName() {
                       absl::Hex(random(), absl::kZeroPad8));
 }
 
-amqp::ConnectionOptions Broker() {
-  absl::StatusOr<amqp::ConnectionOptions> options = amqp::ParseUri(BrokerUrl());
-  if (!options.ok()) throw std::runtime_error("RETRYQ_URL: " + options.status().ToString());
+amqp::ConnectionOptions Parsed(const std::string& broker_url) {
+  absl::StatusOr<amqp::ConnectionOptions> options = amqp::ParseUri(broker_url);
+  if (!options.ok()) throw std::runtime_error("the broker's URL: " + options.status().ToString());
   return *std::move(options);
-}
-
-std::string UrlOf(const std::string& user, const std::string& password, const std::string& vhost) {
-  return absl::StrCat("amqp://", Management::Segment(user), ":", Management::Segment(password), "@",
-                      amqp::Describe(Broker().endpoints.front()), "/", Management::Segment(vhost));
 }
 
 }  // namespace
@@ -50,29 +46,45 @@ bool HasTlsUrl() {
 std::string ManagementUrl() {
   const char* url = std::getenv("RETRYQ_MANAGEMENT_URL");
   if (url != nullptr && *url != '\0') return url;
-  const amqp::ConnectionOptions broker = Broker();
+  const amqp::ConnectionOptions broker = Parsed(BrokerUrl());
   return absl::StrCat("http://", Management::Segment(broker.user), ":",
                       Management::Segment(broker.password), "@",
                       amqp::Describe({.host = broker.endpoints.front().host, .port = 15672}));
 }
 
-TestVhost::TestVhost(const Json& settings) : management_(ManagementUrl()), name_(RandomName()) {
-  management_.Put("/vhosts/" + name_, settings);
-  SetRights(Broker().user, {.configure = ".*", .write = ".*", .read = ".*"});
+TestVhost::TestVhost(const Json& settings)
+    : TestVhost(Parsed(BrokerUrl()), ManagementUrl(), settings) {}
+
+TestVhost::TestVhost(const std::string& broker_url, const std::string& management_url)
+    : TestVhost(Parsed(broker_url), management_url, Json::object()) {}
+
+TestVhost::TestVhost(amqp::ConnectionOptions broker, const std::string& management_url,
+                     Json settings)
+    : broker_(std::move(broker)),
+      management_(management_url),
+      settings_(std::move(settings)),
+      name_(RandomName()) {
+  MakeAgain();
 }
 
 TestVhost::~TestVhost() {
   try {
-    management_.Delete("/vhosts/" + name_);
+    Delete();
     for (const std::string& user : users_) management_.Delete("/users/" + user);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "vhost %s was not deleted: %s\n", name_.c_str(), error.what());
   }
 }
 
+void TestVhost::MakeAgain() const {
+  management_.Put("/vhosts/" + name_, settings_);
+  SetRights(broker_.user, {.configure = ".*", .write = ".*", .read = ".*"});
+}
+
+void TestVhost::Delete() const { management_.Delete("/vhosts/" + name_); }
+
 std::string TestVhost::Url(std::string_view parameters) const {
-  const amqp::ConnectionOptions broker = Broker();
-  std::string url = UrlOf(broker.user, broker.password, name_);
+  std::string url = UrlFor(broker_.user, broker_.password);
   if (!parameters.empty()) url.append("?").append(parameters);
   return url;
 }
@@ -88,7 +100,12 @@ std::string TestVhost::TlsUrl(std::string_view parameters) const {
 }
 
 std::string TestVhost::UrlAs(std::string_view user, std::string_view password) const {
-  return UrlOf(std::string(user), std::string(password), name_);
+  return UrlFor(std::string(user), std::string(password));
+}
+
+std::string TestVhost::UrlFor(const std::string& user, const std::string& password) const {
+  return absl::StrCat("amqp://", Management::Segment(user), ":", Management::Segment(password), "@",
+                      amqp::Describe(broker_.endpoints.front()), "/", Management::Segment(name_));
 }
 
 std::string TestVhost::Path(std::string_view kind, std::string_view name) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "retryq/amqp/connection_options.h"
 #include "support/management.h"
 
 namespace retryq::testing {
@@ -22,6 +23,8 @@ class TestVhost {
  public:
   // `settings`: the management API's, such as {"default_queue_type", "quorum"}.
   explicit TestVhost(const Json& settings = Json::object());
+  // On another broker than the environment's.
+  TestVhost(const std::string& broker_url, const std::string& management_url);
   ~TestVhost();
   TestVhost(const TestVhost&) = delete;
   TestVhost& operator=(const TestVhost&) = delete;
@@ -63,10 +66,20 @@ class TestVhost {
 
   const Management& management() const { return management_; }
 
+  // With the settings it had at first, and our own rights to it. It must not be there.
+  void MakeAgain() const;
+  // With all that is in it.
+  void Delete() const;
+
  private:
+  TestVhost(amqp::ConnectionOptions broker, const std::string& management_url, Json settings);
+
+  std::string UrlFor(const std::string& user, const std::string& password) const;
   std::string Path(std::string_view kind, std::string_view name) const;
 
+  const amqp::ConnectionOptions broker_;
   const Management management_;
+  const Json settings_;
   const std::string name_;
   std::vector<std::string> users_;
 };

@@ -1,0 +1,60 @@
+#ifndef RETRYQ_TEST_FAULT_FAULT_H_
+#define RETRYQ_TEST_FAULT_FAULT_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fault/worker_log.h"
+
+namespace retryq::fault {
+
+class Scene;
+
+// One way for something to break while traffic flows.
+struct Fault {
+  // What it needs for itself.
+  enum class Place {
+    kVhost,      // others are on the broker at the same time
+    kBroker,     // a broker that nobody else uses meanwhile
+    kSmallDisk,  // one whose data lies on a small disk
+    kCluster,    // three nodes
+  };
+
+  std::string name;
+  std::string what;
+  Place place = Place::kVhost;
+  std::string work_queue_type = "classic";
+
+  // Whether it is part of a quick run.
+  bool quick = true;
+
+  // Messages that the producer sends a second.
+  int rate = 60;
+
+  // What workers do first when all is well again.
+  WorkerAct recovery = WorkerAct::kRetried;
+
+  // With classic delay queues RabbitMQ itself may lose messages here: why. Empty: it may not.
+  std::string classic_may_lose = {};
+
+  // Breaks things, has that last, and ends it; traffic flows meanwhile. Throws what goes wrong.
+  std::function<void(Scene&)> strike;
+};
+
+// By what they disturb.
+std::vector<Fault> NetworkFaults();
+std::vector<Fault> PhaseFaults();
+std::vector<Fault> WorkerFaults();
+std::vector<Fault> QueueFaults();
+std::vector<Fault> VhostFaults();
+std::vector<Fault> BrokerFaults();
+std::vector<Fault> DiskFaults();
+std::vector<Fault> ClusterFaults();
+
+// All of them, in the order of the table.
+std::vector<Fault> AllFaults();
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_FAULT_H_

@@ -1,0 +1,73 @@
+// A disk that is full.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "fault/fault.h"
+#include "fault/scene.h"
+
+namespace retryq::fault {
+namespace {
+
+// Takes all space that is left on the disk of `directory`, until it is destroyed.
+class Filler {
+ public:
+  explicit Filler(const std::string& directory) : path_(directory + "/filler") {
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file_ < 0) throw std::runtime_error("cannot open " + path_ + ": " + std::strerror(errno));
+  }
+  ~Filler() {
+    ::close(file_);
+    std::filesystem::remove(path_);
+  }
+  Filler(const Filler&) = delete;
+  Filler& operator=(const Filler&) = delete;
+
+  // As what is freed meanwhile is taken too, so again and again.
+  void Fill() const {
+    static const std::string kZeros(std::size_t{1} << 16, '\0');
+    std::size_t size = kZeros.size();
+    while (size > 0) {
+      const ssize_t written = ::write(file_, kZeros.data(), size);
+      if (written < 0 && errno == ENOSPC) size /= 2;
+    }
+  }
+
+ private:
+  const std::string path_;
+  int file_ = -1;
+};
+
+void FillDisk(Scene& scene) {
+  // By default the broker stops taking messages long before; here it shall run into the wall.
+  scene.node().Control({"set_disk_free_limit", "1"});
+  {
+    const Filler filler(scene.node().directory());
+    for (const absl::Time end = absl::Now() + Scene::kLong; absl::Now() < end;) {
+      filler.Fill();
+      scene.Last(absl::Milliseconds(200));
+    }
+  }
+  scene.node().Restart();
+}
+
+}  // namespace
+
+std::vector<Fault> DiskFaults() {
+  return {
+      {.name = "disk-full",
+       .what =
+           "the broker's disk has no space left for 9 s, its own alarm for that being off; then "
+           "it is restarted",
+       .place = Fault::Place::kSmallDisk,
+       .strike = FillDisk},
+  };
+}
+
+}  // namespace retryq::fault

@@ -1,0 +1,67 @@
+// What an administrator does to the vhost.
+
+#include "fault/fault.h"
+#include "fault/scene.h"
+
+namespace retryq::fault {
+namespace {
+
+// Channels remember what they were allowed; new ones ask again.
+void Reconnect(Scene& scene) {
+  scene.WithProxy([](testing::Proxy& proxy) { proxy.Cut(); });
+}
+
+void WithdrawRights(Scene& scene) {
+  // No declares and no publishes.
+  scene.vhost().SetRights(scene.worker_user(), {.configure = "", .write = "", .read = ".*"});
+  Reconnect(scene);
+  scene.Last(absl::Seconds(5));
+  scene.GiveRights();
+  scene.AwaitRecovery();
+
+  // Nothing, although the vhost is still theirs.
+  scene.vhost().SetRights(scene.worker_user(), {.configure = "", .write = "", .read = ""});
+  Reconnect(scene);
+  scene.Last(absl::Seconds(5));
+  scene.GiveRights();
+}
+
+void WithdrawVhost(Scene& scene) {
+  scene.vhost().management().Delete("/permissions/" + scene.vhost().name() + "/" +
+                                    scene.worker_user());
+  Reconnect(scene);
+  scene.Last(absl::Seconds(5));
+  scene.GiveRights();
+}
+
+void DeleteVhost(Scene& scene) {
+  const std::uint64_t handled = scene.handled();
+  scene.vhost().Delete();
+  // All that had been sent and was not handled before may have been in it.
+  scene.referee().MayHaveDestroyed(scene.sent() - handled);
+  scene.Last(absl::Seconds(3));
+  scene.vhost().MakeAgain();
+  scene.GiveRights();
+  scene.DeclareWorkQueue();
+}
+
+}  // namespace
+
+std::vector<Fault> VhostFaults() {
+  return {
+      {.name = "permission",
+       .what = "the workers' rights to declare and to publish are withdrawn for 5 s, then those to "
+               "consume too",
+       .strike = WithdrawRights},
+      {.name = "permission-vhost",
+       .what = "the vhost is closed to the workers for 5 s",
+       .strike = WithdrawVhost},
+      {.name = "vhost",
+       .what =
+           "the vhost is deleted with all that is in it, and made again after 3 s with an empty "
+           "work queue",
+       .strike = DeleteVhost},
+  };
+}
+
+}  // namespace retryq::fault

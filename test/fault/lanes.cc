@@ -1,0 +1,145 @@
+#include "fault/lanes.h"
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "fault/scene.h"
+#include "support/broker_node.h"
+#include "support/management.h"
+
+namespace retryq::fault {
+namespace {
+
+using testing::BrokerNode;
+
+constexpr int kVhostsAtOnce = 3;
+constexpr int kClusterNodes = 3;
+
+using Nodes = std::vector<std::unique_ptr<BrokerNode>>;
+
+class Lanes {
+ public:
+  Lanes(const LaneOptions& options, Report& report) : options_(options), report_(report) {}
+
+  // Runs `jobs` on `nodes`, so many of them at once.
+  void Run(const std::vector<Job>& jobs, int at_once, const std::function<Nodes()>& make_nodes) {
+    if (jobs.empty()) return;
+    Nodes nodes;
+    std::atomic<std::size_t> next = 0;
+    try {
+      nodes = make_nodes();
+      NoteVersion(*nodes.front());
+    } catch (const std::exception& error) {
+      for (const Job& job : jobs) Fail(job, error.what());
+      return;
+    }
+    std::vector<std::thread> threads;
+    for (int i = 0; i < at_once; ++i) {
+      threads.emplace_back([&] {
+        for (std::size_t index = next++; index < jobs.size(); index = next++) {
+          RunOne(jobs[index], nodes);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  // Runs each job on nodes of its own.
+  void RunEach(const std::vector<Job>& jobs, const std::function<Nodes()>& make_nodes) {
+    for (const Job& job : jobs) Run({job}, 1, make_nodes);
+  }
+
+  Nodes One(const std::string& parent) const {
+    Nodes nodes;
+    nodes.push_back(Start(parent, {}));
+    return nodes;
+  }
+
+  Nodes Cluster() const {
+    Nodes nodes = One(options_.directory);
+    while (nodes.size() < kClusterNodes) {
+      nodes.push_back(Start(options_.directory, {"--join", nodes.front()->directory()}));
+    }
+    return nodes;
+  }
+
+ private:
+  std::unique_ptr<BrokerNode> Start(const std::string& parent,
+                                    std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), options_.broker_arguments.begin(),
+                     options_.broker_arguments.end());
+    return std::make_unique<BrokerNode>(
+        BrokerNode::Options{.arguments = std::move(arguments),
+                            .parent = parent,
+                            .log = absl::StrCat(options_.directory, "/broker.log")});
+  }
+
+  void NoteVersion(const BrokerNode& node) {
+    const testing::Json overview =
+        testing::Management(node.management_url()).Get("/overview").value();
+    report_.SetVersion(overview.at("rabbitmq_version"));
+  }
+
+  void RunOne(const Job& job, const Nodes& nodes) {
+    report_.Begin(*job.fault, job.queue_type);
+    std::vector<const BrokerNode*> views;
+    for (const auto& node : nodes) views.push_back(node.get());
+    try {
+      Scene scene({.fault = *job.fault,
+                   .queue_type = job.queue_type,
+                   .nodes = views,
+                   .directory = options_.directory,
+                   .worker_program = options_.worker_program});
+      report_.End(*job.fault, job.queue_type, scene.Run());
+    } catch (const std::exception& error) {
+      Fail(job, error.what());
+    }
+  }
+
+  void Fail(const Job& job, const std::string& why) {
+    report_.End(*job.fault, job.queue_type, {.failure = why});
+  }
+
+  const LaneOptions& options_;
+  Report& report_;
+};
+
+}  // namespace
+
+void RunLanes(const std::vector<Job>& jobs, const LaneOptions& options, Report& report) {
+  const auto at = [&](Fault::Place place) {
+    std::vector<Job> there;
+    for (const Job& job : jobs) {
+      if (job.fault->place == place) there.push_back(job);
+    }
+    return there;
+  };
+  Lanes lanes(options, report);
+  std::thread vhosts([&] {
+    lanes.Run(at(Fault::Place::kVhost), kVhostsAtOnce,
+              [&] { return lanes.One(options.directory); });
+  });
+  std::thread brokers([&] {
+    // What is left of one run shall not be there in the next.
+    lanes.RunEach(at(Fault::Place::kBroker), [&] { return lanes.One(options.directory); });
+  });
+  std::thread others([&] {
+    if (options.small_disk_status.ok()) {
+      lanes.RunEach(at(Fault::Place::kSmallDisk), [&] { return lanes.One(options.small_disk); });
+    } else {
+      for (const Job& job : at(Fault::Place::kSmallDisk)) {
+        report.Skip(*job.fault, job.queue_type, std::string(options.small_disk_status.message()));
+      }
+    }
+    lanes.Run(at(Fault::Place::kCluster), 1, [&] { return lanes.Cluster(); });
+  });
+  vhosts.join();
+  brokers.join();
+  others.join();
+}
+
+}  // namespace retryq::fault

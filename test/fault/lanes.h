@@ -1,0 +1,33 @@
+#ifndef RETRYQ_TEST_FAULT_LANES_H_
+#define RETRYQ_TEST_FAULT_LANES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "fault/fault.h"
+#include "fault/report.h"
+
+namespace retryq::fault {
+
+// One fault with one type of delay queues.
+struct Job {
+  const Fault* fault;
+  std::string queue_type;
+};
+
+struct LaneOptions {
+  std::string directory;  // for all that the runs leave behind
+  std::string worker_program;
+  std::vector<std::string> broker_arguments;  // of `broker start`
+  std::string small_disk;                     // a directory
+  absl::Status small_disk_status;             // why there is none
+};
+
+// Runs all jobs, several at once where they do not disturb each other: those that need only a vhost
+// share a broker, the others have one to themselves.
+void RunLanes(const std::vector<Job>& jobs, const LaneOptions& options, Report& report);
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_LANES_H_

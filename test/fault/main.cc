@@ -1,0 +1,116 @@
+// The fault suite; see README.md. test/fault/run builds and runs it.
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "fault/fault.h"
+#include "fault/lanes.h"
+#include "fault/report.h"
+#include "fault/small_disk.h"
+
+namespace retryq::fault {
+namespace {
+
+constexpr int kUsageError = 64;
+
+struct Flags {
+  std::vector<std::string> faults;
+  std::vector<std::string> queue_types;
+  std::vector<std::string> broker_arguments;
+  std::string directory;
+  std::string json;
+  bool list = false;
+  bool quick = false;
+};
+
+int Complain(const std::string& what) {
+  std::cerr << "test/fault: " << what << '\n';
+  return kUsageError;
+}
+
+// Answers what is wrong; empty: nothing.
+std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& flag = arguments[i];
+    if (flag == "--list") {
+      flags->list = true;
+      continue;
+    }
+    if (flag == "--quick") {
+      flags->quick = true;
+      continue;
+    }
+    if (i + 1 == arguments.size()) return "'" + flag + "' is unknown or needs a value; see --help";
+    const std::string& value = arguments[++i];
+    if (flag == "--fault") {
+      flags->faults.push_back(value);
+    } else if (flag == "--queue-type") {
+      if (value != "classic" && value != "quorum") return "no queue type '" + value + "'";
+      flags->queue_types.push_back(value);
+    } else if (flag == "--version") {
+      flags->broker_arguments.insert(flags->broker_arguments.end(), {"--version", value});
+    } else if (flag == "--json") {
+      flags->json = value;
+    } else if (flag == "--directory") {
+      flags->directory = value;
+    } else {
+      return "unknown argument '" + flag + "'; see --help";
+    }
+  }
+  return "";
+}
+
+int Run(const std::string& worker_program, const std::vector<std::string>& arguments) {
+  Flags flags;
+  if (const std::string wrong = Parse(arguments, &flags); !wrong.empty()) return Complain(wrong);
+  const std::vector<Fault> all = AllFaults();
+  if (flags.list) {
+    for (const Fault& fault : all) std::cout << fault.name << "\n    " << fault.what << '\n';
+    return EXIT_SUCCESS;
+  }
+  if (flags.directory.empty()) return Complain("--directory is missing");
+  if (flags.queue_types.empty()) flags.queue_types = {"classic", "quorum"};
+  for (const std::string& name : flags.faults) {
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const Fault& fault) { return fault.name == name; })) {
+      return Complain("no fault '" + name + "'; see --list");
+    }
+  }
+
+  std::vector<Job> jobs;
+  bool needs_small_disk = false;
+  for (const Fault& fault : all) {
+    const bool is_named =
+        std::find(flags.faults.begin(), flags.faults.end(), fault.name) != flags.faults.end();
+    if (flags.faults.empty() ? flags.quick && !fault.quick : !is_named) continue;
+    needs_small_disk |= fault.place == Fault::Place::kSmallDisk;
+    for (const std::string& type : flags.queue_types) {
+      jobs.push_back({.fault = &fault, .queue_type = type});
+    }
+  }
+
+  LaneOptions options{.directory = flags.directory,
+                      .worker_program = worker_program,
+                      .broker_arguments = flags.broker_arguments,
+                      .small_disk = flags.directory + "/disk"};
+  if (needs_small_disk) options.small_disk_status = MountSmallDisk(options.small_disk);
+
+  Report report;
+  RunLanes(jobs, options, report);
+  const bool passed = report.Finish();
+  if (!flags.json.empty()) std::ofstream(flags.json) << report.ToJson().dump(2) << '\n';
+  return passed ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace retryq::fault
+
+int main(int argc, char** argv) {
+  const std::string self = argv[0];
+  return retryq::fault::Run(self.substr(0, self.rfind('/') + 1) + "fault_worker",
+                            {argv + 1, argv + argc});
+}

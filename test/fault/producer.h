@@ -1,0 +1,57 @@
+#ifndef RETRYQ_TEST_FAULT_PRODUCER_H_
+#define RETRYQ_TEST_FAULT_PRODUCER_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "fault/message_name.h"
+#include "retryq/amqp/connection.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::fault {
+
+// Sends numbered messages straight to the work queue, persistent and mandatory, at a steady rate,
+// and keeps each until the broker has confirmed it: what it has begun to send arrives, whatever
+// happens meanwhile, once the broker takes it. Used on the loop's thread.
+class Producer final : private amqp::ConnectionListener, private amqp::ChannelListener {
+ public:
+  Producer(EventLoop& loop, amqp::ConnectionOptions options, int messages_a_second);
+
+  // Begins no more messages; goes on with those it has begun.
+  void Finish() { rate_ = 0; }
+
+  // Messages begun: their numbers are those below.
+  std::uint64_t sent() const { return next_; }
+  // Those that the broker has not confirmed yet.
+  std::uint64_t unconfirmed() const { return open_ + waiting_.size(); }
+
+ private:
+  void OnOpen() override;
+  void OnLost(const absl::Status& why) override;
+  void OnBlocked(bool blocked, std::string_view reason) override;
+  void OnChannelClosed(const amqp::ChannelError& why) override;
+
+  void OpenChannel();
+  void OnTick();
+  void Publish(const MessageName& name);
+
+  EventLoop& loop_;
+  int rate_;
+  double due_ = 0;
+  absl::Time last_tick_;
+  std::uint64_t next_ = 0;
+  std::uint64_t open_ = 0;
+  std::deque<MessageName> waiting_;  // to be published, perhaps again
+  bool ready_ = false;
+  bool blocked_ = false;
+  std::unique_ptr<Timer> tick_;
+  amqp::Connection connection_;
+  std::unique_ptr<amqp::Channel> channel_;
+};
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_PRODUCER_H_

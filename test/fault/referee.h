@@ -1,0 +1,84 @@
+#ifndef RETRYQ_TEST_FAULT_REFEREE_H_
+#define RETRYQ_TEST_FAULT_REFEREE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "fault/message_name.h"
+
+namespace retryq::fault {
+
+// How the messages of a run ended: sent = handled + parked + waiting + destroyed + lost.
+struct Count {
+  std::uint64_t sent = 0;
+  std::uint64_t handled = 0;
+  std::uint64_t parked = 0;   // and not handled
+  std::uint64_t waiting = 0;  // still in a queue, and neither handled nor parked
+  std::uint64_t duplicates = 0;
+  std::uint64_t destroyed = 0;  // gone with what somebody deleted or purged by hand
+  std::uint64_t lost = 0;
+};
+
+// Counts messages by number. All that was sent must have been handled, be parked, or wait
+// somewhere; what is missing was destroyed by hand, as far as that can have been, and lost beyond.
+class Referee {
+ public:
+  void Handled(const MessageName& name) { ++tallies_[name].handled; }
+  void Parked(const MessageName& name) { ++tallies_[name].parked; }
+  void Waiting(const MessageName& name) { ++tallies_[name].waiting; }
+
+  // So many messages at most have been deleted by hand: what delete-ok or purge-ok counted, and
+  // what was being published into that queue meanwhile.
+  void MayHaveDestroyed(std::uint64_t at_most) { may_be_destroyed_ += at_most; }
+  std::uint64_t may_be_destroyed() const { return may_be_destroyed_; }
+
+  // The numbers below `sent` that have not ended yet.
+  std::vector<std::uint64_t> Missing(std::uint64_t sent) const {
+    std::vector<bool> found(sent, false);
+    for (const auto& [name, tally] : tallies_) {
+      if (name.number < sent) found[name.number] = true;
+    }
+    std::vector<std::uint64_t> missing;
+    for (std::uint64_t number = 0; number < sent; ++number) {
+      if (!found[number]) missing.push_back(number);
+    }
+    return missing;
+  }
+
+  // Of messages 0 to `sent` - 1. What the producer itself has published twice is no duplicate.
+  Count Result(std::uint64_t sent) const {
+    Count count{.sent = sent};
+    std::map<std::uint64_t, Tally> numbers;
+    for (const auto& [name, tally] : tallies_) {
+      Tally& number = numbers[name.number];
+      number.handled += tally.handled;
+      number.parked += tally.parked;
+      number.waiting += tally.waiting;
+      count.duplicates += tally.handled + tally.parked + tally.waiting - 1;
+    }
+    for (const auto& [number, tally] : numbers) {
+      if (number >= sent) continue;
+      ++(tally.handled > 0 ? count.handled : tally.parked > 0 ? count.parked : count.waiting);
+    }
+    const std::uint64_t missing = sent - count.handled - count.parked - count.waiting;
+    count.destroyed = std::min(missing, may_be_destroyed_);
+    count.lost = missing - count.destroyed;
+    return count;
+  }
+
+ private:
+  struct Tally {
+    std::uint64_t handled = 0;
+    std::uint64_t parked = 0;
+    std::uint64_t waiting = 0;
+  };
+
+  std::map<MessageName, Tally> tallies_;
+  std::uint64_t may_be_destroyed_ = 0;
+};
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_REFEREE_H_

@@ -1,0 +1,98 @@
+#include "fault/report.h"
+
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+
+namespace retryq::fault {
+namespace {
+
+// How a run ended, in words; empty if it failed.
+std::string Verdict(const Fault& fault, const std::string& queue_type, const SceneResult& result) {
+  if (!result.failure.empty()) return "";
+  if (result.count.lost == 0) return "ok";
+  if (queue_type != "classic" || fault.classic_may_lose.empty()) return "";
+  return absl::StrCat("ok: lost by RabbitMQ itself (", fault.classic_may_lose, ")");
+}
+
+std::string Line(const std::string& fault, const std::string& queue_type, std::string_view rest) {
+  return absl::StrFormat("%-22s %-8s%s\n", fault, queue_type, std::string(rest));
+}
+
+}  // namespace
+
+Report::Report() {
+  std::cout << Line("fault", "queues",
+                    absl::StrFormat("%7s %7s %7s %7s %7s %7s %9s", "sent", "handled", "parked",
+                                    "twice", "destr.", "lost", "recovery"))
+            << std::flush;
+}
+
+void Report::Begin(const Fault& fault, const std::string& queue_type) {
+  const std::lock_guard lock(mutex_);
+  std::cerr << "test/fault: " << fault.name << ' ' << queue_type << std::endl;
+}
+
+void Report::End(const Fault& fault, const std::string& queue_type, const SceneResult& result) {
+  const Count& count = result.count;
+  const std::string verdict = Verdict(fault, queue_type, result);
+  const std::string recovery =
+      result.recovery.has_value()
+          ? absl::StrFormat("%.1f s", absl::ToDoubleSeconds(*result.recovery))
+          : "-";
+  std::string words = verdict;
+  if (verdict.empty()) {
+    words = absl::StrCat("FAILED", result.failure.empty() ? "" : ": ", result.failure);
+  }
+  const std::lock_guard lock(mutex_);
+  ++(verdict.empty() ? failed_ : passed_);
+  std::cout << Line(fault.name, queue_type,
+                    absl::StrFormat("%7d %7d %7d %7d %7d %7d %9s  %s", count.sent, count.handled,
+                                    count.parked, count.duplicates, count.destroyed, count.lost,
+                                    recovery, words))
+            << std::flush;
+  nlohmann::json run = {{"fault", fault.name},
+                        {"queue_type", queue_type},
+                        {"sent", count.sent},
+                        {"handled", count.handled},
+                        {"parked", count.parked},
+                        {"waiting", count.waiting},
+                        {"duplicates", count.duplicates},
+                        {"destroyed", count.destroyed},
+                        {"lost", count.lost},
+                        {"passed", !verdict.empty()},
+                        {"verdict", words}};
+  if (result.recovery.has_value()) run["recovery_ms"] = absl::ToInt64Milliseconds(*result.recovery);
+  runs_.push_back(std::move(run));
+}
+
+void Report::Skip(const Fault& fault, const std::string& queue_type, std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  ++skipped_;
+  std::cout << Line(fault.name, queue_type, absl::StrCat(" skipped: ", std::string(why)))
+            << std::flush;
+  runs_.push_back(
+      {{"fault", fault.name}, {"queue_type", queue_type}, {"skipped", std::string(why)}});
+}
+
+void Report::SetVersion(const std::string& version) {
+  const std::lock_guard lock(mutex_);
+  version_ = version;
+}
+
+bool Report::Finish() {
+  const std::lock_guard lock(mutex_);
+  if (!version_.empty()) std::cout << "on RabbitMQ " << version_ << '\n';
+  if (skipped_ > 0) std::cout << skipped_ << " skipped\n";
+  std::cout << passed_ << " passed, " << failed_ << " failed" << std::endl;
+  return passed_ > 0 && failed_ == 0;
+}
+
+nlohmann::json Report::ToJson() const {
+  const std::lock_guard lock(mutex_);
+  return {{"time", absl::FormatTime(absl::Now())}, {"rabbitmq", version_}, {"runs", runs_}};
+}
+
+}  // namespace retryq::fault

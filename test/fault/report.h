@@ -1,0 +1,45 @@
+#ifndef RETRYQ_TEST_FAULT_REPORT_H_
+#define RETRYQ_TEST_FAULT_REPORT_H_
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "fault/fault.h"
+#include "fault/scene.h"
+
+namespace retryq::fault {
+
+// The table, a line a run on stdout as soon as that is over, and the current runs on stderr.
+// Thread-safe.
+class Report {
+ public:
+  // Prints the head of the table.
+  Report();
+
+  void Begin(const Fault& fault, const std::string& queue_type);
+  void End(const Fault& fault, const std::string& queue_type, const SceneResult& result);
+  void Skip(const Fault& fault, const std::string& queue_type, std::string_view why);
+
+  // The version of RabbitMQ that the runs were made with.
+  void SetVersion(const std::string& version);
+
+  // Prints "N passed, N failed"; answers whether some passed and none failed.
+  bool Finish();
+
+  // All of it.
+  nlohmann::json ToJson() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::string version_;
+  nlohmann::json runs_ = nlohmann::json::array();
+  int passed_ = 0;
+  int failed_ = 0;
+  int skipped_ = 0;
+};
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_REPORT_H_

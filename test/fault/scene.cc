@@ -1,0 +1,269 @@
+#include "fault/scene.h"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "fault/plan.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::fault {
+namespace {
+
+constexpr std::size_t kWorkers = 2;
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+
+// A message that is held or waits for a connection is tried again after half a minute at most.
+constexpr absl::Duration kSettlePatience = absl::Minutes(2);
+
+// Messages that are on their way show some sign of it within this time. Longer than the longest
+// delay, and than the management API's figures are old.
+constexpr absl::Duration kQuiet = absl::Seconds(8);
+
+const testing::TestVhost::Rights kAllRights = {.configure = ".*", .write = ".*", .read = ".*"};
+
+// Notes that this has happened to the message of that number.
+void Mark(std::uint64_t number, std::vector<bool>* numbers) {
+  if (numbers->size() <= number) numbers->resize(number + 1);
+  (*numbers)[number] = true;
+}
+
+std::uint64_t CountOf(const std::vector<bool>& numbers) {
+  return static_cast<std::uint64_t>(std::count(numbers.begin(), numbers.end(), true));
+}
+
+amqp::ConnectionOptions ProducerOptions(const std::vector<std::string>& urls) {
+  amqp::ConnectionOptions options = amqp::ParseUris(urls).value();
+  options.connection_name = "producer";
+  options.heartbeat = absl::Seconds(Scene::kHeartbeat);
+  options.reconnect_max = absl::Seconds(1);
+  return options;
+}
+
+// The vhost of `url`, on another port of the same host.
+std::string WithPort(const std::string& url, std::uint16_t port) {
+  const amqp::Endpoint endpoint = amqp::ParseUri(url).value().endpoints.front();
+  const std::string from = amqp::Describe(endpoint);
+  std::string result = url;
+  return result.replace(result.find(from), from.size(),
+                        amqp::Describe({.host = endpoint.host, .port = port}));
+}
+
+std::uint16_t PortOf(const std::string& url) {
+  return amqp::ParseUri(url).value().endpoints.front().port;
+}
+
+}  // namespace
+
+Scene::Scene(const Options& options) : options_(options), signs_(kWorkers) {
+  vhost_.emplace(node().url(), node().management_url());
+  worker_user_ = vhost_->AddUser(kAllRights);
+}
+
+Scene::~Scene() {
+  workers_.clear();
+  traffic_.Call([this](EventLoop&) {
+    producer_.reset();
+    proxy_.reset();
+  });
+}
+
+SceneResult Scene::Run() {
+  SceneResult result;
+  try {
+    Start();
+    options_.fault.strike(*this);
+    const absl::Time end = absl::Now();
+    Await(
+        "both workers go on", [&] { return RecoveryFrom(end).has_value(); }, absl::Minutes(2));
+    result.recovery = RecoveryFrom(end);
+    Settle();
+    Stop();
+  } catch (const std::exception& error) {
+    result.failure = error.what();
+  }
+  try {
+    for (const auto& worker : workers_) worker->Kill();
+    Listen();
+    CountWaiting();
+  } catch (const std::exception& error) {
+    if (result.failure.empty()) result.failure = error.what();
+  }
+  result.count = referee_.Result(sent());
+  if (result.failure.empty() && result.count.waiting > 0) {
+    result.failure = absl::StrCat(result.count.waiting, " still wait");
+  }
+  return result;
+}
+
+void Scene::Start() {
+  DeclareWorkQueue();
+  const std::string parameters = absl::StrCat("heartbeat=", kHeartbeat);
+  const std::string worker_url =
+      absl::StrCat(vhost_->UrlAs(worker_user_, worker_user_), "?", parameters);
+  std::vector<std::string> urls;
+  std::vector<std::string> worker_urls;
+  for (const testing::BrokerNode* each : nodes()) {
+    urls.push_back(WithPort(vhost_->Url(parameters), PortOf(each->url())));
+    worker_urls.push_back(WithPort(worker_url, PortOf(each->url())));
+  }
+  const std::uint16_t proxy_port = traffic_.Call([&](EventLoop& loop) {
+    producer_ = std::make_unique<Producer>(loop, ProducerOptions(urls), options_.fault.rate);
+    proxy_ = std::make_unique<testing::Proxy>(loop, PortOf(node().url()),
+                                              testing::Proxy::ReadAlong{&in_flight_});
+    return proxy_->port();
+  });
+  for (std::size_t i = 0; i < kWorkers; ++i) {
+    Worker::Options worker{.program = options_.worker_program,
+                           .log = absl::StrCat(options_.directory, "/", options_.fault.name, "-",
+                                               options_.queue_type, "-", i),
+                           .queue_type = options_.queue_type,
+                           .confirm_timeout = kConfirmTimeout,
+                           .urls = worker_urls};
+    // Of a cluster they know all nodes.
+    if (nodes().size() == 1) worker.urls = {WithPort(worker_url, proxy_port)};
+    workers_.push_back(std::make_unique<Worker>(std::move(worker)));
+    workers_.back()->Start();
+  }
+  AwaitRecovery();
+}
+
+std::unique_ptr<testing::Peer> Scene::Connect() const {
+  return std::make_unique<testing::Peer>(vhost_->Url());
+}
+
+void Scene::GiveRights() const { vhost_->SetRights(worker_user_, kAllRights); }
+
+void Scene::DeclareWorkQueue() const {
+  Connect()->DeclareQueue(kWorkQueue,
+                          amqp::Table{{"x-queue-type", options_.fault.work_queue_type}});
+}
+
+void Scene::Last(absl::Duration duration) {
+  for (const absl::Time end = absl::Now() + duration; absl::Now() < end; absl::SleepFor(kLook)) {
+    Listen();
+  }
+}
+
+void Scene::Await(const std::string& what, const std::function<bool()>& condition,
+                  absl::Duration patience) {
+  for (const absl::Time end = absl::Now() + patience;; absl::SleepFor(kLook)) {
+    Listen();
+    if (condition()) return;
+    for (const auto& worker : workers_) worker->CheckRuns();
+    if (absl::Now() > end) {
+      throw std::runtime_error(
+          absl::StrCat("not within ", absl::FormatDuration(patience), ": ", what));
+    }
+  }
+}
+
+void Scene::AwaitRecovery() {
+  const absl::Time from = absl::Now();
+  Await(
+      "both workers retry", [&] { return RecoveryFrom(from).has_value(); }, absl::Minutes(2));
+}
+
+std::uint64_t Scene::sent() {
+  return traffic_.Call([this](EventLoop&) { return producer_ == nullptr ? 0 : producer_->sent(); });
+}
+
+std::uint64_t Scene::handled() {
+  Listen();
+  return CountOf(handled_);
+}
+
+std::string Scene::AwaitDelayQueue(absl::Duration delay) {
+  const std::string prefix = absl::StrCat("retry.", absl::ToInt64Milliseconds(delay));
+  std::string found;
+  Await(absl::StrCat("messages wait in ", prefix), [&] {
+    const std::unique_ptr<testing::Peer> peer = Connect();
+    for (const std::string& queue : vhost_->QueuesBeginning(prefix)) {
+      if (peer->Count(queue) >= 3) found = queue;
+    }
+    return !found.empty();
+  });
+  return found;
+}
+
+// Waits until nothing more is to be expected.
+void Scene::Settle() {
+  traffic_.Call([this](EventLoop&) { producer_->Finish(); });
+  Await(
+      "the broker confirms what the producer sends",
+      [&] { return traffic_.Call([this](EventLoop&) { return producer_->unconfirmed(); }) == 0; },
+      kSettlePatience);
+  const absl::Time end = absl::Now() + kSettlePatience;
+  // What is still missing then is counted where it is.
+  for (bool empty = false; absl::Now() < end && !AllHaveEnded() && !empty; absl::SleepFor(kLook)) {
+    Listen();
+    for (const auto& worker : workers_) worker->CheckRuns();
+    empty = absl::Now() - last_news_ > kQuiet && QueuesAreEmpty();
+  }
+}
+
+void Scene::Stop() {
+  for (const auto& worker : workers_) {
+    if (!worker->Stop(absl::Seconds(15))) throw std::runtime_error("a worker did not end well");
+  }
+}
+
+void Scene::CountWaiting() {
+  const std::unique_ptr<testing::Peer> peer = Connect();
+  // The work queue last, as what comes due meanwhile goes there.
+  std::vector<std::string> queues = vhost_->QueuesBeginning("");
+  std::stable_partition(queues.begin(), queues.end(),
+                        [](const std::string& queue) { return queue != kWorkQueue; });
+  for (const std::string& queue : queues) {
+    while (const amqp::MessagePtr message = peer->Get(queue)) {
+      const std::optional<MessageName> name = MessageName::Parse(message->body);
+      if (!name.has_value()) throw std::runtime_error("a stranger's message in " + queue);
+      if (queue == kParkedQueue) {
+        referee_.Parked(*name);
+      } else {
+        referee_.Waiting(*name);
+      }
+    }
+  }
+}
+
+void Scene::Listen() {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    for (const WorkerEntry& entry : workers_[i]->News()) {
+      last_news_ = absl::Now();
+      if (entry.act == options_.fault.recovery) signs_[i].push_back(entry.at);
+      if (entry.act == WorkerAct::kRetried) continue;
+      if (entry.act == WorkerAct::kHandled) {
+        referee_.Handled(entry.name);
+        Mark(entry.name.number, &handled_);
+      }
+      Mark(entry.name.number, &ended_);
+    }
+  }
+}
+
+bool Scene::AllHaveEnded() { return CountOf(ended_) == sent(); }
+
+bool Scene::QueuesAreEmpty() const {
+  const testing::Json queues =
+      vhost_->management().Get("/queues/" + vhost_->name()).value_or(testing::Json::array());
+  return std::all_of(queues.begin(), queues.end(), [](const testing::Json& queue) {
+    return queue.at("name") == kParkedQueue || queue.value("messages", 1) == 0;
+  });
+}
+
+// How long it took after `end` until each worker showed a sign of life.
+std::optional<absl::Duration> Scene::RecoveryFrom(absl::Time end) const {
+  absl::Duration longest = absl::ZeroDuration();
+  for (const std::vector<absl::Time>& times : signs_) {
+    const auto first =
+        std::find_if(times.begin(), times.end(), [&](absl::Time time) { return time > end; });
+    if (first == times.end()) return std::nullopt;
+    longest = std::max(longest, *first - end);
+  }
+  return longest;
+}
+
+}  // namespace retryq::fault

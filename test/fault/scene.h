@@ -1,0 +1,134 @@
+#ifndef RETRYQ_TEST_FAULT_SCENE_H_
+#define RETRYQ_TEST_FAULT_SCENE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "fault/fault.h"
+#include "fault/in_flight.h"
+#include "fault/loop_thread.h"
+#include "fault/producer.h"
+#include "fault/referee.h"
+#include "fault/worker.h"
+#include "support/broker_node.h"
+#include "support/peer.h"
+#include "support/proxy.h"
+#include "support/test_vhost.h"
+
+namespace retryq::fault {
+
+// How a run went.
+struct SceneResult {
+  Count count;
+  std::optional<absl::Duration> recovery;
+  std::string failure;  // besides a loss; empty: none
+};
+
+// One fault with one type of delay queues: a vhost, a producer, a proxy, and two workers behind it,
+// from the first message until all have ended. What happens to it is up to the fault.
+// Used on one thread.
+class Scene {
+ public:
+  struct Options {
+    const Fault& fault;
+    std::string queue_type;                         // of the delay queues
+    std::vector<const testing::BrokerNode*> nodes;  // several are one cluster
+    std::string directory;                          // for logs
+    std::string worker_program;
+  };
+
+  // The workers' heartbeats, in seconds, and how long they wait for a confirm. A peer that is
+  // silent for two heartbeats is taken for dead. A fault that is `kShort` is shorter than all of
+  // these, one that is `kLong` longer.
+  static constexpr int kHeartbeat = 2;
+  static constexpr absl::Duration kConfirmTimeout = absl::Seconds(3);
+  static constexpr absl::Duration kShort = absl::Milliseconds(1500);
+  static constexpr absl::Duration kLong = absl::Seconds(9);
+
+  explicit Scene(const Options& options);
+  ~Scene();
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+
+  SceneResult Run();
+
+  // --- for faults -------------------------------------------------------------------------------
+
+  const std::vector<const testing::BrokerNode*>& nodes() const { return options_.nodes; }
+  const testing::BrokerNode& node() const { return *options_.nodes.front(); }
+  testing::TestVhost& vhost() { return *vhost_; }
+  // Who the workers log in as; nobody else does. GiveRights gives all there are.
+  const std::string& worker_user() const { return worker_user_; }
+  void GiveRights() const;
+  Worker& worker(std::size_t index) { return *workers_.at(index); }
+  Referee& referee() { return referee_; }
+
+  // Somebody else on the broker.
+  std::unique_ptr<testing::Peer> Connect() const;
+  void DeclareWorkQueue() const;
+
+  // Calls `function` with the proxy, or with what counts publishes there, on their thread.
+  template <typename Function>
+  auto WithProxy(Function function) {
+    return traffic_.Call([&](EventLoop&) { return function(*proxy_); });
+  }
+  template <typename Function>
+  auto WithInFlight(Function function) {
+    return traffic_.Call([&](EventLoop&) { return function(in_flight_); });
+  }
+
+  // Has the fault last so long.
+  void Last(absl::Duration duration);
+
+  // Waits until `condition` holds; throws if that takes too long.
+  void Await(const std::string& what, const std::function<bool()>& condition,
+             absl::Duration patience = absl::Minutes(1));
+
+  // Waits until both workers have retried something again, from now on.
+  void AwaitRecovery();
+
+  // The messages begun so far.
+  std::uint64_t sent();
+  // How many of them have been handled.
+  std::uint64_t handled();
+
+  // The present delay queue for this delay that messages wait in, once some do.
+  std::string AwaitDelayQueue(absl::Duration delay);
+
+ private:
+  void Start();
+  void Settle();
+  void Stop();
+  void CountWaiting();
+  // Reads what the workers have done, and counts it.
+  void Listen();
+  bool AllHaveEnded();
+  bool QueuesAreEmpty() const;
+  std::optional<absl::Duration> RecoveryFrom(absl::Time end) const;
+
+  const Options options_;
+  std::optional<testing::TestVhost> vhost_;
+  std::string worker_user_;
+  InFlight in_flight_;
+  LoopThread traffic_;
+  std::unique_ptr<testing::Proxy> proxy_;
+  std::unique_ptr<Producer> producer_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+
+  Referee referee_;
+  std::vector<bool> ended_;                     // by number, as far as the workers said so
+  std::vector<bool> handled_;                   // likewise
+  std::vector<std::vector<absl::Time>> signs_;  // of recovery: when which worker gave one
+  absl::Time last_news_ = absl::InfinitePast();
+};
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_SCENE_H_

@@ -1,0 +1,55 @@
+#ifndef RETRYQ_TEST_FAULT_WORKER_H_
+#define RETRYQ_TEST_FAULT_WORKER_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "fault/worker_log.h"
+
+namespace retryq::fault {
+
+// A fault_worker in a process of its own, as often as it is started. Throws std::runtime_error
+// where it cannot be, or has ended by itself. Used on one thread, which must outlive it: the
+// process dies with that.
+class Worker {
+ public:
+  struct Options {
+    std::string program;
+    std::string log;  // what it did is appended there, over all its lives; what it says to LOG.err
+    std::string queue_type;
+    absl::Duration confirm_timeout;
+    std::vector<std::string> urls;
+  };
+
+  explicit Worker(Options options);
+  // Kills it.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void Start();
+  // SIGKILL, SIGSTOP and SIGCONT.
+  void Kill();
+  void Freeze() const;
+  void Thaw() const;
+  // SIGTERM; answers whether it ended well within `patience`, after which it is killed.
+  bool Stop(absl::Duration patience);
+
+  // Fails if it has ended by itself.
+  void CheckRuns();
+
+  // What it did since the last call.
+  std::vector<WorkerEntry> News() { return ReadWorkerLog(options_.log, &offset_); }
+
+ private:
+  const Options options_;
+  pid_t process_ = 0;  // 0: none runs
+  std::size_t offset_ = 0;
+};
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_WORKER_H_

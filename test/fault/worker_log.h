@@ -1,0 +1,47 @@
+#ifndef RETRYQ_TEST_FAULT_WORKER_LOG_H_
+#define RETRYQ_TEST_FAULT_WORKER_LOG_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "fault/message_name.h"
+
+namespace retryq::fault {
+
+// What a worker has done, a line each in a file that outlives it: kind, message, milliseconds since
+// the epoch.
+enum class WorkerAct : char {
+  kHandled = 'h',  // written before the handler returns ok
+  kRetried = 'r',
+  kParked = 'p',
+};
+
+struct WorkerEntry {
+  WorkerAct act = WorkerAct::kHandled;
+  MessageName name;
+  absl::Time at;
+};
+
+// Appends lines, each by a single write. Ends the process where that fails: a message that is
+// handled unseen would count as lost.
+class WorkerLog {
+ public:
+  explicit WorkerLog(const std::string& path);
+  ~WorkerLog();
+  WorkerLog(const WorkerLog&) = delete;
+  WorkerLog& operator=(const WorkerLog&) = delete;
+
+  void Append(WorkerAct act, const MessageName& name);
+
+ private:
+  const int file_;
+};
+
+// All whole lines of the file from `*offset` on, which moves behind them. A file that is not there
+// is empty.
+std::vector<WorkerEntry> ReadWorkerLog(const std::string& path, std::size_t* offset);
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_WORKER_LOG_H_

@@ -1,0 +1,133 @@
+#ifndef RETRYQ_TEST_SUPPORT_PROXY_H_
+#define RETRYQ_TEST_SUPPORT_PROXY_H_
+
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "amqp/frame.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::testing {
+
+// Hears what passes through a proxy.
+class ProxyListener {
+ public:
+  // The way of bytes.
+  enum class Way { kToBroker, kToClient };
+
+  virtual ~ProxyListener() = default;
+  // A frame is about to be passed on. Connections are numbered from 0.
+  virtual void OnFrame(int connection, Way way, const amqp::FrameView& frame) = 0;
+  virtual void OnClosed(int connection) = 0;
+};
+
+// Passes TCP connections on to a broker on 127.0.0.1, and disturbs them as it is told. Used on the
+// loop's thread.
+class Proxy {
+ public:
+  using Way = ProxyListener::Way;
+
+  // How bytes pass.
+  enum class Flow {
+    kPass,
+    kHold,     // not at all: they wait where they are, and so does the news of a connection's end
+    kTrickle,  // each byte leaves by itself
+  };
+
+  // A place in the conversation to cut the connection at: a kind of frame.
+  struct Phase {
+    // What a client says first stands in no frame.
+    enum class Kind { kProtocolHeader, kMethod, kHeader, kBody };
+    enum class Cut { kBefore, kWithin, kAfter };
+
+    Way way = Way::kToBroker;
+    Kind kind = Kind::kMethod;
+    std::uint16_t class_id = 0;   // of a method
+    std::uint16_t method_id = 0;  // likewise
+    Cut cut = Cut::kBefore;
+  };
+
+  // For one that knows frames: what passes must be AMQP in the clear. The listener must outlive the
+  // proxy; it may be null.
+  struct ReadAlong {
+    ProxyListener* listener = nullptr;
+  };
+
+  Proxy(EventLoop& loop, std::uint16_t broker_port) : Proxy(loop, broker_port, std::nullopt) {}
+  Proxy(EventLoop& loop, std::uint16_t broker_port, std::optional<ReadAlong> read_along);
+  ~Proxy();
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  // Connections accepted so far.
+  int accepted() const { return static_cast<int>(pairs_.size()); }
+
+  // Closes all connections, without a word to either end.
+  void Cut();
+
+  // From now on nothing passes either way on the connections there are.
+  void Freeze();
+
+  // How bytes pass from now on, on all connections that are and that will be.
+  void SetFlow(Way way, Flow flow);
+
+  // Closes the connection that comes to this place first, once. Needs ReadAlong.
+  void CutAt(const Phase& phase) { cut_at_ = phase; }
+  // Whether that is still to come.
+  bool cut_is_pending() const { return cut_at_.has_value(); }
+
+ private:
+  struct Pair;
+
+  // One way of one connection.
+  struct Lane {
+    Pair* pair = nullptr;
+    Way way = Way::kToBroker;
+    bufferevent* from = nullptr;
+    bufferevent* to = nullptr;
+    evbuffer* ready = nullptr;  // may be written
+  };
+
+  struct Pair {
+    Proxy* proxy = nullptr;
+    int number = 0;
+    bufferevent* client = nullptr;
+    bufferevent* broker = nullptr;
+    std::array<Lane, 2> lanes;  // by way
+    bool greeted = false;       // the client's protocol header has passed
+    Lane* last = nullptr;       // closes once this has been written
+  };
+
+  Flow flow(Way way) const { return flows_[static_cast<std::size_t>(way)]; }
+
+  void Accept(evutil_socket_t fd);
+  void Close(Pair& pair);
+  void ApplyFlow(Lane& lane);
+  void OnReadable(Lane& lane);
+  // Moves one frame from what was read to what may be written; false if there is no whole one.
+  bool TakeFrame(Lane& lane);
+  // The same for the `size` bytes that stand at the beginning; false if that ended the connection.
+  bool Take(Lane& lane, const Phase& here, std::size_t size);
+  void Write(Lane& lane);
+
+  EventLoop& loop_;
+  const std::uint16_t broker_port_;
+  const std::optional<ReadAlong> read_along_;
+  evconnlistener* listener_ = nullptr;
+  std::uint16_t port_ = 0;
+  std::array<Flow, 2> flows_ = {Flow::kPass, Flow::kPass};
+  std::optional<Phase> cut_at_;
+  std::vector<std::unique_ptr<Pair>> pairs_;
+};
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_SUPPORT_PROXY_H_
