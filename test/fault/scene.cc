@@ -128,6 +128,10 @@ void Scene::Start() {
     workers_.back()->Start();
   }
   AwaitRecovery();
+  // Whoever was parked has been in all delay queues. A while later they are sure to outlast a
+  // crash.
+  Await("messages are parked", [this] { return any_parked_; });
+  Last(absl::Seconds(2));
 }
 
 std::unique_ptr<testing::Peer> Scene::Connect() const {
@@ -238,6 +242,8 @@ void Scene::Listen() {
       if (entry.act == WorkerAct::kHandled) {
         referee_.Handled(entry.name);
         Mark(entry.name.number, &handled_);
+      } else {
+        any_parked_ = true;
       }
       Mark(entry.name.number, &ended_);
     }

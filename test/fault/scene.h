@@ -123,8 +123,9 @@ class Scene {
   std::vector<std::unique_ptr<Worker>> workers_;
 
   Referee referee_;
-  std::vector<bool> ended_;                     // by number, as far as the workers said so
-  std::vector<bool> handled_;                   // likewise
+  std::vector<bool> ended_;    // by number, as far as the workers said so
+  std::vector<bool> handled_;  // likewise
+  bool any_parked_ = false;
   std::vector<std::vector<absl::Time>> signs_;  // of recovery: when which worker gave one
   absl::Time last_news_ = absl::InfinitePast();
 };
