@@ -3,21 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-
-#include "support/private_broker.h"
+#include "support/own_broker.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-
-// Names a test's own broker before anything else looks for one.
-class OwnBroker {
- protected:
-  OwnBroker() {
-    if (PrivateBroker::Possible()) broker_.emplace();
-  }
-  std::optional<PrivateBroker> broker_;
-};
 
 // A test of retrying on a broker that is alone the test's: for what concerns all who use it.
 class OwnBrokerTest : private OwnBroker, public RetryTest {

@@ -58,6 +58,8 @@ void BrokerNode::Freeze() const { RunHere({"kill", "STOP"}); }
 
 void BrokerNode::Thaw() const { RunHere({"kill", "CONT"}); }
 
+void BrokerNode::Shutdown() const { RunHere({"shutdown"}); }
+
 void BrokerNode::Restart() const { RunHere({"restart"}); }
 
 std::string BrokerNode::Control(const std::vector<std::string>& arguments) const {

@@ -36,6 +36,8 @@ class BrokerNode {
   // Freezes and thaws it.
   void Freeze() const;
   void Thaw() const;
+  // Ends it gracefully.
+  void Shutdown() const;
   // Starts it on the same ports and data, gracefully ended before where it runs.
   void Restart() const;
 

@@ -24,6 +24,8 @@ class PrivateBroker {
 
   // Ends the node as a power cut would, and starts it again on the same ports and data.
   void Kill() const { node_.Kill(); }
+  // Ends it gracefully.
+  void Shutdown() const { node_.Shutdown(); }
   void Restart() const { node_.Restart(); }
 
   // A memory alarm, which blocks all who publish.

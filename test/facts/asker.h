@@ -1,0 +1,83 @@
+#ifndef RETRYQ_TEST_FACTS_ASKER_H_
+#define RETRYQ_TEST_FACTS_ASKER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "retryq/amqp/connection.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::testing {
+
+// Asks the broker one thing at a time, on a connection of its own, and waits for the answer. After
+// a refusal, which closes the channel, the next question goes on a new one. Ends the test, by an
+// exception, where there is no answer within 30 s. Finds back to a broker that has been away.
+class Asker final : private amqp::ConnectionListener, private amqp::ChannelListener {
+ public:
+  // `loop` must outlive it.
+  Asker(EventLoop& loop, const std::string& url);
+
+  // Whether the broker's version is this or newer.
+  bool IsAtLeast(int major, int minor = 0) const;
+
+  absl::StatusOr<DeclareOk> DeclareQueue(const QueueDeclaration& queue);
+  absl::Status DeclareExchange(const ExchangeDeclaration& exchange);
+  absl::Status Bind(std::string_view queue, std::string_view exchange,
+                    std::string_view routing_key = "");
+
+  struct Answer {
+    PublishOutcome outcome = PublishOutcome::kUnknown;
+    std::uint16_t code = 0;
+  };
+  // Persistent.
+  Answer Publish(const PublishParams& message);
+  // So many to a queue, their numbers the bodies; whether all were confirmed.
+  bool PublishMany(const std::string& queue, int count);
+
+  // Begins to consume, and waits for this many deliveries. They stay unacked, and more may come.
+  std::vector<amqp::MessagePtr> Consume(const std::string& queue, std::size_t count);
+  const std::vector<amqp::MessagePtr>& deliveries() const { return deliveries_; }
+  // Takes `count` off the queue for good.
+  std::vector<amqp::MessagePtr> Take(const std::string& queue, std::size_t count);
+  void Reject(const amqp::Message& message);
+  // Closes the channel without a settlement, as a consumer that dies does.
+  void Drop();
+
+  // What ended the connection, once it is lost.
+  const std::vector<absl::Status>& lost() const { return lost_; }
+  bool blocked() const { return blocked_; }
+
+  amqp::Channel& channel();
+
+ private:
+  void OnOpen() override {}
+  void OnLost(const absl::Status& why) override { lost_.push_back(why); }
+  void OnBlocked(bool blocked, std::string_view /*reason*/) override { blocked_ = blocked; }
+  void OnDelivery(std::string_view /*consumer_tag*/, amqp::MessagePtr message) override {
+    deliveries_.push_back(std::move(message));
+  }
+  void OnChannelClosed(const amqp::ChannelError& /*why*/) override {}
+
+  // Runs the loop until what `ask` asks has been answered by the function it gets.
+  template <typename T>
+  T Wait(const std::function<void(std::function<void(T)>)>& ask);
+  void Until(const std::function<bool()>& condition);
+
+  EventLoop& loop_;
+  amqp::Connection connection_;
+  std::unique_ptr<amqp::Channel> channel_;
+  std::vector<amqp::MessagePtr> deliveries_;
+  std::vector<absl::Status> lost_;
+  bool blocked_ = false;
+};
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_FACTS_ASKER_H_

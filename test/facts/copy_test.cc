@@ -1,0 +1,87 @@
+// What a republished copy carries over, and what the broker makes of it.
+
+#include <gmock/gmock.h>
+
+#include "facts/facts_test.h"
+#include "facts/raw_connection.h"
+#include "support/make_message.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+class CopyFacts : public Facts {};
+
+TEST_F(CopyFacts, F15TheSmallerOfTheTtlsOfMessageAndQueueWins) {
+  peer_->DeclareQueue("dead");
+  peer_->DeclareQueue("waiting", Arguments("classic", {{"x-message-ttl", std::int64_t{600'000}},
+                                                       {"x-dead-letter-exchange", ""},
+                                                       {"x-dead-letter-routing-key", "dead"}}));
+  peer_->Publish("", "waiting", "early", {.expiration = "100"});
+  EXPECT_EQ(asker_.Take("dead", 1)[0]->body, "early");
+}
+
+TEST_F(CopyFacts, F15ACopyOfAnotherUsersMessageIsRefused) {
+  peer_->DeclareQueue("work");
+  const Asker::Answer answer =
+      asker_.Publish({.routing_key = "work", .properties = {.user_id = "somebody-else"}});
+  EXPECT_EQ(answer.outcome, PublishOutcome::kUnknown);
+  EXPECT_EQ(answer.code, 406);
+  EXPECT_TRUE(asker_.lost().empty());
+}
+
+TEST_F(CopyFacts, F15CcAndBccAreRoutedToAgain) {
+  for (const std::string queue : {"work", "cc", "bcc"}) peer_->DeclareQueue(queue);
+  const std::string headers =
+      amqp::Table{{"CC", amqp::Array{amqp::Value("cc")}}, {"BCC", amqp::Array{amqp::Value("bcc")}}}
+          .Encode()
+          .value();
+  peer_->Publish("", "work", "", {.headers = amqp::TableView(headers)});
+  for (const std::string queue : {"work", "cc", "bcc"}) asker_.Take(queue, 1);
+}
+
+TEST_F(CopyFacts, F24HeadersNested900DeepAreCarried) {
+  peer_->DeclareQueue("work");
+  const std::string headers = NestedTableBytes(900);
+  peer_->Publish("", "work", "", {.headers = amqp::TableView(headers)});
+  EXPECT_EQ(asker_.Take("work", 1)[0]->properties.headers->bytes(), headers);
+}
+
+TEST_F(CopyFacts, F34AHeaderFrameAboveFrameMaxIsSentButNotTaken) {
+  constexpr int kFrameMax = 8192;
+  constexpr std::size_t kHeaders = 60'000;
+  peer_->DeclareQueue("work");
+  const std::string headers = amqp::Table{{"large", std::string(kHeaders, 'x')}}.Encode().value();
+  peer_->Publish("", "work", "", {.headers = amqp::TableView(headers)});
+  Asker small(loop_, vhost_.Url("frame_max=8192"));
+  EXPECT_EQ(small.Take("work", 1)[0]->properties.headers->bytes(), headers);
+
+  EXPECT_EQ(RawConnection(vhost_.Url(), kFrameMax).PublishWithHeaders("work", kHeaders), 501);
+  EXPECT_EQ(RawConnection(vhost_.Url()).PublishWithHeaders("work", kHeaders), 0);
+}
+
+// Has no number yet: 4.0 sorts a message's header names, and of several fields of one name
+// keeps but one, whether or not it was ever dead-lettered.
+TEST_F(CopyFacts, HeadersAreSortedFrom4) {
+  peer_->DeclareQueue("work");
+  amqp::Table table;
+  table.Append("zulu", std::int64_t{1});
+  table.Append("alpha", std::int64_t{2});
+  table.Append("mike", std::int64_t{3});
+  table.Append("mike", std::int64_t{4});
+  const std::string headers = table.Encode().value();
+  peer_->Publish("", "work", "", {.headers = amqp::TableView(headers)});
+  const auto arrived = asker_.Take("work", 1)[0]->properties.headers->Decode();
+  ASSERT_TRUE(arrived.ok()) << arrived.status();
+  std::vector<std::string> names;
+  for (const auto& [name, value] : arrived->fields()) names.push_back(name);
+  if (asker_.IsAtLeast(4)) {
+    EXPECT_THAT(names, ElementsAre("alpha", "mike", "zulu"));
+  } else {
+    EXPECT_THAT(names, ElementsAre("zulu", "alpha", "mike", "mike"));
+  }
+}
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,118 @@
+// What a broker that is killed, or gracefully restarted, keeps.
+
+#include "facts/private_broker_facts_test.h"
+
+namespace retryq::testing {
+namespace {
+
+class CrashFacts : public PrivateBrokerFacts {};
+
+TEST_F(CrashFacts, F3ARestartBeginsTheLeaseOfAClassicQueueAnew) {
+  constexpr absl::Duration kLease = absl::Seconds(8);
+  Declare("leased", "classic", {{"x-expires", absl::ToInt64Milliseconds(kLease)}});
+  const absl::Time declared = absl::Now();
+  Wait(kLease / 2);
+  Restart();
+  const absl::Time restarted = absl::Now();
+  Wait(declared + kLease + absl::Seconds(1) - absl::Now());
+  ASSERT_LT(absl::Now(), restarted + kLease) << "the restart took too long to tell";
+  EXPECT_TRUE(Exists("leased"));
+  EXPECT_TRUE(Eventually([&] { return !Exists("leased"); }, kLease + absl::Seconds(5)));
+}
+
+TEST_F(CrashFacts, F25AKillTakesWhatAClassicDelayQueueHasJustReturnedButNothingOfAQuorumOne) {
+  constexpr int kMessages = 100;
+  constexpr absl::Duration kDelay = absl::Seconds(2);
+  Declare("of classic", "classic");
+  Declare("of classic, quorum", "quorum");
+  Declare("of quorum", "classic");
+  DeclareDelay("classic", "classic", kDelay, "of classic");
+  DeclareDelay("classic to quorum", "classic", kDelay, "of classic, quorum");
+  DeclareDelay("quorum", "quorum", kDelay, "of quorum");
+  Wait(absl::Seconds(2));  // F27
+  for (const std::string queue : {"classic", "classic to quorum", "quorum"}) {
+    ASSERT_TRUE(asker_.PublishMany(queue, kMessages));
+  }
+  ASSERT_TRUE(Eventually([&] { return peer_->Count("of classic") == kMessages; }));
+  KillAndRestart();
+  EXPECT_EQ(CountArrivals("of quorum", kMessages), kMessages);
+  if (asker_.IsAtLeast(4)) {
+    EXPECT_LT(CountArrivals("of classic", kMessages), kMessages);
+  }
+}
+
+TEST_F(CrashFacts, F25WhatReturnedTwoSecondsBeforeAKillIsKept) {
+  constexpr int kMessages = 100;
+  Declare("work", "classic");
+  DeclareDelay("delay", "classic", absl::Milliseconds(500), "work");
+  ASSERT_TRUE(asker_.PublishMany("delay", kMessages));
+  ASSERT_TRUE(Eventually([&] { return peer_->Count("work") == kMessages; }));
+  Wait(absl::Seconds(3));
+  KillAndRestart();
+  EXPECT_EQ(CountArrivals("work", kMessages), kMessages);
+}
+
+TEST_F(CrashFacts, F26AGracefulRestartDropsWhatComesDueForAQuorumWorkQueueFromAClassicDelayQueue) {
+  constexpr int kMessages = 300;
+  constexpr absl::Duration kDelay = absl::Seconds(3);
+  Declare("quorum", "quorum");
+  Declare("classic", "classic");
+  Declare("quorum, safely", "quorum");
+  DeclareDelay("to quorum", "classic", kDelay, "quorum");
+  DeclareDelay("to classic", "classic", kDelay, "classic");
+  DeclareDelay("to quorum, safely", "quorum", kDelay, "quorum, safely");
+  Wait(absl::Seconds(2));  // F27
+  for (const std::string queue : {"to quorum", "to classic", "to quorum, safely"}) {
+    ASSERT_TRUE(asker_.PublishMany(queue, kMessages));
+  }
+  const absl::Time published = absl::Now();
+  broker_->Shutdown();
+  Wait(published + kDelay - absl::Now());
+  Restart();
+  EXPECT_EQ(CountArrivals("classic", kMessages), kMessages);
+  EXPECT_EQ(CountArrivals("quorum, safely", kMessages), kMessages);
+  EXPECT_EQ(CountArrivals("quorum", kMessages), 0U);
+}
+
+// Before 4.3 it is deaf as well: it is there, and declares are answered, but not publishes, gets or
+// consumers.
+TEST_F(CrashFacts, F27AQuorumQueueMadeRightBeforeAKillComesBackEmptyAndBefore43Deaf) {
+  constexpr int kMessages = 10;
+  Declare("old", "quorum");
+  Wait(absl::Seconds(2));
+  Declare("new", "quorum");
+  ASSERT_TRUE(asker_.PublishMany("old", kMessages));
+  ASSERT_TRUE(asker_.PublishMany("new", kMessages));
+  KillAndRestart();
+  EXPECT_EQ(CountArrivals("old", kMessages), kMessages);
+  const auto found = asker_.DeclareQueue({.name = "new", .arguments = Arguments("quorum")});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->message_count, 0U);
+  bool answered = false;
+  asker_.channel().Publish({.routing_key = "new"},
+                           [&](const auto& /*result*/) { answered = true; });
+  EXPECT_EQ(Eventually([&] { return answered; }, absl::Seconds(10)), asker_.IsAtLeast(4, 3));
+}
+
+TEST_F(CrashFacts, F28ALeaseThatEndedWhileTheBrokerWasDownTakesTheMessagesFrom43) {
+  constexpr int kMessages = 2000;
+  constexpr absl::Duration kDelay = absl::Seconds(4);
+  constexpr absl::Duration kLease = absl::Seconds(8);
+  Declare("work", "classic");
+  DeclareDelay("delay", "quorum", kDelay, "work",
+               {{"x-expires", absl::ToInt64Milliseconds(kLease)}});
+  const absl::Time declared = absl::Now();
+  Wait(absl::Seconds(2));  // F27
+  ASSERT_TRUE(asker_.PublishMany("delay", kMessages));
+  broker_->Shutdown();
+  Wait(declared + kLease + absl::Seconds(1) - absl::Now());
+  Restart();
+  if (asker_.IsAtLeast(4, 3)) {
+    EXPECT_LT(CountArrivals("work", kMessages), kMessages);
+  } else {
+    EXPECT_EQ(CountArrivals("work", kMessages), kMessages);
+  }
+}
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,97 @@
+// How publishes and declares are answered.
+
+#include "facts/facts_test.h"
+#include "facts/raw_connection.h"
+
+namespace retryq::testing {
+namespace {
+
+class PublishFacts : public Facts {};
+
+TEST_F(PublishFacts, F16AnUnroutablePublishIsConfirmedAndReturnedBeforeOnlyIfMandatory) {
+  // Our client takes for returned only what is returned before it is acked.
+  const Asker::Answer mandatory = asker_.Publish({.routing_key = "nobody"});
+  EXPECT_EQ(mandatory.outcome, PublishOutcome::kReturned);
+  EXPECT_EQ(mandatory.code, 312);
+  EXPECT_EQ(asker_.Publish({.routing_key = "nobody", .mandatory = false}).outcome,
+            PublishOutcome::kConfirmed);
+}
+
+TEST_F(PublishFacts, F16AMissingExchangeClosesTheChannelAndLeavesTheOthersUnanswered) {
+  peer_->DeclareQueue("work");
+  amqp::Channel& channel = asker_.channel();
+  int unknown = 0;
+  const auto count = [&](const PublishResult& result) {
+    if (result.outcome == PublishOutcome::kUnknown && result.code == 404) ++unknown;
+  };
+  channel.Publish({.exchange = "nobody"}, count);
+  for (int i = 0; i < 10; ++i) channel.Publish({.routing_key = "work"}, count);
+  EXPECT_TRUE(Eventually([&] { return unknown == 11; }));
+  EXPECT_FALSE(channel.is_open());
+  EXPECT_TRUE(asker_.lost().empty());
+  EXPECT_EQ(peer_->Count("work"), 0U);
+}
+
+TEST_F(PublishFacts, F17AChannelIsHandledInOrder) {
+  peer_->DeclareQueue("work");
+  amqp::Channel& channel = asker_.channel();
+  std::string order;
+  channel.DeclareQueue({.name = "other", .arguments = Arguments("quorum")},
+                       [&](const auto& /*answer*/) { order += "declared "; });
+  channel.CheckExchange("amq.direct", [&](const auto& /*answer*/) { order += "checked"; });
+  EXPECT_TRUE(Eventually([&] { return order.size() >= 16; }));
+  EXPECT_EQ(order, "declared checked");
+}
+
+TEST_F(PublishFacts, F17ARefusedDeclareClosesItsChannelAndNoMore) {
+  peer_->DeclareQueue("work");
+  const amqp::Channel& channel = asker_.channel();
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      asker_.DeclareQueue({.name = "work", .arguments = {{"x-expires", std::int64_t{60'000}}}})
+          .status()));
+  EXPECT_FALSE(channel.is_open());
+  EXPECT_TRUE(asker_.lost().empty());
+
+  const std::string user = vhost_.AddUser(TestVhost::Rights{});
+  Asker powerless(loop_, vhost_.UrlAs(user, user));
+  EXPECT_TRUE(absl::IsPermissionDenied(powerless.DeclareQueue({.name = "new"}).status()));
+  EXPECT_TRUE(powerless.lost().empty());
+}
+
+TEST_F(PublishFacts, F20FramesBelow8192BytesAreRefusedFrom41) {
+  EXPECT_TRUE(RawConnection::IsAccepted(vhost_.Url(), 8192));
+  EXPECT_EQ(RawConnection::IsAccepted(vhost_.Url(), 4096), !asker_.IsAtLeast(4, 1));
+}
+
+TEST_F(PublishFacts, F20TimesAreAtMostTenYears) {
+  constexpr std::int64_t kTenYears = 315'360'000'000;
+  const auto declare = [&](std::string_view argument, std::int64_t value) {
+    return asker_
+        .DeclareQueue({.name = std::to_string(value) + std::string(argument),
+                       .arguments = Arguments("classic", {{std::string(argument), value}})})
+        .status();
+  };
+  EXPECT_TRUE(declare("x-message-ttl", 0).ok());
+  EXPECT_TRUE(declare("x-message-ttl", kTenYears).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(declare("x-message-ttl", kTenYears + 1)));
+  EXPECT_TRUE(declare("x-expires", 1).ok());
+  EXPECT_TRUE(declare("x-expires", kTenYears).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(declare("x-expires", 0)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(declare("x-expires", kTenYears + 1)));
+}
+
+TEST_F(PublishFacts, F20NamesAreAtMost255BytesAndWithoutLineBreaks) {
+  const std::string longest(255, 'q');
+  EXPECT_TRUE(asker_.DeclareQueue({.name = longest}).ok());
+  EXPECT_TRUE(Exists(longest));
+  // They are taken out.
+  EXPECT_TRUE(asker_.DeclareQueue({.name = "one\r\ntwo"}).ok());
+  EXPECT_TRUE(Exists("onetwo"));
+}
+
+TEST_F(PublishFacts, F20TransientQueuesAreStillTaken) {
+  EXPECT_EQ(RawConnection(vhost_.Url()).DeclareTransient("transient"), 0);
+}
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,46 @@
+#ifndef RETRYQ_TEST_FACTS_RAW_CONNECTION_H_
+#define RETRYQ_TEST_FACTS_RAW_CONNECTION_H_
+
+#include <amqp.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace retryq::testing {
+
+// Says to the broker what neither our client nor a well-behaved peer would say. By librabbitmq,
+// blocking. Throws std::runtime_error where there is no connection.
+class RawConnection {
+ public:
+  static constexpr int kFrameMax = 131072;
+
+  explicit RawConnection(const std::string& url, int frame_max = kFrameMax);
+  ~RawConnection();
+  RawConnection(const RawConnection&) = delete;
+  RawConnection& operator=(const RawConnection&) = delete;
+
+  // Whether the broker takes a client with this frame_max.
+  static bool IsAccepted(const std::string& url, int frame_max);
+
+  // These answer the code with which the broker closes the connection or the channel, or 0.
+
+  // queue.declare with nowait, of a durable classic queue.
+  int DeclareWithoutAnswer(const std::string& queue, std::int64_t expires_ms);
+  int DeleteIfEmpty(const std::string& queue);
+  int DeclareTransient(const std::string& queue);
+  // A message whose content header has this many bytes of headers, in one frame.
+  int PublishWithHeaders(const std::string& queue, std::size_t size);
+
+ private:
+  // What comes of what was sent without an answer.
+  int Outcome();
+  static int CodeOf(const amqp_rpc_reply_t& reply);
+  bool Login(const std::string& url, int frame_max);
+
+  amqp_connection_state_t connection_;
+};
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_FACTS_RAW_CONNECTION_H_

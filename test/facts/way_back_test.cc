@@ -1,0 +1,179 @@
+// How messages leave a queue whose TTL is over, and where they go.
+
+#include <algorithm>
+
+#include "facts/facts_test.h"
+
+namespace retryq::testing {
+namespace {
+
+constexpr std::int64_t kTtlMs = 300;
+constexpr absl::Duration kTtl = absl::Milliseconds(kTtlMs);
+
+class WayBackFacts : public Facts {
+ protected:
+  static amqp::Table Delaying(std::string_view type, std::string_view exchange,
+                              amqp::Table more = {}) {
+    more.Set("x-message-ttl", kTtlMs);
+    more.Set("x-dead-letter-exchange", exchange);
+    return Arguments(type, more);
+  }
+  static amqp::Table Reliable(amqp::Table arguments) {
+    arguments.Set("x-dead-letter-strategy", "at-least-once");
+    arguments.Set("x-overflow", "reject-publish");
+    return arguments;
+  }
+
+  // All that is in a queue, dead letters on their way out included.
+  int Depth(const std::string& queue) {
+    return vhost_.Queue(queue).value_or(Json::object()).value("messages", -1);
+  }
+};
+
+TEST_F(WayBackFacts, F10ExpiryIsLookedAtOnlyAtTheHeadOfTheQueue) {
+  peer_->DeclareQueue("dead");
+  peer_->DeclareQueue("waiting", Arguments("classic", {{"x-dead-letter-exchange", ""},
+                                                       {"x-dead-letter-routing-key", "dead"}}));
+  peer_->Publish("", "waiting", "long", {.expiration = "2000"});
+  const absl::Time published = absl::Now();
+  peer_->Publish("", "waiting", "short", {.expiration = "100"});
+  const auto dead = asker_.Take("dead", 2);
+  EXPECT_GE(absl::Now() - published, absl::Milliseconds(1990));
+  EXPECT_EQ(dead[0]->body, "long");
+  EXPECT_EQ(dead[1]->body, "short");
+}
+
+TEST_F(WayBackFacts, F10ExpiryIsNeverEarlyAndPrompt) {
+  peer_->DeclareQueue("work");
+  for (const std::string type : {"classic", "quorum"}) {
+    std::vector<absl::Duration> lateness;
+    peer_->DeclareQueue(type, Delaying(type, "", {{"x-dead-letter-routing-key", "work"}}));
+    for (int i = 0; i < 15; ++i) {
+      const absl::Time begun = absl::Now();
+      ASSERT_EQ(asker_.Publish({.routing_key = type}).outcome, PublishOutcome::kConfirmed);
+      asker_.Take("work", 1);
+      lateness.push_back(absl::Now() - begun - kTtl);
+    }
+    std::sort(lateness.begin(), lateness.end());
+    EXPECT_GE(lateness.front(), absl::Milliseconds(-1)) << type;
+    // 1 to 2 ms and the way to and fro on a machine at rest, which this one is not.
+    EXPECT_LE(lateness[lateness.size() / 2], absl::Milliseconds(500)) << type;
+  }
+}
+
+TEST_F(WayBackFacts, F11AClassicQueueDropsWhatItCannotDeadLetter) {
+  peer_->DeclareQueue("waiting",
+                      Delaying("classic", "", {{"x-dead-letter-routing-key", "nobody"}}));
+  ASSERT_TRUE(asker_.PublishMany("waiting", 1));
+  ASSERT_TRUE(Eventually([&] { return peer_->Count("waiting") == 0; }));
+  peer_->DeclareQueue("nobody");
+  EXPECT_TRUE(Throughout(absl::Seconds(2), [&] { return peer_->Count("nobody") == 0; }));
+}
+
+TEST_F(WayBackFacts, F11AQuorumQueueAtLeastOnceKeepsWhatItCannotDeadLetter) {
+  const amqp::Table atMostOnce = Delaying("quorum", "", {{"x-dead-letter-routing-key", "nobody"}});
+  peer_->DeclareQueue("at most once", atMostOnce);
+  peer_->DeclareQueue("at least once", Reliable(atMostOnce));
+  ASSERT_TRUE(asker_.PublishMany("at most once", 1));
+  ASSERT_TRUE(asker_.PublishMany("at least once", 1));
+  // The broker counts every five seconds.
+  ASSERT_TRUE(Eventually([&] { return Depth("at least once") == 1; }));
+  ASSERT_TRUE(Eventually([&] { return Depth("at most once") == 0; }));
+  EXPECT_TRUE(Throughout(absl::Seconds(11), [&] { return Depth("at least once") == 1; }));
+}
+
+TEST_F(WayBackFacts, F11AClassicQueueKnowsNoDeadLetterStrategy) {
+  const amqp::Table arguments = Arguments(
+      "classic", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-strategy", "at-least-once"}});
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      asker_.DeclareQueue({.name = "waiting", .arguments = arguments}).status()));
+}
+
+TEST_F(WayBackFacts, F12TheKeyOfTheCopyIsTheKeyOfTheDeadLetter) {
+  peer_->DeclareExchange("delay", "fanout");
+  peer_->DeclareExchange("dead letters", "topic");
+  peer_->DeclareQueue("dead");
+  peer_->Bind("dead", "dead letters", "#");
+  peer_->DeclareQueue("waiting", Delaying("classic", "dead letters"));
+  peer_->Bind("waiting", "delay");
+
+  peer_->Publish("", "waiting", "through the default exchange");
+  EXPECT_EQ(asker_.Take("dead", 1)[0]->routing_key, "waiting");
+  peer_->Publish("delay", "order.placed", "through one of its own");
+  EXPECT_EQ(asker_.Take("dead", 1)[0]->routing_key, "order.placed");
+}
+
+TEST_F(WayBackFacts, F13TheDefaultExchangeLeadsBackToExactlyOneQueueAndANamedOneToAllThatAreBound) {
+  peer_->DeclareExchange("delay", "fanout");
+  peer_->DeclareExchange("shop", "topic");
+  for (const std::string queue : {"billing", "shipping"}) {
+    peer_->DeclareQueue(queue);
+    peer_->Bind(queue, "shop", "billing");
+  }
+  peer_->DeclareQueue("by the default exchange", Delaying("classic", ""));
+  peer_->Bind("by the default exchange", "delay");
+  peer_->Publish("delay", "billing", "one");
+  asker_.Take("billing", 1);
+  EXPECT_TRUE(Throughout(absl::Seconds(1), [&] { return peer_->Count("shipping") == 0; }));
+
+  peer_->DeclareExchange("delay by name", "fanout");
+  peer_->DeclareQueue("by a named exchange", Delaying("classic", "shop"));
+  peer_->Bind("by a named exchange", "delay by name");
+  peer_->Publish("delay by name", "billing", "two");
+  asker_.Take("billing", 1);
+  asker_.Take("shipping", 1);
+}
+
+// A client's copy of what the broker once wrote.
+amqp::Table Deaths(std::string_view queue, std::int64_t count) {
+  const amqp::Table death = {{"count", count},
+                             {"reason", "expired"},
+                             {"queue", queue},
+                             {"exchange", ""},
+                             {"time", amqp::Timestamp{1'700'000'000}},
+                             {"routing-keys", amqp::Array{amqp::Value(queue)}}};
+  return {{"x-death", amqp::Array{amqp::Value(death)}}};
+}
+
+TEST_F(WayBackFacts, F14AnOldDeathInTheWorkQueueMakes3DropTheMessage) {
+  peer_->DeclareQueue("work");
+  peer_->DeclareQueue("waiting", Delaying("classic", "", {{"x-dead-letter-routing-key", "work"}}));
+  const std::string headers = Deaths("work", 1).Encode().value();
+  peer_->Publish("", "waiting", "dies", {.headers = amqp::TableView(headers)});
+  peer_->Publish("", "waiting", "lives");
+  if (asker_.IsAtLeast(4)) {
+    EXPECT_EQ(asker_.Take("work", 2)[0]->body, "dies");
+  } else {
+    EXPECT_EQ(asker_.Take("work", 1)[0]->body, "lives");
+  }
+}
+
+TEST_F(WayBackFacts, F14AClientsDeathsNoLongerCountUpFrom4) {
+  peer_->DeclareQueue("work");
+  peer_->DeclareQueue("waiting", Delaying("classic", "", {{"x-dead-letter-routing-key", "work"}}));
+  const std::string headers = Deaths("waiting", 5).Encode().value();
+  peer_->Publish("", "waiting", "", {.headers = amqp::TableView(headers)});
+  const amqp::MessagePtr message = asker_.Take("work", 1)[0];
+  const auto table = message->properties.headers->Decode();
+  ASSERT_TRUE(table.ok()) << table.status();
+  const auto& deaths = std::get<amqp::Array>(table->Find("x-death")->variant);
+  const auto& newest = *std::get<std::shared_ptr<const amqp::Table>>(deaths.at(0).variant);
+  EXPECT_EQ(std::get<std::int64_t>(newest.Find("count")->variant), asker_.IsAtLeast(4) ? 1 : 6);
+}
+
+TEST_F(WayBackFacts, F23ADeadLetterThatNothingIsBoundForIsDroppedInSilence) {
+  peer_->DeclareExchange("shop", "topic");
+  peer_->DeclareQueue("work");
+  peer_->Bind("work", "shop", "order.placed");
+  peer_->DeclareExchange("delay", "fanout");
+  peer_->DeclareQueue("waiting", Delaying("classic", "shop"));
+  peer_->Bind("waiting", "delay");
+  peer_->Publish("delay", "order.lost", "nowhere");
+  peer_->Publish("delay", "order.placed", "back");
+  EXPECT_EQ(asker_.Take("work", 1)[0]->body, "back");
+  EXPECT_EQ(peer_->Count("work"), 0U);
+  EXPECT_EQ(peer_->Count("waiting"), 0U);
+}
+
+}  // namespace
+}  // namespace retryq::testing
