@@ -235,6 +235,7 @@ Node::Published Node::Publish(const ContentPtr& content, Sync sync) {
   using Verdict = Published::Verdict;
   const auto route = exchanges_.Route(content->exchange(), content->routing_key());
   if (!route) return {Verdict::kNoExchange, {}};
+  if (refuses_publishes_ && sync == Sync::kConfirmed) return {Verdict::kRefused, {}};
   absl::Duration on_disk_at = Now();
   bool taken = false;
   bool refused = false;
@@ -338,7 +339,7 @@ void Node::DeadLetterAtLeastOnce(const std::string& name, Place place, std::stri
   Queue* const queue = FindLive(name);
   if (queue == nullptr || !queue->leaving.contains(place)) return;
   const Published published =
-      Publish(Redirected(*queue, *queue->leaving.at(place).content, reason));
+      Publish(Redirected(*queue, *queue->leaving.at(place).content, reason), Sync::kDeadLettered);
   const bool taken = published.verdict == Published::Verdict::kTaken;
   const absl::Duration next = taken ? published.on_disk_at - Now() : kDeadLetterAgain;
   mail_.After(next, [this, name, place, taken, reason] {

@@ -77,8 +77,9 @@ class Node {
     enum class Verdict { kTaken, kUnroutable, kRefused, kNoExchange } verdict;
     absl::Duration on_disk_at;  // kTaken: when it is confirmed
   };
+  void RefusePublishes(bool refuse) { refuses_publishes_ = refuse; }
   // How soon a message is on disk, and who is told.
-  enum class Sync { kAtOnce, kConfirmed, kUnconfirmed };
+  enum class Sync { kAtOnce, kConfirmed, kDeadLettered, kUnconfirmed };
   Published Publish(const ContentPtr& content, Sync sync = Sync::kConfirmed);
 
   // Consuming. A channel that is not known is passed over, as the client cannot know yet.
@@ -177,6 +178,7 @@ class Node {
   bool up_ = true;
   bool alarm_ = false;
   bool refuses_declares_ = false;
+  bool refuses_publishes_ = false;
   absl::Duration clock_offset_ = absl::ZeroDuration();
 
   Exchanges exchanges_;

@@ -92,7 +92,6 @@ void History::SetUp() {
   const bool apart = trouble_ != Trouble::kNone && trouble_ != Trouble::kClock;
   const absl::Duration skew = apart ? delay_queues.outage / 8 : absl::ZeroDuration();
   outage_left_ = delay_queues.outage - delay_queues.confirm_timeout - 2 * skew;
-  clock_left_ = absl::Minutes(20);
   for (std::uint64_t workers = 1 + random_.Below(3); workers > 0; --workers) {
     workers_.push_back(
         std::make_unique<Worker>(time_, random_, *rabbit_, WorkerOptions(Between(-skew, skew))));
@@ -113,7 +112,7 @@ Worker::Options History::WorkerOptions(absl::Duration skew) {
 }
 
 absl::Duration History::Latency() {
-  if (slow_ && random_.OneIn(8)) return Between(absl::ZeroDuration(), absl::Minutes(2));
+  if (slow_ && random_.OneIn(8)) return Between(absl::ZeroDuration(), absl::Minutes(4));
   if (slow_ && random_.OneIn(3)) return Between(absl::ZeroDuration(), absl::Seconds(2));
   return absl::Microseconds(static_cast<std::int64_t>(100 + random_.Below(3000)));
 }
@@ -169,16 +168,20 @@ void History::Later(absl::Duration delay, std::function<void()> call) {
 }
 
 void History::Step() {
+  // With few messages it is not for those that come that leases are renewed.
+  const bool sends = trouble_ != Trouble::kClock || random_.OneIn(6);
   for (std::uint64_t messages = random_.Below(4); messages > 0; --messages) {
-    if (rabbit_->up()) Send();
+    if (sends && rabbit_->up()) Send();
   }
   for (const auto& worker : workers_) {
     if (worker->failed()) worker->Kill();
     if (!worker->runs()) worker->Start();
   }
+  if (trouble_ == Trouble::kClock) SetClockBack();
   if (random_.OneIn(3)) {
     switch (trouble_) {
       case Trouble::kNone:
+      case Trouble::kClock:
         break;
       case Trouble::kNetwork:
         DisturbNetwork();
@@ -189,14 +192,6 @@ void History::Step() {
       case Trouble::kOperator:
         random_.OneIn(2) ? DisturbAsOperator() : DisturbBroker();
         break;
-      case Trouble::kClock:
-        if (time_.SinceBoot() >= clock_from_ && clock_left_ > absl::ZeroDuration()) {
-          const absl::Duration back = Between(absl::ZeroDuration(), absl::Seconds(30));
-          clock_left_ -= back;
-          clock_from_ = time_.SinceBoot() + absl::Minutes(1);
-          rabbit_->StepClock(-back);
-        }
-        break;
       case Trouble::kStale:
         Restart(random_.OneIn(2), Between(absl::Milliseconds(10), absl::Seconds(2)));
         break;
@@ -204,6 +199,13 @@ void History::Step() {
   }
   time_.Advance(random_.OneIn(2) ? Between(absl::ZeroDuration(), absl::Seconds(3))
                                  : Between(absl::ZeroDuration(), absl::Minutes(3)));
+}
+
+// By less than a margin at a time, but in all by any amount: while messages wait, renewal goes on.
+void History::SetClockBack() {
+  if (time_.SinceBoot() < clock_from_) return;
+  clock_from_ = time_.SinceBoot() + absl::Minutes(1);
+  rabbit_->StepClock(-Between(absl::Seconds(30), absl::Seconds(55)));
 }
 
 void History::DisturbNetwork() {
@@ -244,7 +246,7 @@ void History::Cut(Worker& worker) {
 }
 
 void History::DisturbBroker() {
-  switch (random_.Below(4)) {
+  switch (random_.Below(5)) {
     case 0:
     case 1: {
       const absl::Duration down = Between(absl::Milliseconds(10), absl::Minutes(2));
@@ -256,6 +258,11 @@ void History::DisturbBroker() {
       Later(Between(absl::ZeroDuration(), absl::Minutes(2)), [this] { rabbit_->SetAlarm(false); });
       break;
     case 3:
+      rabbit_->RefusePublishes(true);
+      Later(Between(absl::ZeroDuration(), absl::Minutes(2)),
+            [this] { rabbit_->RefusePublishes(false); });
+      break;
+    case 4:
       DisturbNetwork();
       break;
   }
@@ -356,6 +363,7 @@ void History::Heal() {
   rabbit_->Start();
   rabbit_->SetAlarm(false);
   rabbit_->RefuseDeclares(false);
+  rabbit_->RefusePublishes(false);
   for (const auto& worker : workers_) {
     if (worker->failed()) worker->Kill();
     if (!worker->runs()) worker->Start();

@@ -75,6 +75,7 @@ class History {
 
   // What goes wrong.
   void Step();
+  void SetClockBack();
   void DisturbNetwork();
   void DisturbBroker();
   void DisturbAsOperator();
@@ -111,7 +112,6 @@ class History {
   bool healed_ = false;
   bool slow_ = false;
   absl::Duration outage_left_;  // what quorum queues put up with
-  absl::Duration clock_left_;   // by how much the clock may be set back
   absl::Duration clock_from_;   // since boot: when it may be set back again
   std::deque<std::unique_ptr<Timer>> timers_;
 };

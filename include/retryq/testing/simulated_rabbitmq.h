@@ -126,6 +126,8 @@ class SimulatedRabbitMq {
   void SetAlarm(bool alarm);
   // Declares are refused with 403, as without the permission to configure.
   void RefuseDeclares(bool refuse);
+  // What clients publish is nacked, as by a queue in trouble.
+  void RefusePublishes(bool refuse);
   // Steps the broker's wall clock alone, which message deadlines go by.
   void StepClock(absl::Duration by);
 
