@@ -26,6 +26,8 @@ enum class EventKind {
   kLapsed,         // "lapsed": its lease is over; the broker drops the queue, now or later
   kLeaseBroken,    // "lease_broken": the queue or its exchange was gone under a
                    // valid lease
+  kOverridden,     // "overridden": a message came out of `delay_queue` too soon, as a
+                   // policy overrides the queue's arguments; at most once a minute
   kDeclareFailed,  // "declare_failed": refused; tried again with growing pauses
   kHandled,        // "acked": the handler succeeded, the message is done
   kFailed,         // "failed": the handler failed; what follows is its own event

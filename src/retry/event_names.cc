@@ -26,6 +26,8 @@ std::string_view EventName(EventKind kind) {
       return "lapsed";
     case EventKind::kLeaseBroken:
       return "lease_broken";
+    case EventKind::kOverridden:
+      return "overridden";
     case EventKind::kDeclareFailed:
       return "declare_failed";
     case EventKind::kHandled:

@@ -133,9 +133,16 @@ bool IsOthersRetry(const amqp::Message& message, std::string_view queue, std::st
 
   const std::optional<std::int64_t> delay = Natural(fields.delay);
   if (!delay) return false;
+  const std::optional<LastDeath> death = ReadLastDeath(message);
+  return death && death->reason == "expired" && IsDelayQueue(death->queue, prefix, *delay);
+}
+
+std::optional<LastDeath> ReadLastDeath(const amqp::Message& message) {
+  if (!message.properties.headers) return std::nullopt;
   const std::shared_ptr<const amqp::Table> death = NewestDeath(*message.properties.headers);
-  return death != nullptr && Text(*death, "reason") == "expired" &&
-         IsDelayQueue(Text(*death, "queue"), prefix, *delay);
+  if (death == nullptr) return std::nullopt;
+  return LastDeath{.queue = std::string(Text(*death, "queue")),
+                   .reason = std::string(Text(*death, "reason"))};
 }
 
 }  // namespace retryq

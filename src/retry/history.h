@@ -1,6 +1,8 @@
 #ifndef RETRYQ_SRC_RETRY_HISTORY_H_
 #define RETRYQ_SRC_RETRY_HISTORY_H_
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "retryq/amqp/message.h"
@@ -19,6 +21,15 @@ Delivery::History ReadHistory(const amqp::Message& message, std::string_view que
 // which the consumer of another queue had put it: then a named work exchange has led it here too,
 // and this queue has had it already. For `skip_others`.
 bool IsOthersRetry(const amqp::Message& message, std::string_view queue, std::string_view prefix);
+
+// What a message says about its last stay in a delay queue.
+struct LastDeath {
+  std::string queue;
+  std::string reason;  // "expired", "maxlen", …
+};
+
+// The newest entry of `x-death`; nothing where there is none that can be read.
+std::optional<LastDeath> ReadLastDeath(const amqp::Message& message);
 
 }  // namespace retryq
 

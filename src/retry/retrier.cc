@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "retry/alive.h"
+#include "retry/early_return.h"
 #include "retry/handler_call.h"
 #include "retry/history.h"
 #include "retry/hub.h"
@@ -15,6 +16,8 @@
 
 namespace retryq {
 namespace {
+
+constexpr absl::Duration kSayEarlyEvery = absl::Minutes(1);
 
 absl::Status WithRemedy(const absl::Status& missing) {
   if (!absl::IsNotFound(missing)) return missing;
@@ -52,6 +55,7 @@ class RetrierImpl final : public Retrier {
   // it.
   std::optional<Id> Take(amqp::MessagePtr message);
   bool SkipIfOthers(const amqp::MessagePtr& message);
+  void SayIfEarly(const Delivery& delivery);
   void LookForWorkExchange(std::function<void(const absl::Status&)> done);
   void Settle(Id id, const Outcome& outcome);
   void Free(std::uint32_t slot);
@@ -64,6 +68,7 @@ class RetrierImpl final : public Retrier {
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
+  absl::Duration say_early_from_ = -absl::InfiniteDuration();
   std::function<void()> idle_;
   std::unique_ptr<Timer> idle_timer_;
   Lifeline<RetrierImpl> lifeline_{this};
@@ -147,7 +152,25 @@ std::optional<RetrierImpl::Id> RetrierImpl::Take(amqp::MessagePtr message) {
   Delivery::History history = ReadHistory(*message, *queue_);
   slot.delivery->Begin(Delivery(std::move(message), queue_, std::move(history)));
   slot.taken = true;
+  SayIfEarly(slot.delivery->delivery());
   return Id{index, slot.use};
+}
+
+void RetrierImpl::SayIfEarly(const Delivery& delivery) {
+  const Environment& environment = hub_->environment();
+  const absl::Duration now = environment.clock->SinceBoot();
+  if (environment.observer == nullptr || now < say_early_from_) return;
+  const std::optional<EarlyReturn> early = FindEarlyReturn(delivery, environment.clock->Now());
+  if (!early) return;
+  say_early_from_ = now + kSayEarlyEvery;
+  hub_->Report({.kind = EventKind::kOverridden,
+                .time = {},
+                .queue = *queue_,
+                .delay = delivery.history().delay,
+                .delay_queue = early->delay_queue,
+                .id = delivery.id(),
+                .error = early->why,
+                .delivery = &delivery});
 }
 
 bool RetrierImpl::SkipIfOthers(const amqp::MessagePtr& message) {

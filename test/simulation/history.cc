@@ -323,6 +323,12 @@ void History::ExcuseAllUnderWay() {
 
 std::vector<std::string> History::Run() {
   SetUp();
+  if (trouble_ == Trouble::kBroker && random_.OneIn(4)) {
+    // It ends just as all begins, when queues are new.
+    for (int messages = 0; messages < 6; ++messages) Send();
+    Later(Between(absl::ZeroDuration(), absl::Seconds(2)),
+          [this] { Restart(/*crash=*/true, absl::Seconds(1)); });
+  }
   for (std::uint64_t steps = 40 + random_.Below(80); steps > 0; --steps) Step();
   Heal();
   const bool ended = AwaitEnd();

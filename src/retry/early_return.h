@@ -1,0 +1,26 @@
+#ifndef RETRYQ_SRC_RETRY_EARLY_RETURN_H_
+#define RETRYQ_SRC_RETRY_EARLY_RETURN_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "retryq/delivery.h"
+
+namespace retryq {
+
+// A message that came back too soon. The arguments of its delay queue forbid that, and the broker
+// says nothing of a policy or operator policy that wins over them: `message-ttl` lets messages out
+// early, `max-length` pushes them out at the head (BROKER-FACTS.md, 29).
+struct EarlyReturn {
+  std::string delay_queue;
+  std::string why;  // with the remedy
+};
+
+// Nothing if it is in time. Clocks of workers that differ by up to a second, or a twentieth of the
+// delay where that is more, are put up with.
+std::optional<EarlyReturn> FindEarlyReturn(const Delivery& delivery, absl::Time now);
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_EARLY_RETURN_H_

@@ -1,0 +1,65 @@
+// Policies that win over the arguments of delay queues (BROKER-FACTS.md, 29): the broker answers
+// the declares all the same, and the worker says so.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RetryPolicyOverride : public RetryTest {
+ protected:
+  void SetPolicy(const Json& definition) {
+    vhost_.management().Put("/policies/" + Management::Segment(vhost_.name()) + "/override",
+                            {{"pattern", "^retry[.]"}, {"definition", definition}});
+  }
+
+  // Fails a message once, and answers what is said about the delay queue.
+  std::string Said(absl::Duration delay, EventKind kind, int messages) {
+    peer_.DeclareQueue("orders");
+    Client client(loop_, Options());
+    absl::StatusOr<Consumer> consumer =
+        client.Consume({.queue = "orders", .retry = Every(delay)}, calls_.FailTimes(1));
+    EXPECT_TRUE(consumer.ok());
+    for (int i = 0; i < messages; ++i) peer_.Publish("", "orders", "body");
+    EXPECT_TRUE(RunUntil([&] { return events_.Count(kind) > 0; }));
+    const EventLog::Entry* said = events_.Last(kind);
+    return said == nullptr ? "" : said->error;
+  }
+};
+
+TEST_F(RetryPolicyOverride, SaysThatAShorterTtlLetsMessagesOutEarly) {
+  SetPolicy({{"message-ttl", 500}});
+  EXPECT_THAT(Said(absl::Seconds(20), EventKind::kOverridden, 1), HasSubstr("s early"));
+}
+
+TEST_F(RetryPolicyOverride, SaysThatALengthLimitPushesMessagesOut) {
+  SetPolicy({{"max-length", 1}});
+  EXPECT_THAT(Said(absl::Seconds(20), EventKind::kOverridden, 2), HasSubstr("limited in length"));
+}
+
+TEST_F(RetryPolicyOverride, SaysThatAShorterLeaseBreaksIt) {
+  SetPolicy({{"expires", 300}});
+  peer_.DeclareQueue("orders");
+  Client client(loop_, Options());
+  absl::StatusOr<Consumer> consumer =
+      client.Consume({.queue = "orders", .retry = Every(absl::Seconds(20))}, calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok());
+  // The queue of the first is gone when the second is to follow it there.
+  peer_.Publish("", "orders", "body");
+  ASSERT_TRUE(RunUntil([&] {
+    return events_.Count(EventKind::kRetried) == 1 && vhost_.QueuesBeginning("retry.").empty();
+  }));
+  peer_.Publish("", "orders", "body");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kLeaseBroken) > 0; }));
+  EXPECT_THAT(events_.Last(EventKind::kLeaseBroken)->error, HasSubstr("policy"));
+}
+
+}  // namespace
+}  // namespace retryq::testing

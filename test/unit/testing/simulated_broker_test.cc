@@ -1,0 +1,230 @@
+#include "retryq/testing/simulated_broker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mocks/mock_broker_listener.h"
+#include "unit/testing/fixture.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::InSequence;
+using ::testing::IsEmpty;
+using ::testing::NiceMock;
+using ::testing::SizeIs;
+
+class SimulatedBrokerTest : public SimulatedRabbitMqTest {
+ protected:
+  SimulatedBrokerTest() {
+    rabbit_.DeclareQueue("work");
+    time_.Advance(absl::Seconds(2));
+  }
+
+  std::unique_ptr<Subscription> Consume(std::uint16_t prefetch = 10) {
+    std::unique_ptr<Subscription> subscription =
+        broker_.Consume({.queue = "work", .prefetch = prefetch}, &inbox_);
+    time_.Advance(absl::Milliseconds(10));
+    return subscription;
+  }
+
+  void Send(std::string_view body) { ASSERT_TRUE(rabbit_.Publish("", "work", {}, body)); }
+
+  Inbox inbox_;
+};
+
+TEST_F(SimulatedBrokerTest, ConfirmsWhatAQueueTakes) {
+  EXPECT_EQ(Publish("", "work").outcome, PublishOutcome::kConfirmed);
+  EXPECT_EQ(rabbit_.Count("work"), 1U);
+}
+
+TEST_F(SimulatedBrokerTest, ReturnsWhatNoQueueTakes) {
+  const PublishResult result = Publish("", "nowhere");
+  EXPECT_EQ(result.outcome, PublishOutcome::kReturned);
+  EXPECT_EQ(result.code, 312);
+}
+
+TEST_F(SimulatedBrokerTest, NacksWhatAFullQueueRefuses) {
+  rabbit_.DeclareQueue("full", {{"x-max-length", 1}, {"x-overflow", "reject-publish"}});
+  EXPECT_EQ(Publish("", "full").outcome, PublishOutcome::kConfirmed);
+  EXPECT_EQ(Publish("", "full").outcome, PublishOutcome::kNacked);
+}
+
+TEST_F(SimulatedBrokerTest, DeliversAsManyAsPrefetchAllowsAndGoesOnAfterAcks) {
+  for (const char* body : {"a", "b", "c"}) Send(body);
+  const auto subscription = Consume(/*prefetch=*/2);
+  ASSERT_THAT(inbox_.Bodies(), ElementsAre("a", "b"));
+  broker_.Ack(inbox_.messages[0]->delivery_tag);
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_THAT(inbox_.Bodies(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(rabbit_.Count("work"), 2U);
+}
+
+TEST_F(SimulatedBrokerTest, GivesBackWhatAKilledClientHadOpen) {
+  Send("a");
+  auto killed = std::make_unique<SimulatedBroker>(rabbit_);
+  Inbox first;
+  auto consumer = killed->Consume({.queue = "work"}, &first);
+  time_.Advance(absl::Seconds(2));
+  ASSERT_THAT(first.Bodies(), ElementsAre("a"));
+  consumer.reset();
+  killed.reset();
+  time_.Advance(absl::Seconds(1));
+  const auto subscription = Consume();
+  ASSERT_THAT(inbox_.Bodies(), ElementsAre("a"));
+  EXPECT_TRUE(inbox_.messages[0]->redelivered);
+}
+
+TEST_F(SimulatedBrokerTest, TellsOfALostConnectionBeforeItAnswersWhatWasOpen) {
+  NiceMock<MockBrokerListener> listener;
+  broker_.SetListener(&listener);
+  ::testing::MockFunction<void(PublishOutcome)> published;
+  ::testing::MockFunction<void(absl::StatusCode)> declared;
+  {
+    InSequence in_order;
+    EXPECT_CALL(listener, OnLost(_));
+    EXPECT_CALL(published, Call(PublishOutcome::kUnknown));
+    EXPECT_CALL(declared, Call(absl::StatusCode::kUnavailable));
+    EXPECT_CALL(listener, OnReady());
+  }
+  broker_.Publish({.exchange = "", .routing_key = "work"},
+                  [&](const PublishResult& result) { published.Call(result.outcome); });
+  broker_.Declare({.queue = {.name = "q"}}, [&](const absl::StatusOr<DeclareOk>& answer) {
+    declared.Call(answer.status().code());
+  });
+  broker_.CutPublishing({});
+  time_.Advance(absl::Seconds(2));
+  broker_.SetListener(nullptr);
+}
+
+TEST_F(SimulatedBrokerTest, WhatWasOnItsWayMayArriveAfterTheCut) {
+  broker_.Publish({.exchange = "", .routing_key = "work"}, [](const PublishResult&) {});
+  broker_.CutPublishing({.may_arrive = absl::Milliseconds(5)});
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(rabbit_.Count("work"), 1U);
+  broker_.Publish({.exchange = "", .routing_key = "work"}, [](const PublishResult&) {});
+  broker_.CutPublishing({});
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(rabbit_.Count("work"), 1U);
+}
+
+TEST_F(SimulatedBrokerTest, ConsumesAgainAfterACutAndAfterARestart) {
+  const auto subscription = Consume();
+  broker_.CutConsuming({});
+  time_.Advance(absl::Seconds(3));
+  rabbit_.ShutDown();
+  time_.Advance(absl::Seconds(3));
+  rabbit_.Start();
+  time_.Advance(absl::Seconds(3));
+  EXPECT_EQ(inbox_.subscribed, 3);
+  EXPECT_THAT(inbox_.interruptions, SizeIs(2));
+  Send("a");
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_THAT(inbox_.Bodies(), ElementsAre("a"));
+}
+
+TEST_F(SimulatedBrokerTest, AcksOfAnEarlierChannelCountForNothing) {
+  Send("a");
+  const auto subscription = Consume();
+  broker_.CutConsuming({});
+  time_.Advance(absl::Seconds(3));
+  ASSERT_THAT(inbox_.Bodies(), ElementsAre("a", "a"));
+  broker_.Ack(inbox_.messages[0]->delivery_tag);
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(rabbit_.Count("work"), 1U);
+}
+
+TEST_F(SimulatedBrokerTest, AnAlarmStopsPublishingAndNotConsuming) {  // 18
+  NiceMock<MockBrokerListener> listener;
+  broker_.SetListener(&listener);
+  const auto subscription = Consume();
+  EXPECT_CALL(listener, OnBlocked(true, _));
+  rabbit_.SetAlarm(true);
+  bool confirmed = false;
+  broker_.Publish({.exchange = "", .routing_key = "work", .body = "late"},
+                  [&](const PublishResult&) { confirmed = true; });
+  Send("early");
+  time_.Advance(absl::Minutes(1));
+  EXPECT_FALSE(confirmed);
+  EXPECT_THAT(inbox_.Bodies(), ElementsAre("early"));
+  EXPECT_CALL(listener, OnBlocked(false, _));
+  rabbit_.SetAlarm(false);
+  time_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(confirmed);
+  EXPECT_THAT(inbox_.Bodies(), ElementsAre("early", "late"));
+  broker_.SetListener(nullptr);
+}
+
+TEST_F(SimulatedBrokerTest, CancelsLeavesTagsGoodAndResumes) {
+  Send("a");
+  const auto subscription = Consume();
+  bool cancelled = false;
+  subscription->Cancel([&] { cancelled = true; });
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_TRUE(cancelled);
+  Send("b");
+  broker_.Ack(inbox_.messages[0]->delivery_tag);
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_THAT(inbox_.Bodies(), ElementsAre("a"));
+  EXPECT_EQ(rabbit_.Count("work"), 1U);
+  subscription->Resume();
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_THAT(inbox_.Bodies(), ElementsAre("a", "b"));
+}
+
+TEST_F(SimulatedBrokerTest, ClosingASubscriptionHandlesItsLastAcksFirst) {
+  Send("a");
+  Send("b");
+  const auto subscription = Consume();
+  broker_.Ack(inbox_.messages[0]->delivery_tag);
+  bool closed = false;
+  subscription->Close([&] { closed = true; });
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(rabbit_.Count("work"), 1U);
+}
+
+TEST_F(SimulatedBrokerTest, TellsAConsumerThatItsQueueWasDeleted) {
+  const auto subscription = Consume();
+  rabbit_.DeleteQueue("work");
+  time_.Advance(absl::Milliseconds(100));
+  ASSERT_THAT(inbox_.interruptions, SizeIs(1));
+  EXPECT_TRUE(absl::IsAborted(inbox_.interruptions[0]));
+  time_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(absl::IsNotFound(inbox_.interruptions.back()));
+  rabbit_.DeclareQueue("work");
+  time_.Advance(absl::Seconds(2));
+  EXPECT_EQ(inbox_.subscribed, 2);
+}
+
+TEST_F(SimulatedBrokerTest, CountsWhatAQuorumQueueGetsBackUpToItsLimit) {
+  rabbit_.DeclareQueue("limited", {{"x-queue-type", "quorum"}, {"x-delivery-limit", 2}});
+  ASSERT_TRUE(rabbit_.Publish("", "limited", {.message_id = "1"}));
+  const auto subscription = broker_.Consume({.queue = "limited"}, &inbox_);
+  for (std::size_t i = 0; i < 3; ++i) {
+    time_.Advance(absl::Milliseconds(10));
+    ASSERT_THAT(inbox_.messages, SizeIs(i + 1));
+    broker_.Reject(inbox_.messages[i]->delivery_tag, /*requeue=*/true);
+  }
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_THAT(Causes(), ElementsAre(LetGo::Cause::kDeliveryLimit));
+  EXPECT_EQ(inbox_.messages[2]->properties.headers->Find("x-delivery-count")->AsInt64(), 2);
+}
+
+TEST_F(SimulatedBrokerTest, ClosesInOrder) {
+  bool closed = false;
+  broker_.Publish({.exchange = "", .routing_key = "work"}, [](const PublishResult&) {});
+  broker_.Close([&] { closed = true; });
+  time_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(rabbit_.Count("work"), 1U);
+}
+
+}  // namespace
+}  // namespace retryq::testing
