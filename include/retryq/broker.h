@@ -187,6 +187,12 @@ class Broker {
   // if any.
   virtual void Reject(amqp::DeliveryTag tag, bool requeue) = 0;
 
+  // Gives up the connection for publishes and declares, as one that is lost: `OnLost` follows with
+  // this reason, what is open on it is answered as usual, and another attempt is made. For a broker
+  // that is there and does not answer publishes. Does nothing where there is no connection, or no
+  // way to give it up.
+  virtual void Reconnect(const absl::Status& /*why*/) {}
+
   // Sends what waits to be sent, closes the connections in order and calls
   // `closed` when that is done, or cannot be. No other callback comes after.
   virtual void Close(std::function<void()> closed) = 0;

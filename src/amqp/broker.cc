@@ -37,6 +37,8 @@ class PublishEnd final : public ConnectionListener {
     connection_.Close(deadline, std::move(closed));
   }
 
+  void Reconnect(const absl::Status& why) { connection_.Reconnect(why); }
+
   const Connection& connection() const { return connection_; }
   Topology& topology() { return topology_; }
   PublishChannel& channel() { return channel_; }
@@ -115,6 +117,8 @@ class RabbitBroker final : public Broker {
   void Reject(DeliveryTag tag, bool requeue) override {
     consume_end_.subscriptions().Reject(tag, requeue);
   }
+
+  void Reconnect(const absl::Status& why) override { publish_end_.Reconnect(why); }
 
   void Close(std::function<void()> closed) override {
     const auto open = std::make_shared<int>(2);

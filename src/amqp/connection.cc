@@ -68,6 +68,14 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     timer_ = loop_.After(deadline, [this] { FinishClose(); });
   }
 
+  void Reconnect(const absl::Status& why) {
+    if (!is_open()) return;
+    loop_.executor()->Post([weak = std::weak_ptr(session_), why] {
+      const auto session = weak.lock();
+      if (session != nullptr && session->is_open()) session->GiveUp(why);
+    });
+  }
+
   void UpdateSecret(std::string secret, std::function<void(absl::Status)> done) {
     absl::Status answer;
     if (secret.size() > kMaxSecret) {
@@ -203,6 +211,8 @@ Connection::~Connection() { impl_->Shutdown(); }
 void Connection::Close(absl::Duration deadline, std::function<void()> closed) {
   impl_->Close(deadline, std::move(closed));
 }
+
+void Connection::Reconnect(const absl::Status& why) { impl_->Reconnect(why); }
 
 void Connection::UpdateSecret(std::string secret, std::function<void(absl::Status)> done) {
   impl_->UpdateSecret(std::move(secret), std::move(done));

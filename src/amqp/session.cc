@@ -299,6 +299,12 @@ void Session::End(const absl::Status& why) {
   }
 }
 
+void Session::GiveUp(const absl::Status& why) {
+  BeforeFlush();
+  SayGoodbye({.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
+  End(why);
+}
+
 void Session::Abandon() {
   if (state_ == State::kEnded) return;
   if (state_ == State::kOpen) Close();

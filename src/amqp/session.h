@@ -57,6 +57,9 @@ class Session final : public std::enable_shared_from_this<Session>,
   // Says goodbye; `OnSessionEnded` comes with the broker's answer.
   void Close();
 
+  // Says goodbye and ends like a connection that is lost, with this reason. On an open session.
+  void GiveUp(const absl::Status& why);
+
   // Says goodbye and goes, without another call to anyone.
   void Abandon();
 

@@ -60,6 +60,10 @@ std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_vie
     case RenameCause::kTooSlow:
       return absl::StrCat(what, "whose declare took over 5 s", text,
                           "; remedy: look at the node that it lives on, which may be down");
+    case RenameCause::kSilent:
+      return absl::StrCat(what, "whose confirms stay out", text,
+                          "; remedy: delete it once it is empty, as a quorum queue may never elect "
+                          "a leader again after its broker was killed just when it was made");
     case RenameCause::kNacked:
       break;
   }

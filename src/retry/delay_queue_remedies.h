@@ -10,7 +10,7 @@ namespace retryq {
 
 // What is told to people about delay queues that do not go as they should.
 
-enum class RenameCause { kOtherArguments, kNodeDown, kTooSlow, kNacked };
+enum class RenameCause { kOtherArguments, kNodeDown, kTooSlow, kNacked, kSilent };
 
 // Why another queue is used instead of `name`, and what to do about it. `detail` is
 // the broker's text, if there is one.

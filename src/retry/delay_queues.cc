@@ -32,6 +32,7 @@ class DelayQueues::Impl {
   bool Covers(const Lease& lease) const;
   void Broken(const Lease& lease, std::string_view why);
   void Nacked(const Lease& lease);
+  void Avoid(const DelayRoute& route);
   void DropAll(const absl::Status& why);
   std::size_t size() const { return entries_.size(); }
 
@@ -54,6 +55,7 @@ class DelayQueues::Impl {
   void OnGranted(Entry& entry);
   void Rename(Entry& entry, RenameCause cause, std::string_view detail = {});
   void Rotate(Entry& over);
+  void Remember(const Entry& renamed);
   bool StillWanted(Entry& late);
   void KeepWhileItLives(Entry& entry);
 
@@ -168,14 +170,17 @@ void DelayQueues::Impl::OnDeclared(Entry& entry, const DeclareOk& answer) {
 }
 
 void DelayQueues::Impl::OnGranted(Entry& entry) {
-  if (entry.family() == NameFamily::kHashed) {
-    if (renamed_.size() >= kMaxRenamedRoutes) renamed_.clear();
-    renamed_.insert(entry.key());
-  }
+  if (entry.family() == NameFamily::kHashed) Remember(entry);
   if (const std::string why = std::exchange(entry.renamed_because, {}); !why.empty()) {
     Report(EventKind::kRenamed, entry, why);
   }
   Report(EventKind::kDeclared, entry);
+}
+
+// Of its route, only the hashed name is used from now on.
+void DelayQueues::Impl::Remember(const Entry& renamed) {
+  if (renamed_.size() >= kMaxRenamedRoutes) renamed_.clear();
+  renamed_.insert(renamed.key());
 }
 
 void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
@@ -343,6 +348,16 @@ void DelayQueues::Impl::Nacked(const Lease& lease) {
   Rename(entry, RenameCause::kNacked);
 }
 
+void DelayQueues::Impl::Avoid(const DelayRoute& route) {
+  Entry& entry = UsableEntry(route);
+  if (entry.family() == NameFamily::kHashed) return;
+  Rename(entry, RenameCause::kSilent);
+  // To be said and remembered at once, as the connection is about to go.
+  Entry& hashed = *Current(route);
+  Remember(hashed);
+  Report(EventKind::kRenamed, hashed, std::exchange(hashed.renamed_because, {}));
+}
+
 void DelayQueues::Impl::DropAll(const absl::Status& why) {
   std::deque<Entry::Waiter> waiters;
   current_.clear();
@@ -375,6 +390,7 @@ void DelayQueues::Acquire(const DelayRoute& route,
 bool DelayQueues::Covers(const Lease& lease) const { return impl_->Covers(lease); }
 void DelayQueues::Broken(const Lease& lease, std::string_view why) { impl_->Broken(lease, why); }
 void DelayQueues::Nacked(const Lease& lease) { impl_->Nacked(lease); }
+void DelayQueues::Avoid(const DelayRoute& route) { impl_->Avoid(route); }
 void DelayQueues::DropAll(const absl::Status& why) { impl_->DropAll(why); }
 std::size_t DelayQueues::size() const { return impl_->size(); }
 

@@ -75,6 +75,10 @@ class DelayQueues {
   // use is of the hashed name. What else was published under the lease stays covered.
   void Nacked(const Lease& lease);
 
+  // The broker answers, but confirms for this route stay out: from now on only the hashed name is
+  // used, where it is not already.
+  void Avoid(const DelayRoute& route);
+
   // Forgets every lease: the connection went, or a channel error left us in doubt. Waiting
   // `Acquire`s are answered with `why`, before this returns. Answers to declares sent before are
   // ignored.

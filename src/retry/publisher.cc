@@ -172,6 +172,7 @@ void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
     AdvanceQueuedSoon();
     return;
   }
+  slots_[ticket.slot].overdue = false;
   switch (result.outcome) {
     case PublishOutcome::kConfirmed:
       OnConfirmed(ticket.slot);
@@ -320,6 +321,7 @@ void Publisher::Release(std::uint32_t index) {
   slot.state = Slot::State::kFree;
   ++slot.attempt;
   slot.failures = 0;
+  slot.overdue = false;
   slot.lease = Lease();
   slot.pause.reset();
   free_.push_back(index);
@@ -373,20 +375,36 @@ void Publisher::WatchConfirms() {
 
 void Publisher::OnConfirmsOverdue() {
   const absl::Duration now = UnblockedTime();
-  bool overdue = false;
+  bool dropped = false;
+  bool silent = false;
+  std::vector<DelayRoute> routes;
   for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    const Slot& slot = slots_[index];
+    Slot& slot = slots_[index];
     if (slot.state != Slot::State::kPublished || now - slot.published_at < confirm_timeout_) {
       continue;
     }
     Report(EventKind::kUnconfirmed, slot, "no confirm in time");
-    if (slot.lease.name != nullptr && !std::exchange(overdue, true)) {
+    if (slot.lease.name != nullptr && !std::exchange(dropped, true)) {
       delay_queues_.DropAll(absl::UnavailableError("confirms are overdue"));
+    }
+    if (std::exchange(slot.overdue, true)) {
+      silent = true;
+      if (const auto route = slot.parcel->Route()) routes.push_back(*route);
     }
     Acquit(index);
     TryAgain(index);
   }
+  if (silent) OnSilence(routes);
   WatchConfirms();
+}
+
+// The broker is there, and twice in a row has not confirmed the same message. A quorum queue that
+// has no leader keeps the channel that publishes to it waiting for minutes, with all that comes
+// behind, and its declares are answered nonetheless.
+void Publisher::OnSilence(const std::vector<DelayRoute>& routes) {
+  for (const DelayRoute& route : routes) delay_queues_.Avoid(route);
+  broker_.Reconnect(absl::UnavailableError(
+      "the broker has not confirmed a message twice in a row: trying another connection"));
 }
 
 void Publisher::Report(EventKind kind, const Slot& slot, std::string_view why) const {

@@ -125,6 +125,7 @@ class Publisher {
     Parcel* parcel = nullptr;
     bool suspect = false;  // open when the broker closed a channel
     bool alone = false;    // published while nothing else was open
+    bool overdue = false;  // its confirm stayed out the last time
     std::uint32_t attempt = 0;
     std::uint32_t failures = 0;   // of this parcel, for the pauses
     absl::Duration published_at;  // in unblocked time
@@ -169,6 +170,7 @@ class Publisher {
   absl::Duration UnblockedTime() const;
   void WatchConfirms();
   void OnConfirmsOverdue();
+  void OnSilence(const std::vector<DelayRoute>& routes);
 
   void Report(EventKind kind, const Slot& slot, std::string_view why) const;
 

@@ -38,6 +38,12 @@ struct Fault {
   // With classic delay queues RabbitMQ itself may lose messages here: why. Empty: it may not.
   std::string classic_may_lose = {};
 
+  // Before there are workers.
+  std::function<void(Scene&)> prepare = [](Scene&) {};
+
+  // Whether it strikes before the workers have done anything.
+  bool at_once = false;
+
   // Breaks things, has that last, and ends it; traffic flows meanwhile. Throws what goes wrong.
   std::function<void(Scene&)> strike;
 };

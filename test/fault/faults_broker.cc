@@ -1,6 +1,7 @@
 // What happens to a broker that stands alone.
 
 #include "fault/fault.h"
+#include "fault/plan.h"
 #include "fault/scene.h"
 
 namespace retryq::fault {
@@ -10,6 +11,14 @@ void Kill(Scene& scene) {
   scene.node().Kill();
   scene.Last(absl::Seconds(1));
   scene.node().Restart();
+}
+
+// Where the parked queue is new too, and of the quorum type, nobody can park in it any more.
+void DeclareParkedQueue(Scene& scene) { scene.Connect()->DeclareQueue(kParkedQueue); }
+
+void KillWhenQueuesAreNew(Scene& scene) {
+  scene.Await("a delay queue", [&] { return !scene.vhost().QueuesBeginning("retry.").empty(); });
+  Kill(scene);
 }
 
 void Restart(Scene& scene) { scene.node().Restart(); }
@@ -48,6 +57,14 @@ std::vector<Fault> BrokerFaults() {
        .place = kBroker,
        .classic_may_lose = "F25",
        .strike = Kill},
+      {.name = "broker-kill-new",
+       .what = "the same as soon as there is a delay queue; new quorum queues may have no leader "
+               "after that, for ever",
+       .place = kBroker,
+       .classic_may_lose = "F25",
+       .prepare = DeclareParkedQueue,
+       .at_once = true,
+       .strike = KillWhenQueuesAreNew},
       {.name = "broker-restart",
        .what = "the broker is restarted gracefully; classic work queue",
        .place = kBroker,

@@ -100,6 +100,7 @@ SceneResult Scene::Run() {
 
 void Scene::Start() {
   DeclareWorkQueue();
+  options_.fault.prepare(*this);
   const std::string parameters = absl::StrCat("heartbeat=", kHeartbeat);
   const std::string worker_url =
       absl::StrCat(vhost_->UrlAs(worker_user_, worker_user_), "?", parameters);
@@ -127,6 +128,7 @@ void Scene::Start() {
     workers_.push_back(std::make_unique<Worker>(std::move(worker)));
     workers_.back()->Start();
   }
+  if (options_.fault.at_once) return;
   AwaitRecovery();
   // Whoever was parked has been in all delay queues. A while later they are sure to outlast a
   // crash.

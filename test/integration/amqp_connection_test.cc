@@ -3,14 +3,14 @@
 #include <string>
 
 #include "integration/amqp_fixture.h"
-#include "support/proxy.h"
 #include "integration/temporary_user.h"
+#include "support/proxy.h"
 
 namespace retryq::amqp {
 namespace {
 
-using ::testing::HasSubstr;
 using retryq::testing::Proxy;
+using ::testing::HasSubstr;
 using ::testing::Not;
 
 class AmqpConnection : public AmqpTest {
@@ -121,6 +121,17 @@ TEST_F(AmqpConnection, RefusesOptionsThatCannotWork) {
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("endpoints"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("frame_max"));
+}
+
+TEST_F(AmqpConnection, ComesBackWhenItIsGivenUp) {
+  Connection connection(loop_, options_, &log_);
+  connection.Reconnect(absl::UnavailableError("too early"));
+  RunUntil(loop_, [&] { return log_.opened == 1; });
+  connection.Reconnect(absl::UnavailableError("enough"));
+  EXPECT_THAT(log_.lost, ::testing::IsEmpty());
+  RunUntil(loop_, [&] { return log_.opened == 2; });
+  ASSERT_EQ(log_.lost.size(), 1U);
+  EXPECT_EQ(log_.lost[0].message(), "enough");
 }
 
 TEST_F(AmqpConnection, ComesBackAfterACut) {

@@ -48,6 +48,7 @@ class ScriptedBroker final : public Broker {
   std::vector<std::uint64_t> requeued;
   std::vector<ConsumeParams> consumes;
   SubscriptionListener* subscriber = nullptr;
+  std::vector<absl::Status> reconnects;
   bool cancelled = false;
   bool closed = false;
   std::size_t header_limit = 131064;
@@ -125,6 +126,7 @@ class ScriptedBroker final : public Broker {
   void Reject(amqp::DeliveryTag tag, bool requeue) override {
     (requeue ? requeued : rejected).push_back(tag.tag);
   }
+  void Reconnect(const absl::Status& why) override { reconnects.push_back(why); }
   void Close(std::function<void()> done) override {
     closed = true;
     Later(std::move(done));

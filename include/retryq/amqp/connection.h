@@ -62,6 +62,11 @@ class Connection {
 
   bool is_open() const;
 
+  // Gives up the connection there is, as if it were lost: says goodbye without waiting for the
+  // answer, and connects again. The listener hears `why`, which must not be ok, in a later turn.
+  // Nothing happens where there is no connection.
+  void Reconnect(const absl::Status& why);
+
   // Replaces the password, as for a token that expires: at once for the connections to come, and
   // by connection.update-secret for the one there is. `done` gets ok when the broker has
   // answered, or in a later turn where there is no connection; the error with which the

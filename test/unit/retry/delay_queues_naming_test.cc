@@ -199,5 +199,19 @@ TEST_F(DelayQueuesNamingTest, UseTheHashedNameAfterANack) {
   EXPECT_TRUE(Holds());
 }
 
+TEST_F(DelayQueuesNamingTest, UseOnlyTheHashedNameWhereConfirmsStayOut) {
+  Grant();
+  queues_->Avoid(kRoute);
+  const std::string name = NameOfLastDeclare();
+  EXPECT_NE(name, "retry.1000");
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000", "renamed " + name));
+  queues_->Avoid(kRoute);
+  queues_->DropAll(absl::UnavailableError("gone"));
+  queues_->Avoid(kRoute);
+  queues_->Acquire(kRoute, Keep());
+  EXPECT_EQ(NameOfLastDeclare(), name);
+  EXPECT_EQ(events_.size(), 2U);
+}
+
 }  // namespace
 }  // namespace retryq

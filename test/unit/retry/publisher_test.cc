@@ -190,6 +190,40 @@ TEST_F(PublisherTest, PublishesAgainUnderFreshDeclaresWhatIsNotConfirmedInTime) 
   EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
+// As a quorum queue does that has no leader, and holds up its channel.
+TEST_F(PublisherTest, TakesAnotherQueueAndConnectionWhereAConfirmStaysOutTwice) {
+  NotingParcel parcel("one", kSecond);
+  Send(parcel);
+  time_.Advance(absl::Seconds(30));
+  EXPECT_EQ(broker_.publishes.size(), 2U);
+  EXPECT_THAT(broker_.reconnects, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kRenamed), 0U);
+  time_.Advance(absl::Seconds(31));
+  EXPECT_EQ(broker_.reconnects.size(), 1U);
+  EXPECT_EQ(events_.Count(EventKind::kRenamed), 1U);
+
+  broker_.Lose(broker_.reconnects[0]);
+  broker_.Ready();
+  time_.Advance(absl::Seconds(1));
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  EXPECT_EQ(broker_.open()[0]->exchange, events_.Last(EventKind::kRenamed)->delay_queue);
+  EXPECT_NE(broker_.open()[0]->exchange, broker_.publishes[0].exchange);
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, StaysWhereItIsWhenAConnectionWasLostBetweenOverdueConfirms) {
+  NotingParcel parcel("one", kSecond);
+  Send(parcel);
+  time_.Advance(absl::Seconds(30));
+  broker_.Lose();
+  broker_.Ready();
+  time_.Advance(absl::Seconds(31));
+  EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 3U);
+  EXPECT_THAT(broker_.reconnects, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kRenamed), 0U);
+}
+
 TEST_F(PublisherTest, KeepsItsLeasesWhereAConfirmWithoutADelayIsOverdue) {
   NotingParcel delayed("delayed", kMinute);
   Send(delayed);
