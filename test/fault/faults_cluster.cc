@@ -8,10 +8,10 @@ namespace {
 
 void KillEachInTurn(Scene& scene) {
   for (const testing::BrokerNode* node : scene.nodes()) {
+    scene.AwaitRecovery();
     node->Kill();
     scene.Last(absl::Seconds(3));
     node->Restart();
-    scene.AwaitRecovery();
   }
 }
 

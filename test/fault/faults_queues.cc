@@ -24,8 +24,8 @@ void DeleteFull(Scene& scene, const std::string& queue) {
 
 void DeleteDelayQueues(Scene& scene) {
   for (const absl::Duration delay : {absl::Milliseconds(400), absl::Milliseconds(1600)}) {
-    DeleteFull(scene, scene.AwaitDelayQueue(delay));
     scene.AwaitRecovery();
+    DeleteFull(scene, scene.AwaitDelayQueue(delay));
   }
 }
 
@@ -40,9 +40,9 @@ void PurgeDelayQueues(Scene& scene) {
 
 void DeleteDelayExchanges(Scene& scene) {
   for (const absl::Duration delay : {absl::Milliseconds(400), absl::Milliseconds(1600)}) {
+    scene.AwaitRecovery();
     // The exchange of a delay queue has its name.
     scene.vhost().DeleteExchange(scene.AwaitDelayQueue(delay));
-    scene.AwaitRecovery();
   }
 }
 

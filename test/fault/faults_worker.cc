@@ -1,6 +1,9 @@
 // What happens to one of the two workers.
 
+#include <cstddef>
+
 #include "fault/fault.h"
+#include "fault/methods.h"
 #include "fault/scene.h"
 
 namespace retryq::fault {
@@ -14,12 +17,28 @@ std::function<void(Scene&)> FreezeFor(absl::Duration duration) {
   };
 }
 
+// A copy does not get through, and the workers are gone before they can send it again. The original
+// must still be there.
+void KillAmidAPublish(Scene& scene) {
+  scene.WithProxy([](testing::Proxy& proxy) {
+    proxy.CutAt({.way = testing::Proxy::Way::kToBroker,
+                 .class_id = kBasicPublish.class_id,
+                 .method_id = kBasicPublish.method_id});
+  });
+  scene.Await("a publish is cut off", [&] {
+    return scene.WithProxy([](testing::Proxy& proxy) { return !proxy.cut_is_pending(); });
+  });
+  for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) scene.worker(index).Kill();
+  for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) scene.worker(index).Start();
+}
+
 void KillAgainAndAgain(Scene& scene) {
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 1; i <= 10; ++i) {
     scene.worker(0).Kill();
     scene.worker(0).Start();
     // Anywhere between its first steps and full work.
-    scene.Last(absl::Milliseconds(200) * (i + 1));
+    scene.Last(absl::Milliseconds(200) * i);
+    if (i % 2 == 0) KillAmidAPublish(scene);
   }
 }
 
@@ -28,7 +47,8 @@ void KillAgainAndAgain(Scene& scene) {
 std::vector<Fault> WorkerFaults() {
   return {
       {.name = "worker-kill",
-       .what = "a worker is killed by SIGKILL and started again, ten times, after 0.2 to 2 s",
+       .what = "a worker is killed by SIGKILL and started again, ten times, after 0.2 to 2 s; five "
+               "times both are killed while a copy of theirs is lost on its way to the broker",
        .strike = KillAgainAndAgain},
       {.name = "worker-stop-short",
        .what = "a worker is frozen by SIGSTOP for 1.5 s, less than heartbeats and confirm_timeout "

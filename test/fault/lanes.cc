@@ -17,9 +17,22 @@ namespace {
 using testing::BrokerNode;
 
 constexpr int kVhostsAtOnce = 3;
+constexpr int kBrokersAtOnce = 2;
 constexpr int kClusterNodes = 3;
 
 using Nodes = std::vector<std::unique_ptr<BrokerNode>>;
+
+// Calls `work(0)` to `work(size - 1)`, so many of them at once, and waits for all.
+void InThreads(int at_once, std::size_t size, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < at_once; ++i) {
+    threads.emplace_back([&] {
+      for (std::size_t index = next++; index < size; index = next++) work(index);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
 
 class Lanes {
  public:
@@ -29,7 +42,6 @@ class Lanes {
   void Run(const std::vector<Job>& jobs, int at_once, const std::function<Nodes()>& make_nodes) {
     if (jobs.empty()) return;
     Nodes nodes;
-    std::atomic<std::size_t> next = 0;
     try {
       nodes = make_nodes();
       NoteVersion(*nodes.front());
@@ -37,20 +49,13 @@ class Lanes {
       for (const Job& job : jobs) Fail(job, error.what());
       return;
     }
-    std::vector<std::thread> threads;
-    for (int i = 0; i < at_once; ++i) {
-      threads.emplace_back([&] {
-        for (std::size_t index = next++; index < jobs.size(); index = next++) {
-          RunOne(jobs[index], nodes);
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    InThreads(at_once, jobs.size(), [&](std::size_t index) { RunOne(jobs[index], nodes); });
   }
 
-  // Runs each job on nodes of its own.
-  void RunEach(const std::vector<Job>& jobs, const std::function<Nodes()>& make_nodes) {
-    for (const Job& job : jobs) Run({job}, 1, make_nodes);
+  // Runs each job on nodes of its own, so many of them at once.
+  void RunEach(const std::vector<Job>& jobs, int at_once,
+               const std::function<Nodes()>& make_nodes) {
+    InThreads(at_once, jobs.size(), [&](std::size_t index) { Run({jobs[index]}, 1, make_nodes); });
   }
 
   Nodes One(const std::string& parent) const {
@@ -125,11 +130,12 @@ void RunLanes(const std::vector<Job>& jobs, const LaneOptions& options, Report& 
   });
   std::thread brokers([&] {
     // What is left of one run shall not be there in the next.
-    lanes.RunEach(at(Fault::Place::kBroker), [&] { return lanes.One(options.directory); });
+    lanes.RunEach(at(Fault::Place::kBroker), kBrokersAtOnce,
+                  [&] { return lanes.One(options.directory); });
   });
   std::thread others([&] {
     if (options.small_disk_status.ok()) {
-      lanes.RunEach(at(Fault::Place::kSmallDisk), [&] { return lanes.One(options.small_disk); });
+      lanes.RunEach(at(Fault::Place::kSmallDisk), 1, [&] { return lanes.One(options.small_disk); });
     } else {
       for (const Job& job : at(Fault::Place::kSmallDisk)) {
         report.Skip(*job.fault, job.queue_type, std::string(options.small_disk_status.message()));

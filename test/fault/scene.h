@@ -107,6 +107,8 @@ class Scene {
   void Settle();
   void Stop();
   void CountWaiting();
+  // Takes all that is ready in it.
+  void Empty(const std::string& queue);
   // Reads what the workers have done, and counts it.
   void Listen();
   bool AllHaveEnded();
