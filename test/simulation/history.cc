@@ -339,6 +339,11 @@ std::vector<std::string> History::Run() {
   }
   std::vector<std::string> faults = ledger_.Faults();
   if (!faults.empty()) Explain(&faults);
+  const bool calm = trouble_ == Trouble::kNone || trouble_ == Trouble::kClock;
+  if (calm && ledger_.duplicates() > 0) {
+    faults.push_back(
+        absl::StrCat(ledger_.duplicates(), " calls came twice, with no trouble at all"));
+  }
   if (!ended) faults.push_back("messages are still under way after three days");
 
   // With nothing to wait for, no delay queue stays.
