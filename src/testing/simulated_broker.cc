@@ -41,6 +41,7 @@ class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
   std::unique_ptr<Subscription> Consume(ConsumeParams params, SubscriptionListener* listener);
   void Settle(amqp::DeliveryTag tag, std::function<void(Node&)> how);
 
+  void Reconnect(const absl::Status& why);
   void Close(std::function<void()> closed);
   void SetLatency(std::function<absl::Duration()> latency) { latency_ = std::move(latency); }
   void SetReachable(bool reachable) { reachable_ = reachable; }
@@ -58,7 +59,8 @@ class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<Wire> MakeWire(void (Impl::*client_lost)(), std::function<void(bool)> alarm);
   void ConnectPublishing(absl::Duration after);
   void ConnectConsuming(absl::Duration after);
-  void OnPublishingLost();
+  void OnPublishingLost() { LosePublishing(Lost()); }
+  void LosePublishing(const absl::Status& why);
   void OnConsumingLost();
   void ForEachSubscription(void (Consuming::*call)());
   void Ask(std::function<absl::StatusOr<DeclareOk>(Node&)> question, Answer done);
@@ -290,10 +292,10 @@ void SimulatedBroker::Impl::ConnectPublishing(absl::Duration after) {
   });
 }
 
-void SimulatedBroker::Impl::OnPublishingLost() {
+void SimulatedBroker::Impl::LosePublishing(const absl::Status& why) {
   publishing_.reset();
   channel_.reset();
-  if (listener_ != nullptr) listener_->OnLost(Lost());
+  if (listener_ != nullptr) listener_->OnLost(why);
   FailPublishes(0, "");
   for (const auto& [number, done] : std::exchange(questions_, {})) done(Lost());
   ConnectPublishing(kReconnectEvery);
@@ -319,6 +321,16 @@ void SimulatedBroker::Impl::ForEachSubscription(void (Consuming::*call)()) {
   for (Consuming* const subscription : std::set<Consuming*>(subscriptions_)) {
     if (subscriptions_.contains(subscription)) (subscription->*call)();
   }
+}
+
+// What is on its way still arrives.
+void SimulatedBroker::Impl::Reconnect(const absl::Status& why) {
+  if (publishing_ == nullptr) return;
+  node_->mail().After(absl::ZeroDuration(), [self = shared_from_this(), wire = publishing_, why] {
+    if (self->publishing_ != wire) return;
+    wire->Kill();
+    self->LosePublishing(why);
+  });
 }
 
 void SimulatedBroker::Impl::End() {
@@ -513,6 +525,7 @@ void SimulatedBroker::Ack(amqp::DeliveryTag tag) {
 void SimulatedBroker::Reject(amqp::DeliveryTag tag, bool requeue) {
   impl_->Settle(tag, [tag, requeue](Node& node) { node.Reject(tag.generation, tag.tag, requeue); });
 }
+void SimulatedBroker::Reconnect(const absl::Status& why) { impl_->Reconnect(why); }
 void SimulatedBroker::Close(std::function<void()> closed) { impl_->Close(std::move(closed)); }
 std::size_t SimulatedBroker::max_header_size() const { return kMaxHeaderSize; }
 std::string SimulatedBroker::server_version() const { return impl_->node().version(); }

@@ -50,6 +50,7 @@ class SimulatedBroker final : public Broker {
                                         SubscriptionListener* listener) override;
   void Ack(amqp::DeliveryTag tag) override;
   void Reject(amqp::DeliveryTag tag, bool requeue) override;
+  void Reconnect(const absl::Status& why) override;
   void Close(std::function<void()> closed) override;
   std::size_t max_header_size() const override;
   std::string server_version() const override;

@@ -103,6 +103,20 @@ TEST_F(SimulatedBrokerTest, TellsOfALostConnectionBeforeItAnswersWhatWasOpen) {
   broker_.SetListener(nullptr);
 }
 
+TEST_F(SimulatedBrokerTest, GivesUpAConnectionWhenItIsTold) {
+  NiceMock<MockBrokerListener> listener;
+  broker_.SetListener(&listener);
+  PublishOutcome outcome = PublishOutcome::kConfirmed;
+  broker_.Publish({.exchange = "", .routing_key = "work"},
+                  [&](const PublishResult& result) { outcome = result.outcome; });
+  EXPECT_CALL(listener, OnLost(absl::UnavailableError("too slow")));
+  EXPECT_CALL(listener, OnReady());
+  broker_.Reconnect(absl::UnavailableError("too slow"));
+  time_.Advance(absl::Seconds(2));
+  EXPECT_EQ(outcome, PublishOutcome::kUnknown);
+  broker_.SetListener(nullptr);
+}
+
 TEST_F(SimulatedBrokerTest, WhatWasOnItsWayMayArriveAfterTheCut) {
   broker_.Publish({.exchange = "", .routing_key = "work"}, [](const PublishResult&) {});
   broker_.CutPublishing({.may_arrive = absl::Milliseconds(5)});
