@@ -39,6 +39,8 @@ enum class EventKind {
                    // one
   kDiscarded,      // "discarded": acked and gone, as told
   kRequeued,       // "requeued": given back to the queue unhandled, as told or on a graceful stop
+  kMoved,          // "moved": redelivered so often that the broker would soon take it for poison; a
+                   // copy of it is behind the others in the same queue, counted anew
   kSkipped,        // "skipped": a retry of another queue's consumer, acked unseen
   kReturned,       // "returned": a copy came back unroutable; published again
   kUnconfirmed,    // "unconfirmed": nack, time-out or lost channel; published

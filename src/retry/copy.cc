@@ -56,7 +56,9 @@ bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
   Take(*delivery.message(), StaysInCopy);
   amqp::TableWriter writer(&headers_);
   writer.SetInt64(kRetryCountHeader, AsInt64(annotation.failures));
-  writer.SetInt64(kRetryFirstFailureHeader, absl::ToUnixMillis(annotation.first_failure));
+  if (annotation.first_failure) {
+    writer.SetInt64(kRetryFirstFailureHeader, absl::ToUnixMillis(*annotation.first_failure));
+  }
   writer.SetString(kRetryQueueHeader, delivery.queue());
   writer.SetString(kRetryExchangeHeader, delivery.exchange());
   writer.SetString(kRetryRoutingKeyHeader, delivery.routing_key());

@@ -18,8 +18,8 @@ namespace retryq {
 // What a copy says about the failures of its message. Queue, exchange and routing key are the
 // delivery's.
 struct Annotation {
-  std::uint64_t failures = 0;  // the one just now included
-  absl::Time first_failure = {};
+  std::uint64_t failures = 0;  // the one just now included, where there was one
+  std::optional<absl::Time> first_failure = std::nullopt;
   std::optional<absl::Time> not_before = std::nullopt;  // neither of these two
   std::optional<absl::Duration> delay = std::nullopt;   // for a parked copy
   std::string_view error = {};                          // any bytes: made UTF-8 of at most 1 KiB

@@ -42,6 +42,8 @@ std::string_view EventName(EventKind kind) {
       return "rejected";
     case EventKind::kRequeued:
       return "requeued";
+    case EventKind::kMoved:
+      return "moved";
     case EventKind::kDiscarded:
       return "discarded";
     case EventKind::kSkipped:

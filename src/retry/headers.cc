@@ -22,7 +22,7 @@ bool IsRetryHeader(std::string_view name) {
 bool IsBrokerHeader(std::string_view name) {
   if (!name.starts_with("x-")) return false;
   return name == kDeathHeader || name.starts_with("x-first-death-") ||
-         name.starts_with("x-last-death-") || name == "x-delivery-count" ||
+         name.starts_with("x-last-death-") || name == kDeliveryCountHeader ||
          name == "x-acquired-count";
 }
 

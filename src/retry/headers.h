@@ -20,6 +20,8 @@ inline constexpr std::string_view kRetryIdHeader = "x-retry-id";
 
 // What RabbitMQ adds when it dead-letters.
 inline constexpr std::string_view kDeathHeader = "x-death";
+// How often a quorum queue has delivered the message before.
+inline constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
 
 // Whether retrying owns this header: one of the nine above.
 bool IsRetryHeader(std::string_view name);

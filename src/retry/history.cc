@@ -15,6 +15,9 @@
 namespace retryq {
 namespace {
 
+// Half of RabbitMQ's default limit: room for those who die before they have moved it.
+constexpr std::int64_t kManyDeliveries = 10;
+
 // Names, routing keys and message ids are short strings.
 constexpr std::size_t kMaxShortString = 255;
 
@@ -122,6 +125,14 @@ Delivery::History ReadHistory(const amqp::Message& message, std::string_view que
     history.routing_key = *routing_key;
   }
   return history;
+}
+
+// The count of a message that is not redelivered is another's, or anyone's: 4.0 shows on the first
+// delivery what came with the message.
+bool IsNearDeliveryLimit(const amqp::Message& message) {
+  if (!message.redelivered || !message.properties.headers) return false;
+  return Natural(message.properties.headers->Find(kDeliveryCountHeader)).value_or(0) >=
+         kManyDeliveries;
 }
 
 bool IsOthersRetry(const amqp::Message& message, std::string_view queue, std::string_view prefix) {

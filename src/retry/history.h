@@ -31,6 +31,10 @@ struct LastDeath {
 // The newest entry of `x-death`; nothing where there is none that can be read.
 std::optional<LastDeath> ReadLastDeath(const amqp::Message& message);
 
+// Whether a quorum queue has delivered `message` so often that it may soon drop it: from RabbitMQ 4
+// on it does so after 20 deliveries in vain, whoever died, and with all that was prefetched.
+bool IsNearDeliveryLimit(const amqp::Message& message);
+
 }  // namespace retryq
 
 #endif  // RETRYQ_SRC_RETRY_HISTORY_H_

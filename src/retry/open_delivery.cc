@@ -59,6 +59,14 @@ void OpenDelivery::Settle(const Outcome& outcome) {
   }
 }
 
+void OpenDelivery::Move() {
+  // For a copy that must be parked instead.
+  decision_.error = "the broker delivers it again and again, and nobody settles it";
+  decision_.first_failure =
+      delivery_->first_failure().value_or(context_.hub.environment().clock->Now());
+  Send(Sending::kMoved);
+}
+
 // A delivery that came through the named work exchange finds back through it.
 // Any other would be led elsewhere, and goes straight to its queue.
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
@@ -77,25 +85,44 @@ std::optional<DelayRoute> OpenDelivery::Route() const {
                     .direct = !context_.options.work_exchange.empty()};
 }
 
+absl::Duration OpenDelivery::SafeFrom() const {
+  // A work queue is not of our making, and was there before the delivery.
+  if (sending_ == Sending::kMoved) return -absl::InfiniteDuration();
+  return context_.parking_lot.safe_from();
+}
+
+Annotation OpenDelivery::Annotate() const {
+  if (sending_ == Sending::kMoved) {
+    const Delivery::History& history = delivery_->history();
+    return {.failures = history.failures,
+            .first_failure = history.first_failure,
+            .not_before = history.not_before,
+            .delay = history.delay,
+            .error = history.last_error,
+            .id = id_};
+  }
+  Annotation annotation{.failures = OneMore(delivery_->attempt()),
+                        .first_failure = decision_.first_failure,
+                        .error = decision_.error,
+                        .id = id_};
+  if (sending_ == Sending::kCopy) {
+    annotation.delay = decision_.delay;
+    annotation.not_before = context_.hub.environment().clock->Now() + decision_.delay;
+  }
+  return annotation;
+}
+
 bool OpenDelivery::Fill(PublishParams* params) {
   const std::size_t limit = context_.hub.broker().max_header_size();
   Copy& copy = context_.copy;
   if (sending_ == Sending::kUnchanged) {
     if (!copy.BuildUnchanged(*delivery_->message(), limit)) return false;
-  } else {
-    Annotation annotation{.failures = OneMore(delivery_->attempt()),
-                          .first_failure = decision_.first_failure,
-                          .error = decision_.error,
-                          .id = id_};
-    if (sending_ == Sending::kCopy) {
-      annotation.delay = decision_.delay;
-      annotation.not_before = context_.hub.environment().clock->Now() + decision_.delay;
-    }
-    if (!copy.Build(*delivery_, annotation, limit)) return false;
+  } else if (!copy.Build(*delivery_, Annotate(), limit)) {
+    return false;
   }
-  if (sending_ != Sending::kCopy) {
+  if (sending_ == Sending::kParked || sending_ == Sending::kUnchanged) {
     params->routing_key = context_.parking_lot.queue();
-  } else if (ReturnsThroughWorkExchange()) {
+  } else if (sending_ == Sending::kCopy && ReturnsThroughWorkExchange()) {
     params->routing_key = delivery_->routing_key();
   } else {
     params->routing_key = context_.options.queue;
@@ -116,7 +143,7 @@ void OpenDelivery::Send(Sending what) {
 }
 
 void OpenDelivery::OnSent(const SendResult& result) {
-  if (sending_ == Sending::kCopy) {
+  if (sending_ == Sending::kCopy || sending_ == Sending::kMoved) {
     OnCopySent(result);
   } else {
     OnParkedSent(result);
@@ -126,6 +153,7 @@ void OpenDelivery::OnSent(const SendResult& result) {
 void OpenDelivery::OnCopySent(const SendResult& result) {
   switch (result.kind) {
     case SendResult::Kind::kSent:
+      if (sending_ == Sending::kMoved) return Ack(EventKind::kMoved);
       Ack(EventKind::kRetried, result.delay_queue);
       return;
     case SendResult::Kind::kTooLarge:
@@ -142,7 +170,7 @@ void OpenDelivery::OnCopySent(const SendResult& result) {
       Send(Sending::kParked);
       return;
     case SendResult::Kind::kReturned:
-      break;  // never with a delay
+      break;  // never with a delay; a copy that was to be moved waits for its queue
   }
   Hold(result.text);
 }

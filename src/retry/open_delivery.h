@@ -40,6 +40,11 @@ struct RetrierContext {
 //      │ │          └ that is refused as well: held, and tried again
 //      │ └────▶ reject, discard ────────────────────────────▶ settled
 //
+// or, where the broker has delivered it too often, without any handler's call:
+//
+//   move ─────▶ copy to its own queue, confirmed ────────────▶ acked
+//                 └ refused: parked, as above
+//
 // Reused from delivery to delivery.
 class OpenDelivery final : private Parcel {
  public:
@@ -54,12 +59,16 @@ class OpenDelivery final : private Parcel {
   // What the handler said. Once per `Begin`.
   void Settle(const Outcome& outcome);
 
+  // Instead: puts a copy behind the others in its queue, which counts its deliveries anew. What the
+  // message remembers of its failures stays.
+  void Move();
+
  private:
-  enum class Sending { kCopy, kParked, kUnchanged };
+  enum class Sending { kCopy, kMoved, kParked, kUnchanged };
 
   // Parcel.
   std::optional<DelayRoute> Route() const override;
-  absl::Duration SafeFrom() const override { return context_.parking_lot.safe_from(); }
+  absl::Duration SafeFrom() const override;
   bool Fill(PublishParams* params) override;
   void OnSent(const SendResult& result) override;
   std::string_view Origin() const override { return context_.options.queue; }
@@ -73,6 +82,7 @@ class OpenDelivery final : private Parcel {
   void Ack(EventKind kind, std::string_view delay_queue = {});
   void Close();
   bool ReturnsThroughWorkExchange() const;
+  Annotation Annotate() const;
   void Report(EventKind kind, std::string_view error, std::string_view delay_queue = {}) const;
 
   RetrierContext& context_;

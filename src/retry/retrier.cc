@@ -51,8 +51,8 @@ class RetrierImpl final : public Retrier {
     bool taken = false;
   };
 
-  // Takes the message in, unless another queue's consumer is the one to retry
-  // it.
+  // Takes the message in. Nothing for the handler if another queue's consumer is the one to retry
+  // it, or if it must be moved first.
   std::optional<Id> Take(amqp::MessagePtr message);
   bool SkipIfOthers(const amqp::MessagePtr& message);
   void SayIfEarly(const Delivery& delivery);
@@ -150,10 +150,16 @@ std::optional<RetrierImpl::Id> RetrierImpl::Take(amqp::MessagePtr message) {
     slot.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Free(index); });
   }
   Delivery::History history = ReadHistory(*message, *queue_);
+  const bool must_move = IsNearDeliveryLimit(*message);
   slot.delivery->Begin(Delivery(std::move(message), queue_, std::move(history)));
   slot.taken = true;
   SayIfEarly(slot.delivery->delivery());
-  return Id{index, slot.use};
+  const Id id{index, slot.use};
+  if (must_move) {
+    slot.delivery->Move();
+    return std::nullopt;
+  }
+  return id;
 }
 
 void RetrierImpl::SayIfEarly(const Delivery& delivery) {

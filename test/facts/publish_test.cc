@@ -58,6 +58,20 @@ TEST_F(PublishFacts, F17ARefusedDeclareClosesItsChannelAndNoMore) {
   EXPECT_TRUE(powerless.lost().empty());
 }
 
+// Has no number yet: from 4.3 it takes any right to look for a queue, before none.
+TEST_F(PublishFacts, APassiveDeclareNeedsSomeRightFrom43) {
+  peer_->DeclareQueue("work");
+  const auto look_as = [&](const TestVhost::Rights& rights) {
+    const std::string user = vhost_.AddUser(rights);
+    return Asker(loop_, vhost_.UrlAs(user, user))
+        .DeclareQueue({.name = "work", .passive = true})
+        .ok();
+  };
+  EXPECT_EQ(look_as({}), !asker_.IsAtLeast(4, 3));
+  EXPECT_TRUE(look_as({.read = "work"}));
+  EXPECT_TRUE(look_as({.configure = "work"}));
+}
+
 TEST_F(PublishFacts, F20FramesBelow8192BytesAreRefusedFrom41) {
   EXPECT_TRUE(RawConnection::IsAccepted(vhost_.Url(), 8192));
   EXPECT_EQ(RawConnection::IsAccepted(vhost_.Url(), 4096), !asker_.IsAtLeast(4, 1));

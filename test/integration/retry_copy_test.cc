@@ -60,6 +60,15 @@ class RetryCopy : public RetryTest {
  protected:
   void SetUp() override { peer_.DeclareQueue("orders"); }
 
+  // The message's headers as the broker delivers them: sorted from 4.0 on.
+  std::string AsDelivered(const amqp::Properties& properties) {
+    peer_.DeclareQueue("plain");
+    peer_.Publish("", "plain", "", properties);
+    amqp::MessagePtr message;
+    EXPECT_TRUE(RunUntil([&] { return (message = peer_.Get("plain")) != nullptr; }));
+    return std::string(message->properties.headers->bytes());
+  }
+
   // The message's headers after the broker alone has dead-lettered it once.
   std::string AfterPlainDeadLettering(const amqp::Properties& properties) {
     peer_.DeclareQueue("plain");
@@ -99,8 +108,7 @@ TEST_F(RetryCopy, KeepsEveryHeaderKindByteForByte) {
   const Delivery delivery = AfterThreeRetries(properties);
 
   EXPECT_EQ(WithoutTraces(delivery.headers().all()), AfterPlainDeadLettering(properties));
-  // Before the broker has touched them they are those that were published.
-  EXPECT_EQ(calls_[0].headers().all().bytes(), headers);
+  EXPECT_EQ(calls_[0].headers().all().bytes(), AsDelivered(properties));
 }
 
 TEST_F(RetryCopy, KeepsEveryProperty) {

@@ -147,7 +147,7 @@ TEST_F(RetryRights, NeedNoConfigureOnAParkedQueueThatIsThere) {
   peer_.DeclareQueue("orders.parked");
   EXPECT_TRUE(Parks({.configure = "^retry\\..*$",
                      .write = "^(retry\\..*|amq\\.default)$",
-                     .read = "^(retry\\..*|orders)$"}));
+                     .read = "^(retry\\..*|orders|orders\\.parked)$"}));
 }
 
 struct MissingRight {

@@ -53,6 +53,16 @@ class RetrierTest : public ::testing::Test {
     time_.RunReady();
   }
 
+  // As a quorum queue delivers what it has delivered before.
+  void Redeliver(std::int64_t count, amqp::Table headers = {}) {
+    headers.Set("x-delivery-count", count);
+    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
+    message->delivery_tag = {.generation = 1, .tag = ++tag_};
+    message->redelivered = true;
+    deliver_(std::move(message));
+    time_.RunReady();
+  }
+
   ScriptedBroker::Published& LastPublish() { return broker_.publishes.back(); }
 
   testing::SimulatedTime time_;
@@ -435,6 +445,75 @@ TEST_F(RetrierTest, NamesAllOptionsThatAreWrong) {
   for (const char* field : {"queue", "work_exchange", "base", "factor"}) {
     EXPECT_THAT(message, HasSubstr(field));
   }
+}
+
+// RabbitMQ 4 drops a message that it has delivered 21 times (BROKER-FACTS.md, 33).
+TEST_F(RetrierTest, MovesWhatIsDeliveredTooOftenBehindTheOthersInItsQueue) {
+  int calls = 0;
+  Start({.queue = "orders"}, [&](const Delivery&) {
+    ++calls;
+    return Outcome::Ok();
+  });
+  Redeliver(10);
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().exchange, "");
+  EXPECT_EQ(LastPublish().routing_key, "orders");
+  EXPECT_TRUE(LastPublish().mandatory);
+  EXPECT_TRUE(LastPublish().persistent);
+  EXPECT_EQ(LastPublish().headers.Find("x-delivery-count"), nullptr);
+  EXPECT_THAT(broker_.acked, IsEmpty());
+
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_EQ(events_.Count(EventKind::kMoved), 1U);
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(retrier_->open(), 0U);
+}
+
+TEST_F(RetrierTest, HandlesWhatIsDeliveredLessOftenAndWhatOnlyBringsTheCountAlong) {
+  int calls = 0;
+  Start({.queue = "orders"}, [&](const Delivery&) {
+    ++calls;
+    return Outcome::Ok();
+  });
+  Redeliver(9);
+  Deliver({.headers = amqp::Table{{"x-delivery-count", std::int64_t{15}}}});
+  EXPECT_EQ(calls, 2);
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(RetrierTest, WhatIsMovedRemembersItsFailuresAndCountsNoneMore) {
+  Start({.queue = "orders"}, Handler(Fails));
+  const amqp::Table remembered = {{kRetryCountHeader.data(), std::int64_t{3}},
+                                  {kRetryFirstFailureHeader.data(), std::int64_t{1'000}},
+                                  {kRetryNotBeforeHeader.data(), std::int64_t{2'000}},
+                                  {kRetryDelayHeader.data(), std::int64_t{500}},
+                                  {kRetryQueueHeader.data(), "orders"},
+                                  {kRetryExchangeHeader.data(), "shop"},
+                                  {kRetryRoutingKeyHeader.data(), "order.placed"},
+                                  {kRetryErrorHeader.data(), "down"},
+                                  {kRetryIdHeader.data(), "id"}};
+  Redeliver(12, remembered);
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  for (const auto& [name, value] : remembered.fields()) {
+    const amqp::Value* kept = LastPublish().headers.Find(name);
+    ASSERT_NE(kept, nullptr) << name;
+    EXPECT_EQ(*kept, value) << name;
+  }
+}
+
+TEST_F(RetrierTest, ParksWhatTheBrokerRefusesToTakeWhereItShouldMove) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Redeliver(10);
+  for (int turn = 0; turn < 10 && LastPublish().routing_key == "orders"; ++turn) {
+    broker_.CloseChannel(406, "PRECONDITION_FAILED - too large");
+    time_.RunReady();
+  }
+  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_EQ(events_.Count(EventKind::kParked), 1U);
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+// Work queues of the type quorum, and what they add: a limit to deliveries.
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::UnorderedElementsAre;
+
+class RetryQuorumWorkQueue : public RetryTest {
+ protected:
+  void SetUp() override { peer_.DeclareQueue("orders", {{"x-queue-type", "quorum"}}); }
+
+  // A worker that dies with so many messages in hand.
+  void Crash(std::size_t messages) {
+    std::vector<Settlement> in_hand;
+    Client client(loop_, Options());
+    const auto consumer =
+        client.Consume({.queue = "orders"}, [&](const Delivery& delivery, Settlement settlement) {
+          calls_.Note(delivery);
+          in_hand.push_back(std::move(settlement));
+        });
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    ASSERT_TRUE(RunUntil([&] { return in_hand.size() == messages; }, absl::Seconds(10)));
+  }
+};
+
+TEST_F(RetryQuorumWorkQueue, AWorkerThatCrashesAgainAndAgainLosesNothing) {
+  constexpr int kCrashes = 25;
+  peer_.DeclareExchange("shop", "topic");
+  peer_.Bind("orders", "shop", "order.#");
+  for (const std::string body : {"one", "two", "three"}) {
+    peer_.Publish("shop", "order.placed", body, {.message_id = body});
+  }
+  for (int crash = 0; crash < kCrashes; ++crash) {
+    Crash(3);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GE(events_.Count(EventKind::kMoved), 6U);
+
+  Calls calls;
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders"}, calls.Succeed());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 3; }));
+  std::vector<std::string> bodies;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    bodies.emplace_back(calls[i].body());
+    EXPECT_EQ(calls[i].attempt(), 0U);
+    EXPECT_EQ(calls[i].exchange(), "shop");
+    EXPECT_EQ(calls[i].routing_key(), "order.placed");
+    EXPECT_EQ(calls[i].id(), calls[i].body());
+  }
+  EXPECT_THAT(bodies, UnorderedElementsAre("one", "two", "three"));
+}
+
+}  // namespace
+}  // namespace retryq::testing
