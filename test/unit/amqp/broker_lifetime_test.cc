@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -10,9 +9,8 @@
 #include <vector>
 
 #include "retryq/amqp/make_broker.h"
-#include "unit/amqp/fake_server.h"
 #include "unit/amqp/hostile/violation.h"
-#include "unit/amqp/run_until.h"
+#include "unit/amqp/lifetime_stage.h"
 
 // Inside any callback of a broker its subscriptions may go, and its listener. Meant to be run with
 // AddressSanitizer.
@@ -26,16 +24,11 @@ using hostile::Say;
 
 // A broker with a subscription; a publish and a declare are unanswered. The callback that is to
 // strike takes away both, subscription and listener.
-class Scene : public BrokerListener, public SubscriptionListener {
+class Scene : public LifetimeStage, public BrokerListener, public SubscriptionListener {
  public:
   // `strikes`: which of the listeners' calls strikes, if any does.
   explicit Scene(std::string strikes) : strikes_(std::move(strikes)) {
-    server.obliging = true;
-    ConnectionOptions options;
-    options.endpoints = {{.host = "127.0.0.1", .port = server.port()}};
-    options.connection_name = "test";
-    options.reconnect_initial = absl::Milliseconds(1);
-    broker = MakeBroker(loop, options);
+    broker = MakeBroker(loop, OptionsToConnect());
     broker->SetListener(this);
     subscription = broker->Consume({.queue = "q", .consumer_tag = "me"}, this);
   }
@@ -53,26 +46,11 @@ class Scene : public BrokerListener, public SubscriptionListener {
                     [this](const absl::StatusOr<DeclareOk>&) { OnCallOfBroker("an answer"); });
   }
 
-  void Await(const std::function<bool()>& condition) { RunUntil(loop, condition); }
-  void AwaitHeard(const std::string& line) {
-    Await([&] { return std::count(server.heard.begin(), server.heard.end(), line) > 0; });
-  }
-  void Settle() {
-    Await([this] { return server.unsent() == 0; });
-    for (int turn = 0; turn < 5; ++turn) {
-      bool ran = false;
-      loop.executor()->Post([&] { ran = true; });
-      Await([&] { return ran; });
-    }
-  }
-
   auto Strike() {
     return [this](auto&&...) { OnStrike(); };
   }
   bool struck() const { return struck_; }
 
-  EventLoop loop;
-  FakeServer server{loop};
   std::unique_ptr<Broker> broker;
   std::unique_ptr<Subscription> subscription;
 

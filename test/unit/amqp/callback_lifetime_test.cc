@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -10,9 +9,8 @@
 #include <vector>
 
 #include "retryq/amqp/connection.h"
-#include "unit/amqp/fake_server.h"
 #include "unit/amqp/hostile/violation.h"
-#include "unit/amqp/run_until.h"
+#include "unit/amqp/lifetime_stage.h"
 
 // Inside any callback its connection, channel or consumer may go. Meant to be run with
 // AddressSanitizer, which tells whether anything is touched behind that.
@@ -39,15 +37,11 @@ std::string TooLong() { return std::string(256, 'n'); }
 
 // A connection with a channel, number 1, that confirms and consumes as "me"; a publish and a
 // declare are unanswered. The callback that is to strike destroys what it is told to.
-class Scene : public ConnectionListener, public ChannelListener {
+class Scene : public LifetimeStage, public ConnectionListener, public ChannelListener {
  public:
   // `strikes`: which of the listeners' calls strikes, if any does.
   Scene(Destroyed destroyed, std::string strikes)
       : destroyed_(destroyed), strikes_(std::move(strikes)) {
-    options.endpoints = {{.host = "127.0.0.1", .port = server.port()}};
-    options.connection_name = "test";
-    options.reconnect_initial = absl::Milliseconds(1);
-    server.obliging = true;
     connection = std::make_unique<Connection>(loop, options, this);
   }
 
@@ -70,29 +64,13 @@ class Scene : public ConnectionListener, public ChannelListener {
     if (channel->is_open()) AwaitHeard("1 queue.declare");
   }
 
-  void Await(const std::function<bool()>& condition) { RunUntil(loop, condition); }
-  void AwaitHeard(const std::string& line) {
-    Await([&] { return std::count(server.heard.begin(), server.heard.end(), line) > 0; });
-  }
-  // Until what the server has said is read, and what was put off is done.
-  void Settle() {
-    Await([this] { return server.unsent() == 0; });
-    for (int turn = 0; turn < 5; ++turn) {
-      bool ran = false;
-      loop.executor()->Post([&] { ran = true; });
-      Await([&] { return ran; });
-    }
-  }
-
   // A callback, whatever its arguments, that strikes.
   auto Strike() {
     return [this](auto&&...) { OnStrike(); };
   }
   bool struck() const { return struck_; }
 
-  EventLoop loop;
-  FakeServer server{loop};
-  ConnectionOptions options;
+  ConnectionOptions options = OptionsToConnect();
   std::unique_ptr<Connection> connection;
   std::unique_ptr<Channel> channel;
 
