@@ -44,6 +44,9 @@ struct Fault {
   // Whether it strikes before the workers have done anything.
   bool at_once = false;
 
+  // What frees messages that RabbitMQ keeps and does not move. Empty: nothing should have to.
+  std::function<void(Scene&)> unstick = {};
+
   // Breaks things, has that last, and ends it; traffic flows meanwhile. Throws what goes wrong.
   std::function<void(Scene&)> strike;
 };

@@ -12,6 +12,9 @@ namespace {
 // How a run ended, in words; empty if it failed.
 std::string Verdict(const Fault& fault, const std::string& queue_type, const SceneResult& result) {
   if (!result.failure.empty()) return "";
+  if (result.count.lost == 0 && result.stuck > 0) {
+    return absl::StrCat("ok: ", result.stuck, " waited until the nodes were restarted");
+  }
   if (result.count.lost == 0) return "ok";
   if (queue_type != "classic" || fault.classic_may_lose.empty()) return "";
   return absl::StrCat("ok: lost by RabbitMQ itself (", fault.classic_may_lose, ")");
@@ -62,6 +65,7 @@ void Report::End(const Fault& fault, const std::string& queue_type, const SceneR
                         {"duplicates", count.duplicates},
                         {"destroyed", count.destroyed},
                         {"lost", count.lost},
+                        {"stuck", result.stuck},
                         {"passed", !verdict.empty()},
                         {"verdict", words}};
   if (result.recovery.has_value()) run["recovery_ms"] = absl::ToInt64Milliseconds(*result.recovery);

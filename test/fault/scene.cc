@@ -93,6 +93,7 @@ SceneResult Scene::Run() {
   } catch (const std::exception& error) {
     if (result.failure.empty()) result.failure = error.what();
   }
+  result.stuck = stuck_;
   result.count = referee_.Result(sent());
   if (result.failure.empty() && result.count.waiting > 0) {
     result.failure = absl::StrCat(result.count.waiting, " still wait");
@@ -205,10 +206,15 @@ void Scene::Settle() {
       kSettlePatience);
   const absl::Time end = absl::Now() + kSettlePatience;
   // What is still missing then is counted where it is.
-  for (bool empty = false; absl::Now() < end && !AllHaveEnded() && !empty; absl::SleepFor(kLook)) {
+  for (; absl::Now() < end && !AllHaveEnded(); absl::SleepFor(kLook)) {
     Listen();
     for (const auto& worker : workers_) worker->CheckRuns();
-    empty = absl::Now() - last_news_ > kQuiet && QueuesAreEmpty();
+    if (absl::Now() - last_news_ < kQuiet) continue;
+    if (QueuesAreEmpty()) break;
+    if (!options_.fault.unstick) continue;
+    stuck_ = std::max(stuck_, sent() - CountOf(ended_));
+    options_.fault.unstick(*this);
+    last_news_ = absl::Now();
   }
 }
 

@@ -29,6 +29,8 @@ struct SceneResult {
   Count count;
   std::optional<absl::Duration> recovery;
   std::string failure;  // besides a loss; empty: none
+  // Messages that had to be freed by Fault::unstick.
+  std::uint64_t stuck = 0;
 };
 
 // One fault with one type of delay queues: a vhost, a producer, a proxy, and two workers behind it,
@@ -124,6 +126,7 @@ class Scene {
   std::unique_ptr<Producer> producer_;
   std::vector<std::unique_ptr<Worker>> workers_;
 
+  std::uint64_t stuck_ = 0;
   Referee referee_;
   std::vector<bool> ended_;    // by number, as far as the workers said so
   std::vector<bool> handled_;  // likewise
