@@ -77,6 +77,7 @@ std::vector<Fault> BrokerFaults() {
        .what = "the broker is frozen by SIGSTOP for 1.5 s, less than heartbeats and "
                "confirm_timeout allow",
        .place = kBroker,
+       .quick = false,
        .strike = FreezeFor(Scene::kShort)},
       {.name = "broker-stop-long",
        .what = "the same for 9 s, more than they allow",
@@ -90,6 +91,7 @@ std::vector<Fault> BrokerFaults() {
       {.name = "alarm-disk",
        .what = "the broker has a disk alarm for 9 s, and takes no publishes",
        .place = kBroker,
+       .quick = false,
        .strike = Alarm("disk_free_alarm", {"set_disk_free_limit", "mem_relative", "1000.0"},
                        {"set_disk_free_limit", "50MB"})},
   };

@@ -45,6 +45,7 @@ std::vector<Fault> NetworkFaults() {
       {.name = "stall-short",
        .what = "nothing passes between workers and broker for 1.5 s, less than heartbeats and "
                "confirm_timeout allow",
+       .quick = false,
        .strike = Flow(kHold, kHold, Scene::kShort)},
       {.name = "stall-long",
        .what = "the same for 9 s, more than they allow; what was held arrives in the end",
@@ -54,6 +55,7 @@ std::vector<Fault> NetworkFaults() {
        .strike = Flow(kHold, kPass, Scene::kLong)},
       {.name = "half-open-to-worker",
        .what = "for 9 s nothing gets from the broker to the workers, but the other way",
+       .quick = false,
        .strike = Flow(kPass, kHold, Scene::kLong)},
       {.name = "one-byte",
        .what = "for 6 s each byte travels by itself, both ways",

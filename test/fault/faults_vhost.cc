@@ -55,6 +55,7 @@ std::vector<Fault> VhostFaults() {
        .strike = WithdrawRights},
       {.name = "permission-vhost",
        .what = "the vhost is closed to the workers for 5 s",
+       .quick = false,
        .strike = WithdrawVhost},
       {.name = "vhost",
        .what =

@@ -53,6 +53,7 @@ std::vector<Fault> WorkerFaults() {
       {.name = "worker-stop-short",
        .what = "a worker is frozen by SIGSTOP for 1.5 s, less than heartbeats and confirm_timeout "
                "allow",
+       .quick = false,
        .strike = FreezeFor(Scene::kShort)},
       {.name = "worker-stop-long",
        .what = "the same for 9 s, more than they allow",

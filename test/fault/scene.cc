@@ -89,6 +89,9 @@ SceneResult Scene::Run() {
   try {
     for (const auto& worker : workers_) worker->Kill();
     Listen();
+    // What they had open is back once the broker has seen that they are gone.
+    const std::unique_ptr<testing::Peer> peer = Connect();
+    Await("the workers' deliveries are back", [&] { return peer->Consumers(kWorkQueue) == 0; });
     CountWaiting();
   } catch (const std::exception& error) {
     if (result.failure.empty()) result.failure = error.what();
