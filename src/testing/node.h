@@ -181,11 +181,11 @@ class Node {
   bool refuses_publishes_ = false;
   absl::Duration clock_offset_ = absl::ZeroDuration();
 
+  std::vector<Peer*> peers_;  // they are kept by consumers and mail, which go before
   Exchanges exchanges_;
   std::map<std::string, std::unique_ptr<Queue>> queues_;
   std::map<ChannelId, Consumer> consumers_;
   ChannelId last_channel_ = 0;
-  std::vector<Peer*> peers_;
   std::deque<Ghost> ghosts_;
   std::vector<LetGo> let_go_;
   std::vector<std::string> brought_back_;
