@@ -48,6 +48,7 @@ class ClassicLease final : public LeaseClock {
   absl::Duration over_at() const override { return absl::InfiniteDuration(); }
   // When the broker deletes the queue, at the earliest.
   absl::Duration end() const override { return renewed_at_ + lifetime_; }
+  absl::Duration usable_from() const override { return -absl::InfiniteDuration(); }
   absl::Duration safe_from() const override { return -absl::InfiniteDuration(); }
 
  private:

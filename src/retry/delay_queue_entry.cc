@@ -95,6 +95,7 @@ bool DelayQueueEntry::RenewalDue(absl::Duration now) const {
 DelayQueueEntry::Due DelayQueueEntry::DueAt(absl::Duration now) const {
   if (!waiters.empty() && Allows(now)) return Due::kAnswer;
   if (!waiters.empty() && Over(now)) return Due::kRotate;
+  if (!waiters.empty() && clock_->Forming(now)) return Due::kNothing;
   if (declaring()) return now >= patience_end() ? Due::kRename : Due::kNothing;
   if (!waiters.empty()) return Due::kDeclare;
   if (now >= clock_->end()) return Due::kLapse;
@@ -103,6 +104,9 @@ DelayQueueEntry::Due DelayQueueEntry::DueAt(absl::Duration now) const {
 
 absl::Duration DelayQueueEntry::NextDue(absl::Duration now) const {
   if (!waiters.empty() && Allows(now)) return now;
+  if (!waiters.empty() && clock_->Forming(now)) {
+    return std::min(clock_->usable_from(), clock_->over_at());
+  }
   if (declaring()) {
     return waiters.empty() ? patience_end() : std::min(patience_end(), clock_->over_at());
   }

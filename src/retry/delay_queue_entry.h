@@ -39,6 +39,10 @@ class DelayQueueEntry {
   DeclareParams declaration() const;
 
   bool Allows(absl::Duration now) const { return clock_->Allows(now); }
+  // Whether it takes a declare to publish: none is under way, and there is no lease.
+  bool NeedsDeclare(absl::Duration now) const {
+    return !declaring() && !clock_->Allows(now) && !clock_->Forming(now);
+  }
   bool Covers(std::uint64_t generation, absl::Duration now) const {
     return clock_->Covers(generation, now);
   }

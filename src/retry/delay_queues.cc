@@ -122,7 +122,7 @@ DelayQueues::Impl::Entry& DelayQueues::Impl::UsableEntry(const DelayRoute& route
 void DelayQueues::Impl::Acquire(const DelayRoute& route, Entry::Waiter done) {
   Entry* const entry = &UsableEntry(route);
   entry->waiters.push_back(std::move(done));
-  if (!entry->Allows(Now()) && !entry->declaring()) Declare(*entry);
+  if (entry->NeedsDeclare(Now())) Declare(*entry);
   Schedule(*entry);
 }
 
@@ -232,7 +232,7 @@ void DelayQueues::Impl::Rotate(Entry& over) {
   Entry& next = UsableEntry(over.key().route());
   std::move(over.waiters.begin(), over.waiters.end(), std::back_inserter(next.waiters));
   over.waiters.clear();
-  if (!next.Allows(Now()) && !next.declaring()) Declare(next);
+  if (next.NeedsDeclare(Now())) Declare(next);
   Schedule(next);
   KeepWhileItLives(over);
 }

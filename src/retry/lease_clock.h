@@ -31,7 +31,12 @@ class LeaseClock {
   std::uint64_t generation() const { return generation_; }
 
   // Whether a message may be published now.
-  bool Allows(absl::Duration now) const { return granted_ && now < publishable_until(); }
+  bool Allows(absl::Duration now) const {
+    return granted_ && now >= usable_from() && now < publishable_until();
+  }
+
+  // Whether there is a lease, but its queue must not be used yet.
+  bool Forming(absl::Duration now) const { return granted_ && now < usable_from(); }
 
   // Whether a confirm that arrives now counts, of a message published under this generation.
   bool Covers(std::uint64_t generation, absl::Duration now) const {
@@ -46,6 +51,8 @@ class LeaseClock {
   virtual absl::Duration over_at() const = 0;
   // From when on it is no use to know of the queue.
   virtual absl::Duration end() const = 0;
+  // From when on the queue may be published to, once there is a lease.
+  virtual absl::Duration usable_from() const = 0;
   // From when on a crash of the broker leaves the queue there, with what is confirmed in it.
   virtual absl::Duration safe_from() const = 0;
 

@@ -46,6 +46,12 @@ class QuorumLease final : public LeaseClock {
   // second after, never at 1.5 s (BROKER-FACTS.md, 27).
   static constexpr absl::Duration kSettling = absl::Seconds(2);
 
+  // How long after the answer nothing is published. The declare of a queue that another client is
+  // making at this very moment is answered before the queue is there; what is published into it
+  // then can leave it without a timer, so that it never lets a message go: on 3.10.8 with 5 of 200
+  // queues, and with none of 200 a tenth of a second later.
+  static constexpr absl::Duration kForming = absl::Seconds(1);
+
   QuorumLease(const Epoch& epoch, const DelayQueueOptions& options)
       : ends_(epoch.ends), covered_until_(epoch.ends + options.confirm_timeout) {}
 
@@ -53,6 +59,7 @@ class QuorumLease final : public LeaseClock {
     renewed_at_ = sent_at;
     if (granted()) return Answer::kRenewed;
     Grant();
+    usable_from_ = now + kForming;
     safe_from_ = now + kSettling;
     return Answer::kGranted;
   }
@@ -61,6 +68,7 @@ class QuorumLease final : public LeaseClock {
   absl::Duration renewal_due() const override { return absl::InfiniteDuration(); }
   absl::Duration over_at() const override { return ends_; }
   absl::Duration end() const override { return covered_until_; }
+  absl::Duration usable_from() const override { return usable_from_; }
   absl::Duration safe_from() const override { return safe_from_; }
 
  private:
@@ -70,6 +78,7 @@ class QuorumLease final : public LeaseClock {
   absl::Duration ends_;
   absl::Duration covered_until_;
   absl::Duration renewed_at_ = -absl::InfiniteDuration();
+  absl::Duration usable_from_ = absl::InfiniteDuration();
   absl::Duration safe_from_ = absl::InfiniteDuration();
 };
 

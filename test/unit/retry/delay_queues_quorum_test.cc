@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "delay_queues_fixture.h"
+#include "retry/quorum_lease.h"
 
 namespace retryq {
 namespace {
@@ -29,11 +30,13 @@ class DelayQueuesQuorumTest : public DelayQueuesTest {
         broker_, testing::EnvironmentOf(time_, random_, &observer_), kQuorum);
   }
 
-  // One answer grants a lease.
+  // One answer grants a lease, of use a second later.
   Lease GrantQuorum() {
     std::optional<Lease> lease;
     queues_->Acquire(kRoute, [&](absl::StatusOr<Lease> acquired) { lease = acquired.value(); });
     AnswerOk();
+    EXPECT_FALSE(lease.has_value());
+    time_.Advance(QuorumLease::kForming);
     EXPECT_TRUE(lease.has_value());
     return lease.value_or(Lease());
   }
@@ -52,7 +55,7 @@ TEST_F(DelayQueuesQuorumTest, PublishesToTheNextSlotInEachEpochAndComesRoundAfte
   for (int i = 0; i < 5; ++i) {
     names.push_back(*GrantQuorum().name);
     EXPECT_TRUE(Holds());
-    time_.Advance(kEpoch - absl::Milliseconds(1));
+    time_.Advance(kEpoch - QuorumLease::kForming - absl::Milliseconds(1));
     EXPECT_TRUE(Holds());
     time_.Advance(absl::Milliseconds(1));
     EXPECT_FALSE(Holds());
@@ -78,7 +81,7 @@ TEST_F(DelayQueuesQuorumTest, StampsEachEpochOnTheLifetime) {
 
 TEST_F(DelayQueuesQuorumTest, CoversWhatIsConfirmedSoonAfterTheEpoch) {
   const Lease lease = GrantQuorum();
-  time_.Advance(kEpoch + absl::Seconds(29));
+  time_.Advance(kEpoch - QuorumLease::kForming + absl::Seconds(28));
   const Lease next = GrantQuorum();
   EXPECT_NE(*lease.name, *next.name);
   EXPECT_TRUE(queues_->Covers(lease));
@@ -103,6 +106,7 @@ TEST_F(DelayQueuesQuorumTest, TakesTheNextSlotWhereAStaleQueueHoldsThisOne) {
   EXPECT_EQ(NameOfLastDeclare(), "retry.1000.q1");
   EXPECT_EQ(ExpiresOfLastDeclare(), stamp);
   AnswerOk();
+  time_.Advance(QuorumLease::kForming);
   ASSERT_THAT(acquired_, SizeIs(1));
   EXPECT_EQ(*acquired_[0].value().name, "retry.1000.q1");
   EXPECT_THAT(events_, ElementsAre("declared retry.1000.q1"));
@@ -131,6 +135,7 @@ TEST_F(DelayQueuesQuorumTest, WhoWaitsGoesOnToTheNextEpochsQueue) {
   EXPECT_THAT(NameOfLastDeclare(), ::testing::EndsWith(".q1"));
   while (declares_.size() > 1) declares_.pop_front();
   AnswerOk();
+  time_.Advance(QuorumLease::kForming);
   ASSERT_THAT(acquired_, SizeIs(1));
   EXPECT_TRUE(queues_->Covers(acquired_[0].value()));
 }
@@ -141,6 +146,19 @@ TEST_F(DelayQueuesQuorumTest, ABrokenOneIsDeclaredAgain) {
   EXPECT_FALSE(Holds());
   EXPECT_FALSE(queues_->Covers(lease));
   EXPECT_EQ(*GrantQuorum().name, "retry.1000.q0");
+}
+
+TEST_F(DelayQueuesQuorumTest, WhoComesWhileItFormsWaitsAndCausesNoDeclare) {
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  time_.Advance(QuorumLease::kForming / 2);
+  queues_->Acquire(kRoute, Keep());
+  EXPECT_FALSE(Holds());
+  EXPECT_THAT(declares_, IsEmpty());
+  EXPECT_THAT(acquired_, IsEmpty());
+  time_.Advance(QuorumLease::kForming / 2);
+  EXPECT_THAT(acquired_, SizeIs(2));
+  EXPECT_TRUE(Holds());
 }
 
 TEST_F(DelayQueuesQuorumTest, ForgetsWhatNobodyUses) {

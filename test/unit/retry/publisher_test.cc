@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "retry/hub.h"
+#include "retry/quorum_lease.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/event_log.h"
@@ -348,7 +349,7 @@ class PublisherQuorumTest : public PublisherTest {
 
   void Send(Parcel& parcel) {
     quorum_hub_->publisher().Send(parcel);
-    time_.RunReady();
+    time_.Advance(QuorumLease::kForming);
   }
 
   std::optional<Hub> quorum_hub_;
@@ -357,9 +358,8 @@ class PublisherQuorumTest : public PublisherTest {
 TEST_F(PublisherQuorumTest, WaitsUntilANewQueueWouldOutlastACrash) {
   NotingParcel parcel("one", kSecond);
   Send(parcel);
-  time_.Advance(absl::Milliseconds(500));
   broker_.open()[0]->Confirm();
-  time_.Advance(absl::Milliseconds(1499));
+  time_.Advance(absl::Milliseconds(999));
   EXPECT_THAT(parcel.ends, IsEmpty());
   time_.Advance(absl::Milliseconds(1));
   EXPECT_THAT(parcel.ends, ElementsAre(SendResult::Kind::kSent));
@@ -374,12 +374,12 @@ TEST_F(PublisherQuorumTest, PublishesAgainWhatACrashMayHaveTaken) {
   NotingParcel parcel("one", kSecond);
   Send(parcel);
   broker_.open()[0]->Confirm();
-  time_.Advance(absl::Seconds(1));
+  time_.Advance(absl::Milliseconds(500));
   broker_.Lose();
   time_.Advance(absl::Seconds(10));
   EXPECT_THAT(parcel.ends, IsEmpty());
   broker_.Ready();
-  time_.RunReady();
+  time_.Advance(QuorumLease::kForming);
   EXPECT_THAT(OpenBodies(), ElementsAre("one"));
 }
 

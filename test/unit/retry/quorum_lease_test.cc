@@ -31,10 +31,14 @@ class QuorumLeaseTest : public ::testing::Test {
   QuorumLease lease_{Epoch{.number = 4, .ends = At(900)}, kOptions};
 };
 
-TEST_F(QuorumLeaseTest, IsGrantedByOneAnswer) {
+TEST_F(QuorumLeaseTest, IsGrantedByOneAnswerAndUsedASecondLater) {
   EXPECT_FALSE(lease_.Allows(At(0)));
+  EXPECT_FALSE(lease_.Forming(At(0)));
   EXPECT_EQ(lease_.Answered(At(0), At(1)), Answer::kGranted);
-  EXPECT_TRUE(lease_.Allows(At(1)));
+  EXPECT_TRUE(lease_.Forming(At(1.999)));
+  EXPECT_FALSE(lease_.Allows(At(1.999)));
+  EXPECT_FALSE(lease_.Forming(At(2)));
+  EXPECT_TRUE(lease_.Allows(At(2)));
   EXPECT_TRUE(lease_.Covers(lease_.generation(), At(1)));
 }
 
