@@ -28,6 +28,13 @@ void PrivateBroker::RaiseAlarm() const {
   node_.Control({"eval", "rabbit_alarm:set_alarm({{resource_limit, memory, node()}, []})."});
 }
 
+void PrivateBroker::SetConsumerTimeout(absl::Duration timeout) const {
+  const std::string milliseconds = std::to_string(absl::ToInt64Milliseconds(timeout));
+  for (const std::string name : {"consumer_timeout", "channel_tick_interval"}) {
+    node_.Control({"eval", "application:set_env(rabbit, " + name + ", " + milliseconds + ")."});
+  }
+}
+
 void PrivateBroker::ClearAlarm() const {
   node_.Control({"eval", "rabbit_alarm:clear_alarm({resource_limit, memory, node()})."});
 }

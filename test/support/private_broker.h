@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "absl/time/time.h"
 #include "support/broker_node.h"
 
 namespace retryq::testing {
@@ -31,6 +32,9 @@ class PrivateBroker {
   // A memory alarm, which blocks all who publish.
   void RaiseAlarm() const;
   void ClearAlarm() const;
+
+  // How long a delivery may stay unsettled, for channels opened from now on; looked at as often.
+  void SetConsumerTimeout(absl::Duration timeout) const;
 
  private:
   const BrokerNode node_;

@@ -1,0 +1,148 @@
+// Work queues that are more than a plain queue: with priorities, with one active consumer at a
+// time, with a limit to their length, with a limit to the time a consumer may take.
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "integration/own_broker_test.h"
+#include "support/referee.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+class RetryWorkQueue : public RetryTest {
+ protected:
+  std::vector<std::string> Bodies() const {
+    std::vector<std::string> bodies;
+    for (std::size_t i = 0; i < calls_.size(); ++i) bodies.emplace_back(calls_[i].body());
+    return bodies;
+  }
+};
+
+TEST_F(RetryWorkQueue, WithPrioritiesGetsARetryBackAheadOfWhatIsLessUrgent) {
+  peer_.DeclareQueue("orders", {{"x-max-priority", 9}});
+  Client client(loop_, Options());
+  std::optional<Settlement> busy;
+  const auto consumer =
+      client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(300)), .prefetch = 1},
+                     [&](const Delivery& delivery, Settlement settlement) {
+                       calls_.Note(delivery);
+                       if (delivery.body() == "urgent" && delivery.attempt() == 0) {
+                         std::move(settlement).Settle(absl::UnavailableError("not yet"));
+                       } else if (delivery.body() == "busy") {
+                         busy.emplace(std::move(settlement));
+                       } else {
+                         std::move(settlement).Settle(Outcome::Ok());
+                       }
+                     });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "urgent", {.priority = 8});
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
+  // One is being handled and others wait when it comes back.
+  peer_.Publish("", "orders", "busy", {.priority = 1});
+  ASSERT_TRUE(RunUntil([&] { return busy.has_value(); }));
+  peer_.Publish("", "orders", "idle", {.priority = 1});
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 2; }));
+  std::move(*busy).Settle(Outcome::Ok());
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 3; }));
+  EXPECT_THAT(Bodies(), ElementsAre("urgent", "busy", "urgent", "idle"));
+  EXPECT_EQ(calls_[2].properties().priority, 8);
+}
+
+TEST_F(RetryWorkQueue, WithASingleActiveConsumerGoesOnWithTheNextOneAndLosesNothing) {
+  constexpr int kMessages = 20;
+  peer_.DeclareQueue("orders", {{"x-single-active-consumer", true}, {"x-queue-type", "quorum"}});
+  Referee referee;
+  std::vector<int> calls_of(2);
+  const auto handler_of = [&](std::size_t worker) -> Handler {
+    return [&referee, &calls_of, worker](const Delivery& delivery) -> Outcome {
+      ++calls_of[worker];
+      if (delivery.attempt() == 0) return absl::UnavailableError("not yet");
+      referee.Handled(delivery.body());
+      return absl::OkStatus();
+    };
+  };
+  auto first = std::make_unique<Client>(loop_, Options());
+  auto first_consumer = first->Consume(
+      {.queue = "orders", .retry = Every(absl::Milliseconds(500)), .prefetch = 4}, handler_of(0));
+  ASSERT_TRUE(first_consumer.ok());
+  ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 1; }));
+  Client second(loop_, Options());
+  const auto second_consumer = second.Consume(
+      {.queue = "orders", .retry = Every(absl::Milliseconds(500)), .prefetch = 4}, handler_of(1));
+  ASSERT_TRUE(second_consumer.ok());
+  for (int i = 0; i < kMessages; ++i) {
+    referee.Sent(std::to_string(i));
+    peer_.Publish("", "orders", std::to_string(i));
+  }
+  ASSERT_TRUE(RunUntil([&] { return calls_of[0] >= kMessages / 2; }));
+  EXPECT_EQ(calls_of[1], 0);
+  first_consumer = absl::CancelledError("gone");
+  first.reset();
+  ASSERT_TRUE(RunUntil([&] { return referee.done() == kMessages; }));
+  EXPECT_TRUE(referee.NoneLost());
+  EXPECT_GT(calls_of[1], 0);
+}
+
+TEST_F(RetryWorkQueue, ThatIsFullAndRefusesKeepsARetryInItsQuorumDelayQueue) {
+  peer_.DeclareQueue("orders", {{"x-max-length", 1}, {"x-overflow", "reject-publish"}});
+  ClientOptions options = Options();
+  options.delay_queues.queue_type = QueueType::kQuorum;
+  {
+    Client client(loop_, options);
+    const auto consumer =
+        client.Consume({.queue = "orders", .retry = Every(absl::Seconds(3))}, calls_.FailTimes(1));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    peer_.Publish("", "orders", "retried");
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
+  }
+  // Nobody consumes any more, and the queue is full when the retry is due.
+  ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 0; }));
+  peer_.Publish("", "orders", "in its place");
+  const std::vector<std::string> delay_queues = vhost_.QueuesBeginning("retry.3000");
+  ASSERT_EQ(delay_queues.size(), 1U);
+  ASSERT_TRUE(RunFor(absl::Seconds(5)).ok());
+  EXPECT_EQ(peer_.Get("orders")->body, "in its place");
+  // It counts a message that it could not pass on: tried again every three minutes.
+  EXPECT_TRUE(RunUntil([&] {
+    const auto queue = vhost_.Queue(delay_queues[0]);
+    return queue && queue->value("messages", 0) == 1;
+  }));
+}
+
+class RetryConsumerTimeout : public OwnBrokerTest {};
+
+TEST_F(RetryConsumerTimeout, RequeuesWhatTookTooLongAndConsumingGoesOn) {
+  broker().SetConsumerTimeout(absl::Seconds(2));
+  Client client(loop_, Options());
+  std::vector<Settlement> too_slow;
+  const auto consumer =
+      client.Consume({.queue = "orders"}, [&](const Delivery& delivery, Settlement settlement) {
+        calls_.Note(delivery);
+        if (delivery.redelivered()) {
+          std::move(settlement).Settle(Outcome::Ok());
+        } else {
+          too_slow.push_back(std::move(settlement));
+        }
+      });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "slow");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kInterrupted) == 1; }));
+  EXPECT_THAT(events_.Last(EventKind::kInterrupted)->error, ::testing::HasSubstr("timeout"));
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+  // What it says of the delivery that is gone comes too late, and does no harm.
+  for (Settlement& late : too_slow) std::move(late).Settle(Outcome::Ok());
+  ASSERT_TRUE(RunFor(absl::Milliseconds(500)).ok());
+  EXPECT_EQ(calls_.size(), 2U);
+  EXPECT_EQ(events_.Count(EventKind::kHandled), 1U);
+  EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
+}
+
+}  // namespace
+}  // namespace retryq::testing
