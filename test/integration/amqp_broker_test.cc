@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "integration/amqp_fixture.h"
-#include "support/proxy.h"
 #include "integration/temporary_user.h"
+#include "support/proxy.h"
 
 namespace retryq::amqp {
 namespace {
 
-using ::testing::HasSubstr;
 using retryq::testing::Proxy;
+using ::testing::HasSubstr;
 
 class AmqpBroker : public AmqpTest {
  protected:

@@ -7,15 +7,15 @@
 #include <string>
 
 #include "integration/amqp_fixture.h"
-#include "support/proxy.h"
 #include "integration/temporary_user.h"
+#include "support/proxy.h"
 
 namespace retryq::amqp {
 namespace {
 
+using retryq::testing::Proxy;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using retryq::testing::Proxy;
 using ::testing::Not;
 
 class AmqpTls : public AmqpTest {

@@ -143,8 +143,8 @@ class SimulatedRabbitMq {
 
   // All that was let go since the beginning, in order.
   const std::vector<LetGo>& let_go() const;
-  // Messages that had been dead-lettered when the node went down, and are back in their delay queue:
-  // they may arrive twice.
+  // Messages that had been dead-lettered when the node went down, and are back in their delay
+  // queue: they may arrive twice.
   const std::vector<std::string>& brought_back() const;
 
   // For SimulatedBroker.
