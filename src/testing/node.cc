@@ -342,9 +342,9 @@ void Node::DeadLetterAtLeastOnce(const std::string& name, Place place, std::stri
       Publish(Redirected(*queue, *queue->leaving.at(place).content, reason), Sync::kDeadLettered);
   const bool taken = published.verdict == Published::Verdict::kTaken;
   const absl::Duration next = taken ? published.on_disk_at - Now() : kDeadLetterAgain;
-  mail_.After(next, [this, name, place, taken, reason] {
+  mail_.After(next, [this, name, place, taken, reason, life = lives_] {
     Queue* const source = FindLive(name);
-    if (!up_ || source == nullptr) return;
+    if (!up_ || life != lives_ || source == nullptr) return;
     if (taken) {
       source->leaving.erase(place);
     } else {
@@ -584,6 +584,7 @@ void Node::BringBackGhosts() {
 void Node::Start() {
   if (up_) return;
   up_ = true;
+  ++lives_;
   for (const auto& [name, queue] : queues_) {
     if (queue->quorum()) queue->leader_from = Now() + Moment(options_.max_election);
     const bool renewed = !queue->quorum() || options_.restart_renews_quorum;  // (3)

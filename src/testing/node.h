@@ -176,6 +176,7 @@ class Node {
   const SimulatedRabbitMq::Options options_;
 
   bool up_ = true;
+  std::uint64_t lives_ = 1;  // starts so far: what was begun in an earlier one is over
   bool alarm_ = false;
   bool refuses_declares_ = false;
   bool refuses_publishes_ = false;
