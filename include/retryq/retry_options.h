@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -11,12 +13,31 @@
 
 namespace retryq {
 
-// What happens to a message that has failed too often, or for too long.
+// What happens to a message that is given up: it has failed too often, for too long, or for good.
 enum class OnLimit {
   kPark,     // to the parked queue
   kReject,   // rejected: to the queue's own dead-letter exchange, if it has one,
              // else gone
   kDiscard,  // acked and gone
+};
+
+// Another policy for some errors. What it does not set is as in RetryOptions.
+//
+//   {.codes = {absl::StatusCode::kResourceExhausted}, .backoff = BackoffOptions{…}}
+struct ErrorRule {
+  // The rule is for errors of one of these codes (none named: of any), for which `matches` (none:
+  // always) returns true. At least one of the two must be set. `matches` is called on the loop's
+  // thread; where it throws, the rule is not for that error.
+  std::vector<absl::StatusCode> codes = {};
+  std::function<bool(const absl::Status&)> matches = nullptr;
+
+  std::optional<BackoffOptions> backoff = std::nullopt;
+
+  // Calls of the handler for one message, whatever errors the others ended in: with 1 these errors
+  // are not retried at all.
+  std::optional<std::uint64_t> max_attempts = std::nullopt;
+
+  std::optional<OnLimit> on_limit = std::nullopt;
 };
 
 // When and how often to retry.
@@ -31,7 +52,7 @@ struct RetryOptions {
 
   OnLimit on_limit = OnLimit::kPark;
 
-  // Errors that no retry will mend: those messages are parked at once. The default:
+  // Errors that no retry will mend: those messages are given up at once. The default:
   // kInvalidArgument, kOutOfRange, kUnimplemented. Called on the loop's thread.
   std::function<bool(const absl::Status&)> permanent = nullptr;
 
@@ -41,6 +62,13 @@ struct RetryOptions {
   // The longest delay that Outcome::RetryAfter may ask for; longer ones are cut to it. 1 ms to 3650
   // days.
   absl::Duration max_retry_after = absl::Hours(24);
+
+  // What becomes of messages with permanent errors. (Outcome::Park and Discard say it themselves.)
+  OnLimit on_permanent = OnLimit::kPark;
+
+  // Policies for some errors: the first rule that an error matches counts for it, and makes it one
+  // that is retried, whatever `permanent` and `retry_only` say.
+  std::vector<ErrorRule> for_errors = {};
 };
 
 // kInvalidArgument naming every wrong field, separated by "; ".

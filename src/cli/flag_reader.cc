@@ -24,8 +24,10 @@ std::string Refusal(std::string_view flag, const std::string& text,
 
 // The library names fields of its option structs; a user of the command knows flags.
 std::string InWordsOfFlags(std::string complaint) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kFlags = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kFlags = {{
       {"retry.backoff.base", "--base"},
+      {"retry.backoff.step", "--step"},
+      {"retry.backoff.delays", "--delays"},
       {"retry.backoff.factor", "--factor"},
       {"retry.backoff.max", "--max"},
       {"retry.backoff.jitter", "--jitter"},
@@ -72,6 +74,21 @@ void FlagReader::Read(std::string_view flag, const FlagText& text, absl::Duratio
   } else {
     Complain(Refusal(flag, *text, "write a duration such as 500ms, 30s, 10m, 1h30m or 1d"));
   }
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text,
+                      std::vector<absl::Duration>* values) {
+  if (!text) return;
+  std::vector<absl::Duration> read;
+  for (const absl::string_view part : absl::StrSplit(*text, ',')) {
+    const std::optional<absl::Duration> duration = ParseDuration({part.data(), part.size()});
+    if (!duration) {
+      Complain(Refusal(flag, *text, "write durations with commas between them, such as 1s,10s,5m"));
+      return;
+    }
+    read.push_back(*duration);
+  }
+  *values = std::move(read);
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, double* value) {

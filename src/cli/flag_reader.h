@@ -30,6 +30,8 @@ class FlagReader {
  public:
   void Read(std::string_view flag, const FlagText& text, absl::Duration* value);
   void Read(std::string_view flag, const FlagText& text, double* value);
+  // Durations with commas between them.
+  void Read(std::string_view flag, const FlagText& text, std::vector<absl::Duration>* values);
   void Read(std::string_view flag, const FlagText& text, OnLimit* value);
   void Read(std::string_view flag, const FlagText& text, QueueType* value);
   void Read(std::string_view flag, const FlagText& text, std::string* value);

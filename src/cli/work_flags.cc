@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/backoff_flags.h"
 #include "cli/executable.h"
 #include "retryq/delay_queue_options.h"
 
@@ -51,18 +52,21 @@ SIGINT or SIGTERM: takes no more messages, lets running commands finish, exits w
 one, or after --grace, commands are ended and their messages go back to the queue.
 Exit codes: 64 wrong options; 69 no such queue, vhost or exchange; 77 refused by the broker.
 
-Example: what fails is tried again after 1s and 2s, then waits in orders.parked
+Examples: what fails is tried again after 1s and 2s, then waits in orders.parked
   retryq work --queue orders --base 1s --max-attempts 3 -- sh -c 'grep -q paid'
+after 1s, 10s, 100s, and then every 500s, a quarter of each left to chance
+  retryq work --queue orders --delays 1s,10s,100s,500s --jitter 0.25 -- ./charge
 )";
 
 struct WorkFlags {
   std::vector<std::string> urls;
   FlagText queue, work_exchange, prefix;
-  FlagText base, factor, max, max_attempts, max_age, on_limit;
+  BackoffFlags backoff;
+  FlagText max_attempts, max_age, on_limit;
   FlagText parked, on_parked;
   FlagText prefetch, jobs, timeout, grace, margin;
   FlagText queue_type, outage;
-  FlagText jitter, max_delay_queues, metrics;
+  FlagText max_delay_queues, metrics;
   bool skip_others = false;
   bool json = false;
   bool verbose = false;
@@ -83,10 +87,7 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "Delay queues are named PREFIX.MILLISECONDS (default: retry)");
 
   parser.Group("How often");
-  parser.Add("--base", "DURATION", &flags.base, "The first delay (default: 1s)");
-  parser.Add("--factor", "NUMBER", &flags.factor,
-             "Each delay is this times the one before (default: 2)");
-  parser.Add("--max", "DURATION", &flags.max, "The longest delay (default: 10m)");
+  AddBackoffFlags(parser, flags.backoff);
   parser.Add("--max-attempts", "NUMBER", &flags.max_attempts,
              "Runs for one message, the first included; 0: no limit (default: 25)");
   parser.Add("--max-age", "DURATION", &flags.max_age,
@@ -126,15 +127,12 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "Without --json: also log acked messages and renewed leases");
 
   parser.Group("");  // not offered yet
-  parser.Add("--jitter", "FRACTION", &flags.jitter, "");
   parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues, "");
   parser.Add("--metrics", "PORT", &flags.metrics, "");
 }
 
 void ReadRetrying(const WorkFlags& flags, FlagReader& reader, RetryOptions* retry) {
-  reader.Read("--base", flags.base, &retry->backoff.base);
-  reader.Read("--factor", flags.factor, &retry->backoff.factor);
-  reader.Read("--max", flags.max, &retry->backoff.max);
+  ReadBackoff(flags.backoff, reader, &retry->backoff);
   reader.Read("--max-attempts", flags.max_attempts, 0, UINT64_MAX, &retry->max_attempts);
   reader.Read("--max-age", flags.max_age, &retry->max_age);
   reader.Read("--on-limit", flags.on_limit, &retry->on_limit);
@@ -210,7 +208,6 @@ absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arg
   reader.Complain(Validate(options.client.delay_queues, heartbeat));
 
   ReadRunning(flags, reader, &options);
-  reader.ReadLater("--jitter", flags.jitter, "0");
   reader.ReadLater("--max-delay-queues", flags.max_delay_queues, "");
   reader.ReadLater("--metrics", flags.metrics, "");
   ReadCommand(command, reader, &options);

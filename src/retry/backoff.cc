@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +33,42 @@ absl::Duration EffectiveMax(const BackoffOptions& options) {
   return options.max == kDefaultMaxBackoff ? std::max(options.base, options.max) : options.max;
 }
 
+// What each is good for itself, but excludes another.
+void CheckTogether(const BackoffOptions& options, const std::string& field,
+                   std::vector<std::string>* errors) {
+  const bool linear = options.growth == Growth::kLinear;
+  const bool listed = !options.delays.empty();
+  const auto exclude = [&](bool both, const char* one, const char* other, const char* why) {
+    if (both)
+      errors->push_back(absl::StrCat(field, one, " goes not with ", field, other, ": ", why));
+  };
+  exclude(linear && listed, ".growth = kLinear", ".delays", "a list does not grow");
+  if (options.step != absl::ZeroDuration() && !linear) {
+    errors->push_back(absl::StrCat(field, ".step is for linear growth: set growth to kLinear"));
+  }
+  if (options.jitter_kind != JitterKind::kDecorrelated) return;
+  constexpr char kKind[] = ".jitter_kind = kDecorrelated";
+  constexpr char kWhy[] = "each delay follows from the one before";
+  exclude(options.jitter != 0.0, kKind, ".jitter", "it takes no fraction");
+  exclude(linear, kKind, ".growth = kLinear", kWhy);
+  exclude(listed, kKind, ".delays", kWhy);
+  exclude(options.function != nullptr, kKind, ".function", kWhy);
+}
+
+std::int64_t MillisRoundedUp(absl::Duration duration) {
+  return absl::ToInt64Milliseconds(duration + kAlmostAMillisecond);
+}
+
+absl::Duration LinearDelay(const BackoffOptions& options, std::uint64_t failures) {
+  const absl::Duration step = options.step == absl::ZeroDuration() ? options.base : options.step;
+  const absl::Duration max = EffectiveMax(options);
+  // A step is shorter than a millisecond where somebody says so: divide, as the product overflows.
+  absl::Duration rest;
+  const std::int64_t steps = absl::IDivDuration(max - options.base, step, &rest);
+  if (failures > static_cast<std::uint64_t>(steps)) return max;
+  return options.base + step * static_cast<std::int64_t>(failures);
+}
+
 }  // namespace
 
 absl::Status Validate(const BackoffOptions& options, const std::string& field) {
@@ -53,18 +90,40 @@ absl::Status Validate(const BackoffOptions& options, const std::string& field) {
   }
   if (!(options.jitter >= 0.0 && options.jitter <= 1.0)) {
     refuse("jitter", "between 0 and 1", absl::StrCat(options.jitter));
-  } else if (options.jitter != 0.0) {
-    errors.push_back(absl::StrCat(field, ".jitter is not supported yet: set it to 0"));
   }
+  if (options.step < absl::ZeroDuration() || options.step > kMaxQueueLifetime) {
+    refuse("step", "between 0 and 3650 days", absl::FormatDuration(options.step));
+  }
+  for (std::size_t i = 0; i < options.delays.size(); ++i) {
+    if (options.delays[i] >= kMillisecond && options.delays[i] <= kMaxQueueLifetime) continue;
+    refuse(absl::StrCat("delays[", i, "]").c_str(), "between 1ms and 3650 days",
+           absl::FormatDuration(options.delays[i]));
+  }
+  CheckTogether(options, field, &errors);
   if (errors.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
 }
 
 absl::Duration BackoffDelay(const BackoffOptions& options, std::uint64_t failures) {
-  const std::int64_t limit = absl::ToInt64Milliseconds(EffectiveMax(options) + kAlmostAMillisecond);
+  if (!options.delays.empty()) {
+    const std::size_t last = options.delays.size() - 1;
+    return absl::Milliseconds(MillisRoundedUp(
+        options.delays[failures < last ? static_cast<std::size_t>(failures) : last]));
+  }
+  if (options.growth == Growth::kLinear) {
+    return absl::Milliseconds(MillisRoundedUp(LinearDelay(options, failures)));
+  }
+  const std::int64_t limit = MillisRoundedUp(EffectiveMax(options));
   const std::uint64_t delay = GrowUp(Ticks(options.base), kTicksPerMillisecond, options.factor,
                                      failures, static_cast<std::uint64_t>(limit));
   return absl::Milliseconds(static_cast<std::int64_t>(delay));
+}
+
+absl::Duration LongestDelay(const BackoffOptions& options) {
+  const bool grows = options.delays.empty() || options.function != nullptr;
+  absl::Duration longest = grows ? EffectiveMax(options) : absl::ZeroDuration();
+  for (const absl::Duration delay : options.delays) longest = std::max(longest, delay);
+  return absl::Milliseconds(MillisRoundedUp(longest));
 }
 
 absl::Duration RoundUpToGrid(absl::Duration delay) {

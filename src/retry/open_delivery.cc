@@ -25,7 +25,9 @@ OpenDelivery::OpenDelivery(RetrierContext& context, std::function<void()> closed
 void OpenDelivery::Settle(const Outcome& outcome) {
   using Kind = RetryPolicy::Decision::Kind;
   Hub& hub = context_.hub;
-  decision_ = context_.policy.Decide(outcome, delivery_->history(), hub.environment().clock->Now());
+  const Environment& environment = hub.environment();
+  decision_ = context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
+                                     *environment.random);
   if (decision_.kind == Kind::kAck) {
     Ack(EventKind::kHandled);
     return;

@@ -1,5 +1,7 @@
 #include "retryq/retry_options.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,20 @@ absl::Status Validate(const RetryOptions& options, const std::string& field) {
   if (options.permanent != nullptr && options.retry_only != nullptr) {
     errors.push_back(absl::StrCat(field, ".permanent and ", field,
                                   ".retry_only exclude each other: set one of them"));
+  }
+  for (std::size_t i = 0; i < options.for_errors.size(); ++i) {
+    const ErrorRule& rule = options.for_errors[i];
+    const std::string name = absl::StrCat(field, ".for_errors[", i, "]");
+    if (rule.codes.empty() && rule.matches == nullptr) {
+      errors.push_back(absl::StrCat(name, " must say which errors: set codes or matches"));
+    }
+    if (std::count(rule.codes.begin(), rule.codes.end(), absl::StatusCode::kOk) > 0) {
+      errors.push_back(absl::StrCat(name, ".codes must not contain kOk, which is no error"));
+    }
+    if (!rule.backoff) continue;
+    if (const absl::Status backoff = Validate(*rule.backoff, name + ".backoff"); !backoff.ok()) {
+      errors.emplace_back(backoff.message());
+    }
   }
   if (options.max_retry_after < absl::Milliseconds(1) || options.max_retry_after > kTenYears) {
     errors.push_back(absl::StrCat(field,

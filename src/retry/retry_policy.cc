@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "retry/error_text.h"
+#include "retry/next_delay.h"
 #include "retryq/backoff.h"
 
 namespace retryq {
@@ -48,8 +49,31 @@ bool RetryPolicy::IsPermanent(const absl::Status& error) const {
   return IsPermanentByDefault(error);
 }
 
+const ErrorRule* RetryPolicy::RuleFor(const absl::Status& error) const {
+  const auto is_for_error = [&error](const ErrorRule& rule) {
+    const bool code = rule.codes.empty() || std::find(rule.codes.begin(), rule.codes.end(),
+                                                      error.code()) != rule.codes.end();
+    if (!code || rule.matches == nullptr) return code;
+    try {
+      return rule.matches(error);
+    } catch (...) {
+      return false;
+    }
+  };
+  const auto rule =
+      std::find_if(options_.for_errors.begin(), options_.for_errors.end(), is_for_error);
+  return rule == options_.for_errors.end() ? nullptr : &*rule;
+}
+
+RetryPolicy::Terms RetryPolicy::TermsOf(const ErrorRule* rule) const {
+  if (rule == nullptr) return {options_.backoff, options_.max_attempts, options_.on_limit};
+  return {rule->backoff ? *rule->backoff : options_.backoff,
+          rule->max_attempts.value_or(options_.max_attempts),
+          rule->on_limit.value_or(options_.on_limit)};
+}
+
 RetryPolicy::Decision RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history,
-                                          absl::Time now) const {
+                                          absl::Time now, Random& random) const {
   const absl::Status& status = outcome.status();
   if (outcome.kind() == Outcome::Kind::kByStatus && status.ok()) return {.kind = Kind::kAck};
   if (outcome.kind() == Outcome::Kind::kRequeue) return {.kind = Kind::kRequeue};
@@ -69,31 +93,39 @@ RetryPolicy::Decision RetryPolicy::Decide(const Outcome& outcome, const Delivery
       break;
     case Outcome::Kind::kRetryAfter:
       decision.delay = Clamp(outcome.delay(), options_.max_retry_after);
-      RetryWithinLimits(history, now, decision);
+      RetryWithinLimits(history, now, TermsOf(RuleFor(status)), decision);
       break;
-    case Outcome::Kind::kByStatus:
-      if (IsPermanent(status)) {
-        decision.kind = Kind::kPark;
+    case Outcome::Kind::kByStatus: {
+      const ErrorRule* const rule = RuleFor(status);
+      if (rule == nullptr && IsPermanent(status)) {
+        decision.kind = KindOf(options_.on_permanent);
         break;
       }
-      decision.delay = BackoffDelay(options_.backoff, history.failures);
-      RetryWithinLimits(history, now, decision);
+      const Terms terms = TermsOf(rule);
+      const Failure failure{.failures = history.failures,
+                            .error = status,
+                            .previous_delay = history.delay,
+                            .age = now - decision.first_failure};
+      decision.delay = NextDelay(terms.backoff, failure, random);
+      if (IsArbitrary(terms.backoff)) decision.delay = RoundUpToGrid(decision.delay);
+      RetryWithinLimits(history, now, terms, decision);
       break;
+    }
   }
   return decision;
 }
 
 void RetryPolicy::RetryWithinLimits(const Delivery::History& history, absl::Time now,
-                                    Decision& decision) const {
+                                    const Terms& terms, Decision& decision) const {
   const std::uint64_t calls = history.failures + 1;
-  const bool too_often = options_.max_attempts != 0 && calls >= options_.max_attempts;
+  const bool too_often = terms.max_attempts != 0 && calls >= terms.max_attempts;
   const bool too_late = options_.max_age > absl::ZeroDuration() &&
                         now + decision.delay > decision.first_failure + options_.max_age;
   if (!too_often && !too_late) {
     decision.kind = Kind::kRetry;
     return;
   }
-  decision.kind = KindOf(options_.on_limit);
+  decision.kind = KindOf(terms.on_limit);
   decision.delay = absl::ZeroDuration();
   decision.reason = absl::StrCat(
       "gave up after ", calls, calls == 1 ? " attempt" : " attempts",
@@ -104,8 +136,10 @@ void RetryPolicy::RetryWithinLimits(const Delivery::History& history, absl::Time
 }
 
 absl::Duration LongestDelay(const RetryOptions& options) {
-  const absl::Duration longest =
-      std::max({options.backoff.base, options.backoff.max, options.max_retry_after});
+  absl::Duration longest = std::max(LongestDelay(options.backoff), options.max_retry_after);
+  for (const ErrorRule& rule : options.for_errors) {
+    if (rule.backoff) longest = std::max(longest, LongestDelay(*rule.backoff));
+  }
   return absl::Ceil(longest, absl::Milliseconds(1));
 }
 

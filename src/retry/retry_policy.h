@@ -1,6 +1,7 @@
 #ifndef RETRYQ_SRC_RETRY_RETRY_POLICY_H_
 #define RETRYQ_SRC_RETRY_RETRY_POLICY_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -8,11 +9,12 @@
 #include "absl/time/time.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
+#include "retryq/random.h"
 #include "retryq/retry_options.h"
 
 namespace retryq {
 
-// Decides what becomes of a message after a call of its handler. Pure: no clock, no broker.
+// Decides what becomes of a message after a call of its handler. Knows no clock and no broker.
 class RetryPolicy {
  public:
   // Valid options only.
@@ -41,14 +43,25 @@ class RetryPolicy {
 
   // After the call of a handler that ended in `outcome`, for a message with this `history` (which
   // does not yet know of the call). `now` is wall clock. On the loop's thread, as it calls the
-  // options' predicates; one that throws decides for a retry.
-  Decision Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now) const;
+  // options' functions: a predicate that throws decides for a retry, a backoff function that throws
+  // for the delay of the other fields.
+  Decision Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
+                  Random& random) const;
 
   const RetryOptions& options() const { return options_; }
 
  private:
+  // What counts for one error: the first rule that is for it, completed by the options.
+  struct Terms {
+    const BackoffOptions& backoff;
+    std::uint64_t max_attempts;
+    OnLimit on_limit;
+  };
+
+  const ErrorRule* RuleFor(const absl::Status& error) const;
+  Terms TermsOf(const ErrorRule* rule) const;
   bool IsPermanent(const absl::Status& error) const;
-  void RetryWithinLimits(const Delivery::History& history, absl::Time now,
+  void RetryWithinLimits(const Delivery::History& history, absl::Time now, const Terms& terms,
                          Decision& decision) const;
 
   RetryOptions options_;

@@ -122,7 +122,7 @@ TEST_F(WorkFlagsTest, TakesTheUrlFromTheEnvironmentUnlessGiven) {
 TEST_F(WorkFlagsTest, SaysAllThatIsWrongALineEach) {
   const std::string complaints =
       Complaints({"--base", "soon", "--factor", "0.5", "--max-attempts", "-1", "--on-limit", "drop",
-                  "--jobs", "0", "--prefetch", "70000", "--url", "http://x/", "--jitter", "0.5"});
+                  "--jobs", "0", "--prefetch", "70000", "--url", "http://x/", "--jitter", "some"});
   EXPECT_THAT(complaints, HasSubstr("--base 'soon': write a duration such as 500ms"));
   EXPECT_THAT(complaints, HasSubstr("--factor"));
   EXPECT_THAT(complaints, HasSubstr("--max-attempts '-1': write a whole number from 0"));
@@ -130,7 +130,7 @@ TEST_F(WorkFlagsTest, SaysAllThatIsWrongALineEach) {
   EXPECT_THAT(complaints, HasSubstr("--jobs '0': write a whole number from 1 to 1024"));
   EXPECT_THAT(complaints, HasSubstr("--prefetch '70000': write a whole number from 1 to 65535"));
   EXPECT_THAT(complaints, HasSubstr("--url: "));
-  EXPECT_THAT(complaints, HasSubstr("--jitter '0.5': comes with a later version"));
+  EXPECT_THAT(complaints, HasSubstr("--jitter 'some': write a number such as"));
   EXPECT_EQ(std::count(complaints.begin(), complaints.end(), '\n'), 7);
 }
 
@@ -146,11 +146,49 @@ TEST_F(WorkFlagsTest, NamesFlagsWhereTheLibraryNamesFields) {
 
 TEST_F(WorkFlagsTest, RefusesWhatComesLater) {
   for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
-           {"--jitter", "0.1"}, {"--max-delay-queues", "64"}, {"--metrics", "9000"}}) {
+           {"--max-delay-queues", "64"}, {"--metrics", "9000"}}) {
     EXPECT_THAT(Complaints({flag, value}),
                 HasSubstr(flag + " '" + value + "': comes with a later"));
   }
-  Parse({"--jitter", "0"});
+}
+
+TEST_F(WorkFlagsTest, TakesEveryWayToSayHowDelaysGo) {
+  const auto backoff = [](Arguments arguments) {
+    return Parse(std::move(arguments)).consumer.retry.backoff;
+  };
+  EXPECT_EQ(backoff({"--backoff", "exponential", "--factor", "3"}).factor, 3.0);
+  const BackoffOptions fixed = backoff({"--backoff", "fixed", "--base", "30s"});
+  EXPECT_EQ(BackoffDelay(fixed, 7), absl::Seconds(30));
+  const BackoffOptions linear = backoff({"--backoff", "linear", "--base", "5s", "--max", "1m"});
+  EXPECT_EQ(BackoffDelay(linear, 2), absl::Seconds(15));
+  EXPECT_EQ(BackoffDelay(backoff({"--backoff", "linear", "--step", "2s"}), 2), absl::Seconds(5));
+  const BackoffOptions listed = backoff({"--delays", "1s,10s,1m40s"});
+  EXPECT_EQ(listed.delays,
+            (std::vector<absl::Duration>{absl::Seconds(1), absl::Seconds(10), absl::Seconds(100)}));
+  EXPECT_EQ(backoff({"--jitter", "0.25"}).jitter, 0.25);
+  EXPECT_EQ(backoff({"--jitter", "full"}).jitter, 1.0);
+  EXPECT_EQ(backoff({"--jitter", "decorrelated"}).jitter_kind, JitterKind::kDecorrelated);
+}
+
+TEST_F(WorkFlagsTest, NamesFlagsThatContradictEachOther) {
+  EXPECT_EQ(Complaints({"--delays", "1s,2s", "--base", "1s", "--backoff", "linear"}),
+            "--backoff: goes not with --delays, which says all delays\n"
+            "--base: goes not with --delays, which says all delays");
+  EXPECT_EQ(Complaints({"--backoff", "fixed", "--factor", "2"}),
+            "--factor: goes not with --backoff fixed, where each delay is --base");
+  EXPECT_EQ(Complaints({"--backoff", "linear", "--factor", "2"}),
+            "--factor: goes not with --backoff linear, which grows by --step");
+  EXPECT_EQ(Complaints({"--step", "2s"}),
+            "--step: is for --backoff linear; add that, or leave this out");
+  EXPECT_EQ(Complaints({"--jitter", "decorrelated", "--delays", "1s"}),
+            "--delays: goes not with --jitter decorrelated, where each delay follows from the one "
+            "before");
+  EXPECT_EQ(Complaints({"--backoff", "cubic"}),
+            "--backoff 'cubic': write exponential, linear or fixed");
+  EXPECT_EQ(Complaints({"--delays", "1s,,2s"}),
+            "--delays '1s,,2s': write durations with commas between them, such as 1s,10s,5m");
+  EXPECT_EQ(Complaints({"--delays", "1s,0"}),
+            "--delays[1] must be between 1ms and 3650 days, but is 0");
 }
 
 TEST_F(WorkFlagsTest, TakesQuorumQueuesAndHowLongAnOutageTheySurvive) {
@@ -217,10 +255,10 @@ TEST_F(WorkFlagsTest, HelpTellsAllButWhatComesLater) {
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   const std::string help = std::get<Answer>(*parsed).text;
   for (const char* word : {"Usage: retryq work --queue QUEUE", "--on-parked", "--grace",
-                           "Example:", "RETRYQ_HEADERS"}) {
+                           "Examples:", "RETRYQ_HEADERS", "--delays", "--jitter"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
-  EXPECT_THAT(help, Not(HasSubstr("--jitter")));
+  EXPECT_THAT(help, Not(HasSubstr("--metrics")));
 }
 
 }  // namespace

@@ -219,8 +219,79 @@ TEST(BackoffOptions, RefuseABaseBelowAMillisecond) {
   EXPECT_THAT(ErrorOf({.base = absl::Microseconds(999)}), HasSubstr("but is 999us"));
 }
 
-TEST(BackoffOptions, RefuseJitterUntilAnyDelayIsBuilt) {
-  EXPECT_EQ(ErrorOf({.jitter = 0.5}), "retry.backoff.jitter is not supported yet: set it to 0");
+TEST(BackoffOptions, TakeEveryKindOfBackoff) {
+  for (const BackoffOptions& options : std::vector<BackoffOptions>{
+           {.factor = 1.0},
+           {.jitter = 1.0},
+           {.jitter_kind = JitterKind::kDecorrelated},
+           {.growth = Growth::kLinear},
+           {.jitter = 0.5, .growth = Growth::kLinear, .step = absl::Seconds(3)},
+           {.jitter = 0.5, .delays = {absl::Milliseconds(1), kTenYears}},
+           {.delays = {absl::Seconds(1)}, .function = [](const Failure&) { return kTenYears; }}}) {
+    EXPECT_TRUE(Validate(options).ok()) << Validate(options);
+  }
+}
+
+TEST(BackoffOptions, NameTheDelaysThatCannotBe) {
+  EXPECT_EQ(ErrorOf({.delays = {absl::Seconds(1), absl::Microseconds(999), kTenYears,
+                                absl::InfiniteDuration()}}),
+            "retry.backoff.delays[1] must be between 1ms and 3650 days, but is 999us; "
+            "retry.backoff.delays[3] must be between 1ms and 3650 days, but is inf");
+}
+
+TEST(BackoffOptions, NameTheStepThatCannotBe) {
+  EXPECT_THAT(ErrorOf({.growth = Growth::kLinear, .step = -absl::Seconds(1)}),
+              HasSubstr("retry.backoff.step must be between 0 and 3650 days, but is -1s"));
+  EXPECT_EQ(ErrorOf({.step = absl::Seconds(1)}),
+            "retry.backoff.step is for linear growth: set growth to kLinear");
+}
+
+TEST(BackoffOptions, NameWhatContradictsEachOther) {
+  const std::vector<absl::Duration> delays = {absl::Seconds(1)};
+  EXPECT_THAT(ErrorOf({.growth = Growth::kLinear, .delays = delays}),
+              HasSubstr("retry.backoff.growth = kLinear goes not with retry.backoff.delays"));
+  const std::string error = ErrorOf({.jitter = 0.5,
+                                     .jitter_kind = JitterKind::kDecorrelated,
+                                     .growth = Growth::kLinear,
+                                     .delays = delays,
+                                     .function = [](const Failure&) { return kTenYears; }});
+  for (const char* other : {"jitter:", "growth = kLinear:", "delays:", "function:"}) {
+    EXPECT_THAT(error, HasSubstr(std::string("retry.backoff.jitter_kind = kDecorrelated goes not "
+                                             "with retry.backoff.") +
+                                 other));
+  }
+}
+
+TEST(BackoffDelay, MultipliesByTenUpToFiveHundredSeconds) {
+  EXPECT_THAT(DelaysInMs({.factor = 10.0, .max = absl::Seconds(500)}, 6),
+              ElementsAre(1000, 10'000, 100'000, 500'000, 500'000, 500'000));
+}
+
+TEST(BackoffDelay, GrowsByTheBaseOrAStepUpToTheMax) {
+  EXPECT_THAT(DelaysInMs({.max = absl::Milliseconds(3500), .growth = Growth::kLinear}, 5),
+              ElementsAre(1000, 2000, 3000, 3500, 3500));
+  const BackoffOptions options{.base = absl::Milliseconds(100),
+                               .max = absl::Seconds(1),
+                               .growth = Growth::kLinear,
+                               .step = absl::Microseconds(250'500)};
+  EXPECT_THAT(DelaysInMs(options, 6), ElementsAre(100, 351, 601, 852, 1000, 1000));
+  EXPECT_EQ(BackoffDelay(options, kForever), absl::Seconds(1));
+}
+
+TEST(BackoffDelay, TakesOneOfAListAfterTheOtherAndRepeatsTheLast) {
+  const BackoffOptions options{
+      .delays = {absl::Seconds(5), absl::Microseconds(1500), absl::Hours(1)}};
+  EXPECT_THAT(DelaysInMs(options, 5), ElementsAre(5000, 2, 3'600'000, 3'600'000, 3'600'000));
+  EXPECT_EQ(BackoffDelay(options, kForever), absl::Hours(1));
+}
+
+TEST(LongestDelay, IsTheMaxOrTheLongestOfAList) {
+  EXPECT_EQ(LongestDelay(BackoffOptions{.max = absl::Seconds(10)}), absl::Seconds(10));
+  EXPECT_EQ(LongestDelay(BackoffOptions{.base = absl::Hours(1)}), absl::Hours(1));
+  EXPECT_EQ(LongestDelay(BackoffOptions{.delays = {absl::Microseconds(1500), absl::Seconds(1)}}),
+            absl::Seconds(1));
+  EXPECT_EQ(LongestDelay(BackoffOptions{.delays = {absl::Microseconds(1500)}}),
+            absl::Milliseconds(2));
 }
 
 TEST(RoundUpToGrid, TakesTwoStepsAnOctave) {

@@ -51,6 +51,18 @@ TEST(RetryOptions, RefuseBothPredicatesTogether) {
   EXPECT_THAT(error, HasSubstr("retry.retry_only"));
 }
 
+TEST(RetryOptions, NameWhatIsWrongInARule) {
+  RetryOptions options;
+  options.for_errors = {{.codes = {absl::StatusCode::kUnavailable}},
+                        {.max_attempts = 3},
+                        {.matches = Always, .backoff = BackoffOptions{.factor = 0.5}},
+                        {.codes = {absl::StatusCode::kOk}}};
+  EXPECT_EQ(ErrorOf(options),
+            "retry.for_errors[1] must say which errors: set codes or matches; "
+            "retry.for_errors[2].backoff.factor must be a finite number of at least 1, but is 0.5; "
+            "retry.for_errors[3].codes must not contain kOk, which is no error");
+}
+
 TEST(RetryOptions, NameAllWrongFieldsAtOnceUnderTheCallersName) {
   RetryOptions options = {.max_age = -absl::Seconds(1),
                           .permanent = Always,

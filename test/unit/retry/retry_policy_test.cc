@@ -8,6 +8,7 @@
 #include <string>
 
 #include "retryq/backoff.h"
+#include "retryq/testing/seeded_random.h"
 
 namespace retryq {
 namespace {
@@ -27,7 +28,8 @@ RetryOptions Doubling() {
 
 Decision Decide(const RetryOptions& options, const Outcome& outcome,
                 const Delivery::History& history = {}) {
-  return RetryPolicy(options).Decide(outcome, history, kNow);
+  testing::SeededRandom random;
+  return RetryPolicy(options).Decide(outcome, history, kNow, random);
 }
 
 TEST(RetryPolicy, AcksSuccess) { EXPECT_EQ(Decide(Doubling(), Outcome::Ok()).kind, Kind::kAck); }
@@ -228,7 +230,83 @@ TEST(RetryPolicy, RetriesEvenAPermanentErrorWhenAskedTo) {
   EXPECT_EQ(Decide(Doubling(), outcome).kind, Kind::kRetry);
 }
 
-TEST(LongestDelay, IsTheLongestOfBackoffAndRetryAfterInWholeMilliseconds) {
+TEST(RetryPolicy, GivesUpPermanentErrorsAsTheOptionsSay) {
+  RetryOptions options = Doubling();
+  options.retry_only = absl::IsUnavailable;
+  options.on_permanent = OnLimit::kReject;
+  const Decision decision = Decide(options, absl::NotFoundError("x"));
+  EXPECT_EQ(decision.kind, Kind::kReject);
+  EXPECT_EQ(decision.reason, "NOT_FOUND: x");
+  options.on_permanent = OnLimit::kDiscard;
+  EXPECT_EQ(Decide(options, absl::NotFoundError("x")).kind, Kind::kDiscard);
+  EXPECT_EQ(Decide(options, Outcome::Park(absl::NotFoundError("x"))).kind, Kind::kPark);
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+}
+
+TEST(RetryPolicy, TakesTheFirstRuleThatIsForTheError) {
+  RetryOptions options = Doubling();
+  const auto backoff = [](int seconds) { return BackoffOptions{.base = absl::Seconds(seconds)}; };
+  options.for_errors = {
+      {.codes = {absl::StatusCode::kUnavailable, absl::StatusCode::kNotFound},
+       .matches = [](const absl::Status& error) { return error.message() == "busy"; },
+       .backoff = backoff(30)},
+      {.codes = {absl::StatusCode::kUnavailable}, .backoff = backoff(60)},
+      {.matches = absl::IsUnavailable, .backoff = backoff(90)},
+      {.matches = absl::IsInternal, .backoff = backoff(120)},
+  };
+  EXPECT_EQ(Decide(options, absl::UnavailableError("busy")).delay, absl::Seconds(30));
+  EXPECT_EQ(Decide(options, absl::NotFoundError("busy")).delay, absl::Seconds(30));
+  EXPECT_EQ(Decide(options, absl::InternalError("busy")).delay, absl::Seconds(120));
+  EXPECT_EQ(Decide(options, kDown).delay, absl::Seconds(60));
+  EXPECT_EQ(Decide(options, absl::NotFoundError("x")).delay, absl::Seconds(1)) << "no rule";
+}
+
+TEST(RetryPolicy, CompletesARuleByTheOptions) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 5;
+  options.on_limit = OnLimit::kDiscard;
+  options.for_errors = {{.codes = {absl::StatusCode::kUnavailable}, .max_attempts = 2},
+                        {.codes = {absl::StatusCode::kInternal}, .on_limit = OnLimit::kReject}};
+  EXPECT_EQ(Decide(options, kDown).delay, absl::Seconds(1));
+  EXPECT_EQ(Decide(options, kDown, {.failures = 1}).kind, Kind::kDiscard);
+  const absl::Status internal = absl::InternalError("x");
+  EXPECT_EQ(Decide(options, internal, {.failures = 3}).kind, Kind::kRetry);
+  EXPECT_EQ(Decide(options, internal, {.failures = 4}).kind, Kind::kReject);
+  EXPECT_EQ(Decide(options, Outcome::RetryAfter(absl::Seconds(1), internal), {.failures = 4}).kind,
+            Kind::kReject);
+  EXPECT_EQ(Decide(options, absl::NotFoundError("x"), {.failures = 4}).kind, Kind::kDiscard);
+}
+
+TEST(RetryPolicy, RetriesWhatARuleIsForEvenWhereItIsPermanentElse) {
+  RetryOptions options = Doubling();
+  options.for_errors = {{.codes = {absl::StatusCode::kInvalidArgument}, .max_attempts = 2}};
+  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
+  EXPECT_EQ(Decide(options, absl::OutOfRangeError("x")).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, PassesARuleWhosePredicateThrows) {
+  RetryOptions options = Doubling();
+  options.for_errors = {
+      {.matches = [](const absl::Status&) -> bool { throw std::runtime_error("oops"); },
+       .max_attempts = 1}};
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+}
+
+TEST(RetryPolicy, TellsABackoffFunctionAllThatIsKnown) {
+  RetryOptions options = Doubling();
+  options.backoff.function = [](const Failure& failure) {
+    EXPECT_EQ(failure.failures, 3U);
+    EXPECT_EQ(failure.error, kDown);
+    EXPECT_EQ(failure.previous_delay, absl::Seconds(4));
+    EXPECT_EQ(failure.age, absl::Minutes(2));
+    return absl::Seconds(8);
+  };
+  const Delivery::History history{
+      .failures = 3, .first_failure = kNow - absl::Minutes(2), .delay = absl::Seconds(4)};
+  EXPECT_EQ(Decide(options, kDown, history).kind, Kind::kRetry);
+}
+
+TEST(LongestDelay, IsTheLongestOfBackoffsAndRetryAfterInWholeMilliseconds) {
   RetryOptions options = Doubling();
   options.max_retry_after = absl::Seconds(3);
   EXPECT_EQ(LongestDelay(options), absl::Seconds(10));
@@ -236,6 +314,10 @@ TEST(LongestDelay, IsTheLongestOfBackoffAndRetryAfterInWholeMilliseconds) {
   EXPECT_EQ(LongestDelay(options), absl::Seconds(30));
   options.backoff = {.base = absl::Hours(1) + absl::Nanoseconds(1)};
   EXPECT_EQ(LongestDelay(options), absl::Hours(1) + absl::Milliseconds(1));
+  options.for_errors = {{.matches = absl::IsInternal},
+                        {.matches = absl::IsNotFound,
+                         .backoff = BackoffOptions{.delays = {absl::Hours(2), absl::Hours(1)}}}};
+  EXPECT_EQ(LongestDelay(options), absl::Hours(2));
 }
 
 }  // namespace

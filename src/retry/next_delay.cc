@@ -1,0 +1,68 @@
+#include "retry/next_delay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "absl/numeric/int128.h"
+
+namespace retryq {
+namespace {
+
+constexpr absl::Duration kShortest = absl::Milliseconds(1);
+
+// Uniform in [from, to], both in whole milliseconds.
+absl::Duration Between(absl::Duration from, absl::Duration to, Random& random) {
+  const std::int64_t first = absl::ToInt64Milliseconds(from);
+  const auto choices = static_cast<std::uint64_t>(absl::ToInt64Milliseconds(to) - first + 1);
+  // The high half of the product, instead of a remainder.
+  const auto chosen = absl::Uint128High64(absl::uint128(random.Next()) * choices);
+  return absl::Milliseconds(first + static_cast<std::int64_t>(chosen));
+}
+
+absl::Duration Decorrelated(const BackoffOptions& options, const Failure& failure, Random& random) {
+  const absl::Duration base = absl::Ceil(options.base, kShortest);
+  const absl::Duration longest = LongestDelay(options);
+  // One that somebody made up may be anything.
+  const absl::Duration previous = std::clamp(failure.previous_delay.value_or(base), base, longest);
+  return Between(base, std::min(3 * previous, longest), random);
+}
+
+absl::Duration WithFraction(absl::Duration delay, double jitter, Random& random) {
+  if (jitter == 0.0) return delay;
+  const double least = std::ceil((1.0 - jitter) * absl::ToDoubleMilliseconds(delay));
+  const absl::Duration from = absl::Milliseconds(static_cast<std::int64_t>(least));
+  return Between(std::clamp(from, kShortest, delay), delay, random);
+}
+
+absl::Duration Unjittered(const BackoffOptions& options, const Failure& failure) {
+  if (options.function != nullptr) {
+    absl::Duration asked;
+    try {
+      asked = options.function(failure);
+    } catch (...) {
+      asked = absl::ZeroDuration();
+    }
+    if (asked > absl::ZeroDuration() && asked != absl::InfiniteDuration()) {
+      const absl::Duration whole = absl::Ceil(std::min(asked, LongestDelay(options)), kShortest);
+      return std::max(whole, kShortest);
+    }
+  }
+  return BackoffDelay(options, failure.failures);
+}
+
+}  // namespace
+
+absl::Duration NextDelay(const BackoffOptions& options, const Failure& failure, Random& random) {
+  if (options.jitter_kind == JitterKind::kDecorrelated) {
+    return Decorrelated(options, failure, random);
+  }
+  return WithFraction(Unjittered(options, failure), options.jitter, random);
+}
+
+bool IsArbitrary(const BackoffOptions& options) {
+  return options.function != nullptr || options.jitter > 0.0 ||
+         options.jitter_kind == JitterKind::kDecorrelated;
+}
+
+}  // namespace retryq
