@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/backoff_flags.h"
+#include "cli/delay_queue_flags.h"
 #include "cli/executable.h"
-#include "retryq/delay_queue_options.h"
+#include "cli/retrying_flags.h"
 
 namespace retryq::cli {
 namespace {
@@ -60,13 +60,12 @@ after 1s, 10s, 100s, and then every 500s, a quarter of each left to chance
 
 struct WorkFlags {
   std::vector<std::string> urls;
-  FlagText queue, work_exchange, prefix;
-  BackoffFlags backoff;
-  FlagText max_attempts, max_age, on_limit;
-  FlagText parked, on_parked;
-  FlagText prefetch, jobs, timeout, grace, margin;
-  FlagText queue_type, outage;
-  FlagText max_delay_queues, metrics;
+  FlagText queue, work_exchange;
+  RetryingFlags retrying;
+  FlagText on_limit, parked, on_parked;
+  DelayQueueFlags delay_queues;
+  FlagText prefetch, jobs, timeout, grace;
+  FlagText metrics;
   bool skip_others = false;
   bool json = false;
   bool verbose = false;
@@ -83,15 +82,8 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "(default: straight to QUEUE)");
   parser.Add("--skip-others", &flags.skip_others,
              "With --work-exchange: ack unseen what another queue's worker retries");
-  parser.Add("--prefix", "PREFIX", &flags.prefix,
-             "Delay queues are named PREFIX.MILLISECONDS (default: retry)");
-
+  AddFlags(parser, flags.retrying);
   parser.Group("How often");
-  AddBackoffFlags(parser, flags.backoff);
-  parser.Add("--max-attempts", "NUMBER", &flags.max_attempts,
-             "Runs for one message, the first included; 0: no limit (default: 25)");
-  parser.Add("--max-age", "DURATION", &flags.max_age,
-             "No retry starts this long after the first failure (default: 0, no limit)");
   parser.Add("--on-limit", "WHAT", &flags.on_limit,
              "What then becomes of it: park, reject (to QUEUE's own dead-letter\n"
              "exchange, if it has one) or discard (default: park)");
@@ -101,15 +93,7 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "A line for /bin/sh, run for each parked message with the same stdin,\n"
              "environment and --timeout, one at a time; its failure changes nothing");
 
-  parser.Group("Delay queues");
-  parser.Add("--queue-type", "TYPE", &flags.queue_type,
-             "classic, or quorum, which loses nothing even where the broker is killed\n"
-             "(default: classic)");
-  parser.Add("--outage", "DURATION", &flags.outage,
-             "With --queue-type quorum: how long broker and QUEUE may be down in all\n"
-             "without loss, at least 5m (default: 1d)");
-  parser.Add("--margin", "DURATION", &flags.margin,
-             "How much longer a classic delay queue lives than it must (default: 1m)");
+  AddFlags(parser, flags.delay_queues);
 
   parser.Group("Running");
   parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
@@ -127,16 +111,7 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "Without --json: also log acked messages and renewed leases");
 
   parser.Group("");  // not offered yet
-  parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues, "");
   parser.Add("--metrics", "PORT", &flags.metrics, "");
-}
-
-void ReadRetrying(const WorkFlags& flags, FlagReader& reader, RetryOptions* retry) {
-  ReadBackoff(flags.backoff, reader, &retry->backoff);
-  reader.Read("--max-attempts", flags.max_attempts, 0, UINT64_MAX, &retry->max_attempts);
-  reader.Read("--max-age", flags.max_age, &retry->max_age);
-  reader.Read("--on-limit", flags.on_limit, &retry->on_limit);
-  reader.Complain(Validate(*retry));
 }
 
 void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* options) {
@@ -195,20 +170,13 @@ absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arg
     reader.Complain(
         "--skip-others: is for retries through a --work-exchange; name it, or leave this out");
   }
-  ReadRetrying(flags, reader, &options.consumer.retry);
+  ReadFlags(flags.retrying, reader, &options.consumer.retry);
+  reader.Read("--on-limit", flags.on_limit, &options.consumer.retry.on_limit);
 
   const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
-  reader.Read("--prefix", flags.prefix, &options.client.delay_queues.prefix);
-  reader.Read("--queue-type", flags.queue_type, &options.client.delay_queues.queue_type);
-  reader.Read("--outage", flags.outage, &options.client.delay_queues.outage);
-  if (flags.outage && options.client.delay_queues.queue_type == QueueType::kClassic) {
-    reader.Complain("--outage: is for --queue-type quorum; add that, or leave this out");
-  }
-  reader.Read("--margin", flags.margin, &options.client.delay_queues.margin);
-  reader.Complain(Validate(options.client.delay_queues, heartbeat));
+  ReadFlags(flags.delay_queues, heartbeat, reader, &options.client.delay_queues);
 
   ReadRunning(flags, reader, &options);
-  reader.ReadLater("--max-delay-queues", flags.max_delay_queues, "");
   reader.ReadLater("--metrics", flags.metrics, "");
   ReadCommand(command, reader, &options);
 
