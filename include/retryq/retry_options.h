@@ -40,6 +40,14 @@ struct ErrorRule {
   std::optional<OnLimit> on_limit = std::nullopt;
 };
 
+// Which redeliveries count as failures: those of messages that a worker had and did not settle. It
+// died of them, or of another one; or only its connection was lost.
+enum class CountRedeliveries {
+  kWhereCounted,  // those of quorum queues, which count them (`x-delivery-count`)
+  kAlways,        // those of classic queues as well, as one each: these only say `redelivered`
+  kNever,
+};
+
 // When and how often to retry.
 struct RetryOptions {
   BackoffOptions backoff = {};
@@ -51,6 +59,24 @@ struct RetryOptions {
   absl::Duration max_age = absl::ZeroDuration();
 
   OnLimit on_limit = OnLimit::kPark;
+
+  // A message that kills its worker is redelivered with no failure counted, and kills the next one.
+  // Counted, each redelivery is a failure, and the one that reaches `max_attempts` meets `on_limit`
+  // without another call of the handler. kAlways: a message that a classic queue redelivers is
+  // retried, with the delay that it would have after a failure, before the handler sees it again.
+  // What a worker had prefetched when it died, or lost its connection, counts as well, and can be
+  // given up together with the culprit: where messages kill workers keep `prefetch` small, and
+  // `max_attempts` above the connections that are lost in a message's life.
+  CountRedeliveries count_redeliveries = CountRedeliveries::kWhereCounted;
+
+  // The headers in which messages bring a count of their failures from the retry system that was
+  // here before: "x-retry-count", "x-message-retries", any name whose value is a number, as such or
+  // as text; "x-delivery-count", what a quorum queue has counted; and "x-death", in which count
+  // either the rejections by this queue or the times that the message expired in any other one,
+  // whichever is more. The largest of them is where the count of retries goes on. Messages that
+  // retryq has copied before, and replayed ones, go by its own headers alone; what is no natural
+  // number counts as 0. Age begins with the first failure here. Up to 16 names of 1 to 255 bytes.
+  std::vector<std::string> earlier_counts = {};
 
   // Errors that no retry will mend: those messages are given up at once. The default:
   // kInvalidArgument, kOutOfRange, kUnimplemented. Called on the loop's thread.

@@ -24,7 +24,7 @@ std::string Refusal(std::string_view flag, const std::string& text,
 
 // The library names fields of its option structs; a user of the command knows flags.
 std::string InWordsOfFlags(std::string complaint) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kFlags = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFlags = {{
       {"retry.backoff.base", "--base"},
       {"retry.backoff.step", "--step"},
       {"retry.backoff.delays", "--delays"},
@@ -33,6 +33,7 @@ std::string InWordsOfFlags(std::string complaint) {
       {"retry.backoff.jitter", "--jitter"},
       {"retry.max_attempts", "--max-attempts"},
       {"retry.max_age", "--max-age"},
+      {"retry.earlier_counts", "--earlier-count"},
       {"delay_queues.prefix", "--prefix"},
       {"delay_queues.margin", "--margin"},
       {"delay_queues.outage", "--outage"},
@@ -111,6 +112,14 @@ void FlagReader::Read(std::string_view flag, const FlagText& text, QueueType* va
   constexpr std::array<std::pair<std::string_view, QueueType>, 2> kWords = {
       {{"classic", QueueType::kClassic}, {"quorum", QueueType::kQuorum}}};
   ReadWord(flag, text, kWords, "write classic or quorum", value);
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, CountRedeliveries* value) {
+  constexpr std::array<std::pair<std::string_view, CountRedeliveries>, 3> kWords = {
+      {{"counted", CountRedeliveries::kWhereCounted},
+       {"always", CountRedeliveries::kAlways},
+       {"never", CountRedeliveries::kNever}}};
+  ReadWord(flag, text, kWords, "write counted, always or never", value);
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, std::string* value) {

@@ -34,6 +34,7 @@ class FlagReader {
   void Read(std::string_view flag, const FlagText& text, std::vector<absl::Duration>* values);
   void Read(std::string_view flag, const FlagText& text, OnLimit* value);
   void Read(std::string_view flag, const FlagText& text, QueueType* value);
+  void Read(std::string_view flag, const FlagText& text, CountRedeliveries* value);
   void Read(std::string_view flag, const FlagText& text, std::string* value);
   // A whole number from `min` to `max`.
   template <typename Number>

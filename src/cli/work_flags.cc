@@ -62,7 +62,8 @@ struct WorkFlags {
   std::vector<std::string> urls;
   FlagText queue, work_exchange;
   RetryingFlags retrying;
-  FlagText on_limit, parked, on_parked;
+  FlagText on_limit, parked, on_parked, count_redeliveries;
+  std::vector<std::string> earlier_counts;
   DelayQueueFlags delay_queues;
   FlagText prefetch, jobs, timeout, grace;
   FlagText metrics;
@@ -92,6 +93,13 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
   parser.Add("--on-parked", "COMMAND", &flags.on_parked,
              "A line for /bin/sh, run for each parked message with the same stdin,\n"
              "environment and --timeout, one at a time; its failure changes nothing");
+  parser.Add("--count-redeliveries", "WHERE", &flags.count_redeliveries,
+             "Redeliveries of what a worker that died had in hand are failures: counted\n"
+             "(of quorum queues, which count them), always (classic ones, too) or never\n"
+             "(default: counted)");
+  parser.Add("--earlier-count", "HEADER", &flags.earlier_counts,
+             "Messages of another retry system bring their count of failures in this\n"
+             "header: x-retry-count, x-death, x-delivery-count or any other; again for more");
 
   AddFlags(parser, flags.delay_queues);
 
@@ -170,8 +178,11 @@ absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arg
     reader.Complain(
         "--skip-others: is for retries through a --work-exchange; name it, or leave this out");
   }
-  ReadFlags(flags.retrying, reader, &options.consumer.retry);
-  reader.Read("--on-limit", flags.on_limit, &options.consumer.retry.on_limit);
+  RetryOptions& retry = options.consumer.retry;
+  reader.Read("--on-limit", flags.on_limit, &retry.on_limit);
+  reader.Read("--count-redeliveries", flags.count_redeliveries, &retry.count_redeliveries);
+  retry.earlier_counts = flags.earlier_counts;
+  ReadFlags(flags.retrying, reader, &retry);
 
   const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
   ReadFlags(flags.delay_queues, heartbeat, reader, &options.client.delay_queues);

@@ -1,13 +1,14 @@
 #include "retry/history.h"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "retry/deaths.h"
 #include "retry/error_text.h"
 #include "retry/headers.h"
 #include "retryq/amqp/table.h"
@@ -75,25 +76,6 @@ std::optional<absl::Duration> Duration(const Field& field) {
   return absl::Milliseconds(*millis);
 }
 
-// The text of a field of a decoded table; empty if it is none.
-std::string_view Text(const amqp::Table& table, std::string_view name) {
-  const amqp::Value* value = table.Find(name);
-  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->variant);
-  return text == nullptr ? std::string_view() : *text;
-}
-
-// The newest entry of `x-death`: why and where the message was last dead-lettered.
-std::shared_ptr<const amqp::Table> NewestDeath(amqp::TableView headers) {
-  const Field field = headers.Find(kDeathHeader);
-  if (!field) return nullptr;
-  const absl::StatusOr<amqp::Value> deaths = field->Decode();
-  if (!deaths.ok()) return nullptr;
-  const auto* entries = std::get_if<amqp::Array>(&deaths->variant);
-  if (entries == nullptr || entries->empty()) return nullptr;
-  const auto* newest = std::get_if<std::shared_ptr<const amqp::Table>>(&entries->front().variant);
-  return newest == nullptr ? nullptr : *newest;
-}
-
 // `<prefix>.<delay>`, and whatever may follow after one more dot: `direct`, a hash.
 bool IsDelayQueue(std::string_view queue, std::string_view prefix, std::int64_t delay) {
   const std::string name = absl::StrCat(std::string(prefix), ".", delay);
@@ -149,11 +131,10 @@ bool IsOthersRetry(const amqp::Message& message, std::string_view queue, std::st
 }
 
 std::optional<LastDeath> ReadLastDeath(const amqp::Message& message) {
-  if (!message.properties.headers) return std::nullopt;
-  const std::shared_ptr<const amqp::Table> death = NewestDeath(*message.properties.headers);
-  if (death == nullptr) return std::nullopt;
-  return LastDeath{.queue = std::string(Text(*death, "queue")),
-                   .reason = std::string(Text(*death, "reason"))};
+  std::vector<Death> deaths = ReadDeaths(message);
+  if (deaths.empty()) return std::nullopt;
+  return LastDeath{.queue = std::move(deaths.front().queue),
+                   .reason = std::move(deaths.front().reason)};
 }
 
 }  // namespace retryq

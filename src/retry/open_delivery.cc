@@ -1,10 +1,10 @@
 #include "retry/open_delivery.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "retry/saturating_sum.h"
 
 namespace retryq {
 namespace {
@@ -13,21 +13,21 @@ constexpr std::uint16_t kPreconditionFailed = 406;
 constexpr absl::Duration kFirstHold = absl::Seconds(1);
 constexpr absl::Duration kLongestHold = absl::Minutes(1);
 
-std::uint64_t OneMore(std::uint64_t failures) {
-  return failures == std::numeric_limits<std::uint64_t>::max() ? failures : failures + 1;
-}
-
 }  // namespace
 
 OpenDelivery::OpenDelivery(RetrierContext& context, std::function<void()> closed)
     : context_(context), closed_(std::move(closed)) {}
 
 void OpenDelivery::Settle(const Outcome& outcome) {
+  const Environment& environment = context_.hub.environment();
+  Conclude(context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
+                                  *environment.random));
+}
+
+void OpenDelivery::Conclude(RetryPolicy::Decision decision) {
   using Kind = RetryPolicy::Decision::Kind;
   Hub& hub = context_.hub;
-  const Environment& environment = hub.environment();
-  decision_ = context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
-                                     *environment.random);
+  decision_ = std::move(decision);
   if (decision_.kind == Kind::kAck) {
     Ack(EventKind::kHandled);
     return;
@@ -103,7 +103,7 @@ Annotation OpenDelivery::Annotate() const {
             .error = history.last_error,
             .id = id_};
   }
-  Annotation annotation{.failures = OneMore(delivery_->attempt()),
+  Annotation annotation{.failures = SaturatingSum(delivery_->attempt(), 1),
                         .first_failure = decision_.first_failure,
                         .error = decision_.error,
                         .id = id_};

@@ -40,7 +40,8 @@ struct RetrierContext {
 //      │ │          └ that is refused as well: held, and tried again
 //      │ └────▶ reject, discard ────────────────────────────▶ settled
 //
-// or, where the broker has delivered it too often, without any handler's call:
+// or, where the broker has delivered it too often, without any handler's call; what is decided
+// without one (`Conclude`) goes the ways above:
 //
 //   move ─────▶ copy to its own queue, confirmed ────────────▶ acked
 //                 └ refused: parked, as above
@@ -58,6 +59,9 @@ class OpenDelivery final : private Parcel {
 
   // What the handler said. Once per `Begin`.
   void Settle(const Outcome& outcome);
+
+  // Instead: what was decided without a call of the handler.
+  void Conclude(RetryPolicy::Decision decision);
 
   // Instead: puts a copy behind the others in its queue, which counts its deliveries anew. What the
   // message remembers of its failures stays.

@@ -1,5 +1,6 @@
 #include "retryq/retrier.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -7,12 +8,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "retry/alive.h"
+#include "retry/earlier_failures.h"
 #include "retry/early_return.h"
 #include "retry/handler_call.h"
 #include "retry/history.h"
 #include "retry/hub.h"
 #include "retry/open_delivery.h"
+#include "retry/redeliveries.h"
 #include "retry/retrier_options.h"
+#include "retry/saturating_sum.h"
 
 namespace retryq {
 namespace {
@@ -52,8 +56,11 @@ class RetrierImpl final : public Retrier {
   };
 
   // Takes the message in. Nothing for the handler if another queue's consumer is the one to retry
-  // it, or if it must be moved first.
+  // it, if workers have died of it, or if it must be moved first.
   std::optional<Id> Take(amqp::MessagePtr message);
+  Delivery::History HistoryOf(const amqp::Message& message) const;
+  std::optional<RetryPolicy::Decision> Count(const Redeliveries& redeliveries,
+                                             Delivery::History& history) const;
   bool SkipIfOthers(const amqp::MessagePtr& message);
   void SayIfEarly(const Delivery& delivery);
   void LookForWorkExchange(std::function<void(const absl::Status&)> done);
@@ -149,17 +156,48 @@ std::optional<RetrierImpl::Id> RetrierImpl::Take(amqp::MessagePtr message) {
   if (slot.delivery == nullptr) {
     slot.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Free(index); });
   }
-  Delivery::History history = ReadHistory(*message, *queue_);
+  Delivery::History history = HistoryOf(*message);
+  std::optional<RetryPolicy::Decision> decision =
+      Count(ReadRedeliveries(*message, options_.retry.count_redeliveries), history);
   const bool must_move = IsNearDeliveryLimit(*message);
   slot.delivery->Begin(Delivery(std::move(message), queue_, std::move(history)));
   slot.taken = true;
   SayIfEarly(slot.delivery->delivery());
   const Id id{index, slot.use};
+  if (decision) {
+    slot.delivery->Conclude(*std::move(decision));
+    return std::nullopt;
+  }
   if (must_move) {
     slot.delivery->Move();
     return std::nullopt;
   }
   return id;
+}
+
+Delivery::History RetrierImpl::HistoryOf(const amqp::Message& message) const {
+  Delivery::History history = ReadHistory(message, *queue_);
+  const std::uint64_t earlier = ReadEarlierFailures(message, *queue_, options_.retry);
+  history.failures = std::max(history.failures, earlier);
+  return history;
+}
+
+// Adds the redeliveries to the failures. The last of them is decided on as a failure is: the
+// message goes its way without the handler where that says more than to try again, and where only
+// a copy can keep the count.
+std::optional<RetryPolicy::Decision> RetrierImpl::Count(const Redeliveries& redeliveries,
+                                                        Delivery::History& history) const {
+  if (redeliveries.count == 0) return std::nullopt;
+  const absl::Time now = hub_->environment().clock->Now();
+  history.failures = SaturatingSum(history.failures, redeliveries.count - 1);
+  history.first_failure = history.first_failure.value_or(now);
+  RetryPolicy::Decision decision = context_.policy.DecideUnsettled(
+      WhyUnsettled(redeliveries), history, now, *hub_->environment().random);
+  if (decision.kind != RetryPolicy::Decision::Kind::kRetry || !redeliveries.broker_counts) {
+    return decision;
+  }
+  history.failures = SaturatingSum(history.failures, 1);
+  return std::nullopt;
 }
 
 void RetrierImpl::SayIfEarly(const Delivery& delivery) {

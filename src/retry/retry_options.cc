@@ -15,6 +15,13 @@ namespace {
 // RabbitMQ's longest TTL.
 constexpr absl::Duration kTenYears = absl::Hours(24 * 3650);
 
+constexpr std::size_t kMostEarlierCounts = 16;
+constexpr std::size_t kLongestHeaderName = 255;
+
+bool IsHeaderName(const std::string& name) {
+  return !name.empty() && name.size() <= kLongestHeaderName;
+}
+
 }  // namespace
 
 absl::Status Validate(const RetryOptions& options, const std::string& field) {
@@ -49,6 +56,14 @@ absl::Status Validate(const RetryOptions& options, const std::string& field) {
     errors.push_back(absl::StrCat(field,
                                   ".max_retry_after must be between 1ms and 3650 days, but is ",
                                   absl::FormatDuration(options.max_retry_after)));
+  }
+  if (options.earlier_counts.size() > kMostEarlierCounts) {
+    errors.push_back(absl::StrCat(field, ".earlier_counts must name at most ", kMostEarlierCounts,
+                                  " headers, but names ", options.earlier_counts.size()));
+  }
+  if (!std::all_of(options.earlier_counts.begin(), options.earlier_counts.end(), IsHeaderName)) {
+    errors.push_back(
+        absl::StrCat(field, ".earlier_counts must name headers of 1 to 255 bytes each"));
   }
   if (errors.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));

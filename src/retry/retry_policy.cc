@@ -37,6 +37,14 @@ bool IsPermanentByDefault(const absl::Status& error) {
          absl::IsUnimplemented(error);
 }
 
+absl::Duration DelayAfter(const absl::Status& error, const BackoffOptions& backoff,
+                          const Delivery::History& history, absl::Duration age, Random& random) {
+  const Failure failure{
+      .failures = history.failures, .error = error, .previous_delay = history.delay, .age = age};
+  const absl::Duration delay = NextDelay(backoff, failure, random);
+  return IsArbitrary(backoff) ? RoundUpToGrid(delay) : delay;
+}
+
 }  // namespace
 
 bool RetryPolicy::IsPermanent(const absl::Status& error) const {
@@ -102,16 +110,25 @@ RetryPolicy::Decision RetryPolicy::Decide(const Outcome& outcome, const Delivery
         break;
       }
       const Terms terms = TermsOf(rule);
-      const Failure failure{.failures = history.failures,
-                            .error = status,
-                            .previous_delay = history.delay,
-                            .age = now - decision.first_failure};
-      decision.delay = NextDelay(terms.backoff, failure, random);
-      if (IsArbitrary(terms.backoff)) decision.delay = RoundUpToGrid(decision.delay);
+      decision.delay =
+          DelayAfter(status, terms.backoff, history, now - decision.first_failure, random);
       RetryWithinLimits(history, now, terms, decision);
       break;
     }
   }
+  return decision;
+}
+
+RetryPolicy::Decision RetryPolicy::DecideUnsettled(const absl::Status& error,
+                                                   const Delivery::History& history, absl::Time now,
+                                                   Random& random) const {
+  Decision decision;
+  decision.first_failure = std::min(history.first_failure.value_or(now), now);
+  decision.error = ErrorText(error);
+  decision.reason = decision.error;
+  decision.delay =
+      DelayAfter(error, options_.backoff, history, now - decision.first_failure, random);
+  RetryWithinLimits(history, now, TermsOf(nullptr), decision);
   return decision;
 }
 

@@ -48,6 +48,12 @@ class RetryPolicy {
   Decision Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
                   Random& random) const;
 
+  // The same without a call of the handler, for a message whose workers have not settled it: the
+  // last time that one had it counts as the call, and `error` says so. Never kAck or kRequeue; it
+  // is retried within the limits of the options, whatever they say of single errors.
+  Decision DecideUnsettled(const absl::Status& error, const Delivery::History& history,
+                           absl::Time now, Random& random) const;
+
   const RetryOptions& options() const { return options_; }
 
  private:

@@ -108,6 +108,10 @@ void Asker::Reject(const amqp::Message& message) {
   channel().Reject(message.delivery_tag.tag, /*requeue=*/true);
 }
 
+void Asker::RejectForGood(const amqp::Message& message) {
+  channel().Reject(message.delivery_tag.tag, /*requeue=*/false);
+}
+
 void Asker::Drop() {
   channel_ = nullptr;
   deliveries_.clear();

@@ -17,6 +17,9 @@ class RetryQuorumWorkQueue : public RetryTest {
  protected:
   void SetUp() override { peer_.DeclareQueue("orders", {{"x-queue-type", "quorum"}}); }
 
+  const ConsumerOptions kNotCounting{
+      .queue = "orders", .retry = {.count_redeliveries = CountRedeliveries::kNever}};
+
   // A worker that dies with so many different messages in hand. The acks it has just sent may die
   // with it: then what was moved is there twice.
   void Crash(std::size_t messages) {
@@ -24,7 +27,7 @@ class RetryQuorumWorkQueue : public RetryTest {
     std::set<std::string> ids;
     Client client(loop_, Options());
     const auto consumer =
-        client.Consume({.queue = "orders"}, [&](const Delivery& delivery, Settlement settlement) {
+        client.Consume(kNotCounting, [&](const Delivery& delivery, Settlement settlement) {
           calls_.Note(delivery);
           in_hand.push_back(std::move(settlement));
           ids.emplace(delivery.id());
@@ -49,7 +52,7 @@ TEST_F(RetryQuorumWorkQueue, AWorkerThatCrashesAgainAndAgainLosesNothing) {
 
   Calls calls;
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders"}, calls.Succeed());
+  const auto consumer = client.Consume(kNotCounting, calls.Succeed());
   ASSERT_TRUE(consumer.ok()) << consumer.status();
   std::set<std::string> bodies;
   ASSERT_TRUE(RunUntil([&] {

@@ -98,6 +98,20 @@ TEST_F(WorkFlagsTest, TakesEveryFlag) {
   EXPECT_EQ(options.client.more_urls, Arguments{"amqp://a:b@two/v"});
 }
 
+TEST_F(WorkFlagsTest, CountsWhatItIsToldToCount) {
+  EXPECT_EQ(Parse({}).consumer.retry.count_redeliveries, CountRedeliveries::kWhereCounted);
+  EXPECT_EQ(Parse({"--count-redeliveries", "always"}).consumer.retry.count_redeliveries,
+            CountRedeliveries::kAlways);
+  EXPECT_EQ(Parse({"--count-redeliveries", "never"}).consumer.retry.count_redeliveries,
+            CountRedeliveries::kNever);
+  EXPECT_EQ(Parse({"--earlier-count", "x-death", "--earlier-count", "x-message-retries"})
+                .consumer.retry.earlier_counts,
+            (std::vector<std::string>{"x-death", "x-message-retries"}));
+  EXPECT_THAT(Complaints({"--count-redeliveries", "sometimes"}),
+              HasSubstr("--count-redeliveries 'sometimes': write counted, always or never"));
+  EXPECT_THAT(Complaints({"--earlier-count", ""}), HasSubstr("--earlier-count"));
+}
+
 TEST_F(WorkFlagsTest, TakesAnEqualsSignAsWell) {
   EXPECT_EQ(Parse({"--base=2s"}).consumer.retry.backoff.base, absl::Seconds(2));
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace retryq {
 namespace {
@@ -41,6 +42,15 @@ TEST(RetryOptions, HoldTheLongestRetryAfterWithinWhatAQueueCanWait) {
               HasSubstr("retry.max_retry_after"));
   EXPECT_THAT(ErrorOf({.max_retry_after = absl::InfiniteDuration()}),
               HasSubstr("retry.max_retry_after"));
+}
+
+TEST(RetryOptions, TakeUpTo16HeadersWithEarlierCounts) {
+  const std::string longest(255, 'x');
+  EXPECT_TRUE(Validate(RetryOptions{.earlier_counts = {"x-death", longest}}).ok());
+  EXPECT_THAT(ErrorOf({.earlier_counts = {""}}), HasSubstr("retry.earlier_counts"));
+  EXPECT_THAT(ErrorOf({.earlier_counts = {longest + "x"}}), HasSubstr("retry.earlier_counts"));
+  EXPECT_TRUE(Validate(RetryOptions{.earlier_counts = std::vector<std::string>(16, "x")}).ok());
+  EXPECT_THAT(ErrorOf({.earlier_counts = std::vector<std::string>(17, "x")}), HasSubstr("17"));
 }
 
 TEST(RetryOptions, RefuseBothPredicatesTogether) {

@@ -1,0 +1,65 @@
+#include "retry/redeliveries.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+
+#include "retryq/amqp/table.h"
+#include "support/make_message.h"
+
+namespace retryq {
+namespace {
+
+using testing::MakeMessage;
+
+amqp::MessagePtr Redelivered(const amqp::Table& headers) {
+  const auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
+  message->redelivered = true;
+  return message;
+}
+
+const amqp::Table kFour = {{"x-delivery-count", std::int64_t{4}}};
+
+TEST(Redeliveries, AreAsManyAsAQuorumQueueHasCounted) {
+  const Redeliveries four = ReadRedeliveries(*Redelivered(kFour), CountRedeliveries::kWhereCounted);
+  EXPECT_EQ(four.count, 4U);
+  EXPECT_TRUE(four.broker_counts);
+}
+
+TEST(Redeliveries, AreNoneOfAFirstDeliveryWhateverTheMessageBrought) {
+  const auto message = MakeMessage({.headers = kFour});
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kAlways).count, 0U);
+}
+
+TEST(Redeliveries, OfAClassicQueueCountAsOneWhereTheyCountAtAll) {
+  const auto message = Redelivered({});
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
+  const Redeliveries one = ReadRedeliveries(*message, CountRedeliveries::kAlways);
+  EXPECT_EQ(one.count, 1U);
+  EXPECT_FALSE(one.broker_counts);
+}
+
+TEST(Redeliveries, NeverCountWhereTheyShallNot) {
+  EXPECT_EQ(ReadRedeliveries(*Redelivered(kFour), CountRedeliveries::kNever).count, 0U);
+}
+
+TEST(Redeliveries, WithANonsensicalCountAreThoseOfAClassicQueue) {
+  for (const amqp::Value& nonsense : {amqp::Value("4"), amqp::Value(std::int64_t{-4}),
+                                      amqp::Value(std::numeric_limits<std::uint64_t>::max())}) {
+    const auto message = Redelivered({{"x-delivery-count", nonsense}});
+    EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
+    EXPECT_FALSE(ReadRedeliveries(*message, CountRedeliveries::kAlways).broker_counts);
+  }
+}
+
+TEST(Redeliveries, SayHowManyTheyWere) {
+  EXPECT_EQ(WhyUnsettled({.count = 1}),
+            absl::AbortedError("the worker that had it died or lost its connection"));
+  EXPECT_EQ(WhyUnsettled({.count = 3}),
+            absl::AbortedError("the worker that had it died or lost its connection, 3 times"));
+}
+
+}  // namespace
+}  // namespace retryq
