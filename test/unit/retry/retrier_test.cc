@@ -482,8 +482,9 @@ TEST_F(RetrierTest, HandlesWhatIsDeliveredLessOftenAndWhatOnlyBringsTheCountAlon
   EXPECT_THAT(broker_.publishes, IsEmpty());
 }
 
-TEST_F(RetrierTest, WhatIsMovedRemembersItsFailuresAndCountsNoneMore) {
-  Start({.queue = "orders"}, Handler(Fails));
+TEST_F(RetrierTest, WhatIsMovedRemembersItsFailuresAndCountsNoMoreThanItShall) {
+  Start({.queue = "orders", .retry = {.count_redeliveries = CountRedeliveries::kNever}},
+        Handler(Fails));
   const amqp::Table remembered = {{kRetryCountHeader.data(), std::int64_t{3}},
                                   {kRetryFirstFailureHeader.data(), std::int64_t{1'000}},
                                   {kRetryNotBeforeHeader.data(), std::int64_t{2'000}},
