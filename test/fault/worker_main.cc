@@ -68,6 +68,8 @@ int Run(const std::vector<std::string>& arguments) {
   consumer_options.prefetch = 32;
   consumer_options.retry.backoff.base = absl::Milliseconds(400);
   consumer_options.retry.max_attempts = kMaxAttempts;
+  // Workers die by the dozen here, of no message's fault.
+  consumer_options.retry.count_redeliveries = CountRedeliveries::kNever;
   const absl::StatusOr<Consumer> consumer =
       client.Consume(std::move(consumer_options),
                      [&](const Delivery& delivery) { return worker.Handle(delivery); });

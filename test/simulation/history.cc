@@ -75,6 +75,8 @@ void History::SetUp() {
   backoff.factor = stale ? 1.0 : kFactors[random_.Below(kFactors.size())];
   backoff.max = backoff.base * static_cast<std::int64_t>(1 + random_.Below(12));
   consumer_options_.retry.max_attempts = 2 + random_.Below(5);
+  // The ledger knows of failures alone, not of workers that died.
+  consumer_options_.retry.count_redeliveries = CountRedeliveries::kNever;
   consumer_options_.queue = kQueue;
   consumer_options_.prefetch = static_cast<std::uint16_t>(1 + random_.Below(40));
   if (random_.OneIn(3)) consumer_options_.work_exchange = kExchange;
