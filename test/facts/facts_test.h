@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,9 +24,9 @@ namespace retryq::testing {
 // broker does something else by now, not that retryq is wrong. A test is named by its fact's number
 // in the project's list of facts, and where versions differ it says which does what.
 //
-// Not asked are facts that only chance shows (a declare at the edge of a lease, 1 in 1 000; the
-// order of acks after a return, 1 in 100; what a kill amid 60 000 expiries duplicates), those that
-// need a clock stepped back or a cluster, and those read in RabbitMQ's source alone.
+// Not asked are facts that only chance shows (that a lease can break at its edge, 1 in 1 000),
+// those that need the machine's clock stepped back (30), and what is read in RabbitMQ's source alone.
+// What takes minutes is asked where RETRYQ_SLOW_FACTS is set, as by test/full.
 class Facts : public ::testing::Test {
  protected:
   static amqp::Table Arguments(std::string_view type, amqp::Table more = {}) {
@@ -52,6 +53,9 @@ class Facts : public ::testing::Test {
     const auto timer = loop_.After(time, [this] { loop_.Stop(); });
     EXPECT_TRUE(loop_.Run().ok());
   }
+
+  // Whether somebody has said so.
+  static bool HasTimeForSlowFacts() { return std::getenv("RETRYQ_SLOW_FACTS") != nullptr; }
 
   // Looking does not count as use.
   bool Exists(const std::string& queue) const { return vhost_.Queue(queue).has_value(); }

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <set>
 #include <stdexcept>
 
 #include "amqp/frame.h"
@@ -110,6 +111,59 @@ int RawConnection::PublishWithHeaders(const std::string& queue, std::size_t size
     throw std::runtime_error("the connection is gone");
   }
   return Outcome();
+}
+
+std::size_t RawConnection::CountReturnsWithoutTheirAck(const std::string& queue,
+                                                       std::size_t count) {
+  constexpr std::size_t kBurst = 100;
+  amqp_confirm_select(connection_, kChannel);
+  amqp_basic_properties_t properties{};
+  properties._flags = AMQP_BASIC_DELIVERY_MODE_FLAG;
+  properties.delivery_mode = 2;
+  std::size_t strays = 0;
+  std::uint64_t tag = 0;       // of the last publish; those to no queue are even
+  std::uint64_t returned = 0;  // of the last return
+  std::set<std::uint64_t> unconfirmed;
+  while (tag < 2 * count) {
+    for (std::size_t i = 0; i < kBurst; ++i) {
+      for (const std::string& key : {queue, std::string("nobody")}) {
+        amqp_basic_publish(connection_, kChannel, amqp_empty_bytes, amqp_cstring_bytes(key.c_str()),
+                           /*mandatory=*/1, /*immediate=*/0, &properties,
+                           amqp_cstring_bytes("body"));
+        unconfirmed.insert(++tag);
+      }
+    }
+    bool after_return = false;
+    while (!unconfirmed.empty()) {
+      const amqp_method_t method = ReadMethod();
+      if (method.id == AMQP_BASIC_RETURN_METHOD) {
+        if (after_return) ++strays;
+        returned += 2;
+        after_return = true;
+        continue;
+      }
+      if (method.id != AMQP_BASIC_ACK_METHOD) throw std::runtime_error("a publish was refused");
+      const auto& ack = *static_cast<const amqp_basic_ack_t*>(method.decoded);
+      if (after_return && (ack.multiple != 0 || ack.delivery_tag != returned)) ++strays;
+      after_return = false;
+      unconfirmed.erase(
+          ack.multiple != 0 ? unconfirmed.begin() : unconfirmed.find(ack.delivery_tag),
+          unconfirmed.upper_bound(ack.delivery_tag));
+    }
+  }
+  return strays;
+}
+
+amqp_method_t RawConnection::ReadMethod() {
+  amqp_maybe_release_buffers(connection_);
+  amqp_frame_t frame{};
+  do {
+    const int status = amqp_simple_wait_frame_noblock(connection_, &frame, &kPatience);
+    if (status != AMQP_STATUS_OK) {
+      throw std::runtime_error(std::string("no answer: ") + amqp_error_string2(status));
+    }
+  } while (frame.frame_type != AMQP_FRAME_METHOD);
+  return frame.payload.method;
 }
 
 int RawConnection::Outcome() {

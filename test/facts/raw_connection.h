@@ -3,6 +3,7 @@
 
 #include <amqp.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,10 @@ class RawConnection {
   // Whether the broker takes a client with this frame_max.
   static bool IsAccepted(const std::string& url, int frame_max);
 
+  // Publishes `count` messages each to `queue` and to no queue, in turn, mandatory and confirmed;
+  // answers how many returns were not followed at once by the ack of the same publish alone.
+  std::size_t CountReturnsWithoutTheirAck(const std::string& queue, std::size_t count);
+
   // These answer the code with which the broker closes the connection or the channel, or 0.
 
   // queue.declare with nowait, of a durable classic queue.
@@ -35,6 +40,8 @@ class RawConnection {
  private:
   // What comes of what was sent without an answer.
   int Outcome();
+  // The next method; what belongs to a content is passed over.
+  amqp_method_t ReadMethod();
   static int CodeOf(const amqp_rpc_reply_t& reply);
   bool Login(const std::string& url, int frame_max);
 

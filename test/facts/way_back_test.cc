@@ -82,6 +82,18 @@ TEST_F(WayBackFacts, F11AQuorumQueueAtLeastOnceKeepsWhatItCannotDeadLetter) {
   EXPECT_TRUE(Throughout(absl::Seconds(11), [&] { return Depth("at least once") == 1; }));
 }
 
+TEST_F(WayBackFacts, F11WhatCouldNotBeDeadLetteredIsTriedAgainAfterThreeMinutes) {
+  if (!HasTimeForSlowFacts()) GTEST_SKIP() << "takes three minutes; set RETRYQ_SLOW_FACTS";
+  peer_->DeclareQueue("waiting",
+                      Reliable(Delaying("quorum", "", {{"x-dead-letter-routing-key", "late"}})));
+  const absl::Time published = absl::Now();
+  ASSERT_TRUE(asker_.PublishMany("waiting", 1));
+  Wait(absl::Seconds(5));
+  peer_->DeclareQueue("late");
+  ASSERT_TRUE(Eventually([&] { return peer_->Count("late") == 1; }, absl::Minutes(4)));
+  EXPECT_GT(absl::Now() - published, absl::Seconds(170));
+}
+
 TEST_F(WayBackFacts, F11AClassicQueueKnowsNoDeadLetterStrategy) {
   const amqp::Table arguments = Arguments(
       "classic", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-strategy", "at-least-once"}});

@@ -85,6 +85,11 @@ void History::SetUp() {
   delay_queues.queue_type = queue_type_;
   delay_queues.outage = absl::Minutes(stale ? 5 : kOutages[random_.Below(kOutages.size())]);
 
+  // Who waits long for confirms depends on the lease alone to tell which of them still count.
+  if (queue_type_ == QueueType::kClassic && random_.OneIn(3)) {
+    delay_queues.confirm_timeout = absl::Minutes(10);
+  }
+
   const bool quorum_work = queue_type_ == QueueType::kQuorum || random_.OneIn(3);
   rabbit_->DeclareQueue(kQueue, {{"x-queue-type", quorum_work ? "quorum" : "classic"}});
   rabbit_->DeclareExchange(kExchange);

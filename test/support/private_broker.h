@@ -29,6 +29,8 @@ class PrivateBroker {
   void Shutdown() const { node_.Shutdown(); }
   void Restart() const { node_.Restart(); }
 
+  const BrokerNode& node() const { return node_; }
+
   // A memory alarm, which blocks all who publish.
   void RaiseAlarm() const;
   void ClearAlarm() const;

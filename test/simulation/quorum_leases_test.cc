@@ -339,7 +339,7 @@ class History {
 // What `outage` allows, less the second that a step of the model may take.
 absl::Duration Allowed() { return kOptions.outage - kOptions.confirm_timeout - absl::Seconds(1); }
 
-TEST(QuorumInvariant, NoConfirmedMessageGoesWithItsQueue) {
+TEST(QuorumLeases, NoConfirmedMessageGoesWithItsQueue) {
   std::uint64_t first = 1;
   std::uint64_t count = 5000;
   if (const char* seed = std::getenv("RETRYQ_SEED"); seed != nullptr) {
@@ -349,7 +349,8 @@ TEST(QuorumInvariant, NoConfirmedMessageGoesWithItsQueue) {
   Totals totals;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const Totals more = History(seed, Allowed()).Run();
-    ASSERT_EQ(more.lost, 0U) << "to see it again: RETRYQ_SEED=" << seed;
+    ASSERT_EQ(more.lost, 0U) << "RETRYQ_SEED=" << seed
+                             << ": a message went with its queue that was covered";
     totals.safe += more.safe;
     totals.unsafe += more.unsafe;
     totals.most_queues = std::max(totals.most_queues, more.most_queues);
@@ -362,7 +363,7 @@ TEST(QuorumInvariant, NoConfirmedMessageGoesWithItsQueue) {
 }
 
 // Else the test above would show nothing.
-TEST(QuorumInvariant, ClocksAndOutagesBeyondWhatIsAllowedLoseSome) {
+TEST(QuorumLeases, ClocksAndOutagesBeyondWhatIsAllowedLoseSome) {
   std::uint64_t lost = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) lost += History(seed, 3 * Allowed()).Run().lost;
   EXPECT_GT(lost, 20U);
