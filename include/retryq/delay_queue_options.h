@@ -1,6 +1,7 @@
 #ifndef RETRYQ_DELAY_QUEUE_OPTIONS_H_
 #define RETRYQ_DELAY_QUEUE_OPTIONS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -45,6 +46,20 @@ struct DelayQueueOptions {
   // fewer renewals and queues that linger longer. 0 < min_window <= max_window.
   absl::Duration min_window = absl::Minutes(1);
   absl::Duration max_window = absl::Minutes(10);
+
+  // Limits of each delay queue: messages, and bytes of their bodies. 0 = none. A full queue refuses
+  // copies: their originals stay unacked, so that consuming ends at `prefetch`, and are tried again
+  // with growing pauses of up to 30 s. A queue of type quorum takes more than this in a burst, as
+  // it looks at its length only now and then.
+  std::uint64_t max_length = 0;
+  std::uint64_t max_length_bytes = 0;
+
+  // False: nothing is declared, for users without the right to configure. Delay queues, their
+  // exchanges and the parked queue must be there (`retryq plan --definitions` makes a file to
+  // import them from). They are named `<prefix>.<milliseconds>` whatever their type, must have that
+  // TTL and no x-expires: so no lease ends, and nothing rotates. The options above but `prefix` say
+  // nothing then. A queue that is missing is reported (kDeclareFailed), its messages stay unacked.
+  bool declare = true;
 
   // How long to wait for a publish's confirm before it counts as unknown and the message is
   // published again. Stands still while the broker blocks the connection. Above zero.

@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
 #include "cli/io.h"
+#include "cli/plan.h"
+#include "cli/plan_flags.h"
 #include "cli/send.h"
 #include "cli/send_flags.h"
 #include "cli/work.h"
@@ -27,6 +29,7 @@ Usage: retryq COMMAND [OPTIONS]
 
 Commands:
   work        Run a program for each message of a queue; retry those that fail later
+  plan        Show the delays of a policy and the queues they need
   send        Publish a message, now or so that it arrives later
 
 Options:
@@ -70,6 +73,13 @@ int RunSend(const Arguments& arguments) {
   return EX_OK;
 }
 
+int RunPlan(const Arguments& arguments) {
+  const absl::StatusOr<std::variant<PlanOptions, Answer>> request = ParsePlan(arguments);
+  if (!request.ok()) return Fail("retryq plan", request.status());
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(answer->text);
+  return Tell(PlanText(std::get<PlanOptions>(*request)));
+}
+
 }  // namespace
 
 int RunCommand(const Arguments& arguments) {
@@ -77,13 +87,14 @@ int RunCommand(const Arguments& arguments) {
   const std::string first = arguments.empty() ? "" : arguments.front();
   const Arguments rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (first == "work") return RunWork(rest);
+  if (first == "plan") return RunPlan(rest);
   if (first == "send") return RunSend(rest);
   if (first == "-h" || first == "--help") return Tell(kHelp);
   if (first == "--version") return Tell("retryq " RETRYQ_VERSION "\n");
   const std::string problem =
       first.empty() ? "a command is missing" : "there is no command '" + first + "'";
   return Fail("retryq",
-              absl::InvalidArgumentError(problem + ": say work or send; see retryq --help"));
+              absl::InvalidArgumentError(problem + ": say work, plan or send; see retryq --help"));
 }
 
 }  // namespace retryq::cli

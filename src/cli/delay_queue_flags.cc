@@ -1,5 +1,7 @@
 #include "cli/delay_queue_flags.h"
 
+#include <cstdint>
+
 namespace retryq::cli {
 
 void AddFlags(FlagParser& parser, DelayQueueFlags& flags) {
@@ -14,6 +16,14 @@ void AddFlags(FlagParser& parser, DelayQueueFlags& flags) {
              "without loss, at least 5m (default: 1d)");
   parser.Add("--margin", "DURATION", &flags.margin,
              "How much longer a classic delay queue lives than it must (default: 1m)");
+  parser.Add("--max-length", "NUMBER", &flags.max_length,
+             "Messages that a delay queue takes; what fails beyond that stays unacked and\n"
+             "is tried again with growing pauses (default: 0, no limit)");
+  parser.Add("--max-length-bytes", "NUMBER", &flags.max_length_bytes,
+             "The same in bytes of bodies (default: 0, no limit)");
+  parser.Add("--no-declare", &flags.no_declare,
+             "Declare nothing, for users without the right to configure: use the queues\n"
+             "that somebody has imported from retryq plan --definitions");
 
   parser.Group("");  // not offered yet
   parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues, "");
@@ -28,6 +38,10 @@ void ReadFlags(const DelayQueueFlags& flags, absl::Duration heartbeat, FlagReade
     reader.Complain("--outage: is for --queue-type quorum; add that, or leave this out");
   }
   reader.Read("--margin", flags.margin, &options->margin);
+  reader.Read("--max-length", flags.max_length, 0, INT64_MAX, &options->max_length);
+  reader.Read("--max-length-bytes", flags.max_length_bytes, 0, INT64_MAX,
+              &options->max_length_bytes);
+  options->declare = !flags.no_declare;
   reader.ReadLater("--max-delay-queues", flags.max_delay_queues, "");
   reader.Complain(Validate(*options, heartbeat));
 }

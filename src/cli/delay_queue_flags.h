@@ -11,7 +11,9 @@ namespace retryq::cli {
 // The flags that say what delay queues look like.
 struct DelayQueueFlags {
   FlagText prefix, queue_type, outage, margin;
+  FlagText max_length, max_length_bytes;
   FlagText max_delay_queues;
+  bool no_declare = false;
 };
 
 void AddFlags(FlagParser& parser, DelayQueueFlags& flags);

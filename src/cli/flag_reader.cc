@@ -24,7 +24,7 @@ std::string Refusal(std::string_view flag, const std::string& text,
 
 // The library names fields of its option structs; a user of the command knows flags.
 std::string InWordsOfFlags(std::string complaint) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kFlags = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kFlags = {{
       {"retry.backoff.base", "--base"},
       {"retry.backoff.step", "--step"},
       {"retry.backoff.delays", "--delays"},
@@ -37,6 +37,8 @@ std::string InWordsOfFlags(std::string complaint) {
       {"delay_queues.prefix", "--prefix"},
       {"delay_queues.margin", "--margin"},
       {"delay_queues.outage", "--outage"},
+      {"delay_queues.max_length_bytes", "--max-length-bytes"},
+      {"delay_queues.max_length", "--max-length"},
       {"work_exchange", "--work-exchange"},
       {"parked_queue", "--parked"},
       {"queue", "--queue"},

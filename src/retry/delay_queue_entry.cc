@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "retry/classic_lease.h"
+#include "retry/endless_lease.h"
 
 namespace retryq {
 namespace {
@@ -20,6 +21,7 @@ absl::Duration PauseAfter(int refusals) {
 
 std::unique_ptr<LeaseClock> MakeClock(absl::Duration ttl, const DelayQueueOptions& options,
                                       const Epoch& epoch) {
+  if (!options.declare) return std::make_unique<EndlessLease>();
   if (options.queue_type == QueueType::kQuorum) {
     return std::make_unique<QuorumLease>(epoch, options);
   }
@@ -44,7 +46,8 @@ DeclareParams DelayQueueEntry::declaration() const {
 }
 
 bool DelayQueueEntry::TakeNextSlot() {
-  const int slots = options_.queue_type == QueueType::kQuorum ? QuorumSlot::kSlots : 1;
+  const int slots =
+      options_.declare && options_.queue_type == QueueType::kQuorum ? QuorumSlot::kSlots : 1;
   if (slots_taken_ + 1 >= slots) return false;
   ++slots_taken_;
   name_ = std::make_shared<const std::string>(declaration().queue.name);
@@ -84,8 +87,8 @@ absl::Duration DelayQueueEntry::renewal_from() const {
 }
 
 absl::Duration DelayQueueEntry::patience_end() const {
-  const bool can_be_renamed = family_ == NameFamily::kPlain && !waiters.empty();
-  return can_be_renamed ? *sent_at_ + kMaxDeclareTime : absl::InfiniteDuration();
+  return CanBeRenamed() && !waiters.empty() ? *sent_at_ + kMaxDeclareTime
+                                            : absl::InfiniteDuration();
 }
 
 bool DelayQueueEntry::RenewalDue(absl::Duration now) const {

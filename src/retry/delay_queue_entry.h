@@ -36,6 +36,8 @@ class DelayQueueEntry {
   const DelayRouteKey& key() const { return key_; }
   NameFamily family() const { return family_; }
   const std::string& name() const { return *name_; }
+  // Whether there is another name for it: not where only what exists may be used.
+  bool CanBeRenamed() const { return family_ == NameFamily::kPlain && options_.declare; }
   DeclareParams declaration() const;
 
   bool Allows(absl::Duration now) const { return clock_->Allows(now); }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "retryq/delay_queue_declaration.h"
 
 namespace retryq {
 namespace {
@@ -16,20 +17,29 @@ constexpr char kExpires[] = "x-expires";
 // A prime, so that no two epochs that can meet share a stamp.
 constexpr std::int64_t kStamps = 997;
 
+bool IsLimited(const DelayQueueOptions& options) {
+  return options.max_length > 0 || options.max_length_bytes > 0;
+}
+
 // All but the stamp of a quorum queue's epoch.
 amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options) {
   const bool quorum = options.queue_type == QueueType::kQuorum;
   amqp::Table arguments = {
       {"x-queue-type", quorum ? "quorum" : "classic"},
       {"x-message-ttl", absl::ToInt64Milliseconds(route.ttl)},
-      {kExpires, absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options))},
-      {"x-dead-letter-exchange", route.dead_letter_exchange},
   };
-  if (quorum) {
-    // Kept until the work queue has it; and that needs this overflow.
-    arguments.Set("x-dead-letter-strategy", "at-least-once");
-    arguments.Set("x-overflow", "reject-publish");
+  if (options.declare) {
+    arguments.Set(kExpires, absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options)));
   }
+  arguments.Set("x-dead-letter-exchange", route.dead_letter_exchange);
+  // Kept until the work queue has it; and that needs the overflow below.
+  if (quorum) arguments.Set("x-dead-letter-strategy", "at-least-once");
+  if (quorum || IsLimited(options)) arguments.Set("x-overflow", "reject-publish");
+  const auto set_limit = [&arguments](std::string_view name, std::uint64_t limit) {
+    if (limit > 0) arguments.Set(name, static_cast<std::int64_t>(limit));
+  };
+  set_limit("x-max-length", options.max_length);
+  set_limit("x-max-length-bytes", options.max_length_bytes);
   return arguments;
 }
 
@@ -64,14 +74,21 @@ DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOpt
   if (family == NameFamily::kHashed) {
     absl::StrAppend(&name, ".", absl::Hex(HashOf(CanonicalText(arguments)), absl::kZeroPad8));
   }
-  if (options.queue_type == QueueType::kQuorum) {
+  if (options.queue_type == QueueType::kQuorum && options.declare) {
     absl::StrAppend(&name, ".q", slot.slot);
     const absl::Duration stamp = absl::Milliseconds(slot.epoch % kStamps);
     arguments.Set(kExpires, absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options) + stamp));
   }
-  ExchangeDeclaration exchange{.name = name, .auto_delete = true};
+  ExchangeDeclaration exchange{.name = name, .auto_delete = options.declare};
   return {.queue = {.name = std::move(name), .arguments = std::move(arguments)},
           .exchange = std::move(exchange)};
+}
+
+DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& target,
+                                    const DelayQueueOptions& options) {
+  const DelayRoute route{
+      .ttl = delay, .dead_letter_exchange = target.dead_letter_exchange, .direct = target.direct};
+  return DelayQueueDeclaration(route, options, NameFamily::kPlain);
 }
 
 }  // namespace retryq

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace retryq {
 namespace {
 
 constexpr std::size_t kMaxPrefixBytes = 100;
+constexpr std::uint64_t kMaxLimit = std::numeric_limits<std::int64_t>::max();
 constexpr absl::Duration kMinOutage = absl::Minutes(5);
 constexpr absl::Duration kMaxOutage = absl::Hours(24 * 1460);
 
@@ -76,12 +78,25 @@ absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat
           absl::StrCat("at least four heartbeats (4 * ", absl::FormatDuration(heartbeat), ")"),
           options.margin);
   }
+  const auto check_limit = [&](const char* name, std::uint64_t limit) {
+    if (limit <= kMaxLimit) return;
+    errors.push_back(
+        absl::StrCat(field, ".", name, " must be at most ", kMaxLimit, ", but is ", limit));
+  };
+  check_limit("max_length", options.max_length);
+  check_limit("max_length_bytes", options.max_length_bytes);
   if (errors.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
 }
 
 absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions& options,
                            const std::string& field) {
+  if (!options.declare) {
+    if (longest_delay <= kMaxQueueLifetime) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " must be at most 3650 days, as RabbitMQ takes no longer TTL, but is ",
+                     absl::FormatDuration(longest_delay)));
+  }
   const absl::Duration stamp =
       options.queue_type == QueueType::kQuorum ? absl::Seconds(1) : absl::ZeroDuration();
   if (QueueLifetime(longest_delay, options) + stamp <= kMaxQueueLifetime) return absl::OkStatus();

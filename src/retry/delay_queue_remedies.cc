@@ -79,6 +79,30 @@ absl::Status ExplainRefusal(const absl::Status& refusal, std::string_view name,
                                    "; remedy: ", RemedyFor(refusal, prefix, dead_letter_exchange)));
 }
 
+absl::Status ExplainAbsence(const absl::Status& refusal, std::string_view name,
+                            std::string_view prefix) {
+  const std::string remedy = absl::IsPermissionDenied(refusal)
+                                 ? absl::StrCat("grant the user 'read' on ", NamesWith(prefix),
+                                                " (rabbitmqctl set_permissions)")
+                                 : std::string(
+                                       "have somebody who may configure the broker import what "
+                                       "`retryq plan --definitions` "
+                                       "prints for this policy, or let this client declare");
+  return absl::Status(refusal.code(), absl::StrCat("delay queue ", Quoted(name), " cannot be used",
+                                                   InBrackets(std::string(refusal.message())),
+                                                   ", and nothing is declared; remedy: ", remedy));
+}
+
+std::string WhyFull(std::string_view name, const DelayQueueOptions& options) {
+  std::string limits;
+  if (options.max_length > 0) absl::StrAppend(&limits, options.max_length, " messages");
+  if (options.max_length_bytes > 0) {
+    absl::StrAppend(&limits, limits.empty() ? "" : " or ", options.max_length_bytes, " bytes");
+  }
+  return absl::StrCat(Quoted(name), " is full (", limits,
+                      "): the message stays in its work queue, unacked, until there is room");
+}
+
 std::string WhyBroken(std::string_view name, std::string_view detail) {
   return absl::StrCat(Quoted(name), " was gone before its time", InBrackets(detail),
                       "; remedy: let nobody delete it or its exchange, and no policy shorten its "

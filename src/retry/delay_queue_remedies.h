@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "retryq/delay_queue_options.h"
 
 namespace retryq {
 
@@ -19,6 +20,13 @@ std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_vie
 // The broker's refusal of a declare with the queue's name and the remedy. The code stays.
 absl::Status ExplainRefusal(const absl::Status& refusal, std::string_view name,
                             std::string_view prefix, std::string_view dead_letter_exchange);
+
+// That a queue which is not ours to declare is not there, or may not be looked for.
+absl::Status ExplainAbsence(const absl::Status& refusal, std::string_view name,
+                            std::string_view prefix);
+
+// That a queue takes no more.
+std::string WhyFull(std::string_view name, const DelayQueueOptions& options);
 
 // That a queue was gone under a valid lease, and what does such things.
 std::string WhyBroken(std::string_view name, std::string_view detail);

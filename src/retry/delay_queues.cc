@@ -31,7 +31,7 @@ class DelayQueues::Impl {
   void Acquire(const DelayRoute& route, DelayQueueEntry::Waiter done);
   bool Covers(const Lease& lease) const;
   void Broken(const Lease& lease, std::string_view why);
-  void Nacked(const Lease& lease);
+  std::optional<std::string> Nacked(const Lease& lease);
   void Avoid(const DelayRoute& route);
   void DropAll(const absl::Status& why);
   std::size_t size() const { return entries_.size(); }
@@ -49,6 +49,7 @@ class DelayQueues::Impl {
 
   Lease Lend(Entry& entry, absl::Duration now);
   void Declare(Entry& entry);
+  void LookFor(const Entry& entry, Broker::DeclareCallback answered);
   void OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer);
   void OnDeclared(Entry& entry, const DeclareOk& answer);
   void OnRefused(Entry& entry, const absl::Status& refusal);
@@ -133,10 +134,29 @@ Lease DelayQueues::Impl::Lend(Entry& entry, absl::Duration now) {
 
 void DelayQueues::Impl::Declare(Entry& entry) {
   entry.Sent(Now());
-  broker_.Declare(entry.declaration(), [self = lifeline_.ptr(),
-                                        id = entry.id()](const absl::StatusOr<DeclareOk>& answer) {
+  auto answered = [self = lifeline_.ptr(),
+                   id = entry.id()](const absl::StatusOr<DeclareOk>& answer) {
     if (self) self->OnAnswer(id, answer);
-  });
+  };
+  if (options_.declare) {
+    broker_.Declare(entry.declaration(), std::move(answered));
+  } else {
+    LookFor(entry, std::move(answered));
+  }
+}
+
+// The queue, then its exchange.
+void DelayQueues::Impl::LookFor(const Entry& entry, Broker::DeclareCallback answered) {
+  broker_.Declare({.queue = {.name = entry.name(), .passive = true}},
+                  [self = lifeline_.ptr(), name = entry.name(),
+                   answered = std::move(answered)](const absl::StatusOr<DeclareOk>& queue) {
+                    if (!self || !queue.ok()) return answered(queue);
+                    self->broker_.CheckExchange(
+                        name, [answered, queue = *queue](const absl::Status& exchange) {
+                          if (exchange.ok()) return answered(queue);
+                          answered(exchange);
+                        });
+                  });
 }
 
 void DelayQueues::Impl::OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer) {
@@ -192,7 +212,7 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
     return;
   }
   // A queue that goes at this very moment answers its declare, and is not there to be bound.
-  if (absl::IsNotFound(refusal) && entry.refusals() == 1) {
+  if (absl::IsNotFound(refusal) && entry.refusals() == 1 && options_.declare) {
     Declare(entry);
     Schedule(entry);
     return;
@@ -202,13 +222,15 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
     Schedule(entry);
     return;
   }
-  if (entry.family() == NameFamily::kPlain && (other_arguments || absl::IsNotFound(refusal))) {
+  if (entry.CanBeRenamed() && (other_arguments || absl::IsNotFound(refusal))) {
     Rename(entry, other_arguments ? RenameCause::kOtherArguments : RenameCause::kNodeDown,
            {refusal.message().data(), refusal.message().size()});
     return;
   }
-  const absl::Status why = ExplainRefusal(refusal, entry.name(), options_.prefix,
-                                          entry.key().route().dead_letter_exchange);
+  const absl::Status why = options_.declare
+                               ? ExplainRefusal(refusal, entry.name(), options_.prefix,
+                                                entry.key().route().dead_letter_exchange)
+                               : ExplainAbsence(refusal, entry.name(), options_.prefix);
   Report(EventKind::kDeclareFailed, entry, {why.message().data(), why.message().size()});
   std::deque<Entry::Waiter> waiters = std::exchange(entry.waiters, {});
   KeepWhileItLives(entry);
@@ -341,16 +363,20 @@ void DelayQueues::Impl::Broken(const Lease& lease, std::string_view why) {
   }
 }
 
-void DelayQueues::Impl::Nacked(const Lease& lease) {
-  if (!Covers(lease)) return;
-  Entry& entry = *Find(lease.entry);
-  if (entry.family() == NameFamily::kHashed || !IsCurrent(entry)) return;
-  Rename(entry, RenameCause::kNacked);
+std::optional<std::string> DelayQueues::Impl::Nacked(const Lease& lease) {
+  if (options_.max_length > 0 || options_.max_length_bytes > 0) {
+    return WhyFull(*lease.name, options_);
+  }
+  if (Covers(lease)) {
+    Entry& entry = *Find(lease.entry);
+    if (entry.CanBeRenamed() && IsCurrent(entry)) Rename(entry, RenameCause::kNacked);
+  }
+  return std::nullopt;
 }
 
 void DelayQueues::Impl::Avoid(const DelayRoute& route) {
   Entry& entry = UsableEntry(route);
-  if (entry.family() == NameFamily::kHashed) return;
+  if (!entry.CanBeRenamed()) return;
   Rename(entry, RenameCause::kSilent);
   // To be said and remembered at once, as the connection is about to go.
   Entry& hashed = *Current(route);
@@ -389,7 +415,7 @@ void DelayQueues::Acquire(const DelayRoute& route,
 
 bool DelayQueues::Covers(const Lease& lease) const { return impl_->Covers(lease); }
 void DelayQueues::Broken(const Lease& lease, std::string_view why) { impl_->Broken(lease, why); }
-void DelayQueues::Nacked(const Lease& lease) { impl_->Nacked(lease); }
+std::optional<std::string> DelayQueues::Nacked(const Lease& lease) { return impl_->Nacked(lease); }
 void DelayQueues::Avoid(const DelayRoute& route) { impl_->Avoid(route); }
 void DelayQueues::DropAll(const absl::Status& why) { impl_->DropAll(why); }
 std::size_t DelayQueues::size() const { return impl_->size(); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,9 @@ struct Lease {
 // and stays there for the life of this object. Reports kDeclared, kRenewed, kRenamed, kLapsed,
 // kLeaseBroken and kDeclareFailed to the environment's observer.
 //
+// Where `options.declare` is false nothing is declared: the queue and its exchange are only looked
+// for, and have no other name.
+//
 // Every callback may call anything here, and may destroy the object.
 class DelayQueues {
  public:
@@ -71,9 +75,11 @@ class DelayQueues {
   // at its next use, and nothing published under the lease is covered any more.
   void Broken(const Lease& lease, std::string_view why);
 
-  // The broker nacked a publish under a valid lease (queue full or its node in trouble): the next
-  // use is of the hashed name. What else was published under the lease stays covered.
-  void Nacked(const Lease& lease);
+  // The broker nacked a publish under a valid lease. Where the queue's length is limited it is
+  // taken to be full, and stays in use; else its node is in trouble, and the next use is of the
+  // hashed name. What else was published under the lease stays covered. Answers that it is full,
+  // for people, or nothing.
+  std::optional<std::string> Nacked(const Lease& lease);
 
   // The broker answers, but confirms for this route stay out: from now on only the hashed name is
   // used, where it is not already.

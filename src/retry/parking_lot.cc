@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "retry/quorum_lease.h"
 
 namespace retryq {
@@ -15,7 +16,8 @@ bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) 
 
 }  // namespace
 
-ParkingLot::ParkingLot(Broker& broker, const Clock& clock, std::string queue, QueueType type)
+ParkingLot::ParkingLot(Broker& broker, const Clock& clock, std::string queue,
+                       std::optional<QueueType> type)
     : broker_(broker), clock_(clock), queue_(std::move(queue)), type_(type) {}
 
 void ParkingLot::Ensure(std::function<void(absl::Status)> done) {
@@ -40,11 +42,19 @@ void ParkingLot::Ask(bool passive) {
                   [self = lifeline_.ptr(), passive](const absl::StatusOr<DeclareOk>& answer) {
                     if (!self) return;
                     if (passive && absl::IsNotFound(answer.status())) {
-                      self->Ask(/*passive=*/false);
+                      self->OnMissing();
                     } else {
                       self->Answer(answer.status());
                     }
                   });
+}
+
+void ParkingLot::OnMissing() {
+  if (type_) return Ask(/*passive=*/false);
+  Answer(absl::NotFoundError(absl::StrCat(
+      "the parked queue '", queue_,
+      "' is not there, and nothing is declared; remedy: have somebody declare it, durable, or let "
+      "this client declare")));
 }
 
 void ParkingLot::Answer(const absl::Status& status) {

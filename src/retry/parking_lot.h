@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace retryq {
 // The durable queue in which messages wait that have been given up.
 class ParkingLot {
  public:
-  // Broker and clock must outlive it. `type` is for a queue that is missing.
-  ParkingLot(Broker& broker, const Clock& clock, std::string queue, QueueType type);
+  // Broker and clock must outlive it. `type` is for a queue that is missing; without one such a
+  // queue is not declared, and `Ensure` answers kNotFound.
+  ParkingLot(Broker& broker, const Clock& clock, std::string queue, std::optional<QueueType> type);
 
   const std::string& queue() const { return queue_; }
 
@@ -35,12 +37,13 @@ class ParkingLot {
  private:
   amqp::Table Arguments() const;
   void Ask(bool passive);
+  void OnMissing();
   void Answer(const absl::Status& status);
 
   Broker& broker_;
   const Clock& clock_;
   const std::string queue_;
-  const QueueType type_;
+  const std::optional<QueueType> type_;
   absl::Duration safe_from_ = -absl::InfiniteDuration();
   std::vector<std::function<void(absl::Status)>> waiting_;
   Lifeline<ParkingLot> lifeline_{this};

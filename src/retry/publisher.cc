@@ -180,18 +180,24 @@ void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
     case PublishOutcome::kReturned:
       OnReturned(ticket.slot, result);
       return;
-    case PublishOutcome::kNacked: {
-      const Slot& slot = slots_[ticket.slot];
-      Report(EventKind::kUnconfirmed, slot, "the broker nacked the publish");
-      if (slot.lease.name != nullptr) delay_queues_.Nacked(slot.lease);
-      Acquit(ticket.slot);
-      TryAgain(ticket.slot);
+    case PublishOutcome::kNacked:
+      OnNacked(ticket.slot);
       return;
-    }
     case PublishOutcome::kUnknown:
       OnChannelClosed(ticket.slot, result);
       return;
   }
+}
+
+void Publisher::OnNacked(std::uint32_t index) {
+  Slot& slot = slots_[index];
+  std::optional<std::string> full;
+  if (slot.lease.name != nullptr) full = delay_queues_.Nacked(slot.lease);
+  Report(EventKind::kUnconfirmed, slot, full ? *full : "the broker nacked the publish");
+  // To try again at once would be of no use.
+  if (full) slot.failures = std::max(slot.failures, 1U);
+  Acquit(index);
+  TryAgain(index);
 }
 
 void Publisher::OnConfirmed(std::uint32_t index) {

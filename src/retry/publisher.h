@@ -153,6 +153,7 @@ class Publisher {
 
   // After it.
   void OnResult(Ticket ticket, const PublishResult& result);
+  void OnNacked(std::uint32_t index);
   void OnConfirmed(std::uint32_t index);
   void OnCovered(std::uint32_t index);
   void OnReturned(std::uint32_t index, const PublishResult& result);

@@ -29,6 +29,11 @@ absl::Status WithRemedy(const absl::Status& missing) {
       absl::StrCat(missing.message(), "; declare it first, or mend its name"));
 }
 
+// Of a parked queue that is missing; none where nothing is declared.
+std::optional<QueueType> ParkedQueueType(const DelayQueueOptions& options) {
+  return options.declare ? std::optional(options.queue_type) : std::nullopt;
+}
+
 // Keeps the open deliveries and leads handlers' outcomes to them.
 class RetrierImpl final : public Retrier {
  public:
@@ -89,7 +94,7 @@ RetrierImpl::RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options)
                .options = options_,
                .policy = RetryPolicy(options_.retry),
                .parking_lot = ParkingLot(hub_->broker(), *hub_->environment().clock,
-                                         options_.parked_queue, hub_->options().queue_type),
+                                         options_.parked_queue, ParkedQueueType(hub_->options())),
                .copy = {}} {}
 
 // One after the other: a mistyped name must leave no parked queue behind.

@@ -93,9 +93,10 @@ TEST_F(CommandErrors, AMissingCommandIs64) {
 
 TEST_F(CommandErrors, AnUnknownCommandIs64) {
   EXPECT_EQ(Run({}, "").code, 64);
-  const End end = Run({"plan"}, "");
+  const End end = Run({"replay"}, "");
   EXPECT_EQ(end.code, 64);
-  EXPECT_EQ(end.err, "retryq: there is no command 'plan': say work or send; see retryq --help\n");
+  EXPECT_EQ(end.err,
+            "retryq: there is no command 'replay': say work, plan or send; see retryq --help\n");
 }
 
 TEST_F(CommandErrors, HelpAndVersionAreNone) {

@@ -17,8 +17,8 @@ class RetryQuorumWorkQueue : public RetryTest {
  protected:
   void SetUp() override { peer_.DeclareQueue("orders", {{"x-queue-type", "quorum"}}); }
 
-  const ConsumerOptions kNotCounting{
-      .queue = "orders", .retry = {.count_redeliveries = CountRedeliveries::kNever}};
+  const ConsumerOptions kNotCounting{.queue = "orders",
+                                     .retry = {.count_redeliveries = CountRedeliveries::kNever}};
 
   // A worker that dies with so many different messages in hand. The acks it has just sent may die
   // with it: then what was moved is there twice.

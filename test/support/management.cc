@@ -49,9 +49,18 @@ std::optional<Json> Management::Get(const std::string& path) const {
 }
 
 void Management::Put(const std::string& path, const Json& body) const {
-  const Answer answer = Ask(EVHTTP_REQ_PUT, path, body.dump());
+  Send(EVHTTP_REQ_PUT, "PUT ", path, body);
+}
+
+void Management::Post(const std::string& path, const Json& body) const {
+  Send(EVHTTP_REQ_POST, "POST ", path, body);
+}
+
+void Management::Send(int method, const std::string& name, const std::string& path,
+                      const Json& body) const {
+  const Answer answer = Ask(method, path, body.dump());
   if (answer.code / 100 != 2) {
-    throw std::runtime_error("PUT " + path + ": " + std::to_string(answer.code) + answer.body);
+    throw std::runtime_error(name + path + ": " + std::to_string(answer.code) + answer.body);
   }
 }
 

@@ -21,6 +21,7 @@ class Management {
   // Nothing for a 404.
   std::optional<Json> Get(const std::string& path) const;
   void Put(const std::string& path, const Json& body) const;
+  void Post(const std::string& path, const Json& body) const;
   // What is not there counts as deleted.
   void Delete(const std::string& path) const;
 
@@ -32,6 +33,7 @@ class Management {
     int code = 0;
     std::string body;
   };
+  void Send(int method, const std::string& name, const std::string& path, const Json& body) const;
   Answer Ask(int method, const std::string& path, const std::string& body) const;
 
   std::string host_;

@@ -61,6 +61,19 @@ TEST(DelayQueueOptions, RefusePrefixesThatRabbitMqWouldRefuse) {
   EXPECT_TRUE(Validate(DelayQueueOptions{.prefix = "wiederholung-ü"}, kHeartbeat).ok());
 }
 
+TEST(DelayQueueOptions, TakeLimitsThatRabbitMqCanCount) {
+  EXPECT_TRUE(Validate(DelayQueueOptions{.max_length = INT64_MAX}, kHeartbeat).ok());
+  EXPECT_THAT(ErrorOf({.max_length = UINT64_MAX}), StartsWith("delay_queues.max_length must be"));
+  EXPECT_THAT(ErrorOf({.max_length_bytes = UINT64_MAX}),
+              StartsWith("delay_queues.max_length_bytes must be"));
+}
+
+TEST(ValidateLease, WhereNothingIsDeclaredIsTheTtlAlone) {
+  EXPECT_TRUE(ValidateLease(kMaxQueueLifetime, {.declare = false}).ok());
+  EXPECT_FALSE(ValidateLease(kMaxQueueLifetime, {}).ok());
+  EXPECT_FALSE(ValidateLease(kMaxQueueLifetime + absl::Milliseconds(1), {.declare = false}).ok());
+}
+
 TEST(LeaseWindow, IsTheDelayHeldBetweenTheTwoBounds) {
   EXPECT_EQ(LeaseWindow(absl::Seconds(1), {}), absl::Minutes(1));
   EXPECT_EQ(LeaseWindow(absl::Minutes(5), {}), absl::Minutes(5));

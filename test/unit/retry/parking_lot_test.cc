@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "retryq/testing/simulated_time.h"
@@ -71,6 +73,17 @@ TEST_F(ParkingLotTest, IsAlwaysSafeInAClassicQueue) {
   parking_lot.Ensure([](const absl::Status&) {});
   time_.RunReady();
   EXPECT_LE(parking_lot.safe_from(), time_.SinceBoot());
+}
+
+TEST_F(ParkingLotTest, DeclaresNothingWhereItMayNot) {
+  broker_.on_declare = [](const QueueDeclaration&) { return absl::NotFoundError("no queue"); };
+  ParkingLot parking_lot(broker_, time_, "orders.parked", std::nullopt);
+  absl::Status answer;
+  parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+  time_.RunReady();
+  EXPECT_TRUE(absl::IsNotFound(answer));
+  EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("'orders.parked'"));
+  EXPECT_EQ(broker_.declares.size(), 1U);
 }
 
 }  // namespace

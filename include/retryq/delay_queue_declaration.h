@@ -1,0 +1,31 @@
+#ifndef RETRYQ_DELAY_QUEUE_DECLARATION_H_
+#define RETRYQ_DELAY_QUEUE_DECLARATION_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "retryq/broker.h"
+#include "retryq/delay_queue_options.h"
+
+namespace retryq {
+
+// Where a delay queue lets its messages go.
+struct DelayTarget {
+  // The work exchange. "" is the default exchange.
+  std::string dead_letter_exchange = {};
+
+  // Beside the queue of a named work exchange the one for copies that must return through the
+  // default exchange: `dead_letter_exchange` is "" then.
+  bool direct = false;
+};
+
+// What a client declares for the queue of this delay, which is whole milliseconds above zero: the
+// queue, and the fanout exchange of the same name, bound to it. For tools that make delay queues
+// beforehand: with `options.declare` false it is the queue that such a client expects to find,
+// without x-expires. Quorum queues that rotate: the first of the four.
+DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& target,
+                                    const DelayQueueOptions& options);
+
+}  // namespace retryq
+
+#endif  // RETRYQ_DELAY_QUEUE_DECLARATION_H_

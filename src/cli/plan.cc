@@ -1,0 +1,123 @@
+#include "cli/plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/definitions.h"
+#include "cli/duration.h"
+#include "retryq/backoff.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Rows of a plan that has no end, or one beyond what anybody reads.
+constexpr std::size_t kMostSteps = 1000;
+
+bool RotatesNames(const DelayQueueOptions& options) {
+  return options.queue_type == QueueType::kQuorum && options.declare;
+}
+
+std::string QueueName(absl::Duration delay, const DelayQueueOptions& options) {
+  return absl::StrCat(options.prefix, ".", absl::ToInt64Milliseconds(delay),
+                      RotatesNames(options) ? ".q0-q3" : "");
+}
+
+std::string Count(std::size_t count, const char* what) {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
+std::string JsonText(const Plan& plan, const DelayQueueOptions& options) {
+  Json attempts = Json::array();
+  for (const Plan::Step& step : plan.steps) {
+    Json attempt = {{"attempt", step.attempt},
+                    {"delay_ms", absl::ToInt64Milliseconds(step.delay)},
+                    {"queue", QueueName(step.delay, options)}};
+    if (options.declare) {
+      attempt["expires_ms"] = absl::ToInt64Milliseconds(QueueLifetime(step.delay, options));
+    }
+    attempt["elapsed_ms"] = absl::ToInt64Milliseconds(step.elapsed);
+    attempts.push_back(std::move(attempt));
+  }
+  const Json all = {{"attempts", std::move(attempts)}, {"delay_queues", plan.delays.size()}};
+  return all.dump().append("\n");
+}
+
+std::string Table(const Plan& plan, const PlanOptions& options) {
+  const DelayQueueOptions& queues = options.delay_queues;
+  std::size_t width = 5;
+  for (const absl::Duration delay : plan.delays) {
+    width = std::max(width, QueueName(delay, queues).size());
+  }
+  const auto row = [width](const std::string& attempt, const std::string& delay,
+                           const std::string& queue, const std::string& expires,
+                           const std::string& elapsed) {
+    return absl::StrFormat("%7s  %12s  %-*s  %14s  %14s\n", attempt, delay, static_cast<int>(width),
+                           queue, expires, elapsed);
+  };
+  std::string text = row("attempt", "delay", "queue", "x-expires", "elapsed");
+  for (const Plan::Step& step : plan.steps) {
+    text += row(absl::StrCat(step.attempt), DurationText(step.delay), QueueName(step.delay, queues),
+                queues.declare ? DurationText(QueueLifetime(step.delay, queues)) : "none",
+                DurationText(step.elapsed));
+  }
+  if (!plan.ends) text += row("...", "", "", "", "");
+  absl::StrAppend(&text, "\n",
+                  plan.ends
+                      ? absl::StrCat(Count(plan.steps.size() + 1, "attempt"), " within ",
+                                     DurationText(plan.steps.empty() ? absl::ZeroDuration()
+                                                                     : plan.steps.back().elapsed))
+                      : std::string("no limit of attempts"),
+                  ", through ", Count(plan.delays.size(), "delay queue"),
+                  RotatesNames(queues) ? ", up to three of each at a time" : "", "\n");
+  if (options.retry.backoff.jitter > 0) {
+    text += "Chance makes each delay shorter: these are the longest.\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Plan MakePlan(const RetryOptions& retry) {
+  Plan plan;
+  std::set<absl::Duration> delays;
+  absl::Duration elapsed = absl::ZeroDuration();
+  for (std::uint64_t failures = 0;; ++failures) {
+    if (retry.max_attempts != 0 && failures + 1 >= retry.max_attempts) break;
+    const absl::Duration delay = BackoffDelay(retry.backoff, failures);
+    if (retry.max_age > absl::ZeroDuration() && elapsed + delay > retry.max_age) break;
+    const bool unbounded = retry.max_attempts == 0 && retry.max_age == absl::ZeroDuration();
+    const bool repeats = !plan.steps.empty() && plan.steps.back().delay == delay &&
+                         BackoffDelay(retry.backoff, failures + kMostSteps) == delay;
+    if ((unbounded && repeats) || plan.steps.size() == kMostSteps) {
+      plan.ends = false;
+      break;
+    }
+    elapsed += delay;
+    plan.steps.push_back({.attempt = failures + 1, .delay = delay, .elapsed = elapsed});
+    delays.insert(delay);
+  }
+  plan.delays.assign(delays.begin(), delays.end());
+  return plan;
+}
+
+std::string PlanText(const PlanOptions& options) {
+  const Plan plan = MakePlan(options.retry);
+  switch (options.format) {
+    case PlanOptions::Format::kJson:
+      return JsonText(plan, options.delay_queues);
+    case PlanOptions::Format::kDefinitions:
+      return Definitions(plan.delays, options);
+    case PlanOptions::Format::kTable:
+      break;
+  }
+  return Table(plan, options);
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,114 @@
+#include "cli/plan_flags.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/delay_queue_flags.h"
+#include "cli/retrying_flags.h"
+#include "retryq/amqp/connection_options.h"
+#include "retryq/client.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Shows what becomes of a message that always fails: each delay, the queue that it waits in, "
+    "how "
+    "long\nthat queue lives unused (x-expires), and the time since the first failure. Asks no "
+    "broker.";
+
+constexpr char kUsage[] = "retryq plan [OPTIONS]";
+
+constexpr char kFooter[] =
+    R"(attempt is the number of failures so far, as RETRYQ_ATTEMPT will say at the call that follows the
+delay. Delays that COMMAND asks for (retry-after) are not in the plan.
+
+A worker that may not declare anything needs its queues made by somebody who may:
+  retryq plan --definitions --queue orders > retry.json
+  rabbitmqctl import_definitions retry.json
+  retryq work --queue orders --no-declare -- ./handle-order
+with the same flags for delays in both. These queues never expire.
+
+Example: retries after 1s, 10s, 100s, 500s, 500s
+  retryq plan --base 1s --factor 10 --max 500s --max-attempts 6
+)";
+
+struct PlanFlags {
+  std::vector<std::string> urls;
+  RetryingFlags retrying;
+  DelayQueueFlags delay_queues;
+  FlagText queue, work_exchange, parked;
+  bool definitions = false;
+  bool json = false;
+};
+
+void AddFlags(FlagParser& parser, PlanFlags& flags) {
+  AddFlags(parser, flags.retrying);
+  AddFlags(parser, flags.delay_queues);
+
+  parser.Group("Output");
+  parser.Add("--json", &flags.json,
+             "One JSON object: {\"attempts\":[{\"attempt\",\"delay_ms\",\"queue\",\"expires_ms\",\n"
+             "\"elapsed_ms\"},...],\"delay_queues\":N}");
+  parser.Add("--definitions", &flags.definitions,
+             "The queues, exchanges and bindings as a file for RabbitMQ to import; without\n"
+             "x-expires, for workers with --no-declare");
+  parser.Add("--queue", "QUEUE", &flags.queue,
+             "With --definitions: also the parked queue of QUEUE");
+  parser.Add("--parked", "QUEUE", &flags.parked,
+             "With --definitions: what that is named (default: QUEUE.parked)");
+  parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
+             "With --definitions: the exchange that retries return through\n"
+             "(default: straight to their queue)");
+  parser.Add("--url", "URL", &flags.urls,
+             "With --definitions: the vhost is that of this address\n"
+             "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
+}
+
+void ReadDefinitions(const PlanFlags& flags, FlagReader& reader, PlanOptions* options) {
+  options->format = PlanOptions::Format::kDefinitions;
+  std::string queue;
+  reader.Read("--queue", flags.queue, &queue);
+  reader.Read("--parked", flags.parked, &options->parked_queue);
+  reader.Read("--work-exchange", flags.work_exchange, &options->work_exchange);
+  if (flags.queue && !flags.parked) options->parked_queue = queue + ".parked";
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments) {
+  PlanFlags flags;
+  FlagParser parser(kDescription, kUsage, kFooter);
+  AddFlags(parser, flags);
+  FlagReader reader;
+  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(arguments, reader);
+  if (!answer.ok()) return answer.status();
+  if (answer->has_value()) return **answer;
+
+  PlanOptions options;
+  ReadFlags(flags.retrying, reader, &options.retry);
+  ClientOptions client;
+  const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &client);
+  ReadFlags(flags.delay_queues, heartbeat, reader, &options.delay_queues);
+  if (const auto connection = amqp::ParseUri(client.url); connection.ok()) {
+    options.vhost = connection->vhost;
+  }
+  if (flags.json) options.format = PlanOptions::Format::kJson;
+  if (flags.definitions) {
+    if (flags.json)
+      reader.Complain("--json: is not for --definitions, which are JSON; leave it out");
+    ReadDefinitions(flags, reader, &options);
+  } else if (flags.queue || flags.parked || flags.work_exchange) {
+    reader.Complain(
+        "--queue, --parked and --work-exchange: are for --definitions; add that, or leave them "
+        "out");
+  }
+  if (reader.status().ok()) {
+    reader.Complain(ValidateLease(LongestDelay(options.retry.backoff), options.delay_queues));
+  }
+  if (absl::Status status = reader.status(); !status.ok()) return status;
+  return options;
+}
+
+}  // namespace retryq::cli

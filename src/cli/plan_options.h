@@ -1,0 +1,31 @@
+#ifndef RETRYQ_CLI_PLAN_OPTIONS_H_
+#define RETRYQ_CLI_PLAN_OPTIONS_H_
+
+#include <string>
+
+#include "retryq/delay_queue_options.h"
+#include "retryq/retry_options.h"
+
+namespace retryq::cli {
+
+// What `retryq plan` is asked to show.
+struct PlanOptions {
+  enum class Format {
+    kTable,        // for people
+    kJson,         // one object
+    kDefinitions,  // a file for RabbitMQ to import
+  };
+
+  RetryOptions retry;
+  DelayQueueOptions delay_queues;
+  Format format = Format::kTable;
+
+  // kDefinitions.
+  std::string vhost = "/";
+  std::string work_exchange;
+  std::string parked_queue;  // empty: none is wanted
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PLAN_OPTIONS_H_

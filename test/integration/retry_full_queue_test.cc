@@ -1,0 +1,66 @@
+// Delay queues of limited length.
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <string>
+
+#include "support/retry_test.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RetryFullQueue : public RetryTest, public ::testing::WithParamInterface<QueueType> {
+ protected:
+  static constexpr std::size_t kMessages = 40;
+
+  // Works off messages that fail once and come in within one delay: not in one burst, of which a
+  // quorum queue takes all before it says that it is full.
+  void WorkOff(DelayQueueOptions limits) {
+    peer_.DeclareQueue("orders");
+    limits.queue_type = GetParam();
+    ClientOptions options = Options();
+    options.delay_queues = limits;
+    Client client(loop_, options);
+    std::set<std::string> handled;
+    const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Seconds(2))},
+                                         [&](const Delivery& delivery) -> Outcome {
+                                           if (delivery.attempt() == 0)
+                                             return absl::UnavailableError("not yet");
+                                           handled.emplace(delivery.id());
+                                           return Outcome::Ok();
+                                         });
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    const std::string body(100, 'x');
+    for (std::size_t i = 0; i < kMessages; ++i) {
+      peer_.Publish("", "orders", body, {.message_id = std::to_string(i)});
+      ASSERT_TRUE(RunFor(absl::Milliseconds(20)).ok());
+    }
+    ASSERT_TRUE(RunUntil([&] { return handled.size() == kMessages; }, absl::Minutes(3)));
+    ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 0; }));
+    ASSERT_NE(events_.Last(EventKind::kUnconfirmed), nullptr);
+    EXPECT_THAT(events_.Last(EventKind::kUnconfirmed)->error, HasSubstr("'retry.2000"));
+    EXPECT_THAT(events_.Last(EventKind::kUnconfirmed)->error, HasSubstr("is full"));
+    EXPECT_EQ(events_.Count(EventKind::kRenamed), 0U);
+    EXPECT_EQ(events_.Count(EventKind::kParked), 0U);
+  }
+};
+
+TEST_P(RetryFullQueue, OfSoManyMessagesHoldsUpTheOthersAndLosesNone) {
+  WorkOff({.max_length = 10});
+}
+
+TEST_P(RetryFullQueue, OfSoManyBytesHoldsUpTheOthersAndLosesNone) {
+  WorkOff({.max_length_bytes = 1000});
+}
+
+INSTANTIATE_TEST_SUITE_P(OfBothTypes, RetryFullQueue,
+                         ::testing::Values(QueueType::kClassic, QueueType::kQuorum),
+                         [](const auto& info) {
+                           return info.param == QueueType::kQuorum ? "quorum" : "classic";
+                         });
+
+}  // namespace
+}  // namespace retryq::testing

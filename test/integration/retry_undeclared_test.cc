@@ -1,0 +1,109 @@
+// Workers without the right to configure the broker: `retryq plan --definitions` for who has it,
+// `retryq work --no-declare` for who has not.
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <string>
+
+#include "integration/command_run.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Fails at the first two attempts.
+constexpr char kFailTwice[] = R"([ "$RETRYQ_ATTEMPT" -ge 2 ])";
+
+class Undeclared : public CommandTest, public ::testing::WithParamInterface<std::string> {
+ protected:
+  const Arguments policy_ = {"--base", "50ms", "--max-attempts", "3", "--queue-type", GetParam()};
+
+  // What `retryq plan` says, imported as an administrator would.
+  void ImportDefinitions() {
+    Arguments plan = {"plan", "--definitions", "--queue", "orders"};
+    plan.insert(plan.end(), policy_.begin(), policy_.end());
+    CommandRun run(plan, vhost_.Url());
+    ASSERT_EQ(run.Wait(), 0) << run.Story();
+    vhost_.management().Post("/definitions", nlohmann::json::parse(run.out()));
+  }
+
+  CommandRun WorkUnprivileged(const std::string& script) {
+    const std::string user =
+        vhost_.AddUser(TestVhost::Rights{.configure = "^$",
+                                         .write = R"(^(retry\..*|amq\.default)$)",
+                                         .read = R"(^(retry\..*|orders.*)$)"});
+    Arguments work = {"work", "--json", "--queue", "orders", "--no-declare"};
+    work.insert(work.end(), policy_.begin(), policy_.end());
+    work.insert(work.end(), {"--", "sh", "-c", script});
+    return CommandRun(work, vhost_.UrlAs(user, user));
+  }
+
+  void PublishTen() {
+    for (int i = 0; i < 10; ++i) {
+      const std::string id = std::to_string(i);
+      peer_.Publish("", "orders", id, {.message_id = id});
+    }
+  }
+
+  // The ids of the messages in these events.
+  static std::set<std::string> Ids(const CommandRun& worker, std::string_view event) {
+    std::set<std::string> ids;
+    for (const auto& entry : worker.events(event)) ids.insert(entry.at("id"));
+    return ids;
+  }
+};
+
+TEST_P(Undeclared, QueuesThatWereImportedAreUsedWithoutTheRightToConfigure) {
+  ImportDefinitions();
+  const std::size_t queues = vhost_.QueuesBeginning("").size();
+  EXPECT_EQ(vhost_.Queue("retry.50")->at("arguments").count("x-expires"), 0U);
+  PublishTen();
+  CommandRun worker = WorkUnprivileged(kFailTwice);
+  ASSERT_TRUE(worker.Says("acked", 10));
+  EXPECT_EQ(Ids(worker, "acked").size(), 10U);
+  EXPECT_EQ(worker.events("retried").size(), 20U);
+  EXPECT_TRUE(worker.events("declare_failed").empty());
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+  EXPECT_EQ(vhost_.QueuesBeginning("").size(), queues);
+  EXPECT_TRUE(worker.Stop());
+}
+
+TEST_P(Undeclared, WhatIsGivenUpIsParkedInTheQueueThatWasImported) {
+  ImportDefinitions();
+  PublishTen();
+  CommandRun worker = WorkUnprivileged("exit 1");
+  ASSERT_TRUE(worker.Says("parked", 10));
+  EXPECT_TRUE(worker.Stop());
+  EXPECT_EQ(peer_.Count("orders.parked"), 10U);
+}
+
+TEST_P(Undeclared, AQueueThatIsMissingIsNamedAndItsMessagesWaitForIt) {
+  peer_.DeclareQueue("orders.parked");
+  PublishTen();
+  CommandRun worker = WorkUnprivileged(kFailTwice);
+  ASSERT_TRUE(worker.Says("declare_failed", 2));
+  const std::string error = worker.events("declare_failed")[0].at("error");
+  EXPECT_THAT(error, HasSubstr("'retry.50'"));
+  EXPECT_THAT(error, HasSubstr("retryq plan --definitions"));
+  EXPECT_TRUE(vhost_.QueuesBeginning("retry").empty());
+  peer_.Delete("orders.parked");
+  ImportDefinitions();
+  ASSERT_TRUE(worker.Says("acked", 10));
+  EXPECT_EQ(Ids(worker, "acked").size(), 10U);
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+  EXPECT_TRUE(worker.Stop());
+}
+
+TEST_P(Undeclared, AParkedQueueThatIsMissingEndsTheStartWithItsName) {
+  CommandRun worker = WorkUnprivileged(kFailTwice);
+  EXPECT_EQ(worker.Wait(), 69);
+  EXPECT_THAT(worker.err(), HasSubstr("'orders.parked' is not there"));
+}
+
+INSTANTIATE_TEST_SUITE_P(OfBothTypes, Undeclared, ::testing::Values("classic", "quorum"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,160 @@
+#include "cli/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/plan_flags.h"
+
+namespace retryq::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using Json = nlohmann::json;
+
+class PlanTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ::unsetenv("RETRYQ_URL"); }
+
+  // What `retryq plan ARGUMENTS` prints.
+  static std::string Text(const Arguments& arguments) {
+    const auto parsed = ParsePlan(arguments);
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    return parsed.ok() ? PlanText(std::get<PlanOptions>(*parsed)) : std::string("{}");
+  }
+  static Json Parsed(Arguments arguments, const std::string& format) {
+    arguments.push_back(format);
+    return Json::parse(Text(arguments));
+  }
+  static std::string Complaints(const Arguments& arguments) {
+    const auto parsed = ParsePlan(arguments);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(parsed.status().message());
+  }
+
+  static std::vector<std::int64_t> Numbers(const Json& plan, const std::string& field) {
+    std::vector<std::int64_t> numbers;
+    for (const Json& attempt : plan.at("attempts")) numbers.push_back(attempt.at(field));
+    return numbers;
+  }
+  static std::vector<std::string> Names(const Json& definitions, const std::string& kind) {
+    std::vector<std::string> names;
+    for (const Json& object : definitions.at(kind)) names.push_back(object.at("name"));
+    return names;
+  }
+};
+
+const Arguments kTimesTen = {"--base", "1s",   "--factor",       "10",
+                             "--max",  "500s", "--max-attempts", "6"};
+
+TEST_F(PlanTest, ListsADelayForEachAttemptButTheLast) {
+  const Json plan = Parsed(kTimesTen, "--json");
+  EXPECT_THAT(Numbers(plan, "attempt"), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(Numbers(plan, "delay_ms"), ElementsAre(1000, 10'000, 100'000, 500'000, 500'000));
+  EXPECT_THAT(Numbers(plan, "elapsed_ms"), ElementsAre(1000, 11'000, 111'000, 611'000, 1'111'000));
+  EXPECT_EQ(plan.at("delay_queues"), 4);
+}
+
+TEST_F(PlanTest, JsonHasTheFieldsOfTheDesignAndNoOthers) {
+  EXPECT_EQ(Text({"--max-attempts", "2", "--json"}),
+            R"({"attempts":[{"attempt":1,"delay_ms":1000,"queue":"retry.1000","expires_ms":121000,)"
+            R"("elapsed_ms":1000}],"delay_queues":1})"
+            "\n");
+}
+
+TEST_F(PlanTest, IsEmptyWhereNothingIsRetried) {
+  const Json plan = Parsed({"--max-attempts", "1"}, "--json");
+  EXPECT_THAT(plan.at("attempts"), IsEmpty());
+  EXPECT_EQ(plan.at("delay_queues"), 0);
+  EXPECT_THAT(Text({"--max-attempts", "1"}),
+              HasSubstr("1 attempt within 0s, through 0 delay queues"));
+}
+
+TEST_F(PlanTest, EndsAtTheAge) {
+  const Json plan = Parsed({"--base", "1m", "--factor", "1", "--max-age", "5m"}, "--json");
+  EXPECT_THAT(Numbers(plan, "elapsed_ms"), ElementsAre(60'000, 120'000, 180'000, 240'000, 300'000));
+}
+
+TEST_F(PlanTest, WithoutALimitStopsWhereNothingChangesAnyMore) {
+  const std::string text = Text({"--base", "1m", "--max", "4m", "--max-attempts", "0"});
+  EXPECT_THAT(text, HasSubstr("retry.240000"));
+  EXPECT_THAT(text, HasSubstr("..."));
+  EXPECT_THAT(text, HasSubstr("no limit of attempts, through 3 delay queues"));
+}
+
+TEST_F(PlanTest, ATableSaysItAllInALine) {
+  const std::string text = Text(kTimesTen);
+  EXPECT_THAT(text, HasSubstr("      3         1m40s  retry.100000"));
+  EXPECT_THAT(text, HasSubstr("6 attempts within 18m31s, through 4 delay queues\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Chance")));
+}
+
+TEST_F(PlanTest, SaysThatJitterMakesDelaysShorter) {
+  EXPECT_THAT(Text({"--jitter", "0.5"}), HasSubstr("these are the longest"));
+}
+
+TEST_F(PlanTest, NamesTheQueuesThatQuorumRotatesThrough) {
+  const Json plan = Parsed({"--queue-type", "quorum", "--max-attempts", "2"}, "--json");
+  EXPECT_EQ(plan.at("attempts").at(0).at("queue"), "retry.1000.q0-q3");
+  EXPECT_EQ(plan.at("attempts").at(0).at("expires_ms"), 2 * 86'401'000);
+}
+
+TEST_F(PlanTest, DefinitionsHoldQueuesThatNeverExpire) {
+  const Json definitions = Parsed(kTimesTen, "--definitions");
+  EXPECT_THAT(Names(definitions, "queues"),
+              ElementsAre("retry.1000", "retry.10000", "retry.100000", "retry.500000"));
+  EXPECT_EQ(Names(definitions, "exchanges"), Names(definitions, "queues"));
+  EXPECT_THAT(definitions.at("bindings"), SizeIs(4));
+  const Json& queue = definitions.at("queues").at(1);
+  EXPECT_EQ(queue.at("vhost"), "/");
+  EXPECT_EQ(queue.at("durable"), true);
+  EXPECT_EQ(queue.at("arguments"), (Json{{"x-queue-type", "classic"},
+                                         {"x-message-ttl", 10'000},
+                                         {"x-dead-letter-exchange", ""}}));
+  EXPECT_EQ(definitions.at("exchanges").at(1).at("type"), "fanout");
+  EXPECT_EQ(definitions.at("exchanges").at(1).at("auto_delete"), false);
+  EXPECT_EQ(definitions.at("bindings").at(1).at("source"), "retry.10000");
+  EXPECT_EQ(definitions.at("bindings").at(1).at("destination"), "retry.10000");
+}
+
+TEST_F(PlanTest, DefinitionsOfQuorumQueuesHavePlainNamesAndKeepWhatTheyDeadLetter) {
+  const Json definitions = Parsed(
+      {"--queue-type", "quorum", "--max-attempts", "2", "--queue", "orders"}, "--definitions");
+  EXPECT_THAT(Names(definitions, "queues"), ElementsAre("retry.1000", "orders.parked"));
+  const Json& arguments = definitions.at("queues").at(0).at("arguments");
+  EXPECT_EQ(arguments.at("x-dead-letter-strategy"), "at-least-once");
+  EXPECT_EQ(arguments.at("x-overflow"), "reject-publish");
+  EXPECT_FALSE(arguments.contains("x-expires"));
+  EXPECT_EQ(definitions.at("queues").at(1).at("arguments").at("x-queue-type"), "quorum");
+}
+
+TEST_F(PlanTest, DefinitionsForANamedExchangeHaveAQueueForThoseWhoDidNotComeThroughIt) {
+  const Json definitions = Parsed({"--max-attempts", "2", "--work-exchange", "work", "--prefix",
+                                   "p", "--url", "amqp://localhost/shop"},
+                                  "--definitions");
+  EXPECT_THAT(Names(definitions, "queues"), ElementsAre("p.1000", "p.1000.direct"));
+  EXPECT_EQ(definitions.at("queues").at(0).at("arguments").at("x-dead-letter-exchange"), "work");
+  EXPECT_EQ(definitions.at("queues").at(1).at("arguments").at("x-dead-letter-exchange"), "");
+  EXPECT_EQ(definitions.at("queues").at(0).at("vhost"), "shop");
+}
+
+TEST_F(PlanTest, ComplainsOfAllThatIsWrong) {
+  const std::string complaints = Complaints({"--base", "0s", "--prefix", "", "--queue", "orders"});
+  EXPECT_THAT(complaints, HasSubstr("--base"));
+  EXPECT_THAT(complaints, HasSubstr("--prefix"));
+  EXPECT_THAT(complaints, HasSubstr("--definitions"));
+  EXPECT_THAT(Complaints({"--json", "--definitions"}), HasSubstr("--json"));
+  EXPECT_THAT(Complaints({"--max", "4000d"}), HasSubstr("--max"));
+}
+
+}  // namespace
+}  // namespace retryq::cli
