@@ -58,8 +58,8 @@ TEST_P(RetryFullQueue, OfSoManyBytesHoldsUpTheOthersAndLosesNone) {
 
 INSTANTIATE_TEST_SUITE_P(OfBothTypes, RetryFullQueue,
                          ::testing::Values(QueueType::kClassic, QueueType::kQuorum),
-                         [](const auto& info) {
-                           return info.param == QueueType::kQuorum ? "quorum" : "classic";
+                         [](const auto& instance) {
+                           return instance.param == QueueType::kQuorum ? "quorum" : "classic";
                          });
 
 }  // namespace

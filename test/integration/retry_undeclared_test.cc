@@ -103,7 +103,7 @@ TEST_P(Undeclared, AParkedQueueThatIsMissingEndsTheStartWithItsName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfBothTypes, Undeclared, ::testing::Values("classic", "quorum"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& instance) { return instance.param; });
 
 }  // namespace
 }  // namespace retryq::testing

@@ -66,8 +66,8 @@ TEST_P(FullDelayQueueTest, LeavesMessagesUnackedAndTriesAgainWithGrowingPauses) 
 
 INSTANTIATE_TEST_SUITE_P(OfBothTypes, FullDelayQueueTest,
                          ::testing::Values(QueueType::kClassic, QueueType::kQuorum),
-                         [](const auto& info) {
-                           return info.param == QueueType::kQuorum ? "quorum" : "classic";
+                         [](const auto& instance) {
+                           return instance.param == QueueType::kQuorum ? "quorum" : "classic";
                          });
 
 }  // namespace
