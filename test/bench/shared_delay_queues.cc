@@ -1,0 +1,115 @@
+// Whether retrying slows down with the number of work queues that share the delay queues.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "bench/bench.h"
+#include "retryq/retryq.h"
+#include "support/peer.h"
+#include "support/test_vhost.h"
+
+namespace retryq::bench {
+namespace {
+
+constexpr std::size_t kMessages = 20'000;
+constexpr std::size_t kUnacked = 1'000;  // in all, but for
+constexpr std::size_t kLeastPrefetch = 20;
+constexpr absl::Duration kPatience = absl::Minutes(3);
+
+// Keeps what comes in until all consumers consume, as making a thousand of them takes seconds; then
+// lets everything fail, and stops the loop after the last retry.
+class Failing final : public Observer {
+ public:
+  Failing(EventLoop& loop, std::size_t consumers) : loop_(loop), awaited_(consumers) {}
+
+  void OnEvent(const Event& event) override {
+    if (event.kind == EventKind::kConsuming && --awaited_ == 0)
+      loop_.executor()->Post([this] { Begin(); });
+    if (event.kind == EventKind::kRetried && ++retried_ == kMessages) loop_.Stop();
+  }
+  void Handle(Settlement settlement) {
+    if (begin_) {
+      Fail(std::move(settlement));
+    } else {
+      kept_.push_back(std::move(settlement));
+    }
+  }
+
+  // Throws where not all was retried in time.
+  double RetriesPerSecond() const {
+    if (retried_ < kMessages) throw std::runtime_error("not all was retried in time");
+    return static_cast<double>(kMessages) / absl::ToDoubleSeconds(absl::Now() - *begin_);
+  }
+
+ private:
+  static void Fail(Settlement settlement) {
+    std::move(settlement).Settle(absl::UnavailableError("not yet"));
+  }
+  void Begin() {
+    begin_ = absl::Now();
+    for (Settlement& settlement : std::exchange(kept_, {})) Fail(std::move(settlement));
+  }
+
+  EventLoop& loop_;
+  std::size_t awaited_;
+  std::vector<Settlement> kept_;
+  std::optional<absl::Time> begin_;
+  std::size_t retried_ = 0;
+};
+
+// Retries a second: 256-byte messages, spread evenly over so many work queues, all fail once, with
+// the same delay.
+double Measure(std::size_t queues) {
+  testing::TestVhost vhost;
+  testing::Peer peer(vhost.Url());
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < queues; ++i) {
+    names.push_back("work." + std::to_string(i));
+    peer.DeclareQueue(names.back());
+  }
+  const std::string body(256, 'x');
+  for (std::size_t i = 0; i < kMessages; ++i) peer.Send("", names[i % queues], body);
+  peer.AwaitConfirms();
+
+  EventLoop loop;
+  Failing failing(loop, queues);
+  Client client(loop, {.url = vhost.Url(), .observer = &failing});
+  std::vector<Consumer> consumers;
+  for (const std::string& name : names) {
+    auto consumer = client.Consume(
+        {.queue = name,
+         .retry = {.backoff = {.base = absl::Hours(1), .max = absl::Hours(1)}},
+         .prefetch = static_cast<std::uint16_t>(std::max(kLeastPrefetch, kUnacked / queues))},
+        [&failing](const Delivery&, Settlement settlement) {
+          failing.Handle(std::move(settlement));
+        });
+    if (!consumer.ok()) throw std::runtime_error(consumer.status().ToString());
+    consumers.push_back(*std::move(consumer));
+  }
+  const std::unique_ptr<Timer> deadline = loop.After(kPatience, [&loop] { loop.Stop(); });
+  const absl::Status end = loop.Run();
+  if (!end.ok()) throw std::runtime_error(end.ToString());
+  return failing.RetriesPerSecond();
+}
+
+}  // namespace
+
+std::vector<Case> SharedDelayQueues() {
+  std::vector<Case> cases;
+  for (const std::size_t queues : {1U, 64U, 1000U}) {
+    cases.push_back({"shared_delay_queues/" + std::to_string(queues), "retries/s",
+                     [queues] { return Measure(queues); }});
+  }
+  return cases;
+}
+
+}  // namespace retryq::bench
