@@ -95,12 +95,6 @@ absl::Duration BackoffDelay(const BackoffOptions& options, std::uint64_t failure
 // The longest delay that these options can give.
 absl::Duration LongestDelay(const BackoffOptions& options);
 
-// The next of 1, 2, 3, 4, 6, 8, 12, 16, … milliseconds that is not below `delay` (1 ms for
-// whatever is less): at most two queues an octave for delays that somebody else
-// chooses (RetryAfter, delayed publishing), at the price of up to half more delay.
-// Infinity for delays above 2^60 ms.
-absl::Duration RoundUpToGrid(absl::Duration delay);
-
 }  // namespace retryq
 
 #endif  // RETRYQ_BACKOFF_H_

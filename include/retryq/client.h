@@ -76,15 +76,17 @@ class Client {
   absl::StatusOr<Consumer> Consume(ConsumerOptions options, Handler handler);
   absl::StatusOr<Consumer> Consume(ConsumerOptions options, AsyncHandler handler);
 
-  // Publishes `message` so that it arrives after `delay` (0: at once), rounded
-  // up to a grid of two steps an octave (RoundUpToGrid). Persistent and
+  // Publishes `message` so that it arrives when `options` say. Persistent and
   // mandatory. Calls back once: ok when confirmed and not returned; kNotFound:
   // no such exchange, or no queue for the routing key, found out before the
-  // delay where it can be; kInvalidArgument; kUnavailable when `deadline` is
+  // delay where it can be; kInvalidArgument; kUnavailable when the deadline is
   // over first; kResourceExhausted, with nothing sent, where
   // `max_open_publishes` are unanswered: go on in their answers. Nothing is
-  // given up before `deadline`: a lost connection and a resource alarm are
+  // given up before the deadline: a lost connection and a resource alarm are
   // waited for, and the message published again, so it can arrive twice.
+  void Publish(OutgoingMessage message, PublishOptions options,
+               std::function<void(absl::Status)> done);
+  // The same for a delay that is rounded up.
   void Publish(OutgoingMessage message, absl::Duration delay, absl::Duration deadline,
                std::function<void(absl::Status)> done);
 

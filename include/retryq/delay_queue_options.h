@@ -1,6 +1,7 @@
 #ifndef RETRYQ_DELAY_QUEUE_OPTIONS_H_
 #define RETRYQ_DELAY_QUEUE_OPTIONS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -21,6 +22,14 @@ struct DelayQueueOptions {
   // Queues are named `<prefix>.<milliseconds>`. 1 to 100 bytes, no control characters,
   // not beginning with "amq.".
   std::string prefix = "retry";
+
+  // How many TTLs there are, at the most, whatever delays chance, handlers and publishers choose:
+  // half of them (at least 16, at most 64) are the steps of the DelayGrid that arbitrary delays go
+  // through, the others the exact delays of the policies of this client's consumers. Policies with
+  // more distinct delays than fit go by the grid too, which costs hops and no accuracy. Counted for
+  // each client and for each kind of queue: those beside a named work exchange (`.direct`) again,
+  // and so those with a hash in their names. 16 to 4096.
+  std::size_t max_delay_queues = 64;
 
   // kClassic: fast, and gone soon after its last use. No fault of the network or of a worker loses
   // a message; a broker that is killed may lose those that had just come due, and a restart those

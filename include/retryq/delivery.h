@@ -50,9 +50,12 @@ class Delivery {
     std::optional<absl::Time> first_failure = std::nullopt;
     std::optional<absl::Time> not_before = std::nullopt;  // of the retry that this delivery is
     std::optional<absl::Duration> delay = std::nullopt;   // the same
-    std::string_view last_error = {};                     // at most 1 KiB
-    std::string_view id = {};        // x-retry-id; empty before the first failure
-    std::string_view exchange = {};  // where it was first published, and with which key
+    // What was to be left of the delay when this copy left its delay queue, where the delay takes
+    // more than one.
+    std::optional<absl::Duration> remaining = std::nullopt;
+    std::string_view last_error = {};  // at most 1 KiB
+    std::string_view id = {};          // x-retry-id; empty before the first failure
+    std::string_view exchange = {};    // where it was first published, and with which key
     std::string_view routing_key = {};
   };
 

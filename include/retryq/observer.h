@@ -41,6 +41,9 @@ enum class EventKind {
   kRequeued,       // "requeued": given back to the queue unhandled, as told or on a graceful stop
   kMoved,          // "moved": redelivered so often that the broker would soon take it for poison; a
                    // copy of it is behind the others in the same queue, counted anew
+  kForwarded,      // "forwarded": back before its delay was over, as that takes more than one
+                   // delay queue: a copy is confirmed in the next one, `delay_queue`; `delay` is
+                   // what was left. No handler was called
   kSkipped,        // "skipped": a retry of another queue's consumer, acked unseen
   kReturned,       // "returned": a copy came back unroutable; published again
   kUnconfirmed,    // "unconfirmed": nack, time-out or lost channel; published

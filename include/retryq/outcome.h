@@ -31,9 +31,9 @@ class [[nodiscard]] Outcome {
 
   static Outcome Ok() { return Outcome(absl::OkStatus()); }
 
-  // Retried after this delay instead of the policy's, rounded up to a grid of two steps an octave
-  // (see RoundUpToGrid) and in the end between 1 ms and `RetryOptions::max_retry_after`. It counts
-  // as an attempt. An ok status is taken for kUnknown.
+  // Retried after exactly this delay instead of the policy's, in whole milliseconds, rounded up,
+  // and held between 1 ms and `RetryOptions::max_retry_after`. It counts as an attempt. An ok
+  // status is taken for kUnknown.
   static Outcome RetryAfter(absl::Duration delay, absl::Status why);
 
   // To the parked queue at once. An ok status is taken for kUnknown.

@@ -4,12 +4,13 @@
 // Everything a program needs that consumes from RabbitMQ and wants failed
 // messages back later. Start at client.h.
 
-#include "retryq/client.h"      // IWYU pragma: export
-#include "retryq/consumer.h"    // IWYU pragma: export
-#include "retryq/delivery.h"    // IWYU pragma: export
-#include "retryq/event_loop.h"  // IWYU pragma: export
-#include "retryq/observer.h"    // IWYU pragma: export
-#include "retryq/outcome.h"     // IWYU pragma: export
-#include "retryq/settlement.h"  // IWYU pragma: export
+#include "retryq/client.h"             // IWYU pragma: export
+#include "retryq/consumer.h"           // IWYU pragma: export
+#include "retryq/delayed_publisher.h"  // IWYU pragma: export
+#include "retryq/delivery.h"           // IWYU pragma: export
+#include "retryq/event_loop.h"         // IWYU pragma: export
+#include "retryq/observer.h"           // IWYU pragma: export
+#include "retryq/outcome.h"            // IWYU pragma: export
+#include "retryq/settlement.h"         // IWYU pragma: export
 
 #endif  // RETRYQ_RETRYQ_H_

@@ -24,9 +24,9 @@ void AddFlags(FlagParser& parser, DelayQueueFlags& flags) {
   parser.Add("--no-declare", &flags.no_declare,
              "Declare nothing, for users without the right to configure: use the queues\n"
              "that somebody has imported from retryq plan --definitions");
-
-  parser.Group("");  // not offered yet
-  parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues, "");
+  parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues,
+             "Different delays that get queues of their own, at least 16; all others\n"
+             "go through several of those and arrive as exactly (default: 64)");
 }
 
 void ReadFlags(const DelayQueueFlags& flags, absl::Duration heartbeat, FlagReader& reader,
@@ -42,7 +42,8 @@ void ReadFlags(const DelayQueueFlags& flags, absl::Duration heartbeat, FlagReade
   reader.Read("--max-length-bytes", flags.max_length_bytes, 0, INT64_MAX,
               &options->max_length_bytes);
   options->declare = !flags.no_declare;
-  reader.ReadLater("--max-delay-queues", flags.max_delay_queues, "");
+  reader.Read("--max-delay-queues", flags.max_delay_queues, 0, UINT32_MAX,
+              &options->max_delay_queues);
   reader.Complain(Validate(*options, heartbeat));
 }
 

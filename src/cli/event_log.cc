@@ -8,7 +8,8 @@ namespace retryq::cli {
 namespace {
 
 bool IsRoutine(EventKind kind) {
-  return kind == EventKind::kHandled || kind == EventKind::kRenewed;
+  return kind == EventKind::kHandled || kind == EventKind::kRenewed ||
+         kind == EventKind::kForwarded;
 }
 
 }  // namespace

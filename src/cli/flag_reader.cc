@@ -36,6 +36,7 @@ std::string InWordsOfFlags(std::string complaint) {
       {"retry.earlier_counts", "--earlier-count"},
       {"delay_queues.prefix", "--prefix"},
       {"delay_queues.margin", "--margin"},
+      {"delay_queues.max_delay_queues", "--max-delay-queues"},
       {"delay_queues.outage", "--outage"},
       {"delay_queues.max_length_bytes", "--max-length-bytes"},
       {"delay_queues.max_length", "--max-length"},

@@ -12,8 +12,6 @@
 namespace retryq::cli {
 namespace {
 
-constexpr absl::Duration kDeadline = absl::Seconds(30);
-
 // Remembers by which way the message went.
 class RouteObserver : public Observer {
  public:
@@ -38,11 +36,13 @@ std::string Target(const OutgoingMessage& message) {
 
 std::string DescribeRoute(const SendOptions& options, const std::string& target,
                           const RouteObserver& route) {
-  if (options.delay <= absl::ZeroDuration()) return "";
-  const std::string kept = DurationText(route.delay());
-  const bool rounded = route.delay() != options.delay;
-  return "waits in " + route.delay_queue() + " and arrives in " + target + " after " + kept +
-         (rounded ? ", as " + DurationText(options.delay) + " is rounded up" : "");
+  const absl::Duration asked = options.publish.delay;
+  if (asked <= absl::ZeroDuration()) return "";
+  const std::string way = "waits in " + route.delay_queue() + " and arrives in " + target;
+  const std::string kept = " after " + DurationText(route.delay());
+  if (options.publish.exact) return way + ", where retryq handles it" + kept;
+  return way + kept +
+         (route.delay() != asked ? ", as " + DurationText(asked) + " is rounded up" : "");
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> Send(SendOptions options) {
   absl::Status published;
   EventLoop loop;
   Client client(loop, options.client);
-  client.Publish(std::move(options.message), options.delay, kDeadline, [&](absl::Status status) {
+  client.Publish(std::move(options.message), options.publish, [&](absl::Status status) {
     published = std::move(status);
     loop.Stop();
   });

@@ -27,14 +27,16 @@ constexpr char kFooter[] =
     R"(Exits with 0 only when the broker has confirmed the message and routed it to a queue. Exit codes: 64
 wrong options; 69 nothing to route it to, or no answer within 30s; 77 refused by the broker.
 
-Example: arrives in the queue orders a little more than half a minute from now
+Example: arrives in the queue orders half a minute from now
   retryq send --queue orders --delay 30s --header customer=7 'order 42'
 )";
 
 struct SendFlags {
   std::vector<std::string> urls;
   std::vector<std::string> headers;
-  FlagText queue, exchange, routing_key, prefix, delay, content_type, message_id, body;
+  FlagText queue, exchange, routing_key, prefix, delay, max_delay_queues, content_type, message_id,
+      body;
+  bool exact = false;
 };
 
 void AddFlags(FlagParser& parser, SendFlags& flags) {
@@ -52,7 +54,13 @@ void AddFlags(FlagParser& parser, SendFlags& flags) {
 
   parser.Group("When");
   parser.Add("--delay", "DURATION", &flags.delay,
-             "Arrive this much later, rounded up to one of few steps (default: 0, at once)");
+             "Arrive this much later, at most 30d, rounded up to a step such as 1s, 2s, 3s,\n"
+             "5s, 10s, 15s, 30s, 1m, 2m, 3m, 5m … (default: 0, at once)");
+  parser.Add("--exact", &flags.exact,
+             "Not rounded, for a queue that retryq works on: it sends on what comes early.\n"
+             "Anything else that consumes the queue may get the message early");
+  parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues,
+             "With --delay: as that queue's workers have it (default: 64)");
   parser.Add("--prefix", "PREFIX", &flags.prefix,
              "With --delay: delay queues are named PREFIX.MILLISECONDS (default: retry)");
 
@@ -119,10 +127,16 @@ absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arg
   reader.Read("--content-type", flags.content_type, &options.message.content_type);
   reader.Read("--message-id", flags.message_id, &options.message.message_id);
   CheckNames(options.message, reader);
-  reader.Read("--delay", flags.delay, &options.delay);
+  reader.Read("--delay", flags.delay, &options.publish.delay);
+  options.publish.exact = flags.exact;
+  if (flags.exact && !flags.delay) {
+    reader.Complain("--exact: is for --delay; add that, or leave this out");
+  }
 
   const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
   reader.Read("--prefix", flags.prefix, &options.client.delay_queues.prefix);
+  reader.Read("--max-delay-queues", flags.max_delay_queues, 0, UINT32_MAX,
+              &options.client.delay_queues.max_delay_queues);
   reader.Complain(Validate(options.client.delay_queues, heartbeat));
 
   options.body_from_stdin = !flags.body || *flags.body == "-";

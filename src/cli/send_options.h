@@ -11,7 +11,7 @@ namespace retryq::cli {
 struct SendOptions {
   ClientOptions client;
   OutgoingMessage message;
-  absl::Duration delay = absl::ZeroDuration();
+  PublishOptions publish;
   bool body_from_stdin = false;  // else it is in `message`
 };
 

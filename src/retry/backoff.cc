@@ -1,7 +1,6 @@
 #include "retryq/backoff.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -124,17 +123,6 @@ absl::Duration LongestDelay(const BackoffOptions& options) {
   absl::Duration longest = grows ? EffectiveMax(options) : absl::ZeroDuration();
   for (const absl::Duration delay : options.delays) longest = std::max(longest, delay);
   return absl::Milliseconds(MillisRoundedUp(longest));
-}
-
-absl::Duration RoundUpToGrid(absl::Duration delay) {
-  constexpr std::int64_t kEnd = std::int64_t{1} << 60;
-  if (delay > absl::Milliseconds(kEnd)) return absl::InfiniteDuration();
-  const absl::Duration whole = std::max(absl::Ceil(delay, kMillisecond), kMillisecond);
-  const auto wanted = static_cast<std::uint64_t>(absl::ToInt64Milliseconds(whole));
-  const std::uint64_t power = std::bit_ceil(wanted);
-  const std::uint64_t between = power - power / 4;
-  const std::uint64_t step = power >= 4 && wanted <= between ? between : power;
-  return absl::Milliseconds(static_cast<std::int64_t>(step));
 }
 
 }  // namespace retryq

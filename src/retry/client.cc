@@ -10,7 +10,6 @@
 #include "retry/delayed_publish.h"
 #include "retry/hub.h"
 #include "retryq/amqp/make_broker.h"
-#include "retryq/backoff.h"
 
 namespace retryq {
 namespace {
@@ -84,7 +83,7 @@ class Client::Impl {
   template <typename SomeHandler>
   absl::StatusOr<Consumer> Consume(ConsumerOptions options, SomeHandler handler);
 
-  void Publish(OutgoingMessage message, absl::Duration delay, absl::Duration deadline,
+  void Publish(OutgoingMessage message, const PublishOptions& options,
                std::function<void(absl::Status)> done);
 
  private:
@@ -156,16 +155,11 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
   return Consumer(std::move(consumer));
 }
 
-void Client::Impl::Publish(OutgoingMessage message, absl::Duration delay, absl::Duration deadline,
+void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& options,
                            std::function<void(absl::Status)> done) {
-  absl::Status valid = invalid_;
-  const absl::Duration rounded =
-      delay <= absl::ZeroDuration() ? absl::ZeroDuration() : RoundUpToGrid(delay);
-  if (rounded > absl::ZeroDuration()) {
-    valid = Join(valid, ValidateLease(rounded, options_.delay_queues));
-  }
-  const absl::StatusOr<std::string> headers = message.headers.Encode();
-  valid = Join(valid, headers.status());
+  absl::Status valid =
+      Join(invalid_, ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
+  valid = Join(valid, message.headers.Encode().status());
   if (valid.ok() && publishes_.size() >= options_.max_open_publishes) {
     valid = absl::ResourceExhaustedError(
         absl::StrCat("max_open_publishes: ", publishes_.size(),
@@ -177,7 +171,7 @@ void Client::Impl::Publish(OutgoingMessage message, absl::Duration delay, absl::
   }
   const std::uint64_t number = next_publish_++;
   auto publish = std::make_unique<DelayedPublish>(
-      hub_, std::move(message), *headers, rounded, deadline,
+      hub_, std::move(message), options,
       [this, number, done = std::move(done)](absl::Status status) {
         const auto finished = publishes_.extract(number);  // kept until `done` has returned
         done(std::move(status));
@@ -229,9 +223,14 @@ absl::StatusOr<Consumer> Client::Consume(ConsumerOptions options, AsyncHandler h
   return impl_->Consume(std::move(options), std::move(handler));
 }
 
+void Client::Publish(OutgoingMessage message, PublishOptions options,
+                     std::function<void(absl::Status)> done) {
+  impl_->Publish(std::move(message), options, std::move(done));
+}
+
 void Client::Publish(OutgoingMessage message, absl::Duration delay, absl::Duration deadline,
                      std::function<void(absl::Status)> done) {
-  impl_->Publish(std::move(message), delay, deadline, std::move(done));
+  impl_->Publish(std::move(message), {.delay = delay, .deadline = deadline}, std::move(done));
 }
 
 }  // namespace retryq

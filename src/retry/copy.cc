@@ -63,6 +63,9 @@ bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
   writer.SetString(kRetryExchangeHeader, delivery.exchange());
   writer.SetString(kRetryRoutingKeyHeader, delivery.routing_key());
   writer.SetString(kRetryIdHeader, annotation.id);
+  if (annotation.remaining > absl::ZeroDuration()) {
+    writer.SetInt64(kRetryRemainingHeader, absl::ToInt64Milliseconds(annotation.remaining));
+  }
   properties_.headers = amqp::TableView(headers_);
 
   const std::size_t necessary = amqp::ContentHeaderSize(properties_);
@@ -83,7 +86,7 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
     writer.SetInt64(kRetryDelayHeader, absl::ToInt64Milliseconds(*annotation.delay));
   }
   if (annotation.not_before && reserve(FieldSize(kRetryNotBeforeHeader, kInt64Size))) {
-    writer.SetInt64(kRetryNotBeforeHeader, absl::ToUnixMillis(*annotation.not_before));
+    writer.SetInt64(kRetryNotBeforeHeader, UnixMillisRoundedUp(*annotation.not_before));
   }
   if (reserve(FieldSize(kRetryErrorHeader, kLengthSize))) {
     AssignUtf8(annotation.error, std::min(room, kMaxErrorSize), &error_);
@@ -100,6 +103,10 @@ bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_s
 bool Copy::BuildReplay(const amqp::Message& message, std::size_t max_header_size) {
   Take(message, StaysInReplay);
   return amqp::ContentHeaderSize(properties_) <= max_header_size;
+}
+
+std::int64_t UnixMillisRoundedUp(absl::Time time) {
+  return absl::ToUnixMillis(time + absl::Milliseconds(1) - absl::Nanoseconds(1) / 4);
 }
 
 std::string NewRetryId(Random& random) {

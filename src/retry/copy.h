@@ -22,6 +22,7 @@ struct Annotation {
   std::optional<absl::Time> first_failure = std::nullopt;
   std::optional<absl::Time> not_before = std::nullopt;  // neither of these two
   std::optional<absl::Duration> delay = std::nullopt;   // for a parked copy
+  absl::Duration remaining = absl::ZeroDuration();      // after the delay queue it goes to
   std::string_view error = {};                          // any bytes: made UTF-8 of at most 1 KiB
   std::string_view id = {};                             // see `NewRetryId`
 };
@@ -69,6 +70,9 @@ class Copy {
   std::string headers_;  // what properties_.headers points into
   std::string error_;    // kept for its capacity
 };
+
+// A time that nothing may come before, as headers have it: in milliseconds, rounded up.
+std::int64_t UnixMillisRoundedUp(absl::Time time);
 
 // 128 random bits in hex: the id of a message that has none (`Delivery::id` is empty).
 std::string NewRetryId(Random& random);

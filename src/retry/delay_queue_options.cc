@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kMaxPrefixBytes = 100;
 constexpr std::uint64_t kMaxLimit = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kFewestDelayQueues = 16;
+constexpr std::size_t kMostDelayQueues = 4096;
 constexpr absl::Duration kMinOutage = absl::Minutes(5);
 constexpr absl::Duration kMaxOutage = absl::Hours(24 * 1460);
 
@@ -55,6 +57,11 @@ absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat
 
   if (const std::string error = PrefixError(options.prefix); !error.empty()) {
     errors.push_back(absl::StrCat(field, ".prefix ", error));
+  }
+  if (options.max_delay_queues < kFewestDelayQueues ||
+      options.max_delay_queues > kMostDelayQueues) {
+    errors.push_back(absl::StrCat(field, ".max_delay_queues must be from ", kFewestDelayQueues,
+                                  " to ", kMostDelayQueues, ", but is ", options.max_delay_queues));
   }
   check(in_reach(options.margin), "margin", reach, options.margin);
   check(in_reach(options.min_window), "min_window", reach, options.min_window);

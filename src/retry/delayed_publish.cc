@@ -1,9 +1,12 @@
 #include "retry/delayed_publish.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "retry/copy.h"
+#include "retry/headers.h"
 
 namespace retryq {
 namespace {
@@ -21,18 +24,42 @@ absl::StatusCode CodeOfRefusal(std::uint16_t reply_code) {
   }
 }
 
+// The delay in whole milliseconds; zero: at once.
+absl::Duration WholeDelay(const PublishOptions& options, absl::Time now) {
+  const absl::Duration delay = options.at ? *options.at - now : options.delay;
+  return absl::Ceil(std::max(delay, absl::ZeroDuration()), absl::Milliseconds(1));
+}
+
 }  // namespace
 
+absl::Status ValidateDelay(const PublishOptions& options, absl::Time now,
+                           const DelayQueueOptions& delay_queues) {
+  if (options.at && options.delay != absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("delay and at exclude each other: set one of them");
+  }
+  const char* const field = options.at ? "at" : "delay";
+  const absl::Duration delay = WholeDelay(options, now);
+  const absl::Duration longest = options.exact ? kMaxQueueLifetime : DelayGrid::kLongest;
+  if (delay > longest) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        field, " must be at most ", absl::FormatDuration(longest), " from now",
+        options.exact ? "" : " where it holds for any consumer (with exact for up to ten years)",
+        ", but is ", absl::FormatDuration(delay)));
+  }
+  return ValidateLease(std::min(delay, DelayGrid::kLongest), delay_queues, field);
+}
+
 DelayedPublish::DelayedPublish(std::shared_ptr<Hub> hub, OutgoingMessage message,
-                               std::string headers, absl::Duration delay, absl::Duration deadline,
+                               const PublishOptions& options,
                                std::function<void(absl::Status)> done)
     : hub_(std::move(hub)),
       body_(std::make_shared<const std::string>(std::move(message.body))),
       message_(std::move(message)),
-      headers_(std::move(headers)),
-      delay_(delay),
+      options_(options),
+      id_(options.exact && message_.message_id.empty() ? NewRetryId(*hub_->environment().random)
+                                                       : message_.message_id),
       done_(std::move(done)) {
-  deadline_ = hub_->environment().timers->After(deadline, [this] {
+  deadline_ = hub_->environment().timers->After(options_.deadline, [this] {
     Finish(absl::UnavailableError(
         absl::StrCat("the publish to ", Target(), " was not confirmed in time",
                      hub_->ready() ? ""
@@ -56,8 +83,28 @@ void DelayedPublish::OnLost(const absl::Status& why) {
   if (!absl::IsUnavailable(why)) Finish(why);
 }
 
+// A time to arrive at is looked at anew: it may have taken a while to get a connection.
+void DelayedPublish::Plan() {
+  delay_ = WholeDelay(options_, hub_->environment().clock->Now());
+  hop_ = {};
+  if (delay_ > absl::ZeroDuration()) {
+    if (!options_.exact) delay_ = hub_->delay_steps().grid().RoundUp(delay_);
+    hop_ = options_.exact ? hub_->delay_steps().First(delay_) : Hop{.ttl = delay_};
+  }
+  amqp::Table headers = message_.headers;
+  if (hop_.left > absl::ZeroDuration()) {
+    const absl::Time due = hub_->environment().clock->Now() + delay_;
+    headers.Set(kRetryDelayHeader, absl::ToInt64Milliseconds(delay_));
+    headers.Set(kRetryNotBeforeHeader, UnixMillisRoundedUp(options_.at.value_or(due)));
+    headers.Set(kRetryRemainingHeader, absl::ToInt64Milliseconds(hop_.left));
+    headers.Set(kRetryIdHeader, id_);
+  }
+  headers_ = headers.Encode().value_or("");
+}
+
 void DelayedPublish::LookForTarget() {
-  if (delay_ == absl::ZeroDuration()) {  // the publish itself will tell
+  if (WholeDelay(options_, hub_->environment().clock->Now()) ==
+      absl::ZeroDuration()) {  // the publish itself will tell
     OnTarget(absl::OkStatus());
     return;
   }
@@ -83,17 +130,18 @@ void DelayedPublish::OnTarget(const absl::Status& there) {
     Finish(there);
   } else {
     state_ = State::kSending;
+    Plan();
     hub_->publisher().Send(*this);
   }
 }
 
 std::optional<DelayRoute> DelayedPublish::Route() const {
-  if (delay_ == absl::ZeroDuration()) return std::nullopt;
-  return DelayRoute{.ttl = delay_, .dead_letter_exchange = message_.exchange};
+  if (!IsDelayed()) return std::nullopt;
+  return DelayRoute{.ttl = hop_.ttl, .dead_letter_exchange = message_.exchange};
 }
 
 bool DelayedPublish::Fill(PublishParams* params) {
-  if (delay_ == absl::ZeroDuration()) params->exchange = message_.exchange;
+  if (!IsDelayed()) params->exchange = message_.exchange;
   params->routing_key = message_.routing_key;
   params->body = *body_;
   params->body_owner = body_;

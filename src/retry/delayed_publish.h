@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "retry/alive.h"
+#include "retry/delay_steps.h"
 #include "retry/hub.h"
 #include "retry/publisher.h"
 #include "retryq/outgoing_message.h"
@@ -19,12 +20,15 @@ namespace retryq {
 // One message of somebody's own on its way, now or later: looks whether its
 // target is there, where that would otherwise show only after the delay,
 // publishes it and says how that ended.
+//
+// One that does not get by with one delay queue says in its headers how much is left, for the
+// consumer that it comes to; whose queue that is the publisher cannot know of a named exchange, so
+// there is no `x-retry-queue`.
 class DelayedPublish final : private Parcel, private BrokerListener {
  public:
-  // `done` is called once, and may destroy it. `delay` is zero or whole
-  // milliseconds; `headers` the message's, encoded.
-  DelayedPublish(std::shared_ptr<Hub> hub, OutgoingMessage message, std::string headers,
-                 absl::Duration delay, absl::Duration deadline,
+  // `done` is called once, and may destroy it. The options are valid, and the message's headers can
+  // be encoded.
+  DelayedPublish(std::shared_ptr<Hub> hub, OutgoingMessage message, const PublishOptions& options,
                  std::function<void(absl::Status)> done);
   ~DelayedPublish() override;
 
@@ -41,6 +45,8 @@ class DelayedPublish final : private Parcel, private BrokerListener {
   void OnLost(const absl::Status& why) override;
   void OnBlocked(bool /*blocked*/, std::string_view /*reason*/) override {}
 
+  bool IsDelayed() const { return hop_.ttl > absl::ZeroDuration(); }
+  void Plan();
   void LookForTarget();
   void OnTarget(const absl::Status& there);
   std::string Target() const;
@@ -51,13 +57,21 @@ class DelayedPublish final : private Parcel, private BrokerListener {
   const std::shared_ptr<Hub> hub_;
   const std::shared_ptr<const std::string> body_;
   const OutgoingMessage message_;  // all but the body
-  const std::string headers_;
-  const absl::Duration delay_;
+  const PublishOptions options_;
+  absl::Duration delay_;  // as it is kept
+  Hop hop_ = {};          // of no time: straight to its target
+  const std::string id_;  // of all copies
+  std::string headers_;   // encoded
   State state_ = State::kWaiting;
   std::function<void(absl::Status)> done_;
   std::unique_ptr<Timer> deadline_;
   Lifeline<DelayedPublish> lifeline_{this};
 };
+
+// kInvalidArgument if a delay queue cannot keep a message as long as these options say. `now` is
+// wall clock.
+absl::Status ValidateDelay(const PublishOptions& options, absl::Time now,
+                           const DelayQueueOptions& delay_queues);
 
 }  // namespace retryq
 

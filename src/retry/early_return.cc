@@ -19,10 +19,13 @@ constexpr char kRemedy[] =
 
 std::optional<EarlyReturn> FindEarlyReturn(const Delivery& delivery, absl::Time now) {
   const Delivery::History& history = delivery.history();
-  if (!history.not_before || !history.delay || now >= *history.not_before) return std::nullopt;
+  if (!history.not_before || !history.delay) return std::nullopt;
+  // Of several delay queues this one was to keep it only until so much is left.
+  const absl::Time due = *history.not_before - history.remaining.value_or(absl::ZeroDuration());
+  if (now >= due) return std::nullopt;
   const std::optional<LastDeath> death = ReadLastDeath(*delivery.message());
   if (!death) return std::nullopt;
-  const absl::Duration early = *history.not_before - now;
+  const absl::Duration early = due - now;
   const std::string how_early = absl::FormatDuration(absl::Trunc(early, absl::Milliseconds(1)));
   if (death->reason == "maxlen") {
     return EarlyReturn{death->queue, absl::StrCat("'", death->queue,

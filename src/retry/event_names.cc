@@ -44,6 +44,8 @@ std::string_view EventName(EventKind kind) {
       return "requeued";
     case EventKind::kMoved:
       return "moved";
+    case EventKind::kForwarded:
+      return "forwarded";
     case EventKind::kDiscarded:
       return "discarded";
     case EventKind::kSkipped:

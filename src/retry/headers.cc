@@ -7,9 +7,9 @@ namespace retryq {
 namespace {
 
 constexpr std::array kRetryHeaders = {
-    kRetryCountHeader,      kRetryFirstFailureHeader, kRetryNotBeforeHeader,
-    kRetryDelayHeader,      kRetryQueueHeader,        kRetryExchangeHeader,
-    kRetryRoutingKeyHeader, kRetryErrorHeader,        kRetryIdHeader,
+    kRetryCountHeader, kRetryFirstFailureHeader, kRetryNotBeforeHeader,  kRetryDelayHeader,
+    kRetryQueueHeader, kRetryExchangeHeader,     kRetryRoutingKeyHeader, kRetryErrorHeader,
+    kRetryIdHeader,    kRetryRemainingHeader,
 };
 
 }  // namespace

@@ -17,13 +17,16 @@ inline constexpr std::string_view kRetryExchangeHeader = "x-retry-exchange";
 inline constexpr std::string_view kRetryRoutingKeyHeader = "x-retry-routing-key";
 inline constexpr std::string_view kRetryErrorHeader = "x-retry-error";
 inline constexpr std::string_view kRetryIdHeader = "x-retry-id";
+// Only on copies that wait in several delay queues: what will be left of the delay when they leave
+// the one they are in, in milliseconds.
+inline constexpr std::string_view kRetryRemainingHeader = "x-retry-remaining";
 
 // What RabbitMQ adds when it dead-letters.
 inline constexpr std::string_view kDeathHeader = "x-death";
 // How often a quorum queue has delivered the message before.
 inline constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
 
-// Whether retrying owns this header: one of the nine above.
+// Whether retrying owns this header: one of the ten above.
 bool IsRetryHeader(std::string_view name);
 
 // Whether the broker adds it when it delivers or dead-letters.

@@ -44,10 +44,11 @@ struct RetryFields {
     if (name == kRetryRoutingKeyHeader) return &routing_key;
     if (name == kRetryErrorHeader) return &error;
     if (name == kRetryIdHeader) return &id;
+    if (name == kRetryRemainingHeader) return &remaining;
     return nullptr;
   }
 
-  Field count, first_failure, not_before, delay, queue, exchange, routing_key, error, id;
+  Field count, first_failure, not_before, delay, queue, exchange, routing_key, error, id, remaining;
 };
 
 std::optional<std::string_view> Text(const Field& field) {
@@ -92,12 +93,15 @@ Delivery::History ReadHistory(const amqp::Message& message, std::string_view que
   const RetryFields fields(message);
   if (fields.queue && Text(fields.queue) != queue) return history;
   history.id = ShortText(fields.id).value_or(std::string_view());
+  // What was published with a delay does not know which queue it comes to.
+  if (!fields.queue && !fields.remaining) return history;
+  history.not_before = Time(fields.not_before);
+  history.delay = Duration(fields.delay);
+  history.remaining = Duration(fields.remaining);
   if (!fields.queue) return history;
 
   history.failures = static_cast<std::uint64_t>(Natural(fields.count).value_or(0));
   history.first_failure = Time(fields.first_failure);
-  history.not_before = Time(fields.not_before);
-  history.delay = Duration(fields.delay);
   history.last_error = CutUtf8(Text(fields.error).value_or(std::string_view()), kMaxErrorSize);
 
   const std::optional<std::string_view> exchange = ShortText(fields.exchange);

@@ -12,9 +12,10 @@ namespace retryq {
 
 // What `message`, consumed from `queue`, says about its failures so far. Headers count only where
 // `x-retry-queue` is `queue`, so that a message that failed elsewhere starts afresh here; but for
-// the `x-retry-id` of a replayed message, which has no `x-retry-queue`. Anyone can send such
-// headers: what is of a wrong type, negative or longer than AMQP allows is taken as absent. The
-// views point into `message`.
+// what has no `x-retry-queue`: the `x-retry-id` of a replayed message, and the delay of one that
+// was published with a delay and is still on its way through several delay queues. Anyone can send
+// such headers: what is of a wrong type, negative or longer than AMQP allows is taken as absent.
+// The views point into `message`.
 Delivery::History ReadHistory(const amqp::Message& message, std::string_view queue);
 
 // Whether `message`, consumed from `queue`, has just come out of a delay queue of `prefix` into

@@ -11,7 +11,8 @@ Hub::Hub(Broker& broker, Environment environment, DelayQueueOptions options)
       environment_(std::move(environment)),
       options_(std::move(options)),
       delay_queues_(broker, environment_, options_),
-      publisher_(broker, environment_, delay_queues_, options_.confirm_timeout) {
+      publisher_(broker, environment_, delay_queues_, options_.confirm_timeout),
+      delay_steps_(options_.max_delay_queues) {
   broker_.SetListener(this);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "retry/delay_queues.h"
+#include "retry/delay_steps.h"
 #include "retry/publisher.h"
 #include "retryq/broker.h"
 #include "retryq/retrier.h"
@@ -22,6 +23,7 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   const Environment& environment() const { return environment_; }
   DelayQueues& delay_queues() { return delay_queues_; }
   Publisher& publisher() { return publisher_; }
+  DelaySteps& delay_steps() { return delay_steps_; }
   const DelayQueueOptions& options() const { return options_; }
 
   // Whether publishing and declaring work right now.
@@ -47,6 +49,7 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   const DelayQueueOptions options_;
   DelayQueues delay_queues_;
   Publisher publisher_;
+  DelaySteps delay_steps_;
   bool ready_ = false;
   std::vector<BrokerListener*> listeners_;  // nullptr: removed while told
 };

@@ -28,13 +28,6 @@ absl::Duration Decorrelated(const BackoffOptions& options, const Failure& failur
   return Between(base, std::min(3 * previous, longest), random);
 }
 
-absl::Duration WithFraction(absl::Duration delay, double jitter, Random& random) {
-  if (jitter == 0.0) return delay;
-  const double least = std::ceil((1.0 - jitter) * absl::ToDoubleMilliseconds(delay));
-  const absl::Duration from = absl::Milliseconds(static_cast<std::int64_t>(least));
-  return Between(std::clamp(from, kShortest, delay), delay, random);
-}
-
 absl::Duration Unjittered(const BackoffOptions& options, const Failure& failure) {
   if (options.function != nullptr) {
     absl::Duration asked;
@@ -57,12 +50,18 @@ absl::Duration NextDelay(const BackoffOptions& options, const Failure& failure, 
   if (options.jitter_kind == JitterKind::kDecorrelated) {
     return Decorrelated(options, failure, random);
   }
-  return WithFraction(Unjittered(options, failure), options.jitter, random);
+  const absl::Duration delay = Unjittered(options, failure);
+  if (options.jitter == 0.0) return delay;
+  return Between(ShortestJittered(options, delay), delay, random);
 }
 
-bool IsArbitrary(const BackoffOptions& options) {
-  return options.function != nullptr || options.jitter > 0.0 ||
-         options.jitter_kind == JitterKind::kDecorrelated;
+bool IsForeseeable(const BackoffOptions& options) {
+  return options.function == nullptr && options.jitter_kind != JitterKind::kDecorrelated;
+}
+
+absl::Duration ShortestJittered(const BackoffOptions& options, absl::Duration delay) {
+  const double least = std::ceil((1.0 - options.jitter) * absl::ToDoubleMilliseconds(delay));
+  return std::clamp(absl::Milliseconds(static_cast<std::int64_t>(least)), kShortest, delay);
 }
 
 }  // namespace retryq

@@ -11,8 +11,12 @@ namespace retryq {
 // to LongestDelay(options). Needs valid options. `random` is asked only where chance has a say.
 absl::Duration NextDelay(const BackoffOptions& options, const Failure& failure, Random& random);
 
-// Whether delays are left to chance or to a function, so that any may come up.
-bool IsArbitrary(const BackoffOptions& options);
+// Whether it can be said beforehand which delays come up, but for what a fraction of jitter takes
+// from them.
+bool IsForeseeable(const BackoffOptions& options);
+
+// The shortest that a fraction of jitter makes of `delay`, in whole milliseconds, at least 1 ms.
+absl::Duration ShortestJittered(const BackoffOptions& options, absl::Duration delay);
 
 }  // namespace retryq
 

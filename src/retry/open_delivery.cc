@@ -44,6 +44,7 @@ void OpenDelivery::Conclude(RetryPolicy::Decision decision) {
     case Kind::kRequeue:
       break;
     case Kind::kRetry:
+      hop_ = hub.delay_steps().First(decision_.delay);
       Send(Sending::kCopy);
       break;
     case Kind::kPark:
@@ -69,20 +70,38 @@ void OpenDelivery::Move() {
   Send(Sending::kMoved);
 }
 
-// A delivery that came through the named work exchange finds back through it.
-// Any other would be led elsewhere, and goes straight to its queue.
+void OpenDelivery::Forward(absl::Duration remaining) {
+  left_ = remaining;
+  hop_ = context_.hub.delay_steps().First(remaining);
+  // For a copy that must be parked instead.
+  decision_.error = "it could not be sent on for the rest of its delay";
+  decision_.first_failure =
+      delivery_->first_failure().value_or(context_.hub.environment().clock->Now());
+  Send(Sending::kForwarded);
+}
+
+void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
+  timer_ = context_.hub.environment().timers->After(remaining, [this, due = std::move(due)] {
+    const std::unique_ptr<Timer> fired = std::move(timer_);
+    due();
+  });
+}
+
+// A delivery that came through the named work exchange finds back through it. Any other would be
+// led elsewhere, and goes straight to its queue; and so does one that is not finished with this
+// delay queue, as others have no part in its hops.
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
   const std::string& work_exchange = context_.options.work_exchange;
-  return !work_exchange.empty() && delivery_->exchange() == work_exchange;
+  return sending_ == Sending::kCopy && hop_.left == absl::ZeroDuration() &&
+         !work_exchange.empty() && delivery_->exchange() == work_exchange;
 }
 
 std::optional<DelayRoute> OpenDelivery::Route() const {
-  if (sending_ != Sending::kCopy) return std::nullopt;
+  if (!IsDelayed()) return std::nullopt;
   if (ReturnsThroughWorkExchange()) {
-    return DelayRoute{.ttl = decision_.delay,
-                      .dead_letter_exchange = context_.options.work_exchange};
+    return DelayRoute{.ttl = hop_.ttl, .dead_letter_exchange = context_.options.work_exchange};
   }
-  return DelayRoute{.ttl = decision_.delay,
+  return DelayRoute{.ttl = hop_.ttl,
                     .dead_letter_exchange = "",
                     .direct = !context_.options.work_exchange.empty()};
 }
@@ -94,12 +113,14 @@ absl::Duration OpenDelivery::SafeFrom() const {
 }
 
 Annotation OpenDelivery::Annotate() const {
-  if (sending_ == Sending::kMoved) {
+  if (sending_ == Sending::kMoved || sending_ == Sending::kForwarded) {
     const Delivery::History& history = delivery_->history();
+    const bool forwarded = sending_ == Sending::kForwarded;
     return {.failures = history.failures,
             .first_failure = history.first_failure,
             .not_before = history.not_before,
             .delay = history.delay,
+            .remaining = forwarded ? hop_.left : history.remaining.value_or(absl::ZeroDuration()),
             .error = history.last_error,
             .id = id_};
   }
@@ -109,6 +130,7 @@ Annotation OpenDelivery::Annotate() const {
                         .id = id_};
   if (sending_ == Sending::kCopy) {
     annotation.delay = decision_.delay;
+    annotation.remaining = hop_.left;
     annotation.not_before = context_.hub.environment().clock->Now() + decision_.delay;
   }
   return annotation;
@@ -124,7 +146,7 @@ bool OpenDelivery::Fill(PublishParams* params) {
   }
   if (sending_ == Sending::kParked || sending_ == Sending::kUnchanged) {
     params->routing_key = context_.parking_lot.queue();
-  } else if (sending_ == Sending::kCopy && ReturnsThroughWorkExchange()) {
+  } else if (ReturnsThroughWorkExchange()) {
     params->routing_key = delivery_->routing_key();
   } else {
     params->routing_key = context_.options.queue;
@@ -145,7 +167,7 @@ void OpenDelivery::Send(Sending what) {
 }
 
 void OpenDelivery::OnSent(const SendResult& result) {
-  if (sending_ == Sending::kCopy || sending_ == Sending::kMoved) {
+  if (IsDelayed() || sending_ == Sending::kMoved) {
     OnCopySent(result);
   } else {
     OnParkedSent(result);
@@ -156,6 +178,7 @@ void OpenDelivery::OnCopySent(const SendResult& result) {
   switch (result.kind) {
     case SendResult::Kind::kSent:
       if (sending_ == Sending::kMoved) return Ack(EventKind::kMoved);
+      if (sending_ == Sending::kForwarded) return Ack(EventKind::kForwarded, result.delay_queue);
       Ack(EventKind::kRetried, result.delay_queue);
       return;
     case SendResult::Kind::kTooLarge:
@@ -220,8 +243,8 @@ void OpenDelivery::Hold(std::string_view why) {
   const absl::Duration pause =
       std::min(kLongestHold, kFirstHold * (std::int64_t{1} << std::min(holds_, 10U)));
   ++holds_;
-  hold_timer_ = context_.hub.environment().timers->After(pause, [this] {
-    const std::unique_ptr<Timer> fired = std::move(hold_timer_);
+  timer_ = context_.hub.environment().timers->After(pause, [this] {
+    const std::unique_ptr<Timer> fired = std::move(timer_);
     Send(sending_);
   });
 }
@@ -250,6 +273,7 @@ void OpenDelivery::Report(EventKind kind, std::string_view error,
   event.error = error;
   event.delay_queue = delay_queue;
   if (kind == EventKind::kRetried) event.delay = decision_.delay;
+  if (kind == EventKind::kForwarded) event.delay = left_;
   event.delivery = &*delivery_;
   context_.hub.Report(event);
 }

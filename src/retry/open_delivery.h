@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "retry/alive.h"
 #include "retry/copy.h"
+#include "retry/delay_steps.h"
 #include "retry/hub.h"
 #include "retry/parking_lot.h"
 #include "retry/publisher.h"
@@ -40,11 +41,13 @@ struct RetrierContext {
 //      │ │          └ that is refused as well: held, and tried again
 //      │ └────▶ reject, discard ────────────────────────────▶ settled
 //
-// or, where the broker has delivered it too often, without any handler's call; what is decided
-// without one (`Conclude`) goes the ways above:
+// or without any handler's call, where the broker has delivered it too often, or where its delay
+// takes more than one delay queue; what is decided without one (`Conclude`) goes the ways above:
 //
 //   move ─────▶ copy to its own queue, confirmed ────────────▶ acked
+//   forward ──▶ copy to the next delay queue, confirmed ─────▶ acked
 //                 └ refused: parked, as above
+//   wait ─────▶ what is left of its delay is too little for a queue; then it is handled
 //
 // Reused from delivery to delivery.
 class OpenDelivery final : private Parcel {
@@ -67,8 +70,15 @@ class OpenDelivery final : private Parcel {
   // message remembers of its failures stays.
   void Move();
 
+  // Instead: puts a copy into the next delay queue for what is left of its delay, above zero and in
+  // whole milliseconds. No attempt is counted.
+  void Forward(absl::Duration remaining);
+
+  // Calls `due` after that time, unless destroyed before. Which it may be inside.
+  void Wait(absl::Duration remaining, std::function<void()> due);
+
  private:
-  enum class Sending { kCopy, kMoved, kParked, kUnchanged };
+  enum class Sending { kCopy, kMoved, kForwarded, kParked, kUnchanged };
 
   // Parcel.
   std::optional<DelayRoute> Route() const override;
@@ -85,6 +95,7 @@ class OpenDelivery final : private Parcel {
   void Hold(std::string_view why);
   void Ack(EventKind kind, std::string_view delay_queue = {});
   void Close();
+  bool IsDelayed() const { return sending_ == Sending::kCopy || sending_ == Sending::kForwarded; }
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
   void Report(EventKind kind, std::string_view error, std::string_view delay_queue = {}) const;
@@ -94,10 +105,12 @@ class OpenDelivery final : private Parcel {
 
   std::optional<Delivery> delivery_;
   RetryPolicy::Decision decision_;
-  std::string id_;  // of the copies
+  Hop hop_ = {};         // where the copy goes, if it is delayed
+  absl::Duration left_;  // kForwarded: of the whole delay
+  std::string id_;       // of the copies
   Sending sending_ = Sending::kCopy;
   std::uint32_t holds_ = 0;
-  std::unique_ptr<Timer> hold_timer_;
+  std::unique_ptr<Timer> timer_;  // of a hold, or a wait
   Lifeline<OpenDelivery> lifeline_{this};
 };
 

@@ -15,6 +15,7 @@
 #include "retry/hub.h"
 #include "retry/open_delivery.h"
 #include "retry/redeliveries.h"
+#include "retry/remaining_delay.h"
 #include "retry/retrier_options.h"
 #include "retry/saturating_sum.h"
 
@@ -60,9 +61,20 @@ class RetrierImpl final : public Retrier {
     bool taken = false;
   };
 
+  // A delivery for the handler, and what is left of its delay, for which no queue is worth while.
+  struct Taken {
+    Id id;
+    absl::Duration wait;
+  };
+
+  // Calls the handler for a delivery.
+  using Call = std::function<void(const AlivePtr<RetrierImpl>& self, Id id)>;
+
+  DeliveryHandler Deliver(Call call);
+  absl::Duration LeftOf(const Delivery::History& history) const;
   // Takes the message in. Nothing for the handler if another queue's consumer is the one to retry
-  // it, if workers have died of it, or if it must be moved first.
-  std::optional<Id> Take(amqp::MessagePtr message);
+  // it, if workers have died of it, if it must be moved first, or go through one more delay queue.
+  std::optional<Taken> Take(amqp::MessagePtr message);
   Delivery::History HistoryOf(const amqp::Message& message) const;
   std::optional<RetryPolicy::Decision> Count(const Redeliveries& redeliveries,
                                              Delivery::History& history) const;
@@ -95,7 +107,9 @@ RetrierImpl::RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options)
                .policy = RetryPolicy(options_.retry),
                .parking_lot = ParkingLot(hub_->broker(), *hub_->environment().clock,
                                          options_.parked_queue, ParkedQueueType(hub_->options())),
-               .copy = {}} {}
+               .copy = {}} {
+  hub_->delay_steps().Add(options_.retry);
+}
 
 // One after the other: a mistyped name must leave no parked queue behind.
 void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
@@ -117,38 +131,49 @@ void RetrierImpl::LookForWorkExchange(std::function<void(const absl::Status&)> d
   hub_->broker().CheckExchange(options_.work_exchange, std::move(done));
 }
 
-// The handler may destroy the retrier, and the function that called it: what
-// is used after the call is kept on the stack.
 DeliveryHandler RetrierImpl::Wrap(Handler handler) {
-  return [ptr = lifeline_.ptr(),
-          shared = std::make_shared<const Handler>(std::move(handler))](amqp::MessagePtr message) {
-    const AlivePtr<RetrierImpl> self = ptr;
-    const std::shared_ptr<const Handler> keep = shared;
-    if (!self) return;
-    const std::optional<Id> id = self->Take(std::move(message));
-    if (!id.has_value()) return;
-    const Delivery delivery = self->slots_[id->slot].delivery->delivery();
-    const Outcome outcome = CallHandler(*keep, delivery);
-    if (self) self->Settle(*id, outcome);
-  };
+  return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) {
+    const Delivery delivery = self->slots_[id.slot].delivery->delivery();
+    const Outcome outcome = CallHandler(handler, delivery);
+    if (self) self->Settle(id, outcome);
+  });
 }
 
 DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
-  return [ptr = lifeline_.ptr(), shared = std::make_shared<const AsyncHandler>(std::move(handler))](
-             amqp::MessagePtr message) {
-    const AlivePtr<RetrierImpl> self = ptr;
-    const std::shared_ptr<const AsyncHandler> keep = shared;
-    if (!self) return;
-    const std::optional<Id> id = self->Take(std::move(message));
-    if (!id.has_value()) return;
-    CallHandler(*keep, self->slots_[id->slot].delivery->delivery(),
+  return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) {
+    CallHandler(handler, self->slots_[id.slot].delivery->delivery(),
                 Settlement(self->hub_->environment().executor, [self, id](const Outcome& outcome) {
-                  if (self) self->Settle(*id, outcome);
+                  if (self) self->Settle(id, outcome);
                 }));
+  });
+}
+
+// The handler may destroy the retrier, and the function that called it: what is used after the call
+// is kept on the stack.
+DeliveryHandler RetrierImpl::Deliver(Call call) {
+  return [ptr = lifeline_.ptr(),
+          shared = std::make_shared<const Call>(std::move(call))](amqp::MessagePtr message) {
+    const AlivePtr<RetrierImpl> self = ptr;
+    const std::shared_ptr<const Call> keep = shared;
+    if (!self) return;
+    const std::optional<Taken> taken = self->Take(std::move(message));
+    if (!taken.has_value()) return;
+    if (taken->wait == absl::ZeroDuration()) {
+      (*keep)(self, taken->id);
+      return;
+    }
+    self->slots_[taken->id.slot].delivery->Wait(
+        taken->wait, [self, keep, id = taken->id] { (*keep)(self, id); });
   };
 }
 
-std::optional<RetrierImpl::Id> RetrierImpl::Take(amqp::MessagePtr message) {
+// Almost no message has anything left: those need no look at the clock.
+absl::Duration RetrierImpl::LeftOf(const Delivery::History& history) const {
+  if (!history.remaining) return absl::ZeroDuration();
+  return RemainingDelay(history, hub_->environment().clock->Now());
+}
+
+std::optional<RetrierImpl::Taken> RetrierImpl::Take(amqp::MessagePtr message) {
   if (SkipIfOthers(message)) return std::nullopt;
   if (free_.empty()) {
     const auto slot = static_cast<std::uint32_t>(slots_.size());
@@ -162,13 +187,19 @@ std::optional<RetrierImpl::Id> RetrierImpl::Take(amqp::MessagePtr message) {
     slot.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Free(index); });
   }
   Delivery::History history = HistoryOf(*message);
-  std::optional<RetryPolicy::Decision> decision =
-      Count(ReadRedeliveries(*message, options_.retry.count_redeliveries), history);
+  const absl::Duration left = LeftOf(history);
+  std::optional<RetryPolicy::Decision> decision;
+  if (left == absl::ZeroDuration()) {  // else no worker has died of it: none has handled it yet
+    decision = Count(ReadRedeliveries(*message, options_.retry.count_redeliveries), history);
+  }
   const bool must_move = IsNearDeliveryLimit(*message);
   slot.delivery->Begin(Delivery(std::move(message), queue_, std::move(history)));
   slot.taken = true;
   SayIfEarly(slot.delivery->delivery());
-  const Id id{index, slot.use};
+  if (left >= DelayGrid::kShortestHop) {
+    slot.delivery->Forward(left);
+    return std::nullopt;
+  }
   if (decision) {
     slot.delivery->Conclude(*std::move(decision));
     return std::nullopt;
@@ -177,7 +208,7 @@ std::optional<RetrierImpl::Id> RetrierImpl::Take(amqp::MessagePtr message) {
     slot.delivery->Move();
     return std::nullopt;
   }
-  return id;
+  return Taken{.id = {index, slot.use}, .wait = left};
 }
 
 Delivery::History RetrierImpl::HistoryOf(const amqp::Message& message) const {

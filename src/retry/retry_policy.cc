@@ -1,6 +1,7 @@
 #include "retry/retry_policy.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "retry/error_text.h"
@@ -14,10 +15,10 @@ using Kind = RetryPolicy::Decision::Kind;
 
 constexpr absl::Duration kShortestDelay = absl::Milliseconds(1);
 
-// A delay that the handler chose: on the grid, unless that is beyond the longest.
+// A delay that the handler chose, in whole milliseconds.
 absl::Duration Clamp(absl::Duration asked, absl::Duration longest) {
-  const absl::Duration allowed = std::clamp(asked, kShortestDelay, longest);
-  return std::min(RoundUpToGrid(allowed), absl::Floor(longest, kShortestDelay));
+  return std::clamp(absl::Ceil(asked, kShortestDelay), kShortestDelay,
+                    absl::Floor(longest, kShortestDelay));
 }
 
 Kind KindOf(OnLimit on_limit) {
@@ -39,10 +40,12 @@ bool IsPermanentByDefault(const absl::Status& error) {
 
 absl::Duration DelayAfter(const absl::Status& error, const BackoffOptions& backoff,
                           const Delivery::History& history, absl::Duration age, Random& random) {
-  const Failure failure{
-      .failures = history.failures, .error = error, .previous_delay = history.delay, .age = age};
-  const absl::Duration delay = NextDelay(backoff, failure, random);
-  return IsArbitrary(backoff) ? RoundUpToGrid(delay) : delay;
+  const Failure failure{.failures = history.failures,
+                        .error = error,
+                        // A message that was published with a delay has one too.
+                        .previous_delay = history.failures > 0 ? history.delay : std::nullopt,
+                        .age = age};
+  return NextDelay(backoff, failure, random);
 }
 
 }  // namespace

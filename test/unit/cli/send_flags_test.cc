@@ -31,18 +31,27 @@ TEST(SendFlags, SendsToAQueue) {
   EXPECT_EQ(options.message.routing_key, "orders");
   EXPECT_EQ(options.message.body, "the body");
   EXPECT_FALSE(options.body_from_stdin);
-  EXPECT_EQ(options.delay, absl::ZeroDuration());
+  EXPECT_EQ(options.publish.delay, absl::ZeroDuration());
+  EXPECT_FALSE(options.publish.exact);
 }
 
 TEST(SendFlags, SendsToAnExchangeWithAllAMessageHas) {
-  const SendOptions options =
-      Parse({"--exchange", "shop", "--routing-key", "order.placed", "--delay", "30s", "--header",
-             "customer=7", "--header", "note=a=b c", "--content-type", "text/plain", "--message-id",
-             "m-1", "--prefix", "later", "body"});
+  const SendOptions options = Parse({"--exchange",    "shop",
+                                     "--routing-key", "order.placed",
+                                     "--delay",       "30s",
+                                     "--exact",       "--max-delay-queues",
+                                     "100",           "--header",
+                                     "customer=7",    "--header",
+                                     "note=a=b c",    "--content-type",
+                                     "text/plain",    "--message-id",
+                                     "m-1",           "--prefix",
+                                     "later",         "body"});
   EXPECT_EQ(options.message.exchange, "shop");
   EXPECT_EQ(options.message.routing_key, "order.placed");
   EXPECT_EQ(options.message.body, "body");
-  EXPECT_EQ(options.delay, absl::Seconds(30));
+  EXPECT_EQ(options.publish.delay, absl::Seconds(30));
+  EXPECT_TRUE(options.publish.exact);
+  EXPECT_EQ(options.client.delay_queues.max_delay_queues, 100U);
   EXPECT_EQ(options.message.headers, (amqp::Table{{"customer", "7"}, {"note", "a=b c"}}));
   EXPECT_EQ(options.message.content_type, "text/plain");
   EXPECT_EQ(options.message.message_id, "m-1");

@@ -294,38 +294,5 @@ TEST(LongestDelay, IsTheMaxOrTheLongestOfAList) {
             absl::Milliseconds(2));
 }
 
-TEST(RoundUpToGrid, TakesTwoStepsAnOctave) {
-  std::vector<std::int64_t> steps;
-  for (std::int64_t ms = 0; ms <= 40; ++ms) {
-    const std::int64_t step = absl::ToInt64Milliseconds(RoundUpToGrid(absl::Milliseconds(ms)));
-    if (steps.empty() || steps.back() != step) steps.push_back(step);
-  }
-  EXPECT_THAT(steps, ElementsAre(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48));
-}
-
-TEST(RoundUpToGrid, NeverShortensAndNeverAddsMoreThanHalf) {
-  testing::SeededRandom random(3);
-  for (int i = 0; i < 10'000; ++i) {
-    const absl::Duration delay = absl::Milliseconds(
-        static_cast<std::int64_t>(1 + (random.Next() >> (5 + random.Below(58)))));
-    const absl::Duration step = RoundUpToGrid(delay);
-    ASSERT_GE(step, delay);
-    ASSERT_LE(step, delay * 1.5);
-    ASSERT_EQ(RoundUpToGrid(step), step);
-  }
-}
-
-TEST(RoundUpToGrid, RoundsPartsOfAMillisecondUp) {
-  EXPECT_EQ(RoundUpToGrid(absl::Microseconds(1)), absl::Milliseconds(1));
-  EXPECT_EQ(RoundUpToGrid(absl::Microseconds(8001)), absl::Milliseconds(12));
-}
-
-TEST(RoundUpToGrid, HoldsAtBothEnds) {
-  EXPECT_EQ(RoundUpToGrid(-absl::Seconds(5)), absl::Milliseconds(1));
-  EXPECT_EQ(RoundUpToGrid(absl::Milliseconds(std::int64_t{1} << 60)),
-            absl::Milliseconds(std::int64_t{1} << 60));
-  EXPECT_EQ(RoundUpToGrid(absl::InfiniteDuration()), absl::InfiniteDuration());
-}
-
 }  // namespace
 }  // namespace retryq

@@ -21,6 +21,7 @@ TEST(EventName, IsTheDesignsWordForWhatBecameOfAMessage) {
   EXPECT_EQ(EventName(EventKind::kDiscarded), "discarded");
   EXPECT_EQ(EventName(EventKind::kRequeued), "requeued");
   EXPECT_EQ(EventName(EventKind::kMoved), "moved");
+  EXPECT_EQ(EventName(EventKind::kForwarded), "forwarded");
   EXPECT_EQ(EventName(EventKind::kSkipped), "skipped");
   EXPECT_EQ(EventName(EventKind::kReturned), "returned");
   EXPECT_EQ(EventName(EventKind::kConnected), "connected");

@@ -1,0 +1,50 @@
+#ifndef RETRYQ_SRC_RETRY_DELAY_STEPS_H_
+#define RETRYQ_SRC_RETRY_DELAY_STEPS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "retryq/delay_grid.h"
+#include "retryq/retry_options.h"
+
+namespace retryq {
+
+// One stay in a delay queue.
+struct Hop {
+  absl::Duration ttl;
+  // What is then left of the delay. Zero: the message is due.
+  absl::Duration left = absl::ZeroDuration();
+};
+
+// The TTLs that one client uses, never more than `max_delay_queues`: the steps of the grid, and the
+// exact delays of its consumers' policies as long as there is room.
+class DelaySteps {
+ public:
+  explicit DelaySteps(std::size_t max_delay_queues);
+
+  const DelayGrid& grid() const { return grid_; }
+
+  // Makes steps of the delays that a policy gives without chance or functions, in the order of
+  // attempts, until there is no room: what is then left goes by the grid. Where a fraction is left
+  // to chance, the least that it leaves of each delay is a step, so that hops are for the rest
+  // only.
+  void Add(const RetryOptions& policy);
+
+  // The first hop of a delay above zero, in whole milliseconds: all of it where it is a step, else
+  // the longest step below it.
+  Hop First(absl::Duration delay) const;
+
+  std::size_t size() const { return steps_.size(); }
+
+ private:
+  void Add(const BackoffOptions& backoff, std::uint64_t max_attempts);
+
+  const std::size_t limit_;
+  const DelayGrid grid_;
+  std::vector<absl::Duration> steps_;  // from the shortest to the longest
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_DELAY_STEPS_H_
