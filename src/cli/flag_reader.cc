@@ -24,7 +24,7 @@ std::string Refusal(std::string_view flag, const std::string& text,
 
 // The library names fields of its option structs; a user of the command knows flags.
 std::string InWordsOfFlags(std::string complaint) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kFlags = {{
+  constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
       {"retry.backoff.base", "--base"},
       {"retry.backoff.step", "--step"},
       {"retry.backoff.delays", "--delays"},
@@ -43,7 +43,7 @@ std::string InWordsOfFlags(std::string complaint) {
       {"work_exchange", "--work-exchange"},
       {"parked_queue", "--parked"},
       {"queue", "--queue"},
-  }};
+  };
   for (const auto& [field, flag] : kFlags) {
     if (complaint.starts_with(field)) return complaint.replace(0, field.size(), flag);
   }

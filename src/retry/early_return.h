@@ -17,8 +17,9 @@ struct EarlyReturn {
   std::string why;  // with the remedy
 };
 
-// Nothing if it is in time. Clocks of workers that differ by up to a second, or a twentieth of the
-// delay where that is more, are put up with.
+// Nothing if it is in time, which for one of several delay queues is before the message is due.
+// Clocks of workers that differ by up to a second, or a twentieth of the delay where that is more,
+// are put up with.
 std::optional<EarlyReturn> FindEarlyReturn(const Delivery& delivery, absl::Time now);
 
 }  // namespace retryq

@@ -58,22 +58,30 @@ TEST_F(CommandSend, TakesWhateverBytesAreOnStdin) {
 
 TEST_F(CommandSend, DelaysAndSaysHow) {
   const absl::Time before = absl::Now();
-  const End end = Send({"--queue", "orders", "--delay", "300ms", "later"});
+  const End end = Send({"--queue", "orders", "--delay", "400ms", "later"});
   ASSERT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out,
-            "waits in retry.384 and arrives in queue orders after 384ms, as 300ms is rounded up\n");
+            "waits in retry.500 and arrives in queue orders after 500ms, as 400ms is rounded up\n");
   ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 1; }, absl::Seconds(10)));
-  EXPECT_GE(absl::Now() - before, absl::Milliseconds(384));
+  EXPECT_GE(absl::Now() - before, absl::Milliseconds(500));
   EXPECT_EQ(peer_.Get("orders")->body, "later");
+}
+
+TEST_F(CommandSend, DelaysExactlyForWorkersOfOurs) {
+  const End end = Send({"--queue", "orders", "--delay", "1234ms", "--exact", "later"});
+  ASSERT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.out,
+            "waits in retry.1000 and arrives in queue orders, where retryq handles it after "
+            "1s234ms\n");
 }
 
 TEST_F(CommandSend, KeepsTheKeyOfADelayedMessageForAnExchange) {
   peer_.DeclareExchange("shop", "topic");
   peer_.Bind("orders", "shop", "order.*");
-  const End end = Send({"--exchange", "shop", "--routing-key", "order.placed", "--delay", "64ms",
+  const End end = Send({"--exchange", "shop", "--routing-key", "order.placed", "--delay", "50ms",
                         "--prefix", "later", "an order"});
   ASSERT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, HasSubstr("waits in later.64"));
+  EXPECT_THAT(end.out, HasSubstr("waits in later.50"));
   ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 1; }, absl::Seconds(10)));
   const amqp::MessagePtr message = peer_.Get("orders");
   EXPECT_EQ(message->exchange, "shop");

@@ -77,6 +77,11 @@ void History::SetUp() {
   consumer_options_.retry.max_attempts = 2 + random_.Below(5);
   // The ledger knows of failures alone, not of workers that died.
   consumer_options_.retry.count_redeliveries = CountRedeliveries::kNever;
+  any_delay_ = !stale && random_.OneIn(3);
+  if (any_delay_) {
+    backoff.jitter = static_cast<double>(random_.Below(5)) / 4;
+    client_options_.delay_queues.max_delay_queues = 16 + random_.Below(80);
+  }
   consumer_options_.queue = kQueue;
   consumer_options_.prefetch = static_cast<std::uint16_t>(1 + random_.Below(40));
   if (random_.OneIn(3)) consumer_options_.work_exchange = kExchange;
@@ -98,6 +103,7 @@ void History::SetUp() {
 
   const bool apart = trouble_ != Trouble::kNone && trouble_ != Trouble::kClock;
   const absl::Duration skew = apart ? delay_queues.outage / 8 : absl::ZeroDuration();
+  if (any_delay_) ledger_.LetClocksDiffer(2 * skew);
   outage_left_ = delay_queues.outage - delay_queues.confirm_timeout - 2 * skew;
   for (std::uint64_t workers = 1 + random_.Below(3); workers > 0; --workers) {
     workers_.push_back(
@@ -141,6 +147,11 @@ void History::Send() {
   if (!taken) ledger_.Forgive(id);
 }
 
+absl::Duration History::AnyDelay() {
+  const absl::Duration max = consumer_options_.retry.backoff.max;
+  return Between(absl::Milliseconds(1), random_.OneIn(2) ? absl::Seconds(1) : max);
+}
+
 void History::OnDelivery(Delivery delivery, Settlement settlement) {
   ledger_.Called(delivery, time_.Now());
   if (healed_ || random_.OneIn(2)) {
@@ -158,7 +169,9 @@ void History::Conclude(const Delivery& delivery, Settlement settlement) {
   const Plan& plan = plans_.at(std::string(*delivery.properties().message_id));
   if (delivery.attempt() < plan.failures) {
     ledger_.Failed(delivery, time_.Now());
-    std::move(settlement).Settle(NotYet());
+    const bool asks = any_delay_ && random_.OneIn(3);
+    std::move(settlement)
+        .Settle(asks ? Outcome::RetryAfter(AnyDelay(), NotYet()) : Outcome(NotYet()));
   } else if (plan.permanent) {
     std::move(settlement).Settle(absl::InvalidArgumentError("never"));
   } else {

@@ -70,6 +70,7 @@ class History {
   absl::Duration Latency();
 
   void Send();
+  absl::Duration AnyDelay();
   void OnDelivery(Delivery delivery, Settlement settlement);
   void Conclude(const Delivery& delivery, Settlement settlement);
 
@@ -111,6 +112,7 @@ class History {
   std::uint64_t last_message_ = 0;
   bool healed_ = false;
   bool slow_ = false;
+  bool any_delay_ = false;      // jitter, and handlers that choose delays
   absl::Duration outage_left_;  // what quorum queues put up with
   absl::Duration clock_from_;   // since boot: when it may be set back again
   std::deque<std::unique_ptr<Timer>> timers_;

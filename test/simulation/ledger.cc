@@ -26,7 +26,7 @@ void Ledger::Called(const Delivery& delivery, absl::Time now) {
   }
   const absl::Duration waited = now - failure->second;
   const absl::Duration delay = delivery.history().delay.value_or(absl::ZeroDuration());
-  if (waited < delay) {
+  if (waited < delay - clocks_differ_) {
     early_.push_back(absl::StrCat(id, ": call ", delivery.attempt(), " came after ",
                                   absl::FormatDuration(waited), " instead of ",
                                   absl::FormatDuration(delay)));

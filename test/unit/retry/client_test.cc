@@ -220,7 +220,7 @@ TEST_F(ClientTest, PublishesWithADelayThroughTheQueueOfTheNextStep) {
                    absl::Minutes(1), [&done](absl::Status status) { done = std::move(status); });
   Settle();
   ASSERT_THAT(broker_.publishes, SizeIs(1));
-  EXPECT_EQ(broker_.publishes[0].exchange, "retry.3072");
+  EXPECT_EQ(broker_.publishes[0].exchange, "retry.3000");
   EXPECT_EQ(broker_.publishes[0].routing_key, "order.placed");
   broker_.publishes[0].Confirm();
   EXPECT_TRUE(done->ok());

@@ -76,6 +76,23 @@ std::vector<std::string> HeaderNames(const Copy& copy) {
 
 std::size_t SizeOf(const Copy& copy) { return amqp::ContentHeaderSize(copy.properties()); }
 
+TEST(Copy, SaysWhatIsLeftOfADelayOfSeveralQueuesAndRoundsTimesUp) {
+  amqp::Table old = HeadersOfRetried();
+  old.Set("x-retry-remaining", std::int64_t{7777});
+  const auto message = MakeMessage({.headers = old});
+  Annotation annotation = Retried();
+  annotation.remaining = absl::Milliseconds(1500);
+  annotation.not_before = kNotBefore + absl::Nanoseconds(1);
+  Copy copy;
+  ASSERT_TRUE(copy.Build(DeliveryOf(message), annotation, kPlenty));
+  const amqp::TableView headers = *copy.properties().headers;
+  EXPECT_EQ(headers.FindInt64("x-retry-remaining"), 1500);
+  EXPECT_EQ(headers.FindInt64("x-retry-not-before"), 1'700'000'004'001);
+
+  ASSERT_TRUE(copy.Build(DeliveryOf(message), Retried(), kPlenty));
+  EXPECT_FALSE(copy.properties().headers->Find("x-retry-remaining"));
+}
+
 TEST(Copy, SaysAllAboutTheFailure) {
   const auto message = MakeMessage();
   Copy copy;

@@ -18,14 +18,16 @@ using ::testing::HasSubstr;
 const absl::Time kDue = absl::FromUnixSeconds(1'800'000'000);
 
 // A message that comes back from `retry.60000`, so long before it is due.
-std::optional<EarlyReturn> Find(absl::Duration early, const char* reason = "expired") {
+std::optional<EarlyReturn> Find(absl::Duration early, const char* reason = "expired",
+                                absl::Duration remaining = absl::ZeroDuration()) {
   const amqp::Table death = {{"queue", "retry.60000"}, {"reason", reason}};
-  const amqp::MessagePtr message =
-      testing::MakeMessage({.headers = amqp::Table{{"x-retry-queue", "orders"},
-                                                   {"x-retry-count", std::int64_t{1}},
-                                                   {"x-retry-delay", std::int64_t{60'000}},
-                                                   {"x-retry-not-before", absl::ToUnixMillis(kDue)},
-                                                   {"x-death", amqp::Array{amqp::Value(death)}}}});
+  const amqp::MessagePtr message = testing::MakeMessage(
+      {.headers = amqp::Table{{"x-retry-queue", "orders"},
+                              {"x-retry-count", std::int64_t{1}},
+                              {"x-retry-delay", std::int64_t{60'000}},
+                              {"x-retry-not-before", absl::ToUnixMillis(kDue)},
+                              {"x-retry-remaining", absl::ToInt64Milliseconds(remaining)},
+                              {"x-death", amqp::Array{amqp::Value(death)}}}});
   const Delivery delivery(message, std::make_shared<const std::string>("orders"),
                           ReadHistory(*message, "orders"));
   return FindEarlyReturn(delivery, kDue - early);
@@ -39,6 +41,12 @@ TEST(EarlyReturn, IsNoneInTime) {
 TEST(EarlyReturn, PutsUpWithClocksThatDifferALittle) {
   EXPECT_FALSE(Find(absl::Seconds(3)).has_value());
   EXPECT_TRUE(Find(absl::Milliseconds(3001)).has_value());
+}
+
+TEST(EarlyReturn, IsNoneFromADelayQueueThatWasOneOfSeveral) {
+  EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::Seconds(50)).has_value());
+  EXPECT_FALSE(Find(absl::Seconds(50), "maxlen", absl::Seconds(50)).has_value());
+  EXPECT_TRUE(Find(absl::Seconds(50), "expired", absl::Seconds(40)).has_value());
 }
 
 TEST(EarlyReturn, NamesTheQueueAndTheRemedy) {

@@ -28,6 +28,7 @@ amqp::Table FullHistory() {
           {"x-retry-exchange", "shop"},
           {"x-retry-routing-key", "order.placed"},
           {"x-retry-error", "UNAVAILABLE: down"},
+          {"x-retry-remaining", 1500_i64},
           {"x-retry-id", "r-1"}};
 }
 
@@ -41,6 +42,7 @@ void ExpectFresh(const Delivery::History& history) {
   EXPECT_FALSE(history.first_failure);
   EXPECT_FALSE(history.not_before);
   EXPECT_FALSE(history.delay);
+  EXPECT_FALSE(history.remaining);
   EXPECT_EQ(history.last_error, "");
   EXPECT_EQ(history.exchange, "");
   EXPECT_EQ(history.routing_key, "orders");
@@ -63,6 +65,7 @@ TEST(ReadHistory, ReadsAllThatACopySays) {
   EXPECT_EQ(history.first_failure, absl::FromUnixMillis(1'700'000'000'123));
   EXPECT_EQ(history.not_before, absl::FromUnixMillis(1'700'000'004'000));
   EXPECT_EQ(history.delay, absl::Seconds(4));
+  EXPECT_EQ(history.remaining, absl::Milliseconds(1500));
   EXPECT_EQ(history.last_error, "UNAVAILABLE: down");
   EXPECT_EQ(history.id, "r-1");
   EXPECT_EQ(history.exchange, "shop");
@@ -90,6 +93,20 @@ TEST(ReadHistory, KeepsOnlyTheIdOfAReplayedMessage) {
   const Delivery::History history = ReadHistory(*message, "orders");
   ExpectFresh(history);
   EXPECT_EQ(history.id, "r-1");
+}
+
+TEST(ReadHistory, KnowsADelayThatAMessageWasPublishedWith) {
+  const auto message = Returned({{"x-retry-delay", 4000_i64},
+                                 {"x-retry-not-before", 1'700'000'004'000_i64},
+                                 {"x-retry-remaining", 1500_i64},
+                                 {"x-retry-count", 7_i64},
+                                 {"x-retry-id", "r-1"}});
+  const Delivery::History history = ReadHistory(*message, "orders");
+  EXPECT_EQ(history.delay, absl::Seconds(4));
+  EXPECT_EQ(history.not_before, absl::FromUnixMillis(1'700'000'004'000));
+  EXPECT_EQ(history.remaining, absl::Milliseconds(1500));
+  EXPECT_EQ(history.id, "r-1");
+  EXPECT_EQ(history.failures, 0u) << "of no queue";
 }
 
 TEST(ReadHistory, TakesWhatIsOfAWrongTypeAsAbsent) {
