@@ -116,7 +116,7 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
   parser.Group("Output");
   parser.Add("--json", &flags.json, "One JSON object a line on stdout for each event");
   parser.Add("--verbose", &flags.verbose,
-             "Without --json: also log acked messages and renewed leases");
+             "Without --json: also log acked and forwarded messages, and renewed leases");
 
   parser.Group("");  // not offered yet
   parser.Add("--metrics", "PORT", &flags.metrics, "");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "retry/next_delay.h"
 #include "retryq/backoff.h"

@@ -88,7 +88,7 @@ TEST_F(CommandWork, ALastLineSetsTheDelay) {
   ASSERT_TRUE(run.Says("acked"));
   ASSERT_TRUE(run.Stop());
   EXPECT_EQ(run.events("failed").front()["error"], "exit 1: busy");
-  EXPECT_EQ(run.events("retried").front()["delay_ms"], 128);
+  EXPECT_EQ(run.events("retried").front()["delay_ms"], 100);
 }
 
 TEST_F(CommandWork, EndsACommandThatTakesTooLong) {
