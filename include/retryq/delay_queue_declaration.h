@@ -2,10 +2,12 @@
 #define RETRYQ_DELAY_QUEUE_DECLARATION_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "retryq/broker.h"
 #include "retryq/delay_queue_options.h"
+#include "retryq/retry_options.h"
 
 namespace retryq {
 
@@ -25,6 +27,11 @@ struct DelayTarget {
 // without x-expires. Quorum queues that rotate: the first of the four.
 DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& target,
                                     const DelayQueueOptions& options);
+
+// The TTLs of all queues that a client whose consumers have this one policy may use, whatever
+// delays chance and handlers choose: from the shortest to the longest, at most `max_delay_queues`.
+std::vector<absl::Duration> DelayQueueTtls(const RetryOptions& policy,
+                                           const DelayQueueOptions& options);
 
 }  // namespace retryq
 

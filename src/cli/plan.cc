@@ -11,6 +11,7 @@
 #include "cli/definitions.h"
 #include "cli/duration.h"
 #include "retryq/backoff.h"
+#include "retryq/delay_queue_declaration.h"
 
 namespace retryq::cli {
 namespace {
@@ -29,23 +30,40 @@ std::string QueueName(absl::Duration delay, const DelayQueueOptions& options) {
                       RotatesNames(options) ? ".q0-q3" : "");
 }
 
+bool HasJitter(const BackoffOptions& backoff) {
+  return backoff.jitter > 0 || backoff.jitter_kind == JitterKind::kDecorrelated;
+}
+
+// The TTLs of all queues that the plan may take: with jitter any of the client's may come up, as
+// far as the longest delay goes.
+std::vector<absl::Duration> Ttls(const Plan& plan, const PlanOptions& options) {
+  if (!HasJitter(options.retry.backoff) && !options.any_delay) return plan.delays;
+  std::vector<absl::Duration> ttls = DelayQueueTtls(options.retry, options.delay_queues);
+  if (options.any_delay) return ttls;
+  const absl::Duration longest = plan.delays.empty() ? absl::ZeroDuration() : plan.delays.back();
+  std::erase_if(ttls, [longest](absl::Duration ttl) { return ttl > longest; });
+  return ttls;
+}
+
 std::string Count(std::size_t count, const char* what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
-std::string JsonText(const Plan& plan, const DelayQueueOptions& options) {
+std::string JsonText(const Plan& plan, const PlanOptions& options) {
+  const DelayQueueOptions& queues = options.delay_queues;
   Json attempts = Json::array();
   for (const Plan::Step& step : plan.steps) {
     Json attempt = {{"attempt", step.attempt},
                     {"delay_ms", absl::ToInt64Milliseconds(step.delay)},
-                    {"queue", QueueName(step.delay, options)}};
-    if (options.declare) {
-      attempt["expires_ms"] = absl::ToInt64Milliseconds(QueueLifetime(step.delay, options));
+                    {"queue", QueueName(step.delay, queues)}};
+    if (queues.declare) {
+      attempt["expires_ms"] = absl::ToInt64Milliseconds(QueueLifetime(step.delay, queues));
     }
     attempt["elapsed_ms"] = absl::ToInt64Milliseconds(step.elapsed);
     attempts.push_back(std::move(attempt));
   }
-  const Json all = {{"attempts", std::move(attempts)}, {"delay_queues", plan.delays.size()}};
+  const Json all = {{"attempts", std::move(attempts)},
+                    {"delay_queues", Ttls(plan, options).size()}};
   return all.dump().append("\n");
 }
 
@@ -74,9 +92,9 @@ std::string Table(const Plan& plan, const PlanOptions& options) {
                                      DurationText(plan.steps.empty() ? absl::ZeroDuration()
                                                                      : plan.steps.back().elapsed))
                       : std::string("no limit of attempts"),
-                  ", through ", Count(plan.delays.size(), "delay queue"),
+                  ", through ", Count(Ttls(plan, options).size(), "delay queue"),
                   RotatesNames(queues) ? ", up to three of each at a time" : "", "\n");
-  if (options.retry.backoff.jitter > 0) {
+  if (HasJitter(options.retry.backoff)) {
     text += "Chance makes each delay shorter: these are the longest.\n";
   }
   return text;
@@ -111,9 +129,9 @@ std::string PlanText(const PlanOptions& options) {
   const Plan plan = MakePlan(options.retry);
   switch (options.format) {
     case PlanOptions::Format::kJson:
-      return JsonText(plan, options.delay_queues);
+      return JsonText(plan, options);
     case PlanOptions::Format::kDefinitions:
-      return Definitions(plan.delays, options);
+      return Definitions(Ttls(plan, options), options);
     case PlanOptions::Format::kTable:
       break;
   }

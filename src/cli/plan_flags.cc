@@ -22,7 +22,8 @@ constexpr char kUsage[] = "retryq plan [OPTIONS]";
 
 constexpr char kFooter[] =
     R"(attempt is the number of failures so far, as RETRYQ_ATTEMPT will say at the call that follows the
-delay. Delays that COMMAND asks for (retry-after) are not in the plan.
+delay. Delays that COMMAND asks for (retry-after) are not in the plan. With --jitter each delay is the
+longest that chance leaves, and shorter ones go through several of the queues that are counted.
 
 A worker that may not declare anything needs its queues made by somebody who may:
   retryq plan --definitions --queue orders > retry.json
@@ -40,6 +41,7 @@ struct PlanFlags {
   DelayQueueFlags delay_queues;
   FlagText queue, work_exchange, parked;
   bool definitions = false;
+  bool any_delay = false;
   bool json = false;
 };
 
@@ -54,6 +56,9 @@ void AddFlags(FlagParser& parser, PlanFlags& flags) {
   parser.Add("--definitions", &flags.definitions,
              "The queues, exchanges and bindings as a file for RabbitMQ to import; without\n"
              "x-expires, for workers with --no-declare");
+  parser.Add("--any-delay", &flags.any_delay,
+             "With --definitions: also the queues for delays that COMMAND (retry-after) or\n"
+             "retryq send choose; with --jitter they are always there");
   parser.Add("--queue", "QUEUE", &flags.queue,
              "With --definitions: also the parked queue of QUEUE");
   parser.Add("--parked", "QUEUE", &flags.parked,
@@ -68,6 +73,7 @@ void AddFlags(FlagParser& parser, PlanFlags& flags) {
 
 void ReadDefinitions(const PlanFlags& flags, FlagReader& reader, PlanOptions* options) {
   options->format = PlanOptions::Format::kDefinitions;
+  options->any_delay = flags.any_delay;
   std::string queue;
   reader.Read("--queue", flags.queue, &queue);
   reader.Read("--parked", flags.parked, &options->parked_queue);
@@ -99,10 +105,10 @@ absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arg
     if (flags.json)
       reader.Complain("--json: is not for --definitions, which are JSON; leave it out");
     ReadDefinitions(flags, reader, &options);
-  } else if (flags.queue || flags.parked || flags.work_exchange) {
+  } else if (flags.any_delay || flags.queue || flags.parked || flags.work_exchange) {
     reader.Complain(
-        "--queue, --parked and --work-exchange: are for --definitions; add that, or leave them "
-        "out");
+        "--any-delay, --queue, --parked and --work-exchange: are for --definitions; add that, or "
+        "leave them out");
   }
   if (reader.status().ok()) {
     reader.Complain(ValidateLease(LongestDelay(options.retry.backoff), options.delay_queues));

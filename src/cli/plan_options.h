@@ -24,6 +24,7 @@ struct PlanOptions {
   std::string vhost = "/";
   std::string work_exchange;
   std::string parked_queue;  // empty: none is wanted
+  bool any_delay = false;    // also the queues for delays that are not in the plan
 };
 
 }  // namespace retryq::cli

@@ -5,8 +5,10 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "retry/delay_steps.h"
 #include "retryq/delay_queue_declaration.h"
 
 namespace retryq {
@@ -89,6 +91,13 @@ DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& tar
   const DelayRoute route{
       .ttl = delay, .dead_letter_exchange = target.dead_letter_exchange, .direct = target.direct};
   return DelayQueueDeclaration(route, options, NameFamily::kPlain);
+}
+
+std::vector<absl::Duration> DelayQueueTtls(const RetryOptions& policy,
+                                           const DelayQueueOptions& options) {
+  DelaySteps steps(options.max_delay_queues);
+  steps.Add(policy);
+  return steps.steps();
 }
 
 }  // namespace retryq

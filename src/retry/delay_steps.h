@@ -35,6 +35,9 @@ class DelaySteps {
   // the longest step below it.
   Hop First(absl::Duration delay) const;
 
+  // From the shortest to the longest.
+  const std::vector<absl::Duration>& steps() const { return steps_; }
+
   std::size_t size() const { return steps_.size(); }
 
  private:

@@ -44,6 +44,61 @@ TEST_F(Moving, FromAFixedDelayQueue) {
   ASSERT_TRUE(RunUntil([&] { return vhost_.QueuesBeginning("retry").empty(); }, absl::Minutes(1)));
 }
 
+// Had: any delay, by a queue that a second consumer shuffles once a divisor. Suffered: that
+// consumer, and a hop for each divisor. Here 2.7 s would be 270 hops of 10 ms.
+TEST_F(Moving, FromABusyWaitingQueue) {
+  peer_.DeclareQueue("orders");
+  Client client(loop_, Options());
+  std::map<std::string, absl::Duration> late;
+  std::map<std::string, absl::Time> due;
+  const auto consumer =
+      client.Consume({.queue = "orders"}, [&](const Delivery& delivery) -> Outcome {
+        const std::string id(delivery.id());
+        if (delivery.attempt() > 0) {
+          late[id] = absl::Now() - due[id];
+          return Outcome::Ok();
+        }
+        const absl::Duration delay = absl::Milliseconds(std::stoi(id));
+        due[id] = absl::Now() + delay;
+        return Outcome::RetryAfter(delay, absl::UnavailableError("not yet"));
+      });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  for (const char* delay : {"10", "130", "777", "1240", "1990", "2710"}) Publish("orders", delay);
+  ASSERT_TRUE(RunUntil([&] { return late.size() == 6; }));
+  for (const auto& [id, lateness] : late) EXPECT_GE(lateness, -absl::Milliseconds(2)) << id;
+  EXPECT_LE(events_.Count(EventKind::kForwarded), 6U * 9U);
+  EXPECT_EQ(peer_.Consumers("orders"), 1U);
+}
+
+// Had: any delay through a ladder of durable queues (2 s, 8 s, 32 s, …), of type quorum and of
+// limited length. Suffered: up to three hops a rung. Here the rungs are exact queues of a policy,
+// one hop each.
+TEST_F(Moving, FromALadderOfDelayQueues) {
+  peer_.DeclareQueue("orders", {{"x-queue-type", "quorum"}});
+  ClientOptions options = Options();
+  options.delay_queues.queue_type = QueueType::kQuorum;
+  options.delay_queues.max_length = 100'000;
+  Client client(loop_, options);
+  const auto consumer = client.Consume({.queue = "orders",
+                                        .retry = {.backoff = {.base = absl::Milliseconds(200),
+                                                              .factor = 4,
+                                                              .max = absl::Minutes(10)}}},
+                                       calls_.FailTimes(3));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish("orders", "order");
+  ASSERT_TRUE(RunUntil([&] { return Handled() == 1; }, absl::Minutes(1)));
+  EXPECT_EQ(events_.Count(EventKind::kForwarded), 0U);
+  EXPECT_EQ(calls_.size(), 4U);
+  const std::vector<std::string> rungs = vhost_.QueuesBeginning("retry.");
+  ASSERT_EQ(rungs.size(), 3U);
+  for (const std::string& rung : rungs) {
+    const Json queue = *vhost_.Queue(rung);
+    EXPECT_EQ(queue.at("type"), "quorum");
+    EXPECT_EQ(queue.at("arguments").at("x-max-length"), 100'000);
+    EXPECT_EQ(queue.at("arguments").at("x-overflow"), "reject-publish");
+  }
+}
+
 // Had: a queue per TTL with x-expires, exponential delays. Suffered: leases that ended with
 // messages in their queues. Here messages come in throughout several leases of the queue.
 TEST_F(Moving, FromAQueuePerTtlWithExpires) {

@@ -102,6 +102,23 @@ TEST_F(PlanTest, SaysThatJitterMakesDelaysShorter) {
   EXPECT_THAT(Text({"--jitter", "0.5"}), HasSubstr("these are the longest"));
 }
 
+TEST_F(PlanTest, WithJitterCountsAndDefinesTheQueuesThatAnyDelayGoesThrough) {
+  const Arguments jitter = {"--jitter", "0.5", "--base", "1s", "--factor", "1"};
+  const Json definitions = Parsed(jitter, "--definitions");
+  EXPECT_THAT(Names(definitions, "queues"),
+              ElementsAre("retry.1", "retry.20", "retry.50", "retry.100", "retry.200", "retry.300",
+                          "retry.500", "retry.1000"));
+  EXPECT_EQ(Parsed(jitter, "--json").at("delay_queues"), 8);
+}
+
+TEST_F(PlanTest, DefinesTheQueuesOfDelaysThatHandlersChooseIfItShall) {
+  const Json few = Parsed({"--max-attempts", "2"}, "--definitions");
+  const Json all = Parsed({"--max-attempts", "2", "--any-delay"}, "--definitions");
+  EXPECT_EQ(Names(few, "queues").size(), 1U);
+  EXPECT_EQ(Names(all, "queues").size(), 32U);
+  EXPECT_EQ(Names(all, "queues").back(), "retry.2592000000");
+}
+
 TEST_F(PlanTest, NamesTheQueuesThatQuorumRotatesThrough) {
   const Json plan = Parsed({"--queue-type", "quorum", "--max-attempts", "2"}, "--json");
   EXPECT_EQ(plan.at("attempts").at(0).at("queue"), "retry.1000.q0-q3");
