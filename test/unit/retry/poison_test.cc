@@ -104,7 +104,7 @@ TEST_F(PoisonTest, OfAQuorumQueueIsParkedOnceItHasKilledAsManyWorkersAsItMayHave
   EXPECT_EQ(Deaths({.max_attempts = 5}), 5);
   EXPECT_THAT(attempts_, ElementsAre(0, 1, 2, 3, 4));
   EXPECT_EQ(rabbit_.Count(kQueue), 0U);
-  EXPECT_EQ(rabbit_.Count(kParked), 1U);
+  ASSERT_EQ(rabbit_.Count(kParked), 1U);
   EXPECT_EQ(FailuresOfParked(), 5);
   EXPECT_THAT(HeaderOfParked(kRetryErrorHeader), HasSubstr("the worker that had it died"));
   EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("gave up after 5 attempts"));
@@ -168,7 +168,7 @@ TEST_F(PoisonTest, OfAClassicQueueIsDelayedAndParkedWhereRedeliveriesAlwaysCount
   const RetryOptions retry{.max_attempts = 4, .count_redeliveries = CountRedeliveries::kAlways};
   EXPECT_EQ(Deaths(retry), 4);
   EXPECT_THAT(attempts_, ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(events_.Count(EventKind::kRetried), 3U);
+  ASSERT_EQ(events_.Count(EventKind::kRetried), 3U);
   EXPECT_EQ(events_.Last(EventKind::kRetried)->delay, absl::Seconds(4));
   EXPECT_EQ(FailuresOfParked(), 4);
   EXPECT_THAT(HeaderOfParked(kRetryErrorHeader), HasSubstr("the worker that had it died"));
