@@ -33,7 +33,7 @@ struct DelayQueueOptions {
 
   // kClassic: fast, and gone soon after its last use. No fault of the network or of a worker loses
   // a message; a broker that is killed may lose those that had just come due, and a restart those
-  // that come due while a quorum work queue has no leader.
+  // that come due while a quorum work queue has no leader, or (RabbitMQ 4) at that very moment.
   // kQuorum: no fault of the broker loses one either. Costs a write to disk on most nodes for each
   // message, and queues named `<prefix>.<milliseconds>.q0` to `.q3` that stay for up to twice TTL
   // and outage. Parked queues are of the same type where they are declared.

@@ -66,6 +66,8 @@ std::vector<Fault> BrokerFaults() {
       {.name = "broker-restart",
        .what = "the broker is restarted gracefully; classic work queue",
        .place = kBroker,
+       .classic_may_lose = "F26",
+       .classic_may_lose_from = 4,
        .strike = Restart},
       {.name = "broker-restart-quorum",
        .what = "the broker is restarted gracefully; quorum work queue",

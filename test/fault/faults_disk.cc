@@ -63,9 +63,10 @@ std::vector<Fault> DiskFaults() {
   return {
       {.name = "disk-full",
        .what =
-           "the broker's disk has no space left for 9 s, its own alarm for that being off; then "
-           "it is restarted",
+           "the broker's disk has no space left for 9 s, its own alarm for that being off, and it "
+           "may crash; then it is restarted",
        .place = Fault::Place::kSmallDisk,
+       .classic_may_lose = "F25",
        .strike = FillDisk},
   };
 }

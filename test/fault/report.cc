@@ -1,5 +1,6 @@
 #include "fault/report.h"
 
+#include <cstdlib>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -10,13 +11,15 @@ namespace retryq::fault {
 namespace {
 
 // How a run ended, in words; empty if it failed.
-std::string Verdict(const Fault& fault, const std::string& queue_type, const SceneResult& result) {
+std::string Verdict(const Fault& fault, const std::string& queue_type, const SceneResult& result,
+                    const std::string& version) {
   if (!result.failure.empty()) return "";
   if (result.count.lost == 0 && result.stuck > 0) {
     return absl::StrCat("ok: ", result.stuck, " waited until the nodes were restarted");
   }
   if (result.count.lost == 0) return "ok";
   if (queue_type != "classic" || fault.classic_may_lose.empty()) return "";
+  if (std::atoi(version.c_str()) < fault.classic_may_lose_from) return "";
   return absl::StrCat("ok: lost by RabbitMQ itself (", fault.classic_may_lose, ")");
 }
 
@@ -40,16 +43,16 @@ void Report::Begin(const Fault& fault, const std::string& queue_type) {
 
 void Report::End(const Fault& fault, const std::string& queue_type, const SceneResult& result) {
   const Count& count = result.count;
-  const std::string verdict = Verdict(fault, queue_type, result);
   const std::string recovery =
       result.recovery.has_value()
           ? absl::StrFormat("%.1f s", absl::ToDoubleSeconds(*result.recovery))
           : "-";
+  const std::lock_guard lock(mutex_);
+  const std::string verdict = Verdict(fault, queue_type, result, version_);
   std::string words = verdict;
   if (verdict.empty()) {
     words = absl::StrCat("FAILED", result.failure.empty() ? "" : ": ", result.failure);
   }
-  const std::lock_guard lock(mutex_);
   ++(verdict.empty() ? failed_ : passed_);
   std::cout << Line(fault.name, queue_type,
                     absl::StrFormat("%7d %7d %7d %7d %7d %7d %9s  %s", count.sent, count.handled,
