@@ -12,6 +12,7 @@ import { chromium } from 'playwright-core';
 
 const WORK_QUEUE = 'orders';
 const QUEUE = 'retry.1000';
+const WIDTH = 1200;
 const PATIENCE_MS = 60_000;
 // A lease is TTL + window + margin, and the broker and the page need some seconds each to notice.
 const LEASE_PATIENCE_MS = 180_000;
@@ -29,7 +30,7 @@ const FLAGS = [
 
 let passed = 0;
 const seen = (what) => { ++passed; console.log(`ok    ${what}`); };
-const picture = (page, name) => page.screenshot({ path: join(directory, `${name}.png`) });
+const picture = (page, name, more = {}) => page.screenshot({ path: join(directory, `${name}.png`), ...more });
 
 // What the table of queues shows: by a queue's name its cells, by their columns' heads. Nothing before it is there.
 async function readTable(page) {
@@ -80,7 +81,7 @@ async function watch(page) {
     if (!fact.test(facts)) throw new Error(`the page of ${QUEUE} does not show ${fact}`);
   }
   seen('its page, with TTL, lease and dead-letter exchange');
-  await picture(page, 'queue');
+  await picture(page, 'queue', { fullPage: true, clip: { x: 0, y: 0, width: WIDTH, height: 720 } });
 
   await page.goto(new URL('#/queues', management).href);
   console.log('the worker may stop');
@@ -91,7 +92,7 @@ async function watch(page) {
 
 mkdirSync(directory, { recursive: true });
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
-const page = await browser.newPage({ viewport: { width: 1200, height: 560 } });
+const page = await browser.newPage({ viewport: { width: WIDTH, height: 520 } });
 let failed = 0;
 try {
   await watch(page);
