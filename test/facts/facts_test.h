@@ -25,8 +25,8 @@ namespace retryq::testing {
 // in the project's list of facts, and where versions differ it says which does what.
 //
 // Not asked are facts that only chance shows (that a lease can break at its edge, 1 in 1 000),
-// those that need the machine's clock stepped back (30), and what is read in RabbitMQ's source alone.
-// What takes minutes is asked where RETRYQ_SLOW_FACTS is set, as by test/full.
+// those that need the machine's clock stepped back (30), and what is read in RabbitMQ's source
+// alone. What takes minutes is asked where RETRYQ_SLOW_FACTS is set, as by test/full.
 class Facts : public ::testing::Test {
  protected:
   static amqp::Table Arguments(std::string_view type, amqp::Table more = {}) {
