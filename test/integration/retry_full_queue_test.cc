@@ -14,16 +14,17 @@ using ::testing::HasSubstr;
 
 class RetryFullQueue : public RetryTest, public ::testing::WithParamInterface<QueueType> {
  protected:
-  static constexpr std::size_t kMessages = 40;
+  static constexpr std::size_t kMost = 500;
 
-  // Works off messages that fail once and come in within one delay: not in one burst, of which a
-  // quorum queue takes all before it says that it is full.
+  // Works off messages that fail once, and come in until the queue has said that it is full: one by
+  // one, as of a burst a quorum queue takes all before it says so.
   void WorkOff(DelayQueueOptions limits) {
     peer_.DeclareQueue("orders");
     limits.queue_type = GetParam();
     ClientOptions options = Options();
     options.delay_queues = limits;
     Client client(loop_, options);
+    std::size_t sent = 0;
     std::set<std::string> handled;
     const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Seconds(2))},
                                          [&](const Delivery& delivery) -> Outcome {
@@ -34,11 +35,17 @@ class RetryFullQueue : public RetryTest, public ::testing::WithParamInterface<Qu
                                          });
     ASSERT_TRUE(consumer.ok()) << consumer.status();
     const std::string body(100, 'x');
-    for (std::size_t i = 0; i < kMessages; ++i) {
-      peer_.Publish("", "orders", body, {.message_id = std::to_string(i)});
+    const auto send = [&] {
+      peer_.Publish("", "orders", body, {.message_id = std::to_string(sent++)});
+    };
+    // What comes before there is a queue waits for it, and would be a burst.
+    send();
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
+    while (events_.Last(EventKind::kUnconfirmed) == nullptr && sent < kMost) {
+      send();
       ASSERT_TRUE(RunFor(absl::Milliseconds(20)).ok());
     }
-    ASSERT_TRUE(RunUntil([&] { return handled.size() == kMessages; }, absl::Minutes(3)));
+    ASSERT_TRUE(RunUntil([&] { return handled.size() == sent; }, absl::Minutes(3)));
     ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 0; }));
     ASSERT_NE(events_.Last(EventKind::kUnconfirmed), nullptr);
     EXPECT_THAT(events_.Last(EventKind::kUnconfirmed)->error, HasSubstr("'retry.2000"));

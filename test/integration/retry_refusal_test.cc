@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "support/broker_node.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -50,12 +50,9 @@ class RetryRefusal : public RetryTest {
   // Holds for channels that are opened from now on; with RabbitMQ 4, which keeps it elsewhere, for
   // all.
   static void LimitMessages(std::size_t bytes) {
-    const std::filesystem::path root =
-        std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-    const std::string command =
-        absl::StrCat((root / "third_party/rabbitmq/broker").string(),
-                     " ctl eval 'application:set_env(rabbit, max_message_size, ", bytes,
-                     "), persistent_term:put(max_message_size, ", bytes, ").' >/dev/null");
+    const std::string command = absl::StrCat(
+        "'", BrokerScript(), "' ctl eval 'application:set_env(rabbit, max_message_size, ", bytes,
+        "), persistent_term:put(max_message_size, ", bytes, ").' >/dev/null");
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
   }
 

@@ -29,6 +29,8 @@ std::string Quoted(std::string_view word) {
 
 }  // namespace
 
+std::string BrokerScript() { return RETRYQ_BROKER_SCRIPT; }
+
 BrokerNode::BrokerNode(Options options) : options_(std::move(options)) {
   std::vector<std::string> arguments = options_.arguments;
   arguments.insert(arguments.begin(), {"start", "--owner", std::to_string(::getpid())});
@@ -76,7 +78,7 @@ std::string BrokerNode::RunHere(std::vector<std::string> arguments) const {
 std::string BrokerNode::Run(std::vector<std::string> arguments) const {
   std::string command;
   if (!options_.parent.empty()) absl::StrAppend(&command, "TMPDIR=", Quoted(options_.parent), " ");
-  command += Quoted(RETRYQ_BROKER_SCRIPT);
+  command += Quoted(BrokerScript());
   for (const std::string& argument : arguments) absl::StrAppend(&command, " ", Quoted(argument));
   if (!options_.log.empty()) absl::StrAppend(&command, " 2>>", Quoted(options_.log));
   std::FILE* const pipe = ::popen(command.c_str(), "re");

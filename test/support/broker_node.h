@@ -8,6 +8,9 @@
 
 namespace retryq::testing {
 
+// Where third_party/rabbitmq/broker is.
+std::string BrokerScript();
+
 // A RabbitMQ node of one's own, by third_party/rabbitmq/broker. It takes some seconds to start, and
 // dies with this process at the latest. Throws std::runtime_error where it cannot be started or
 // told something. Thread-safe but for making and destroying it.
