@@ -34,45 +34,75 @@ bool HasJitter(const BackoffOptions& backoff) {
   return backoff.jitter > 0 || backoff.jitter_kind == JitterKind::kDecorrelated;
 }
 
-// The TTLs of all queues that the plan may take: with jitter any of the client's may come up, as
-// far as the longest delay goes.
-std::vector<absl::Duration> Ttls(const Plan& plan, const PlanOptions& options) {
-  if (!HasJitter(options.retry.backoff) && !options.any_delay) return plan.delays;
-  std::vector<absl::Duration> ttls = DelayQueueTtls(options.retry, options.delay_queues);
-  if (options.any_delay) return ttls;
-  const absl::Duration longest = plan.delays.empty() ? absl::ZeroDuration() : plan.delays.back();
-  std::erase_if(ttls, [longest](absl::Duration ttl) { return ttl > longest; });
-  return ttls;
-}
+// The queues that a client with this policy has, and which of them a plan takes.
+class Queues {
+ public:
+  Queues(const Plan& plan, const PlanOptions& options)
+      : options_(options.delay_queues), all_(DelayQueueTtls(options.retry, options_)), used_(all_) {
+    const bool exact =
+        std::includes(all_.begin(), all_.end(), plan.delays.begin(), plan.delays.end());
+    const bool any = options.any_delay || HasJitter(options.retry.backoff);
+    several_ = !exact;
+    if (options.any_delay) return;
+    if (exact && !any) {
+      used_ = plan.delays;
+      return;
+    }
+    const absl::Duration longest = plan.delays.empty() ? absl::ZeroDuration() : plan.delays.back();
+    std::erase_if(used_, [longest](absl::Duration ttl) { return ttl > longest; });
+  }
+
+  // The TTLs that may come up: of delays that go through several queues, all that are short enough.
+  const std::vector<absl::Duration>& used() const { return used_; }
+
+  // Whether some delays go through several.
+  bool several() const { return several_; }
+
+  // The TTL of the first one that a delay goes through.
+  absl::Duration First(absl::Duration delay) const {
+    return *std::prev(std::upper_bound(all_.begin(), all_.end(), delay));
+  }
+
+  std::string NameFor(absl::Duration delay) const { return QueueName(First(delay), options_); }
+  absl::Duration LifetimeFor(absl::Duration delay) const {
+    return QueueLifetime(First(delay), options_);
+  }
+
+ private:
+  const DelayQueueOptions& options_;
+  const std::vector<absl::Duration> all_;
+  std::vector<absl::Duration> used_;
+  bool several_ = false;
+};
 
 std::string Count(std::size_t count, const char* what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
 std::string JsonText(const Plan& plan, const PlanOptions& options) {
-  const DelayQueueOptions& queues = options.delay_queues;
+  const Queues queues(plan, options);
   Json attempts = Json::array();
   for (const Plan::Step& step : plan.steps) {
     Json attempt = {{"attempt", step.attempt},
                     {"delay_ms", absl::ToInt64Milliseconds(step.delay)},
-                    {"queue", QueueName(step.delay, queues)}};
-    if (queues.declare) {
-      attempt["expires_ms"] = absl::ToInt64Milliseconds(QueueLifetime(step.delay, queues));
+                    {"queue", queues.NameFor(step.delay)}};
+    if (options.delay_queues.declare) {
+      attempt["expires_ms"] = absl::ToInt64Milliseconds(queues.LifetimeFor(step.delay));
     }
     attempt["elapsed_ms"] = absl::ToInt64Milliseconds(step.elapsed);
     attempts.push_back(std::move(attempt));
   }
-  const Json all = {{"attempts", std::move(attempts)},
-                    {"delay_queues", Ttls(plan, options).size()}};
+  const Json all = {{"attempts", std::move(attempts)}, {"delay_queues", queues.used().size()}};
   return all.dump().append("\n");
 }
 
 std::string Table(const Plan& plan, const PlanOptions& options) {
-  const DelayQueueOptions& queues = options.delay_queues;
+  const Queues queues(plan, options);
+  const auto name = [&queues](absl::Duration delay) {
+    return absl::StrCat(queues.NameFor(delay), queues.First(delay) == delay ? "" : " +");
+  };
   std::size_t width = 5;
-  for (const absl::Duration delay : plan.delays) {
-    width = std::max(width, QueueName(delay, queues).size());
-  }
+  for (const absl::Duration delay : plan.delays) width = std::max(width, name(delay).size());
   const auto row = [width](const std::string& attempt, const std::string& delay,
                            const std::string& queue, const std::string& expires,
                            const std::string& elapsed) {
@@ -81,19 +111,21 @@ std::string Table(const Plan& plan, const PlanOptions& options) {
   };
   std::string text = row("attempt", "delay", "queue", "x-expires", "elapsed");
   for (const Plan::Step& step : plan.steps) {
-    text += row(absl::StrCat(step.attempt), DurationText(step.delay), QueueName(step.delay, queues),
-                queues.declare ? DurationText(QueueLifetime(step.delay, queues)) : "none",
-                DurationText(step.elapsed));
+    text +=
+        row(absl::StrCat(step.attempt), DurationText(step.delay), name(step.delay),
+            options.delay_queues.declare ? DurationText(queues.LifetimeFor(step.delay)) : "none",
+            DurationText(step.elapsed));
   }
   if (!plan.ends) text += row("...", "", "", "", "");
-  absl::StrAppend(&text, "\n",
-                  plan.ends
-                      ? absl::StrCat(Count(plan.steps.size() + 1, "attempt"), " within ",
-                                     DurationText(plan.steps.empty() ? absl::ZeroDuration()
-                                                                     : plan.steps.back().elapsed))
-                      : std::string("no limit of attempts"),
-                  ", through ", Count(Ttls(plan, options).size(), "delay queue"),
-                  RotatesNames(queues) ? ", up to three of each at a time" : "", "\n");
+  absl::StrAppend(
+      &text, "\n",
+      plan.ends ? absl::StrCat(Count(plan.steps.size() + 1, "attempt"), " within ",
+                               DurationText(plan.steps.empty() ? absl::ZeroDuration()
+                                                               : plan.steps.back().elapsed))
+                : std::string("no limit of attempts"),
+      ", through ", Count(queues.used().size(), "delay queue"),
+      RotatesNames(options.delay_queues) ? ", up to three of each at a time" : "", "\n");
+  if (queues.several()) text += "+ and through shorter ones for what is left of the delay.\n";
   if (HasJitter(options.retry.backoff)) {
     text += "Chance makes each delay shorter: these are the longest.\n";
   }
@@ -131,7 +163,7 @@ std::string PlanText(const PlanOptions& options) {
     case PlanOptions::Format::kJson:
       return JsonText(plan, options);
     case PlanOptions::Format::kDefinitions:
-      return Definitions(Ttls(plan, options), options);
+      return Definitions(Queues(plan, options).used(), options);
     case PlanOptions::Format::kTable:
       break;
   }

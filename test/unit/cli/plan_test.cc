@@ -111,6 +111,24 @@ TEST_F(PlanTest, WithJitterCountsAndDefinesTheQueuesThatAnyDelayGoesThrough) {
   EXPECT_EQ(Parsed(jitter, "--json").at("delay_queues"), 8);
 }
 
+TEST_F(PlanTest, ShowsAndDefinesTheQueuesOfDelaysForWhichThereIsNoRoom) {
+  const Arguments many = {"--backoff",          "linear", "--base", "1s", "--max-attempts", "100",
+                          "--max-delay-queues", "16"};
+  EXPECT_THAT(Names(Parsed(many, "--definitions"), "queues"),
+              ElementsAre("retry.1", "retry.20", "retry.50", "retry.200", "retry.1000",
+                          "retry.5000", "retry.15000", "retry.60000"));
+  const Json plan = Parsed(many, "--json");
+  EXPECT_EQ(plan.at("delay_queues"), 8);
+  EXPECT_EQ(plan.at("attempts").at(1).at("delay_ms"), 2000);
+  EXPECT_EQ(plan.at("attempts").at(1).at("queue"), "retry.1000");
+  EXPECT_EQ(plan.at("attempts").at(1).at("expires_ms"), 121'000);
+  const std::string text = Text(many);
+  EXPECT_THAT(text, HasSubstr("      1            1s  retry.1000   "));
+  EXPECT_THAT(text, HasSubstr("      2            2s  retry.1000 + "));
+  EXPECT_THAT(text, HasSubstr("+ and through shorter ones"));
+  EXPECT_THAT(Text(kTimesTen), Not(HasSubstr("shorter ones")));
+}
+
 TEST_F(PlanTest, DefinesTheQueuesOfDelaysThatHandlersChooseIfItShall) {
   const Json few = Parsed({"--max-attempts", "2"}, "--definitions");
   const Json all = Parsed({"--max-attempts", "2", "--any-delay"}, "--definitions");
