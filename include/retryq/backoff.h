@@ -92,6 +92,17 @@ absl::Status Validate(const BackoffOptions& options, const std::string& field = 
 // Thread-safe.
 absl::Duration BackoffDelay(const BackoffOptions& options, std::uint64_t failures);
 
+// What chance leaves of a delay, both ends included.
+struct DelayRange {
+  absl::Duration shortest;
+  absl::Duration longest;
+};
+
+// The delays that may follow `failures` earlier failures, jitter included and `function` not:
+// whole milliseconds. Where each delay follows from the one before, from the longest one before.
+// Needs valid options. Thread-safe.
+DelayRange BackoffRange(const BackoffOptions& options, std::uint64_t failures);
+
 // The longest delay that these options can give.
 absl::Duration LongestDelay(const BackoffOptions& options);
 

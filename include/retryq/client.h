@@ -86,9 +86,6 @@ class Client {
   // waited for, and the message published again, so it can arrive twice.
   void Publish(OutgoingMessage message, PublishOptions options,
                std::function<void(absl::Status)> done);
-  // The same for a delay that is rounded up.
-  void Publish(OutgoingMessage message, absl::Duration delay, absl::Duration deadline,
-               std::function<void(absl::Status)> done);
 
  private:
   class Impl;

@@ -6,7 +6,8 @@
 namespace retryq {
 
 // Where the library gets the time from. `EventLoop` provides the real one;
-// tests provide their own. Called on the loop's thread only.
+// tests provide their own. `Now` is called on the
+// loop's thread only, `SinceBoot` on any.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -13,7 +13,7 @@ namespace retryq {
 
 struct DelayedPublisherOptions {
   // As PublishOptions has them.
-  bool exact = false;
+  bool round_up = false;
   absl::Duration deadline = absl::Seconds(30);
 };
 
@@ -34,14 +34,14 @@ class DelayedPublisher {
   void PublishAfter(OutgoingMessage message, absl::Duration delay,
                     std::function<void(absl::Status)> done) {
     client_->Publish(std::move(message),
-                     {.delay = delay, .exact = options_.exact, .deadline = options_.deadline},
+                     {.delay = delay, .round_up = options_.round_up, .deadline = options_.deadline},
                      std::move(done));
   }
 
   // Not before `time`, by this machine's clock.
   void PublishAt(OutgoingMessage message, absl::Time time, std::function<void(absl::Status)> done) {
     client_->Publish(std::move(message),
-                     {.at = time, .exact = options_.exact, .deadline = options_.deadline},
+                     {.at = time, .round_up = options_.round_up, .deadline = options_.deadline},
                      std::move(done));
   }
 

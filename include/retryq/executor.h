@@ -5,15 +5,16 @@
 
 namespace retryq {
 
-// Runs work on the loop's thread. Held by shared_ptr, so that a handler that
-// finishes after the loop is gone meets a closed door instead of freed memory.
+// Runs work elsewhere: on the loop's thread (`EventLoop::executor`), or on threads of a pool. Held
+// by shared_ptr, so that a handler that finishes after the loop is gone meets a closed door instead
+// of freed memory.
 class Executor {
  public:
   virtual ~Executor() = default;
 
   // Thread-safe, never blocks for long, never runs `work` before it returns.
-  // Work runs in the order it was posted by one thread. Once the loop is
-  // destroyed the work is destroyed unrun.
+  // Work begins in the order it was posted by one thread. Once the loop or the
+  // pool is destroyed the work is destroyed unrun.
   virtual void Post(std::function<void()> work) = 0;
 };
 

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_OBSERVER_H_
 #define RETRYQ_OBSERVER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -29,6 +30,8 @@ enum class EventKind {
   kOverridden,     // "overridden": a message came out of `delay_queue` too soon, as a
                    // policy overrides the queue's arguments; at most once a minute
   kDeclareFailed,  // "declare_failed": refused; tried again with growing pauses
+  kDelivered,      // "delivered": a message is here for the handler, which is called now or as soon
+                   // as a thread is free
   kHandled,        // "acked": the handler succeeded, the message is done
   kFailed,         // "failed": the handler failed; what follows is its own event
   kRetried,        // "retried": the copy is confirmed in `delay_queue`, the original
@@ -56,6 +59,19 @@ enum class EventKind {
 // "declared", "retried", …: the name in the JSON log. Static storage.
 std::string_view EventName(EventKind kind);
 
+// How much an event matters to whoever reads a log.
+enum class Severity {
+  kDebug,    // happens all the time while all is well
+  kInfo,     // what becomes of messages that fail, and of the connection
+  kWarning,  // a message is given up, or something was missing for a while; no message is at risk
+  kError,    // somebody must act: `error` says how
+};
+
+Severity SeverityOf(EventKind kind);
+
+// "debug", "info", "warning" or "error". Static storage.
+std::string_view SeverityName(Severity severity);
+
 // One decision or change. Only the fields that fit the kind are set; the views
 // are valid during the call.
 struct Event {
@@ -67,6 +83,25 @@ struct Event {
   std::string_view delay_queue = {};
   std::string_view id = {};  // x-retry-id, else the message-id
   std::string_view error = {};
+
+  // kUnconfirmed: one word for what came in place of a confirm that counts: "nacked", "timeout",
+  // "late", "closed" (the channel) or "lost" (the connection).
+  std::string_view cause = {};
+  // kDelivered, of a message that has waited: how much later than it was due, by this machine's
+  // clock and that of the worker that sent it. The wait in the work queue is part of it.
+  std::optional<absl::Duration> lateness = std::nullopt;
+  // kHandled, kFailed and kRequeued, after a call of the handler: from the call to its outcome.
+  std::optional<absl::Duration> handling = std::nullopt;
+  // Where a copy was confirmed (kRetried, kParked, kMoved, kForwarded, kPublished): from its
+  // publish to the confirm, without the time in which the broker took no publishes.
+  std::optional<absl::Duration> confirmed_after = std::nullopt;
+  // Of events about `queue` and its messages: its deliveries that are open after this, with the
+  // handler or waiting for a confirm.
+  std::optional<std::size_t> in_flight = std::nullopt;
+  // kDeclared, kRenewed, kRenamed, kLapsed and kLeaseBroken: how many delay queues this client has
+  // a lease on.
+  std::optional<std::size_t> delay_queues = std::nullopt;
+
   // The message, where the event is about one. Valid during the call; copy it to keep it.
   const Delivery* delivery = nullptr;
 };

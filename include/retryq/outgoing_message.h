@@ -27,15 +27,15 @@ struct PublishOptions {
   // Instead: not before this time, by this machine's clock. A time that is over: at once.
   std::optional<absl::Time> at = std::nullopt;
 
-  // False: the delay is rounded up to a step of the DelayGrid, and holds for every consumer; at
-  // most DelayGrid::kLongest. A message is in one delay queue until then.
+  // False: exact, up to ten years, for consumers of retryq. A delay that is no step of the
+  // DelayGrid begins with the longest one that fits into it: the message comes to its queue before
+  // it is due, perhaps several times, and they send it on for the rest without calling the handler.
+  // A consumer that is none of retryq's gets it as early as that. Through a named exchange it comes
+  // so to each queue that the exchange leads it to, and the consumer of each sends its own on.
   //
-  // True: exact, up to ten years, for consumers of retryq: the message comes to its queue before it
-  // is due, perhaps several times, and they send it on for the rest without calling the handler. A
-  // consumer that is none of retryq's gets it early, unless the delay is a step of the grid.
-  // Through a named exchange it comes so to each queue that the exchange leads it to, and the
-  // consumer of each sends its own on.
-  bool exact = false;
+  // True: the delay is rounded up to a step of the grid, and holds for every consumer; at most
+  // DelayGrid::kLongest. A message is in one delay queue until then.
+  bool round_up = false;
 
   // When to give up.
   absl::Duration deadline = absl::Seconds(30);

@@ -98,6 +98,10 @@ class Retrier {
   // The callback to give to your consumer.
   virtual DeliveryHandler Wrap(Handler handler) = 0;
   virtual DeliveryHandler Wrap(AsyncHandler handler) = 0;
+  // For a handler that blocks: it is called on `threads`, for several messages at once if those are
+  // several. What it captures must outlive the last call. Work that is dropped unrun leaves its
+  // delivery open.
+  virtual DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads) = 0;
 
   // Deliveries taken and not settled yet, copies in flight included.
   virtual std::size_t open() const = 0;

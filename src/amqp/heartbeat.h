@@ -18,7 +18,7 @@ namespace retryq::amqp {
 class Heartbeat {
  public:
   struct Callbacks {
-    std::function<void()> send;  // at once, not later
+    std::function<void()> send;
     std::function<void()> dead;  // at most once; may destroy this
   };
 

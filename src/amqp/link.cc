@@ -97,7 +97,6 @@ Outbox& Link::Write() {
 
 void Link::OnTurnEnd() {
   if (!failure_.empty()) return owner_->OnHungUp(failure_);
-  if (!flush_is_due_) return;  // flushed within the turn
   owner_->BeforeFlush();
   Flush();
 }

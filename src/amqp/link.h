@@ -48,8 +48,6 @@ class Link {
 
   // Write here; it is sent at the end of the turn.
   Outbox& Write();
-  // Sends now what is in the outbox.
-  void Flush();
   // Bytes not yet taken by the operating system, encrypted or not.
   std::size_t unsent() const;
 
@@ -60,6 +58,8 @@ class Link {
   bufferevent* top() const { return tls_stream_ != nullptr ? tls_stream_.get() : socket_.get(); }
 
   void OnTurnEnd();
+  // Only behind BeforeFlush: what that would add must not wait for somebody else to write.
+  void Flush();
   void OnEvent(short what);
   void OnTlsEvent(short what);
 

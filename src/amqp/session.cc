@@ -234,11 +234,7 @@ absl::Status Session::OnHandshakeMethod(const ServerMethod& method) {
     heartbeat_.emplace(
         loop_, handshake_.tuning().heartbeat,
         Heartbeat::Callbacks{
-            .send =
-                [this] {
-                  Write().AddHeartbeat();
-                  link_->Flush();
-                },
+            .send = [this] { Write().AddHeartbeat(); },
             .dead =
                 [this] {
                   End(absl::UnavailableError(absl::StrCat(

@@ -228,9 +228,4 @@ void Client::Publish(OutgoingMessage message, PublishOptions options,
   impl_->Publish(std::move(message), options, std::move(done));
 }
 
-void Client::Publish(OutgoingMessage message, absl::Duration delay, absl::Duration deadline,
-                     std::function<void(absl::Status)> done) {
-  impl_->Publish(std::move(message), {.delay = delay, .deadline = deadline}, std::move(done));
-}
-
 }  // namespace retryq

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "retry/consumer_impl.h"
-#include "retry/handler_call.h"
 
 namespace retryq {
 namespace {
@@ -12,6 +11,16 @@ constexpr absl::Duration kSayInterruptionsEvery = absl::Minutes(1);
 
 // What waiting does not mend.
 bool IsFatal(const absl::Status& why) { return !absl::IsUnavailable(why) && !absl::IsAborted(why); }
+
+// Used by the deliveries of one consumer, which owns the pool.
+class PoolExecutor final : public Executor {
+ public:
+  explicit PoolExecutor(WorkerPool& pool) : pool_(pool) {}
+  void Post(std::function<void()> work) override { pool_.Submit(std::move(work)); }
+
+ private:
+  WorkerPool& pool_;
+};
 
 }  // namespace
 
@@ -38,15 +47,12 @@ void Consumer::Impl::Start(Handler handler, int threads) {
     return;
   }
   pool_ = std::make_unique<WorkerPool>(threads);
-  Begin(retrier_->Wrap([this, shared = std::make_shared<const Handler>(std::move(handler))](
-                           Delivery delivery, Settlement settlement) {
-    pool_->Submit([this, shared, delivery = std::move(delivery),
-                   settlement = std::move(settlement)]() mutable {
-      // On a graceful stop what runs is finished, but what only waits for a thread goes back.
-      std::move(settlement)
-          .Settle(handle_no_more_ ? Outcome::Requeue() : CallHandler(*shared, delivery));
-    });
-  }));
+  Begin(retrier_->Wrap(
+      [this, handler = std::move(handler)](const Delivery& delivery) {
+        // On a graceful stop what runs is finished, but what only waits for a thread goes back.
+        return handle_no_more_ ? Outcome::Requeue() : handler(delivery);
+      },
+      std::make_shared<PoolExecutor>(*pool_)));
 }
 
 void Consumer::Impl::Start(AsyncHandler handler) { Begin(retrier_->Wrap(std::move(handler))); }
@@ -84,7 +90,10 @@ void Consumer::Impl::OnPrepared(const absl::Status& status) {
 void Consumer::Impl::OnSubscribed() {
   consumed_once_ = true;
   interruption_said_.reset();
-  hub_->Report({.kind = EventKind::kConsuming, .time = {}, .queue = params_.queue});
+  hub_->Report({.kind = EventKind::kConsuming,
+                .time = {},
+                .queue = params_.queue,
+                .in_flight = retrier_->open()});
 }
 
 void Consumer::Impl::OnInterrupted(const absl::Status& why) {
@@ -94,8 +103,11 @@ void Consumer::Impl::OnInterrupted(const absl::Status& why) {
   if (interruption_said_.has_value() && now - *interruption_said_ < kSayInterruptionsEvery) return;
   interruption_said_ = now;
   const std::string error = why.ToString();
-  hub_->Report(
-      {.kind = EventKind::kInterrupted, .time = {}, .queue = params_.queue, .error = error});
+  hub_->Report({.kind = EventKind::kInterrupted,
+                .time = {},
+                .queue = params_.queue,
+                .error = error,
+                .in_flight = retrier_->open()});
 }
 
 // Before the first success, what waiting does not mend ends the program. After

@@ -31,10 +31,6 @@ bool StaysUnchanged(std::string_view name) {
 
 bool StaysInCopy(std::string_view name) { return !IsRetryHeader(name) && StaysUnchanged(name); }
 
-bool StaysInReplay(std::string_view name) {
-  return StaysUnchanged(name) && (name == kRetryIdHeader || !name.starts_with(kRetryPrefix));
-}
-
 }  // namespace
 
 void Copy::Take(const amqp::Message& message, bool (*stays)(std::string_view)) {
@@ -97,11 +93,6 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
 
 bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_size) {
   Take(message, StaysUnchanged);
-  return amqp::ContentHeaderSize(properties_) <= max_header_size;
-}
-
-bool Copy::BuildReplay(const amqp::Message& message, std::size_t max_header_size) {
-  Take(message, StaysInReplay);
   return amqp::ContentHeaderSize(properties_) <= max_header_size;
 }
 

@@ -55,10 +55,6 @@ class Copy {
   // Persistent.
   [[nodiscard]] bool BuildUnchanged(const amqp::Message& message, std::size_t max_header_size);
 
-  // A parked message sent to its queue again: no `x-retry-*` but `x-retry-id`, so that attempts and
-  // age start anew.
-  [[nodiscard]] bool BuildReplay(const amqp::Message& message, std::size_t max_header_size);
-
   const amqp::Properties& properties() const { return properties_; }
 
  private:

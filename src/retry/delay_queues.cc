@@ -64,6 +64,8 @@ class DelayQueues::Impl {
   void OnTimer(std::uint64_t id);
   void AnswerWaiters(Entry& entry);
   void FailWaiters(std::deque<Entry::Waiter> waiters, const absl::Status& why);
+  // How many have a lease.
+  std::size_t leased() const;
   void Report(EventKind kind, const Entry& entry, std::string_view error = {}) const;
 
   Broker& broker_;
@@ -393,13 +395,20 @@ void DelayQueues::Impl::DropAll(const absl::Status& why) {
   FailWaiters(std::move(waiters), why);
 }
 
+std::size_t DelayQueues::Impl::leased() const {
+  return static_cast<std::size_t>(
+      std::count_if(entries_.begin(), entries_.end(),
+                    [now = Now()](const auto& entry) { return entry.second->LivesAt(now); }));
+}
+
 void DelayQueues::Impl::Report(EventKind kind, const Entry& entry, std::string_view error) const {
   if (environment_.observer == nullptr) return;
   environment_.observer->OnEvent({.kind = kind,
                                   .time = environment_.clock->Now(),
                                   .delay = entry.key().route().ttl,
                                   .delay_queue = entry.name(),
-                                  .error = error});
+                                  .error = error,
+                                  .delay_queues = leased()});
 }
 
 DelayQueues::DelayQueues(Broker& broker, Environment environment, DelayQueueOptions options)

@@ -39,12 +39,12 @@ absl::Status ValidateDelay(const PublishOptions& options, absl::Time now,
   }
   const char* const field = options.at ? "at" : "delay";
   const absl::Duration delay = WholeDelay(options, now);
-  const absl::Duration longest = options.exact ? kMaxQueueLifetime : DelayGrid::kLongest;
+  const absl::Duration longest = options.round_up ? DelayGrid::kLongest : kMaxQueueLifetime;
   if (delay > longest) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        field, " must be at most ", absl::FormatDuration(longest), " from now",
-        options.exact ? "" : " where it holds for any consumer (with exact for up to ten years)",
-        ", but is ", absl::FormatDuration(delay)));
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " must be at most ", absl::FormatDuration(longest), " from now",
+                     options.round_up ? " where it is rounded up, to hold for any consumer" : "",
+                     ", but is ", absl::FormatDuration(delay)));
   }
   return ValidateLease(std::min(delay, DelayGrid::kLongest), delay_queues, field);
 }
@@ -56,8 +56,8 @@ DelayedPublish::DelayedPublish(std::shared_ptr<Hub> hub, OutgoingMessage message
       body_(std::make_shared<const std::string>(std::move(message.body))),
       message_(std::move(message)),
       options_(options),
-      id_(options.exact && message_.message_id.empty() ? NewRetryId(*hub_->environment().random)
-                                                       : message_.message_id),
+      id_(!options.round_up && message_.message_id.empty() ? NewRetryId(*hub_->environment().random)
+                                                           : message_.message_id),
       done_(std::move(done)) {
   deadline_ = hub_->environment().timers->After(options_.deadline, [this] {
     Finish(absl::UnavailableError(
@@ -88,8 +88,8 @@ void DelayedPublish::Plan() {
   delay_ = WholeDelay(options_, hub_->environment().clock->Now());
   hop_ = {};
   if (delay_ > absl::ZeroDuration()) {
-    if (!options_.exact) delay_ = hub_->delay_steps().grid().RoundUp(delay_);
-    hop_ = options_.exact ? hub_->delay_steps().First(delay_) : Hop{.ttl = delay_};
+    if (options_.round_up) delay_ = hub_->delay_steps().grid().RoundUp(delay_);
+    hop_ = options_.round_up ? Hop{.ttl = delay_} : hub_->delay_steps().First(delay_);
   }
   amqp::Table headers = message_.headers;
   if (hop_.left > absl::ZeroDuration()) {
@@ -160,7 +160,8 @@ void DelayedPublish::OnSent(const SendResult& result) {
                     .queue = message_.routing_key,
                     .delay = delay_,
                     .delay_queue = result.delay_queue,
-                    .id = message_.message_id});
+                    .id = message_.message_id,
+                    .confirmed_after = result.confirmed_after});
       Finish(absl::OkStatus());
       return;
     case SendResult::Kind::kReturned:

@@ -30,6 +30,8 @@ std::string_view EventName(EventKind kind) {
       return "overridden";
     case EventKind::kDeclareFailed:
       return "declare_failed";
+    case EventKind::kDelivered:
+      return "delivered";
     case EventKind::kHandled:
       return "acked";
     case EventKind::kFailed:
@@ -60,6 +62,58 @@ std::string_view EventName(EventKind kind) {
       return "published";
   }
   return "unknown";
+}
+
+Severity SeverityOf(EventKind kind) {
+  switch (kind) {
+    case EventKind::kDelivered:
+    case EventKind::kHandled:
+    case EventKind::kForwarded:
+    case EventKind::kSkipped:
+    case EventKind::kRenewed:
+      return Severity::kDebug;
+    case EventKind::kConnected:
+    case EventKind::kUnblocked:
+    case EventKind::kConsuming:
+    case EventKind::kDeclared:
+    case EventKind::kLapsed:
+    case EventKind::kFailed:
+    case EventKind::kRetried:
+    case EventKind::kRequeued:
+    case EventKind::kPublished:
+      return Severity::kInfo;
+    case EventKind::kDisconnected:
+    case EventKind::kBlocked:
+    case EventKind::kInterrupted:
+    case EventKind::kRenamed:
+    case EventKind::kParked:
+    case EventKind::kRejected:
+    case EventKind::kDiscarded:
+    case EventKind::kMoved:
+    case EventKind::kReturned:
+    case EventKind::kUnconfirmed:
+      return Severity::kWarning;
+    case EventKind::kLeaseBroken:
+    case EventKind::kOverridden:
+    case EventKind::kDeclareFailed:
+    case EventKind::kHeld:
+      return Severity::kError;
+  }
+  return Severity::kError;
+}
+
+std::string_view SeverityName(Severity severity) {
+  switch (severity) {
+    case Severity::kDebug:
+      return "debug";
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
+  }
+  return "error";
 }
 
 }  // namespace retryq

@@ -55,6 +55,18 @@ absl::Duration NextDelay(const BackoffOptions& options, const Failure& failure, 
   return Between(ShortestJittered(options, delay), delay, random);
 }
 
+DelayRange BackoffRange(const BackoffOptions& options, std::uint64_t failures) {
+  if (options.jitter_kind != JitterKind::kDecorrelated) {
+    const absl::Duration longest = BackoffDelay(options, failures);
+    return {.shortest = ShortestJittered(options, longest), .longest = longest};
+  }
+  const DelayRange all = {.shortest = absl::Ceil(options.base, kShortest),
+                          .longest = LongestDelay(options)};
+  absl::Duration longest = all.shortest;
+  for (std::uint64_t i = 0; i <= failures && longest < all.longest; ++i) longest *= 3;
+  return {.shortest = all.shortest, .longest = std::min(longest, all.longest)};
+}
+
 bool IsForeseeable(const BackoffOptions& options) {
   return options.function == nullptr && options.jitter_kind != JitterKind::kDecorrelated;
 }

@@ -18,8 +18,26 @@ constexpr absl::Duration kLongestHold = absl::Minutes(1);
 OpenDelivery::OpenDelivery(RetrierContext& context, std::function<void()> closed)
     : context_(context), closed_(std::move(closed)) {}
 
-void OpenDelivery::Settle(const Outcome& outcome) {
+void OpenDelivery::Begin(Delivery delivery) {
+  delivery_.emplace(std::move(delivery));
+  ++context_.open;
+}
+
+void OpenDelivery::Deliver(absl::Duration now) {
+  called_at_ = now;
+  Event event{.kind = EventKind::kDelivered, .time = {}};
+  const std::optional<absl::Time> due = delivery_->history().not_before;
+  if (due && !delivery_->redelivered()) {
+    event.lateness = std::max(absl::ZeroDuration(), context_.hub.environment().clock->Now() - *due);
+  }
+  Report(event);
+}
+
+void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> handling) {
   const Environment& environment = context_.hub.environment();
+  if (environment.observer != nullptr) {
+    handling_ = handling.value_or(environment.clock->SinceBoot() - called_at_);
+  }
   Conclude(context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
                                   *environment.random));
 }
@@ -29,16 +47,15 @@ void OpenDelivery::Conclude(RetryPolicy::Decision decision) {
   Hub& hub = context_.hub;
   decision_ = std::move(decision);
   if (decision_.kind == Kind::kAck) {
-    Ack(EventKind::kHandled);
+    Ack({.kind = EventKind::kHandled, .time = {}});
     return;
   }
   if (decision_.kind == Kind::kRequeue) {
     hub.broker().Reject(delivery_->message()->delivery_tag, /*requeue=*/true);
-    Report(EventKind::kRequeued, "");
-    Close();
+    Close({.kind = EventKind::kRequeued, .time = {}});
     return;
   }
-  Report(EventKind::kFailed, decision_.error);
+  Report({.kind = EventKind::kFailed, .time = {}, .error = decision_.error});
   switch (decision_.kind) {
     case Kind::kAck:
     case Kind::kRequeue:
@@ -53,11 +70,10 @@ void OpenDelivery::Conclude(RetryPolicy::Decision decision) {
     case Kind::kReject:
       hub.broker().Reject(delivery_->message()->delivery_tag,
                           /*requeue=*/false);
-      Report(EventKind::kRejected, decision_.reason);
-      Close();
+      Close({.kind = EventKind::kRejected, .time = {}, .error = decision_.reason});
       break;
     case Kind::kDiscard:
-      Ack(EventKind::kDiscarded);
+      Ack({.kind = EventKind::kDiscarded, .time = {}});
       break;
   }
 }
@@ -177,9 +193,10 @@ void OpenDelivery::OnSent(const SendResult& result) {
 void OpenDelivery::OnCopySent(const SendResult& result) {
   switch (result.kind) {
     case SendResult::Kind::kSent:
-      if (sending_ == Sending::kMoved) return Ack(EventKind::kMoved);
-      if (sending_ == Sending::kForwarded) return Ack(EventKind::kForwarded, result.delay_queue);
-      Ack(EventKind::kRetried, result.delay_queue);
+      AckCopied(sending_ == Sending::kMoved       ? EventKind::kMoved
+                : sending_ == Sending::kForwarded ? EventKind::kForwarded
+                                                  : EventKind::kRetried,
+                result);
       return;
     case SendResult::Kind::kTooLarge:
       decision_.reason = absl::StrCat(
@@ -203,7 +220,7 @@ void OpenDelivery::OnCopySent(const SendResult& result) {
 void OpenDelivery::OnParkedSent(const SendResult& result) {
   switch (result.kind) {
     case SendResult::Kind::kSent:
-      Ack(EventKind::kParked);
+      AckCopied(EventKind::kParked, result);
       return;
     case SendResult::Kind::kReturned:
       OnParkedQueueGone();
@@ -239,7 +256,7 @@ void OpenDelivery::OnParkedQueueGone() {
 
 // Nowhere to go now: it stays unacked, is said, and tried again.
 void OpenDelivery::Hold(std::string_view why) {
-  Report(EventKind::kHeld, why);
+  Report({.kind = EventKind::kHeld, .time = {}, .error = why});
   const absl::Duration pause =
       std::min(kLongestHold, kFirstHold * (std::int64_t{1} << std::min(holds_, 10U)));
   ++holds_;
@@ -249,31 +266,41 @@ void OpenDelivery::Hold(std::string_view why) {
   });
 }
 
-void OpenDelivery::Ack(EventKind kind, std::string_view delay_queue) {
-  context_.hub.broker().Ack(delivery_->message()->delivery_tag);
-  Report(kind, decision_.reason, delay_queue);
-  Close();
+void OpenDelivery::AckCopied(EventKind kind, const SendResult& result) {
+  Event event{.kind = kind, .time = {}};
+  event.delay_queue = result.delay_queue;
+  event.confirmed_after = result.confirmed_after;
+  if (kind == EventKind::kRetried) event.delay = decision_.delay;
+  if (kind == EventKind::kForwarded) event.delay = left_;
+  Ack(event);
 }
 
-void OpenDelivery::Close() {
+void OpenDelivery::Ack(Event event) {
+  context_.hub.broker().Ack(delivery_->message()->delivery_tag);
+  event.error = decision_.reason;
+  Close(event);
+}
+
+void OpenDelivery::Close(Event event) {
+  --context_.open;
+  Report(event);
   delivery_.reset();
   decision_ = {};
+  handling_.reset();
   id_.clear();
   holds_ = 0;
   closed_();
 }
 
-void OpenDelivery::Report(EventKind kind, std::string_view error,
-                          std::string_view delay_queue) const {
+void OpenDelivery::Report(Event event) const {
   if (context_.hub.environment().observer == nullptr) return;
-  Event event{.kind = kind, .time = {}};
   event.queue = context_.options.queue;
   event.attempt = delivery_->attempt();
   event.id = id_.empty() ? delivery_->id() : std::string_view(id_);
-  event.error = error;
-  event.delay_queue = delay_queue;
-  if (kind == EventKind::kRetried) event.delay = decision_.delay;
-  if (kind == EventKind::kForwarded) event.delay = left_;
+  const bool says_handling = event.kind == EventKind::kHandled ||
+                             event.kind == EventKind::kFailed || event.kind == EventKind::kRequeued;
+  if (says_handling) event.handling = handling_;
+  event.in_flight = context_.open;
   event.delivery = &*delivery_;
   context_.hub.Report(event);
 }

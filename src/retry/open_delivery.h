@@ -1,6 +1,7 @@
 #ifndef RETRYQ_SRC_RETRY_OPEN_DELIVERY_H_
 #define RETRYQ_SRC_RETRY_OPEN_DELIVERY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,7 +30,8 @@ struct RetrierContext {
   const RetrierOptions& options;
   const RetryPolicy policy;
   ParkingLot parking_lot;
-  Copy copy;  // scratch: a copy is sent before the next one is built
+  Copy copy;             // scratch: a copy is sent before the next one is built
+  std::size_t open = 0;  // deliveries
 };
 
 // One delivery, from its handler's call to the one Ack or Reject that ends it:
@@ -56,12 +58,15 @@ class OpenDelivery final : private Parcel {
   OpenDelivery(RetrierContext& context, std::function<void()> closed);
 
   // Takes a delivery; it must not have one.
-  void Begin(Delivery delivery) { delivery_.emplace(std::move(delivery)); }
+  void Begin(Delivery delivery);
 
   const Delivery& delivery() const { return *delivery_; }
 
-  // What the handler said. Once per `Begin`.
-  void Settle(const Outcome& outcome);
+  // The handler is about to be called, at this time since boot.
+  void Deliver(absl::Duration now);
+
+  // What the handler said, and how long it took where anybody wants to know. Once per `Begin`.
+  void Settle(const Outcome& outcome, std::optional<absl::Duration> handling);
 
   // Instead: what was decided without a call of the handler.
   void Conclude(RetryPolicy::Decision decision);
@@ -93,12 +98,13 @@ class OpenDelivery final : private Parcel {
   void OnParkedSent(const SendResult& result);
   void OnParkedQueueGone();
   void Hold(std::string_view why);
-  void Ack(EventKind kind, std::string_view delay_queue = {});
-  void Close();
+  void AckCopied(EventKind kind, const SendResult& result);
+  void Ack(Event event);
+  void Close(Event event);
   bool IsDelayed() const { return sending_ == Sending::kCopy || sending_ == Sending::kForwarded; }
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
-  void Report(EventKind kind, std::string_view error, std::string_view delay_queue = {}) const;
+  void Report(Event event) const;
 
   RetrierContext& context_;
   const std::function<void()> closed_;
@@ -109,6 +115,8 @@ class OpenDelivery final : private Parcel {
   absl::Duration left_;  // kForwarded: of the whole delay
   std::string id_;       // of the copies
   Sending sending_ = Sending::kCopy;
+  absl::Duration called_at_ = absl::ZeroDuration();  // since boot, where somebody wants to know
+  std::optional<absl::Duration> handling_;
   std::uint32_t holds_ = 0;
   std::unique_ptr<Timer> timer_;  // of a hold, or a wait
   Lifeline<OpenDelivery> lifeline_{this};

@@ -172,7 +172,9 @@ void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
     AdvanceQueuedSoon();
     return;
   }
-  slots_[ticket.slot].overdue = false;
+  Slot& slot = slots_[ticket.slot];
+  slot.overdue = false;
+  slot.confirmed_after = UnblockedTime() - slot.published_at;
   switch (result.outcome) {
     case PublishOutcome::kConfirmed:
       OnConfirmed(ticket.slot);
@@ -193,7 +195,7 @@ void Publisher::OnNacked(std::uint32_t index) {
   Slot& slot = slots_[index];
   std::optional<std::string> full;
   if (slot.lease.name != nullptr) full = delay_queues_.Nacked(slot.lease);
-  Report(EventKind::kUnconfirmed, slot, full ? *full : "the broker nacked the publish");
+  SayUnconfirmed(slot, "nacked", full ? *full : "the broker nacked the publish");
   // To try again at once would be of no use.
   if (full) slot.failures = std::max(slot.failures, 1U);
   Acquit(index);
@@ -205,7 +207,7 @@ void Publisher::OnConfirmed(std::uint32_t index) {
   if (slot.lease.name == nullptr || delay_queues_.Covers(slot.lease)) {
     OnCovered(index);
   } else {
-    Report(EventKind::kUnconfirmed, slot, "confirmed too late: its queue may be gone already");
+    SayUnconfirmed(slot, "late", "confirmed too late: its queue may be gone already");
     Acquit(index);
     TryAgain(index);
   }
@@ -222,7 +224,8 @@ void Publisher::OnCovered(std::uint32_t index) {
     return;
   }
   const std::shared_ptr<const std::string> delay_queue = slot.lease.name;
-  Finish(index, {.delay_queue = delay_queue == nullptr ? std::string_view() : *delay_queue});
+  Finish(index, {.delay_queue = delay_queue == nullptr ? std::string_view() : *delay_queue,
+                 .confirmed_after = slot.confirmed_after});
 }
 
 void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
@@ -231,7 +234,7 @@ void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
     Finish(index, {.kind = SendResult::Kind::kReturned, .code = result.code, .text = result.text});
     return;
   }
-  Report(EventKind::kReturned, slot, result.text);
+  Report({.kind = EventKind::kReturned, .time = {}}, slot, result.text);
   delay_queues_.Broken(slot.lease, result.text);
   Acquit(index);
   TryAgain(index);
@@ -240,8 +243,8 @@ void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
 // Not knowing whether it arrived: the channel or the connection is gone.
 void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result) {
   const bool connection_lost = result.code == 0;
-  Report(EventKind::kUnconfirmed, slots_[index],
-         connection_lost ? "the connection was lost before the confirm" : result.text);
+  SayUnconfirmed(slots_[index], connection_lost ? "lost" : "closed",
+                 connection_lost ? "the connection was lost before the confirm" : result.text);
   if (connection_lost) {
     TryAgain(index);
     return;
@@ -344,8 +347,8 @@ void Publisher::OnLost() {
   for (std::uint32_t index = 0; index < slots_.size(); ++index) {
     Slot& slot = slots_[index];
     if (slot.state != Slot::State::kSettling) continue;
-    Report(EventKind::kUnconfirmed, slot,
-           "the connection was lost before its new queue was sure to outlast a crash");
+    SayUnconfirmed(slot, "lost",
+                   "the connection was lost before its new queue was sure to outlast a crash");
     slot.pause.reset();
     TryAgain(index);
   }
@@ -389,7 +392,7 @@ void Publisher::OnConfirmsOverdue() {
     if (slot.state != Slot::State::kPublished || now - slot.published_at < confirm_timeout_) {
       continue;
     }
-    Report(EventKind::kUnconfirmed, slot, "no confirm in time");
+    SayUnconfirmed(slot, "timeout", "no confirm in time");
     if (slot.lease.name != nullptr && !std::exchange(dropped, true)) {
       delay_queues_.DropAll(absl::UnavailableError("confirms are overdue"));
     }
@@ -413,9 +416,14 @@ void Publisher::OnSilence(const std::vector<DelayRoute>& routes) {
       "the broker has not confirmed a message twice in a row: trying another connection"));
 }
 
-void Publisher::Report(EventKind kind, const Slot& slot, std::string_view why) const {
+void Publisher::SayUnconfirmed(const Slot& slot, std::string_view cause,
+                               std::string_view why) const {
+  Report({.kind = EventKind::kUnconfirmed, .time = {}, .cause = cause}, slot, why);
+}
+
+void Publisher::Report(Event event, const Slot& slot, std::string_view why) const {
   if (environment_.observer == nullptr) return;
-  Event event{.kind = kind, .time = environment_.clock->Now()};
+  event.time = environment_.clock->Now();
   event.queue = slot.parcel->Origin();
   event.id = slot.parcel->Id();
   event.error = why;

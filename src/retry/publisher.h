@@ -30,6 +30,8 @@ struct SendResult {
   std::uint16_t code = 0;
   std::string_view text = {};         // valid during the call
   std::string_view delay_queue = {};  // kSent with a delay: where it waits now
+  // kSent: from the publish to the confirm, while not blocked.
+  absl::Duration confirmed_after = absl::ZeroDuration();
 };
 
 // A message that must arrive. Whoever wants it sent implements this, gives it
@@ -129,6 +131,7 @@ class Publisher {
     std::uint32_t attempt = 0;
     std::uint32_t failures = 0;   // of this parcel, for the pauses
     absl::Duration published_at;  // in unblocked time
+    absl::Duration confirmed_after;
     Lease lease;
     std::unique_ptr<Timer> pause;
   };
@@ -173,7 +176,8 @@ class Publisher {
   void OnConfirmsOverdue();
   void OnSilence(const std::vector<DelayRoute>& routes);
 
-  void Report(EventKind kind, const Slot& slot, std::string_view why) const;
+  void SayUnconfirmed(const Slot& slot, std::string_view cause, std::string_view why) const;
+  void Report(Event event, const Slot& slot, std::string_view why) const;
 
   Broker& broker_;
   Environment environment_;

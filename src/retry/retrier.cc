@@ -42,8 +42,9 @@ class RetrierImpl final : public Retrier {
 
   void Prepare(std::function<void(absl::Status)> done) override;
   DeliveryHandler Wrap(Handler handler) override;
+  DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads) override;
   DeliveryHandler Wrap(AsyncHandler handler) override;
-  std::size_t open() const override { return slots_.size() - free_.size(); }
+  std::size_t open() const override { return context_.open; }
   void Abandon() override;
   void WhenIdle(std::function<void()> idle) override;
 
@@ -71,6 +72,7 @@ class RetrierImpl final : public Retrier {
   using Call = std::function<void(const AlivePtr<RetrierImpl>& self, Id id)>;
 
   DeliveryHandler Deliver(Call call);
+  void CallWith(const Call& call, Id id);
   absl::Duration LeftOf(const Delivery::History& history) const;
   // Takes the message in. Nothing for the handler if another queue's consumer is the one to retry
   // it, if workers have died of it, if it must be moved first, or go through one more delay queue.
@@ -81,7 +83,7 @@ class RetrierImpl final : public Retrier {
   bool SkipIfOthers(const amqp::MessagePtr& message);
   void SayIfEarly(const Delivery& delivery);
   void LookForWorkExchange(std::function<void(const absl::Status&)> done);
-  void Settle(Id id, const Outcome& outcome);
+  void Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling = std::nullopt);
   void Free(std::uint32_t slot);
   void TellIfIdle();
 
@@ -139,6 +141,22 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler) {
   });
 }
 
+DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> threads) {
+  return Deliver([shared = std::make_shared<const Handler>(std::move(handler)),
+                  threads = std::move(threads)](const AlivePtr<RetrierImpl>& self, Id id) {
+    const Environment& environment = self->hub_->environment();
+    threads->Post([self, id, shared, delivery = self->slots_[id.slot].delivery->delivery(),
+                   executor = environment.executor, clock = environment.clock] {
+      const absl::Duration begun = clock->SinceBoot();
+      const Outcome outcome = CallHandler(*shared, delivery);
+      const absl::Duration handling = clock->SinceBoot() - begun;
+      executor->Post([self, id, outcome, handling] {
+        if (self) self->Settle(id, outcome, handling);
+      });
+    });
+  });
+}
+
 DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
   return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) {
     CallHandler(handler, self->slots_[id.slot].delivery->delivery(),
@@ -159,12 +177,20 @@ DeliveryHandler RetrierImpl::Deliver(Call call) {
     const std::optional<Taken> taken = self->Take(std::move(message));
     if (!taken.has_value()) return;
     if (taken->wait == absl::ZeroDuration()) {
-      (*keep)(self, taken->id);
+      self->CallWith(*keep, taken->id);
       return;
     }
     self->slots_[taken->id.slot].delivery->Wait(
-        taken->wait, [self, keep, id = taken->id] { (*keep)(self, id); });
+        taken->wait, [self, keep, id = taken->id] { self->CallWith(*keep, id); });
   };
+}
+
+void RetrierImpl::CallWith(const Call& call, Id id) {
+  const Environment& environment = hub_->environment();
+  if (environment.observer != nullptr) {
+    slots_[id.slot].delivery->Deliver(environment.clock->SinceBoot());
+  }
+  call(lifeline_.ptr(), id);
 }
 
 // Almost no message has anything left: those need no look at the clock.
@@ -267,9 +293,9 @@ bool RetrierImpl::SkipIfOthers(const amqp::MessagePtr& message) {
   return true;
 }
 
-void RetrierImpl::Settle(Id id, const Outcome& outcome) {
+void RetrierImpl::Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling) {
   const Slot& slot = slots_[id.slot];
-  if (slot.taken && slot.use == id.use) slot.delivery->Settle(outcome);
+  if (slot.taken && slot.use == id.use) slot.delivery->Settle(outcome, handling);
 }
 
 void RetrierImpl::Free(std::uint32_t slot) {
@@ -283,6 +309,7 @@ void RetrierImpl::Abandon() {
   for (std::uint32_t index = 0; index < slots_.size(); ++index) {
     if (!slots_[index].taken) continue;
     slots_[index].delivery.reset();
+    --context_.open;
     Free(index);
   }
 }

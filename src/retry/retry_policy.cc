@@ -48,19 +48,17 @@ absl::Duration DelayAfter(const absl::Status& error, const BackoffOptions& backo
   return NextDelay(backoff, failure, random);
 }
 
-}  // namespace
-
-bool RetryPolicy::IsPermanent(const absl::Status& error) const {
+bool IsPermanent(const RetryOptions& options, const absl::Status& error) {
   try {
-    if (options_.permanent) return options_.permanent(error);
-    if (options_.retry_only) return !options_.retry_only(error);
+    if (options.permanent) return options.permanent(error);
+    if (options.retry_only) return !options.retry_only(error);
   } catch (...) {
     return false;
   }
   return IsPermanentByDefault(error);
 }
 
-const ErrorRule* RetryPolicy::RuleFor(const absl::Status& error) const {
+const ErrorRule* RuleFor(const RetryOptions& options, const absl::Status& error) {
   const auto is_for_error = [&error](const ErrorRule& rule) {
     const bool code = rule.codes.empty() || std::find(rule.codes.begin(), rule.codes.end(),
                                                       error.code()) != rule.codes.end();
@@ -72,16 +70,55 @@ const ErrorRule* RetryPolicy::RuleFor(const absl::Status& error) const {
     }
   };
   const auto rule =
-      std::find_if(options_.for_errors.begin(), options_.for_errors.end(), is_for_error);
-  return rule == options_.for_errors.end() ? nullptr : &*rule;
+      std::find_if(options.for_errors.begin(), options.for_errors.end(), is_for_error);
+  return rule == options.for_errors.end() ? nullptr : &*rule;
 }
 
-RetryPolicy::Terms RetryPolicy::TermsOf(const ErrorRule* rule) const {
-  if (rule == nullptr) return {options_.backoff, options_.max_attempts, options_.on_limit};
-  return {rule->backoff ? *rule->backoff : options_.backoff,
-          rule->max_attempts.value_or(options_.max_attempts),
-          rule->on_limit.value_or(options_.on_limit)};
+// What counts for one error: the first rule that is for it, completed by the options.
+struct Terms {
+  const BackoffOptions& backoff;
+  std::uint64_t max_attempts;
+  OnLimit on_limit;
+};
+
+Terms TermsOf(const RetryOptions& options, const ErrorRule* rule) {
+  if (rule == nullptr) return {options.backoff, options.max_attempts, options.on_limit};
+  return {rule->backoff ? *rule->backoff : options.backoff,
+          rule->max_attempts.value_or(options.max_attempts),
+          rule->on_limit.value_or(options.on_limit)};
 }
+
+enum class Limit { kNone, kAttempts, kAge };
+
+// What keeps a message from being retried after this delay.
+Limit LimitReached(const RetryOptions& options, const Terms& terms, std::uint64_t failures,
+                   absl::Duration age, absl::Duration delay) {
+  if (terms.max_attempts != 0 && failures + 1 >= terms.max_attempts) return Limit::kAttempts;
+  const bool too_late = options.max_age > absl::ZeroDuration() && age + delay > options.max_age;
+  return too_late ? Limit::kAge : Limit::kNone;
+}
+
+void RetryWithinLimits(const RetryOptions& options, const Delivery::History& history,
+                       absl::Time now, const Terms& terms, RetryPolicy::Decision& decision) {
+  const Limit limit =
+      LimitReached(options, terms, history.failures, now - decision.first_failure, decision.delay);
+  if (limit == Limit::kNone) {
+    decision.kind = Kind::kRetry;
+    return;
+  }
+  const std::uint64_t calls = history.failures + 1;
+  decision.kind = KindOf(terms.on_limit);
+  decision.delay = absl::ZeroDuration();
+  decision.reason =
+      absl::StrCat("gave up after ", calls, calls == 1 ? " attempt" : " attempts",
+                   limit == Limit::kAttempts ? ""
+                                             : absl::StrCat(", as the next would start more than ",
+                                                            absl::FormatDuration(options.max_age),
+                                                            " after the first failure"),
+                   ": ", decision.error);
+}
+
+}  // namespace
 
 RetryPolicy::Decision RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history,
                                           absl::Time now, Random& random) const {
@@ -104,18 +141,19 @@ RetryPolicy::Decision RetryPolicy::Decide(const Outcome& outcome, const Delivery
       break;
     case Outcome::Kind::kRetryAfter:
       decision.delay = Clamp(outcome.delay(), options_.max_retry_after);
-      RetryWithinLimits(history, now, TermsOf(RuleFor(status)), decision);
+      RetryWithinLimits(options_, history, now, TermsOf(options_, RuleFor(options_, status)),
+                        decision);
       break;
     case Outcome::Kind::kByStatus: {
-      const ErrorRule* const rule = RuleFor(status);
-      if (rule == nullptr && IsPermanent(status)) {
+      const ErrorRule* const rule = RuleFor(options_, status);
+      if (rule == nullptr && IsPermanent(options_, status)) {
         decision.kind = KindOf(options_.on_permanent);
         break;
       }
-      const Terms terms = TermsOf(rule);
+      const Terms terms = TermsOf(options_, rule);
       decision.delay =
           DelayAfter(status, terms.backoff, history, now - decision.first_failure, random);
-      RetryWithinLimits(history, now, terms, decision);
+      RetryWithinLimits(options_, history, now, terms, decision);
       break;
     }
   }
@@ -131,28 +169,18 @@ RetryPolicy::Decision RetryPolicy::DecideUnsettled(const absl::Status& error,
   decision.reason = decision.error;
   decision.delay =
       DelayAfter(error, options_.backoff, history, now - decision.first_failure, random);
-  RetryWithinLimits(history, now, TermsOf(nullptr), decision);
+  RetryWithinLimits(options_, history, now, TermsOf(options_, nullptr), decision);
   return decision;
 }
 
-void RetryPolicy::RetryWithinLimits(const Delivery::History& history, absl::Time now,
-                                    const Terms& terms, Decision& decision) const {
-  const std::uint64_t calls = history.failures + 1;
-  const bool too_often = terms.max_attempts != 0 && calls >= terms.max_attempts;
-  const bool too_late = options_.max_age > absl::ZeroDuration() &&
-                        now + decision.delay > decision.first_failure + options_.max_age;
-  if (!too_often && !too_late) {
-    decision.kind = Kind::kRetry;
-    return;
-  }
-  decision.kind = KindOf(terms.on_limit);
-  decision.delay = absl::ZeroDuration();
-  decision.reason = absl::StrCat(
-      "gave up after ", calls, calls == 1 ? " attempt" : " attempts",
-      too_often ? ""
-                : absl::StrCat(", as the next would start more than ",
-                               absl::FormatDuration(options_.max_age), " after the first failure"),
-      ": ", decision.error);
+std::optional<absl::Duration> NextRetry(const RetryOptions& options, const Failure& failure,
+                                        Random& random) {
+  const ErrorRule* const rule = RuleFor(options, failure.error);
+  if (rule == nullptr && IsPermanent(options, failure.error)) return std::nullopt;
+  const Terms terms = TermsOf(options, rule);
+  const absl::Duration delay = NextDelay(terms.backoff, failure, random);
+  const Limit limit = LimitReached(options, terms, failure.failures, failure.age, delay);
+  return limit == Limit::kNone ? std::optional(delay) : std::nullopt;
 }
 
 absl::Duration LongestDelay(const RetryOptions& options) {

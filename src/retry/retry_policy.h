@@ -57,19 +57,6 @@ class RetryPolicy {
   const RetryOptions& options() const { return options_; }
 
  private:
-  // What counts for one error: the first rule that is for it, completed by the options.
-  struct Terms {
-    const BackoffOptions& backoff;
-    std::uint64_t max_attempts;
-    OnLimit on_limit;
-  };
-
-  const ErrorRule* RuleFor(const absl::Status& error) const;
-  Terms TermsOf(const ErrorRule* rule) const;
-  bool IsPermanent(const absl::Status& error) const;
-  void RetryWithinLimits(const Delivery::History& history, absl::Time now, const Terms& terms,
-                         Decision& decision) const;
-
   RetryOptions options_;
 };
 

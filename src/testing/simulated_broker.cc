@@ -25,7 +25,7 @@ absl::Status Lost() { return absl::UnavailableError("the connection was lost"); 
 // The client's ends of both connections. Kept alive by what is on its way.
 class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
  public:
-  explicit Impl(SimulatedRabbitMq& rabbit) : node_(rabbit.node()) {}
+  explicit Impl(SimulatedRabbitMq& rabbit) : node_(*rabbit.node()) {}
 
   void Connect();
   void End();
@@ -47,7 +47,7 @@ class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
   void SetReachable(bool reachable) { reachable_ = reachable; }
   const std::shared_ptr<Wire>& publishing() const { return publishing_; }
   const std::shared_ptr<Wire>& consuming() const { return consuming_; }
-  Node& node() { return *node_; }
+  Node& node() { return node_; }
 
  private:
   using Answer = std::function<void(absl::StatusOr<DeclareOk>)>;
@@ -69,7 +69,7 @@ class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
   void OnChannelClosed(std::uint16_t code, std::string_view text);
   void FailPublishes(std::uint16_t code, std::string_view text);
 
-  const std::shared_ptr<Node> node_;
+  Node& node_;  // outlives it, and takes what is on its way along when it goes
   std::function<absl::Duration()> latency_ = [] { return absl::Milliseconds(1); };
   bool reachable_ = true;
   bool ended_ = false;
@@ -157,9 +157,9 @@ class SimulatedBroker::Impl::Consuming final : public Subscription {
 void SimulatedBroker::Impl::Consuming::Subscribe() {
   again_.reset();
   if (!wanted_ || listener_ == nullptr) return;
-  channel_ = std::make_shared<Link>(Link{impl_->node_->NewChannel(), this});
+  channel_ = std::make_shared<Link>(Link{impl_->node_.NewChannel(), this});
   const std::shared_ptr<Wire> wire = impl_->consuming_;
-  wire->ToBroker([&node = *impl_->node_, wire, link = channel_, params = params_] {
+  wire->ToBroker([&node = impl_->node_, wire, link = channel_, params = params_] {
     wire->AtBrokerEnd([&node, link] { node.CloseChannel(link->id); });
     const absl::Status answer =
         node.Consume(link->id, std::make_shared<Remote>(link, wire), params.queue, params.prefetch);
@@ -180,7 +180,7 @@ void SimulatedBroker::Impl::Consuming::OnAnswer(const absl::Status& answer) {
 // The channel is done with; another one is tried for.
 void SimulatedBroker::Impl::Consuming::Interrupt(const absl::Status& why) {
   CloseChannel([] {});
-  again_ = impl_->node_->time().After(kReconnectEvery, [this] {
+  again_ = impl_->node_.time().After(kReconnectEvery, [this] {
     if (impl_->consuming_ != nullptr) Subscribe();
   });
   if (listener_ != nullptr) listener_->OnInterrupted(why);  // may destroy it
@@ -202,7 +202,7 @@ void SimulatedBroker::Impl::Consuming::CloseChannel(std::function<void()> closed
   link->subscription = nullptr;
   const std::shared_ptr<Wire>& wire = impl_->consuming_;
   if (wire == nullptr) return;
-  wire->ToBroker([&node = *impl_->node_, wire, link, closed = std::move(closed)] {
+  wire->ToBroker([&node = impl_->node_, wire, link, closed = std::move(closed)] {
     node.CloseChannel(link->id);
     wire->ToClient(closed);
   });
@@ -211,12 +211,12 @@ void SimulatedBroker::Impl::Consuming::CloseChannel(std::function<void()> closed
 void SimulatedBroker::Impl::Consuming::Cancel(std::function<void()> cancelled) {
   wanted_ = false;
   if (channel_ == nullptr) {
-    impl_->node_->mail().After(absl::ZeroDuration(), std::move(cancelled));
+    impl_->node_.mail().After(absl::ZeroDuration(), std::move(cancelled));
     return;
   }
   waiting_.push_back(std::move(cancelled));
   const std::shared_ptr<Wire> wire = impl_->consuming_;
-  wire->ToBroker([&node = *impl_->node_, wire, link = channel_] {
+  wire->ToBroker([&node = impl_->node_, wire, link = channel_] {
     node.StopConsuming(link->id);
     wire->ToClient([link] {
       if (link->subscription != nullptr) link->subscription->Finish();
@@ -235,14 +235,14 @@ void SimulatedBroker::Impl::Consuming::Resume() {
     return;
   }
   impl_->consuming_->ToBroker(
-      [&node = *impl_->node_, link = channel_] { node.ResumeConsuming(link->id); });
+      [&node = impl_->node_, link = channel_] { node.ResumeConsuming(link->id); });
 }
 
 void SimulatedBroker::Impl::Consuming::Close(std::function<void()> closed) {
   listener_ = nullptr;
   again_.reset();
   if (channel_ == nullptr) {
-    impl_->node_->mail().After(absl::ZeroDuration(), std::move(closed));
+    impl_->node_.mail().After(absl::ZeroDuration(), std::move(closed));
     return;
   }
   const auto once = std::make_shared<std::function<void()>>(std::move(closed));
@@ -264,22 +264,22 @@ void SimulatedBroker::Impl::Connect() {
 std::shared_ptr<Wire> SimulatedBroker::Impl::MakeWire(void (Impl::*client_lost)(),
                                                       std::function<void(bool)> alarm) {
   const std::weak_ptr<Impl> weak = weak_from_this();
-  return Wire::Make(*node_, {.latency =
-                                 [weak] {
-                                   const std::shared_ptr<Impl> impl = weak.lock();
-                                   return impl == nullptr ? absl::ZeroDuration() : impl->latency_();
-                                 },
-                             .client_lost =
-                                 [weak, client_lost] {
-                                   if (const auto impl = weak.lock()) (impl.get()->*client_lost)();
-                                 },
-                             .alarm = std::move(alarm)});
+  return Wire::Make(node_, {.latency =
+                                [weak] {
+                                  const std::shared_ptr<Impl> impl = weak.lock();
+                                  return impl == nullptr ? absl::ZeroDuration() : impl->latency_();
+                                },
+                            .client_lost =
+                                [weak, client_lost] {
+                                  if (const auto impl = weak.lock()) (impl.get()->*client_lost)();
+                                },
+                            .alarm = std::move(alarm)});
 }
 
 void SimulatedBroker::Impl::ConnectPublishing(absl::Duration after) {
-  node_->mail().After(after, [self = shared_from_this()] {
+  node_.mail().After(after, [self = shared_from_this()] {
     if (self->ended_) return;
-    if (!self->reachable_ || !self->node_->up()) return self->ConnectPublishing(kReconnectEvery);
+    if (!self->reachable_ || !self->node_.up()) return self->ConnectPublishing(kReconnectEvery);
     self->publishing_ =
         self->MakeWire(&Impl::OnPublishingLost, [weak = std::weak_ptr<Impl>(self)](bool alarm) {
           const std::shared_ptr<Impl> impl = weak.lock();
@@ -302,9 +302,9 @@ void SimulatedBroker::Impl::LosePublishing(const absl::Status& why) {
 }
 
 void SimulatedBroker::Impl::ConnectConsuming(absl::Duration after) {
-  node_->mail().After(after, [self = shared_from_this()] {
+  node_.mail().After(after, [self = shared_from_this()] {
     if (self->ended_) return;
-    if (!self->reachable_ || !self->node_->up()) return self->ConnectConsuming(kReconnectEvery);
+    if (!self->reachable_ || !self->node_.up()) return self->ConnectConsuming(kReconnectEvery);
     self->consuming_ = self->MakeWire(&Impl::OnConsumingLost, nullptr);
     self->ForEachSubscription(&Consuming::Subscribe);
   });
@@ -326,7 +326,7 @@ void SimulatedBroker::Impl::ForEachSubscription(void (Consuming::*call)()) {
 // What is on its way still arrives.
 void SimulatedBroker::Impl::Reconnect(const absl::Status& why) {
   if (publishing_ == nullptr) return;
-  node_->mail().After(absl::ZeroDuration(), [self = shared_from_this(), wire = publishing_, why] {
+  node_.mail().After(absl::ZeroDuration(), [self = shared_from_this(), wire = publishing_, why] {
     if (self->publishing_ != wire) return;
     wire->Kill();
     self->LosePublishing(why);
@@ -350,7 +350,7 @@ void SimulatedBroker::Impl::Close(std::function<void()> closed) {
   for (std::shared_ptr<Wire>* end : {&publishing_, &consuming_}) {
     const std::shared_ptr<Wire> wire = std::exchange(*end, nullptr);
     if (wire == nullptr) {
-      node_->mail().After(absl::ZeroDuration(), one_closed);
+      node_.mail().After(absl::ZeroDuration(), one_closed);
       continue;
     }
     // Everything sent before has been handled by then.
@@ -380,11 +380,11 @@ void SimulatedBroker::Impl::Ask(std::function<absl::StatusOr<DeclareOk>(Node&)> 
     if (const auto impl = weak.lock()) impl->OnAnswer(number, answer);
   };
   if (publishing_ == nullptr) {
-    node_->mail().After(absl::ZeroDuration(), [answer_with] { answer_with(Lost()); });
+    node_.mail().After(absl::ZeroDuration(), [answer_with] { answer_with(Lost()); });
     return;
   }
   publishing_->ToBroker(
-      [&node = *node_, wire = publishing_, question = std::move(question), answer_with] {
+      [&node = node_, wire = publishing_, question = std::move(question), answer_with] {
         wire->ToClient([answer_with, answer = question(node)] { answer_with(answer); });
       });
 }
@@ -414,14 +414,14 @@ void SimulatedBroker::Impl::Publish(const PublishParams& params, PublishCallback
   const std::uint64_t number = ++last_number_;
   publishes_.emplace(number, std::move(done));
   if (publishing_ == nullptr) {
-    node_->mail().After(absl::ZeroDuration(), [weak = weak_from_this(), number] {
+    node_.mail().After(absl::ZeroDuration(), [weak = weak_from_this(), number] {
       if (const auto impl = weak.lock()) impl->OnResult(number, {});
     });
     return;
   }
   auto content = std::make_shared<const Content>(params.exchange, params.routing_key,
                                                  params.properties, params.body);
-  publishing_->ToBroker([weak = weak_from_this(), &node = *node_, wire = publishing_,
+  publishing_->ToBroker([weak = weak_from_this(), &node = node_, wire = publishing_,
                          channel = channel_, number, content = std::move(content),
                          mandatory = params.mandatory] {
     if (channel->closed_by_broker) return;
@@ -479,7 +479,7 @@ std::unique_ptr<Subscription> SimulatedBroker::Impl::Consume(ConsumeParams param
 void SimulatedBroker::Impl::Settle(amqp::DeliveryTag tag, std::function<void(Node&)> how) {
   for (const Consuming* subscription : subscriptions_) {
     if (!subscription->Has(tag.generation)) continue;
-    consuming_->ToBroker([&node = *node_, how = std::move(how)] { how(node); });
+    consuming_->ToBroker([&node = node_, how = std::move(how)] { how(node); });
     return;
   }
 }

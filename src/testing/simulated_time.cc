@@ -12,11 +12,15 @@ namespace retryq::testing {
 // Shared with timers and posters, which may outlive the SimulatedTime.
 class SimulatedTime::Loop final : public Executor, public std::enable_shared_from_this<Loop> {
  public:
-  absl::Duration now() const { return now_; }
+  // On any thread.
+  absl::Duration now() const {
+    const std::lock_guard lock(now_mutex_);
+    return now_;
+  }
   std::size_t pending() const { return pending_.size(); }
 
   std::unique_ptr<Timer> Set(absl::Duration delay, std::function<void()> callback) {
-    const Due due{now_ + std::max(delay, absl::ZeroDuration()), ++timers_set_};
+    const Due due{now() + std::max(delay, absl::ZeroDuration()), ++timers_set_};
     pending_.emplace(due, std::move(callback));
     return std::make_unique<Cancelling>(weak_from_this(), due);
   }
@@ -38,13 +42,13 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
   void RunUntil(absl::Duration end) {
     RunPosted();
     while (next_due() <= end) {
-      now_ = next_due();
+      SetNow(next_due());
       const std::function<void()> callback = std::move(pending_.begin()->second);
       pending_.erase(pending_.begin());
       callback();
       RunPosted();
     }
-    now_ = std::max(now_, end);
+    SetNow(std::max(now(), end));
   }
 
   void Close() {
@@ -74,6 +78,11 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
     const Due due_;
   };
 
+  void SetNow(absl::Duration now) {
+    const std::lock_guard lock(now_mutex_);
+    now_ = now;
+  }
+
   std::function<void()> TakePosted() {
     const std::lock_guard lock(mutex_);
     if (posted_.empty()) return nullptr;
@@ -82,7 +91,8 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
     return work;
   }
 
-  absl::Duration now_ = absl::Hours(1);
+  mutable std::mutex now_mutex_;
+  absl::Duration now_ = absl::Hours(1);  // guarded by now_mutex_
   std::uint64_t timers_set_ = 0;
   std::map<Due, std::function<void()>> pending_;
 

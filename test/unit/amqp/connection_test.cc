@@ -24,6 +24,12 @@ class ConnectionTest : public ::testing::Test, public ConnectionListener, public
   void SetUp() override {
     options_.endpoints = {{.host = "127.0.0.1", .port = server_.port()}};
     options_.connection_name = "test";
+    Connect();
+  }
+
+  // Anew, with the options of now.
+  void Connect() {
+    opened_ = 0;
     connection_ = std::make_unique<Connection>(loop_, options_, this);
     RunUntil([this] { return opened_ == 1; });
   }
@@ -104,6 +110,25 @@ class ConnectionTest : public ::testing::Test, public ConnectionListener, public
   std::vector<ChannelError> closed_;
   std::vector<std::string> answers_;
 };
+
+// A loop that was held up has both to do in one turn. Whoever consumes one message at a time gets
+// no other before that ack.
+TEST_F(ConnectionTest, AnAckInTheTurnOfAHeartbeatIsSent) {
+  options_.heartbeat = absl::Seconds(1);
+  Connect();
+  const std::unique_ptr<Channel> channel = OpenChannel();
+  for (std::uint64_t tag = 1; tag <= 4; ++tag) {
+    Deliver(tag);
+    const absl::Duration sent_last = loop_.clock().SinceBoot();
+    // A heartbeat is due within the eighth of a second that begins three eighths after it.
+    std::unique_ptr<Timer> ack;
+    const std::unique_ptr<Timer> hold_up = loop_.After(absl::Milliseconds(372), [&] {
+      ack = loop_.After(absl::ZeroDuration(), [&] { channel->Ack(tag); });
+      while (loop_.clock().SinceBoot() < sent_last + absl::Milliseconds(520)) continue;
+    });
+    RunUntilHeard(absl::StrCat("1 basic.ack ", tag));
+  }
+}
 
 TEST_F(ConnectionTest, TellsThatItIsBlockedAndNoMore) {
   server_.Say(0, method::ConnectionBlocked{.reason = "low on memory"});

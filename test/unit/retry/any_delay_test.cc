@@ -487,7 +487,7 @@ class Published : public AnyDelay {
 TEST_F(Published, ExactlyIsHandledWhenItIsDueForTheFirstTime) {
   Process& process = Start();
   process.Consume({.queue = "work"}, Handles());
-  DelayedPublisher publisher(process.client(), {.exact = true});
+  DelayedPublisher publisher(process.client());
   const absl::Time begun = time_.Now();
   publisher.PublishAfter(ToWork(), kOdd, Answer());
   time_.Advance(absl::Minutes(2));
@@ -506,7 +506,7 @@ TEST_F(Published, AtATimeIsHandledThenHoweverLongTheConnectionTook) {
   rabbit_.ShutDown();
   time_.Advance(absl::Seconds(1));
   const absl::Time due = time_.Now() + kOdd;
-  DelayedPublisher(process.client(), {.exact = true, .deadline = absl::Minutes(5)})
+  DelayedPublisher(process.client(), {.deadline = absl::Minutes(5)})
       .PublishAt(ToWork(), due, Answer());
   time_.Advance(absl::Seconds(25));
   rabbit_.Start();
@@ -528,7 +528,7 @@ TEST_F(Published, AtATimeThatIsOverComesAtOnce) {
 
 TEST_F(Published, RoundedUpComesNeverEarlyToAnyConsumer) {
   Process& process = Start();
-  DelayedPublisher(process.client()).PublishAfter(ToWork(), kOdd, Answer());
+  DelayedPublisher(process.client(), {.round_up = true}).PublishAfter(ToWork(), kOdd, Answer());
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(rabbit_.Count("retry.120000"), 1U);
   const amqp::MessagePtr message = rabbit_.Messages("retry.120000").front();
@@ -558,7 +558,7 @@ TEST_F(Published, ExactlyThroughAnExchangeIsExactInEachQueue) {
                     }));
   }
   const absl::Time begun = time_.Now();
-  DelayedPublisher(process.client(), {.exact = true})
+  DelayedPublisher(process.client())
       .PublishAfter({.exchange = "shop", .routing_key = "order", .body = "one"}, kOdd, Answer());
   time_.Advance(absl::Minutes(3));
   EXPECT_THAT(called, ::testing::UnorderedElementsAre("work", "mail"));
@@ -572,15 +572,16 @@ TEST_F(Published, ExactlyThroughAnExchangeIsExactInEachQueue) {
 TEST_F(Published, ForTooLongIsRefusedWithTheRemedy) {
   Process& process = Start();
   const absl::Duration long_time = DelayGrid::kLongest + absl::Seconds(1);
+  DelayedPublisher(process.client(), {.round_up = true})
+      .PublishAfter(ToWork(), long_time, Answer());
   DelayedPublisher(process.client()).PublishAfter(ToWork(), long_time, Answer());
-  DelayedPublisher(process.client(), {.exact = true}).PublishAfter(ToWork(), long_time, Answer());
   process.client().Publish(ToWork(), {.delay = absl::Seconds(1), .at = time_.Now()}, Answer());
   time_.Advance(absl::Seconds(1));
   ASSERT_THAT(answers_, SizeIs(3));
   const auto refusals = std::count_if(answers_.begin(), answers_.end(), absl::IsInvalidArgument);
   EXPECT_EQ(refusals, 2);
   EXPECT_THAT(std::string(answers_[0].message()), HasSubstr("delay must be at most 720h"));
-  EXPECT_THAT(std::string(answers_[0].message()), HasSubstr("with exact"));
+  EXPECT_THAT(std::string(answers_[0].message()), HasSubstr("rounded up"));
 }
 
 TEST_F(Published, KeepsItsIdThroughAllHopsAndRetries) {
@@ -591,7 +592,7 @@ TEST_F(Published, KeepsItsIdThroughAllHopsAndRetries) {
                     ids.emplace_back(delivery.id());
                     return delivery.attempt() < 2 ? kDown : absl::OkStatus();
                   }));
-  DelayedPublisher(process.client(), {.exact = true}).PublishAfter(ToWork(), kOdd, Answer());
+  DelayedPublisher(process.client()).PublishAfter(ToWork(), kOdd, Answer());
   time_.Advance(absl::Minutes(5));
   ASSERT_THAT(ids, SizeIs(3));
   EXPECT_EQ(ids[0].size(), 32U);

@@ -183,7 +183,7 @@ TEST_F(ClientTest, DrainingGivesBackWhatOnlyWaitsForAThread) {
 TEST_F(ClientTest, PublishesAtOnceAndSaysWhatBecameOfIt) {
   std::optional<absl::Status> done;
   broker_.Ready();
-  client_->Publish({.routing_key = "orders", .body = "42"}, absl::ZeroDuration(), absl::Minutes(1),
+  client_->Publish({.routing_key = "orders", .body = "42"}, {.deadline = absl::Minutes(1)},
                    [&done](absl::Status status) { done = std::move(status); });
   ASSERT_THAT(broker_.publishes, SizeIs(1));
   EXPECT_EQ(broker_.publishes[0].exchange, "");
@@ -198,7 +198,7 @@ TEST_F(ClientTest, HasSoManyPublishesUnansweredAndNoMore) {
   broker_.Ready();
   std::vector<absl::Status> answers;
   const auto publish = [&] {
-    client_->Publish({.routing_key = "orders"}, absl::ZeroDuration(), absl::Minutes(1),
+    client_->Publish({.routing_key = "orders"}, {.deadline = absl::Minutes(1)},
                      [&answers](absl::Status status) { answers.push_back(std::move(status)); });
   };
   for (int i = 0; i < 3; ++i) publish();
@@ -216,8 +216,10 @@ TEST_F(ClientTest, HasSoManyPublishesUnansweredAndNoMore) {
 TEST_F(ClientTest, PublishesWithADelayThroughTheQueueOfTheNextStep) {
   std::optional<absl::Status> done;
   broker_.Ready();
-  client_->Publish({.exchange = "shop", .routing_key = "order.placed"}, absl::Milliseconds(2500),
-                   absl::Minutes(1), [&done](absl::Status status) { done = std::move(status); });
+  client_->Publish(
+      {.exchange = "shop", .routing_key = "order.placed"},
+      {.delay = absl::Milliseconds(2500), .round_up = true, .deadline = absl::Minutes(1)},
+      [&done](absl::Status status) { done = std::move(status); });
   Settle();
   ASSERT_THAT(broker_.publishes, SizeIs(1));
   EXPECT_EQ(broker_.publishes[0].exchange, "retry.3000");
@@ -232,7 +234,8 @@ TEST_F(ClientTest, LooksForTheTargetBeforeTheDelay) {
     return queue.passive ? absl::NotFoundError("no queue 'orders'") : absl::OkStatus();
   };
   broker_.Ready();
-  client_->Publish({.routing_key = "orders"}, absl::Seconds(1), absl::Minutes(1),
+  client_->Publish({.routing_key = "orders"},
+                   {.delay = absl::Seconds(1), .deadline = absl::Minutes(1)},
                    [&done](absl::Status status) { done = std::move(status); });
   Settle();
   ASSERT_TRUE(done.has_value());
@@ -241,7 +244,7 @@ TEST_F(ClientTest, LooksForTheTargetBeforeTheDelay) {
 
 TEST_F(ClientTest, APublishNobodyConfirmsEndsAtItsDeadline) {
   std::optional<absl::Status> done;
-  client_->Publish({.routing_key = "orders"}, absl::ZeroDuration(), absl::Milliseconds(1),
+  client_->Publish({.routing_key = "orders"}, {.deadline = absl::Milliseconds(1)},
                    [&done](absl::Status status) { done = std::move(status); });
   while (!done.has_value()) RunPosted();
   EXPECT_TRUE(absl::IsUnavailable(*done));

@@ -175,9 +175,6 @@ TEST(Copy, KeepsEveryPropertyButThoseOfTheOldWay) {
   ASSERT_TRUE(copy.BuildUnchanged(*message, kPlenty));
   expect_kept();
   EXPECT_FALSE(copy.properties().headers);
-  ASSERT_TRUE(copy.BuildReplay(*message, kPlenty));
-  expect_kept();
-  EXPECT_FALSE(copy.properties().headers);
 }
 
 TEST(Copy, InventsNoProperties) {
@@ -468,35 +465,6 @@ TEST(CopyUnchanged, SaysWhenEvenThatDoesNotFit) {
   const std::size_t size = SizeOf(copy);
   EXPECT_TRUE(copy.BuildUnchanged(*message, size));
   EXPECT_FALSE(copy.BuildUnchanged(*message, size - 1));
-}
-
-TEST(CopyReplay, TakesAllRetryHeadersOffButTheId) {
-  amqp::Table headers = HeadersOfRetried();
-  headers.Append("x-retry-of-the-future", 7);
-  headers.Append("tenant", "blue");
-  const auto message = MakeMessage({.headers = headers});
-  Copy copy;
-  ASSERT_TRUE(copy.BuildReplay(*message, kPlenty));
-  EXPECT_EQ(HeaderBytes(copy), Encoded({{"x-retry-id", "r-1"}, {"tenant", "blue"}}));
-}
-
-TEST(CopyReplay, LetsAttemptsAndAgeStartAnewUnderTheSameId) {
-  const auto parked = MakeMessage({.headers = HeadersOfRetried()});
-  Copy copy;
-  ASSERT_TRUE(copy.BuildReplay(*parked, kPlenty));
-  const auto replayed =
-      MakeMessage({.exchange = "", .routing_key = "orders", .properties = copy.properties()});
-  const Delivery delivery = DeliveryOf(replayed);
-  EXPECT_EQ(delivery.attempt(), 0u);
-  EXPECT_FALSE(delivery.first_failure());
-  EXPECT_EQ(delivery.id(), "r-1");
-}
-
-TEST(CopyReplay, SaysWhenItDoesNotFit) {
-  const auto message = MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}});
-  Copy copy;
-  ASSERT_TRUE(copy.BuildReplay(*message, kPlenty));
-  EXPECT_FALSE(copy.BuildReplay(*message, SizeOf(copy) - 1));
 }
 
 class ScriptedRandom : public Random {

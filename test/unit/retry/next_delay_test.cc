@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 
 #include "retryq/testing/seeded_random.h"
@@ -114,6 +116,48 @@ TEST(NextDelay, FallsBackOnTheOtherFieldsWhereAFunctionTalksNonsense) {
   EXPECT_EQ(NextDelay(options, After(2), random), absl::Seconds(4));
   options.delays = {absl::Seconds(5)};
   EXPECT_EQ(NextDelay(options, After(2), random), absl::Seconds(5));
+}
+
+TEST(BackoffRange, IsOneDelayWithoutJitter) {
+  const DelayRange range = BackoffRange({}, 3);
+  EXPECT_EQ(range.shortest, absl::Seconds(8));
+  EXPECT_EQ(range.longest, absl::Seconds(8));
+}
+
+TEST(BackoffRange, IsWhatAFractionOfJitterLeaves) {
+  const DelayRange range = BackoffRange({.base = absl::Milliseconds(101), .jitter = 0.5}, 0);
+  EXPECT_EQ(range.shortest, absl::Milliseconds(51));
+  EXPECT_EQ(range.longest, absl::Milliseconds(101));
+  EXPECT_EQ(BackoffRange({.jitter = 1.0}, 20).shortest, absl::Milliseconds(1));
+}
+
+TEST(BackoffRange, OfDecorrelatedJitterFollowsFromTheLongestDelayBefore) {
+  const BackoffOptions options{
+      .base = absl::Seconds(2), .max = absl::Seconds(50), .jitter_kind = JitterKind::kDecorrelated};
+  const absl::Duration longest[] = {absl::Seconds(6), absl::Seconds(18), absl::Seconds(50),
+                                    absl::Seconds(50)};
+  for (std::uint64_t failures = 0; failures < 4; ++failures) {
+    EXPECT_EQ(BackoffRange(options, failures).shortest, absl::Seconds(2));
+    EXPECT_EQ(BackoffRange(options, failures).longest, longest[failures]);
+  }
+  EXPECT_EQ(BackoffRange(options, UINT64_MAX).longest, absl::Seconds(50));
+}
+
+TEST(BackoffRange, HoldsAllThatChanceChooses) {
+  testing::SeededRandom random(3);
+  for (const JitterKind kind : {JitterKind::kFraction, JitterKind::kDecorrelated}) {
+    BackoffOptions options{.base = absl::Milliseconds(10), .max = absl::Milliseconds(200)};
+    options.jitter_kind = kind;
+    if (kind == JitterKind::kFraction) options.jitter = 0.7;
+    for (int message = 0; message < 1000; ++message) {
+      std::optional<absl::Duration> previous;
+      for (std::uint64_t failures = 0; failures < 6; ++failures) {
+        previous = NextDelay(options, After(failures, previous), random);
+        EXPECT_GE(*previous, BackoffRange(options, failures).shortest);
+        EXPECT_LE(*previous, BackoffRange(options, failures).longest);
+      }
+    }
+  }
 }
 
 }  // namespace

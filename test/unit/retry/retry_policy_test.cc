@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "retryq/backoff.h"
 #include "retryq/testing/seeded_random.h"
@@ -317,6 +319,60 @@ TEST(LongestDelay, IsTheLongestOfBackoffsAndRetryAfterInWholeMilliseconds) {
                         {.matches = absl::IsNotFound,
                          .backoff = BackoffOptions{.delays = {absl::Hours(2), absl::Hours(1)}}}};
   EXPECT_EQ(LongestDelay(options), absl::Hours(2));
+}
+
+// What NextRetry says of the same failure.
+std::optional<absl::Duration> Next(const RetryOptions& options, const absl::Status& error,
+                                   const Delivery::History& history) {
+  testing::SeededRandom random;
+  const absl::Duration age = kNow - history.first_failure.value_or(kNow);
+  return NextRetry(
+      options,
+      {.failures = history.failures, .error = error, .previous_delay = history.delay, .age = age},
+      random);
+}
+
+TEST(NextRetry, IsWhatConsumersGoBy) {
+  std::vector<RetryOptions> policies(6, Doubling());
+  policies[1].backoff.jitter = 1.0;
+  policies[2].backoff.jitter_kind = JitterKind::kDecorrelated;
+  policies[3].max_attempts = 3;
+  policies[4].max_age = absl::Seconds(20);
+  policies[5].for_errors = {{.codes = {absl::StatusCode::kUnavailable},
+                             .backoff = BackoffOptions{.base = absl::Seconds(7), .factor = 1},
+                             .max_attempts = 2}};
+  const absl::Status errors[] = {kDown, absl::InvalidArgumentError("a"), absl::AbortedError("b")};
+  int retried = 0;
+  int given_up = 0;
+  for (const RetryOptions& policy : policies) {
+    for (const absl::Status& error : errors) {
+      for (std::uint64_t failures = 0; failures < 5; ++failures) {
+        Delivery::History history{.failures = failures};
+        if (failures > 0) {
+          history.first_failure = kNow - absl::Seconds(5) * static_cast<std::int64_t>(failures);
+          history.delay = absl::Seconds(4);
+        }
+        const Decision decision = Decide(policy, error, history);
+        const std::optional<absl::Duration> next = Next(policy, error, history);
+        EXPECT_EQ(next.has_value(), decision.kind == Kind::kRetry) << error << failures;
+        if (next) {
+          EXPECT_EQ(*next, decision.delay) << error << failures;
+        }
+        ++(next ? retried : given_up);
+      }
+    }
+  }
+  EXPECT_GT(retried, 30);
+  EXPECT_GT(given_up, 30);
+}
+
+TEST(NextRetry, IsUpToTheAgeAndNotBeyondIt) {
+  RetryOptions options = Doubling();
+  options.max_age = absl::Seconds(10);
+  EXPECT_EQ(Next(options, kDown, {.failures = 1, .first_failure = kNow - absl::Seconds(8)}),
+            absl::Seconds(2));
+  EXPECT_EQ(Next(options, kDown, {.failures = 1, .first_failure = kNow - absl::Seconds(9)}),
+            std::nullopt);
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#ifndef RETRYQ_PROMETHEUS_METRICS_H_
+#define RETRYQ_PROMETHEUS_METRICS_H_
+
+#include <memory>
+
+#include "retryq/observer.h"
+
+namespace prometheus {
+class Registry;
+}  // namespace prometheus
+
+namespace retryq {
+
+// Counts what it observes, for Prometheus, in a registry of prometheus-cpp. In a library of its
+// own, `retryq::prometheus`.
+//
+//   auto registry = std::make_shared<prometheus::Registry>();
+//   PrometheusMetrics metrics(*registry);
+//   Client client(loop, {.url = "amqp://localhost", .observer = &metrics});
+//   prometheus::Exposer exposer("0.0.0.0:9101");  // serves them, on threads of its own
+//   exposer.RegisterCollectable(registry);
+//
+// Of each work queue `queue`, from the first event about it on:
+//
+//   retryq_deliveries_total{queue}          deliveries given to the handler
+//   retryq_handler_failures_total{queue}    calls that ended in anything but success
+//   retryq_outcomes_total{queue,outcome}    how deliveries ended: acked, retried, parked, rejected,
+//                                           discarded, requeued, moved, forwarded, skipped
+//   retryq_retries_total{queue,attempt}     retries, by failures so far: 1 to 30, then "more"
+//   retryq_held_total{queue}                messages that could be neither retried nor parked, each
+//                                           time it was tried
+//   retryq_in_flight{queue}                 deliveries that are open
+//   retryq_consuming{queue}                 1 while the broker delivers, else 0
+//   retryq_handler_duration_seconds{queue}  histogram: from the handler's call to its outcome
+//   retryq_delay_lateness_seconds{queue}    histogram: from when a retry was due to its delivery,
+//                                           the wait in the work queue included; by the clocks of
+//                                           the workers that sent and received it
+//
+// Of the client:
+//
+//   retryq_copies_returned_total            copies that came back unroutable and were published
+//   again retryq_copies_unconfirmed_total{cause}  copies published again for want of a confirm:
+//   nacked,
+//                                           timeout, late, closed (channel), lost (connection)
+//   retryq_published_total                  messages of Client::Publish that are confirmed
+//   retryq_confirm_duration_seconds         histogram: from a copy's publish to its confirm
+//   retryq_delay_queue_events_total{event}  declared, renewed, renamed, lapsed, lease_broken,
+//                                           overridden, declare_failed
+//   retryq_delay_queues                     delay queues that this client has a lease on
+//   retryq_connected                        1 while it can publish and declare, else 0
+//   retryq_blocked                          1 while the broker has an alarm and takes no publishes
+//   retryq_disconnects_total                connections lost
+//
+// One for each client. The registry must outlive it. Events come on the loop's thread; the registry
+// can be collected on any.
+class PrometheusMetrics final : public Observer {
+ public:
+  explicit PrometheusMetrics(prometheus::Registry& registry);
+  ~PrometheusMetrics() override;
+  PrometheusMetrics(const PrometheusMetrics&) = delete;
+  PrometheusMetrics& operator=(const PrometheusMetrics&) = delete;
+
+  void OnEvent(const Event& event) override;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_PROMETHEUS_METRICS_H_

@@ -1,0 +1,180 @@
+// The figures that events carry, for metrics, in a simulated RabbitMQ.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "retryq/client.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_rabbitmq.h"
+#include "retryq/testing/simulated_time.h"
+#include "support/event_log.h"
+
+namespace retryq {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using testing::EventLog;
+using ::testing::Ge;
+using ::testing::Le;
+
+class EventFigures : public ::testing::Test {
+ protected:
+  void SetUp() override { rabbit_.DeclareQueue("orders"); }
+
+  void Consume(Handler handler, ConsumerOptions options = {.queue = "orders"}) {
+    absl::StatusOr<Consumer> consumer = client_.Consume(std::move(options), std::move(handler));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    consumer_.emplace(*std::move(consumer));
+  }
+
+  // Settles when told to.
+  void ConsumeSlowly() {
+    absl::StatusOr<Consumer> consumer = client_.Consume(
+        {.queue = "orders"},
+        [this](const Delivery&, Settlement settlement) { open_.push_back(std::move(settlement)); });
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    consumer_.emplace(*std::move(consumer));
+  }
+
+  const EventLog::Entry& Last(EventKind kind) const {
+    static const EventLog::Entry kNone = {};
+    const EventLog::Entry* const entry = events_.Last(kind);
+    EXPECT_NE(entry, nullptr) << EventName(kind);
+    return entry == nullptr ? kNone : *entry;
+  }
+
+  std::vector<std::optional<std::size_t>> InFlight() const {
+    std::vector<std::optional<std::size_t>> all;
+    for (const EventLog::Entry& entry : events_.entries) {
+      if (entry.in_flight) all.push_back(entry.in_flight);
+    }
+    return all;
+  }
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
+  testing::SimulatedRabbitMq rabbit_{time_, random_};
+  testing::SimulatedBroker broker_{rabbit_};
+  EventLog events_;
+  Client client_{
+      testing::EnvironmentOf(time_, random_, &events_), broker_, {}, [](const absl::Status& fatal) {
+        ADD_FAILURE() << fatal;
+      }};
+  std::vector<Settlement> open_;
+  std::optional<Consumer> consumer_;
+};
+
+TEST_F(EventFigures, SayHowLongAHandlerTook) {
+  ConsumeSlowly();
+  rabbit_.Publish("", "orders");
+  time_.Advance(absl::Seconds(5));
+  ASSERT_EQ(open_.size(), 1U);
+  EXPECT_EQ(events_.Count(EventKind::kDelivered), 1U);
+  time_.Advance(absl::Seconds(7));
+  std::move(open_.front()).Settle(Outcome::Ok());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(Last(EventKind::kHandled).handling,
+              ::testing::Optional(AllOf(Ge(absl::Seconds(11)), Le(absl::Seconds(12)))));
+}
+
+TEST_F(EventFigures, SayHowLateARetryIs) {
+  bool fail = true;
+  Consume([&](const Delivery&) -> Outcome {
+    return std::exchange(fail, false) ? absl::UnavailableError("down") : absl::OkStatus();
+  });
+  rabbit_.Publish("", "orders");
+  time_.Advance(absl::Milliseconds(500));
+  EXPECT_FALSE(Last(EventKind::kDelivered).lateness) << "it has waited for nothing";
+  consumer_->Pause();
+  time_.Advance(absl::Seconds(30));
+  consumer_->Resume();
+  time_.Advance(absl::Seconds(1));
+  ASSERT_EQ(events_.Count(EventKind::kDelivered), 2U);
+  EXPECT_THAT(Last(EventKind::kDelivered).lateness,
+              ::testing::Optional(AllOf(Ge(absl::Seconds(29)), Le(absl::Seconds(30)))));
+}
+
+TEST_F(EventFigures, SayHowLongAConfirmTook) {
+  broker_.SetLatency([] { return absl::Milliseconds(100); });
+  Consume([](const Delivery&) -> Outcome { return absl::UnavailableError("down"); });
+  time_.Advance(absl::Seconds(2));
+  rabbit_.Publish("", "orders");
+  time_.Advance(absl::Seconds(2));
+  ASSERT_EQ(events_.Count(EventKind::kRetried), 1U);
+  EXPECT_THAT(Last(EventKind::kRetried).confirmed_after,
+              ::testing::Optional(AllOf(Ge(absl::Milliseconds(200)), Le(absl::Milliseconds(250)))));
+  EXPECT_FALSE(Last(EventKind::kFailed).confirmed_after);
+}
+
+TEST_F(EventFigures, CountWhatIsInFlight) {
+  ConsumeSlowly();
+  time_.Advance(absl::Seconds(1));
+  for (int i = 0; i < 3; ++i) rabbit_.Publish("", "orders");
+  time_.Advance(absl::Seconds(1));
+  ASSERT_EQ(open_.size(), 3U);
+  for (Settlement& settlement : open_) std::move(settlement).Settle(Outcome::Ok());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(InFlight(), ElementsAre(0U, 1U, 2U, 3U, 2U, 1U, 0U));
+}
+
+TEST_F(EventFigures, CountNothingInFlightOnceTheChannelIsGone) {
+  ConsumeSlowly();
+  for (int i = 0; i < 3; ++i) rabbit_.Publish("", "orders");
+  time_.Advance(absl::Seconds(1));
+  broker_.CutConsuming({.broker_notices = absl::Hours(1)});
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_EQ(Last(EventKind::kInterrupted).in_flight, 0U);
+}
+
+TEST_F(EventFigures, SayWhyACopyIsPublishedAgain) {
+  bool silence = false;
+  Consume(
+      [&](const Delivery&) -> Outcome {
+        if (silence) broker_.SetLatency([] { return absl::Hours(1); });
+        return absl::UnavailableError("down");
+      },
+      {.queue = "orders", .retry = {.backoff = {.factor = 1}}});
+  rabbit_.Publish("", "orders");
+  time_.Advance(absl::Seconds(2));
+  rabbit_.RefusePublishes(true);
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(Last(EventKind::kUnconfirmed).cause, "nacked");
+  rabbit_.RefusePublishes(false);
+  silence = true;
+  time_.Advance(absl::Minutes(10));
+  EXPECT_EQ(Last(EventKind::kUnconfirmed).cause, "timeout");
+}
+
+TEST_F(EventFigures, CountTheDelayQueuesWithALease) {
+  Consume([](const Delivery& delivery) -> Outcome {
+    return delivery.attempt() < 3 ? absl::UnavailableError("down") : absl::OkStatus();
+  });
+  rabbit_.Publish("", "orders");
+  time_.Advance(absl::Seconds(20));
+  EXPECT_EQ(Last(EventKind::kDeclared).delay_queues, 3U) << "1 s, 2 s and 4 s";
+  time_.Advance(absl::Hours(1));
+  ASSERT_EQ(events_.Count(EventKind::kLapsed), 3U);
+  EXPECT_EQ(Last(EventKind::kLapsed).delay_queues, 0U);
+}
+
+TEST_F(EventFigures, SayHowLongAHandlerOnAThreadTook) {
+  ConsumerOptions options{.queue = "orders"};
+  options.handler_threads = 1;
+  Consume([](const Delivery&) { return Outcome::Ok(); }, options);
+  rabbit_.Publish("", "orders");
+  while (events_.Count(EventKind::kHandled) == 0) time_.Advance(absl::Milliseconds(1));
+  const std::optional<absl::Duration> handling = Last(EventKind::kHandled).handling;
+  ASSERT_TRUE(handling);
+  EXPECT_GE(*handling, absl::ZeroDuration());
+  consumer_.reset();
+}
+
+}  // namespace
+}  // namespace retryq

@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "retry/delay_queue_name.h"
+#include "retryq/delay_queue_name.h"
+
+namespace retryq {
+namespace {
+
+TEST(ParseDelayQueueName, UnderstandsEveryNameThatIsGiven) {
+  for (const QueueType type : {QueueType::kClassic, QueueType::kQuorum}) {
+    for (const bool direct : {false, true}) {
+      for (const NameFamily family : {NameFamily::kPlain, NameFamily::kHashed}) {
+        for (const bool declare : {true, false}) {
+          const DelayQueueOptions options{
+              .prefix = "a.prefix", .queue_type = type, .declare = declare};
+          const DelayRoute route{.ttl = absl::Seconds(30), .direct = direct};
+          const std::string name =
+              DelayQueueDeclaration(route, options, family, {.epoch = 7, .slot = 3}).queue.name;
+          SCOPED_TRACE(name);
+          const std::optional<DelayQueueName> parsed = ParseDelayQueueName(name, "a.prefix");
+          ASSERT_TRUE(parsed.has_value());
+          EXPECT_EQ(parsed->ttl, absl::Seconds(30));
+          EXPECT_EQ(parsed->direct, direct);
+          EXPECT_EQ(parsed->hash.size(), family == NameFamily::kHashed ? 8U : 0U);
+          EXPECT_EQ(parsed->slot.has_value(), type == QueueType::kQuorum && declare);
+          EXPECT_EQ(parsed->slot.value_or(3), 3);
+        }
+      }
+    }
+  }
+}
+
+TEST(ParseDelayQueueName, TellsItsPartsApart) {
+  EXPECT_EQ(ParseDelayQueueName("retry.1000", "retry"), (DelayQueueName{.ttl = absl::Seconds(1)}));
+  EXPECT_EQ(
+      ParseDelayQueueName("retry.1000.direct.00c0ffee.q2", "retry"),
+      (DelayQueueName{.ttl = absl::Seconds(1), .direct = true, .hash = "00c0ffee", .slot = 2}));
+  EXPECT_EQ(ParseDelayQueueName("retry.315360000000", "retry"),
+            (DelayQueueName{.ttl = kMaxQueueLifetime}));
+}
+
+TEST(ParseDelayQueueName, TakesNothingElseForADelayQueue) {
+  for (const std::string name : {"",
+                                 "retry",
+                                 "retry.",
+                                 "retry.1000.",
+                                 "retry.01",
+                                 "retry.0",
+                                 "retry.-1",
+                                 "retry.+1",
+                                 "retry. 1",
+                                 "retry.1s",
+                                 "retry.315360000001",
+                                 "retry.99999999999999999999",
+                                 "retry.1000.parked",
+                                 "retry.1000.directly",
+                                 "retry.1000.q4",
+                                 "retry.1000.q",
+                                 "retry.1000.q11",
+                                 "retry.1000.C0FFEE00",
+                                 "retry.1000.c0ffee",
+                                 "retry.1000.c0ffee001",
+                                 "retry.1000.q1.direct",
+                                 "retry.1000.q1.00c0ffee",
+                                 "retry.orders",
+                                 "orders",
+                                 "Retry.1000",
+                                 "retry1000",
+                                 "other.retry.1000"}) {
+    EXPECT_FALSE(ParseDelayQueueName(name, "retry").has_value()) << name;
+  }
+  EXPECT_FALSE(ParseDelayQueueName("retry.1000", "retr").has_value());
+  EXPECT_FALSE(ParseDelayQueueName("retry.1000", "retry.1000").has_value());
+}
+
+}  // namespace
+}  // namespace retryq
