@@ -3,35 +3,37 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "cli/io.h"
-#include "cli/plan.h"
-#include "cli/plan_flags.h"
-#include "cli/send.h"
-#include "cli/send_flags.h"
-#include "cli/work.h"
-#include "cli/work_flags.h"
+#include "cli/completion/completions.h"
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/doctor_flags.h"
+#include "cli/parked/parked.h"
+#include "cli/parked/parked_flags.h"
+#include "cli/plan/plan_flags.h"
+#include "cli/plan/show_plan.h"
+#include "cli/queues/queues.h"
+#include "cli/queues/queues_flags.h"
+#include "cli/send/send.h"
+#include "cli/send/send_flags.h"
+#include "cli/text/io.h"
+#include "cli/worker/work.h"
+#include "cli/worker/work_flags.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
 namespace {
 
-constexpr std::string_view kHelp = R"(Retries with exponential delay for RabbitMQ.
-
-Usage: retryq COMMAND [OPTIONS]
-
-Commands:
-  work        Run a program for each message of a queue; retry those that fail later
-  plan        Show the delays of a policy and the queues they need
-  send        Publish a message, now or so that it arrives later
-
+constexpr std::string_view kHelpEnd = R"(
 Options:
   -h,--help   Print this and exit; behind a command, tell more of it
   --version   Print the version and exit
@@ -40,6 +42,9 @@ Example: what fails waits 1s, 2s, 4s, ... in the queues retry.1000, retry.2000, 
   retryq send --queue orders 'order 42'
   retryq work --queue orders -- ./handle-order
 )";
+
+// All in the table below, for shells to complete.
+std::vector<CommandDescription> DescribeSubcommands();
 
 int Tell(std::string_view text) { return WriteAll(STDOUT_FILENO, text) ? EX_OK : EX_IOERR; }
 
@@ -54,30 +59,142 @@ int Fail(const std::string& who, const absl::Status& status) {
   return ExitCode(status);
 }
 
-int RunWork(const Arguments& arguments) {
-  const absl::StatusOr<std::variant<WorkOptions, Answer>> request = ParseWork(arguments);
-  if (!request.ok()) return Fail("retryq work", request.status());
+// Parses, and then runs what `run` makes of the options: it says how that ended, and what there is
+// to print.
+template <typename Options>
+int Run(const std::string& who, absl::StatusOr<std::variant<Options, Answer>> request,
+        absl::StatusOr<std::string> (*run)(const Options&)) {
+  if (!request.ok()) return Fail(who, request.status());
   if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(answer->text);
-  const absl::Status status = Work(std::get<WorkOptions>(*request));
-  return status.ok() ? EX_OK : Fail("retryq work", status);
+  const absl::StatusOr<std::string> text = run(std::get<Options>(*request));
+  if (!text.ok()) return Fail(who, text.status());
+  return text->empty() ? EX_OK : Tell(*text);
 }
 
-int RunSend(const Arguments& arguments) {
-  const absl::StatusOr<std::variant<SendOptions, Answer>> request = ParseSend(arguments);
-  if (!request.ok()) return Fail("retryq send", request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(answer->text);
-  const absl::StatusOr<std::string> sent = Send(std::get<SendOptions>(*request));
-  if (!sent.ok()) return Fail("retryq send", sent.status());
-  // It is sent, whether or not anybody reads this.
-  if (!sent->empty()) Tell(*sent + "\n");
-  return EX_OK;
+int RunWork(const std::string& who, const Arguments& arguments) {
+  return Run<WorkOptions>(who, ParseWork(arguments), [](const WorkOptions& options) {
+    const absl::Status status = Work(options);
+    return status.ok() ? absl::StatusOr<std::string>("") : status;
+  });
 }
 
-int RunPlan(const Arguments& arguments) {
-  const absl::StatusOr<std::variant<PlanOptions, Answer>> request = ParsePlan(arguments);
-  if (!request.ok()) return Fail("retryq plan", request.status());
+int RunPlan(const std::string& who, const Arguments& arguments) {
+  return Run<PlanOptions>(who, ParsePlan(arguments), ShowPlan);
+}
+
+int RunSend(const std::string& who, const Arguments& arguments) {
+  return Run<SendOptions>(who, ParseSend(arguments), [](const SendOptions& options) {
+    absl::StatusOr<std::string> sent = Send(options);
+    // It is sent, whether or not anybody reads this.
+    if (sent.ok() && !sent->empty()) Tell(*std::exchange(sent, "") + "\n");
+    return sent;
+  });
+}
+
+int RunQueues(const std::string& who, const Arguments& arguments) {
+  return Run<QueuesOptions>(who, ParseQueues(arguments), Queues);
+}
+
+int RunParked(const std::string& who, const Arguments& arguments) {
+  auto request = ParseParked(arguments);
+  if (!request.ok()) return Fail(who, request.status());
   if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(answer->text);
-  return Tell(PlanText(std::get<PlanOptions>(*request)));
+  const ParkedResult result = Parked(std::get<ParkedOptions>(*request));
+  const int told = Tell(result.text);
+  if (result.status.ok()) return told;
+  const int code = Fail(who, result.status);
+  return absl::IsCancelled(result.status) ? EX_TEMPFAIL : code;
+}
+
+// A problem that it finds is what it was asked for, and no error.
+int RunDoctor(const std::string& who, const Arguments& arguments) {
+  const auto request = ParseDoctor(arguments);
+  if (!request.ok()) return Fail(who, request.status());
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(answer->text);
+  return Doctor(std::get<DoctorOptions>(*request));
+}
+
+int RunCompletions(const std::string& who, const Arguments& arguments) {
+  return Run<Shell>(who, ParseCompletions(arguments), [](const Shell& shell) {
+    return absl::StatusOr<std::string>(CompletionScript(shell, DescribeSubcommands()));
+  });
+}
+
+// What may follow these arguments of a subcommand, from how it parses them. Empty where they are
+// none of its own commands.
+template <auto kParse>
+std::vector<FlagDescription> FlagsOf(Arguments arguments) {
+  arguments.emplace_back(kDescribeFlags);
+  const auto request = kParse(arguments);
+  if (!request.ok()) return {};
+  const Answer* const answer = std::get_if<Answer>(&*request);
+  return answer == nullptr ? std::vector<FlagDescription>() : answer->flags;
+}
+
+struct Subcommand {
+  std::string_view name;
+  int (*run)(const std::string& who, const Arguments& arguments);
+  std::vector<FlagDescription> (*flags)(Arguments arguments);
+  std::string_view summary;
+};
+
+constexpr std::array kSubcommands = {
+    Subcommand{"work", RunWork, FlagsOf<ParseWork>,
+               "Run a program for each message of a queue; retry those that fail later"},
+    Subcommand{"plan", RunPlan, FlagsOf<ParsePlan>,
+               "Show a policy's delays, the queues they need, and what an outage does"},
+    Subcommand{"send", RunSend, FlagsOf<ParseSend>,
+               "Publish a message, now or so that it arrives later"},
+    Subcommand{"queues", RunQueues, FlagsOf<ParseQueues>,
+               "Show the delay queues: what waits in them, and until when"},
+    Subcommand{"parked", RunParked, FlagsOf<ParseParked>,
+               "List, show, replay or drop messages that were given up"},
+    Subcommand{"doctor", RunDoctor, FlagsOf<ParseDoctor>,
+               "Check a broker for all that breaks retrying"},
+    Subcommand{"completions", RunCompletions, FlagsOf<ParseCompletions>,
+               "Print a script that completes all this in bash, zsh or fish"},
+};
+
+std::vector<CommandDescription> DescribeSubcommands() {
+  std::vector<CommandDescription> commands;
+  for (const Subcommand& subcommand : kSubcommands) {
+    CommandDescription command{.name = std::string(subcommand.name),
+                               .summary = std::string(subcommand.summary),
+                               .flags = subcommand.flags({})};
+    // Some words are commands of its own, with flags.
+    for (const FlagDescription& flag : command.flags) {
+      if (!flag.names.empty()) continue;
+      for (const std::string& word : ChoicesOf(flag)) {
+        std::vector<FlagDescription> flags = subcommand.flags({word});
+        if (!flags.empty()) command.commands.push_back({.name = word, .flags = std::move(flags)});
+      }
+    }
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+// "work, plan or send"
+std::string NamesOfSubcommands() {
+  std::string names;
+  for (const Subcommand& subcommand : kSubcommands) {
+    if (&subcommand != &kSubcommands.front()) {
+      names += &subcommand == &kSubcommands.back() ? " or " : ", ";
+    }
+    names += subcommand.name;
+  }
+  return names;
+}
+
+std::string Help() {
+  std::string text =
+      "Retries with exponential delay for RabbitMQ.\n\nUsage: retryq COMMAND "
+      "[OPTIONS]\n\nCommands:\n";
+  for (const Subcommand& subcommand : kSubcommands) {
+    text += absl::StrFormat("  %-11s  %s\n", std::string(subcommand.name),
+                            std::string(subcommand.summary));
+  }
+  return text.append(kHelpEnd);
 }
 
 }  // namespace
@@ -86,15 +203,15 @@ int RunCommand(const Arguments& arguments) {
   PrepareProcess();
   const std::string first = arguments.empty() ? "" : arguments.front();
   const Arguments rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
-  if (first == "work") return RunWork(rest);
-  if (first == "plan") return RunPlan(rest);
-  if (first == "send") return RunSend(rest);
-  if (first == "-h" || first == "--help") return Tell(kHelp);
+  for (const Subcommand& subcommand : kSubcommands) {
+    if (first == subcommand.name) return subcommand.run("retryq " + first, rest);
+  }
+  if (first == "-h" || first == "--help") return Tell(Help());
   if (first == "--version") return Tell("retryq " RETRYQ_VERSION "\n");
-  const std::string problem =
-      first.empty() ? "a command is missing" : "there is no command '" + first + "'";
   return Fail("retryq",
-              absl::InvalidArgumentError(problem + ": say work, plan or send; see retryq --help"));
+              absl::InvalidArgumentError(
+                  (first.empty() ? "a command is missing" : "there is no command '" + first + "'") +
+                  ": say " + NamesOfSubcommands() + "; see retryq --help"));
 }
 
 }  // namespace retryq::cli

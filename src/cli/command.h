@@ -1,7 +1,7 @@
 #ifndef RETRYQ_CLI_COMMAND_H_
 #define RETRYQ_CLI_COMMAND_H_
 
-#include "cli/flag_parser.h"
+#include "cli/flags/flag_parser.h"
 
 namespace retryq::cli {
 

@@ -1,0 +1,105 @@
+#include "cli/completion/bash_completion.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/completion/shell_quoting.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr char kBegin[] =
+    R"(# bash completion for retryq, as `retryq completions bash` prints it.
+
+_retryq_files() {
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen "$@" -- "$current")
+}
+
+_retryq() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words='' i
+  COMPREPLY=()
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    if [[ ${COMP_WORDS[i]} == -- ]]; then
+      # What follows is a command of its own.
+      if ((i + 1 == COMP_CWORD)); then _retryq_files -c; else _retryq_files -f; fi
+      return
+    fi
+  done
+  # Some have commands of their own: "parked list".
+  local command=${COMP_WORDS[1]}
+  if ((COMP_CWORD > 2)); then command+=" ${COMP_WORDS[2]}"; fi
+  # --flag=value comes as three words.
+  if [[ $current == = ]]; then
+    current=''
+  elif [[ $previous == = ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+)";
+
+constexpr char kEnd[] = R"(  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+
+complete -F _retryq retryq
+)";
+
+// The cases of a flag's value: nothing is offered for one that can be anything.
+std::string Values(const CommandDescription& command) {
+  std::string cases;
+  std::vector<std::string> anything;
+  for (const FlagDescription& flag : command.flags) {
+    if (flag.names.empty() || flag.value.empty()) continue;
+    const std::string names = absl::StrJoin(flag.names, "|");
+    if (const auto choices = ChoicesOf(flag); !choices.empty()) {
+      absl::StrAppend(&cases, "        ", names, ") words=", Quoted(absl::StrJoin(choices, " ")),
+                      " ;;\n");
+    } else if (TakesAFile(flag)) {
+      absl::StrAppend(&cases, "        ", names, ") _retryq_files -f; return ;;\n");
+    } else {
+      anything.push_back(names);
+    }
+  }
+  if (!anything.empty()) {
+    absl::StrAppend(&cases, "        ", absl::StrJoin(anything, "|"), ") return ;;\n");
+  }
+  return cases;
+}
+
+// All words that can stand where a flag can: names of flags, and what the argument without one is.
+std::vector<std::string> Words(const CommandDescription& command) {
+  std::vector<std::string> words;
+  for (const FlagDescription& flag : command.flags) {
+    const std::vector<std::string>& more = flag.names.empty() ? ChoicesOf(flag) : flag.names;
+    words.insert(words.end(), more.begin(), more.end());
+  }
+  return words;
+}
+
+std::string NamesOf(const std::vector<CommandDescription>& commands) {
+  return absl::StrJoin(commands, " ", [](std::string* out, const CommandDescription& command) {
+    out->append(command.name);
+  });
+}
+
+// What follows a command. `pattern` is one of case.
+std::string Case(const std::string& pattern, const CommandDescription& command) {
+  return absl::StrCat("    ", pattern, ")\n      case $previous in\n", Values(command),
+                      "        *) words=", Quoted(absl::StrJoin(Words(command), " ")),
+                      " ;;\n      esac\n      ;;\n");
+}
+
+}  // namespace
+
+std::string BashCompletion(const std::vector<CommandDescription>& commands) {
+  std::string script = absl::StrCat(kBegin, "  if ((COMP_CWORD == 1)); then\n    words=",
+                                    Quoted(absl::StrCat(NamesOf(commands), " --help --version")),
+                                    "\n  else\n    case $command in\n");
+  for (const CommandDescription& command : commands) {
+    for (const CommandDescription& own : command.commands) {
+      script += Case(Quoted(command.name + " " + own.name), own);
+    }
+    script += Case(absl::StrCat(command.name, "|", Quoted(command.name + " "), "*"), command);
+  }
+  return absl::StrCat(script, "    esac\n  fi\n", kEnd);
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,16 @@
+#ifndef RETRYQ_CLI_COMPLETION_BASH_COMPLETION_H_
+#define RETRYQ_CLI_COMPLETION_BASH_COMPLETION_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/completion/command_description.h"
+
+namespace retryq::cli {
+
+// CompletionScript for bash; bash-completion need not be there.
+std::string BashCompletion(const std::vector<CommandDescription>& commands);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_COMPLETION_BASH_COMPLETION_H_

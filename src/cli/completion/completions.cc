@@ -1,0 +1,60 @@
+#include "cli/completion/completions.h"
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "cli/completion/bash_completion.h"
+#include "cli/completion/fish_completion.h"
+#include "cli/completion/zsh_completion.h"
+#include "cli/flags/flag_reader.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr char kDescription[] = "Prints a script that completes this command in a shell.";
+
+constexpr char kUsage[] = "retryq completions bash|zsh|fish";
+
+constexpr char kFooter[] =
+    R"(The script knows the subcommands and flags of the retryq that has printed it. For one shell:
+  source <(retryq completions bash)
+  source <(retryq completions zsh)
+  retryq completions fish | source
+
+Examples: for all that are started from now on
+  retryq completions bash > ~/.local/share/bash-completion/completions/retryq
+  retryq completions zsh > "${fpath[1]}/_retryq"
+  retryq completions fish > ~/.config/fish/completions/retryq.fish
+)";
+
+}  // namespace
+
+absl::StatusOr<std::variant<Shell, Answer>> ParseCompletions(const Arguments& arguments) {
+  FlagText shell;
+  FlagParser parser(kDescription, kUsage, kFooter);
+  parser.AddPositional("bash|zsh|fish", &shell, "The shell");
+  FlagReader reader;
+  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(arguments, reader);
+  if (!answer.ok()) return answer.status();
+  if (answer->has_value()) return **answer;
+  if (!shell) reader.Complain("the shell is missing: say bash, zsh or fish");
+  if (absl::Status status = reader.status(); !status.ok()) return status;
+  if (*shell == "bash") return Shell::kBash;
+  if (*shell == "zsh") return Shell::kZsh;
+  if (*shell == "fish") return Shell::kFish;
+  return absl::InvalidArgumentError("there is nothing for '" + *shell + "': say bash, zsh or fish");
+}
+
+std::string CompletionScript(Shell shell, const std::vector<CommandDescription>& commands) {
+  switch (shell) {
+    case Shell::kZsh:
+      return ZshCompletion(commands);
+    case Shell::kFish:
+      return FishCompletion(commands);
+    case Shell::kBash:
+      break;
+  }
+  return BashCompletion(commands);
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,268 @@
+#include "cli/doctor/doctor.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/doctor/broker_session.h"
+#include "cli/doctor/doctor_report.h"
+#include "cli/doctor/doctor_rules.h"
+#include "cli/doctor/throw_away_queue.h"
+#include "cli/doctor/worker_checks.h"
+#include "cli/management/json_fields.h"
+#include "cli/management/management_api.h"
+#include "cli/management/management_queues.h"
+#include "cli/text/io.h"
+#include "retryq/delay_queue_name.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// One run: looks at one thing after the other.
+class Examination {
+ public:
+  Examination(const DoctorOptions& options, Report& report)
+      : options_(options),
+        report_(report),
+        session_(loop_, Named(options.place.connection)),
+        api_(loop_, options.place.management) {}
+
+  void Run() {
+    const absl::Status open = session_.Open();
+    CheckConnection(open);
+    CheckManagement();
+    if (open.ok()) {
+      report_.Add(CheckWorkQueue(session_, options_));
+      CheckMoreOfTheWorkQueue();
+      const std::vector<Finding> exchange = CheckWorkExchange(session_, options_);
+      report_.Add(exchange);
+      if (!exchange.empty() && exchange.front().result == Finding::Result::kOk) CheckBindings();
+      report_.Add(CheckParkedQueue(session_, options_));
+    }
+    CheckQueues(open.ok());
+    CheckServer();
+    if (!open.ok()) return;
+    report_.Add(CheckLease(session_, options_));
+    // Last, as a connection that has published is not read any more while there is an alarm.
+    report_.Add(CheckPermissions(session_, options_));
+    if (session_.blocked() && !has_management_) {
+      report_.Add(Problem("alarms", "the broker takes no publishes (connection.blocked)",
+                          "free memory or disk on its node, or raise its limits"));
+    }
+  }
+
+ private:
+  static amqp::ConnectionOptions Named(amqp::ConnectionOptions connection) {
+    connection.connection_name = "retryq doctor";
+    return connection;
+  }
+
+  std::string Path(const std::string& kind, const std::string& name = "") const {
+    std::string path = absl::StrCat("/", kind, "/", PercentEncode(options_.place.connection.vhost));
+    if (!name.empty()) absl::StrAppend(&path, "/", PercentEncode(name));
+    return path;
+  }
+
+  std::string ConnectionRemedy(const absl::Status& open) const {
+    if (absl::IsNotFound(open)) return "correct the vhost at the end of --url";
+    if (absl::IsUnauthenticated(open) || absl::IsPermissionDenied(open)) {
+      return "correct user, password or vhost in --url";
+    }
+    return options_.place.connection.tls
+               ? "see that the broker runs, that --url names its host and its port for TLS (mostly "
+                 "5671), and whom to trust (?cacertfile=FILE)"
+               : "see that the broker runs, and that --url names its host and port";
+  }
+
+  void CheckConnection(const absl::Status& open) {
+    const amqp::ConnectionOptions& connection = options_.place.connection;
+    if (!open.ok()) {
+      report_.Add(ProblemOf("connection", open, ConnectionRemedy(open)));
+      return;
+    }
+    report_.Add(Ok("connection", amqp::Describe(connection)));
+    report_.Add(CheckVersion(session_.server_version()));
+    report_.Add(CheckTls(connection));
+  }
+
+  void CheckManagement() {
+    const auto overview = api_.Get("/overview");
+    has_management_ = overview.ok();
+    if (!overview.ok()) {
+      // No worker needs it.
+      Finding finding = ProblemOf("management", overview.status());
+      finding.result = Finding::Result::kWarning;
+      finding.refused = false;
+      report_.Add(std::move(finding));
+      return;
+    }
+    report_.Add(Ok("management", Describe(api_.url())));
+    clock_ = overview->clock;
+  }
+
+  // Gets something, or says that the check is skipped.
+  std::optional<Json> Get(const std::string& check, const std::string& path) {
+    auto answer = api_.Get(path);
+    if (answer.ok()) return std::move(answer->json);
+    Finding finding = ProblemOf(check, answer.status());
+    finding.result = Finding::Result::kSkipped;
+    finding.refused = false;
+    report_.Add(std::move(finding));
+    return std::nullopt;
+  }
+
+  // What only the management API shows.
+  void CheckMoreOfTheWorkQueue() {
+    if (!has_management_ || options_.queue.empty()) return;
+    const auto answer = api_.Get(Path("queues", options_.queue));
+    if (!answer.ok()) return;  // that it is not there has been said
+    if (TextOf(answer->json, "type") == "stream") {
+      report_.Add(Problem("work queue", "it is a stream, which messages cannot be taken off",
+                          "work on a classic or quorum queue"));
+    }
+    constexpr char kArgument[] = "x-dead-letter-exchange";
+    std::optional<std::string> exchange = TextOf(FieldOf(answer->json, "arguments"), kArgument);
+    if (!exchange) {
+      exchange =
+          TextOf(FieldOf(answer->json, "effective_policy_definition"), "dead-letter-exchange");
+    }
+    if (!exchange || exchange->empty()) return;
+    const absl::Status there = session_.CheckExchange(*exchange);
+    const std::string name = absl::StrCat("'", Printable(*exchange), "'");
+    if (there.ok()) {
+      report_.Add(Ok("work queue", "its own dead-letter exchange " + name + " is there"));
+    } else {
+      report_.Add(ProblemOf(
+          "work queue",
+          absl::Status(there.code(),
+                       absl::IsNotFound(there)
+                           ? absl::StrCat("its own dead-letter exchange ", name,
+                                          " is not there: what is rejected, or expires in the work "
+                                          "queue, is dropped")
+                           : Printable(std::string(there.message()))),
+          "declare that exchange, or take it out of the queue's arguments or policy"));
+    }
+  }
+
+  void CheckBindings() {
+    if (!has_management_ || options_.queue.empty()) return;
+    const auto answer =
+        api_.Get(absl::StrCat(Path("bindings"), "/e/", PercentEncode(options_.work_exchange), "/q/",
+                              PercentEncode(options_.queue)));
+    if (!answer.ok() || !answer->json.is_array() || !answer->json.empty()) return;
+    report_.Add(Warning("work exchange",
+                        absl::StrCat("no binding leads from it to '", Printable(options_.queue),
+                                     "': what came through it does not come back"),
+                        "bind the queue to it, or leave out --work-exchange"));
+  }
+
+  void CheckServer() {
+    if (!has_management_) return;
+    const auto health = api_.GetHealth("/health/checks/alarms");
+    if (health.ok()) {
+      report_.Add(CheckAlarms(*health));
+    } else {
+      report_.Add(Skipped("alarms", Printable(std::string(health.status().message())), ""));
+    }
+    if (options_.place.connection.tls) {
+      const auto certificates = api_.GetHealth("/health/checks/certificate-expiration/1/months");
+      if (certificates.ok()) report_.Add(CheckCertificates(*certificates));
+    }
+    report_.Add(CheckClock(clock_, options_.delay_queues));
+    if (const auto vhosts = Get("default queue type", "/vhosts")) {
+      report_.Add(CheckDefaultQueueType(*vhosts, options_.place.connection.vhost));
+    }
+  }
+
+  // Policies and delay queues.
+  void CheckQueues(bool open) {
+    if (!has_management_) {
+      report_.Add(Skipped("policies", "only the management API shows them", "see management"));
+      report_.Add(Skipped("delay queues", "only the management API shows them", "see management"));
+      return;
+    }
+    std::vector<Json> queues;
+    const std::string& prefix = options_.delay_queues.prefix;
+    const absl::Status visited = VisitQueues(api_, options_.place.connection.vhost, prefix + ".",
+                                             [&](const Json& queue, absl::Time /*at*/) {
+                                               const auto name = ParseDelayQueueName(
+                                                   TextOf(queue, "name").value_or(""), prefix);
+                                               if (name && !IsThrowAway(*name))
+                                                 queues.push_back(queue);
+                                             });
+    if (visited.ok()) {
+      report_.Add(CheckDelayQueues(queues, options_));
+    } else {
+      report_.Add(Skipped("delay queues", std::string(visited.message()), ""));
+    }
+    const std::optional<Json> policies = Get("policies", Path("policies"));
+    const std::optional<Json> operators =
+        policies ? Get("policies", Path("operator-policies")) : std::nullopt;
+    if (!policies || !operators) return;
+    if (open && (MayHurt(*policies, options_) || MayHurt(*operators, options_))) {
+      const absl::StatusOr<Json> probe = QueueAsPoliciesMakeIt();
+      if (absl::IsNotFound(probe.status())) {
+        return report_.Add(PolicyThatDropsQueues(*policies, *operators, options_));
+      }
+      if (probe.ok()) queues.insert(queues.begin(), *probe);
+    }
+    report_.Add(CheckPolicies(*policies, *operators, queues, options_));
+  }
+
+  // A delay queue made for the question: the broker says what its policies make of it, some seconds
+  // later. kNotFound where the queue was gone before that; kUnavailable where it cannot be made.
+  absl::StatusOr<Json> QueueAsPoliciesMakeIt() {
+    constexpr absl::Duration kPatience = absl::Seconds(20);
+    const absl::Status unknown = absl::UnavailableError("the broker does not say");
+    if (!options_.delay_queues.declare) return unknown;
+    ThrowAwayQueue probe(session_, options_.delay_queues, options_.work_exchange, absl::Minutes(1));
+    if (!probe.Declare().ok()) return unknown;
+    const absl::Time end = absl::Now() + kPatience;
+    while (absl::Now() < end) {
+      auto answer = api_.Get(Path("queues", probe.queue().name));
+      if (answer.ok() && FieldOf(answer->json, "effective_policy_definition").is_object()) {
+        return std::move(answer->json);
+      }
+      if (absl::IsNotFound(answer.status()) && absl::IsNotFound(probe.Look())) {
+        // That of quorum queues is everybody's, and somebody else may have deleted it.
+        const bool own = options_.delay_queues.queue_type == QueueType::kClassic;
+        return own ? answer.status() : unknown;
+      }
+      session_.Wait(absl::Milliseconds(200));
+    }
+    return unknown;
+  }
+
+  const DoctorOptions& options_;
+  Report& report_;
+  EventLoop loop_;
+  BrokerSession session_;
+  ManagementApi api_;
+  bool has_management_ = false;
+  std::optional<ManagementApi::Answer::ClockDifference> clock_;
+};
+
+}  // namespace
+
+int Doctor(const DoctorOptions& options) {
+  bool readable = true;
+  Report report([&](const Finding& finding) {
+    if (!options.json && readable) readable = WriteAll(STDOUT_FILENO, TextOf(finding));
+  });
+  Examination(options, report).Run();
+  WriteAll(STDOUT_FILENO, options.json ? report.Json() : "\n" + report.Summary());
+  return report.exit_code();
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,25 @@
+#ifndef RETRYQ_CLI_DOCTOR_DOCTOR_OPTIONS_H_
+#define RETRYQ_CLI_DOCTOR_DOCTOR_OPTIONS_H_
+
+#include <string>
+
+#include "cli/management/management_flags.h"
+#include "retryq/delay_queue_options.h"
+#include "retryq/retry_options.h"
+
+namespace retryq::cli {
+
+// What `retryq doctor` is asked to look at: what a worker with these options needs.
+struct DoctorOptions {
+  BrokerPlace place;
+  RetryOptions retry;
+  DelayQueueOptions delay_queues;
+  std::string queue;  // the work queue; empty: none in particular
+  std::string work_exchange;
+  std::string parked_queue;  // empty without `queue`
+  bool json = false;
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_DOCTOR_DOCTOR_OPTIONS_H_

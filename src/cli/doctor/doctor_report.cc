@@ -1,0 +1,127 @@
+#include "cli/doctor/doctor_report.h"
+
+#include <sysexits.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace retryq::cli {
+namespace {
+
+const char* NameOf(Finding::Result result) {
+  switch (result) {
+    case Finding::Result::kOk:
+      return "ok";
+    case Finding::Result::kWarning:
+      return "warning";
+    case Finding::Result::kProblem:
+      return "problem";
+    case Finding::Result::kSkipped:
+      break;
+  }
+  return "skipped";
+}
+
+}  // namespace
+
+Finding Ok(std::string check, std::string finding) {
+  return {.check = std::move(check), .finding = std::move(finding)};
+}
+
+Finding Warning(std::string check, std::string finding, std::string remedy) {
+  return {.check = std::move(check),
+          .result = Finding::Result::kWarning,
+          .finding = std::move(finding),
+          .remedy = std::move(remedy)};
+}
+
+Finding Problem(std::string check, std::string finding, std::string remedy) {
+  return {.check = std::move(check),
+          .result = Finding::Result::kProblem,
+          .finding = std::move(finding),
+          .remedy = std::move(remedy)};
+}
+
+Finding Refused(std::string check, std::string finding, std::string remedy) {
+  Finding refused = Problem(std::move(check), std::move(finding), std::move(remedy));
+  refused.refused = true;
+  return refused;
+}
+
+Finding Skipped(std::string check, std::string finding, std::string remedy) {
+  return {.check = std::move(check),
+          .result = Finding::Result::kSkipped,
+          .finding = std::move(finding),
+          .remedy = std::move(remedy)};
+}
+
+Finding ProblemOf(std::string check, const absl::Status& error, std::string remedy) {
+  std::string text(error.message());
+  if (const std::size_t semicolon = text.find("; "); remedy.empty() && semicolon != text.npos) {
+    remedy = text.substr(semicolon + 2);
+    text.erase(semicolon);
+  }
+  Finding problem = Problem(std::move(check), std::move(text), std::move(remedy));
+  problem.refused = absl::IsPermissionDenied(error) || absl::IsUnauthenticated(error);
+  return problem;
+}
+
+void Report::Add(Finding finding) {
+  findings_.push_back(std::move(finding));
+  tell_(findings_.back());
+}
+
+void Report::Add(std::vector<Finding> findings) {
+  for (Finding& finding : findings) Add(std::move(finding));
+}
+
+std::size_t Report::Count(Finding::Result result) const {
+  return static_cast<std::size_t>(
+      std::count_if(findings_.begin(), findings_.end(),
+                    [result](const Finding& finding) { return finding.result == result; }));
+}
+
+int Report::exit_code() const {
+  if (Count(Finding::Result::kProblem) == 0) return EX_OK;
+  const bool refused = std::any_of(findings_.begin(), findings_.end(),
+                                   [](const Finding& finding) { return finding.refused; });
+  return refused ? EX_NOPERM : EX_UNAVAILABLE;
+}
+
+std::string Report::Summary() const {
+  const auto counted = [this](Finding::Result result, const char* plural) {
+    const std::size_t count = Count(result);
+    return absl::StrCat(count, " ", NameOf(result), count == 1 ? "" : plural);
+  };
+  return absl::StrCat(
+      counted(Finding::Result::kProblem, "s"), ", ", counted(Finding::Result::kWarning, "s"), ", ",
+      counted(Finding::Result::kOk, ""), ", ", counted(Finding::Result::kSkipped, ""), "\n");
+}
+
+std::string Report::Json() const {
+  using Json = nlohmann::ordered_json;
+  Json checks = Json::array();
+  for (const Finding& finding : findings_) {
+    checks.push_back({{"check", finding.check},
+                      {"result", NameOf(finding.result)},
+                      {"finding", finding.finding},
+                      {"remedy", finding.remedy}});
+  }
+  const Json all = {{"checks", std::move(checks)}};
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace).append("\n");
+}
+
+std::string TextOf(const Finding& finding) {
+  std::string text =
+      absl::StrFormat("%-8s  %-18s  %s\n", NameOf(finding.result), finding.check, finding.finding);
+  if (!finding.remedy.empty()) {
+    absl::StrAppend(&text, std::string(30, ' '), "remedy: ", finding.remedy, "\n");
+  }
+  return text;
+}
+
+}  // namespace retryq::cli

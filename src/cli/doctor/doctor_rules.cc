@@ -1,0 +1,430 @@
+#include "cli/doctor/doctor_rules.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/management/json_fields.h"
+#include "cli/text/duration.h"
+#include "retryq/amqp/table.h"
+#include "retryq/backoff.h"
+#include "retryq/delay_queue_declaration.h"
+#include "retryq/delay_queue_name.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostNamed = 3;
+
+std::string Quoted(const std::string& text) { return absl::StrCat("'", Printable(text), "'"); }
+
+// "a, b, c and 4 more"
+std::string Some(const std::vector<std::string>& all) {
+  if (all.size() <= kMostNamed) return absl::StrJoin(all, ", ");
+  return absl::StrCat(absl::StrJoin(all.begin(), all.begin() + kMostNamed, ", "), " and ",
+                      all.size() - kMostNamed, " more");
+}
+
+// A regular expression for exactly this.
+std::string Escaped(const std::string& text) {
+  std::string pattern;
+  for (const char c : text) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+// One word for the shell.
+std::string ForShell(const std::string& text) {
+  return absl::StrCat(
+      "'", absl::StrJoin(std::vector<std::string>(absl::StrSplit(text, '\'')), "'\\''"), "'");
+}
+
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+// What a policy's definition does to delay queues of this configuration, a clause each.
+std::vector<std::string> HarmsOf(const Json& definition, const DoctorOptions& options) {
+  std::vector<std::string> harms;
+  const absl::Duration longest = LongestDelay(options.retry.backoff);
+  const auto below = [&definition](const char* key, absl::Duration limit) {
+    const std::optional<std::int64_t> value = IntegerOf(definition, key);
+    return value && *value >= 0 && absl::Milliseconds(*value) < limit ? value : std::nullopt;
+  };
+  if (const auto ttl = below("message-ttl", longest)) {
+    harms.push_back(
+        absl::StrCat("message-ttl ", *ttl, ", so that messages come back before their time"));
+  }
+  const absl::Duration lifetime = options.delay_queues.declare
+                                      ? QueueLifetime(longest, options.delay_queues)
+                                      : kMaxQueueLifetime;
+  if (const auto expires = below("expires", lifetime)) {
+    harms.push_back(absl::StrCat(
+        "expires ", *expires, ", so that queues go before their lease ends, with their messages"));
+  }
+  const auto shortens = [&](const char* key, std::uint64_t own) {
+    const std::optional<std::int64_t> limit = IntegerOf(definition, key);
+    if (!limit || *limit < 0) return;
+    if (own > 0 && own <= static_cast<std::uint64_t>(*limit)) return;
+    harms.push_back(absl::StrCat(key, " ", *limit,
+                                 ", so that full queues push messages out before their time"));
+  };
+  shortens("max-length", options.delay_queues.max_length);
+  shortens("max-length-bytes", options.delay_queues.max_length_bytes);
+  if (const auto key = TextOf(definition, "dead-letter-routing-key")) {
+    harms.push_back(absl::StrCat("dead-letter-routing-key ", Quoted(*key),
+                                 ", so that messages do not find back to their queue"));
+  }
+  return harms;
+}
+
+// The names of those policies that hold a key which could hurt.
+std::vector<std::string> NamesOfHurtful(const Json& policies, const DoctorOptions& options) {
+  std::vector<std::string> names;
+  if (!policies.is_array()) return names;
+  for (const Json& policy : policies) {
+    if (HarmsOf(FieldOf(policy, "definition"), options).empty()) continue;
+    names.push_back(Quoted(TextOf(policy, "name").value_or("")));
+  }
+  return names;
+}
+
+std::vector<std::string> Suspects(const Json& policies, const Json& operator_policies,
+                                  const DoctorOptions& options) {
+  std::vector<std::string> suspects = NamesOfHurtful(policies, options);
+  for (std::string& name : NamesOfHurtful(operator_policies, options)) {
+    suspects.push_back(std::move(name));
+  }
+  return suspects;
+}
+
+std::string PolicyRemedy(const DoctorOptions& options) {
+  return absl::StrCat("let the pattern leave out '^", Escaped(options.delay_queues.prefix),
+                      "\\.', or take that out of the policy (rabbitmqctl list_policies, "
+                      "list_operator_policies -p ",
+                      ForShell(options.place.connection.vhost), ")");
+}
+
+// "policy 'a' and operator policy 'b'", of those that apply to the queue.
+std::string PoliciesOf(const Json& queue) {
+  std::vector<std::string> names;
+  if (const auto name = TextOf(queue, "policy")) names.push_back("policy " + Quoted(*name));
+  if (const auto name = TextOf(queue, "operator_policy")) {
+    names.push_back("operator policy " + Quoted(*name));
+  }
+  return names.empty() ? "a policy" : absl::StrJoin(names, " and ");
+}
+
+// What of a queue differs from its declaration: "x-expires is 1 and not 2", …
+std::vector<std::string> Differences(const Json& queue, const amqp::Table& wanted, bool stamped) {
+  constexpr std::int64_t kStamps = 997;
+  const Json& found = FieldOf(queue, "arguments");
+  std::vector<std::string> differences;
+  std::set<std::string> known;
+  const auto note = [&differences](const std::string& name, const Json& is, const Json& should) {
+    const auto text = [](const Json& value) {
+      if (value.is_null()) return std::string("not set");
+      return Printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60);
+    };
+    differences.push_back(absl::StrCat(name, " is ", text(is), " and not ", text(should)));
+  };
+  for (const auto& [name, value] : wanted.fields()) {
+    known.insert(name);
+    const Json& is = FieldOf(found, name.c_str());
+    const auto* number = std::get_if<std::int64_t>(&value.variant);
+    if (number != nullptr) {
+      const std::optional<std::int64_t> given = IntegerOf(found, name.c_str());
+      // The stamp of a quorum queue's epoch.
+      const std::int64_t spread = stamped && name == "x-expires" ? kStamps : 1;
+      if (!given || *given < *number || *given - *number >= spread) note(name, is, *number);
+    } else {
+      const std::string text = std::get<std::string>(value.variant);
+      if (TextOf(found, name.c_str()) != text) note(name, is, text);
+    }
+  }
+  if (found.is_object()) {
+    for (const auto& [name, value] : found.items()) {
+      if (!known.contains(name)) differences.push_back(Printable(name, 60) + " is set");
+    }
+  }
+  return differences;
+}
+
+// Where nothing is declared, all queues must be there, and stay.
+std::vector<Finding> CheckImported(const std::vector<Json>& queues, const DoctorOptions& options) {
+  std::set<std::string> there;
+  std::vector<std::string> leaving;
+  for (const Json& queue : queues) {
+    const std::string name = TextOf(queue, "name").value_or("");
+    there.insert(name);
+    if (!FieldOf(FieldOf(queue, "arguments"), "x-expires").is_null()) leaving.push_back(name);
+  }
+  std::vector<std::string> missing;
+  const auto want = [&](absl::Duration ttl, const DelayTarget& target) {
+    const std::string name = DelayQueueDeclaration(ttl, target, options.delay_queues).queue.name;
+    if (!there.contains(name)) missing.push_back(name);
+  };
+  // Without chance a policy needs the queues of its own delays alone.
+  std::set<absl::Duration> ttls;
+  for (std::uint64_t failures = 0; failures < 1000; ++failures) {
+    if (options.retry.max_attempts != 0 && failures + 1 >= options.retry.max_attempts) break;
+    ttls.insert(BackoffDelay(options.retry.backoff, failures));
+  }
+  const std::vector<absl::Duration> all = DelayQueueTtls(options.retry, options.delay_queues);
+  for (const absl::Duration ttl : all) {
+    if (!ttls.contains(ttl)) continue;
+    want(ttl, {.dead_letter_exchange = options.work_exchange});
+    if (!options.work_exchange.empty()) want(ttl, {.dead_letter_exchange = "", .direct = true});
+  }
+  std::vector<Finding> findings;
+  if (!missing.empty()) {
+    findings.push_back(Problem("delay queues", absl::StrCat("missing: ", Some(missing)),
+                               "have somebody who may configure the broker import what retryq plan "
+                               "--definitions prints for this policy"));
+  }
+  if (!leaving.empty()) {
+    findings.push_back(Problem(
+        "delay queues",
+        absl::StrCat("with an x-expires, which nobody renews without declaring: ", Some(leaving)),
+        "delete them and import them from retryq plan --definitions, or leave out --no-declare"));
+  }
+  if (findings.empty())
+    findings.push_back(Ok("delay queues", "all that this policy needs are there"));
+  return findings;
+}
+
+}  // namespace
+
+Finding CheckVersion(const std::string& version) {
+  int major = 0;
+  int minor = 0;
+  const std::string said = absl::StrCat("RabbitMQ ", Printable(version, 40));
+  if (std::sscanf(version.c_str(), "%d.%d", &major, &minor) != 2) {
+    return Warning("version", said + ", which is no version that retryq knows",
+                   "use RabbitMQ 3.10 or newer");
+  }
+  if (major < 3 || (major == 3 && minor < 10)) {
+    return Warning("version", said + ", which retryq is not tested with",
+                   "use RabbitMQ 3.10 or newer");
+  }
+  return Ok("version", said);
+}
+
+Finding CheckTls(const amqp::ConnectionOptions& connection) {
+  if (connection.tls) {
+    if (connection.tls->verify_peer)
+      return Ok("tls", "on, and the broker's certificate is checked");
+    return Warning("tls", "on, but with verify=verify_none: whoever is on the way can read all",
+                   "name the broker's authority, ?cacertfile=FILE, and leave verify out");
+  }
+  for (const amqp::Endpoint& endpoint : connection.endpoints) {
+    if (IsLoopback(endpoint.host)) continue;
+    return Warning("tls",
+                   absl::StrCat("off: password and messages can be read on the way to ",
+                                Quoted(endpoint.host)),
+                   "use amqps:// where the network is not yours alone");
+  }
+  return Ok("tls", "off, and not needed on this machine");
+}
+
+Finding CheckClock(const std::optional<ManagementApi::Answer::ClockDifference>& clock,
+                   const DelayQueueOptions& options) {
+  // What workers say of each other's clocks (the event `overridden`).
+  constexpr absl::Duration kMuch = absl::Seconds(1);
+  if (!clock) {
+    return Skipped("clock", "the management API does not say what time it is",
+                   "look whether the machines' clocks are synchronized");
+  }
+  const absl::Duration certain = absl::AbsDuration(clock->difference) - clock->error;
+  const std::string error = DurationText(absl::Ceil(clock->error, absl::Milliseconds(100)));
+  const std::string difference = absl::StrCat(
+      "the broker's is ",
+      DurationText(absl::Trunc(absl::AbsDuration(clock->difference), absl::Milliseconds(100))),
+      clock->difference < absl::ZeroDuration() ? " behind" : " ahead", ", give or take ", error);
+  constexpr char kRemedy[] = "synchronize the machines' clocks (chrony, systemd-timesyncd)";
+  if (options.queue_type == QueueType::kQuorum && options.declare &&
+      certain >= options.outage - options.confirm_timeout) {
+    return Problem("clock",
+                   difference + ": as much among workers would lose messages (see --outage)",
+                   kRemedy);
+  }
+  if (certain > kMuch) {
+    return Warning(
+        "clock", difference + ": delays of several hops can be as much too early or late", kRemedy);
+  }
+  if (certain <= absl::ZeroDuration()) {
+    return Ok("clock", absl::StrCat("the broker's is the same, give or take ", error));
+  }
+  return Ok("clock", difference);
+}
+
+Finding CheckAlarms(const ManagementApi::Answer& health) {
+  constexpr int kOk = 200;
+  const std::string status = TextOf(health.json, "status").value_or("");
+  if (health.http_status == kOk && status != "failed") return Ok("alarms", "none");
+  std::vector<std::string> alarms;
+  const Json& list = FieldOf(health.json, "alarms");
+  if (list.is_array()) {
+    for (const Json& alarm : list) {
+      alarms.push_back(absl::StrCat(Printable(TextOf(alarm, "resource").value_or("some"), 40),
+                                    " on ",
+                                    Printable(TextOf(alarm, "node").value_or("a node"), 100)));
+    }
+  }
+  return Problem("alarms",
+                 absl::StrCat("in effect: ", alarms.empty() ? "unnamed" : Some(alarms),
+                              "; the broker takes no publishes, so nothing is retried or parked"),
+                 "free memory or disk on that node, or raise its limits (vm_memory_high_watermark, "
+                 "disk_free_limit); what waits goes on by itself");
+}
+
+Finding CheckCertificates(const ManagementApi::Answer& health) {
+  constexpr int kOk = 200;
+  if (health.http_status == kOk && TextOf(health.json, "status") != "failed") {
+    return Ok("certificates", "the broker's are valid for a month at least");
+  }
+  return Warning("certificates", "one of the broker's expires within a month, or has expired",
+                 "renew it (rabbitmq-diagnostics check_certificate_expiration names it)");
+}
+
+Finding CheckDefaultQueueType(const Json& vhosts, const std::string& vhost) {
+  if (vhosts.is_array()) {
+    for (const Json& each : vhosts) {
+      if (TextOf(each, "name") != vhost) continue;
+      const std::string type = TextOf(each, "default_queue_type").value_or("undefined");
+      const std::string shown = type == "undefined" ? "classic" : Printable(type, 40);
+      if (type == "stream") {
+        return Warning("default queue type",
+                       "stream: a work queue that is declared without a type is no queue",
+                       "let whoever declares work queues say x-queue-type classic or quorum");
+      }
+      return Ok("default queue type", shown + "; delay queues say what they are by themselves");
+    }
+  }
+  return Skipped("default queue type", "the management API does not show the vhost", "");
+}
+
+bool MayHurt(const Json& policies, const DoctorOptions& options) {
+  return !NamesOfHurtful(policies, options).empty();
+}
+
+Finding CheckPolicies(const Json& policies, const Json& operator_policies,
+                      const std::vector<Json>& queues, const DoctorOptions& options) {
+  const std::vector<std::string> suspects = Suspects(policies, operator_policies, options);
+  if (suspects.empty()) return Ok("policies", "none that changes delay queues");
+
+  bool looked = false;
+  for (const Json& queue : queues) {
+    const Json& effective = FieldOf(queue, "effective_policy_definition");
+    if (effective.is_null()) continue;
+    looked = true;
+    const std::vector<std::string> harms = HarmsOf(effective, options);
+    if (harms.empty()) continue;
+    return Problem(
+        "policies",
+        absl::StrCat(PoliciesOf(queue), " gives delay queues ", absl::StrJoin(harms, "; ")),
+        PolicyRemedy(options));
+  }
+  if (!looked) {
+    return Warning("policies",
+                   absl::StrCat("could hurt, if they apply to delay queues: ", Some(suspects)),
+                   "look at their patterns; with a right to declare delay queues doctor asks the "
+                   "broker");
+  }
+  return Ok("policies", absl::StrCat(Some(suspects), " do not apply to delay queues"));
+}
+
+Finding PolicyThatDropsQueues(const Json& policies, const Json& operator_policies,
+                              const DoctorOptions& options) {
+  return Problem(
+      "policies",
+      absl::StrCat("a delay queue is dropped as soon as it is made, by 'expires' in one of: ",
+                   Some(Suspects(policies, operator_policies, options))),
+      PolicyRemedy(options));
+}
+
+std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
+                                      const DoctorOptions& options) {
+  if (!options.delay_queues.declare) return CheckImported(queues, options);
+  const bool quorum = options.delay_queues.queue_type == QueueType::kQuorum;
+  std::vector<std::string> hashed;
+  std::vector<std::string> different;
+  std::size_t count = 0;
+  for (const Json& queue : queues) {
+    const std::string name = TextOf(queue, "name").value_or("");
+    const auto parts = ParseDelayQueueName(name, options.delay_queues.prefix);
+    if (!parts) continue;
+    ++count;
+    if (!parts->hash.empty()) {
+      hashed.push_back(name);
+      continue;
+    }
+    // Those of the other type have other names.
+    if (parts->slot.has_value() != quorum) continue;
+    const DelayTarget target{.dead_letter_exchange = parts->direct ? "" : options.work_exchange,
+                             .direct = parts->direct};
+    const DeclareParams params = DelayQueueDeclaration(parts->ttl, target, options.delay_queues);
+    const auto differences = Differences(queue, params.queue.arguments, quorum);
+    if (!differences.empty()) {
+      different.push_back(absl::StrCat(name, " (", absl::StrJoin(differences, ", "), ")"));
+    }
+  }
+  std::vector<Finding> findings;
+  if (!different.empty()) {
+    findings.push_back(Warning(
+        "delay queues",
+        absl::StrCat("made with other options than these: ", Some(different),
+                     "; a worker with these puts a hash behind their names"),
+        "give all clients of this vhost and prefix the same options, or this one a --prefix of its "
+        "own"));
+  }
+  if (!hashed.empty()) {
+    findings.push_back(Warning(
+        "delay queues",
+        absl::StrCat("clients do not agree, as hashes in names say: ", Some(hashed)),
+        "see the event 'renamed' in their logs, which says why; the queues go by themselves"));
+  }
+  if (findings.empty()) {
+    findings.push_back(Ok("delay queues", count == 0 ? "none yet, as nothing has failed lately"
+                                                     : absl::StrCat(count,
+                                                                    ", as these options "
+                                                                    "would declare them")));
+  }
+  return findings;
+}
+
+std::string GrantCommand(const DoctorOptions& options) {
+  const auto any_of = [](const std::vector<std::string>& patterns) {
+    return patterns.empty() ? std::string("'^$'")
+                            : ForShell(absl::StrCat("^(", absl::StrJoin(patterns, "|"), ")$"));
+  };
+  const std::string delay_queues = Escaped(options.delay_queues.prefix) + "\\..*";
+  std::vector<std::string> configure;
+  std::vector<std::string> write = {delay_queues, "amq\\.default"};
+  std::vector<std::string> read = {delay_queues};
+  if (options.delay_queues.declare) {
+    configure.push_back(delay_queues);
+    if (!options.parked_queue.empty()) configure.push_back(Escaped(options.parked_queue));
+  }
+  if (!options.work_exchange.empty()) write.push_back(Escaped(options.work_exchange));
+  if (!options.queue.empty()) read.push_back(Escaped(options.queue));
+  const amqp::ConnectionOptions& connection = options.place.connection;
+  return absl::StrCat("rabbitmqctl set_permissions -p ", ForShell(connection.vhost), " ",
+                      ForShell(connection.user), " ", any_of(configure), " ", any_of(write), " ",
+                      any_of(read));
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,54 @@
+#include "cli/doctor/throw_away_queue.h"
+
+#include <cstdint>
+#include <random>
+
+#include "retryq/delay_queue_declaration.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr std::int64_t kShortestTtl = 315'359'000'000;  // milliseconds
+constexpr std::int64_t kLongestTtl = 315'359'999'999;
+
+// The names of quorum queues are never freed in the broker's memory: there is one for all.
+absl::Duration TtlOf(QueueType type) {
+  if (type == QueueType::kQuorum) return absl::Milliseconds(kLongestTtl);
+  std::random_device random;
+  return absl::Milliseconds(
+      std::uniform_int_distribution<std::int64_t>(kShortestTtl, kLongestTtl)(random));
+}
+
+}  // namespace
+
+ThrowAwayQueue::ThrowAwayQueue(BrokerSession& session, const DelayQueueOptions& options,
+                               const std::string& dead_letter_exchange, absl::Duration lease)
+    : session_(session),
+      params_(DelayQueueDeclaration(TtlOf(options.queue_type),
+                                    {.dead_letter_exchange = dead_letter_exchange}, options)) {
+  params_.queue.arguments.Set("x-expires", absl::ToInt64Milliseconds(lease));
+}
+
+ThrowAwayQueue::~ThrowAwayQueue() {
+  // What cannot be deleted expires by itself.
+  if (!declared_) return;
+  session_.DeleteQueue(params_.queue.name).IgnoreError();
+  session_.DeleteExchange(params_.exchange->name).IgnoreError();
+}
+
+absl::Status ThrowAwayQueue::Declare() {
+  const absl::Status status = session_.DeclareQueue(params_.queue).status();
+  declared_ = declared_ || status.ok();
+  return status;
+}
+
+absl::Status ThrowAwayQueue::Look() {
+  return session_.DeclareQueue({.name = params_.queue.name, .passive = true}).status();
+}
+
+bool IsThrowAway(const DelayQueueName& name) {
+  return name.ttl >= absl::Milliseconds(kShortestTtl) &&
+         name.ttl <= absl::Milliseconds(kLongestTtl);
+}
+
+}  // namespace retryq::cli

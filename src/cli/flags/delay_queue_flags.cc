@@ -1,0 +1,50 @@
+#include "cli/flags/delay_queue_flags.h"
+
+#include <cstdint>
+
+namespace retryq::cli {
+
+void AddFlags(FlagParser& parser, DelayQueueFlags& flags) {
+  parser.Group("Delay queues");
+  parser.Add("--prefix", "PREFIX", &flags.prefix,
+             "Delay queues are named PREFIX.MILLISECONDS (default: retry)");
+  parser.Add("--queue-type", "classic|quorum", &flags.queue_type,
+             "classic, or quorum, which loses nothing even where the broker is killed\n"
+             "(default: classic)");
+  parser.Add("--outage", "DURATION", &flags.outage,
+             "With --queue-type quorum: how long broker and QUEUE may be down in all\n"
+             "without loss, at least 5m (default: 1d)");
+  parser.Add("--margin", "DURATION", &flags.margin,
+             "How much longer a classic delay queue lives than it must (default: 1m)");
+  parser.Add("--max-length", "NUMBER", &flags.max_length,
+             "Messages that a delay queue takes; what fails beyond that stays unacked and\n"
+             "is tried again with growing pauses (default: 0, no limit)");
+  parser.Add("--max-length-bytes", "NUMBER", &flags.max_length_bytes,
+             "The same in bytes of bodies (default: 0, no limit)");
+  parser.Add("--no-declare", &flags.no_declare,
+             "Declare nothing, for users without the right to configure: use the queues\n"
+             "that somebody has imported from retryq plan --definitions");
+  parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues,
+             "Different delays that get queues of their own, at least 16; all others\n"
+             "go through several of those and arrive as exactly (default: 64)");
+}
+
+void ReadFlags(const DelayQueueFlags& flags, absl::Duration heartbeat, FlagReader& reader,
+               DelayQueueOptions* options) {
+  reader.Read("--prefix", flags.prefix, &options->prefix);
+  reader.Read("--queue-type", flags.queue_type, &options->queue_type);
+  reader.Read("--outage", flags.outage, &options->outage);
+  if (flags.outage && options->queue_type == QueueType::kClassic) {
+    reader.Complain("--outage: is for --queue-type quorum; add that, or leave this out");
+  }
+  reader.Read("--margin", flags.margin, &options->margin);
+  reader.Read("--max-length", flags.max_length, 0, INT64_MAX, &options->max_length);
+  reader.Read("--max-length-bytes", flags.max_length_bytes, 0, INT64_MAX,
+              &options->max_length_bytes);
+  options->declare = !flags.no_declare;
+  reader.Read("--max-delay-queues", flags.max_delay_queues, 0, UINT32_MAX,
+              &options->max_delay_queues);
+  reader.Complain(Validate(*options, heartbeat));
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,153 @@
+#include "cli/flags/flag_parser.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace retryq::cli {
+namespace {
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(std::string usage) : usage_(std::move(usage)) {
+    column_width(30);
+    label("Positionals", "Arguments");
+  }
+
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "\nUsage: " + usage_ + "\n\n";
+  }
+
+  // Without the blank lines that the base has twice.
+  std::string make_group(std::string group, bool positional,
+                         std::vector<const CLI::Option*> options) const override {
+    std::string text = group + ":\n";
+    for (const CLI::Option* option : options) text += make_option(option, positional);
+    return positional ? text + "\n" : text;
+  }
+
+  // Only the name of the value: that it is text goes without saying.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_option_text().empty() ? "" : " " + option->get_option_text();
+  }
+
+ private:
+  const std::string usage_;
+};
+
+// The flag of an argument without what follows '=', where a secret may stand.
+std::string FlagOf(const std::string& argument) { return argument.substr(0, argument.find('=')); }
+
+bool IsFlag(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
+
+// Only flags that stand for one value take the last one of several.
+bool IsGivenTooOften(const CLI::Option* option) {
+  return option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast &&
+         option->count() > 1;
+}
+
+// What a help says first, without defaults and further sentences.
+std::string Summary(const std::string& help) {
+  std::string summary = absl::StrReplaceAll(help, {{"\n", " "}});
+  for (const char* end : {". ", "; ", " ("}) summary = summary.substr(0, summary.find(end));
+  return summary;
+}
+
+FlagDescription Description(const CLI::Option& option) {
+  FlagDescription flag{.value = option.get_option_text()};
+  for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
+  if (flag.names.empty()) flag.value = option.get_name(true);
+  flag.help = Summary(option.get_description());
+  flag.repeats = option.get_items_expected_max() > 1;
+  return flag;
+}
+
+void ComplainAboutExtras(Arguments extras, FlagReader& reader) {
+  std::erase(extras, "--");  // which only ends the flags
+  const bool unknown_flag = std::any_of(extras.begin(), extras.end(), IsFlag);
+  for (const std::string& extra : extras) {
+    if (IsFlag(extra)) {
+      reader.Complain(FlagOf(extra) + ": there is no such flag; see --help");
+    } else if (!unknown_flag) {  // else it may be the value of that one
+      // A URL holds a password.
+      const bool tellable = extra.find("://") == std::string::npos;
+      reader.Complain((tellable ? "'" + extra + "'" : "a URL without --url") +
+                      ": unexpected here; see --help");
+    }
+  }
+}
+
+}  // namespace
+
+FlagParser::FlagParser(std::string description, std::string usage, std::string footer)
+    : app_(std::move(description)) {
+  app_.formatter(std::make_shared<HelpFormatter>(std::move(usage)));
+  app_.footer(std::move(footer));
+  app_.set_help_flag();
+  app_.allow_extras();
+}
+
+void FlagParser::Add(const std::string& flag, const std::string& value, FlagText* text,
+                     const std::string& help) {
+  app_.add_option_function<std::string>(
+          flag, [text](const std::string& given) { *text = given; }, help)
+      ->take_last()
+      ->option_text(value)
+      ->group(group_);
+}
+
+void FlagParser::Add(const std::string& flag, const std::string& value,
+                     std::vector<std::string>* texts, const std::string& help) {
+  app_.add_option(flag, *texts, help)->allow_extra_args(false)->option_text(value)->group(group_);
+}
+
+void FlagParser::Add(const std::string& flag, bool* set, const std::string& help) {
+  app_.add_flag(flag, *set, help)->group(group_);
+}
+
+void FlagParser::AddPositional(const std::string& name, FlagText* text, const std::string& help) {
+  app_.add_option_function<std::string>(
+      name, [text](const std::string& given) { *text = given; }, help);
+}
+
+Answer FlagParser::Describe() const {
+  Answer answer;
+  for (const CLI::Option* option : app_.get_options()) {
+    if (option->get_group().empty()) continue;  // not offered
+    FlagDescription flag = Description(*option);
+    answer.text +=
+        absl::StrCat(absl::StrJoin(flag.names, ","), "\t", flag.value, "\t", flag.help, "\n");
+    answer.flags.push_back(std::move(flag));
+  }
+  return answer;
+}
+
+absl::StatusOr<std::optional<Answer>> FlagParser::Parse(const Arguments& arguments,
+                                                        FlagReader& reader) {
+  app_.set_help_flag("-h,--help", "Print this and exit")->group("Help");  // the last one
+  if (arguments == Arguments{kDescribeFlags}) return Describe();
+  try {
+    app_.parse(Arguments(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return Answer{app_.help()};
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();  // "--flag: how many it takes"
+    return absl::InvalidArgumentError(what.substr(0, what.find(':')) +
+                                      ": needs a value; see --help");
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  for (const CLI::Option* option : app_.get_options(IsGivenTooOften)) {
+    reader.Complain(option->get_name() + ": is given more than once; give it once");
+  }
+  ComplainAboutExtras(app_.remaining(), reader);
+  return std::nullopt;
+}
+
+}  // namespace retryq::cli

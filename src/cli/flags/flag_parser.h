@@ -1,0 +1,61 @@
+#ifndef RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
+#define RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/flags/flag_description.h"
+#include "cli/flags/flag_reader.h"
+
+namespace retryq::cli {
+
+using Arguments = std::vector<std::string>;
+
+// Text that was asked for by --help or --version.
+struct Answer {
+  std::string text;
+  std::vector<FlagDescription> flags = {};  // all there are, if kDescribeFlags asked for them
+};
+
+// As the only argument: asks what flags there are, and is answered before anything else is looked
+// at. The text says it too, a line each.
+inline constexpr char kDescribeFlags[] = "--describe-flags";
+
+// The flags of one subcommand: CLI11 with our manners. It only takes texts apart; FlagReader makes
+// values of them.
+class FlagParser {
+ public:
+  // `usage` is what follows "Usage: ", `footer` ends the help.
+  FlagParser(std::string description, std::string usage, std::string footer);
+
+  // Begins a group of flags in the help.
+  void Group(const std::string& name) { group_ = name; }
+
+  // `--name VALUE`, once, and each time. A value that is one of some words is named by them:
+  // "classic|quorum"; one that is a file FILE.
+  void Add(const std::string& flag, const std::string& value, FlagText* text,
+           const std::string& help);
+  void Add(const std::string& flag, const std::string& value, std::vector<std::string>* texts,
+           const std::string& help);
+  // `--name`.
+  void Add(const std::string& flag, bool* set, const std::string& help);
+  // An argument without a flag, at most one.
+  void AddPositional(const std::string& name, FlagText* text, const std::string& help);
+
+  // Takes the arguments apart. Returns the help, if it was asked for. What is there and should not
+  // be goes to `reader`; kInvalidArgument if the rest could not even be taken apart.
+  absl::StatusOr<std::optional<Answer>> Parse(const Arguments& arguments, FlagReader& reader);
+
+ private:
+  Answer Describe() const;
+
+  CLI::App app_;
+  std::string group_ = "Options";
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_FLAGS_FLAG_PARSER_H_

@@ -1,0 +1,185 @@
+#include "cli/flags/flag_reader.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/text/duration.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::cli {
+namespace {
+
+std::string Refusal(std::string_view flag, const std::string& text,
+                    std::string_view what_it_takes) {
+  return std::string(flag).append(" '").append(text).append("': ").append(what_it_takes);
+}
+
+// The library names fields of its option structs; a user of the command knows flags.
+std::string InWordsOfFlags(std::string complaint) {
+  constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
+      {"retry.backoff.base", "--base"},
+      {"retry.backoff.step", "--step"},
+      {"retry.backoff.delays", "--delays"},
+      {"retry.backoff.factor", "--factor"},
+      {"retry.backoff.max", "--max"},
+      {"retry.backoff.jitter", "--jitter"},
+      {"retry.max_attempts", "--max-attempts"},
+      {"retry.max_age", "--max-age"},
+      {"retry.earlier_counts", "--earlier-count"},
+      {"delay_queues.prefix", "--prefix"},
+      {"delay_queues.margin", "--margin"},
+      {"delay_queues.max_delay_queues", "--max-delay-queues"},
+      {"delay_queues.outage", "--outage"},
+      {"delay_queues.max_length_bytes", "--max-length-bytes"},
+      {"delay_queues.max_length", "--max-length"},
+      {"work_exchange", "--work-exchange"},
+      {"parked_queue", "--parked"},
+      {"queue", "--queue"},
+  };
+  for (const auto& [field, flag] : kFlags) {
+    if (complaint.starts_with(field)) return complaint.replace(0, field.size(), flag);
+  }
+  return complaint;
+}
+
+}  // namespace
+
+absl::Status InWordsOfFlags(const absl::Status& status) {
+  std::vector<std::string> complaints = absl::StrSplit(std::string(status.message()), "; ");
+  for (std::string& complaint : complaints) complaint = InWordsOfFlags(std::move(complaint));
+  return {status.code(), absl::StrJoin(complaints, "\n")};
+}
+
+template <typename Meaning, std::size_t kCount>
+void FlagReader::ReadWord(std::string_view flag, const FlagText& text,
+                          const std::array<std::pair<std::string_view, Meaning>, kCount>& words,
+                          std::string_view what_it_takes, Meaning* value) {
+  if (!text) return;
+  for (const auto& [word, meaning] : words) {
+    if (*text != word) continue;
+    *value = meaning;
+    return;
+  }
+  Complain(Refusal(flag, *text, what_it_takes));
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, absl::Duration* value) {
+  if (!text) return;
+  if (const std::optional<absl::Duration> duration = ParseDuration(*text)) {
+    *value = *duration;
+  } else {
+    Complain(Refusal(flag, *text, "write a duration such as 500ms, 30s, 10m, 1h30m or 1d"));
+  }
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text,
+                      std::vector<absl::Duration>* values) {
+  if (!text) return;
+  std::vector<absl::Duration> read;
+  for (const absl::string_view part : absl::StrSplit(*text, ',')) {
+    const std::optional<absl::Duration> duration = ParseDuration({part.data(), part.size()});
+    if (!duration) {
+      Complain(Refusal(flag, *text, "write durations with commas between them, such as 1s,10s,5m"));
+      return;
+    }
+    read.push_back(*duration);
+  }
+  *values = std::move(read);
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, double* value) {
+  if (!text) return;
+  double number = 0;
+  if (absl::SimpleAtod(*text, &number) && std::isfinite(number)) {
+    *value = number;
+  } else {
+    Complain(Refusal(flag, *text, "write a number such as 2 or 1.5"));
+  }
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, OnLimit* value) {
+  constexpr std::array<std::pair<std::string_view, OnLimit>, 3> kWords = {
+      {{"park", OnLimit::kPark}, {"reject", OnLimit::kReject}, {"discard", OnLimit::kDiscard}}};
+  ReadWord(flag, text, kWords, "write park, reject or discard", value);
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, QueueType* value) {
+  constexpr std::array<std::pair<std::string_view, QueueType>, 2> kWords = {
+      {{"classic", QueueType::kClassic}, {"quorum", QueueType::kQuorum}}};
+  ReadWord(flag, text, kWords, "write classic or quorum", value);
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, CountRedeliveries* value) {
+  constexpr std::array<std::pair<std::string_view, CountRedeliveries>, 3> kWords = {
+      {{"counted", CountRedeliveries::kWhereCounted},
+       {"always", CountRedeliveries::kAlways},
+       {"never", CountRedeliveries::kNever}}};
+  ReadWord(flag, text, kWords, "write counted, always or never", value);
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, Severity* value) {
+  constexpr std::array<std::pair<std::string_view, Severity>, 4> kWords = {
+      {{"debug", Severity::kDebug},
+       {"info", Severity::kInfo},
+       {"warning", Severity::kWarning},
+       {"error", Severity::kError}}};
+  ReadWord(flag, text, kWords, "write debug, info, warning or error", value);
+}
+
+void FlagReader::Read(std::string_view flag, const FlagText& text, std::string* value) {
+  if (!text) return;
+  if (text->empty()) {
+    Complain(std::string(flag).append(" '': must not be empty; leave it out for the default"));
+  } else {
+    *value = *text;
+  }
+}
+
+bool FlagReader::ReadNumber(std::string_view flag, const FlagText& text, std::uint64_t min,
+                            std::uint64_t max, std::uint64_t* value) {
+  if (!text) return false;
+  const char* const end = text->data() + text->size();
+  const auto [stopped, error] = std::from_chars(text->data(), end, *value);
+  const bool is_number = error == std::errc() && stopped == end && !text->empty();
+  if (is_number && *value >= min && *value <= max) return true;
+  Complain(Refusal(flag, *text, absl::StrCat("write a whole number from ", min, " to ", max)));
+  return false;
+}
+
+absl::Duration FlagReader::ReadUrls(const std::vector<std::string>& urls, ClientOptions* client) {
+  std::vector<std::string> all = urls;
+  std::string source = "--url";
+  const char* variable = std::getenv("RETRYQ_URL");
+  if (all.empty() && variable != nullptr && *variable != '\0') {
+    all.emplace_back(variable);
+    source = "RETRYQ_URL";
+  }
+  if (!all.empty()) {
+    client->url = all.front();
+    client->more_urls.assign(all.begin() + 1, all.end());
+  }
+  all.insert(all.begin(), client->url);
+  const absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(all);
+  if (connection.ok()) return connection->heartbeat;
+  Complain(source + ": " + std::string(connection.status().message()));
+  return amqp::ConnectionOptions().heartbeat;
+}
+
+void FlagReader::Complain(const absl::Status& status) {
+  if (!status.ok()) Complain(std::string(InWordsOfFlags(status).message()));
+}
+
+absl::Status FlagReader::status() const {
+  if (complaints_.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(complaints_, "\n"));
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,78 @@
+#ifndef RETRYQ_CLI_MANAGEMENT_HTTP_CLIENT_H_
+#define RETRYQ_CLI_MANAGEMENT_HTTP_CLIENT_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/management/management_url.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::cli {
+
+struct HttpReply {
+  int status = 0;
+  std::string body;
+  // The server's clock, in whole seconds, rounded down. Nothing where it does not say.
+  std::optional<absl::Time> date;
+  // By our clock.
+  absl::Time sent;
+  absl::Time received;
+};
+
+// An HTTP client for a command that does one thing after the other, by means of libevent's. Each
+// request is made on a connection of its own, to all addresses of the hosts in turn.
+class HttpClient {
+ public:
+  struct Options {
+    absl::Duration timeout = absl::Seconds(10);  // of one request, the answer included
+    std::size_t max_body = std::size_t{64} << 20;
+  };
+
+  // `loop` must outlive it.
+  HttpClient(EventLoop& loop, ManagementUrl url, Options options);
+  HttpClient(EventLoop& loop, ManagementUrl url) : HttpClient(loop, std::move(url), Options()) {}
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  // GETs a path such as "/api/overview", percent-encoded: runs the loop until the answer is there.
+  // Whatever the server answers is a reply, 404 and 503 too. Errors begin with the URL:
+  // kUnavailable (no connection), kDeadlineExceeded, kFailedPrecondition (TLS, or what answers is
+  // no HTTP server), kResourceExhausted (a body above max_body), kInvalidArgument (TLS's files),
+  // kCancelled (somebody has stopped the loop).
+  absl::StatusOr<HttpReply> Get(const std::string& path);
+
+  const ManagementUrl& url() const { return url_; }
+
+ private:
+  class Exchange;
+  class Tls;
+  // One of a host.
+  struct Address {
+    std::string host;
+    std::string address;  // IPv4 or IPv6
+  };
+
+  absl::Status Resolve();
+  // Why it has no address; empty if it has.
+  std::string Resolve(const std::string& host);
+  absl::Status Fail(absl::StatusCode code, const std::string& what) const;
+
+  EventLoop& loop_;
+  const ManagementUrl url_;
+  const Options options_;
+  std::unique_ptr<Tls> tls_;
+  std::vector<Address> addresses_;  // the one that answered last comes first
+};
+
+// As part of a path or a query: all but letters, digits and -._~ as %XX.
+std::string PercentEncode(const std::string& text);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_MANAGEMENT_HTTP_CLIENT_H_

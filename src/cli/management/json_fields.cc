@@ -1,0 +1,66 @@
+#include "cli/management/json_fields.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+bool IsControl(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f;
+}
+
+}  // namespace
+
+const Json& FieldOf(const Json& json, const char* name) {
+  static const Json kNull;
+  if (!json.is_object()) return kNull;
+  const auto field = json.find(name);
+  return field == json.end() ? kNull : *field;
+}
+
+std::optional<std::string> TextOf(const Json& json, const char* name) {
+  const Json& field = FieldOf(json, name);
+  if (!field.is_string()) return std::nullopt;
+  return field.get_ref<const std::string&>();
+}
+
+std::optional<std::int64_t> IntegerOf(const Json& json, const char* name) {
+  const Json& field = FieldOf(json, name);
+  if (!field.is_number_integer()) return std::nullopt;
+  if (field.is_number_unsigned() &&
+      field.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+    return std::nullopt;
+  }
+  return field.get<std::int64_t>();
+}
+
+std::optional<double> NumberOf(const Json& json, const char* name) {
+  const Json& field = FieldOf(json, name);
+  if (!field.is_number()) return std::nullopt;
+  return field.get<double>();
+}
+
+std::optional<bool> BoolOf(const Json& json, const char* name) {
+  const Json& field = FieldOf(json, name);
+  if (!field.is_boolean()) return std::nullopt;
+  return field.get<bool>();
+}
+
+std::string Printable(const std::string& text, std::size_t max_bytes) {
+  // What is no UTF-8 becomes U+FFFD.
+  const Json json = text;
+  std::string shown =
+      Json::parse(json.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  std::replace_if(shown.begin(), shown.end(), IsControl, ' ');
+  if (shown.size() <= max_bytes) return shown;
+  std::size_t end = max_bytes;
+  while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xc0) == 0x80) --end;
+  return shown.substr(0, end) + "...";
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,35 @@
+#ifndef RETRYQ_CLI_MANAGEMENT_MANAGEMENT_FLAGS_H_
+#define RETRYQ_CLI_MANAGEMENT_MANAGEMENT_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/flags/flag_parser.h"
+#include "cli/flags/flag_reader.h"
+#include "cli/management/management_url.h"
+#include "retryq/amqp/connection_options.h"
+#include "retryq/client.h"
+
+namespace retryq::cli {
+
+// The flags that say where the broker and its management API are.
+struct ManagementFlags {
+  std::vector<std::string> urls;
+  FlagText management;
+};
+
+void AddFlags(FlagParser& parser, ManagementFlags& flags);
+
+// The two places that those flags, or RETRYQ_URL and RETRYQ_MANAGEMENT_URL, name.
+struct BrokerPlace {
+  ClientOptions client;
+  amqp::ConnectionOptions connection;
+  ManagementUrl management;
+};
+
+// What is wrong is complained of.
+void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_MANAGEMENT_MANAGEMENT_FLAGS_H_

@@ -1,0 +1,100 @@
+#include "cli/management/management_url.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr std::string_view kHttp = "http://";
+constexpr std::string_view kHttps = "https://";
+constexpr std::uint16_t kHttpPort = 80;
+constexpr std::uint16_t kHttpsPort = 443;
+constexpr std::uint16_t kManagementPort = 15672;
+constexpr std::uint16_t kManagementTlsPort = 15671;
+
+bool StartsWith(const std::string& text, std::string_view scheme) {
+  return absl::StartsWithIgnoreCase(text, {scheme.data(), scheme.size()});
+}
+
+// Whether "user:password@host:port" names the port.
+bool HasPort(std::string_view authority) {
+  const std::string_view host = authority.substr(authority.rfind('@') + 1);
+  const std::size_t colon = host.rfind(':');
+  const std::size_t bracket = host.rfind(']');
+  if (colon == std::string_view::npos || colon + 1 == host.size()) return false;
+  return bracket == std::string_view::npos || colon > bracket;
+}
+
+bool IsPrintable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+// The library's words about AMQP URIs are as good about this one.
+std::string WithoutScheme(const absl::Status& status) {
+  std::string what(status.message());
+  constexpr std::string_view kWhose = "AMQP URI: ";
+  if (what.starts_with(kWhose)) what.erase(0, kWhose.size());
+  return what;
+}
+
+}  // namespace
+
+absl::StatusOr<ManagementUrl> ParseManagementUrl(const std::string& url,
+                                                 const amqp::ConnectionOptions& broker) {
+  const bool tls = StartsWith(url, kHttps);
+  if (!tls && !StartsWith(url, kHttp)) {
+    return absl::InvalidArgumentError(
+        "must begin with http:// or https://, as in http://guest:guest@localhost:15672");
+  }
+  std::string_view rest = std::string_view(url).substr((tls ? kHttps : kHttp).size());
+  const std::string_view query = rest.substr(std::min(rest.find('?'), rest.size()));
+  rest.remove_suffix(query.size());
+  std::string_view path = rest.substr(std::min(rest.find('/'), rest.size()));
+  const std::string_view authority = rest.substr(0, rest.size() - path.size());
+  while (path.ends_with('/')) path.remove_suffix(1);
+  if (path.ends_with("/api")) path.remove_suffix(4);
+  if (!IsPrintable(path)) {
+    return absl::InvalidArgumentError("the path must be percent-encoded (%20 for a blank)");
+  }
+
+  const absl::StatusOr<amqp::ConnectionOptions> parsed = amqp::ParseUri(
+      std::string(tls ? "amqps://" : "amqp://").append(authority).append("/").append(query));
+  if (!parsed.ok()) return absl::InvalidArgumentError(WithoutScheme(parsed.status()));
+
+  const bool has_user = authority.find('@') != std::string_view::npos;
+  ManagementUrl management{.endpoint = parsed->endpoints.front(),
+                           .tls = parsed->tls,
+                           .user = has_user ? parsed->user : broker.user,
+                           .password = has_user ? parsed->password : broker.password,
+                           .path_prefix = std::string(path)};
+  if (!HasPort(authority)) management.endpoint.port = tls ? kHttpsPort : kHttpPort;
+  return management;
+}
+
+ManagementUrl DefaultManagementUrl(const amqp::ConnectionOptions& broker) {
+  ManagementUrl management{.endpoint = {.host = broker.endpoints.front().host,
+                                        .port = broker.tls ? kManagementTlsPort : kManagementPort},
+                           .tls = broker.tls,
+                           .user = broker.user,
+                           .password = broker.password};
+  for (const amqp::Endpoint& endpoint : broker.endpoints) {
+    if (endpoint.host != management.endpoint.host) management.more_hosts.push_back(endpoint.host);
+  }
+  return management;
+}
+
+std::string Describe(const ManagementUrl& url) {
+  return absl::StrCat(url.tls ? "https://" : "http://", amqp::Describe(url.endpoint),
+                      url.path_prefix);
+}
+
+}  // namespace retryq::cli

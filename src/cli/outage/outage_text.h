@@ -1,0 +1,21 @@
+#ifndef RETRYQ_CLI_OUTAGE_OUTAGE_TEXT_H_
+#define RETRYQ_CLI_OUTAGE_OUTAGE_TEXT_H_
+
+#include <string>
+
+#include "cli/outage/outage_options.h"
+#include "cli/outage/outage_report.h"
+#include "cli/plot/plot_style.h"
+
+namespace retryq::cli {
+
+// What was simulated, in a line without its break: for people.
+std::string OutageTitle(const OutageOptions& outage, const OutageReport& report);
+
+// A simulated outage for people: plots, and below them what it comes down to.
+std::string OutageText(const OutageOptions& outage, const OutageReport& report,
+                       const PlotStyle& style);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_OUTAGE_OUTAGE_TEXT_H_

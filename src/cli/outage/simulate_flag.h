@@ -1,0 +1,15 @@
+#ifndef RETRYQ_CLI_OUTAGE_SIMULATE_FLAG_H_
+#define RETRYQ_CLI_OUTAGE_SIMULATE_FLAG_H_
+
+#include "cli/flags/flag_reader.h"
+#include "cli/outage/outage_options.h"
+
+namespace retryq::cli {
+
+// What follows --simulate: `outage=10m,rate=200/s,capacity=500/s`. All that is wrong with it is
+// complained of, by key.
+OutageOptions ReadSimulate(const std::string& text, FlagReader& reader);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_OUTAGE_SIMULATE_FLAG_H_

@@ -1,0 +1,32 @@
+#ifndef RETRYQ_CLI_PARKED_DELIVERY_LIMIT_H_
+#define RETRYQ_CLI_PARKED_DELIVERY_LIMIT_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/management/management_url.h"
+
+namespace retryq::cli {
+
+// A quorum queue drops a message that it has taken back more often than its delivery limit says.
+// Whoever looks at its messages and leaves them there therefore gets out of the way in time those
+// that it has taken back `MoveAt` times: half of the limit, so that a few more may go wrong.
+// Nothing where no message is ever dropped: in a classic queue, or without a limit.
+//
+// From the management API's answer about the queue. What that does not say, as of a policy right
+// after a queue is made, is taken for a limit of 2. kFailedPrecondition for a limit below that, and
+// for a stream.
+absl::StatusOr<std::optional<std::int64_t>> MoveAt(const nlohmann::json& queue,
+                                                   const std::string& name);
+
+// Asks. A management API that cannot be asked is taken to say nothing.
+absl::StatusOr<std::optional<std::int64_t>> FindMoveAt(const ManagementUrl& management,
+                                                       const std::string& vhost,
+                                                       const std::string& queue);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PARKED_DELIVERY_LIMIT_H_

@@ -1,0 +1,150 @@
+#include "cli/parked/message_text.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "cli/parked/json_layout.h"
+#include "cli/parked/parked_message.h"
+#include "cli/parked/parked_row.h"
+#include "cli/text/escaped_text.h"
+#include "cli/text/headers_json.h"
+#include "retryq/delivery.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostHeaders = std::size_t{1} << 20;  // bytes of JSON
+
+using Properties = std::vector<std::pair<std::string, std::string>>;
+
+Properties PropertiesOf(const amqp::Message& message) {
+  Properties properties;
+  const auto add = [&properties](const char* name, std::optional<std::string_view> text) {
+    if (text) properties.emplace_back(name, *text);
+  };
+  const auto add_number = [&properties](const char* name, const auto& number) {
+    if (number) properties.emplace_back(name, std::to_string(*number));
+  };
+  const amqp::Properties& p = message.properties;
+  add("content-type", p.content_type);
+  add("content-encoding", p.content_encoding);
+  add_number("delivery-mode", p.delivery_mode);
+  add_number("priority", p.priority);
+  add("correlation-id", p.correlation_id);
+  add("reply-to", p.reply_to);
+  add("expiration", p.expiration);
+  add("message-id", p.message_id);
+  add_number("timestamp", p.timestamp);
+  add("type", p.type);
+  add("user-id", p.user_id);
+  add("app-id", p.app_id);
+  add("cluster-id", p.cluster_id);
+  return properties;
+}
+
+std::string HeadersOf(const amqp::Message& message) {
+  return HeadersJson(Headers(message.properties.headers.value_or(amqp::TableView())), kMostHeaders);
+}
+
+std::string Line(std::string_view name, std::string_view value) {
+  return absl::StrFormat("%-16s  %s\n", std::string(name), EscapedText(value));
+}
+
+std::string PastOf(const amqp::Message& message) {
+  const ParkedMessage parked(message);
+  std::string text = Line("id", parked.id.value_or("-"));
+  if (parked.first_failure) {
+    text += Line("first failed", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", *parked.first_failure,
+                                                  absl::UTCTimeZone()));
+  }
+  if (parked.attempts) text += Line("attempts", std::to_string(*parked.attempts));
+  if (parked.error) text += Line("error", *parked.error);
+  if (parked.queue) text += Line("failed in", absl::StrCat("queue ", std::string(*parked.queue)));
+  if (parked.exchange && parked.routing_key) {
+    const std::string exchange = parked.exchange->empty()
+                                     ? "the default exchange"
+                                     : "exchange " + std::string(*parked.exchange);
+    text += Line("published to",
+                 absl::StrCat(exchange, ", routing key ", std::string(*parked.routing_key)));
+  }
+  return text;
+}
+
+struct Shown {
+  std::string kind;
+  std::string text;
+};
+
+absl::StatusOr<Shown> ShowBody(std::string_view body, BodyFormat format) {
+  const bool is_json = format != BodyFormat::kHex && format != BodyFormat::kText && IsJson(body);
+  if (format == BodyFormat::kJson && !is_json) {
+    return absl::InvalidArgumentError(
+        "--body json: the body is no JSON; say text, hex or raw, or leave it out");
+  }
+  if (is_json) return Shown{"JSON", EscapedLines(LayOutJson(body))};
+  const bool is_text =
+      format == BodyFormat::kText || (format == BodyFormat::kAuto && IsPlainText(body));
+  if (is_text) return Shown{"text", EscapedLines(body)};
+  return Shown{"hex", HexDump(body)};
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> MessageText(const amqp::Message& message, BodyFormat body) {
+  if (body == BodyFormat::kRaw) return std::string(message.body);
+  const absl::StatusOr<Shown> shown = ShowBody(message.body, body);
+  if (!shown.ok()) return shown.status();
+  std::string text = PastOf(message);
+  for (const auto& [name, value] : PropertiesOf(message)) text += Line(name, value);
+  const std::string headers = HeadersOf(message);
+  if (headers != "{}") text += Line("headers", headers);
+  const bool is_empty = message.body.empty();
+  text +=
+      Line("body", is_empty ? "empty" : absl::StrCat(message.body.size(), " bytes, ", shown->kind));
+  if (is_empty) return text;
+  text.append("\n").append(shown->text);
+  if (text.back() != '\n') text.push_back('\n');
+  return text;
+}
+
+std::string MessageJson(const amqp::Message& message) {
+  Json json = Json::parse(ParkedJsonRow(message));
+  json["properties"] = Json::object();
+  for (const auto& [name, value] : PropertiesOf(message)) json["properties"][name] = value;
+  json["headers"] = Json::parse(HeadersOf(message));
+  if (IsUtf8(message.body)) {
+    json["body"] = message.body;
+  } else {
+    json["body_base64"] =
+        absl::Base64Escape(absl::string_view(message.body.data(), message.body.size()));
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string HexDump(std::string_view bytes) {
+  constexpr std::size_t kPerLine = 16;
+  std::string text;
+  for (std::size_t offset = 0; offset < bytes.size(); offset += kPerLine) {
+    const std::string_view line = bytes.substr(offset, kPerLine);
+    std::string hex;
+    std::string ascii;
+    for (const char c : line) {
+      absl::StrAppendFormat(&hex, " %02x", static_cast<unsigned char>(c));
+      ascii.push_back(c >= ' ' && c <= '~' ? c : '.');
+    }
+    absl::StrAppendFormat(&text, "%08x %-48s  %s\n", offset, hex, ascii);
+  }
+  return text;
+}
+
+}  // namespace retryq::cli

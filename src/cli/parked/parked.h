@@ -1,0 +1,14 @@
+#ifndef RETRYQ_CLI_PARKED_PARKED_H_
+#define RETRYQ_CLI_PARKED_PARKED_H_
+
+#include "cli/parked/parked_options.h"
+#include "cli/parked/parked_pass.h"
+
+namespace retryq::cli {
+
+// Does what `retryq parked` is asked to do.
+ParkedResult Parked(const ParkedOptions& options);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PARKED_PARKED_H_

@@ -1,0 +1,61 @@
+#include "cli/parked/parked_filter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "cli/parked/parked_message.h"
+#include "retryq/amqp/table.h"
+
+namespace retryq::cli {
+namespace {
+
+bool ContainsIgnoringCase(std::string_view text, std::string_view part) {
+  const auto equal = [](char a, char b) {
+    return absl::ascii_tolower(static_cast<unsigned char>(a)) ==
+           absl::ascii_tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), equal) != text.end();
+}
+
+bool Has(const std::vector<std::string>& ids, std::optional<std::string_view> id) {
+  return id && std::find(ids.begin(), ids.end(), *id) != ids.end();
+}
+
+bool Equals(const amqp::FieldView& field, std::string_view value) {
+  if (const auto text = field.AsString()) return *text == value;
+  if (const auto number = field.AsInt64()) return std::to_string(*number) == value;
+  constexpr char kBool = 't';
+  if (field.type == kBool && field.value.size() == 1) {
+    return value == (field.value.front() == '\0' ? "false" : "true");
+  }
+  return false;
+}
+
+bool HasHeader(const amqp::Message& message, const std::string& name, std::string_view value) {
+  if (!message.properties.headers) return false;
+  const std::optional<amqp::FieldView> field = message.properties.headers->Find(name);
+  return field && Equals(*field, value);
+}
+
+}  // namespace
+
+bool ParkedFilter::Matches(const amqp::Message& message, absl::Time now) const {
+  const ParkedMessage parked(message);
+  if (!ids.empty() && !Has(ids, parked.id) && !Has(ids, message.properties.message_id)) {
+    return false;
+  }
+  if (error && !(parked.error && ContainsIgnoringCase(*parked.error, *error))) return false;
+  if (older_than || newer_than) {
+    if (!parked.first_failure) return false;
+    const absl::Duration age = now - *parked.first_failure;
+    if (older_than && age <= *older_than) return false;
+    if (newer_than && age >= *newer_than) return false;
+  }
+  return std::all_of(headers.begin(), headers.end(), [&message](const auto& header) {
+    return HasHeader(message, header.first, header.second);
+  });
+}
+
+}  // namespace retryq::cli

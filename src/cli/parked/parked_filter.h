@@ -1,0 +1,34 @@
+#ifndef RETRYQ_CLI_PARKED_PARKED_FILTER_H_
+#define RETRYQ_CLI_PARKED_PARKED_FILTER_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "retryq/amqp/message.h"
+
+namespace retryq::cli {
+
+// Which of the parked messages are meant: those for which all that is set holds.
+struct ParkedFilter {
+  std::vector<std::string> ids;      // one of them is its x-retry-id or its message-id
+  std::optional<std::string> error;  // its last error contains this, in upper or lower case
+  // Since its first failure. A message that does not say when that was is neither older nor newer.
+  std::optional<absl::Duration> older_than;
+  std::optional<absl::Duration> newer_than;
+  // Headers with their values: texts, whole numbers in decimal, true and false.
+  std::vector<std::pair<std::string, std::string>> headers;
+
+  bool Matches(const amqp::Message& message, absl::Time now) const;
+
+  // Whether nothing is set, so that it matches all there is.
+  bool empty() const {
+    return ids.empty() && !error && !older_than && !newer_than && headers.empty();
+  }
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PARKED_PARKED_FILTER_H_

@@ -1,0 +1,318 @@
+#include "cli/parked/parked_flags.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/management/management_flags.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "Looks at the messages that were given up, and sends them to their queues again.";
+
+constexpr char kUsage[] = "retryq parked list|show|replay|drop --queue QUEUE [OPTIONS]";
+
+constexpr char kFooter[] =
+    R"(Commands:
+  list        Show what is parked, a line each
+  show        Show one message whole
+  replay      Publish messages to the queues they failed in, and take them off the parked queue
+  drop        Take messages off the parked queue for good
+Each has its own --help.
+
+Example: look, try one, then send all that failed for that reason at 20 a second
+  retryq parked list --queue orders.parked
+  retryq parked replay --queue orders.parked --error timeout --limit 1
+  retryq parked replay --queue orders.parked --error timeout --rate 20
+)";
+
+constexpr char kListFooter[] =
+    R"(The time is that of the first failure, as no header says when a message was parked. Messages stay where
+they are. A quorum queue counts how often it has taken a message back, and drops it when that exceeds the
+delivery limit: what has come to half of it is therefore put behind the others by a confirmed copy, which
+counts from 0. The management API says what the limit is; where it cannot be asked, 2 is taken for it.
+A limit below 2 is refused.
+
+Exit codes: 64 wrong options; 69 no such queue, or the connection was lost; 75 ended by a signal;
+77 refused by the broker.
+
+Example: what failed for that reason since yesterday
+  retryq parked list --queue orders.parked --error timeout --newer-than 1d
+)";
+
+constexpr char kShowFooter[] =
+    R"(Shows the first message that matches. Exit codes: 64 wrong options; 69 no such queue or message, or the
+connection was lost; 75 ended by a signal; 77 refused by the broker.
+
+Example: save a body
+  retryq parked show --queue orders.parked --id 5f0c77d1 --body raw > body
+)";
+
+constexpr char kReplayFooter[] =
+    R"(A message leaves the parked queue once its copy is confirmed and was not returned. Its body, properties
+and headers are what they were, but for x-retry-* without x-retry-id: its attempts and age begin anew.
+What cannot be replayed stays parked, and why is said. Ended at any point, by a signal, a crash or a lost
+connection, it loses nothing, and doubles at most the --window copies that were under way; the first
+SIGINT or SIGTERM lets these finish and doubles none.
+
+Exit codes: 0 all that match are replayed; 64 wrong options; 69 some stay, no such queue, or the
+connection was lost; 75 ended by a signal; 77 refused by the broker.
+
+Example: see what would be sent where, then do it, slowly
+  retryq parked replay --queue orders.parked --older-than 1h --dry-run
+  retryq parked replay --queue orders.parked --older-than 1h --rate 20
+)";
+
+constexpr char kDropFooter[] =
+    R"(Counts the messages that match, asks on the terminal, and drops no more than that. What is parked
+meanwhile stays. Exit codes: 64 wrong options; 69 no such queue, or the connection was lost; 75 ended by a
+signal; 77 refused by the broker.
+
+Example: what failed before this month is of no use any more
+  retryq parked drop --queue orders.parked --older-than 30d
+)";
+
+struct Command {
+  std::string_view name;
+  ParkedAction action;
+  const char* description;
+  const char* footer;
+};
+
+constexpr std::array kCommands = {
+    Command{"list", ParkedAction::kList, "Shows the messages of a parked queue, a line each.",
+            kListFooter},
+    Command{"show", ParkedAction::kShow,
+            "Shows one message of a parked queue: its past, properties, headers and body.",
+            kShowFooter},
+    Command{"replay", ParkedAction::kReplay,
+            "Publishes parked messages to the queues they failed in, and takes them off the parked "
+            "queue.",
+            kReplayFooter},
+    Command{"drop", ParkedAction::kDrop, "Takes messages off a parked queue for good.",
+            kDropFooter},
+};
+
+constexpr std::array<std::pair<std::string_view, BodyFormat>, 5> kBodyFormats = {
+    {{"auto", BodyFormat::kAuto},
+     {"text", BodyFormat::kText},
+     {"json", BodyFormat::kJson},
+     {"hex", BodyFormat::kHex},
+     {"raw", BodyFormat::kRaw}}};
+
+struct ParkedFlags {
+  ManagementFlags management;
+  FlagText queue;
+  std::vector<std::string> ids, headers;
+  FlagText error, older_than, newer_than, limit;
+  bool json = false;
+  FlagText body;
+  FlagText to_queue, to_exchange, routing_key, rate, window;
+  bool dry_run = false;
+  bool yes = false;
+};
+
+void AddFlags(FlagParser& parser, ParkedAction action, ParkedFlags& flags) {
+  AddFlags(parser, flags.management);
+  parser.Add("--queue", "QUEUE", &flags.queue, "The parked queue, such as orders.parked");
+
+  parser.Group("Which messages (default: all); what is said must all hold");
+  parser.Add("--id", "ID", &flags.ids, "Its x-retry-id or message-id; again for more of them");
+  parser.Add("--error", "TEXT", &flags.error,
+             "Its last error contains TEXT, in upper or lower case");
+  parser.Add("--older-than", "DURATION", &flags.older_than, "It failed first longer ago: 30m, 2d");
+  parser.Add("--newer-than", "DURATION", &flags.newer_than, "It failed first less long ago");
+  parser.Add("--header", "NAME=VALUE", &flags.headers,
+             "It has this header: a text, a whole number, true or false; again for more");
+  if (action != ParkedAction::kShow) {
+    parser.Add("--limit", "NUMBER", &flags.limit, "At most so many of them, from the front");
+  }
+
+  if (action == ParkedAction::kReplay) {
+    parser.Group("Whereto (default: each to the queue it failed in)");
+    parser.Add("--to-queue", "QUEUE", &flags.to_queue, "To this queue");
+    parser.Add("--to-exchange", "EXCHANGE", &flags.to_exchange, "To this exchange");
+    parser.Add("--routing-key", "KEY", &flags.routing_key,
+               "With --to-exchange: by this key (default: that of the first publish)");
+    parser.Group("How");
+    parser.Add("--rate", "NUMBER", &flags.rate, "At most so many a second, such as 20 or 0.5");
+    parser.Add("--window", "NUMBER", &flags.window,
+               "Copies that are unconfirmed at a time, which bounds memory (default: 256)");
+    parser.Add("--dry-run", &flags.dry_run, "Only show what would be replayed where");
+  } else if (action == ParkedAction::kDrop) {
+    parser.Group("How");
+    parser.Add("--yes", &flags.yes, "Do not ask");
+  } else {
+    parser.Group("Output");
+    if (action == ParkedAction::kShow) {
+      parser.Add("--body", "auto|text|json|hex|raw", &flags.body,
+                 "How it is shown; raw: its bytes and nothing else (default: auto)");
+    }
+    parser.Add("--json", &flags.json,
+               action == ParkedAction::kShow
+                   ? "One JSON object: what list says, properties, headers and body, or\n"
+                     "body_base64 where that is not UTF-8"
+                   : "One JSON object a line: {\"id\",\"first_failure\",\"attempts\",\"error\",\n"
+                     "\"queue\",\"exchange\",\"routing_key\",\"bytes\"}");
+  }
+}
+
+void ReadHeaders(const std::vector<std::string>& headers, FlagReader& reader,
+                 ParkedFilter* filter) {
+  for (const std::string& header : headers) {
+    const std::size_t equals = header.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      reader.Complain("--header '" + header + "': write NAME=VALUE");
+    } else {
+      filter->headers.emplace_back(header.substr(0, equals), header.substr(equals + 1));
+    }
+  }
+}
+
+void ReadAge(std::string_view flag, const FlagText& text, FlagReader& reader,
+             std::optional<absl::Duration>* age) {
+  if (!text) return;
+  absl::Duration duration;
+  reader.Read(flag, text, &duration);
+  *age = duration;
+}
+
+void ReadFilter(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
+  options->filter.ids = flags.ids;
+  options->filter.error = flags.error;
+  ReadAge("--older-than", flags.older_than, reader, &options->filter.older_than);
+  ReadAge("--newer-than", flags.newer_than, reader, &options->filter.newer_than);
+  ReadHeaders(flags.headers, reader, &options->filter);
+  if (flags.limit) {
+    std::uint64_t limit = 0;
+    reader.Read("--limit", flags.limit, 1, INT64_MAX, &limit);
+    options->limit = limit;
+  }
+}
+
+void ReadTarget(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
+  constexpr std::size_t kLongestName = 255;
+  const auto check = [&reader](const char* flag, const FlagText& name) {
+    if (!name || (!name->empty() && name->size() <= kLongestName)) return;
+    reader.Complain(std::string(flag) + (name->empty()
+                                             ? " '': name one; leave it out for the queue "
+                                               "that each failed in"
+                                             : ": is longer than 255 bytes"));
+  };
+  check("--to-queue", flags.to_queue);
+  check("--to-exchange", flags.to_exchange);
+  if (flags.routing_key && flags.routing_key->size() > kLongestName) {
+    reader.Complain("--routing-key: is longer than 255 bytes");
+  }
+  if (flags.to_queue && (flags.to_exchange || flags.routing_key)) {
+    reader.Complain("--to-queue: excludes --to-exchange and --routing-key; give one or the other");
+  } else if (flags.routing_key && !flags.to_exchange) {
+    reader.Complain("--routing-key: is for --to-exchange; add that, or say --to-queue");
+  }
+  if (flags.to_queue && flags.to_queue == flags.queue) {
+    reader.Complain("--to-queue: is the parked queue itself; name another one");
+  }
+  if (flags.to_queue) options->target = ReplayTarget{.exchange = "", .routing_key = flags.to_queue};
+  if (flags.to_exchange) {
+    options->target =
+        ReplayTarget{.exchange = *flags.to_exchange, .routing_key = flags.routing_key};
+  }
+}
+
+void ReadPace(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
+  reader.Read("--rate", flags.rate, &options->rate);
+  constexpr double kSlowest = 0.001;  // a message in a quarter of an hour
+  if (flags.rate && options->rate < kSlowest) {
+    reader.Complain("--rate '" + *flags.rate +
+                    "': write a number from 0.001; leave it out for no limit");
+  }
+  reader.Read("--window", flags.window, 1, 10000, &options->window);
+}
+
+void ReadBody(const FlagText& text, FlagReader& reader, BodyFormat* format) {
+  if (!text) return;
+  const auto* const found =
+      std::find_if(kBodyFormats.begin(), kBodyFormats.end(),
+                   [&text](const auto& known) { return known.first == *text; });
+  if (found == kBodyFormats.end()) {
+    reader.Complain("--body '" + *text + "': write auto, text, json, hex or raw");
+  } else {
+    *format = found->second;
+  }
+}
+
+absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseWithoutCommand(
+    const Arguments& arguments) {
+  const bool asks_for_flags = arguments == Arguments{kDescribeFlags};
+  const bool asks_for_help =
+      !arguments.empty() && (arguments.front() == "-h" || arguments.front() == "--help");
+  if (!asks_for_flags && !asks_for_help) {
+    return absl::InvalidArgumentError((arguments.empty() || arguments.front().starts_with('-')
+                                           ? std::string("a command is missing")
+                                           : "there is no command '" + arguments.front() + "'") +
+                                      ": say list, show, replay or drop; see retryq parked --help");
+  }
+  FlagParser parser(kDescription, kUsage, kFooter);
+  FlagText command;
+  // The help has a list of its own.
+  if (asks_for_flags) parser.AddPositional("list|show|replay|drop", &command, "What to do");
+  FlagReader reader;
+  const absl::StatusOr<std::optional<Answer>> answer =
+      parser.Parse({asks_for_flags ? kDescribeFlags : "--help"}, reader);
+  if (!answer.ok()) return answer.status();
+  return answer->value();
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseParked(const Arguments& arguments) {
+  const auto* const command =
+      std::find_if(kCommands.begin(), kCommands.end(), [&arguments](const Command& known) {
+        return !arguments.empty() && known.name == arguments.front();
+      });
+  if (command == kCommands.end()) return ParseWithoutCommand(arguments);
+
+  ParkedFlags flags;
+  const std::string name(command->name);
+  FlagParser parser(command->description, "retryq parked " + name + " --queue QUEUE [OPTIONS]",
+                    command->footer);
+  AddFlags(parser, command->action, flags);
+  FlagReader reader;
+  const absl::StatusOr<std::optional<Answer>> answer =
+      parser.Parse(Arguments(arguments.begin() + 1, arguments.end()), reader);
+  if (!answer.ok()) return answer.status();
+  if (answer->has_value()) return **answer;
+
+  ParkedOptions options{.action = command->action};
+  if (!flags.queue) reader.Complain("--queue is missing: name the parked queue");
+  reader.Read("--queue", flags.queue, &options.queue);
+  BrokerPlace place;
+  ReadFlags(flags.management, reader, &place);
+  options.connection = std::move(place.connection);
+  options.management = std::move(place.management);
+  ReadFilter(flags, reader, &options);
+  ReadTarget(flags, reader, &options);
+  ReadPace(flags, reader, &options);
+  ReadBody(flags.body, reader, &options.body);
+  options.json = flags.json;
+  options.dry_run = flags.dry_run;
+  options.yes = flags.yes;
+  if (flags.json && flags.body) {
+    reader.Complain("--body: is for people; leave it out, or --json");
+  }
+  if (options.action == ParkedAction::kDrop && !flags.yes && ::isatty(STDIN_FILENO) == 0) {
+    reader.Complain("--yes is missing: there is no terminal to ask on, and dropping is for good");
+  }
+  if (absl::Status status = reader.status(); !status.ok()) return status;
+  return options;
+}
+
+}  // namespace retryq::cli

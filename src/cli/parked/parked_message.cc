@@ -1,0 +1,39 @@
+#include "cli/parked/parked_message.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "retryq/amqp/table.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr std::size_t kMaxName = 255;  // of a queue, an exchange, a routing key, a message-id
+
+}  // namespace
+
+ParkedMessage::ParkedMessage(const amqp::Message& message) {
+  const amqp::TableView headers = message.properties.headers.value_or(amqp::TableView());
+  const auto name = [headers](std::string_view header) {
+    std::optional<std::string_view> text = headers.FindString(header);
+    return text && text->size() <= kMaxName ? text : std::nullopt;
+  };
+  const auto natural = [headers](std::string_view header) {
+    const std::optional<std::int64_t> number = headers.FindInt64(header);
+    return number >= 0 ? number : std::nullopt;
+  };
+
+  id = name("x-retry-id");
+  if (!id) id = message.properties.message_id;
+  if (const auto count = natural("x-retry-count")) attempts = static_cast<std::uint64_t>(*count);
+  if (const auto millis = natural("x-retry-first-failure")) {
+    first_failure = absl::FromUnixMillis(*millis);
+  }
+  error = headers.FindString("x-retry-error");
+  queue = name("x-retry-queue");
+  exchange = name("x-retry-exchange");
+  routing_key = name("x-retry-routing-key");
+  if (message.redelivered) returns = natural("x-delivery-count").value_or(0);
+}
+
+}  // namespace retryq::cli

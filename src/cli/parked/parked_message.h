@@ -1,0 +1,34 @@
+#ifndef RETRYQ_CLI_PARKED_PARKED_MESSAGE_H_
+#define RETRYQ_CLI_PARKED_PARKED_MESSAGE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "retryq/amqp/message.h"
+
+namespace retryq::cli {
+
+// What a parked message says about its past. Anyone can send such headers, and another system may
+// have parked it: what is missing, of a wrong type, or longer than AMQP allows is absent. Views
+// into the message.
+struct ParkedMessage {
+  explicit ParkedMessage(const amqp::Message& message);
+
+  std::optional<std::string_view> id;        // x-retry-id, else the message-id
+  std::optional<std::uint64_t> attempts;     // calls of the handler, all in vain
+  std::optional<absl::Time> first_failure;   // no header says when it was parked
+  std::optional<std::string_view> error;     // the last one
+  std::optional<std::string_view> queue;     // where it failed
+  std::optional<std::string_view> exchange;  // where it was first published, and with which key
+  std::optional<std::string_view> routing_key;
+
+  // How often a quorum queue has taken it back; 0 where nobody counts. The count of a message that
+  // was not delivered before came with it and says nothing.
+  std::int64_t returns = 0;
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PARKED_PARKED_MESSAGE_H_

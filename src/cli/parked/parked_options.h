@@ -1,0 +1,50 @@
+#ifndef RETRYQ_CLI_PARKED_PARKED_OPTIONS_H_
+#define RETRYQ_CLI_PARKED_PARKED_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/management/management_url.h"
+#include "cli/parked/parked_filter.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::cli {
+
+enum class ParkedAction { kList, kShow, kReplay, kDrop };
+
+// How to show a body.
+enum class BodyFormat {
+  kAuto,  // as JSON or text if it is such, else in hex
+  kText,
+  kJson,
+  kHex,
+  kRaw,  // its bytes, and nothing else
+};
+
+// Where replayed messages go.
+struct ReplayTarget {
+  std::string exchange;                    // "" is the default exchange: the key names a queue
+  std::optional<std::string> routing_key;  // none = that with which each was first published
+};
+
+// What `retryq parked` is asked to do.
+struct ParkedOptions {
+  ParkedAction action = ParkedAction::kList;
+  amqp::ConnectionOptions connection;
+  ManagementUrl management;  // is asked for the queue's delivery limit
+  std::string queue;
+  ParkedFilter filter;
+  std::optional<std::uint64_t> limit;  // at most so many of those that match; none = all
+  bool json = false;
+  BodyFormat body = BodyFormat::kAuto;
+  std::optional<ReplayTarget> target;  // none = the queue that each failed in
+  double rate = 0;                     // a second; 0 = no limit
+  std::uint16_t window = 256;          // copies that are unconfirmed at a time
+  bool dry_run = false;
+  bool yes = false;  // to drop without a question
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PARKED_PARKED_OPTIONS_H_

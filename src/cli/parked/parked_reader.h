@@ -1,0 +1,140 @@
+#ifndef RETRYQ_CLI_PARKED_PARKED_READER_H_
+#define RETRYQ_CLI_PARKED_PARKED_READER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "cli/parked/parked_publisher.h"
+#include "cli/parked/progress.h"
+#include "retryq/amqp/connection.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::cli {
+
+// Is shown the messages of a parked queue. Each is answered by one call of ParkedReader::Keep or
+// ParkedReader::Take, at once or later.
+class ParkedVisitor {
+ public:
+  virtual ~ParkedVisitor() = default;
+  virtual void OnMessage(amqp::MessagePtr message) = 0;
+  // It ends too early. No further message comes; those that nothing has been begun with are to be
+  // answered now.
+  virtual void OnAbandoned() {}
+};
+
+// Goes once through what a parked queue held when it began, and leaves there what nobody takes.
+//
+// Messages are consumed and stay unacked, so that none is seen twice, until the channel closes and
+// the broker puts them back. At most `window` of them are with one consumer; when all of those are
+// kept, the next consumer takes over, and their bodies are not in memory here. What goes wrong, and
+// a death at any moment, puts all back that is not acked.
+//
+// A quorum queue counts how often it has taken a message back, and drops it when that exceeds its
+// delivery limit. A message whose count has reached `move_at` is therefore put behind the others by
+// a copy, confirmed before the original is acked; the copy counts from 0.
+class ParkedReader final : private amqp::ConnectionListener, private amqp::ChannelListener {
+ public:
+  struct Options {
+    amqp::ConnectionOptions connection;
+    std::string queue;
+    std::uint16_t window = 256;           // above zero
+    std::optional<std::int64_t> move_at;  // from 1; none = nothing is moved
+  };
+
+  // All must outlive it.
+  ParkedReader(EventLoop& loop, Options options, ParkedVisitor& visitor, Progress& progress);
+  ~ParkedReader() override;
+
+  // Goes through the queue until its end, an error or a signal: after the first one what is under
+  // way is finished, after the second it is left. kCancelled for a signal. Once.
+  absl::Status Run();
+
+  // It stays parked.
+  void Keep(const amqp::MessagePtr& message);
+  // It is acked: gone.
+  void Take(const amqp::MessagePtr& message);
+
+  // No more messages are wanted than have been shown.
+  void Stop();
+
+  // For copies that are to be confirmed before their originals are taken.
+  ParkedPublisher& publisher() { return *publisher_; }
+
+  std::uint64_t total() const { return total_; }  // messages in the queue when it began
+  std::uint64_t seen() const { return seen_; }    // shown to the visitor
+  std::uint64_t moved() const { return moved_; }
+
+ private:
+  enum class Consumer { kNone, kStarting, kActive, kCancelling };
+
+  void OnOpen() override;
+  void OnLost(const absl::Status& why) override;
+  void OnBlocked(bool blocked, std::string_view reason) override;
+  void OnDelivery(std::string_view consumer_tag, amqp::MessagePtr message) override;
+  void OnConsumerCancelled(std::string_view consumer_tag) override;
+  void OnChannelClosed(const amqp::ChannelError& why) override;
+
+  void Begin(const absl::StatusOr<DeclareOk>& queue);
+  void StartConsumer();
+  void CancelConsumer();
+  // Does what is to be done next, if anything.
+  void Step();
+  bool MayCancel() const;
+  void Abandon(const absl::Status& why);
+  void Move(const amqp::MessagePtr& message);
+  void CloseChannel();
+  void AwaitReturn(absl::Duration deadline);
+  void Finish();
+  void Abort(const absl::Status& error);
+
+  void Tick();
+  void LookForEnd();
+  absl::Duration Now() const { return loop_.clock().SinceBoot(); }
+
+  EventLoop& loop_;
+  const Options options_;
+  ParkedVisitor& visitor_;
+  Progress& progress_;
+  amqp::Connection connection_;
+  std::unique_ptr<amqp::Channel> channel_;  // that the queue is consumed on
+  std::optional<ParkedPublisher> publisher_;
+
+  Consumer consumer_ = Consumer::kNone;
+  std::string consumer_tag_;
+  std::uint64_t unacked_ = 0;  // of what this consumer has got
+  std::uint64_t held_ = 0;     // of these, what stays so
+
+  std::uint64_t total_ = 0;
+  std::uint64_t seen_ = 0;
+  std::uint64_t kept_ = 0;
+  std::uint64_t moved_ = 0;
+  std::uint64_t undecided_ = 0;  // shown and not answered yet
+  std::uint64_t moving_ = 0;
+
+  bool ending_ = false;                       // no message is shown any more
+  bool nothing_left_ = false;                 // the queue has nothing more to deliver
+  std::vector<amqp::MessagePtr> bystanders_;  // that came while ending
+  int empty_looks_ = 0;
+  bool looking_ = false;
+  bool other_consumers_ = false;
+  absl::Duration last_delivery_;
+  absl::Duration ending_since_;
+
+  bool finished_ = false;
+  bool closing_ = false;
+  bool is_blocked_ = false;
+  absl::Status error_;  // the first one
+  std::unique_ptr<Timer> tick_;
+  std::unique_ptr<Timer> return_;
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PARKED_PARKED_READER_H_

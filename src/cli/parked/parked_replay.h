@@ -1,0 +1,16 @@
+#ifndef RETRYQ_CLI_PARKED_PARKED_REPLAY_H_
+#define RETRYQ_CLI_PARKED_PARKED_REPLAY_H_
+
+#include "cli/parked/parked_options.h"
+#include "cli/parked/parked_pass.h"
+
+namespace retryq::cli {
+
+// Publishes the parked messages that match to where they failed or where the options say, and takes
+// each off the parked queue once its copy is confirmed and was not returned. Whatever else happens
+// to a copy, its original stays, and the status says why.
+ParkedResult ReplayParked(const ParkedOptions& options);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PARKED_PARKED_REPLAY_H_

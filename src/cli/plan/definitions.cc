@@ -1,0 +1,101 @@
+#include "cli/plan/definitions.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <variant>
+
+#include "retryq/amqp/table.h"
+#include "retryq/broker.h"
+#include "retryq/delay_queue_declaration.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// RabbitMQ 4 drops what a quorum queue has delivered 20 times, and 3.10 knows no way to say "no
+// limit": this is as good as none on both.
+constexpr std::int64_t kNoDeliveryLimit = 1'000'000'000;
+
+Json ToJson(const amqp::Table& arguments) {
+  Json json = Json::object();
+  for (const auto& [name, value] : arguments.fields()) {
+    if (const auto* number = std::get_if<std::int64_t>(&value.variant)) {
+      json[name] = *number;
+    } else {
+      json[name] = std::get<std::string>(value.variant);
+    }
+  }
+  return json;
+}
+
+class Writer {
+ public:
+  explicit Writer(const PlanOptions& options) : options_(options) {}
+
+  void AddDelayQueue(absl::Duration delay, const DelayTarget& target) {
+    DelayQueueOptions undeclared = options_.delay_queues;
+    undeclared.declare = false;
+    const DeclareParams params = DelayQueueDeclaration(delay, target, undeclared);
+    AddQueue(params.queue.name, ToJson(params.queue.arguments));
+    exchanges_.push_back({{"name", params.exchange->name},
+                          {"vhost", options_.vhost},
+                          {"type", params.exchange->type},
+                          {"durable", params.exchange->durable},
+                          {"auto_delete", params.exchange->auto_delete},
+                          {"internal", false},
+                          {"arguments", Json::object()}});
+    bindings_.push_back({{"source", params.exchange->name},
+                         {"vhost", options_.vhost},
+                         {"destination", params.queue.name},
+                         {"destination_type", "queue"},
+                         {"routing_key", ""},
+                         {"arguments", Json::object()}});
+  }
+
+  void AddParkedQueue() {
+    Json arguments = {{"x-queue-type", "classic"}};
+    if (options_.delay_queues.queue_type == QueueType::kQuorum) {
+      arguments = {{"x-queue-type", "quorum"}, {"x-delivery-limit", kNoDeliveryLimit}};
+    }
+    AddQueue(options_.parked_queue, std::move(arguments));
+  }
+
+  std::string Text() const {
+    const Json all = {{"queues", queues_}, {"exchanges", exchanges_}, {"bindings", bindings_}};
+    return all.dump(2, ' ', false, Json::error_handler_t::replace).append("\n");
+  }
+
+ private:
+  void AddQueue(const std::string& name, Json arguments) {
+    queues_.push_back({{"name", name},
+                       {"vhost", options_.vhost},
+                       {"durable", true},
+                       {"auto_delete", false},
+                       {"arguments", std::move(arguments)}});
+  }
+
+  const PlanOptions& options_;
+  Json queues_ = Json::array();
+  Json exchanges_ = Json::array();
+  Json bindings_ = Json::array();
+};
+
+}  // namespace
+
+// With a named work exchange a delivery that did not come through it returns by the queue
+// `.direct`.
+std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options) {
+  Writer writer(options);
+  for (const absl::Duration delay : delays) {
+    writer.AddDelayQueue(delay, {.dead_letter_exchange = options.work_exchange});
+    if (!options.work_exchange.empty()) {
+      writer.AddDelayQueue(delay, {.dead_letter_exchange = "", .direct = true});
+    }
+  }
+  if (!options.parked_queue.empty()) writer.AddParkedQueue();
+  return writer.Text();
+}
+
+}  // namespace retryq::cli

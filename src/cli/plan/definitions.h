@@ -1,0 +1,19 @@
+#ifndef RETRYQ_CLI_PLAN_DEFINITIONS_H_
+#define RETRYQ_CLI_PLAN_DEFINITIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cli/plan/plan_options.h"
+
+namespace retryq::cli {
+
+// Delay queues for these delays as RabbitMQ's definitions, to be imported by somebody who may
+// configure the broker: queues that never expire, their exchanges and bindings, and the parked
+// queue. For workers that declare nothing (`DelayQueueOptions::declare`).
+std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PLAN_DEFINITIONS_H_

@@ -1,0 +1,187 @@
+#include "cli/plan/plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/plan/definitions.h"
+#include "cli/text/duration.h"
+#include "retryq/backoff.h"
+#include "retryq/delay_queue_declaration.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Rows of a plan that has no end, or one beyond what anybody reads.
+constexpr std::size_t kMostSteps = 1000;
+
+bool RotatesNames(const DelayQueueOptions& options) {
+  return options.queue_type == QueueType::kQuorum && options.declare;
+}
+
+std::string QueueName(absl::Duration delay, const DelayQueueOptions& options) {
+  return absl::StrCat(options.prefix, ".", absl::ToInt64Milliseconds(delay),
+                      RotatesNames(options) ? ".q0-q3" : "");
+}
+
+// The queues that a client with this policy has, and which of them a plan takes.
+class Queues {
+ public:
+  Queues(const Plan& plan, const PlanOptions& options)
+      : options_(options.delay_queues), all_(DelayQueueTtls(options.retry, options_)), used_(all_) {
+    const bool exact =
+        std::includes(all_.begin(), all_.end(), plan.delays.begin(), plan.delays.end());
+    const bool any = options.any_delay || HasJitter(options.retry.backoff);
+    several_ = !exact;
+    if (options.any_delay) return;
+    if (exact && !any) {
+      used_ = plan.delays;
+      return;
+    }
+    const absl::Duration longest = plan.delays.empty() ? absl::ZeroDuration() : plan.delays.back();
+    std::erase_if(used_, [longest](absl::Duration ttl) { return ttl > longest; });
+  }
+
+  // The TTLs that may come up: of delays that go through several queues, all that are short enough.
+  const std::vector<absl::Duration>& used() const { return used_; }
+
+  // Whether some delays go through several.
+  bool several() const { return several_; }
+
+  // The TTL of the first one that a delay goes through.
+  absl::Duration First(absl::Duration delay) const {
+    return *std::prev(std::upper_bound(all_.begin(), all_.end(), delay));
+  }
+
+  std::string NameFor(absl::Duration delay) const { return QueueName(First(delay), options_); }
+  absl::Duration LifetimeFor(absl::Duration delay) const {
+    return QueueLifetime(First(delay), options_);
+  }
+
+ private:
+  const DelayQueueOptions& options_;
+  const std::vector<absl::Duration> all_;
+  std::vector<absl::Duration> used_;
+  bool several_ = false;
+};
+
+std::string Count(std::size_t count, const char* what) {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
+std::string Table(const Plan& plan, const PlanOptions& options) {
+  const Queues queues(plan, options);
+  const auto name = [&queues](absl::Duration delay) {
+    return absl::StrCat(queues.NameFor(delay), queues.First(delay) == delay ? "" : " +");
+  };
+  std::size_t width = 5;
+  for (const absl::Duration delay : plan.delays) width = std::max(width, name(delay).size());
+  std::size_t delay_width = 12;
+  for (const Plan::Step& step : plan.steps) {
+    delay_width = std::max(delay_width, DelayText(step).size());
+  }
+  const auto row = [width, delay_width](const std::string& attempt, const std::string& delay,
+                                        const std::string& queue, const std::string& expires,
+                                        const std::string& elapsed) {
+    return absl::StrFormat("%7s  %*s  %-*s  %14s  %14s\n", attempt, static_cast<int>(delay_width),
+                           delay, static_cast<int>(width), queue, expires, elapsed);
+  };
+  std::string text = row("attempt", "delay", "queue", "x-expires", "elapsed");
+  for (const Plan::Step& step : plan.steps) {
+    text +=
+        row(absl::StrCat(step.attempt), DelayText(step), name(step.delay),
+            options.delay_queues.declare ? DurationText(queues.LifetimeFor(step.delay)) : "none",
+            DurationText(step.elapsed));
+  }
+  if (!plan.ends) text += row("...", "", "", "", "");
+  absl::StrAppend(
+      &text, "\n",
+      plan.ends ? absl::StrCat(Count(plan.steps.size() + 1, "attempt"), " within ",
+                               DurationText(plan.steps.empty() ? absl::ZeroDuration()
+                                                               : plan.steps.back().elapsed))
+                : std::string("no limit of attempts"),
+      ", through ", Count(queues.used().size(), "delay queue"),
+      RotatesNames(options.delay_queues) ? ", up to three of each at a time" : "", "\n");
+  if (queues.several()) text += "+ and through shorter ones for what is left of the delay.\n";
+  if (HasJitter(options.retry.backoff)) {
+    text +=
+        "Chance chooses each delay from its range; queue, x-expires and elapsed are those of the "
+        "longest.\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string DelayText(const Plan::Step& step) {
+  if (step.shortest_delay == step.delay) return DurationText(step.delay);
+  return absl::StrCat(DurationText(step.shortest_delay), "..", DurationText(step.delay));
+}
+
+bool HasJitter(const BackoffOptions& backoff) {
+  return backoff.jitter > 0 || backoff.jitter_kind == JitterKind::kDecorrelated;
+}
+
+Plan MakePlan(const RetryOptions& retry) {
+  Plan plan;
+  std::set<absl::Duration> delays;
+  absl::Duration elapsed = absl::ZeroDuration();
+  for (std::uint64_t failures = 0;; ++failures) {
+    if (retry.max_attempts != 0 && failures + 1 >= retry.max_attempts) break;
+    const auto [shortest, delay] = BackoffRange(retry.backoff, failures);
+    if (retry.max_age > absl::ZeroDuration() && elapsed + delay > retry.max_age) break;
+    const bool unbounded = retry.max_attempts == 0 && retry.max_age == absl::ZeroDuration();
+    const bool repeats = !plan.steps.empty() && plan.steps.back().delay == delay &&
+                         BackoffRange(retry.backoff, failures + kMostSteps).longest == delay;
+    if ((unbounded && repeats) || plan.steps.size() == kMostSteps) {
+      plan.ends = false;
+      break;
+    }
+    elapsed += delay;
+    plan.steps.push_back(
+        {.attempt = failures + 1, .delay = delay, .elapsed = elapsed, .shortest_delay = shortest});
+    delays.insert(delay);
+  }
+  plan.delays.assign(delays.begin(), delays.end());
+  return plan;
+}
+
+Json PlanJson(const PlanOptions& options) {
+  const Plan plan = MakePlan(options.retry);
+  const Queues queues(plan, options);
+  Json attempts = Json::array();
+  for (const Plan::Step& step : plan.steps) {
+    Json attempt = {{"attempt", step.attempt}, {"delay_ms", absl::ToInt64Milliseconds(step.delay)}};
+    if (HasJitter(options.retry.backoff)) {
+      attempt["delay_min_ms"] = absl::ToInt64Milliseconds(step.shortest_delay);
+    }
+    attempt["queue"] = queues.NameFor(step.delay);
+    if (options.delay_queues.declare) {
+      attempt["expires_ms"] = absl::ToInt64Milliseconds(queues.LifetimeFor(step.delay));
+    }
+    attempt["elapsed_ms"] = absl::ToInt64Milliseconds(step.elapsed);
+    attempts.push_back(std::move(attempt));
+  }
+  return {{"attempts", std::move(attempts)}, {"delay_queues", queues.used().size()}};
+}
+
+std::string PlanText(const PlanOptions& options) {
+  const Plan plan = MakePlan(options.retry);
+  switch (options.format) {
+    case PlanOptions::Format::kJson:
+      return PlanJson(options).dump().append("\n");
+    case PlanOptions::Format::kDefinitions:
+      return Definitions(Queues(plan, options).used(), options);
+    case PlanOptions::Format::kTable:
+      break;
+  }
+  return Table(plan, options);
+}
+
+}  // namespace retryq::cli

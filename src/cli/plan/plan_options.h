@@ -1,0 +1,39 @@
+#ifndef RETRYQ_CLI_PLAN_PLAN_OPTIONS_H_
+#define RETRYQ_CLI_PLAN_PLAN_OPTIONS_H_
+
+#include <optional>
+#include <string>
+
+#include "cli/outage/outage_options.h"
+#include "retryq/delay_queue_options.h"
+#include "retryq/retry_options.h"
+
+namespace retryq::cli {
+
+// What `retryq plan` is asked to show.
+struct PlanOptions {
+  enum class Format {
+    kTable,        // for people
+    kJson,         // one object
+    kDefinitions,  // a file for RabbitMQ to import
+  };
+
+  RetryOptions retry;
+  DelayQueueOptions delay_queues;
+  Format format = Format::kTable;
+
+  // kTable and kJson: an outage to simulate, and where an SVG image of it, or of the delays, goes;
+  // empty: nowhere.
+  std::optional<OutageOptions> outage;
+  std::string svg_file;
+
+  // kDefinitions.
+  std::string vhost = "/";
+  std::string work_exchange;
+  std::string parked_queue;  // empty: none is wanted
+  bool any_delay = false;    // also the queues for delays that are not in the plan
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_PLAN_PLAN_OPTIONS_H_

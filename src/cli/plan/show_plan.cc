@@ -1,0 +1,72 @@
+#include "cli/plan/show_plan.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/outage/outage_json.h"
+#include "cli/outage/outage_simulation.h"
+#include "cli/outage/outage_svg.h"
+#include "cli/outage/outage_text.h"
+#include "cli/plan/plan.h"
+#include "cli/plan/schedule_svg.h"
+#include "cli/plot/plot_style.h"
+#include "cli/text/duration.h"
+#include "cli/text/io.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr char kEraseLine[] = "\r\033[K";
+
+absl::Status WriteImage(const std::string& file, const std::string& image) {
+  const FileDescriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (opened.is_open() && WriteAll(opened.get(), image)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--svg '", file,
+                                                 "': cannot be written: ", std::strerror(errno),
+                                                 "; name a file where you may write"));
+}
+
+absl::StatusOr<OutageReport> Simulate(const PlanOptions& options) {
+  const bool watched = ::isatty(STDERR_FILENO) != 0;
+  const auto progress = [watched](absl::Duration simulated, std::uint64_t calls) {
+    if (!watched || calls == 0) return;
+    WriteAll(STDERR_FILENO, absl::StrCat(kEraseLine, "simulated ",
+                                         DurationText(absl::Floor(simulated, absl::Seconds(1))),
+                                         ", ", calls / 1'000'000, " million calls"));
+  };
+  absl::StatusOr<OutageReport> report =
+      SimulateOutage(*options.outage, options.retry, options.delay_queues, progress);
+  if (watched) WriteAll(STDERR_FILENO, kEraseLine);
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
+  std::optional<OutageReport> report;
+  if (options.outage) {
+    absl::StatusOr<OutageReport> simulated = Simulate(options);
+    if (!simulated.ok()) return simulated.status();
+    report = *std::move(simulated);
+  }
+  if (!options.svg_file.empty()) {
+    const std::string image =
+        report ? OutageSvg(*options.outage, *report) : ScheduleSvg(MakePlan(options.retry));
+    if (absl::Status status = WriteImage(options.svg_file, image); !status.ok()) return status;
+  }
+  if (!report) return PlanText(options);
+  if (options.format != PlanOptions::Format::kJson) {
+    return OutageText(*options.outage, *report, PlotStyleFor(STDOUT_FILENO));
+  }
+  nlohmann::ordered_json json = PlanJson(options);
+  json["simulation"] = OutageJson(*options.outage, *report);
+  return json.dump().append("\n");
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,218 @@
+#include "cli/queues/delay_queue_status.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/management/json_fields.h"
+#include "cli/text/duration.h"
+#include "retryq/delay_queue_options.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// The broker's statistics arrive at this interval (collect_statistics_interval).
+constexpr absl::Duration kStatistics = absl::Seconds(5);
+
+constexpr absl::Duration kRateWindow = absl::Seconds(60);
+
+// Below this TTL that is too coarse to say when a message came.
+constexpr absl::Duration kShortestEstimated = absl::Seconds(20);
+
+std::optional<absl::Duration> MillisecondsOf(const Json& json, const char* name) {
+  const std::optional<std::int64_t> value = IntegerOf(json, name);
+  if (!value || *value < 0) return std::nullopt;
+  return absl::Milliseconds(*value);
+}
+
+std::optional<absl::Duration> Smaller(std::optional<absl::Duration> a,
+                                      std::optional<absl::Duration> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// "2026-11-22T07:01:46.850+00:00": when the queue last did anything.
+std::optional<absl::Time> IdleSince(const Json& queue) {
+  absl::Time time;
+  std::string error;
+  const std::optional<std::string> text = TextOf(queue, "idle_since");
+  if (!text || !absl::ParseTime(absl::RFC3339_full, *text, &time, &error)) return std::nullopt;
+  return time;
+}
+
+struct Sample {
+  absl::Time at;
+  std::int64_t value;
+};
+
+// From the newest to the oldest, of "publish" or "messages".
+std::vector<Sample> SamplesOf(const Json& stats, const char* what) {
+  std::vector<Sample> samples;
+  const Json& list = FieldOf(FieldOf(stats, what), "samples");
+  if (!list.is_array()) return samples;
+  for (const Json& each : list) {
+    const std::optional<std::int64_t> value = IntegerOf(each, "sample");
+    const std::optional<std::int64_t> at = IntegerOf(each, "timestamp");
+    if (value && at) samples.push_back({absl::FromUnixMillis(*at), *value});
+  }
+  return samples;
+}
+
+// By how much it grew a second, over the last minute.
+std::optional<double> GrowthPerSecond(const std::vector<Sample>& samples) {
+  for (const Sample& sample : samples) {
+    const absl::Duration since = samples.front().at - sample.at;
+    if (since < kRateWindow) continue;
+    const auto growth =
+        static_cast<double>(samples.front().value) - static_cast<double>(sample.value);
+    return growth / absl::ToDoubleSeconds(since);
+  }
+  return std::nullopt;
+}
+
+// When the message at the head was published: not after `latest`, and mostly not before
+// `earliest`.
+struct Published {
+  absl::Time earliest = absl::InfinitePast();
+  absl::Time latest = absl::InfiniteFuture();
+};
+
+// The head of a queue with `waiting` messages is the one that was published so many before the
+// last. Nothing where the statistics do not reach back so far, as after a restart of the broker.
+std::optional<Published> WhenHeadWasPublished(const Json& stats, std::int64_t waiting) {
+  const std::optional<std::int64_t> total = IntegerOf(stats, "publish");
+  if (!total || *total < waiting || waiting < 1) return std::nullopt;
+  const std::int64_t head = *total - waiting + 1;
+  std::optional<Published> found;
+  for (const Sample& sample : SamplesOf(stats, "publish_details")) {
+    if (sample.value < head) {
+      if (found) found->earliest = sample.at - kStatistics;
+      break;
+    }
+    found = Published{.latest = sample.at};
+  }
+  return found;
+}
+
+void ReadMessages(const Json& queue, absl::Time now, DelayQueueStatus* status) {
+  status->waiting = IntegerOf(queue, "messages");
+  if (status->waiting && *status->waiting < 0) status->waiting.reset();
+  const Json& stats = FieldOf(queue, "message_stats");
+  status->in_per_second = GrowthPerSecond(SamplesOf(stats, "publish_details"));
+  const std::optional<double> growth = GrowthPerSecond(SamplesOf(queue, "messages_details"));
+  if (status->in_per_second && growth) {
+    status->out_per_second = std::max(0.0, *status->in_per_second - *growth);
+  }
+
+  if (!status->ttl || status->waiting.value_or(0) == 0) return;
+  absl::Duration at_most = *status->ttl;
+  if (const std::optional<absl::Time> idle = IdleSince(queue)) {
+    at_most = std::min(at_most, *idle + *status->ttl - now);
+  }
+  const std::optional<Published> head = WhenHeadWasPublished(stats, *status->waiting);
+  if (head) at_most = std::min(at_most, head->latest + *status->ttl - now);
+  status->next_due_at_most = std::max(at_most, absl::ZeroDuration());
+  if (head && head->earliest != absl::InfinitePast() && *status->ttl >= kShortestEstimated) {
+    const absl::Time middle = head->earliest + (head->latest - head->earliest) / 2;
+    status->next_due =
+        std::clamp(middle + *status->ttl - now, absl::ZeroDuration(), *status->next_due_at_most);
+  }
+}
+
+// When a quorum queue was made, which is some time in the epoch that its x-expires is stamped with:
+// that is twice the epoch's length, which is TTL and outage, and its number modulo a prime in
+// milliseconds. So it can be told where the outage is in whole seconds.
+std::optional<std::pair<absl::Time, absl::Time>> WhenMade(absl::Duration ttl,
+                                                          absl::Duration expires, absl::Time now) {
+  constexpr std::int64_t kStamps = 997;
+  constexpr std::int64_t kLongestLived = 3;  // epochs, the one it was made in included
+  absl::Duration stamp;
+  const std::int64_t seconds = absl::IDivDuration(expires - 2 * ttl, absl::Seconds(2), &stamp);
+  const std::int64_t residue = absl::ToInt64Milliseconds(stamp);
+  if (seconds <= 0 || residue < 0 || residue >= kStamps) return std::nullopt;
+  const absl::Duration length = ttl + absl::Seconds(seconds);
+  absl::Duration into;
+  const std::int64_t current = absl::IDivDuration(now - absl::UnixEpoch(), length, &into);
+  for (std::int64_t epoch = current; epoch >= 0 && epoch > current - kLongestLived; --epoch) {
+    if (epoch % kStamps != residue) continue;
+    const absl::Time begin = now - into - (current - epoch) * length;
+    return std::pair(begin, std::min(begin + length, now));
+  }
+  return std::nullopt;
+}
+
+void ReadLease(const Json& queue, absl::Time now, DelayQueueStatus* status) {
+  if (!status->lease) return;
+  status->lease_left_at_most = *status->lease;
+  const auto bound = [now](absl::Time from, absl::Duration lease) {
+    return std::clamp(from + lease - now, absl::ZeroDuration(), lease);
+  };
+  if (status->type != "quorum") {
+    if (const std::optional<absl::Time> idle = IdleSince(queue)) {
+      status->lease_left_at_most = bound(*idle, *status->lease);
+    }
+    return;
+  }
+  const std::optional<absl::Duration> stamped =
+      MillisecondsOf(FieldOf(queue, "arguments"), "x-expires");
+  if (!stamped) return;
+  if (const auto made = WhenMade(status->parts.ttl, *stamped, now)) {
+    status->lease_left_at_least = bound(made->first, *status->lease);
+    status->lease_left_at_most = bound(made->second, *status->lease);
+  }
+}
+
+}  // namespace
+
+std::optional<DelayQueueStatus> ReadDelayQueue(const Json& queue, std::string_view prefix,
+                                               absl::Time now) {
+  const std::optional<std::string> name = TextOf(queue, "name");
+  if (!name) return std::nullopt;
+  const std::optional<DelayQueueName> parts = ParseDelayQueueName(*name, prefix);
+  if (!parts) return std::nullopt;
+
+  DelayQueueStatus status{.name = *name, .parts = *parts};
+  const Json& arguments = FieldOf(queue, "arguments");
+  const Json& policy = FieldOf(queue, "effective_policy_definition");
+  status.type =
+      TextOf(queue, "type").value_or(TextOf(arguments, "x-queue-type").value_or("classic"));
+  status.state = TextOf(queue, "state").value_or("");
+  status.dead_letter_exchange = TextOf(arguments, "x-dead-letter-exchange").value_or("");
+  status.policy = TextOf(queue, "policy").value_or("");
+  status.operator_policy = TextOf(queue, "operator_policy").value_or("");
+  status.ttl =
+      Smaller(MillisecondsOf(arguments, "x-message-ttl"), MillisecondsOf(policy, "message-ttl"));
+  status.lease = Smaller(MillisecondsOf(arguments, "x-expires"), MillisecondsOf(policy, "expires"));
+  ReadMessages(queue, now, &status);
+  ReadLease(queue, now, &status);
+  return status;
+}
+
+std::vector<std::string> Oddities(const DelayQueueStatus& queue) {
+  std::vector<std::string> oddities;
+  if (!queue.state.empty() && queue.state != "running" && queue.state != "idle") {
+    oddities.push_back("its state is '" + Printable(queue.state) +
+                       "': look at the node that it lives on");
+  }
+  std::vector<std::string> policies;
+  if (!queue.policy.empty()) policies.push_back("policy '" + Printable(queue.policy) + "'");
+  if (!queue.operator_policy.empty()) {
+    policies.push_back("operator policy '" + Printable(queue.operator_policy) + "'");
+  }
+  if (!queue.ttl) {
+    oddities.push_back("it has no TTL: nothing ever leaves it");
+  } else if (*queue.ttl != queue.parts.ttl) {
+    const std::string whose = policies.empty() ? "" : " (" + absl::StrCat(policies.front()) + ")";
+    oddities.push_back("its TTL is " + DurationText(*queue.ttl) + ", not what its name says" +
+                       whose);
+  }
+  if (queue.lease && *queue.lease <= queue.parts.ttl) {
+    oddities.push_back("it expires, with its messages, before they leave it");
+  }
+  return oddities;
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,199 @@
+#include "cli/queues/queues_table.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/management/json_fields.h"
+#include "cli/text/duration.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kUnknown[] = "-";
+
+std::string Timestamp(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
+}
+
+// As exact as anybody reads it, rounded up.
+std::string Rounded(absl::Duration duration) {
+  const absl::Duration unit = duration >= absl::Hours(1)      ? absl::Minutes(1)
+                              : duration >= absl::Seconds(10) ? absl::Seconds(1)
+                                                              : absl::Milliseconds(100);
+  return DurationText(absl::Ceil(duration, unit));
+}
+
+std::string NextDue(const DelayQueueStatus& queue) {
+  if (queue.next_due) return "~" + Rounded(*queue.next_due);
+  if (queue.next_due_at_most) return "<=" + Rounded(*queue.next_due_at_most);
+  return kUnknown;
+}
+
+std::string LeaseLeft(const DelayQueueStatus& queue) {
+  if (!queue.lease) return "no end";
+  if (!queue.lease_left_at_most) return kUnknown;
+  const std::string at_most = Rounded(*queue.lease_left_at_most);
+  if (!queue.lease_left_at_least) return "<=" + at_most;
+  const std::string at_least = Rounded(*queue.lease_left_at_least);
+  return at_least == at_most ? at_least : absl::StrCat(at_least, "..", at_most);
+}
+
+std::string Rate(const std::optional<double>& rate) {
+  return rate ? absl::StrFormat("%.1f", *rate) : kUnknown;
+}
+
+std::string ReturnsTo(const DelayQueueStatus& queue) {
+  if (queue.dead_letter_exchange.empty()) return "its own queue";
+  return "exchange " + Printable(queue.dead_letter_exchange, 60);
+}
+
+// The cells of a line; the first and the last are aligned to the left.
+constexpr std::size_t kColumns = 9;
+using Cells = std::array<std::string, kColumns>;
+
+const Cells kHeading = {"queue",      "ttl",  "type",  "waiting",   "next due",
+                        "lease left", "in/s", "out/s", "returns to"};
+
+Cells CellsOf(const DelayQueueStatus& queue) {
+  return {Printable(queue.name),
+          queue.ttl ? DurationText(*queue.ttl) : "none",
+          Printable(queue.type, 10),
+          queue.waiting ? absl::StrCat(*queue.waiting) : kUnknown,
+          NextDue(queue),
+          LeaseLeft(queue),
+          Rate(queue.in_per_second),
+          Rate(queue.out_per_second),
+          ReturnsTo(queue)};
+}
+
+Cells CellsOf(const DelayQueueTotals& totals) {
+  return {absl::StrCat(totals.queues, totals.queues == 1 ? " queue" : " queues"),
+          "",
+          "",
+          absl::StrCat(totals.waiting),
+          "",
+          "",
+          Rate(totals.in_per_second),
+          Rate(totals.out_per_second),
+          ""};
+}
+
+std::string Line(const Cells& cells, const std::array<std::size_t, kColumns>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    const std::string padding(widths[i] - std::min(widths[i], cells[i].size()), ' ');
+    const bool to_the_left = i == 0 || i + 1 == kColumns;
+    absl::StrAppend(&line, i == 0 ? "" : "  ", to_the_left ? "" : padding, cells[i],
+                    to_the_left ? padding : "");
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+Json MillisecondsOrNull(const std::optional<absl::Duration>& duration) {
+  return duration ? Json(absl::ToInt64Milliseconds(*duration)) : Json(nullptr);
+}
+
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json ToJson(const DelayQueueStatus& queue) {
+  return {{"name", queue.name},
+          {"ttl_ms", MillisecondsOrNull(queue.ttl)},
+          {"type", queue.type},
+          {"state", queue.state},
+          {"waiting", OrNull(queue.waiting)},
+          {"next_due_ms", MillisecondsOrNull(queue.next_due)},
+          {"next_due_at_most_ms", MillisecondsOrNull(queue.next_due_at_most)},
+          {"expires_ms", MillisecondsOrNull(queue.lease)},
+          {"lease_left_at_least_ms", MillisecondsOrNull(queue.lease_left_at_least)},
+          {"lease_left_at_most_ms", MillisecondsOrNull(queue.lease_left_at_most)},
+          {"in_per_second", OrNull(queue.in_per_second)},
+          {"out_per_second", OrNull(queue.out_per_second)},
+          {"dead_letter_exchange", queue.dead_letter_exchange},
+          {"oddities", Oddities(queue)}};
+}
+
+}  // namespace
+
+DelayQueueTotals TotalsOf(const DelayQueueList& list) {
+  DelayQueueTotals totals{.queues = list.queues.size()};
+  for (const DelayQueueStatus& queue : list.queues) {
+    totals.waiting += queue.waiting.value_or(0);
+    totals.in_per_second += queue.in_per_second.value_or(0);
+    totals.out_per_second += queue.out_per_second.value_or(0);
+  }
+  return totals;
+}
+
+QueuesTable MakeTable(const DelayQueueList& list) {
+  std::vector<Cells> all = {kHeading};
+  for (const DelayQueueStatus& queue : list.queues) all.push_back(CellsOf(queue));
+  all.push_back(CellsOf(TotalsOf(list)));
+  std::array<std::size_t, kColumns> widths = {};
+  for (const Cells& cells : all) {
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], cells[i].size());
+  }
+  QueuesTable table{.heading = Line(all.front(), widths), .totals = Line(all.back(), widths)};
+  for (std::size_t i = 1; i + 1 < all.size(); ++i) table.rows.push_back(Line(all[i], widths));
+  return table;
+}
+
+std::string TableText(const DelayQueueList& list, const std::string& prefix,
+                      const std::string& vhost) {
+  if (list.queues.empty()) {
+    return absl::StrCat("no delay queues '", Printable(prefix), ".*' in vhost '", Printable(vhost),
+                        "': nothing has failed lately, or another --prefix or vhost is in use\n");
+  }
+  const QueuesTable table = MakeTable(list);
+  std::string text = table.heading + "\n";
+  for (const std::string& row : table.rows) absl::StrAppend(&text, row, "\n");
+  absl::StrAppend(&text, table.totals, "\n");
+  for (const DelayQueueStatus& queue : list.queues) {
+    for (const std::string& oddity : Oddities(queue)) {
+      absl::StrAppend(&text, Printable(queue.name), ": ", oddity, "\n");
+    }
+  }
+  return text;
+}
+
+std::string JsonText(const DelayQueueList& list) {
+  Json queues = Json::array();
+  for (const DelayQueueStatus& queue : list.queues) queues.push_back(ToJson(queue));
+  const DelayQueueTotals totals = TotalsOf(list);
+  const Json all = {{"time", Timestamp(list.at)},
+                    {"queues", std::move(queues)},
+                    {"totals",
+                     {{"queues", totals.queues},
+                      {"waiting", totals.waiting},
+                      {"in_per_second", totals.in_per_second},
+                      {"out_per_second", totals.out_per_second}}}};
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace).append("\n");
+}
+
+std::string LinesText(const DelayQueueList& list) {
+  const std::string time = Timestamp(list.at);
+  std::string text;
+  for (const DelayQueueStatus& queue : list.queues) {
+    const Cells cells = CellsOf(queue);
+    absl::StrAppend(&text, time, " queue=", cells[0], " ttl=", cells[1], " type=", cells[2],
+                    " waiting=", cells[3], " next_due=", cells[4]);
+    absl::StrAppend(&text, " lease_left=", queue.lease ? cells[5] : "none", " in=", cells[6],
+                    " out=", cells[7], "\n");
+  }
+  const Cells totals = CellsOf(TotalsOf(list));
+  absl::StrAppend(&text, time, " queues=", list.queues.size(), " waiting=", totals[3],
+                  " in=", totals[6], " out=", totals[7], "\n");
+  return text;
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,88 @@
+#include "cli/text/duration.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr absl::Duration kLongest = absl::Hours(24 * 365 * 100);
+
+struct Unit {
+  std::string_view name;
+  absl::Duration length;
+};
+
+// From long to short, as they are printed.
+constexpr std::array<Unit, 5> kUnits = {{{"d", absl::Hours(24)},
+                                         {"h", absl::Hours(1)},
+                                         {"m", absl::Minutes(1)},
+                                         {"s", absl::Seconds(1)},
+                                         {"ms", absl::Milliseconds(1)}}};
+
+// Takes the longest front of `text` whose characters are all in `set`.
+std::string_view TakeFront(std::string_view& text, std::string_view set) {
+  const std::string_view front = text.substr(0, std::min(text.find_first_not_of(set), text.size()));
+  text.remove_prefix(front.size());
+  return front;
+}
+
+std::optional<double> ParseDecimal(std::string_view text) {
+  double value = 0;
+  const bool digits_outside = !text.empty() && text.front() != '.' && text.back() != '.';
+  if (!digits_outside || !absl::SimpleAtod({text.data(), text.size()}, &value)) return std::nullopt;
+  return value;
+}
+
+std::string_view Trim(std::string_view text) {
+  const absl::string_view trimmed = absl::StripAsciiWhitespace({text.data(), text.size()});
+  return {trimmed.data(), trimmed.size()};
+}
+
+}  // namespace
+
+std::optional<absl::Duration> ParseDuration(std::string_view text) {
+  if (text == "0") return absl::ZeroDuration();
+  if (text.empty()) return std::nullopt;
+  absl::Duration sum;
+  while (!text.empty()) {
+    const std::optional<double> number = ParseDecimal(TakeFront(text, "0123456789."));
+    const std::string_view name = TakeFront(text, "dhms");
+    const auto unit = std::find_if(kUnits.begin(), kUnits.end(),
+                                   [name](const Unit& known) { return known.name == name; });
+    if (!number || unit == kUnits.end()) return std::nullopt;
+    sum += *number * unit->length;
+    if (sum > kLongest) return std::nullopt;
+  }
+  // A fraction such as 1.001s has no exact double: what that adds must not reach the next
+  // millisecond.
+  return absl::Floor(sum + absl::Nanoseconds(500), absl::Microseconds(1));
+}
+
+std::string DurationText(absl::Duration duration) {
+  absl::Duration rest = std::max(duration, absl::ZeroDuration());
+  std::string text;
+  for (const Unit& unit : kUnits) {
+    const std::int64_t count = absl::IDivDuration(rest, unit.length, &rest);
+    if (count > 0) text.append(std::to_string(count)).append(unit.name);
+  }
+  return text.empty() ? "0s" : text;
+}
+
+std::optional<absl::Duration> ParseRetryAfter(std::string_view line) {
+  constexpr std::string_view kName = "retry-after:";
+  line = Trim(line);
+  if (!absl::StartsWithIgnoreCase({line.data(), line.size()}, {kName.data(), kName.size()})) {
+    return std::nullopt;
+  }
+  const std::string value(Trim(line.substr(kName.size())));
+  if (const std::optional<absl::Duration> delay = ParseDuration(value)) return delay;
+  return ParseDuration(value + "s");
+}
+
+}  // namespace retryq::cli

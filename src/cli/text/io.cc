@@ -1,0 +1,61 @@
+#include "cli/text/io.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+
+#include "absl/status/status.h"
+
+namespace retryq::cli {
+
+void FileDescriptor::Close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+bool WriteAll(int fd, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t written = ::write(fd, data.data(), data.size());
+    if (written >= 0) {
+      data.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd writable = {fd, POLLOUT, 0};
+      ::poll(&writable, 1, -1);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<std::string> ReadAll(int fd) {
+  std::string all;
+  std::array<char, 65536> chunk;
+  for (;;) {
+    const ssize_t size = ::read(fd, chunk.data(), chunk.size());
+    if (size == 0) return all;
+    if (size > 0) {
+      all.append(chunk.data(), static_cast<std::size_t>(size));
+    } else if (errno == EAGAIN) {
+      pollfd readable = {fd, POLLIN, 0};
+      ::poll(&readable, 1, -1);
+    } else if (errno != EINTR) {
+      return absl::ErrnoToStatus(errno, "cannot read");
+    }
+  }
+}
+
+void PrepareProcess() {
+  int fd = ::open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
+  if (fd > STDERR_FILENO) ::close(fd);
+  // A SIGCHLD that is ignored, which exec passes on, would take the children's exit codes away.
+  std::signal(SIGCHLD, SIG_DFL);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,39 @@
+#ifndef RETRYQ_CLI_WORKER_CHILD_ENVIRONMENT_H_
+#define RETRYQ_CLI_WORKER_CHILD_ENVIRONMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retryq/delivery.h"
+
+namespace retryq::cli {
+
+// No variable is longer, so that no message can make exec fail with E2BIG: Linux takes 128 KiB for
+// one variable and 2 MiB, as a rule, for all.
+inline constexpr std::size_t kMaxVariable = 64 * 1024;
+
+// What a child is told about its message. The views must outlive the call only.
+struct MessageFacts {
+  const Delivery& delivery;
+  std::string_view id;             // RETRYQ_ID
+  std::uint64_t failures = 0;      // RETRYQ_ATTEMPT
+  std::string_view last_error;     // RETRYQ_LAST_ERROR
+  std::uint64_t max_attempts = 0;  // RETRYQ_MAX_ATTEMPTS, 0 = no limit
+};
+
+// This process's environment with the variables of one message set, all of them always, empty where
+// the message has no such property:
+//
+//   RETRYQ_ATTEMPT, RETRYQ_MAX_ATTEMPTS, RETRYQ_LAST_ERROR, RETRYQ_ID, RETRYQ_QUEUE,
+//   RETRYQ_EXCHANGE, RETRYQ_ROUTING_KEY, RETRYQ_MESSAGE_ID, RETRYQ_CORRELATION_ID,
+//   RETRYQ_CONTENT_TYPE, and RETRYQ_HEADERS as HeadersJson writes it
+//
+// A NUL byte, which no variable can hold, becomes U+FFFD.
+std::vector<std::string> ChildEnvironment(const MessageFacts& message);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_WORKER_CHILD_ENVIRONMENT_H_

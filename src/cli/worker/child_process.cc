@@ -1,0 +1,272 @@
+#include "cli/worker/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace retryq::cli {
+namespace {
+
+using MonotonicClock = std::chrono::steady_clock;
+
+struct Pipe {
+  FileDescriptor read_end;
+  FileDescriptor write_end;
+};
+
+// An open pipe that no other child inherits, or errno.
+int OpenPipe(Pipe* pipe) {
+  std::array<int, 2> ends;
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno;
+  *pipe = {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  return 0;
+}
+
+// Sets our end only: the child's keeps blocking.
+void SetNonBlocking(const FileDescriptor& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+MonotonicClock::time_point FromNow(absl::Duration duration) {
+  constexpr absl::Duration kNever = absl::Hours(24 * 365 * 100);
+  return MonotonicClock::now() + absl::ToChronoMilliseconds(std::min(duration, kNever));
+}
+
+// What is left until then, for poll: rounded up, at most a day.
+int PollTimeout(MonotonicClock::time_point until) {
+  constexpr std::int64_t kLongest = 24 * 3600 * 1000;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - MonotonicClock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongest));
+}
+
+// Starts a program in a group of its own; `*pid` is valid if 0 is returned, else it is errno.
+int Spawn(const ChildSpec& spec, int stdin_fd, int stdout_fd, int stderr_fd, pid_t* pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, stdout_fd, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, stderr_fd, STDERR_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  sigset_t signals;
+  sigemptyset(&signals);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  // Those that may be ignored here. SIGHUP stays as it is, for nohup's sake.
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD}) sigaddset(&signals, signal);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+
+  const int error =
+      ::posix_spawnp(pid, spec.command.front().c_str(), &actions, &attributes,
+                     Pointers(spec.command).data(), Pointers(spec.environment).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+// A child from its start to its end: feeds it, listens to it, and ends it when told or when its
+// time is up.
+class Child {
+ public:
+  Child(std::string_view input, absl::Duration timeout, const ChildRunner::Options& options)
+      : input_(input), options_(options), deadline_(FromNow(timeout)) {}
+
+  ChildResult Run(const ChildSpec& spec, int end_all_fd) {
+    if (const int error = Start(spec)) return {.code = error};
+    while (!exited_) Turn(end_all_fd);
+    return Reap();
+  }
+
+ private:
+  int Start(const ChildSpec& spec) {
+    Pipe in;
+    Pipe err;
+    if (const int error = OpenPipe(&in)) return error;
+    if (const int error = OpenPipe(&err)) return error;
+    if (const int error =
+            Spawn(spec, in.read_end.get(), options_.stdout_fd, err.write_end.get(), &pid_)) {
+      return error;
+    }
+    stdin_ = std::move(in.write_end);
+    stderr_ = std::move(err.read_end);
+    SetNonBlocking(stdin_);
+    SetNonBlocking(stderr_);
+    process_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    if (!process_.is_open()) {
+      const int error = errno;
+      Signal(SIGKILL);
+      Reap();
+      return error;
+    }
+    Feed();
+    return 0;
+  }
+
+  // Waits for the next thing to happen, and sees to it.
+  void Turn(int end_all_fd) {
+    // A descriptor below zero is none to poll.
+    std::array<pollfd, 4> polled = {{{process_.get(), POLLIN, 0},
+                                     {ended_as_ ? -1 : end_all_fd, POLLIN, 0},
+                                     {stderr_.get(), POLLIN, 0},
+                                     {stdin_.get(), POLLOUT, 0}}};
+    const int ready = ::poll(polled.data(), polled.size(), PollTimeout(deadline_));
+    if (ready <= 0) {
+      if (ready == 0 && MonotonicClock::now() >= deadline_) OnDeadline();
+      return;
+    }
+    if (polled[3].revents != 0) Feed();
+    if (polled[2].revents != 0) Listen();
+    if (polled[1].revents != 0) Terminate(ChildResult::End::kCancelled);
+    exited_ = polled[0].revents != 0;
+  }
+
+  // Writes as much of the input as goes without waiting.
+  void Feed() {
+    while (!input_.empty()) {
+      const ssize_t written = ::write(stdin_.get(), input_.data(), input_.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0 && errno == EAGAIN) return;
+      if (written < 0) break;  // EPIPE: it does not want to know
+      input_.remove_prefix(static_cast<std::size_t>(written));
+    }
+    stdin_.Close();
+  }
+
+  // Passes on what there is on stderr, and remembers its end. False if there was nothing.
+  bool Listen() {
+    std::array<char, 4096> chunk;
+    const ssize_t size = ::read(stderr_.get(), chunk.data(), chunk.size());
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (size <= 0) {
+      stderr_.Close();
+      return false;
+    }
+    const std::string_view text(chunk.data(), static_cast<std::size_t>(size));
+    WriteAll(options_.stderr_fd, text);
+    errors_.append(text);
+    if (errors_.size() > ChildRunner::kErrorTail)
+      errors_.erase(0, errors_.size() - ChildRunner::kErrorTail);
+    return true;
+  }
+
+  void OnDeadline() {
+    if (!ended_as_) {
+      Terminate(ChildResult::End::kTimedOut);
+    } else {
+      Signal(SIGKILL);
+      deadline_ = FromNow(absl::InfiniteDuration());
+    }
+  }
+
+  void Terminate(ChildResult::End why) {
+    ended_as_ = why;
+    Signal(SIGTERM);
+    deadline_ = FromNow(options_.kill_grace);
+  }
+
+  // To the whole group. Its number cannot be anybody else's before the child is reaped.
+  void Signal(int signal) const { ::kill(-pid_, signal); }
+
+  ChildResult Reap() {
+    if (ended_as_) Signal(SIGKILL);  // what is left of its group
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    // What it wrote last. No more than a pipe holds: who inherited stderr may write for ever.
+    constexpr int kPipeful = 32;
+    for (int i = 0; i < kPipeful && stderr_.is_open() && Listen(); ++i) {
+    }
+    ChildResult result = {.errors = std::move(errors_)};
+    if (ended_as_) {
+      result.end = *ended_as_;
+    } else if (WIFSIGNALED(status)) {
+      result.end = ChildResult::End::kSignaled;
+      result.code = WTERMSIG(status);
+    } else {
+      result.end = ChildResult::End::kExited;
+      result.code = WEXITSTATUS(status);
+    }
+    return result;
+  }
+
+  std::string_view input_;
+  const ChildRunner::Options& options_;
+  MonotonicClock::time_point deadline_;
+  std::optional<ChildResult::End> ended_as_;  // by us
+  bool exited_ = false;
+  pid_t pid_ = -1;
+  FileDescriptor process_;  // a pidfd: readable once the child has exited
+  FileDescriptor stdin_;
+  FileDescriptor stderr_;
+  std::string errors_;
+};
+
+}  // namespace
+
+ChildRunner::ChildRunner(Options options)
+    : options_(options), end_all_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+ChildRunner::~ChildRunner() {
+  EndAll();
+  std::unique_lock<std::mutex> lock(mutex_);
+  none_runs_.wait(lock, [this] { return running_ == 0; });
+}
+
+ChildResult ChildRunner::Run(const ChildSpec& spec) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++running_;
+  }
+  ChildResult result = {.end = ChildResult::End::kCancelled};
+  if (!WaitForEndAll(absl::ZeroDuration())) {
+    result = Child(spec.input, spec.timeout, options_).Run(spec, end_all_.get());
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (--running_ == 0) none_runs_.notify_all();
+  return result;
+}
+
+int ChildRunner::running() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return running_;
+}
+
+void ChildRunner::EndAll() {
+  const std::uint64_t one = 1;
+  WriteAll(end_all_.get(), {reinterpret_cast<const char*>(&one), sizeof(one)});
+}
+
+bool ChildRunner::WaitForEndAll(absl::Duration duration) const {
+  const MonotonicClock::time_point until = FromNow(duration);
+  for (;;) {
+    pollfd polled = {end_all_.get(), POLLIN, 0};
+    const int ready = ::poll(&polled, 1, PollTimeout(until));
+    if (ready > 0) return true;
+    if (ready == 0 && MonotonicClock::now() >= until) return false;
+  }
+}
+
+}  // namespace retryq::cli

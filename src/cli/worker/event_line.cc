@@ -1,0 +1,87 @@
+#include "cli/worker/event_line.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "absl/time/time.h"
+#include "cli/text/duration.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Timestamp(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// To the microsecond.
+double Milliseconds(absl::Duration duration) {
+  return static_cast<double>(absl::ToInt64Microseconds(duration)) / 1000;
+}
+
+absl::Duration WholeMilliseconds(absl::Duration duration) {
+  return absl::Ceil(duration, absl::Milliseconds(1));
+}
+
+bool IsPlain(char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '=' && c != '\\'; }
+
+std::string QuotedIfNeeded(std::string_view text) {
+  if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlain)) return std::string(text);
+  return Dump(text);
+}
+
+}  // namespace
+
+std::string JsonLine(Severity severity, std::string_view name, const Event& event,
+                     std::string_view url) {
+  Json json = {{"time", Timestamp(event.time)}, {"level", SeverityName(severity)}, {"event", name}};
+  const auto add_text = [&json](const char* key, std::string_view text) {
+    if (!text.empty()) json[key] = text;
+  };
+  add_text("queue", event.queue);
+  if (event.attempt) json["attempt"] = *event.attempt;
+  if (event.delay) json["delay_ms"] = absl::ToInt64Milliseconds(*event.delay);
+  add_text("delay_queue", event.delay_queue);
+  add_text("id", event.id);
+  add_text("error", event.error);
+  add_text("cause", event.cause);
+  if (event.lateness) json["late_ms"] = Milliseconds(*event.lateness);
+  if (event.handling) json["took_ms"] = Milliseconds(*event.handling);
+  if (event.confirmed_after) {
+    json["confirm_ms"] = Milliseconds(*event.confirmed_after);
+  }
+  if (event.in_flight) json["in_flight"] = *event.in_flight;
+  if (event.delay_queues) json["delay_queues"] = *event.delay_queues;
+  add_text("url", url);
+  return Dump(json);
+}
+
+std::string TextLine(Severity severity, std::string_view name, const Event& event,
+                     std::string_view url) {
+  std::string line = Timestamp(event.time);
+  line.append(" ").append(SeverityName(severity)).append(" ").append(name);
+  const auto add = [&line](std::string_view key, std::string_view value) {
+    line.append(" ").append(key).append("=").append(QuotedIfNeeded(value));
+  };
+  const auto add_text = [&add](std::string_view key, std::string_view text) {
+    if (!text.empty()) add(key, text);
+  };
+  add_text("queue", event.queue);
+  if (event.attempt) add("attempt", std::to_string(*event.attempt));
+  if (event.delay) add("delay", DurationText(*event.delay));
+  add_text("delay_queue", event.delay_queue);
+  add_text("id", event.id);
+  add_text("error", event.error);
+  if (event.lateness) add("late", DurationText(WholeMilliseconds(*event.lateness)));
+  if (event.handling) add("took", DurationText(WholeMilliseconds(*event.handling)));
+  add_text("url", url);
+  return line;
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,166 @@
+#include "cli/worker/work.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/flags/flag_reader.h"
+#include "cli/worker/child_process.h"
+#include "cli/worker/command_handler.h"
+#include "cli/worker/event_log.h"
+#include "cli/worker/metrics_server.h"
+#include "cli/worker/parked_hook.h"
+#include "cli/worker/work_metrics.h"
+#include "retryq/retryq.h"
+
+namespace retryq::cli {
+namespace {
+
+EventLog::Options LogOptions(const WorkOptions& options) {
+  return {.fd = options.json ? STDOUT_FILENO : STDERR_FILENO,
+          .format = options.json ? EventLog::Format::kJson : EventLog::Format::kText,
+          .from = options.log_from};
+}
+
+ChildRunner::Options ChildOptions(const WorkOptions& options) {
+  // With --json stdout is for events alone.
+  return {.stdout_fd = options.json ? STDERR_FILENO : STDOUT_FILENO};
+}
+
+// One run of `retryq work`: brings consumer, children and log together, and ends them in order.
+class Worker : private Observer {
+ public:
+  explicit Worker(const WorkOptions& options)
+      : options_(options),
+        log_(LogOptions(options)),
+        children_(ChildOptions(options)),
+        handler_(children_,
+                 {.command = options.command,
+                  .timeout = options.timeout,
+                  .max_attempts = options.consumer.retry.max_attempts},
+                 [this](std::optional<std::string> why_not) {
+                   loop_.executor()->Post([this, why_not] { OnAvailability(why_not); });
+                 }) {
+    if (!options.on_parked.empty()) MakeHook();
+  }
+
+  absl::Status Run() {
+    if (absl::Status served = ServeMetrics(); !served.ok()) return served;
+    ClientOptions client_options = options_.client;
+    client_options.observer = this;
+    client_.emplace(loop_, std::move(client_options));
+    absl::StatusOr<Consumer> consumer = client_->Consume(
+        options_.consumer, [this](const Delivery& delivery) { return handler_.Handle(delivery); });
+    if (!consumer.ok()) return InWordsOfFlags(consumer.status());
+    consumer_ = *std::move(consumer);
+
+    std::shared_ptr<void> drain = loop_.OnDrain([this](EventLoop::DrainDone done) {
+      BeginStop();
+      done();
+    });
+    absl::Status status = loop_.RunUntilSignal(options_.grace);
+    drain.reset();
+
+    const bool complete = children_.running() == 0;
+    // What still runs goes back to the queue with its consumer.
+    children_.EndAll();
+    consumer_.reset();
+    client_.reset();
+    if (complete && stopping_since_) FinishHook();
+    return status;
+  }
+
+ private:
+  void OnEvent(const Event& event) override {
+    log_.OnEvent(event);
+    if (metrics_) metrics_->OnEvent(event);
+    if (hook_ && event.kind == EventKind::kParked) hook_->OnParked(event);
+  }
+
+  void OnAvailability(const std::optional<std::string>& why_not) {
+    if (!consumer_ || stopping_since_) return;
+    if (why_not) {
+      consumer_->Pause();
+      Say(Severity::kError, "paused",
+          "COMMAND cannot be run, it is tried again every few seconds: " + *why_not);
+    } else {
+      consumer_->Resume();
+      Say(Severity::kInfo, "resumed", "");
+    }
+  }
+
+  void BeginStop() {
+    stopping_since_ = loop_.clock().SinceBoot();
+    Say(Severity::kInfo, "stopping", "");
+    handler_.StartNoMore();
+  }
+
+  void MakeHook() {
+    hook_.emplace(ParkedHook::Options{.line = options_.on_parked,
+                                      .timeout = options_.timeout,
+                                      .max_attempts = options_.consumer.retry.max_attempts,
+                                      .children = ChildOptions(options_)},
+                  loop_.executor(), [this](const std::string& id, const std::string& error) {
+                    log_.Say(Severity::kError, "on_parked_failed", options_.consumer.queue, error,
+                             id);
+                  });
+  }
+
+  // The commands of messages parked lately have what is left of the grace.
+  void FinishHook() {
+    const absl::Duration left = options_.grace - (loop_.clock().SinceBoot() - *stopping_since_);
+    if (!hook_ || hook_->unfinished() == 0 || left <= absl::ZeroDuration()) return;
+    const std::shared_ptr<void> drain =
+        loop_.OnDrain([this](EventLoop::DrainDone done) { hook_->WhenIdle(std::move(done)); });
+    loop_.Drain();
+    loop_.RunUntilSignal(left).IgnoreError();  // nothing is left that could fail
+    if (const std::size_t count = hook_->unfinished(); count > 0) {
+      Say(Severity::kError, "on_parked_failed",
+          "not finished for " + std::to_string(count) + " messages");
+    }
+  }
+
+  absl::Status ServeMetrics() {
+    if (!options_.metrics) return absl::OkStatus();
+    metrics_.emplace();
+    absl::StatusOr<std::unique_ptr<MetricsServer>> server =
+        MetricsServer::Listen(loop_, *options_.metrics,
+                              {.metrics = [this] { return metrics_->Text(); },
+                               .trouble = [this] { return metrics_->Trouble(); }});
+    if (!server.ok()) {
+      return absl::InvalidArgumentError("--metrics: " + std::string(server.status().message()));
+    }
+    metrics_server_ = *std::move(server);
+    log_.SayUrl(Severity::kInfo, "serving_metrics", options_.consumer.queue,
+                metrics_server_->url());
+    return absl::OkStatus();
+  }
+
+  void Say(Severity severity, std::string_view name, const std::string& error) {
+    log_.Say(severity, name, options_.consumer.queue, error);
+  }
+
+  const WorkOptions& options_;
+  EventLoop loop_;
+  EventLog log_;
+  std::optional<WorkMetrics> metrics_;
+  std::unique_ptr<MetricsServer> metrics_server_;
+  ChildRunner children_;
+  CommandHandler handler_;
+  std::optional<ParkedHook> hook_;
+  std::optional<Client> client_;
+  std::optional<Consumer> consumer_;
+
+  std::optional<absl::Duration> stopping_since_;  // since boot
+};
+
+}  // namespace
+
+absl::Status Work(const WorkOptions& options) { return Worker(options).Run(); }
+
+}  // namespace retryq::cli

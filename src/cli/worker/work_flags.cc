@@ -1,0 +1,213 @@
+#include "cli/worker/work_flags.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/flags/delay_queue_flags.h"
+#include "cli/flags/retrying_flags.h"
+#include "cli/worker/executable.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr std::uint64_t kMostJobs = 1024;
+constexpr std::uint64_t kMostPrefetch = 65535;
+
+constexpr char kDescription[] =
+    "Runs COMMAND once for each message of a queue. A message whose COMMAND fails comes back "
+    "later:\n"
+    "it waits in a queue named after its delay, such as retry.4000, which the broker drops when "
+    "unused.";
+
+constexpr char kUsage[] = "retryq work --queue QUEUE [OPTIONS] -- COMMAND [ARGUMENT...]";
+
+constexpr char kFooter[] =
+    R"(COMMAND reads the body from its stdin, and the rest from its environment:
+  RETRYQ_ATTEMPT        failures so far, 0 at first
+  RETRYQ_MAX_ATTEMPTS   as the flag says, 0 if there is no limit
+  RETRYQ_LAST_ERROR     why it failed last
+  RETRYQ_ID             the same for all copies of a message; may be empty before it first fails
+  RETRYQ_QUEUE          the work queue
+  RETRYQ_EXCHANGE, RETRYQ_ROUTING_KEY
+                        where it was first published
+  RETRYQ_MESSAGE_ID, RETRYQ_CORRELATION_ID, RETRYQ_CONTENT_TYPE
+                        its properties
+  RETRYQ_HEADERS        its headers as one line of JSON: byte arrays as base64, decimals as
+                        strings, timestamps as seconds since 1970, and in place of what is
+                        longer than 64 KiB or nests too deep {"retryq-omitted": "why"}
+
+Its exit code says what becomes of the message:
+  0        done, acked
+  65       no retry will mend it: parked
+  126, 127 or not to be started at all: consuming pauses until COMMAND can be run; the message
+           waits and loses no attempt
+  other, a signal or --timeout: failed, retried. The error is the last line on stderr. If that
+           says "retry-after: 30s" it sets the delay, and the line before it is the error.
+COMMAND's stdout and stderr are retryq's; with --json its stdout goes to stderr as well.
+
+SIGINT or SIGTERM: takes no more messages, lets running commands finish, exits with 0. At a second
+one, or after --grace, commands are ended and their messages go back to the queue.
+Exit codes: 64 wrong options; 69 no such queue, vhost or exchange; 77 refused by the broker.
+
+Examples: what fails is tried again after 1s and 2s, then waits in orders.parked
+  retryq work --queue orders --base 1s --max-attempts 3 -- sh -c 'grep -q paid'
+after 1s, 10s, 100s, and then every 500s, a quarter of each left to chance
+  retryq work --queue orders --delays 1s,10s,100s,500s --jitter 0.25 -- ./charge
+)";
+
+struct WorkFlags {
+  std::vector<std::string> urls;
+  FlagText queue, work_exchange;
+  RetryingFlags retrying;
+  FlagText on_limit, parked, on_parked, count_redeliveries;
+  std::vector<std::string> earlier_counts;
+  DelayQueueFlags delay_queues;
+  FlagText prefetch, jobs, timeout, grace;
+  FlagText log_level, metrics;
+  bool skip_others = false;
+  bool json = false;
+};
+
+void AddFlags(FlagParser& parser, WorkFlags& flags) {
+  parser.Group("Where");
+  parser.Add("--queue", "QUEUE", &flags.queue, "The queue to work on. Required; it must exist");
+  parser.Add("--url", "URL", &flags.urls,
+             "amqp://user:password@host:port/vhost; again for more nodes of a cluster\n"
+             "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
+  parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
+             "Retries return through this exchange, to all that its bindings lead to\n"
+             "(default: straight to QUEUE)");
+  parser.Add("--skip-others", &flags.skip_others,
+             "With --work-exchange: ack unseen what another queue's worker retries");
+  AddFlags(parser, flags.retrying);
+  parser.Group("How often");
+  parser.Add("--on-limit", "park|reject|discard", &flags.on_limit,
+             "What then becomes of it: park, reject (to QUEUE's own dead-letter\n"
+             "exchange, if it has one) or discard (default: park)");
+  parser.Add("--parked", "QUEUE", &flags.parked,
+             "Where parked messages wait; declared if missing (default: QUEUE.parked)");
+  parser.Add("--on-parked", "COMMAND", &flags.on_parked,
+             "A line for /bin/sh, run for each parked message with the same stdin,\n"
+             "environment and --timeout, one at a time; its failure changes nothing");
+  parser.Add("--count-redeliveries", "counted|always|never", &flags.count_redeliveries,
+             "Redeliveries of what a worker that died had in hand are failures: counted\n"
+             "(of quorum queues, which count them), always (classic ones, too) or never\n"
+             "(default: counted)");
+  parser.Add("--earlier-count", "HEADER", &flags.earlier_counts,
+             "Messages of another retry system bring their count of failures in this\n"
+             "header: x-retry-count, x-death, x-delivery-count or any other; again for more");
+
+  AddFlags(parser, flags.delay_queues);
+
+  parser.Group("Running");
+  parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
+  parser.Add("--prefetch", "NUMBER", &flags.prefetch,
+             "Unacked messages at a time, at least --jobs (default: 64)");
+  parser.Add("--timeout", "DURATION", &flags.timeout,
+             "A command that takes longer is ended, by SIGTERM and then SIGKILL to its\n"
+             "process group, and has failed (default: none)");
+  parser.Add("--grace", "DURATION", &flags.grace,
+             "From the first signal until what still runs is ended (default: 25s)");
+
+  parser.Group("Output");
+  parser.Add("--json", &flags.json,
+             "One JSON object a line on stdout for each event, in place of text on stderr");
+  parser.Add("--log-level", "LEVEL", &flags.log_level,
+             "Log what is at least a debug, info, warning or error\n"
+             "(default: info; with --json debug, which is everything)");
+  parser.Add("--metrics", "PORT", &flags.metrics,
+             "Serve Prometheus metrics at http://…:PORT/metrics, and at /healthz 200 while\n"
+             "messages are consumed, else 503 and why not. ADDRESS:PORT for one address\n"
+             "alone, 0 for any free port");
+}
+
+void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* options) {
+  std::uint16_t& prefetch = options->consumer.prefetch;
+  int& jobs = options->consumer.handler_threads;
+  jobs = 1;
+  reader.Read("--jobs", flags.jobs, 1, kMostJobs, &jobs);
+  reader.Read("--prefetch", flags.prefetch, 1, kMostPrefetch, &prefetch);
+  if (prefetch < jobs && flags.prefetch) {
+    reader.Complain("--prefetch " + std::to_string(prefetch) + ": keeps " + std::to_string(jobs) +
+                    " --jobs from running at once; make it at least as many, or leave it out");
+  }
+  prefetch = static_cast<std::uint16_t>(std::max<int>(prefetch, jobs));
+  reader.Read("--timeout", flags.timeout, &options->timeout);
+  if (options->timeout == absl::ZeroDuration()) {
+    reader.Complain("--timeout 0: must be above zero; leave it out for no limit");
+  }
+  reader.Read("--grace", flags.grace, &options->grace);
+}
+
+void ReadMetrics(const FlagText& text, FlagReader& reader, WorkOptions* options) {
+  if (!text) return;
+  absl::StatusOr<MetricsAddress> address = ParseMetricsAddress(*text);
+  if (address.ok()) {
+    options->metrics = *std::move(address);
+  } else {
+    reader.Complain("--metrics '" + *text + "': " + std::string(address.status().message()));
+  }
+}
+
+void ReadCommand(const Arguments& command, FlagReader& reader, WorkOptions* options) {
+  if (command.empty()) {
+    reader.Complain("COMMAND is missing: write it last, behind --, as in: -- ./handle-order");
+    return;
+  }
+  options->command = command;
+  if (const absl::Status status = CheckExecutable(command.front()); !status.ok()) {
+    reader.Complain("COMMAND: " + std::string(status.message()));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments) {
+  // What is behind -- is not ours to interpret.
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const Arguments ours(arguments.begin(), dashes);
+  const Arguments command(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+
+  WorkFlags flags;
+  FlagParser parser(kDescription, kUsage, kFooter);
+  AddFlags(parser, flags);
+  FlagReader reader;
+  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(ours, reader);
+  if (!answer.ok()) return answer.status();
+  if (answer->has_value()) return **answer;
+
+  WorkOptions options;
+  if (!flags.queue) reader.Complain("--queue is missing: name the queue to work on");
+  reader.Read("--queue", flags.queue, &options.consumer.queue);
+  reader.Read("--work-exchange", flags.work_exchange, &options.consumer.work_exchange);
+  reader.Read("--parked", flags.parked, &options.consumer.parked_queue);
+  reader.Read("--on-parked", flags.on_parked, &options.on_parked);
+  options.consumer.skip_others = flags.skip_others;
+  if (flags.skip_others && !flags.work_exchange) {
+    reader.Complain(
+        "--skip-others: is for retries through a --work-exchange; name it, or leave this out");
+  }
+  RetryOptions& retry = options.consumer.retry;
+  reader.Read("--on-limit", flags.on_limit, &retry.on_limit);
+  reader.Read("--count-redeliveries", flags.count_redeliveries, &retry.count_redeliveries);
+  retry.earlier_counts = flags.earlier_counts;
+  ReadFlags(flags.retrying, reader, &retry);
+
+  const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
+  ReadFlags(flags.delay_queues, heartbeat, reader, &options.client.delay_queues);
+
+  ReadRunning(flags, reader, &options);
+  options.log_from = flags.json ? Severity::kDebug : Severity::kInfo;
+  reader.Read("--log-level", flags.log_level, &options.log_from);
+  ReadMetrics(flags.metrics, reader, &options);
+  ReadCommand(command, reader, &options);
+
+  options.json = flags.json;
+  if (absl::Status status = reader.status(); !status.ok()) return status;
+  return options;
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,36 @@
+#ifndef RETRYQ_CLI_WORKER_WORK_METRICS_H_
+#define RETRYQ_CLI_WORKER_WORK_METRICS_H_
+
+#include <prometheus/registry.h>
+
+#include <optional>
+#include <string>
+
+#include "retryq/observer.h"
+#include "retryq/prometheus_metrics.h"
+
+namespace retryq::cli {
+
+// What `retryq work --metrics` tells of one worker: its metrics, and whether it is of use.
+class WorkMetrics final : public Observer {
+ public:
+  WorkMetrics();
+
+  void OnEvent(const Event& event) override;
+
+  // In Prometheus' text format.
+  std::string Text() const;
+
+  // Why no messages are consumed; nothing while they are.
+  std::optional<std::string> Trouble() const;
+
+ private:
+  prometheus::Registry registry_;
+  PrometheusMetrics metrics_;
+  bool consuming_ = false;
+  std::string why_not_ = "not connected yet";
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_WORKER_WORK_METRICS_H_

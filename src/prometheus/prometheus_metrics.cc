@@ -1,0 +1,256 @@
+#include "retryq/prometheus_metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace retryq {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Gauge;
+using prometheus::Histogram;
+template <typename Metric>
+using Family = prometheus::Family<Metric>;
+
+// In `retries_total` each attempt up to this one has a label of its own.
+constexpr std::uint64_t kMostAttempts = 30;
+
+// In seconds. Those of waits reach from what a broker on the same machine needs to what a work
+// queue with a backlog makes of it.
+const Histogram::BucketBoundaries kWaitBuckets = {
+    0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900};
+const Histogram::BucketBoundaries kConfirmBuckets = {
+    0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+
+// What a delivery can end with.
+constexpr std::array kOutcomes = {EventKind::kHandled,  EventKind::kRetried,   EventKind::kParked,
+                                  EventKind::kRejected, EventKind::kDiscarded, EventKind::kRequeued,
+                                  EventKind::kMoved,    EventKind::kForwarded, EventKind::kSkipped};
+
+constexpr std::array kDelayQueueEvents = {
+    EventKind::kDeclared,    EventKind::kRenewed,    EventKind::kRenamed,      EventKind::kLapsed,
+    EventKind::kLeaseBroken, EventKind::kOverridden, EventKind::kDeclareFailed};
+
+constexpr std::array kCauses = {"nacked", "timeout", "late", "closed", "lost"};
+
+std::string AttemptLabel(std::uint64_t attempt) {
+  return attempt > kMostAttempts ? "more" : std::to_string(attempt);
+}
+
+}  // namespace
+
+class PrometheusMetrics::Impl {
+ public:
+  // What can be counted is there from the beginning, as 0: the first one is an increase then.
+  explicit Impl(prometheus::Registry& registry) : registry_(registry) {
+    for (const EventKind kind : kDelayQueueEvents) {
+      counters_by_kind_[kind] = &delay_queue_events_.Add({{"event", std::string(EventName(kind))}});
+    }
+    for (const char* cause : kCauses) copies_unconfirmed_.Add({{"cause", cause}});
+  }
+
+  void OnEvent(const Event& event) {
+    CountOfClient(event);
+    Count(counters_by_kind_, event.kind);
+    if (event.delay_queues) delay_queues_.Set(static_cast<double>(*event.delay_queues));
+    if (event.confirmed_after) {
+      confirm_duration_.Observe(absl::ToDoubleSeconds(*event.confirmed_after));
+    }
+    // Copies name their queue too, but Client::Publish any routing key there is.
+    if (event.kind != EventKind::kPublished && event.kind != EventKind::kReturned &&
+        event.kind != EventKind::kUnconfirmed && !event.queue.empty()) {
+      CountOfQueue(event, QueueNamed(event.queue));
+    }
+  }
+
+ private:
+  using CountersByKind = std::map<EventKind, Counter*>;
+
+  static void Count(const CountersByKind& counters, EventKind kind) {
+    const auto found = counters.find(kind);
+    if (found != counters.end()) found->second->Increment();
+  }
+
+  // The metrics of one work queue; their references live as long as the registry.
+  struct Queue {
+    std::string name;
+    Counter& deliveries;
+    Counter& handler_failures;
+    Counter& held;
+    Gauge& in_flight;
+    Gauge& consuming;
+    Histogram& handler_duration;
+    Histogram& lateness;
+    CountersByKind outcomes = {};
+    std::map<std::string, Counter*> retries = {};  // by attempt
+  };
+
+  void CountOfClient(const Event& event) {
+    switch (event.kind) {
+      case EventKind::kConnected:
+        connected_.Set(1);
+        break;
+      case EventKind::kDisconnected:
+        connected_.Set(0);
+        blocked_.Set(0);
+        delay_queues_.Set(0);
+        disconnects_.Increment();
+        break;
+      case EventKind::kBlocked:
+        blocked_.Set(1);
+        break;
+      case EventKind::kUnblocked:
+        blocked_.Set(0);
+        break;
+      case EventKind::kReturned:
+        copies_returned_.Increment();
+        break;
+      case EventKind::kUnconfirmed:
+        copies_unconfirmed_.Add({{"cause", std::string(event.cause)}}).Increment();
+        break;
+      case EventKind::kPublished:
+        published_.Increment();
+        break;
+      default:
+        break;
+    }
+  }
+
+  void CountOfQueue(const Event& event, Queue& queue) {
+    if (event.in_flight) queue.in_flight.Set(static_cast<double>(*event.in_flight));
+    if (event.lateness) queue.lateness.Observe(absl::ToDoubleSeconds(*event.lateness));
+    if (event.handling) queue.handler_duration.Observe(absl::ToDoubleSeconds(*event.handling));
+    Count(queue.outcomes, event.kind);
+    switch (event.kind) {
+      case EventKind::kDelivered:
+        queue.deliveries.Increment();
+        break;
+      case EventKind::kFailed:
+        queue.handler_failures.Increment();
+        break;
+      case EventKind::kRetried:
+        RetriesOf(queue, event.attempt.value_or(0) + 1).Increment();
+        break;
+      case EventKind::kHeld:
+        queue.held.Increment();
+        break;
+      case EventKind::kConsuming:
+        queue.consuming.Set(1);
+        break;
+      case EventKind::kInterrupted:
+        queue.consuming.Set(0);
+        break;
+      default:
+        break;
+    }
+  }
+
+  Queue& QueueNamed(std::string_view name) {
+    const auto found = queues_.find(name);
+    if (found != queues_.end()) return found->second;
+    const prometheus::Labels labels = {{"queue", std::string(name)}};
+    Queue& queue =
+        queues_
+            .emplace(std::string(name),
+                     Queue{.name = std::string(name),
+                           .deliveries = deliveries_.Add(labels),
+                           .handler_failures = handler_failures_.Add(labels),
+                           .held = held_.Add(labels),
+                           .in_flight = in_flight_.Add(labels),
+                           .consuming = consuming_.Add(labels),
+                           .handler_duration = handler_duration_.Add(labels, kWaitBuckets),
+                           .lateness = lateness_.Add(labels, kWaitBuckets)})
+            .first->second;
+    for (const EventKind kind : kOutcomes) {
+      queue.outcomes[kind] =
+          &outcomes_.Add({{"queue", queue.name}, {"outcome", std::string(EventName(kind))}});
+    }
+    return queue;
+  }
+
+  Counter& RetriesOf(Queue& queue, std::uint64_t attempt) {
+    const std::string label = AttemptLabel(attempt);
+    Counter*& counter = queue.retries[label];
+    if (counter == nullptr) {
+      counter = &retries_.Add({{"queue", queue.name}, {"attempt", label}});
+    }
+    return *counter;
+  }
+
+  Family<Counter>& CounterFamily(const char* name, const char* help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(registry_);
+  }
+  Family<Gauge>& GaugeFamily(const char* name, const char* help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry_);
+  }
+  Family<Histogram>& HistogramFamily(const char* name, const char* help) {
+    return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_);
+  }
+
+  prometheus::Registry& registry_;
+
+  Family<Counter>& deliveries_ =
+      CounterFamily("retryq_deliveries_total", "Deliveries given to the handler.");
+  Family<Counter>& handler_failures_ = CounterFamily(
+      "retryq_handler_failures_total", "Calls of the handler that ended in anything but success.");
+  Family<Counter>& outcomes_ =
+      CounterFamily("retryq_outcomes_total", "Deliveries that have ended, by how they did.");
+  Family<Counter>& retries_ =
+      CounterFamily("retryq_retries_total", "Retries, by the failures of the message so far.");
+  Family<Counter>& held_ =
+      CounterFamily("retryq_held_total", "Times a message could be neither retried nor parked.");
+  Family<Gauge>& in_flight_ = GaugeFamily(
+      "retryq_in_flight", "Deliveries with the handler, or waiting for their copy's confirm.");
+  Family<Gauge>& consuming_ =
+      GaugeFamily("retryq_consuming", "1 while the broker delivers from the queue.");
+  Family<Histogram>& handler_duration_ =
+      HistogramFamily("retryq_handler_duration_seconds", "From the handler's call to its outcome.");
+  Family<Histogram>& lateness_ = HistogramFamily("retryq_delay_lateness_seconds",
+                                                 "From when a retry was due to its delivery.");
+
+  Family<Counter>& copies_unconfirmed_ =
+      CounterFamily("retryq_copies_unconfirmed_total",
+                    "Copies published again for want of a confirm that counts.");
+  Family<Counter>& delay_queue_events_ =
+      CounterFamily("retryq_delay_queue_events_total", "What happened to delay queues.");
+  Counter& copies_returned_ =
+      CounterFamily("retryq_copies_returned_total",
+                    "Copies that came back unroutable and were published again.")
+          .Add({});
+  Counter& published_ =
+      CounterFamily("retryq_published_total", "Messages of Client::Publish that are confirmed.")
+          .Add({});
+  Counter& disconnects_ =
+      CounterFamily("retryq_disconnects_total", "Connections to the broker that were lost.")
+          .Add({});
+  Histogram& confirm_duration_ =
+      HistogramFamily("retryq_confirm_duration_seconds", "From a copy's publish to its confirm.")
+          .Add({}, kConfirmBuckets);
+  Gauge& delay_queues_ =
+      GaugeFamily("retryq_delay_queues", "Delay queues that this client has a lease on.").Add({});
+  Gauge& connected_ =
+      GaugeFamily("retryq_connected", "1 while the client can publish and declare.").Add({});
+  Gauge& blocked_ =
+      GaugeFamily("retryq_blocked", "1 while the broker has an alarm and takes no publishes.")
+          .Add({});
+
+  CountersByKind counters_by_kind_;
+  std::map<std::string, Queue, std::less<>> queues_;
+};
+
+PrometheusMetrics::PrometheusMetrics(prometheus::Registry& registry)
+    : impl_(std::make_unique<Impl>(registry)) {}
+PrometheusMetrics::~PrometheusMetrics() = default;
+
+void PrometheusMetrics::OnEvent(const Event& event) { impl_->OnEvent(event); }
+
+}  // namespace retryq

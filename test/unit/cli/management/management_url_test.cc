@@ -1,0 +1,82 @@
+#include "cli/management/management_url.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace retryq::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const amqp::ConnectionOptions kBroker = {.user = "broker-user", .password = "broker-password"};
+
+ManagementUrl Parsed(const std::string& url) {
+  const absl::StatusOr<ManagementUrl> parsed = ParseManagementUrl(url, kBroker);
+  EXPECT_TRUE(parsed.ok()) << url << ": " << parsed.status();
+  return parsed.value_or(ManagementUrl());
+}
+
+TEST(ManagementUrl, HasAllParts) {
+  const ManagementUrl url = Parsed("http://some%40body:p%2fw@rabbit.example:15672/behind/proxy/");
+  EXPECT_EQ(url.endpoint, (amqp::Endpoint{.host = "rabbit.example", .port = 15672}));
+  EXPECT_EQ(url.user, "some@body");
+  EXPECT_EQ(url.password, "p/w");
+  EXPECT_EQ(url.path_prefix, "/behind/proxy");
+  EXPECT_FALSE(url.tls.has_value());
+  EXPECT_EQ(Describe(url), "http://rabbit.example:15672/behind/proxy");
+}
+
+TEST(ManagementUrl, MeansTheBrokersUserUnlessItNamesOne) {
+  EXPECT_EQ(Parsed("http://rabbit").user, "broker-user");
+  EXPECT_EQ(Parsed("http://rabbit").password, "broker-password");
+  EXPECT_EQ(Parsed("http://other:x@rabbit").user, "other");
+}
+
+TEST(ManagementUrl, HasThePortOfItsScheme) {
+  EXPECT_EQ(Parsed("http://rabbit").endpoint.port, 80);
+  EXPECT_EQ(Parsed("https://rabbit/").endpoint.port, 443);
+  EXPECT_EQ(Parsed("http://u:p@[::1]").endpoint, (amqp::Endpoint{.host = "::1", .port = 80}));
+  EXPECT_EQ(Parsed("http://u:p@[::1]:99").endpoint.port, 99);
+  EXPECT_EQ(Parsed("http://rabbit:5672").endpoint.port, 5672);
+}
+
+TEST(ManagementUrl, MayEndInApi) {
+  EXPECT_EQ(Parsed("http://rabbit:15672/api/").path_prefix, "");
+  EXPECT_EQ(Parsed("http://rabbit:15672/mq/api").path_prefix, "/mq");
+}
+
+TEST(ManagementUrl, TakesTheParametersOfTls) {
+  const ManagementUrl url = Parsed("https://rabbit?cacertfile=/ca.pem&verify=verify_none");
+  ASSERT_TRUE(url.tls.has_value());
+  EXPECT_EQ(url.tls->ca_file, "/ca.pem");
+  EXPECT_FALSE(url.tls->verify_peer);
+}
+
+TEST(ManagementUrl, IsRefusedWithoutItsPassword) {
+  for (const std::string url :
+       {"", "rabbit:15672", "ftp://rabbit", "amqp://rabbit", "http://u:s3cret@rabbit:99999",
+        "http://u:s3cret%@rabbit", "http://u:s3cret@::1:1", "http://u:s3cret@rabbit?heartbeat=x",
+        "http://u:s3cret@rabbit?cacertfile=/x", "http://u:s3cret@rabbit/a b"}) {
+    const absl::Status status = ParseManagementUrl(url, kBroker).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << url;
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("s3cret")));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("AMQP URI")));
+  }
+}
+
+TEST(ManagementUrl, IsOnTheBrokersHostsByDefault) {
+  amqp::ConnectionOptions broker = kBroker;
+  broker.endpoints = {{.host = "one", .port = 1}, {.host = "two", .port = 2}};
+  EXPECT_EQ(Describe(DefaultManagementUrl(broker)), "http://one:15672");
+  EXPECT_THAT(DefaultManagementUrl(broker).more_hosts, ::testing::ElementsAre("two"));
+  EXPECT_EQ(DefaultManagementUrl(broker).user, "broker-user");
+  broker.tls = amqp::TlsOptions{.ca_file = "/ca.pem"};
+  EXPECT_EQ(Describe(DefaultManagementUrl(broker)), "https://one:15671");
+  EXPECT_EQ(DefaultManagementUrl(broker).tls->ca_file, "/ca.pem");
+}
+
+}  // namespace
+}  // namespace retryq::cli

@@ -1,0 +1,126 @@
+// The simulation of an outage beside what it stands for: a consumer on a broker, both in memory.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/outage/outage_simulation.h"
+#include "retryq/retryq.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_rabbitmq.h"
+#include "retryq/testing/simulated_time.h"
+
+namespace retryq::cli {
+namespace {
+
+// What a consumer makes of the same outage.
+class ConsumerInOutage {
+ public:
+  explicit ConsumerInOutage(const RetryOptions& retry) {
+    rabbit_.DeclareQueue("orders");
+    auto consumer = client_.Consume({.queue = "orders", .retry = retry, .prefetch = 10'000},
+                                    [this](const Delivery&) -> Outcome {
+                                      ++calls;
+                                      if (time_.SinceBoot() < outage_end_)
+                                        return absl::UnavailableError("it is down");
+                                      ++handled;
+                                      return Outcome::Ok();
+                                    });
+    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    consumer_.emplace(*std::move(consumer));
+    time_.Advance(absl::Seconds(1));  // to connect
+  }
+
+  // The outage begins now; messages arrive until it ends, and nothing more.
+  void Live(const OutageOptions& outage) {
+    const absl::Duration begin = time_.SinceBoot();
+    outage_end_ = begin + outage.outage;
+    const absl::Duration between = absl::Seconds(1) / outage.rate;
+    for (absl::Duration at; at < outage.outage; at += between) {
+      time_.Advance(begin + at - time_.SinceBoot());
+      ASSERT_TRUE(rabbit_.Publish("", "orders", {}, "order"));
+      ++arrived;
+      CountDelayQueues();
+    }
+    time_.Advance(outage_end_ - time_.SinceBoot());
+    waiting_at_outage_end = arrived - parked();
+    time_.Advance(absl::Minutes(10));
+  }
+
+  std::uint64_t parked() const { return rabbit_.Count("orders.parked"); }
+
+  std::uint64_t arrived = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t handled = 0;
+  std::uint64_t waiting_at_outage_end = 0;
+  std::uint64_t most_delay_queues = 0;
+
+ private:
+  void CountDelayQueues() {
+    const auto queues = rabbit_.queues();
+    const auto count = std::count_if(queues.begin(), queues.end(), [](const std::string& name) {
+      return name.starts_with("retry.");
+    });
+    most_delay_queues = std::max(most_delay_queues, static_cast<std::uint64_t>(count));
+  }
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
+  testing::SimulatedRabbitMq rabbit_{time_, random_};
+  testing::SimulatedBroker broker_{rabbit_};
+  Client client_{
+      testing::EnvironmentOf(time_, random_), broker_, {}, [](const absl::Status& fatal) {
+        ADD_FAILURE() << fatal;
+      }};
+  absl::Duration outage_end_ = absl::InfiniteDuration();
+  std::optional<Consumer> consumer_;
+};
+
+// Calls are at multiples of half a second, give or take what a broker takes: the outage ends
+// between two of them.
+OutageOptions Outage() {
+  return {.outage = absl::Milliseconds(30'450), .start = absl::ZeroDuration(), .rate = 2};
+}
+
+RetryOptions Doubling() {
+  return {.backoff = {.base = absl::Seconds(1), .max = absl::Seconds(8)}, .max_attempts = 6};
+}
+
+TEST(OutageOfConsumer, IsWhatTheSimulationSays) {
+  const auto simulated = SimulateOutage(Outage(), Doubling(), {});
+  ASSERT_TRUE(simulated.ok()) << simulated.status();
+  ConsumerInOutage consumer(Doubling());
+  consumer.Live(Outage());
+  EXPECT_EQ(consumer.arrived, 61U);
+  EXPECT_EQ(consumer.parked(), simulated->parked);
+  EXPECT_EQ(consumer.parked(), 15U) << "attempts at 0, 1, 3, 7, 15 and 23 s";
+  EXPECT_EQ(consumer.handled, consumer.arrived - 15U);
+  EXPECT_EQ(consumer.waiting_at_outage_end, simulated->waiting_at_outage_end);
+  // Those that arrive afterwards are called for once.
+  EXPECT_EQ(consumer.calls, simulated->calls - (simulated->arrived - consumer.arrived));
+  EXPECT_EQ(consumer.most_delay_queues, simulated->most_delay_queues);
+}
+
+TEST(OutageOfConsumer, WithJitterIsSoOnAverage) {
+  RetryOptions retry = Doubling();
+  retry.backoff.jitter = 1.0;
+  retry.max_attempts = 0;
+  OutageOptions outage = Outage();
+  outage.rate = 20;
+  const auto simulated = SimulateOutage(outage, retry, {});
+  ASSERT_TRUE(simulated.ok()) << simulated.status();
+  ConsumerInOutage consumer(retry);
+  consumer.Live(outage);
+  EXPECT_EQ(consumer.arrived, 609U);
+  EXPECT_EQ(consumer.handled, consumer.arrived);
+  const auto calls =
+      static_cast<double>(simulated->calls - (simulated->arrived - consumer.arrived));
+  EXPECT_NEAR(static_cast<double>(consumer.calls), calls, 0.05 * calls);
+}
+
+}  // namespace
+}  // namespace retryq::cli

@@ -1,0 +1,79 @@
+#include "cli/parked/message_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/parked/json_layout.h"
+#include "support/make_message.h"
+
+namespace retryq::cli {
+namespace {
+
+using retryq::testing::MakeMessage;
+using retryq::testing::NestedTableBytes;
+using ::testing::HasSubstr;
+
+std::string Body(std::string_view body, BodyFormat format = BodyFormat::kAuto) {
+  const auto text = MessageText(*MakeMessage({.body = body}), format);
+  return text.ok() ? *text : std::string(text.status().message());
+}
+
+TEST(MessageText, GuessesWhatABodyIs) {
+  EXPECT_THAT(Body(R"({"a":1})"), HasSubstr("7 bytes, JSON\n\n{\n  \"a\": 1\n}\n"));
+  EXPECT_THAT(Body("some text\n"), HasSubstr("10 bytes, text\n\nsome text\n"));
+  EXPECT_THAT(Body("\x01\x02"), HasSubstr("2 bytes, hex\n\n00000000  01 02"));
+  EXPECT_THAT(Body(""), HasSubstr("body              empty\n"));
+}
+
+TEST(MessageText, ShowsABodyAsItIsTold) {
+  EXPECT_THAT(Body("{}", BodyFormat::kText), HasSubstr("2 bytes, text\n\n{}\n"));
+  EXPECT_THAT(Body("\x1b\xff", BodyFormat::kText), HasSubstr("\\u{1B}\\xFF\n"));
+  EXPECT_THAT(Body("{}", BodyFormat::kHex), HasSubstr("00000000  7b 7d"));
+  EXPECT_EQ(Body("{}\x01", BodyFormat::kRaw), "{}\x01");
+  EXPECT_THAT(Body("{", BodyFormat::kJson), HasSubstr("the body is no JSON"));
+}
+
+TEST(MessageText, SaysOfABodyThatIsNoUtf8InBase64) {
+  const auto json = nlohmann::json::parse(MessageJson(*MakeMessage({.body = "\xff\x01"})));
+  EXPECT_EQ(json.at("body_base64"), "/wE=");
+  EXPECT_FALSE(json.contains("body"));
+}
+
+TEST(MessageText, SurvivesHeadersOfAnyDepth) {
+  const std::string deep = NestedTableBytes(900);
+  const auto message = MakeMessage({.properties = {.headers = amqp::TableView(deep)}});
+  EXPECT_THAT(*MessageText(*message, BodyFormat::kAuto), HasSubstr("retryq-omitted"));
+  EXPECT_THAT(MessageJson(*message), HasSubstr("retryq-omitted"));
+}
+
+TEST(MessageText, DumpsBytes) {
+  EXPECT_EQ(HexDump("0123456789abcde\n!"),
+            "00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 0a  0123456789abcde.\n"
+            "00000010  21                                               !\n");
+}
+
+TEST(JsonLayout, KeepsEveryToken) {
+  EXPECT_EQ(LayOutJson(R"( {"b":1.10, "a" :["x, {\"}",[ ],{}, 12345678901234567890]} )"),
+            "{\n  \"b\": 1.10,\n  \"a\": [\n    \"x, {\\\"}\",\n    [],\n    {},\n"
+            "    12345678901234567890\n  ]\n}");
+  EXPECT_EQ(LayOutJson("7"), "7");
+}
+
+TEST(JsonLayout, CopesWithAnyDepth) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  ASSERT_TRUE(IsJson(deep));
+  EXPECT_LT(LayOutJson(deep).size(), 20'000'000U);
+}
+
+TEST(JsonLayout, CopesWithWhatIsNoJson) {
+  for (const char* text : {"\"", "\"\\", "]]}", "{", ",:"}) {
+    EXPECT_FALSE(IsJson(text));
+    EXPECT_FALSE(LayOutJson(text).empty());
+  }
+}
+
+}  // namespace
+}  // namespace retryq::cli

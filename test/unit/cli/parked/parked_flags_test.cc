@@ -1,0 +1,116 @@
+#include "cli/parked/parked_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+namespace retryq::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+Arguments With(const Arguments& more) {
+  Arguments all = {more.front(), "--queue", "orders.parked", "--url", "amqp://u:secret@h/v"};
+  all.insert(all.end(), more.begin() + 1, more.end());
+  return all;
+}
+
+ParkedOptions Parse(const Arguments& arguments) {
+  const auto parsed = ParseParked(With(arguments));
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  return parsed.ok() ? std::get<ParkedOptions>(*parsed) : ParkedOptions();
+}
+
+std::string Complaints(const Arguments& arguments) {
+  const auto parsed = ParseParked(arguments);
+  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(parsed.status().message());
+}
+
+std::string Help(const Arguments& arguments) {
+  const auto parsed = ParseParked(arguments);
+  return parsed.ok() ? std::get<Answer>(*parsed).text : "";
+}
+
+TEST(ParkedFlags, ListsEverythingByDefault) {
+  const ParkedOptions options = Parse({"list"});
+  EXPECT_EQ(options.action, ParkedAction::kList);
+  EXPECT_EQ(options.queue, "orders.parked");
+  EXPECT_EQ(options.connection.vhost, "v");
+  EXPECT_TRUE(options.filter.empty());
+  EXPECT_FALSE(options.limit.has_value());
+}
+
+TEST(ParkedFlags, TakeFilters) {
+  const ParkedOptions options =
+      Parse({"list", "--id", "a", "--id", "b", "--error", "Time", "--older-than", "1h",
+             "--newer-than", "2d", "--header", "a=b=c", "--limit", "7", "--json"});
+  EXPECT_THAT(options.filter.ids, ElementsAre("a", "b"));
+  EXPECT_EQ(options.filter.error, "Time");
+  EXPECT_EQ(options.filter.older_than, absl::Hours(1));
+  EXPECT_EQ(options.filter.newer_than, absl::Hours(48));
+  EXPECT_THAT(options.filter.headers, ElementsAre(Pair("a", "b=c")));
+  EXPECT_EQ(options.limit, 7U);
+  EXPECT_TRUE(options.json);
+}
+
+TEST(ParkedFlags, ReplayWhereTheyAreTold) {
+  EXPECT_FALSE(Parse({"replay"}).target.has_value());
+  const ParkedOptions queue =
+      Parse({"replay", "--to-queue", "q", "--rate", "0.5", "--window", "9"});
+  EXPECT_EQ(queue.target->exchange, "");
+  EXPECT_EQ(queue.target->routing_key, "q");
+  EXPECT_EQ(queue.rate, 0.5);
+  EXPECT_EQ(queue.window, 9);
+  const ParkedOptions exchange = Parse({"replay", "--to-exchange", "x", "--dry-run"});
+  EXPECT_EQ(exchange.target->exchange, "x");
+  EXPECT_FALSE(exchange.target->routing_key.has_value());
+  EXPECT_TRUE(exchange.dry_run);
+  EXPECT_EQ(Parse({"replay", "--to-exchange", "x", "--routing-key", ""}).target->routing_key, "");
+}
+
+TEST(ParkedFlags, ShowABodyInManyWays) {
+  EXPECT_EQ(Parse({"show"}).body, BodyFormat::kAuto);
+  EXPECT_EQ(Parse({"show", "--body", "raw"}).body, BodyFormat::kRaw);
+  EXPECT_THAT(Complaints(With({"show", "--body", "xml"})),
+              HasSubstr("--body 'xml': write auto, text, json, hex or raw"));
+}
+
+TEST(ParkedFlags, SayAllThatIsWrong) {
+  EXPECT_THAT(Complaints({"list", "--limit", "0", "--older-than", "long", "--header", "=x"}),
+              AllOf(HasSubstr("--queue is missing"), HasSubstr("--limit '0'"),
+                    HasSubstr("--older-than 'long'"), HasSubstr("--header '=x'")));
+  EXPECT_THAT(Complaints(With({"replay", "--to-queue", "q", "--to-exchange", "x"})),
+              HasSubstr("--to-queue: excludes"));
+  EXPECT_THAT(Complaints(With({"replay", "--routing-key", "k"})),
+              HasSubstr("--routing-key: is for --to-exchange"));
+  EXPECT_THAT(Complaints(With({"replay", "--to-queue", "orders.parked"})),
+              HasSubstr("the parked queue itself"));
+  EXPECT_THAT(Complaints(With({"replay", "--to-exchange", ""})), HasSubstr("--to-exchange ''"));
+  EXPECT_THAT(Complaints(With({"replay", "--rate", "0"})), HasSubstr("--rate '0'"));
+  EXPECT_THAT(Complaints(With({"replay", "--window", "10001"})), HasSubstr("--window '10001'"));
+  EXPECT_THAT(Complaints(With({"list", "--rate", "1"})),
+              HasSubstr("--rate: there is no such flag"));
+}
+
+TEST(ParkedFlags, NeedACommand) {
+  EXPECT_THAT(Complaints({}), HasSubstr("say list, show, replay or drop"));
+  EXPECT_THAT(Complaints({"--queue", "q"}), HasSubstr("a command is missing"));
+  EXPECT_THAT(Complaints({"lst"}), HasSubstr("there is no command 'lst'"));
+}
+
+TEST(ParkedFlags, HelpHasExamples) {
+  EXPECT_THAT(Help({"--help"}), AllOf(HasSubstr("Example"), HasSubstr("replay")));
+  for (const char* command : {"list", "show", "replay", "drop"}) {
+    EXPECT_THAT(Help({command, "--help"}),
+                AllOf(HasSubstr("Example"), HasSubstr("Exit codes"), HasSubstr("--older-than")));
+  }
+}
+
+}  // namespace
+}  // namespace retryq::cli

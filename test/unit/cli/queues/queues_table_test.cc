@@ -1,0 +1,147 @@
+#include "cli/queues/queues_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+
+#include "cli/queues/queues_flags.h"
+
+namespace retryq::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+DelayQueueList List() {
+  DelayQueueStatus second{.name = "retry.1000",
+                          .parts = {.ttl = absl::Seconds(1)},
+                          .type = "classic",
+                          .ttl = absl::Seconds(1),
+                          .lease = absl::Seconds(121),
+                          .waiting = 12,
+                          .in_per_second = 3.25,
+                          .out_per_second = 3,
+                          .next_due_at_most = absl::Milliseconds(250),
+                          .lease_left_at_most = absl::Milliseconds(118'213)};
+  DelayQueueStatus minute{.name = "retry.60000.direct",
+                          .parts = {.ttl = absl::Minutes(1), .direct = true},
+                          .type = "quorum",
+                          .dead_letter_exchange = "work",
+                          .ttl = absl::Minutes(1),
+                          .lease = absl::Hours(48),
+                          .waiting = 3,
+                          .next_due = absl::Milliseconds(40'100),
+                          .next_due_at_most = absl::Seconds(45),
+                          .lease_left_at_least = absl::Hours(20),
+                          .lease_left_at_most = absl::Hours(44)};
+  return {.queues = {second, minute}, .at = absl::FromUnixMillis(1'800'000'000'123)};
+}
+
+TEST(QueuesTable, IsForPeople) {
+  EXPECT_EQ(
+      TableText(List(), "retry", "/"),
+      "queue               ttl     type  waiting  next due  lease left  in/s  out/s  returns to\n"
+      "retry.1000           1s  classic       12   <=300ms     <=1m59s   3.2    3.0  its own "
+      "queue\n"
+      "retry.60000.direct   1m   quorum        3      ~41s  20h..1d20h     -      -  exchange "
+      "work\n"
+      "2 queues                               15                         3.2    3.0\n");
+}
+
+TEST(QueuesTable, SaysThatThereIsNothingAndThatThisIsFine) {
+  EXPECT_THAT(TableText({}, "retry", "shop"),
+              HasSubstr("no delay queues 'retry.*' in vhost 'shop': nothing has failed lately"));
+}
+
+TEST(QueuesTable, EndsWithWhatIsOdd) {
+  DelayQueueList list = List();
+  list.queues[0].state = "down";
+  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("\nretry.1000: its state is 'down'"));
+}
+
+TEST(QueuesTable, IsJsonForProgramsWhateverNamesThereAre) {
+  DelayQueueList list = List();
+  list.queues[1].dead_letter_exchange = "\xff\n";
+  const std::string text = JsonText(list);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  const Json json = Json::parse(text);
+  EXPECT_EQ(json.at("time"), "2027-01-15T08:00:00.123Z");
+  const Json& second = json.at("queues").at(0);
+  EXPECT_EQ(second.at("name"), "retry.1000");
+  EXPECT_EQ(second.at("ttl_ms"), 1000);
+  EXPECT_EQ(second.at("waiting"), 12);
+  EXPECT_TRUE(second.at("next_due_ms").is_null());
+  EXPECT_EQ(second.at("next_due_at_most_ms"), 250);
+  EXPECT_EQ(second.at("lease_left_at_most_ms"), 118'213);
+  EXPECT_EQ(json.at("queues").at(1).at("lease_left_at_least_ms"), 72'000'000);
+  EXPECT_TRUE(json.at("queues").at(1).at("in_per_second").is_null());
+  EXPECT_EQ(json.at("totals").at("queues"), 2);
+  EXPECT_EQ(json.at("totals").at("waiting"), 15);
+  EXPECT_EQ(json.at("totals").at("in_per_second"), 3.25);
+}
+
+TEST(QueuesTable, IsALineAQueueForPipes) {
+  EXPECT_EQ(LinesText(List()),
+            "2027-01-15T08:00:00.123Z queue=retry.1000 ttl=1s type=classic waiting=12 "
+            "next_due=<=300ms lease_left=<=1m59s in=3.2 out=3.0\n"
+            "2027-01-15T08:00:00.123Z queue=retry.60000.direct ttl=1m type=quorum waiting=3 "
+            "next_due=~41s lease_left=20h..1d20h in=- out=-\n"
+            "2027-01-15T08:00:00.123Z queues=2 waiting=15 in=3.2 out=3.0\n");
+}
+
+class QueuesFlagsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ::unsetenv("RETRYQ_URL");
+    ::unsetenv("RETRYQ_MANAGEMENT_URL");
+  }
+  static QueuesOptions Parsed(const Arguments& arguments) {
+    const auto parsed = ParseQueues(arguments);
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    return parsed.ok() ? std::get<QueuesOptions>(*parsed) : QueuesOptions();
+  }
+};
+
+TEST_F(QueuesFlagsTest, HaveDefaults) {
+  const QueuesOptions options = Parsed({});
+  EXPECT_EQ(Describe(options.management), "http://localhost:15672");
+  EXPECT_EQ(options.management.user, "guest");
+  EXPECT_EQ(options.vhost, "/");
+  EXPECT_EQ(options.prefix, "retry");
+  EXPECT_FALSE(options.json);
+}
+
+TEST_F(QueuesFlagsTest, TakeTheHostUserAndVhostOfTheBroker) {
+  const QueuesOptions options = Parsed({"--url", "amqp://me:pw@rabbit:1/shop%2f1"});
+  EXPECT_EQ(Describe(options.management), "http://rabbit:15672");
+  EXPECT_EQ(options.management.password, "pw");
+  EXPECT_EQ(options.vhost, "shop/1");
+}
+
+TEST_F(QueuesFlagsTest, TakeTheManagementApiFromTheFlagOrTheEnvironment) {
+  ::setenv("RETRYQ_MANAGEMENT_URL", "http://one:1", 1);
+  EXPECT_EQ(Describe(Parsed({}).management), "http://one:1");
+  EXPECT_EQ(Describe(Parsed({"--management", "http://two:2"}).management), "http://two:2");
+  ::setenv("RETRYQ_MANAGEMENT_URL", "one:1", 1);
+  EXPECT_THAT(std::string(ParseQueues({}).status().message()),
+              HasSubstr("RETRYQ_MANAGEMENT_URL: must begin with http://"));
+}
+
+TEST_F(QueuesFlagsTest, ComplainOfAllThatIsWrongAtOnce) {
+  const absl::Status status =
+      ParseQueues({"--prefix", "amq.x", "--management", "http://u:s3cret@h:x", "--nope"}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  const std::string what(status.message());
+  EXPECT_THAT(what, HasSubstr("--prefix must not begin with \"amq.\""));
+  EXPECT_THAT(what, HasSubstr("--management: the port"));
+  EXPECT_THAT(what, HasSubstr("--nope"));
+  EXPECT_THAT(what, Not(HasSubstr("s3cret")));
+}
+
+}  // namespace
+}  // namespace retryq::cli

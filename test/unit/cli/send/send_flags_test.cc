@@ -1,0 +1,119 @@
+#include "cli/send/send_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <variant>
+
+namespace retryq::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+SendOptions Parse(const Arguments& arguments) {
+  const auto parsed = ParseSend(arguments);
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  return parsed.ok() ? std::get<SendOptions>(*parsed) : SendOptions();
+}
+
+std::string Complaints(const Arguments& arguments) {
+  const auto parsed = ParseSend(arguments);
+  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(parsed.status().message());
+}
+
+TEST(SendFlags, SendsToAQueue) {
+  const SendOptions options = Parse({"--queue", "orders", "the body"});
+  EXPECT_EQ(options.message.exchange, "");
+  EXPECT_EQ(options.message.routing_key, "orders");
+  EXPECT_EQ(options.message.body, "the body");
+  EXPECT_FALSE(options.body_from_stdin);
+  EXPECT_EQ(options.publish.delay, absl::ZeroDuration());
+  EXPECT_FALSE(options.publish.round_up);
+}
+
+TEST(SendFlags, SendsToAnExchangeWithAllAMessageHas) {
+  const SendOptions options = Parse({"--exchange",    "shop",
+                                     "--routing-key", "order.placed",
+                                     "--delay",       "30s",
+                                     "--round-up",    "--max-delay-queues",
+                                     "100",           "--header",
+                                     "customer=7",    "--header",
+                                     "note=a=b c",    "--content-type",
+                                     "text/plain",    "--message-id",
+                                     "m-1",           "--prefix",
+                                     "later",         "body"});
+  EXPECT_EQ(options.message.exchange, "shop");
+  EXPECT_EQ(options.message.routing_key, "order.placed");
+  EXPECT_EQ(options.message.body, "body");
+  EXPECT_EQ(options.publish.delay, absl::Seconds(30));
+  EXPECT_TRUE(options.publish.round_up);
+  EXPECT_EQ(options.client.delay_queues.max_delay_queues, 100U);
+  EXPECT_EQ(options.message.headers, (amqp::Table{{"customer", "7"}, {"note", "a=b c"}}));
+  EXPECT_EQ(options.message.content_type, "text/plain");
+  EXPECT_EQ(options.message.message_id, "m-1");
+  EXPECT_EQ(options.client.delay_queues.prefix, "later");
+}
+
+TEST(SendFlags, TakesTheBodyAsItIs) {
+  for (const char* body :
+       {"[1, 2]", "{\"a\": [1]}", "'quoted'", "\"quoted\"", "a,b", "%%", " ", ""}) {
+    EXPECT_EQ(Parse({"--queue", "orders", body}).message.body, body);
+  }
+  EXPECT_EQ(Parse({"--queue", "orders", "--", "--body"}).message.body, "--body");
+}
+
+TEST(SendFlags, TakesHeadersAndNamesAsTheyAre) {
+  for (const char* text : {"[1,2]", "'q'", "\"q\"", "a,b"}) {
+    const SendOptions options =
+        Parse({"--queue", text, "--header", std::string("h=") + text, "body"});
+    EXPECT_EQ(options.message.routing_key, text);
+    EXPECT_EQ(options.message.headers, (amqp::Table{{"h", text}}));
+  }
+}
+
+TEST(SendFlags, ReadsStdinForADash) {
+  EXPECT_TRUE(Parse({"--queue", "orders", "-"}).body_from_stdin);
+}
+
+TEST(SendFlags, NeedsOneTarget) {
+  EXPECT_THAT(Complaints({"body"}), HasSubstr("--queue is missing"));
+  EXPECT_THAT(Complaints({"--exchange", "shop", "body"}), HasSubstr("--routing-key is missing"));
+  EXPECT_THAT(Complaints({"--routing-key", "k", "body"}), HasSubstr("--queue is missing"));
+  EXPECT_THAT(Complaints({"--queue", "q", "--exchange", "x", "body"}),
+              HasSubstr("--queue: excludes"));
+  EXPECT_THAT(Complaints({"--exchange", "", "--routing-key", "k", "body"}),
+              HasSubstr("--exchange ''"));
+  EXPECT_EQ(Parse({"--exchange", "fan", "--routing-key", "", "body"}).message.routing_key, "");
+}
+
+TEST(SendFlags, SaysAllThatIsWrong) {
+  const std::string complaints = Complaints(
+      {"--queue", std::string(256, 'q'), "--delay", "5", "--header", "novalue", "--header", "=x",
+       "--header", std::string(256, 'n') + "=v", "--prefix", "amq.x", "b", "more"});
+  EXPECT_THAT(complaints, HasSubstr("--queue: has 256 bytes; AMQP takes at most 255"));
+  EXPECT_THAT(complaints, HasSubstr("--delay '5': write a duration"));
+  EXPECT_THAT(complaints, HasSubstr("--header 'novalue': write NAME=VALUE"));
+  EXPECT_THAT(complaints, HasSubstr("--header '=x': write NAME=VALUE"));
+  EXPECT_THAT(complaints, HasSubstr("--header: has 256 bytes"));
+  EXPECT_THAT(complaints, HasSubstr("--prefix"));
+  EXPECT_THAT(complaints, HasSubstr("'more': unexpected here"));
+}
+
+TEST(SendFlags, NeverPrintsAPassword) {
+  EXPECT_THAT(Complaints({"--queue", "q", "--url", "amqp://user:hunter2@host:port/", "body"}),
+              AllOf(HasSubstr("--url"), Not(HasSubstr("hunter"))));
+}
+
+TEST(SendFlags, HelpHasAnExample) {
+  const auto parsed = ParseSend({"-h"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(std::get<Answer>(*parsed).text,
+              AllOf(HasSubstr("Usage: retryq send"), HasSubstr("Example:"), HasSubstr("--delay")));
+}
+
+}  // namespace
+}  // namespace retryq::cli

@@ -1,0 +1,77 @@
+#include "cli/text/duration.h"
+
+#include <gtest/gtest.h>
+
+namespace retryq::cli {
+namespace {
+
+TEST(ParseDuration, ReadsEachUnit) {
+  EXPECT_EQ(ParseDuration("500ms"), absl::Milliseconds(500));
+  EXPECT_EQ(ParseDuration("1s"), absl::Seconds(1));
+  EXPECT_EQ(ParseDuration("10m"), absl::Minutes(10));
+  EXPECT_EQ(ParseDuration("2h"), absl::Hours(2));
+  EXPECT_EQ(ParseDuration("1d"), absl::Hours(24));
+}
+
+TEST(ParseDuration, AddsUpSeveralParts) {
+  EXPECT_EQ(ParseDuration("1m30s"), absl::Seconds(90));
+  EXPECT_EQ(ParseDuration("1d2h3m4s5ms"),
+            absl::Hours(26) + absl::Minutes(3) + absl::Seconds(4) + absl::Milliseconds(5));
+}
+
+TEST(ParseDuration, TakesFractionsWithoutAddingToThem) {
+  EXPECT_EQ(ParseDuration("1.5h"), absl::Minutes(90));
+  EXPECT_EQ(ParseDuration("1.001s"), absl::Milliseconds(1001));
+  EXPECT_EQ(ParseDuration("0.3s"), absl::Milliseconds(300));
+}
+
+TEST(ParseDuration, TakesZeroWithAndWithoutUnit) {
+  EXPECT_EQ(ParseDuration("0"), absl::ZeroDuration());
+  EXPECT_EQ(ParseDuration("0s"), absl::ZeroDuration());
+}
+
+TEST(ParseDuration, RefusesWhatIsNoDuration) {
+  for (const char* text :
+       {"",   "5",   "s",   "ms",    "-1s",  "+1s", "1 s",  " 1s", "1s ",  "1w", "1sm",
+        "1S", "1.s", ".5s", "1..5s", "1e3s", "inf", "infs", "nan", "0x1s", "1s2"}) {
+    EXPECT_EQ(ParseDuration(text), std::nullopt) << "'" << text << "'";
+  }
+}
+
+TEST(ParseDuration, RefusesMoreThanAHundredYears) {
+  EXPECT_EQ(ParseDuration("36500d"), absl::Hours(24) * 36500);
+  EXPECT_EQ(ParseDuration("36500d1s"), std::nullopt);
+  EXPECT_EQ(ParseDuration(std::string(400, '9') + "d"), std::nullopt);
+}
+
+TEST(DurationText, WritesTheLargestUnitsFirst) {
+  EXPECT_EQ(DurationText(absl::Seconds(90)), "1m30s");
+  EXPECT_EQ(DurationText(absl::Milliseconds(1500)), "1s500ms");
+  EXPECT_EQ(DurationText(absl::Hours(25)), "1d1h");
+  EXPECT_EQ(DurationText(absl::ZeroDuration()), "0s");
+}
+
+TEST(DurationText, IsReadBack) {
+  for (const std::int64_t ms : {1LL, 999LL, 1000LL, 61001LL, 86400000LL, 315360000000LL}) {
+    const absl::Duration duration = absl::Milliseconds(ms);
+    EXPECT_EQ(ParseDuration(DurationText(duration)), duration);
+  }
+}
+
+TEST(ParseRetryAfter, ReadsTheDelayOfThatLineOnly) {
+  EXPECT_EQ(ParseRetryAfter("retry-after: 30s"), absl::Seconds(30));
+  EXPECT_EQ(ParseRetryAfter("Retry-After:1m30s"), absl::Seconds(90));
+  EXPECT_EQ(ParseRetryAfter("  RETRY-AFTER:  500ms  "), absl::Milliseconds(500));
+  EXPECT_EQ(ParseRetryAfter("retry-after"), std::nullopt);
+  EXPECT_EQ(ParseRetryAfter("retry-after: soon"), std::nullopt);
+  EXPECT_EQ(ParseRetryAfter("please retry-after: 30s"), std::nullopt);
+  EXPECT_EQ(ParseRetryAfter(""), std::nullopt);
+}
+
+TEST(ParseRetryAfter, TakesABareNumberForSeconds) {
+  EXPECT_EQ(ParseRetryAfter("Retry-After: 120"), absl::Seconds(120));
+  EXPECT_EQ(ParseRetryAfter("Retry-After: 0"), absl::ZeroDuration());
+}
+
+}  // namespace
+}  // namespace retryq::cli

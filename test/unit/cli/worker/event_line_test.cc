@@ -1,0 +1,87 @@
+#include "cli/worker/event_line.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace retryq::cli {
+namespace {
+
+Event Retried() {
+  return {.kind = EventKind::kRetried,
+          .time = absl::FromUnixMillis(1'700'000'000'123),
+          .queue = "orders",
+          .attempt = 2,
+          .delay = absl::Seconds(4),
+          .delay_queue = "retry.4000",
+          .id = "6f1d",
+          .error = "exit 3: no such customer"};
+}
+
+TEST(JsonLine, HasTheKeysOfTheContract) {
+  EXPECT_EQ(
+      JsonLine(Severity::kInfo, "retried", Retried()),
+      R"({"time":"2023-11-14T22:13:20.123Z","level":"info","event":"retried","queue":"orders","attempt":2,)"
+      R"("delay_ms":4000,"delay_queue":"retry.4000","id":"6f1d","error":"exit 3: no such customer"})");
+}
+
+TEST(JsonLine, LeavesOutWhatIsNotSet) {
+  EXPECT_EQ(JsonLine(Severity::kInfo, "connected",
+                     {.kind = EventKind::kConnected, .time = absl::UnixEpoch()}),
+            R"({"time":"1970-01-01T00:00:00.000Z","level":"info","event":"connected"})");
+}
+
+TEST(JsonLine, TellsTheFirstAttemptFromNone) {
+  const Event first = {.kind = EventKind::kFailed, .time = absl::UnixEpoch(), .attempt = 0};
+  EXPECT_EQ(nlohmann::json::parse(JsonLine(Severity::kInfo, "failed", first))["attempt"], 0);
+}
+
+TEST(JsonLine, IsOneLineOfUtf8WhateverTheError) {
+  const Event event = {
+      .kind = EventKind::kFailed, .time = absl::UnixEpoch(), .error = "a\n\"b\"\x1b[31m\xff\xc3"};
+  const std::string line = JsonLine(Severity::kInfo, "failed", event);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(line)["error"], "a\n\"b\"\x1b[31m\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST(JsonLine, HasTheFiguresThatAreKnown) {
+  Event event = {.kind = EventKind::kUnconfirmed, .time = absl::UnixEpoch(), .cause = "nacked"};
+  event.lateness = absl::Microseconds(2500);
+  event.handling = absl::Seconds(3);
+  event.confirmed_after = absl::Milliseconds(4);
+  event.in_flight = 5;
+  event.delay_queues = 6;
+  const auto json = nlohmann::json::parse(JsonLine(Severity::kWarning, "x", event, "http://y"));
+  EXPECT_EQ(json["level"], "warning");
+  EXPECT_EQ(json["cause"], "nacked");
+  EXPECT_EQ(json["late_ms"], 2.5);
+  EXPECT_EQ(json["took_ms"], 3000);
+  EXPECT_EQ(json["confirm_ms"], 4);
+  EXPECT_EQ(json["in_flight"], 5);
+  EXPECT_EQ(json["delay_queues"], 6);
+  EXPECT_EQ(json["url"], "http://y");
+}
+
+TEST(TextLine, SaysHowLateAndHowLong) {
+  Event event = {.kind = EventKind::kFailed, .time = absl::UnixEpoch()};
+  event.lateness = absl::Microseconds(1500);
+  event.handling = absl::Seconds(3);
+  EXPECT_EQ(TextLine(Severity::kError, "x", event),
+            "1970-01-01T00:00:00.000Z error x late=2ms took=3s");
+}
+
+TEST(TextLine, ReadsAsASentenceOfFields) {
+  EXPECT_EQ(TextLine(Severity::kInfo, "retried", Retried()),
+            "2023-11-14T22:13:20.123Z info retried queue=orders attempt=2 delay=4s "
+            "delay_queue=retry.4000 id=6f1d error=\"exit 3: no such customer\"");
+}
+
+TEST(TextLine, KeepsControlCharactersFromTheTerminal) {
+  const Event event = {
+      .kind = EventKind::kFailed, .time = absl::UnixEpoch(), .id = "x\x1b]0;", .error = "one\ntwo"};
+  const std::string line = TextLine(Severity::kInfo, "failed", event);
+  EXPECT_EQ(line, R"(1970-01-01T00:00:00.000Z info failed id="x\u001b]0;" error="one\ntwo")");
+}
+
+}  // namespace
+}  // namespace retryq::cli
