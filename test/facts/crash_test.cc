@@ -20,25 +20,32 @@ TEST_F(CrashFacts, F3ARestartBeginsTheLeaseOfAClassicQueueAnew) {
   EXPECT_TRUE(Eventually([&] { return !Exists("leased"); }, kLease + absl::Seconds(5)));
 }
 
+// What is on its disk by the time of the kill is kept, which may be all of it on a busy machine:
+// then another kill tells.
 TEST_F(CrashFacts, F25AKillTakesWhatAClassicDelayQueueHasJustReturnedButNothingOfAQuorumOne) {
   constexpr int kMessages = 100;
+  constexpr int kMostKills = 5;
   constexpr absl::Duration kDelay = absl::Seconds(2);
-  Declare("of classic", "classic");
-  Declare("of classic, quorum", "quorum");
-  Declare("of quorum", "classic");
-  DeclareDelay("classic", "classic", kDelay, "of classic");
-  DeclareDelay("classic to quorum", "classic", kDelay, "of classic, quorum");
-  DeclareDelay("quorum", "quorum", kDelay, "of quorum");
-  Wait(absl::Seconds(2));  // F27
-  for (const std::string queue : {"classic", "classic to quorum", "quorum"}) {
-    ASSERT_TRUE(asker_.PublishMany(queue, kMessages));
+  bool taken = false;
+  for (int kill = 1; kill <= kMostKills && !taken; ++kill) {
+    const auto named = [kill](const std::string& name) { return name + std::to_string(kill); };
+    Declare(named("of classic"), "classic");
+    Declare(named("of classic, quorum"), "quorum");
+    Declare(named("of quorum"), "classic");
+    DeclareDelay(named("classic"), "classic", kDelay, named("of classic"));
+    DeclareDelay(named("classic to quorum"), "classic", kDelay, named("of classic, quorum"));
+    DeclareDelay(named("quorum"), "quorum", kDelay, named("of quorum"));
+    Wait(absl::Seconds(2));  // F27
+    for (const char* queue : {"classic", "classic to quorum", "quorum"}) {
+      ASSERT_TRUE(asker_.PublishMany(named(queue), kMessages));
+    }
+    ASSERT_TRUE(Eventually([&] { return peer_->Count(named("of classic")) == kMessages; }));
+    KillAndRestart();
+    EXPECT_EQ(CountArrivals(named("of quorum"), kMessages), kMessages);
+    if (!asker_.IsAtLeast(4)) return;
+    taken = CountArrivals(named("of classic"), kMessages) < kMessages;
   }
-  ASSERT_TRUE(Eventually([&] { return peer_->Count("of classic") == kMessages; }));
-  KillAndRestart();
-  EXPECT_EQ(CountArrivals("of quorum", kMessages), kMessages);
-  if (asker_.IsAtLeast(4)) {
-    EXPECT_LT(CountArrivals("of classic", kMessages), kMessages);
-  }
+  EXPECT_TRUE(taken);
 }
 
 TEST_F(CrashFacts, F25WhatReturnedTwoSecondsBeforeAKillIsKept) {

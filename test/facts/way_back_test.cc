@@ -34,11 +34,11 @@ TEST_F(WayBackFacts, F10ExpiryIsLookedAtOnlyAtTheHeadOfTheQueue) {
   peer_->DeclareQueue("dead");
   peer_->DeclareQueue("waiting", Arguments("classic", {{"x-dead-letter-exchange", ""},
                                                        {"x-dead-letter-routing-key", "dead"}}));
+  const absl::Time begun = absl::Now();
   peer_->Publish("", "waiting", "long", {.expiration = "2000"});
-  const absl::Time published = absl::Now();
   peer_->Publish("", "waiting", "short", {.expiration = "100"});
   const auto dead = asker_.Take("dead", 2);
-  EXPECT_GE(absl::Now() - published, absl::Milliseconds(1990));
+  EXPECT_GE(absl::Now() - begun, absl::Milliseconds(1990));
   EXPECT_EQ(dead[0]->body, "long");
   EXPECT_EQ(dead[1]->body, "short");
 }

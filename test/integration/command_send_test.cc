@@ -58,7 +58,7 @@ TEST_F(CommandSend, TakesWhateverBytesAreOnStdin) {
 
 TEST_F(CommandSend, DelaysAndSaysHow) {
   const absl::Time before = absl::Now();
-  const End end = Send({"--queue", "orders", "--delay", "400ms", "later"});
+  const End end = Send({"--queue", "orders", "--delay", "400ms", "--round-up", "later"});
   ASSERT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out,
             "waits in retry.500 and arrives in queue orders after 500ms, as 400ms is rounded up\n");
@@ -67,8 +67,8 @@ TEST_F(CommandSend, DelaysAndSaysHow) {
   EXPECT_EQ(peer_.Get("orders")->body, "later");
 }
 
-TEST_F(CommandSend, DelaysExactlyForWorkersOfOurs) {
-  const End end = Send({"--queue", "orders", "--delay", "1234ms", "--exact", "later"});
+TEST_F(CommandSend, DelaysToTheMillisecondForWorkersOfOurs) {
+  const End end = Send({"--queue", "orders", "--delay", "1234ms", "later"});
   ASSERT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out,
             "waits in retry.1000 and arrives in queue orders, where retryq handles it after "

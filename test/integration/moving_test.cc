@@ -258,7 +258,7 @@ TEST_F(Moving, FromTheDelayedMessagePlugin) {
   const absl::Time start = absl::Now();
   absl::Status published = absl::UnknownError("not answered");
   client.Publish({.exchange = "shop", .routing_key = "order.placed", .body = "later"},
-                 absl::Seconds(2), absl::Minutes(1),
+                 {.delay = absl::Seconds(2), .deadline = absl::Minutes(1)},
                  [&](absl::Status status) { published = std::move(status); });
   ASSERT_TRUE(RunUntil([&] { return published.ok(); })) << published;
   const std::vector<std::string> waiting = vhost_.QueuesBeginning("retry.");

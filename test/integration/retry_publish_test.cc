@@ -19,7 +19,7 @@ class RetryPublish : public RetryTest {
   absl::Status Publish(Client& client, OutgoingMessage message, absl::Duration delay,
                        absl::Duration deadline = absl::Seconds(20)) {
     std::optional<absl::Status> answer;
-    client.Publish(std::move(message), delay, deadline,
+    client.Publish(std::move(message), {.delay = delay, .round_up = true, .deadline = deadline},
                    [&](absl::Status status) { answer = std::move(status); });
     EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
     return answer.value_or(absl::UnknownError("no answer"));

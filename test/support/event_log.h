@@ -21,12 +21,19 @@ class EventLog final : public Observer {
     std::string error;
     std::optional<std::uint64_t> attempt;
     std::optional<absl::Duration> delay;
+    std::string cause;
+    std::optional<absl::Duration> lateness;
+    std::optional<absl::Duration> handling;
+    std::optional<absl::Duration> confirmed_after;
+    std::optional<std::size_t> in_flight;
+    std::optional<std::size_t> delay_queues;
   };
 
   void OnEvent(const Event& event) override {
     entries.push_back({event.kind, std::string(event.queue), std::string(event.delay_queue),
-                       std::string(event.id), std::string(event.error), event.attempt,
-                       event.delay});
+                       std::string(event.id), std::string(event.error), event.attempt, event.delay,
+                       std::string(event.cause), event.lateness, event.handling,
+                       event.confirmed_after, event.in_flight, event.delay_queues});
   }
 
   std::size_t Count(EventKind kind) const {

@@ -1,0 +1,319 @@
+// `retryq doctor`: each thing that it looks at, as it should be and as it should not.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "integration/command_run.h"
+#include "support/own_broker.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class CommandDoctor : public CommandTest {
+ protected:
+  // One run with --json.
+  struct Diagnosis {
+    std::optional<int> code;
+    nlohmann::json checks;
+    std::string story;
+
+    std::vector<nlohmann::json> Of(const std::string& check, const std::string& result = "") const {
+      std::vector<nlohmann::json> found;
+      for (const auto& each : checks) {
+        if (each.at("check") != check) continue;
+        if (result.empty() || each.at("result") == result) found.push_back(each);
+      }
+      return found;
+    }
+    // The result of a check that has one, and what is said.
+    std::string Result(const std::string& check) const {
+      const auto found = Of(check);
+      return found.size() == 1 ? found[0].at("result").get<std::string>() : story;
+    }
+    std::string Finding(const std::string& check) const {
+      std::string all;
+      for (const auto& each : Of(check)) all += each.at("finding").get<std::string>() + "\n";
+      return all;
+    }
+  };
+
+  Diagnosis Doctor(const Arguments& flags, const std::string& url = "",
+                   const std::string& management = ManagementUrl()) {
+    Arguments all = {"doctor", "--json", "--management", management};
+    all.insert(all.end(), flags.begin(), flags.end());
+    CommandRun run(all, url.empty() ? vhost_.Url() : url);
+    const std::optional<int> code = run.Wait(absl::Seconds(120));
+    const auto json = nlohmann::json::parse(run.out(), nullptr, /*allow_exceptions=*/false);
+    EXPECT_TRUE(json.is_object()) << run.Story();
+    // Every problem says what to do.
+    for (const auto& each : json.at("checks")) {
+      if (each.at("result") == "problem" || each.at("result") == "warning") {
+        EXPECT_NE(each.at("remedy"), "") << each;
+      }
+    }
+    return {code, json.at("checks"), run.Story()};
+  }
+
+  void SetPolicy(const std::string& kind, const std::string& pattern,
+                 const nlohmann::json& definition) {
+    vhost_.management().Put(
+        "/" + kind + "/" + Management::Segment(vhost_.name()) + "/override",
+        {{"pattern", pattern}, {"apply-to", "queues"}, {"definition", definition}});
+  }
+
+  // What the broker has besides what it is born with.
+  std::vector<std::string> Exchanges() {
+    std::vector<std::string> names;
+    const auto all = vhost_.management().Get("/exchanges/" + vhost_.name());
+    for (const auto& exchange : all.value()) {
+      const std::string name = exchange.at("name");
+      if (!name.empty() && !name.starts_with("amq.")) names.push_back(name);
+    }
+    return names;
+  }
+};
+
+TEST_F(CommandDoctor, FindsNothingWhereAllIsWellAndLeavesNothingBehind) {
+  Publish("an order");
+  for (const Arguments& flags :
+       {Arguments{"--queue", "orders"}, Arguments{"--queue", "orders", "--queue-type", "quorum"}}) {
+    const Diagnosis diagnosis = Doctor(flags);
+    EXPECT_EQ(diagnosis.code, 0) << diagnosis.story;
+    for (const auto& each : diagnosis.checks) EXPECT_EQ(each.at("result"), "ok") << each;
+    for (const char* check : {"connection", "version", "tls", "management", "work queue",
+                              "parked queue", "delay queues", "policies", "alarms", "clock",
+                              "default queue type", "lease", "permissions"}) {
+      EXPECT_EQ(diagnosis.Of(check).size(), 1U) << check;
+    }
+  }
+  EXPECT_THAT(vhost_.QueuesBeginning("retry."), IsEmpty());
+  EXPECT_FALSE(vhost_.Queue("orders.parked").has_value());
+  EXPECT_THAT(Exchanges(), IsEmpty());
+  EXPECT_EQ(peer_.Count("orders"), 1U);
+  EXPECT_FALSE(peer_.Get("orders")->redelivered);
+}
+
+TEST_F(CommandDoctor, IsForPeopleToo) {
+  CommandRun run({"doctor", "--management", ManagementUrl(), "--queue", "odrers"}, vhost_.Url());
+  EXPECT_EQ(run.Wait(absl::Seconds(120)), 69) << run.Story();
+  EXPECT_THAT(run.out(), HasSubstr("problem   work queue          queue 'odrers' is not there, in "
+                                   "vhost '" +
+                                   vhost_.name() +
+                                   "'\n"
+                                   "                              remedy: declare it"));
+  EXPECT_THAT(run.out(), HasSubstr("\n1 problem, 0 warnings, "));
+}
+
+TEST_F(CommandDoctor, SaysWhyThereIsNoConnection) {
+  const Diagnosis password = Doctor({}, vhost_.UrlAs("guest", "s3cret"));
+  EXPECT_EQ(password.code, 77) << password.story;
+  EXPECT_EQ(password.Result("connection"), "problem");
+  EXPECT_EQ(password.Result("alarms"), "ok");  // others may still answer
+  EXPECT_THAT(password.story, Not(HasSubstr("s3cret")));
+
+  std::string other = vhost_.Url();
+  other.replace(other.rfind('/') + 1, std::string::npos, "no-such-vhost");
+  const Diagnosis vhost = Doctor({}, other);
+  EXPECT_EQ(vhost.code, 69) << vhost.story;
+  EXPECT_THAT(vhost.Finding("connection"), HasSubstr("no-such-vhost"));
+
+  if (HasTlsUrl()) {
+    // Signed by somebody whom nobody trusts.
+    std::string url = vhost_.TlsUrl();
+    const Diagnosis untrusted = Doctor({}, url.erase(url.find('?')));
+    EXPECT_EQ(untrusted.code, 69) << untrusted.story;
+    EXPECT_THAT(untrusted.Finding("connection"), HasSubstr("certificate"));
+  }
+
+  const Diagnosis nobody = Doctor({}, "amqp://guest:s3cret@127.0.0.1:1/", "http://127.0.0.1:1");
+  EXPECT_EQ(nobody.code, 69) << nobody.story;
+  EXPECT_EQ(nobody.Result("connection"), "problem");
+  EXPECT_EQ(nobody.Result("management"), "warning");
+  EXPECT_THAT(nobody.story, Not(HasSubstr("s3cret")));
+}
+
+TEST_F(CommandDoctor, DoesWithoutTheManagementApi) {
+  const Diagnosis diagnosis = Doctor({"--queue", "orders"}, "", "http://127.0.0.1:1");
+  EXPECT_EQ(diagnosis.code, 0) << diagnosis.story;
+  EXPECT_EQ(diagnosis.Result("management"), "warning");
+  EXPECT_EQ(diagnosis.Result("policies"), "skipped");
+  EXPECT_EQ(diagnosis.Result("delay queues"), "skipped");
+  EXPECT_EQ(diagnosis.Result("work queue"), "ok");
+  EXPECT_EQ(diagnosis.Result("lease"), "ok");
+  EXPECT_EQ(diagnosis.Result("permissions"), "ok");
+}
+
+TEST_F(CommandDoctor, TriesOutTheRightsOfAWorker) {
+  const std::string user = vhost_.AddUser(TestVhost::Rights{});
+  const std::string url = vhost_.UrlAs(user, user);
+  const Arguments flags = {"--queue", "orders"};
+  const Diagnosis none = Doctor(flags, url);
+  EXPECT_EQ(none.code, 77) << none.story;
+  EXPECT_THAT(none.Finding("permissions"), HasSubstr("no right to declare delay queues"));
+  EXPECT_THAT(none.Finding("permissions"), HasSubstr("no right to consume 'orders'"));
+  EXPECT_THAT(none.Finding("permissions"),
+              HasSubstr("no right to publish to the default exchange"));
+  EXPECT_EQ(none.Of("parked queue", "problem").size(), 1U) << none.story;
+
+  // Those of the remedy.
+  const TestVhost::Rights rights = {.configure = R"(^(retry\..*|orders\.parked)$)",
+                                    .write = R"(^(retry\..*|amq\.default)$)",
+                                    .read = R"(^(retry\..*|orders)$)"};
+  const std::string remedy = none.Of("permissions")[0].at("remedy");
+  EXPECT_THAT(remedy,
+              HasSubstr("'" + rights.configure + "' '" + rights.write + "' '" + rights.read + "'"));
+  vhost_.SetRights(user, rights);
+  const Diagnosis all = Doctor(flags, url);
+  EXPECT_EQ(all.code, 0) << all.story;
+  EXPECT_EQ(all.Result("permissions"), "ok");
+  EXPECT_EQ(all.Result("parked queue"), "ok");
+
+  TestVhost::Rights few = rights;
+  few.write = R"(^amq\.default$)";
+  vhost_.SetRights(user, few);
+  EXPECT_EQ(Doctor(flags, url).code, 77);
+  EXPECT_THAT(Exchanges(), IsEmpty());
+}
+
+TEST_F(CommandDoctor, LooksForTheWorkExchangeAndItsBinding) {
+  const Arguments flags = {"--queue", "orders", "--work-exchange", "shop"};
+  const Diagnosis missing = Doctor(flags);
+  EXPECT_EQ(missing.code, 69) << missing.story;
+  EXPECT_THAT(missing.Finding("work exchange"), HasSubstr("'shop' is not there"));
+  peer_.DeclareExchange("shop", "topic");
+  EXPECT_EQ(Doctor(flags).Of("work exchange", "warning").size(), 1U);
+  peer_.Bind("orders", "shop", "order.*");
+  const Diagnosis bound = Doctor(flags);
+  EXPECT_EQ(bound.code, 0) << bound.story;
+  EXPECT_EQ(bound.Result("work exchange"), "ok");
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+}
+
+TEST_F(CommandDoctor, LooksForTheDeadLetterExchangeOfTheWorkQueue) {
+  peer_.DeclareQueue("with-dlx", {{"x-dead-letter-exchange", "dlx"}});
+  const Diagnosis missing = Doctor({"--queue", "with-dlx"});
+  EXPECT_EQ(missing.code, 69) << missing.story;
+  EXPECT_THAT(missing.Finding("work queue"), HasSubstr("dead-letter exchange 'dlx' is not there"));
+  peer_.DeclareExchange("dlx", "fanout");
+  EXPECT_EQ(Doctor({"--queue", "with-dlx"}).code, 0);
+}
+
+TEST_F(CommandDoctor, SeesPoliciesThatOverrideDelayQueues) {
+  SetPolicy("policies", "^orders", {{"message-ttl", 500}});
+  const Diagnosis elsewhere = Doctor({});
+  EXPECT_EQ(elsewhere.Result("policies"), "ok");
+  EXPECT_THAT(elsewhere.Finding("policies"), HasSubstr("'override' do not apply"));
+
+  SetPolicy("policies", "^retry[.]", {{"message-ttl", 500}, {"max-length", 10}});
+  const Diagnosis user = Doctor({});
+  EXPECT_EQ(user.code, 69) << user.story;
+  EXPECT_THAT(user.Finding("policies"),
+              HasSubstr("policy 'override' gives delay queues message-ttl 500"));
+  EXPECT_THAT(user.Finding("policies"), HasSubstr("max-length 10"));
+
+  SetPolicy("policies", "^orders", Json::object({{"message-ttl", 500}}));
+  SetPolicy("operator-policies", "^retry[.][0-9]", {{"expires", 60'000}});
+  const Diagnosis operators = Doctor({});
+  EXPECT_EQ(operators.code, 69) << operators.story;
+  EXPECT_THAT(operators.Finding("policies"),
+              HasSubstr("operator policy 'override' gives delay queues expires 60000"));
+  EXPECT_THAT(vhost_.QueuesBeginning("retry."), IsEmpty());
+}
+
+TEST_F(CommandDoctor, AsksTheBrokerWhetherALeaseIsKept) {
+  SetPolicy("policies", "^retry[.]", {{"expires", 300}});
+  const Diagnosis diagnosis = Doctor({});
+  EXPECT_EQ(diagnosis.code, 69) << diagnosis.story;
+  EXPECT_EQ(diagnosis.Result("lease"), "problem");
+  EXPECT_EQ(diagnosis.Result("policies"), "problem");
+}
+
+TEST_F(CommandDoctor, ComparesDelayQueuesWithItsOptions) {
+  CommandRun worker = Work({}, "exit 1");
+  Publish("an order");
+  ASSERT_TRUE(worker.Says("retried"));
+  ASSERT_TRUE(worker.Stop());
+  const Diagnosis same = Doctor({});
+  EXPECT_EQ(same.Result("delay queues"), "ok");
+  EXPECT_THAT(same.Finding("delay queues"), HasSubstr("as these options would declare them"));
+  const Diagnosis other = Doctor({"--margin", "5m"});
+  EXPECT_EQ(other.code, 0) << other.story;
+  EXPECT_EQ(other.Result("delay queues"), "warning");
+  EXPECT_THAT(other.Finding("delay queues"),
+              HasSubstr("retry.50 (x-expires is 120050 and not 360050)"));
+}
+
+TEST_F(CommandDoctor, MissesQueuesThatWorkersMayNotDeclare) {
+  const Arguments policy = {"--delays", "1s,10s", "--max-attempts", "3"};
+  Arguments flags = {"--queue", "orders", "--no-declare"};
+  flags.insert(flags.end(), policy.begin(), policy.end());
+  const Diagnosis missing = Doctor(flags);
+  EXPECT_EQ(missing.code, 69) << missing.story;
+  EXPECT_THAT(missing.Finding("delay queues"), HasSubstr("missing: retry.1000, retry.10000"));
+  EXPECT_EQ(missing.Result("parked queue"), "problem");
+
+  Arguments plan = {"plan", "--definitions", "--queue", "orders"};
+  plan.insert(plan.end(), policy.begin(), policy.end());
+  CommandRun definitions(plan, vhost_.Url());
+  ASSERT_EQ(definitions.Wait(), 0) << definitions.Story();
+  vhost_.management().Post("/definitions", nlohmann::json::parse(definitions.out()));
+  const Diagnosis imported = Doctor(flags);
+  EXPECT_EQ(imported.code, 0) << imported.story;
+  EXPECT_EQ(imported.Result("delay queues"), "ok");
+}
+
+TEST_F(CommandDoctor, KnowsWhetherTlsIsInUse) {
+  if (!HasTlsUrl()) GTEST_SKIP() << "RETRYQ_TLS_URL names no port for TLS";
+  const Diagnosis diagnosis = Doctor({}, vhost_.TlsUrl());
+  EXPECT_EQ(diagnosis.Result("tls"), "ok");
+  EXPECT_EQ(diagnosis.Of("certificates").size(), 1U) << diagnosis.story;
+  EXPECT_EQ(Doctor({}, vhost_.TlsUrl("verify=verify_none")).Result("tls"), "warning");
+}
+
+class CommandDoctorOfTypes : public CommandDoctor {
+ protected:
+  const TestVhost quorum_{{{"default_queue_type", "quorum"}}};
+};
+
+TEST_F(CommandDoctorOfTypes, SaysWhatTheDefaultQueueTypeIs) {
+  const Diagnosis diagnosis = Doctor({}, quorum_.Url());
+  EXPECT_EQ(diagnosis.code, 0) << diagnosis.story;
+  EXPECT_EQ(diagnosis.Result("default queue type"), "ok");
+  // RabbitMQ 3.10 knows no such setting.
+  const bool knows = diagnosis.Finding("version").find(" 3.10.") == std::string::npos;
+  EXPECT_THAT(diagnosis.Finding("default queue type"), HasSubstr(knows ? "quorum;" : "classic;"));
+}
+
+// What concerns all who use a broker.
+class CommandDoctorOfItsOwn : private OwnBroker, public CommandDoctor {
+ protected:
+  void SetUp() override {
+    if (!broker_) GTEST_SKIP() << "needs a broker of its own, and RETRYQ_URL names one";
+    CommandDoctor::SetUp();
+  }
+  PrivateBroker& broker() { return *broker_; }
+};
+
+TEST_F(CommandDoctorOfItsOwn, SeesAnAlarmWithAndWithoutTheManagementApi) {
+  broker().RaiseAlarm();
+  const Arguments flags = {"--queue", "orders"};
+  const Diagnosis with = Doctor(flags);
+  EXPECT_EQ(with.code, 69) << with.story;
+  EXPECT_EQ(with.Result("alarms"), "problem");
+  EXPECT_THAT(with.Finding("alarms"), HasSubstr("memory on "));
+  EXPECT_EQ(with.Result("permissions"), "skipped");
+  const Diagnosis without = Doctor(flags, "", "http://127.0.0.1:1");
+  EXPECT_EQ(without.code, 69) << without.story;
+  EXPECT_EQ(without.Result("alarms"), "problem");
+  EXPECT_THAT(Exchanges(), IsEmpty());
+  broker().ClearAlarm();
+  EXPECT_EQ(Doctor(flags).code, 0);
+}
+
+}  // namespace
+}  // namespace retryq::testing

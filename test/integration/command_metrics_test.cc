@@ -1,0 +1,88 @@
+// `retryq work --metrics`: what a scraper and whoever looks after the process see. test/monitoring
+// asks a real Prometheus.
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include "command_run.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class CommandMetrics : public CommandTest {
+ protected:
+  // What the worker that says so serves there, with its status line.
+  static std::string Get(const CommandRun& run, const std::string& path) {
+    const std::string url = run.events("serving_metrics").at(0).at("url");
+    const int port = std::stoi(url.substr(url.rfind(':') + 1));
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    std::string answer;
+    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+    if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 &&
+        ::write(socket, request.data(), request.size()) > 0) {
+      std::array<char, 4096> piece;
+      for (ssize_t size = 0; (size = ::read(socket, piece.data(), piece.size())) > 0;) {
+        answer.append(piece.data(), static_cast<std::size_t>(size));
+      }
+    }
+    ::close(socket);
+    return answer;
+  }
+};
+
+TEST_F(CommandMetrics, SayWhatBecameOfMessages) {
+  CommandRun run = Work({"--metrics", "127.0.0.1:0", "--max-attempts", "2"}, "exit 1");
+  ASSERT_TRUE(run.Says("consuming"));
+  EXPECT_THAT(Get(run, "/healthz"), HasSubstr(" 200 "));
+  Publish("an order");
+  ASSERT_TRUE(run.Says("parked"));
+  const std::string metrics = Get(run, "/metrics");
+  for (const char* line :
+       {R"(retryq_outcomes_total{outcome="retried",queue="orders"} 1)",
+        R"(retryq_outcomes_total{outcome="parked",queue="orders"} 1)",
+        R"(retryq_retries_total{attempt="1",queue="orders"} 1)",
+        R"(retryq_handler_duration_seconds_count{queue="orders"} 2)",
+        R"(retryq_delay_lateness_seconds_count{queue="orders"} 1)",
+        R"(retryq_in_flight{queue="orders"} 0)", R"(retryq_consuming{queue="orders"} 1)",
+        "retryq_confirm_duration_seconds_count 2", "retryq_delay_queues 1", "retryq_connected 1"}) {
+    EXPECT_THAT(metrics, HasSubstr(std::string("\n") + line + "\n"));
+  }
+  EXPECT_TRUE(run.Stop());
+}
+
+TEST_F(CommandMetrics, SayWhyNothingIsConsumed) {
+  CommandRun run({"work", "--json", "--queue", "orders", "--metrics", "127.0.0.1:0", "--", "true"},
+                 "amqp://guest:guest@127.0.0.1:1/");
+  ASSERT_TRUE(run.Says("serving_metrics"));
+  EXPECT_THAT(Get(run, "/healthz"), HasSubstr(" 503 "));
+  EXPECT_THAT(Get(run, "/metrics"), HasSubstr("\nretryq_connected 0\n"));
+  EXPECT_TRUE(run.Stop());
+}
+
+TEST_F(CommandMetrics, NeedAPortThatIsFree) {
+  CommandRun first = Work({"--metrics", "127.0.0.1:0"}, "true");
+  ASSERT_TRUE(first.Says("serving_metrics"));
+  const std::string url = first.events("serving_metrics").at(0).at("url");
+  const std::string address = url.substr(url.find("//") + 2);
+  CommandRun second = Work({"--metrics", address}, "true");
+  EXPECT_EQ(second.Wait(), 64);
+  EXPECT_THAT(second.err(), StartsWith("retryq work: --metrics: cannot listen on " + address +
+                                       ": Address already"));
+  EXPECT_TRUE(first.Stop());
+}
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,158 @@
+// `retryq queues`.
+
+#include <gmock/gmock.h>
+
+#include "integration/command_run.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CommandQueues : public CommandTest {
+ protected:
+  struct End {
+    std::optional<int> code;
+    std::string out;
+    std::string err;
+  };
+
+  End Run(const Arguments& arguments, const std::string& url = "") {
+    CommandRun run(arguments, url.empty() ? vhost_.Url() : url);
+    const std::optional<int> code = run.Wait();
+    return {code, run.out(), run.err()};
+  }
+  End Queues(Arguments arguments, const std::string& url = "") {
+    arguments.insert(arguments.begin(), {"queues", "--management", ManagementUrl()});
+    return Run(arguments, url);
+  }
+  nlohmann::json Json(Arguments arguments = {}) {
+    arguments.emplace_back("--json");
+    const End end = Queues(arguments);
+    EXPECT_EQ(end.code, 0) << end.err;
+    return nlohmann::json::parse(end.out, nullptr, /*allow_exceptions=*/false);
+  }
+
+  void Delay(const std::string& delay, const Arguments& flags = {}) {
+    Arguments arguments = {"send", "--queue", "orders", "--delay", delay};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    arguments.emplace_back("body");
+    const End end = Run(arguments);
+    ASSERT_EQ(end.code, 0) << end.err;
+  }
+
+  static std::vector<std::string> Names(const nlohmann::json& all) {
+    std::vector<std::string> names;
+    for (const auto& queue : all.at("queues")) names.push_back(queue.at("name"));
+    return names;
+  }
+};
+
+TEST_F(CommandQueues, SaysThatThereAreNone) {
+  const End end = Queues({});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, HasSubstr("nothing has failed lately"));
+  EXPECT_EQ(Json().at("totals").at("queues"), 0);
+}
+
+TEST_F(CommandQueues, ShowsWhatWaitsAndUntilWhen) {
+  Delay("10m");
+  Delay("1h");
+  Delay("1h");
+  Delay("10m", {"--prefix", "other"});
+  peer_.DeclareQueue("retry.orders");
+  // The broker's statistics are behind.
+  nlohmann::json all;
+  ASSERT_TRUE(CommandRun::WaitUntil(
+      [&] {
+        all = Json();
+        if (all.at("totals").at("waiting") != 3) return false;
+        for (const auto& queue : all.at("queues")) {
+          if (queue.at("next_due_ms").is_null()) return false;
+        }
+        return true;
+      },
+      absl::Seconds(60)))
+      << all;
+  EXPECT_THAT(Names(all), ElementsAre("retry.600000", "retry.3600000"));
+  const nlohmann::json& hour = all.at("queues").at(1);
+  EXPECT_EQ(hour.at("ttl_ms"), 3'600'000);
+  EXPECT_EQ(hour.at("type"), "classic");
+  EXPECT_EQ(hour.at("waiting"), 2);
+  EXPECT_LE(hour.at("next_due_ms"), hour.at("next_due_at_most_ms"));
+  EXPECT_LE(hour.at("next_due_at_most_ms"), 3'600'000);
+  EXPECT_GE(hour.at("next_due_ms"), 3'400'000);
+  EXPECT_LE(hour.at("lease_left_at_most_ms"), hour.at("expires_ms"));
+  EXPECT_GE(hour.at("lease_left_at_most_ms"), 4'000'000);
+  EXPECT_EQ(hour.at("dead_letter_exchange"), "");
+  EXPECT_EQ(hour.at("oddities"), nlohmann::json::array());
+
+  const End table = Queues({});
+  EXPECT_THAT(table.out, HasSubstr("retry.3600000"));
+  EXPECT_THAT(table.out, HasSubstr("2 queues"));
+  EXPECT_THAT(table.out, Not(HasSubstr("retry.orders")));
+  EXPECT_THAT(Names(Json({"--prefix", "other"})), ElementsAre("other.600000"));
+  // Nothing was touched.
+  EXPECT_EQ(peer_.Count("retry.3600000"), 2U);
+}
+
+TEST_F(CommandQueues, KnowsTheLeasesOfQuorumQueues) {
+  CommandRun worker({"work", "--json", "--queue", "orders", "--base", "10m", "--queue-type",
+                     "quorum", "--outage", "1h", "--", "false"},
+                    vhost_.Url());
+  Publish("an order");
+  ASSERT_TRUE(worker.Says("retried"));
+  const nlohmann::json all = Json();
+  ASSERT_EQ(Names(all).size(), 1U);
+  const nlohmann::json& queue = all.at("queues").at(0);
+  EXPECT_THAT(queue.at("name").get<std::string>(), HasSubstr("retry.600000.q"));
+  EXPECT_EQ(queue.at("type"), "quorum");
+  EXPECT_GT(queue.at("lease_left_at_least_ms"), 4'000'000);  // an epoch of 70 minutes
+  EXPECT_LE(queue.at("lease_left_at_least_ms"), queue.at("lease_left_at_most_ms"));
+  EXPECT_LE(queue.at("lease_left_at_most_ms"), queue.at("expires_ms"));
+  ASSERT_TRUE(worker.Stop());
+}
+
+TEST_F(CommandQueues, ShowsWhatAPolicyDoesToThem) {
+  vhost_.management().Put("/policies/" + Management::Segment(vhost_.name()) + "/short",
+                          {{"pattern", "^retry[.]"}, {"definition", {{"message-ttl", 500}}}});
+  Delay("10m");
+  ASSERT_TRUE(CommandRun::WaitUntil(
+      [&] {
+        return Queues({}).out.find("its TTL is 500ms, not what its name says (policy 'short')") !=
+               std::string::npos;
+      },
+      absl::Seconds(60)))
+      << Queues({}).out;
+}
+
+TEST_F(CommandQueues, SaysWhyItCannot) {
+  const End nobody = Run({"queues", "--management", "http://127.0.0.1:1"});
+  EXPECT_EQ(nobody.code, 69);
+  EXPECT_THAT(nobody.err, HasSubstr("http://127.0.0.1:1: Connection refused; is the management "
+                                    "plugin on (rabbitmq-plugins enable rabbitmq_management)?"));
+
+  const std::string user = vhost_.AddUser(TestVhost::Rights{});
+  std::string management = ManagementUrl();
+  management.replace(management.find("//") + 2, management.find('@') - management.find("//") - 2,
+                     user + ":" + user);
+  const End tagless = Run({"queues", "--management", management});
+  EXPECT_EQ(tagless.code, 77);
+  EXPECT_THAT(tagless.err, HasSubstr("rabbitmqctl set_user_tags"));
+  management.replace(management.find("//") + 2, user.size() * 2 + 1, user + ":s3cret");
+  const End wrong = Run({"queues", "--management", management});
+  EXPECT_EQ(wrong.code, 77);
+  EXPECT_THAT(wrong.err, HasSubstr("the user '" + user + "' is refused"));
+  EXPECT_THAT(wrong.err, Not(HasSubstr("s3cret")));
+
+  std::string other = vhost_.Url();
+  other.replace(other.rfind('/') + 1, std::string::npos, "no-such-vhost");
+  const End vhost = Queues({}, other);
+  EXPECT_EQ(vhost.code, 69);
+  EXPECT_THAT(vhost.err, HasSubstr("there is no vhost 'no-such-vhost'"));
+}
+
+}  // namespace
+}  // namespace retryq::testing

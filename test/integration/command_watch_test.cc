@@ -1,0 +1,174 @@
+// `retryq queues --watch`, on a terminal and in a pipe.
+
+#include <gmock/gmock.h>
+
+#include "integration/command_run.h"
+#include "integration/terminal_run.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What xterm is told to take its other screen, and to leave it.
+constexpr char kOtherScreen[] = "\x1b[?1049h";
+constexpr char kFirstScreen[] = "\x1b[?1049l";
+
+class CommandWatch : public CommandTest {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    // As somebody else's client would have made them.
+    for (const char* name : {"retry.600000", "retry.3600000"}) peer_.DeclareQueue(name);
+  }
+
+  std::vector<std::string> Command() const {
+    return {RETRYQ_COMMAND, "queues",     "--watch",      "--interval",   "200ms",
+            "--url",        vhost_.Url(), "--management", ManagementUrl()};
+  }
+  static void ExpectLeft(TerminalRun& run) {
+    EXPECT_TRUE(run.IsAsItWas());
+    EXPECT_THAT(run.output(), HasSubstr(kFirstScreen));
+  }
+};
+
+TEST_F(CommandWatch, FillsTheTerminalAndGivesItBack) {
+  TerminalRun run(Command());
+  ASSERT_TRUE(run.Shows(kOtherScreen));
+  ASSERT_TRUE(run.Shows("retry.600000"));
+  ASSERT_TRUE(run.Shows("2 queues"));
+  ASSERT_TRUE(run.Shows("q quit"));
+  EXPECT_FALSE(run.IsAsItWas());
+  run.Press("q");
+  EXPECT_EQ(run.Wait(), 0);
+  ExpectLeft(run);
+}
+
+TEST_F(CommandWatch, ShowsWhatIsNew) {
+  TerminalRun run(Command());
+  ASSERT_TRUE(run.Shows("2 queues"));
+  peer_.DeclareQueue("retry.7200000");
+  ASSERT_TRUE(run.Shows("retry.7200000"));
+}
+
+TEST_F(CommandWatch, HasKeys) {
+  TerminalRun run(Command());
+  ASSERT_TRUE(run.Shows("q quit"));
+  run.Press("h");
+  ASSERT_TRUE(run.Shows("one line up"));
+  run.Press("x ");  // what means nothing is passed over, a blank ends the help
+  ASSERT_TRUE(run.Shows("returns to"));
+  run.Press("s");
+  ASSERT_TRUE(run.Shows("waiting"));
+  run.Press("p");
+  ASSERT_TRUE(run.Shows("paused"));
+  run.Press("\x1b[B\x1b[A\x1bOB");  // arrows, in both ways that terminals have
+  run.Press("q");
+  EXPECT_EQ(run.Wait(), 0);
+  ExpectLeft(run);
+}
+
+TEST_F(CommandWatch, FollowsTheSizeOfTheTerminal) {
+  for (int minutes = 20; minutes < 50; ++minutes) {
+    peer_.DeclareQueue("retry." + std::to_string(minutes * 60'000));
+  }
+  TerminalRun run(Command());
+  ASSERT_TRUE(run.Shows("1-20 of 32"));
+  run.Resize(90, 14);
+  ASSERT_TRUE(run.Shows("1-10 of 32"));
+  run.Resize(120, 50);
+  ASSERT_TRUE(run.Shows("retry.2940000"));
+  run.Press("q");
+  EXPECT_EQ(run.Wait(), 0);
+}
+
+TEST_F(CommandWatch, GivesTheTerminalBackWhateverEndsIt) {
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) {
+    TerminalRun run(Command());
+    ASSERT_TRUE(run.Shows("q quit"));
+    run.Signal(signal);
+    EXPECT_EQ(run.Wait(), 0) << signal;
+    ExpectLeft(run);
+  }
+  TerminalRun typed(Command());
+  ASSERT_TRUE(typed.Shows("q quit"));
+  typed.Press("\x03");
+  EXPECT_EQ(typed.Wait(), 0);
+  ExpectLeft(typed);
+}
+
+TEST_F(CommandWatch, GivesTheTerminalBackWhileItIsStopped) {
+  std::string line;
+  for (const std::string& word : Command()) line += "'" + word + "' ";
+  // A shell with job control, as whoever types ^Z has.
+  TerminalRun run({"/bin/sh", "-c", "set -m; " + line + "; echo stopped; read go; fg; echo ended"});
+  ASSERT_TRUE(run.Shows("q quit"));
+  run.Press("\x1a");
+  ASSERT_TRUE(run.Shows(kFirstScreen));
+  ASSERT_TRUE(run.Shows("stopped"));
+  EXPECT_TRUE(run.IsAsItWas());
+  run.Press("go\n");
+  ASSERT_TRUE(run.Shows("q quit"));
+  run.Press("q");
+  ASSERT_TRUE(run.Shows("ended"));
+  EXPECT_EQ(run.Wait(), 0);
+  ExpectLeft(run);
+}
+
+TEST_F(CommandWatch, HasColoursUnlessNobodyWantsThem) {
+  constexpr char kRed[] = "\x1b[31m";  // these queues have no TTL
+  TerminalRun coloured(Command());
+  ASSERT_TRUE(coloured.Shows("q quit"));
+  EXPECT_THAT(coloured.output(), HasSubstr(kRed));
+  TerminalRun plain(Command(), {"NO_COLOR=1"});
+  ASSERT_TRUE(plain.Shows("q quit"));
+  EXPECT_THAT(plain.output(), Not(HasSubstr(kRed)));
+}
+
+TEST_F(CommandWatch, WritesLinesIntoAPipe) {
+  CommandRun run({"queues", "--watch", "--interval", "100ms", "--management", ManagementUrl()},
+                 vhost_.Url());
+  const auto lines = [&run] {
+    const std::string out = run.out();
+    return std::count(out.begin(), out.end(), '\n');
+  };
+  ASSERT_TRUE(run.Until([&] { return lines() >= 6; }));
+  EXPECT_THAT(run.out(), HasSubstr(" queue=retry.600000 ttl=none type=classic waiting="));
+  EXPECT_THAT(run.out(), HasSubstr(" queues=2 waiting="));
+  EXPECT_THAT(run.out(), Not(HasSubstr("\x1b")));
+  ASSERT_TRUE(run.Stop());
+}
+
+TEST_F(CommandWatch, WritesAnObjectALine) {
+  CommandRun run(
+      {"queues", "--watch", "--interval", "100ms", "--json", "--management", ManagementUrl()},
+      vhost_.Url());
+  ASSERT_TRUE(run.Until([&] {
+    const std::string out = run.out();
+    return std::count(out.begin(), out.end(), '\n') >= 3;
+  }));
+  run.Signal(SIGINT);
+  EXPECT_EQ(run.Wait(), 0);
+  std::istringstream out(run.out());
+  for (std::string line; std::getline(out, line);) {
+    EXPECT_EQ(nlohmann::json::parse(line).at("totals").at("queues"), 2) << line;
+  }
+}
+
+TEST_F(CommandWatch, EndsWhenNobodyReadsAnyMore) {
+  std::string line;
+  for (const std::string& word : Command()) line += "'" + word + "' ";
+  CommandRun run({"-c", line + " | head -n 1"}, vhost_.Url(), "", "/bin/sh");
+  EXPECT_EQ(run.Wait(), 0);
+}
+
+TEST_F(CommandWatch, SaysWhyItCannotBegin) {
+  TerminalRun run({RETRYQ_COMMAND, "queues", "--watch", "--management", "http://127.0.0.1:1"});
+  EXPECT_EQ(run.Wait(), 69);
+  EXPECT_THAT(run.output(), HasSubstr("Connection refused"));
+  EXPECT_THAT(run.output(), Not(HasSubstr(kOtherScreen)));
+}
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,101 @@
+#ifndef RETRYQ_TEST_INTEGRATION_PARKED_RUN_H_
+#define RETRYQ_TEST_INTEGRATION_PARKED_RUN_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "integration/command_run.h"
+#include "retryq/amqp/table.h"
+
+namespace retryq::testing {
+
+// A test of `retryq parked` on "orders.parked", where the messages of "orders" are.
+class ParkedTest : public CommandTest {
+ protected:
+  struct End {
+    std::optional<int> code;
+    std::string out;
+    std::string err;
+  };
+
+  // `retryq parked COMMAND --queue orders.parked FLAGS`
+  static Arguments ParkedArguments(const std::string& command, const Arguments& flags) {
+    Arguments all = {"parked", command, "--queue", "orders.parked"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    return all;
+  }
+
+  End Parked(const std::string& command, const Arguments& flags = {}) {
+    CommandRun run(ParkedArguments(command, flags), vhost_.Url());
+    const std::optional<int> code = run.Wait(absl::Seconds(60));
+    return {code, run.out(), run.err()};
+  }
+
+  // What retryq writes into the headers of a parked message.
+  static amqp::Table PastOf(std::string_view id, std::string_view error,
+                            absl::Duration age = absl::Minutes(1)) {
+    return {{"x-retry-count", std::int64_t{8}},
+            {"x-retry-first-failure", absl::ToUnixMillis(absl::Now() - age)},
+            {"x-retry-queue", "orders"},
+            {"x-retry-exchange", ""},
+            {"x-retry-routing-key", "orders"},
+            {"x-retry-id", id},
+            {"x-retry-error", error}};
+  }
+
+  void Park(std::string_view body, const amqp::Table& headers, amqp::Properties properties = {}) {
+    const std::string encoded = headers.Encode().value();
+    properties.headers = amqp::TableView(encoded);
+    peer_.Publish("", "orders.parked", body, properties);
+  }
+
+  // So many, whose bodies and ids are m-0, m-1, …
+  void ParkMany(int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::string id = absl::StrCat("m-", i);
+      const std::string headers = PastOf(id, "UNAVAILABLE: no answer").Encode().value();
+      peer_.Send("", "orders.parked", id,
+                 {.headers = amqp::TableView(headers), .delivery_mode = 2});
+    }
+    peer_.AwaitConfirms();
+  }
+
+  // Takes all there is off a queue: how often each body was there.
+  std::map<std::string, int> TakeAll(const std::string& queue) {
+    std::map<std::string, int> bodies;
+    while (const amqp::MessagePtr message = peer_.Get(queue)) ++bodies[std::string(message->body)];
+    return bodies;
+  }
+
+  // A quorum queue shows a moment later what came or went.
+  ::testing::AssertionResult Holds(const std::string& queue, std::uint32_t messages) {
+    if (CommandRun::WaitUntil([&] { return peer_.Count(queue) == messages; }, absl::Seconds(20))) {
+      return ::testing::AssertionSuccess();
+    }
+    return ::testing::AssertionFailure() << queue << " holds " << peer_.Count(queue);
+  }
+};
+
+// The same for each type that a parked queue can have.
+class ParkedQueueTest : public ParkedTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    ParkedTest::SetUp();
+    peer_.DeclareQueue("orders.parked", {{"x-queue-type", GetParam()}});
+  }
+};
+
+inline std::string QueueTypeName(const ::testing::TestParamInfo<const char*>& info) {
+  return info.param;
+}
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_INTEGRATION_PARKED_RUN_H_

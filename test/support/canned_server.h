@@ -1,0 +1,47 @@
+#ifndef RETRYQ_TEST_SUPPORT_CANNED_SERVER_H_
+#define RETRYQ_TEST_SUPPORT_CANNED_SERVER_H_
+
+#include <event2/listener.h>
+#include <openssl/ssl.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "retryq/event_loop.h"
+
+namespace retryq::testing {
+
+// A server on 127.0.0.1 that answers each request, which ends with an empty line, with the same
+// bytes, whatever they are, and hangs up; or, with nothing to answer, never. On the loop of its
+// client.
+class CannedServer {
+ public:
+  // With `tls`, by TLS.
+  CannedServer(EventLoop& loop, std::string answer, SSL_CTX* tls = nullptr);
+  ~CannedServer();
+  CannedServer(const CannedServer&) = delete;
+  CannedServer& operator=(const CannedServer&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  const std::vector<std::string>& requests() const { return requests_; }
+
+ private:
+  class Peer;
+
+  EventLoop& loop_;
+  const std::string answer_;
+  SSL_CTX* const tls_;
+  std::uint16_t port_ = 0;
+  std::unique_ptr<evconnlistener, void (*)(evconnlistener*)> listener_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<std::string> requests_;
+};
+
+// "HTTP/1.1 200 OK" with this body.
+std::string HttpAnswer(const std::string& status, const std::string& body);
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_SUPPORT_CANNED_SERVER_H_
