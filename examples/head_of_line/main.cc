@@ -198,8 +198,8 @@ int main(int argc, char** argv) {
       }
     } else if (consumer && sent < kMessages) {
       one_queue.Send(sent);
-      client.Publish({.routing_key = kWork, .body = absl::StrCat(sent)}, absl::ZeroDuration(),
-                     kPatience, [](const absl::Status&) {});
+      client.Publish({.routing_key = kWork, .body = absl::StrCat(sent)}, {.deadline = kPatience},
+                     [](const absl::Status&) {});
       ++sent;
     }
   };
