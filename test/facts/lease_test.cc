@@ -138,7 +138,7 @@ TEST_F(LeaseFacts, F31WhatIsDeclaredTwiceAtTheEdgeOfALeaseStays) {
                                  return;
                                }
                                ++done;
-                               EXPECT_FALSE(queue.IsLeased()) << OutcomeName(result.outcome);
+                               EXPECT_FALSE(queue.IsLeased()) << queue.name;
                              });
   };
   for (int i = 0; i < kQueues; ++i) {
