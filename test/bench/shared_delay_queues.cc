@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "bench/bench.h"
+#include "bench/line.h"
 #include "retryq/retryq.h"
 #include "support/peer.h"
 #include "support/test_vhost.h"
@@ -20,7 +21,6 @@
 namespace retryq::bench {
 namespace {
 
-constexpr std::size_t kMessages = 20'000;
 constexpr std::size_t kUnacked = 1'000;  // in all, but for
 constexpr std::size_t kLeastPrefetch = 20;
 constexpr absl::Duration kPatience = absl::Minutes(3);
@@ -29,12 +29,13 @@ constexpr absl::Duration kPatience = absl::Minutes(3);
 // lets everything fail, and stops the loop after the last retry.
 class Failing final : public Observer {
  public:
-  Failing(EventLoop& loop, std::size_t consumers) : loop_(loop), awaited_(consumers) {}
+  Failing(EventLoop& loop, std::size_t consumers, std::size_t messages)
+      : loop_(loop), awaited_(consumers), messages_(messages) {}
 
   void OnEvent(const Event& event) override {
     if (event.kind == EventKind::kConsuming && --awaited_ == 0)
       loop_.executor()->Post([this] { Begin(); });
-    if (event.kind == EventKind::kRetried && ++retried_ == kMessages) loop_.Stop();
+    if (event.kind == EventKind::kRetried && ++retried_ == messages_) loop_.Stop();
   }
   void Handle(Settlement settlement) {
     if (begin_) {
@@ -46,8 +47,8 @@ class Failing final : public Observer {
 
   // Throws where not all was retried in time.
   double RetriesPerSecond() const {
-    if (retried_ < kMessages) throw std::runtime_error("not all was retried in time");
-    return static_cast<double>(kMessages) / absl::ToDoubleSeconds(absl::Now() - *begin_);
+    if (retried_ < messages_) throw std::runtime_error("not all was retried in time");
+    return static_cast<double>(messages_) / absl::ToDoubleSeconds(absl::Now() - *begin_);
   }
 
  private:
@@ -61,6 +62,7 @@ class Failing final : public Observer {
 
   EventLoop& loop_;
   std::size_t awaited_;
+  const std::size_t messages_;
   std::vector<Settlement> kept_;
   std::optional<absl::Time> begin_;
   std::size_t retried_ = 0;
@@ -68,7 +70,7 @@ class Failing final : public Observer {
 
 // Retries a second: 256-byte messages, spread evenly over so many work queues, all fail once, with
 // the same delay.
-double Measure(std::size_t queues) {
+double Measure(std::size_t queues, std::size_t messages) {
   testing::TestVhost vhost;
   testing::Peer peer(vhost.Url());
   std::vector<std::string> names;
@@ -77,11 +79,11 @@ double Measure(std::size_t queues) {
     peer.DeclareQueue(names.back());
   }
   const std::string body(256, 'x');
-  for (std::size_t i = 0; i < kMessages; ++i) peer.Send("", names[i % queues], body);
+  for (std::size_t i = 0; i < messages; ++i) peer.Send("", names[i % queues], body);
   peer.AwaitConfirms();
 
   EventLoop loop;
-  Failing failing(loop, queues);
+  Failing failing(loop, queues, messages);
   Client client(loop, {.url = vhost.Url(), .observer = &failing});
   std::vector<Consumer> consumers;
   for (const std::string& name : names) {
@@ -103,13 +105,18 @@ double Measure(std::size_t queues) {
 
 }  // namespace
 
-std::vector<Case> SharedDelayQueues() {
-  std::vector<Case> cases;
+std::vector<Line> SharedDelayQueues() {
+  std::vector<Line> lines;
   for (const std::size_t queues : {1U, 64U, 1000U}) {
-    cases.push_back({"shared_delay_queues/" + std::to_string(queues), "retries/s",
-                     [queues] { return Measure(queues); }});
+    lines.push_back(
+        {.name = absl::StrCat("queues-", queues),
+         .title = absl::StrCat("work queues that share delay queues, ", queues),
+         .metrics = {{.name = "retries", .unit = "a second", .comparison = Comparison::kNone}},
+         .measure = [queues](Side, const Setup& setup) -> std::vector<double> {
+           return {Measure(queues, setup.messages)};
+         }});
   }
-  return cases;
+  return lines;
 }
 
 }  // namespace retryq::bench

@@ -1,0 +1,52 @@
+/* Consume, all is well, ack: the loop that retryq's success path is held against.
+
+   success_path URL QUEUE WARMUP MESSAGES */
+
+#include <stdlib.h>
+
+#include "client.h"
+#include "workload.h"
+
+/* Acks are sent when nothing more has been read, and before the prefetch limit stops the flow. */
+enum { kMostUnacked = kPrefetch / 4 };
+
+int main(int argc, char** argv) {
+  const struct arguments arguments = parse_arguments(argc, argv, 0, "");
+  amqp_connection_state_t connection = connect_to(arguments.url);
+  consume(connection, arguments.queue);
+
+  const uint64_t last = arguments.warmup + arguments.messages;
+  struct usage begin = usage_now();
+  uint64_t before = 0; /* messages done when it began */
+  uint64_t handled = 0;
+  uint64_t acked = 0;
+  uint64_t missing = 0; /* bytes of the body that is being read */
+  while (acked < last) {
+    amqp_frame_t frame;
+    read_frame(connection, &frame);
+    if (frame.frame_type == AMQP_FRAME_HEADER) {
+      missing = frame.payload.properties.body_size;
+    } else if (frame.frame_type == AMQP_FRAME_BODY) {
+      missing -= frame.payload.body_fragment.len;
+    } else if (frame.payload.method.id != AMQP_BASIC_DELIVER_METHOD) {
+      die("neither a delivery nor content");
+    }
+    if (frame.frame_type != AMQP_FRAME_METHOD && missing == 0) {
+      ++handled; /* delivery tags count up from 1 */
+      amqp_maybe_release_buffers_on_channel(connection, 1);
+    }
+    if (handled > acked && (handled - acked >= kMostUnacked || !has_frame(connection))) {
+      if (amqp_basic_ack(connection, 1, handled, /*multiple=*/1) != AMQP_STATUS_OK)
+        die("basic.ack");
+      acked = handled;
+    }
+    if (before == 0 && acked >= arguments.warmup) {
+      before = acked;
+      begin = usage_now();
+    }
+  }
+  const struct usage end = usage_now();
+  print_usage(last - before, &begin, &end);
+  disconnect(connection);
+  return EXIT_SUCCESS;
+}

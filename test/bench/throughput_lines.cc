@@ -1,0 +1,143 @@
+// Whole cycles as fast as they go, from a queue that was filled before: the retry cycle (deliver,
+// fail, publish the copy, confirm, ack) with bodies of some sizes and with some TTLs, and the
+// success path (deliver, ack).
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "amqp/properties_codec.h"
+#include "bench/baselines/workload.h"
+#include "bench/line.h"
+#include "bench/program.h"
+#include "support/peer.h"
+#include "support/test_vhost.h"
+
+namespace retryq::bench {
+namespace {
+
+constexpr char kQueue[] = "work";
+// By then the delay queues are declared, and what the prefetch lets in at once is over.
+constexpr std::size_t kWarmup = 2'000;
+constexpr std::size_t kLargeWarmup = 600;
+constexpr std::size_t kConfirmEvery = 1'000;
+constexpr absl::Duration kPatience = absl::Seconds(20);
+// Above it a run has fewer messages, so that what it moves stays about the same.
+constexpr std::size_t kLargeBody = 4'096;
+
+struct Workload {
+  bool fails = true;
+  std::size_t body_size = 256;
+  std::size_t ttls = 1;
+};
+
+void Fill(testing::Peer& peer, const Workload& workload, std::size_t messages) {
+  peer.DeclareQueue(kQueue);
+  const std::string body(workload.body_size, 'x');
+  for (std::size_t i = 0; i < messages; ++i) {
+    const std::string id = absl::StrCat("message-", absl::Dec(i, absl::kZeroPad10));
+    peer.Send("", kQueue, body,
+              {.content_type = "application/json", .delivery_mode = 2, .message_id = id});
+    if (i % kConfirmEvery == 0) {
+      peer.AwaitConfirms();
+      CheckInterrupted();
+    }
+  }
+  peer.AwaitConfirms();
+}
+
+// The last acks may still be on their way through the broker.
+void AwaitEmpty(testing::Peer& peer) {
+  const absl::Time deadline = absl::Now() + kPatience;
+  while (const std::size_t left = peer.Count(kQueue)) {
+    if (absl::Now() > deadline) {
+      throw std::runtime_error(absl::StrCat(left, " messages are still in the work queue"));
+    }
+    CheckInterrupted();
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+}
+
+// Whether each message is where it belongs, and the copies have as many bytes as the other side's.
+void Check(testing::Peer& peer, const Workload& workload, std::size_t messages) {
+  AwaitEmpty(peer);
+  if (!workload.fails) return;
+  std::size_t copies = 0;
+  for (std::size_t i = 0; i < workload.ttls; ++i) {
+    copies += peer.Count(absl::StrCat("retry.", kFirstTtl + i * kTtlStep));
+  }
+  if (copies != messages) {
+    throw std::runtime_error(absl::StrCat(copies, " copies of ", messages, " messages"));
+  }
+  const amqp::MessagePtr copy = peer.Get(absl::StrCat("retry.", kFirstTtl));
+  // Of the first copy that was seen: all lines have the same properties.
+  static const std::size_t size = amqp::ContentHeaderSize(copy->properties);
+  if (amqp::ContentHeaderSize(copy->properties) != size ||
+      copy->body.size() != workload.body_size) {
+    throw std::runtime_error("the copies of the two sides differ in length");
+  }
+}
+
+std::vector<double> Measure(const Workload& workload, Side side, const Setup& setup) {
+  const bool is_large = workload.body_size > kLargeBody;
+  const std::size_t messages = is_large ? setup.messages / 10 : setup.messages;
+  const std::size_t warmup = is_large ? kLargeWarmup : kWarmup;
+  const testing::TestVhost vhost;
+  testing::Peer peer(vhost.Url());
+  Fill(peer, workload, warmup + messages);
+
+  std::vector<std::string> arguments = {vhost.Url(), kQueue, std::to_string(warmup),
+                                        std::to_string(messages)};
+  std::string program = workload.fails ? "retry_cycle" : "success_path";
+  if (side == Side::kRetryq) {
+    program = "bench_worker";
+    arguments.insert(arguments.begin(), workload.fails ? "retry" : "success");
+  }
+  if (side == Side::kRetryq || workload.fails) arguments.push_back(std::to_string(workload.ttls));
+  const nlohmann::json used = RunProgram(setup.programs + program, std::move(arguments));
+  Check(peer, workload, warmup + messages);
+
+  const double measured = used.at("messages");
+  const double seconds = used.at("seconds");
+  const double cpu =
+      used.at("user_seconds").get<double>() + used.at("system_seconds").get<double>();
+  return {measured / seconds, cpu / measured * 1e6};
+}
+
+Line ThroughputLine(std::string name, std::string title, const Workload& workload) {
+  return {.name = std::move(name),
+          .title = std::move(title),
+          .metrics = {{.name = "throughput", .unit = "messages/s"},
+                      {.name = "client CPU", .unit = "µs a message"}},
+          .measure = [workload](Side side, const Setup& setup) {
+            return Measure(workload, side, setup);
+          }};
+}
+
+}  // namespace
+
+std::vector<Line> ThroughputLines() {
+  std::vector<Line> lines;
+  for (const std::size_t size : {0U, 256U, 4'096U, 65'536U}) {
+    lines.push_back(ThroughputLine(absl::StrCat("retry-", size),
+                                   absl::StrCat("retry cycle, ", size, " bytes"),
+                                   {.body_size = size}));
+  }
+  for (const std::size_t ttls : {1U, 16U, 256U}) {
+    lines.push_back(ThroughputLine(
+        absl::StrCat("ttls-", ttls),
+        absl::StrCat("retry cycle, ", ttls, ttls == 1 ? " TTL" : " TTLs"), {.ttls = ttls}));
+  }
+  lines.push_back(ThroughputLine("success", "success path", {.fails = false}));
+  return lines;
+}
+
+}  // namespace retryq::bench
