@@ -47,6 +47,7 @@ std::vector<Line> AllLines();
 
 // What is in one file each.
 std::vector<Line> ThroughputLines();
+std::vector<Line> LatenessLines();
 std::vector<Line> SharedDelayQueues();
 
 }  // namespace retryq::bench

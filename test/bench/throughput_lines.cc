@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "amqp/properties_codec.h"
 #include "bench/baselines/workload.h"
+#include "bench/fill.h"
 #include "bench/line.h"
 #include "bench/program.h"
 #include "support/peer.h"
@@ -28,7 +29,6 @@ constexpr char kQueue[] = "work";
 // By then the delay queues are declared, and what the prefetch lets in at once is over.
 constexpr std::size_t kWarmup = 2'000;
 constexpr std::size_t kLargeWarmup = 600;
-constexpr std::size_t kConfirmEvery = 1'000;
 constexpr absl::Duration kPatience = absl::Seconds(20);
 // Above it a run has fewer messages, so that what it moves stays about the same.
 constexpr std::size_t kLargeBody = 4'096;
@@ -38,21 +38,6 @@ struct Workload {
   std::size_t body_size = 256;
   std::size_t ttls = 1;
 };
-
-void Fill(testing::Peer& peer, const Workload& workload, std::size_t messages) {
-  peer.DeclareQueue(kQueue);
-  const std::string body(workload.body_size, 'x');
-  for (std::size_t i = 0; i < messages; ++i) {
-    const std::string id = absl::StrCat("message-", absl::Dec(i, absl::kZeroPad10));
-    peer.Send("", kQueue, body,
-              {.content_type = "application/json", .delivery_mode = 2, .message_id = id});
-    if (i % kConfirmEvery == 0) {
-      peer.AwaitConfirms();
-      CheckInterrupted();
-    }
-  }
-  peer.AwaitConfirms();
-}
 
 // The last acks may still be on their way through the broker.
 void AwaitEmpty(testing::Peer& peer) {
@@ -92,7 +77,7 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
   const std::size_t warmup = is_large ? kLargeWarmup : kWarmup;
   const testing::TestVhost vhost;
   testing::Peer peer(vhost.Url());
-  Fill(peer, workload, warmup + messages);
+  Fill(peer, kQueue, warmup + messages, workload.body_size);
 
   std::vector<std::string> arguments = {vhost.Url(), kQueue, std::to_string(warmup),
                                         std::to_string(messages)};

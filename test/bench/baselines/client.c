@@ -81,14 +81,17 @@ static double seconds(struct timeval time) {
   return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-struct usage usage_now(void) {
+double seconds_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+struct usage usage_now(void) {
   struct rusage used;
   getrusage(RUSAGE_SELF, &used);
-  return (struct usage){.seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9,
-                        .user = seconds(used.ru_utime),
-                        .system = seconds(used.ru_stime)};
+  return (struct usage){
+      .seconds = seconds_now(), .user = seconds(used.ru_utime), .system = seconds(used.ru_stime)};
 }
 
 void print_usage(uint64_t messages, const struct usage* begin, const struct usage* end) {

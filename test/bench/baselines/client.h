@@ -36,6 +36,9 @@ void consume(amqp_connection_state_t connection, const char* queue);
 bool has_frame(amqp_connection_state_t connection);
 void read_frame(amqp_connection_state_t connection, amqp_frame_t* frame);
 
+/* Since some moment. */
+double seconds_now(void);
+
 /* What a measurement has used. */
 struct usage {
   double seconds;

@@ -15,6 +15,9 @@ enum {
   kExpiresBeyondTtl = 660000,
 };
 
+/* What message ids begin with; a number follows. */
+static const char kIdPrefix[] = "message-";
+
 /* Why the handler fails; travels with each copy. */
 #define RETRYQ_BENCH_ERROR "connection to 192.0.2.7:443 refused"
 

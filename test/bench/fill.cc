@@ -1,0 +1,38 @@
+#include "bench/fill.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "bench/baselines/workload.h"
+#include "bench/program.h"
+
+namespace retryq::bench {
+namespace {
+
+constexpr std::size_t kConfirmEvery = 1'000;
+constexpr absl::Duration kTick = absl::Milliseconds(2);
+
+}  // namespace
+
+void Fill(testing::Peer& peer, const std::string& queue, std::size_t messages,
+          std::size_t body_size, absl::Duration over) {
+  peer.DeclareQueue(queue);
+  const std::string body(body_size, 'x');
+  const absl::Time begin = absl::Now();
+  for (std::size_t i = 0; i < messages; ++i) {
+    while (absl::Now() - begin < over * static_cast<double>(i) / static_cast<double>(messages)) {
+      absl::SleepFor(kTick);
+    }
+    const std::string id = absl::StrCat(kIdPrefix, absl::Dec(i, absl::kZeroPad10));
+    peer.Send("", queue, body,
+              {.content_type = "application/json", .delivery_mode = 2, .message_id = id});
+    if (i % kConfirmEvery == 0) {
+      peer.AwaitConfirms();
+      CheckInterrupted();
+    }
+  }
+  peer.AwaitConfirms();
+}
+
+}  // namespace retryq::bench

@@ -1,0 +1,20 @@
+#ifndef RETRYQ_TEST_BENCH_FILL_H_
+#define RETRYQ_TEST_BENCH_FILL_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/time/time.h"
+#include "support/peer.h"
+
+namespace retryq::bench {
+
+// Publishes persistent messages into the queue, which it declares, and waits until the broker has
+// them: as fast as it goes, or evenly over some time. Their ids are kIdPrefix with a number from 0
+// on. Throws what CheckInterrupted throws.
+void Fill(testing::Peer& peer, const std::string& queue, std::size_t messages,
+          std::size_t body_size, absl::Duration over = absl::ZeroDuration());
+
+}  // namespace retryq::bench
+
+#endif  // RETRYQ_TEST_BENCH_FILL_H_

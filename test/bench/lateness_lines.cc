@@ -1,0 +1,120 @@
+// What comes after the broker's own part: how late the handler begins with messages that were due,
+// the way to the first delivery, and a worker's memory.
+
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bench/fill.h"
+#include "bench/line.h"
+#include "bench/program.h"
+#include "bench/statistics.h"
+#include "support/peer.h"
+#include "support/test_vhost.h"
+
+namespace retryq::bench {
+namespace {
+
+constexpr char kQueue[] = "work";
+constexpr std::size_t kBodySize = 256;
+constexpr absl::Duration kTtl = absl::Seconds(1);
+constexpr std::size_t kFew = 100;  // a second; then it takes longer until some are seen
+constexpr int kStarts = 10;
+
+// Messages that come back once a second each, so that `rate` is how many there are; spread evenly
+// over it.
+struct Steady {
+  std::size_t rate;
+  int warmup;   // seconds,
+  int seconds;  // and those that count
+};
+
+nlohmann::json RunSteady(const Steady& steady, const std::string& program) {
+  const testing::TestVhost vhost;
+  testing::Peer peer(vhost.Url());
+  peer.DeclareQueue(kQueue);
+  std::exception_ptr failure;
+  std::thread feeder([&] {
+    try {
+      Fill(peer, kQueue, steady.rate, kBodySize, kTtl);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  nlohmann::json printed;
+  try {
+    printed = RunProgram(
+        program, {vhost.Url(), kQueue, std::to_string(steady.warmup), std::to_string(steady.rate),
+                  std::to_string(steady.seconds), std::to_string(absl::ToInt64Milliseconds(kTtl))});
+  } catch (...) {
+    feeder.join();
+    throw;
+  }
+  feeder.join();
+  if (failure) std::rethrow_exception(failure);
+  return printed;
+}
+
+std::string LatenessProgram(Side side, const Setup& setup) {
+  return setup.programs + (side == Side::kRetryq ? "bench_lateness_worker" : "lateness");
+}
+
+Line LatenessLine(std::size_t rate) {
+  return {.name = absl::StrCat("lateness-", rate),
+          .title = absl::StrCat("lateness at ", rate, " retries/s"),
+          .metrics = {{.name = "p50", .unit = "ms", .comparison = Comparison::kAdded},
+                      {.name = "p99", .unit = "ms", .comparison = Comparison::kAdded},
+                      {.name = "max", .unit = "ms", .comparison = Comparison::kAdded}},
+          .measure = [rate](Side side, const Setup& setup) -> std::vector<double> {
+            const nlohmann::json late =
+                RunSteady({.rate = rate, .warmup = 3, .seconds = 6}, LatenessProgram(side, setup));
+            return {late.at("p50_ms"), late.at("p99_ms"), late.at("max_ms")};
+          }};
+}
+
+// The median of some starts in a row.
+std::vector<double> MeasureStart(Side side, const Setup& setup) {
+  const testing::TestVhost vhost;
+  testing::Peer peer(vhost.Url());
+  Fill(peer, kQueue, 1, 0);
+  const std::string program =
+      setup.programs + (side == Side::kRetryq ? "bench_first_delivery_worker" : "first_delivery");
+  std::vector<double> times;
+  for (int i = 0; i < kStarts; ++i) {
+    const double seconds = RunProgram(program, {vhost.Url(), kQueue}).at("seconds");
+    times.push_back(seconds * 1e3);
+  }
+  return {Median(std::move(times))};
+}
+
+std::vector<double> MeasureMemory(Side side, const Setup& setup) {
+  const nlohmann::json printed =
+      RunSteady({.rate = 1'000, .warmup = 60, .seconds = 60}, LatenessProgram(side, setup));
+  return {printed.at("memory_mib"), printed.at("grown_mib")};
+}
+
+}  // namespace
+
+std::vector<Line> LatenessLines() {
+  std::vector<Line> lines;
+  for (const std::size_t rate : {1U, 100U, 1'000U, 5'000U}) lines.push_back(LatenessLine(rate));
+  lines.push_back({.name = "start",
+                   .title = "start-up to the first delivery",
+                   .metrics = {{.name = "time", .unit = "ms", .comparison = Comparison::kAdded}},
+                   .measure = MeasureStart});
+  lines.push_back({.name = "memory",
+                   .title = "a worker's memory at 1000 retries/s",
+                   .metrics = {{.name = "resident", .unit = "MiB", .comparison = Comparison::kNone},
+                               {.name = "grown after the first minute",
+                                .unit = "MiB",
+                                .comparison = Comparison::kNone}},
+                   .measure = MeasureMemory});
+  return lines;
+}
+
+}  // namespace retryq::bench
