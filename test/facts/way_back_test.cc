@@ -187,5 +187,51 @@ TEST_F(WayBackFacts, F23ADeadLetterThatNothingIsBoundForIsDroppedInSilence) {
   EXPECT_EQ(peer_->Count("waiting"), 0U);
 }
 
+TEST_F(WayBackFacts, F29APolicyAddsADeadLetterRoutingKeyAndChangesNoDeadLetterExchange) {
+  peer_->DeclareQueue("work");
+  peer_->DeclareQueue("elsewhere");
+  peer_->DeclareExchange("policys", "fanout");
+  peer_->DeclareQueue("of the policy");
+  peer_->Bind("of the policy", "policys");
+  for (const std::string type : {"classic", "quorum"}) {
+    for (const bool with_key : {false, true}) {
+      const std::string queue = type + (with_key ? "-with-key" : "-without-key");
+      Json definition = {{"dead-letter-exchange", "policys"}};
+      if (with_key) definition["dead-letter-routing-key"] = "elsewhere";
+      vhost_.management().Put(
+          "/policies/" + vhost_.name() + "/" + queue,
+          {{"pattern", "^" + queue + "$"}, {"apply-to", "queues"}, {"definition", definition}});
+      peer_->DeclareExchange("to " + queue, "fanout");
+      amqp::Table arguments = Delaying(type, "");
+      peer_->DeclareQueue(queue, type == "quorum" ? Reliable(arguments) : arguments);
+      peer_->Bind(queue, "to " + queue);
+      peer_->Publish("to " + queue, "work", queue);
+      // The queue's own exchange stays, the default one; a key of its own it has none.
+      EXPECT_EQ(asker_.Take(with_key ? "elsewhere" : "work", 1)[0]->body, queue);
+    }
+    // A key of its own stays, too.
+    const std::string queue = type + "-keeps-its-key";
+    vhost_.management().Put("/policies/" + vhost_.name() + "/" + queue,
+                            {{"pattern", "^" + queue + "$"},
+                             {"apply-to", "queues"},
+                             {"definition", {{"dead-letter-routing-key", "elsewhere"}}}});
+    peer_->DeclareQueue(queue, Delaying(type, "", {{"x-dead-letter-routing-key", "work"}}));
+    peer_->Publish("", queue, queue);
+    EXPECT_EQ(asker_.Take("work", 1)[0]->body, queue);
+  }
+  EXPECT_EQ(peer_->Count("of the policy"), 0U);
+}
+
+TEST_F(WayBackFacts, F29AnOperatorPolicySaysNothingOfDeadLetters) {
+  for (const char* key : {"dead-letter-exchange", "dead-letter-routing-key"}) {
+    EXPECT_THROW(
+        vhost_.management().Put(
+            "/operator-policies/" + vhost_.name() + "/dead",
+            {{"pattern", ".*"}, {"apply-to", "queues"}, {"definition", {{key, "elsewhere"}}}}),
+        std::runtime_error)
+        << key;
+  }
+}
+
 }  // namespace
 }  // namespace retryq::testing

@@ -225,6 +225,22 @@ TEST_F(CommandDoctor, SeesPoliciesThatOverrideDelayQueues) {
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), IsEmpty());
 }
 
+TEST_F(CommandDoctor, SeesPoliciesThatLeadMessagesElsewhere) {
+  // The delay queues' own exchange wins.
+  SetPolicy("policies", "^retry[.]", Json::object({{"dead-letter-exchange", "amq.fanout"}}));
+  const Diagnosis exchange = Doctor({});
+  EXPECT_EQ(exchange.code, 0) << exchange.story;
+  EXPECT_EQ(exchange.Result("policies"), "ok");
+
+  for (const char* type : {"classic", "quorum"}) {
+    SetPolicy("policies", "^retry[.]", Json::object({{"dead-letter-routing-key", "dead"}}));
+    const Diagnosis key = Doctor({"--queue-type", type});
+    EXPECT_EQ(key.code, 69) << key.story;
+    EXPECT_THAT(key.Finding("policies"),
+                HasSubstr("policy 'override' gives delay queues dead-letter-routing-key 'dead'"));
+  }
+}
+
 TEST_F(CommandDoctor, AsksTheBrokerWhetherALeaseIsKept) {
   SetPolicy("policies", "^retry[.]", {{"expires", 300}});
   const Diagnosis diagnosis = Doctor({});
