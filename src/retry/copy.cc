@@ -84,6 +84,9 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
   if (annotation.not_before && reserve(FieldSize(kRetryNotBeforeHeader, kInt64Size))) {
     writer.SetInt64(kRetryNotBeforeHeader, UnixMillisRoundedUp(*annotation.not_before));
   }
+  if (annotation.parked && reserve(FieldSize(kRetryParkedHeader, kInt64Size))) {
+    writer.SetInt64(kRetryParkedHeader, absl::ToUnixMillis(*annotation.parked));
+  }
   if (reserve(FieldSize(kRetryErrorHeader, kLengthSize))) {
     AssignUtf8(annotation.error, std::min(room, kMaxErrorSize), &error_);
     if (!error_.empty()) writer.SetString(kRetryErrorHeader, error_);

@@ -22,6 +22,7 @@ struct Annotation {
   std::optional<absl::Time> first_failure = std::nullopt;
   std::optional<absl::Time> not_before = std::nullopt;  // neither of these two
   std::optional<absl::Duration> delay = std::nullopt;   // for a parked copy
+  std::optional<absl::Time> parked = std::nullopt;      // for no other
   absl::Duration remaining = absl::ZeroDuration();      // after the delay queue it goes to
   std::string_view error = {};                          // any bytes: made UTF-8 of at most 1 KiB
   std::string_view id = {};                             // see `NewRetryId`
@@ -45,9 +46,9 @@ class Copy {
   Copy& operator=(const Copy&) = delete;
 
   // The copy to be retried, or with neither `not_before` nor `delay` the one to be parked. Where
-  // space is short the error is shortened, then dropped, then `not_before`, then `delay`. The other
-  // headers are what keeps retries bounded and leads them back: where those do not fit, the message
-  // is to be parked unchanged.
+  // space is short the error is shortened, then dropped, then `parked` or `not_before`, then
+  // `delay`. The other headers are what keeps retries bounded and leads them back: where those do
+  // not fit, the message is to be parked unchanged.
   [[nodiscard]] bool Build(const Delivery& delivery, const Annotation& annotation,
                            std::size_t max_header_size);
 

@@ -9,7 +9,7 @@ namespace {
 constexpr std::array kRetryHeaders = {
     kRetryCountHeader, kRetryFirstFailureHeader, kRetryNotBeforeHeader,  kRetryDelayHeader,
     kRetryQueueHeader, kRetryExchangeHeader,     kRetryRoutingKeyHeader, kRetryErrorHeader,
-    kRetryIdHeader,    kRetryRemainingHeader,
+    kRetryIdHeader,    kRetryRemainingHeader,    kRetryParkedHeader,
 };
 
 }  // namespace

@@ -21,12 +21,15 @@ inline constexpr std::string_view kRetryIdHeader = "x-retry-id";
 // the one they are in, in milliseconds.
 inline constexpr std::string_view kRetryRemainingHeader = "x-retry-remaining";
 
+// Only on copies in a parked queue: when they were parked.
+inline constexpr std::string_view kRetryParkedHeader = "x-retry-parked";
+
 // What RabbitMQ adds when it dead-letters.
 inline constexpr std::string_view kDeathHeader = "x-death";
 // How often a quorum queue has delivered the message before.
 inline constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
 
-// Whether retrying owns this header: one of the ten above.
+// Whether retrying owns this header: one of the eleven above.
 bool IsRetryHeader(std::string_view name);
 
 // Whether the broker adds it when it delivers or dead-letters.

@@ -148,6 +148,8 @@ Annotation OpenDelivery::Annotate() const {
     annotation.delay = decision_.delay;
     annotation.remaining = hop_.left;
     annotation.not_before = context_.hub.environment().clock->Now() + decision_.delay;
+  } else {
+    annotation.parked = context_.hub.environment().clock->Now();
   }
   return annotation;
 }

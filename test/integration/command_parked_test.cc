@@ -45,8 +45,8 @@ TEST_P(CommandParked, ListsWhatRetryqHasParked) {
   ASSERT_TRUE(work.Stop());
   const End table = Parked("list");
   EXPECT_EQ(table.code, 0) << table.err;
-  EXPECT_THAT(table.out, AllOf(HasSubstr("first failed"), HasSubstr("       2  orders "),
-                               HasSubstr("exit 1: out of paper"),
+  EXPECT_THAT(table.out, AllOf(HasSubstr("parked                first failed"),
+                               HasSubstr("       2  orders "), HasSubstr("exit 1: out of paper"),
                                HasSubstr("1 of 1 messages in orders.parked")));
   const auto lines = JsonLines(Parked("list", {"--json"}).out);
   ASSERT_EQ(lines.size(), 1U);
@@ -59,6 +59,11 @@ TEST_P(CommandParked, ListsWhatRetryqHasParked) {
   ASSERT_TRUE(absl::ParseTime(absl::RFC3339_full, std::string(lines[0].at("first_failure")),
                               &first_failure, nullptr));
   EXPECT_LT(absl::Now() - first_failure, absl::Minutes(5));
+  absl::Time parked;
+  ASSERT_TRUE(
+      absl::ParseTime(absl::RFC3339_full, std::string(lines[0].at("parked")), &parked, nullptr));
+  EXPECT_GT(parked, first_failure);  // a retry lies between
+  EXPECT_LT(parked, absl::Now());
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 

@@ -56,6 +56,14 @@ std::string HeadersOf(const amqp::Message& message) {
   return HeadersJson(Headers(message.properties.headers.value_or(amqp::TableView())), kMostHeaders);
 }
 
+// What the broker noted when it dead-lettered the message, as JSON; empty where it did not. A copy
+// that retryq has parked has lost that of its retries.
+std::string DeathsOf(const amqp::Message& message) {
+  if (!message.properties.headers) return "";
+  const std::optional<amqp::FieldView> deaths = message.properties.headers->Find("x-death");
+  return deaths ? HeaderJson(*deaths, kMostHeaders) : "";
+}
+
 std::string Line(std::string_view name, std::string_view value) {
   return absl::StrFormat("%-16s  %s\n", std::string(name), EscapedText(value));
 }
@@ -63,10 +71,12 @@ std::string Line(std::string_view name, std::string_view value) {
 std::string PastOf(const amqp::Message& message) {
   const ParkedMessage parked(message);
   std::string text = Line("id", parked.id.value_or("-"));
-  if (parked.first_failure) {
-    text += Line("first failed", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", *parked.first_failure,
-                                                  absl::UTCTimeZone()));
-  }
+  const auto add_time = [&text](std::string_view name, std::optional<absl::Time> time) {
+    if (!time) return;
+    text += Line(name, absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", *time, absl::UTCTimeZone()));
+  };
+  add_time("parked", parked.parked);
+  add_time("first failed", parked.first_failure);
   if (parked.attempts) text += Line("attempts", std::to_string(*parked.attempts));
   if (parked.error) text += Line("error", *parked.error);
   if (parked.queue) text += Line("failed in", absl::StrCat("queue ", std::string(*parked.queue)));
@@ -108,6 +118,8 @@ absl::StatusOr<std::string> MessageText(const amqp::Message& message, BodyFormat
   for (const auto& [name, value] : PropertiesOf(message)) text += Line(name, value);
   const std::string headers = HeadersOf(message);
   if (headers != "{}") text += Line("headers", headers);
+  const std::string deaths = DeathsOf(message);
+  if (!deaths.empty()) text += Line("x-death", deaths);
   const bool is_empty = message.body.empty();
   text +=
       Line("body", is_empty ? "empty" : absl::StrCat(message.body.size(), " bytes, ", shown->kind));
@@ -122,6 +134,8 @@ std::string MessageJson(const amqp::Message& message) {
   json["properties"] = Json::object();
   for (const auto& [name, value] : PropertiesOf(message)) json["properties"][name] = value;
   json["headers"] = Json::parse(HeadersOf(message));
+  const std::string deaths = DeathsOf(message);
+  if (!deaths.empty()) json["x_death"] = Json::parse(deaths);
   if (IsUtf8(message.body)) {
     json["body"] = message.body;
   } else {

@@ -10,13 +10,14 @@
 
 namespace retryq::cli {
 
-// A parked message for people: its past, its properties, its other headers, its body. Safe for a
+// A parked message for people: its past, its properties, its other headers, where it was
+// dead-lettered, its body. Safe for a
 // terminal but for BodyFormat::kRaw, which is the body's bytes alone. kInvalidArgument for a body
 // that is no JSON where it has to be.
 absl::StatusOr<std::string> MessageText(const amqp::Message& message, BodyFormat body);
 
-// The same as one JSON object: what `list` says, "properties", "headers", and "body", or
-// "body_base64" where it is not UTF-8.
+// The same as one JSON object: what `list` says, "properties", "headers", "x_death" where it has
+// that header, and "body", or "body_base64" where it is not UTF-8.
 std::string MessageJson(const amqp::Message& message);
 
 // Offset, bytes, and what of them is ASCII, 16 a line.

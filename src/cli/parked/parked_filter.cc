@@ -48,8 +48,9 @@ bool ParkedFilter::Matches(const amqp::Message& message, absl::Time now) const {
   }
   if (error && !(parked.error && ContainsIgnoringCase(*parked.error, *error))) return false;
   if (older_than || newer_than) {
-    if (!parked.first_failure) return false;
-    const absl::Duration age = now - *parked.first_failure;
+    const std::optional<absl::Time> since = parked.parked ? parked.parked : parked.first_failure;
+    if (!since) return false;
+    const absl::Duration age = now - *since;
     if (older_than && age <= *older_than) return false;
     if (newer_than && age >= *newer_than) return false;
   }

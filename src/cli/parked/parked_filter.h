@@ -15,7 +15,8 @@ namespace retryq::cli {
 struct ParkedFilter {
   std::vector<std::string> ids;      // one of them is its x-retry-id or its message-id
   std::optional<std::string> error;  // its last error contains this, in upper or lower case
-  // Since its first failure. A message that does not say when that was is neither older nor newer.
+  // Since it was parked, or where it does not say when that was, since its first failure. A message
+  // that says neither is neither older nor newer.
   std::optional<absl::Duration> older_than;
   std::optional<absl::Duration> newer_than;
   // Headers with their values: texts, whole numbers in decimal, true and false.

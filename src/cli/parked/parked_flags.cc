@@ -35,8 +35,8 @@ Example: look, try one, then send all that failed for that reason at 20 a second
 )";
 
 constexpr char kListFooter[] =
-    R"(The time is that of the first failure, as no header says when a message was parked. Messages stay where
-they are. A quorum queue counts how often it has taken a message back, and drops it when that exceeds the
+    R"(Messages stay where they are. What does not say when it was parked, as what other systems or older
+versions have parked, shows "-" there, and its age is that since its first failure. A quorum queue counts how often it has taken a message back, and drops it when that exceeds the
 delivery limit: what has come to half of it is therefore put behind the others by a confirmed copy, which
 counts from 0. The management API says what the limit is; where it cannot be asked, 2 is taken for it.
 A limit below 2 is refused.
@@ -44,7 +44,7 @@ A limit below 2 is refused.
 Exit codes: 64 wrong options; 69 no such queue, or the connection was lost; 75 ended by a signal;
 77 refused by the broker.
 
-Example: what failed for that reason since yesterday
+Example: what was given up for that reason since yesterday
   retryq parked list --queue orders.parked --error timeout --newer-than 1d
 )";
 
@@ -76,7 +76,7 @@ constexpr char kDropFooter[] =
 meanwhile stays. Exit codes: 64 wrong options; 69 no such queue, or the connection was lost; 75 ended by a
 signal; 77 refused by the broker.
 
-Example: what failed before this month is of no use any more
+Example: what was parked a month ago is of no use any more
   retryq parked drop --queue orders.parked --older-than 30d
 )";
 
@@ -128,8 +128,8 @@ void AddFlags(FlagParser& parser, ParkedAction action, ParkedFlags& flags) {
   parser.Add("--id", "ID", &flags.ids, "Its x-retry-id or message-id; again for more of them");
   parser.Add("--error", "TEXT", &flags.error,
              "Its last error contains TEXT, in upper or lower case");
-  parser.Add("--older-than", "DURATION", &flags.older_than, "It failed first longer ago: 30m, 2d");
-  parser.Add("--newer-than", "DURATION", &flags.newer_than, "It failed first less long ago");
+  parser.Add("--older-than", "DURATION", &flags.older_than, "It was parked longer ago: 30m, 2d");
+  parser.Add("--newer-than", "DURATION", &flags.newer_than, "It was parked less long ago");
   parser.Add("--header", "NAME=VALUE", &flags.headers,
              "It has this header: a text, a whole number, true or false; again for more");
   if (action != ParkedAction::kShow) {
@@ -158,10 +158,10 @@ void AddFlags(FlagParser& parser, ParkedAction action, ParkedFlags& flags) {
     }
     parser.Add("--json", &flags.json,
                action == ParkedAction::kShow
-                   ? "One JSON object: what list says, properties, headers and body, or\n"
-                     "body_base64 where that is not UTF-8"
-                   : "One JSON object a line: {\"id\",\"first_failure\",\"attempts\",\"error\",\n"
-                     "\"queue\",\"exchange\",\"routing_key\",\"bytes\"}");
+                   ? "One JSON object: what list says, properties, headers, x_death and body,\n"
+                     "or body_base64 where that is not UTF-8"
+                   : "One JSON object a line: {\"id\",\"parked\",\"first_failure\",\"attempts\",\n"
+                     "\"error\",\"queue\",\"exchange\",\"routing_key\",\"bytes\"}");
   }
 }
 

@@ -29,6 +29,7 @@ ParkedMessage::ParkedMessage(const amqp::Message& message) {
   if (const auto millis = natural("x-retry-first-failure")) {
     first_failure = absl::FromUnixMillis(*millis);
   }
+  if (const auto millis = natural("x-retry-parked")) parked = absl::FromUnixMillis(*millis);
   error = headers.FindString("x-retry-error");
   queue = name("x-retry-queue");
   exchange = name("x-retry-exchange");

@@ -16,9 +16,10 @@ namespace retryq::cli {
 struct ParkedMessage {
   explicit ParkedMessage(const amqp::Message& message);
 
-  std::optional<std::string_view> id;        // x-retry-id, else the message-id
-  std::optional<std::uint64_t> attempts;     // calls of the handler, all in vain
-  std::optional<absl::Time> first_failure;   // no header says when it was parked
+  std::optional<std::string_view> id;     // x-retry-id, else the message-id
+  std::optional<std::uint64_t> attempts;  // calls of the handler, all in vain
+  std::optional<absl::Time> first_failure;
+  std::optional<absl::Time> parked;          // absent where an older retryq has parked it
   std::optional<std::string_view> error;     // the last one
   std::optional<std::string_view> queue;     // where it failed
   std::optional<std::string_view> exchange;  // where it was first published, and with which key

@@ -14,11 +14,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string Row(std::string_view first_failure, std::string_view attempts, std::string_view origin,
-                std::string_view bytes, std::string_view id, std::string_view error) {
-  return absl::StrFormat("%-20s  %8s  %-20s  %8s  %-32s  %s", std::string(first_failure),
-                         std::string(attempts), std::string(origin), std::string(bytes),
-                         std::string(id), std::string(error));
+std::string Row(std::string_view parked, std::string_view first_failure, std::string_view attempts,
+                std::string_view origin, std::string_view bytes, std::string_view id,
+                std::string_view error) {
+  return absl::StrFormat("%-20s  %-20s  %8s  %-20s  %8s  %-32s  %s", std::string(parked),
+                         std::string(first_failure), std::string(attempts), std::string(origin),
+                         std::string(bytes), std::string(id), std::string(error));
+}
+
+std::string TimeOrDash(std::optional<absl::Time> time) {
+  return time ? absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", *time, absl::UTCTimeZone()) : "-";
 }
 
 std::string TextOrDash(std::optional<std::string_view> text) {
@@ -38,18 +43,14 @@ std::string Origin(const ParkedMessage& parked) {
 }  // namespace
 
 std::string ParkedTableHead() {
-  return Row("first failed", "attempts", "origin", "bytes", "id", "error");
+  return Row("parked", "first failed", "attempts", "origin", "bytes", "id", "error");
 }
 
 std::string ParkedTableRow(const amqp::Message& message) {
   const ParkedMessage parked(message);
-  const std::string first_failure =
-      parked.first_failure
-          ? absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", *parked.first_failure, absl::UTCTimeZone())
-          : "-";
-  return Row(first_failure, parked.attempts ? std::to_string(*parked.attempts) : "-",
-             Origin(parked), std::to_string(message.body.size()), TextOrDash(parked.id),
-             TextOrDash(parked.error));
+  return Row(TimeOrDash(parked.parked), TimeOrDash(parked.first_failure),
+             parked.attempts ? std::to_string(*parked.attempts) : "-", Origin(parked),
+             std::to_string(message.body.size()), TextOrDash(parked.id), TextOrDash(parked.error));
 }
 
 std::string ParkedJsonRow(const amqp::Message& message) {
@@ -59,10 +60,11 @@ std::string ParkedJsonRow(const amqp::Message& message) {
     if (text) json[key] = *text;
   };
   add_text("id", parked.id);
-  if (parked.first_failure) {
-    json["first_failure"] =
-        absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", *parked.first_failure, absl::UTCTimeZone());
-  }
+  const auto add_time = [&json](const char* key, std::optional<absl::Time> time) {
+    if (time) json[key] = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", *time, absl::UTCTimeZone());
+  };
+  add_time("parked", parked.parked);
+  add_time("first_failure", parked.first_failure);
   if (parked.attempts) json["attempts"] = *parked.attempts;
   add_text("error", parked.error);
   add_text("queue", parked.queue);

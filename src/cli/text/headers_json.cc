@@ -65,6 +65,15 @@ struct ToJson {
   }
 };
 
+Json ValueJson(const amqp::FieldView& field) {
+  const absl::StatusOr<amqp::Value> value = field.Decode();
+  return value.ok() ? ToJson()(*value) : Omitted(std::string(value.status().message()));
+}
+
+std::string TooLong(std::size_t max_size) {
+  return DumpLine(Omitted("longer than " + std::to_string(max_size) + " bytes"));
+}
+
 }  // namespace
 
 std::string HeadersJson(const Headers& headers, std::size_t max_size) {
@@ -73,14 +82,18 @@ std::string HeadersJson(const Headers& headers, std::size_t max_size) {
   if (headers.all().bytes().size() <= 4 * max_size) {
     for (const amqp::FieldView& field : headers.all()) {
       if (Headers::IsHidden(field.name)) continue;
-      const absl::StatusOr<amqp::Value> value = field.Decode();
-      json.emplace(std::string(field.name),
-                   value.ok() ? ToJson()(*value) : Omitted(std::string(value.status().message())));
+      json.emplace(std::string(field.name), ValueJson(field));
     }
     std::string line = DumpLine(json);
     if (line.size() <= max_size) return line;
   }
-  return DumpLine(Omitted("longer than " + std::to_string(max_size) + " bytes"));
+  return TooLong(max_size);
+}
+
+std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size) {
+  if (field.value.size() > 4 * max_size) return TooLong(max_size);
+  std::string text = DumpLine(ValueJson(field));
+  return text.size() <= max_size ? text : TooLong(max_size);
 }
 
 }  // namespace retryq::cli

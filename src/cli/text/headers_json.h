@@ -21,6 +21,9 @@ namespace retryq::cli {
 // than amqp::kMaxTableDepth, and all of them where the line would be longer than `max_size`.
 std::string HeadersJson(const Headers& headers, std::size_t max_size);
 
+// The value of one header, whichever, in the same way.
+std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size);
+
 }  // namespace retryq::cli
 
 #endif  // RETRYQ_CLI_TEXT_HEADERS_JSON_H_

@@ -26,6 +26,7 @@ using testing::MakeMessageWithHeaderBytes;
 constexpr std::size_t kPlenty = 131'072;
 const auto kQueue = std::make_shared<const std::string>("orders");
 const absl::Time kFirstFailure = absl::FromUnixMillis(1'700'000'000'123);
+const absl::Time kParked = absl::FromUnixMillis(1'700'000'009'876);
 const absl::Time kNotBefore = absl::FromUnixMillis(1'700'000'004'000);
 
 // As a consumer of "orders" sees it.
@@ -46,6 +47,7 @@ Annotation Parked() {
   Annotation annotation = Retried();
   annotation.not_before.reset();
   annotation.delay.reset();
+  annotation.parked = kParked;
   return annotation;
 }
 
@@ -135,7 +137,19 @@ TEST(Copy, ToBeParkedSaysNothingOfTheNextRetry) {
   EXPECT_EQ(HeaderNames(copy),
             (std::vector<std::string>{"x-retry-count", "x-retry-first-failure", "x-retry-queue",
                                       "x-retry-exchange", "x-retry-routing-key", "x-retry-id",
-                                      "x-retry-error"}));
+                                      "x-retry-parked", "x-retry-error"}));
+  EXPECT_EQ(copy.properties().headers->FindInt64("x-retry-parked"), 1'700'000'009'876);
+}
+
+TEST(Copy, OfAParkedCopyThatIsRetriedAgainForgetsThatItWasParked) {
+  const auto message = MakeMessage();
+  Copy parked;
+  ASSERT_TRUE(parked.Build(DeliveryOf(message), Parked(), kPlenty));
+  const auto returned =
+      MakeMessage({.exchange = "", .routing_key = "orders", .properties = parked.properties()});
+  Copy retried;
+  ASSERT_TRUE(retried.Build(DeliveryOf(returned), Retried(), kPlenty));
+  EXPECT_EQ(HeaderBytes(retried), Encoded(HeadersOfRetried()));
 }
 
 TEST(Copy, KeepsEveryPropertyButThoseOfTheOldWay) {
@@ -424,6 +438,19 @@ TEST_F(CopyInLittleSpace, ThenDropsWhatIsNotNecessary) {
   EXPECT_TRUE(Has("x-retry-delay"));
   ASSERT_TRUE(Build(without_not_before - 1));
   EXPECT_FALSE(Has("x-retry-delay"));
+}
+
+TEST_F(CopyInLittleSpace, DropsTheTimeOfParkingBehindTheError) {
+  Annotation annotation = Parked();
+  annotation.error = error_;
+  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, kPlenty));
+  const std::size_t without_error = SizeOf(copy_) - error_.size() - error_field_;
+  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, without_error));
+  EXPECT_FALSE(Has("x-retry-error"));
+  EXPECT_TRUE(Has("x-retry-parked"));
+  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, without_error - 1));
+  EXPECT_FALSE(Has("x-retry-parked"));
+  EXPECT_TRUE(Has("x-retry-id"));
 }
 
 TEST_F(CopyInLittleSpace, NeverExceedsItAndNeverLosesWhatIsNecessary) {

@@ -42,6 +42,31 @@ TEST(MessageText, SaysOfABodyThatIsNoUtf8InBase64) {
   EXPECT_FALSE(json.contains("body"));
 }
 
+TEST(MessageText, ShowsWhereAMessageWasDeadLettered) {
+  const amqp::Table death = {{"count", std::int64_t{3}}, {"queue", "orders"}};
+  const auto message =
+      MakeMessage({.headers = amqp::Table{{"tenant", "blue"}, {"x-death", amqp::Array{death}}}});
+  EXPECT_THAT(*MessageText(*message, BodyFormat::kAuto),
+              HasSubstr("headers           {\"tenant\":\"blue\"}\n"
+                        "x-death           [{\"count\":3,\"queue\":\"orders\"}]\n"));
+  const auto json = nlohmann::json::parse(MessageJson(*message));
+  EXPECT_EQ(json.at("x_death").at(0).at("queue"), "orders");
+  EXPECT_FALSE(json.at("headers").contains("x-death"));
+  EXPECT_FALSE(nlohmann::json::parse(MessageJson(*MakeMessage())).contains("x_death"));
+}
+
+TEST(MessageText, ShowsDeathsOfAnyDepth) {
+  const std::string deep = NestedTableBytes(900);
+  std::string bytes = "\x07x-deathF";
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    bytes.push_back(static_cast<char>(deep.size() >> shift & 0xFF));
+  }
+  bytes += deep;
+  const auto message = MakeMessage({.properties = {.headers = amqp::TableView(bytes)}});
+  EXPECT_THAT(*MessageText(*message, BodyFormat::kAuto),
+              HasSubstr("x-death           {\"retryq-omitted\""));
+}
+
 TEST(MessageText, SurvivesHeadersOfAnyDepth) {
   const std::string deep = NestedTableBytes(900);
   const auto message = MakeMessage({.properties = {.headers = amqp::TableView(deep)}});

@@ -51,6 +51,14 @@ TEST(ParkedFilter, TellsOldFromNew) {
   EXPECT_TRUE(newer.Matches(*young, kNow));
 }
 
+TEST(ParkedFilter, CountsAgeFromTheTimeOfParkingWhereThatIsKnown) {
+  const auto message = MakeMessage(
+      {.headers = amqp::Table{{"x-retry-first-failure", absl::ToUnixMillis(kNow - absl::Hours(30))},
+                              {"x-retry-parked", absl::ToUnixMillis(kNow - absl::Minutes(1))}}});
+  EXPECT_FALSE((ParkedFilter{.older_than = absl::Hours(1)}).Matches(*message, kNow));
+  EXPECT_TRUE((ParkedFilter{.newer_than = absl::Hours(1)}).Matches(*message, kNow));
+}
+
 TEST(ParkedFilter, OneThatSaysNoTimeIsNeitherOldNorNew) {
   const auto message = MakeMessage({.headers = amqp::Table{{"x-retry-first-failure", "then"}}});
   EXPECT_FALSE((ParkedFilter{.older_than = absl::ZeroDuration()}).Matches(*message, kNow));

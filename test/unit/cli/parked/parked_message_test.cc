@@ -18,6 +18,7 @@ using retryq::testing::MakeMessageWithHeaderBytes;
 amqp::Table Past() {
   return {{"x-retry-count", std::int64_t{8}},
           {"x-retry-first-failure", std::int64_t{1'700'000'000'123}},
+          {"x-retry-parked", std::int64_t{1'700'000'600'456}},
           {"x-retry-error", "no\tpaper"},
           {"x-retry-queue", "orders"},
           {"x-retry-exchange", "shop"},
@@ -31,6 +32,7 @@ TEST(ParkedMessage, ReadsItsPast) {
   EXPECT_EQ(parked.id, "5f0c");
   EXPECT_EQ(parked.attempts, 8U);
   EXPECT_EQ(parked.first_failure, absl::FromUnixMillis(1'700'000'000'123));
+  EXPECT_EQ(parked.parked, absl::FromUnixMillis(1'700'000'600'456));
   EXPECT_EQ(parked.error, "no\tpaper");
   EXPECT_EQ(parked.queue, "orders");
   EXPECT_EQ(parked.exchange, "shop");
@@ -42,12 +44,14 @@ TEST(ParkedMessage, TakesAsAbsentWhatItCannotBelieve) {
   const auto message = MakeMessage({.properties = {.message_id = "m"},
                                     .headers = amqp::Table{{"x-retry-count", std::int64_t{-1}},
                                                            {"x-retry-first-failure", "yesterday"},
+                                                           {"x-retry-parked", "today"},
                                                            {"x-retry-error", std::int64_t{7}},
                                                            {"x-retry-queue", std::string(256, 'q')},
                                                            {"x-retry-id", amqp::Table{{"a", 1}}}}});
   const ParkedMessage parked(*message);
   EXPECT_EQ(parked.id, "m");
-  EXPECT_FALSE(parked.attempts || parked.first_failure || parked.error || parked.queue);
+  EXPECT_FALSE(parked.attempts || parked.first_failure || parked.parked || parked.error ||
+               parked.queue);
 }
 
 TEST(ParkedMessage, SurvivesHeadersThatLie) {
@@ -65,19 +69,21 @@ TEST(ParkedMessage, TheCountOfAFirstDeliveryIsNone) {
 
 TEST(ParkedRow, IsALineForPeople) {
   const auto message = MakeMessage({.body = "12345", .headers = Past()});
-  EXPECT_EQ(ParkedTableRow(*message),
-            "2023-11-14T22:13:20Z         8  orders (shop order.placed)         5  "
-            "5f0c                              no\\u{9}paper");
-  EXPECT_EQ(ParkedTableHead().find("attempts"), 22U);
+  EXPECT_EQ(
+      ParkedTableRow(*message),
+      "2023-11-14T22:23:20Z  2023-11-14T22:13:20Z         8  orders (shop order.placed)         5  "
+      "5f0c                              no\\u{9}paper");
+  EXPECT_EQ(ParkedTableHead().find("attempts"), 44U);
   EXPECT_EQ(ParkedTableHead().find("error"), ParkedTableRow(*MakeMessage()).size() - 1);
 }
 
 TEST(ParkedRow, IsAnObjectForPrograms) {
   const auto message = MakeMessage({.body = "12345", .headers = Past()});
-  EXPECT_EQ(ParkedJsonRow(*message),
-            R"({"id":"5f0c","first_failure":"2023-11-14T22:13:20.123Z","attempts":8,)"
-            R"("error":"no\tpaper","queue":"orders","exchange":"shop",)"
-            R"("routing_key":"order.placed","bytes":5})");
+  EXPECT_EQ(
+      ParkedJsonRow(*message),
+      R"({"id":"5f0c","parked":"2023-11-14T22:23:20.456Z","first_failure":"2023-11-14T22:13:20.123Z","attempts":8,)"
+      R"("error":"no\tpaper","queue":"orders","exchange":"shop",)"
+      R"("routing_key":"order.placed","bytes":5})");
   EXPECT_EQ(ParkedJsonRow(*MakeMessage({.body = ""})), R"({"bytes":0})");
   const amqp::Table latin1 = {{"x-retry-error", "caf\xe9"}};
   EXPECT_EQ(ParkedJsonRow(*MakeMessage({.body = "", .headers = latin1})),
