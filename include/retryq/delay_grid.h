@@ -14,7 +14,8 @@ namespace retryq {
 // each arrives to the millisecond in a few hops, and no more queues than steps are ever there.
 //
 // Half of `max_delay_queues`, from 16 to 64 steps, make the grid; the other half is for the exact
-// delays of policies. It depends on that number alone, so all clients with the same one share their
+// delays of policies. Without those (`exact_queues`) all of the number is for the grid. It depends
+// on that number alone, so all clients with the same one share their
 // queues, and each smaller grid is part of each larger one, so that others share what they can.
 //
 // Hops for a random delay below the one named, mean and worst, by calculation over every
@@ -44,7 +45,8 @@ class DelayGrid {
   // long.
   static constexpr absl::Duration kShortestHop = absl::Milliseconds(20);
 
-  explicit DelayGrid(std::size_t max_delay_queues);
+  // `exact_queues`: see DelayQueueOptions.
+  explicit DelayGrid(std::size_t max_delay_queues, bool exact_queues = true);
 
   // From the shortest to the longest, in whole milliseconds.
   const std::vector<absl::Duration>& steps() const { return steps_; }

@@ -28,8 +28,18 @@ struct DelayQueueOptions {
   // through, the others the exact delays of the policies of this client's consumers. Policies with
   // more distinct delays than fit go by the grid too, which costs hops and no accuracy. Counted for
   // each client and for each kind of queue: those beside a named work exchange (`.direct`) again,
-  // and so those with a hash in their names. 16 to 4096.
+  // and so those with a hash in their names. Clients share the grid, but their policies' exact
+  // delays add up where they differ: see `exact_queues`. 16 to 4096.
   std::size_t max_delay_queues = 64;
+
+  // Whether policies have queues for their exact delays. True: a delay without jitter waits in a
+  // single queue, at the price of one message published; several clients of a prefix with
+  // different policies may have more delays in all than `max_delay_queues`. False: all delays go by
+  // the grid, which then has `max_delay_queues` steps, 64 at the most; so there are never more,
+  // however many clients have whatever policies, if all of them say the same here. A delay that is
+  // no step then takes several hops, each one more message, and goes by the clocks of the workers
+  // that send it on.
+  bool exact_queues = true;
 
   // kClassic: fast, and gone soon after its last use. No fault of the network or of a worker loses
   // a message; a broker that is killed may lose those that had just come due, and a restart those

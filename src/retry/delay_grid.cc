@@ -32,8 +32,9 @@ constexpr std::size_t kFewestSteps = 16;
 
 }  // namespace
 
-DelayGrid::DelayGrid(std::size_t max_delay_queues) {
-  const std::size_t count = std::clamp(max_delay_queues / 2, kFewestSteps, kSteps.size());
+DelayGrid::DelayGrid(std::size_t max_delay_queues, bool exact_queues) {
+  const std::size_t share = exact_queues ? max_delay_queues / 2 : max_delay_queues;
+  const std::size_t count = std::clamp(share, kFewestSteps, kSteps.size());
   steps_.reserve(count);
   for (std::size_t i = 0; i < count; ++i) steps_.push_back(absl::Milliseconds(kSteps[i]));
   std::sort(steps_.begin(), steps_.end());

@@ -95,7 +95,7 @@ DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& tar
 
 std::vector<absl::Duration> DelayQueueTtls(const RetryOptions& policy,
                                            const DelayQueueOptions& options) {
-  DelaySteps steps(options.max_delay_queues);
+  DelaySteps steps(options.max_delay_queues, options.exact_queues);
   steps.Add(policy);
   return steps.steps();
 }

@@ -15,10 +15,14 @@ constexpr std::uint64_t kMostFailures = 10'000;
 
 }  // namespace
 
-DelaySteps::DelaySteps(std::size_t max_delay_queues)
-    : limit_(max_delay_queues), grid_(max_delay_queues), steps_(grid_.steps()) {}
+DelaySteps::DelaySteps(std::size_t max_delay_queues, bool exact_queues)
+    : limit_(max_delay_queues),
+      exact_queues_(exact_queues),
+      grid_(max_delay_queues, exact_queues),
+      steps_(grid_.steps()) {}
 
 void DelaySteps::Add(const RetryOptions& policy) {
+  if (!exact_queues_) return;
   Add(policy.backoff, policy.max_attempts);
   for (const ErrorRule& rule : policy.for_errors) {
     if (rule.backoff) Add(*rule.backoff, rule.max_attempts.value_or(policy.max_attempts));

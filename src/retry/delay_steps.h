@@ -21,7 +21,8 @@ struct Hop {
 // exact delays of its consumers' policies as long as there is room.
 class DelaySteps {
  public:
-  explicit DelaySteps(std::size_t max_delay_queues);
+  // `exact_queues`: see DelayQueueOptions. Without them there are the steps of the grid alone.
+  explicit DelaySteps(std::size_t max_delay_queues, bool exact_queues = true);
 
   const DelayGrid& grid() const { return grid_; }
 
@@ -44,6 +45,7 @@ class DelaySteps {
   void Add(const BackoffOptions& backoff, std::uint64_t max_attempts);
 
   const std::size_t limit_;
+  const bool exact_queues_;
   const DelayGrid grid_;
   std::vector<absl::Duration> steps_;  // from the shortest to the longest
 };

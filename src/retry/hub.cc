@@ -12,7 +12,7 @@ Hub::Hub(Broker& broker, Environment environment, DelayQueueOptions options)
       options_(std::move(options)),
       delay_queues_(broker, environment_, options_),
       publisher_(broker, environment_, delay_queues_, options_.confirm_timeout),
-      delay_steps_(options_.max_delay_queues) {
+      delay_steps_(options_.max_delay_queues, options_.exact_queues) {
   broker_.SetListener(this);
 }
 

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -184,8 +186,10 @@ std::vector<Finding> CheckImported(const std::vector<Json>& queues, const Doctor
     ttls.insert(BackoffDelay(options.retry.backoff, failures));
   }
   const std::vector<absl::Duration> all = DelayQueueTtls(options.retry, options.delay_queues);
+  // Hops of a delay without a queue of its own may take any that is shorter.
+  const bool hops = !std::includes(all.begin(), all.end(), ttls.begin(), ttls.end());
   for (const absl::Duration ttl : all) {
-    if (!ttls.contains(ttl)) continue;
+    if (hops ? ttl > *ttls.rbegin() : !ttls.contains(ttl)) continue;
     want(ttl, {.dead_letter_exchange = options.work_exchange});
     if (!options.work_exchange.empty()) want(ttl, {.dead_letter_exchange = "", .direct = true});
   }
@@ -362,12 +366,14 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
   const bool quorum = options.delay_queues.queue_type == QueueType::kQuorum;
   std::vector<std::string> hashed;
   std::vector<std::string> different;
+  std::map<std::tuple<bool, bool, bool>, std::set<absl::Duration>> ttls;  // by kind
   std::size_t count = 0;
   for (const Json& queue : queues) {
     const std::string name = TextOf(queue, "name").value_or("");
     const auto parts = ParseDelayQueueName(name, options.delay_queues.prefix);
     if (!parts) continue;
     ++count;
+    ttls[{parts->slot.has_value(), parts->direct, !parts->hash.empty()}].insert(parts->ttl);
     if (!parts->hash.empty()) {
       hashed.push_back(name);
       continue;
@@ -396,6 +402,22 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
         "delay queues",
         absl::StrCat("clients do not agree, as hashes in names say: ", Some(hashed)),
         "see the event 'renamed' in their logs, which says why; the queues go by themselves"));
+  }
+  std::size_t most = 0;
+  for (const auto& [kind, of_kind] : ttls) most = std::max(most, of_kind.size());
+  if (most > options.delay_queues.max_delay_queues) {
+    findings.push_back(Warning(
+        "delay queues",
+        absl::StrCat("there are ", most, " delays with queues, more than the ",
+                     options.delay_queues.max_delay_queues,
+                     " of max_delay_queues: the exact delays of different clients add up"),
+        options.delay_queues.exact_queues
+            ? "give all clients of this prefix the same policy, or --no-exact-queues "
+              "(DelayQueueOptions::exact_queues), which keeps them to that number together; or "
+              "raise --max-delay-queues if so many are wanted"
+            : "some clients of this prefix do not say --no-exact-queues "
+              "(DelayQueueOptions::exact_queues): let all of them do so, or give them a --prefix "
+              "of their own"));
   }
   if (findings.empty()) {
     findings.push_back(Ok("delay queues", count == 0 ? "none yet, as nothing has failed lately"

@@ -27,6 +27,9 @@ void AddFlags(FlagParser& parser, DelayQueueFlags& flags) {
   parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues,
              "Different delays that get queues of their own, at least 16; all others\n"
              "go through several of those and arrive as exactly (default: 64)");
+  parser.Add("--no-exact-queues", &flags.no_exact_queues,
+             "No queues for the policy's own delays: all go through the same set, so that\n"
+             "--max-delay-queues holds for all workers of a prefix together, if all say so");
 }
 
 void ReadFlags(const DelayQueueFlags& flags, absl::Duration heartbeat, FlagReader& reader,
@@ -42,6 +45,7 @@ void ReadFlags(const DelayQueueFlags& flags, absl::Duration heartbeat, FlagReade
   reader.Read("--max-length-bytes", flags.max_length_bytes, 0, INT64_MAX,
               &options->max_length_bytes);
   options->declare = !flags.no_declare;
+  options->exact_queues = !flags.no_exact_queues;
   reader.Read("--max-delay-queues", flags.max_delay_queues, 0, UINT32_MAX,
               &options->max_delay_queues);
   reader.Complain(Validate(*options, heartbeat));

@@ -14,6 +14,7 @@ struct DelayQueueFlags {
   FlagText max_length, max_length_bytes;
   FlagText max_delay_queues;
   bool no_declare = false;
+  bool no_exact_queues = false;
 };
 
 void AddFlags(FlagParser& parser, DelayQueueFlags& flags);

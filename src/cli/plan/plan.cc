@@ -11,6 +11,7 @@
 #include "cli/plan/definitions.h"
 #include "cli/text/duration.h"
 #include "retryq/backoff.h"
+#include "retryq/delay_grid.h"
 #include "retryq/delay_queue_declaration.h"
 
 namespace retryq::cli {
@@ -59,6 +60,16 @@ class Queues {
     return *std::prev(std::upper_bound(all_.begin(), all_.end(), delay));
   }
 
+  // How many more, if none keeps it longer than it must.
+  std::size_t Further(absl::Duration delay) const {
+    std::size_t further = 0;
+    for (absl::Duration left = delay - First(delay); left >= DelayGrid::kShortestHop;
+         left -= First(left)) {
+      ++further;
+    }
+    return further;
+  }
+
   std::string NameFor(absl::Duration delay) const { return QueueName(First(delay), options_); }
   absl::Duration LifetimeFor(absl::Duration delay) const {
     return QueueLifetime(First(delay), options_);
@@ -78,7 +89,9 @@ std::string Count(std::size_t count, const char* what) {
 std::string Table(const Plan& plan, const PlanOptions& options) {
   const Queues queues(plan, options);
   const auto name = [&queues](absl::Duration delay) {
-    return absl::StrCat(queues.NameFor(delay), queues.First(delay) == delay ? "" : " +");
+    const std::size_t further = queues.Further(delay);
+    return further == 0 ? queues.NameFor(delay)
+                        : absl::StrCat(queues.NameFor(delay), " +", further);
   };
   std::size_t width = 5;
   for (const absl::Duration delay : plan.delays) width = std::max(width, name(delay).size());
@@ -108,7 +121,8 @@ std::string Table(const Plan& plan, const PlanOptions& options) {
                 : std::string("no limit of attempts"),
       ", through ", Count(queues.used().size(), "delay queue"),
       RotatesNames(options.delay_queues) ? ", up to three of each at a time" : "", "\n");
-  if (queues.several()) text += "+ and through shorter ones for what is left of the delay.\n";
+  if (queues.several())
+    text += "+ and through so many shorter ones for what is left of the delay.\n";
   if (HasJitter(options.retry.backoff)) {
     text +=
         "Chance chooses each delay from its range; queue, x-expires and elapsed are those of the "
@@ -162,6 +176,7 @@ Json PlanJson(const PlanOptions& options) {
       attempt["delay_min_ms"] = absl::ToInt64Milliseconds(step.shortest_delay);
     }
     attempt["queue"] = queues.NameFor(step.delay);
+    if (queues.several()) attempt["hops"] = 1 + queues.Further(step.delay);
     if (options.delay_queues.declare) {
       attempt["expires_ms"] = absl::ToInt64Milliseconds(queues.LifetimeFor(step.delay));
     }

@@ -264,6 +264,87 @@ TEST_P(EveryDelay, IsKeptToTheMillisecondInFewHopsAndFewQueues) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, EveryDelay, ::testing::Range<std::uint64_t>(0, 200));
 
+// --- several clients
+// -------------------------------------------------------------------------------
+
+// Clients with policies of their own on one vhost: the delays that have queues.
+class DelaysOfSeveralClients {
+ public:
+  DelaysOfSeveralClients(std::uint64_t seed, bool exact_queues) : random_(seed) {
+    options_.delay_queues.exact_queues = exact_queues;
+    options_.delay_queues.max_delay_queues = 16 + random_.Below(100);
+  }
+
+  std::size_t limit() const { return options_.delay_queues.max_delay_queues; }
+
+  // Each fails its message so often, by a policy of its own.
+  void Run(int clients, std::uint64_t attempts, absl::Duration max) {
+    int handled = 0;
+    for (int i = 0; i < clients; ++i) {
+      const std::string queue = "work." + std::to_string(i);
+      rabbit_.DeclareQueue(queue);
+      processes_.push_back(
+          std::make_unique<Process>(time_, random_, rabbit_, Process::Options{.client = options_}));
+      processes_.back()->Consume(
+          {.queue = queue, .retry = {.backoff = Policy(max), .max_attempts = attempts}},
+          [this, &handled, attempts](const Delivery& delivery) -> Outcome {
+            if (const auto not_before = delivery.history().not_before) {
+              EXPECT_GE(time_.Now(), *not_before);
+              EXPECT_LE(time_.Now() - *not_before, absl::Milliseconds(20));
+            }
+            if (delivery.attempt() + 1 < attempts) return kDown;
+            ++handled;
+            return Outcome::Ok();
+          });
+      ASSERT_TRUE(rabbit_.Publish("", queue, {.message_id = queue}, queue));
+    }
+    while (handled < clients) ASSERT_TRUE(time_.AdvanceToNextTimer());
+    EXPECT_THAT(rabbit_.let_go(), IsEmpty());
+    for (const auto& process : processes_) {
+      for (const EventLog::Entry& entry : process->events.entries) {
+        if (entry.kind == EventKind::kDeclared) ttls_.insert(TtlOf(entry.delay_queue));
+      }
+    }
+  }
+
+  // All that were declared.
+  const std::set<std::int64_t>& ttls() const { return ttls_; }
+
+ private:
+  // As often as not one whose delays are all its own and known beforehand.
+  BackoffOptions Policy(absl::Duration max) {
+    if (random_.OneIn(2)) return RandomBackoff(random_, max);
+    BackoffOptions backoff;
+    for (int i = 0; i < 20; ++i) {
+      backoff.delays.push_back(random_.Between(absl::Milliseconds(1), max));
+    }
+    return backoff;
+  }
+
+  testing::SeededRandom random_;
+  testing::SimulatedTime time_;
+  testing::SimulatedRabbitMq rabbit_{time_, random_};
+  ClientOptions options_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::set<std::int64_t> ttls_;
+};
+
+class SeveralClients : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(SeveralClients, HaveNoMoreDelaysTogetherThanOneWithoutExactQueues) {
+  DelaysOfSeveralClients delays(GetParam(), /*exact_queues=*/false);
+  delays.Run(8, /*attempts=*/12, absl::Hours(2));
+  EXPECT_LE(delays.ttls().size(), delays.limit());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SeveralClients, ::testing::Range<std::uint64_t>(0, 50));
+
+TEST(SeveralClients, AddUpWithExactQueues) {
+  DelaysOfSeveralClients delays(1, /*exact_queues=*/true);
+  delays.Run(20, /*attempts=*/12, absl::Hours(2));
+  EXPECT_GT(delays.ttls().size(), delays.limit());
+}
+
 // --- one by one
 // ------------------------------------------------------------------------------------
 

@@ -45,6 +45,12 @@ TEST(DelayGrid, HasHalfOfTheQueuesFromSixteenToSixtyFour) {
   EXPECT_EQ(DelayGrid(4096).steps().size(), 64U);
 }
 
+TEST(DelayGrid, HasAllOfThemWithoutExactQueues) {
+  EXPECT_EQ(DelayGrid(16, /*exact_queues=*/false).steps().size(), 16U);
+  EXPECT_EQ(DelayGrid(40, /*exact_queues=*/false).steps(), DelayGrid(80).steps());
+  EXPECT_EQ(DelayGrid(4096, /*exact_queues=*/false).steps().size(), 64U);
+}
+
 TEST(DelayGrid, RisesFromAMillisecondToTheLongest) {
   for (std::size_t queues = 16; queues <= 130; ++queues) {
     const Steps steps = DelayGrid(queues).steps();

@@ -67,6 +67,13 @@ TEST(DelaySteps, AreNeverMoreThanThereMayBe) {
   EXPECT_EQ(steps.size(), 40U);
 }
 
+TEST(DelaySteps, AreTheGridAloneWithoutExactQueues) {
+  DelaySteps steps(64, /*exact_queues=*/false);
+  steps.Add({.backoff = {.base = kOdd}});
+  EXPECT_EQ(steps.steps(), DelayGrid(64, /*exact_queues=*/false).steps());
+  EXPECT_FALSE(IsStep(steps, kOdd));
+}
+
 TEST(DelaySteps, AreTheLeastThatAFractionOfJitterLeaves) {
   DelaySteps steps(64);
   steps.Add({.backoff = {.base = absl::Milliseconds(1100), .factor = 1.0, .jitter = 0.5}});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/doctor/doctor_flags.h"
+#include "retryq/delay_grid.h"
 #include "retryq/delay_queue_declaration.h"
 
 namespace retryq::cli {
@@ -241,6 +242,41 @@ TEST_F(DoctorRules, SeeDelayQueuesOfOtherOptions) {
   EXPECT_THAT(Said(CheckDelayQueues(
                   {Declared(absl::Seconds(1), Options({"--queue-type", "quorum"}))}, options)),
               Not(HasSubstr("warning")));
+}
+
+TEST_F(DoctorRules, CountDelaysThatHaveMoreQueuesThanThereShouldBe) {
+  const DoctorOptions options = Options({"--max-delay-queues", "16"});
+  std::vector<Json> queues;
+  for (int seconds = 1; seconds <= 16; ++seconds) {
+    queues.push_back(Declared(absl::Seconds(seconds), options));
+    // Those of another kind count by themselves.
+    queues.push_back(Declared(absl::Seconds(seconds + 20), options, {.direct = true}));
+  }
+  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), Not(HasSubstr("warning")));
+  queues.push_back(Declared(absl::Seconds(17), options));
+  const std::vector<Finding> findings = CheckDelayQueues(queues, options);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].result, Result::kWarning);
+  EXPECT_THAT(findings[0].finding, HasSubstr("17 delays with queues, more than the 16"));
+  EXPECT_THAT(findings[0].remedy, HasSubstr("or --no-exact-queues"));
+  EXPECT_THAT(
+      Said(CheckDelayQueues(queues, Options({"--max-delay-queues", "16", "--no-exact-queues"}))),
+      HasSubstr("some clients of this prefix do not say --no-exact-queues"));
+}
+
+TEST_F(DoctorRules, MissTheStepsOfHopsWhereNobodyWouldDeclareThem) {
+  const DoctorOptions options =
+      Options({"--no-declare", "--no-exact-queues", "--delays", "77s", "--max-attempts", "2"});
+  std::vector<Json> queues;
+  const DelayGrid grid(64, /*exact_queues=*/false);
+  for (const absl::Duration step : grid.steps()) {
+    if (step < absl::Seconds(77) && step != absl::Seconds(15)) {
+      queues.push_back(Declared(step, options));
+    }
+  }
+  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), HasSubstr("missing: retry.15000\n"));
+  queues.push_back(Declared(absl::Seconds(15), options));
+  EXPECT_EQ(CheckDelayQueues(queues, options).front().result, Result::kOk);
 }
 
 TEST_F(DoctorRules, MissQueuesThatNobodyWouldDeclare) {

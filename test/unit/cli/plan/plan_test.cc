@@ -119,7 +119,7 @@ TEST_F(PlanTest, ShowsTheRangeThatJitterLeavesOfEachDelay) {
   const Arguments arguments = {"--base", "10s", "--jitter", "0.25", "--max-attempts", "3"};
   const std::string text = Text(arguments);
   EXPECT_THAT(text, HasSubstr("      1  7s500ms..10s  retry.10000 "));
-  EXPECT_THAT(text, HasSubstr("      2      15s..20s  retry.15000 + "));
+  EXPECT_THAT(text, HasSubstr("      2      15s..20s  retry.15000 +1 "));
   EXPECT_THAT(text, HasSubstr("Chance chooses each delay from its range"));
   const Json plan = Parsed(arguments, "--json");
   EXPECT_THAT(Numbers(plan, "delay_min_ms"), ElementsAre(7500, 15'000));
@@ -157,9 +157,22 @@ TEST_F(PlanTest, ShowsAndDefinesTheQueuesOfDelaysForWhichThereIsNoRoom) {
   EXPECT_EQ(plan.at("attempts").at(1).at("expires_ms"), 121'000);
   const std::string text = Text(many);
   EXPECT_THAT(text, HasSubstr("      1            1s  retry.1000   "));
-  EXPECT_THAT(text, HasSubstr("      2            2s  retry.1000 + "));
-  EXPECT_THAT(text, HasSubstr("+ and through shorter ones"));
+  EXPECT_THAT(text, HasSubstr("      2            2s  retry.1000 +1 "));
+  EXPECT_THAT(text, HasSubstr("+ and through so many shorter ones"));
   EXPECT_THAT(Text(kTimesTen), Not(HasSubstr("shorter ones")));
+}
+
+TEST_F(PlanTest, ShowsTheHopsOfDelaysWithoutExactQueues) {
+  const Arguments policy = {"--base",         "77s", "--factor",         "1",
+                            "--max-attempts", "2",   "--no-exact-queues"};
+  const Json plan = Parsed(policy, "--json");
+  EXPECT_EQ(plan.at("attempts").at(0).at("queue"), "retry.60000");
+  EXPECT_EQ(plan.at("attempts").at(0).at("hops"), 3);  // 60 s, 15 s, 2 s
+  EXPECT_EQ(plan.at("delay_queues"), 33);
+  EXPECT_THAT(Text(policy), HasSubstr("retry.60000 +2 "));
+  // The grid has steps of all the number allows: 40 s is one.
+  EXPECT_THAT(Text({"--base", "40s", "--max-attempts", "2", "--no-exact-queues"}),
+              HasSubstr("retry.40000   "));
 }
 
 TEST_F(PlanTest, DefinesTheQueuesOfDelaysThatHandlersChooseIfItShall) {
