@@ -33,6 +33,14 @@ bool SameName(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::vector<std::string> InheritedEnvironment() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    variables.emplace_back(*variable);
+  }
+  return variables;
+}
+
 std::vector<std::string> ChildEnvironment(const MessageFacts& message) {
   const Delivery& delivery = message.delivery;
   const amqp::Properties& properties = delivery.properties();

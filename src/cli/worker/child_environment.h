@@ -15,6 +15,9 @@ namespace retryq::cli {
 // one variable and 2 MiB, as a rule, for all.
 inline constexpr std::size_t kMaxVariable = 64 * 1024;
 
+// This process's environment, as NAME=VALUE.
+std::vector<std::string> InheritedEnvironment();
+
 // What a child is told about its message. The views must outlive the call only.
 struct MessageFacts {
   const Delivery& delivery;

@@ -1,10 +1,7 @@
 #include "cli/worker/child_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -17,34 +14,12 @@
 #include <optional>
 #include <utility>
 
+#include "cli/worker/spawn.h"
+
 namespace retryq::cli {
 namespace {
 
 using MonotonicClock = std::chrono::steady_clock;
-
-struct Pipe {
-  FileDescriptor read_end;
-  FileDescriptor write_end;
-};
-
-// An open pipe that no other child inherits, or errno.
-int OpenPipe(Pipe* pipe) {
-  std::array<int, 2> ends;
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno;
-  *pipe = {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-  return 0;
-}
-
-// Sets our end only: the child's keeps blocking.
-void SetNonBlocking(const FileDescriptor& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
-
-std::vector<char*> Pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  pointers.reserve(strings.size() + 1);
-  for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 MonotonicClock::time_point FromNow(absl::Duration duration) {
   constexpr absl::Duration kNever = absl::Hours(24 * 365 * 100);
@@ -56,35 +31,6 @@ int PollTimeout(MonotonicClock::time_point until) {
   constexpr std::int64_t kLongest = 24 * 3600 * 1000;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - MonotonicClock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongest));
-}
-
-// Starts a program in a group of its own; `*pid` is valid if 0 is returned, else it is errno.
-int Spawn(const ChildSpec& spec, int stdin_fd, int stdout_fd, int stderr_fd, pid_t* pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, stdout_fd, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, stderr_fd, STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  sigset_t signals;
-  sigemptyset(&signals);
-  posix_spawnattr_setsigmask(&attributes, &signals);
-  // Those that may be ignored here. SIGHUP stays as it is, for nohup's sake.
-  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD}) sigaddset(&signals, signal);
-  posix_spawnattr_setsigdefault(&attributes, &signals);
-
-  const int error =
-      ::posix_spawnp(pid, spec.command.front().c_str(), &actions, &attributes,
-                     Pointers(spec.command).data(), Pointers(spec.environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
 }
 
 // A child from its start to its end: feeds it, listens to it, and ends it when told or when its
@@ -106,21 +52,17 @@ class Child {
     Pipe err;
     if (const int error = OpenPipe(&in)) return error;
     if (const int error = OpenPipe(&err)) return error;
-    if (const int error =
-            Spawn(spec, in.read_end.get(), options_.stdout_fd, err.write_end.get(), &pid_)) {
+    Spawned spawned;
+    if (const int error = Spawn(spec.command, spec.environment, in.read_end.get(),
+                                options_.stdout_fd, err.write_end.get(), &spawned)) {
       return error;
     }
+    pid_ = spawned.pid;
+    process_ = std::move(spawned.process);
     stdin_ = std::move(in.write_end);
     stderr_ = std::move(err.read_end);
     SetNonBlocking(stdin_);
     SetNonBlocking(stderr_);
-    process_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    if (!process_.is_open()) {
-      const int error = errno;
-      Signal(SIGKILL);
-      Reap();
-      return error;
-    }
     Feed();
     return 0;
   }

@@ -6,13 +6,16 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_reader.h"
+#include "cli/worker/child_environment.h"
 #include "cli/worker/child_process.h"
 #include "cli/worker/command_handler.h"
 #include "cli/worker/event_log.h"
+#include "cli/worker/lines_pool.h"
 #include "cli/worker/metrics_server.h"
 #include "cli/worker/parked_hook.h"
 #include "cli/worker/work_metrics.h"
@@ -54,21 +57,21 @@ class Worker : private Observer {
     ClientOptions client_options = options_.client;
     client_options.observer = this;
     client_.emplace(loop_, std::move(client_options));
-    absl::StatusOr<Consumer> consumer = client_->Consume(
-        options_.consumer, [this](const Delivery& delivery) { return handler_.Handle(delivery); });
+    if (options_.lines) MakePool();
+    absl::StatusOr<Consumer> consumer = Consume();
     if (!consumer.ok()) return InWordsOfFlags(consumer.status());
     consumer_ = *std::move(consumer);
+    if (pool_) pool_->Start();
 
-    std::shared_ptr<void> drain = loop_.OnDrain([this](EventLoop::DrainDone done) {
-      BeginStop();
-      done();
-    });
+    std::shared_ptr<void> drain =
+        loop_.OnDrain([this](EventLoop::DrainDone done) { BeginStop(std::move(done)); });
     absl::Status status = loop_.RunUntilSignal(options_.grace);
     drain.reset();
 
-    const bool complete = children_.running() == 0;
+    const bool complete = children_.running() == 0 && (!pool_ || pool_->open() == 0);
     // What still runs goes back to the queue with its consumer.
     children_.EndAll();
+    const std::vector<LinesJob> unsettled = pool_ ? pool_->EndAll() : std::vector<LinesJob>();
     consumer_.reset();
     client_.reset();
     if (complete && stopping_since_) FinishHook();
@@ -94,10 +97,43 @@ class Worker : private Observer {
     }
   }
 
-  void BeginStop() {
+  void BeginStop(EventLoop::DrainDone done) {
     stopping_since_ = loop_.clock().SinceBoot();
     Say(Severity::kInfo, "stopping", "");
+    if (pool_) return pool_->Stop(std::move(done));
     handler_.StartNoMore();
+    done();
+  }
+
+  absl::StatusOr<Consumer> Consume() {
+    if (!pool_) {
+      return client_->Consume(options_.consumer, [this](const Delivery& delivery) {
+        return handler_.Handle(delivery);
+      });
+    }
+    return client_->Consume(options_.consumer,
+                            AsyncHandler([this](Delivery delivery, Settlement settlement) {
+                              pool_->Handle(std::move(delivery), std::move(settlement));
+                            }));
+  }
+
+  void MakePool() {
+    LinesPool::Options options;
+    options.child = {.command = options_.command,
+                     .environment = InheritedEnvironment(),
+                     .timeout = options_.timeout,
+                     .max_attempts = options_.consumer.retry.max_attempts};
+    options.children = static_cast<std::size_t>(options_.lines->children);
+    options.in_flight = static_cast<std::size_t>(options_.lines->in_flight);
+    pool_.emplace(
+        loop_, std::move(options),
+        LinesPool::Callbacks{
+            .availability =
+                [this](std::optional<std::string> why_not) {
+                  loop_.executor()->Post([this, why_not] { OnAvailability(why_not); });
+                },
+            .child_ended =
+                [this](const std::string& why) { Say(Severity::kWarning, "child_ended", why); }});
   }
 
   void MakeHook() {
@@ -152,6 +188,7 @@ class Worker : private Observer {
   std::unique_ptr<MetricsServer> metrics_server_;
   ChildRunner children_;
   CommandHandler handler_;
+  std::optional<LinesPool> pool_;  // with --lines, in place of the two above
   std::optional<ParkedHook> hook_;
   std::optional<Client> client_;
   std::optional<Consumer> consumer_;

@@ -14,6 +14,7 @@ namespace retryq::cli {
 namespace {
 
 constexpr std::uint64_t kMostJobs = 1024;
+constexpr std::uint64_t kMostInFlight = 4096;
 constexpr std::uint64_t kMostPrefetch = 65535;
 
 constexpr char kDescription[] =
@@ -48,6 +49,18 @@ Its exit code says what becomes of the message:
            says "retry-after: 30s" it sets the delay, and the line before it is the error.
 COMMAND's stdout and stderr are retryq's; with --json its stdout goes to stderr as well.
 
+With --lines COMMAND is started --jobs times and stays. It reads messages from its stdin, a line of
+JSON each, and answers each with a line on its stdout, at once (flush it) and in any order:
+  {"id":7,"attempt":0,"max_attempts":25,"last_error":"","retry_id":"…","queue":"orders",
+   "exchange":"","routing_key":"orders","message_id":"…","correlation_id":"…","content_type":"…",
+   "headers":{…},"body":"…"}   (or "body_base64", where the body is not UTF-8)
+  {"id":7,"ok":true}                            done, acked
+  {"id":7,"error":"busy"}                       failed, retried
+  {"id":7,"error":"busy","retry_after":"30s"}   the same, after that; a number is seconds
+  {"id":7,"park":"no such customer"}            no retry will mend it: parked
+If it ends, writes anything else or takes longer than --timeout it is started again; of the messages
+that it had the first has failed, the others go to the next. At the end its stdin is closed.
+
 SIGINT or SIGTERM: takes no more messages, lets running commands finish, exits with 0. At a second
 one, or after --grace, commands are ended and their messages go back to the queue.
 Exit codes: 64 wrong options; 69 no such queue, vhost or exchange; 77 refused by the broker.
@@ -56,6 +69,8 @@ Examples: what fails is tried again after 1s and 2s, then waits in orders.parked
   retryq work --queue orders --base 1s --max-attempts 3 -- sh -c 'grep -q paid'
 after 1s, 10s, 100s, and then every 500s, a quarter of each left to chance
   retryq work --queue orders --delays 1s,10s,100s,500s --jitter 0.25 -- ./charge
+four programs that stay, with up to 16 messages each
+  retryq work --queue orders --lines --jobs 4 --in-flight 16 -- ./charge.py
 )";
 
 struct WorkFlags {
@@ -65,9 +80,10 @@ struct WorkFlags {
   FlagText on_limit, parked, on_parked, count_redeliveries;
   std::vector<std::string> earlier_counts;
   DelayQueueFlags delay_queues;
-  FlagText prefetch, jobs, timeout, grace;
+  FlagText prefetch, jobs, in_flight, timeout, grace;
   FlagText log_level, metrics;
   bool skip_others = false;
+  bool lines = false;
   bool json = false;
 };
 
@@ -104,11 +120,18 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
 
   parser.Group("Running");
   parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
+  parser.Add("--lines", &flags.lines,
+             "COMMAND stays and handles message after message, a line of JSON each: see\n"
+             "below. Many times as fast as a COMMAND for each message");
+  parser.Add("--in-flight", "NUMBER", &flags.in_flight,
+             "With --lines: messages that each COMMAND is given before it has answered\n"
+             "(default: 1)");
   parser.Add("--prefetch", "NUMBER", &flags.prefetch,
-             "Unacked messages at a time, at least --jobs (default: 64)");
-  parser.Add("--timeout", "DURATION", &flags.timeout,
-             "A command that takes longer is ended, by SIGTERM and then SIGKILL to its\n"
-             "process group, and has failed (default: none)");
+             "Unacked messages at a time, at least --jobs times --in-flight (default: 64)");
+  parser.Add(
+      "--timeout", "DURATION", &flags.timeout,
+      "A command that takes longer over a message is ended, by SIGTERM and then SIGKILL to its\n"
+      "process group, and has failed (default: none)");
   parser.Add("--grace", "DURATION", &flags.grace,
              "From the first signal until what still runs is ended (default: 25s)");
 
@@ -130,11 +153,24 @@ void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* option
   jobs = 1;
   reader.Read("--jobs", flags.jobs, 1, kMostJobs, &jobs);
   reader.Read("--prefetch", flags.prefetch, 1, kMostPrefetch, &prefetch);
-  if (prefetch < jobs && flags.prefetch) {
-    reader.Complain("--prefetch " + std::to_string(prefetch) + ": keeps " + std::to_string(jobs) +
-                    " --jobs from running at once; make it at least as many, or leave it out");
+  int in_flight = 1;
+  reader.Read("--in-flight", flags.in_flight, 1, kMostInFlight, &in_flight);
+  if (flags.in_flight && !flags.lines) {
+    reader.Complain("--in-flight: is for --lines; add that, or leave this out");
   }
-  prefetch = static_cast<std::uint16_t>(std::max<int>(prefetch, jobs));
+  const int at_once = jobs * in_flight;
+  if (prefetch < at_once && flags.prefetch) {
+    reader.Complain("--prefetch " + std::to_string(prefetch) + ": keeps " +
+                    std::to_string(at_once) +
+                    (flags.in_flight ? " messages (--jobs times --in-flight)" : " --jobs") +
+                    " from running at once; make it at least as many, or leave it out");
+  }
+  prefetch = static_cast<std::uint16_t>(
+      std::clamp<int>(at_once, prefetch, static_cast<int>(kMostPrefetch)));
+  if (flags.lines) {
+    options->lines = LinesOptions{.children = jobs, .in_flight = in_flight};
+    jobs = 0;  // children are read on the loop
+  }
   reader.Read("--timeout", flags.timeout, &options->timeout);
   if (options->timeout == absl::ZeroDuration()) {
     reader.Complain("--timeout 0: must be above zero; leave it out for no limit");

@@ -13,12 +13,19 @@
 
 namespace retryq::cli {
 
+// With `work --lines`: children that stay.
+struct LinesOptions {
+  int children = 1;
+  int in_flight = 1;  // messages that a child has at a time
+};
+
 // What `retryq work` is asked to do.
 struct WorkOptions {
   ClientOptions client;
-  ConsumerOptions consumer;  // handler_threads is the number of children at once
+  ConsumerOptions consumer;  // handler_threads: children at once, without `lines`
   std::vector<std::string> command;
-  absl::Duration timeout = absl::InfiniteDuration();  // of one child
+  std::optional<LinesOptions> lines;                  // none: a child for each message
+  absl::Duration timeout = absl::InfiniteDuration();  // of one message
   absl::Duration grace = absl::Seconds(25);           // from the first signal on
   std::string on_parked;                              // a line for /bin/sh; empty: none
   bool json = false;

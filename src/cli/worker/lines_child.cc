@@ -1,0 +1,276 @@
+#include "cli/worker/lines_child.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "cli/text/duration.h"
+#include "cli/text/escaped_text.h"
+#include "cli/worker/child_process.h"
+#include "cli/worker/lines_protocol.h"
+#include "cli/worker/outcome_of_child.h"
+#include "cli/worker/spawn.h"
+#include "retryq/clock.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{64} * 1024;
+constexpr std::size_t kShownOfALine = 100;
+
+// Of a child that has ended, no more than its pipes hold: who inherited them may write for ever.
+constexpr int kPipefuls = 32;
+
+bool MustWait() { return errno == EAGAIN || errno == EINTR; }
+
+}  // namespace
+
+LinesChild::LinesChild(EventLoop& loop, const Options& options, Owner& owner)
+    : loop_(loop), options_(options), owner_(owner) {}
+
+LinesChild::~LinesChild() {
+  if (pid_ < 0) return;
+  if (!ended_because_) Signal(SIGTERM);
+  const absl::Duration begun = ended_because_ ? terminated_at_ : loop_.clock().SinceBoot();
+  for (;;) {
+    const absl::Duration left = begun + options_.kill_grace - loop_.clock().SinceBoot();
+    if (left <= absl::ZeroDuration()) break;
+    pollfd polled = {process_.get(), POLLIN, 0};
+    if (::poll(&polled, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1) > 0) break;
+  }
+  Signal(SIGKILL);  // what is left of its group
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+template <void (LinesChild::*method)()>
+LinesChild::EventPtr LinesChild::MakeEvent(int fd, short what) {
+  return EventPtr(event_new(
+      loop_.base(), fd, what,
+      [](evutil_socket_t, short, void* self) { (static_cast<LinesChild*>(self)->*method)(); },
+      this));
+}
+
+int LinesChild::Start() {
+  Pipe in;
+  Pipe out;
+  Pipe err;
+  for (Pipe* pipe : {&in, &out, &err}) {
+    if (const int error = OpenPipe(pipe)) return error;
+  }
+  Spawned spawned;
+  if (const int error = Spawn(options_.command, options_.environment, in.read_end.get(),
+                              out.write_end.get(), err.write_end.get(), &spawned)) {
+    return error;
+  }
+  pid_ = spawned.pid;
+  process_ = std::move(spawned.process);
+  stdin_ = std::move(in.write_end);
+  stdout_ = std::move(out.read_end);
+  stderr_ = std::move(err.read_end);
+  for (const FileDescriptor* fd : {&stdin_, &stdout_, &stderr_}) SetNonBlocking(*fd);
+  exit_event_ = MakeEvent<&LinesChild::OnExit>(process_.get(), EV_READ);
+  write_event_ = MakeEvent<&LinesChild::Write>(stdin_.get(), EV_WRITE);
+  // No descriptor's: what was given in one turn leaves in one write at its end.
+  flush_event_ = MakeEvent<&LinesChild::Write>(-1, 0);
+  read_event_ = MakeEvent<&LinesChild::Read>(stdout_.get(), EV_READ | EV_PERSIST);
+  error_event_ = MakeEvent<&LinesChild::Listen>(stderr_.get(), EV_READ | EV_PERSIST);
+  for (const EventPtr* e : {&exit_event_, &read_event_, &error_event_})
+    event_add(e->get(), nullptr);
+  return 0;
+}
+
+void LinesChild::Give(LinesJob job) {
+  const std::uint64_t id = ++last_id_;
+  if (output_.empty()) event_active(flush_event_.get(), EV_WRITE, 0);
+  output_.append(LineFor(id, job.delivery, options_.max_attempts));
+  open_.push_back({.id = id, .job = std::move(job)});
+  WatchFirst();
+}
+
+void LinesChild::Close() {
+  closing_ = true;
+  if (output_.empty()) Write();
+}
+
+std::deque<LinesJob> LinesChild::TakeOpen() {
+  std::deque<LinesJob> jobs;
+  for (Open& open : open_) jobs.push_back(std::move(open.job));
+  open_.clear();
+  return jobs;
+}
+
+// As much as goes without waiting.
+void LinesChild::Write() {
+  while (written_ < output_.size() && stdin_.is_open()) {
+    const ssize_t size =
+        ::write(stdin_.get(), output_.data() + written_, output_.size() - written_);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) {
+      event_add(write_event_.get(), nullptr);
+      return;
+    }
+    if (size < 0) {
+      OnClosed("stdin");
+      break;
+    }
+    written_ += static_cast<std::size_t>(size);
+  }
+  output_.clear();
+  written_ = 0;
+  if (closing_ && stdin_.is_open()) {
+    write_event_.reset();
+    stdin_.Close();
+  }
+}
+
+void LinesChild::Read() { ReadOnce(); }
+
+// False if there was nothing.
+bool LinesChild::ReadOnce() {
+  std::array<char, kChunk> chunk;
+  const ssize_t size = ::read(stdout_.get(), chunk.data(), chunk.size());
+  if (size < 0 && MustWait()) return false;
+  if (size <= 0) {
+    read_event_.reset();
+    stdout_.Close();
+    OnClosed("stdout");
+    return false;
+  }
+  input_.append(chunk.data(), static_cast<std::size_t>(size));
+  TakeLines();
+  return true;
+}
+
+void LinesChild::TakeLines() {
+  std::size_t begin = 0;
+  std::size_t answered = 0;
+  for (;;) {
+    const std::size_t end = input_.find('\n', begin);
+    if (end == std::string::npos) break;
+    const std::size_t before = open_.size();
+    // Whoever has written nonsense is believed nothing more.
+    const bool trusted = !ended_because_ || timed_out_ != 0;
+    if (trusted) OnLine(std::string_view(input_).substr(begin, end - begin));
+    answered += before - open_.size();
+    begin = end + 1;
+  }
+  input_.erase(0, begin);
+  if (input_.size() > kLongestAnswer) {
+    input_.clear();
+    Terminate("has written a line of more than a mebibyte");
+  }
+  if (answered == 0) return;
+  has_answered_ = true;
+  WatchFirst();
+  owner_.OnAnswered(*this);
+}
+
+void LinesChild::OnLine(std::string_view line) {
+  const auto nonsense = [this, line](const std::string& why) {
+    Terminate(absl::StrCat("has written what is no answer, '",
+                           EscapedText(line.substr(0, kShownOfALine)),
+                           line.size() > kShownOfALine ? "…" : "", "': ", why));
+  };
+  absl::StatusOr<LinesAnswer> answer = ParseAnswer(line);
+  if (!answer.ok()) return nonsense(std::string(answer.status().message()));
+  const auto found = std::find_if(open_.begin(), open_.end(),
+                                  [&](const Open& open) { return open.id == answer->id; });
+  if (found == open_.end()) return nonsense("it has no message of that id, or has answered it");
+  Settlement settlement = std::move(found->job.settlement);
+  open_.erase(found);
+  std::move(settlement).Settle(std::move(answer->outcome));
+}
+
+void LinesChild::Listen() { ListenOnce(); }
+
+bool LinesChild::ListenOnce() {
+  std::array<char, 4096> chunk;
+  const ssize_t size = ::read(stderr_.get(), chunk.data(), chunk.size());
+  if (size < 0 && MustWait()) return false;
+  if (size <= 0) {
+    error_event_.reset();
+    stderr_.Close();
+    return false;
+  }
+  const std::string_view text(chunk.data(), static_cast<std::size_t>(size));
+  WriteAll(options_.stderr_fd, text);
+  errors_.append(text);
+  if (errors_.size() > ChildRunner::kErrorTail) {
+    errors_.erase(0, errors_.size() - ChildRunner::kErrorTail);
+  }
+  return true;
+}
+
+void LinesChild::OnExit() {
+  for (int i = 0; i < kPipefuls && stdout_.is_open() && ReadOnce(); ++i) {
+  }
+  for (int i = 0; i < kPipefuls && stderr_.is_open() && ListenOnce(); ++i) {
+  }
+  if (ended_because_) Signal(SIGKILL);  // what is left of its group
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  kill_.reset();
+  timeout_.reset();
+  for (EventPtr* e : {&write_event_, &flush_event_, &read_event_, &error_event_}) e->reset();
+
+  ChildResult result = {.end = ChildResult::End::kExited, .errors = std::move(errors_)};
+  if (WIFSIGNALED(status)) {
+    result.end = ChildResult::End::kSignaled;
+    result.code = WTERMSIG(status);
+  } else {
+    result.code = WEXITSTATUS(status);
+  }
+  End end = {.why = ended_because_ ? *ended_because_ : DescribeEnd(result, absl::ZeroDuration()),
+             .not_run = !ended_because_ && WhyNotRun(result).has_value()};
+  // One that ends of its own accord after some messages may not have seen those behind them.
+  const bool in_peace = !ended_because_ && has_answered_ &&
+                        result.end == ChildResult::End::kExited && result.code == EX_OK;
+  end.first_is_to_blame = !end.not_run && !in_peace && !open_.empty() &&
+                          (timed_out_ == 0 || open_.front().id == timed_out_);
+  end.unanswered = TakeOpen();
+  owner_.OnEnded(*this, std::move(end));
+}
+
+void LinesChild::OnClosed(const char* which) {
+  if (pid_ < 0 || ended_because_ || kill_ != nullptr) return;
+  kill_ = loop_.After(options_.kill_grace, [this, which] {
+    const std::unique_ptr<Timer> fired = std::move(kill_);
+    Terminate(absl::StrCat("has closed its ", which, " and lives on"));
+  });
+}
+
+void LinesChild::WatchFirst() {
+  if (options_.timeout == absl::InfiniteDuration() || ended_because_) return;
+  const std::uint64_t first = open_.empty() ? 0 : open_.front().id;
+  if (first == watched_) return;
+  watched_ = first;
+  timeout_.reset();
+  if (first == 0) return;
+  timeout_ = loop_.After(options_.timeout, [this] {
+    timed_out_ = watched_;
+    Terminate("timed out after " + DurationText(options_.timeout));
+  });
+}
+
+void LinesChild::Terminate(std::string why) {
+  if (pid_ < 0 || ended_because_) return;
+  ended_because_ = std::move(why);
+  terminated_at_ = loop_.clock().SinceBoot();
+  Signal(SIGTERM);
+  kill_ = loop_.After(options_.kill_grace, [this] { Signal(SIGKILL); });
+}
+
+void LinesChild::Signal(int signal) const { ::kill(-pid_, signal); }
+
+}  // namespace retryq::cli

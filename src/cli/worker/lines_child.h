@@ -1,0 +1,154 @@
+#ifndef RETRYQ_CLI_WORKER_LINES_CHILD_H_
+#define RETRYQ_CLI_WORKER_LINES_CHILD_H_
+
+#include <event2/event.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cli/text/io.h"
+#include "retryq/delivery.h"
+#include "retryq/event_loop.h"
+#include "retryq/outcome.h"
+#include "retryq/settlement.h"
+
+namespace retryq::cli {
+
+// A message on its way through `work --lines`.
+struct LinesJob {
+  Delivery delivery;
+  Settlement settlement;
+};
+
+// A program that stays, is given messages as lines on its stdin and answers them, in any order, on
+// its stdout: see lines_protocol.h. What it writes to stderr is passed on. Everything on the loop's
+// thread, and nothing waits: what its pipe does not take now is kept.
+//
+// It is ended, by SIGTERM and then SIGKILL to its process group, when it writes what is no answer,
+// closes its stdin or stdout and lives on, or takes longer than `timeout` over a message. That time
+// counts from when the message is the first of those that it has.
+class LinesChild {
+ public:
+  struct Options {
+    std::vector<std::string> command;
+    std::vector<std::string> environment;  // all of it
+    absl::Duration timeout = absl::InfiniteDuration();
+    std::uint64_t max_attempts = 0;  // for the lines
+    int stderr_fd = STDERR_FILENO;
+    // From SIGTERM to SIGKILL, and from a closed pipe to SIGTERM.
+    absl::Duration kill_grace = absl::Seconds(2);
+  };
+
+  // How it ended.
+  struct End {
+    std::string why;       // "exit 3: out of paper"
+    bool not_run = false;  // it, or a shell before it, could not run the program: 126, 127
+    // Whether the first of these has to do with it: what is behind that was mostly not begun.
+    bool first_is_to_blame = false;
+    // What it has not answered, in the order in which it was given.
+    std::deque<LinesJob> unanswered;
+  };
+
+  // Called from the loop, never inside a call of the child's.
+  class Owner {
+   public:
+    virtual void OnAnswered(LinesChild& child) = 0;        // must not destroy it
+    virtual void OnEnded(LinesChild& child, End end) = 0;  // may destroy it
+
+   protected:
+    ~Owner() = default;
+  };
+
+  // Starts nothing yet. Loop, options and owner must outlive it.
+  LinesChild(EventLoop& loop, const Options& options, Owner& owner);
+  // Ends it, and waits for that. Settlements of what is open are dropped.
+  ~LinesChild();
+  LinesChild(const LinesChild&) = delete;
+  LinesChild& operator=(const LinesChild&) = delete;
+
+  // Once. 0, or the errno that says why it does not run.
+  int Start();
+
+  // It must run.
+  void Give(LinesJob job);
+
+  // Nothing more is given: its stdin is closed as soon as all is written.
+  void Close();
+
+  // Sends it SIGTERM; SIGKILL follows.
+  void Terminate(std::string why);
+
+  // What it has not answered, in the order in which it was given. Its answers are then nonsense.
+  std::deque<LinesJob> TakeOpen();
+
+  // False once it is closed, or about to end.
+  bool takes_more() const { return pid_ >= 0 && !closing_ && !ended_because_ && kill_ == nullptr; }
+
+  // How many messages it has.
+  std::size_t open() const { return open_.size(); }
+
+  // Whether it has answered anything since its start.
+  bool has_answered() const { return has_answered_; }
+
+ private:
+  struct EventDeleter {
+    void operator()(event* e) const { event_free(e); }
+  };
+  using EventPtr = std::unique_ptr<event, EventDeleter>;
+
+  struct Open {
+    std::uint64_t id;
+    LinesJob job;
+  };
+
+  template <void (LinesChild::*method)()>
+  EventPtr MakeEvent(int fd, short what);
+
+  void Write();
+  void Read();
+  bool ReadOnce();
+  void TakeLines();
+  void OnLine(std::string_view line);
+  void Listen();
+  bool ListenOnce();
+  void OnExit();
+  // It has closed a pipe, which mostly means that it ends.
+  void OnClosed(const char* which);
+  void WatchFirst();
+  void Signal(int signal) const;
+
+  EventLoop& loop_;
+  const Options& options_;
+  Owner& owner_;
+
+  pid_t pid_ = -1;
+  FileDescriptor process_, stdin_, stdout_, stderr_;
+  EventPtr exit_event_, write_event_, flush_event_, read_event_, error_event_;
+
+  std::uint64_t last_id_ = 0;
+  std::deque<Open> open_;    // by id
+  std::string output_;       // for its stdin
+  std::size_t written_ = 0;  // of that
+  std::string input_;        // the beginning of a line
+  std::string errors_;       // the end of what it wrote to stderr
+  bool has_answered_ = false;
+  bool closing_ = false;
+  std::optional<std::string> ended_because_;             // by us
+  absl::Duration terminated_at_ = absl::ZeroDuration();  // since boot
+  std::uint64_t watched_ = 0;                            // whose time runs; 0: none's
+  std::uint64_t timed_out_ = 0;                          // whose time was up
+  std::unique_ptr<Timer> timeout_;
+  std::unique_ptr<Timer> kill_;
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_WORKER_LINES_CHILD_H_

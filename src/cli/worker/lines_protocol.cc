@@ -1,0 +1,117 @@
+#include "cli/worker/lines_protocol.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "cli/text/duration.h"
+#include "cli/text/escaped_text.h"
+#include "cli/text/headers_json.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostHeaders = std::size_t{1} << 20;
+
+// A JSON string; what is not UTF-8 is replaced.
+void AppendText(std::string_view text, std::string* line) {
+  line->append(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void AppendField(std::string_view name, std::string_view text, std::string* line) {
+  line->append(",\"").append(name).append("\":");
+  AppendText(text, line);
+}
+
+absl::Status Wrong(std::string why) { return absl::InvalidArgumentError(std::move(why)); }
+
+absl::StatusOr<absl::Duration> RetryAfterOf(const Json& value) {
+  constexpr double kLongest = 100.0 * 365 * 24 * 3600;
+  if (value.is_number()) {
+    const double seconds = value.get<double>();
+    if (seconds >= 0 && seconds <= kLongest) return absl::Seconds(seconds);
+  } else if (value.is_string()) {
+    const std::optional<absl::Duration> duration =
+        ParseDuration(value.get_ref<const std::string&>());
+    if (duration) return *duration;
+  }
+  return Wrong("\"retry_after\" is neither a duration, such as \"30s\", nor a number of seconds");
+}
+
+}  // namespace
+
+std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts) {
+  const amqp::Properties& properties = delivery.properties();
+  std::string line;
+  line.reserve(delivery.body().size() + 512);
+  absl::StrAppend(&line, "{\"id\":", id, ",\"attempt\":", delivery.attempt(),
+                  ",\"max_attempts\":", max_attempts);
+  AppendField("last_error", delivery.last_error(), &line);
+  AppendField("retry_id", delivery.id(), &line);
+  AppendField("queue", delivery.queue(), &line);
+  AppendField("exchange", delivery.exchange(), &line);
+  AppendField("routing_key", delivery.routing_key(), &line);
+  AppendField("message_id", properties.message_id.value_or(""), &line);
+  AppendField("correlation_id", properties.correlation_id.value_or(""), &line);
+  AppendField("content_type", properties.content_type.value_or(""), &line);
+  line.append(",\"headers\":").append(HeadersJson(delivery.headers(), kMostHeaders));
+  const std::string_view body = delivery.body();
+  if (IsUtf8(body)) {
+    AppendField("body", body, &line);
+  } else {
+    AppendField("body_base64", absl::Base64Escape(absl::string_view(body.data(), body.size())),
+                &line);
+  }
+  return line.append("}\n");
+}
+
+absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return Wrong("it is no JSON object");
+  LinesAnswer answer;
+  bool has_id = false;
+  bool is_ok = false;
+  const std::string* error = nullptr;
+  const std::string* park = nullptr;
+  std::optional<absl::Duration> retry_after;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "id") {
+      if (!value.is_number_unsigned()) return Wrong("its \"id\" is not that of a message");
+      answer.id = value.get<std::uint64_t>();
+      has_id = true;
+    } else if (name == "ok") {
+      if (value != true) return Wrong("\"ok\" is not true; say \"error\" for what is not");
+      is_ok = true;
+    } else if (name == "error" || name == "park") {
+      if (!value.is_string()) return Wrong(absl::StrCat("its \"", name, "\" is no text"));
+      (name == "error" ? error : park) = &value.get_ref<const std::string&>();
+    } else if (name == "retry_after") {
+      const absl::StatusOr<absl::Duration> delay = RetryAfterOf(value);
+      if (!delay.ok()) return delay.status();
+      retry_after = *delay;
+    } else {
+      return Wrong(absl::StrCat("it has a field \"", name,
+                                "\"; those there are: id, ok, error, retry_after, park"));
+    }
+  }
+  if (!has_id) return Wrong("it has no \"id\"");
+  if (is_ok + (error != nullptr) + (park != nullptr) != 1) {
+    return Wrong("it says none, or more than one, of \"ok\", \"error\" and \"park\"");
+  }
+  if (retry_after && error == nullptr) return Wrong("\"retry_after\" is for an \"error\"");
+  if (error != nullptr) {
+    const absl::Status status = absl::UnknownError(*error);
+    answer.outcome = retry_after ? Outcome::RetryAfter(*retry_after, status) : Outcome(status);
+  } else if (park != nullptr) {
+    answer.outcome = Outcome::Park(absl::UnknownError(*park));
+  }
+  return answer;
+}
+
+}  // namespace retryq::cli

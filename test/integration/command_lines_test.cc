@@ -1,0 +1,175 @@
+// `retryq work --lines`: children that stay.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "integration/command_run.h"
+
+namespace retryq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class CommandLines : public CommandTest {
+ protected:
+  // A shell that reads line after line: `$id` and `$line` are what it has got.
+  static std::string ForEach(const std::string& script) {
+    return "while IFS= read -r line; do id=${line#*:}; id=${id%%,*}; " + script + "; done";
+  }
+  static std::string Say(const std::string& answer) {
+    return "echo \"{\\\"id\\\":$id," + answer + "}\"";
+  }
+  static inline const std::string kOk = Say("\\\"ok\\\":true");
+
+  CommandRun Lines(Arguments flags, const std::string& script) {
+    flags.insert(flags.begin(), "--lines");
+    return Work(flags, script);
+  }
+};
+
+TEST_F(CommandLines, KeepsAChildForAllMessages) {
+  CommandRun run = Lines({}, "echo >> " + File("starts") + "; " +
+                                 ForEach("echo \"$line\" >> " + File("got") + "; " + kOk));
+  for (int i = 0; i < 50; ++i) Publish(absl::StrCat("order ", i));
+  ASSERT_TRUE(run.Says("acked", 50));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(files_.Read("starts"), "\n");
+  const std::string got = files_.Read("got");
+  const auto first = nlohmann::json::parse(got.substr(0, got.find('\n')));
+  EXPECT_EQ(first.at("body"), "order 0");
+  EXPECT_EQ(first.at("queue"), "orders");
+  EXPECT_EQ(first.at("routing_key"), "orders");
+  EXPECT_EQ(first.at("max_attempts"), 25);
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+  EXPECT_THAT(run.events("child_ended"), IsEmpty());
+}
+
+TEST_F(CommandLines, DoesWhatAnswersSay) {
+  CommandRun run =
+      Lines({"--max-attempts", "3"},
+            ForEach("case $line in "
+                    "*'\"attempt\":1,'*) " +
+                    kOk +
+                    ";; "
+                    "*'\"body\":\"park\"'*) " +
+                    Say("\\\"park\\\":\\\"no customer\\\"") +
+                    ";; "
+                    "*'\"body\":\"later\"'*) " +
+                    Say("\\\"error\\\":\\\"busy\\\",\\\"retry_after\\\":\\\"120ms\\\"") +
+                    ";; "
+                    "*) " +
+                    Say("\\\"error\\\":\\\"down\\\"") + ";; esac"));
+  for (const char* body : {"park", "later", "fail"}) Publish(body);
+  ASSERT_TRUE(run.Says("acked", 2));
+  ASSERT_TRUE(run.Says("parked"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_EQ(ParkedError(), "no customer");
+  std::map<std::string, int> retried;
+  for (const auto& event : run.events("retried")) {
+    retried[event.at("error").get<std::string>()] = event.at("delay_ms").get<int>();
+  }
+  EXPECT_EQ(retried, (std::map<std::string, int>{{"busy", 120}, {"down", 50}}));
+}
+
+TEST_F(CommandLines, RetriesTheMessageThatAChildDiedOfAndNoOther) {
+  CommandRun run =
+      Lines({"--in-flight", "8", "--max-attempts", "2"},
+            ForEach("case $line in *poison*) echo out of paper >&2; exit 3;; esac; " + kOk));
+  for (const char* body : {"one", "poison", "two", "three"}) Publish(body);
+  ASSERT_TRUE(run.Says("parked"));
+  ASSERT_TRUE(run.Says("acked", 3));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_THAT(run.events("failed"), SizeIs(2));
+  EXPECT_EQ(run.events("child_ended").at(0).at("error"), "exit 3: out of paper");
+  EXPECT_EQ(ParkedError(), "exit 3: out of paper");
+}
+
+TEST_F(CommandLines, SaysWhatIsNoAnswer) {
+  CommandRun run = Lines({"--max-attempts", "1"}, ForEach("echo hello"));
+  Publish("an order");
+  ASSERT_TRUE(run.Says("parked"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_THAT(ParkedError(), HasSubstr("has written what is no answer, 'hello'"));
+}
+
+TEST_F(CommandLines, EndsAChildThatTakesTooLong) {
+  CommandRun run = Lines({"--timeout", "200ms", "--max-attempts", "1"},
+                         ForEach("sleep 600 & echo $! > " + File("child") + "; wait"));
+  Publish("an order");
+  ASSERT_TRUE(run.Says("parked"));
+  const pid_t left_behind = static_cast<pid_t>(std::stol(files_.Read("child")));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_THAT(ParkedError(), HasSubstr("timed out after 200ms"));
+  EXPECT_TRUE(CommandRun::WaitUntil([&] { return ::kill(left_behind, 0) != 0; }, absl::Seconds(5)));
+}
+
+TEST_F(CommandLines, PassesLargeBodiesAndBytes) {
+  std::string body;
+  for (int i = 0; i < 300'000; ++i) body.push_back(static_cast<char>(i * 7));
+  CommandRun run = Lines({}, ForEach("printf '%s' \"$line\" > " + File("got") + "; " + kOk));
+  Publish(body);
+  ASSERT_TRUE(run.Says("acked"));
+  ASSERT_TRUE(run.Stop());
+  const auto got = nlohmann::json::parse(files_.Read("got"));
+  EXPECT_FALSE(got.contains("body"));
+  EXPECT_EQ(got.at("body_base64").get<std::string>().size(), 400'000U);
+}
+
+TEST_F(CommandLines, FinishesWhatAChildHasAndGivesTheRestBack) {
+  CommandRun run = Lines({}, ForEach("echo > " + File("got") + "; until test -e " + File("go") +
+                                     "; do sleep 0.01; done; " + kOk) +
+                                 "; echo > " + File("ended"));
+  for (int i = 0; i < 10; ++i) Publish("an order");
+  ASSERT_TRUE(run.Until([&] { return !files_.Read("got").empty(); }));
+  run.Signal(SIGTERM);
+  ASSERT_TRUE(run.Says("stopping"));
+  files_.Write("go", "");
+  EXPECT_EQ(run.Wait(), 0) << run.Story();
+  EXPECT_THAT(run.events("acked"), SizeIs(1)) << run.Story();
+  EXPECT_EQ(files_.Read("ended"), "\n") << "its stdin was not closed";
+  EXPECT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 9; }, absl::Seconds(10)));
+}
+
+TEST_F(CommandLines, EndsChildrenThatOutliveTheGraceAndFailsNothing) {
+  CommandRun run = Lines({"--grace", "200ms", "--jobs", "2"},
+                         "trap '' TERM; " + ForEach("echo $$ > " + File("got") + "; sleep 600"));
+  for (int i = 0; i < 3; ++i) Publish("an order");
+  ASSERT_TRUE(run.Until([&] { return !files_.Read("got").empty(); }));
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait(), 0) << run.Story();
+  const pid_t child = static_cast<pid_t>(std::stol(files_.Read("got")));
+  EXPECT_TRUE(CommandRun::WaitUntil([&] { return ::kill(child, 0) != 0; }, absl::Seconds(5)));
+  EXPECT_THAT(run.events("failed"), IsEmpty()) << run.Story();
+  EXPECT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 3; }, absl::Seconds(10)));
+}
+
+TEST_F(CommandLines, PausesWhileTheCommandCannotBeRun) {
+  const std::string program =
+      files_.Write("program", "#!/bin/sh\n" + ForEach(kOk) + "\n", /*executable=*/true);
+  const std::string away = program + ".away";
+  CommandRun run({"work", "--json", "--lines", "--queue", "orders", "--", "sh", "-c",
+                  "exec '" + program + "'"},
+                 vhost_.Url());
+  Publish("an order");
+  ASSERT_TRUE(run.Says("acked"));
+  std::filesystem::rename(program, away);
+  // A child that is there goes on; the next one is not to be started.
+  const std::string script = "pkill -KILL -P " + std::to_string(run.pid());
+  ASSERT_EQ(std::system(script.c_str()), 0);
+  ASSERT_TRUE(run.Says("paused"));
+  Publish("another");
+  std::filesystem::rename(away, program);
+  ASSERT_TRUE(run.Says("resumed"));
+  ASSERT_TRUE(run.Says("acked", 2));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_THAT(run.events("failed"), IsEmpty()) << run.Story();
+}
+
+}  // namespace
+}  // namespace retryq::testing

@@ -1,0 +1,129 @@
+#include "cli/worker/lines_protocol.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "support/make_message.h"
+
+namespace retryq::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+using Kind = Outcome::Kind;
+using retryq::testing::MakeMessage;
+using retryq::testing::MessageParts;
+
+Json Line(const MessageParts& parts, const Delivery::History& history = {}) {
+  const Delivery delivery(MakeMessage(parts), std::make_shared<const std::string>("orders"),
+                          history);
+  const std::string line = LineFor(7, delivery, 9);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  return Json::parse(line);
+}
+
+TEST(LinesProtocol, TellsAllAboutAMessage) {
+  EXPECT_EQ(
+      Line({.body = "two\nlines \"quoted\"",
+            .properties = {.content_type = "text/plain", .correlation_id = "c", .message_id = "m"},
+            .headers = amqp::Table{{"tenant", "blue"}, {"x-retry-count", std::int64_t{2}}}},
+           {.failures = 2,
+            .last_error = "before",
+            .id = "r-1",
+            .exchange = "shop",
+            .routing_key = "order.placed"}),
+      Json({{"id", 7},
+            {"attempt", 2},
+            {"max_attempts", 9},
+            {"last_error", "before"},
+            {"retry_id", "r-1"},
+            {"queue", "orders"},
+            {"exchange", "shop"},
+            {"routing_key", "order.placed"},
+            {"message_id", "m"},
+            {"correlation_id", "c"},
+            {"content_type", "text/plain"},
+            {"headers", {{"tenant", "blue"}}},
+            {"body", "two\nlines \"quoted\""}}));
+}
+
+TEST(LinesProtocol, SaysEverythingEvenWhereThereIsNothing) {
+  const Json line = Line({.body = ""});
+  EXPECT_EQ(line.at("body"), "");
+  EXPECT_EQ(line.at("retry_id"), "");
+  EXPECT_EQ(line.at("headers"), Json::object());
+  EXPECT_EQ(line.size(), 13U);
+}
+
+TEST(LinesProtocol, TellsABodyThatIsNoTextInBase64) {
+  const Json line = Line({.body = "\xff\x01", .properties = {.message_id = "caf\xe9"}});
+  EXPECT_EQ(line.at("body_base64"), "/wE=");
+  EXPECT_FALSE(line.contains("body"));
+  EXPECT_EQ(line.at("message_id"), "caf\xEF\xBF\xBD");
+}
+
+LinesAnswer Read(std::string_view line) {
+  const auto answer = ParseAnswer(line);
+  EXPECT_TRUE(answer.ok()) << line << answer.status();
+  return answer.value_or(LinesAnswer());
+}
+
+TEST(LinesProtocol, KnowsEachAnswer) {
+  EXPECT_EQ(Read(R"({"id":7,"ok":true})").id, 7U);
+  EXPECT_TRUE(Read(R"({"id":7,"ok":true})").outcome.status().ok());
+
+  const Outcome failed = Read(R"( {"error":"busy","id":18446744073709551615} )").outcome;
+  EXPECT_EQ(failed.kind(), Kind::kByStatus);
+  EXPECT_EQ(failed.status(), absl::UnknownError("busy"));
+
+  for (const char* line : {R"({"id":7,"error":"busy","retry_after":"1m30s"})",
+                           R"({"id":7,"error":"busy","retry_after":90})",
+                           R"({"id":7,"error":"busy","retry_after":90.0})"}) {
+    const Outcome later = Read(line).outcome;
+    EXPECT_EQ(later.kind(), Kind::kRetryAfter);
+    EXPECT_EQ(later.delay(), absl::Seconds(90));
+    EXPECT_EQ(later.status(), absl::UnknownError("busy"));
+  }
+
+  const Outcome parked = Read(R"({"id":7,"park":"no such customer"})").outcome;
+  EXPECT_EQ(parked.kind(), Kind::kPark);
+  EXPECT_EQ(parked.status(), absl::UnknownError("no such customer"));
+}
+
+TEST(LinesProtocol, SaysWhatIsWrongWithAnyOther) {
+  const auto wrong = [](std::string_view line) {
+    const auto answer = ParseAnswer(line);
+    EXPECT_EQ(answer.status().code(), absl::StatusCode::kInvalidArgument) << line;
+    return std::string(answer.status().message());
+  };
+  for (const char* line : {"", "hello", "[]", "7", R"({"id":7,"ok":true)", R"({"id":7}{"id":8})"}) {
+    EXPECT_THAT(wrong(line), HasSubstr("no JSON object"));
+  }
+  EXPECT_THAT(wrong(R"({"ok":true})"), HasSubstr("no \"id\""));
+  for (const char* line : {R"({"id":"7","ok":true})", R"({"id":-7,"ok":true})",
+                           R"({"id":7.5,"ok":true})", R"({"id":null,"ok":true})"}) {
+    EXPECT_THAT(wrong(line), HasSubstr("its \"id\" is not that of a message"));
+  }
+  EXPECT_THAT(wrong(R"({"id":7,"ok":false})"), HasSubstr("\"ok\" is not true"));
+  EXPECT_THAT(wrong(R"({"id":7})"), HasSubstr("none, or more than one"));
+  EXPECT_THAT(wrong(R"({"id":7,"ok":true,"error":"e"})"), HasSubstr("none, or more than one"));
+  EXPECT_THAT(wrong(R"({"id":7,"error":"e","park":"p"})"), HasSubstr("none, or more than one"));
+  EXPECT_THAT(wrong(R"({"id":7,"error":5})"), HasSubstr("\"error\" is no text"));
+  EXPECT_THAT(wrong(R"({"id":7,"park":true})"), HasSubstr("\"park\" is no text"));
+  EXPECT_THAT(wrong(R"({"id":7,"retry-after":"30s","error":"e"})"),
+              HasSubstr("a field \"retry-after\"; those there are: id, ok"));
+  for (const char* delay : {"\"soon\"", "-1", "1e300", "null", "\"30\""}) {
+    EXPECT_THAT(wrong(std::string(R"({"id":7,"error":"e","retry_after":)") + delay + "}"),
+                HasSubstr("neither a duration"));
+  }
+  EXPECT_THAT(wrong(R"({"id":7,"ok":true,"retry_after":3})"), HasSubstr("is for an \"error\""));
+  wrong(std::string(100'000, '['));
+}
+
+}  // namespace
+}  // namespace retryq::cli
