@@ -55,6 +55,7 @@ TEST_F(RetryLimits, ParkAfterTheLastAttemptWithWhatHappened) {
   EXPECT_EQ(table.FindString("x-retry-error"), "UNAVAILABLE: not yet");
   EXPECT_EQ(table.FindString("x-retry-id"), "id-1");
   EXPECT_EQ(table.Find("x-retry-first-failure").value().type, 'l');
+  EXPECT_EQ(table.Find("x-retry-parked").value().type, 'l');
   EXPECT_FALSE(table.Find("x-retry-delay").has_value());
   EXPECT_FALSE(table.Find("x-retry-not-before").has_value());
   EXPECT_FALSE(table.Find("x-death").has_value());
