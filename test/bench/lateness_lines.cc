@@ -113,7 +113,8 @@ std::vector<Line> LatenessLines() {
                                {.name = "grown after the first minute",
                                 .unit = "MiB",
                                 .comparison = Comparison::kNone}},
-                   .measure = MeasureMemory});
+                   .measure = MeasureMemory,
+                   .is_long = true});
   return lines;
 }
 

@@ -27,6 +27,7 @@ struct Metric {
 // What each run is told.
 struct Setup {
   std::size_t messages;  // to measure; lines of large messages take fewer
+  std::size_t waiting;   // how many wait at once in the line about that
   std::string programs;  // the directory of the programs that are measured, with a slash
 };
 
@@ -38,6 +39,8 @@ struct Line {
   // One figure a metric. On the broker that RETRYQ_URL names, which is left as it was found. Throws
   // std::runtime_error where it cannot.
   std::function<std::vector<double>(Side, const Setup&)> measure;
+  // Takes minutes a round: run only where it is named.
+  bool is_long = false;
 
   bool has_baseline() const { return metrics.front().comparison != Comparison::kNone; }
 };
@@ -49,6 +52,7 @@ std::vector<Line> AllLines();
 std::vector<Line> ThroughputLines();
 std::vector<Line> LatenessLines();
 std::vector<Line> SharedDelayQueues();
+std::vector<Line> WaitingLine();
 
 }  // namespace retryq::bench
 

@@ -24,7 +24,7 @@ constexpr int kUsage = 64;
 constexpr int kInterruptedExit = 130;
 
 struct Flags {
-  Setup setup{.messages = 20'000, .programs = {}};
+  Setup setup{.messages = 20'000, .waiting = 1'000'000, .programs = {}};
   int rounds = 5;
   std::vector<std::string> names;
   std::string json;
@@ -54,6 +54,10 @@ std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
       if (!absl::SimpleAtoi(value, &flags->setup.messages) || flags->setup.messages < 10'000) {
         return "--messages is a number from 10000 on, not '" + value + "'";
       }
+    } else if (flag == "--waiting") {
+      if (!absl::SimpleAtoi(value, &flags->setup.waiting) || flags->setup.waiting < 1) {
+        return "--waiting is a number from 1 on, not '" + value + "'";
+      }
     } else if (flag == "--json") {
       flags->json = value;
     } else if (flag == "--svg") {
@@ -70,8 +74,8 @@ bool IsNamedBy(const Line& line, const std::string& name) {
   return line.name == name || line.name.starts_with(name + "-");
 }
 
-// Those that the names mean, all where there is none. Throws std::invalid_argument for a name that
-// means nothing.
+// Those that the names mean; where there are none, all that do not take long. Throws
+// std::invalid_argument for a name that means nothing.
 std::vector<Line> Choose(const std::vector<std::string>& names) {
   const std::vector<Line> all = AllLines();
   for (const std::string& name : names) {
@@ -84,7 +88,7 @@ std::vector<Line> Choose(const std::vector<std::string>& names) {
   for (const Line& line : all) {
     const bool is_named = std::any_of(
         names.begin(), names.end(), [&](const std::string& name) { return IsNamedBy(line, name); });
-    if (names.empty() || is_named) chosen.push_back(line);
+    if (names.empty() ? !line.is_long : is_named) chosen.push_back(line);
   }
   return chosen;
 }
@@ -150,7 +154,7 @@ int Main(std::string directory, const std::vector<std::string>& arguments) {
     return kUsage;
   }
   if (flags.list) {
-    for (const Line& line : lines) std::cout << line.name << "    " << line.title << '\n';
+    for (const Line& line : AllLines()) std::cout << line.name << "    " << line.title << '\n';
     return EXIT_SUCCESS;
   }
   flags.setup.programs = std::move(directory);

@@ -1,0 +1,161 @@
+// Very many messages that wait at once: what they take of the broker, and how well they come back.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "bench/baselines/workload.h"
+#include "bench/line.h"
+#include "bench/program.h"
+#include "retryq/retryq.h"
+#include "support/management.h"
+#include "support/peer.h"
+#include "support/test_vhost.h"
+
+namespace retryq::bench {
+namespace {
+
+constexpr char kQueue[] = "work";
+constexpr std::size_t kBodySize = 256;
+constexpr std::size_t kOpen = 5'000;  // publishes without an answer
+// The slowest that publishing may be: the delay is as long as that takes, so that all wait at once.
+constexpr std::size_t kLeastRate = 2'000;
+constexpr absl::Duration kLeastDelay = absl::Seconds(30);
+constexpr absl::Duration kPatience = absl::Minutes(10);   // beyond the delay
+constexpr absl::Duration kStatistics = absl::Seconds(6);  // after which the broker shows its memory
+constexpr absl::Duration kPoll = absl::Milliseconds(200);
+constexpr double kMebibyte = 1 << 20;
+
+// Of the broker, in MiB.
+struct Taken {
+  double memory;
+  double disk;
+};
+
+// Disk: of the private broker's data; zero where it is not ours to look at.
+Taken Take(const testing::Management& management) {
+  const double memory = management.Get("/nodes").value().at(0).at("mem_used");
+  double disk = 0;
+  if (const char* broker = std::getenv("RETRYQ_BROKER")) {
+    std::error_code gone;  // files come and go while it works
+    const std::filesystem::recursive_directory_iterator files(std::string(broker) + "/data", gone);
+    for (const auto& file : files) {
+      if (!file.is_regular_file(gone)) continue;
+      const std::uintmax_t size = file.file_size(gone);
+      if (!gone) disk += static_cast<double>(size);
+    }
+  }
+  return {.memory = memory / kMebibyte, .disk = disk / kMebibyte};
+}
+
+// Publishes them with the delay, and counts them when they are back.
+class Crowd {
+ public:
+  Crowd(EventLoop& loop, const std::string& url, std::size_t messages)
+      : loop_(loop),
+        messages_(messages),
+        delay_(std::max(kLeastDelay, absl::Seconds(messages / kLeastRate))),
+        client_(loop, {.url = url}),
+        consumer_(client_.Consume({.queue = kQueue,
+                                   // The delay is one of the policy's: a queue of its own.
+                                   .retry = {.backoff = {.delays = {delay_}}},
+                                   .prefetch = kPrefetch},
+                                  [this](const Delivery&) { return Handle(); })) {
+    if (!consumer_.ok()) throw std::runtime_error(consumer_.status().ToString());
+  }
+
+  // Until all wait. Answers how many a second were published.
+  double Publish() {
+    const absl::Time begin = absl::Now();
+    for (std::size_t i = 0; i < std::min(kOpen, messages_); ++i) PublishOne();
+    Run(confirmed_);
+    published_ = absl::Now();
+    if (handled_ > 0)
+      throw std::runtime_error("the first were back before the last were published");
+    return static_cast<double>(messages_) / absl::ToDoubleSeconds(published_ - begin);
+  }
+
+  // Until all are back. Answers how much later than due the last one was, in seconds.
+  double Drain() {
+    Run(handled_);
+    return absl::ToDoubleSeconds(absl::Now() - published_ - delay_);
+  }
+
+ private:
+  void PublishOne() {
+    if (sent_ == messages_) return;
+    ++sent_;
+    client_.Publish({.routing_key = kQueue, .body = std::string(kBodySize, 'x')},
+                    {.delay = delay_, .deadline = kPatience}, [this](const absl::Status& status) {
+                      if (!status.ok()) loop_.Fail(status);
+                      if (++confirmed_ == messages_) loop_.Stop();
+                      PublishOne();
+                    });
+  }
+  Outcome Handle() {
+    if (++handled_ == messages_) loop_.Stop();
+    return Outcome::Ok();
+  }
+
+  // Until `count`, which stops the loop, has reached all. Throws where it does not in time.
+  void Run(const std::size_t& count) {
+    const absl::Time deadline = absl::Now() + delay_ + kPatience;
+    while (count < messages_) {
+      CheckInterrupted();
+      if (absl::Now() > deadline) throw std::runtime_error("not all came in time");
+      const std::unique_ptr<Timer> look = loop_.After(kPoll, [this] { loop_.Stop(); });
+      if (const absl::Status end = loop_.Run(); !end.ok()) {
+        throw std::runtime_error(end.ToString());
+      }
+    }
+  }
+
+  EventLoop& loop_;
+  const std::size_t messages_;
+  const absl::Duration delay_;
+  std::size_t sent_ = 0;
+  std::size_t confirmed_ = 0;
+  std::size_t handled_ = 0;
+  absl::Time published_;
+  Client client_;
+  absl::StatusOr<Consumer> consumer_;
+};
+
+std::vector<double> Measure(Side, const Setup& setup) {
+  const testing::TestVhost vhost;
+  testing::Peer(vhost.Url()).DeclareQueue(kQueue);
+  absl::SleepFor(kStatistics);
+  const Taken before = Take(vhost.management());
+  EventLoop loop;
+  Crowd crowd(loop, vhost.Url(), setup.waiting);
+  const double rate = crowd.Publish();
+  absl::SleepFor(kStatistics);
+  const Taken waiting = Take(vhost.management());
+  return {rate, waiting.memory - before.memory, waiting.disk - before.disk, crowd.Drain()};
+}
+
+}  // namespace
+
+std::vector<Line> WaitingLine() {
+  constexpr Comparison kNone = Comparison::kNone;
+  return {{.name = "waiting",
+           .title = "as many messages as --waiting says, in one delay queue",
+           .metrics = {{.name = "published", .unit = "a second", .comparison = kNone},
+                       {.name = "broker memory", .unit = "MiB", .comparison = kNone},
+                       {.name = "broker disk", .unit = "MiB", .comparison = kNone},
+                       {.name = "last one late", .unit = "s", .comparison = kNone}},
+           .measure = Measure,
+           .is_long = true}};
+}
+
+}  // namespace retryq::bench
