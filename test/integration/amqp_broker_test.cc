@@ -437,9 +437,9 @@ TEST_F(AmqpBroker, TellsASubscriptionThatTheLoginIsRefused) {
 }
 
 // A subscription that is destroyed by one of its own callbacks.
-class Destroyer final : public SubscriptionListener {
+class DestroyedByItself final : public SubscriptionListener {
  public:
-  explicit Destroyer(std::string on) : on_(std::move(on)) {}
+  explicit DestroyedByItself(std::string on) : on_(std::move(on)) {}
   void OnSubscribed() override { On("subscribed"); }
   void OnDelivery(MessagePtr) override { On("delivery"); }
   void OnInterrupted(const absl::Status&) override { On("interrupted"); }
@@ -465,7 +465,7 @@ TEST_P(AmqpSubscriptionDestroyed, InItsCallback) {
   if (!interrupted) {
     for (int i = 0; i < 10; ++i) Publish({.exchange = "", .routing_key = queue, .body = "x"});
   }
-  Destroyer destroyer(GetParam());
+  DestroyedByItself destroyer(GetParam());
   destroyer.subscription = broker_->Consume({.queue = queue}, &destroyer);
   RunUntil(loop_, [&] { return destroyer.calls == 1; });
   RunFor(loop_, absl::Milliseconds(20));
