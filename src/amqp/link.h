@@ -65,6 +65,7 @@ class Link {
 
   LinkOwner* const owner_;
   Outbox outbox_;
+  bool connected_ = false;  // by TCP
   bool flush_is_due_ = false;
   std::string failure_;  // of the connecting itself, to be told at the turn's end
   BufferEventPtr socket_;

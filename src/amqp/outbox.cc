@@ -1,7 +1,11 @@
 #include "amqp/outbox.h"
 
 #include <event2/buffer.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "amqp/frame.h"
@@ -16,6 +20,11 @@ constexpr std::size_t kSmallestSharedBody = 4096;
 
 // A burst may grow the buffer; more than this is not kept for the next turns.
 constexpr std::size_t kKeptCapacity = std::size_t{1} << 20;
+
+// Runs of bytes for one call of the system: 127 shared bodies, half a mebibyte at least.
+constexpr std::size_t kMostRuns = 255;
+
+iovec Run(std::string_view bytes) { return {const_cast<char*>(bytes.data()), bytes.size()}; }
 
 void ReleaseOwner(const void*, std::size_t, void* owner) {
   delete static_cast<std::shared_ptr<const void>*>(owner);
@@ -54,15 +63,47 @@ void Outbox::AddSharedBody(std::uint16_t channel, const PublishParams& params,
   }
 }
 
-void Outbox::MoveTo(evbuffer* output) {
-  std::size_t sent = 0;
+void Outbox::SendTo(int socket, evbuffer* rest) {
+  const std::string_view bytes = bytes_;
+  std::array<iovec, kMostRuns> runs;
+  std::size_t count = 0;
+  std::size_t begin = 0;
+  for (const Shared& shared : shared_) {
+    if (count + 2 >= runs.size()) break;
+    runs[count++] = Run(bytes.substr(begin, shared.offset - begin));
+    runs[count++] = Run(shared.body);
+    begin = shared.offset;
+  }
+  if (count == 2 * shared_.size()) runs[count++] = Run(bytes.substr(begin));
+  msghdr message = {};
+  message.msg_iov = runs.data();
+  message.msg_iovlen = count;
+  const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+  MoveRestTo(rest, sent < 0 ? 0 : static_cast<std::size_t>(sent));
+}
+
+void Outbox::MoveRestTo(evbuffer* output, std::size_t sent) {
+  std::size_t skip = std::min(sent, size());
+  if (skip == size()) return Clear();
+  const auto unsent = [&skip](std::string_view run) {
+    const std::size_t size = std::min(skip, run.size());
+    skip -= size;
+    return run.substr(size);
+  };
+  const auto copy = [output](std::string_view run) {
+    if (!run.empty()) evbuffer_add(output, run.data(), run.size());
+  };
+  const std::string_view bytes = bytes_;
+  std::size_t begin = 0;
   for (Shared& shared : shared_) {
-    evbuffer_add(output, bytes_.data() + sent, shared.offset - sent);
-    sent = shared.offset;
-    evbuffer_add_reference(output, shared.body.data(), shared.body.size(), ReleaseOwner,
+    copy(unsent(bytes.substr(begin, shared.offset - begin)));
+    begin = shared.offset;
+    const std::string_view body = unsent(shared.body);
+    if (body.empty()) continue;
+    evbuffer_add_reference(output, body.data(), body.size(), ReleaseOwner,
                            new std::shared_ptr<const void>(std::move(shared.owner)));
   }
-  evbuffer_add(output, bytes_.data() + sent, bytes_.size() - sent);
+  copy(unsent(bytes.substr(begin)));
   Clear();
 }
 

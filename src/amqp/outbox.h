@@ -36,8 +36,11 @@ class Outbox {
   bool empty() const { return bytes_.empty(); }
   std::size_t size() const { return bytes_.size() + shared_size_; }
 
+  // Gives all of it to a connected socket that does not block, and empties it. What the socket does
+  // not take, be it for want of room or for an error, goes into `rest`.
+  void SendTo(int socket, evbuffer* rest);
   // Empties it into `output`.
-  void MoveTo(evbuffer* output);
+  void MoveTo(evbuffer* output) { MoveRestTo(output, 0); }
   void Clear();
 
  private:
@@ -48,6 +51,8 @@ class Outbox {
   };
 
   void AddSharedBody(std::uint16_t channel, const PublishParams& params, std::size_t frame_max);
+  // The first `sent` bytes are on their way already.
+  void MoveRestTo(evbuffer* output, std::size_t sent);
 
   std::string bytes_;
   std::vector<Shared> shared_;
