@@ -156,7 +156,7 @@ absl::Status Channel::Impl::CountForcedAnswer() {
 }
 
 absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
-  auto message = std::make_shared<Message>();
+  auto message = messages_.Take();
   message->delivery_tag = {.generation = generation_, .tag = deliver.delivery_tag};
   message->redelivered = deliver.redelivered;
   message->SetEnvelope(deliver.exchange, deliver.routing_key);
@@ -166,7 +166,7 @@ absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
 }
 
 absl::Status Channel::Impl::OnReturn(const method::BasicReturn& returned) {
-  auto message = std::make_shared<Message>();
+  auto message = messages_.Take();
   message->SetEnvelope(returned.exchange, returned.routing_key);
   returned_ = {.code = returned.reply_code, .text = std::string(returned.reply_text)};
   incoming_.Begin(std::move(message));

@@ -18,6 +18,7 @@
 #include "amqp/ack_coalescer.h"
 #include "amqp/frame.h"
 #include "amqp/incoming_content.h"
+#include "amqp/message_pool.h"
 #include "amqp/methods.h"
 #include "amqp/outbox.h"
 #include "amqp/publish_confirms.h"
@@ -193,6 +194,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   AckCoalescer acks_;
   int forced_answers_ = 0;  // since all that was written was last taken
 
+  MessagePool messages_;
   // The message that is arriving, and what announced it.
   IncomingContent incoming_;
   std::string consumer_tag_;          // of a delivery
