@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "amqp/properties_codec.h"
 #include "retry/error_text.h"
 #include "retry/headers.h"
@@ -104,9 +103,18 @@ std::int64_t UnixMillisRoundedUp(absl::Time time) {
 }
 
 std::string NewRetryId(Random& random) {
-  const std::uint64_t high = random.Next();
-  const std::uint64_t low = random.Next();
-  return absl::StrCat(absl::Hex(high, absl::kZeroPad16), absl::Hex(low, absl::kZeroPad16));
+  std::string id;
+  AssignNewRetryId(random, &id);
+  return id;
+}
+
+void AssignNewRetryId(Random& random, std::string* out) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  out->clear();
+  for (int half = 0; half < 2; ++half) {
+    const std::uint64_t bits = random.Next();
+    for (int shift = 60; shift >= 0; shift -= 4) out->push_back(kDigits[bits >> shift & 0xF]);
+  }
 }
 
 }  // namespace retryq

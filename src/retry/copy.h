@@ -73,6 +73,8 @@ std::int64_t UnixMillisRoundedUp(absl::Time time);
 
 // 128 random bits in hex: the id of a message that has none (`Delivery::id` is empty).
 std::string NewRetryId(Random& random);
+// The same in place of what is in `*out`, whose memory is used again.
+void AssignNewRetryId(Random& random, std::string* out);
 
 }  // namespace retryq
 

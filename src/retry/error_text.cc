@@ -1,8 +1,10 @@
 #include "retry/error_text.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace retryq {
 namespace {
@@ -43,13 +45,43 @@ std::string_view ValidBeginning(std::string_view text) {
   return text.substr(0, text.size() - rest.size());
 }
 
+// By code. absl::StatusCodeToString allocates the longer ones.
+constexpr std::array<std::string_view, 17> kCodeNames = {
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+};
+
 }  // namespace
 
 std::string ErrorText(const absl::Status& error) {
-  const std::string code = absl::StatusCodeToString(error.code());
-  if (error.message().empty()) return code;
-  if (error.code() == absl::StatusCode::kUnknown) return std::string(error.message());
-  return absl::StrCat(code, ": ", error.message());
+  std::string text;
+  AssignErrorText(error, &text);
+  return text;
+}
+
+void AssignErrorText(const absl::Status& error, std::string* out) {
+  const absl::string_view message = error.message();
+  out->clear();
+  if (error.code() != absl::StatusCode::kUnknown || message.empty()) {
+    out->append(kCodeNames[static_cast<std::size_t>(error.code())]);
+    if (!message.empty()) out->append(": ");
+  }
+  out->append(message.data(), message.size());
 }
 
 void AssignUtf8(std::string_view text, std::size_t max_size, std::string* out) {

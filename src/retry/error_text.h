@@ -15,6 +15,8 @@ inline constexpr std::size_t kMaxErrorSize = 1024;
 // An error as people read it: "UNAVAILABLE: connection refused". The code is left out where it is
 // UNKNOWN, which says nothing, and stands alone where there is no message.
 std::string ErrorText(const absl::Status& error);
+// The same in place of what is in `*out`, whose memory is used again.
+void AssignErrorText(const absl::Status& error, std::string* out);
 
 // Replaces `*out` by at most `max_size` bytes of `text` in valid UTF-8: each byte that is not valid
 // becomes U+FFFD, and the cut is between two code points.

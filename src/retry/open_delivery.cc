@@ -38,14 +38,19 @@ void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> 
   if (environment.observer != nullptr) {
     handling_ = handling.value_or(environment.clock->SinceBoot() - called_at_);
   }
-  Conclude(context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
-                                  *environment.random));
+  context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
+                         *environment.random, &decision_);
+  Conclude();
 }
 
 void OpenDelivery::Conclude(RetryPolicy::Decision decision) {
+  decision_ = std::move(decision);
+  Conclude();
+}
+
+void OpenDelivery::Conclude() {
   using Kind = RetryPolicy::Decision::Kind;
   Hub& hub = context_.hub;
-  decision_ = std::move(decision);
   if (decision_.kind == Kind::kAck) {
     Ack({.kind = EventKind::kHandled, .time = {}});
     return;
@@ -179,7 +184,7 @@ void OpenDelivery::Send(Sending what) {
   sending_ = what;
   if (id_.empty()) {
     id_ = delivery_->id();
-    if (id_.empty()) id_ = NewRetryId(*context_.hub.environment().random);
+    if (id_.empty()) AssignNewRetryId(*context_.hub.environment().random, &id_);
   }
   context_.hub.publisher().Send(*this);
 }
@@ -287,7 +292,7 @@ void OpenDelivery::Close(Event event) {
   --context_.open;
   Report(event);
   delivery_.reset();
-  decision_ = {};
+  decision_.Clear();
   handling_.reset();
   id_.clear();
   holds_ = 0;

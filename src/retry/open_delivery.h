@@ -93,6 +93,7 @@ class OpenDelivery final : private Parcel {
   std::string_view Origin() const override { return context_.options.queue; }
   std::string_view Id() const override { return delivery_->id(); }
 
+  void Conclude();
   void Send(Sending what);
   void OnCopySent(const SendResult& result);
   void OnParkedSent(const SendResult& result);

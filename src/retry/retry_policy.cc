@@ -122,42 +122,51 @@ void RetryWithinLimits(const RetryOptions& options, const Delivery::History& his
 
 RetryPolicy::Decision RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history,
                                           absl::Time now, Random& random) const {
-  const absl::Status& status = outcome.status();
-  if (outcome.kind() == Outcome::Kind::kByStatus && status.ok()) return {.kind = Kind::kAck};
-  if (outcome.kind() == Outcome::Kind::kRequeue) return {.kind = Kind::kRequeue};
-
   Decision decision;
-  decision.first_failure = std::min(history.first_failure.value_or(now), now);
-  decision.error = ErrorText(status);
-  decision.reason = decision.error;
+  Decide(outcome, history, now, random, &decision);
+  return decision;
+}
+
+void RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
+                         Random& random, Decision* decision) const {
+  decision->Clear();
+  const absl::Status& status = outcome.status();
+  if (outcome.kind() == Outcome::Kind::kByStatus && status.ok()) return;
+  if (outcome.kind() == Outcome::Kind::kRequeue) {
+    decision->kind = Kind::kRequeue;
+    return;
+  }
+
+  decision->first_failure = std::min(history.first_failure.value_or(now), now);
+  AssignErrorText(status, &decision->error);
+  decision->reason = decision->error;
   switch (outcome.kind()) {
     case Outcome::Kind::kRequeue:
       break;  // decided above
     case Outcome::Kind::kPark:
-      decision.kind = Kind::kPark;
+      decision->kind = Kind::kPark;
       break;
     case Outcome::Kind::kDiscard:
-      decision.kind = Kind::kDiscard;
+      decision->kind = Kind::kDiscard;
       break;
     case Outcome::Kind::kRetryAfter:
-      decision.delay = Clamp(outcome.delay(), options_.max_retry_after);
+      decision->delay = Clamp(outcome.delay(), options_.max_retry_after);
       RetryWithinLimits(options_, history, now, TermsOf(options_, RuleFor(options_, status)),
-                        decision);
+                        *decision);
       break;
     case Outcome::Kind::kByStatus: {
       const ErrorRule* const rule = RuleFor(options_, status);
       if (rule == nullptr && IsPermanent(options_, status)) {
-        decision.kind = KindOf(options_.on_permanent);
+        decision->kind = KindOf(options_.on_permanent);
         break;
       }
       const Terms terms = TermsOf(options_, rule);
-      decision.delay =
-          DelayAfter(status, terms.backoff, history, now - decision.first_failure, random);
-      RetryWithinLimits(options_, history, now, terms, decision);
+      decision->delay =
+          DelayAfter(status, terms.backoff, history, now - decision->first_failure, random);
+      RetryWithinLimits(options_, history, now, terms, *decision);
       break;
     }
   }
-  return decision;
 }
 
 RetryPolicy::Decision RetryPolicy::DecideUnsettled(const absl::Status& error,

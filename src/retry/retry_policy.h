@@ -39,6 +39,15 @@ class RetryPolicy {
     // Unless kAck or kRequeue: why this decision, for people: the error, preceded where a limit is
     // reached, e.g. "gave up after 8 attempts: UNAVAILABLE: connection refused".
     std::string reason = {};
+
+    // Undecided, with the memory of the texts.
+    void Clear() {
+      kind = Kind::kAck;
+      delay = absl::ZeroDuration();
+      first_failure = {};
+      error.clear();
+      reason.clear();
+    }
   };
 
   // After the call of a handler that ended in `outcome`, for a message with this `history` (which
@@ -47,6 +56,9 @@ class RetryPolicy {
   // for the delay of the other fields.
   Decision Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
                   Random& random) const;
+  // The same in place of the decision before, whose memory is used again.
+  void Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
+              Random& random, Decision* decision) const;
 
   // The same without a call of the handler, for a message whose workers have not settled it: the
   // last time that one had it counts as the call, and `error` says so. Never kAck or kRequeue; it
