@@ -5,7 +5,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <span>
 #include <utility>
 
 namespace retryq::amqp {
@@ -14,6 +18,8 @@ namespace {
 // libevent's default of 16 KiB would spread a turn over many calls.
 constexpr std::size_t kMaxSingleRead = std::size_t{256} << 10;
 constexpr std::size_t kMaxSingleWrite = std::size_t{1} << 20;
+
+constexpr char kClosedByPeer[] = "closed by the peer";
 
 // libevent's own would be inherited by every child process. -1 if there is none to be had.
 evutil_socket_t OpenSocket(const SocketAddress& address) {
@@ -48,10 +54,17 @@ Link::Link(event_base* base, const SocketAddress& address, LinkOwner* owner)
     return;
   }
   bufferevent_setcb(
-      socket_.get(), [](bufferevent*, void* self) { static_cast<Link*>(self)->owner_->OnInput(); },
-      nullptr,
+      socket_.get(), nullptr, nullptr,
       [](bufferevent*, short what, void* self) { static_cast<Link*>(self)->OnEvent(what); }, this);
-  bufferevent_enable(socket_.get(), EV_READ | EV_WRITE);
+  bufferevent_enable(socket_.get(), EV_WRITE);
+}
+
+// libevent would ask the system how much there is before each read, and take new memory for it.
+void Link::StartPlain() {
+  readable_.reset(event_new(
+      bufferevent_get_base(socket_.get()), bufferevent_getfd(socket_.get()), EV_READ | EV_PERSIST,
+      [](evutil_socket_t, short, void* self) { static_cast<Link*>(self)->OnReadable(); }, this));
+  event_add(readable_.get(), nullptr);
 }
 
 void Link::StartTls(const TlsContext& context, const std::string& host) {
@@ -64,10 +77,11 @@ void Link::StartTls(const TlsContext& context, const std::string& host) {
   // AMQP says itself when it is over, and its frames say how long they are.
   bufferevent_openssl_set_allow_dirty_shutdown(tls_stream_.get(), 1);
   bufferevent_setcb(
-      tls_stream_.get(),
-      [](bufferevent*, void* self) { static_cast<Link*>(self)->owner_->OnInput(); }, nullptr,
+      tls_stream_.get(), [](bufferevent*, void* self) { static_cast<Link*>(self)->OnDecrypted(); },
+      nullptr,
       [](bufferevent*, short what, void* self) { static_cast<Link*>(self)->OnTlsEvent(what); },
       this);
+  bufferevent_enable(socket_.get(), EV_READ);
   bufferevent_enable(tls_stream_.get(), EV_READ | EV_WRITE);
   // The first words are ours, and libevent waits for a writable socket that has been told of.
   bufferevent_trigger(socket_.get(), EV_WRITE, BEV_TRIG_IGNORE_WATERMARKS);
@@ -88,6 +102,28 @@ Link::~Link() {
   evbuffer_unfreeze(output, /*at_front=*/1);
   while (evbuffer_get_length(output) > 0 && evbuffer_write(output, fd) > 0) {
   }
+}
+
+void Link::OnReadable() {
+  const std::span<char> room = input_->Room();
+  const ssize_t size = recv(bufferevent_getfd(socket_.get()), room.data(), room.size(), 0);
+  if (size > 0) {
+    input_->Added(static_cast<std::size_t>(size));
+    return owner_->OnInput();
+  }
+  const int error = errno;
+  if (size < 0 && (error == EAGAIN || error == EINTR)) return;
+  owner_->OnHungUp(size == 0 ? kClosedByPeer : evutil_socket_error_to_string(error));
+}
+
+void Link::OnDecrypted() {
+  evbuffer* const decrypted = bufferevent_get_input(tls_stream_.get());
+  while (evbuffer_get_length(decrypted) > 0) {
+    const std::span<char> room = input_->Room();
+    const int size = evbuffer_remove(decrypted, room.data(), room.size());
+    input_->Added(static_cast<std::size_t>(std::max(size, 0)));
+  }
+  owner_->OnInput();
 }
 
 Outbox& Link::Write() {
@@ -128,7 +164,7 @@ void Link::OnEvent(short what) {
   if (IsFailedWrite(what)) return;
   const int error = EVUTIL_SOCKET_ERROR();
   const bool closed = (what & BEV_EVENT_EOF) != 0 || error == 0;
-  owner_->OnHungUp(closed ? "closed by the peer" : evutil_socket_error_to_string(error));
+  owner_->OnHungUp(closed ? kClosedByPeer : evutil_socket_error_to_string(error));
 }
 
 void Link::OnTlsEvent(short what) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "amqp/input_buffer.h"
 #include "amqp/libevent_ptr.h"
 #include "amqp/outbox.h"
 #include "amqp/resolver.h"
@@ -34,8 +35,9 @@ class LinkOwner {
 };
 
 // A TCP connection that never blocks: what is in the outbox at the end of the loop's turn
-// leaves in one go. TLS, where wanted, is a filter on top: what it makes of the outbox leaves by
-// the same socket, so that both ways have one behaviour when the peer goes, or the link.
+// leaves in one go, and what has come is read in one go. TLS, where wanted, is a filter on top:
+// what it makes of the outbox leaves by the same socket, so that both ways have one behaviour when
+// the peer goes, or the link.
 class Link {
  public:
   // Connects. `owner` must outlive it.
@@ -43,7 +45,9 @@ class Link {
   // What is written and still here is offered to the operating system once more.
   ~Link();
 
-  // Begins the TLS handshake; once, after `OnConnected` and before anything is written.
+  // Begins to read, without TLS; or begins the TLS handshake. One of these, once, after
+  // `OnConnected` and before anything is written.
+  void StartPlain();
   void StartTls(const TlsContext& context, const std::string& host);
 
   // Write here; it is sent at the end of the turn.
@@ -51,12 +55,15 @@ class Link {
   // Bytes not yet taken by the operating system, encrypted or not.
   std::size_t unsent() const;
 
-  evbuffer* input() { return bufferevent_get_input(top()); }
+  // What is in. Whoever handles it holds on to it, as the link may go meanwhile.
+  const std::shared_ptr<InputBuffer>& input() { return input_; }
 
  private:
   // Where the frames are: TLS, or the socket itself.
   bufferevent* top() const { return tls_stream_ != nullptr ? tls_stream_.get() : socket_.get(); }
 
+  void OnReadable();
+  void OnDecrypted();
   void OnTurnEnd();
   // Only behind BeforeFlush: what that would add must not wait for somebody else to write.
   void Flush();
@@ -64,6 +71,7 @@ class Link {
   void OnTlsEvent(short what);
 
   LinkOwner* const owner_;
+  const std::shared_ptr<InputBuffer> input_ = std::make_shared<InputBuffer>();
   Outbox outbox_;
   bool connected_ = false;  // by TCP
   bool flush_is_due_ = false;
@@ -71,6 +79,7 @@ class Link {
   BufferEventPtr socket_;
   std::unique_ptr<TlsClient> tls_;  // null: none
   BufferEventPtr tls_stream_;       // reads and writes by socket_
+  EventPtr readable_;               // null with TLS
   EventPtr flush_;
 };
 

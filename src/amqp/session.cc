@@ -1,7 +1,5 @@
 #include "amqp/session.h"
 
-#include <event2/buffer.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +11,13 @@
 
 namespace retryq::amqp {
 namespace {
+
+// Of handling what was read in one go. Handlers that take their time would else keep the acks of
+// all the messages before them, and heartbeats, from being sent.
+constexpr absl::Duration kLongestTurn = absl::Milliseconds(20);
+
+// The clock is looked at that seldom: a delivery is three frames.
+constexpr std::size_t kFramesPerLook = 6;
 
 // Before the limit is agreed on.
 constexpr std::size_t kHandshakeFrameMax = 131072;
@@ -39,6 +44,10 @@ Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsCon
       owner_(owner),
       handshake_(options, endpoint),
       link_(std::make_unique<Link>(loop.base(), address, this)),
+      handle_rest_(evtimer_new(
+          loop.base(),
+          [](evutil_socket_t, short, void* self) { static_cast<Session*>(self)->HandleInput(); },
+          this)),
       channels_(1) {
   EndAfter(options.connection_timeout, "does not take the connection");
 }
@@ -59,8 +68,10 @@ std::shared_ptr<Channel::Impl> Session::OpenChannel(ChannelListener* listener) {
 Outbox& Session::Write() { return link_->Write(); }
 
 void Session::OnConnected() {
-  if (state_ != State::kConnecting) return;  // found out by its input
-  if (tls_ == nullptr) return ShakeHands();
+  if (tls_ == nullptr) {
+    link_->StartPlain();
+    return ShakeHands();
+  }
   state_ = State::kSecuring;
   EndAfter(options_.tls_timeout, "does not finish the TLS handshake");
   link_->StartTls(*tls_, endpoint_.host);
@@ -90,6 +101,9 @@ void Session::BeforeFlush() {
 }
 
 void Session::OnHungUp(const std::string& why) {
+  const auto self = shared_from_this();
+  HandleLastWords();
+  if (state_ == State::kEnded) return;
   if (state_ == State::kConnecting) {
     return End(absl::UnavailableError(absl::StrCat("cannot connect to ", Describe(endpoint_), ": ",
                                                    why, "; is RabbitMQ running there?")));
@@ -98,48 +112,43 @@ void Session::OnHungUp(const std::string& why) {
   End(absl::UnavailableError(absl::StrCat("connection to ", Describe(endpoint_), " lost: ", why)));
 }
 
-void Session::OnTlsFailed(const absl::Status& why) { End(WithContext(Describe(endpoint_), why)); }
+void Session::OnTlsFailed(const absl::Status& why) {
+  const auto self = shared_from_this();
+  HandleLastWords();
+  if (state_ != State::kEnded) End(WithContext(Describe(endpoint_), why));
+}
+
+void Session::HandleLastWords() {
+  while (rest_is_due_) HandleInput();
+}
 
 void Session::OnInput() {
-  const auto self = shared_from_this();
-  // Who speaks first may be heard before the loop says that there is a connection.
-  if (state_ == State::kConnecting) OnConnected();
   if (heartbeat_) heartbeat_->OnReceived();
-  do {
-    evbuffer* input = link_->input();
-    const std::size_t size = evbuffer_get_contiguous_space(input);
-    const auto* bytes = evbuffer_pullup(input, static_cast<ssize_t>(size));
-    const std::size_t used =
-        HandleFrames(std::string_view(reinterpret_cast<const char*>(bytes), size));
-    if (state_ == State::kEnded) return;
-    evbuffer_drain(input, used);
-  } while (JoinNextFrame());
+  HandleInput();
+}
+
+void Session::HandleInput() {
+  const auto self = shared_from_this();
+  const std::shared_ptr<InputBuffer> input = link_->input();
+  rest_is_due_ = false;
+  event_del(handle_rest_.get());
+  input->Consumed(HandleFrames(input->bytes()));
 }
 
 std::size_t Session::frame_limit() const {
   return frame_max() == 0 ? kHandshakeFrameMax : frame_max();
 }
 
-bool Session::JoinNextFrame() {
-  evbuffer* const input = link_->input();
-  const std::size_t available = evbuffer_get_length(input);
-  if (available < kFrameHeadSize) return false;
-  const auto view = [&](std::size_t size) {
-    const auto* bytes = evbuffer_pullup(input, static_cast<ssize_t>(size));
-    return std::string_view(reinterpret_cast<const char*>(bytes), size);
-  };
-  const absl::StatusOr<std::optional<FrameHead>> head =
-      PeekFrame(view(kFrameHeadSize), frame_limit());
-  if (!head.ok()) return true;  // to be found out by whoever reads it
-  if (available < (*head)->frame_size()) return false;
-  view((*head)->frame_size());
-  return true;
-}
-
 std::size_t Session::HandleFrames(std::string_view bytes) {
+  const absl::Duration end = loop_.clock().SinceBoot() + kLongestTurn;
   std::size_t used = 0;
-  while (state_ != State::kEnded) {
+  for (std::size_t frames = 1; state_ != State::kEnded; ++frames) {
     const std::string_view rest = bytes.substr(used);
+    if (frames % kFramesPerLook == 0 && !rest.empty() && loop_.clock().SinceBoot() > end) {
+      rest_is_due_ = true;
+      StartTimer(handle_rest_.get(), absl::ZeroDuration());
+      break;
+    }
     const absl::StatusOr<std::optional<FrameView>> frame = NextFrame(rest, frame_limit());
     if (frame.ok() && !*frame) break;
     const absl::Status status = frame.ok() ? OnFrame(**frame) : frame.status();
@@ -314,6 +323,8 @@ std::vector<std::shared_ptr<Channel::Impl>> Session::Dismantle() {
   state_ = State::kEnded;
   link_.reset();
   deadline_.reset();
+  handle_rest_.reset();
+  rest_is_due_ = false;
   heartbeat_.reset();
   return std::exchange(channels_, {});
 }

@@ -15,6 +15,7 @@
 #include "amqp/frame.h"
 #include "amqp/handshake.h"
 #include "amqp/heartbeat.h"
+#include "amqp/libevent_ptr.h"
 #include "amqp/link.h"
 #include "amqp/method_codec.h"
 #include "amqp/ring.h"
@@ -91,9 +92,11 @@ class Session final : public std::enable_shared_from_this<Session>,
   // What a frame may take now.
   std::size_t frame_limit() const;
 
-  // Makes the next frame of what is in contiguous; false while some of it is missing.
-  bool JoinNextFrame();
-  // Handles the whole frames at the front of `bytes`; how much of it they were.
+  void HandleInput();
+  // The peer has gone: what of its words was left for another turn of the loop.
+  void HandleLastWords();
+  // Handles the whole frames at the front of `bytes`; how much of it they were. Of many that take
+  // long some are left for another turn of the loop.
   std::size_t HandleFrames(std::string_view bytes);
   absl::Status OnFrame(const FrameView& frame);
   absl::Status OnMethod(const ServerMethod& method);
@@ -119,8 +122,10 @@ class Session final : public std::enable_shared_from_this<Session>,
   SessionOwner* owner_;
   State state_ = State::kConnecting;
   Handshake handshake_;
-  std::unique_ptr<Link> link_;                            // null once ended
-  std::unique_ptr<Timer> deadline_;                       // of the current step of connecting
+  std::unique_ptr<Link> link_;       // null once ended
+  std::unique_ptr<Timer> deadline_;  // of the current step of connecting
+  EventPtr handle_rest_;             // of what is in; null once ended
+  bool rest_is_due_ = false;
   std::optional<Heartbeat> heartbeat_;                    // once open
   Ring<std::function<void(absl::Status)>> new_secrets_;   // not answered yet
   std::vector<std::shared_ptr<Channel::Impl>> channels_;  // by number; null where free

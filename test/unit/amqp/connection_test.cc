@@ -80,6 +80,12 @@ class ConnectionTest : public ::testing::Test, public ConnectionListener, public
     server_.SayContent(1, {.content_type = "text/plain"}, body);
   }
 
+  // As a handler that does not let the loop go on.
+  void SpinFor(absl::Duration time) {
+    for (const auto end = loop_.clock().SinceBoot() + time; loop_.clock().SinceBoot() < end;) {
+    }
+  }
+
   void OnOpen() override { ++opened_; }
   void OnLost(const absl::Status& why) override {
     lost_.push_back(why);
@@ -372,6 +378,33 @@ TEST_F(ConnectionTest, MayBeDestroyedWhenItsNewSecretIsAnswered) {
   RunUntilHeard("0 connection.update-secret a new one");
   server_.Say(0, method::ConnectionUpdateSecretOk{});
   RunUntilHeard("0 connection.close 200");
+}
+
+// Handlers that take their time shall not keep the acks of the messages before, or heartbeats.
+TEST_F(ConnectionTest, SendsAcksWhileManyMessagesTakeLong) {
+  const std::unique_ptr<Channel> channel = OpenChannel();
+  on_delivery_ = [&] {
+    SpinFor(absl::Milliseconds(5));
+    channel->Ack(deliveries_.back()->delivery_tag.tag);
+  };
+  for (std::uint64_t tag = 1; tag <= 30; ++tag) Deliver(tag);
+  RunUntil([this] {
+    return !server_.heard.empty() && server_.heard.back().starts_with("1 basic.ack 30");
+  });
+  EXPECT_GE(server_.heard.size(), 3U);
+  EXPECT_EQ(deliveries_.size(), 30U);
+}
+
+TEST_F(ConnectionTest, HandlesAllThatHadComeBeforeThePeerWentAway) {
+  const std::unique_ptr<Channel> channel = OpenChannel();
+  on_delivery_ = [&] {
+    if (deliveries_.size() > 1) return;
+    server_.HangUp();
+    SpinFor(absl::Milliseconds(50));
+  };
+  for (std::uint64_t tag = 1; tag <= 30; ++tag) Deliver(tag);
+  RunUntil([this] { return !lost_.empty(); });
+  EXPECT_EQ(deliveries_.size(), 30U);
 }
 
 }  // namespace
