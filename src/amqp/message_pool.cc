@@ -16,7 +16,7 @@ constexpr std::size_t kMostKept = std::size_t{64} << 10;
 constexpr std::size_t kControlBlockSize = 8 * sizeof(void*);
 
 void Trim(std::string& text) {
-  if (text.capacity() > kMostKept) text = std::string();
+  if (text.capacity() > kMostKept) std::string().swap(text);
 }
 
 }  // namespace

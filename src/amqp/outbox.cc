@@ -109,7 +109,7 @@ void Outbox::MoveRestTo(evbuffer* output, std::size_t sent) {
 
 void Outbox::Clear() {
   if (bytes_.capacity() > kKeptCapacity) {
-    bytes_ = std::string();
+    std::string().swap(bytes_);
   } else {
     bytes_.clear();
   }

@@ -2,7 +2,10 @@
 
 #include <event2/buffer.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -83,6 +86,85 @@ TEST(Outbox, KeepsASharedBodysOwnerUntilItIsSent) {
   evbuffer_drain(buffer, evbuffer_get_length(buffer));
   EXPECT_TRUE(watch.expired());
   evbuffer_free(buffer);
+}
+
+// Both ends of a connection that takes little at a time.
+class OutboxToSocket : public ::testing::Test {
+ protected:
+  OutboxToSocket() {
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends_.data()), 0);
+  }
+  ~OutboxToSocket() override {
+    evbuffer_free(rest_);
+    for (const int end : ends_) close(end);
+  }
+
+  // What came out of the other end, and what stayed.
+  std::string Taken() const {
+    std::string all;
+    std::array<char, 65536> bytes;
+    for (ssize_t size; (size = read(ends_[1], bytes.data(), bytes.size())) > 0;) {
+      all.append(bytes.data(), static_cast<std::size_t>(size));
+    }
+    return all;
+  }
+  std::string Rest() const {
+    std::string bytes(evbuffer_get_length(rest_), '\0');
+    evbuffer_copyout(rest_, bytes.data(), bytes.size());
+    return bytes;
+  }
+
+  // Copied bodies and shared ones.
+  static void Fill(Outbox& outbox, int messages) {
+    const auto body = std::make_shared<std::string>(10000, 'x');
+    for (int i = 0; i < messages; ++i) {
+      (*body)[0] = static_cast<char>('a' + i % 26);
+      PublishParams params = {.exchange = "e", .routing_key = "k", .body = *body};
+      if (i % 3 == 0) params.body = "short";
+      if (i % 3 == 1) params.body_owner = std::make_shared<std::string>(*body);
+      if (i % 3 == 1) params.body = *static_cast<const std::string*>(params.body_owner.get());
+      outbox.AddPublish(1, params, 8192);
+    }
+  }
+  static std::string Expected(int messages) {
+    Outbox outbox;
+    Fill(outbox, messages);
+    return Take(outbox);
+  }
+
+  std::array<int, 2> ends_ = {};
+  evbuffer* const rest_ = evbuffer_new();
+  Outbox outbox_;
+};
+
+TEST_F(OutboxToSocket, KeepsNothingWhereAllIsTaken) {
+  Fill(outbox_, 4);
+  outbox_.SendTo(ends_[0], rest_);
+  EXPECT_EQ(Taken(), Expected(4));
+  EXPECT_EQ(Rest(), "");
+  EXPECT_TRUE(outbox_.empty());
+  EXPECT_EQ(outbox_.size(), 0U);
+}
+
+TEST_F(OutboxToSocket, KeepsInOrderWhatIsNotTaken) {
+  for (const int messages : {1, 2, 3, 30, 31, 32, 100, 1000}) {
+    // Wherever in a run of bytes the socket ends to take them.
+    for (int size = 5000; size < 5010; ++size) {
+      setsockopt(ends_[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+      Fill(outbox_, messages);
+      outbox_.SendTo(ends_[0], rest_);
+      ASSERT_EQ(Taken() + Rest(), Expected(messages)) << messages;
+      evbuffer_drain(rest_, evbuffer_get_length(rest_));
+    }
+  }
+}
+
+TEST_F(OutboxToSocket, KeepsAllWhereThePeerIsGone) {
+  close(ends_[1]);
+  ends_[1] = -1;
+  Fill(outbox_, 4);
+  outbox_.SendTo(ends_[0], rest_);
+  EXPECT_EQ(Rest(), Expected(4));
 }
 
 }  // namespace
