@@ -15,14 +15,16 @@ std::uint64_t SystemRandom::Next() {
 }
 
 void SystemRandom::Refill() {
-  ssize_t got;
-  do {
-    got = getrandom(fetched_.data(), sizeof(fetched_), 0);
-  } while (got < 0 && errno == EINTR);
-  if (got != static_cast<ssize_t>(sizeof(fetched_))) {
-    // Only a kernel older than getrandom, or a filter that forbids it: ids would repeat.
-    std::perror("retryq: getrandom");
-    std::abort();
+  char* const bytes = reinterpret_cast<char*>(fetched_.data());
+  for (std::size_t filled = 0; filled < sizeof(fetched_);) {
+    const ssize_t got = getrandom(bytes + filled, sizeof(fetched_) - filled, 0);
+    if (got > 0) {
+      filled += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      // Only a kernel older than getrandom, or a filter that forbids it: ids would repeat.
+      std::perror("retryq: getrandom");
+      std::abort();
+    }
   }
   used_ = 0;
 }

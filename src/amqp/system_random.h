@@ -19,7 +19,7 @@ class SystemRandom final : public Random {
  private:
   void Refill();
 
-  std::array<std::uint64_t, 32> fetched_ = {};  // 256 bytes: never cut short by a signal
+  std::array<std::uint64_t, 128> fetched_ = {};
   std::size_t used_ = fetched_.size();
 };
 

@@ -1,6 +1,7 @@
 #include "retry/copy.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "amqp/properties_codec.h"
@@ -110,11 +111,12 @@ std::string NewRetryId(Random& random) {
 
 void AssignNewRetryId(Random& random, std::string* out) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  out->clear();
-  for (int half = 0; half < 2; ++half) {
+  std::array<char, 32> digits;
+  for (std::size_t i = 0; i < digits.size();) {
     const std::uint64_t bits = random.Next();
-    for (int shift = 60; shift >= 0; shift -= 4) out->push_back(kDigits[bits >> shift & 0xF]);
+    for (int shift = 60; shift >= 0; shift -= 4) digits[i++] = kDigits[bits >> shift & 0xF];
   }
+  out->assign(digits.data(), digits.size());
 }
 
 }  // namespace retryq

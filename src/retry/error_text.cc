@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "absl/strings/string_view.h"
 
@@ -35,8 +36,19 @@ std::size_t CodePointSize(std::string_view text) {
   return size;
 }
 
+// Of ASCII, in whole words.
+std::size_t AsciiWordsSize(std::string_view text) {
+  constexpr std::uint64_t kNotAscii = 0x8080'8080'8080'8080;
+  std::size_t size = 0;
+  for (std::uint64_t word = 0; text.size() - size >= sizeof(word); size += sizeof(word)) {
+    std::memcpy(&word, text.data() + size, sizeof(word));
+    if ((word & kNotAscii) != 0) break;
+  }
+  return size;
+}
+
 std::string_view ValidBeginning(std::string_view text) {
-  std::string_view rest = text;
+  std::string_view rest = text.substr(AsciiWordsSize(text));
   while (!rest.empty()) {
     const std::size_t size = CodePointSize(rest);
     if (size == 0) break;

@@ -27,6 +27,15 @@ TEST(ErrorText, IsTheCodeAloneWithoutAMessage) {
   EXPECT_EQ(ErrorText(absl::UnknownError("")), "UNKNOWN");
 }
 
+TEST(ErrorText, CallsEveryCodeByItsName) {
+  std::string text = "what was there before";
+  for (int code = 1; code <= static_cast<int>(absl::StatusCode::kUnauthenticated); ++code) {
+    const absl::Status error(static_cast<absl::StatusCode>(code), "");
+    AssignErrorText(error, &text);
+    EXPECT_EQ(text, absl::StatusCodeToString(error.code()));
+  }
+}
+
 TEST(AssignUtf8, KeepsValidTextOfEveryLength) {
   const std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\x01\n";
   EXPECT_EQ(Utf8(text), text);
