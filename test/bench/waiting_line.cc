@@ -27,10 +27,12 @@ namespace {
 
 constexpr char kQueue[] = "work";
 constexpr std::size_t kBodySize = 256;
-constexpr std::size_t kOpen = 5'000;  // publishes without an answer
+// Publishes without an answer. Each delayed one looks for its queue on a channel of its own, and of
+// those a connection has 2 047.
+constexpr std::size_t kOpen = 500;
 // The slowest that publishing may be: the delay is as long as that takes, so that all wait at once.
-constexpr std::size_t kLeastRate = 2'000;
-constexpr absl::Duration kLeastDelay = absl::Seconds(30);
+constexpr std::size_t kLeastRate = 1'000;
+constexpr absl::Duration kLeastDelay = absl::Seconds(45);
 constexpr absl::Duration kPatience = absl::Minutes(10);   // beyond the delay
 constexpr absl::Duration kStatistics = absl::Seconds(6);  // after which the broker shows its memory
 constexpr absl::Duration kPoll = absl::Milliseconds(200);
