@@ -87,6 +87,22 @@ void Link::StartTls(const TlsContext& context, const std::string& host) {
   bufferevent_trigger(socket_.get(), EV_WRITE, BEV_TRIG_IGNORE_WATERMARKS);
 }
 
+void Link::PauseReading() {
+  if (readable_ != nullptr) {
+    event_del(readable_.get());
+  } else {
+    bufferevent_disable(tls_stream_.get(), EV_READ);
+  }
+}
+
+void Link::ResumeReading() {
+  if (readable_ != nullptr) {
+    event_add(readable_.get(), nullptr);
+  } else {
+    bufferevent_enable(tls_stream_.get(), EV_READ);
+  }
+}
+
 Link::~Link() {
   bufferevent_setcb(top(), nullptr, nullptr, nullptr, nullptr);
   Flush();

@@ -50,6 +50,10 @@ class Link {
   void StartPlain();
   void StartTls(const TlsContext& context, const std::string& host);
 
+  // Reads nothing more until told to: what is in is to be handled first, and the peer waits.
+  void PauseReading();
+  void ResumeReading();
+
   // Write here; it is sent at the end of the turn.
   Outbox& Write();
   // Bytes not yet taken by the operating system, encrypted or not.

@@ -130,8 +130,10 @@ void Session::OnInput() {
 void Session::HandleInput() {
   const auto self = shared_from_this();
   const std::shared_ptr<InputBuffer> input = link_->input();
-  rest_is_due_ = false;
-  event_del(handle_rest_.get());
+  if (std::exchange(rest_is_due_, false)) {
+    event_del(handle_rest_.get());
+    link_->ResumeReading();
+  }
   input->Consumed(HandleFrames(input->bytes()));
 }
 
@@ -145,6 +147,8 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
   for (std::size_t frames = 1; state_ != State::kEnded; ++frames) {
     const std::string_view rest = bytes.substr(used);
     if (frames % kFramesPerLook == 0 && !rest.empty() && loop_.clock().SinceBoot() > end) {
+      // Read on, it could grow without bound.
+      link_->PauseReading();
       rest_is_due_ = true;
       StartTimer(handle_rest_.get(), absl::ZeroDuration());
       break;

@@ -7,7 +7,7 @@
 namespace retryq::cli {
 namespace {
 
-constexpr char kBegin[] =
+constexpr char kBashBegin[] =
     R"(# bash completion for retryq, as `retryq completions bash` prints it.
 
 _retryq_files() {
@@ -36,7 +36,7 @@ _retryq() {
   fi
 )";
 
-constexpr char kEnd[] = R"(  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+constexpr char kBashEnd[] = R"(  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }
 
 complete -F _retryq retryq
@@ -81,7 +81,7 @@ std::string NamesOf(const std::vector<CommandDescription>& commands) {
 }
 
 // What follows a command. `pattern` is one of case.
-std::string Case(const std::string& pattern, const CommandDescription& command) {
+std::string BashCase(const std::string& pattern, const CommandDescription& command) {
   return absl::StrCat("    ", pattern, ")\n      case $previous in\n", Values(command),
                       "        *) words=", Quoted(absl::StrJoin(Words(command), " ")),
                       " ;;\n      esac\n      ;;\n");
@@ -90,16 +90,16 @@ std::string Case(const std::string& pattern, const CommandDescription& command) 
 }  // namespace
 
 std::string BashCompletion(const std::vector<CommandDescription>& commands) {
-  std::string script = absl::StrCat(kBegin, "  if ((COMP_CWORD == 1)); then\n    words=",
+  std::string script = absl::StrCat(kBashBegin, "  if ((COMP_CWORD == 1)); then\n    words=",
                                     Quoted(absl::StrCat(NamesOf(commands), " --help --version")),
                                     "\n  else\n    case $command in\n");
   for (const CommandDescription& command : commands) {
     for (const CommandDescription& own : command.commands) {
-      script += Case(Quoted(command.name + " " + own.name), own);
+      script += BashCase(Quoted(command.name + " " + own.name), own);
     }
-    script += Case(absl::StrCat(command.name, "|", Quoted(command.name + " "), "*"), command);
+    script += BashCase(absl::StrCat(command.name, "|", Quoted(command.name + " "), "*"), command);
   }
-  return absl::StrCat(script, "    esac\n  fi\n", kEnd);
+  return absl::StrCat(script, "    esac\n  fi\n", kBashEnd);
 }
 
 }  // namespace retryq::cli

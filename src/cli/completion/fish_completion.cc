@@ -10,7 +10,7 @@ namespace retryq::cli {
 namespace {
 
 // As fish has single quotes.
-std::string Quoted(std::string_view text) {
+std::string QuotedForFish(std::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(std::string(text), {{"\\", "\\\\"}, {"'", "\\'"}}),
                       "'");
 }
@@ -18,10 +18,10 @@ std::string Quoted(std::string_view text) {
 // A line for a flag; none for an argument that can be anything.
 std::string Line(const std::string& condition, const FlagDescription& flag) {
   const std::vector<std::string> choices = ChoicesOf(flag);
-  std::string line = absl::StrCat("complete -c retryq -n ", Quoted(condition));
+  std::string line = absl::StrCat("complete -c retryq -n ", QuotedForFish(condition));
   if (flag.names.empty()) {
     if (choices.empty()) return "";
-    return absl::StrCat(line, " -a ", Quoted(absl::StrJoin(choices, " ")), "\n");
+    return absl::StrCat(line, " -a ", QuotedForFish(absl::StrJoin(choices, " ")), "\n");
   }
   for (const std::string& name : flag.names) {
     const bool is_long = name.starts_with("--");
@@ -32,8 +32,8 @@ std::string Line(const std::string& condition, const FlagDescription& flag) {
   } else if (!flag.value.empty()) {
     absl::StrAppend(&line, " -x");
   }
-  if (!choices.empty()) absl::StrAppend(&line, " -a ", Quoted(absl::StrJoin(choices, " ")));
-  if (!flag.help.empty()) absl::StrAppend(&line, " -d ", Quoted(flag.help));
+  if (!choices.empty()) absl::StrAppend(&line, " -a ", QuotedForFish(absl::StrJoin(choices, " ")));
+  if (!flag.help.empty()) absl::StrAppend(&line, " -d ", QuotedForFish(flag.help));
   return line + "\n";
 }
 
@@ -49,7 +49,7 @@ std::string FishCompletion(const std::vector<CommandDescription>& commands) {
       "complete -c retryq -n 'contains -- -- (commandline -opc)' -F\n";
   for (const CommandDescription& command : commands) {
     absl::StrAppend(&script, "\ncomplete -c retryq -n __fish_use_subcommand -a ", command.name,
-                    " -d ", Quoted(command.summary), "\n");
+                    " -d ", QuotedForFish(command.summary), "\n");
     const std::string seen = "__fish_seen_subcommand_from " + command.name;
     std::string own_names;
     for (const CommandDescription& own : command.commands) {

@@ -10,7 +10,7 @@
 namespace retryq::cli {
 namespace {
 
-constexpr char kBegin[] = R"(#compdef retryq
+constexpr char kZshBegin[] = R"(#compdef retryq
 # zsh completion for retryq, as `retryq completions zsh` prints it.
 
 _retryq() {
@@ -36,7 +36,7 @@ constexpr char kMiddle[] = R"(  )
   ((CURRENT--))
 )";
 
-constexpr char kEnd[] = R"(  esac
+constexpr char kZshEnd[] = R"(  esac
 }
 
 # Sourced, or found by its name in $fpath.
@@ -78,7 +78,7 @@ std::string Specs(const FlagDescription& flag) {
 }
 
 // What follows a command. `pattern` is one of case.
-std::string Case(const std::string& pattern, const CommandDescription& command) {
+std::string ZshCase(const std::string& pattern, const CommandDescription& command) {
   std::string text = absl::StrCat("  ", pattern, ")\n    _arguments \\\n");
   for (const FlagDescription& flag : command.flags) text += Specs(flag);
   return text + "      && return\n    ;;\n";
@@ -98,7 +98,7 @@ std::string ShiftToOwn(const CommandDescription& command) {
 }  // namespace
 
 std::string ZshCompletion(const std::vector<CommandDescription>& commands) {
-  std::string script = kBegin;
+  std::string script = kZshBegin;
   for (const CommandDescription& command : commands) {
     const std::string entry = absl::StrCat(command.name, ":", Escaped(command.summary));
     absl::StrAppend(&script, "    ", Quoted(entry), "\n");
@@ -108,11 +108,11 @@ std::string ZshCompletion(const std::vector<CommandDescription>& commands) {
   script += "  case $subcommand in\n";
   for (const CommandDescription& command : commands) {
     for (const CommandDescription& own : command.commands) {
-      script += Case(Quoted(command.name + " " + own.name), own);
+      script += ZshCase(Quoted(command.name + " " + own.name), own);
     }
-    script += Case(command.name, command);
+    script += ZshCase(command.name, command);
   }
-  return script + kEnd;
+  return script + kZshEnd;
 }
 
 }  // namespace retryq::cli

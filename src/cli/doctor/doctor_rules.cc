@@ -29,8 +29,6 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostNamed = 3;
 
-std::string Quoted(const std::string& text) { return absl::StrCat("'", Printable(text), "'"); }
-
 // "a, b, c and 4 more"
 std::string Some(const std::vector<std::string>& all) {
   if (all.size() <= kMostNamed) return absl::StrJoin(all, ", ");
@@ -87,7 +85,7 @@ std::vector<std::string> HarmsOf(const Json& definition, const DoctorOptions& op
   shortens("max-length", options.delay_queues.max_length);
   shortens("max-length-bytes", options.delay_queues.max_length_bytes);
   if (const auto key = TextOf(definition, "dead-letter-routing-key")) {
-    harms.push_back(absl::StrCat("dead-letter-routing-key ", Quoted(*key),
+    harms.push_back(absl::StrCat("dead-letter-routing-key ", InQuotes(*key),
                                  ", so that messages do not find back to their queue"));
   }
   return harms;
@@ -99,7 +97,7 @@ std::vector<std::string> NamesOfHurtful(const Json& policies, const DoctorOption
   if (!policies.is_array()) return names;
   for (const Json& policy : policies) {
     if (HarmsOf(FieldOf(policy, "definition"), options).empty()) continue;
-    names.push_back(Quoted(TextOf(policy, "name").value_or("")));
+    names.push_back(InQuotes(TextOf(policy, "name").value_or("")));
   }
   return names;
 }
@@ -123,9 +121,9 @@ std::string PolicyRemedy(const DoctorOptions& options) {
 // "policy 'a' and operator policy 'b'", of those that apply to the queue.
 std::string PoliciesOf(const Json& queue) {
   std::vector<std::string> names;
-  if (const auto name = TextOf(queue, "policy")) names.push_back("policy " + Quoted(*name));
+  if (const auto name = TextOf(queue, "policy")) names.push_back("policy " + InQuotes(*name));
   if (const auto name = TextOf(queue, "operator_policy")) {
-    names.push_back("operator policy " + Quoted(*name));
+    names.push_back("operator policy " + InQuotes(*name));
   }
   return names.empty() ? "a policy" : absl::StrJoin(names, " and ");
 }
@@ -238,7 +236,7 @@ Finding CheckTls(const amqp::ConnectionOptions& connection) {
     if (IsLoopback(endpoint.host)) continue;
     return Warning("tls",
                    absl::StrCat("off: password and messages can be read on the way to ",
-                                Quoted(endpoint.host)),
+                                InQuotes(endpoint.host)),
                    "use amqps:// where the network is not yours alone");
   }
   return Ok("tls", "off, and not needed on this machine");

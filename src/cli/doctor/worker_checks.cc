@@ -14,10 +14,8 @@ namespace {
 
 constexpr absl::Duration kAlarmPatience = absl::Milliseconds(200);
 
-std::string Quoted(const std::string& text) { return absl::StrCat("'", Printable(text), "'"); }
-
 std::string Vhost(const DoctorOptions& options) {
-  return "vhost " + Quoted(options.place.connection.vhost);
+  return "vhost " + InQuotes(options.place.connection.vhost);
 }
 
 // Why a passive declare was refused.
@@ -89,47 +87,49 @@ std::vector<Finding> CheckWorkQueue(BrokerSession& session, const DoctorOptions&
   }
   const absl::StatusOr<DeclareOk> there = Look(session, options.queue);
   if (!there.ok()) {
-    return {Absence("work queue", there.status(), "queue " + Quoted(options.queue),
+    return {Absence("work queue", there.status(), "queue " + InQuotes(options.queue),
                     "declare it, or correct --queue or the vhost at the end of --url", options)};
   }
-  return {Ok("work queue", absl::StrCat(Quoted(options.queue), " is there: ", there->message_count,
-                                        " messages ready, ", there->consumer_count, " consumers"))};
+  return {
+      Ok("work queue", absl::StrCat(InQuotes(options.queue), " is there: ", there->message_count,
+                                    " messages ready, ", there->consumer_count, " consumers"))};
 }
 
 std::vector<Finding> CheckWorkExchange(BrokerSession& session, const DoctorOptions& options) {
   if (options.work_exchange.empty()) return {};
   const absl::Status there = session.CheckExchange(options.work_exchange);
   if (!there.ok()) {
-    return {Absence("work exchange", there, "exchange " + Quoted(options.work_exchange),
+    return {Absence("work exchange", there, "exchange " + InQuotes(options.work_exchange),
                     "declare it, or correct --work-exchange; what comes due meanwhile is dropped",
                     options)};
   }
-  return {Ok("work exchange", Quoted(options.work_exchange) + " is there")};
+  return {Ok("work exchange", InQuotes(options.work_exchange) + " is there")};
 }
 
 std::vector<Finding> CheckParkedQueue(BrokerSession& session, const DoctorOptions& options) {
   if (options.parked_queue.empty()) return {};
   const absl::StatusOr<DeclareOk> there = Look(session, options.parked_queue);
   if (there.ok()) {
-    return {Ok("parked queue", absl::StrCat(Quoted(options.parked_queue), " is there: ",
+    return {Ok("parked queue", absl::StrCat(InQuotes(options.parked_queue), " is there: ",
                                             there->message_count, " messages parked"))};
   }
   if (!absl::IsNotFound(there.status()) || !options.delay_queues.declare) {
-    return {Absence("parked queue", there.status(), "queue " + Quoted(options.parked_queue),
+    return {Absence("parked queue", there.status(), "queue " + InQuotes(options.parked_queue),
                     "have somebody who may configure the broker import what retryq plan "
                     "--definitions --queue prints",
                     options)};
   }
   const absl::Status may = session.MayConfigure(options.parked_queue);
   if (may.ok()) {
-    return {Ok("parked queue", Quoted(options.parked_queue) + " will be made by the first worker")};
+    return {
+        Ok("parked queue", InQuotes(options.parked_queue) + " will be made by the first worker")};
   }
-  return {ProblemOf(
-      "parked queue",
-      absl::Status(may.code(),
-                   absl::StrCat(Quoted(options.parked_queue), " is not there, and cannot be made (",
-                                Printable(std::string(may.message())), ")")),
-      GrantCommand(options))};
+  return {
+      ProblemOf("parked queue",
+                absl::Status(may.code(), absl::StrCat(InQuotes(options.parked_queue),
+                                                      " is not there, and cannot be made (",
+                                                      Printable(std::string(may.message())), ")")),
+                GrantCommand(options))};
 }
 
 std::vector<Finding> CheckPermissions(BrokerSession& session, const DoctorOptions& options) {
@@ -137,7 +137,7 @@ std::vector<Finding> CheckPermissions(BrokerSession& session, const DoctorOption
   if (!options.queue.empty()) {
     const absl::Status may = session.MayConsume(options.queue);
     // That it is not there has been said.
-    if (!absl::IsNotFound(may)) rights.Has("consume " + Quoted(options.queue), may);
+    if (!absl::IsNotFound(may)) rights.Has("consume " + InQuotes(options.queue), may);
   }
   ThrowAwayQueue probe(session, options.delay_queues, options.work_exchange, absl::Minutes(1));
   const bool may_declare =

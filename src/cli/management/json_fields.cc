@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+
 namespace retryq::cli {
 namespace {
 
@@ -62,5 +64,7 @@ std::string Printable(const std::string& text, std::size_t max_bytes) {
   while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xc0) == 0x80) --end;
   return shown.substr(0, end) + "...";
 }
+
+std::string InQuotes(const std::string& text) { return absl::StrCat("'", Printable(text), "'"); }
 
 }  // namespace retryq::cli

@@ -26,6 +26,9 @@ std::optional<bool> BoolOf(const nlohmann::json& json, const char* name);
 // `max_bytes` long, where "..." stands for the rest.
 std::string Printable(const std::string& text, std::size_t max_bytes = 300);
 
+// The same, in single quotes.
+std::string InQuotes(const std::string& text);
+
 }  // namespace retryq::cli
 
 #endif  // RETRYQ_CLI_MANAGEMENT_JSON_FIELDS_H_

@@ -45,9 +45,9 @@ double ImageHeight() {
   return height;
 }
 
-class Writer {
+class SvgWriter {
  public:
-  Writer(const OutageOptions& outage, const OutageReport& report)
+  SvgWriter(const OutageOptions& outage, const OutageReport& report)
       : outage_(outage),
         report_(report),
         svg_(kImageWidth, ImageHeight(), "A simulated outage and its retries", Description()) {}
@@ -183,7 +183,7 @@ class Writer {
 }  // namespace
 
 std::string OutageSvg(const OutageOptions& outage, const OutageReport& report) {
-  return Writer(outage, report).Write();
+  return SvgWriter(outage, report).Write();
 }
 
 }  // namespace retryq::cli

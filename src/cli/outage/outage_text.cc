@@ -30,9 +30,9 @@ absl::Duration Rounded(absl::Duration duration) {
 
 std::string Text(absl::Duration duration) { return DurationText(Rounded(duration)); }
 
-class Writer {
+class TextWriter {
  public:
-  Writer(const OutageReport& report, const PlotStyle& style) : report_(report), style_(style) {}
+  TextWriter(const OutageReport& report, const PlotStyle& style) : report_(report), style_(style) {}
 
   void AddPlot(const std::string& title, int height, std::uint64_t Sample::*number) {
     BarPlot plot{.title = title,
@@ -95,7 +95,7 @@ std::string OutageTitle(const OutageOptions& outage, const OutageReport& report)
 
 std::string OutageText(const OutageOptions& outage, const OutageReport& report,
                        const PlotStyle& style) {
-  Writer writer(report, style);
+  TextWriter writer(report, style);
   writer.AddText(OutageTitle(outage, report) + "\n\n");
   writer.AddPlot("Calls/s, in the second that had the most of them", 8, &Sample::most_calls);
   writer.AddPlot("Messages waiting", 6, &Sample::waiting);

@@ -21,7 +21,7 @@
 namespace retryq::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostHeaders = std::size_t{1} << 20;  // bytes of JSON
 
@@ -130,19 +130,19 @@ absl::StatusOr<std::string> MessageText(const amqp::Message& message, BodyFormat
 }
 
 std::string MessageJson(const amqp::Message& message) {
-  Json json = Json::parse(ParkedJsonRow(message));
-  json["properties"] = Json::object();
+  OrderedJson json = OrderedJson::parse(ParkedJsonRow(message));
+  json["properties"] = OrderedJson::object();
   for (const auto& [name, value] : PropertiesOf(message)) json["properties"][name] = value;
-  json["headers"] = Json::parse(HeadersOf(message));
+  json["headers"] = OrderedJson::parse(HeadersOf(message));
   const std::string deaths = DeathsOf(message);
-  if (!deaths.empty()) json["x_death"] = Json::parse(deaths);
+  if (!deaths.empty()) json["x_death"] = OrderedJson::parse(deaths);
   if (IsUtf8(message.body)) {
     json["body"] = message.body;
   } else {
     json["body_base64"] =
         absl::Base64Escape(absl::string_view(message.body.data(), message.body.size()));
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string HexDump(std::string_view bytes) {

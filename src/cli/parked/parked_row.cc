@@ -12,7 +12,7 @@
 namespace retryq::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string Row(std::string_view parked, std::string_view first_failure, std::string_view attempts,
                 std::string_view origin, std::string_view bytes, std::string_view id,
@@ -55,7 +55,7 @@ std::string ParkedTableRow(const amqp::Message& message) {
 
 std::string ParkedJsonRow(const amqp::Message& message) {
   const ParkedMessage parked(message);
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   const auto add_text = [&json](const char* key, std::optional<std::string_view> text) {
     if (text) json[key] = *text;
   };
@@ -71,7 +71,7 @@ std::string ParkedJsonRow(const amqp::Message& message) {
   add_text("exchange", parked.exchange);
   add_text("routing_key", parked.routing_key);
   json["bytes"] = message.body.size();
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace retryq::cli

@@ -30,9 +30,9 @@ Json ToJson(const amqp::Table& arguments) {
   return json;
 }
 
-class Writer {
+class DefinitionsWriter {
  public:
-  explicit Writer(const PlanOptions& options) : options_(options) {}
+  explicit DefinitionsWriter(const PlanOptions& options) : options_(options) {}
 
   void AddDelayQueue(absl::Duration delay, const DelayTarget& target) {
     DelayQueueOptions undeclared = options_.delay_queues;
@@ -87,7 +87,7 @@ class Writer {
 // With a named work exchange a delivery that did not come through it returns by the queue
 // `.direct`.
 std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options) {
-  Writer writer(options);
+  DefinitionsWriter writer(options);
   for (const absl::Duration delay : delays) {
     writer.AddDelayQueue(delay, {.dead_letter_exchange = options.work_exchange});
     if (!options.work_exchange.empty()) {

@@ -22,9 +22,9 @@ constexpr double kTop = 70;
 constexpr double kRow = 20;
 constexpr double kBelow = 70;  // the last row
 
-class Writer {
+class ScheduleWriter {
  public:
-  explicit Writer(const Plan& plan)
+  explicit ScheduleWriter(const Plan& plan)
       : plan_(plan),
         rows_(std::min(plan.steps.size(), kMostRows)),
         end_(rows_ == 0 ? absl::Seconds(1) : plan.steps[rows_ - 1].elapsed),
@@ -93,6 +93,6 @@ class Writer {
 
 }  // namespace
 
-std::string ScheduleSvg(const Plan& plan) { return Writer(plan).Write(); }
+std::string ScheduleSvg(const Plan& plan) { return ScheduleWriter(plan).Write(); }
 
 }  // namespace retryq::cli

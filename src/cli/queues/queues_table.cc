@@ -14,7 +14,7 @@
 namespace retryq::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr char kUnknown[] = "-";
 
@@ -97,16 +97,16 @@ std::string Line(const Cells& cells, const std::array<std::size_t, kColumns>& wi
   return line;
 }
 
-Json MillisecondsOrNull(const std::optional<absl::Duration>& duration) {
-  return duration ? Json(absl::ToInt64Milliseconds(*duration)) : Json(nullptr);
+OrderedJson MillisecondsOrNull(const std::optional<absl::Duration>& duration) {
+  return duration ? OrderedJson(absl::ToInt64Milliseconds(*duration)) : OrderedJson(nullptr);
 }
 
 template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+OrderedJson OrNull(const std::optional<T>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
 }
 
-Json ToJson(const DelayQueueStatus& queue) {
+OrderedJson ToJson(const DelayQueueStatus& queue) {
   return {{"name", queue.name},
           {"ttl_ms", MillisecondsOrNull(queue.ttl)},
           {"type", queue.type},
@@ -167,17 +167,17 @@ std::string TableText(const DelayQueueList& list, const std::string& prefix,
 }
 
 std::string JsonText(const DelayQueueList& list) {
-  Json queues = Json::array();
+  OrderedJson queues = OrderedJson::array();
   for (const DelayQueueStatus& queue : list.queues) queues.push_back(ToJson(queue));
   const DelayQueueTotals totals = TotalsOf(list);
-  const Json all = {{"time", Timestamp(list.at)},
-                    {"queues", std::move(queues)},
-                    {"totals",
-                     {{"queues", totals.queues},
-                      {"waiting", totals.waiting},
-                      {"in_per_second", totals.in_per_second},
-                      {"out_per_second", totals.out_per_second}}}};
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace).append("\n");
+  const OrderedJson all = {{"time", Timestamp(list.at)},
+                           {"queues", std::move(queues)},
+                           {"totals",
+                            {{"queues", totals.queues},
+                             {"waiting", totals.waiting},
+                             {"in_per_second", totals.in_per_second},
+                             {"out_per_second", totals.out_per_second}}}};
+  return all.dump(-1, ' ', false, OrderedJson::error_handler_t::replace).append("\n");
 }
 
 std::string LinesText(const DelayQueueList& list) {

@@ -10,14 +10,14 @@
 namespace retryq::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string Timestamp(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
 }
 
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string Dump(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 // To the microsecond.
@@ -40,7 +40,8 @@ std::string QuotedIfNeeded(std::string_view text) {
 
 std::string JsonLine(Severity severity, std::string_view name, const Event& event,
                      std::string_view url) {
-  Json json = {{"time", Timestamp(event.time)}, {"level", SeverityName(severity)}, {"event", name}};
+  OrderedJson json = {
+      {"time", Timestamp(event.time)}, {"level", SeverityName(severity)}, {"event", name}};
   const auto add_text = [&json](const char* key, std::string_view text) {
     if (!text.empty()) json[key] = text;
   };
