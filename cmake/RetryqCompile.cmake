@@ -24,6 +24,8 @@ target_compile_options(
     -Wno-missing-field-initializers
     # GCC 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651, fixed in 13).
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+    # Where files are compiled as one, GCC takes what is local to each for a header's.
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
     $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond;-Wduplicated-branches;-Wlogical-op;-Wsuggest-override>
     $<$<CXX_COMPILER_ID:Clang>:-Wimplicit-fallthrough;-Winconsistent-missing-destructor-override>
     $<$<BOOL:${RETRYQ_WERROR}>:-Werror>)

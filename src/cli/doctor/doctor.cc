@@ -223,12 +223,12 @@ class Examination {
   // A delay queue made for the question: the broker says what its policies make of it, some seconds
   // later. kNotFound where the queue was gone before that; kUnavailable where it cannot be made.
   absl::StatusOr<Json> QueueAsPoliciesMakeIt() {
-    constexpr absl::Duration kPatience = absl::Seconds(20);
+    constexpr absl::Duration kProbePatience = absl::Seconds(20);
     const absl::Status unknown = absl::UnavailableError("the broker does not say");
     if (!options_.delay_queues.declare) return unknown;
     ThrowAwayQueue probe(session_, options_.delay_queues, options_.work_exchange, absl::Minutes(1));
     if (!probe.Declare().ok()) return unknown;
-    const absl::Time end = absl::Now() + kPatience;
+    const absl::Time end = absl::Now() + kProbePatience;
     while (absl::Now() < end) {
       auto answer = api_.Get(Path("queues", probe.queue().name));
       if (answer.ok() && FieldOf(answer->json, "effective_policy_definition").is_object()) {
