@@ -1,6 +1,7 @@
 // The real code of retrying in a simulated world. Each history is made from one seed:
 //
-//   RETRYQ_HISTORIES=N   how many of each kind, 100 by default
+//   RETRYQ_HISTORIES=N   how many of each kind, 100 by default; 25 in the presets with sanitizers,
+//                        which find their own kind of fault in the first ones
 //   RETRYQ_SEED=N        that one alone
 
 #include <gtest/gtest.h>
