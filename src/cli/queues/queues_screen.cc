@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <clocale>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -89,6 +90,24 @@ bool WantsColours() {
   return no_color == nullptr || *no_color == '\0';
 }
 
+// While ncurses draws it ignores ^Z, which would be lost. Held, it takes effect as soon as that is
+// over.
+class StopHeld {
+ public:
+  StopHeld() {
+    sigset_t stop;
+    ::sigemptyset(&stop);
+    ::sigaddset(&stop, SIGTSTP);
+    ::pthread_sigmask(SIG_BLOCK, &stop, &before_);
+  }
+  ~StopHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  StopHeld(const StopHeld&) = delete;
+  StopHeld& operator=(const StopHeld&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 std::unique_ptr<QueuesScreen> QueuesScreen::Open() {
@@ -133,6 +152,7 @@ void QueuesScreen::Draw(QueuesView& view) {
     }
   }
   ::wattr_set(stdscr, A_NORMAL, kPlainPair, nullptr);
+  const StopHeld held;
   ::wrefresh(stdscr);
 }
 
