@@ -108,7 +108,9 @@ TEST_F(LeaseFacts, F31WhatIsDeclaredTwiceAtTheEdgeOfALeaseStays) {
     absl::Time renewing_at = absl::InfiniteFuture();  // the second declare is sent
 
     // On a machine that stands still for long the new lease is over by right.
-    bool IsLeased() const { return absl::Now() - renewing_at < absl::Milliseconds(kLeaseMs * 2 / 3); }
+    bool IsLeased() const {
+      return absl::Now() - renewing_at < absl::Milliseconds(kLeaseMs * 2 / 3);
+    }
   };
   std::vector<Queue> queues(kQueues);
   const auto declare = [&](const Queue& queue, auto then) {
