@@ -95,6 +95,7 @@ TEST_F(CrashFacts, F26AGracefulRestartOf4MayDropWhatComesDueInAClassicQueueAtTha
   DeclareDelay("quorum", "quorum", kDelay, "of quorum");
   Wait(absl::Seconds(2));  // F27
   asker_.Consume("of classic", 0);
+  std::size_t confirmed = 0;
   const absl::Time begun = absl::Now();
   for (int i = 0; i < kBursts; ++i) {
     for (int j = 0; j < kBurst; ++j) {
@@ -102,11 +103,14 @@ TEST_F(CrashFacts, F26AGracefulRestartOf4MayDropWhatComesDueInAClassicQueueAtTha
       for (const char* queue : {"classic", "quorum"}) {
         asker_.channel().Publish(
             {.routing_key = queue, .properties = {.delivery_mode = 2}, .body = name},
-            [](const PublishResult&) {});
+            [&](const PublishResult& result) {
+              if (result.outcome == PublishOutcome::kConfirmed) ++confirmed;
+            });
       }
     }
     Wait(begun + (i + 1) * kPause - absl::Now());
   }
+  ASSERT_TRUE(Eventually([&] { return confirmed == 2 * kMessages; }));
   Wait(begun + kDelay - absl::Now());
   broker_->Shutdown();
   Restart();
