@@ -103,7 +103,7 @@ struct DelayRange {
 // Needs valid options. Thread-safe.
 DelayRange BackoffRange(const BackoffOptions& options, std::uint64_t failures);
 
-// The longest delay that these options can give.
+// The longest delay that these options can give. Needs valid options. Thread-safe.
 absl::Duration LongestDelay(const BackoffOptions& options);
 
 }  // namespace retryq

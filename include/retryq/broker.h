@@ -143,6 +143,9 @@ class BrokerListener {
 // All that retrying needs of RabbitMQ. `amqp::MakeBroker` makes the real one;
 // anyone with a client of their own can implement it.
 //
+// Delivery guarantee: every publish is answered exactly once, as PublishOutcome says; what is
+// consumed comes at least once.
+//
 // Used on one thread. No function calls back before it returns; callbacks of
 // one channel's publishes come in any order. A callback may destroy anything
 // but must not destroy the Broker itself.

@@ -44,10 +44,15 @@ struct ClientOptions {
 // publishes: connects at once, and again by itself whenever the connection
 // goes.
 //
-// Used on its loop's thread; destroy it before the loop and after its
-// consumers.
+// Delivery guarantee: at least once, for what is consumed (see `Consume`) and for what is published
+// and answered ok (see `Publish`).
+//
+// Used on its loop's thread. Destroy it there, before the loop and after its consumers: that closes
+// the connection without waiting, and drops publishes that are unanswered, whose callbacks are not
+// called.
 class Client {
  public:
+  // Wrong options are said by `Consume` and `Publish`.
   Client(EventLoop& loop, ClientOptions options);
   // On a Broker of your own, which must outlive the client.
   Client(EventLoop& loop, Broker& broker, ClientOptions options);

@@ -40,8 +40,12 @@ struct ConsumerOptions {
   std::string consumer_tag = {};
 };
 
-// A running consumer. Move-only. Destroying it stops at once: what is open is
-// requeued. Used on the loop's thread; must not outlive its Client.
+// A running consumer, made by Client::Consume, which says what is guaranteed. Move-only. Used on
+// the loop's thread; must not outlive its Client.
+//
+// Destroying it stops at once: the broker requeues what is open, and what its handlers say counts
+// for nothing. With `handler_threads` that waits for the handlers that are running, and the others
+// are not called.
 class Consumer {
  public:
   class Impl;

@@ -17,6 +17,7 @@ namespace retryq {
 // delays of policies. Without those (`exact_queues`) all of the number is for the grid. It depends
 // on that number alone, so all clients with the same one share their
 // queues, and each smaller grid is part of each larger one, so that others share what they can.
+// Never changes once it is made: thread-safe.
 //
 // Hops for a random delay below the one named, mean and worst, by calculation over every
 // millisecond, between steps of one ratio, of the digits of one base (1 to b - 1 times 20 ms · b^k)

@@ -24,7 +24,7 @@ struct DelayTarget {
 // What a client declares for the queue of this delay, which is whole milliseconds above zero: the
 // queue, and the fanout exchange of the same name, bound to it. For tools that make delay queues
 // beforehand: with `options.declare` false it is the queue that such a client expects to find,
-// without x-expires. Quorum queues that rotate: the first of the four.
+// without x-expires. Quorum queues that rotate: the first of the four. Thread-safe.
 DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& target,
                                     const DelayQueueOptions& options);
 

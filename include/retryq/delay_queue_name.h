@@ -27,7 +27,7 @@ struct DelayQueueName {
   friend bool operator==(const DelayQueueName&, const DelayQueueName&) = default;
 };
 
-// Nothing for a queue that is no delay queue of this prefix.
+// Nothing for a queue that is no delay queue of this prefix. Thread-safe.
 std::optional<DelayQueueName> ParseDelayQueueName(std::string_view name, std::string_view prefix);
 
 }  // namespace retryq

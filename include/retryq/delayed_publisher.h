@@ -24,7 +24,8 @@ struct DelayedPublisherOptions {
 //   DelayedPublisher publisher(client);
 //   publisher.PublishAfter({.routing_key = "orders", .body = "42"}, absl::Minutes(10), done);
 //
-// Copies share the client, which must outlive them. On the loop's thread.
+// Delivery guarantee: at least once, for what is answered ok. Copies share the client, which must
+// outlive them. Used on the loop's thread.
 class DelayedPublisher {
  public:
   explicit DelayedPublisher(Client& client, DelayedPublisherOptions options = {})

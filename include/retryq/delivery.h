@@ -17,7 +17,8 @@ namespace retryq {
 // The headers of a delivery as its first publisher set them: those that retrying and dead-lettering
 // add (`x-retry-*`, `x-death`, `x-first-death-*`, `x-last-death-*`, `x-delivery-count`,
 // `x-acquired-count`) are left out, so that a handler which publishes further does not forward them
-// by accident. Views; as cheap as a pointer.
+// by accident. A view, as cheap as a pointer: it and all that it answers but `Decode` live as long
+// as any copy of its Delivery. Thread-safe for reading.
 class Headers {
  public:
   explicit Headers(amqp::TableView all) : all_(all) {}

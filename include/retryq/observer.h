@@ -106,8 +106,8 @@ struct Event {
   const Delivery* delivery = nullptr;
 };
 
-// Is told of everything. Called on the loop's thread; must not block, and must
-// not destroy the object that calls.
+// Is told of everything. Not owned by what calls it, and must outlive that. Called on the loop's
+// thread; must not block or throw, and must not destroy the object that calls.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -15,7 +15,8 @@ namespace retryq {
 //   kInvalidArgument, kOutOfRange, kUnimplemented   parked: no retry will mend it
 //   any other error                                 retried after the policy's delay
 //
-// `RetryOptions::permanent` replaces that rule about which errors are permanent.
+// `RetryOptions::permanent` replaces that rule about which errors are permanent. A value: it may be
+// made on any thread, and handed to another.
 class [[nodiscard]] Outcome {
  public:
   enum class Kind {

@@ -38,9 +38,9 @@ namespace retryq {
 //
 // Of the client:
 //
-//   retryq_copies_returned_total            copies that came back unroutable and were published
-//   again retryq_copies_unconfirmed_total{cause}  copies published again for want of a confirm:
-//   nacked,
+//   retryq_copies_returned_total            copies that came back unroutable, and were published
+//                                           again
+//   retryq_copies_unconfirmed_total{cause}  copies published again for want of a confirm: nacked,
 //                                           timeout, late, closed (channel), lost (connection)
 //   retryq_published_total                  messages of Client::Publish that are confirmed
 //   retryq_confirm_duration_seconds         histogram: from a copy's publish to its confirm
@@ -51,8 +51,8 @@ namespace retryq {
 //   retryq_blocked                          1 while the broker has an alarm and takes no publishes
 //   retryq_disconnects_total                connections lost
 //
-// One for each client. The registry must outlive it. Events come on the loop's thread; the registry
-// can be collected on any.
+// One for each client, which it must outlive, as the registry must outlive it. Events come on the
+// loop's thread; the registry can be collected on any.
 class PrometheusMetrics final : public Observer {
  public:
   explicit PrometheusMetrics(prometheus::Registry& registry);

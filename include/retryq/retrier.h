@@ -68,24 +68,27 @@ class Publisher;
 // who bring their own Broker. `Client::Consume` does this and the consuming
 // too.
 //
-// Each delivery ends in exactly one Ack or Reject at the broker, after its
-// copy, if it needs one, is confirmed and not returned. Used on the loop's
-// thread; the destructor forgets what is open (the broker requeues it when its
-// channel closes).
+// Delivery guarantee: at least once. Each delivery ends in exactly one Ack or Reject at the broker,
+// after its copy, if it needs one, is confirmed and not returned.
+//
+// Used on the loop's thread. The destructor forgets what is open (the broker requeues it when its
+// channel closes); functions that `Wrap` has made do nothing from then on.
 class Retrier {
  public:
   // What all retriers on one broker share: delay queues with their leases, and
   // the publishing with its confirms. Registers itself as the broker's
-  // listener.
+  // listener, so there is one for each broker. Retriers keep it alive. Used on the loop's thread.
   class Shared {
    public:
-    // kInvalidArgument names the wrong fields. `broker` must outlive it.
+    // kInvalidArgument names the wrong fields. `broker` must outlive it. `heartbeat` is that of the
+    // broker's connection: leases depend on noticing a dead peer, so zero is refused.
     static absl::StatusOr<std::shared_ptr<Shared>> Create(
         Broker& broker, Environment environment, DelayQueueOptions options = {},
         absl::Duration heartbeat = absl::Seconds(15));
     virtual ~Shared() = default;
   };
 
+  // kInvalidArgument names the wrong fields.
   static absl::StatusOr<std::unique_ptr<Retrier>> Create(std::shared_ptr<Shared> shared,
                                                          RetrierOptions options);
 

@@ -48,6 +48,9 @@ class ChannelListener {
 // No function calls back before it returns. Destroying the channel closes it on the
 // broker, which requeues what is unacked; callbacks still open are dropped uncalled. May be
 // destroyed inside any callback, and may outlive its connection.
+// Delivery guarantee: what `Publish` answers as kConfirmed is the broker's; what it answers as
+// kUnknown may have arrived or not. What is consumed comes again until it is settled.
+//
 // Used on the loop's thread only. Names are at most 255 bytes, else kInvalidArgument.
 class Channel {
  public:

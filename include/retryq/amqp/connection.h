@@ -40,7 +40,8 @@ class ConnectionListener {
 //
 // What is written in one turn of the loop leaves together. A peer that is silent for
 // two heartbeat intervals is taken for dead.
-// Used on the loop's thread only; `loop` must outlive it.
+// Used on the loop's thread only; `loop` must outlive it. What is guaranteed of messages is told at
+// Channel.
 class Connection {
  public:
   // With so many bytes unsent nothing more is published (see Channel::Publish). One message may

@@ -12,7 +12,7 @@ namespace retryq::amqp {
 // The real broker: publishes and declares on one connection and consumes on
 // another, because RabbitMQ stops reading a publishing connection while an
 // alarm is on, acks included. Both connect at once and again by themselves.
-// `loop` must outlive it. Destroying it closes both connections without
+// `loop` must outlive it; used on its thread. Destroying it closes both connections without
 // waiting.
 std::unique_ptr<Broker> MakeBroker(EventLoop& loop, ConnectionOptions options);
 

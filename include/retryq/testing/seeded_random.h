@@ -9,7 +9,7 @@
 
 namespace retryq::testing {
 
-// Reproducible randomness: one seed is one sequence, on every platform.
+// Reproducible randomness: one seed is one sequence, on every platform. Used on one thread.
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed = 1) : engine_(seed) {}

@@ -16,7 +16,7 @@ namespace retryq::testing {
 // one to consume by, as amqp::MakeBroker has them. What is sent on a connection arrives in order,
 // after a latency; connections can be cut, and are made again by themselves.
 //
-// Destroying it is what a killed process looks like to the broker.
+// Destroying it is what a killed process looks like to the broker. Used on one thread.
 class SimulatedBroker final : public Broker {
  public:
   // `rabbit` must outlive it. Connects at once.
