@@ -52,6 +52,7 @@ function flush(mark,    i, blank, code, line) {
 {
   flush($0 ~ /^[ ]*$/ || $0 ~ /^#/ || $0 ~ /^ *}/ ? "//" : "///")
   behind = 0
+  gsub(/RETRYQ_(NO_)?EXPORT /, "")  # says something to the compiler alone
   if ($0 ~ /^[}#]/ || $0 ~ /NOLINT|IWYU/ || !match($0, /[^ ] +\/\/ /)) {
     print
     next
