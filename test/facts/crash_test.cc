@@ -82,8 +82,8 @@ TEST_F(CrashFacts, F26AGracefulRestartDropsWhatComesDueForAQuorumWorkQueueFromAC
 }
 
 // What comes due at the very moment at which the node stops is on its way between two queues of it.
-// Seen: 49 of 6 000 on 4.0.5, 50 on 4.3.6, none on 3.10.8; in one run of three.
-TEST_F(CrashFacts, F26AGracefulRestartOf4MayDropWhatComesDueInAClassicQueueAtThatMoment) {
+// Seen: 49 of 6 000 on 4.0.5, 50 on 4.3.6, in one run of three; 69 on 3.10.8, on a busy machine.
+TEST_F(CrashFacts, F26AGracefulRestartMayDropWhatComesDueInAClassicQueueAtThatMoment) {
   constexpr int kBursts = 120;
   constexpr int kBurst = 50;
   constexpr std::size_t kMessages = std::size_t{kBursts} * kBurst;
@@ -116,11 +116,8 @@ TEST_F(CrashFacts, F26AGracefulRestartOf4MayDropWhatComesDueInAClassicQueueAtTha
   Restart();
   EXPECT_EQ(CountArrivals("of quorum", kMessages), kMessages);
   const std::size_t kept = CountArrivals("of classic", kMessages);
-  if (asker_.IsAtLeast(4)) {
-    RecordProperty("dropped", std::to_string(kMessages - kept));
-  } else {
-    EXPECT_EQ(kept, kMessages);
-  }
+  EXPECT_GT(kept, 0U);
+  RecordProperty("dropped", std::to_string(kMessages - kept));
 }
 
 // Before 4.3 it is deaf as well: it is there, and declares are answered, but not publishes, gets or

@@ -37,8 +37,6 @@ struct Fault {
 
   // With classic delay queues RabbitMQ itself may lose messages here: why. Empty: it may not.
   std::string classic_may_lose = {};
-  // Major version of RabbitMQ from which on that holds.
-  int classic_may_lose_from = 3;
 
   // Before there are workers.
   std::function<void(Scene&)> prepare = [](Scene&) {};

@@ -67,7 +67,6 @@ std::vector<Fault> BrokerFaults() {
        .what = "the broker is restarted gracefully; classic work queue",
        .place = kBroker,
        .classic_may_lose = "F26",
-       .classic_may_lose_from = 4,
        .strike = Restart},
       {.name = "broker-restart-quorum",
        .what = "the broker is restarted gracefully; quorum work queue",

@@ -1,6 +1,5 @@
 #include "fault/report.h"
 
-#include <cstdlib>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -11,15 +10,13 @@ namespace retryq::fault {
 namespace {
 
 // How a run ended, in words; empty if it failed.
-std::string Verdict(const Fault& fault, const std::string& queue_type, const SceneResult& result,
-                    const std::string& version) {
+std::string Verdict(const Fault& fault, const std::string& queue_type, const SceneResult& result) {
   if (!result.failure.empty()) return "";
   if (result.count.lost == 0 && result.stuck > 0) {
     return absl::StrCat("ok: ", result.stuck, " waited until the nodes were restarted");
   }
   if (result.count.lost == 0) return "ok";
   if (queue_type != "classic" || fault.classic_may_lose.empty()) return "";
-  if (std::atoi(version.c_str()) < fault.classic_may_lose_from) return "";
   return absl::StrCat("ok: lost by RabbitMQ itself (", fault.classic_may_lose, ")");
 }
 
@@ -48,7 +45,7 @@ void Report::End(const Fault& fault, const std::string& queue_type, const SceneR
           ? absl::StrFormat("%.1f s", absl::ToDoubleSeconds(*result.recovery))
           : "-";
   const std::lock_guard lock(mutex_);
-  const std::string verdict = Verdict(fault, queue_type, result, version_);
+  const std::string verdict = Verdict(fault, queue_type, result);
   std::string words = verdict;
   if (verdict.empty()) {
     words = absl::StrCat("FAILED", result.failure.empty() ? "" : ": ", result.failure);
