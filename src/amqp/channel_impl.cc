@@ -312,9 +312,9 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
   Fingerprint fingerprint;
   if (params.mandatory) {
     fingerprint = Fingerprint::Of(params.exchange, params.routing_key, params.properties, header,
-                                  params.body);
+                                  params.body, params.body_owner);
   }
-  confirms_.Add(fingerprint, std::move(done));
+  confirms_.Add(std::move(fingerprint), std::move(done));
 }
 
 void Channel::Impl::Ack(std::uint64_t tag) {

@@ -7,37 +7,61 @@
 #include "amqp/text.h"
 
 namespace retryq::amqp {
+namespace {
+
+// Hashed in less time than an owner is taken and left.
+constexpr std::size_t kSmallestKeptBody = 512;
+
+std::uint64_t BodyHash(const Fingerprint& fingerprint) {
+  return fingerprint.body_owner == nullptr ? fingerprint.body
+                                           : absl::HashOf(Text(fingerprint.kept_body));
+}
+
+}  // namespace
 
 Fingerprint Fingerprint::Of(std::string_view exchange, std::string_view routing_key,
                             const Properties& properties, std::string_view encoded,
-                            std::string_view body) {
+                            std::string_view body, std::shared_ptr<const void> body_owner) {
   const std::uint64_t stable =
       absl::HashOf(Text(exchange), Text(routing_key), Text(properties.message_id.value_or("")),
-                   Text(properties.correlation_id.value_or("")), Text(body));
-  return {.exact = absl::HashOf(stable, Text(encoded)), .stable = stable};
+                   Text(properties.correlation_id.value_or("")));
+  Fingerprint fingerprint = {.exact = absl::HashOf(stable, Text(encoded)), .stable = stable};
+  if (body_owner != nullptr && body.size() >= kSmallestKeptBody) {
+    fingerprint.kept_body = body;
+    fingerprint.body_owner = std::move(body_owner);
+  } else {
+    fingerprint.body = absl::HashOf(Text(body));
+  }
+  return fingerprint;
 }
 
-void PublishConfirms::Add(const Fingerprint& fingerprint, Callback done) {
-  open_.push_back({.fingerprint = fingerprint, .done = std::move(done), .refusal = nullptr});
+bool Fingerprint::HasBodyOf(const Fingerprint& other) const {
+  return BodyHash(*this) == BodyHash(other);
+}
+
+void PublishConfirms::Add(Fingerprint fingerprint, Callback done) {
+  open_.push_back(
+      {.fingerprint = std::move(fingerprint), .done = std::move(done), .refusal = nullptr});
 }
 
 bool PublishConfirms::Return(const Fingerprint& fingerprint, std::uint16_t code,
                              std::string_view text) {
-  Entry* entry = FindReturned(&Fingerprint::exact, fingerprint.exact);
-  if (entry == nullptr) entry = FindReturned(&Fingerprint::stable, fingerprint.stable);
+  Entry* entry = FindReturned(&Fingerprint::exact, fingerprint);
+  if (entry == nullptr) entry = FindReturned(&Fingerprint::stable, fingerprint);
   if (entry == nullptr) return false;
   entry->refusal = std::make_unique<Refusal>(Refusal{code, std::string(text)});
   return true;
 }
 
 PublishConfirms::Entry* PublishConfirms::FindReturned(std::uint64_t Fingerprint::*hash,
-                                                      std::uint64_t value) {
+                                                      const Fingerprint& returned) {
   const std::size_t count = open_.size();
   const std::size_t start = next_return_ > first_ ? next_return_ - first_ : 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = (start + i) % count;
     Entry& entry = open_[at];
-    if (entry.fingerprint.*hash != value || !entry.done || entry.refusal) continue;
+    if (!entry.done || entry.refusal || entry.fingerprint.*hash != returned.*hash) continue;
+    if (!entry.fingerprint.HasBodyOf(returned)) continue;
     next_return_ = first_ + at + 1;
     return &entry;
   }

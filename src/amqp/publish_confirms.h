@@ -16,15 +16,23 @@ namespace retryq::amqp {
 // What a returned message is recognised by. A return names no publish, and its ack may come
 // much later or within a `multiple`, so nothing but the content tells which one it was.
 struct Fingerprint {
-  std::uint64_t exact = 0;  // of exchange, routing key, properties and body, byte for byte
+  std::uint64_t exact = 0;  // of exchange, routing key and properties, byte for byte
   // The same but for the properties that a broker may rewrite: 3.10 takes BCC out of the
   // headers, 4.x encodes all of them anew.
   std::uint64_t stable = 0;
+  std::uint64_t body = 0;
+  // Instead of that: to hash a large body costs more than the rest of its publish, and few
+  // publishes are returned.
+  std::string_view kept_body;
+  std::shared_ptr<const void> body_owner;
 
-  // `encoded` is the content header's payload.
+  // `encoded` is the content header's payload. A body that has an owner may be kept until the
+  // fingerprint goes.
   static Fingerprint Of(std::string_view exchange, std::string_view routing_key,
                         const Properties& properties, std::string_view encoded,
-                        std::string_view body);
+                        std::string_view body, std::shared_ptr<const void> body_owner = nullptr);
+
+  bool HasBodyOf(const Fingerprint& other) const;
 };
 
 // The unanswered publishes of one channel in confirm mode, joined with their returns: every
@@ -37,7 +45,7 @@ class PublishConfirms {
 
   // The next publish, numbered from 1 as the broker does. One that is not mandatory
   // needs no fingerprint.
-  void Add(const Fingerprint& fingerprint, Callback done);
+  void Add(Fingerprint fingerprint, Callback done);
 
   // basic.return. Of several publishes of the same content any is as good as another. False if
   // there is none.
@@ -67,7 +75,8 @@ class PublishConfirms {
     std::unique_ptr<Refusal> refusal;  // set once returned: few are
   };
 
-  Entry* FindReturned(std::uint64_t Fingerprint::*hash, std::uint64_t value);
+  // The next that agrees with `returned` in this and in the body.
+  Entry* FindReturned(std::uint64_t Fingerprint::*hash, const Fingerprint& returned);
   Entry PopFront();
   static void Answer(Entry entry, const PublishResult& otherwise);
 

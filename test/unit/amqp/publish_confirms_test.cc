@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -81,6 +82,31 @@ TEST_F(PublishConfirmsTest, RefusesAnswersToWhatWasNeverPublished) {
   EXPECT_FALSE(Ack(0));
   EXPECT_THAT(answers_, IsEmpty());
   EXPECT_TRUE(Ack(1));
+}
+
+TEST_F(PublishConfirmsTest, TellsLargeBodiesApartThatItKeeps) {
+  const auto owned = [](char last) {
+    return std::make_shared<const std::string>(std::string(4096, 'x') + last);
+  };
+  for (const char last : {'a', 'b', 'c'}) {
+    const auto body = owned(last);
+    Publish(std::string(1, last), Fingerprint::Of("", "key", {}, "properties", *body, body));
+  }
+  EXPECT_TRUE(confirms_.Return(Fingerprint::Of("", "key", {}, "properties", *owned('b')), 312, ""));
+  EXPECT_FALSE(
+      confirms_.Return(Fingerprint::Of("", "key", {}, "properties", *owned('d')), 312, ""));
+  Ack(3, /*multiple=*/true);
+  EXPECT_THAT(answers_, ElementsAre("a confirmed", "b returned 312", "c confirmed"));
+}
+
+TEST_F(PublishConfirmsTest, KeepsALargeBodyOnlyUntilItIsAnswered) {
+  auto body = std::make_shared<const std::string>(4096, 'x');
+  const std::weak_ptr<const std::string> watch = body;
+  Publish("a", Fingerprint::Of("", "key", {}, "properties", *body, body));
+  body.reset();
+  EXPECT_FALSE(watch.expired());
+  Ack(1);
+  EXPECT_TRUE(watch.expired());
 }
 
 TEST_F(PublishConfirmsTest, FindsTheReturnedOneWhateverIsAckedNext) {
