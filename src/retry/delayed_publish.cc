@@ -109,17 +109,12 @@ void DelayedPublish::LookForTarget() {
     return;
   }
   state_ = State::kLooking;
-  auto answer = [self = lifeline_.ptr()](const absl::Status& there) {
-    if (self) self->OnTarget(there);
-  };
-  if (!message_.exchange.empty()) {
-    hub_->broker().CheckExchange(message_.exchange, std::move(answer));
-    return;
-  }
-  hub_->broker().Declare({.queue = {.name = message_.routing_key, .passive = true}},
-                         [answer = std::move(answer)](const absl::StatusOr<DeclareOk>& there) {
-                           answer(there.status());
-                         });
+  const bool to_queue = message_.exchange.empty();
+  hub_->target_checks().Look(
+      {.exchange = message_.exchange, .queue = to_queue ? message_.routing_key : ""},
+      [self = lifeline_.ptr()](const absl::Status& there) {
+        if (self) self->OnTarget(there);
+      });
 }
 
 void DelayedPublish::OnTarget(const absl::Status& there) {

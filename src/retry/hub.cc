@@ -12,7 +12,8 @@ Hub::Hub(Broker& broker, Environment environment, DelayQueueOptions options)
       options_(std::move(options)),
       delay_queues_(broker, environment_, options_),
       publisher_(broker, environment_, delay_queues_, options_.confirm_timeout),
-      delay_steps_(options_.max_delay_queues, options_.exact_queues) {
+      delay_steps_(options_.max_delay_queues, options_.exact_queues),
+      target_checks_(broker, *environment_.clock) {
   broker_.SetListener(this);
 }
 
@@ -53,6 +54,7 @@ void Hub::OnLost(const absl::Status& why) {
   Report({.kind = EventKind::kDisconnected, .time = {}, .error = error});
   publisher_.OnLost();
   delay_queues_.DropAll(why);
+  target_checks_.Forget();
   Tell([&why](BrokerListener& listener) { listener.OnLost(why); });
 }
 

@@ -7,6 +7,7 @@
 #include "retry/delay_queues.h"
 #include "retry/delay_steps.h"
 #include "retry/publisher.h"
+#include "retry/target_checks.h"
 #include "retryq/broker.h"
 #include "retryq/retrier.h"
 
@@ -24,6 +25,7 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   DelayQueues& delay_queues() { return delay_queues_; }
   Publisher& publisher() { return publisher_; }
   DelaySteps& delay_steps() { return delay_steps_; }
+  TargetChecks& target_checks() { return target_checks_; }
   const DelayQueueOptions& options() const { return options_; }
 
   // Whether publishing and declaring work right now.
@@ -50,6 +52,7 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   DelayQueues delay_queues_;
   Publisher publisher_;
   DelaySteps delay_steps_;
+  TargetChecks target_checks_;
   bool ready_ = false;
   std::vector<BrokerListener*> listeners_;  // nullptr: removed while told
 };
