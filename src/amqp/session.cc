@@ -102,8 +102,6 @@ void Session::BeforeFlush() {
 
 void Session::OnHungUp(const std::string& why) {
   const auto self = shared_from_this();
-  HandleLastWords();
-  if (state_ == State::kEnded) return;
   if (state_ == State::kConnecting) {
     return End(absl::UnavailableError(absl::StrCat("cannot connect to ", Describe(endpoint_), ": ",
                                                    why, "; is RabbitMQ running there?")));
@@ -114,12 +112,7 @@ void Session::OnHungUp(const std::string& why) {
 
 void Session::OnTlsFailed(const absl::Status& why) {
   const auto self = shared_from_this();
-  HandleLastWords();
-  if (state_ != State::kEnded) End(WithContext(Describe(endpoint_), why));
-}
-
-void Session::HandleLastWords() {
-  while (rest_is_due_) HandleInput();
+  End(WithContext(Describe(endpoint_), why));
 }
 
 void Session::OnInput() {

@@ -93,8 +93,6 @@ class Session final : public std::enable_shared_from_this<Session>,
   std::size_t frame_limit() const;
 
   void HandleInput();
-  // The peer has gone: what of its words was left for another turn of the loop.
-  void HandleLastWords();
   // Handles the whole frames at the front of `bytes`; how much of it they were. Of many that take
   // long some are left for another turn of the loop.
   std::size_t HandleFrames(std::string_view bytes);

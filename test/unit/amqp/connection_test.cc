@@ -80,12 +80,6 @@ class ConnectionTest : public ::testing::Test, public ConnectionListener, public
     server_.SayContent(1, {.content_type = "text/plain"}, body);
   }
 
-  // As a handler that does not let the loop go on.
-  void SpinFor(absl::Duration time) {
-    for (const auto end = loop_.clock().SinceBoot() + time; loop_.clock().SinceBoot() < end;) {
-    }
-  }
-
   void OnOpen() override { ++opened_; }
   void OnLost(const absl::Status& why) override {
     lost_.push_back(why);
@@ -384,7 +378,7 @@ TEST_F(ConnectionTest, MayBeDestroyedWhenItsNewSecretIsAnswered) {
 TEST_F(ConnectionTest, SendsAcksWhileManyMessagesTakeLong) {
   const std::unique_ptr<Channel> channel = OpenChannel();
   on_delivery_ = [&] {
-    SpinFor(absl::Milliseconds(5));
+    SpinFor(loop_, absl::Milliseconds(5));
     channel->Ack(deliveries_.back()->delivery_tag.tag);
   };
   for (std::uint64_t tag = 1; tag <= 30; ++tag) Deliver(tag);
@@ -400,7 +394,7 @@ TEST_F(ConnectionTest, HandlesAllThatHadComeBeforeThePeerWentAway) {
   on_delivery_ = [&] {
     if (deliveries_.size() > 1) return;
     server_.HangUp();
-    SpinFor(absl::Milliseconds(50));
+    SpinFor(loop_, absl::Milliseconds(50));
   };
   for (std::uint64_t tag = 1; tag <= 30; ++tag) Deliver(tag);
   RunUntil([this] { return !lost_.empty(); });

@@ -18,6 +18,7 @@
 
 #include "fake_server.h"
 #include "retryq/amqp/connection.h"
+#include "run_until.h"
 #include "support/certificates.h"
 #include "support/temporary_directory.h"
 
@@ -548,6 +549,20 @@ TEST_F(ConnectionTls, SaysWhatAnAlertMeans) {
   });
   options_.endpoints = {server.endpoint()};
   EXPECT_THAT(Failure(), HasSubstr("it ended TLS with an alert: tlsv1 alert internal error"));
+}
+
+// libevent tells of the end while what came before it still waits for its turn.
+TEST_F(ConnectionTls, HandlesAllThatHadComeBeforeThePeerWentAway) {
+  ServeWell();
+  Open();
+  const std::unique_ptr<Channel> channel = OpenChannel();
+  on_delivery_ = [&] {
+    if (deliveries_.size() == 1) server_->HangUp();
+    SpinFor(loop_, absl::Milliseconds(5));
+  };
+  for (int i = 0; i < 30; ++i) Deliver("body");
+  RunUntil([this] { return !lost_.empty(); });
+  EXPECT_EQ(deliveries_.size(), 30U);
 }
 
 TEST_F(ConnectionTls, IsNeverSecretlyPlain) {

@@ -25,6 +25,13 @@ inline void RunUntil(EventLoop& loop, const std::function<bool()>& condition) {
   if (!condition()) throw std::runtime_error("the condition never came true");
 }
 
+// What a callback does that takes its time on the loop.
+inline void SpinFor(const EventLoop& loop, absl::Duration time) {
+  const absl::Duration end = loop.clock().SinceBoot() + time;
+  while (loop.clock().SinceBoot() < end) {
+  }
+}
+
 }  // namespace retryq::amqp
 
 #endif  // RETRYQ_TEST_UNIT_AMQP_RUN_UNTIL_H_
