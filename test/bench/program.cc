@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -91,13 +92,24 @@ class Child {
 }  // namespace
 
 nlohmann::json RunProgram(const std::string& path, std::vector<std::string> arguments) {
-  Child child(path, std::move(arguments));
-  const std::string line = child.Read();
-  const bool succeeded = child.Wait();
-  CheckInterrupted();
-  if (!succeeded) throw std::runtime_error(path + " failed, as said above");
-  nlohmann::json parsed = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) throw std::runtime_error(path + " printed no line of JSON: " + line);
+  return RunPrograms(path, {std::move(arguments)}).front();
+}
+
+std::vector<nlohmann::json> RunPrograms(const std::string& path,
+                                        const std::vector<std::vector<std::string>>& arguments) {
+  std::vector<std::unique_ptr<Child>> children;
+  for (const auto& words : arguments) children.push_back(std::make_unique<Child>(path, words));
+  std::vector<nlohmann::json> parsed;
+  for (const auto& child : children) {
+    const std::string line = child->Read();
+    const bool succeeded = child->Wait();
+    CheckInterrupted();
+    if (!succeeded) throw std::runtime_error(path + " failed, as said above");
+    parsed.push_back(nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false));
+    if (!parsed.back().is_object()) {
+      throw std::runtime_error(path + " printed no line of JSON: " + line);
+    }
+  }
   return parsed;
 }
 

@@ -12,6 +12,10 @@ namespace retryq::bench {
 // throws; then it is ended.
 nlohmann::json RunProgram(const std::string& path, std::vector<std::string> arguments);
 
+// The same of several at once: one line of each.
+std::vector<nlohmann::json> RunPrograms(const std::string& path,
+                                        const std::vector<std::vector<std::string>>& arguments);
+
 // From now on SIGINT and SIGTERM end the run at the next CheckInterrupted, so that what was made on
 // the broker is taken away.
 void NoteInterrupts();

@@ -2,6 +2,7 @@
 // fail, publish the copy, confirm, ack) with bodies of some sizes and with some TTLs, and the
 // success path (deliver, ack).
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,6 @@
 namespace retryq::bench {
 namespace {
 
-constexpr char kQueue[] = "work";
 // By then the delay queues are declared, and what the prefetch lets in at once is over.
 constexpr std::size_t kWarmup = 2'000;
 constexpr std::size_t kLargeWarmup = 600;
@@ -37,14 +37,17 @@ struct Workload {
   bool fails = true;
   std::size_t body_size = 256;
   std::size_t ttls = 1;
+  std::size_t workers = 1;  // each with a work queue of its own
 };
 
+std::string QueueOf(std::size_t worker) { return absl::StrCat("work.", worker); }
+
 // The last acks may still be on their way through the broker.
-void AwaitEmpty(testing::Peer& peer) {
+void AwaitEmpty(testing::Peer& peer, const std::string& queue) {
   const absl::Time deadline = absl::Now() + kPatience;
-  while (const std::size_t left = peer.Count(kQueue)) {
+  while (const std::size_t left = peer.Count(queue)) {
     if (absl::Now() > deadline) {
-      throw std::runtime_error(absl::StrCat(left, " messages are still in the work queue"));
+      throw std::runtime_error(absl::StrCat(left, " messages are still in ", queue));
     }
     CheckInterrupted();
     absl::SleepFor(absl::Milliseconds(20));
@@ -53,7 +56,7 @@ void AwaitEmpty(testing::Peer& peer) {
 
 // Whether each message is where it belongs, and the copies have as many bytes as the other side's.
 void Check(testing::Peer& peer, const Workload& workload, std::size_t messages) {
-  AwaitEmpty(peer);
+  for (std::size_t i = 0; i < workload.workers; ++i) AwaitEmpty(peer, QueueOf(i));
   if (!workload.fails) return;
   std::size_t copies = 0;
   for (std::size_t i = 0; i < workload.ttls; ++i) {
@@ -77,23 +80,29 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
   const std::size_t warmup = is_large ? kLargeWarmup : kWarmup;
   const testing::TestVhost vhost;
   testing::Peer peer(vhost.Url());
-  Fill(peer, kQueue, warmup + messages, workload.body_size);
 
-  std::vector<std::string> arguments = {vhost.Url(), kQueue, std::to_string(warmup),
-                                        std::to_string(messages)};
   std::string program = workload.fails ? "retry_cycle" : "success_path";
-  if (side == Side::kRetryq) {
-    program = "bench_worker";
-    arguments.insert(arguments.begin(), workload.fails ? "retry" : "success");
+  std::vector<std::vector<std::string>> arguments;
+  for (std::size_t i = 0; i < workload.workers; ++i) {
+    Fill(peer, QueueOf(i), warmup + messages, workload.body_size);
+    std::vector<std::string>& words = arguments.emplace_back();
+    if (side == Side::kRetryq) words.emplace_back(workload.fails ? "retry" : "success");
+    for (const std::string& word :
+         {vhost.Url(), QueueOf(i), std::to_string(warmup), std::to_string(messages)}) {
+      words.push_back(word);
+    }
+    if (side == Side::kRetryq || workload.fails) words.push_back(std::to_string(workload.ttls));
   }
-  if (side == Side::kRetryq || workload.fails) arguments.push_back(std::to_string(workload.ttls));
-  const nlohmann::json used = RunProgram(setup.programs + program, std::move(arguments));
-  Check(peer, workload, warmup + messages);
-
-  const double measured = used.at("messages");
-  const double seconds = used.at("seconds");
-  const double cpu =
-      used.at("user_seconds").get<double>() + used.at("system_seconds").get<double>();
+  if (side == Side::kRetryq) program = "bench_worker";
+  double measured = 0;
+  double seconds = 0;  // of the one that took longest
+  double cpu = 0;
+  for (const nlohmann::json& used : RunPrograms(setup.programs + program, arguments)) {
+    measured += used.at("messages").get<double>();
+    seconds = std::max(seconds, used.at("seconds").get<double>());
+    cpu += used.at("user_seconds").get<double>() + used.at("system_seconds").get<double>();
+  }
+  Check(peer, workload, workload.workers * (warmup + messages));
   return {measured / seconds, cpu / measured * 1e6};
 }
 
@@ -122,6 +131,8 @@ std::vector<Line> ThroughputLines() {
         absl::StrCat("retry cycle, ", ttls, ttls == 1 ? " TTL" : " TTLs"), {.ttls = ttls}));
   }
   lines.push_back(ThroughputLine("success", "success path", {.fails = false}));
+  lines.push_back(ThroughputLine("workers-50", "retry cycle, 50 workers at once", {.workers = 50}));
+  lines.back().is_long = true;
   return lines;
 }
 
