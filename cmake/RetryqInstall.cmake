@@ -1,21 +1,60 @@
-# cmake --install: the library, its headers and a package, so that find_package(retryq) gives retryq::retryq
-# and retryq::testing.
+# cmake --install: headers, libraries, a CMake package, pkg-config files, the command and what completes it in shells. All
+# of it can be moved together to another prefix.
+#
+# Components, for `cmake --install … --component`: library (what programs linked to the shared library need to run),
+# development, command.
 include(CMakePackageConfigHelpers)
+include(RetryqPkgConfig)
 
 set(retryq_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/retryq)
 
-install(TARGETS retryq retryq_testing EXPORT retryqTargets)
+# retryq_install(<target> <name>): a library, in an export set of its own, so that who looks for another one need not have
+# what this one depends on
+function(retryq_install target name)
+  install(
+    TARGETS ${target}
+    EXPORT retryq-${name}
+    ARCHIVE COMPONENT development
+    LIBRARY COMPONENT library NAMELINK_COMPONENT development)
+  install(
+    EXPORT retryq-${name}
+    NAMESPACE retryq::
+    DESTINATION ${retryq_package_dir}
+    COMPONENT development)
+endfunction()
+
+foreach(name static shared testing prometheus)
+  if(TARGET retryq_${name})
+    retryq_install(retryq_${name} ${name})
+  endif()
+endforeach()
+
+set(retryq_unbuilt_headers PATTERN prometheus_metrics.h EXCLUDE)
 if(TARGET retryq_prometheus)
-  install(TARGETS retryq_prometheus EXPORT retryqTargets)
+  set(retryq_unbuilt_headers)
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(EXPORT retryqTargets NAMESPACE retryq:: DESTINATION ${retryq_package_dir})
-if(TARGET retryq_command)
-  install(TARGETS retryq_command)
-endif()
+install(
+  DIRECTORY ${PROJECT_SOURCE_DIR}/include/
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT development
+  FILES_MATCHING
+  PATTERN "*.h" ${retryq_unbuilt_headers})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/retryqConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/retryqConfig.cmake INSTALL_DESTINATION ${retryq_package_dir})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/retryqConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/retryqConfig.cmake ${PROJECT_BINARY_DIR}/retryqConfigVersion.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/FindLibevent.cmake DESTINATION ${retryq_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/retryqConfigVersion.cmake COMPATIBILITY ${retryq_compatibility})
+install(
+  FILES ${PROJECT_BINARY_DIR}/retryqConfig.cmake ${PROJECT_BINARY_DIR}/retryqConfigVersion.cmake
+        ${PROJECT_SOURCE_DIR}/cmake/FindLibevent.cmake
+  DESTINATION ${retryq_package_dir}
+  COMPONENT development)
+
+if(TARGET retryq_command)
+  include(RetryqCompletions)
+  # Where the command is linked to the shared library, it finds that beside itself wherever both are moved.
+  file(RELATIVE_PATH libraries_from_command ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  if(BUILD_SHARED_LIBS)
+    set_target_properties(retryq_command PROPERTIES INSTALL_RPATH $ORIGIN/${libraries_from_command})
+  endif()
+  install(TARGETS retryq_command RUNTIME COMPONENT command)
+endif()

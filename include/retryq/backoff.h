@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
@@ -84,13 +85,14 @@ struct BackoffOptions {
 
 // kInvalidArgument naming every wrong field, separated by "; "; ok otherwise.
 // `field` is put before the names, e.g. "retry.backoff".
-absl::Status Validate(const BackoffOptions& options, const std::string& field = "backoff");
+RETRYQ_EXPORT absl::Status Validate(const BackoffOptions& options,
+                                    const std::string& field = "backoff");
 
 // The delay after `failures` earlier failures by growth or list, without jitter and `function`:
 // exact, whole milliseconds, no overflow for any number. Growth is never above `max` (rounded up to
 // whole milliseconds), and never falls. Takes some tens of nanoseconds. Needs valid options.
 // Thread-safe.
-absl::Duration BackoffDelay(const BackoffOptions& options, std::uint64_t failures);
+RETRYQ_EXPORT absl::Duration BackoffDelay(const BackoffOptions& options, std::uint64_t failures);
 
 // What chance leaves of a delay, both ends included.
 struct DelayRange {
@@ -101,10 +103,10 @@ struct DelayRange {
 // The delays that may follow `failures` earlier failures, jitter included and `function` not:
 // whole milliseconds. Where each delay follows from the one before, from the longest one before.
 // Needs valid options. Thread-safe.
-DelayRange BackoffRange(const BackoffOptions& options, std::uint64_t failures);
+RETRYQ_EXPORT DelayRange BackoffRange(const BackoffOptions& options, std::uint64_t failures);
 
 // The longest delay that these options can give. Needs valid options. Thread-safe.
-absl::Duration LongestDelay(const BackoffOptions& options);
+RETRYQ_EXPORT absl::Duration LongestDelay(const BackoffOptions& options);
 
 }  // namespace retryq
 

@@ -14,6 +14,7 @@
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/properties.h"
 #include "retryq/amqp/table.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
@@ -83,7 +84,7 @@ struct ConsumeParams {
 
 // What a subscription reports. All calls come on the loop's thread, and never
 // from inside a call to the broker.
-class SubscriptionListener {
+class RETRYQ_EXPORT SubscriptionListener {
  public:
   virtual ~SubscriptionListener() = default;
 
@@ -103,7 +104,7 @@ class SubscriptionListener {
 // A consumer on the broker. Destroying it closes its channel, so that the
 // broker requeues what is unacked; no call comes after. May be destroyed
 // inside any callback.
-class Subscription {
+class RETRYQ_EXPORT Subscription {
  public:
   virtual ~Subscription() = default;
 
@@ -123,7 +124,7 @@ class Subscription {
 };
 
 // What concerns all publishes and declares at once.
-class BrokerListener {
+class RETRYQ_EXPORT BrokerListener {
  public:
   virtual ~BrokerListener() = default;
 
@@ -149,7 +150,7 @@ class BrokerListener {
 // Used on one thread. No function calls back before it returns; callbacks of
 // one channel's publishes come in any order. A callback may destroy anything
 // but must not destroy the Broker itself.
-class Broker {
+class RETRYQ_EXPORT Broker {
  public:
   virtual ~Broker() = default;
 

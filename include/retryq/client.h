@@ -12,6 +12,7 @@
 #include "retryq/consumer.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/event_loop.h"
+#include "retryq/export.h"
 #include "retryq/observer.h"
 #include "retryq/outgoing_message.h"
 #include "retryq/retrier.h"
@@ -50,7 +51,7 @@ struct ClientOptions {
 // Used on its loop's thread. Destroy it there, before the loop and after its consumers: that closes
 // the connection without waiting, and drops publishes that are unanswered, whose callbacks are not
 // called.
-class Client {
+class RETRYQ_EXPORT Client {
  public:
   // Wrong options are said by `Consume` and `Publish`.
   Client(EventLoop& loop, ClientOptions options);
@@ -93,7 +94,7 @@ class Client {
                std::function<void(absl::Status)> done);
 
  private:
-  class Impl;
+  class RETRYQ_NO_EXPORT Impl;
   std::unique_ptr<Impl> impl_;
 };
 

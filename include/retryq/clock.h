@@ -2,13 +2,14 @@
 #define RETRYQ_CLOCK_H_
 
 #include "absl/time/time.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
 // Where the library gets the time from. `EventLoop` provides the real one;
 // tests provide their own. `Now` is called on the
 // loop's thread only, `SinceBoot` on any.
-class Clock {
+class RETRYQ_EXPORT Clock {
  public:
   virtual ~Clock() = default;
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "retryq/export.h"
 #include "retryq/retry_options.h"
 
 namespace retryq {
@@ -46,9 +47,9 @@ struct ConsumerOptions {
 // Destroying it stops at once: the broker requeues what is open, and what its handlers say counts
 // for nothing. With `handler_threads` that waits for the handlers that are running, and the others
 // are not called.
-class Consumer {
+class RETRYQ_EXPORT Consumer {
  public:
-  class Impl;
+  class RETRYQ_NO_EXPORT Impl;
   explicit Consumer(std::unique_ptr<Impl> impl);
   Consumer(Consumer&&) noexcept;
   Consumer& operator=(Consumer&&) noexcept;

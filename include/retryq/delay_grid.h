@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
@@ -37,7 +38,7 @@ namespace retryq {
 // of 1.3·10^8, which takes at least 8 or 9 choices out of 32. So the steps are the numbers that
 // people say (1 s, 2 s, 5 s, 30 s, 1 min, 15 min, 1 h, 1 day, 7 days, …), which take a single hop,
 // and `send --delay` rounds up to numbers that mean something.
-class DelayGrid {
+class RETRYQ_EXPORT DelayGrid {
  public:
   // The longest step.
   static constexpr absl::Duration kLongest = absl::Hours(24 * 30);

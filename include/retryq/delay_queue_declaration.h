@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "retryq/broker.h"
 #include "retryq/delay_queue_options.h"
+#include "retryq/export.h"
 #include "retryq/retry_options.h"
 
 namespace retryq {
@@ -25,13 +26,13 @@ struct DelayTarget {
 // queue, and the fanout exchange of the same name, bound to it. For tools that make delay queues
 // beforehand: with `options.declare` false it is the queue that such a client expects to find,
 // without x-expires. Quorum queues that rotate: the first of the four. Thread-safe.
-DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& target,
-                                    const DelayQueueOptions& options);
+RETRYQ_EXPORT DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& target,
+                                                  const DelayQueueOptions& options);
 
 // The TTLs of all queues that a client whose consumers have this one policy may use, whatever
 // delays chance and handlers choose: from the shortest to the longest, at most `max_delay_queues`.
-std::vector<absl::Duration> DelayQueueTtls(const RetryOptions& policy,
-                                           const DelayQueueOptions& options);
+RETRYQ_EXPORT std::vector<absl::Duration> DelayQueueTtls(const RetryOptions& policy,
+                                                         const DelayQueueOptions& options);
 
 }  // namespace retryq
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
@@ -28,7 +29,8 @@ struct DelayQueueName {
 };
 
 // Nothing for a queue that is no delay queue of this prefix. Thread-safe.
-std::optional<DelayQueueName> ParseDelayQueueName(std::string_view name, std::string_view prefix);
+RETRYQ_EXPORT std::optional<DelayQueueName> ParseDelayQueueName(std::string_view name,
+                                                                std::string_view prefix);
 
 }  // namespace retryq
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
@@ -87,26 +88,27 @@ struct DelayQueueOptions {
 
 // kInvalidArgument naming every wrong field, separated by "; ". `heartbeat` is the
 // connection's: zero is refused, since leases depend on noticing a dead peer.
-absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat,
-                      const std::string& field = "delay_queues");
+RETRYQ_EXPORT absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat,
+                                    const std::string& field = "delay_queues");
 
 // Whether the queue for the longest delay in use can be had: its lifetime must not be above
 // kMaxQueueLifetime. kInvalidArgument names `field`, which that delay comes from, and
 // the longest one possible.
-absl::Status ValidateLease(absl::Duration longest_delay, const DelayQueueOptions& options,
-                           const std::string& field = "retry.backoff.max");
+RETRYQ_EXPORT absl::Status ValidateLease(absl::Duration longest_delay,
+                                         const DelayQueueOptions& options,
+                                         const std::string& field = "retry.backoff.max");
 
 // For how long after its declares a classic queue for `delay` is published into.
-absl::Duration LeaseWindow(absl::Duration delay, const DelayQueueOptions& options);
+RETRYQ_EXPORT absl::Duration LeaseWindow(absl::Duration delay, const DelayQueueOptions& options);
 
 // For how long a quorum queue for `delay` is published into before another one takes over:
 // delay + outage, whole milliseconds, rounded up.
-absl::Duration EpochLength(absl::Duration delay, const DelayQueueOptions& options);
+RETRYQ_EXPORT absl::Duration EpochLength(absl::Duration delay, const DelayQueueOptions& options);
 
 // How long the queue for `delay` lives, unused: its x-expires in whole milliseconds, rounded up.
 // Classic: delay + window + margin. Quorum: twice the epoch, to which up to a second is added that
 // tells the epochs apart.
-absl::Duration QueueLifetime(absl::Duration delay, const DelayQueueOptions& options);
+RETRYQ_EXPORT absl::Duration QueueLifetime(absl::Duration delay, const DelayQueueOptions& options);
 
 }  // namespace retryq
 

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/table.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
@@ -19,7 +20,7 @@ namespace retryq {
 // `x-acquired-count`) are left out, so that a handler which publishes further does not forward them
 // by accident. A view, as cheap as a pointer: it and all that it answers but `Decode` live as long
 // as any copy of its Delivery. Thread-safe for reading.
-class Headers {
+class RETRYQ_EXPORT Headers {
  public:
   explicit Headers(amqp::TableView all) : all_(all) {}
 
@@ -43,7 +44,7 @@ class Headers {
 
 // One message, as a handler sees it. A cheap handle: copies share the buffer, and every view lives
 // as long as any copy. Thread-safe for reading.
-class Delivery {
+class RETRYQ_EXPORT Delivery {
  public:
   // What retrying knows about a message from its `x-retry-*` headers.
   struct History {

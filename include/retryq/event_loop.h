@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "retryq/clock.h"
 #include "retryq/executor.h"
+#include "retryq/export.h"
 #include "retryq/random.h"
 #include "retryq/timers.h"
 
@@ -26,7 +27,7 @@ namespace retryq {
 // writing to a connection that the peer has closed shall end that connection
 // and not the process. A child inherits that over exec unless it is reset
 // (posix_spawnattr_setsigdefault).
-class EventLoop : public Timers {
+class RETRYQ_EXPORT EventLoop : public Timers {
  public:
   EventLoop();
   // On an event_base of yours, which must outlive it. Whoever runs that base
@@ -76,7 +77,7 @@ class EventLoop : public Timers {
   event_base* base() const;
 
  private:
-  class Impl;
+  class RETRYQ_NO_EXPORT Impl;
   explicit EventLoop(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
@@ -85,7 +86,7 @@ class EventLoop : public Timers {
 // options (kInvalidArgument), 69 an object is not there (kNotFound,
 // kUnavailable, kFailedPrecondition), 77 refused (kUnauthenticated,
 // kPermissionDenied), else 70.
-int ExitCode(const absl::Status& status);
+RETRYQ_EXPORT int ExitCode(const absl::Status& status);
 
 }  // namespace retryq
 

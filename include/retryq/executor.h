@@ -3,12 +3,14 @@
 
 #include <functional>
 
+#include "retryq/export.h"
+
 namespace retryq {
 
 // Runs work elsewhere: on the loop's thread (`EventLoop::executor`), or on threads of a pool. Held
 // by shared_ptr, so that a handler that finishes after the loop is gone meets a closed door instead
 // of freed memory.
-class Executor {
+class RETRYQ_EXPORT Executor {
  public:
   virtual ~Executor() = default;
 

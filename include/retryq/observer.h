@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
@@ -57,7 +58,7 @@ enum class EventKind {
 };
 
 // "declared", "retried", …: the name in the JSON log. Static storage.
-std::string_view EventName(EventKind kind);
+RETRYQ_EXPORT std::string_view EventName(EventKind kind);
 
 // How much an event matters to whoever reads a log.
 enum class Severity {
@@ -67,10 +68,10 @@ enum class Severity {
   kError,    // somebody must act: `error` says how
 };
 
-Severity SeverityOf(EventKind kind);
+RETRYQ_EXPORT Severity SeverityOf(EventKind kind);
 
 // "debug", "info", "warning" or "error". Static storage.
-std::string_view SeverityName(Severity severity);
+RETRYQ_EXPORT std::string_view SeverityName(Severity severity);
 
 // One decision or change. Only the fields that fit the kind are set; the views
 // are valid during the call.
@@ -108,7 +109,7 @@ struct Event {
 
 // Is told of everything. Not owned by what calls it, and must outlive that. Called on the loop's
 // thread; must not block or throw, and must not destroy the object that calls.
-class Observer {
+class RETRYQ_EXPORT Observer {
  public:
   virtual ~Observer() = default;
   virtual void OnEvent(const Event& event) = 0;

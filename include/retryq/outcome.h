@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
@@ -17,7 +18,7 @@ namespace retryq {
 //
 // `RetryOptions::permanent` replaces that rule about which errors are permanent. A value: it may be
 // made on any thread, and handed to another.
-class [[nodiscard]] Outcome {
+class RETRYQ_EXPORT [[nodiscard]] Outcome {
  public:
   enum class Kind {
     kByStatus,    // as the status and the policy say

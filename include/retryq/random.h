@@ -3,10 +3,12 @@
 
 #include <cstdint>
 
+#include "retryq/export.h"
+
 namespace retryq {
 
 // Where the library gets randomness from: jitter and message ids.
-class Random {
+class RETRYQ_EXPORT Random {
  public:
   virtual ~Random() = default;
 

@@ -12,6 +12,7 @@
 #include "retryq/delay_queue_options.h"
 #include "retryq/delivery.h"
 #include "retryq/executor.h"
+#include "retryq/export.h"
 #include "retryq/observer.h"
 #include "retryq/outcome.h"
 #include "retryq/random.h"
@@ -73,7 +74,7 @@ class Publisher;
 //
 // Used on the loop's thread. The destructor forgets what is open (the broker requeues it when its
 // channel closes); functions that `Wrap` has made do nothing from then on.
-class Retrier {
+class RETRYQ_EXPORT Retrier {
  public:
   // What all retriers on one broker share: delay queues with their leases, and
   // the publishing with its confirms. Registers itself as the broker's

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "retryq/backoff.h"
+#include "retryq/export.h"
 #include "retryq/random.h"
 
 namespace retryq {
@@ -99,14 +100,15 @@ struct RetryOptions {
 };
 
 // kInvalidArgument naming every wrong field, separated by "; ".
-absl::Status Validate(const RetryOptions& options, const std::string& field = "retry");
+RETRYQ_EXPORT absl::Status Validate(const RetryOptions& options,
+                                    const std::string& field = "retry");
 
 // How long a message waits for its next attempt after `failure`, and nothing where it is given up:
 // after an error that is not retried, or at a limit. It is what consumers go by, for whoever wants
 // to foresee what they will do. Calls the options' functions, and `random` where chance has a say.
 // Needs valid options.
-std::optional<absl::Duration> NextRetry(const RetryOptions& options, const Failure& failure,
-                                        Random& random);
+RETRYQ_EXPORT std::optional<absl::Duration> NextRetry(const RetryOptions& options,
+                                                      const Failure& failure, Random& random);
 
 }  // namespace retryq
 

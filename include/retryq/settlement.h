@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "retryq/executor.h"
+#include "retryq/export.h"
 #include "retryq/outcome.h"
 
 namespace retryq {
@@ -15,7 +16,7 @@ namespace retryq {
 //
 // Thread-safe in that any one thread may settle or drop it, at any time, even after the consumer or
 // the loop is gone (then nothing happens: the broker requeues the message).
-class Settlement {
+class RETRYQ_EXPORT Settlement {
  public:
   // `settle` is called once on the executor's loop. Made by Retrier; for tests of handlers it can
   // be made by anyone.

@@ -5,18 +5,19 @@
 #include <memory>
 
 #include "absl/time/time.h"
+#include "retryq/export.h"
 
 namespace retryq {
 
 // A pending call. Destroying it cancels the call; it may be destroyed inside
 // its own callback.
-class Timer {
+class RETRYQ_EXPORT Timer {
  public:
   virtual ~Timer() = default;
 };
 
 // Calls back later, on the loop's thread. Used on the loop's thread only.
-class Timers {
+class RETRYQ_EXPORT Timers {
  public:
   virtual ~Timers() = default;
 

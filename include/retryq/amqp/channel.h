@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "retryq/amqp/message.h"
 #include "retryq/broker.h"
+#include "retryq/export.h"
 
 namespace retryq::amqp {
 
@@ -27,7 +28,7 @@ struct ChannelError {
 
 // What a channel reports by itself. All calls come on the loop's thread and never
 // from inside a call to the channel; each may destroy the channel, or its connection.
-class ChannelListener {
+class RETRYQ_EXPORT ChannelListener {
  public:
   virtual ~ChannelListener() = default;
 
@@ -52,12 +53,12 @@ class ChannelListener {
 // kUnknown may have arrived or not. What is consumed comes again until it is settled.
 //
 // Used on the loop's thread only. Names are at most 255 bytes, else kInvalidArgument.
-class Channel {
+class RETRYQ_EXPORT Channel {
  public:
   // Publishes that may be unanswered at a time.
   static constexpr std::size_t kMaxUnconfirmed = std::size_t{1} << 16;
 
-  class Impl;
+  class RETRYQ_NO_EXPORT Impl;
   explicit Channel(std::shared_ptr<Impl> impl);  // made by Connection::OpenChannel
   ~Channel();
   Channel(const Channel&) = delete;

@@ -12,12 +12,13 @@
 #include "retryq/amqp/channel.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/event_loop.h"
+#include "retryq/export.h"
 
 namespace retryq::amqp {
 
 // What a connection reports. All calls come on the loop's thread and never from
 // inside a call to the connection, which each of them may destroy.
-class ConnectionListener {
+class RETRYQ_EXPORT ConnectionListener {
  public:
   virtual ~ConnectionListener() = default;
 
@@ -42,7 +43,7 @@ class ConnectionListener {
 // two heartbeat intervals is taken for dead.
 // Used on the loop's thread only; `loop` must outlive it. What is guaranteed of messages is told at
 // Channel.
-class Connection {
+class RETRYQ_EXPORT Connection {
  public:
   // With so many bytes unsent nothing more is published (see Channel::Publish). One message may
   // exceed it.
@@ -90,7 +91,7 @@ class Connection {
   std::size_t unsent_bytes() const;
 
  private:
-  class Impl;
+  class RETRYQ_NO_EXPORT Impl;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "retryq/export.h"
 
 namespace retryq::amqp {
 
@@ -113,19 +114,19 @@ struct ConnectionOptions {
 // Errors are kInvalidArgument, name the part and never contain the password. Files are not looked
 // at yet. https://www.rabbitmq.com/docs/uri-spec,
 // https://www.rabbitmq.com/docs/uri-query-parameters
-absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri);
+RETRYQ_EXPORT absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri);
 
 // Several URIs that differ only in their endpoints, as one.
-absl::StatusOr<ConnectionOptions> ParseUris(const std::vector<std::string>& uris);
+RETRYQ_EXPORT absl::StatusOr<ConnectionOptions> ParseUris(const std::vector<std::string>& uris);
 
 // Whether the fields are in the ranges said above, and TLS's files can be read and belong together.
 // kInvalidArgument names all that is wrong.
-absl::Status Validate(const ConnectionOptions& options);
+RETRYQ_EXPORT absl::Status Validate(const ConnectionOptions& options);
 
 // For logs: without the password.
-std::string Describe(const ConnectionOptions& options);
+RETRYQ_EXPORT std::string Describe(const ConnectionOptions& options);
 // "host:port", an IPv6 address in brackets.
-std::string Describe(const Endpoint& endpoint);
+RETRYQ_EXPORT std::string Describe(const Endpoint& endpoint);
 
 }  // namespace retryq::amqp
 

@@ -6,6 +6,7 @@
 #include "retryq/amqp/connection_options.h"
 #include "retryq/broker.h"
 #include "retryq/event_loop.h"
+#include "retryq/export.h"
 
 namespace retryq::amqp {
 
@@ -14,7 +15,7 @@ namespace retryq::amqp {
 // alarm is on, acks included. Both connect at once and again by themselves.
 // `loop` must outlive it; used on its thread. Destroying it closes both connections without
 // waiting.
-std::unique_ptr<Broker> MakeBroker(EventLoop& loop, ConnectionOptions options);
+RETRYQ_EXPORT std::unique_ptr<Broker> MakeBroker(EventLoop& loop, ConnectionOptions options);
 
 }  // namespace retryq::amqp
 

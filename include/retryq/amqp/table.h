@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "retryq/export.h"
 
 namespace retryq::amqp {
 
@@ -40,6 +41,7 @@ inline constexpr int kMaxTableDepth = 32;
 
 class Table;
 struct Value;
+RETRYQ_EXPORT bool operator==(const Value& a, const Value& b);
 
 namespace internal {
 
@@ -85,7 +87,7 @@ struct Void {
 // V t b B s u I i l L f d D T S x A F, in this order. Makes itself from any of
 // them: `Value(7)` is a 32-bit integer, `Value("text")` a long string,
 // `Value(Table{…})` a nested table.
-struct Value {
+struct RETRYQ_EXPORT Value {
   using Variant =
       std::variant<Void, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
                    std::uint32_t, std::int64_t, std::uint64_t, float, double, Decimal, Timestamp,
@@ -107,7 +109,7 @@ struct Value {
 };
 
 // A decoded table: fields in wire order, names may repeat (the first wins).
-class Table {
+class RETRYQ_EXPORT Table {
  public:
   using Field = std::pair<std::string, Value>;
 
@@ -137,7 +139,7 @@ class Table {
 };
 
 // One field of an encoded table: views into the table's bytes.
-struct FieldView {
+struct RETRYQ_EXPORT FieldView {
   std::string_view name;
   char type = 'V';         // the wire type, e.g. 'S' for a long string
   std::string_view value;  // the bytes behind the type, lengths included
@@ -154,7 +156,7 @@ struct FieldView {
 
 // An encoded table that lives elsewhere. Cheap to copy. Walking it never
 // recurses, never allocates and never reads outside the bytes.
-class TableView {
+class RETRYQ_EXPORT TableView {
  public:
   TableView() = default;
   // The fields' bytes, without the 4-byte length. They need not be valid: see
@@ -217,7 +219,7 @@ class TableView {
 //   TableWriter writer(&out);
 //   for (const FieldView& field : view) if (Keep(field)) writer.Copy(field);
 //   writer.SetInt64("x-retry-count", 3);
-class TableWriter {
+class RETRYQ_EXPORT TableWriter {
  public:
   // `out` must outlive the writer; it is appended to.
   explicit TableWriter(std::string* out) : out_(out) {}
