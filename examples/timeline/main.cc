@@ -27,10 +27,10 @@
 #include "absl/time/time.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/event_loop.h"
-#include "support/http_client.h"
 #include "timeline/queue_watch.h"
 #include "timeline/screen.h"
 #include "timeline/tally.h"
+#include "webhook_worker/http_client.h"
 
 namespace examples {
 namespace {

@@ -24,8 +24,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "http_client.h"
 #include "retryq/retryq.h"
-#include "support/http_client.h"
 
 namespace {
 
