@@ -45,6 +45,14 @@ if(retryq_sanitize)
   add_link_options(-fsanitize=${retryq_sanitize})
 endif()
 
+if(RETRYQ_COVERAGE)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "RETRYQ_COVERAGE needs clang: configure with --preset coverage or -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  # src/ is compiled so that it counts; whatever links it needs the runtime.
+  add_link_options(-fprofile-instr-generate)
+endif()
+
 if(RETRYQ_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(RETRYQ_CCACHE_PROGRAM ccache)
   mark_as_advanced(RETRYQ_CCACHE_PROGRAM)
