@@ -1,7 +1,7 @@
 #ifndef RETRYQ_OUTCOME_H_
 #define RETRYQ_OUTCOME_H_
 
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -42,7 +42,7 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
   static Outcome Park(absl::Status why);
 
   // Acked and gone, as a decision of the handler's. The reason goes to the observer.
-  static Outcome Discard(std::string_view reason);
+  static Outcome Discard(std::string reason);
 
   // Back into the queue at once, as if it had not been delivered; no attempt is counted. For a
   // handler that is about to stop: while it runs on, the message comes straight back.

@@ -1,14 +1,11 @@
 #include "retryq/outcome.h"
 
-#include <string>
-#include <utility>
-
 namespace retryq {
 namespace {
 
 // Asking for a retry or for parking with an ok status is a slip: the message failed.
 absl::Status AsError(absl::Status why) {
-  return why.ok() ? absl::UnknownError("the handler gave no reason") : std::move(why);
+  return why.ok() ? absl::UnknownError("the handler gave no reason") : why;
 }
 
 }  // namespace
@@ -19,8 +16,8 @@ Outcome Outcome::RetryAfter(absl::Duration delay, absl::Status why) {
 
 Outcome Outcome::Park(absl::Status why) { return Outcome(Kind::kPark, AsError(std::move(why))); }
 
-Outcome Outcome::Discard(std::string_view reason) {
-  return Outcome(Kind::kDiscard, absl::UnknownError(std::string(reason)));
+Outcome Outcome::Discard(std::string reason) {
+  return Outcome(Kind::kDiscard, absl::UnknownError(std::move(reason)));
 }
 
 Outcome Outcome::Requeue() {
