@@ -19,7 +19,7 @@ TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
 
   ClientOptions options = Options();
   options.url = vhost_.Url("heartbeat=2");
-  options.delay_queues.confirm_timeout = absl::Milliseconds(500);
+  options.delay_queues.confirm_timeout = absl::Seconds(5);
   Client client(loop_, options);
   // Every other message fails at first.
   const auto consumer = client.Consume(
