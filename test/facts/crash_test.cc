@@ -1,5 +1,6 @@
 // What a broker that is killed, or gracefully restarted, keeps.
 
+#include "absl/strings/str_cat.h"
 #include "facts/private_broker_facts_test.h"
 
 namespace retryq::testing {
@@ -124,26 +125,36 @@ TEST_F(CrashFacts, F26AGracefulRestartMayDropWhatComesDueInAClassicQueueAtThatMo
 // consumers.
 TEST_F(CrashFacts, F27AQuorumQueueMadeRightBeforeAKillComesBackEmptyAndBefore43Deaf) {
   constexpr int kMessages = 10;
+  constexpr int kMostKills = 5;
+  constexpr absl::Duration kRightBefore = absl::Seconds(1);
   Declare("old", "quorum");
   Wait(absl::Seconds(2));
-  Declare("new", "quorum");
   ASSERT_TRUE(asker_.PublishMany("old", kMessages));
-  ASSERT_TRUE(asker_.PublishMany("new", kMessages));
-  KillAndRestart();
+  // On a busy machine it may have been there for long by the time of the kill: then another tells.
+  std::string made;
+  for (int kill = 1; kill <= kMostKills && made.empty(); ++kill) {
+    const std::string name = absl::StrCat("new ", kill);
+    const absl::Time begun = absl::Now();
+    Declare(name, "quorum");
+    ASSERT_TRUE(asker_.PublishMany(name, kMessages));
+    broker_->Kill();
+    if (absl::Now() - begun < kRightBefore) made = name;
+    Restart();
+  }
+  if (made.empty()) GTEST_SKIP() << "the machine is too busy to kill a broker that soon";
   EXPECT_EQ(CountArrivals("old", kMessages), kMessages);
-  const auto found = asker_.DeclareQueue({.name = "new", .arguments = Arguments("quorum")});
+  const auto found = asker_.DeclareQueue({.name = made, .arguments = Arguments("quorum")});
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->message_count, 0U);
   bool answered = false;
-  asker_.channel().Publish({.routing_key = "new"},
-                           [&](const auto& /*result*/) { answered = true; });
+  asker_.channel().Publish({.routing_key = made}, [&](const auto& /*result*/) { answered = true; });
   EXPECT_EQ(Eventually([&] { return answered; }, absl::Seconds(10)), asker_.IsAtLeast(4, 3));
 }
 
 TEST_F(CrashFacts, F28ALeaseThatEndedWhileTheBrokerWasDownTakesTheMessagesFrom43) {
   constexpr int kMessages = 2000;
-  constexpr absl::Duration kDelay = absl::Seconds(4);
-  constexpr absl::Duration kLease = absl::Seconds(8);
+  constexpr absl::Duration kDelay = absl::Seconds(15);
+  constexpr absl::Duration kLease = absl::Seconds(25);
   Declare("work", "classic");
   DeclareDelay("delay", "quorum", kDelay, "work",
                {{"x-expires", absl::ToInt64Milliseconds(kLease)}});
