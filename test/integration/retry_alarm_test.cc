@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
 #include <string>
 
 #include "integration/own_broker_test.h"
@@ -40,7 +41,9 @@ TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
   EXPECT_EQ(events_.Count(EventKind::kRetried), 0U);
   EXPECT_EQ(calls_.size(), std::size_t{kMessages});
 
-  broker().ClearAlarm();
+  // Meanwhile the loop goes on: the broker ends a connection that misses heartbeats.
+  const std::future<void> cleared =
+      std::async(std::launch::async, [this] { broker().ClearAlarm(); });
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages; }));
   EXPECT_EQ(events_.Count(EventKind::kUnblocked), 1U);
   EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kMessages / 2});
