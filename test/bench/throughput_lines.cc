@@ -40,7 +40,9 @@ struct Workload {
   std::size_t workers = 1;  // each with a work queue of its own
 };
 
-std::string QueueOf(std::size_t worker) { return absl::StrCat("work.", worker); }
+std::string QueueOf(std::size_t worker) {
+  return absl::StrCat("work.", absl::Dec(worker, absl::kZeroPad2));
+}
 
 // The last acks may still be on their way through the broker.
 void AwaitEmpty(testing::Peer& peer, const std::string& queue) {
