@@ -88,12 +88,11 @@ class FakeServer {
 
   // Until somebody speaks again, it is the first client who said this that is spoken to.
   void Address(const std::string& line) {
-    const auto said = std::find_if(clients_.begin(), clients_.end(), [&](const auto& client) {
-      return std::count(client->said.begin(), client->said.end(), line) > 0;
-    });
-    if (said == clients_.end()) throw std::runtime_error("nobody has said: " + line);
-    current_ = said->get();
+    current_ = Find(line);
+    if (current_ == nullptr) throw std::runtime_error("nobody has said: " + line);
   }
+  // Whether a client who said this has not gone yet.
+  bool HasClient(const std::string& line) const { return Find(line) != nullptr; }
 
   // All speak to the client who spoke last, or has come since.
   template <typename Method>
@@ -159,6 +158,14 @@ class FakeServer {
     std::vector<std::string> said = {};
     std::map<std::uint16_t, std::uint64_t> published = {};  // messages, by channel
   };
+
+  // The first client who said this, or null.
+  Client* Find(const std::string& line) const {
+    const auto said = std::find_if(clients_.begin(), clients_.end(), [&](const auto& client) {
+      return std::count(client->said.begin(), client->said.end(), line) > 0;
+    });
+    return said == clients_.end() ? nullptr : said->get();
+  }
 
   void Accept(evutil_socket_t fd) {
     ++connections;
