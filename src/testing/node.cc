@@ -493,7 +493,7 @@ void Node::Leave(Consumer& consumer, ChannelId id) {
 void Node::SetAlarm(bool alarm) {
   if (alarm_ == alarm || !up_) return;
   alarm_ = alarm;
-  for (Peer* const peer : std::vector<Peer*>(peers_)) peer->OnAlarm(alarm);
+  for (NodeListener* const listener : std::vector(listeners_)) listener->OnAlarm(alarm);
 }
 
 void Node::StepClock(absl::Duration by) {
@@ -545,7 +545,7 @@ void Node::GoDown() {
       return true;
     });
   }
-  for (Peer* const peer : std::vector<Peer*>(peers_)) peer->OnNodeGone();
+  for (NodeListener* const listener : std::vector(listeners_)) listener->OnNodeGone();
 }
 
 // A coin's toss each. Only of what was promised to nobody does one have to be told.

@@ -36,9 +36,9 @@ class Channel {
 using ChannelId = std::uint64_t;
 
 // Who has a connection to the node.
-class Peer {
+class NodeListener {
  public:
-  virtual ~Peer() = default;
+  virtual ~NodeListener() = default;
   // The node is gone, and all connections with it.
   virtual void OnNodeGone() = 0;
   virtual void OnAlarm(bool alarm) = 0;
@@ -55,8 +55,8 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   // Connections.
-  void AddPeer(Peer* peer) { peers_.push_back(peer); }
-  void RemovePeer(Peer* peer) { std::erase(peers_, peer); }
+  void AddListener(NodeListener* listener) { listeners_.push_back(listener); }
+  void RemoveListener(NodeListener* listener) { std::erase(listeners_, listener); }
   bool up() const { return up_; }
   bool alarm() const { return alarm_; }
   const std::string& version() const { return options_.version; }
@@ -182,7 +182,7 @@ class Node {
   bool refuses_publishes_ = false;
   absl::Duration clock_offset_ = absl::ZeroDuration();
 
-  std::vector<Peer*> peers_;  // they are kept by consumers and mail, which go before
+  std::vector<NodeListener*> listeners_;  // they are kept by consumers and mail, which go before
   Exchanges exchanges_;
   std::map<std::string, std::unique_ptr<Queue>> queues_;
   std::map<ChannelId, Consumer> consumers_;

@@ -14,7 +14,7 @@ namespace retryq::testing {
 
 // One connection: what is sent arrives at the other end after a latency and in order, until the
 // connection is cut. Each end notices that in its own time.
-class Wire final : public Peer, public std::enable_shared_from_this<Wire> {
+class Wire final : public NodeListener, public std::enable_shared_from_this<Wire> {
  public:
   struct Ends {
     std::function<absl::Duration()> latency;
@@ -24,11 +24,11 @@ class Wire final : public Peer, public std::enable_shared_from_this<Wire> {
 
   static std::shared_ptr<Wire> Make(Node& node, Ends ends) {
     auto wire = std::make_shared<Wire>(node, std::move(ends));
-    node.AddPeer(wire.get());
+    node.AddListener(wire.get());
     return wire;
   }
   Wire(Node& node, Ends ends) : node_(node), ends_(std::move(ends)) {}
-  ~Wire() override { node_.RemovePeer(this); }
+  ~Wire() override { node_.RemoveListener(this); }
 
   // What the broker does when it has noticed the end.
   void AtBrokerEnd(std::function<void()> work) { at_broker_end_.push_back(std::move(work)); }
