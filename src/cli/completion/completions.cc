@@ -33,16 +33,18 @@ absl::StatusOr<std::variant<Shell, Answer>> ParseCompletions(const Arguments& ar
   FlagText shell;
   FlagParser parser(kDescription, kUsage, kFooter);
   parser.AddPositional("bash|zsh|fish", &shell, "The shell");
-  FlagReader reader;
-  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(arguments, reader);
-  if (!answer.ok()) return answer.status();
-  if (answer->has_value()) return **answer;
-  if (!shell) reader.Complain("the shell is missing: say bash, zsh or fish");
-  if (absl::Status status = reader.status(); !status.ok()) return status;
-  if (*shell == "bash") return Shell::kBash;
-  if (*shell == "zsh") return Shell::kZsh;
-  if (*shell == "fish") return Shell::kFish;
-  return absl::InvalidArgumentError("there is nothing for '" + *shell + "': say bash, zsh or fish");
+  return parser.ParseInto(arguments, [&shell](FlagReader& reader) {
+    if (!shell) {
+      reader.Complain("the shell is missing: say bash, zsh or fish");
+    } else if (*shell == "zsh") {
+      return Shell::kZsh;
+    } else if (*shell == "fish") {
+      return Shell::kFish;
+    } else if (*shell != "bash") {
+      reader.Complain("there is nothing for '" + *shell + "': say bash, zsh or fish");
+    }
+    return Shell::kBash;
+  });
 }
 
 std::string CompletionScript(Shell shell, const std::vector<CommandDescription>& commands) {

@@ -66,17 +66,7 @@ void AddFlags(FlagParser& parser, DoctorFlags& flags) {
              "result is ok, warning, problem or skipped");
 }
 
-}  // namespace
-
-absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments) {
-  DoctorFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
-  AddFlags(parser, flags);
-  FlagReader reader;
-  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(arguments, reader);
-  if (!answer.ok()) return answer.status();
-  if (answer->has_value()) return **answer;
-
+DoctorOptions ReadOptions(const DoctorFlags& flags, FlagReader& reader) {
   DoctorOptions options;
   ReadFlags(flags.management, reader, &options.place);
   ReadFlags(flags.retrying, reader, &options.retry);
@@ -89,8 +79,17 @@ absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments&
   }
   if (flags.queue && !flags.parked) options.parked_queue = options.queue + ".parked";
   options.json = flags.json;
-  if (absl::Status status = reader.status(); !status.ok()) return status;
   return options;
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments) {
+  DoctorFlags flags;
+  FlagParser parser(kDescription, kUsage, kFooter);
+  AddFlags(parser, flags);
+  return parser.ParseInto(arguments,
+                          [&flags](FlagReader& reader) { return ReadOptions(flags, reader); });
 }
 
 }  // namespace retryq::cli

@@ -4,8 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/flags/flag_description.h"
 #include "cli/flags/flag_reader.h"
@@ -48,6 +51,21 @@ class FlagParser {
   // Takes the arguments apart. Returns the help, if it was asked for. What is there and should not
   // be goes to `reader`; kInvalidArgument if the rest could not even be taken apart.
   absl::StatusOr<std::optional<Answer>> Parse(const Arguments& arguments, FlagReader& reader);
+
+  // Does that, and has `read` make options of what was given, which gets a reader to
+  // complain to. Returns the options; or the help, if it was asked for; or kInvalidArgument with
+  // all that is wrong.
+  template <typename Read, typename Options = std::invoke_result_t<Read, FlagReader&>>
+  absl::StatusOr<std::variant<Options, Answer>> ParseInto(const Arguments& arguments,
+                                                          const Read& read) {
+    FlagReader reader;
+    const absl::StatusOr<std::optional<Answer>> answer = Parse(arguments, reader);
+    if (!answer.ok()) return answer.status();
+    if (answer->has_value()) return **answer;
+    Options options = read(reader);
+    if (absl::Status status = reader.status(); !status.ok()) return status;
+    return options;
+  }
 
  private:
   Answer Describe() const;

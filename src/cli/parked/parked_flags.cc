@@ -249,6 +249,30 @@ void ReadBody(const FlagText& text, FlagReader& reader, BodyFormat* format) {
   }
 }
 
+ParkedOptions ReadOptions(ParkedAction action, const ParkedFlags& flags, FlagReader& reader) {
+  ParkedOptions options{.action = action};
+  if (!flags.queue) reader.Complain("--queue is missing: name the parked queue");
+  reader.Read("--queue", flags.queue, &options.queue);
+  BrokerPlace place;
+  ReadFlags(flags.management, reader, &place);
+  options.connection = std::move(place.connection);
+  options.management = std::move(place.management);
+  ReadFilter(flags, reader, &options);
+  ReadTarget(flags, reader, &options);
+  ReadPace(flags, reader, &options);
+  ReadBody(flags.body, reader, &options.body);
+  options.json = flags.json;
+  options.dry_run = flags.dry_run;
+  options.yes = flags.yes;
+  if (flags.json && flags.body) {
+    reader.Complain("--body: is for people; leave it out, or --json");
+  }
+  if (options.action == ParkedAction::kDrop && !flags.yes && ::isatty(STDIN_FILENO) == 0) {
+    reader.Complain("--yes is missing: there is no terminal to ask on, and dropping is for good");
+  }
+  return options;
+}
+
 absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseWithoutCommand(
     const Arguments& arguments) {
   const bool asks_for_flags = arguments == Arguments{kDescribeFlags};
@@ -285,34 +309,9 @@ absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseParked(const Arguments&
   FlagParser parser(command->description, "retryq parked " + name + " --queue QUEUE [OPTIONS]",
                     command->footer);
   AddFlags(parser, command->action, flags);
-  FlagReader reader;
-  const absl::StatusOr<std::optional<Answer>> answer =
-      parser.Parse(Arguments(arguments.begin() + 1, arguments.end()), reader);
-  if (!answer.ok()) return answer.status();
-  if (answer->has_value()) return **answer;
-
-  ParkedOptions options{.action = command->action};
-  if (!flags.queue) reader.Complain("--queue is missing: name the parked queue");
-  reader.Read("--queue", flags.queue, &options.queue);
-  BrokerPlace place;
-  ReadFlags(flags.management, reader, &place);
-  options.connection = std::move(place.connection);
-  options.management = std::move(place.management);
-  ReadFilter(flags, reader, &options);
-  ReadTarget(flags, reader, &options);
-  ReadPace(flags, reader, &options);
-  ReadBody(flags.body, reader, &options.body);
-  options.json = flags.json;
-  options.dry_run = flags.dry_run;
-  options.yes = flags.yes;
-  if (flags.json && flags.body) {
-    reader.Complain("--body: is for people; leave it out, or --json");
-  }
-  if (options.action == ParkedAction::kDrop && !flags.yes && ::isatty(STDIN_FILENO) == 0) {
-    reader.Complain("--yes is missing: there is no terminal to ask on, and dropping is for good");
-  }
-  if (absl::Status status = reader.status(); !status.ok()) return status;
-  return options;
+  return parser.ParseInto(
+      Arguments(arguments.begin() + 1, arguments.end()),
+      [&](FlagReader& reader) { return ReadOptions(command->action, flags, reader); });
 }
 
 }  // namespace retryq::cli

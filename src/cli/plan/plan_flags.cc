@@ -115,17 +115,7 @@ void ReadDefinitions(const PlanFlags& flags, FlagReader& reader, PlanOptions* op
   if (flags.queue && !flags.parked) options->parked_queue = queue + ".parked";
 }
 
-}  // namespace
-
-absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments) {
-  PlanFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
-  AddFlags(parser, flags);
-  FlagReader reader;
-  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(arguments, reader);
-  if (!answer.ok()) return answer.status();
-  if (answer->has_value()) return **answer;
-
+PlanOptions ReadOptions(const PlanFlags& flags, FlagReader& reader) {
   PlanOptions options;
   ReadFlags(flags.retrying, reader, &options.retry);
   ClientOptions client;
@@ -148,8 +138,17 @@ absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arg
   if (reader.status().ok()) {
     reader.Complain(ValidateLease(LongestDelay(options.retry.backoff), options.delay_queues));
   }
-  if (absl::Status status = reader.status(); !status.ok()) return status;
   return options;
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments) {
+  PlanFlags flags;
+  FlagParser parser(kDescription, kUsage, kFooter);
+  AddFlags(parser, flags);
+  return parser.ParseInto(arguments,
+                          [&flags](FlagReader& reader) { return ReadOptions(flags, reader); });
 }
 
 }  // namespace retryq::cli

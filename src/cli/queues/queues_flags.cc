@@ -45,11 +45,7 @@ struct QueuesFlags {
   bool watch = false;
 };
 
-}  // namespace
-
-absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments& arguments) {
-  QueuesFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
+void AddFlags(FlagParser& parser, QueuesFlags& flags) {
   AddFlags(parser, flags.management);
   parser.Add("--prefix", "PREFIX", &flags.prefix,
              "Delay queues are named PREFIX.MILLISECONDS (default: retry)");
@@ -61,11 +57,9 @@ absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments&
              "Again and again: full-screen on a terminal (h tells the keys), else as lines,\n"
              "with --json one object a line. q, SIGINT or SIGTERM end it");
   parser.Add("--interval", "DURATION", &flags.interval, "With --watch: how often (default: 2s)");
-  FlagReader reader;
-  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(arguments, reader);
-  if (!answer.ok()) return answer.status();
-  if (answer->has_value()) return **answer;
+}
 
+QueuesOptions ReadOptions(const QueuesFlags& flags, FlagReader& reader) {
   BrokerPlace place;
   ReadFlags(flags.management, reader, &place);
   QueuesOptions options{.management = std::move(place.management),
@@ -83,8 +77,17 @@ absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments&
   reader.Read("--prefix", flags.prefix, &delay_queues.prefix);
   reader.Complain(Validate(delay_queues, amqp::ConnectionOptions().heartbeat));
   options.prefix = delay_queues.prefix;
-  if (absl::Status status = reader.status(); !status.ok()) return status;
   return options;
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments& arguments) {
+  QueuesFlags flags;
+  FlagParser parser(kDescription, kUsage, kFooter);
+  AddFlags(parser, flags);
+  return parser.ParseInto(arguments,
+                          [&flags](FlagReader& reader) { return ReadOptions(flags, reader); });
 }
 
 }  // namespace retryq::cli

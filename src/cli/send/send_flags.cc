@@ -110,17 +110,7 @@ void CheckNames(const OutgoingMessage& message, FlagReader& reader) {
   for (const auto& [name, value] : message.headers.fields()) check("--header", name);
 }
 
-}  // namespace
-
-absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arguments) {
-  SendFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
-  AddFlags(parser, flags);
-  FlagReader reader;
-  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(arguments, reader);
-  if (!answer.ok()) return answer.status();
-  if (answer->has_value()) return **answer;
-
+SendOptions ReadOptions(const SendFlags& flags, FlagReader& reader) {
   SendOptions options;
   ReadAddress(flags, reader, &options.message);
   ReadHeaders(flags.headers, reader, &options.message.headers);
@@ -145,8 +135,17 @@ absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arg
   } else if (!flags.body && ::isatty(STDIN_FILENO) != 0) {
     reader.Complain("BODY is missing: write it last, or - to type it in");
   }
-  if (absl::Status status = reader.status(); !status.ok()) return status;
   return options;
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arguments) {
+  SendFlags flags;
+  FlagParser parser(kDescription, kUsage, kFooter);
+  AddFlags(parser, flags);
+  return parser.ParseInto(arguments,
+                          [&flags](FlagReader& reader) { return ReadOptions(flags, reader); });
 }
 
 }  // namespace retryq::cli

@@ -199,22 +199,7 @@ void ReadCommand(const Arguments& command, FlagReader& reader, WorkOptions* opti
   }
 }
 
-}  // namespace
-
-absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments) {
-  // What is behind -- is not ours to interpret.
-  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  const Arguments ours(arguments.begin(), dashes);
-  const Arguments command(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
-
-  WorkFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
-  AddFlags(parser, flags);
-  FlagReader reader;
-  const absl::StatusOr<std::optional<Answer>> answer = parser.Parse(ours, reader);
-  if (!answer.ok()) return answer.status();
-  if (answer->has_value()) return **answer;
-
+WorkOptions ReadOptions(const WorkFlags& flags, const Arguments& command, FlagReader& reader) {
   WorkOptions options;
   if (!flags.queue) reader.Complain("--queue is missing: name the queue to work on");
   reader.Read("--queue", flags.queue, &options.consumer.queue);
@@ -242,8 +227,22 @@ absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arg
   ReadCommand(command, reader, &options);
 
   options.json = flags.json;
-  if (absl::Status status = reader.status(); !status.ok()) return status;
   return options;
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments) {
+  // What is behind -- is not ours to interpret.
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const Arguments ours(arguments.begin(), dashes);
+  const Arguments command(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+
+  WorkFlags flags;
+  FlagParser parser(kDescription, kUsage, kFooter);
+  AddFlags(parser, flags);
+  return parser.ParseInto(ours,
+                          [&](FlagReader& reader) { return ReadOptions(flags, command, reader); });
 }
 
 }  // namespace retryq::cli
