@@ -98,10 +98,10 @@ class RabbitBroker final : public Broker {
   void SetListener(BrokerListener* listener) override { publish_end_.SetListener(listener); }
 
   void Declare(DeclareParams params, DeclareCallback done) override {
-    publish_end_.topology().Declare(std::move(params), std::move(done));
+    publish_end_.topology().Declare(params, std::move(done));
   }
   void CheckExchange(std::string name, std::function<void(absl::Status)> done) override {
-    publish_end_.topology().CheckExchange(std::move(name), std::move(done));
+    publish_end_.topology().CheckExchange(name, std::move(done));
   }
   void Publish(const PublishParams& params, PublishCallback done) override {
     publish_end_.channel().Publish(params, std::move(done));
@@ -144,7 +144,7 @@ class RabbitBroker final : public Broker {
 
 }  // namespace
 
-std::unique_ptr<Broker> MakeBroker(EventLoop& loop, ConnectionOptions options) {
+std::unique_ptr<Broker> MakeBroker(EventLoop& loop, const ConnectionOptions& options) {
   return std::make_unique<RabbitBroker>(loop, options);
 }
 

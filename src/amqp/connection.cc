@@ -113,8 +113,9 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
  private:
   absl::Status MakeTlsContext() {
     absl::StatusOr<TlsContext> context = TlsContext::Create(*options_.tls);
-    if (context.ok()) tls_ = *std::move(context);
-    return context.status();
+    if (!context.ok()) return context.status();
+    tls_ = *std::move(context);
+    return absl::OkStatus();
   }
 
   void BeginRoundAfter(absl::Duration pause) {

@@ -12,7 +12,7 @@ namespace retryq::amqp {
 absl::Status Validate(const ConnectionOptions& options) {
   std::vector<std::string> wrong;
   const auto require = [&wrong](bool holds, const char* sentence) {
-    if (!holds) wrong.push_back(sentence);
+    if (!holds) wrong.emplace_back(sentence);
   };
   require(!options.endpoints.empty(), "endpoints: there must be at least one");
   for (const Endpoint& endpoint : options.endpoints) {

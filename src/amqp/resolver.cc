@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<SocketAddress>> Resolve(const Endpoint& endpoint) {
 
 Resolver::Resolver(const Endpoint& endpoint, std::shared_ptr<Executor> executor, Done done)
     : done_(std::make_shared<Done>(std::move(done))) {
-  const auto answer = [executor, weak = std::weak_ptr(done_)](auto result) {
+  const auto answer = [executor = std::move(executor), weak = std::weak_ptr(done_)](auto result) {
     executor->Post([weak, result = std::move(result)] {
       if (const auto waiting = weak.lock()) (*waiting)(result);
     });

@@ -37,7 +37,7 @@ TlsClient::TlsClient(const TlsContext& context, const std::string& host)
   if (context.options().verify_peer) CheckPeer();
 }
 
-void TlsClient::SendServerName(std::string name) {
+void TlsClient::SendServerName(std::string name) const {
   // What SSL_set_tlsext_host_name stands for, with a cast that our warnings refuse.
   SSL_ctrl(ssl(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
 }

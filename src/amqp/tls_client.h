@@ -31,7 +31,7 @@ class TlsClient {
   absl::Status Explain(unsigned long error) const;
 
  private:
-  void SendServerName(std::string name);
+  void SendServerName(std::string name) const;
   void CheckPeer();
 
   const TlsContext& context_;

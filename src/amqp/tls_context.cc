@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,8 +38,8 @@ int RefusePassphrase(char*, int, int, void* asked) {
 
 }  // namespace
 
-TlsContext::TlsContext(const TlsOptions& options)
-    : options_(options), context_(SSL_CTX_new(TLS_client_method())) {
+TlsContext::TlsContext(TlsOptions options)
+    : options_(std::move(options)), context_(SSL_CTX_new(TLS_client_method())) {
   SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
   SSL_CTX_set_options(context_.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 }

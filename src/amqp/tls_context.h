@@ -32,7 +32,7 @@ class TlsContext {
   SslPtr NewSsl() const { return SslPtr(SSL_new(context_.get())); }
 
  private:
-  explicit TlsContext(const TlsOptions& options);
+  explicit TlsContext(TlsOptions options);
 
   // Each answers why it cannot, empty where it could.
   std::string TrustAuthorities();

@@ -45,7 +45,7 @@ void Topology::Release(Lanes::iterator lane) {
   }
 }
 
-void Topology::Declare(DeclareParams params, Broker::DeclareCallback done) {
+void Topology::Declare(const DeclareParams& params, Broker::DeclareCallback done) {
   const auto lane = Take();
   lane->channel().DeclareQueue(
       params.queue, [this, lane, params, done = std::move(done)](absl::StatusOr<DeclareOk> ok) {
@@ -70,7 +70,7 @@ void Topology::DeclareExchange(Lanes::iterator lane, const DeclareParams& params
       });
 }
 
-void Topology::CheckExchange(std::string name, std::function<void(absl::Status)> done) {
+void Topology::CheckExchange(const std::string& name, std::function<void(absl::Status)> done) {
   const auto lane = Take();
   lane->channel().CheckExchange(name, [this, lane, done = std::move(done)](absl::Status status) {
     Release(lane);

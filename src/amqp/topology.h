@@ -21,8 +21,8 @@ class Topology {
   explicit Topology(Connection& connection);
   ~Topology();
 
-  void Declare(DeclareParams params, Broker::DeclareCallback done);
-  void CheckExchange(std::string name, std::function<void(absl::Status)> done);
+  void Declare(const DeclareParams& params, Broker::DeclareCallback done);
+  void CheckExchange(const std::string& name, std::function<void(absl::Status)> done);
 
   // Drops all open callbacks, uncalled.
   void Forget();

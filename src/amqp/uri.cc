@@ -287,7 +287,7 @@ absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri) {
     absl::Status status = ParseUserInfo(authority.substr(0, at), &options);
     if (!status.ok()) return status;
   }
-  absl::Status status = ParseHostAndPort(address, &options.endpoints[0]);
+  absl::Status status = ParseHostAndPort(address, &options.endpoints.front());
   if (!status.ok()) return status;
 
   if (path && !path->empty()) {

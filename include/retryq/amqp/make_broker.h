@@ -15,7 +15,7 @@ namespace retryq::amqp {
 // alarm is on, acks included. Both connect at once and again by themselves.
 // `loop` must outlive it; used on its thread. Destroying it closes both connections without
 // waiting.
-RETRYQ_EXPORT std::unique_ptr<Broker> MakeBroker(EventLoop& loop, ConnectionOptions options);
+RETRYQ_EXPORT std::unique_ptr<Broker> MakeBroker(EventLoop& loop, const ConnectionOptions& options);
 
 }  // namespace retryq::amqp
 
