@@ -165,7 +165,11 @@ TEST_F(PublishConfirmsTest, MayBeAddedToFromACallback) {
     if (--left > 0) confirms_.Add(PrintOf("more"), again);
   };
   confirms_.Add(PrintOf("more"), again);
-  for (std::uint64_t tag = 1; left > 0; ++tag) Ack(tag, /*multiple=*/tag % 2 == 0);
+  std::uint64_t tag = 0;
+  while (left > 0) {
+    ++tag;
+    Ack(tag, /*multiple=*/tag % 2 == 0);
+  }
   EXPECT_EQ(confirms_.size(), 0U);
 }
 
