@@ -33,6 +33,8 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   // On an event_base of yours, which must outlive it. Whoever runs that base
   // runs this loop; `Run…` here runs it too. While the loop exists the base has
   // an event pending, so that event_base_dispatch does not return by itself.
+  // Then nobody hears `Fail`, drains or catches signals: make the Client on an
+  // Environment with a `fatal` of yours, as examples/borrowed_event_base does.
   static EventLoop Borrow(event_base* base);
 
   EventLoop(const EventLoop&) = delete;
@@ -58,7 +60,9 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   // loop runs.
   void Drain();
 
-  // Ends the run with this error, which must not be ok. The first one counts.
+  // Ends `Run`/`RunUntilSignal`, now or as soon as it is called, with this error,
+  // which must not be ok. The first one counts. Nobody hears it where the owner
+  // of a borrowed base runs that instead.
   void Fail(absl::Status error);
 
   // Registers work for the graceful stop. `drain` gets a function to call, at
