@@ -1,14 +1,16 @@
 # shellcheck shell=bash
 # To be sourced, at the root of the tree: runs one part of the tests after the other and keeps count, for .ci/run and test/full.
+#
+# What comes of a part NAME is in $results: what it said, NAME; its line of the report, NAME.line; and of the tests that failed
+# the names and the last they said, NAME.failures. Whoever sources this may have made that directory, and keeps it then.
 
-results=$(mktemp --directory)
-trap 'rm -rf "$results"' EXIT
+if [[ -z ${results:-} ]]; then
+  results=$(mktemp --directory)
+  trap 'rm -rf "$results"' EXIT
+fi
 
-passed=0
-failed=0
-report=    # a line for each part
-failures=  # of the tests that failed, the names and the last they said
-broken=0   # whether anything failed, a build included
+names=()   # of all parts
+commit=$(git describe --always --dirty 2>/dev/null || echo 'not a git repository')
 
 readonly LAST_LINES=60
 
@@ -34,14 +36,17 @@ begin() {
   printf '\n=== %s ===\n' "$1"
   SECONDS=0
   result=ok
+  names+=("$1")
+  : >"$results/$1.failures"
 }
 
-# count NAME PASSED FAILED: adds what has been run since `begin`, with its `result`
+# count NAME PASSED FAILED: writes down what has been run since `begin`, with its `result`
 count() {
-  passed=$((passed + $2))
-  failed=$((failed + $3))
-  report+=$(printf '%-20s %6d passed %4d failed %6d s  %s' "$1" "$2" "$3" "$SECONDS" "$result")$'\n'
+  printf '%-20s %6d passed %4d failed %6d s  %-12s  %s\n' "$1" "$2" "$3" "$SECONDS" "$commit" "$result" >"$results/$1.line"
 }
+
+# has_passed NAME: whether there is a line of an earlier run, in which that part passed
+has_passed() { [[ -s $results/$1.line ]] && grep -q ' ok$' "$results/$1.line"; }
 
 # run_tests NAME ARGUMENT…: test/run with these arguments
 run_tests() {
@@ -50,12 +55,11 @@ run_tests() {
   begin "$name"
   RETRYQ_TEST_JUNIT=$junit test/run "$@" </dev/null || {
     result="FAILED ($?)"
-    broken=1
   }
   if [[ -s $junit ]]; then
     tests_failed=$(($(attribute failures "$junit") + $(attribute errors "$junit")))
     tests_passed=$(($(attribute tests "$junit") - tests_failed - $(attribute disabled "$junit") - $(attribute skipped "$junit")))
-    failures+=$(failures_in "$junit" | sed "s/^--- /--- $name: /")
+    failures_in "$junit" | sed "s/^--- /--- $name: /" >"$results/$name.failures"
   fi
   if [[ $result != ok ]] && ((tests_failed == 0)); then
     # It never came to the tests, or was ended amid them: that is a failure too.
@@ -71,8 +75,10 @@ run_suite() {
   begin "$name"
   "$@" </dev/null | tee "$results/$name" || {
     result="FAILED ($?)"
-    broken=1
-    failures+=$(printf -- '--- %s\n' "$name" && grep -iE 'failed|lost|survived|error' "$results/$name" | tail -n "$LAST_LINES")$'\n'
+    {
+      printf -- '--- %s\n' "$name"
+      grep -iE 'failed|lost|survived|error' "$results/$name" | tail -n "$LAST_LINES" || true
+    } >"$results/$name.failures"
   }
   # Without such a line it never came to its end, which is a failure too.
   counts=$(grep -E '^[0-9]+ (passed|killed), [0-9]+ (failed|survived)' "$results/$name" || echo '0 passed, 1 failed')
@@ -80,11 +86,29 @@ run_suite() {
   count "$name" "$suite_passed" "$suite_failed"
 }
 
+# lines: of the report, one for each part
+lines() {
+  printf '%s\0' "${names[@]}" | (cd "$results" && xargs -0 -I{} cat {}.line)
+}
+
+# failures: of all tests that failed, the names and the last they said
+failures() {
+  printf '%s\0' "${names[@]}" | (cd "$results" && xargs -0 -I{} cat {}.failures)
+}
+
+# sum: "N passed, N failed" over all parts
+sum() {
+  lines | awk '{ passed += $2; failed += $4 } END { printf "%d passed, %d failed", passed, failed }'
+}
+
 # conclude: says what failed and how, then a line for each part, then the sum; the exit code is not 0 if anything failed
 conclude() {
+  local failures
+  failures=$(failures)
   if [[ -n $failures ]]; then
     printf '\n=== what failed ===\n%s\n' "$failures"
   fi
-  printf '\n%s%d passed, %d failed\n' "$report" "$passed" "$failed"
-  exit "$broken"
+  printf '\n%s\n%s\n' "$(lines)" "$(sum)"
+  [[ $(lines | grep -cv ' ok$') == 0 ]] || exit 1
+  exit 0
 }
