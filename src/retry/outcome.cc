@@ -5,7 +5,8 @@ namespace {
 
 // Asking for a retry or for parking with an ok status is a slip: the message failed.
 absl::Status AsError(absl::Status why) {
-  return why.ok() ? absl::UnknownError("the handler gave no reason") : why;
+  if (why.ok()) return absl::UnknownError("the handler gave no reason");
+  return why;
 }
 
 }  // namespace
@@ -16,8 +17,9 @@ Outcome Outcome::RetryAfter(absl::Duration delay, absl::Status why) {
 
 Outcome Outcome::Park(absl::Status why) { return Outcome(Kind::kPark, AsError(std::move(why))); }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): who calls need not know that a status copies
 Outcome Outcome::Discard(std::string reason) {
-  return Outcome(Kind::kDiscard, absl::UnknownError(std::move(reason)));
+  return Outcome(Kind::kDiscard, absl::UnknownError(reason));
 }
 
 Outcome Outcome::Requeue() {

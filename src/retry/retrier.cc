@@ -171,8 +171,10 @@ DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
 DeliveryHandler RetrierImpl::Deliver(Call call) {
   return [ptr = lifeline_.ptr(),
           shared = std::make_shared<const Call>(std::move(call))](amqp::MessagePtr message) {
+    // NOLINTBEGIN(performance-unnecessary-copy-initialization)
     const AlivePtr<RetrierImpl> self = ptr;
     const std::shared_ptr<const Call> keep = shared;
+    // NOLINTEND(performance-unnecessary-copy-initialization)
     if (!self) return;
     const std::optional<Taken> taken = self->Take(std::move(message));
     if (!taken.has_value()) return;
@@ -219,7 +221,7 @@ std::optional<RetrierImpl::Taken> RetrierImpl::Take(amqp::MessagePtr message) {
     decision = Count(ReadRedeliveries(*message, options_.retry.count_redeliveries), history);
   }
   const bool must_move = IsNearDeliveryLimit(*message);
-  slot.delivery->Begin(Delivery(std::move(message), queue_, std::move(history)));
+  slot.delivery->Begin(Delivery(std::move(message), queue_, history));
   slot.taken = true;
   SayIfEarly(slot.delivery->delivery());
   if (left >= DelayGrid::kShortestHop) {

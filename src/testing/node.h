@@ -83,7 +83,7 @@ class Node {
   Published Publish(const ContentPtr& content, Sync sync = Sync::kConfirmed);
 
   // Consuming. A channel that is not known is passed over, as the client cannot know yet.
-  absl::Status Consume(ChannelId id, std::shared_ptr<Channel> channel, const std::string& queue,
+  absl::Status Consume(ChannelId id, std::shared_ptr<Channel> channel, const std::string& name,
                        std::uint16_t prefetch);
   void StopConsuming(ChannelId id);
   void ResumeConsuming(ChannelId id);
@@ -105,7 +105,7 @@ class Node {
   // Nothing if it is not there, or going.
   const Queue* Find(const std::string& name) const;
   std::vector<std::string> queues() const;
-  std::vector<ContentPtr> MessagesOf(const std::string& queue) const;
+  std::vector<ContentPtr> MessagesOf(const std::string& name) const;
   const std::vector<LetGo>& let_go() const { return let_go_; }
   const std::vector<std::string>& brought_back() const { return brought_back_; }
 
@@ -155,7 +155,7 @@ class Node {
   void DropOverflow(Queue& queue);
   void DeadLetter(Queue& queue, Place place, Stored stored, std::string_view reason,
                   LetGo::Cause without_exchange);
-  void DeadLetterAtLeastOnce(const std::string& queue, Place place, std::string_view reason);
+  void DeadLetterAtLeastOnce(const std::string& name, Place place, std::string_view reason);
   ContentPtr Redirected(const Queue& queue, const Content& content, std::string_view reason) const;
   void Remember(const Queue& queue, Place place, Stored stored, absl::Duration until, bool moved);
   void Requeue(Queue& queue, Place place, Stored stored);

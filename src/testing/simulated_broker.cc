@@ -249,7 +249,7 @@ void SimulatedBroker::Impl::Consuming::Close(std::function<void()> closed) {
   const auto call = [once] {
     if (const auto done = std::exchange(*once, nullptr)) done();
   };
-  waiting_.push_back(call);
+  waiting_.emplace_back(call);
   CloseChannel(call);
 }
 

@@ -65,7 +65,7 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
 
   class Cancelling final : public Timer {
    public:
-    Cancelling(std::weak_ptr<Loop> loop, Due due) : loop_(std::move(loop)), due_(due) {}
+    Cancelling(std::weak_ptr<Loop> loop, Due due) : loop_(std::move(loop)), due_(std::move(due)) {}
     ~Cancelling() override {
       const std::shared_ptr<Loop> loop = loop_.lock();
       if (loop == nullptr) return;
