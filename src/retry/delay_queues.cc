@@ -63,7 +63,7 @@ class DelayQueues::Impl {
   void Schedule(Entry& entry);
   void OnTimer(std::uint64_t id);
   void AnswerWaiters(Entry& entry);
-  void FailWaiters(std::deque<Entry::Waiter> waiters, const absl::Status& why);
+  void FailWaiters(const std::deque<Entry::Waiter>& waiters, const absl::Status& why);
   // How many have a lease.
   std::size_t leased() const;
   void Report(EventKind kind, const Entry& entry, std::string_view error = {}) const;
@@ -234,9 +234,9 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
                                                 entry.key().route().dead_letter_exchange)
                                : ExplainAbsence(refusal, entry.name(), options_.prefix);
   Report(EventKind::kDeclareFailed, entry, {why.message().data(), why.message().size()});
-  std::deque<Entry::Waiter> waiters = std::exchange(entry.waiters, {});
+  const std::deque<Entry::Waiter> waiters = std::exchange(entry.waiters, {});
   KeepWhileItLives(entry);
-  FailWaiters(std::move(waiters), why);
+  FailWaiters(waiters, why);
 }
 
 // Goes over to the hashed name, with all who wait. That is said and remembered only when it
@@ -339,7 +339,8 @@ void DelayQueues::Impl::AnswerWaiters(Entry& entry) {
   Schedule(*current);
 }
 
-void DelayQueues::Impl::FailWaiters(std::deque<Entry::Waiter> waiters, const absl::Status& why) {
+void DelayQueues::Impl::FailWaiters(const std::deque<Entry::Waiter>& waiters,
+                                    const absl::Status& why) {
   const AlivePtr<Impl> self = lifeline_.ptr();
   for (const Entry::Waiter& done : waiters) {
     done(why);
@@ -392,7 +393,7 @@ void DelayQueues::Impl::DropAll(const absl::Status& why) {
   for (const auto& [id, entry] : std::exchange(entries_, {})) {
     std::move(entry->waiters.begin(), entry->waiters.end(), std::back_inserter(waiters));
   }
-  FailWaiters(std::move(waiters), why);
+  FailWaiters(waiters, why);
 }
 
 std::size_t DelayQueues::Impl::leased() const {

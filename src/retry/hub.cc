@@ -35,6 +35,7 @@ void Hub::Report(Event event) const {
 // Listeners may come and go while they are told.
 template <typename Call>
 void Hub::Tell(Call call) {
+  // NOLINTNEXTLINE(modernize-loop-convert)
   for (std::size_t i = 0; i < listeners_.size(); ++i) {
     if (listeners_[i] != nullptr) call(*listeners_[i]);
   }
