@@ -42,9 +42,12 @@ UpperBound UpperBoundOf(Fraction fraction) {
 }
 
 UpperBound operator*(UpperBound a, UpperBound b) {
-  const uint128 a_high = Uint128High64(a.mantissa), a_low = Uint128Low64(a.mantissa);
-  const uint128 b_high = Uint128High64(b.mantissa), b_low = Uint128Low64(b.mantissa);
-  const uint128 cross = a_high * b_low, other_cross = a_low * b_high;
+  const uint128 a_high = Uint128High64(a.mantissa);
+  const uint128 a_low = Uint128Low64(a.mantissa);
+  const uint128 b_high = Uint128High64(b.mantissa);
+  const uint128 b_low = Uint128Low64(b.mantissa);
+  const uint128 cross = a_high * b_low;
+  const uint128 other_cross = a_low * b_high;
   const uint128 carry =
       uint128(Uint128High64(a_low * b_low)) + Uint128Low64(cross) + Uint128Low64(other_cross);
   const uint128 high = a_high * b_high + Uint128High64(cross) + Uint128High64(other_cross) +
@@ -74,7 +77,9 @@ constexpr std::uint64_t RoundUpDivision(std::uint64_t number, std::uint64_t unit
 
 Fraction FractionOf(double factor) {
   std::uint64_t power_of_ten = 1;
+  // NOLINTNEXTLINE(clang-analyzer-security.FloatLoopCounter): it grows tenfold, and ends
   for (double scaled = factor; scaled < 1e15; scaled = factor * static_cast<double>(power_of_ten)) {
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): it is above zero and below 1e15
     const auto digits = static_cast<std::uint64_t>(scaled + 0.5);
     // The division rounds once, as reading the decimal does.
     if (static_cast<double>(digits) / static_cast<double>(power_of_ten) == factor) {

@@ -34,7 +34,7 @@ absl::Status Join(const absl::Status& a, const absl::Status& b) {
 }
 
 absl::Status ValidateClient(const ClientOptions& options, absl::Duration heartbeat) {
-  const absl::Status status = Validate(options.delay_queues, heartbeat);
+  absl::Status status = Validate(options.delay_queues, heartbeat);
   if (options.max_open_publishes > 0) return status;
   return Join(status, absl::InvalidArgumentError("max_open_publishes must be above zero"));
 }

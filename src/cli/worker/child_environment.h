@@ -13,7 +13,7 @@ namespace retryq::cli {
 
 // No variable is longer, so that no message can make exec fail with E2BIG: Linux takes 128 KiB for
 // one variable and 2 MiB, as a rule, for all.
-inline constexpr std::size_t kMaxVariable = 64 * 1024;
+inline constexpr std::size_t kMaxVariable = std::size_t{64} * 1024;
 
 // This process's environment, as NAME=VALUE.
 std::vector<std::string> InheritedEnvironment();

@@ -29,7 +29,7 @@ void AppendField(std::string_view name, std::string_view text, std::string* line
   AppendText(text, line);
 }
 
-absl::Status Wrong(std::string why) { return absl::InvalidArgumentError(std::move(why)); }
+absl::Status Wrong(const std::string& why) { return absl::InvalidArgumentError(why); }
 
 absl::StatusOr<absl::Duration> RetryAfterOf(const Json& value) {
   constexpr double kLongest = 100.0 * 365 * 24 * 3600;

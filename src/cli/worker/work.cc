@@ -46,7 +46,7 @@ class Worker : private Observer {
                  {.command = options.command,
                   .timeout = options.timeout,
                   .max_attempts = options.consumer.retry.max_attempts},
-                 [this](std::optional<std::string> why_not) {
+                 [this](const std::optional<std::string>& why_not) {
                    loop_.executor()->Post([this, why_not] { OnAvailability(why_not); });
                  }) {
     if (!options.on_parked.empty()) MakeHook();
@@ -129,7 +129,7 @@ class Worker : private Observer {
         loop_, std::move(options),
         LinesPool::Callbacks{
             .availability =
-                [this](std::optional<std::string> why_not) {
+                [this](const std::optional<std::string>& why_not) {
                   loop_.executor()->Post([this, why_not] { OnAvailability(why_not); });
                 },
             .child_ended =
