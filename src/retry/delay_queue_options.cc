@@ -79,7 +79,8 @@ absl::Status Validate(const DelayQueueOptions& options, absl::Duration heartbeat
           options.outage);
   }
   if (heartbeat <= absl::ZeroDuration()) {
-    errors.emplace_back("heartbeat must not be 0: without it a dead connection outlives its leases");
+    errors.emplace_back(
+        "heartbeat must not be 0: without it a dead connection outlives its leases");
   } else {
     check(options.margin >= 4 * heartbeat, "margin",
           absl::StrCat("at least four heartbeats (4 * ", absl::FormatDuration(heartbeat), ")"),
