@@ -28,7 +28,7 @@ MonotonicClock::time_point FromNow(absl::Duration duration) {
 
 // What is left until then, for poll: rounded up, at most a day.
 int PollTimeout(MonotonicClock::time_point until) {
-  constexpr std::int64_t kLongest = 24 * 3600 * 1000;
+  constexpr std::int64_t kLongest = std::int64_t{24} * 3600 * 1000;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - MonotonicClock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongest));
 }

@@ -1,11 +1,12 @@
 #ifndef RETRYQ_TEST_UNIT_AMQP_HEX_H_
 #define RETRYQ_TEST_UNIT_AMQP_HEX_H_
 
+#include <charconv>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 
 namespace retryq::amqp {
 
@@ -15,7 +16,13 @@ inline std::string FromHex(std::string_view text) {
   for (const char c : text) {
     if (!absl::ascii_isspace(static_cast<unsigned char>(c))) digits.push_back(c);
   }
-  return absl::HexStringToBytes(digits);
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    unsigned byte = 0;
+    std::from_chars(&digits[i], &digits[i] + 2, byte, 16);
+    bytes.push_back(static_cast<char>(byte));
+  }
+  return bytes;
 }
 
 }  // namespace retryq::amqp
