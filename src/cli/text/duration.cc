@@ -54,7 +54,7 @@ std::optional<absl::Duration> ParseDuration(std::string_view text) {
     const std::optional<double> number = ParseDecimal(TakeFront(text, "0123456789."));
     const std::string_view name = TakeFront(text, "dhms");
     const auto* const unit = std::find_if(kUnits.begin(), kUnits.end(),
-                                   [name](const Unit& known) { return known.name == name; });
+                                          [name](const Unit& known) { return known.name == name; });
     if (!number || unit == kUnits.end()) return std::nullopt;
     sum += *number * unit->length;
     if (sum > kLongest) return std::nullopt;
