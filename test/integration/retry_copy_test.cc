@@ -178,7 +178,15 @@ TEST_F(RetryCopy, ParksHeadersNested900Deep) {
   peer_.Publish("", "orders", "", {.headers = amqp::TableView(headers)});
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
 
-  EXPECT_EQ(WithoutTraces(*peer_.Get("orders.parked")->properties.headers), headers);
+  // Not by the peer: rabbitmq-c reads no such depth from 0.15 on.
+  std::string parked;
+  const auto reader = client.Consume({.queue = "orders.parked"}, [&](const Delivery& delivery) {
+    parked = WithoutTraces(delivery.headers().all());
+    return Outcome::Ok();
+  });
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE(RunUntil([&] { return !parked.empty(); }));
+  EXPECT_EQ(parked, headers);
 }
 
 // RabbitMQ 3.10 takes such a message for one that goes round in circles, and drops it.
