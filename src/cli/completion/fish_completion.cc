@@ -55,11 +55,14 @@ std::string FishCompletion(const std::vector<CommandDescription>& commands) {
     for (const CommandDescription& own : command.commands) {
       absl::StrAppend(&own_names, " ", own.name);
       for (const FlagDescription& flag : own.flags) {
-        script += Line(seen + "; and __fish_seen_subcommand_from " + own.name, flag);
+        absl::StrAppend(
+            &script,
+            Line(absl::StrCat(seen, "; and __fish_seen_subcommand_from ", own.name), flag));
       }
     }
     const std::string alone =
-        own_names.empty() ? seen : seen + "; and not __fish_seen_subcommand_from" + own_names;
+        own_names.empty() ? seen
+                          : absl::StrCat(seen, "; and not __fish_seen_subcommand_from", own_names);
     for (const FlagDescription& flag : command.flags) script += Line(alone, flag);
   }
   return script;

@@ -61,7 +61,8 @@ Finding Skipped(std::string check, std::string finding, std::string remedy) {
 
 Finding ProblemOf(std::string check, const absl::Status& error, std::string remedy) {
   std::string text(error.message());
-  if (const std::size_t semicolon = text.find("; "); remedy.empty() && semicolon != text.npos) {
+  if (const std::size_t semicolon = text.find("; ");
+      remedy.empty() && semicolon != std::string::npos) {
     remedy = text.substr(semicolon + 2);
     text.erase(semicolon);
   }

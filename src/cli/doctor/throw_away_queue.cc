@@ -37,7 +37,7 @@ ThrowAwayQueue::~ThrowAwayQueue() {
 }
 
 absl::Status ThrowAwayQueue::Declare() {
-  const absl::Status status = session_.DeclareQueue(params_.queue).status();
+  absl::Status status = session_.DeclareQueue(params_.queue).status();
   declared_ = declared_ || status.ok();
   return status;
 }

@@ -110,7 +110,7 @@ std::string OutageText(const OutageOptions& outage, const OutageReport& report,
                    " after it", TimesTheRate(report.most_calls_after, outage)));
   writer.AddLine("waiting", absl::StrCat(report.waiting_at_outage_end, " at the outage's end; ",
                                          report.most_waiting, " at most"));
-  const double messages = static_cast<double>(report.arrived);
+  const auto messages = static_cast<double>(report.arrived);
   writer.AddLine("calls",
                  absl::StrFormat("%d, of which %d failed; %.2f a message, %d at most", report.calls,
                                  report.failures,

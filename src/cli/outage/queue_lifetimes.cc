@@ -16,7 +16,8 @@ std::uint64_t CountUntil(const std::vector<std::int64_t>& times, std::int64_t ti
 
 }  // namespace
 
-QueueLifetimes::QueueLifetimes(std::vector<absl::Duration> ttls, const DelayQueueOptions& options)
+QueueLifetimes::QueueLifetimes(const std::vector<absl::Duration>& ttls,
+                               const DelayQueueOptions& options)
     : always_(!options.declare) {
   for (const absl::Duration ttl : ttls) {
     const bool rotates = options.queue_type == QueueType::kQuorum;

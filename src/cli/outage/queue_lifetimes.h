@@ -18,7 +18,7 @@ namespace retryq::cli {
 class QueueLifetimes {
  public:
   // `ttls`: what DelayQueueTtls says, from the shortest to the longest.
-  QueueLifetimes(std::vector<absl::Duration> ttls, const DelayQueueOptions& options);
+  QueueLifetimes(const std::vector<absl::Duration>& ttls, const DelayQueueOptions& options);
 
   // A message goes on its way at `time` for this delay: through one queue, or through as many as
   // the delay takes. Times may come in any order.

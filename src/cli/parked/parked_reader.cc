@@ -42,7 +42,7 @@ ParkedReader::ParkedReader(EventLoop& loop, Options options, ParkedVisitor& visi
 ParkedReader::~ParkedReader() = default;
 
 absl::Status ParkedReader::Run() {
-  const std::shared_ptr<void> drain = loop_.OnDrain([this](EventLoop::DrainDone) {
+  const std::shared_ptr<void> drain = loop_.OnDrain([this](const EventLoop::DrainDone&) {
     const absl::Status interrupted = absl::CancelledError("interrupted");
     channel_ != nullptr ? Abandon(interrupted) : Abort(interrupted);
   });

@@ -203,14 +203,14 @@ std::vector<std::string> Oddities(const DelayQueueStatus& queue) {
     policies.push_back("operator policy '" + Printable(queue.operator_policy) + "'");
   }
   if (!queue.ttl) {
-    oddities.push_back("it has no TTL: nothing ever leaves it");
+    oddities.emplace_back("it has no TTL: nothing ever leaves it");
   } else if (*queue.ttl != queue.parts.ttl) {
     const std::string whose = policies.empty() ? "" : " (" + absl::StrCat(policies.front()) + ")";
     oddities.push_back("its TTL is " + DurationText(*queue.ttl) + ", not what its name says" +
                        whose);
   }
   if (queue.lease && *queue.lease <= queue.parts.ttl) {
-    oddities.push_back("it expires, with its messages, before they leave it");
+    oddities.emplace_back("it expires, with its messages, before they leave it");
   }
   return oddities;
 }

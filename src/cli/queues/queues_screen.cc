@@ -137,7 +137,7 @@ QueuesScreen::~QueuesScreen() {
   ::delscreen(static_cast<SCREEN*>(screen_));
 }
 
-void QueuesScreen::Draw(QueuesView& view) {
+void QueuesScreen::Draw(QueuesView& view) const {
   const auto width = static_cast<std::size_t>(getmaxx(stdscr));
   const auto height = static_cast<std::size_t>(getmaxy(stdscr));
   ::werase(stdscr);

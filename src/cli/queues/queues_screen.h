@@ -20,7 +20,7 @@ class QueuesScreen {
   QueuesScreen(const QueuesScreen&) = delete;
   QueuesScreen& operator=(const QueuesScreen&) = delete;
 
-  void Draw(QueuesView& view);
+  void Draw(QueuesView& view) const;
 
   // Takes the terminal's size anew, after SIGWINCH.
   void Resize();
