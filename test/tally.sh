@@ -40,8 +40,10 @@ begin() {
   : >"$results/$1.failures"
 }
 
-# count NAME PASSED FAILED: writes down what has been run since `begin`, with its `result`
+# count NAME PASSED FAILED: writes down what has been run since `begin`, with its `result`. What ran beside other parts says in
+# NAME.seconds how long it took
 count() {
+  [[ ! -s $results/$1.seconds ]] || SECONDS=$(<"$results/$1.seconds")
   printf '%-20s %6d passed %4d failed %6d s  %-12s  %s\n' "$1" "$2" "$3" "$SECONDS" "$commit" "$result" >"$results/$1.line"
 }
 
