@@ -167,7 +167,8 @@ absl::Status Session::OnFrame(const FrameView& frame) {
 }
 
 absl::Status Session::OnChannelFrame(const FrameView& frame) {
-  const auto channel = frame.channel < channels_.size() ? channels_[frame.channel] : nullptr;
+  Channel::Impl* const channel =
+      frame.channel < channels_.size() ? channels_[frame.channel].get() : nullptr;
   if (channel == nullptr) {
     return ProtocolError(ReplyCode::kChannelError, "that channel is not open");
   }
@@ -323,7 +324,8 @@ std::vector<std::shared_ptr<Channel::Impl>> Session::Dismantle() {
   handle_rest_.reset();
   rest_is_due_ = false;
   heartbeat_.reset();
-  return std::exchange(channels_, {});
+  // They stay here as well: what ends the session may be a frame on one of them.
+  return channels_;
 }
 
 }  // namespace retryq::amqp

@@ -110,7 +110,7 @@ class Session final : public std::enable_shared_from_this<Session>,
 
   void SayGoodbye(const method::ConnectionClose& close);
   void End(const absl::Status& why);
-  // Stops everything and hands over the channels.
+  // Stops everything, and says which channels there were.
   std::vector<std::shared_ptr<Channel::Impl>> Dismantle();
 
   EventLoop& loop_;
@@ -124,9 +124,10 @@ class Session final : public std::enable_shared_from_this<Session>,
   std::unique_ptr<Timer> deadline_;  // of the current step of connecting
   EventPtr handle_rest_;             // of what is in; null once ended
   bool rest_is_due_ = false;
-  std::optional<Heartbeat> heartbeat_;                    // once open
-  Ring<std::function<void(absl::Status)>> new_secrets_;   // not answered yet
-  std::vector<std::shared_ptr<Channel::Impl>> channels_;  // by number; null where free
+  std::optional<Heartbeat> heartbeat_;                   // once open
+  Ring<std::function<void(absl::Status)>> new_secrets_;  // not answered yet
+  std::vector<std::shared_ptr<Channel::Impl>>
+      channels_;  // by number; null where free; kept at the end
 };
 
 }  // namespace retryq::amqp

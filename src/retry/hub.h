@@ -35,8 +35,8 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   void AddListener(BrokerListener* listener);
   void RemoveListener(BrokerListener* listener);
 
-  // Tells the observer, if there is one. Fills in the time.
-  void Report(Event event) const;
+  // Tells the observer, if there is one, and fills in the time before.
+  void Report(Event&& event) const;
 
  private:
   void OnReady() override;

@@ -30,7 +30,7 @@ void OpenDelivery::Deliver(absl::Duration now) {
   if (due && !delivery_->redelivered()) {
     event.lateness = std::max(absl::ZeroDuration(), context_.hub.environment().clock->Now() - *due);
   }
-  Report(event);
+  Report(std::move(event));
 }
 
 void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> handling) {
@@ -279,18 +279,18 @@ void OpenDelivery::AckCopied(EventKind kind, const SendResult& result) {
   event.confirmed_after = result.confirmed_after;
   if (kind == EventKind::kRetried) event.delay = decision_.delay;
   if (kind == EventKind::kForwarded) event.delay = left_;
-  Ack(event);
+  Ack(std::move(event));
 }
 
-void OpenDelivery::Ack(Event event) {
+void OpenDelivery::Ack(Event&& event) {
   context_.hub.broker().Ack(delivery_->message()->delivery_tag);
   event.error = decision_.reason;
-  Close(event);
+  Close(std::move(event));
 }
 
-void OpenDelivery::Close(Event event) {
+void OpenDelivery::Close(Event&& event) {
   --context_.open;
-  Report(event);
+  Report(std::move(event));
   delivery_.reset();
   decision_.Clear();
   handling_.reset();
@@ -299,7 +299,7 @@ void OpenDelivery::Close(Event event) {
   closed_();
 }
 
-void OpenDelivery::Report(Event event) const {
+void OpenDelivery::Report(Event&& event) const {
   if (context_.hub.environment().observer == nullptr) return;
   event.queue = context_.options.queue;
   event.attempt = delivery_->attempt();
@@ -309,7 +309,7 @@ void OpenDelivery::Report(Event event) const {
   if (says_handling) event.handling = handling_;
   event.in_flight = context_.open;
   event.delivery = &*delivery_;
-  context_.hub.Report(event);
+  context_.hub.Report(std::move(event));
 }
 
 }  // namespace retryq

@@ -100,12 +100,13 @@ class OpenDelivery final : private Parcel {
   void OnParkedQueueGone();
   void Hold(std::string_view why);
   void AckCopied(EventKind kind, const SendResult& result);
-  void Ack(Event event);
-  void Close(Event event);
+  void Ack(Event&& event);
+  void Close(Event&& event);
   bool IsDelayed() const { return sending_ == Sending::kCopy || sending_ == Sending::kForwarded; }
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
-  void Report(Event event) const;
+  // Fills in what is known of the delivery before.
+  void Report(Event&& event) const;
 
   RetrierContext& context_;
   const std::function<void()> closed_;

@@ -71,8 +71,16 @@ class RetrierImpl final : public Retrier {
   // Calls the handler for a delivery.
   using Call = std::function<void(const AlivePtr<RetrierImpl>& self, Id id)>;
 
+  // What a wrapped handler needs. That may destroy the retrier, and the function that called it: so
+  // whoever calls it holds on to this.
+  struct Wrapped {
+    AlivePtr<RetrierImpl> retrier;
+    Call call;
+  };
+
   DeliveryHandler Deliver(Call call);
-  void CallWith(const Call& call, Id id);
+  static void Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr message);
+  static void CallHandlerOf(const Wrapped& wrapped, Id id);
   absl::Duration LeftOf(const Delivery::History& history) const;
   // Takes the message in. Nothing for the handler if another queue's consumer is the one to retry
   // it, if workers have died of it, if it must be moved first, or go through one more delay queue.
@@ -166,33 +174,35 @@ DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
   });
 }
 
-// The handler may destroy the retrier, and the function that called it: what is used after the call
-// is kept on the stack.
 DeliveryHandler RetrierImpl::Deliver(Call call) {
-  return [ptr = lifeline_.ptr(),
-          shared = std::make_shared<const Call>(std::move(call))](amqp::MessagePtr message) {
-    // NOLINTBEGIN(performance-unnecessary-copy-initialization)
-    const AlivePtr<RetrierImpl> self = ptr;
-    const std::shared_ptr<const Call> keep = shared;
-    // NOLINTEND(performance-unnecessary-copy-initialization)
-    if (!self) return;
-    const std::optional<Taken> taken = self->Take(std::move(message));
-    if (!taken.has_value()) return;
-    if (taken->wait == absl::ZeroDuration()) {
-      self->CallWith(*keep, taken->id);
-      return;
-    }
-    self->slots_[taken->id.slot].delivery->Wait(
-        taken->wait, [self, keep, id = taken->id] { self->CallWith(*keep, id); });
+  return [wrapped = std::make_shared<const Wrapped>(Wrapped{lifeline_.ptr(), std::move(call)})](
+             amqp::MessagePtr message) {
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+    const std::shared_ptr<const Wrapped> keep = wrapped;
+    Deliver(keep, std::move(message));
   };
 }
 
-void RetrierImpl::CallWith(const Call& call, Id id) {
-  const Environment& environment = hub_->environment();
-  if (environment.observer != nullptr) {
-    slots_[id.slot].delivery->Deliver(environment.clock->SinceBoot());
+void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr message) {
+  const AlivePtr<RetrierImpl>& self = wrapped->retrier;
+  if (!self) return;
+  const std::optional<Taken> taken = self->Take(std::move(message));
+  if (!taken.has_value()) return;
+  if (taken->wait == absl::ZeroDuration()) {
+    CallHandlerOf(*wrapped, taken->id);
+    return;
   }
-  call(lifeline_.ptr(), id);
+  self->slots_[taken->id.slot].delivery->Wait(
+      taken->wait, [wrapped, id = taken->id] { CallHandlerOf(*wrapped, id); });
+}
+
+void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
+  RetrierImpl& self = *wrapped.retrier.get();
+  const Environment& environment = self.hub_->environment();
+  if (environment.observer != nullptr) {
+    self.slots_[id.slot].delivery->Deliver(environment.clock->SinceBoot());
+  }
+  wrapped.call(wrapped.retrier, id);
 }
 
 // Almost no message has anything left: those need no look at the clock.
@@ -266,8 +276,9 @@ std::optional<RetryPolicy::Decision> RetrierImpl::Count(const Redeliveries& rede
 
 void RetrierImpl::SayIfEarly(const Delivery& delivery) {
   const Environment& environment = hub_->environment();
+  if (environment.observer == nullptr || !delivery.history().not_before) return;
   const absl::Duration now = environment.clock->SinceBoot();
-  if (environment.observer == nullptr || now < say_early_from_) return;
+  if (now < say_early_from_) return;
   const std::optional<EarlyReturn> early = FindEarlyReturn(delivery, environment.clock->Now());
   if (!early) return;
   say_early_from_ = now + kSayEarlyEvery;
