@@ -26,7 +26,7 @@ void Hub::RemoveListener(BrokerListener* listener) {
                static_cast<BrokerListener*>(nullptr));
 }
 
-void Hub::Report(Event&& event) const {
+void Hub::Report(Event& event) const {
   if (environment_.observer == nullptr) return;
   event.time = environment_.clock->Now();
   environment_.observer->OnEvent(event);

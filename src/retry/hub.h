@@ -36,7 +36,8 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   void RemoveListener(BrokerListener* listener);
 
   // Tells the observer, if there is one, and fills in the time before.
-  void Report(Event&& event) const;
+  void Report(Event& event) const;
+  void Report(Event&& event) const { Report(event); }
 
  private:
   void OnReady() override;

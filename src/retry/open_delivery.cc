@@ -30,7 +30,7 @@ void OpenDelivery::Deliver(absl::Duration now) {
   if (due && !delivery_->redelivered()) {
     event.lateness = std::max(absl::ZeroDuration(), context_.hub.environment().clock->Now() - *due);
   }
-  Report(std::move(event));
+  Report(event);
 }
 
 void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> handling) {
@@ -50,35 +50,32 @@ void OpenDelivery::Conclude(RetryPolicy::Decision decision) {
 
 void OpenDelivery::Conclude() {
   using Kind = RetryPolicy::Decision::Kind;
-  Hub& hub = context_.hub;
   if (decision_.kind == Kind::kAck) {
-    Ack({.kind = EventKind::kHandled, .time = {}});
+    Ack(EventKind::kHandled);
     return;
   }
   if (decision_.kind == Kind::kRequeue) {
-    hub.broker().Reject(delivery_->message()->delivery_tag, /*requeue=*/true);
-    Close({.kind = EventKind::kRequeued, .time = {}});
+    Reject(EventKind::kRequeued);
     return;
   }
-  Report({.kind = EventKind::kFailed, .time = {}, .error = decision_.error});
+  Event failed{.kind = EventKind::kFailed, .time = {}, .error = decision_.error};
+  Report(failed);
   switch (decision_.kind) {
     case Kind::kAck:
     case Kind::kRequeue:
       break;
     case Kind::kRetry:
-      hop_ = hub.delay_steps().First(decision_.delay);
+      hop_ = context_.hub.delay_steps().First(decision_.delay);
       Send(Sending::kCopy);
       break;
     case Kind::kPark:
       Send(Sending::kParked);
       break;
     case Kind::kReject:
-      hub.broker().Reject(delivery_->message()->delivery_tag,
-                          /*requeue=*/false);
-      Close({.kind = EventKind::kRejected, .time = {}, .error = decision_.reason});
+      Reject(EventKind::kRejected);
       break;
     case Kind::kDiscard:
-      Ack({.kind = EventKind::kDiscarded, .time = {}});
+      Ack(EventKind::kDiscarded);
       break;
   }
 }
@@ -263,7 +260,8 @@ void OpenDelivery::OnParkedQueueGone() {
 
 // Nowhere to go now: it stays unacked, is said, and tried again.
 void OpenDelivery::Hold(std::string_view why) {
-  Report({.kind = EventKind::kHeld, .time = {}, .error = why});
+  Event held{.kind = EventKind::kHeld, .time = {}, .error = why};
+  Report(held);
   const absl::Duration pause =
       std::min(kLongestHold, kFirstHold * (std::int64_t{1} << std::min(holds_, 10U)));
   ++holds_;
@@ -279,18 +277,30 @@ void OpenDelivery::AckCopied(EventKind kind, const SendResult& result) {
   event.confirmed_after = result.confirmed_after;
   if (kind == EventKind::kRetried) event.delay = decision_.delay;
   if (kind == EventKind::kForwarded) event.delay = left_;
-  Ack(std::move(event));
+  Ack(event);
 }
 
-void OpenDelivery::Ack(Event&& event) {
+void OpenDelivery::Ack(EventKind kind) {
+  Event event{.kind = kind, .time = {}};
+  Ack(event);
+}
+
+void OpenDelivery::Ack(Event& event) {
   context_.hub.broker().Ack(delivery_->message()->delivery_tag);
-  event.error = decision_.reason;
-  Close(std::move(event));
+  Close(event);
 }
 
-void OpenDelivery::Close(Event&& event) {
+void OpenDelivery::Reject(EventKind kind) {
+  context_.hub.broker().Reject(delivery_->message()->delivery_tag,
+                               /*requeue=*/kind == EventKind::kRequeued);
+  Event event{.kind = kind, .time = {}};
+  Close(event);
+}
+
+void OpenDelivery::Close(Event& event) {
   --context_.open;
-  Report(std::move(event));
+  event.error = decision_.reason;
+  Report(event);
   delivery_.reset();
   decision_.Clear();
   handling_.reset();
@@ -299,7 +309,7 @@ void OpenDelivery::Close(Event&& event) {
   closed_();
 }
 
-void OpenDelivery::Report(Event&& event) const {
+void OpenDelivery::Report(Event& event) const {
   if (context_.hub.environment().observer == nullptr) return;
   event.queue = context_.options.queue;
   event.attempt = delivery_->attempt();
@@ -309,7 +319,7 @@ void OpenDelivery::Report(Event&& event) const {
   if (says_handling) event.handling = handling_;
   event.in_flight = context_.open;
   event.delivery = &*delivery_;
-  context_.hub.Report(std::move(event));
+  context_.hub.Report(event);
 }
 
 }  // namespace retryq

@@ -100,13 +100,16 @@ class OpenDelivery final : private Parcel {
   void OnParkedQueueGone();
   void Hold(std::string_view why);
   void AckCopied(EventKind kind, const SendResult& result);
-  void Ack(Event&& event);
-  void Close(Event&& event);
+  void Ack(EventKind kind);
+  void Ack(Event& event);
+  void Reject(EventKind kind);
+  // Says what was decided as the event's reason.
+  void Close(Event& event);
   bool IsDelayed() const { return sending_ == Sending::kCopy || sending_ == Sending::kForwarded; }
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
   // Fills in what is known of the delivery before.
-  void Report(Event&& event) const;
+  void Report(Event& event) const;
 
   RetrierContext& context_;
   const std::function<void()> closed_;
