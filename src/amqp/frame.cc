@@ -1,6 +1,7 @@
 #include "amqp/frame.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 #include "absl/strings/str_cat.h"
@@ -77,9 +78,11 @@ void AppendHeartbeat(std::string* out) {
 
 void AppendFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_size,
                      std::string* out) {
-  AppendInteger(static_cast<std::uint8_t>(type), out);
-  AppendInteger(channel, out);
-  AppendInteger(static_cast<std::uint32_t>(payload_size), out);
+  std::array<char, kFrameHeadSize> head;
+  head[0] = static_cast<char>(type);
+  StoreBigEndian(channel, head.data() + 1);
+  StoreBigEndian(static_cast<std::uint32_t>(payload_size), head.data() + 3);
+  out->append(head.data(), head.size());
 }
 
 void AppendBodyFrames(std::uint16_t channel, std::string_view body, std::size_t frame_max,

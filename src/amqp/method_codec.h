@@ -30,8 +30,8 @@ std::string MethodName(std::uint16_t class_id, std::uint16_t method_id);
 // Appends the payload of a method frame. Short strings must be at most 255 bytes.
 template <typename Method>
 void AppendMethod(const Method& method, std::string* out) {
-  AppendInteger(Method::kId.class_id, out);
-  AppendInteger(Method::kId.method_id, out);
+  constexpr method::Id kId = Method::kId;
+  AppendInteger(std::uint32_t{kId.class_id} << 16 | kId.method_id, out);
   if constexpr (requires { Method::Fields(method); }) {
     FieldWriter writer(out);
     std::apply([&writer](const auto&... fields) { (writer.Write(fields), ...); },

@@ -1,17 +1,23 @@
 #include "amqp/properties_codec.h"
 
+#include <array>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "amqp/fields.h"
 #include "amqp/frame.h"
 #include "amqp/protocol_error.h"
+#include "amqp/wire.h"
 
 namespace retryq::amqp {
 namespace {
 
 constexpr std::uint16_t kBasicClass = 60;
-constexpr std::size_t kFixedSize = 14;  // class, weight, body size, flags
+
+// What stands first in each content header: class, weight (0), body size, flags.
+constexpr std::size_t kBodySizeAt = 4;
+constexpr std::size_t kFlagsAt = kBodySizeAt + sizeof(std::uint64_t);
+constexpr std::size_t kFixedSize = kFlagsAt + sizeof(std::uint16_t);
 
 // Flags of the properties that are there: the highest bit for the first property. The lowest one
 // says that another word of flags follows, of properties that nobody has thought of yet.
@@ -94,11 +100,12 @@ std::size_t ContentHeaderSize(const Properties& properties) {
 }
 
 void AppendContentHeader(std::uint64_t body_size, const Properties& properties, std::string* out) {
+  std::array<char, kFixedSize> fixed = {};
+  StoreBigEndian(kBasicClass, fixed.data());
+  StoreBigEndian(body_size, fixed.data() + kBodySizeAt);
+  StoreBigEndian(FlagsOf(properties), fixed.data() + kFlagsAt);
+  out->append(fixed.data(), fixed.size());
   FieldWriter writer(out);
-  writer.Write(kBasicClass);
-  writer.Write(kReserved<std::uint16_t>);
-  writer.Write(body_size);
-  writer.Write(FlagsOf(properties));
   const auto write = [&writer](const auto& field) {
     if (field) writer.Write(*field);
   };

@@ -100,7 +100,9 @@ bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_s
 }
 
 std::int64_t UnixMillisRoundedUp(absl::Time time) {
-  return absl::ToUnixMillis(time + absl::Milliseconds(1) - absl::Nanoseconds(1) / 4);
+  static const absl::Duration kJustBelowAMillisecond =
+      absl::Milliseconds(1) - absl::Nanoseconds(1) / 4;
+  return absl::ToUnixMillis(time + kJustBelowAMillisecond);
 }
 
 std::string NewRetryId(Random& random) {
