@@ -1,7 +1,6 @@
 #include "amqp/frame.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 
 #include "absl/strings/str_cat.h"
@@ -78,11 +77,10 @@ void AppendHeartbeat(std::string* out) {
 
 void AppendFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_size,
                      std::string* out) {
-  std::array<char, kFrameHeadSize> head;
+  char* const head = Extend(kFrameHeadSize, out);
   head[0] = static_cast<char>(type);
-  StoreBigEndian(channel, head.data() + 1);
-  StoreBigEndian(static_cast<std::uint32_t>(payload_size), head.data() + 3);
-  out->append(head.data(), head.size());
+  StoreBigEndian(channel, head + 1);
+  StoreBigEndian(static_cast<std::uint32_t>(payload_size), head + 3);
 }
 
 void AppendBodyFrames(std::uint16_t channel, std::string_view body, std::size_t frame_max,

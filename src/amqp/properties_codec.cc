@@ -1,6 +1,5 @@
 #include "amqp/properties_codec.h"
 
-#include <array>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -100,11 +99,10 @@ std::size_t ContentHeaderSize(const Properties& properties) {
 }
 
 void AppendContentHeader(std::uint64_t body_size, const Properties& properties, std::string* out) {
-  std::array<char, kFixedSize> fixed = {};
-  StoreBigEndian(kBasicClass, fixed.data());
-  StoreBigEndian(body_size, fixed.data() + kBodySizeAt);
-  StoreBigEndian(FlagsOf(properties), fixed.data() + kFlagsAt);
-  out->append(fixed.data(), fixed.size());
+  char* const fixed = Extend(kFixedSize, out);
+  StoreBigEndian(kBasicClass, fixed);
+  StoreBigEndian(body_size, fixed + kBodySizeAt);
+  StoreBigEndian(FlagsOf(properties), fixed + kFlagsAt);
   FieldWriter writer(out);
   const auto write = [&writer](const auto& field) {
     if (field) writer.Write(*field);

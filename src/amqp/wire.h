@@ -33,6 +33,15 @@ constexpr void StoreBigEndian(T value, char* bytes) {
   }
 }
 
+// Appends so many zeros, to be written over. What is put together from small pieces elsewhere, and
+// copied right then, takes longer: no load is served by several stores before they have left for
+// the cache.
+inline char* Extend(std::size_t size, std::string* out) {
+  const std::size_t end = out->size();
+  out->resize(end + size);
+  return out->data() + end;
+}
+
 template <std::unsigned_integral T>
 void AppendInteger(T value, std::string* out) {
   std::array<char, sizeof(T)> bytes;
