@@ -34,34 +34,33 @@ class MessagePool::Shelf {
  public:
   Shelf() = default;
   ~Shelf() {
-    Free(idle_);
-    Free(returned_.load(std::memory_order_acquire));
+    for (Node* node = top_.load(std::memory_order_acquire); node != nullptr;) {
+      delete std::exchange(node, node->next);
+    }
   }
   Shelf(const Shelf&) = delete;
   Shelf& operator=(const Shelf&) = delete;
 
-  // On the loop's thread.
+  // The one that was put back last, which the caches still hold. On the loop's thread: nobody else
+  // takes any, so one that is on top before and after has stayed there with all below it.
   Node* Pop() {
-    if (idle_ == nullptr) idle_ = returned_.exchange(nullptr, std::memory_order_acquire);
-    if (idle_ == nullptr) return new Node;
-    return std::exchange(idle_, idle_->next);
+    Node* node = top_.load(std::memory_order_acquire);
+    while (node != nullptr &&
+           !top_.compare_exchange_weak(node, node->next, std::memory_order_acquire)) {
+    }
+    return node == nullptr ? new Node : node;
   }
 
-  // On any thread. All are taken off at once, so that none can be pushed back amid a pop.
+  // On any thread.
   void Push(Node* node) {
-    node->next = returned_.load(std::memory_order_relaxed);
-    while (!returned_.compare_exchange_weak(node->next, node, std::memory_order_release,
-                                            std::memory_order_relaxed)) {
+    node->next = top_.load(std::memory_order_relaxed);
+    while (!top_.compare_exchange_weak(node->next, node, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
     }
   }
 
  private:
-  static void Free(Node* node) {
-    while (node != nullptr) delete std::exchange(node, node->next);
-  }
-
-  Node* idle_ = nullptr;
-  std::atomic<Node*> returned_ = nullptr;
+  std::atomic<Node*> top_ = nullptr;
 };
 
 // Places a control block in its node, and puts the node back when that is freed: after the last
