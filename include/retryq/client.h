@@ -33,6 +33,9 @@ struct ClientOptions {
   // memory. Above zero.
   std::size_t max_open_publishes = 10000;
 
+  // How long what comes may gather before it is read: see amqp::ConnectionOptions.
+  absl::Duration read_coalescing = absl::Milliseconds(2);
+
   // Shown in the management UI. Empty: program name and process id.
   std::string name = {};
 

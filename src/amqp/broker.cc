@@ -39,6 +39,7 @@ class PublishEnd final : public ConnectionListener {
 
   void Reconnect(const absl::Status& why) { connection_.Reconnect(why); }
 
+  Connection& connection() { return connection_; }
   const Connection& connection() const { return connection_; }
   Topology& topology() { return topology_; }
   PublishChannel& channel() { return channel_; }
@@ -93,7 +94,10 @@ class RabbitBroker final : public Broker {
   RabbitBroker(EventLoop& loop, const ConnectionOptions& options)
       : loop_(loop),
         publish_end_(loop, Named(options, "publish")),
-        consume_end_(loop, Named(options, "consume")) {}
+        consume_end_(loop, Named(options, "consume")) {
+    // What is published comes from deliveries: it is the prefetch that bounds both.
+    publish_end_.connection().FollowPaceOf(consume_end_.connection());
+  }
 
   void SetListener(BrokerListener* listener) override { publish_end_.SetListener(listener); }
 

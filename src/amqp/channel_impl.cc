@@ -114,6 +114,7 @@ absl::Status Channel::Impl::OnAnswer(const ServerMethod& method, const method::I
   } else if (const auto* cancelled = std::get_if<method::BasicCancelOk>(&method)) {
     std::erase(consumers_, cancelled->consumer_tag);
   }
+  ++answers_;
   calls_.pop_front().done(&method);
   return absl::OkStatus();
 }
@@ -205,8 +206,21 @@ absl::Status Channel::Impl::OnDelivered(std::shared_ptr<Message> message) {
     Reject(tag, /*requeue=*/true);
     return absl::OkStatus();
   }
+  ++delivered_;
   listener_->OnDelivery(consumer_tag_, std::move(message));
   return absl::OkStatus();
+}
+
+Arrivals Channel::Impl::TakeArrivals() {
+  const std::size_t answers = std::exchange(answers_, 0);
+  const std::size_t delivered = std::exchange(delivered_, 0);
+  const std::size_t answered = confirms_.TakeAnswered();
+  const auto part = [](std::size_t come, std::size_t all) {
+    return all == 0 ? 0.0 : static_cast<double>(come) / static_cast<double>(all);
+  };
+  return {.count = answers + delivered + answered,
+          .share = std::max({answers == 0 ? 0.0 : 1.0, part(delivered, prefetch_),
+                             part(answered, answered + confirms_.size())})};
 }
 
 void Channel::Impl::Break(const method::ChannelClose& close) {

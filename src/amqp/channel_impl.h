@@ -22,6 +22,7 @@
 #include "amqp/methods.h"
 #include "amqp/outbox.h"
 #include "amqp/publish_confirms.h"
+#include "amqp/read_pace.h"
 #include "amqp/reply_status.h"
 #include "amqp/ring.h"
 #include "amqp/wire.h"
@@ -72,6 +73,9 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // The connection is gone, and nobody is told.
   void Orphan();
 
+  // What has come since this was last asked.
+  Arrivals TakeArrivals();
+
   // Writes the acks of this turn.
   void FlushAcks();
 
@@ -103,6 +107,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     }
     host_->Write().AddMethod(number_, method);
     if constexpr (std::is_same_v<Method, method::BasicConsume>) AddConsumer(method.consumer_tag);
+    if constexpr (std::is_same_v<Method, method::BasicQos>) prefetch_ = method.prefetch_count;
     calls_.push_back({.reply = Reply::kId, .what = std::move(what), .done = std::move(done)});
   }
   // Answers, later, a call that is not sent.
@@ -193,7 +198,12 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // basic.cancel.
   std::vector<std::string> consumers_;
   AckCoalescer acks_;
-  int forced_answers_ = 0;  // since all that was written was last taken
+  std::size_t prefetch_ = 0;  // 0: no limit
+
+  // Since `TakeArrivals`.
+  std::size_t delivered_ = 0;
+  std::size_t answers_ = 0;  // to calls_
+  int forced_answers_ = 0;   // since all that was written was last taken
 
   MessagePool messages_;
   // The message that is arriving, and what announced it.

@@ -9,6 +9,7 @@
 #include "amqp/frame.h"
 #include "amqp/handshake.h"
 #include "amqp/process_name.h"
+#include "amqp/read_pace.h"
 #include "amqp/reconnect_pause.h"
 #include "amqp/resolver.h"
 #include "amqp/session.h"
@@ -37,7 +38,8 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
       : loop_(loop),
         options_(std::move(options)),
         listener_(listener),
-        pause_(options_.reconnect_initial, options_.reconnect_max) {
+        pause_(options_.reconnect_initial, options_.reconnect_max),
+        pace_(std::make_shared<ReadPace>(options_.read_coalescing)) {
     if (options_.connection_name.empty()) options_.connection_name = ProcessName();
   }
 
@@ -91,6 +93,8 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     });
   }
 
+  void FollowPaceOf(const Impl& leader) { pace_->Follow(leader.pace_); }
+
   bool is_open() const { return session_ != nullptr && session_->is_open(); }
 
   std::shared_ptr<Channel::Impl> OpenChannel(ChannelListener* listener) {
@@ -141,8 +145,9 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   }
 
   void ConnectToAddress() {
-    session_ = std::make_shared<Session>(loop_, options_, tls_ ? &*tls_ : nullptr,
-                                         options_.endpoints[endpoint_], addresses_[address_], this);
+    session_ =
+        std::make_shared<Session>(loop_, options_, tls_ ? &*tls_ : nullptr,
+                                  options_.endpoints[endpoint_], addresses_[address_], pace_, this);
   }
 
   // After an address, or a whole endpoint, that gave no connection.
@@ -189,6 +194,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   std::function<void()> closed_;
 
   ReconnectPause pause_;
+  const std::shared_ptr<ReadPace> pace_;
   std::unique_ptr<Timer> timer_;  // of the next round, or of the closing
   std::optional<Resolver> resolver_;
   std::size_t endpoint_ = 0;  // of this round
@@ -218,6 +224,8 @@ void Connection::Reconnect(const absl::Status& why) { impl_->Reconnect(why); }
 void Connection::UpdateSecret(std::string secret, std::function<void(absl::Status)> done) {
   impl_->UpdateSecret(std::move(secret), std::move(done));
 }
+
+void Connection::FollowPaceOf(const Connection& leader) { impl_->FollowPaceOf(*leader.impl_); }
 
 bool Connection::is_open() const { return impl_->is_open(); }
 std::unique_ptr<Channel> Connection::OpenChannel(ChannelListener* listener) {

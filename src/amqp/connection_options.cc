@@ -29,6 +29,9 @@ absl::Status Validate(const ConnectionOptions& options) {
   require(options.reconnect_initial > absl::ZeroDuration(), "reconnect_initial: above zero");
   require(options.reconnect_max >= options.reconnect_initial,
           "reconnect_max: at least reconnect_initial");
+  require(options.read_coalescing >= absl::ZeroDuration() &&
+              options.read_coalescing <= absl::Milliseconds(20),
+          "read_coalescing: 0 to 20 ms");
   require(options.auth_mechanism == AuthMechanism::kPlain ||
               (options.tls && !options.tls->cert_file.empty()),
           "auth_mechanism: EXTERNAL needs TLS and a client certificate (amqps://, certfile and "

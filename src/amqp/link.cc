@@ -19,6 +19,9 @@ namespace {
 constexpr std::size_t kMaxSingleRead = std::size_t{256} << 10;
 constexpr std::size_t kMaxSingleWrite = std::size_t{1} << 20;
 
+// So much is read before the pause ends: a quarter of what is read at a time at most.
+constexpr int kLowWater = InputBuffer::kCapacity / 4;
+
 constexpr char kClosedByPeer[] = "closed by the peer";
 
 // libevent's own would be inherited by every child process. -1 if there is none to be had.
@@ -28,6 +31,14 @@ evutil_socket_t OpenSocket(const SocketAddress& address) {
   const int on = 1;
   if (fd >= 0) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   return fd;
+}
+
+// By the time at which the turn began, from which libevent counts: whoever asks in one turn is
+// called in one.
+absl::Duration UntilTick(event_base* base, absl::Duration interval) {
+  timeval now = {};
+  event_base_gettimeofday_cached(base, &now);
+  return interval - absl::DurationFromTimeval(now) % interval;
 }
 
 // The peer has gone, but its last words may still be in the socket: whoever reads it comes upon
@@ -65,6 +76,10 @@ void Link::StartPlain() {
       bufferevent_get_base(socket_.get()), bufferevent_getfd(socket_.get()), EV_READ | EV_PERSIST,
       [](evutil_socket_t, short, void* self) { static_cast<Link*>(self)->OnReadable(); }, this));
   event_add(readable_.get(), nullptr);
+  tick_.reset(evtimer_new(
+      bufferevent_get_base(socket_.get()),
+      [](evutil_socket_t, short, void* self) { static_cast<Link*>(self)->Read(/*at_tick=*/true); },
+      this));
 }
 
 void Link::StartTls(const TlsContext& context, const std::string& host) {
@@ -90,6 +105,7 @@ void Link::StartTls(const TlsContext& context, const std::string& host) {
 void Link::PauseReading() {
   if (readable_ != nullptr) {
     event_del(readable_.get());
+    event_del(tick_.get());
   } else {
     bufferevent_disable(tls_stream_.get(), EV_READ);
   }
@@ -120,7 +136,24 @@ Link::~Link() {
   }
 }
 
-void Link::OnReadable() {
+// The system tells of no less than a lot then, and the tick is there for the rest.
+void Link::Gather(absl::Duration pause) {
+  if (readable_ == nullptr) return;
+  const bool gathers = pause > absl::ZeroDuration();
+  if (gathers != gathers_) {
+    const int low_water = gathers ? kLowWater : 1;
+    setsockopt(bufferevent_getfd(socket_.get()), SOL_SOCKET, SO_RCVLOWAT, &low_water,
+               sizeof(low_water));
+    gathers_ = gathers;
+  }
+  if (!gathers) {
+    event_del(tick_.get());
+  } else if (event_pending(tick_.get(), EV_TIMEOUT, nullptr) == 0) {
+    StartTimer(tick_.get(), UntilTick(bufferevent_get_base(socket_.get()), pause));
+  }
+}
+
+void Link::Read(bool at_tick) {
   const std::span<char> room = input_->Room();
   const ssize_t size = recv(bufferevent_getfd(socket_.get()), room.data(), room.size(), 0);
   if (size > 0) {
@@ -128,7 +161,10 @@ void Link::OnReadable() {
     return owner_->OnInput();
   }
   const int error = errno;
-  if (size < 0 && (error == EAGAIN || error == EINTR)) return;
+  if (size < 0 && (error == EAGAIN || error == EINTR)) {
+    if (at_tick) owner_->OnQuiet();
+    return;
+  }
   owner_->OnHungUp(size == 0 ? kClosedByPeer : evutil_socket_error_to_string(error));
 }
 

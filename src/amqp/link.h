@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "amqp/input_buffer.h"
 #include "amqp/libevent_ptr.h"
 #include "amqp/outbox.h"
@@ -26,6 +27,8 @@ class LinkOwner {
   virtual void OnSecured() = 0;
   // Something is in: see `Link::input`.
   virtual void OnInput() = 0;
+  // For as long as it was to gather, nothing has come: see `Link::Gather`.
+  virtual void OnQuiet() = 0;
   // The turn ends: last chance to write something into its outbox.
   virtual void BeforeFlush() = 0;
   // Refused, reset or closed by the peer: `why` in the system's words.
@@ -54,6 +57,12 @@ class Link {
   void PauseReading();
   void ResumeReading();
 
+  // What comes may gather for so long before it is read, from now on and after each `OnInput` and
+  // `OnQuiet`, unless it is a lot. Ends on a tick: links of one loop whose pauses are as long, or
+  // twice as long, …, are read in one turn. Zero: all is read as it comes. Without TLS; with it
+  // nothing gathers.
+  void Gather(absl::Duration pause);
+
   // Write here; it is sent at the end of the turn.
   Outbox& Write();
   // Bytes not yet taken by the operating system, encrypted or not.
@@ -66,7 +75,8 @@ class Link {
   // Where the frames are: TLS, or the socket itself.
   bufferevent* top() const { return tls_stream_ != nullptr ? tls_stream_.get() : socket_.get(); }
 
-  void OnReadable();
+  void OnReadable() { Read(/*at_tick=*/false); }
+  void Read(bool at_tick);
   void OnDecrypted();
   void OnTurnEnd();
   // Only behind BeforeFlush: what that would add must not wait for somebody else to write.
@@ -84,6 +94,8 @@ class Link {
   std::unique_ptr<TlsClient> tls_;  // null: none
   BufferEventPtr tls_stream_;       // reads and writes by socket_
   EventPtr readable_;               // null with TLS
+  EventPtr tick_;                   // the end of the pause; null with TLS
+  bool gathers_ = false;
   EventPtr flush_;
 };
 

@@ -98,6 +98,7 @@ PublishConfirms::Entry PublishConfirms::PopFront() {
 
 void PublishConfirms::Answer(Entry entry, const PublishResult& otherwise) {
   if (!entry.done) return;
+  ++answered_;
   if (entry.refusal == nullptr) return entry.done(otherwise);
   entry.done({.outcome = PublishOutcome::kReturned,
               .code = entry.refusal->code,

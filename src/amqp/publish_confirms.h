@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "amqp/ring.h"
 #include "retryq/broker.h"
@@ -64,6 +65,9 @@ class PublishConfirms {
   // Publishes not answered yet, and some that wait for older ones to be.
   std::size_t size() const { return open_.size(); }
 
+  // How many have been answered since this was last asked.
+  std::size_t TakeAnswered() { return std::exchange(answered_, 0); }
+
  private:
   struct Refusal {
     std::uint16_t code;
@@ -78,11 +82,12 @@ class PublishConfirms {
   // The next that agrees with `returned` in this and in the body.
   Entry* FindReturned(std::uint64_t Fingerprint::*hash, const Fingerprint& returned);
   Entry PopFront();
-  static void Answer(Entry entry, const PublishResult& otherwise);
+  void Answer(Entry entry, const PublishResult& otherwise);
 
   Ring<Entry> open_;               // by number
   std::uint64_t first_ = 1;        // the number of open_[0]
   std::uint64_t next_return_ = 1;  // returns come in order: where to look first
+  std::size_t answered_ = 0;
 };
 
 }  // namespace retryq::amqp

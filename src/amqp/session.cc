@@ -1,5 +1,6 @@
 #include "amqp/session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,7 +37,8 @@ bool IsOfConnection(const ServerMethod& method) {
 }  // namespace
 
 Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsContext* tls,
-                 const Endpoint& endpoint, const SocketAddress& address, SessionOwner* owner)
+                 const Endpoint& endpoint, const SocketAddress& address,
+                 std::shared_ptr<ReadPace> pace, SessionOwner* owner)
     : loop_(loop),
       options_(options),
       tls_(tls),
@@ -44,11 +46,13 @@ Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsCon
       owner_(owner),
       handshake_(options, endpoint),
       link_(std::make_unique<Link>(loop.base(), address, this)),
+      pace_(std::move(pace)),
       handle_rest_(evtimer_new(
           loop.base(),
           [](evutil_socket_t, short, void* self) { static_cast<Session*>(self)->HandleInput(); },
           this)),
       channels_(1) {
+  pace_->Reset();
   EndAfter(options.connection_timeout, "does not take the connection");
 }
 
@@ -127,7 +131,21 @@ void Session::HandleInput() {
     event_del(handle_rest_.get());
     link_->ResumeReading();
   }
+  const std::size_t size = input->bytes().size();
   input->Consumed(HandleFrames(input->bytes()));
+  if (state_ == State::kEnded || rest_is_due_) return;
+  SetPace(size);
+}
+
+void Session::SetPace(std::size_t bytes) {
+  Arrivals arrivals = {.count = bytes / 1024};
+  for (const auto& channel : channels_) {
+    if (channel == nullptr) continue;
+    const Arrivals here = channel->TakeArrivals();
+    arrivals.count += here.count;
+    arrivals.share = std::max(arrivals.share, here.share);
+  }
+  link_->Gather(pace_->After(arrivals, loop_.clock().SinceBoot()));
 }
 
 std::size_t Session::frame_limit() const {

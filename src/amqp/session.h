@@ -18,6 +18,7 @@
 #include "amqp/libevent_ptr.h"
 #include "amqp/link.h"
 #include "amqp/method_codec.h"
+#include "amqp/read_pace.h"
 #include "amqp/ring.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/event_loop.h"
@@ -44,7 +45,8 @@ class Session final : public std::enable_shared_from_this<Session>,
   // `options`, `tls` (null: none) and `endpoint` must outlive it, and `owner` until it is
   // abandoned.
   Session(EventLoop& loop, const ConnectionOptions& options, const TlsContext* tls,
-          const Endpoint& endpoint, const SocketAddress& address, SessionOwner* owner);
+          const Endpoint& endpoint, const SocketAddress& address, std::shared_ptr<ReadPace> pace,
+          SessionOwner* owner);
   ~Session() override;
 
   bool is_open() const { return state_ == State::kOpen; }
@@ -82,6 +84,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   void OnConnected() override;
   void OnSecured() override;
   void OnInput() override;
+  void OnQuiet() override { SetPace(0); }
   void BeforeFlush() override;
   void OnHungUp(const std::string& why) override;
   void OnTlsFailed(const absl::Status& why) override;
@@ -96,6 +99,8 @@ class Session final : public std::enable_shared_from_this<Session>,
   // Handles the whole frames at the front of `bytes`; how much of it they were. Of many that take
   // long some are left for another turn of the loop.
   std::size_t HandleFrames(std::string_view bytes);
+  // Says how long what comes next may gather, behind so many bytes.
+  void SetPace(std::size_t bytes);
   absl::Status OnFrame(const FrameView& frame);
   absl::Status OnMethod(const ServerMethod& method);
   absl::Status OnChannelFrame(const FrameView& frame);
@@ -122,7 +127,8 @@ class Session final : public std::enable_shared_from_this<Session>,
   Handshake handshake_;
   std::unique_ptr<Link> link_;       // null once ended
   std::unique_ptr<Timer> deadline_;  // of the current step of connecting
-  EventPtr handle_rest_;             // of what is in; null once ended
+  const std::shared_ptr<ReadPace> pace_;
+  EventPtr handle_rest_;  // of what is in; null once ended
   bool rest_is_due_ = false;
   std::optional<Heartbeat> heartbeat_;                   // once open
   Ring<std::function<void(absl::Status)>> new_secrets_;  // not answered yet

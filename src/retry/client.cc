@@ -20,6 +20,7 @@ absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& option
   absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(urls);
   if (!connection.ok()) return connection;
   if (!options.name.empty()) connection->connection_name = options.name;
+  connection->read_coalescing = options.read_coalescing;
   const absl::Status usable = amqp::Validate(*connection);
   if (!usable.ok()) return usable;
   return connection;

@@ -76,6 +76,11 @@ class RETRYQ_EXPORT Connection {
   // does not fit into a frame. It is dropped uncalled if the connection is destroyed or closed.
   void UpdateSecret(std::string secret, std::function<void(absl::Status)> done);
 
+  // Gathers what comes for as long as `leader` does (ConnectionOptions::read_coalescing): for two
+  // connections of one loop over which messages go in turn, as what comes in on both is then
+  // handled in one. `leader` may go earlier; it must not follow this one.
+  void FollowPaceOf(const Connection& leader);
+
   // A new channel; `listener` must outlive it. Where there is no connection, or no channel
   // number left, the channel is closed from the start, which the listener hears.
   std::unique_ptr<Channel> OpenChannel(ChannelListener* listener);

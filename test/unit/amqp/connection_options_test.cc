@@ -37,12 +37,19 @@ TEST(Validate, NamesEveryFieldThatIsWrong) {
                                         .handshake_timeout = absl::ZeroDuration(),
                                         .frame_max = 4096,
                                         .reconnect_initial = absl::ZeroDuration(),
-                                        .reconnect_max = absl::Seconds(-1)});
+                                        .reconnect_max = absl::Seconds(-1),
+                                        .read_coalescing = absl::Milliseconds(21)});
   for (const char* field :
        {"endpoints", "vhost", "heartbeat", "connection_timeout", "tls_timeout", "handshake_timeout",
-        "frame_max", "reconnect_initial", "reconnect_max"}) {
+        "frame_max", "reconnect_initial", "reconnect_max", "read_coalescing"}) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(field));
   }
+}
+
+TEST(Validate, KnowsTheBoundsOfReadCoalescing) {
+  EXPECT_TRUE(Validate({.read_coalescing = absl::ZeroDuration()}).ok());
+  EXPECT_TRUE(Validate({.read_coalescing = absl::Milliseconds(20)}).ok());
+  EXPECT_FALSE(Validate({.read_coalescing = absl::Nanoseconds(-1)}).ok());
 }
 
 TEST(Validate, LeavesLimitsOfZeroToTheBroker) {

@@ -389,6 +389,42 @@ TEST_F(ConnectionTest, SendsAcksWhileManyMessagesTakeLong) {
   EXPECT_EQ(deliveries_.size(), 30U);
 }
 
+// Four deliveries, and again four as soon as the loop comes by, until `end`. How many of them had
+// been said at most, and not been handled.
+class SteadyStream : public ConnectionTest {
+ protected:
+  std::size_t MostUnread(absl::Duration read_coalescing,
+                         const std::function<bool(std::size_t most, std::size_t said)>& end) {
+    options_.read_coalescing = read_coalescing;
+    Connect();
+    const std::unique_ptr<Channel> channel = OpenChannel();
+    std::size_t said = 0;
+    std::size_t most = 0;
+    std::unique_ptr<Timer> next;
+    const std::function<void()> say = [&] {
+      for (int i = 0; i < 4; ++i) Deliver(++said);
+      most = std::max(most, said - deliveries_.size());
+      next = loop_.After(absl::Microseconds(100), say);
+    };
+    say();
+    RunUntil([&] { return end(most, said); });
+    next.reset();
+    RunUntil([&] { return deliveries_.size() == said; });
+    for (std::size_t i = 0; i < said; ++i) EXPECT_EQ(deliveries_[i]->delivery_tag.tag, i + 1);
+    return most;
+  }
+};
+
+TEST_F(SteadyStream, GathersBeforeItIsRead) {
+  MostUnread(absl::Milliseconds(20), [](std::size_t most, std::size_t) { return most >= 100; });
+}
+
+TEST_F(SteadyStream, IsReadAsItComesWhereThatIsWanted) {
+  const std::size_t most =
+      MostUnread(absl::ZeroDuration(), [](std::size_t, std::size_t said) { return said >= 4000; });
+  EXPECT_LT(most, 50U);
+}
+
 TEST_F(ConnectionTest, HandlesAllThatHadComeBeforeThePeerWentAway) {
   const std::unique_ptr<Channel> channel = OpenChannel();
   on_delivery_ = [&] {

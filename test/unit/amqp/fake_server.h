@@ -7,6 +7,7 @@
 #include <event2/bufferevent_ssl.h>
 #include <event2/listener.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
@@ -169,6 +170,9 @@ class FakeServer {
 
   void Accept(evutil_socket_t fd) {
     ++connections;
+    const int on =
+        1;  // as RabbitMQ does: else what it says waits for an ack of what it said before
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     current_ = clients_.emplace_back(new Client{.server = this, .stream = NewStream(fd)}).get();
     bufferevent_setcb(
         current_->stream,

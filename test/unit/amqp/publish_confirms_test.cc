@@ -173,6 +173,17 @@ TEST_F(PublishConfirmsTest, MayBeAddedToFromACallback) {
   EXPECT_EQ(confirms_.size(), 0U);
 }
 
+TEST_F(PublishConfirmsTest, CountsHowManyHaveBeenAnswered) {
+  for (const char* name : {"a", "b", "c", "d"}) Publish(name);
+  EXPECT_EQ(confirms_.TakeAnswered(), 0U);
+  Ack(2);
+  EXPECT_EQ(confirms_.TakeAnswered(), 1U);
+  Ack(2);
+  EXPECT_EQ(confirms_.TakeAnswered(), 0U);
+  Ack(4, true);
+  EXPECT_EQ(confirms_.TakeAnswered(), 3U);
+}
+
 TEST_F(PublishConfirmsTest, SaysNothingOnceAbandonedEvenInTheMidstOfAMultiple) {
   int calls = 0;
   for (int i = 0; i < 5; ++i) {

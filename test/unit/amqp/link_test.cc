@@ -1,0 +1,172 @@
+#include "amqp/link.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "run_until.h"
+
+namespace retryq::amqp {
+namespace {
+
+// Longer than the time since 1970, so that no tick comes by.
+constexpr absl::Duration kEndless = absl::Hours(24 * 365 * 100);
+constexpr absl::Duration kShort = absl::Milliseconds(2);
+
+// A link and the socket at its other end.
+class Linked final : public LinkOwner {
+ public:
+  explicit Linked(EventLoop& loop) : base_(loop.base()) {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    if (bind(listener, any, size) != 0 || listen(listener, 1) != 0 ||
+        getsockname(listener, any, &size) != 0) {
+      throw std::runtime_error("no port to listen on");
+    }
+    SocketAddress target = {.size = size};
+    std::memcpy(&target.storage, &address, size);
+    link_ = std::make_unique<Link>(base_, target, this);
+    peer_ = accept(listener, nullptr, nullptr);
+    close(listener);
+    RunUntil(loop, [this] { return connected_; });
+  }
+  ~Linked() override { close(peer_); }
+
+  Link& link() { return *link_; }
+
+  void Say(const std::string& bytes) const {
+    if (send(peer_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+      throw std::runtime_error("the socket takes no more");
+    }
+  }
+
+  void HangUp() const { shutdown(peer_, SHUT_WR); }
+
+  std::string heard;
+  bool hung_up = false;
+  int reads = 0;
+  int quiet = 0;
+  timeval last_turn = {};  // the time at which the turn with the last read began
+
+ private:
+  void OnConnected() override {
+    connected_ = true;
+    link_->StartPlain();
+  }
+  void OnInput() override {
+    ++reads;
+    event_base_gettimeofday_cached(base_, &last_turn);
+    heard.append(link_->input()->bytes());
+    link_->input()->Consumed(link_->input()->bytes().size());
+  }
+  void OnQuiet() override { ++quiet; }
+  void OnSecured() override {}
+  void BeforeFlush() override {}
+  void OnHungUp(const std::string&) override {
+    hung_up = true;
+    link_->PauseReading();
+  }
+  void OnTlsFailed(const absl::Status&) override {}
+
+  event_base* const base_;
+  std::unique_ptr<Link> link_;
+  int peer_ = -1;
+  bool connected_ = false;
+};
+
+class LinkTest : public ::testing::Test {
+ protected:
+  // What is in the socket by now would have been read.
+  void RunFiftyTurns() {
+    int turns = 0;
+    RunUntil(loop_, [&] { return ++turns >= 50; });
+  }
+
+  EventLoop loop_;
+  Linked end_{loop_};
+};
+
+TEST_F(LinkTest, ReadsWhatComesAsItComes) {
+  end_.Say("a");
+  RunUntil(loop_, [this] { return end_.heard == "a"; });
+  end_.Say("b");
+  RunUntil(loop_, [this] { return end_.heard == "ab"; });
+  EXPECT_EQ(end_.reads, 2);
+}
+
+TEST_F(LinkTest, GathersWhatComes) {
+  end_.link().Gather(kEndless);
+  end_.Say("a");
+  RunFiftyTurns();
+  end_.Say("b");
+  RunFiftyTurns();
+  EXPECT_EQ(end_.heard, "");
+
+  end_.link().Gather(absl::ZeroDuration());
+  RunUntil(loop_, [this] { return end_.heard == "ab"; });
+  EXPECT_EQ(end_.reads, 1);
+}
+
+TEST_F(LinkTest, ReadsWhatHasGatheredAtTheTick) {
+  end_.link().Gather(kShort);
+  end_.Say("a");
+  RunUntil(loop_, [this] { return end_.heard == "a"; });
+}
+
+TEST_F(LinkTest, ReadsBeforeTheTickWhereThereIsALot) {
+  end_.link().Gather(kEndless);
+  const std::string lot(InputBuffer::kCapacity / 2, 'x');
+  end_.Say(lot);
+  RunUntil(loop_, [&] { return end_.heard.size() > lot.size() / 2; });
+}
+
+TEST_F(LinkTest, SaysThatNothingCameAndThenAsksAnew) {
+  end_.link().Gather(kShort);
+  RunUntil(loop_, [this] { return end_.quiet == 1; });
+  RunFiftyTurns();
+  EXPECT_EQ(end_.quiet, 1);
+  end_.link().Gather(kShort);
+  RunUntil(loop_, [this] { return end_.quiet == 2; });
+  EXPECT_EQ(end_.reads, 0);
+}
+
+TEST_F(LinkTest, NoticesAnEndWhileItGathers) {
+  end_.link().Gather(kEndless);
+  end_.HangUp();
+  RunUntil(loop_, [this] { return end_.hung_up; });
+}
+
+TEST_F(LinkTest, ReadsNothingAtATickWhileItMustNot) {
+  end_.link().Gather(kShort);
+  end_.link().PauseReading();
+  end_.Say("a");
+  RunFiftyTurns();
+  EXPECT_EQ(end_.heard, "");
+  end_.link().ResumeReading();
+  end_.link().Gather(kShort);
+  RunUntil(loop_, [this] { return end_.heard == "a"; });
+}
+
+TEST_F(LinkTest, LinksThatGatherAreReadInOneTurn) {
+  Linked other(loop_);
+  end_.link().Gather(absl::Milliseconds(8));
+  other.link().Gather(absl::Milliseconds(8));
+  end_.Say("a");
+  other.Say("a");
+  RunUntil(loop_, [&] { return end_.reads == 1 && other.reads == 1; });
+  EXPECT_EQ(end_.last_turn.tv_sec, other.last_turn.tv_sec);
+  EXPECT_EQ(end_.last_turn.tv_usec, other.last_turn.tv_usec);
+}
+
+}  // namespace
+}  // namespace retryq::amqp
