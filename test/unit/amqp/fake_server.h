@@ -170,8 +170,8 @@ class FakeServer {
 
   void Accept(evutil_socket_t fd) {
     ++connections;
-    const int on =
-        1;  // as RabbitMQ does: else what it says waits for an ack of what it said before
+    // As RabbitMQ does: else what it says waits for an ack of what it said before.
+    const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     current_ = clients_.emplace_back(new Client{.server = this, .stream = NewStream(fd)}).get();
     bufferevent_setcb(
