@@ -44,7 +44,7 @@ std::string Encode(const Properties& properties, std::uint64_t body_size = 255) 
   return payload;
 }
 
-void ExpectError(std::string_view payload, ReplyCode code, std::string_view text) {
+void ExpectBreach(std::string_view payload, ReplyCode code, std::string_view text) {
   const auto header = DecodeContentHeader(payload);
   ASSERT_FALSE(header.ok());
   EXPECT_EQ(ReplyCodeOf(header.status()), code);
@@ -108,24 +108,24 @@ TEST(ContentHeader, IsRefusedWhenCutShort) {
 }
 
 TEST(ContentHeader, IsRefusedWithBytesLeftOver) {
-  ExpectError(FromHex("003c 0000 0000000000000000 0000 00"), ReplyCode::kSyntaxError,
-              "content header has bytes left over: 1");
+  ExpectBreach(FromHex("003c 0000 0000000000000000 0000 00"), ReplyCode::kSyntaxError,
+               "content header has bytes left over: 1");
 }
 
 TEST(ContentHeader, IsRefusedForAClassWithoutContent) {
-  ExpectError(FromHex("0032 0000 0000000000000000 0000"), ReplyCode::kFrameError,
-              "content header of class 50");
+  ExpectBreach(FromHex("0032 0000 0000000000000000 0000"), ReplyCode::kFrameError,
+               "content header of class 50");
 }
 
 TEST(ContentHeader, IsRefusedWithAWeight) {
-  ExpectError(FromHex("003c 0001 0000000000000000 0000"), ReplyCode::kUnexpectedFrame,
-              "content header of weight 1");
+  ExpectBreach(FromHex("003c 0001 0000000000000000 0000"), ReplyCode::kUnexpectedFrame,
+               "content header of weight 1");
 }
 
 TEST(ContentHeader, IsRefusedWithLengthsThatLieInItsHeaders) {
-  ExpectError(FromHex("003c 0000 0000000000000000 2000 00000008 0161 53 00000009 78"),
-              ReplyCode::kSyntaxError,
-              "content header: field \"a\" is of an unknown type or longer than the table");
+  ExpectBreach(FromHex("003c 0000 0000000000000000 2000 00000008 0161 53 00000009 78"),
+               ReplyCode::kSyntaxError,
+               "content header: field \"a\" is of an unknown type or longer than the table");
 }
 
 TEST(ContentHeader, MayHaveMoreWordsOfFlagsWithNoneSet) {
@@ -135,8 +135,8 @@ TEST(ContentHeader, MayHaveMoreWordsOfFlagsWithNoneSet) {
 
 TEST(ContentHeader, IsRefusedWithPropertiesThatNobodyKnows) {
   for (const char* flags : {"0002", "0001 8000", "0001 0003", "0001 0001 0002"}) {
-    ExpectError(FromHex("003c 0000 0000000000000000") + FromHex(flags), ReplyCode::kSyntaxError,
-                "content header with unknown properties");
+    ExpectBreach(FromHex("003c 0000 0000000000000000") + FromHex(flags), ReplyCode::kSyntaxError,
+                 "content header with unknown properties");
   }
 }
 
