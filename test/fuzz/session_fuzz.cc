@@ -79,8 +79,9 @@ class User final : public SessionOwner, public ChannelListener {
  public:
   User(EventLoop& loop, const SocketAddress& address)
       : loop_(loop),
-        session_(
-            std::make_shared<Session>(loop, options_, /*tls=*/nullptr, endpoint_, address, this)) {}
+        session_(std::make_shared<Session>(loop, options_, /*tls=*/nullptr, endpoint_, address,
+                                           std::make_shared<ReadPace>(options_.read_coalescing),
+                                           this)) {}
 
   // `was_welcome`: the handshake was done for it.
   void CheckEnd(bool was_welcome) const {
