@@ -11,7 +11,8 @@ namespace retryq::amqp {
 
 // What a read has brought.
 struct Arrivals {
-  // Of messages, confirms and other answers; and one for each KiB, whatever it was.
+  // Of messages, confirms and other answers. Where messages are so large that few make a read, to
+  // read them less often saves little, and takes them out of the caches.
   std::size_t count = 0;
 
   // How large a part of all that the broker had leave to send: of the prefetch, or of the publishes

@@ -131,14 +131,12 @@ void Session::HandleInput() {
     event_del(handle_rest_.get());
     link_->ResumeReading();
   }
-  const std::size_t size = input->bytes().size();
   input->Consumed(HandleFrames(input->bytes()));
-  if (state_ == State::kEnded || rest_is_due_) return;
-  SetPace(size);
+  if (state_ != State::kEnded && !rest_is_due_) SetPace();
 }
 
-void Session::SetPace(std::size_t bytes) {
-  Arrivals arrivals = {.count = bytes / 1024};
+void Session::SetPace() {
+  Arrivals arrivals;
   for (const auto& channel : channels_) {
     if (channel == nullptr) continue;
     const Arrivals here = channel->TakeArrivals();

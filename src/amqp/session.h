@@ -84,7 +84,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   void OnConnected() override;
   void OnSecured() override;
   void OnInput() override;
-  void OnQuiet() override { SetPace(0); }
+  void OnQuiet() override { SetPace(); }
   void BeforeFlush() override;
   void OnHungUp(const std::string& why) override;
   void OnTlsFailed(const absl::Status& why) override;
@@ -99,8 +99,8 @@ class Session final : public std::enable_shared_from_this<Session>,
   // Handles the whole frames at the front of `bytes`; how much of it they were. Of many that take
   // long some are left for another turn of the loop.
   std::size_t HandleFrames(std::string_view bytes);
-  // Says how long what comes next may gather, behind so many bytes.
-  void SetPace(std::size_t bytes);
+  // Says how long what comes next may gather.
+  void SetPace();
   absl::Status OnFrame(const FrameView& frame);
   absl::Status OnMethod(const ServerMethod& method);
   absl::Status OnChannelFrame(const FrameView& frame);
