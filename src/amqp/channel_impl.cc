@@ -214,13 +214,13 @@ absl::Status Channel::Impl::OnDelivered(std::shared_ptr<Message> message) {
 Arrivals Channel::Impl::TakeArrivals() {
   const std::size_t answers = std::exchange(answers_, 0);
   const std::size_t delivered = std::exchange(delivered_, 0);
-  const std::size_t answered = confirms_.TakeAnswered();
+  const std::size_t confirmed = confirms_.TakeAnswered();
   const auto part = [](std::size_t come, std::size_t all) {
     return all == 0 ? 0.0 : static_cast<double>(come) / static_cast<double>(all);
   };
-  return {.count = answers + delivered + answered,
+  return {.count = answers + delivered + confirmed,
           .share = std::max({answers == 0 ? 0.0 : 1.0, part(delivered, prefetch_),
-                             part(answered, answered + confirms_.size())})};
+                             part(confirmed, confirmed + confirms_.size())})};
 }
 
 void Channel::Impl::Break(const method::ChannelClose& close) {

@@ -199,11 +199,11 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   std::vector<std::string> consumers_;
   AckCoalescer acks_;
   std::size_t prefetch_ = 0;  // 0: no limit
+  int forced_answers_ = 0;    // since all that was written was last taken
 
   // Since `TakeArrivals`.
   std::size_t delivered_ = 0;
   std::size_t answers_ = 0;  // to calls_
-  int forced_answers_ = 0;   // since all that was written was last taken
 
   MessagePool messages_;
   // The message that is arriving, and what announced it.

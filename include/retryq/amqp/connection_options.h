@@ -94,10 +94,10 @@ struct ConnectionOptions {
   absl::Duration reconnect_max = absl::Seconds(10);
 
   // While much comes in: for how long, at most, what comes may gather before it is read, so that it
-  // is handled in fewer and larger turns, which saves up to half of the CPU time. Never for so long
-  // that it would bring a sixteenth of the prefetch, or of the publishes unconfirmed, so that the
-  // broker has enough to go on with; where little comes, or with TLS, not at all. 0 to 20 ms; below
-  // 250 µs nothing ever gathers.
+  // is handled in fewer and larger turns, which cost less CPU time. Never for so long that it would
+  // bring more than a sixteenth of the prefetch, or of the publishes unconfirmed, so that the
+  // broker has enough to go on with: below a prefetch of 128, where little comes, or with TLS, not
+  // at all. 0 to 20 ms; below 250 µs nothing ever gathers.
   absl::Duration read_coalescing = absl::Milliseconds(2);
 
   friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;

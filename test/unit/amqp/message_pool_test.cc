@@ -22,6 +22,16 @@ TEST(MessagePool, UsesAMessageAgainThatNobodyHolds) {
   EXPECT_GE(message->content.capacity(), 1000U);
 }
 
+TEST(MessagePool, TakesTheOneThatWasUsedLast) {
+  MessagePool pool;
+  MessagePtr first = pool.Take();
+  MessagePtr second = pool.Take();
+  const Message* const last = second.get();
+  first.reset();
+  second.reset();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(pool.Take().get(), last);
+}
+
 TEST(MessagePool, GivesNoMessageThatSomebodyHolds) {
   MessagePool pool;
   const MessagePtr held = pool.Take();
