@@ -12,15 +12,14 @@
 #include <span>
 #include <utility>
 
+#include "amqp/read_pace.h"
+
 namespace retryq::amqp {
 namespace {
 
 // libevent's default of 16 KiB would spread a turn over many calls.
 constexpr std::size_t kMaxSingleRead = std::size_t{256} << 10;
 constexpr std::size_t kMaxSingleWrite = std::size_t{1} << 20;
-
-// So much is read before the pause ends: a quarter of what is read at a time at most.
-constexpr int kLowWater = InputBuffer::kCapacity / 4;
 
 constexpr char kClosedByPeer[] = "closed by the peer";
 
@@ -141,7 +140,7 @@ void Link::Gather(absl::Duration pause) {
   if (readable_ == nullptr) return;
   const bool gathers = pause > absl::ZeroDuration();
   if (gathers != gathers_) {
-    const int low_water = gathers ? kLowWater : 1;
+    const int low_water = gathers ? int{ReadPace::kFull} : 1;
     setsockopt(bufferevent_getfd(socket_.get()), SOL_SOCKET, SO_RCVLOWAT, &low_water,
                sizeof(low_water));
     gathers_ = gathers;

@@ -5,58 +5,82 @@
 namespace retryq::amqp {
 namespace {
 
-// What makes a pause worth its timer, and how many may bring less.
-constexpr std::size_t kWorthwhile = 8;
-constexpr int kMostVainPauses = 16;
+// Rates are taken over the time of so many of the longest pauses: brokers send in bursts.
+constexpr int kPauses = 16;
 
-// So many reads in the time of half as many pauses, and as much in them as those are to bring, are
-// better done in pauses.
-constexpr int kReads = 8;
-constexpr int kPauses = kReads / 2;
+// A pause is worth its timer where it takes the place of so many reads, with so much in them. Once
+// there are pauses, half as much will do.
+constexpr double kReads = 1.5;
+constexpr double kWorthwhile = 5;
 
-// Of what the broker may send, in a read: of more than that the pause is halved, of less than half
-// of that it is doubled.
+// Of what the broker may send, in a pause.
 constexpr double kMostShare = 1.0 / 16;
+
+// In a row; then nothing gathers until something comes.
+constexpr int kMostVainPauses = 1;
 
 }  // namespace
 
 void ReadPace::Reset() {
   pause_ = absl::ZeroDuration();
-  vain_pauses_ = 0;
+  current_ = absl::ZeroDuration();
   reads_ = 0;
 }
 
 absl::Duration ReadPace::After(const Arrivals& arrivals, absl::Duration now) {
-  if (pause_ > absl::ZeroDuration()) {
-    Adjust(arrivals);
-  } else if (IsBusy(arrivals, now)) {
-    pause_ = kShortest;
+  Count(arrivals, now);
+  if (arrivals.count == 0) {
+    ++vain_pauses_;
+  } else {
+    vain_pauses_ = 0;
+    if (leader_ != nullptr) leader_->vain_pauses_ = 0;
   }
-  return leader_ == nullptr ? pause_ : std::max(pause_, leader_->pause_);
+  current_ = vain_pauses_ > kMostVainPauses ? absl::ZeroDuration() : pause_;
+  return leader_ == nullptr ? current_ : std::max(current_, leader_->current_);
 }
 
-void ReadPace::Adjust(const Arrivals& arrivals) {
-  vain_pauses_ = arrivals.count < kWorthwhile ? vain_pauses_ + 1 : 0;
-  if (arrivals.share > kMostShare) {
-    pause_ /= 2;
-  } else if (arrivals.share < kMostShare / 2 && 2 * pause_ <= longest_) {
-    pause_ *= 2;
+void ReadPace::Count(const Arrivals& arrivals, absl::Duration now) {
+  if (reads_ == 0) return Begin(now);
+  ++reads_;
+  come_.count += arrivals.count;
+  come_.bytes += arrivals.bytes;
+  come_.share += arrivals.share;
+  const absl::Duration elapsed = now - start_;
+  if (elapsed >= kPauses * longest_) {
+    pause_ = BestPause(elapsed);
+    Begin(now);
+  } else if (pause_ > absl::ZeroDuration() &&
+             !Fits(kPauses * absl::FDivDuration(longest_, pause_))) {
+    // Already more than all of the time could bring.
+    pause_ = pause_ > kShortest ? pause_ / 2 : absl::ZeroDuration();
   }
-  if (pause_ < kShortest || vain_pauses_ > kMostVainPauses) Reset();
 }
 
-bool ReadPace::IsBusy(const Arrivals& arrivals, absl::Duration now) {
-  if (reads_ == 0 || arrivals.share > kMostShare) {
-    reads_ = 1;
-    first_read_ = now;
-    count_ = 0;
-    return false;
-  }
-  count_ += arrivals.count;
-  if (++reads_ <= kReads) return false;
-  reads_ = 0;
-  return longest_ >= kShortest && now - first_read_ < kPauses * longest_ &&
-         count_ >= kPauses * kWorthwhile;
+void ReadPace::Begin(absl::Duration now) {
+  start_ = now;
+  reads_ = 1;
+  come_ = Arrivals();
+}
+
+absl::Duration ReadPace::BestPause(absl::Duration elapsed) const {
+  const auto fits = [&](absl::Duration pause) {
+    return pause <= longest_ && Fits(absl::FDivDuration(elapsed, pause));
+  };
+  absl::Duration pause = kShortest;
+  if (!fits(pause)) return absl::ZeroDuration();
+  while (fits(2 * pause)) pause *= 2;
+  return IsWorthwhile(absl::FDivDuration(elapsed, pause)) ? pause : absl::ZeroDuration();
+}
+
+bool ReadPace::Fits(double pauses) const {
+  return come_.share <= kMostShare * pauses &&
+         static_cast<double>(come_.bytes) <= static_cast<double>(kFull) * pauses;
+}
+
+bool ReadPace::IsWorthwhile(double pauses) const {
+  const auto count = static_cast<double>(come_.count);
+  if (pause_ > absl::ZeroDuration()) return count >= kWorthwhile / 2 * pauses;
+  return count >= kWorthwhile * pauses && static_cast<double>(reads_) >= kReads * pauses;
 }
 
 }  // namespace retryq::amqp

@@ -11,9 +11,8 @@ namespace retryq::amqp {
 
 // What a read has brought.
 struct Arrivals {
-  // Of messages, confirms and other answers. Where messages are so large that few make a read, to
-  // read them less often saves little, and takes them out of the caches.
-  std::size_t count = 0;
+  std::size_t count = 0;  // of messages, confirms and other answers
+  std::size_t bytes = 0;
 
   // How large a part of all that the broker had leave to send: of the prefetch, or of the publishes
   // unconfirmed. What is not limited has no part; what somebody waits for is all of it. 0 to 1.
@@ -25,11 +24,15 @@ struct Arrivals {
 // its core, memory is fetched anew, packets are sent and acknowledged. A client that is quicker
 // than its broker would pay that for every few messages.
 //
-// Nothing gathers unless many reads follow upon each other at once anyway. And while a pause lasts
-// the broker must have enough to go on with: by Little's law, where each read brings a sixteenth of
-// all that may be under way, the pause is a sixteenth of the time that a message takes from one end
-// to the other. So that is as long as it gets, and as much of its throughput as a broker that has
-// time to spare can lose.
+// Where nothing came for two pauses, the next that comes is read at once, and what follows upon it
+// gathers again. How long the pauses are is decided now and then, by the rates since the last time:
+//
+// - While a pause lasts the broker must have enough to go on with. By Little's law, where pauses
+//   bring a sixteenth of all that may be under way, a pause is a sixteenth of the time that a
+//   message takes from one end to the other. So that is as long as it gets, and as much of its
+//   throughput as a broker that has time to spare can lose.
+// - What comes must fit into kFull, which ends a pause before its time.
+// - There are none at all unless they save turns, and bring enough for that to matter.
 class ReadPace {
  public:
   // Pauses are no longer than that; if it is below kShortest there are none.
@@ -38,8 +41,11 @@ class ReadPace {
   // The pauses are this and its doubles: ticks of one length fall on those of all shorter ones.
   static constexpr absl::Duration kShortest = absl::Microseconds(250);
 
-  // From now on pauses are at least as long as that one's.
-  void Follow(std::shared_ptr<const ReadPace> leader) { leader_ = std::move(leader); }
+  // So many bytes are read before the pause is over.
+  static constexpr std::size_t kFull = std::size_t{32} << 10;
+
+  // From now on pauses are at least as long as that one's, which go on while something comes here.
+  void Follow(std::shared_ptr<ReadPace> leader) { leader_ = std::move(leader); }
 
   // A new connection: nothing gathers any more.
   void Reset();
@@ -49,19 +55,24 @@ class ReadPace {
   absl::Duration After(const Arrivals& arrivals, absl::Duration now);
 
  private:
-  // While nothing gathers: whether it had better.
-  bool IsBusy(const Arrivals& arrivals, absl::Duration now);
-  void Adjust(const Arrivals& arrivals);
+  void Count(const Arrivals& arrivals, absl::Duration now);
+  void Begin(absl::Duration now);
+  // By what has come in this time.
+  absl::Duration BestPause(absl::Duration elapsed) const;
+  // Whether what has come could have come in so many pauses, and whether it had better.
+  bool Fits(double pauses) const;
+  bool IsWorthwhile(double pauses) const;
 
   const absl::Duration longest_;
-  std::shared_ptr<const ReadPace> leader_;  // may be null
-  absl::Duration pause_;                    // zero: nothing gathers
-  int vain_pauses_ = 0;                     // in a row
+  std::shared_ptr<ReadPace> leader_;  // may be null
+  absl::Duration pause_;              // zero: nothing gathers
+  absl::Duration current_;            // that, or zero where nothing comes
+  int vain_pauses_ = 0;               // in a row
 
-  // While nothing gathers: some reads in a row, when they began, and what they have brought.
-  int reads_ = 0;
-  absl::Duration first_read_;
-  std::size_t count_ = 0;
+  // What has come since then, in so many reads; zero: there was none yet.
+  absl::Duration start_;
+  std::size_t reads_ = 0;
+  Arrivals come_;
 };
 
 }  // namespace retryq::amqp

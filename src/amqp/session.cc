@@ -131,12 +131,14 @@ void Session::HandleInput() {
     event_del(handle_rest_.get());
     link_->ResumeReading();
   }
-  input->Consumed(HandleFrames(input->bytes()));
+  const std::size_t handled = HandleFrames(input->bytes());
+  input->Consumed(handled);
+  handled_bytes_ += handled;
   if (state_ != State::kEnded && !rest_is_due_) SetPace();
 }
 
 void Session::SetPace() {
-  Arrivals arrivals;
+  Arrivals arrivals = {.bytes = std::exchange(handled_bytes_, 0)};
   for (const auto& channel : channels_) {
     if (channel == nullptr) continue;
     const Arrivals here = channel->TakeArrivals();

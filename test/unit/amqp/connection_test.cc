@@ -392,7 +392,7 @@ TEST_F(ConnectionTest, SendsAcksWhileManyMessagesTakeLong) {
 // Four deliveries, and again four as soon as the loop comes by.
 class SteadyStream : public ConnectionTest {
  protected:
-  // How many of 4 000 were not handled yet each time that more were said, as a median.
+  // How many of 10 000 were not handled yet each time that more were said, as a median.
   std::size_t Unread(Channel& channel) {
     std::vector<std::size_t> unread;
     std::size_t said = 0;
@@ -400,14 +400,15 @@ class SteadyStream : public ConnectionTest {
     const std::function<void()> say = [&] {
       unread.push_back(said - deliveries_.size());
       for (int i = 0; i < 4; ++i) Deliver(++said);
-      if (said < 4000) next = loop_.After(absl::Microseconds(100), say);
+      if (said < 10'000) next = loop_.After(absl::Microseconds(100), say);
     };
     say();
-    RunUntil([&] { return deliveries_.size() == 4000; });
-    for (std::size_t i = 0; i < 4000; ++i) EXPECT_EQ(deliveries_[i]->delivery_tag.tag, i + 1);
+    RunUntil([&] { return deliveries_.size() == 10'000; });
+    for (std::size_t i = 0; i < 10'000; ++i) EXPECT_EQ(deliveries_[i]->delivery_tag.tag, i + 1);
     EXPECT_TRUE(channel.is_open());
-    std::nth_element(unread.begin(), unread.begin() + 500, unread.end());
-    return unread[500];
+    const auto median = unread.begin() + 1250;
+    std::nth_element(unread.begin(), median, unread.end());
+    return *median;
   }
 
   // A turn or two; what gathers for milliseconds is far more.
@@ -415,7 +416,7 @@ class SteadyStream : public ConnectionTest {
 };
 
 TEST_F(SteadyStream, GathersBeforeItIsRead) {
-  options_.read_coalescing = absl::Milliseconds(20);
+  options_.read_coalescing = absl::Milliseconds(5);
   Connect();
   EXPECT_GT(Unread(*OpenChannel()), kAsItComes);
 }
@@ -427,7 +428,7 @@ TEST_F(SteadyStream, IsReadAsItComesWhereThatIsWanted) {
 }
 
 TEST_F(SteadyStream, IsReadAsItComesWhereThePrefetchIsSmall) {
-  options_.read_coalescing = absl::Milliseconds(20);
+  options_.read_coalescing = absl::Milliseconds(5);
   Connect();
   const std::unique_ptr<Channel> channel = OpenChannel();
   channel->Qos(32, [](const absl::Status&) {});

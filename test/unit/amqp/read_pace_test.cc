@@ -2,117 +2,177 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 namespace retryq::amqp {
 namespace {
 
 constexpr absl::Duration kLongest = absl::Milliseconds(2);
+// In which rates are taken, with something to spare.
+constexpr absl::Duration kWhile = absl::Milliseconds(33);
 
-// Many reads, of a few messages each, that are a small part of all there could be.
-constexpr Arrivals kStream = {.count = 10, .share = 0.01};
+// A message, of many that may be under way.
+constexpr Arrivals kMessage = {.count = 1, .bytes = 100, .share = 0.001};
+constexpr Arrivals kNothing;
 
 class ReadPaceTest : public ::testing::Test {
  protected:
-  // Reads that come `interval` after one another; the pause behind the last.
-  absl::Duration Read(int times, absl::Duration interval, const Arrivals& arrivals = kStream) {
+  // Reads for `time`, `interval` after one another; the pause behind the last.
+  absl::Duration Read(absl::Duration time, absl::Duration interval,
+                      const Arrivals& arrivals = kMessage) {
     absl::Duration pause;
-    for (int i = 0; i < times; ++i) {
+    for (const absl::Duration end = now_ + time; now_ + interval <= end;) {
       now_ += interval;
       pause = pace_.After(arrivals, now_);
     }
     return pause;
   }
 
+  // As much as that, in pauses.
+  absl::Duration ReadInPauses(absl::Duration time, const Arrivals& arrivals) {
+    return Read(time, kLongest, arrivals);
+  }
+
+  void Gather() { ASSERT_EQ(Read(2 * kWhile, absl::Microseconds(100)), kLongest); }
+
   ReadPace pace_{kLongest};
   absl::Duration now_ = absl::Hours(1);
 };
 
 TEST_F(ReadPaceTest, GathersNothingAtFirst) {
-  EXPECT_EQ(Read(8, absl::Microseconds(10)), absl::ZeroDuration());
+  EXPECT_EQ(Read(absl::Milliseconds(31), absl::Microseconds(100)), absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, GathersWhereManyReadsComeAtOnce) {
-  EXPECT_EQ(Read(9, absl::Microseconds(100)), ReadPace::kShortest);
+TEST_F(ReadPaceTest, GathersWhereManyReadsFollowUponEachOther) {
+  EXPECT_EQ(Read(kWhile, absl::Microseconds(100)), kLongest);
+  EXPECT_EQ(ReadInPauses(absl::Seconds(1), {.count = 20, .bytes = 2000, .share = 0.02}), kLongest);
 }
 
-TEST_F(ReadPaceTest, GathersLongerAndLongerUpToItsLongest) {
-  Read(9, absl::Microseconds(100));
-  EXPECT_EQ(Read(1, absl::Microseconds(250)), absl::Microseconds(500));
-  EXPECT_EQ(Read(1, absl::Microseconds(500)), absl::Milliseconds(1));
-  EXPECT_EQ(Read(1, absl::Milliseconds(1)), absl::Milliseconds(2));
-  EXPECT_EQ(Read(100, absl::Milliseconds(2)), absl::Milliseconds(2));
-}
-
-TEST_F(ReadPaceTest, LeavesReadsAloneThatComeSeldom) {
-  EXPECT_EQ(Read(1000, absl::Milliseconds(1)), absl::ZeroDuration());
-}
-
-TEST_F(ReadPaceTest, LeavesReadsAloneThatBringLittle) {
-  EXPECT_EQ(Read(1000, absl::Microseconds(100), {.count = 1}), absl::ZeroDuration());
-}
-
-TEST_F(ReadPaceTest, LeavesReadsAloneThatSomebodyWaitsFor) {
-  EXPECT_EQ(Read(1000, absl::Microseconds(100), {.count = 10, .share = 1}), absl::ZeroDuration());
-}
-
-TEST_F(ReadPaceTest, OnlyReadsInARowAreMany) {
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(Read(6, absl::Microseconds(100)), absl::ZeroDuration());
-    EXPECT_EQ(Read(1, absl::Seconds(1)), absl::ZeroDuration());
+TEST_F(ReadPaceTest, GathersNoLongerThanTheBrokerHasEnoughToGoOnWith) {
+  // A sixteenth comes in a millisecond, in half of one, in a quarter, and in a fifth.
+  for (const auto& [share, pause] :
+       {std::pair{0.00625, absl::Milliseconds(1)}, std::pair{0.0125, absl::Microseconds(500)},
+        std::pair{0.025, absl::Microseconds(250)}, std::pair{0.03125, absl::ZeroDuration()}}) {
+    pace_.Reset();
+    EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 10, .share = share * 0.99}), pause);
   }
 }
 
-TEST_F(ReadPaceTest, HalvesThePauseWhereTheBrokerWouldRunOut) {
-  Read(20, absl::Microseconds(100));
-  const Arrivals many = {.count = 20, .share = 0.1};
-  EXPECT_EQ(Read(1, absl::Milliseconds(2), many), absl::Milliseconds(1));
-  EXPECT_EQ(Read(1, absl::Milliseconds(1), many), absl::Microseconds(500));
-  EXPECT_EQ(Read(1, absl::Microseconds(500), many), absl::Microseconds(250));
-  EXPECT_EQ(Read(1, absl::Microseconds(250), many), absl::ZeroDuration());
+TEST_F(ReadPaceTest, GathersNoMoreThanFits) {
+  // 32 KiB come in a millisecond, and in a fifth of one.
+  EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 5, .bytes = 3276}),
+            absl::Milliseconds(1));
+  pace_.Reset();
+  EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 5, .bytes = 16384}),
+            absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, KeepsThePauseThatIsJustRight) {
-  Read(9, absl::Microseconds(100));
-  const Arrivals enough = {.count = 20, .share = 0.05};
-  EXPECT_EQ(Read(100, absl::Microseconds(250), enough), ReadPace::kShortest);
+TEST_F(ReadPaceTest, LeavesReadsAloneThatPausesWouldNotSpare) {
+  EXPECT_EQ(Read(absl::Seconds(1), absl::Milliseconds(1.5), {.count = 10}), absl::ZeroDuration());
+  EXPECT_EQ(Read(absl::Seconds(1), absl::Milliseconds(1.25), {.count = 10}), kLongest);
 }
 
-TEST_F(ReadPaceTest, EndsWhereNothingComesForLong) {
-  Read(20, absl::Microseconds(100));
-  EXPECT_EQ(Read(10, absl::Milliseconds(2), {}), absl::Milliseconds(2));
-  EXPECT_EQ(Read(1, absl::Milliseconds(2)), absl::Milliseconds(2));
-  EXPECT_EQ(Read(10, absl::Milliseconds(2), {}), absl::Milliseconds(2));
-  EXPECT_EQ(Read(10, absl::Milliseconds(2), {}), absl::ZeroDuration());
+TEST_F(ReadPaceTest, LeavesReadsAloneThatBringLittle) {
+  EXPECT_EQ(Read(absl::Seconds(1), absl::Microseconds(420)), absl::ZeroDuration());
+  EXPECT_EQ(Read(absl::Seconds(1), absl::Microseconds(380)), kLongest);
 }
 
-TEST_F(ReadPaceTest, BeginsAnewAfterItsEnd) {
-  Read(20, absl::Microseconds(100));
-  Read(17, absl::Milliseconds(2), {});
-  EXPECT_EQ(Read(8, absl::Microseconds(100)), absl::ZeroDuration());
-  EXPECT_EQ(Read(1, absl::Microseconds(100)), ReadPace::kShortest);
+TEST_F(ReadPaceTest, LeavesReadsAloneThatSomebodyWaitsFor) {
+  EXPECT_EQ(Read(absl::Seconds(1), absl::Microseconds(100), {.count = 1, .share = 1}),
+            absl::ZeroDuration());
+}
+
+TEST_F(ReadPaceTest, GoesOnWhereHalfAsMuchComes) {
+  Gather();
+  EXPECT_EQ(ReadInPauses(absl::Seconds(1), {.count = 3}), kLongest);
+  EXPECT_EQ(ReadInPauses(absl::Seconds(1), {.count = 2}), absl::ZeroDuration());
+}
+
+TEST_F(ReadPaceTest, TakesBurstsByWhatTheyAreOnTheWhole) {
+  Gather();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(ReadInPauses(kLongest, {.count = 200, .bytes = 60'000, .share = 0.4}), kLongest);
+    ReadInPauses(10 * kLongest, kNothing);
+  }
+}
+
+TEST_F(ReadPaceTest, HalvesThePauseAtOnceWhereSomebodyWaits) {
+  Gather();
+  const Arrivals answer = {.count = 1, .share = 1};
+  EXPECT_EQ(Read(absl::Milliseconds(2), absl::Milliseconds(2), answer), absl::Milliseconds(1));
+  EXPECT_EQ(Read(absl::Milliseconds(1), absl::Milliseconds(1), answer), absl::Microseconds(500));
+  EXPECT_EQ(Read(absl::Milliseconds(1), absl::Microseconds(500), answer), absl::Microseconds(250));
+  EXPECT_EQ(Read(absl::Milliseconds(1), absl::Microseconds(250), answer), absl::ZeroDuration());
+}
+
+TEST_F(ReadPaceTest, WaitsForTheNextWhereTwoPausesBroughtNothing) {
+  Gather();
+  EXPECT_EQ(ReadInPauses(kLongest, kNothing), kLongest);
+  EXPECT_EQ(ReadInPauses(kLongest, kMessage), kLongest);
+  EXPECT_EQ(ReadInPauses(kLongest, kNothing), kLongest);
+  EXPECT_EQ(ReadInPauses(kLongest, kNothing), absl::ZeroDuration());
+  EXPECT_EQ(ReadInPauses(kLongest, kMessage), kLongest);
+}
+
+TEST_F(ReadPaceTest, EndsWhereLittleComesForAWhile) {
+  Gather();
+  EXPECT_EQ(ReadInPauses(2 * kWhile, kMessage), absl::ZeroDuration());
+  EXPECT_EQ(Read(2 * kWhile, absl::Microseconds(100)), kLongest);
+}
+
+TEST_F(ReadPaceTest, TakesATimeInWhichNothingWasReadForOneInWhichNothingCame) {
+  Gather();
+  Read(absl::Milliseconds(1), absl::Microseconds(100));
+  EXPECT_EQ(Read(absl::Hours(1), absl::Hours(1)), absl::ZeroDuration());
 }
 
 TEST_F(ReadPaceTest, GathersAsLongAsTheOneItFollows) {
   const auto leader = std::make_shared<ReadPace>(kLongest);
   pace_.Follow(leader);
-  EXPECT_EQ(Read(1, absl::Seconds(1), {}), absl::ZeroDuration());
-  for (int i = 0; i < 20; ++i) leader->After(kStream, now_);
-  EXPECT_EQ(Read(100, absl::Milliseconds(2), {}), kLongest);
+  EXPECT_EQ(Read(absl::Seconds(1), kLongest, kNothing), absl::ZeroDuration());
+  for (absl::Duration time; time < kWhile; time += absl::Microseconds(100)) {
+    leader->After(kMessage, now_ + time);
+  }
+  EXPECT_EQ(Read(absl::Seconds(1), kLongest, kNothing), kLongest);
   leader->Reset();
-  EXPECT_EQ(Read(1, absl::Milliseconds(2), {}), absl::ZeroDuration());
+  EXPECT_EQ(Read(kLongest, kLongest, kNothing), absl::ZeroDuration());
+}
+
+TEST_F(ReadPaceTest, LeadsWhileSomethingComesToTheOneThatFollows) {
+  const auto leader = std::make_shared<ReadPace>(kLongest);
+  pace_.Follow(leader);
+  for (absl::Duration time; time < kWhile; time += absl::Microseconds(100)) {
+    leader->After(kMessage, now_ + time);
+  }
+  now_ += kWhile;
+  for (int i = 0; i < 10; ++i) {
+    now_ += kLongest;
+    EXPECT_EQ(leader->After(kNothing, now_), kLongest);
+    EXPECT_EQ(pace_.After(kMessage, now_), kLongest);
+  }
+  for (int i = 0; i < 2; ++i) {
+    now_ += kLongest;
+    EXPECT_EQ(pace_.After(kNothing, now_), kLongest);
+    EXPECT_EQ(leader->After(kNothing, now_), i == 0 ? kLongest : absl::ZeroDuration());
+  }
+  EXPECT_EQ(pace_.After(kNothing, now_), absl::ZeroDuration());
 }
 
 TEST_F(ReadPaceTest, GathersNothingOnANewConnection) {
-  Read(20, absl::Microseconds(100));
+  Gather();
   pace_.Reset();
-  EXPECT_EQ(Read(8, absl::Microseconds(100)), absl::ZeroDuration());
+  EXPECT_EQ(Read(absl::Milliseconds(31), absl::Microseconds(100)), absl::ZeroDuration());
+  EXPECT_EQ(Read(absl::Milliseconds(2), absl::Microseconds(100)), kLongest);
 }
 
 TEST_F(ReadPaceTest, NeverGathersWhereItMustNot) {
   ReadPace none(absl::ZeroDuration());
   ReadPace too_short(absl::Microseconds(249));
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(none.After(kStream, now_), absl::ZeroDuration());
-    EXPECT_EQ(too_short.After(kStream, now_), absl::ZeroDuration());
+  for (int i = 0; i < 1000; ++i) {
+    now_ += absl::Microseconds(10);
+    EXPECT_EQ(none.After(kMessage, now_), absl::ZeroDuration());
+    EXPECT_EQ(too_short.After(kMessage, now_), absl::ZeroDuration());
   }
 }
 
