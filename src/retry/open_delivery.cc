@@ -19,6 +19,9 @@ OpenDelivery::OpenDelivery(RetrierContext& context, std::function<void()> closed
     : context_(context), closed_(std::move(closed)) {}
 
 void OpenDelivery::Begin(Delivery delivery) {
+  id_.clear();
+  handling_.reset();
+  holds_ = 0;
   delivery_.emplace(std::move(delivery));
   ++context_.open;
 }
@@ -81,6 +84,7 @@ void OpenDelivery::Conclude() {
 }
 
 void OpenDelivery::Move() {
+  decision_.Clear();
   // For a copy that must be parked instead.
   decision_.error = "the broker delivers it again and again, and nobody settles it";
   decision_.first_failure =
@@ -91,6 +95,7 @@ void OpenDelivery::Move() {
 void OpenDelivery::Forward(absl::Duration remaining) {
   left_ = remaining;
   hop_ = context_.hub.delay_steps().First(remaining);
+  decision_.Clear();
   // For a copy that must be parked instead.
   decision_.error = "it could not be sent on for the rest of its delay";
   decision_.first_failure =
@@ -302,10 +307,6 @@ void OpenDelivery::Close(Event& event) {
   event.error = decision_.reason;
   Report(event);
   delivery_.reset();
-  decision_.Clear();
-  handling_.reset();
-  id_.clear();
-  holds_ = 0;
   closed_();
 }
 

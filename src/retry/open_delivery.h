@@ -51,8 +51,9 @@ struct RetrierContext {
 //                 └ refused: parked, as above
 //   wait ─────▶ what is left of its delay is too little for a queue; then it is handled
 //
-// Reused from delivery to delivery.
-class OpenDelivery final : private Parcel {
+// Reused from delivery to delivery. Its confirm comes so late that no cache holds it any more: it
+// begins with a line of the caches, and what a confirm needs is in few of them.
+class alignas(64) OpenDelivery final : private Parcel {
  public:
   // `closed` is called when it is settled; it may begin the next one.
   OpenDelivery(RetrierContext& context, std::function<void()> closed);
@@ -112,18 +113,20 @@ class OpenDelivery final : private Parcel {
   void Report(Event& event) const;
 
   RetrierContext& context_;
-  const std::function<void()> closed_;
 
+  // What a confirm needs.
+  Sending sending_ = Sending::kCopy;
+  std::uint32_t holds_ = 0;
+  const std::function<void()> closed_;
   std::optional<Delivery> delivery_;
   RetryPolicy::Decision decision_;
-  Hop hop_ = {};         // where the copy goes, if it is delayed
-  absl::Duration left_;  // kForwarded: of the whole delay
-  std::string id_;       // of the copies
-  Sending sending_ = Sending::kCopy;
-  absl::Duration called_at_ = absl::ZeroDuration();  // since boot, where somebody wants to know
+  std::string id_;  // of the copies
+
   std::optional<absl::Duration> handling_;
-  std::uint32_t holds_ = 0;
-  std::unique_ptr<Timer> timer_;  // of a hold, or a wait
+  absl::Duration called_at_ = absl::ZeroDuration();  // since boot, where somebody wants to know
+  Hop hop_ = {};                                     // where the copy goes, if it is delayed
+  absl::Duration left_;                              // kForwarded: of the whole delay
+  std::unique_ptr<Timer> timer_;                     // of a hold, or a wait
   Lifeline<OpenDelivery> lifeline_{this};
 };
 

@@ -25,15 +25,16 @@ struct DeliveryTag {
 struct Message {
   DeliveryTag delivery_tag;
   bool redelivered = false;
-  std::string_view exchange;
-  std::string_view routing_key;
-  Properties properties;
-  std::string_view body;
 
   // What the views point into.
   std::string envelope;  // exchange and routing key
   std::string header;    // the content header's payload: class, weight, body size, properties
   std::string content;   // the body
+
+  std::string_view exchange;
+  std::string_view routing_key;
+  Properties properties;
+  std::string_view body;
 
   void SetEnvelope(std::string_view new_exchange, std::string_view new_routing_key) {
     envelope.assign(new_exchange).append(new_routing_key);
