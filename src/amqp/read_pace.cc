@@ -29,12 +29,9 @@ void ReadPace::Reset() {
 
 absl::Duration ReadPace::After(const Arrivals& arrivals, absl::Duration now) {
   Count(arrivals, now);
-  if (arrivals.count == 0) {
-    ++vain_pauses_;
-  } else {
-    vain_pauses_ = 0;
-    if (leader_ != nullptr) leader_->vain_pauses_ = 0;
-  }
+  const bool in_vain = arrivals.count == 0;
+  vain_pauses_ = in_vain ? std::min(vain_pauses_, kMostVainPauses) + 1 : 0;
+  if (!in_vain && leader_ != nullptr) leader_->vain_pauses_ = 0;
   current_ = vain_pauses_ > kMostVainPauses ? absl::ZeroDuration() : pause_;
   return leader_ == nullptr ? current_ : std::max(current_, leader_->current_);
 }
