@@ -129,7 +129,7 @@ class Session final : public std::enable_shared_from_this<Session>,
   std::unique_ptr<Timer> deadline_;  // of the current step of connecting
   const std::shared_ptr<ReadPace> pace_;
   std::size_t handled_bytes_ = 0;  // since `SetPace`
-  EventPtr handle_rest_;  // of what is in; null once ended
+  EventPtr handle_rest_;           // of what is in; null once ended
   bool rest_is_due_ = false;
   std::optional<Heartbeat> heartbeat_;                   // once open
   Ring<std::function<void(absl::Status)>> new_secrets_;  // not answered yet
