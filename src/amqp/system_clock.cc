@@ -21,4 +21,13 @@ absl::Time SystemClock::Now() const { return absl::FromUnixNanos(Read(CLOCK_REAL
 
 absl::Duration SystemClock::SinceBoot() const { return absl::Nanoseconds(Read(CLOCK_BOOTTIME)); }
 
+Moment SystemClock::Look() const {
+  const absl::Duration since_boot = SinceBoot();
+  if (since_boot >= boot_is_good_until_) {
+    boot_ = Now() - since_boot;
+    boot_is_good_until_ = since_boot + absl::Milliseconds(1);
+  }
+  return {.now = boot_ + since_boot, .since_boot = since_boot};
+}
+
 }  // namespace retryq::amqp

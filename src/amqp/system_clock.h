@@ -6,11 +6,17 @@
 
 namespace retryq::amqp {
 
-// The machine's clocks. Thread-safe.
+// The machine's clocks. Thread-safe, but for `Look`.
 class SystemClock final : public Clock {
  public:
   absl::Time Now() const override;
   absl::Duration SinceBoot() const override;
+  Moment Look() const override;
+
+ private:
+  // How far apart they are, and until when since boot that is believed.
+  mutable absl::Time boot_;
+  mutable absl::Duration boot_is_good_until_ = -absl::InfiniteDuration();
 };
 
 }  // namespace retryq::amqp

@@ -29,8 +29,33 @@ class AlivePtr {
 template <typename T>
 class Lifeline {
  public:
+  // Says whether the object has been destroyed since the watch was made: for the object itself, on
+  // its stack, around a call to somebody who may do that. Several end in the reverse order.
+  class Watch {
+   public:
+    explicit Watch(Lifeline& lifeline) : lifeline_(&lifeline), outer_(lifeline.watch_) {
+      lifeline.watch_ = this;
+    }
+    ~Watch() {
+      if (lifeline_ != nullptr) lifeline_->watch_ = outer_;
+    }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+    // Whether it is still there.
+    explicit operator bool() const { return lifeline_ != nullptr; }
+
+   private:
+    friend class Lifeline;
+    Lifeline* lifeline_;
+    Watch* const outer_;
+  };
+
   explicit Lifeline(T* object) : object_(std::make_shared<T*>(object)) {}
-  ~Lifeline() { *object_ = nullptr; }
+  ~Lifeline() {
+    *object_ = nullptr;
+    for (Watch* watch = watch_; watch != nullptr; watch = watch->outer_) watch->lifeline_ = nullptr;
+  }
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
 
@@ -38,6 +63,7 @@ class Lifeline {
 
  private:
   const std::shared_ptr<T*> object_;
+  Watch* watch_ = nullptr;
 };
 
 }  // namespace retryq

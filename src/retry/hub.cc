@@ -5,10 +5,20 @@
 #include <utility>
 
 namespace retryq {
+namespace {
+
+Environment With(const Clock& clock, Environment environment) {
+  environment.clock = &clock;
+  return environment;
+}
+
+}  // namespace
 
 Hub::Hub(Broker& broker, Environment environment, DelayQueueOptions options)
     : broker_(broker),
-      environment_(std::move(environment)),
+      thread_clock_(*environment.clock),
+      clock_(thread_clock_),
+      environment_(With(clock_, std::move(environment))),
       options_(std::move(options)),
       delay_queues_(broker, environment_, options_),
       publisher_(broker, environment_, delay_queues_, options_.confirm_timeout),

@@ -6,6 +6,7 @@
 
 #include "retry/delay_queues.h"
 #include "retry/delay_steps.h"
+#include "retry/held_clock.h"
 #include "retry/publisher.h"
 #include "retry/target_checks.h"
 #include "retryq/broker.h"
@@ -21,7 +22,11 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   ~Hub() override;
 
   Broker& broker() { return broker_; }
+  // Its clock is one for the loop's thread, and can be held.
   const Environment& environment() const { return environment_; }
+  HeldClock& clock() { return clock_; }
+  // For other threads.
+  const Clock& thread_clock() const { return thread_clock_; }
   DelayQueues& delay_queues() { return delay_queues_; }
   Publisher& publisher() { return publisher_; }
   DelaySteps& delay_steps() { return delay_steps_; }
@@ -48,6 +53,8 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   void Tell(Call call);
 
   Broker& broker_;
+  const Clock& thread_clock_;
+  HeldClock clock_;
   const Environment environment_;
   const DelayQueueOptions options_;
   DelayQueues delay_queues_;

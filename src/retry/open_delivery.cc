@@ -13,6 +13,9 @@ constexpr std::uint16_t kPreconditionFailed = 406;
 constexpr absl::Duration kFirstHold = absl::Seconds(1);
 constexpr absl::Duration kLongestHold = absl::Minutes(1);
 
+// A smaller body is copied in less time than its owner is taken and left.
+constexpr std::size_t kLeastShared = 512;
+
 }  // namespace
 
 OpenDelivery::OpenDelivery(RetrierContext& context, std::function<void()> closed)
@@ -26,17 +29,19 @@ void OpenDelivery::Begin(Delivery delivery) {
   ++context_.open;
 }
 
-void OpenDelivery::Deliver(absl::Duration now) {
-  called_at_ = now;
+void OpenDelivery::Deliver() {
+  const HeldClock::Hold now(context_.hub.clock());
+  called_at_ = context_.hub.clock().SinceBoot();
   Event event{.kind = EventKind::kDelivered, .time = {}};
   const std::optional<absl::Time> due = delivery_->history().not_before;
   if (due && !delivery_->redelivered()) {
-    event.lateness = std::max(absl::ZeroDuration(), context_.hub.environment().clock->Now() - *due);
+    event.lateness = std::max(absl::ZeroDuration(), context_.hub.clock().Now() - *due);
   }
   Report(event);
 }
 
 void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> handling) {
+  const HeldClock::Hold now(context_.hub.clock());
   const Environment& environment = context_.hub.environment();
   if (environment.observer != nullptr) {
     handling_ = handling.value_or(environment.clock->SinceBoot() - called_at_);
@@ -87,8 +92,7 @@ void OpenDelivery::Move() {
   decision_.Clear();
   // For a copy that must be parked instead.
   decision_.error = "the broker delivers it again and again, and nobody settles it";
-  decision_.first_failure =
-      delivery_->first_failure().value_or(context_.hub.environment().clock->Now());
+  decision_.first_failure = delivery_->first_failure().value_or(context_.hub.clock().Now());
   Send(Sending::kMoved);
 }
 
@@ -98,8 +102,7 @@ void OpenDelivery::Forward(absl::Duration remaining) {
   decision_.Clear();
   // For a copy that must be parked instead.
   decision_.error = "it could not be sent on for the rest of its delay";
-  decision_.first_failure =
-      delivery_->first_failure().value_or(context_.hub.environment().clock->Now());
+  decision_.first_failure = delivery_->first_failure().value_or(context_.hub.clock().Now());
   Send(Sending::kForwarded);
 }
 
@@ -154,9 +157,9 @@ Annotation OpenDelivery::Annotate() const {
   if (sending_ == Sending::kCopy) {
     annotation.delay = decision_.delay;
     annotation.remaining = hop_.left;
-    annotation.not_before = context_.hub.environment().clock->Now() + decision_.delay;
+    annotation.not_before = context_.hub.clock().Now() + decision_.delay;
   } else {
-    annotation.parked = context_.hub.environment().clock->Now();
+    annotation.parked = context_.hub.clock().Now();
   }
   return annotation;
 }
@@ -178,7 +181,7 @@ bool OpenDelivery::Fill(PublishParams* params) {
   }
   params->properties = copy.properties();
   params->body = delivery_->body();
-  params->body_owner = delivery_->message();
+  if (params->body.size() >= kLeastShared) params->body_owner = delivery_->message();
   return true;
 }
 

@@ -63,8 +63,8 @@ class alignas(64) OpenDelivery final : private Parcel {
 
   const Delivery& delivery() const { return *delivery_; }
 
-  // The handler is about to be called, at this time since boot.
-  void Deliver(absl::Duration now);
+  // The handler is about to be called.
+  void Deliver();
 
   // What the handler said, and how long it took where anybody wants to know. Once per `Begin`.
   void Settle(const Outcome& outcome, std::optional<absl::Duration> handling);

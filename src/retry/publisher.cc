@@ -226,7 +226,7 @@ void Publisher::OnCovered(std::uint32_t index) {
     AdvanceQueued();
     return;
   }
-  const std::shared_ptr<const std::string> delay_queue = slot.lease.name;
+  const std::shared_ptr<const std::string> delay_queue = std::move(slot.lease.name);
   Finish(index, {.delay_queue = delay_queue == nullptr ? std::string_view() : *delay_queue,
                  .confirmed_after = slot.confirmed_after});
 }
@@ -320,9 +320,9 @@ void Publisher::GiveBackTooLarge(std::uint32_t index) {
 void Publisher::Finish(std::uint32_t index, const SendResult& result) {
   Parcel* const parcel = slots_[index].parcel;
   Release(index);
-  const AlivePtr<Publisher> self = lifeline_.ptr();
+  const Lifeline<Publisher>::Watch alive(lifeline_);
   parcel->OnSent(result);
-  if (self) AdvanceQueued();
+  if (alive) AdvanceQueued();
 }
 
 void Publisher::Release(std::uint32_t index) {

@@ -39,6 +39,7 @@ std::optional<QueueType> ParkedQueueType(const DelayQueueOptions& options) {
 class RetrierImpl final : public Retrier {
  public:
   RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options);
+  ~RetrierImpl() override;
 
   void Prepare(std::function<void(absl::Status)> done) override;
   DeliveryHandler Wrap(Handler handler) override;
@@ -68,6 +69,33 @@ class RetrierImpl final : public Retrier {
     absl::Duration wait;
   };
 
+  // A call of the handler on the loop's thread, which may destroy the retrier or have it abandon
+  // its deliveries: the call's own stays until it returns. Calls within calls end in the reverse
+  // order.
+  class Running {
+   public:
+    Running(const AlivePtr<RetrierImpl>& retrier, Id id)
+        : retrier_(retrier),
+          slot_(id.slot),
+          delivery_(*retrier->slots_[id.slot].delivery),
+          outer_(std::exchange(retrier->running_, this)) {}
+    ~Running() {
+      if (retrier_) retrier_->running_ = outer_;
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+    const Delivery& delivery() const { return delivery_.delivery(); }
+
+   private:
+    friend class RetrierImpl;
+    const AlivePtr<RetrierImpl>& retrier_;
+    const std::uint32_t slot_;
+    const OpenDelivery& delivery_;
+    std::unique_ptr<OpenDelivery> abandoned_;
+    Running* const outer_;
+  };
+
   // Calls the handler for a delivery.
   using Call = std::function<void(const AlivePtr<RetrierImpl>& self, Id id)>;
 
@@ -92,6 +120,7 @@ class RetrierImpl final : public Retrier {
   void SayIfEarly(const Delivery& delivery);
   void LookForWorkExchange(std::function<void(const absl::Status&)> done);
   void Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling = std::nullopt);
+  void Destroy(std::uint32_t slot);
   void Free(std::uint32_t slot);
   void TellIfIdle();
 
@@ -102,6 +131,7 @@ class RetrierImpl final : public Retrier {
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
+  Running* running_ = nullptr;  // the innermost call
   absl::Duration say_early_from_ = -absl::InfiniteDuration();
   std::function<void()> idle_;
   std::unique_ptr<Timer> idle_timer_;
@@ -119,6 +149,10 @@ RetrierImpl::RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options)
                                          options_.parked_queue, ParkedQueueType(hub_->options())),
                .copy = {}} {
   hub_->delay_steps().Add(options_.retry);
+}
+
+RetrierImpl::~RetrierImpl() {
+  for (const Running* call = running_; call != nullptr; call = call->outer_) Destroy(call->slot_);
 }
 
 // One after the other: a mistyped name must leave no parked queue behind.
@@ -143,8 +177,8 @@ void RetrierImpl::LookForWorkExchange(std::function<void(const absl::Status&)> d
 
 DeliveryHandler RetrierImpl::Wrap(Handler handler) {
   return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) {
-    const Delivery delivery = self->slots_[id.slot].delivery->delivery();
-    const Outcome outcome = CallHandler(handler, delivery);
+    const Running call(self, id);
+    const Outcome outcome = CallHandler(handler, call.delivery());
     if (self) self->Settle(id, outcome);
   });
 }
@@ -154,10 +188,10 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
                   threads = std::move(threads)](const AlivePtr<RetrierImpl>& self, Id id) {
     const Environment& environment = self->hub_->environment();
     threads->Post([self, id, shared, delivery = self->slots_[id.slot].delivery->delivery(),
-                   executor = environment.executor, clock = environment.clock] {
-      const absl::Duration begun = clock->SinceBoot();
+                   executor = environment.executor, &clock = self->hub_->thread_clock()] {
+      const absl::Duration begun = clock.SinceBoot();
       const Outcome outcome = CallHandler(*shared, delivery);
-      const absl::Duration handling = clock->SinceBoot() - begun;
+      const absl::Duration handling = clock.SinceBoot() - begun;
       executor->Post([self, id, outcome, handling] {
         if (self) self->Settle(id, outcome, handling);
       });
@@ -167,7 +201,8 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
 
 DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
   return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) {
-    CallHandler(handler, self->slots_[id.slot].delivery->delivery(),
+    const Running call(self, id);
+    CallHandler(handler, call.delivery(),
                 Settlement(self->hub_->environment().executor, [self, id](const Outcome& outcome) {
                   if (self) self->Settle(id, outcome);
                 }));
@@ -198,10 +233,7 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::M
 
 void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
   RetrierImpl& self = *wrapped.retrier.get();
-  const Environment& environment = self.hub_->environment();
-  if (environment.observer != nullptr) {
-    self.slots_[id.slot].delivery->Deliver(environment.clock->SinceBoot());
-  }
+  if (self.hub_->environment().observer != nullptr) self.slots_[id.slot].delivery->Deliver();
   wrapped.call(wrapped.retrier, id);
 }
 
@@ -311,6 +343,13 @@ void RetrierImpl::Settle(Id id, const Outcome& outcome, std::optional<absl::Dura
   if (slot.taken && slot.use == id.use) slot.delivery->Settle(outcome, handling);
 }
 
+void RetrierImpl::Destroy(std::uint32_t slot) {
+  std::unique_ptr<OpenDelivery> delivery = std::move(slots_[slot].delivery);
+  for (Running* call = running_; delivery != nullptr && call != nullptr; call = call->outer_) {
+    if (&call->delivery_ == delivery.get()) call->abandoned_ = std::move(delivery);
+  }
+}
+
 void RetrierImpl::Free(std::uint32_t slot) {
   slots_[slot].taken = false;
   ++slots_[slot].use;
@@ -321,7 +360,7 @@ void RetrierImpl::Free(std::uint32_t slot) {
 void RetrierImpl::Abandon() {
   for (std::uint32_t index = 0; index < slots_.size(); ++index) {
     if (!slots_[index].taken) continue;
-    slots_[index].delivery.reset();
+    Destroy(index);
     --context_.open;
     Free(index);
   }

@@ -379,6 +379,48 @@ TEST_F(RetrierTest, TheHandlerMayDestroyTheRetrier) {
   EXPECT_THAT(broker_.publishes, IsEmpty());
 }
 
+TEST_F(RetrierTest, AHandlerReadsItsDeliveryAfterItHasHadItAbandoned) {
+  std::string body;
+  Start({.queue = "orders"}, Handler([this, &body](const Delivery& delivery) -> Outcome {
+          retrier_->Abandon();
+          body = delivery.body();
+          return absl::UnavailableError("down");
+        }));
+  Deliver({.body = "order 7"});
+  EXPECT_EQ(body, "order 7");
+  EXPECT_EQ(retrier_->open(), 0U);
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(RetrierTest, AnAsynchronousHandlerReadsItsDeliveryAfterItHasDestroyedTheRetrier) {
+  std::string body;
+  Start({.queue = "orders"}, AsyncHandler([this, &body](const Delivery& delivery, Settlement) {
+          retrier_.reset();
+          body = delivery.body();
+        }));
+  Deliver({.body = "order 7"});
+  EXPECT_EQ(body, "order 7");
+  EXPECT_THAT(broker_.acked, IsEmpty());
+}
+
+TEST_F(RetrierTest, AHandlerWithinAHandlerMayAbandonBothDeliveries) {
+  int calls = 0;
+  std::vector<std::string> bodies;
+  Start({.queue = "orders"}, Handler([&, this](const Delivery& delivery) -> Outcome {
+          if (++calls == 1) {
+            Deliver({.body = "inner"});
+            Deliver({.body = "another, in a slot that is free again"});
+          } else {
+            retrier_->Abandon();
+          }
+          bodies.emplace_back(delivery.body());
+          return absl::UnavailableError("down");
+        }));
+  Deliver({.body = "outer"});
+  EXPECT_THAT(bodies, ElementsAre("inner", "another, in a slot that is free again", "outer"));
+  EXPECT_EQ(retrier_->open(), 0U);
+}
+
 TEST_F(RetrierTest, SaysWhenItIsIdle) {
   Start({.queue = "orders"}, Handler(Fails));
   Deliver();

@@ -1,0 +1,33 @@
+#include "amqp/system_clock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace retryq::amqp {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Ge;
+using ::testing::Le;
+
+// By so much the two clocks may drift apart, or be read apart, while a look is believed.
+constexpr absl::Duration kApart = absl::Milliseconds(100);
+
+TEST(SystemClock, LooksAtBothClocksAtOnce) {
+  const SystemClock clock;
+  const absl::Duration begin = clock.SinceBoot();
+  int looks = 0;
+  // For longer than the distance of the two is believed.
+  while (clock.SinceBoot() - begin < absl::Milliseconds(5)) {
+    const absl::Duration boot_before = clock.SinceBoot();
+    const absl::Time before = clock.Now();
+    const Moment moment = clock.Look();
+    EXPECT_THAT(moment.since_boot, AllOf(Ge(boot_before), Le(clock.SinceBoot())));
+    EXPECT_THAT(moment.now, AllOf(Ge(before - kApart), Le(clock.Now() + kApart)));
+    ++looks;
+  }
+  EXPECT_GT(looks, 0);
+}
+
+}  // namespace
+}  // namespace retryq::amqp
