@@ -78,9 +78,9 @@ bool PublishConfirms::Settle(std::uint64_t tag, bool multiple, PublishOutcome ou
     return true;
   }
   if (tag < first_) return true;
-  Entry entry = std::exchange(open_[tag - first_], Entry());
+  const Entry entry = std::exchange(open_[tag - first_], Entry());
   while (!open_.empty() && !open_.front().done) PopFront();
-  Answer(std::move(entry), result);
+  Answer(entry, result);
   return true;
 }
 
@@ -96,7 +96,7 @@ PublishConfirms::Entry PublishConfirms::PopFront() {
   return open_.pop_front();
 }
 
-void PublishConfirms::Answer(Entry entry, const PublishResult& otherwise) {
+void PublishConfirms::Answer(const Entry& entry, const PublishResult& otherwise) {
   if (!entry.done) return;
   ++answered_;
   if (entry.refusal == nullptr) return entry.done(otherwise);

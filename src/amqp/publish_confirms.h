@@ -82,7 +82,7 @@ class PublishConfirms {
   // The next that agrees with `returned` in this and in the body.
   Entry* FindReturned(std::uint64_t Fingerprint::*hash, const Fingerprint& returned);
   Entry PopFront();
-  void Answer(Entry entry, const PublishResult& otherwise);
+  void Answer(const Entry& entry, const PublishResult& otherwise);
 
   Ring<Entry> open_;               // by number
   std::uint64_t first_ = 1;        // the number of open_[0]

@@ -7,6 +7,8 @@
 namespace retryq::amqp {
 namespace {
 
+constexpr std::int64_t kBelieved = 1'000'000;
+
 // In nanoseconds, which fit until 2262. Abseil's conversions from timespec take longer than the
 // system does to look.
 std::int64_t Read(clockid_t clock) {
@@ -22,12 +24,13 @@ absl::Time SystemClock::Now() const { return absl::FromUnixNanos(Read(CLOCK_REAL
 absl::Duration SystemClock::SinceBoot() const { return absl::Nanoseconds(Read(CLOCK_BOOTTIME)); }
 
 Moment SystemClock::Look() const {
-  const absl::Duration since_boot = SinceBoot();
+  const std::int64_t since_boot = Read(CLOCK_BOOTTIME);
   if (since_boot >= boot_is_good_until_) {
-    boot_ = Now() - since_boot;
-    boot_is_good_until_ = since_boot + absl::Milliseconds(1);
+    boot_ = Read(CLOCK_REALTIME) - since_boot;
+    boot_is_good_until_ = since_boot + kBelieved;
   }
-  return {.now = boot_ + since_boot, .since_boot = since_boot};
+  return {.now = absl::FromUnixNanos(boot_ + since_boot),
+          .since_boot = absl::Nanoseconds(since_boot)};
 }
 
 }  // namespace retryq::amqp

@@ -1,6 +1,8 @@
 #ifndef RETRYQ_SRC_AMQP_SYSTEM_CLOCK_H_
 #define RETRYQ_SRC_AMQP_SYSTEM_CLOCK_H_
 
+#include <cstdint>
+
 #include "absl/time/time.h"
 #include "retryq/clock.h"
 
@@ -14,9 +16,10 @@ class SystemClock final : public Clock {
   Moment Look() const override;
 
  private:
-  // How far apart they are, and until when since boot that is believed.
-  mutable absl::Time boot_;
-  mutable absl::Duration boot_is_good_until_ = -absl::InfiniteDuration();
+  // When the machine booted, by the wall clock, and until when since boot that is believed; in
+  // nanoseconds.
+  mutable std::int64_t boot_ = 0;
+  mutable std::int64_t boot_is_good_until_ = 0;
 };
 
 }  // namespace retryq::amqp

@@ -370,7 +370,9 @@ void Publisher::OnBlocked(bool blocked) {
 }
 
 absl::Duration Publisher::UnblockedTime() const {
-  return blocked_since_.value_or(environment_.clock->SinceBoot()) - blocked_for_;
+  const absl::Duration now =
+      blocked_since_.has_value() ? *blocked_since_ : environment_.clock->SinceBoot();
+  return blocked_for_ == absl::ZeroDuration() ? now : now - blocked_for_;
 }
 
 void Publisher::WatchConfirms() {
