@@ -49,7 +49,7 @@ Hop DelaySteps::First(absl::Duration delay) const {
   // There is a step of 1 ms.
   const auto above = std::upper_bound(steps_.begin(), steps_.end(), delay);
   const absl::Duration ttl = *std::prev(above);
-  return {.ttl = ttl, .left = delay - ttl};
+  return ttl == delay ? Hop{.ttl = ttl} : Hop{.ttl = ttl, .left = delay - ttl};
 }
 
 }  // namespace retryq
