@@ -53,6 +53,7 @@ absl::Status UnknownType(FrameType type) {
   return FrameError(byte == 'A' ? "the server does not speak AMQP 0-9-1" : "of unknown type");
 }
 
+// Why it is not valid.
 absl::Status Fault(FrameHead head, std::size_t frame_max) {
   if (!IsFrameType(head.type)) return UnknownType(head.type);
   const std::size_t limit = LimitOf(head.type, frame_max);
@@ -64,40 +65,34 @@ absl::Status Fault(FrameHead head, std::size_t frame_max) {
                                  head.payload_size, " bytes"));
 }
 
-std::optional<FrameHead> ValidHead(std::string_view buffer, std::size_t frame_max) {
-  if (buffer.size() < kFrameHeadSize) return std::nullopt;
-  const FrameHead head = HeadAt(buffer.data());
-  return IsValid(head, frame_max) ? std::optional(head) : std::nullopt;
-}
-
-// Why there is no valid head; ok while the buffer is too short to tell.
-absl::Status WhyNoHead(std::string_view buffer, std::size_t frame_max) {
-  if (buffer.empty()) return absl::OkStatus();
-  if (buffer.size() >= kFrameHeadSize) return Fault(HeadAt(buffer.data()), frame_max);
+// Where the head is not whole yet.
+template <typename Frame>
+absl::StatusOr<std::optional<Frame>> BeforeHead(std::string_view buffer) {
+  if (buffer.empty()) return std::nullopt;
   const FrameType type = TypeAt(buffer.data());
-  return IsFrameType(type) ? absl::OkStatus() : UnknownType(type);
+  if (!IsFrameType(type)) return UnknownType(type);
+  return std::nullopt;
 }
 
 }  // namespace
 
 absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std::size_t frame_max) {
-  if (const std::optional<FrameHead> head = ValidHead(buffer, frame_max)) return *head;
-  if (absl::Status fault = WhyNoHead(buffer, frame_max); !fault.ok()) return fault;
-  return std::nullopt;
+  if (buffer.size() < kFrameHeadSize) return BeforeHead<FrameHead>(buffer);
+  const FrameHead head = HeadAt(buffer.data());
+  if (!IsValid(head, frame_max)) return Fault(head, frame_max);
+  return head;
 }
 
 absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std::size_t frame_max) {
-  const std::optional<FrameHead> head = ValidHead(buffer, frame_max);
-  if (!head) {
-    if (absl::Status fault = WhyNoHead(buffer, frame_max); !fault.ok()) return fault;
-    return std::nullopt;
-  }
-  if (buffer.size() < head->frame_size()) return std::nullopt;
-  const std::string_view payload = buffer.substr(kFrameHeadSize, head->payload_size);
+  if (buffer.size() < kFrameHeadSize) return BeforeHead<FrameView>(buffer);
+  const FrameHead head = HeadAt(buffer.data());
+  if (!IsValid(head, frame_max)) return Fault(head, frame_max);
+  if (buffer.size() < head.frame_size()) return std::nullopt;
+  const std::string_view payload = buffer.substr(kFrameHeadSize, head.payload_size);
   if (buffer[kFrameHeadSize + payload.size()] != kFrameEnd) {
     return FrameError("without its end octet");
   }
-  return FrameView{.type = head->type, .channel = head->channel, .payload = payload};
+  return FrameView{.type = head.type, .channel = head.channel, .payload = payload};
 }
 
 void AppendProtocolHeader(std::string* out) { out->append(kProtocolHeader); }

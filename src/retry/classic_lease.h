@@ -21,7 +21,7 @@ namespace retryq {
 class ClassicLease final : public LeaseClock {
  public:
   ClassicLease(absl::Duration ttl, const DelayQueueOptions& options)
-      : LeaseClock({}),
+      : LeaseClock(Times()),
         window_(LeaseWindow(ttl, options)),
         half_window_(window_ / 2),
         coverage_(window_ + options.margin / 2),

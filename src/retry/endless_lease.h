@@ -10,7 +10,7 @@ namespace retryq {
 // it is there, is good for ever.
 class EndlessLease final : public LeaseClock {
  public:
-  EndlessLease() : LeaseClock({}) {}
+  EndlessLease() : LeaseClock(Times()) {}
 
   Answer Answered(absl::Duration sent_at, absl::Duration /*now*/) override {
     times_.renewed_at = sent_at;

@@ -22,7 +22,7 @@ class CurrentEntriesTest : public ::testing::Test {
     return found;
   }
 
-  const DelayQueueOptions options_;
+  const DelayQueueOptions options_ = {};
   std::uint64_t last_id_ = 0;
   CurrentEntries entries_;
 };
