@@ -76,24 +76,37 @@ void Channel::Impl::Refuse(absl::Status why, OnReply done) {
 
 absl::Status Channel::Impl::OnMethod(const ServerMethod& method) {
   if (state_ == State::kClosing) return OnMethodWhileClosing(method);
-  if (incoming_.expected()) {
-    return ProtocolError(ReplyCode::kUnexpectedFrame, "it comes amid the content of a message");
-  }
+  if (absl::Status status = CheckBetweenMessages(); !status.ok()) return status;
   return std::visit(Overloaded{
                         [this](const method::BasicDeliver& m) { return OnDeliver(m); },
                         [this](const method::BasicReturn& m) { return OnReturn(m); },
                         [this](const method::BasicCancel& m) { return OnCancel(m); },
                         [this](const method::ChannelFlow& m) { return OnFlow(m); },
                         [this](const method::ChannelClose& m) { return OnClose(m); },
-                        [this](const method::BasicAck& m) {
-                          return OnSettled(m.delivery_tag, m.multiple, PublishOutcome::kConfirmed);
-                        },
+                        [this](const method::BasicAck& m) { return OnAck(m); },
                         [this](const method::BasicNack& m) {
                           return OnSettled(m.delivery_tag, m.multiple, PublishOutcome::kNacked);
                         },
                         [&](const auto& reply) { return OnAnswer(method, reply.kId); },
                     },
                     method);
+}
+
+absl::Status Channel::Impl::OnMethod(const method::BasicDeliver& deliver) {
+  if (state_ == State::kClosing) return absl::OkStatus();
+  absl::Status status = CheckBetweenMessages();
+  return status.ok() ? OnDeliver(deliver) : status;
+}
+
+absl::Status Channel::Impl::OnMethod(const method::BasicAck& ack) {
+  if (state_ == State::kClosing) return absl::OkStatus();
+  absl::Status status = CheckBetweenMessages();
+  return status.ok() ? OnAck(ack) : status;
+}
+
+absl::Status Channel::Impl::CheckBetweenMessages() const {
+  if (!incoming_.expected()) return absl::OkStatus();
+  return ProtocolError(ReplyCode::kUnexpectedFrame, "it comes amid the content of a message");
 }
 
 absl::Status Channel::Impl::OnMethodWhileClosing(const ServerMethod& method) {
@@ -117,6 +130,10 @@ absl::Status Channel::Impl::OnAnswer(const ServerMethod& method, const method::I
   ++answers_;
   calls_.pop_front().done(&method);
   return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnAck(const method::BasicAck& ack) {
+  return OnSettled(ack.delivery_tag, ack.multiple, PublishOutcome::kConfirmed);
 }
 
 absl::Status Channel::Impl::OnSettled(std::uint64_t tag, bool multiple, PublishOutcome outcome) {

@@ -62,6 +62,8 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Frames of this channel. An error is a ProtocolError and ends the connection, or this channel
   // if `EndsChannelOnly`. Both call out; the caller must hold on to this meanwhile.
   absl::Status OnMethod(const ServerMethod& method);
+  absl::Status OnMethod(const method::BasicDeliver& deliver);
+  absl::Status OnMethod(const method::BasicAck& ack);
   absl::Status OnContent(const FrameView& frame);
 
   // Closes the channel over a breach of the protocol.
@@ -162,9 +164,12 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Runs `work` in a later turn, if the user's end is still there then.
   void Defer(std::function<void(Impl&)> work);
 
+  // Whether a method that comes now is out of place.
+  absl::Status CheckBetweenMessages() const;
   absl::Status OnMethodWhileClosing(const ServerMethod& method);
   absl::Status OnAnswer(const ServerMethod& method, const method::Id& id);
   absl::Status OnClose(const method::ChannelClose& close);
+  absl::Status OnAck(const method::BasicAck& ack);
   absl::Status OnSettled(std::uint64_t tag, bool multiple, PublishOutcome outcome);
   absl::Status OnCancel(const method::BasicCancel& cancel);
   absl::Status OnFlow(const method::ChannelFlow& flow);

@@ -5,14 +5,14 @@
 
 namespace retryq::amqp {
 
-absl::Status FieldReader::Error(std::string_view what) const {
+absl::Status FieldReader::Error(std::string_view what, WireReader wire, absl::Status table_status) {
   std::string text(what);
-  if (!wire_.ok()) {
+  if (!wire.ok()) {
     text += " ends early";
-  } else if (!table_status_.ok()) {
-    absl::StrAppend(&text, ": ", table_status_.message());
+  } else if (!table_status.ok()) {
+    absl::StrAppend(&text, ": ", table_status.message());
   } else {
-    absl::StrAppend(&text, " has bytes left over: ", wire_.rest().size());
+    absl::StrAppend(&text, " has bytes left over: ", wire.rest().size());
   }
   return ProtocolError(ReplyCode::kSyntaxError, text);
 }

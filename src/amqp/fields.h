@@ -100,16 +100,18 @@ class FieldReader {
   // Whether the fields read were all there is: a ProtocolError (502) about `what` if the bytes
   // ended early, if some are left, or if a table is not valid.
   absl::Status Finish(std::string_view what) const {
-    return wire_.ok() && wire_.rest().empty() && table_status_.ok() ? absl::OkStatus()
-                                                                    : Error(what);
+    return wire_.ok() && wire_.rest().empty() && table_status_.ok()
+               ? absl::OkStatus()
+               : Error(what, wire_, table_status_);
   }
 
  private:
-  absl::Status Error(std::string_view what) const;
+  // Not of the reader itself, which can then stay in registers.
+  static absl::Status Error(std::string_view what, WireReader wire, absl::Status table_status);
 
   WireReader wire_;
   std::uint8_t octet_ = 0;
-  int bit_ = 0;  // of octet_, the next flag's; 0: that of a new octet
+  unsigned bit_ = 0;  // of octet_, the next flag's; 0: that of a new octet
   absl::Status table_status_;
 };
 

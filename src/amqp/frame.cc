@@ -17,8 +17,8 @@ absl::Status FrameError(const std::string& text) {
   return ProtocolError(ReplyCode::kFrameError, text);
 }
 
-bool IsFrameType(std::uint8_t type) {
-  switch (FrameType{type}) {
+bool IsFrameType(FrameType type) {
+  switch (type) {
     case FrameType::kMethod:
     case FrameType::kHeader:
     case FrameType::kBody:
@@ -28,44 +28,71 @@ bool IsFrameType(std::uint8_t type) {
   return false;
 }
 
-}  // namespace
+FrameType TypeAt(const char* frame) { return FrameType{static_cast<std::uint8_t>(*frame)}; }
 
-absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std::size_t frame_max) {
-  if (buffer.empty()) return std::nullopt;
-  WireReader reader(buffer);
-  const auto type = reader.Integer<std::uint8_t>();
-  if (!IsFrameType(type)) {
-    if (type == kTlsAlert) return FrameError("it speaks TLS: use amqps://");
-    // A server that does not speak our version answers with the header of its own.
-    return FrameError(type == 'A' ? "the server does not speak AMQP 0-9-1" : "of unknown type");
-  }
-  FrameHead head{.type = FrameType{type}};
-  head.channel = reader.Integer<std::uint16_t>();
-  head.payload_size = reader.Integer<std::uint32_t>();
-  if (!reader.ok()) return std::nullopt;
+// Of a whole head.
+FrameHead HeadAt(const char* frame) {
+  return {.type = TypeAt(frame),
+          .channel = LoadBigEndian<std::uint16_t>(frame + 1),
+          .payload_size = LoadBigEndian<std::uint32_t>(frame + 3)};
+}
 
-  const bool is_header = head.type == FrameType::kHeader;
-  const std::size_t limit = is_header ? std::max(frame_max, kMaxInboundHeaderFrame) : frame_max;
+std::size_t LimitOf(FrameType type, std::size_t frame_max) {
+  return type == FrameType::kHeader ? std::max(frame_max, kMaxInboundHeaderFrame) : frame_max;
+}
+
+bool IsValid(FrameHead head, std::size_t frame_max) {
+  return IsFrameType(head.type) && head.frame_size() <= LimitOf(head.type, frame_max) &&
+         (head.type != FrameType::kHeartbeat || (head.channel == 0 && head.payload_size == 0));
+}
+
+absl::Status UnknownType(FrameType type) {
+  const auto byte = static_cast<std::uint8_t>(type);
+  if (byte == kTlsAlert) return FrameError("it speaks TLS: use amqps://");
+  // A server that does not speak our version answers with the header of its own.
+  return FrameError(byte == 'A' ? "the server does not speak AMQP 0-9-1" : "of unknown type");
+}
+
+// Why it is not valid.
+absl::Status Fault(FrameHead head, std::size_t frame_max) {
+  if (!IsFrameType(head.type)) return UnknownType(head.type);
+  const std::size_t limit = LimitOf(head.type, frame_max);
   if (head.frame_size() > limit) {
     return FrameError(
         absl::StrCat("of ", head.frame_size(), " bytes, where at most ", limit, " are allowed"));
   }
-  if (head.type == FrameType::kHeartbeat && (head.channel != 0 || head.payload_size != 0)) {
-    return FrameError(absl::StrCat("a heartbeat is empty and on channel 0, this has ",
-                                   head.payload_size, " bytes"));
-  }
+  return FrameError(absl::StrCat("a heartbeat is empty and on channel 0, this has ",
+                                 head.payload_size, " bytes"));
+}
+
+// Where the head is not whole yet.
+template <typename Frame>
+absl::StatusOr<std::optional<Frame>> BeforeHead(std::string_view buffer) {
+  if (buffer.empty()) return std::nullopt;
+  const FrameType type = TypeAt(buffer.data());
+  if (!IsFrameType(type)) return UnknownType(type);
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std::size_t frame_max) {
+  if (buffer.size() < kFrameHeadSize) return BeforeHead<FrameHead>(buffer);
+  const FrameHead head = HeadAt(buffer.data());
+  if (!IsValid(head, frame_max)) return Fault(head, frame_max);
   return head;
 }
 
 absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std::size_t frame_max) {
-  const absl::StatusOr<std::optional<FrameHead>> head = PeekFrame(buffer, frame_max);
-  if (!head.ok()) return head.status();
-  if (!*head || buffer.size() < (*head)->frame_size()) return std::nullopt;
-  const std::string_view payload = buffer.substr(kFrameHeadSize, (*head)->payload_size);
+  if (buffer.size() < kFrameHeadSize) return BeforeHead<FrameView>(buffer);
+  const FrameHead head = HeadAt(buffer.data());
+  if (!IsValid(head, frame_max)) return Fault(head, frame_max);
+  if (buffer.size() < head.frame_size()) return std::nullopt;
+  const std::string_view payload = buffer.substr(kFrameHeadSize, head.payload_size);
   if (buffer[kFrameHeadSize + payload.size()] != kFrameEnd) {
     return FrameError("without its end octet");
   }
-  return FrameView{.type = (*head)->type, .channel = (*head)->channel, .payload = payload};
+  return FrameView{.type = head.type, .channel = head.channel, .payload = payload};
 }
 
 void AppendProtocolHeader(std::string* out) { out->append(kProtocolHeader); }

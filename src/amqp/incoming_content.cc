@@ -20,18 +20,18 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
     return ProtocolError(ReplyCode::kUnexpectedFrame, "nothing announced it");
   }
   message_->header.assign(payload);
-  absl::StatusOr<ContentHeader> header = DecodeContentHeader(message_->header);
-  if (!header.ok()) return header.status();
-  if (header->body_size > kMaxBodySize) {
+  const absl::StatusOr<std::uint64_t> body_size =
+      DecodeContentHeader(message_->header, &message_->properties);
+  if (!body_size.ok()) return body_size.status();
+  if (*body_size > kMaxBodySize) {
     return ProtocolError(ReplyCode::kContentTooLarge,
-                         absl::StrCat("it announces ", header->body_size, " bytes, where at most ",
+                         absl::StrCat("it announces ", *body_size, " bytes, where at most ",
                                       kMaxBodySize, " are accepted"));
   }
-  message_->properties = header->properties;
   message_->content.clear();
-  message_->content.reserve(std::min(header->body_size, kMostReserved));
+  message_->content.reserve(std::min(*body_size, kMostReserved));
   has_header_ = true;
-  missing_ = header->body_size;
+  missing_ = *body_size;
   return TakeIfWhole();
 }
 

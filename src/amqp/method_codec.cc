@@ -25,19 +25,10 @@ const char* FindName(Id id) {
   return name != nullptr ? name : FindName(id, std::type_identity<ClientMethod>());
 }
 
-template <typename Method>
-absl::Status ReadMethod(std::string_view bytes, Method* method) {
-  FieldReader reader(bytes);
-  if constexpr (requires { Method::Fields(*method); }) {
-    std::apply([&reader](auto&... fields) { (reader.Read(fields), ...); }, Method::Fields(*method));
-  }
-  return reader.Finish(Method::kId.name);
-}
-
 template <typename Method, typename AnyMethod>
-void ReadInto(std::string_view bytes, absl::StatusOr<AnyMethod>* result) {
+void ReadInto(std::string_view payload, absl::StatusOr<AnyMethod>* result) {
   Method method;
-  if (absl::Status status = ReadMethod(bytes, &method); status.ok()) {
+  if (absl::Status status = ReadMethod(payload, &method); status.ok()) {
     *result = method;
   } else {
     *result = std::move(status);
@@ -54,8 +45,7 @@ void ReadAny(std::string_view payload, absl::StatusOr<std::variant<Methods...>>*
     *result = ProtocolError(ReplyCode::kSyntaxError, "it ends before the method's number");
     return;
   }
-  const bool known =
-      ((id == Methods::kId && (ReadInto<Methods>(reader.rest(), result), true)) || ...);
+  const bool known = ((id == Methods::kId && (ReadInto<Methods>(payload, result), true)) || ...);
   if (known) return;
   if (FindName(id) != nullptr) {
     *result = ProtocolError(ReplyCode::kCommandInvalid, "the other side does not send it");

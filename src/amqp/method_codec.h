@@ -23,6 +23,24 @@ absl::StatusOr<ServerMethod> DecodeServerMethod(std::string_view payload);
 // The same for what clients send: servers in tests use it.
 absl::StatusOr<ClientMethod> DecodeClientMethod(std::string_view payload);
 
+// For methods so frequent that they are read without a look at all others: whether the payload of a
+// method frame is one, and its fields if it is; errors as above.
+template <typename Method>
+bool IsMethod(std::string_view payload) {
+  constexpr std::uint32_t kNumber =
+      std::uint32_t{Method::kId.class_id} << 16 | Method::kId.method_id;
+  return payload.size() >= sizeof(kNumber) &&
+         LoadBigEndian<std::uint32_t>(payload.data()) == kNumber;
+}
+template <typename Method>
+absl::Status ReadMethod(std::string_view payload, Method* method) {
+  FieldReader reader(payload.substr(sizeof(std::uint32_t)));
+  if constexpr (requires { Method::Fields(*method); }) {
+    std::apply([&reader](auto&... fields) { (reader.Read(fields), ...); }, Method::Fields(*method));
+  }
+  return reader.Finish(Method::kId.name);
+}
+
 // "queue.declare" for (50, 10), as connection.close and channel.close name the method to blame;
 // "method 50.99" for one that is not in methods.h.
 std::string MethodName(std::uint16_t class_id, std::uint16_t method_id);

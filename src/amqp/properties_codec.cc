@@ -62,14 +62,23 @@ bool ReadFlags(FieldReader* reader, std::uint16_t* flags) {
 }  // namespace
 
 absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload) {
+  ContentHeader header;
+  const absl::StatusOr<std::uint64_t> size = DecodeContentHeader(payload, &header.properties);
+  if (!size.ok()) return size.status();
+  header.body_size = *size;
+  return header;
+}
+
+absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload,
+                                                  Properties* properties) {
   FieldReader reader(payload);
   std::uint16_t class_id = 0;
   std::uint16_t weight = 0;
+  std::uint64_t body_size = 0;
   std::uint16_t flags = 0;
-  ContentHeader header;
   reader.Read(class_id);
   reader.Read(weight);
-  reader.Read(header.body_size);
+  reader.Read(body_size);
   if (payload.size() >= kFixedSize && class_id != kBasicClass) {
     return ProtocolError(ReplyCode::kFrameError,
                          absl::StrCat("content header of class ", class_id));
@@ -81,14 +90,15 @@ absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload) {
   if (!ReadFlags(&reader, &flags)) {
     return ProtocolError(ReplyCode::kSyntaxError, "content header with unknown properties");
   }
+  *properties = {};
   std::uint32_t flag = kFirstFlag;
   const auto read = [&](auto& field) {
     if ((flags & flag) != 0) reader.Read(field.emplace());
     flag >>= 1;
   };
-  std::apply([&](auto&... fields) { (read(fields), ...); }, Fields(header.properties));
+  std::apply([&](auto&... fields) { (read(fields), ...); }, Fields(*properties));
   if (absl::Status status = reader.Finish("content header"); !status.ok()) return status;
-  return header;
+  return body_size;
 }
 
 std::size_t ContentHeaderSize(const Properties& properties) {

@@ -22,6 +22,9 @@ struct ContentHeader {
 // are ProtocolErrors: 501 for a class that has no content, 505 for a weight, which nothing has, 502
 // for bytes that are not what their lengths and flags say, or that are left over.
 absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload);
+// The same in place of what is in `*properties`, which is worth nothing after an error; answers the
+// size of the body.
+absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload, Properties* properties);
 
 // Size of the payload that AppendContentHeader writes, frame not included.
 std::size_t ContentHeaderSize(const Properties& properties);

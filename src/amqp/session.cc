@@ -34,6 +34,13 @@ bool IsOfConnection(const ServerMethod& method) {
   return std::visit([](const auto& m) { return IsOfConnection(m.kId); }, method);
 }
 
+template <typename Method>
+absl::Status Give(std::string_view payload, Channel::Impl& channel) {
+  Method method;
+  if (absl::Status status = ReadMethod(payload, &method); !status.ok()) return status;
+  return channel.OnMethod(method);
+}
+
 }  // namespace
 
 Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsContext* tls,
@@ -197,6 +204,9 @@ absl::Status Session::OnChannelFrame(const FrameView& frame) {
 }
 
 absl::Status Session::OnChannelMethod(Channel::Impl& channel, std::string_view payload) {
+  // The two that come with each message.
+  if (IsMethod<method::BasicDeliver>(payload)) return Give<method::BasicDeliver>(payload, channel);
+  if (IsMethod<method::BasicAck>(payload)) return Give<method::BasicAck>(payload, channel);
   const absl::StatusOr<ServerMethod> method = DecodeServerMethod(payload);
   if (!method.ok()) return method.status();
   if (IsOfConnection(*method)) {

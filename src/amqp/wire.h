@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace retryq::amqp {
 
@@ -16,13 +17,14 @@ namespace retryq::amqp {
 
 inline constexpr std::size_t kMaxShortString = 255;
 
+// One expression, which compilers make a single load of; of a loop they do not.
 template <std::unsigned_integral T>
 constexpr T LoadBigEndian(const char* bytes) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(std::uint64_t{value} << 8 | static_cast<std::uint8_t>(bytes[i]));
+  return [bytes]<std::size_t... i>(std::index_sequence<i...>) {
+    return static_cast<T>(
+        ((std::uint64_t{static_cast<std::uint8_t>(bytes[i])} << 8 * (sizeof(T) - 1 - i)) | ...));
   }
-  return value;
+  (std::make_index_sequence<sizeof(T)>());
 }
 
 template <std::unsigned_integral T>

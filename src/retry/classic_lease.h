@@ -21,14 +21,17 @@ namespace retryq {
 class ClassicLease final : public LeaseClock {
  public:
   ClassicLease(absl::Duration ttl, const DelayQueueOptions& options)
-      : window_(LeaseWindow(ttl, options)),
+      : LeaseClock(Times()),
+        window_(LeaseWindow(ttl, options)),
         half_window_(window_ / 2),
         coverage_(window_ + options.margin / 2),
-        lifetime_(ttl + window_ + options.margin) {}
+        lifetime_(ttl + window_ + options.margin) {
+    CountFrom(-absl::InfiniteDuration());
+  }
 
   Answer Answered(absl::Duration sent_at, absl::Duration now) override {
-    const bool gap = now >= renewed_at_ + coverage_;
-    renewed_at_ = sent_at;
+    const bool gap = now >= times_.covered_until;
+    CountFrom(sent_at);
     if (gap) {
       Withdraw();
       return Answer::kFirst;
@@ -40,26 +43,23 @@ class ClassicLease final : public LeaseClock {
 
   void Break() override {
     Withdraw();
-    renewed_at_ = -absl::InfiniteDuration();
+    CountFrom(-absl::InfiniteDuration());
   }
 
-  absl::Duration renewed_at() const override { return renewed_at_; }
-  absl::Duration renewal_due() const override { return renewed_at_ + half_window_; }
-  absl::Duration over_at() const override { return absl::InfiniteDuration(); }
-  // When the broker deletes the queue, at the earliest.
-  absl::Duration end() const override { return renewed_at_ + lifetime_; }
-  absl::Duration usable_from() const override { return -absl::InfiniteDuration(); }
-  absl::Duration safe_from() const override { return -absl::InfiniteDuration(); }
-
  private:
-  absl::Duration publishable_until() const override { return renewed_at_ + window_; }
-  absl::Duration covered_until() const override { return renewed_at_ + coverage_; }
+  void CountFrom(absl::Duration renewed_at) {
+    times_.renewed_at = renewed_at;
+    times_.renewal_due = renewed_at + half_window_;
+    times_.publishable_until = renewed_at + window_;
+    times_.covered_until = renewed_at + coverage_;
+    // When the broker deletes the queue, at the earliest.
+    times_.end = renewed_at + lifetime_;
+  }
 
-  absl::Duration window_;
-  absl::Duration half_window_;
-  absl::Duration coverage_;
-  absl::Duration lifetime_;
-  absl::Duration renewed_at_ = -absl::InfiniteDuration();
+  const absl::Duration window_;
+  const absl::Duration half_window_;
+  const absl::Duration coverage_;
+  const absl::Duration lifetime_;
 };
 
 }  // namespace retryq

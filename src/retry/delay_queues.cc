@@ -6,9 +6,9 @@
 #include <map>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "retry/alive.h"
+#include "retry/current_entries.h"
 #include "retry/delay_queue_entry.h"
 #include "retry/delay_queue_name.h"
 #include "retry/delay_queue_remedies.h"
@@ -41,8 +41,7 @@ class DelayQueues::Impl {
 
   absl::Duration Now() const { return environment_.clock->SinceBoot(); }
   Entry* Find(std::uint64_t id) const;
-  Entry* Current(const DelayRoute& route) const;
-  bool IsCurrent(const Entry& entry) const { return Current(entry.key().route()) == &entry; }
+  bool IsCurrent(const Entry& entry) { return current_.Find(entry.key().route()) == &entry; }
   Entry& MakeCurrent(const DelayRoute& route, NameFamily family);
   Entry& UsableEntry(const DelayRoute& route);
   void Erase(Entry& entry);
@@ -75,9 +74,9 @@ class DelayQueues::Impl {
   // By id, in the order in which they were made.
   std::map<std::uint64_t, std::unique_ptr<Entry>> entries_;
   std::uint64_t last_id_ = 0;
-  // The entry in use for each route. Those not in use any more, since their route was renamed,
-  // live on until their leases end: what was published under them is still covered.
-  absl::flat_hash_map<DelayRouteKey, Entry*, DelayRouteKey::Hash, DelayRouteKey::Equal> current_;
+  // Those not in use any more, since their route was renamed, live on until their leases end: what
+  // was published under them is still covered.
+  CurrentEntries current_;
   absl::flat_hash_set<DelayRouteKey, DelayRouteKey::Hash, DelayRouteKey::Equal> renamed_;
 
   const Lifeline<Impl> lifeline_{this};
@@ -88,28 +87,23 @@ DelayQueues::Impl::Entry* DelayQueues::Impl::Find(std::uint64_t id) const {
   return found == entries_.end() ? nullptr : found->second.get();
 }
 
-DelayQueues::Impl::Entry* DelayQueues::Impl::Current(const DelayRoute& route) const {
-  const auto found = current_.find(route);
-  return found == current_.end() ? nullptr : found->second;
-}
-
 DelayQueues::Impl::Entry& DelayQueues::Impl::MakeCurrent(const DelayRoute& route,
                                                          NameFamily family) {
   const std::uint64_t id = ++last_id_;
-  const DelayRouteKey key(route);
   const Epoch epoch = Epoch::At(environment_.clock->Now(), Now(), route.ttl, options_);
-  auto entry = std::make_unique<Entry>(id, key, family, options_, epoch);
-  current_[key] = entry.get();
-  return *entries_.emplace(id, std::move(entry)).first->second;
+  auto made = std::make_unique<Entry>(id, DelayRouteKey(route), family, options_, epoch);
+  Entry& entry = *entries_.emplace(id, std::move(made)).first->second;
+  current_.Set(entry);
+  return entry;
 }
 
 void DelayQueues::Impl::Erase(Entry& entry) {
-  if (IsCurrent(entry)) current_.erase(entry.key());
+  if (IsCurrent(entry)) current_.Erase(entry.key());
   entries_.erase(entry.id());
 }
 
 Lease DelayQueues::Impl::Hold(const DelayRoute& route) {
-  Entry* const entry = Current(route);
+  Entry* const entry = current_.Find(route);
   if (entry == nullptr) return {};
   const absl::Duration now = Now();
   return entry->Allows(now) ? Lend(*entry, now) : Lease();
@@ -117,7 +111,7 @@ Lease DelayQueues::Impl::Hold(const DelayRoute& route) {
 
 // One whose epoch is over is left to itself, for what was published under it.
 DelayQueues::Impl::Entry& DelayQueues::Impl::UsableEntry(const DelayRoute& route) {
-  Entry* const entry = Current(route);
+  Entry* const entry = current_.Find(route);
   if (entry != nullptr && !entry->Over(Now())) return *entry;
   return MakeCurrent(route, renamed_.contains(route) ? NameFamily::kHashed : NameFamily::kPlain);
 }
@@ -271,7 +265,7 @@ bool DelayQueues::Impl::StillWanted(Entry& late) {
     return late.LivesAt(Now());
   }
   late.waiters = std::exchange(stand_in->waiters, {});
-  current_[late.key()] = &late;
+  current_.Set(late);
   Erase(*stand_in);
   return true;
 }
@@ -382,14 +376,14 @@ void DelayQueues::Impl::Avoid(const DelayRoute& route) {
   if (!entry.CanBeRenamed()) return;
   Rename(entry, RenameCause::kSilent);
   // To be said and remembered at once, as the connection is about to go.
-  Entry& hashed = *Current(route);
+  Entry& hashed = *current_.Find(route);
   Remember(hashed);
   Report(EventKind::kRenamed, hashed, std::exchange(hashed.renamed_because, {}));
 }
 
 void DelayQueues::Impl::DropAll(const absl::Status& why) {
   std::deque<Entry::Waiter> waiters;
-  current_.clear();
+  current_.Clear();
   for (const auto& [id, entry] : std::exchange(entries_, {})) {
     std::move(entry->waiters.begin(), entry->waiters.end(), std::back_inserter(waiters));
   }

@@ -23,6 +23,7 @@ DelaySteps::DelaySteps(std::size_t max_delay_queues, bool exact_queues)
 
 void DelaySteps::Add(const RetryOptions& policy) {
   if (!exact_queues_) return;
+  last_delay_ = absl::ZeroDuration();
   Add(policy.backoff, policy.max_attempts);
   for (const ErrorRule& rule : policy.for_errors) {
     if (rule.backoff) Add(*rule.backoff, rule.max_attempts.value_or(policy.max_attempts));
@@ -45,7 +46,7 @@ void DelaySteps::Add(const BackoffOptions& backoff, std::uint64_t max_attempts) 
   }
 }
 
-Hop DelaySteps::First(absl::Duration delay) const {
+Hop DelaySteps::Find(absl::Duration delay) const {
   // There is a step of 1 ms.
   const auto above = std::upper_bound(steps_.begin(), steps_.end(), delay);
   const absl::Duration ttl = *std::prev(above);

@@ -33,8 +33,14 @@ class DelaySteps {
   void Add(const RetryOptions& policy);
 
   // The first hop of a delay above zero, in whole milliseconds: all of it where it is a step, else
-  // the longest step below it.
-  Hop First(absl::Duration delay) const;
+  // the longest step below it. Remembers the last answer, as most messages ask the same.
+  Hop First(absl::Duration delay) {
+    if (delay != last_delay_) {
+      last_hop_ = Find(delay);
+      last_delay_ = delay;
+    }
+    return last_hop_;
+  }
 
   // From the shortest to the longest.
   const std::vector<absl::Duration>& steps() const { return steps_; }
@@ -43,11 +49,14 @@ class DelaySteps {
 
  private:
   void Add(const BackoffOptions& backoff, std::uint64_t max_attempts);
+  Hop Find(absl::Duration delay) const;
 
   const std::size_t limit_;
   const bool exact_queues_;
   const DelayGrid grid_;
-  std::vector<absl::Duration> steps_;  // from the shortest to the longest
+  std::vector<absl::Duration> steps_;                 // from the shortest to the longest
+  absl::Duration last_delay_ = absl::ZeroDuration();  // zero: none
+  Hop last_hop_ = {};
 };
 
 }  // namespace retryq

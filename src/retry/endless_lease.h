@@ -10,25 +10,14 @@ namespace retryq {
 // it is there, is good for ever.
 class EndlessLease final : public LeaseClock {
  public:
+  EndlessLease() : LeaseClock(Times()) {}
+
   Answer Answered(absl::Duration sent_at, absl::Duration /*now*/) override {
-    renewed_at_ = sent_at;
+    times_.renewed_at = sent_at;
     if (granted()) return Answer::kRenewed;
     Grant();
     return Answer::kGranted;
   }
-
-  absl::Duration renewed_at() const override { return renewed_at_; }
-  absl::Duration renewal_due() const override { return absl::InfiniteDuration(); }
-  absl::Duration over_at() const override { return absl::InfiniteDuration(); }
-  absl::Duration end() const override { return absl::InfiniteDuration(); }
-  absl::Duration usable_from() const override { return -absl::InfiniteDuration(); }
-  absl::Duration safe_from() const override { return -absl::InfiniteDuration(); }
-
- private:
-  absl::Duration publishable_until() const override { return absl::InfiniteDuration(); }
-  absl::Duration covered_until() const override { return absl::InfiniteDuration(); }
-
-  absl::Duration renewed_at_ = -absl::InfiniteDuration();
 };
 
 }  // namespace retryq

@@ -36,19 +36,28 @@ std::size_t CodePointSize(std::string_view text) {
   return size;
 }
 
-// Of ASCII, in whole words.
-std::size_t AsciiWordsSize(std::string_view text) {
-  constexpr std::uint64_t kNotAscii = 0x8080'8080'8080'8080;
+constexpr std::size_t kWordSize = sizeof(std::uint64_t);
+
+bool IsAsciiWord(const char* bytes) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, kWordSize);
+  return (word & 0x8080'8080'8080'8080) == 0;
+}
+
+// A beginning that is ASCII: all of it, or some whole words.
+std::string_view AsciiBeginning(std::string_view text) {
   std::size_t size = 0;
-  for (std::uint64_t word = 0; text.size() - size >= sizeof(word); size += sizeof(word)) {
-    std::memcpy(&word, text.data() + size, sizeof(word));
-    if ((word & kNotAscii) != 0) break;
+  while (text.size() - size >= kWordSize) {
+    if (!IsAsciiWord(text.data() + size)) return text.substr(0, size);
+    size += kWordSize;
   }
-  return size;
+  // Less than a word is left: look at it together with what is before it.
+  const bool whole = size > 0 && IsAsciiWord(text.data() + text.size() - kWordSize);
+  return whole ? text : text.substr(0, size);
 }
 
 std::string_view ValidBeginning(std::string_view text) {
-  std::string_view rest = text.substr(AsciiWordsSize(text));
+  std::string_view rest = text.substr(AsciiBeginning(text).size());
   while (!rest.empty()) {
     const std::size_t size = CodePointSize(rest);
     if (size == 0) break;
@@ -57,25 +66,26 @@ std::string_view ValidBeginning(std::string_view text) {
   return text.substr(0, text.size() - rest.size());
 }
 
-// By code. absl::StatusCodeToString allocates the longer ones.
-constexpr std::array<std::string_view, 17> kCodeNames = {
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
+// By code, as they stand in front of a message. absl::StatusCodeToString allocates the longer ones.
+constexpr std::string_view kSeparator = ": ";
+constexpr std::array<std::string_view, 17> kPrefixes = {
+    "OK: ",
+    "CANCELLED: ",
+    "UNKNOWN: ",
+    "INVALID_ARGUMENT: ",
+    "DEADLINE_EXCEEDED: ",
+    "NOT_FOUND: ",
+    "ALREADY_EXISTS: ",
+    "PERMISSION_DENIED: ",
+    "RESOURCE_EXHAUSTED: ",
+    "FAILED_PRECONDITION: ",
+    "ABORTED: ",
+    "OUT_OF_RANGE: ",
+    "UNIMPLEMENTED: ",
+    "INTERNAL: ",
+    "UNAVAILABLE: ",
+    "DATA_LOSS: ",
+    "UNAUTHENTICATED: ",
 };
 
 }  // namespace
@@ -87,12 +97,14 @@ std::string ErrorText(const absl::Status& error) {
 }
 
 void AssignErrorText(const absl::Status& error, std::string* out) {
+  const absl::StatusCode code = error.code();
   const absl::string_view message = error.message();
-  out->clear();
-  if (error.code() != absl::StatusCode::kUnknown || message.empty()) {
-    out->append(kCodeNames[static_cast<std::size_t>(error.code())]);
-    if (!message.empty()) out->append(": ");
+  const std::string_view prefix = kPrefixes[static_cast<std::size_t>(code)];
+  if (message.empty()) {
+    out->assign(prefix.substr(0, prefix.size() - kSeparator.size()));
+    return;
   }
+  out->assign(code == absl::StatusCode::kUnknown ? std::string_view() : prefix);
   out->append(message.data(), message.size());
 }
 

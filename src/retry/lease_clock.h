@@ -8,7 +8,8 @@
 namespace retryq {
 
 // What the answered declares of one queue entitle to, and until when. All times are of the boot
-// clock. How long that is depends on the kind of queue: ClassicLease, QuorumLease.
+// clock. How long that is depends on the kind of queue: ClassicLease, QuorumLease. Each answer
+// works it out, and each message asks.
 class LeaseClock {
  public:
   virtual ~LeaseClock() = default;
@@ -32,41 +33,54 @@ class LeaseClock {
 
   // Whether a message may be published now.
   bool Allows(absl::Duration now) const {
-    return granted_ && now >= usable_from() && now < publishable_until();
+    return granted_ && now >= times_.usable_from && now < times_.publishable_until;
   }
 
   // Whether there is a lease, but its queue must not be used yet.
-  bool Forming(absl::Duration now) const { return granted_ && now < usable_from(); }
+  bool Forming(absl::Duration now) const { return granted_ && now < times_.usable_from; }
 
   // Whether a confirm that arrives now counts, of a message published under this generation.
   bool Covers(std::uint64_t generation, absl::Duration now) const {
-    return granted_ && generation == generation_ && now < covered_until();
+    return granted_ && generation == generation_ && now < times_.covered_until;
   }
 
   // When the declares that count were sent; infinitely long ago if there are none.
-  virtual absl::Duration renewed_at() const = 0;
+  absl::Duration renewed_at() const { return times_.renewed_at; }
   // When to declare again to keep the lease; infinite where nothing keeps it.
-  virtual absl::Duration renewal_due() const = 0;
+  absl::Duration renewal_due() const { return times_.renewal_due; }
   // From when on no declare gives a lease: another queue must serve.
-  virtual absl::Duration over_at() const = 0;
+  absl::Duration over_at() const { return times_.over_at; }
   // From when on it is no use to know of the queue.
-  virtual absl::Duration end() const = 0;
+  absl::Duration end() const { return times_.end; }
   // From when on the queue may be published to, once there is a lease.
-  virtual absl::Duration usable_from() const = 0;
+  absl::Duration usable_from() const { return times_.usable_from; }
   // From when on a crash of the broker leaves the queue there, with what is confirmed in it.
-  virtual absl::Duration safe_from() const = 0;
+  absl::Duration safe_from() const { return times_.safe_from; }
 
  protected:
+  // Those of a lease that one answer gives for ever.
+  struct Times {
+    absl::Duration renewed_at = -absl::InfiniteDuration();
+    absl::Duration renewal_due = absl::InfiniteDuration();
+    absl::Duration over_at = absl::InfiniteDuration();
+    absl::Duration end = absl::InfiniteDuration();
+    absl::Duration usable_from = -absl::InfiniteDuration();
+    absl::Duration safe_from = -absl::InfiniteDuration();
+    absl::Duration publishable_until = absl::InfiniteDuration();
+    absl::Duration covered_until = absl::InfiniteDuration();
+  };
+
+  explicit LeaseClock(const Times& times) : times_(times) {}
+
   void Grant() {
     granted_ = true;
     ++generation_;
   }
   void Withdraw() { granted_ = false; }
 
- private:
-  virtual absl::Duration publishable_until() const = 0;
-  virtual absl::Duration covered_until() const = 0;
+  Times times_;
 
+ private:
   bool granted_ = false;
   std::uint64_t generation_ = 0;
 };

@@ -53,33 +53,21 @@ class QuorumLease final : public LeaseClock {
   static constexpr absl::Duration kForming = absl::Seconds(1);
 
   QuorumLease(const Epoch& epoch, const DelayQueueOptions& options)
-      : ends_(epoch.ends), covered_until_(epoch.ends + options.confirm_timeout) {}
+      : LeaseClock({.over_at = epoch.ends,
+                    .end = epoch.ends + options.confirm_timeout,
+                    .usable_from = absl::InfiniteDuration(),
+                    .safe_from = absl::InfiniteDuration(),
+                    .publishable_until = epoch.ends,
+                    .covered_until = epoch.ends + options.confirm_timeout}) {}
 
   Answer Answered(absl::Duration sent_at, absl::Duration now) override {
-    renewed_at_ = sent_at;
+    times_.renewed_at = sent_at;
     if (granted()) return Answer::kRenewed;
     Grant();
-    usable_from_ = now + kForming;
-    safe_from_ = now + kSettling;
+    times_.usable_from = now + kForming;
+    times_.safe_from = now + kSettling;
     return Answer::kGranted;
   }
-
-  absl::Duration renewed_at() const override { return renewed_at_; }
-  absl::Duration renewal_due() const override { return absl::InfiniteDuration(); }
-  absl::Duration over_at() const override { return ends_; }
-  absl::Duration end() const override { return covered_until_; }
-  absl::Duration usable_from() const override { return usable_from_; }
-  absl::Duration safe_from() const override { return safe_from_; }
-
- private:
-  absl::Duration publishable_until() const override { return ends_; }
-  absl::Duration covered_until() const override { return covered_until_; }
-
-  absl::Duration ends_;
-  absl::Duration covered_until_;
-  absl::Duration renewed_at_ = -absl::InfiniteDuration();
-  absl::Duration usable_from_ = absl::InfiniteDuration();
-  absl::Duration safe_from_ = absl::InfiniteDuration();
 };
 
 }  // namespace retryq

@@ -1,6 +1,7 @@
 #include "retry/retry_policy.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -34,18 +35,18 @@ Kind KindOf(OnLimit on_limit) {
 }
 
 bool IsPermanentByDefault(const absl::Status& error) {
-  return absl::IsInvalidArgument(error) || absl::IsOutOfRange(error) ||
-         absl::IsUnimplemented(error);
+  switch (error.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
 }
 
-absl::Duration DelayAfter(const absl::Status& error, const BackoffOptions& backoff,
-                          const Delivery::History& history, absl::Duration age, Random& random) {
-  const Failure failure{.failures = history.failures,
-                        .error = error,
-                        // A message that was published with a delay has one too.
-                        .previous_delay = history.failures > 0 ? history.delay : std::nullopt,
-                        .age = age};
-  return NextDelay(backoff, failure, random);
+absl::Time FirstFailure(const Delivery::History& history, absl::Time now) {
+  return std::min(history.first_failure.value_or(now), now);
 }
 
 bool IsPermanent(const RetryOptions& options, const absl::Status& error) {
@@ -58,20 +59,22 @@ bool IsPermanent(const RetryOptions& options, const absl::Status& error) {
   return IsPermanentByDefault(error);
 }
 
+bool IsFor(const absl::Status& error, const ErrorRule& rule) {
+  const bool code = rule.codes.empty() || std::find(rule.codes.begin(), rule.codes.end(),
+                                                    error.code()) != rule.codes.end();
+  if (!code || rule.matches == nullptr) return code;
+  try {
+    return rule.matches(error);
+  } catch (...) {
+    return false;
+  }
+}
+
 const ErrorRule* RuleFor(const RetryOptions& options, const absl::Status& error) {
-  const auto is_for_error = [&error](const ErrorRule& rule) {
-    const bool code = rule.codes.empty() || std::find(rule.codes.begin(), rule.codes.end(),
-                                                      error.code()) != rule.codes.end();
-    if (!code || rule.matches == nullptr) return code;
-    try {
-      return rule.matches(error);
-    } catch (...) {
-      return false;
-    }
-  };
-  const auto rule =
-      std::find_if(options.for_errors.begin(), options.for_errors.end(), is_for_error);
-  return rule == options.for_errors.end() ? nullptr : &*rule;
+  for (const ErrorRule& rule : options.for_errors) {
+    if (IsFor(error, rule)) return &rule;
+  }
+  return nullptr;
 }
 
 // What counts for one error: the first rule that is for it, completed by the options.
@@ -88,37 +91,43 @@ Terms TermsOf(const RetryOptions& options, const ErrorRule* rule) {
           rule->on_limit.value_or(options.on_limit)};
 }
 
-enum class Limit { kNone, kAttempts, kAge };
-
-// What keeps a message from being retried after this delay.
-Limit LimitReached(const RetryOptions& options, const Terms& terms, std::uint64_t failures,
-                   absl::Duration age, absl::Duration delay) {
-  if (terms.max_attempts != 0 && failures + 1 >= terms.max_attempts) return Limit::kAttempts;
-  const bool too_late = options.max_age > absl::ZeroDuration() && age + delay > options.max_age;
-  return too_late ? Limit::kAge : Limit::kNone;
+// What keeps a message from being retried after a delay.
+bool TooOften(const Terms& terms, std::uint64_t failures) {
+  return terms.max_attempts != 0 && failures + 1 >= terms.max_attempts;
+}
+bool LimitsAge(const RetryOptions& options) { return options.max_age > absl::ZeroDuration(); }
+bool TooLate(const RetryOptions& options, absl::Duration age, absl::Duration delay) {
+  return LimitsAge(options) && age + delay > options.max_age;
 }
 
 void RetryWithinLimits(const RetryOptions& options, const Delivery::History& history,
                        absl::Time now, const Terms& terms, RetryPolicy::Decision& decision) {
-  const Limit limit =
-      LimitReached(options, terms, history.failures, now - decision.first_failure, decision.delay);
-  if (limit == Limit::kNone) {
+  const bool too_often = TooOften(terms, history.failures);
+  const bool too_late =
+      LimitsAge(options) && TooLate(options, now - decision.first_failure, decision.delay);
+  if (!too_often && !too_late) {
     decision.kind = Kind::kRetry;
     return;
   }
   const std::uint64_t calls = history.failures + 1;
   decision.kind = KindOf(terms.on_limit);
   decision.delay = absl::ZeroDuration();
-  decision.reason =
-      absl::StrCat("gave up after ", calls, calls == 1 ? " attempt" : " attempts",
-                   limit == Limit::kAttempts ? ""
-                                             : absl::StrCat(", as the next would start more than ",
-                                                            absl::FormatDuration(options.max_age),
-                                                            " after the first failure"),
-                   ": ", decision.error);
+  decision.reason = absl::StrCat(
+      "gave up after ", calls, calls == 1 ? " attempt" : " attempts",
+      too_often ? ""
+                : absl::StrCat(", as the next would start more than ",
+                               absl::FormatDuration(options.max_age), " after the first failure"),
+      ": ", decision.error);
 }
 
 }  // namespace
+
+RetryPolicy::RetryPolicy(RetryOptions options)
+    : options_(std::move(options)), delays_(options_.backoff) {
+  for (const ErrorRule& rule : options_.for_errors) {
+    rule_delays_.emplace_back(TermsOf(options_, &rule).backoff);
+  }
+}
 
 RetryPolicy::Decision RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history,
                                           absl::Time now, Random& random) const {
@@ -137,7 +146,7 @@ void RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& histor
     return;
   }
 
-  decision->first_failure = std::min(history.first_failure.value_or(now), now);
+  decision->first_failure = FirstFailure(history, now);
   AssignErrorText(status, &decision->error);
   decision->reason = decision->error;
   switch (outcome.kind()) {
@@ -160,10 +169,8 @@ void RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& histor
         decision->kind = KindOf(options_.on_permanent);
         break;
       }
-      const Terms terms = TermsOf(options_, rule);
-      decision->delay =
-          DelayAfter(status, terms.backoff, history, now - decision->first_failure, random);
-      RetryWithinLimits(options_, history, now, terms, *decision);
+      decision->delay = DelayAfter(status, rule, history, now, random);
+      RetryWithinLimits(options_, history, now, TermsOf(options_, rule), *decision);
       break;
     }
   }
@@ -173,13 +180,27 @@ RetryPolicy::Decision RetryPolicy::DecideUnsettled(const absl::Status& error,
                                                    const Delivery::History& history, absl::Time now,
                                                    Random& random) const {
   Decision decision;
-  decision.first_failure = std::min(history.first_failure.value_or(now), now);
+  decision.first_failure = FirstFailure(history, now);
   decision.error = ErrorText(error);
   decision.reason = decision.error;
-  decision.delay =
-      DelayAfter(error, options_.backoff, history, now - decision.first_failure, random);
+  decision.delay = DelayAfter(error, nullptr, history, now, random);
   RetryWithinLimits(options_, history, now, TermsOf(options_, nullptr), decision);
   return decision;
+}
+
+absl::Duration RetryPolicy::DelayAfter(const absl::Status& error, const ErrorRule* rule,
+                                       const Delivery::History& history, absl::Time now,
+                                       Random& random) const {
+  const FixedDelays& fixed =
+      rule == nullptr ? delays_
+                      : rule_delays_[static_cast<std::size_t>(rule - options_.for_errors.data())];
+  if (const std::optional<absl::Duration> delay = fixed.After(history.failures)) return *delay;
+  const Failure failure{.failures = history.failures,
+                        .error = error,
+                        // A message that was published with a delay has one too.
+                        .previous_delay = history.failures > 0 ? history.delay : std::nullopt,
+                        .age = now - FirstFailure(history, now)};
+  return NextDelay(TermsOf(options_, rule).backoff, failure, random);
 }
 
 std::optional<absl::Duration> NextRetry(const RetryOptions& options, const Failure& failure,
@@ -188,8 +209,8 @@ std::optional<absl::Duration> NextRetry(const RetryOptions& options, const Failu
   if (rule == nullptr && IsPermanent(options, failure.error)) return std::nullopt;
   const Terms terms = TermsOf(options, rule);
   const absl::Duration delay = NextDelay(terms.backoff, failure, random);
-  const Limit limit = LimitReached(options, terms, failure.failures, failure.age, delay);
-  return limit == Limit::kNone ? std::optional(delay) : std::nullopt;
+  const bool given_up = TooOften(terms, failure.failures) || TooLate(options, failure.age, delay);
+  return given_up ? std::nullopt : std::optional(delay);
 }
 
 absl::Duration LongestDelay(const RetryOptions& options) {

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "retry/fixed_delays.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
 #include "retryq/random.h"
@@ -18,7 +20,7 @@ namespace retryq {
 class RetryPolicy {
  public:
   // Valid options only.
-  explicit RetryPolicy(RetryOptions options) : options_(std::move(options)) {}
+  explicit RetryPolicy(RetryOptions options);
 
   struct Decision {
     enum class Kind { kAck, kRetry, kPark, kReject, kDiscard, kRequeue };
@@ -69,7 +71,13 @@ class RetryPolicy {
   const RetryOptions& options() const { return options_; }
 
  private:
+  // `rule`: which one is for the error; null if none.
+  absl::Duration DelayAfter(const absl::Status& error, const ErrorRule* rule,
+                            const Delivery::History& history, absl::Time now, Random& random) const;
+
   RetryOptions options_;
+  FixedDelays delays_;                    // of options_.backoff
+  std::vector<FixedDelays> rule_delays_;  // of each rule
 };
 
 // The longest delay that a policy with these options may decide on: what delay queues must be able

@@ -136,6 +136,15 @@ TEST(MethodReader, RefusesWhatItDoesNotKnow) {
   ExpectError(FromHex("0063 0001"), ReplyCode::kNotImplemented, "there is no such method here");
 }
 
+TEST(MethodReader, TellsWhetherItIsThisMethod) {
+  const std::string payload = Encode(BasicAck{.delivery_tag = 7});
+  EXPECT_TRUE(IsMethod<BasicAck>(payload));
+  EXPECT_FALSE(IsMethod<BasicDeliver>(payload)) << "of the same class";
+  EXPECT_FALSE(IsMethod<BasicAck>(FromHex("003d 0050 0000000000000007 00"))) << "of another class";
+  EXPECT_TRUE(IsMethod<BasicAck>(payload.substr(0, 4)));
+  EXPECT_FALSE(IsMethod<BasicAck>(payload.substr(0, 3)));
+}
+
 TEST(MethodReader, RefusesAFrameWithoutAMethod) {
   for (const char* payload : {"", "00", "003c", "003c00"}) {
     ExpectError(FromHex(payload), ReplyCode::kSyntaxError, "it ends before the method's number");

@@ -7,7 +7,7 @@ namespace {
 
 constexpr absl::Duration kOdd = absl::Milliseconds(1234);
 
-bool IsStep(const DelaySteps& steps, absl::Duration delay) {
+bool IsStep(DelaySteps& steps, absl::Duration delay) {
   const Hop hop = steps.First(delay);
   return hop.ttl == delay && hop.left == absl::ZeroDuration();
 }
@@ -17,7 +17,7 @@ RetryOptions Listed(std::vector<absl::Duration> delays) {
 }
 
 TEST(DelaySteps, TakeTheLongestStepThatFits) {
-  const DelaySteps steps(64);
+  DelaySteps steps(64);
   EXPECT_TRUE(IsStep(steps, absl::Seconds(1)));
   EXPECT_EQ(steps.First(kOdd).ttl, absl::Seconds(1));
   EXPECT_EQ(steps.First(kOdd).left, absl::Milliseconds(234));
@@ -35,6 +35,18 @@ TEST(DelaySteps, AreTheExactDelaysOfPoliciesToo) {
   EXPECT_EQ(steps.size(), 32U + 4U);
   steps.Add({.backoff = {.base = kOdd, .factor = 1.0}});
   EXPECT_EQ(steps.size(), 32U + 4U);
+}
+
+TEST(DelaySteps, AreLookedForAnewWhereTheDelayOrAPolicyIsAnother) {
+  DelaySteps steps(64);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(steps.First(kOdd).ttl, absl::Seconds(1));
+    EXPECT_EQ(steps.First(kOdd).left, absl::Milliseconds(234));
+    EXPECT_TRUE(IsStep(steps, absl::Seconds(2)));
+  }
+  EXPECT_FALSE(IsStep(steps, kOdd));
+  steps.Add(Listed({kOdd}));
+  EXPECT_TRUE(IsStep(steps, kOdd));
 }
 
 TEST(DelaySteps, AreTheDelaysOfRulesAndListsInWhateverOrder) {

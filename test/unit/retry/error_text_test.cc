@@ -43,6 +43,20 @@ TEST(AssignUtf8, KeepsValidTextOfEveryLength) {
   EXPECT_EQ(Utf8(std::string_view("\0", 1)), std::string(1, '\0'));
 }
 
+TEST(AssignUtf8, FindsWhatIsNotAsciiWhereverItStands) {
+  for (std::size_t size = 1; size <= 40; ++size) {
+    const std::string ascii(size, 'a');
+    EXPECT_EQ(Utf8(ascii), ascii);
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string text = ascii;
+      text[at] = '\x80';
+      EXPECT_EQ(Utf8(text), std::string(ascii).replace(at, 1, "\xEF\xBF\xBD"));
+      EXPECT_EQ(Utf8(std::string(ascii).replace(at, 1, "\xC3\xA9")),
+                std::string(ascii).replace(at, 1, "\xC3\xA9"));
+    }
+  }
+}
+
 TEST(AssignUtf8, KeepsTheEdgesOfEachRange) {
   for (const std::string text :
        {"\x7F", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80",
