@@ -36,15 +36,22 @@ std::size_t CodePointSize(std::string_view text) {
   return size;
 }
 
-// Of ASCII, in whole words.
-std::size_t AsciiWordsSize(std::string_view text) {
+bool IsAsciiWord(const char* bytes) {
   constexpr std::uint64_t kNotAscii = 0x8080'8080'8080'8080;
-  std::size_t size = 0;
-  for (std::uint64_t word = 0; text.size() - size >= sizeof(word); size += sizeof(word)) {
-    std::memcpy(&word, text.data() + size, sizeof(word));
-    if ((word & kNotAscii) != 0) break;
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof(word));
+  return (word & kNotAscii) == 0;
+}
+
+// Of ASCII: all of it, or less than it begins with, as it is looked at in whole words.
+std::size_t AsciiWordsSize(std::string_view text) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  if (text.size() < kWord) return 0;
+  const std::size_t last = text.size() - kWord;
+  for (std::size_t size = 0; size < last; size += kWord) {
+    if (!IsAsciiWord(text.data() + size)) return size;
   }
-  return size;
+  return IsAsciiWord(text.data() + last) ? text.size() : last;
 }
 
 std::string_view ValidBeginning(std::string_view text) {
@@ -96,17 +103,19 @@ void AssignErrorText(const absl::Status& error, std::string* out) {
   out->append(message.data(), message.size());
 }
 
-void AssignUtf8(std::string_view text, std::size_t max_size, std::string* out) {
-  out->clear();
+std::string_view AsUtf8(std::string_view text, std::size_t max_size, std::string* repaired) {
+  std::string_view valid = ValidBeginning(text);
+  if (valid.size() == text.size()) return CutUtf8(text, max_size);
+  repaired->clear();
   while (true) {
-    const std::string_view valid = ValidBeginning(text);
-    const std::string_view fitting = CutUtf8(valid, max_size - out->size());
-    out->append(fitting);
+    const std::string_view fitting = CutUtf8(valid, max_size - repaired->size());
+    repaired->append(fitting);
     text.remove_prefix(fitting.size());
     const bool cut = fitting.size() < valid.size();
-    if (cut || text.empty() || kReplacement.size() > max_size - out->size()) return;
-    out->append(kReplacement);
+    if (cut || text.empty() || kReplacement.size() > max_size - repaired->size()) return *repaired;
+    repaired->append(kReplacement);
     text.remove_prefix(1);
+    valid = ValidBeginning(text);
   }
 }
 
