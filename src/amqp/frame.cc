@@ -88,8 +88,11 @@ void AppendFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_
 
 char* ExtendByFrame(FrameType type, std::uint16_t channel, std::size_t payload_size,
                     std::string* out) {
-  char* const head = Extend(kFrameOverhead + payload_size, out);
-  char* const payload = WriteFrameHead(type, channel, payload_size, head);
+  return WriteFrame(type, channel, payload_size, Extend(kFrameOverhead + payload_size, out));
+}
+
+char* WriteFrame(FrameType type, std::uint16_t channel, std::size_t payload_size, char* out) {
+  char* const payload = WriteFrameHead(type, channel, payload_size, out);
   payload[payload_size] = kFrameEnd;
   return payload;
 }

@@ -36,18 +36,23 @@ void Outbox::AddHeartbeat() { AppendHeartbeat(&bytes_); }
 
 std::string_view Outbox::AddPublish(std::uint16_t channel, const PublishParams& params,
                                     std::size_t frame_max) {
-  AddMethod(channel, method::BasicPublish{.exchange = params.exchange,
-                                          .routing_key = params.routing_key,
-                                          .mandatory = params.mandatory});
-  const std::size_t start = bytes_.size() + kFrameHeadSize;
-  AppendContentHeaderFrame(channel, params.body.size(), params.properties, &bytes_);
-  const std::size_t size = bytes_.size() - 1 - start;
+  const method::BasicPublish publish = {.exchange = params.exchange,
+                                        .routing_key = params.routing_key,
+                                        .mandatory = params.mandatory};
+  const std::size_t publish_size = MethodSize(publish);
+  const std::size_t header_size = ContentHeaderSize(params.properties);
+  char* const frames = Extend(2 * kFrameOverhead + publish_size + header_size, &bytes_);
+  WriteMethod(publish, WriteFrame(FrameType::kMethod, channel, publish_size, frames));
+  char* const header =
+      WriteFrame(FrameType::kHeader, channel, header_size, frames + kFrameOverhead + publish_size);
+  WriteContentHeader(params.body.size(), params.properties, header);
+  const auto start = static_cast<std::size_t>(header - bytes_.data());
   if (params.body_owner != nullptr && params.body.size() >= kSmallestSharedBody) {
     AddSharedBody(channel, params, frame_max);
   } else {
     AppendBodyFrames(channel, params.body, frame_max, &bytes_);
   }
-  return std::string_view(bytes_).substr(start, size);
+  return std::string_view(bytes_).substr(start, header_size);
 }
 
 void Outbox::AddSharedBody(std::uint16_t channel, const PublishParams& params,
