@@ -99,7 +99,9 @@ char* WriteFrame(FrameType type, std::uint16_t channel, std::size_t payload_size
 
 void AppendFrame(FrameType type, std::uint16_t channel, std::string_view payload,
                  std::string* out) {
-  payload.copy(ExtendByFrame(type, channel, payload.size(), out), payload.size());
+  AppendFrameHead(type, channel, payload.size(), out);
+  out->append(payload);
+  out->push_back(kFrameEnd);
 }
 
 void AppendBodyFrames(std::uint16_t channel, std::string_view body, std::size_t frame_max,

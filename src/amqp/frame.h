@@ -76,7 +76,7 @@ void AppendBodyFrames(std::uint16_t channel, std::string_view body, std::size_t 
 // A whole frame, whose payload of that size the caller writes where the result points.
 char* ExtendByFrame(FrameType type, std::uint16_t channel, std::size_t payload_size,
                     std::string* out);
-// The same where there is room for it already.
+// The same where there is room for it already, kFrameOverhead more than the payload's size.
 char* WriteFrame(FrameType type, std::uint16_t channel, std::size_t payload_size, char* out);
 
 void AppendFrame(FrameType type, std::uint16_t channel, std::string_view payload, std::string* out);
