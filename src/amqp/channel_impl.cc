@@ -340,12 +340,11 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
                       "too many publishes are unconfirmed already");
   }
   const std::string_view header = host_->Write().AddPublish(number_, params, host_->frame_max());
-  Fingerprint fingerprint;
-  if (params.mandatory) {
-    fingerprint = Fingerprint::Of(params.exchange, params.routing_key, params.properties, header,
-                                  params.body, params.body_owner);
-  }
-  confirms_.Add(std::move(fingerprint), std::move(done));
+  confirms_.Add(params.mandatory
+                    ? Fingerprint::Of(params.exchange, params.routing_key, params.properties,
+                                      header, params.body, params.body_owner)
+                    : Fingerprint(),
+                std::move(done));
 }
 
 void Channel::Impl::Ack(std::uint64_t tag) {

@@ -2,8 +2,8 @@
 #define RETRYQ_AMQP_FIELDS_H_
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -29,28 +29,57 @@ inline constexpr Reserved<T> kReserved;
 template <typename T>
 concept FieldInteger = std::unsigned_integral<T> && !std::same_as<T, bool>;
 
-// Appends fields one after the other; bits next to each other share an octet, the first one lowest.
+// How many bytes FieldWriter writes.
+class FieldSizer {
+ public:
+  void Add(bool) {
+    if (bit_ == 0) ++size_;
+    bit_ = (bit_ + 1) % 8;
+  }
+  void Add(FieldInteger auto number) { AddOctets(sizeof(number)); }
+  void Add(std::string_view text) { AddOctets(sizeof(std::uint8_t) + text.size()); }
+  void Add(LongString text) { AddOctets(sizeof(std::uint32_t) + text.bytes.size()); }
+  void Add(TableView table) { Add(LongString{table.bytes()}); }
+  template <typename T>
+  void Add(Reserved<T>) {
+    Add(T{});
+  }
+
+  std::size_t size() const { return size_; }
+
+ private:
+  void AddOctets(std::size_t size) {
+    bit_ = 0;
+    size_ += size;
+  }
+
+  std::size_t size_ = 0;
+  int bit_ = 0;  // as FieldWriter's
+};
+
+// Writes fields one after the other where there is room for them; bits next to each other share an
+// octet, the first one lowest.
 class FieldWriter {
  public:
-  // `out` must outlive the writer.
-  explicit FieldWriter(std::string* out) : out_(out) {}
+  explicit FieldWriter(char* out) : wire_(out) {}
 
   void Write(bool flag) {
-    if (bit_ == 0) out_->push_back('\0');
-    out_->back() = static_cast<char>(out_->back() | int{flag} << bit_);
+    if (bit_ == 0) wire_.Integer(std::uint8_t{0});
+    char& octet = wire_.end()[-1];
+    octet = static_cast<char>(octet | int{flag} << bit_);
     bit_ = (bit_ + 1) % 8;
   }
   void Write(FieldInteger auto number) {
     bit_ = 0;
-    AppendInteger(number, out_);
+    wire_.Integer(number);
   }
   void Write(std::string_view text) {
     bit_ = 0;
-    AppendShortString(text, out_);
+    wire_.ShortString(text);
   }
   void Write(LongString text) {
     bit_ = 0;
-    AppendLongString(text.bytes, out_);
+    wire_.LongString(text.bytes);
   }
   void Write(TableView table) { Write(LongString{table.bytes()}); }
   template <typename T>
@@ -59,7 +88,7 @@ class FieldWriter {
   }
 
  private:
-  std::string* out_;
+  WireWriter wire_;
   int bit_ = 0;  // where in the last octet the next flag goes; 0: into a new octet
 };
 

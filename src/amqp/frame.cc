@@ -30,6 +30,15 @@ bool IsFrameType(FrameType type) {
 
 FrameType TypeAt(const char* frame) { return FrameType{static_cast<std::uint8_t>(*frame)}; }
 
+// Returns where the payload begins.
+char* WriteFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_size, char* out) {
+  WireWriter writer(out);
+  writer.Integer(static_cast<std::uint8_t>(type));
+  writer.Integer(channel);
+  writer.Integer(static_cast<std::uint32_t>(payload_size));
+  return writer.end();
+}
+
 // Of a whole head.
 FrameHead HeadAt(const char* frame) {
   return {.type = TypeAt(frame),
@@ -97,17 +106,29 @@ absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std:
 
 void AppendProtocolHeader(std::string* out) { out->append(kProtocolHeader); }
 
-void AppendHeartbeat(std::string* out) {
-  AppendFrameHead(FrameType::kHeartbeat, 0, 0, out);
-  out->push_back(kFrameEnd);
-}
+void AppendHeartbeat(std::string* out) { ExtendByFrame(FrameType::kHeartbeat, 0, 0, out); }
 
 void AppendFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_size,
                      std::string* out) {
-  char* const head = Extend(kFrameHeadSize, out);
-  head[0] = static_cast<char>(type);
-  StoreBigEndian(channel, head + 1);
-  StoreBigEndian(static_cast<std::uint32_t>(payload_size), head + 3);
+  WriteFrameHead(type, channel, payload_size, Extend(kFrameHeadSize, out));
+}
+
+char* ExtendByFrame(FrameType type, std::uint16_t channel, std::size_t payload_size,
+                    std::string* out) {
+  return WriteFrame(type, channel, payload_size, Extend(kFrameOverhead + payload_size, out));
+}
+
+char* WriteFrame(FrameType type, std::uint16_t channel, std::size_t payload_size, char* out) {
+  char* const payload = WriteFrameHead(type, channel, payload_size, out);
+  payload[payload_size] = kFrameEnd;
+  return payload;
+}
+
+void AppendFrame(FrameType type, std::uint16_t channel, std::string_view payload,
+                 std::string* out) {
+  AppendFrameHead(type, channel, payload.size(), out);
+  out->append(payload);
+  out->push_back(kFrameEnd);
 }
 
 void AppendBodyFrames(std::uint16_t channel, std::string_view body, std::size_t frame_max,
@@ -115,9 +136,7 @@ void AppendBodyFrames(std::uint16_t channel, std::string_view body, std::size_t 
   assert(frame_max > kFrameOverhead);
   while (!body.empty()) {
     const std::string_view payload = body.substr(0, frame_max - kFrameOverhead);
-    AppendFrameHead(FrameType::kBody, channel, payload.size(), out);
-    out->append(payload);
-    out->push_back(kFrameEnd);
+    AppendFrame(FrameType::kBody, channel, payload, out);
     body.remove_prefix(payload.size());
   }
 }

@@ -73,18 +73,13 @@ void AppendFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_
 void AppendBodyFrames(std::uint16_t channel, std::string_view body, std::size_t frame_max,
                       std::string* out);
 
-// A frame whose payload `append_payload(out)` appends.
-template <typename AppendPayload>
-void AppendFrame(FrameType type, std::uint16_t channel, std::string* out,
-                 const AppendPayload& append_payload) {
-  const std::size_t start = out->size();
-  AppendFrameHead(type, channel, 0, out);
-  append_payload(out);
-  const std::size_t payload_size = out->size() - start - kFrameHeadSize;
-  StoreBigEndian(static_cast<std::uint32_t>(payload_size),
-                 out->data() + start + kFrameHeadSize - sizeof(std::uint32_t));
-  out->push_back(kFrameEnd);
-}
+// A whole frame, whose payload of that size the caller writes where the result points.
+char* ExtendByFrame(FrameType type, std::uint16_t channel, std::size_t payload_size,
+                    std::string* out);
+// The same where there is room for it already, kFrameOverhead more than the payload's size.
+char* WriteFrame(FrameType type, std::uint16_t channel, std::size_t payload_size, char* out);
+
+void AppendFrame(FrameType type, std::uint16_t channel, std::string_view payload, std::string* out);
 
 }  // namespace retryq::amqp
 

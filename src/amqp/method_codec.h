@@ -1,6 +1,7 @@
 #ifndef RETRYQ_AMQP_METHOD_CODEC_H_
 #define RETRYQ_AMQP_METHOD_CODEC_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -45,23 +46,40 @@ absl::Status ReadMethod(std::string_view payload, Method* method) {
 // "method 50.99" for one that is not in methods.h.
 std::string MethodName(std::uint16_t class_id, std::uint16_t method_id);
 
-// Appends the payload of a method frame. Short strings must be at most 255 bytes.
+// Size of the payload of a method frame.
 template <typename Method>
-void AppendMethod(const Method& method, std::string* out) {
-  constexpr method::Id kId = Method::kId;
-  AppendInteger(std::uint32_t{kId.class_id} << 16 | kId.method_id, out);
+std::size_t MethodSize(const Method& method) {
+  FieldSizer sizer;
+  sizer.Add(std::uint32_t{0});  // class and method
   if constexpr (requires { Method::Fields(method); }) {
-    FieldWriter writer(out);
+    std::apply([&sizer](const auto&... fields) { (sizer.Add(fields), ...); },
+               Method::Fields(method));
+  }
+  return sizer.size();
+}
+
+// Writes the payload of a method frame, MethodSize bytes. Short strings must be at most 255 bytes.
+template <typename Method>
+void WriteMethod(const Method& method, char* out) {
+  constexpr method::Id kId = Method::kId;
+  FieldWriter writer(out);
+  writer.Write(std::uint32_t{kId.class_id} << 16 | kId.method_id);
+  if constexpr (requires { Method::Fields(method); }) {
     std::apply([&writer](const auto&... fields) { (writer.Write(fields), ...); },
                Method::Fields(method));
   }
 }
 
+// Appends the payload.
+template <typename Method>
+void AppendMethod(const Method& method, std::string* out) {
+  WriteMethod(method, Extend(MethodSize(method), out));
+}
+
 // Appends the payload in its frame.
 template <typename Method>
 void AppendMethodFrame(std::uint16_t channel, const Method& method, std::string* out) {
-  AppendFrame(FrameType::kMethod, channel, out,
-              [&method](std::string* payload) { AppendMethod(method, payload); });
+  WriteMethod(method, ExtendByFrame(FrameType::kMethod, channel, MethodSize(method), out));
 }
 
 }  // namespace retryq::amqp

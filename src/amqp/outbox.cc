@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <utility>
 
 #include "amqp/frame.h"
@@ -15,8 +16,9 @@
 namespace retryq::amqp {
 namespace {
 
-// From here on a reference is cheaper than a copy: it costs an allocation and a segment of its own.
-constexpr std::size_t kSmallestSharedBody = 4096;
+// A body of up to this size is copied, in one frame whatever the sides have agreed on. Above it a
+// reference is cheaper: it costs an allocation and a segment of its own.
+constexpr std::size_t kMostSmallBody = kFrameMinSize - kFrameOverhead;
 
 // A burst may grow the buffer; more than this is not kept for the next turns.
 constexpr std::size_t kKeptCapacity = std::size_t{1} << 20;
@@ -36,18 +38,32 @@ void Outbox::AddHeartbeat() { AppendHeartbeat(&bytes_); }
 
 std::string_view Outbox::AddPublish(std::uint16_t channel, const PublishParams& params,
                                     std::size_t frame_max) {
-  AddMethod(channel, method::BasicPublish{.exchange = params.exchange,
-                                          .routing_key = params.routing_key,
-                                          .mandatory = params.mandatory});
-  const std::size_t start = bytes_.size() + kFrameHeadSize;
-  AppendContentHeaderFrame(channel, params.body.size(), params.properties, &bytes_);
-  const std::size_t size = bytes_.size() - 1 - start;
-  if (params.body_owner != nullptr && params.body.size() >= kSmallestSharedBody) {
+  assert(frame_max >= kFrameMinSize);
+  const method::BasicPublish publish = {.exchange = params.exchange,
+                                        .routing_key = params.routing_key,
+                                        .mandatory = params.mandatory};
+  const std::size_t publish_size = MethodSize(publish);
+  const std::size_t header_size = ContentHeaderSize(params.properties);
+  const std::string_view body = params.body;
+  const bool is_small = !body.empty() && body.size() <= kMostSmallBody;
+  const std::size_t start = bytes_.size();
+  char* const publish_frame = Extend(kFrameOverhead + publish_size + kFrameOverhead + header_size +
+                                         (is_small ? kFrameOverhead + body.size() : 0),
+                                     &bytes_);
+  char* const header_frame = publish_frame + kFrameOverhead + publish_size;
+  char* const body_frame = header_frame + kFrameOverhead + header_size;
+  WriteMethod(publish, WriteFrame(FrameType::kMethod, channel, publish_size, publish_frame));
+  WriteContentHeader(body.size(), params.properties,
+                     WriteFrame(FrameType::kHeader, channel, header_size, header_frame));
+  if (is_small) {
+    body.copy(WriteFrame(FrameType::kBody, channel, body.size(), body_frame), body.size());
+  } else if (params.body_owner != nullptr) {
     AddSharedBody(channel, params, frame_max);
   } else {
-    AppendBodyFrames(channel, params.body, frame_max, &bytes_);
+    AppendBodyFrames(channel, body, frame_max, &bytes_);
   }
-  return std::string_view(bytes_).substr(start, size);
+  const std::size_t header_at = start + kFrameOverhead + publish_size + kFrameHeadSize;
+  return std::string_view(bytes_).substr(header_at, header_size);
 }
 
 void Outbox::AddSharedBody(std::uint16_t channel, const PublishParams& params,

@@ -26,7 +26,7 @@ class Outbox {
   void AddHeartbeat();
 
   // The three kinds of frames of a publish. Returns the content header's payload, valid until
-  // the next call. All short strings must be at most 255 bytes.
+  // the next call. All short strings must be at most 255 bytes, `frame_max` at least kFrameMinSize.
   std::string_view AddPublish(std::uint16_t channel, const PublishParams& params,
                               std::size_t frame_max);
 

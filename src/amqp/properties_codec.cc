@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint16_t kBasicClass = 60;
 
 // What stands first in each content header: class, weight (0), body size, flags.
-constexpr std::size_t kBodySizeAt = 4;
-constexpr std::size_t kFlagsAt = kBodySizeAt + sizeof(std::uint64_t);
+constexpr std::uint16_t kWeight = 0;
+constexpr std::size_t kFlagsAt = sizeof(kBasicClass) + sizeof(kWeight) + sizeof(std::uint64_t);
 constexpr std::size_t kFixedSize = kFlagsAt + sizeof(std::uint16_t);
 
 // Flags of the properties that are there: the highest bit for the first property. The lowest one
@@ -34,22 +34,6 @@ constexpr std::size_t kPropertyCount =
     std::tuple_size_v<decltype(Fields(std::declval<Properties&>()))>;
 constexpr std::uint16_t kKnownFlags =
     static_cast<std::uint16_t>(~(0xffffU >> kPropertyCount) & 0xffffU);
-
-std::size_t FieldSize(std::string_view text) { return 1 + text.size(); }
-std::size_t FieldSize(TableView table) { return 4 + table.bytes().size(); }
-std::size_t FieldSize(std::uint8_t) { return 1; }
-std::size_t FieldSize(std::uint64_t) { return 8; }
-
-std::uint16_t FlagsOf(const Properties& properties) {
-  std::uint32_t flags = 0;
-  std::uint32_t flag = kFirstFlag;
-  const auto add = [&](const auto& field) {
-    if (field) flags |= flag;
-    flag >>= 1;
-  };
-  std::apply([&](const auto&... fields) { (add(fields), ...); }, Fields(properties));
-  return static_cast<std::uint16_t>(flags);
-}
 
 // The flags as they stand in the first word; false if there are any of unknown properties.
 bool ReadFlags(FieldReader* reader, std::uint16_t* flags) {
@@ -102,28 +86,42 @@ absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload,
 }
 
 std::size_t ContentHeaderSize(const Properties& properties) {
-  std::size_t size = kFixedSize;
-  const auto add = [&size](const auto& field) { size += field ? FieldSize(*field) : 0; };
+  FieldSizer sizer;
+  const auto add = [&sizer](const auto& field) {
+    if (field) sizer.Add(*field);
+  };
   std::apply([&](const auto&... fields) { (add(fields), ...); }, Fields(properties));
-  return size;
+  return kFixedSize + sizer.size();
+}
+
+void WriteContentHeader(std::uint64_t body_size, const Properties& properties, char* out) {
+  FieldWriter writer(out);
+  writer.Write(kBasicClass);
+  writer.Write(kWeight);
+  writer.Write(body_size);
+  writer.Write(std::uint16_t{0});  // the flags, once they are known
+  std::uint32_t flags = 0;
+  std::uint32_t flag = kFirstFlag;
+  const auto write = [&](const auto& field) {
+    if (field) {
+      flags |= flag;
+      writer.Write(*field);
+    }
+    flag >>= 1;
+  };
+  std::apply([&](const auto&... fields) { (write(fields), ...); }, Fields(properties));
+  StoreBigEndian(static_cast<std::uint16_t>(flags), out + kFlagsAt);
 }
 
 void AppendContentHeader(std::uint64_t body_size, const Properties& properties, std::string* out) {
-  char* const fixed = Extend(kFixedSize, out);
-  StoreBigEndian(kBasicClass, fixed);
-  StoreBigEndian(body_size, fixed + kBodySizeAt);
-  StoreBigEndian(FlagsOf(properties), fixed + kFlagsAt);
-  FieldWriter writer(out);
-  const auto write = [&writer](const auto& field) {
-    if (field) writer.Write(*field);
-  };
-  std::apply([&](const auto&... fields) { (write(fields), ...); }, Fields(properties));
+  WriteContentHeader(body_size, properties, Extend(ContentHeaderSize(properties), out));
 }
 
 void AppendContentHeaderFrame(std::uint16_t channel, std::uint64_t body_size,
                               const Properties& properties, std::string* out) {
-  AppendFrame(FrameType::kHeader, channel, out,
-              [&](std::string* payload) { AppendContentHeader(body_size, properties, payload); });
+  WriteContentHeader(
+      body_size, properties,
+      ExtendByFrame(FrameType::kHeader, channel, ContentHeaderSize(properties), out));
 }
 
 }  // namespace retryq::amqp

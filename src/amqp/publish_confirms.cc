@@ -3,34 +3,39 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/hash/hash.h"
-#include "amqp/text.h"
+#include "amqp/content_hash.h"
 
 namespace retryq::amqp {
 namespace {
 
 // Hashed in less time than an owner is taken and left.
-constexpr std::size_t kSmallestKeptBody = 512;
+constexpr std::size_t kSmallestKeptBody = 256;
+
+std::uint64_t StableHash(std::string_view exchange, std::string_view routing_key,
+                         const Properties& properties) {
+  const std::uint64_t hash = ContentHash(routing_key, ContentHash(exchange));
+  const std::string_view message_id = properties.message_id.value_or("");
+  const std::string_view correlation_id = properties.correlation_id.value_or("");
+  if (message_id.empty() && correlation_id.empty()) return hash;
+  return ContentHash(correlation_id, ContentHash(message_id, hash));
+}
 
 std::uint64_t BodyHash(const Fingerprint& fingerprint) {
-  return fingerprint.body_owner == nullptr ? fingerprint.body
-                                           : absl::HashOf(Text(fingerprint.kept_body));
+  return fingerprint.body_owner == nullptr ? fingerprint.body : ContentHash(fingerprint.kept_body);
 }
 
 }  // namespace
 
 Fingerprint Fingerprint::Of(std::string_view exchange, std::string_view routing_key,
                             const Properties& properties, std::string_view encoded,
-                            std::string_view body, std::shared_ptr<const void> body_owner) {
-  const std::uint64_t stable =
-      absl::HashOf(Text(exchange), Text(routing_key), Text(properties.message_id.value_or("")),
-                   Text(properties.correlation_id.value_or("")));
-  Fingerprint fingerprint = {.exact = absl::HashOf(stable, Text(encoded)), .stable = stable};
+                            std::string_view body, const std::shared_ptr<const void>& body_owner) {
+  const std::uint64_t stable = StableHash(exchange, routing_key, properties);
+  Fingerprint fingerprint = {.exact = ContentHash(encoded, stable), .stable = stable};
   if (body_owner != nullptr && body.size() >= kSmallestKeptBody) {
     fingerprint.kept_body = body;
-    fingerprint.body_owner = std::move(body_owner);
+    fingerprint.body_owner = body_owner;
   } else {
-    fingerprint.body = absl::HashOf(Text(body));
+    fingerprint.body = ContentHash(body);
   }
   return fingerprint;
 }

@@ -31,7 +31,8 @@ struct Fingerprint {
   // fingerprint goes.
   static Fingerprint Of(std::string_view exchange, std::string_view routing_key,
                         const Properties& properties, std::string_view encoded,
-                        std::string_view body, std::shared_ptr<const void> body_owner = nullptr);
+                        std::string_view body,
+                        const std::shared_ptr<const void>& body_owner = nullptr);
 
   bool HasBodyOf(const Fingerprint& other) const;
 };

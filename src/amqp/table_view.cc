@@ -4,6 +4,7 @@
 #include <concepts>
 #include <limits>
 
+#include "amqp/table_field_writer.h"
 #include "amqp/table_walk.h"
 #include "amqp/wire.h"
 #include "retryq/amqp/table.h"
@@ -20,29 +21,6 @@ template <std::unsigned_integral T>
 std::int64_t LoadUnsigned(std::string_view value) {
   return LoadBigEndian<T>(value.data());
 }
-
-// A field's name and type, and up to eight bytes of its value, to be appended in one go: on its own
-// each call costs more than the bytes do.
-class FieldHead {
- public:
-  FieldHead(std::string_view name, char type) {
-    assert(name.size() <= kMaxShortString);
-    bytes_[0] = static_cast<char>(name.size());
-    std::copy(name.begin(), name.end(), bytes_.begin() + 1);
-    size_ = 1 + name.size();
-    bytes_[size_++] = type;
-  }
-  template <std::unsigned_integral T>
-  void Add(T value) {
-    StoreBigEndian(value, bytes_.data() + size_);
-    size_ += sizeof(T);
-  }
-  void AppendTo(std::string* out) const { out->append(bytes_.data(), size_); }
-
- private:
-  std::array<char, 1 + kMaxShortString + 1 + sizeof(std::uint64_t)> bytes_;
-  std::size_t size_;
-};
 
 }  // namespace
 
@@ -113,22 +91,15 @@ std::optional<std::string_view> TableView::FindString(std::string_view name) con
 }
 
 void TableWriter::SetInt64(std::string_view name, std::int64_t value) {
-  FieldHead head(name, 'l');
-  head.Add(static_cast<std::uint64_t>(value));
-  head.AppendTo(out_);
+  TableFieldWriter(Extend(FieldSize(name, kInt64Size), out_)).SetInt64(name, value);
 }
 
 void TableWriter::SetString(std::string_view name, std::string_view value) {
-  FieldHead head(name, 'S');
-  head.Add(static_cast<std::uint32_t>(value.size()));
-  head.AppendTo(out_);
-  out_->append(value);
+  TableFieldWriter(Extend(FieldSize(name, StringSize(value)), out_)).SetString(name, value);
 }
 
 void TableWriter::SetBool(std::string_view name, bool value) {
-  FieldHead head(name, 't');
-  head.Add(static_cast<std::uint8_t>(value ? 1 : 0));
-  head.AppendTo(out_);
+  TableFieldWriter(Extend(FieldSize(name, sizeof(value)), out_)).SetBool(name, value);
 }
 
 }  // namespace retryq::amqp

@@ -35,20 +35,48 @@ constexpr void StoreBigEndian(T value, char* bytes) {
   }
 }
 
-// Appends so many zeros, to be written over. What is put together from small pieces elsewhere, and
-// copied right then, takes longer: no load is served by several stores before they have left for
-// the cache.
+// Appends so many zeros, to be written over: once for all that is written together, as each call
+// costs more than a few bytes do. What is put together from small pieces elsewhere, and copied right
+// then, takes longer: no load is served by several stores before they have left for the cache.
 inline char* Extend(std::size_t size, std::string* out) {
   const std::size_t end = out->size();
   out->resize(end + size);
   return out->data() + end;
 }
 
+// Writes elements one behind the other where there is room for them.
+class WireWriter {
+ public:
+  explicit WireWriter(char* out) : out_(out) {}
+
+  template <std::unsigned_integral T>
+  void Integer(T value) {
+    StoreBigEndian(value, out_);
+    out_ += sizeof(T);
+  }
+  void Bytes(std::string_view bytes) { out_ += bytes.copy(out_, bytes.size()); }
+  // `text` must be at most kMaxShortString bytes.
+  void ShortString(std::string_view text) {
+    assert(text.size() <= kMaxShortString);
+    Integer(static_cast<std::uint8_t>(text.size()));
+    Bytes(text);
+  }
+  // `text` must be shorter than 4 GiB.
+  void LongString(std::string_view text) {
+    Integer(static_cast<std::uint32_t>(text.size()));
+    Bytes(text);
+  }
+
+  // Where the next one goes.
+  char* end() const { return out_; }
+
+ private:
+  char* out_;
+};
+
 template <std::unsigned_integral T>
 void AppendInteger(T value, std::string* out) {
-  std::array<char, sizeof(T)> bytes;
-  StoreBigEndian(value, bytes.data());
-  out->append(bytes.data(), bytes.size());
+  StoreBigEndian(value, Extend(sizeof(T), out));
 }
 
 // `text` must be at most kMaxShortString bytes.

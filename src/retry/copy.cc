@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <limits>
 
 #include "amqp/properties_codec.h"
@@ -12,13 +13,14 @@
 namespace retryq {
 namespace {
 
-// Bytes of a field around its value: the name with its length, the type.
-constexpr std::size_t FieldSize(std::string_view name, std::size_t value_size) {
-  return 1 + name.size() + 1 + value_size;
+// The most that the fields of retrying take, but for what a delivery's texts do.
+constexpr std::size_t MostFieldsSize() {
+  std::size_t size = kMaxErrorSize;
+  for (const std::string_view name : kRetryHeaders) {
+    size += amqp::FieldSize(name, std::max(amqp::kInt64Size, amqp::StringSize({})));
+  }
+  return size;
 }
-
-constexpr std::size_t kInt64Size = 8;
-constexpr std::size_t kLengthSize = 4;  // in front of a long string
 
 std::int64_t AsInt64(std::uint64_t number) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -33,69 +35,83 @@ bool StaysInCopy(std::string_view name) { return !IsRetryHeader(name) && StaysUn
 
 }  // namespace
 
-void Copy::Take(const amqp::Message& message, bool (*stays)(std::string_view)) {
-  headers_.clear();
+amqp::TableFieldWriter Copy::Take(const amqp::Message& message, bool (*stays)(std::string_view),
+                                  std::size_t more) {
   properties_ = message.properties;
   properties_.delivery_mode = 2;
   properties_.expiration.reset();
   properties_.user_id.reset();
-  if (!properties_.headers) return;
-  amqp::TableWriter writer(&headers_);
-  for (const amqp::FieldView& field : *message.properties.headers) {
+  const amqp::TableView headers = properties_.headers.value_or(amqp::TableView());
+  const std::size_t room = headers.bytes().size() + more;
+  if (headers_.size() < room) headers_.resize(room);
+  amqp::TableFieldWriter writer(headers_.data());
+  for (const amqp::FieldView& field : headers) {
     if (stays(field.name)) writer.Copy(field);
   }
-  properties_.headers = amqp::TableView(headers_);
+  return writer;
+}
+
+void Copy::SetHeaders(const amqp::TableFieldWriter& writer) {
+  const auto size = static_cast<std::size_t>(writer.end() - headers_.data());
+  assert(size <= headers_.size());
+  properties_.headers = amqp::TableView(std::string_view(headers_).substr(0, size));
 }
 
 bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
                  std::size_t max_header_size) {
-  Take(*delivery.message(), StaysInCopy);
-  amqp::TableWriter writer(&headers_);
+  const std::string_view queue = delivery.queue();
+  const std::string_view exchange = delivery.exchange();
+  const std::string_view routing_key = delivery.routing_key();
+  amqp::TableFieldWriter writer = Take(*delivery.message(), StaysInCopy,
+                                       MostFieldsSize() + queue.size() + exchange.size() +
+                                           routing_key.size() + annotation.id.size());
   writer.SetInt64(kRetryCountHeader, AsInt64(annotation.failures));
   if (annotation.first_failure) {
     writer.SetInt64(kRetryFirstFailureHeader, absl::ToUnixMillis(*annotation.first_failure));
   }
-  writer.SetString(kRetryQueueHeader, delivery.queue());
-  writer.SetString(kRetryExchangeHeader, delivery.exchange());
-  writer.SetString(kRetryRoutingKeyHeader, delivery.routing_key());
+  writer.SetString(kRetryQueueHeader, queue);
+  writer.SetString(kRetryExchangeHeader, exchange);
+  writer.SetString(kRetryRoutingKeyHeader, routing_key);
   writer.SetString(kRetryIdHeader, annotation.id);
   if (annotation.remaining > absl::ZeroDuration()) {
     writer.SetInt64(kRetryRemainingHeader, absl::ToInt64Milliseconds(annotation.remaining));
   }
-  properties_.headers = amqp::TableView(headers_);
+  SetHeaders(writer);
 
   const std::size_t necessary = amqp::ContentHeaderSize(properties_);
   if (necessary > max_header_size) return false;
-  AddOptional(annotation, max_header_size - necessary);
+  AddOptional(annotation, max_header_size - necessary, &writer);
+  SetHeaders(writer);
   return true;
 }
 
 // The most valuable first.
-void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
-  amqp::TableWriter writer(&headers_);
-  const auto reserve = [&room](std::size_t size) {
+void Copy::AddOptional(const Annotation& annotation, std::size_t room,
+                       amqp::TableFieldWriter* writer) {
+  const auto reserve = [&room](std::string_view name, std::size_t value_size) {
+    const std::size_t size = amqp::FieldSize(name, value_size);
     if (size > room) return false;
     room -= size;
     return true;
   };
-  if (annotation.delay && reserve(FieldSize(kRetryDelayHeader, kInt64Size))) {
-    writer.SetInt64(kRetryDelayHeader, absl::ToInt64Milliseconds(*annotation.delay));
+  if (annotation.delay && reserve(kRetryDelayHeader, amqp::kInt64Size)) {
+    writer->SetInt64(kRetryDelayHeader, absl::ToInt64Milliseconds(*annotation.delay));
   }
-  if (annotation.not_before && reserve(FieldSize(kRetryNotBeforeHeader, kInt64Size))) {
-    writer.SetInt64(kRetryNotBeforeHeader, UnixMillisRoundedUp(*annotation.not_before));
+  if (annotation.not_before && reserve(kRetryNotBeforeHeader, amqp::kInt64Size)) {
+    writer->SetInt64(kRetryNotBeforeHeader, UnixMillisRoundedUp(*annotation.not_before));
   }
-  if (annotation.parked && reserve(FieldSize(kRetryParkedHeader, kInt64Size))) {
-    writer.SetInt64(kRetryParkedHeader, absl::ToUnixMillis(*annotation.parked));
+  if (annotation.parked && reserve(kRetryParkedHeader, amqp::kInt64Size)) {
+    writer->SetInt64(kRetryParkedHeader, absl::ToUnixMillis(*annotation.parked));
   }
-  if (reserve(FieldSize(kRetryErrorHeader, kLengthSize))) {
-    AssignUtf8(annotation.error, std::min(room, kMaxErrorSize), &error_);
-    if (!error_.empty()) writer.SetString(kRetryErrorHeader, error_);
+  if (reserve(kRetryErrorHeader, amqp::StringSize({}))) {
+    const std::string_view error = AsUtf8(annotation.error, std::min(room, kMaxErrorSize), &error_);
+    if (!error.empty()) writer->SetString(kRetryErrorHeader, error);
   }
-  properties_.headers = amqp::TableView(headers_);
 }
 
 bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_size) {
-  Take(message, StaysUnchanged);
+  const amqp::TableFieldWriter writer = Take(message, StaysUnchanged, 0);
+  if (properties_.headers) SetHeaders(writer);
   return amqp::ContentHeaderSize(properties_) <= max_header_size;
 }
 

@@ -36,28 +36,26 @@ std::size_t CodePointSize(std::string_view text) {
   return size;
 }
 
-constexpr std::size_t kWordSize = sizeof(std::uint64_t);
-
 bool IsAsciiWord(const char* bytes) {
+  constexpr std::uint64_t kNotAscii = 0x8080'8080'8080'8080;
   std::uint64_t word = 0;
-  std::memcpy(&word, bytes, kWordSize);
-  return (word & 0x8080'8080'8080'8080) == 0;
+  std::memcpy(&word, bytes, sizeof(word));
+  return (word & kNotAscii) == 0;
 }
 
-// A beginning that is ASCII: all of it, or some whole words.
-std::string_view AsciiBeginning(std::string_view text) {
-  std::size_t size = 0;
-  while (text.size() - size >= kWordSize) {
-    if (!IsAsciiWord(text.data() + size)) return text.substr(0, size);
-    size += kWordSize;
+// Of ASCII: all of it, or less than it begins with, as it is looked at in whole words.
+std::size_t AsciiWordsSize(std::string_view text) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  if (text.size() < kWord) return 0;
+  const std::size_t last = text.size() - kWord;
+  for (std::size_t size = 0; size < last; size += kWord) {
+    if (!IsAsciiWord(text.data() + size)) return size;
   }
-  // Less than a word is left: look at it together with what is before it.
-  const bool whole = size > 0 && IsAsciiWord(text.data() + text.size() - kWordSize);
-  return whole ? text : text.substr(0, size);
+  return IsAsciiWord(text.data() + last) ? text.size() : last;
 }
 
 std::string_view ValidBeginning(std::string_view text) {
-  std::string_view rest = text.substr(AsciiBeginning(text).size());
+  std::string_view rest = text.substr(AsciiWordsSize(text));
   while (!rest.empty()) {
     const std::size_t size = CodePointSize(rest);
     if (size == 0) break;
@@ -108,17 +106,19 @@ void AssignErrorText(const absl::Status& error, std::string* out) {
   out->append(message.data(), message.size());
 }
 
-void AssignUtf8(std::string_view text, std::size_t max_size, std::string* out) {
-  out->clear();
+std::string_view AsUtf8(std::string_view text, std::size_t max_size, std::string* repaired) {
+  std::string_view valid = ValidBeginning(text);
+  if (valid.size() == text.size()) return CutUtf8(text, max_size);
+  repaired->clear();
   while (true) {
-    const std::string_view valid = ValidBeginning(text);
-    const std::string_view fitting = CutUtf8(valid, max_size - out->size());
-    out->append(fitting);
+    const std::string_view fitting = CutUtf8(valid, max_size - repaired->size());
+    repaired->append(fitting);
     text.remove_prefix(fitting.size());
     const bool cut = fitting.size() < valid.size();
-    if (cut || text.empty() || kReplacement.size() > max_size - out->size()) return;
-    out->append(kReplacement);
+    if (cut || text.empty() || kReplacement.size() > max_size - repaired->size()) return *repaired;
+    repaired->append(kReplacement);
     text.remove_prefix(1);
+    valid = ValidBeginning(text);
   }
 }
 

@@ -18,9 +18,10 @@ std::string ErrorText(const absl::Status& error);
 // The same in place of what is in `*out`, whose memory is used again.
 void AssignErrorText(const absl::Status& error, std::string* out);
 
-// Replaces `*out` by at most `max_size` bytes of `text` in valid UTF-8: each byte that is not valid
-// becomes U+FFFD, and the cut is between two code points.
-void AssignUtf8(std::string_view text, std::size_t max_size, std::string* out);
+// At most `max_size` bytes of `text` in valid UTF-8: each byte that is not valid becomes U+FFFD,
+// and the cut is between two code points. The result views `text`, or `*repaired` where there are
+// any.
+std::string_view AsUtf8(std::string_view text, std::size_t max_size, std::string* repaired);
 
 // The longest beginning of `text` of at most `max_size` bytes that splits no code point.
 std::string_view CutUtf8(std::string_view text, std::size_t max_size);

@@ -1,18 +1,8 @@
 #include "retry/headers.h"
 
 #include <algorithm>
-#include <array>
 
 namespace retryq {
-namespace {
-
-constexpr std::array kRetryHeaders = {
-    kRetryCountHeader, kRetryFirstFailureHeader, kRetryNotBeforeHeader,  kRetryDelayHeader,
-    kRetryQueueHeader, kRetryExchangeHeader,     kRetryRoutingKeyHeader, kRetryErrorHeader,
-    kRetryIdHeader,    kRetryRemainingHeader,    kRetryParkedHeader,
-};
-
-}  // namespace
 
 bool IsRetryHeader(std::string_view name) {
   return name.starts_with(kRetryPrefix) &&

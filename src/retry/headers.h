@@ -1,6 +1,7 @@
 #ifndef RETRYQ_SRC_RETRY_HEADERS_H_
 #define RETRYQ_SRC_RETRY_HEADERS_H_
 
+#include <array>
 #include <string_view>
 
 namespace retryq {
@@ -24,12 +25,19 @@ inline constexpr std::string_view kRetryRemainingHeader = "x-retry-remaining";
 // Only on copies in a parked queue: when they were parked.
 inline constexpr std::string_view kRetryParkedHeader = "x-retry-parked";
 
+// What retrying owns.
+inline constexpr std::array kRetryHeaders = {
+    kRetryCountHeader, kRetryFirstFailureHeader, kRetryNotBeforeHeader,  kRetryDelayHeader,
+    kRetryQueueHeader, kRetryExchangeHeader,     kRetryRoutingKeyHeader, kRetryErrorHeader,
+    kRetryIdHeader,    kRetryRemainingHeader,    kRetryParkedHeader,
+};
+
 // What RabbitMQ adds when it dead-letters.
 inline constexpr std::string_view kDeathHeader = "x-death";
 // How often a quorum queue has delivered the message before.
 inline constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
 
-// Whether retrying owns this header: one of the eleven above.
+// Whether it is one of `kRetryHeaders`.
 bool IsRetryHeader(std::string_view name);
 
 // Whether the broker adds it when it delivers or dead-letters.

@@ -28,8 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
     const std::string_view payload = (*frame)->payload;
     std::string written;
-    AppendFrame((*frame)->type, (*frame)->channel, &written,
-                [payload](std::string* out) { out->append(payload); });
+    AppendFrame((*frame)->type, (*frame)->channel, payload, &written);
     Check(written == rest.substr(0, (*frame)->frame_size()), "a frame is what it was read from");
     rest.remove_prefix((*frame)->frame_size());
   }

@@ -14,7 +14,7 @@ constexpr std::size_t kFrameMax = 4096;
 
 std::string Frame(FrameType type, std::uint16_t channel, std::string_view payload) {
   std::string bytes;
-  AppendFrame(type, channel, &bytes, [payload](std::string* out) { out->append(payload); });
+  AppendFrame(type, channel, payload, &bytes);
   return bytes;
 }
 
@@ -43,9 +43,9 @@ TEST(FrameWriter, WritesWhatTheProtocolSays) {
                          "03 0102 00000002 6869 ce"));
 }
 
-TEST(FrameWriter, PatchesTheSizeOfWhatWasAppended) {
+TEST(FrameWriter, AppendsAPayloadBetweenItsHeadAndItsEnd) {
   std::string out = "before";
-  AppendFrame(FrameType::kMethod, 7, &out, [](std::string* payload) { payload->append(300, 'x'); });
+  AppendFrame(FrameType::kMethod, 7, std::string(300, 'x'), &out);
   EXPECT_EQ(out, "before" + FromHex("01 0007 0000012c") + std::string(300, 'x') + kFrameEnd);
 }
 

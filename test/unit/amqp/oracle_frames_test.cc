@@ -200,8 +200,7 @@ TEST(OracleFrames, AreWrittenByThemAsByUs) {
                           method::BasicAck{.delivery_tag = ack.delivery_tag, .multiple = true},
                           &ours);
       } else {
-        AppendFrame(FrameType::kBody, frame.channel, &ours,
-                    [&](std::string* out) { out->append(body); });
+        AppendFrame(FrameType::kBody, frame.channel, body, &ours);
       }
       std::string theirs(ours.size(), '\0');
       ASSERT_EQ(recv(ends[1], theirs.data(), theirs.size(), MSG_WAITALL),

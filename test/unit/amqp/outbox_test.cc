@@ -53,8 +53,30 @@ TEST(Outbox, GivesTheContentHeaderItWrote) {
       expected);
 }
 
+// Three frames as they are written one by one.
+TEST(Outbox, WritesTheThreeKindsOfFramesOfAPublish) {
+  const Properties properties = {.content_type = "text/plain", .delivery_mode = 2};
+  for (const std::size_t size : {0U, 1U, 4088U, 4089U, 9000U}) {
+    const std::string body(size, 'b');
+    std::string expected;
+    AppendMethodFrame(
+        3, method::BasicPublish{.exchange = "e", .routing_key = "k", .mandatory = true}, &expected);
+    AppendContentHeaderFrame(3, size, properties, &expected);
+    AppendBodyFrames(3, body, 4096, &expected);
+    Outbox outbox;
+    outbox.AddPublish(3,
+                      {.exchange = "e",
+                       .routing_key = "k",
+                       .mandatory = true,
+                       .properties = properties,
+                       .body = body},
+                      4096);
+    EXPECT_EQ(Take(outbox), expected) << size;
+  }
+}
+
 TEST(Outbox, SendsTheSameWhetherABodyIsCopiedOrShared) {
-  for (const std::size_t size : {0U, 10U, 4088U, 4096U, 5000U, 100000U}) {
+  for (const std::size_t size : {0U, 10U, 4088U, 4089U, 4096U, 5000U, 100000U}) {
     std::string body(size, '.');
     for (std::size_t i = 0; i < size; ++i) body[i] = static_cast<char>(i % 253);
     Outbox copying;

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "amqp/properties_codec.h"
+#include "retry/error_text.h"
 #include "retry/history.h"
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
@@ -345,6 +346,36 @@ TEST(Copy, WritesTheHighestCountThatAnInt64Holds) {
   ASSERT_TRUE(copy.Build(DeliveryOf(message), annotation, kPlenty));
   EXPECT_EQ(copy.properties().headers->FindInt64("x-retry-count"),
             std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(Copy, HasRoomForAllThatItCanSay) {
+  const std::string name(255, 'n');
+  const std::string error(2000, 'e');
+  const std::string id(1000, 'i');
+  const std::string kept(10'000, 'k');
+  const auto message =
+      MakeMessage({.exchange = name, .routing_key = name, .headers = amqp::Table{{"kept", kept}}});
+  const Delivery delivery(message, std::make_shared<const std::string>(name),
+                          ReadHistory(*message, name));
+  Annotation annotation = Retried();
+  annotation.parked = kParked;
+  annotation.remaining = absl::Milliseconds(1500);
+  annotation.error = error;
+  annotation.id = id;
+  Copy copy;
+  ASSERT_TRUE(copy.Build(delivery, annotation, kPlenty));
+  EXPECT_EQ(HeaderBytes(copy), Encoded({{"kept", kept},
+                                        {"x-retry-count", std::int64_t{3}},
+                                        {"x-retry-first-failure", std::int64_t{1'700'000'000'123}},
+                                        {"x-retry-queue", name},
+                                        {"x-retry-exchange", name},
+                                        {"x-retry-routing-key", name},
+                                        {"x-retry-id", id},
+                                        {"x-retry-remaining", std::int64_t{1500}},
+                                        {"x-retry-delay", std::int64_t{4000}},
+                                        {"x-retry-not-before", std::int64_t{1'700'000'004'000}},
+                                        {"x-retry-parked", std::int64_t{1'700'000'009'876}},
+                                        {"x-retry-error", std::string(kMaxErrorSize, 'e')}}));
 }
 
 TEST(CopysError, IsAtMostOneKibibyte) {

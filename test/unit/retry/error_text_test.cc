@@ -8,9 +8,8 @@ namespace retryq {
 namespace {
 
 std::string Utf8(std::string_view text, std::size_t max_size = kMaxErrorSize) {
-  std::string out = "what was there before";
-  AssignUtf8(text, max_size, &out);
-  return out;
+  std::string repaired = "what was there before";
+  return std::string(AsUtf8(text, max_size, &repaired));
 }
 
 TEST(ErrorText, IsCodeAndMessage) {
@@ -36,28 +35,14 @@ TEST(ErrorText, CallsEveryCodeByItsName) {
   }
 }
 
-TEST(AssignUtf8, KeepsValidTextOfEveryLength) {
+TEST(AsUtf8, KeepsValidTextOfEveryLength) {
   const std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\x01\n";
   EXPECT_EQ(Utf8(text), text);
   EXPECT_EQ(Utf8(""), "");
   EXPECT_EQ(Utf8(std::string_view("\0", 1)), std::string(1, '\0'));
 }
 
-TEST(AssignUtf8, FindsWhatIsNotAsciiWhereverItStands) {
-  for (std::size_t size = 1; size <= 40; ++size) {
-    const std::string ascii(size, 'a');
-    EXPECT_EQ(Utf8(ascii), ascii);
-    for (std::size_t at = 0; at < size; ++at) {
-      std::string text = ascii;
-      text[at] = '\x80';
-      EXPECT_EQ(Utf8(text), std::string(ascii).replace(at, 1, "\xEF\xBF\xBD"));
-      EXPECT_EQ(Utf8(std::string(ascii).replace(at, 1, "\xC3\xA9")),
-                std::string(ascii).replace(at, 1, "\xC3\xA9"));
-    }
-  }
-}
-
-TEST(AssignUtf8, KeepsTheEdgesOfEachRange) {
+TEST(AsUtf8, KeepsTheEdgesOfEachRange) {
   for (const std::string text :
        {"\x7F", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80",
         "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
@@ -65,7 +50,7 @@ TEST(AssignUtf8, KeepsTheEdgesOfEachRange) {
   }
 }
 
-TEST(AssignUtf8, ReplacesEachByteThatIsNotValid) {
+TEST(AsUtf8, ReplacesEachByteThatIsNotValid) {
   const std::string bad = "\xEF\xBF\xBD";
   EXPECT_EQ(Utf8("a\xFFz"), "a" + bad + "z");
   EXPECT_EQ(Utf8("\x80"), bad);
@@ -78,7 +63,26 @@ TEST(AssignUtf8, ReplacesEachByteThatIsNotValid) {
   EXPECT_EQ(Utf8("\xE2\x82z"), bad + bad + "z") << "cut short";
 }
 
-TEST(AssignUtf8, CutsBetweenCodePoints) {
+TEST(AsUtf8, FindsTheOneByteThatIsNotValidWhereverItIs) {
+  for (std::size_t size = 1; size < 40; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string text(size, 'a');
+      text[at] = '\x80';
+      EXPECT_EQ(Utf8(text),
+                std::string(at, 'a') + "\xEF\xBF\xBD" + std::string(size - at - 1, 'a'));
+    }
+  }
+}
+
+TEST(AsUtf8, CopiesNothingThatIsValid) {
+  const std::string_view text = "UNAVAILABLE: caf\xC3\xA9";
+  std::string repaired;
+  EXPECT_EQ(AsUtf8(text, kMaxErrorSize, &repaired).data(), text.data());
+  EXPECT_EQ(AsUtf8(text, 3, &repaired).data(), text.data());
+  EXPECT_EQ(repaired, "");
+}
+
+TEST(AsUtf8, CutsBetweenCodePoints) {
   const std::string text = "ab\xE2\x82\xAC";
   EXPECT_EQ(Utf8(text, 5), text);
   EXPECT_EQ(Utf8(text, 4), "ab");
@@ -88,7 +92,7 @@ TEST(AssignUtf8, CutsBetweenCodePoints) {
   EXPECT_EQ(Utf8("ab\xFF", 4), "ab") << "the replacement does not fit";
 }
 
-TEST(AssignUtf8, MakesOfAnyBytesTextThatItLeavesAsItIs) {
+TEST(AsUtf8, MakesOfAnyBytesTextThatItLeavesAsItIs) {
   std::mt19937 random(7);  // NOLINT: the same bytes each time
   for (int round = 0; round < 2000; ++round) {
     std::string bytes(random() % 64, '\0');

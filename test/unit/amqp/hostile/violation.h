@@ -67,7 +67,7 @@ inline std::ostream& operator<<(std::ostream& out, const Violation& violation) {
 // A frame, with a payload that need not make sense.
 inline std::string Frame(std::uint8_t type, std::uint16_t channel, std::string_view payload) {
   std::string bytes;
-  AppendFrame(FrameType{type}, channel, &bytes, [&](std::string* out) { out->append(payload); });
+  AppendFrame(FrameType{type}, channel, payload, &bytes);
   return bytes;
 }
 inline std::string MethodFrame(std::uint16_t channel, std::string_view payload) {
