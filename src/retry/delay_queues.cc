@@ -29,7 +29,8 @@ class DelayQueues::Impl {
 
   Lease Hold(const DelayRoute& route);
   void Acquire(const DelayRoute& route, DelayQueueEntry::Waiter done);
-  bool Covers(const Lease& lease) const;
+  bool Covers(const Lease& lease) const { return Covers(lease, Now()); }
+  bool Covers(const Lease& lease, absl::Duration now) const;
   void Broken(const Lease& lease, std::string_view why);
   std::optional<std::string> Nacked(const Lease& lease);
   void Avoid(const DelayRoute& route);
@@ -342,9 +343,9 @@ void DelayQueues::Impl::FailWaiters(const std::deque<Entry::Waiter>& waiters,
   }
 }
 
-bool DelayQueues::Impl::Covers(const Lease& lease) const {
+bool DelayQueues::Impl::Covers(const Lease& lease, absl::Duration now) const {
   const Entry* const entry = Find(lease.entry);
-  return entry != nullptr && entry->Covers(lease.generation, Now());
+  return entry != nullptr && entry->Covers(lease.generation, now);
 }
 
 void DelayQueues::Impl::Broken(const Lease& lease, std::string_view why) {
@@ -418,6 +419,9 @@ void DelayQueues::Acquire(const DelayRoute& route,
 }
 
 bool DelayQueues::Covers(const Lease& lease) const { return impl_->Covers(lease); }
+bool DelayQueues::Covers(const Lease& lease, absl::Duration now) const {
+  return impl_->Covers(lease, now);
+}
 void DelayQueues::Broken(const Lease& lease, std::string_view why) { impl_->Broken(lease, why); }
 std::optional<std::string> DelayQueues::Nacked(const Lease& lease) { return impl_->Nacked(lease); }
 void DelayQueues::Avoid(const DelayRoute& route) { impl_->Avoid(route); }

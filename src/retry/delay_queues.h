@@ -69,6 +69,8 @@ class DelayQueues {
   // Whether a confirm that arrives now, of something published under `lease`, counts:
   // the lease was renewed without a gap, and half of its margin is left at least.
   bool Covers(const Lease& lease) const;
+  // The same for one that came at this time since boot.
+  bool Covers(const Lease& lease, absl::Duration now) const;
 
   // A copy published under a lease came back, or its exchange was not there: if the lease still
   // covers, that is the event lease_broken (somebody deleted the queue). The entry is declared anew

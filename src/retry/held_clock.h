@@ -19,12 +19,14 @@ class HeldClock final : public Clock {
   }
   Moment Look() const override { return held_ != nullptr ? *held_ : clock_.Look(); }
 
-  // While it lives, the time is that of its making. To be gone before anything runs that may take
-  // its time, such as a handler. Several end in the reverse order; the clock must outlive them.
+  // While it lives, the time is that of its making, or the moment given. To be gone before anything
+  // runs that may take its time, such as a handler. Several end in the reverse order; the clock
+  // must outlive them.
   class Hold {
    public:
-    explicit Hold(HeldClock& clock)
-        : clock_(clock), outer_(clock.held_), moment_(clock.clock_.Look()) {
+    explicit Hold(HeldClock& clock) : Hold(clock, clock.clock_.Look()) {}
+    Hold(HeldClock& clock, const Moment& moment)
+        : clock_(clock), outer_(clock.held_), moment_(moment) {
       clock_.held_ = &moment_;
     }
     ~Hold() { clock_.held_ = outer_; }

@@ -280,6 +280,7 @@ void OpenDelivery::Hold(std::string_view why) {
 }
 
 void OpenDelivery::AckCopied(EventKind kind, const SendResult& result) {
+  const HeldClock::Hold now(context_.hub.clock(), result.at);
   Event event{.kind = kind, .time = {}};
   event.delay_queue = result.delay_queue;
   event.confirmed_after = result.confirmed_after;

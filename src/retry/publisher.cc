@@ -172,12 +172,13 @@ void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
     AdvanceQueuedSoon();
     return;
   }
+  const Moment now = environment_.clock->Look();
   Slot& slot = slots_[ticket.slot];
   slot.overdue = false;
-  slot.confirmed_after = UnblockedTime() - slot.published_at;
+  slot.confirmed_after = UnblockedTime(now.since_boot) - slot.published_at;
   switch (result.outcome) {
     case PublishOutcome::kConfirmed:
-      OnConfirmed(ticket.slot);
+      OnConfirmed(ticket.slot, now);
       return;
     case PublishOutcome::kReturned:
       OnReturned(ticket.slot, result);
@@ -202,10 +203,10 @@ void Publisher::OnNacked(std::uint32_t index) {
   TryAgain(index);
 }
 
-void Publisher::OnConfirmed(std::uint32_t index) {
+void Publisher::OnConfirmed(std::uint32_t index, const Moment& now) {
   const Slot& slot = slots_[index];
-  if (slot.lease.name == nullptr || delay_queues_.Covers(slot.lease)) {
-    OnCovered(index);
+  if (slot.lease.name == nullptr || delay_queues_.Covers(slot.lease, now.since_boot)) {
+    OnCovered(index, now);
   } else {
     SayUnconfirmed(slot, "late", "confirmed too late: its queue may be gone already");
     Acquit(index);
@@ -213,22 +214,19 @@ void Publisher::OnConfirmed(std::uint32_t index) {
   }
 }
 
-void Publisher::OnCovered(std::uint32_t index) {
+void Publisher::OnCovered(std::uint32_t index, const Moment& now) {
   Slot& slot = slots_[index];
-  // Almost every queue is safe at all times, without a look at the clock.
-  const absl::Duration wait = slot.lease.safe_from == -absl::InfiniteDuration()
-                                  ? absl::ZeroDuration()
-                                  : slot.lease.safe_from - environment_.clock->SinceBoot();
-  if (wait > absl::ZeroDuration()) {
+  if (slot.lease.safe_from > now.since_boot) {
     Acquit(index);
-    Pause(index, wait, &Publisher::OnConfirmed);
+    Pause(index, slot.lease.safe_from - now.since_boot, &Publisher::OnConfirmed);
     slot.state = Slot::State::kSettling;
     AdvanceQueued();
     return;
   }
   const std::shared_ptr<const std::string> delay_queue = std::move(slot.lease.name);
   Finish(index, {.delay_queue = delay_queue == nullptr ? std::string_view() : *delay_queue,
-                 .confirmed_after = slot.confirmed_after});
+                 .confirmed_after = slot.confirmed_after,
+                 .at = now});
 }
 
 void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
@@ -369,9 +367,8 @@ void Publisher::OnBlocked(bool blocked) {
   AdvanceQueued();
 }
 
-absl::Duration Publisher::UnblockedTime() const {
-  const absl::Duration now =
-      blocked_since_.has_value() ? *blocked_since_ : environment_.clock->SinceBoot();
+absl::Duration Publisher::UnblockedTime(absl::Duration since_boot) const {
+  const absl::Duration now = blocked_since_.value_or(since_boot);
   return blocked_for_ == absl::ZeroDuration() ? now : now - blocked_for_;
 }
 

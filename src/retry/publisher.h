@@ -14,6 +14,7 @@
 #include "retry/alive.h"
 #include "retry/delay_queues.h"
 #include "retryq/broker.h"
+#include "retryq/clock.h"
 #include "retryq/retrier.h"
 
 namespace retryq {
@@ -30,8 +31,9 @@ struct SendResult {
   std::uint16_t code = 0;
   std::string_view text = {};         // valid during the call
   std::string_view delay_queue = {};  // kSent with a delay: where it waits now
-  // kSent: from the publish to the confirm, while not blocked.
+  // kSent: from the publish to the confirm, while not blocked, and the moment of `OnSent`.
   absl::Duration confirmed_after = absl::ZeroDuration();
+  Moment at = {};
 };
 
 // A message that must arrive. Whoever wants it sent implements this, gives it
@@ -157,8 +159,9 @@ class Publisher {
   // After it.
   void OnResult(Ticket ticket, const PublishResult& result);
   void OnNacked(std::uint32_t index);
-  void OnConfirmed(std::uint32_t index);
-  void OnCovered(std::uint32_t index);
+  void OnConfirmed(std::uint32_t index) { OnConfirmed(index, environment_.clock->Look()); }
+  void OnConfirmed(std::uint32_t index, const Moment& now);
+  void OnCovered(std::uint32_t index, const Moment& now);
   void OnReturned(std::uint32_t index, const PublishResult& result);
   void OnChannelClosed(std::uint32_t index, const PublishResult& result);
   void OnExchangeGone(const Slot& slot, std::string_view text);
@@ -171,7 +174,8 @@ class Publisher {
   void Release(std::uint32_t index);
 
   // Confirms that do not come.
-  absl::Duration UnblockedTime() const;
+  absl::Duration UnblockedTime() const { return UnblockedTime(environment_.clock->SinceBoot()); }
+  absl::Duration UnblockedTime(absl::Duration since_boot) const;
   void WatchConfirms();
   void OnConfirmsOverdue();
   void OnSilence(const std::vector<DelayRoute>& routes);

@@ -36,6 +36,16 @@ TEST(HeldClock, StandsStillWhileItIsHeldAndGoesOnWithTheOther) {
   EXPECT_EQ(clock.SinceBoot(), since_boot + absl::Seconds(3));
 }
 
+TEST(HeldClock, IsHeldAtAMomentThatWasSeenBefore) {
+  testing::SimulatedTime time;
+  HeldClock clock(time);
+  const Moment moment = clock.Look();
+  time.Advance(absl::Seconds(3));
+  const HeldClock::Hold hold(clock, moment);
+  EXPECT_EQ(clock.Now(), moment.now);
+  EXPECT_EQ(clock.SinceBoot(), moment.since_boot);
+}
+
 TEST(HeldClock, AHoldWithinAHoldLooksAnewAndTheOuterOneGoesOn) {
   testing::SimulatedTime time;
   HeldClock clock(time);
