@@ -36,8 +36,9 @@ constexpr void StoreBigEndian(T value, char* bytes) {
 }
 
 // Appends so many zeros, to be written over: once for all that is written together, as each call
-// costs more than a few bytes do. What is put together from small pieces elsewhere, and copied right
-// then, takes longer: no load is served by several stores before they have left for the cache.
+// costs more than a few bytes do. What is put together from small pieces elsewhere, and copied
+// right then, takes longer: no load is served by several stores before they have left for the
+// cache.
 inline char* Extend(std::size_t size, std::string* out) {
   const std::size_t end = out->size();
   out->resize(end + size);
