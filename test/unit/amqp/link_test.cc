@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "amqp/read_pace.h"
 #include "run_until.h"
 
 namespace retryq::amqp {
@@ -136,7 +137,7 @@ TEST_F(LinkTest, ReadsWhatHasGatheredAtTheTick) {
 
 TEST_F(LinkTest, ReadsBeforeTheTickWhereThereIsALot) {
   end_.link().Gather(kEndless);
-  const std::string lot(InputBuffer::kCapacity / 2, 'x');
+  const std::string lot(2 * ReadPace::kFull, 'x');
   end_.Say(lot);
   RunUntil(loop_, [&] { return end_.heard.size() > lot.size() / 2; });
 }
