@@ -26,6 +26,9 @@ constexpr std::size_t kLargeRest = std::size_t{8} << 10;
 // With its share of all that comes; from here on a copy takes longer than to read twice.
 constexpr std::size_t kLargeMessage = std::size_t{32} << 10;
 
+// In one turn, of large ones; each has its part of kLongestTurn.
+constexpr int kMostMessagesReadOn = InputBuffer::kCapacity / kLargeMessage;
+
 // Before the limit is agreed on.
 constexpr std::size_t kHandshakeFrameMax = 131072;
 
@@ -128,10 +131,12 @@ void Session::OnTlsFailed(const absl::Status& why) {
 bool Session::OnInput(std::size_t body_size) {
   if (heartbeat_) heartbeat_->OnReceived();
   const auto self = shared_from_this();
+  const absl::Duration end = loop_.clock().SinceBoot() + kLongestTurn / kMostMessagesReadOn;
   InputBuffer& input = *link_->input();
-  if (body_size > 0) OnBodyTaken(input, *FrontBody(input), body_size, /*copied=*/false);
+  const auto head = body_size > 0 ? FrontBody(input) : std::nullopt;
+  if (head) OnBodyTaken(input, *head, body_size, /*copied=*/false);
   HandleInput();
-  return state_ != State::kEnded && !rest_is_due_;
+  return state_ != State::kEnded && !rest_is_due_ && loop_.clock().SinceBoot() < end;
 }
 
 void Session::HandleInput() {
