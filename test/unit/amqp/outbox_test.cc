@@ -99,7 +99,7 @@ TEST(Outbox, TakesNotMuchMoreMemoryThanTheBodiesThatItShares) {
   evbuffer* buffer = evbuffer_new();
   const std::size_t before = AllocatedBytes();
   outbox.MoveTo(buffer);
-  EXPECT_LT(AllocatedBytes(), before + kMessages * 2000);
+  EXPECT_LT(AllocatedBytes(), before + kMessages * 4000);
   evbuffer_free(buffer);
 }
 
