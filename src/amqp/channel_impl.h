@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -65,6 +66,12 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   absl::Status OnMethod(const method::BasicDeliver& deliver);
   absl::Status OnMethod(const method::BasicAck& ack);
   absl::Status OnContent(const FrameView& frame);
+
+  // For a part of a body frame of which so much is still to come: see IncomingContent.
+  std::span<char> BodyRoom(std::size_t rest) {
+    return is_open() ? incoming_.Room(rest) : std::span<char>();
+  }
+  void BodyAdded(std::size_t size) { incoming_.Added(size); }
 
   // Closes the channel over a breach of the protocol.
   void Break(const method::ChannelClose& close);

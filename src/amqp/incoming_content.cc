@@ -1,6 +1,7 @@
 #include "amqp/incoming_content.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,8 +11,8 @@
 namespace retryq::amqp {
 namespace {
 
-// Believed of a promised body size: a frame or so.
-constexpr std::uint64_t kMostReserved = std::uint64_t{128} << 10;
+// Ahead of what has come: a frame or so.
+constexpr std::size_t kMostReserved = std::size_t{128} << 10;
 
 }  // namespace
 
@@ -28,9 +29,8 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
                          absl::StrCat("it announces ", *body_size, " bytes, where at most ",
                                       kMaxBodySize, " are accepted"));
   }
-  message_->content.clear();
-  message_->content.reserve(std::min(*body_size, kMostReserved));
   has_header_ = true;
+  received_ = 0;
   missing_ = *body_size;
   return TakeIfWhole();
 }
@@ -42,14 +42,30 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_vie
   if (payload.size() > missing_) {
     return ProtocolError(ReplyCode::kFrameError, "more body than the content header promised");
   }
-  message_->content.append(payload);
-  missing_ -= payload.size();
+  message_->content.replace(received_, payload.size(), payload);
+  Added(payload.size());
   return TakeIfWhole();
+}
+
+// What the message before has left there stays until it is written over: to fill a string with
+// zeros first takes as long as a copy.
+std::span<char> IncomingContent::Room(std::size_t rest) {
+  if (!has_header_ || rest > missing_) return {};
+  std::string& content = message_->content;
+  const std::size_t size = std::min(rest, kMostReserved);
+  if (content.size() < received_ + size) content.resize(received_ + size);
+  return std::span(content).subspan(received_, size);
+}
+
+void IncomingContent::Added(std::size_t size) {
+  received_ += size;
+  missing_ -= size;
 }
 
 std::shared_ptr<Message> IncomingContent::TakeIfWhole() {
   if (missing_ > 0) return nullptr;
   has_header_ = false;
+  message_->content.resize(received_);
   message_->body = message_->content;
   return std::move(message_);
 }

@@ -1,8 +1,10 @@
 #ifndef RETRYQ_SRC_AMQP_INCOMING_CONTENT_H_
 #define RETRYQ_SRC_AMQP_INCOMING_CONTENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -31,12 +33,19 @@ class IncomingContent {
   absl::StatusOr<std::shared_ptr<Message>> OnHeader(std::string_view payload);
   absl::StatusOr<std::shared_ptr<Message>> OnBody(std::string_view payload);
 
+  // The same without a copy, for a part of a frame: where to write what comes next, where the rest
+  // of the frame is so many bytes. Empty if these are not what is to come: `OnBody` will say why.
+  std::span<char> Room(std::size_t rest);
+  // So much has been written there. The message is not whole before the next `OnBody`.
+  void Added(std::size_t size);
+
  private:
   std::shared_ptr<Message> TakeIfWhole();
 
   std::shared_ptr<Message> message_;  // null while none is expected
   bool has_header_ = false;
-  std::uint64_t missing_ = 0;  // bytes of the body
+  std::size_t received_ = 0;  // bytes of the body, at the front of the message's `content`
+  std::uint64_t missing_ = 0;
 };
 
 }  // namespace retryq::amqp

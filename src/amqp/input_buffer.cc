@@ -36,6 +36,11 @@ void InputBuffer::Consumed(std::size_t size) {
   }
 }
 
+void InputBuffer::Replace(std::size_t size, std::string_view front) {
+  begin_ += size - front.size();
+  front.copy(memory_.get() + begin_, front.size());
+}
+
 void InputBuffer::MoveTo(std::size_t capacity) {
   auto larger = std::make_unique_for_overwrite<char[]>(capacity);
   std::copy_n(memory_.get() + begin_, end_ - begin_, larger.get());

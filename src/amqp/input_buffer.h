@@ -24,6 +24,8 @@ class InputBuffer {
 
   // The first of `bytes` are handled.
   void Consumed(std::size_t size);
+  // The first of `bytes` are handled, and `front`, which is no longer, stands in their place.
+  void Replace(std::size_t size, std::string_view front);
 
  private:
   void MoveTo(std::size_t capacity);

@@ -6,8 +6,10 @@
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <span>
 #include <utility>
@@ -16,6 +18,9 @@
 
 namespace retryq::amqp {
 namespace {
+
+// Behind a large body: the heads of the next frames, and not much of the next body.
+constexpr std::size_t kRoomBehindBody = std::size_t{4} << 10;
 
 // libevent's default of 16 KiB would spread a turn over many calls.
 constexpr std::size_t kMaxSingleRead = std::size_t{256} << 10;
@@ -153,18 +158,28 @@ void Link::Gather(absl::Duration pause) {
 }
 
 void Link::Read(bool at_tick) {
-  const std::span<char> room = input_->Room();
-  const ssize_t size = recv(bufferevent_getfd(socket_.get()), room.data(), room.size(), 0);
-  if (size > 0) {
-    input_->Added(static_cast<std::size_t>(size));
-    return owner_->OnInput();
+  for (std::size_t total = 0; total < InputBuffer::kCapacity;) {
+    const std::span<char> body = owner_->BodyRoom();
+    std::span<char> room = input_->Room();
+    if (large_) room = room.first(std::min(room.size(), kRoomBehindBody));
+    const std::array<iovec, 2> rooms = {{{body.data(), body.size()}, {room.data(), room.size()}}};
+    const ssize_t result = readv(bufferevent_getfd(socket_.get()), rooms.data(), rooms.size());
+    if (result <= 0) return OnNothingRead(result == 0 ? 0 : errno, at_tick && total == 0);
+    const auto size = static_cast<std::size_t>(result);
+    const std::size_t body_size = std::min(size, body.size());
+    const bool more = large_ && size == body.size() + room.size();
+    input_->Added(size - body_size);
+    total += size;
+    if (!owner_->OnInput(body_size) || !more) return;
   }
-  const int error = errno;
-  if (size < 0 && (error == EAGAIN || error == EINTR)) {
-    if (at_tick) owner_->OnQuiet();
+}
+
+void Link::OnNothingRead(int error, bool is_quiet) {
+  if (error == EAGAIN || error == EINTR) {
+    if (is_quiet) owner_->OnQuiet();
     return;
   }
-  owner_->OnHungUp(size == 0 ? kClosedByPeer : evutil_socket_error_to_string(error));
+  owner_->OnHungUp(error == 0 ? kClosedByPeer : evutil_socket_error_to_string(error));
 }
 
 void Link::OnDecrypted() {
@@ -174,7 +189,7 @@ void Link::OnDecrypted() {
     const int size = evbuffer_remove(decrypted, room.data(), room.size());
     input_->Added(static_cast<std::size_t>(std::max(size, 0)));
   }
-  owner_->OnInput();
+  owner_->OnInput(/*body_size=*/0);
 }
 
 Outbox& Link::Write() {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "absl/status/status.h"
@@ -25,8 +26,12 @@ class LinkOwner {
   virtual void OnConnected() = 0;
   // TLS is, after `Link::StartTls`.
   virtual void OnSecured() = 0;
-  // Something is in: see `Link::input`.
-  virtual void OnInput() = 0;
+  // Where what comes next goes, past `Link::input`; empty: nowhere but there. Asked before each
+  // read, without TLS.
+  virtual std::span<char> BodyRoom() = 0;
+  // Something is in: so much there, and maybe more, see `Link::input`. Whether the link still is
+  // and may read on.
+  virtual bool OnInput(std::size_t body_size) = 0;
   // For as long as it was to gather, nothing has come: see `Link::Gather`.
   virtual void OnQuiet() = 0;
   // The turn ends: last chance to write something into its outbox.
@@ -63,6 +68,10 @@ class Link {
   // nothing gathers.
   void Gather(absl::Duration pause);
 
+  // Whether the messages that come are large. What is behind the end of a body is left in the
+  // socket then, so that of the next body not much is read before it has its room. Without TLS.
+  void ExpectLarge(bool large) { large_ = large; }
+
   // Write here; it is sent at the end of the turn.
   Outbox& Write();
   // Bytes not yet taken by the operating system, encrypted or not.
@@ -77,6 +86,7 @@ class Link {
 
   void OnReadable() { Read(/*at_tick=*/false); }
   void Read(bool at_tick);
+  void OnNothingRead(int error, bool is_quiet);  // 0: the end
   void OnDecrypted();
   void OnTurnEnd();
   // Only behind BeforeFlush: what that would add must not wait for somebody else to write.
@@ -96,6 +106,7 @@ class Link {
   EventPtr readable_;               // null with TLS
   EventPtr tick_;                   // the end of the pause; null with TLS
   bool gathers_ = false;
+  bool large_ = false;
   EventPtr flush_;
 };
 

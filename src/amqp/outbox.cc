@@ -101,25 +101,28 @@ void Outbox::SendTo(int socket, evbuffer* rest) {
 void Outbox::MoveRestTo(evbuffer* output, std::size_t sent) {
   std::size_t skip = std::min(sent, size());
   if (skip == size()) return Clear();
-  const auto unsent = [&skip](std::string_view run) {
+  if (shared_.empty()) {
+    evbuffer_add(output, bytes_.data() + skip, bytes_.size() - skip);
+    return Clear();
+  }
+  // By reference as well: libevent takes as much memory for a copy as the reference before is long.
+  const auto bytes = std::make_shared<const std::string>(bytes_);
+  const auto add = [&](std::string_view run, std::shared_ptr<const void> owner) {
     const std::size_t size = std::min(skip, run.size());
     skip -= size;
-    return run.substr(size);
+    run.remove_prefix(size);
+    if (run.empty()) return;
+    evbuffer_add_reference(output, run.data(), run.size(), ReleaseOwner,
+                           new std::shared_ptr<const void>(std::move(owner)));
   };
-  const auto copy = [output](std::string_view run) {
-    if (!run.empty()) evbuffer_add(output, run.data(), run.size());
-  };
-  const std::string_view bytes = bytes_;
+  const std::string_view all = *bytes;
   std::size_t begin = 0;
   for (Shared& shared : shared_) {
-    copy(unsent(bytes.substr(begin, shared.offset - begin)));
+    add(all.substr(begin, shared.offset - begin), bytes);
+    add(shared.body, std::move(shared.owner));
     begin = shared.offset;
-    const std::string_view body = unsent(shared.body);
-    if (body.empty()) continue;
-    evbuffer_add_reference(output, body.data(), body.size(), ReleaseOwner,
-                           new std::shared_ptr<const void>(std::move(shared.owner)));
   }
-  copy(unsent(bytes.substr(begin)));
+  add(all.substr(begin), bytes);
   Clear();
 }
 

@@ -20,6 +20,15 @@ constexpr absl::Duration kLongestTurn = absl::Milliseconds(20);
 // The clock is looked at that seldom: a delivery is three frames.
 constexpr std::size_t kFramesPerLook = 6;
 
+// Less is not worth a way of its own: it has been copied by the time that it is.
+constexpr std::size_t kLargeRest = std::size_t{8} << 10;
+
+// With its share of all that comes; from here on a copy takes longer than to read twice.
+constexpr std::size_t kLargeMessage = std::size_t{32} << 10;
+
+// In one turn, of large ones; each has its part of kLongestTurn.
+constexpr int kMostMessagesReadOn = InputBuffer::kCapacity / kLargeMessage;
+
 // Before the limit is agreed on.
 constexpr std::size_t kHandshakeFrameMax = 131072;
 
@@ -126,9 +135,15 @@ void Session::OnTlsFailed(const absl::Status& why) {
   End(WithContext(Describe(endpoint_), why));
 }
 
-void Session::OnInput() {
+bool Session::OnInput(std::size_t body_size) {
   if (heartbeat_) heartbeat_->OnReceived();
+  const auto self = shared_from_this();
+  const absl::Duration end = loop_.clock().SinceBoot() + kLongestTurn / kMostMessagesReadOn;
+  InputBuffer& input = *link_->input();
+  const auto head = body_size > 0 ? FrontBody(input) : std::nullopt;
+  if (head) OnBodyTaken(input, *head, body_size, /*copied=*/false);
   HandleInput();
+  return state_ != State::kEnded && !rest_is_due_ && loop_.clock().SinceBoot() < end;
 }
 
 void Session::HandleInput() {
@@ -141,7 +156,46 @@ void Session::HandleInput() {
   const std::size_t handled = HandleFrames(input->bytes());
   input->Consumed(handled);
   handled_bytes_ += handled;
-  if (state_ != State::kEnded && !rest_is_due_) SetPace();
+  if (state_ == State::kEnded || rest_is_due_) return;
+  TakeLargeBody(*input);
+  SetPace();
+}
+
+std::span<char> Session::BodyRoom() {
+  // Only what follows right upon the head is payload.
+  const InputBuffer& input = *link_->input();
+  if (input.bytes().size() != kFrameHeadSize) return {};
+  const std::optional<FrameHead> head = FrontBody(input);
+  return head ? BodyRoom(*head) : std::span<char>();
+}
+
+void Session::TakeLargeBody(InputBuffer& input) {
+  const std::optional<FrameHead> head = FrontBody(input);
+  if (!head || head->frame_size() < input.bytes().size() + kLargeRest) return;
+  const std::span<char> room = BodyRoom(*head);
+  const std::size_t size = input.bytes().substr(kFrameHeadSize).copy(room.data(), room.size());
+  if (size > 0) OnBodyTaken(input, *head, size, /*copied=*/true);
+}
+
+std::optional<FrameHead> Session::FrontBody(const InputBuffer& input) const {
+  if (state_ != State::kOpen) return std::nullopt;
+  const absl::StatusOr<std::optional<FrameHead>> head = PeekFrame(input.bytes(), frame_limit());
+  if (!head.ok() || !*head || (*head)->type != FrameType::kBody) return std::nullopt;
+  return **head;
+}
+
+std::span<char> Session::BodyRoom(const FrameHead& head) const {
+  Channel::Impl* const channel = FindChannel(head.channel);
+  return channel == nullptr ? std::span<char>() : channel->BodyRoom(head.payload_size);
+}
+
+void Session::OnBodyTaken(InputBuffer& input, const FrameHead& head, std::size_t size,
+                          bool copied) {
+  FindChannel(head.channel)->BodyAdded(size);
+  handled_bytes_ += size;
+  std::string rest;
+  AppendFrameHead(head.type, head.channel, head.payload_size - size, &rest);
+  input.Replace(kFrameHeadSize + (copied ? size : 0), rest);
 }
 
 void Session::SetPace() {
@@ -152,6 +206,7 @@ void Session::SetPace() {
     arrivals.count += here.count;
     arrivals.share = std::max(arrivals.share, here.share);
   }
+  if (arrivals.count > 0) link_->ExpectLarge(arrivals.bytes / arrivals.count >= kLargeMessage);
   link_->Gather(pace_->After(arrivals, loop_.clock().SinceBoot()));
 }
 
@@ -191,9 +246,12 @@ absl::Status Session::OnFrame(const FrameView& frame) {
   return method.ok() ? OnMethod(*method) : method.status();
 }
 
+Channel::Impl* Session::FindChannel(std::uint16_t number) const {
+  return number < channels_.size() ? channels_[number].get() : nullptr;
+}
+
 absl::Status Session::OnChannelFrame(const FrameView& frame) {
-  Channel::Impl* const channel =
-      frame.channel < channels_.size() ? channels_[frame.channel].get() : nullptr;
+  Channel::Impl* const channel = FindChannel(frame.channel);
   if (channel == nullptr) {
     return ProtocolError(ReplyCode::kChannelError, "that channel is not open");
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,7 +84,8 @@ class Session final : public std::enable_shared_from_this<Session>,
   // LinkOwner
   void OnConnected() override;
   void OnSecured() override;
-  void OnInput() override;
+  std::span<char> BodyRoom() override;
+  bool OnInput(std::size_t body_size) override;
   void OnQuiet() override { SetPace(); }
   void BeforeFlush() override;
   void OnHungUp(const std::string& why) override;
@@ -94,6 +96,20 @@ class Session final : public std::enable_shared_from_this<Session>,
 
   // What a frame may take now.
   std::size_t frame_limit() const;
+
+  // Null if it is not open.
+  Channel::Impl* FindChannel(std::uint16_t number) const;
+
+  // The payload of a large body frame does not wait in the input until it is whole: what is there
+  // goes into the message, and so does what comes next. The input begins with a frame of what is
+  // still to come of it, all the while.
+  void TakeLargeBody(InputBuffer& input);
+  // The head at the front of the input, if it is of a body frame and the session takes any.
+  std::optional<FrameHead> FrontBody(const InputBuffer& input) const;
+  // For that payload, in the message that it belongs to; empty if in none.
+  std::span<char> BodyRoom(const FrameHead& head) const;
+  // So much of its payload is in the message, where `copied` from the input behind it.
+  void OnBodyTaken(InputBuffer& input, const FrameHead& head, std::size_t size, bool copied);
 
   void HandleInput();
   // Handles the whole frames at the front of `bytes`; how much of it they were. Of many that take

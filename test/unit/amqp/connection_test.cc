@@ -389,6 +389,21 @@ TEST_F(ConnectionTest, SendsAcksWhileManyMessagesTakeLong) {
   EXPECT_EQ(deliveries_.size(), 30U);
 }
 
+TEST_F(ConnectionTest, SendsAcksWhileLargeMessagesTakeLong) {
+  const std::unique_ptr<Channel> channel = OpenChannel();
+  on_delivery_ = [&] {
+    SpinFor(loop_, absl::Milliseconds(6));
+    channel->Ack(deliveries_.back()->delivery_tag.tag);
+  };
+  const std::string body(33'000, 'x');
+  for (std::uint64_t tag = 1; tag <= 40; ++tag) Deliver(tag, body);
+  RunUntil([this] {
+    return !server_.heard.empty() && server_.heard.back().starts_with("1 basic.ack 40");
+  });
+  EXPECT_GE(server_.heard.size(), 30U);
+  for (const MessagePtr& delivery : deliveries_) EXPECT_EQ(delivery->body, body);
+}
+
 // Four deliveries, and again four as soon as the loop comes by.
 class SteadyStream : public ConnectionTest {
  protected:

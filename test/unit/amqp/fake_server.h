@@ -186,6 +186,8 @@ class FakeServer {
           if ((what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) != 0) client->server->OnEnd(*client);
         },
         current_);
+    // libevent's own would be 16 KiB in a turn.
+    bufferevent_set_max_single_write(current_->stream, std::size_t{1} << 20);
     bufferevent_enable(current_->stream, EV_READ | EV_WRITE);
   }
 

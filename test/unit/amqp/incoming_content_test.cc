@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "amqp/properties_codec.h"
 #include "amqp/protocol_error.h"
@@ -49,6 +52,67 @@ TEST(IncomingContent, DoesNotBelieveAHugeBodyBeforeItComes) {
   content.Begin(message);
   EXPECT_TRUE(content.OnHeader(Header(kMaxBodySize)).ok());
   EXPECT_LT(message->content.capacity(), std::size_t{1} << 20);
+}
+
+void Write(std::string_view bytes, std::span<char> room) {
+  ASSERT_GE(room.size(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), room.begin());
+}
+
+TEST(IncomingContent, TakesPartsOfABodyInPlace) {
+  IncomingContent content;
+  content.Begin(std::make_shared<Message>());
+  EXPECT_TRUE(content.OnHeader(Header(9)).ok());
+  EXPECT_EQ(content.OnBody("abc").value(), nullptr);
+  const std::span<char> room = content.Room(5);
+  EXPECT_EQ(room.size(), 5U);
+  Write("de", room);
+  content.Added(2);
+  EXPECT_EQ(content.Room(3).data(), room.data() + 2);
+  Write("fg", content.Room(3));
+  content.Added(2);
+  EXPECT_EQ(content.OnBody("h").value(), nullptr);
+  Write("i", content.Room(1));
+  content.Added(1);
+  EXPECT_EQ(content.OnBody("").value()->body, "abcdefghi");
+}
+
+TEST(IncomingContent, HasNoRoomForWhatIsNotToCome) {
+  IncomingContent content;
+  EXPECT_TRUE(content.Room(1).empty());
+  content.Begin(std::make_shared<Message>());
+  EXPECT_TRUE(content.Room(1).empty());
+  EXPECT_TRUE(content.OnHeader(Header(3)).ok());
+  EXPECT_TRUE(content.Room(4).empty());
+  EXPECT_EQ(content.OnBody("a").value(), nullptr);
+  EXPECT_TRUE(content.Room(3).empty());
+  EXPECT_EQ(content.Room(2).size(), 2U);
+}
+
+TEST(IncomingContent, HasNotMuchRoomAheadOfWhatHasCome) {
+  IncomingContent content;
+  const auto message = std::make_shared<Message>();
+  content.Begin(message);
+  EXPECT_TRUE(content.OnHeader(Header(kMaxBodySize)).ok());
+  EXPECT_GT(content.Room(kMaxBodySize).size(), std::size_t{1} << 16);
+  EXPECT_LT(message->content.capacity(), std::size_t{1} << 20);
+}
+
+TEST(IncomingContent, LeavesNothingOfTheMessageBeforeInItsMemory) {
+  IncomingContent content;
+  const auto message = std::make_shared<Message>();
+  for (const std::string body : {"a long body", "short", "", "one of middle"}) {
+    content.Begin(message);
+    auto whole = content.OnHeader(Header(body.size()));
+    if (!body.empty()) whole = content.OnBody(body);
+    EXPECT_EQ(whole.value()->body, body);
+    EXPECT_EQ(message->content, body);
+  }
+  content.Begin(message);
+  EXPECT_TRUE(content.OnHeader(Header(3)).ok());
+  Write("abc", content.Room(3));
+  content.Added(3);
+  EXPECT_EQ(content.OnBody("").value()->body, "abc");
 }
 
 TEST(IncomingContent, RefusesABodyThatNoBrokerCarries) {

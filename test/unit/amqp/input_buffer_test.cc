@@ -43,6 +43,16 @@ TEST(InputBuffer, KeepsWhatIsNotConsumed) {
   EXPECT_EQ(buffer.bytes(), "efgh");
 }
 
+TEST(InputBuffer, PutsSomethingElseInThePlaceOfWhatIsHandled) {
+  InputBuffer buffer;
+  Add(buffer, "abcdef");
+  buffer.Replace(4, "xy");
+  EXPECT_EQ(buffer.bytes(), "xyef");
+  buffer.Replace(1, "z");
+  Add(buffer, "gh");
+  EXPECT_EQ(buffer.bytes(), "zyefgh");
+}
+
 TEST(InputBuffer, UsesTheSameMemoryAgain) {
   InputBuffer buffer;
   const char* const memory = buffer.Room().data();

@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 
+#include "amqp/read_pace.h"
 #include "run_until.h"
 
 namespace retryq::amqp {
@@ -52,8 +55,12 @@ class Linked final : public LinkOwner {
 
   void HangUp() const { shutdown(peer_, SHUT_WR); }
 
+  std::span<char> body_room;
+  std::size_t body_size = 0;  // of what is there
+
   std::string heard;
   bool hung_up = false;
+  std::function<void()> on_input;
   int reads = 0;
   int quiet = 0;
   timeval last_turn = {};  // the time at which the turn with the last read began
@@ -63,11 +70,15 @@ class Linked final : public LinkOwner {
     connected_ = true;
     link_->StartPlain();
   }
-  void OnInput() override {
+  std::span<char> BodyRoom() override { return body_room.subspan(body_size); }
+  bool OnInput(std::size_t size) override {
+    body_size += size;
     ++reads;
     event_base_gettimeofday_cached(base_, &last_turn);
+    if (on_input) on_input();
     heard.append(link_->input()->bytes());
     link_->input()->Consumed(link_->input()->bytes().size());
+    return true;
   }
   void OnQuiet() override { ++quiet; }
   void OnSecured() override {}
@@ -126,9 +137,42 @@ TEST_F(LinkTest, ReadsWhatHasGatheredAtTheTick) {
 
 TEST_F(LinkTest, ReadsBeforeTheTickWhereThereIsALot) {
   end_.link().Gather(kEndless);
-  const std::string lot(InputBuffer::kCapacity / 2, 'x');
+  const std::string lot(2 * ReadPace::kFull, 'x');
   end_.Say(lot);
   RunUntil(loop_, [&] { return end_.heard.size() > lot.size() / 2; });
+}
+
+TEST_F(LinkTest, ReadsABodyPastTheInput) {
+  std::string body(5, '.');
+  end_.body_room = body;
+  end_.Say("abc");
+  RunUntil(loop_, [this] { return end_.body_size == 3; });
+  end_.Say("defgh");
+  RunUntil(loop_, [this] { return end_.heard == "fgh"; });
+  EXPECT_EQ(body, "abcde");
+  EXPECT_EQ(end_.reads, 2);
+}
+
+TEST_F(LinkTest, ReadsOnInATurnWhereMessagesAreLarge) {
+  end_.link().ExpectLarge(true);
+  end_.link().PauseReading();
+  const std::string large(InputBuffer::kCapacity / 4, 'x');
+  end_.Say(large);
+  RunFiftyTurns();
+  end_.link().ResumeReading();
+  RunUntil(loop_, [this] { return !end_.heard.empty(); });
+  EXPECT_EQ(end_.heard.size(), large.size());
+  EXPECT_GT(end_.reads, 1);
+}
+
+TEST_F(LinkTest, ReadsNotMuchOfALargeBodyBeforeItHasRoom) {
+  end_.link().ExpectLarge(true);
+  const std::string large(InputBuffer::kCapacity / 4, 'x');
+  std::string body(large.size(), '.');
+  end_.on_input = [&] { end_.body_room = body; };
+  end_.Say(large);
+  RunUntil(loop_, [&] { return end_.heard.size() + end_.body_size == large.size(); });
+  EXPECT_LT(end_.heard.size(), large.size() / 2);
 }
 
 TEST_F(LinkTest, SaysThatNothingCameAndThenAsksAnew) {

@@ -12,6 +12,7 @@
 #include "amqp/frame.h"
 #include "amqp/methods.h"
 #include "amqp/properties_codec.h"
+#include "unit/amqp/allocated_bytes.h"
 
 namespace retryq::amqp {
 namespace {
@@ -107,6 +108,20 @@ TEST(Outbox, KeepsASharedBodysOwnerUntilItIsSent) {
   EXPECT_FALSE(watch.expired());
   evbuffer_drain(buffer, evbuffer_get_length(buffer));
   EXPECT_TRUE(watch.expired());
+  evbuffer_free(buffer);
+}
+
+TEST(Outbox, TakesNotMuchMoreMemoryThanTheBodiesThatItShares) {
+  constexpr int kMessages = 100;
+  const auto body = std::make_shared<const std::string>(std::size_t{64} << 10, 'x');
+  Outbox outbox;
+  for (int i = 0; i < kMessages; ++i) {
+    outbox.AddPublish(1, {.exchange = "e", .body = *body, .body_owner = body}, 131072);
+  }
+  evbuffer* buffer = evbuffer_new();
+  const std::size_t before = AllocatedBytes();
+  outbox.MoveTo(buffer);
+  EXPECT_LT(AllocatedBytes(), before + kMessages * 4000);
   evbuffer_free(buffer);
 }
 

@@ -25,11 +25,12 @@ std::string LifeOfAServer() {
   using namespace method;  // NOLINT(google-build-using-namespace)
   const std::string headers = Table{{"x", Table{{"y", Array{1, "two"}}}}}.Encode().value();
   const std::string version = Table{{"version", "4.0.5"}}.Encode().value();
-  const std::string body(5000, 'b');
+  std::string body;
+  while (body.size() < 30'000) absl::StrAppend(&body, body.size(), " ");
   std::string bytes = Say(0, ConnectionStart{.server_properties = TableView(version),
                                              .mechanisms = {"PLAIN"},
                                              .locales = {"en_US"}});
-  bytes += Say(0, ConnectionTune{.channel_max = 10, .frame_max = 4096});
+  bytes += Say(0, ConnectionTune{.channel_max = 10, .frame_max = 131072});
   bytes += Say(0, ConnectionOpenOk{});
   bytes += Say(1, ChannelOpenOk{});
   bytes += Say(1, ConfirmSelectOk{});
@@ -39,7 +40,7 @@ std::string LifeOfAServer() {
   bytes += BodyFrame(1, body.substr(0, 2000));
   AppendHeartbeat(&bytes);
   bytes += Say(0, ConnectionBlocked{.reason = "memory"});
-  bytes += BodyFrame(1, body.substr(2000, 2000)) + BodyFrame(1, body.substr(4000));
+  bytes += BodyFrame(1, body.substr(2000, 18'000)) + BodyFrame(1, body.substr(20'000));
   bytes += Say(0, ConnectionUnblocked{});
   bytes += Say(1, QueueDeclareOk{.queue = "q", .message_count = 7, .consumer_count = 8});
   bytes += Say(1, BasicReturn{.reply_code = 312, .reply_text = "NO_ROUTE", .routing_key = "b"});
@@ -129,7 +130,8 @@ TEST(Pieces, MakeNoDifference) {
   const std::string bytes = LifeOfAServer();
   const Life expected = User().Live(bytes, bytes.size());
   EXPECT_EQ(expected.calls.size(), 15U);
-  for (const std::size_t size : {std::size_t{5}, std::size_t{97}, std::size_t{4096}}) {
+  for (const std::size_t size :
+       {std::size_t{5}, std::size_t{97}, std::size_t{4096}, std::size_t{10'000}}) {
     const Life life = User().Live(bytes, size);
     EXPECT_EQ(life.calls, expected.calls) << size;
     EXPECT_EQ(life.answers, expected.answers) << size;

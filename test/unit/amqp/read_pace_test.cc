@@ -60,11 +60,11 @@ TEST_F(ReadPaceTest, GathersNoLongerThanTheBrokerHasEnoughToGoOnWith) {
 }
 
 TEST_F(ReadPaceTest, GathersNoMoreThanFits) {
-  // 32 KiB come in a millisecond, and in a fifth of one.
-  EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 5, .bytes = 3276}),
+  // So much comes in a millisecond, and in a fifth of one.
+  EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 5, .bytes = ReadPace::kFull / 10}),
             absl::Milliseconds(1));
   pace_.Reset();
-  EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 5, .bytes = 16384}),
+  EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 5, .bytes = ReadPace::kFull / 2}),
             absl::ZeroDuration());
 }
 

@@ -51,6 +51,9 @@ inline std::vector<Violation> ContentViolations() {
     return Deliver(1) + Header(0, {.headers = TableView(table)});
   };
   const std::string amid = " on channel 1: it comes amid the content of a message";
+  // Of a large body.
+  const std::string part(10'000, 'x');
+  const std::string last_part = std::string(9'999, 'x') + kFrameEnd;
   std::string lying_table = FromHex("0161 53 00000009 78");
   std::string unknown_type = FromHex("0161 7a 78");
   std::string nested_lie = FromHex("0161 46 00000007 0162 53 00000009");
@@ -82,6 +85,22 @@ inline std::vector<Violation> ContentViolations() {
        "content body frame on channel 1: more body than the content header promised"},
       {"ExceedsFrameMaxAmidContent", kAmid, FrameHead(3, 1, 131'065), kEnds, 501,
        "content body frame on channel 1: of 131073 bytes"},
+      {"SendsMoreOfALargeBodyThanItSaid", kConsuming,
+       Deliver(1) + Header(50'000) + FrameHead(3, 1, 59'999), kEnds, 501,
+       "content body frame on channel 1: more body than the content header promised",
+       Ever(last_part)},
+      {"SendsMoreOfALargeBodyAtItsEndThanItSaid", kConsuming,
+       Deliver(1) + Header(110'000) + BodyFrame(1, std::string(60'000, 'x')) +
+           FrameHead(3, 1, 59'999),
+       kEnds, 501, "content body frame on channel 1: more body than the content header promised",
+       Ever(last_part)},
+      {"DoesNotEndALargeBody", kConsuming, Deliver(1) + Header(100'000) + FrameHead(3, 1, 100'000),
+       kEnds, 501, "content body frame on channel 1: without its end octet", Ever(part)},
+      {"SendsALargeBodyToNoChannel", kConsuming, FrameHead(3, 7, 99'999), kEnds, 504,
+       "content body frame on channel 7: that channel is not open", Ever(last_part)},
+      {"HangsUpAmidALargeBody", kConsuming,
+       Deliver(1) + Header(100'000) + FrameHead(3, 1, 100'000) + part, Verdict::kHangsUp, 0, "lost",
+       nullptr, true},
       {"SendsGarbageAmidContent", kAmid, "garbage", kEnds, 501, "frame of type 103"},
 
       // ---- content headers
@@ -154,6 +173,8 @@ inline std::vector<Violation> ContentViolations() {
        Deliver(1) + Header(1000) + Repeat(1000, BodyFrame(1, "x")), kTolerates},
       {"SendsEmptyBodiesForEver", kAmid, "", kTolerates, 0, "",
        Ever(Repeat(8192, BodyFrame(1, "")))},
+      {"SendsALargeBodyToAClosingChannel", When::kChannelIsClosing,
+       Deliver(1) + Header(100'000) + BodyFrame(1, std::string(100'000, 'x')), kTolerates},
       {"SendsHeartbeatsAmidContent", kAmid, Repeat(3, Frame(8, 0, "")), kTolerates},
       {"BlocksAmidContent", kAmid, Say(0, ConnectionBlocked{}), kTolerates},
       {"SendsMorePropertyFlagsWithNoneSet", kConsuming,
