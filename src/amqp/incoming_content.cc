@@ -65,7 +65,7 @@ void IncomingContent::Added(std::size_t size) {
 std::shared_ptr<Message> IncomingContent::TakeIfWhole() {
   if (missing_ > 0) return nullptr;
   has_header_ = false;
-  message_->content.resize(received_);
+  message_->content.erase(received_);
   message_->body = message_->content;
   return std::move(message_);
 }
