@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "amqp/prefetch.h"
+
 namespace retryq::amqp {
 namespace {
 
@@ -52,7 +54,10 @@ class MessagePool::Shelf {
     while (node != nullptr &&
            !top_.compare_exchange_weak(node, node->next, std::memory_order_acquire)) {
     }
-    return node == nullptr ? new Node : node;
+    if (node == nullptr) return new Node;
+    // The next to be taken.
+    if (node->next != nullptr) Prefetch(node->next, sizeof(Node));
+    return node;
   }
 
   // On any thread.
@@ -109,6 +114,12 @@ std::shared_ptr<Message> MessagePool::Take() {
   Node* const node = shelf_->Pop();
   node->shelf = shelf_;
   return {&node->message, [](Message*) {}, Within<Message>(node)};
+}
+
+void MessagePool::PrefetchEnd(const Message* message) {
+  constexpr std::size_t kBefore = offsetof(Node, message);
+  constexpr std::size_t kSize = kBefore + offsetof(Message, exchange);
+  Prefetch(reinterpret_cast<const std::byte*>(message) - kBefore, kSize);
 }
 
 }  // namespace retryq::amqp

@@ -22,6 +22,10 @@ class MessagePool {
   // sets every field. The last handle may be dropped on any thread, and after the pool.
   std::shared_ptr<Message> Take();
 
+  // Prefetches what is needed to drop the last handle of a message; of any that is from no pool
+  // something else.
+  static void PrefetchEnd(const Message* message);
+
  private:
   struct Node;
   class Shelf;

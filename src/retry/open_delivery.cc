@@ -180,6 +180,7 @@ bool OpenDelivery::Fill(PublishParams* params) {
     params->routing_key = context_.options.queue;
   }
   params->properties = copy.properties();
+  WillDrop(delivery_->message().get());
   params->body = delivery_->body();
   if (params->body.size() >= kLeastShared) params->body_owner = delivery_->message();
   return true;

@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "amqp/message_pool.h"
+#include "amqp/prefetch.h"
+
 namespace retryq {
 namespace {
 
@@ -160,6 +163,8 @@ void Publisher::Publish(std::uint32_t index, Lease lease) {
   slot.state = Slot::State::kPublished;
   slot.published_at = UnblockedTime();
   slot.alone = open_publishes_++ == 0;
+  slots_[last_published_].next = index;
+  last_published_ = index;
   const Ticket ticket{index, ++slot.attempt};
   broker_.Publish(params,
                   [this, ticket](const PublishResult& result) { OnResult(ticket, result); });
@@ -168,6 +173,7 @@ void Publisher::Publish(std::uint32_t index, Lease lease) {
 
 void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
   --open_publishes_;
+  PrefetchAfter(slots_[ticket.slot]);
   if (!Is(ticket, Slot::State::kPublished)) {
     AdvanceQueuedSoon();
     return;
@@ -190,6 +196,17 @@ void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
       OnChannelClosed(ticket.slot, result);
       return;
   }
+}
+
+// Answers come in the order of the publishes, mostly, and so late that no cache holds what they are
+// about: the message of the next one, the parcel of the one after it, which leads to its message,
+// and the slot of the third, which leads to its parcel.
+void Publisher::PrefetchAfter(const Slot& slot) const {
+  const Slot& next = slots_[slot.next];
+  const Slot& second = slots_[next.next];
+  if (next.parcel != nullptr) amqp::MessagePool::PrefetchEnd(next.parcel->message_);
+  if (second.parcel != nullptr) amqp::Prefetch(second.parcel, Parcel::kPrefetched);
+  amqp::Prefetch(&slots_[second.next], sizeof(Slot));
 }
 
 void Publisher::OnNacked(std::uint32_t index) {

@@ -41,6 +41,9 @@ struct SendResult {
 // the sending off.
 class Parcel {
  public:
+  // From its front on, so much of a parcel is what `OnSent` needs.
+  static constexpr std::size_t kPrefetched = 320;
+
   Parcel() = default;
   Parcel(const Parcel&) = delete;
   Parcel& operator=(const Parcel&) = delete;
@@ -68,10 +71,14 @@ class Parcel {
  protected:
   virtual ~Parcel();
 
+  // The message that `OnSent` will let go of, where there is one.
+  void WillDrop(const amqp::Message* message) { message_ = message; }
+
  private:
   friend class Publisher;
   Publisher* publisher_ = nullptr;  // while it is being sent
   std::uint32_t slot_ = 0;
+  const amqp::Message* message_ = nullptr;
 };
 
 // Sends parcels until they have arrived: through a delay queue whose lease is
@@ -131,6 +138,7 @@ class Publisher {
     bool alone = false;    // published while nothing else was open
     bool overdue = false;  // its confirm stayed out the last time
     std::uint32_t attempt = 0;
+    std::uint32_t next = 0;       // the slot that was published after this one
     std::uint32_t failures = 0;   // of this parcel, for the pauses
     absl::Duration published_at;  // in unblocked time
     absl::Duration confirmed_after;
@@ -158,6 +166,7 @@ class Publisher {
 
   // After it.
   void OnResult(Ticket ticket, const PublishResult& result);
+  void PrefetchAfter(const Slot& slot) const;
   void OnNacked(std::uint32_t index);
   void OnConfirmed(std::uint32_t index) { OnConfirmed(index, environment_.clock->Look()); }
   void OnConfirmed(std::uint32_t index, const Moment& now);
@@ -193,6 +202,7 @@ class Publisher {
   std::vector<std::uint32_t> free_;
   std::deque<Ticket> queued_;              // in order; stale ones are passed over
   std::unique_ptr<Timer> advance_timer_;   // for what is queued
+  std::uint32_t last_published_ = 0;       // a slot, if there is any
   std::size_t open_publishes_ = 0;         // not answered by the broker, whoever waits for that
   std::uint32_t suspects_ = 0;             // slots that are suspect
   std::optional<std::uint32_t> on_trial_;  // the suspect that is under way

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "amqp/prefetch.h"
 #include "retry/alive.h"
 #include "retry/earlier_failures.h"
 #include "retry/early_return.h"
@@ -113,6 +114,7 @@ class RetrierImpl final : public Retrier {
   // Takes the message in. Nothing for the handler if another queue's consumer is the one to retry
   // it, if workers have died of it, if it must be moved first, or go through one more delay queue.
   std::optional<Taken> Take(amqp::MessagePtr message);
+  void PrefetchNext() const;
   Delivery::History HistoryOf(const amqp::Message& message) const;
   std::optional<RetryPolicy::Decision> Count(const Redeliveries& redeliveries,
                                              Delivery::History& history) const;
@@ -243,6 +245,13 @@ absl::Duration RetrierImpl::LeftOf(const Delivery::History& history) const {
   return RemainingDelay(history, hub_->environment().clock->Now());
 }
 
+// No cache holds what the next delivery will be kept in.
+void RetrierImpl::PrefetchNext() const {
+  if (free_.empty()) return;
+  const OpenDelivery* const next = slots_[free_.back()].delivery.get();
+  if (next != nullptr) amqp::Prefetch(next, sizeof(*next));
+}
+
 std::optional<RetrierImpl::Taken> RetrierImpl::Take(amqp::MessagePtr message) {
   if (SkipIfOthers(message)) return std::nullopt;
   if (free_.empty()) {
@@ -252,6 +261,7 @@ std::optional<RetrierImpl::Taken> RetrierImpl::Take(amqp::MessagePtr message) {
   }
   const std::uint32_t index = free_.back();
   free_.pop_back();
+  PrefetchNext();
   Slot& slot = slots_[index];
   if (slot.delivery == nullptr) {
     slot.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Free(index); });
