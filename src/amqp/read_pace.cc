@@ -14,7 +14,7 @@ constexpr double kReads = 1.5;
 constexpr double kWorthwhile = 5;
 
 // Of what the broker may send, in a pause.
-constexpr double kMostShare = 1.0 / 16;
+constexpr double kMostShare = 1.0 / 8;
 
 // In a row; then nothing gathers until something comes.
 constexpr int kMostVainPauses = 1;

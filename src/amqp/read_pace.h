@@ -28,9 +28,9 @@ struct Arrivals {
 // gathers again. How long the pauses are is decided now and then, by the rates since the last time:
 //
 // - While a pause lasts the broker must have enough to go on with. By Little's law, where pauses
-//   bring a sixteenth of all that may be under way, a pause is a sixteenth of the time that a
-//   message takes from one end to the other. So that is as long as it gets, and as much of its
-//   throughput as a broker that has time to spare can lose.
+//   bring an eighth of all that may be under way, a pause is an eighth of the time that a message
+//   takes from one end to the other. So that is as long as it gets, and as much of its throughput
+//   as a broker that has time to spare can lose.
 // - What comes must fit into kFull, which ends a pause before its time.
 // - There are none at all unless they save turns, and bring enough for that to matter.
 class ReadPace {

@@ -95,8 +95,8 @@ struct ConnectionOptions {
 
   // While much comes in: for how long, at most, what comes may gather before it is read, so that it
   // is handled in fewer and larger turns, which cost less CPU time. Never for so long that it would
-  // bring more than a sixteenth of the prefetch, or of the publishes unconfirmed, so that the
-  // broker has enough to go on with: below a prefetch of 80, where little comes, or with TLS, not
+  // bring more than an eighth of the prefetch, or of the publishes unconfirmed, so that the
+  // broker has enough to go on with: below a prefetch of 40, where little comes, or with TLS, not
   // at all. 0 to 20 ms; below 250 µs nothing ever gathers.
   absl::Duration read_coalescing = absl::Milliseconds(2);
 

@@ -50,10 +50,10 @@ TEST_F(ReadPaceTest, GathersWhereManyReadsFollowUponEachOther) {
 }
 
 TEST_F(ReadPaceTest, GathersNoLongerThanTheBrokerHasEnoughToGoOnWith) {
-  // A sixteenth comes in a millisecond, in half of one, in a quarter, and in a fifth.
+  // An eighth comes in a millisecond, in half of one, in a quarter, and in a fifth.
   for (const auto& [share, pause] :
-       {std::pair{0.00625, absl::Milliseconds(1)}, std::pair{0.0125, absl::Microseconds(500)},
-        std::pair{0.025, absl::Microseconds(250)}, std::pair{0.03125, absl::ZeroDuration()}}) {
+       {std::pair{0.0125, absl::Milliseconds(1)}, std::pair{0.025, absl::Microseconds(500)},
+        std::pair{0.05, absl::Microseconds(250)}, std::pair{0.0625, absl::ZeroDuration()}}) {
     pace_.Reset();
     EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 10, .share = share * 0.99}), pause);
   }
@@ -97,13 +97,13 @@ TEST_F(ReadPaceTest, TakesBurstsByWhatTheyAreOnTheWhole) {
   }
 }
 
-TEST_F(ReadPaceTest, HalvesThePauseAtOnceWhereSomebodyWaits) {
+TEST_F(ReadPaceTest, HalvesThePauseSoonWhereSomebodyWaits) {
   Gather();
   const Arrivals answer = {.count = 1, .share = 1};
-  EXPECT_EQ(Read(absl::Milliseconds(2), absl::Milliseconds(2), answer), absl::Milliseconds(1));
-  EXPECT_EQ(Read(absl::Milliseconds(1), absl::Milliseconds(1), answer), absl::Microseconds(500));
-  EXPECT_EQ(Read(absl::Milliseconds(1), absl::Microseconds(500), answer), absl::Microseconds(250));
-  EXPECT_EQ(Read(absl::Milliseconds(1), absl::Microseconds(250), answer), absl::ZeroDuration());
+  EXPECT_EQ(Read(absl::Milliseconds(4), absl::Milliseconds(2), answer), absl::Milliseconds(1));
+  EXPECT_EQ(Read(absl::Milliseconds(2), absl::Milliseconds(1), answer), absl::Microseconds(500));
+  EXPECT_EQ(Read(absl::Milliseconds(2), absl::Microseconds(500), answer), absl::Microseconds(250));
+  EXPECT_EQ(Read(absl::Milliseconds(2), absl::Microseconds(250), answer), absl::ZeroDuration());
 }
 
 TEST_F(ReadPaceTest, WaitsForTheNextWhereTwoPausesBroughtNothing) {
