@@ -5,12 +5,11 @@
 namespace retryq {
 namespace {
 
-const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
-
 absl::Duration Left(std::optional<absl::Duration> remaining, std::optional<absl::Duration> to_go) {
+  const absl::Time now = absl::FromUnixSeconds(1'800'000'000);
   Delivery::History history{.remaining = remaining};
-  if (to_go) history.not_before = kNow + *to_go;
-  return RemainingDelay(history, kNow);
+  if (to_go) history.not_before = now + *to_go;
+  return RemainingDelay(history, now);
 }
 
 TEST(RemainingDelay, IsNoneForWhatWaitsInOneQueue) {
