@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -119,7 +120,7 @@ std::shared_ptr<Message> MessagePool::Take() {
 void MessagePool::PrefetchEnd(const Message* message) {
   constexpr std::size_t kBefore = offsetof(Node, message);
   constexpr std::size_t kSize = kBefore + offsetof(Message, exchange);
-  Prefetch(reinterpret_cast<const std::byte*>(message) - kBefore, kSize);
+  PrefetchAt(reinterpret_cast<std::uintptr_t>(message) - kBefore, kSize);
 }
 
 }  // namespace retryq::amqp
