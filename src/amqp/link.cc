@@ -158,7 +158,7 @@ void Link::Gather(absl::Duration pause) {
 }
 
 void Link::Read(bool at_tick) {
-  for (std::size_t total = 0; total < InputBuffer::kCapacity;) {
+  for (std::size_t total = 0; total < ReadPace::kFull;) {
     const std::span<char> body = owner_->BodyRoom();
     std::span<char> room = input_->Room();
     if (large_) room = room.first(std::min(room.size(), kRoomBehindBody));
@@ -167,7 +167,7 @@ void Link::Read(bool at_tick) {
     if (result <= 0) return OnNothingRead(result == 0 ? 0 : errno, at_tick && total == 0);
     const auto size = static_cast<std::size_t>(result);
     const std::size_t body_size = std::min(size, body.size());
-    const bool more = large_ && size == body.size() + room.size();
+    const bool more = size == body.size() + room.size();
     input_->Added(size - body_size);
     total += size;
     if (!owner_->OnInput(body_size) || !more) return;

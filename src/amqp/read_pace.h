@@ -42,7 +42,7 @@ class ReadPace {
   static constexpr absl::Duration kShortest = absl::Microseconds(250);
 
   // So many bytes are read before the pause is over.
-  static constexpr std::size_t kFull = std::size_t{128} << 10;
+  static constexpr std::size_t kFull = std::size_t{512} << 10;
 
   // From now on pauses are at least as long as that one's, which go on while something comes here.
   void Follow(std::shared_ptr<ReadPace> leader) { leader_ = std::move(leader); }

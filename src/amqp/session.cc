@@ -27,7 +27,7 @@ constexpr std::size_t kLargeRest = std::size_t{8} << 10;
 constexpr std::size_t kLargeMessage = std::size_t{32} << 10;
 
 // In one turn, of large ones; each has its part of kLongestTurn.
-constexpr int kMostMessagesReadOn = InputBuffer::kCapacity / kLargeMessage;
+constexpr int kMostMessagesReadOn = ReadPace::kFull / kLargeMessage;
 
 // Before the limit is agreed on.
 constexpr std::size_t kHandshakeFrameMax = 131072;

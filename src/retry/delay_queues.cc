@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
-#include <map>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "retry/alive.h"
 #include "retry/current_entries.h"
@@ -72,8 +73,8 @@ class DelayQueues::Impl {
   const Environment environment_;
   const DelayQueueOptions options_;
 
-  // By id, in the order in which they were made.
-  std::map<std::uint64_t, std::unique_ptr<Entry>> entries_;
+  // By id: the later it was made the higher.
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<Entry>> entries_;
   std::uint64_t last_id_ = 0;
   // Those not in use any more, since their route was renamed, live on until their leases end: what
   // was published under them is still covered.
@@ -383,9 +384,13 @@ void DelayQueues::Impl::Avoid(const DelayRoute& route) {
 }
 
 void DelayQueues::Impl::DropAll(const absl::Status& why) {
-  std::deque<Entry::Waiter> waiters;
   current_.Clear();
-  for (const auto& [id, entry] : std::exchange(entries_, {})) {
+  std::vector<std::unique_ptr<Entry>> dropped;
+  for (auto& [id, entry] : std::exchange(entries_, {})) dropped.push_back(std::move(entry));
+  std::sort(dropped.begin(), dropped.end(),
+            [](const auto& one, const auto& other) { return one->id() < other->id(); });
+  std::deque<Entry::Waiter> waiters;
+  for (const auto& entry : dropped) {
     std::move(entry->waiters.begin(), entry->waiters.end(), std::back_inserter(waiters));
   }
   FailWaiters(waiters, why);

@@ -1,7 +1,9 @@
 #include "amqp/link.h"
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -51,6 +53,17 @@ class Linked final : public LinkOwner {
     if (send(peer_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
       throw std::runtime_error("the socket takes no more");
     }
+  }
+
+  // As much of them as the sockets take now.
+  void SayWhatFits(const std::string& bytes) const {
+    send(peer_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  }
+
+  // Whether what was said has come as far as the link's socket.
+  bool HasArrived() const {
+    int left = 1;
+    return ioctl(peer_, SIOCOUTQ, &left) == 0 && left == 0;
   }
 
   void HangUp() const { shutdown(peer_, SHUT_WR); }
@@ -137,9 +150,23 @@ TEST_F(LinkTest, ReadsWhatHasGatheredAtTheTick) {
 
 TEST_F(LinkTest, ReadsBeforeTheTickWhereThereIsALot) {
   end_.link().Gather(kEndless);
-  const std::string lot(2 * ReadPace::kFull, 'x');
+  const std::string lot(ReadPace::kFull / 8, 'x');
+  RunUntil(loop_, [&] {
+    end_.SayWhatFits(lot);
+    return end_.heard.size() >= ReadPace::kFull;
+  });
+}
+
+TEST_F(LinkTest, ReadsOnInATurnWhereMoreHasComeThanThereWasRoomFor) {
+  end_.link().Gather(kEndless);
+  const std::string lot(2 * InputBuffer::kCapacity, 'x');
   end_.Say(lot);
-  RunUntil(loop_, [&] { return end_.heard.size() > lot.size() / 2; });
+  RunUntil(loop_, [this] { return end_.HasArrived(); });
+  EXPECT_EQ(end_.reads, 0);
+  end_.link().Gather(absl::ZeroDuration());
+  RunUntil(loop_, [this] { return end_.reads > 0; });
+  EXPECT_EQ(end_.heard.size(), lot.size());
+  EXPECT_GT(end_.reads, 1);
 }
 
 TEST_F(LinkTest, ReadsABodyPastTheInput) {
