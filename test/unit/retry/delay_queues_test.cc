@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "unit/retry/delay_queues_fixture.h"
 
@@ -320,6 +323,18 @@ TEST_F(DelayQueuesTest, AnswerAllWhoWaitWhenEverythingIsDropped) {
   EXPECT_FALSE(queues_->Covers(lease));
   EXPECT_EQ(queues_->size(), 0U);
   EXPECT_EQ(time_.pending_timers(), 0U);
+}
+
+TEST_F(DelayQueuesTest, AnswerInTheOrderOfTheirQueuesWhenEverythingIsDropped) {
+  constexpr int kQueues = 20;
+  std::vector<int> answered;
+  for (int i = 0; i < kQueues; ++i) {
+    queues_->Acquire({.ttl = absl::Seconds(1 + i * 7 % kQueues)},
+                     [&answered, i](const absl::StatusOr<Lease>&) { answered.push_back(i); });
+  }
+  queues_->DropAll(absl::UnavailableError("connection lost"));
+  EXPECT_EQ(answered.size(), static_cast<std::size_t>(kQueues));
+  EXPECT_TRUE(std::is_sorted(answered.begin(), answered.end()));
 }
 
 TEST_F(DelayQueuesTest, IgnoreAnswersFromBeforeTheDrop) {
