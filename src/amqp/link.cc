@@ -106,6 +106,15 @@ void Link::StartTls(const TlsContext& context, const std::string& host) {
   bufferevent_trigger(socket_.get(), EV_WRITE, BEV_TRIG_IGNORE_WATERMARKS);
 }
 
+absl::Duration Link::RoundTrip() const {
+  tcp_info info = {};
+  socklen_t size = sizeof(info);
+  const bool says =
+      getsockopt(bufferevent_getfd(socket_.get()), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+      info.tcpi_rtt > 0;
+  return says ? absl::Microseconds(info.tcpi_rtt) : absl::InfiniteDuration();
+}
+
 void Link::PauseReading() {
   if (readable_ != nullptr) {
     event_del(readable_.get());

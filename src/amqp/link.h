@@ -58,6 +58,10 @@ class Link {
   void StartPlain();
   void StartTls(const TlsContext& context, const std::string& host);
 
+  // How long a packet and its acknowledgement took, by the handshake of TCP. To be asked after
+  // `OnConnected`; infinite if the system does not say.
+  absl::Duration RoundTrip() const;
+
   // Reads nothing more until told to: what is in is to be handled first, and the peer waits.
   void PauseReading();
   void ResumeReading();

@@ -14,14 +14,16 @@ constexpr double kReads = 1.5;
 constexpr double kWorthwhile = 5;
 
 // Of what the broker may send, in a pause.
-constexpr double kMostShare = 1.0 / 8;
+constexpr double kMostShareOfNear = 1.0 / 4;
+constexpr double kMostShareOfFar = 1.0 / 8;
 
 // In a row; then nothing gathers until something comes.
 constexpr int kMostVainPauses = 1;
 
 }  // namespace
 
-void ReadPace::Reset() {
+void ReadPace::Reset(absl::Duration round_trip) {
+  most_share_ = round_trip < kShortest ? kMostShareOfNear : kMostShareOfFar;
   pause_ = absl::ZeroDuration();
   current_ = absl::ZeroDuration();
   reads_ = 0;
@@ -70,7 +72,7 @@ absl::Duration ReadPace::BestPause(absl::Duration elapsed) const {
 }
 
 bool ReadPace::Fits(double pauses) const {
-  return come_.share <= kMostShare * pauses &&
+  return come_.share <= most_share_ * pauses &&
          static_cast<double>(come_.bytes) <= static_cast<double>(kFull) * pauses;
 }
 

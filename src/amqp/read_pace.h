@@ -30,13 +30,14 @@ struct Arrivals {
 // - While a pause lasts the broker must have enough to go on with. By Little's law, where pauses
 //   bring an eighth of all that may be under way, a pause is an eighth of the time that a message
 //   takes from one end to the other. So that is as long as it gets, and as much of its throughput
-//   as a broker that has time to spare can lose.
+//   as a broker that has time to spare can lose. It is a quarter where packets take less than
+//   kShortest there and back: the rest of that time is the broker's own work, which goes on.
 // - What comes must fit into kFull, which ends a pause before its time.
 // - There are none at all unless they save turns, and bring enough for that to matter.
 class ReadPace {
  public:
   // Pauses are no longer than that; if it is below kShortest there are none.
-  explicit ReadPace(absl::Duration longest) : longest_(longest) {}
+  explicit ReadPace(absl::Duration longest) : longest_(longest) { Reset(); }
 
   // The pauses are this and its doubles: ticks of one length fall on those of all shorter ones.
   static constexpr absl::Duration kShortest = absl::Microseconds(250);
@@ -47,8 +48,8 @@ class ReadPace {
   // From now on pauses are at least as long as that one's, which go on while something comes here.
   void Follow(std::shared_ptr<ReadPace> leader) { leader_ = std::move(leader); }
 
-  // A new connection: nothing gathers any more.
-  void Reset();
+  // A new connection, whose packets take so long there and back: nothing gathers any more.
+  void Reset(absl::Duration round_trip = absl::InfiniteDuration());
 
   // To be called behind each read, or pause in which nothing came, at `now`. How long to gather
   // from now on; zero: no longer than until something comes.
@@ -64,6 +65,7 @@ class ReadPace {
   bool IsWorthwhile(double pauses) const;
 
   const absl::Duration longest_;
+  double most_share_ = 0;             // of what the broker may send, in a pause
   std::shared_ptr<ReadPace> leader_;  // may be null
   absl::Duration pause_;              // zero: nothing gathers
   absl::Duration current_;            // that, or zero where nothing comes

@@ -89,6 +89,7 @@ Outbox& Session::Write() { return link_->Write(); }
 
 void Session::OnConnected() {
   if (tls_ == nullptr) {
+    pace_->Reset(link_->RoundTrip());
     link_->StartPlain();
     return ShakeHands();
   }

@@ -95,9 +95,10 @@ struct ConnectionOptions {
 
   // While much comes in: for how long, at most, what comes may gather before it is read, so that it
   // is handled in fewer and larger turns, which cost less CPU time. Never for so long that it would
-  // bring more than an eighth of the prefetch, or of the publishes unconfirmed, so that the
-  // broker has enough to go on with: below a prefetch of 40, where little comes, or with TLS, not
-  // at all. 0 to 20 ms; below 250 µs nothing ever gathers.
+  // bring more than a quarter of the prefetch, or of the publishes unconfirmed, so that the broker
+  // has enough to go on with; an eighth where TCP's handshake took 250 µs or more, as time on the
+  // way is lost. Not at all below a prefetch of 20 (40), where little comes, or with TLS. 0 to
+  // 20 ms; below 250 µs nothing ever gathers.
   absl::Duration read_coalescing = absl::Milliseconds(2);
 
   friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;

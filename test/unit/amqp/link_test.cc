@@ -121,6 +121,11 @@ class LinkTest : public ::testing::Test {
   Linked end_{loop_};
 };
 
+TEST_F(LinkTest, SaysHowLongPacketsTakeThereAndBack) {
+  EXPECT_GT(end_.link().RoundTrip(), absl::ZeroDuration());
+  EXPECT_LT(end_.link().RoundTrip(), absl::Seconds(10));
+}
+
 TEST_F(LinkTest, ReadsWhatComesAsItComes) {
   end_.Say("a");
   RunUntil(loop_, [this] { return end_.heard == "a"; });

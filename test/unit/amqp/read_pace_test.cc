@@ -59,6 +59,18 @@ TEST_F(ReadPaceTest, GathersNoLongerThanTheBrokerHasEnoughToGoOnWith) {
   }
 }
 
+TEST_F(ReadPaceTest, GathersTwiceAsMuchFromABrokerThatIsNear) {
+  const Arrivals a_quarter_in_two_milliseconds = {.count = 10, .share = 0.0125 * 0.99};
+  pace_.Reset(ReadPace::kShortest - absl::Microseconds(1));
+  EXPECT_EQ(Read(kWhile, absl::Microseconds(100), a_quarter_in_two_milliseconds), kLongest);
+  pace_.Reset(ReadPace::kShortest);
+  EXPECT_EQ(Read(kWhile, absl::Microseconds(100), a_quarter_in_two_milliseconds),
+            absl::Milliseconds(1));
+  pace_.Reset(absl::ZeroDuration());
+  EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 10, .share = 0.0125 * 1.01}),
+            absl::Milliseconds(1));
+}
+
 TEST_F(ReadPaceTest, GathersNoMoreThanFits) {
   // So much comes in a millisecond, and in a fifth of one.
   EXPECT_EQ(Read(kWhile, absl::Microseconds(100), {.count = 5, .bytes = ReadPace::kFull / 10}),
