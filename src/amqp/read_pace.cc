@@ -23,7 +23,7 @@ constexpr int kMostVainPauses = 1;
 }  // namespace
 
 void ReadPace::Reset(absl::Duration round_trip) {
-  most_share_ = round_trip < kShortest ? kMostShareOfNear : kMostShareOfFar;
+  round_trip_ = round_trip;
   pause_ = absl::ZeroDuration();
   current_ = absl::ZeroDuration();
   reads_ = 0;
@@ -72,7 +72,8 @@ absl::Duration ReadPace::BestPause(absl::Duration elapsed) const {
 }
 
 bool ReadPace::Fits(double pauses) const {
-  return come_.share <= most_share_ * pauses &&
+  const double most_share = round_trip_ < kShortest ? kMostShareOfNear : kMostShareOfFar;
+  return come_.share <= most_share * pauses &&
          static_cast<double>(come_.bytes) <= static_cast<double>(kFull) * pauses;
 }
 

@@ -37,7 +37,7 @@ struct Arrivals {
 class ReadPace {
  public:
   // Pauses are no longer than that; if it is below kShortest there are none.
-  explicit ReadPace(absl::Duration longest) : longest_(longest) { Reset(); }
+  explicit ReadPace(absl::Duration longest) : longest_(longest) {}
 
   // The pauses are this and its doubles: ticks of one length fall on those of all shorter ones.
   static constexpr absl::Duration kShortest = absl::Microseconds(250);
@@ -65,7 +65,7 @@ class ReadPace {
   bool IsWorthwhile(double pauses) const;
 
   const absl::Duration longest_;
-  double most_share_ = 0;             // of what the broker may send, in a pause
+  absl::Duration round_trip_ = absl::InfiniteDuration();
   std::shared_ptr<ReadPace> leader_;  // may be null
   absl::Duration pause_;              // zero: nothing gathers
   absl::Duration current_;            // that, or zero where nothing comes

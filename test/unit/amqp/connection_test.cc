@@ -446,7 +446,7 @@ TEST_F(SteadyStream, IsReadAsItComesWhereThePrefetchIsSmall) {
   options_.read_coalescing = absl::Milliseconds(5);
   Connect();
   const std::unique_ptr<Channel> channel = OpenChannel();
-  channel->Qos(32, [](const absl::Status&) {});
+  channel->Qos(16, [](const absl::Status&) {});
   EXPECT_LE(Unread(*channel), kAsItComes);
 }
 
