@@ -8,6 +8,7 @@ bool AckCoalescer::OnDelivered(std::uint64_t tag) {
   // A tag that was skipped belongs to nobody here.
   for (std::uint64_t skipped = next; skipped < tag; ++skipped) states_.push_back(State::kSettled);
   states_.push_back(State::kOpen);
+  most_open_ = std::max(most_open_, ++open_);
   return true;
 }
 
@@ -24,6 +25,7 @@ bool AckCoalescer::Settle(std::uint64_t tag) {
   State& state = states_[tag - first_];
   if (state == State::kSettled) return false;
   state = State::kSettled;
+  --open_;
   return true;
 }
 

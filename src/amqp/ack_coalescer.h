@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "amqp/ring.h"
@@ -25,6 +26,9 @@ class AckCoalescer {
 
   void Ack(std::uint64_t tag);
   void Reject(std::uint64_t tag, bool requeue);
+
+  // How many deliveries were open at once, at most, since this was last asked.
+  std::size_t TakeMostOpen() { return std::exchange(most_open_, open_); }
 
   bool pending() const { return !acked_.empty() || !rejected_.empty(); }
 
@@ -62,6 +66,8 @@ class AckCoalescer {
 
   Ring<State> states_;       // by tag
   std::uint64_t first_ = 1;  // the tag of states_[0]: the oldest open delivery
+  std::size_t open_ = 0;     // of states_
+  std::size_t most_open_ = 0;
   std::vector<std::uint64_t> acked_;
   std::vector<Rejected> rejected_;
 };

@@ -236,6 +236,8 @@ Arrivals Channel::Impl::TakeArrivals() {
     return all == 0 ? 0.0 : static_cast<double>(come) / static_cast<double>(all);
   };
   return {.count = answers + delivered + confirmed,
+          .used_up = acks_.TakeMostOpen() >= prefetch_ ? prefetch_ : 0,
+          .unconfirmed = confirms_.size(),
           .share = std::max({answers == 0 ? 0.0 : 1.0, part(delivered, prefetch_),
                              part(confirmed, confirmed + confirms_.size())})};
 }

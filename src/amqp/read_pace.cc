@@ -17,6 +17,11 @@ constexpr double kWorthwhile = 5;
 constexpr double kMostShareOfNear = 1.0 / 4;
 constexpr double kMostShareOfFar = 1.0 / 8;
 
+// Pauses of a broker that all wait for, to those of others; and how much of the prefetch is in its
+// hands then.
+constexpr int kLonger = 4;
+constexpr double kShareOfWaiting = 1.0 / 2;
+
 // In a row; then nothing gathers until something comes.
 constexpr int kMostVainPauses = 1;
 
@@ -26,6 +31,7 @@ void ReadPace::Reset(absl::Duration round_trip) {
   round_trip_ = round_trip;
   pause_ = absl::ZeroDuration();
   current_ = absl::ZeroDuration();
+  limit_ = longest_;
   reads_ = 0;
 }
 
@@ -33,7 +39,10 @@ absl::Duration ReadPace::After(const Arrivals& arrivals, absl::Duration now) {
   Count(arrivals, now);
   const bool in_vain = arrivals.count == 0;
   vain_pauses_ = in_vain ? std::min(vain_pauses_, kMostVainPauses) + 1 : 0;
-  if (!in_vain && leader_ != nullptr) leader_->vain_pauses_ = 0;
+  if (leader_ != nullptr) {
+    if (!in_vain) leader_->vain_pauses_ = 0;
+    leader_->followers_unconfirmed_ = pause_ > absl::ZeroDuration() ? arrivals.unconfirmed : 0;
+  }
   current_ = vain_pauses_ > kMostVainPauses ? absl::ZeroDuration() : pause_;
   return leader_ == nullptr ? current_ : std::max(current_, leader_->current_);
 }
@@ -44,12 +53,15 @@ void ReadPace::Count(const Arrivals& arrivals, absl::Duration now) {
   come_.count += arrivals.count;
   come_.bytes += arrivals.bytes;
   come_.share += arrivals.share;
+  waited_for_broker_ |=
+      arrivals.used_up > 0 && static_cast<double>(followers_unconfirmed_) >=
+                                  kShareOfWaiting * static_cast<double>(arrivals.used_up);
   const absl::Duration elapsed = now - start_;
-  if (elapsed >= kPauses * longest_) {
+  if (elapsed >= kPauses * limit_) {
+    limit_ = waited_for_broker_ && IsNear() ? kLonger * longest_ : longest_;
     pause_ = BestPause(elapsed);
     Begin(now);
-  } else if (pause_ > absl::ZeroDuration() &&
-             !Fits(kPauses * absl::FDivDuration(longest_, pause_))) {
+  } else if (pause_ > absl::ZeroDuration() && !Fits(kPauses * absl::FDivDuration(limit_, pause_))) {
     // Already more than all of the time could bring.
     pause_ = pause_ > kShortest ? pause_ / 2 : absl::ZeroDuration();
   }
@@ -59,11 +71,12 @@ void ReadPace::Begin(absl::Duration now) {
   start_ = now;
   reads_ = 1;
   come_ = Arrivals();
+  waited_for_broker_ = false;
 }
 
 absl::Duration ReadPace::BestPause(absl::Duration elapsed) const {
   const auto fits = [&](absl::Duration pause) {
-    return pause <= longest_ && Fits(absl::FDivDuration(elapsed, pause));
+    return pause <= limit_ && Fits(absl::FDivDuration(elapsed, pause));
   };
   absl::Duration pause = kShortest;
   if (!fits(pause)) return absl::ZeroDuration();
@@ -72,7 +85,7 @@ absl::Duration ReadPace::BestPause(absl::Duration elapsed) const {
 }
 
 bool ReadPace::Fits(double pauses) const {
-  const double most_share = round_trip_ < kShortest ? kMostShareOfNear : kMostShareOfFar;
+  const double most_share = IsNear() ? kMostShareOfNear : kMostShareOfFar;
   return come_.share <= most_share * pauses &&
          static_cast<double>(come_.bytes) <= static_cast<double>(kFull) * pauses;
 }

@@ -205,6 +205,8 @@ void Session::SetPace() {
     if (channel == nullptr) continue;
     const Arrivals here = channel->TakeArrivals();
     arrivals.count += here.count;
+    arrivals.used_up += here.used_up;
+    arrivals.unconfirmed += here.unconfirmed;
     arrivals.share = std::max(arrivals.share, here.share);
   }
   if (arrivals.count > 0) link_->ExpectLarge(arrivals.bytes / arrivals.count >= kLargeMessage);

@@ -138,6 +138,22 @@ class Model {
   std::set<std::uint64_t> rejected_;
 };
 
+TEST(AckCoalescer, KnowsHowManyWereOpenAtOnce) {
+  AckCoalescer acks;
+  EXPECT_EQ(acks.TakeMostOpen(), 0U);
+  for (const std::uint64_t tag : {1U, 2U, 5U}) ASSERT_TRUE(acks.OnDelivered(tag));
+  acks.Ack(2);
+  acks.Ack(2);
+  acks.Ack(4);
+  acks.Reject(1, /*requeue=*/true);
+  ASSERT_TRUE(acks.OnDelivered(6));
+  EXPECT_EQ(acks.TakeMostOpen(), 3U);
+  EXPECT_EQ(acks.TakeMostOpen(), 2U);
+  acks.Ack(5);
+  EXPECT_EQ(acks.TakeMostOpen(), 2U);
+  EXPECT_EQ(acks.TakeMostOpen(), 1U);
+}
+
 TEST(AckCoalescer, SettlesExactlyWhatWasAskedInAnyOrder) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);

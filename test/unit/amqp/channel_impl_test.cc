@@ -79,6 +79,22 @@ TEST_F(ArrivalsTest, HaveNoPartWhereNothingIsLimited) {
   EXPECT_EQ(three.share, 0);
 }
 
+TEST_F(ArrivalsTest, TellWhetherThePrefetchWasUsedUp) {
+  SetPrefetch(8);
+  Deliver(7);
+  channel_->Ack(1);
+  EXPECT_EQ(channel_->TakeArrivals().used_up, 0U);
+  Deliver(2);
+  channel_->Ack(2);
+  EXPECT_EQ(channel_->TakeArrivals().used_up, 8U);
+  EXPECT_EQ(channel_->TakeArrivals().used_up, 0U);
+}
+
+TEST_F(ArrivalsTest, UseUpNothingThatIsNotLimited) {
+  Deliver(3);
+  EXPECT_EQ(channel_->TakeArrivals().used_up, 0U);
+}
+
 TEST_F(ArrivalsTest, OfConfirmsArePartOfWhatWasUnconfirmed) {
   Publish(8);
   Hear(method::BasicAck{.delivery_tag = 2, .multiple = true});
@@ -87,6 +103,7 @@ TEST_F(ArrivalsTest, OfConfirmsArePartOfWhatWasUnconfirmed) {
   const Arrivals four = channel_->TakeArrivals();
   EXPECT_EQ(four.count, 4U);
   EXPECT_EQ(four.share, 0.4);  // the two that wait for others count as unconfirmed
+  EXPECT_EQ(four.unconfirmed, 6U);
 }
 
 TEST_F(ArrivalsTest, OfTheOnlyConfirmAreAll) {

@@ -171,6 +171,88 @@ TEST_F(ReadPaceTest, LeadsWhileSomethingComesToTheOneThatFollows) {
   EXPECT_EQ(pace_.After(kNothing, now_), absl::ZeroDuration());
 }
 
+// One consumer that has used up its prefetch, with half of it in publishes; their confirms come a
+// few at a time.
+class BusyBroker : public ReadPaceTest {
+ protected:
+  BusyBroker() {
+    follower_.Follow(leader_);
+    leader_->Reset(kNear);
+  }
+
+  // Reads on both for `time`; the pause of what is delivered behind the last.
+  absl::Duration ReadBoth(absl::Duration time) {
+    absl::Duration pause;
+    for (const absl::Duration end = now_ + time; now_ + kInterval <= end;) {
+      now_ += kInterval;
+      pause = leader_->After(delivered_, now_);
+      follower_.After(confirmed_, now_);
+    }
+    return pause;
+  }
+
+  static constexpr absl::Duration kNear = absl::Microseconds(20);
+  static constexpr absl::Duration kInterval = absl::Microseconds(100);
+
+  std::shared_ptr<ReadPace> leader_ = std::make_shared<ReadPace>(kLongest);
+  ReadPace follower_{kLongest};
+  Arrivals delivered_ = {.count = 1, .bytes = 100, .used_up = 512, .share = 1.0 / 512};
+  Arrivals confirmed_ = {.count = 1, .bytes = 20, .unconfirmed = 256, .share = 1.0 / 257};
+};
+
+TEST_F(BusyBroker, MayTakeFourTimesAsLong) {
+  EXPECT_EQ(ReadBoth(kWhile), kLongest);
+  EXPECT_EQ(ReadBoth(2 * kWhile), 4 * kLongest);
+  EXPECT_EQ(ReadBoth(absl::Seconds(1)), 4 * kLongest);
+}
+
+TEST_F(BusyBroker, TakesNoLongerThanItHasEnoughToGoOnWith) {
+  delivered_.share = 0.004;  // a quarter in six milliseconds
+  EXPECT_EQ(ReadBoth(absl::Seconds(1)), 2 * kLongest);
+}
+
+TEST_F(BusyBroker, MustBeNear) {
+  leader_->Reset(ReadPace::kShortest);
+  EXPECT_EQ(ReadBoth(absl::Seconds(1)), kLongest);
+}
+
+TEST_F(BusyBroker, MustHaveTheMessages) {
+  confirmed_.unconfirmed = 255;
+  EXPECT_EQ(ReadBoth(absl::Seconds(1)), kLongest);
+}
+
+TEST_F(BusyBroker, MustHaveSentAllThatItMay) {
+  delivered_.used_up = 0;
+  EXPECT_EQ(ReadBoth(absl::Seconds(1)), kLongest);
+}
+
+TEST_F(BusyBroker, MustConfirmAFewAtATime) {
+  confirmed_ = {.count = 200, .bytes = 20, .unconfirmed = 256, .share = 200.0 / 456};
+  EXPECT_EQ(ReadBoth(absl::Seconds(1)), kLongest);
+}
+
+TEST_F(BusyBroker, IsWaitedForNoMoreOnceTheMessagesAreHere) {
+  ReadBoth(absl::Seconds(1));
+  delivered_.used_up = 0;
+  EXPECT_EQ(ReadBoth(8 * kWhile), kLongest);
+}
+
+TEST_F(BusyBroker, IsBusyThoughTheMessagesAreHereNowAndThen) {
+  ReadBoth(absl::Seconds(1));
+  for (int i = 0; i < 20; ++i) {
+    delivered_.used_up = 0;
+    ReadBoth(absl::Milliseconds(100));
+    delivered_.used_up = 512;
+    EXPECT_EQ(ReadBoth(kInterval), 4 * kLongest);
+  }
+}
+
+TEST_F(BusyBroker, IsAnotherOnANewConnection) {
+  ReadBoth(absl::Seconds(1));
+  leader_->Reset(ReadPace::kShortest);
+  EXPECT_EQ(ReadBoth(kWhile), kLongest);
+}
+
 TEST_F(ReadPaceTest, GathersNothingOnANewConnection) {
   Gather();
   pace_.Reset();
