@@ -27,6 +27,14 @@ constexpr int kMostVainPauses = 1;
 
 }  // namespace
 
+void Arrivals::Add(const Arrivals& other) {
+  count += other.count;
+  bytes += other.bytes;
+  used_up += other.used_up;
+  unconfirmed += other.unconfirmed;
+  share = std::max(share, other.share);
+}
+
 void ReadPace::Reset(absl::Duration round_trip) {
   round_trip_ = round_trip;
   pause_ = absl::ZeroDuration();

@@ -20,6 +20,9 @@ struct Arrivals {
   // How large a part of all that the broker had leave to send: of the prefetch, or of the publishes
   // unconfirmed. What is not limited has no part; what somebody waits for is all of it. 0 to 1.
   double share = 0;
+
+  // What another channel of the same connection has brought.
+  void Add(const Arrivals& other);
 };
 
 // How long what comes may gather before it is read, as network cards gather packets before they

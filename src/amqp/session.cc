@@ -202,12 +202,7 @@ void Session::OnBodyTaken(InputBuffer& input, const FrameHead& head, std::size_t
 void Session::SetPace() {
   Arrivals arrivals = {.bytes = std::exchange(handled_bytes_, 0)};
   for (const auto& channel : channels_) {
-    if (channel == nullptr) continue;
-    const Arrivals here = channel->TakeArrivals();
-    arrivals.count += here.count;
-    arrivals.used_up += here.used_up;
-    arrivals.unconfirmed += here.unconfirmed;
-    arrivals.share = std::max(arrivals.share, here.share);
+    if (channel != nullptr) arrivals.Add(channel->TakeArrivals());
   }
   if (arrivals.count > 0) link_->ExpectLarge(arrivals.bytes / arrivals.count >= kLargeMessage);
   link_->Gather(pace_->After(arrivals, loop_.clock().SinceBoot()));

@@ -114,7 +114,7 @@ std::vector<Line> LatenessLines() {
                                 .unit = "MiB",
                                 .comparison = Comparison::kNone}},
                    .measure = MeasureMemory,
-                   .is_long = true});
+                   .is_extra = true});
   return lines;
 }
 

@@ -8,7 +8,8 @@
 
 namespace retryq::bench {
 
-// What is measured, in turns: retryq, and what it is held against.
+// What is measured, in turns: retryq (in a line about something else, that), and what it is held
+// against.
 enum class Side { kBaseline, kRetryq };
 
 // How the figures of the two sides of one round are held together.
@@ -39,8 +40,9 @@ struct Line {
   // One figure a metric. On the broker that RETRYQ_URL names, which is left as it was found. Throws
   // std::runtime_error where it cannot.
   std::function<std::vector<double>(Side, const Setup&)> measure;
-  // Takes minutes a round: run only where it is named.
-  bool is_long = false;
+  // Takes minutes a round, or is about something else: run only where it is named.
+  bool is_extra = false;
+  std::string subject = "retryq";  // what the figures are those of
 
   bool has_baseline() const { return metrics.front().comparison != Comparison::kNone; }
 };

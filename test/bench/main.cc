@@ -88,13 +88,13 @@ std::vector<Line> Choose(const std::vector<std::string>& names) {
   for (const Line& line : all) {
     const bool is_named = std::any_of(
         names.begin(), names.end(), [&](const std::string& name) { return IsNamedBy(line, name); });
-    if (names.empty() ? !line.is_long : is_named) chosen.push_back(line);
+    if (names.empty() ? !line.is_extra : is_named) chosen.push_back(line);
   }
   return chosen;
 }
 
 std::vector<double> MeasureSide(const Line& line, Side side, const Setup& setup) {
-  std::cerr << (side == Side::kRetryq ? " retryq" : " baseline") << std::flush;
+  std::cerr << ' ' << (side == Side::kRetryq ? line.subject : "baseline") << std::flush;
   std::vector<double> figures = line.measure(side, setup);
   if (figures.size() != line.metrics.size())
     throw std::logic_error(line.name + ": not one a metric");

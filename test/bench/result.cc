@@ -59,10 +59,10 @@ nlohmann::json SideJson(const std::vector<double>& values) {
           {"values", values}};
 }
 
-nlohmann::json MetricJson(const MetricResult& result) {
+nlohmann::json MetricJson(const MetricResult& result, const std::string& subject) {
   nlohmann::json json = {{"name", result.metric.name},
                          {"unit", result.metric.unit},
-                         {"retryq", SideJson(result.retryq)}};
+                         {subject, SideJson(result.retryq)}};
   if (result.metric.comparison == Comparison::kNone) return json;
   json["baseline"] = SideJson(result.baseline);
   const std::vector<double> compared = result.Compared();
@@ -118,8 +118,9 @@ std::string Text(const LineResult& result) {
       absl::StrAppend(&details, "    ", metric.metric.name, ", ", metric.metric.unit, ": ",
                       Spread(metric.retryq), "\n");
     } else {
-      absl::StrAppend(&details, "    ", metric.metric.name, ", ", metric.metric.unit, ": retryq ",
-                      Spread(metric.retryq), ", baseline ", Spread(metric.baseline), "\n");
+      absl::StrAppend(&details, "    ", metric.metric.name, ", ", metric.metric.unit, ": ",
+                      result.line.subject, " ", Spread(metric.retryq), ", baseline ",
+                      Spread(metric.baseline), "\n");
     }
   }
   return absl::StrCat(result.line.title, ": ", summary, "\n", details);
@@ -129,7 +130,9 @@ std::string Json(const Results& results) {
   nlohmann::json lines = nlohmann::json::array();
   for (const LineResult& result : results.lines) {
     nlohmann::json metrics = nlohmann::json::array();
-    for (const MetricResult& metric : result.metrics) metrics.push_back(MetricJson(metric));
+    for (const MetricResult& metric : result.metrics) {
+      metrics.push_back(MetricJson(metric, result.line.subject));
+    }
     lines.push_back(
         {{"name", result.line.name}, {"title", result.line.title}, {"metrics", metrics}});
   }

@@ -1,6 +1,6 @@
 // Whole cycles as fast as they go, from a queue that was filled before: the retry cycle (deliver,
-// fail, publish the copy, confirm, ack) with bodies of some sizes and with some TTLs, and the
-// success path (deliver, ack).
+// fail, publish the copy, confirm, ack) with bodies of some sizes and with some TTLs, the success
+// path (deliver, ack), and the least that a retry cycle can cost.
 
 #include <algorithm>
 #include <cstddef>
@@ -38,6 +38,7 @@ struct Workload {
   std::size_t body_size = 256;
   std::size_t ttls = 1;
   std::size_t workers = 1;  // each with a work queue of its own
+  bool is_floor = false;    // not retryq's, but of a program that does nothing else
 };
 
 std::string QueueOf(std::size_t worker) {
@@ -83,19 +84,20 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
   const testing::TestVhost vhost;
   testing::Peer peer(vhost.Url());
 
-  std::string program = workload.fails ? "retry_cycle" : "success_path";
+  const bool is_retryq = side == Side::kRetryq && !workload.is_floor;
   std::vector<std::vector<std::string>> arguments;
   for (std::size_t i = 0; i < workload.workers; ++i) {
     Fill(peer, QueueOf(i), warmup + messages, workload.body_size);
     std::vector<std::string>& words = arguments.emplace_back();
-    if (side == Side::kRetryq) words.emplace_back(workload.fails ? "retry" : "success");
+    if (is_retryq) words.emplace_back(workload.fails ? "retry" : "success");
     for (const std::string& word :
          {vhost.Url(), QueueOf(i), std::to_string(warmup), std::to_string(messages)}) {
       words.push_back(word);
     }
-    if (side == Side::kRetryq || workload.fails) words.push_back(std::to_string(workload.ttls));
+    if (is_retryq || workload.fails) words.push_back(std::to_string(workload.ttls));
   }
-  if (side == Side::kRetryq) program = "bench_worker";
+  std::string program = workload.fails ? "retry_cycle" : "success_path";
+  if (side == Side::kRetryq) program = workload.is_floor ? "floor" : "bench_worker";
   double measured = 0;
   double seconds = 0;  // of the one that took longest
   double cpu = 0;
@@ -134,7 +136,14 @@ std::vector<Line> ThroughputLines() {
   }
   lines.push_back(ThroughputLine("success", "success path", {.fails = false}));
   lines.push_back(ThroughputLine("workers-50", "retry cycle, 50 workers at once", {.workers = 50}));
-  lines.back().is_long = true;
+  lines.back().is_extra = true;
+  for (const std::size_t size : {256U, 4'096U, 65'536U}) {
+    lines.push_back(ThroughputLine(absl::StrCat("floor-", size),
+                                   absl::StrCat("the least of a retry cycle, ", size, " bytes"),
+                                   {.body_size = size, .is_floor = true}));
+    lines.back().is_extra = true;
+    lines.back().subject = "floor";
+  }
   return lines;
 }
 

@@ -158,7 +158,7 @@ std::vector<Line> WaitingLine() {
                        {.name = "broker disk", .unit = "MiB", .comparison = kNone},
                        {.name = "last one late", .unit = "s", .comparison = kNone}},
            .measure = Measure,
-           .is_long = true}};
+           .is_extra = true}};
 }
 
 }  // namespace retryq::bench

@@ -97,8 +97,10 @@ struct ConnectionOptions {
   // is handled in fewer and larger turns, which cost less CPU time. Never for so long that it would
   // bring more than a quarter of the prefetch, or of the publishes unconfirmed, so that the broker
   // has enough to go on with; an eighth where TCP's handshake took 250 µs or more, as time on the
-  // way is lost. Not at all below a prefetch of 20 (40), where little comes, or with TLS. 0 to
-  // 20 ms; below 250 µs nothing ever gathers.
+  // way is lost. For up to four times as long where it is the broker that all wait for: below 250
+  // µs, while a prefetch is used up and half of it or more waits for confirms. Not at all below a
+  // prefetch of 20 (40), where little comes, or with TLS. 0 to 20 ms; below 250 µs nothing ever
+  // gathers.
   absl::Duration read_coalescing = absl::Milliseconds(2);
 
   friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;

@@ -6,13 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum {
-  kConsuming = 1, /* channels */
-  kPublishing = 2,
-  kHeaderRoom = 32,
-  kRetryHeaders = 9,
-  kMostUnacked = kPrefetch / 8,
-};
+enum { kMostUnacked = kPrefetch / 8 };
 
 static int64_t ttl_of(const struct retry_loop* loop, unsigned index) {
   return loop->first_ttl + (int64_t)index * kTtlStep;
@@ -33,7 +27,7 @@ static amqp_table_entry_t text(const char* name, amqp_bytes_t value) {
 }
 
 /* For each TTL a queue, and a fanout exchange before it. */
-static void declare(struct retry_loop* loop) {
+void retry_loop_declare(struct retry_loop* loop) {
   loop->exchanges = calloc(loop->ttls, sizeof *loop->exchanges);
   if (loop->exchanges == NULL) die("no memory");
   for (unsigned i = 0; i < loop->ttls; ++i) {
@@ -53,6 +47,10 @@ static void declare(struct retry_loop* loop) {
     amqp_queue_bind(loop->connection, kConsuming, name, name, amqp_empty_bytes, amqp_empty_table);
     check(loop->connection, "queue.bind");
   }
+  amqp_channel_open(loop->connection, kPublishing);
+  check(loop->connection, "channel.open");
+  amqp_confirm_select(loop->connection, kPublishing);
+  check(loop->connection, "confirm.select");
 }
 
 static bool is_named(const amqp_table_entry_t* entry, const char* name) {
@@ -94,17 +92,23 @@ static int write_headers(const struct retry_loop* loop, int64_t delay,
   return count;
 }
 
+amqp_basic_properties_t retry_loop_copy(const struct retry_loop* loop, int64_t delay,
+                                        amqp_table_entry_t* headers) {
+  amqp_basic_properties_t properties = loop->properties;
+  properties.headers.entries = headers;
+  properties.headers.num_entries = write_headers(loop, delay, headers);
+  properties.delivery_mode = AMQP_DELIVERY_PERSISTENT;
+  properties._flags |= AMQP_BASIC_HEADERS_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG;
+  properties._flags &= ~(amqp_flags_t)(AMQP_BASIC_EXPIRATION_FLAG | AMQP_BASIC_USER_ID_FLAG);
+  return properties;
+}
+
 /* The handler has failed. */
 static void retry(struct retry_loop* loop) {
   if (loop->on_failure != NULL) loop->on_failure(loop->context, &loop->properties);
   const unsigned index = (unsigned)(loop->published % loop->ttls);
   amqp_table_entry_t headers[kHeaderRoom + kRetryHeaders];
-  amqp_basic_properties_t properties = loop->properties;
-  properties.headers.entries = headers;
-  properties.headers.num_entries = write_headers(loop, ttl_of(loop, index), headers);
-  properties.delivery_mode = AMQP_DELIVERY_PERSISTENT;
-  properties._flags |= AMQP_BASIC_HEADERS_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG;
-  properties._flags &= ~(amqp_flags_t)(AMQP_BASIC_EXPIRATION_FLAG | AMQP_BASIC_USER_ID_FLAG);
+  const amqp_basic_properties_t properties = retry_loop_copy(loop, ttl_of(loop, index), headers);
   const int status = amqp_basic_publish(
       loop->connection, kPublishing, amqp_cstring_bytes(loop->exchanges[index]),
       amqp_cstring_bytes(loop->queue), /*mandatory=*/1, /*immediate=*/0, &properties, loop->body);
@@ -175,11 +179,7 @@ static void ack(struct retry_loop* loop) {
 }
 
 void retry_loop_begin(struct retry_loop* loop) {
-  declare(loop);
-  amqp_channel_open(loop->connection, kPublishing);
-  check(loop->connection, "channel.open");
-  amqp_confirm_select(loop->connection, kPublishing);
-  check(loop->connection, "confirm.select");
+  retry_loop_declare(loop);
   consume(loop->connection, loop->queue);
 }
 

@@ -38,6 +38,25 @@ struct retry_loop {
   size_t room;
 };
 
+enum {
+  kHeaderRoom = 32,
+  kRetryHeaders = 9,
+};
+
+/* Channels. */
+enum {
+  kConsuming = 1,
+  kPublishing = 2,
+};
+
+/* Declares the delay queues, and has what is published confirmed. */
+void retry_loop_declare(struct retry_loop* loop);
+
+/* Of the copy for the delivery that was read last. Its headers lie in `headers`, of
+   kHeaderRoom + kRetryHeaders. */
+amqp_basic_properties_t retry_loop_copy(const struct retry_loop* loop, int64_t delay,
+                                        amqp_table_entry_t* headers);
+
 /* Declares the delay queues and starts consuming. */
 void retry_loop_begin(struct retry_loop* loop);
 

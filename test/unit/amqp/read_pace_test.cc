@@ -16,6 +16,17 @@ constexpr absl::Duration kWhile = absl::Milliseconds(33);
 constexpr Arrivals kMessage = {.count = 1, .bytes = 100, .share = 0.001};
 constexpr Arrivals kNothing;
 
+TEST(Arrivals, AddUpButForTheirShare) {
+  Arrivals all = {.count = 1, .bytes = 10, .used_up = 100, .unconfirmed = 1000, .share = 0.25};
+  all.Add({.count = 2, .bytes = 20, .used_up = 200, .unconfirmed = 2000, .share = 0.5});
+  all.Add({.share = 0.125});
+  EXPECT_EQ(all.count, 3U);
+  EXPECT_EQ(all.bytes, 30U);
+  EXPECT_EQ(all.used_up, 300U);
+  EXPECT_EQ(all.unconfirmed, 3000U);
+  EXPECT_EQ(all.share, 0.5);
+}
+
 class ReadPaceTest : public ::testing::Test {
  protected:
   // Reads for `time`, `interval` after one another; the pause behind the last.
