@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/properties.h"
 #include "retryq/amqp/table.h"
@@ -69,8 +70,8 @@ enum class PublishOutcome {
 
 struct PublishResult {
   PublishOutcome outcome = PublishOutcome::kUnknown;
-  // kReturned: 312 no route, …. kUnknown: what closed the channel (404, 406, …)
-  // or 0 where the connection was lost or not there.
+  // kReturned: 312 no route, …. kUnknown: what closed the channel (404, 406, …), or the connection
+  // as an answer to what was sent (501, 541, …); 0 where the connection was lost or not there.
   std::uint16_t code = 0;
   std::string_view text = {};  // valid during the call
 };
@@ -133,8 +134,9 @@ class RETRYQ_EXPORT BrokerListener {
   // The connection is gone, or could not be made: each open publish has been
   // answered kUnknown and each declare kUnavailable *after* this call.
   // kUnauthenticated: wrong user or password. kPermissionDenied: no right to
-  // the vhost. kNotFound: no such vhost. kUnavailable: everything else. The
-  // broker connects again by itself with growing pauses.
+  // the vhost. kNotFound: no such vhost. kInvalidArgument: it cannot be reached
+  // with these options. kUnavailable: everything else. The broker connects again
+  // by itself with growing pauses.
   virtual void OnLost(const absl::Status& why) = 0;
   // connection.blocked / unblocked: a resource alarm. What is published
   // meanwhile is read only once it is over, so better nothing is.
@@ -162,7 +164,8 @@ class RETRYQ_EXPORT Broker {
   // Declares a queue and, if named, an exchange bound to it: in this order,
   // none of them nowait, on a channel that no other declare shares meanwhile.
   // Errors: kNotFound (404), kFailedPrecondition (406: exists with other
-  // arguments), kPermissionDenied (403), kAborted (405: locked), kUnavailable
+  // arguments), kResourceExhausted (406: the vhost or the cluster has as many
+  // queues or exchanges as it may), kPermissionDenied (403), kAborted (405: locked), kUnavailable
   // (no connection, or lost), kInvalidArgument (name too long). The message
   // names the object and carries the broker's text. There is no deadline: a
   // broker may take a minute.
@@ -211,6 +214,10 @@ class RETRYQ_EXPORT Broker {
 
   // "3.10.8", or empty before the first connection.
   virtual std::string server_version() const = 0;
+
+  // The longest interval of heartbeats that the connection may have; the margin of the delay queues
+  // must be four of them. Zero: a dead connection may stay unnoticed, which retrying refuses.
+  virtual absl::Duration heartbeat() const { return absl::Seconds(15); }
 };
 
 }  // namespace retryq

@@ -51,9 +51,13 @@ struct ClientOptions {
 // Delivery guarantee: at least once, for what is consumed (see `Consume`) and for what is published
 // and answered ok (see `Publish`).
 //
-// Used on its loop's thread. Destroy it there, before the loop and after its consumers: that closes
-// the connection without waiting, and drops publishes that are unanswered, whose callbacks are not
-// called.
+// Used on its loop's thread. Destroy it there, before the loop: that closes the connection without
+// waiting, and drops publishes that are unanswered, whose callbacks are not called. That may be
+// inside any callback, an observer's included. Consumers that outlive it go on, on its connection,
+// and report to nobody.
+//
+// When the loop drains, publishes that are open are waited for as long as some are still confirmed.
+// Where for three seconds none is, they are answered with kUnavailable.
 class RETRYQ_EXPORT Client {
  public:
   // Wrong options are said by `Consume` and `Publish`.
@@ -71,7 +75,8 @@ class RETRYQ_EXPORT Client {
 
   // Starts consuming `options.queue`, as soon as there is a connection. The
   // error, if any, is about options, the client's included (kInvalidArgument,
-  // all wrong fields named).
+  // all wrong fields named); or kResourceExhausted, where the operating system refuses a thread of
+  // `handler_threads`. Then nothing is started.
   //
   // What turns out wrong later and before the first success (no such queue,
   // vhost or exchange: kNotFound; refused: kPermissionDenied, kUnauthenticated)
@@ -81,14 +86,16 @@ class RETRYQ_EXPORT Client {
   //
   // Drains by itself when the loop does. Delivery guarantee: at least once. A
   // message is acked after the handler's ok, or after its copy is confirmed and
-  // not returned.
+  // not returned. A handler is begun only for a delivery whose channel is still there.
   absl::StatusOr<Consumer> Consume(ConsumerOptions options, Handler handler);
   absl::StatusOr<Consumer> Consume(ConsumerOptions options, AsyncHandler handler);
 
   // Publishes `message` so that it arrives when `options` say. Persistent and
   // mandatory. Calls back once: ok when confirmed and not returned; kNotFound:
   // no such exchange, or no queue for the routing key, found out before the
-  // delay where it can be; kInvalidArgument; kUnavailable when the deadline is
+  // delay where it can be; kInvalidArgument, which names what would make the broker close the
+  // connection (a header that is no finite number, a name that is too long or holds NUL), or
+  // found to make it do so; kUnavailable when the deadline is
   // over first; kResourceExhausted, with nothing sent, where
   // `max_open_publishes` are unanswered: go on in their answers. Nothing is
   // given up before the deadline: a lost connection and a resource alarm are

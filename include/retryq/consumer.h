@@ -17,8 +17,10 @@ struct ConsumerOptions {
   std::string queue;
 
   // The exchange that messages return through. "" (the default exchange): to
-  // exactly `queue`. A named one must exist at the start; the message returns
-  // through it with its own routing key, to every queue its bindings lead to.
+  // exactly `queue`. A named one must exist at the start. A message that came
+  // through it, as the broker reports it, returns through it with the same
+  // routing key, to every queue its bindings lead to; any other message, and one
+  // that has returned directly, returns to exactly `queue`. Headers do not count.
   std::string work_exchange = {};
 
   RetryOptions retry = {};
@@ -42,11 +44,11 @@ struct ConsumerOptions {
 };
 
 // A running consumer, made by Client::Consume, which says what is guaranteed. Move-only. Used on
-// the loop's thread; must not outlive its Client.
+// the loop's thread.
 //
-// Destroying it stops at once: the broker requeues what is open, and what its handlers say counts
-// for nothing. With `handler_threads` that waits for the handlers that are running, and the others
-// are not called.
+// Destroying it, which may be inside any callback, stops at once: the broker requeues what is open,
+// and the outcomes of its handlers are ignored. With `handler_threads` the destructor waits for the
+// handlers that are running; the others are not called.
 class RETRYQ_EXPORT Consumer {
  public:
   class RETRYQ_NO_EXPORT Impl;
@@ -55,9 +57,11 @@ class RETRYQ_EXPORT Consumer {
   Consumer& operator=(Consumer&&) noexcept;
   ~Consumer();
 
-  // Stops gracefully: no new deliveries, running handlers finish, all is
-  // settled; then calls `drained` with true, or with false when `deadline` is
-  // over, which requeues the rest.
+  // Stops gracefully: no new deliveries, running handlers finish, all is settled; then calls
+  // `drained` with true. Calls it with false, and requeues the rest, at `deadline`, or when no
+  // handler has run for twelve seconds, or for three in which the broker confirmed no copy (nine if
+  // copies are published and unconfirmed). May be called again: each `drained` is called, and the
+  // earliest deadline applies. An infinite deadline means none.
   void Drain(absl::Duration deadline, std::function<void(bool)> drained);
 
   // Stops and resumes the flow of deliveries; what is open goes on.

@@ -1,11 +1,13 @@
 #ifndef RETRYQ_DELIVERY_H_
 #define RETRYQ_DELIVERY_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -61,16 +63,29 @@ class RETRYQ_EXPORT Delivery {
     std::string_view routing_key = {};
   };
 
-  Delivery(amqp::MessagePtr message, std::shared_ptr<const std::string> queue, History history);
+  // Where deliveries come from: what all of one consumer share until its channel is gone.
+  // Thread-safe.
+  struct Source {
+    explicit Source(std::string of_queue) : queue(std::move(of_queue)) {}
+    const std::string queue;
+    std::atomic<bool> abandoned = false;  // its channel is gone: the broker has requeued them
+  };
+
+  Delivery(amqp::MessagePtr message, std::shared_ptr<const Source> source, History history);
+  // From a source of its own.
+  Delivery(amqp::MessagePtr message, const std::shared_ptr<const std::string>& queue,
+           History history);
 
   std::string_view body() const { return message_->body; }
   const amqp::Properties& properties() const { return message_->properties; }
   Headers headers() const;
 
-  // Where it was first published: not the exchange it came back through.
+  // Where it was first published: not the exchange it came back through. What came back is believed
+  // in what its headers tell, which its publisher may have made up; `message()` has what the broker
+  // reports. The same goes for `attempt`, `first_failure`, `last_error` and `id`.
   std::string_view exchange() const { return history_.exchange; }
   std::string_view routing_key() const { return history_.routing_key; }
-  std::string_view queue() const { return *queue_; }
+  std::string_view queue() const { return source_->queue; }
 
   // Calls of a handler that failed before this one; 0 at first.
   std::uint64_t attempt() const { return history_.failures; }
@@ -85,12 +100,17 @@ class RETRYQ_EXPORT Delivery {
   // Whether the broker has delivered this copy before, perhaps to someone who died.
   bool redelivered() const { return message_->redelivered; }
 
+  // Whether the outcome will be ignored: the message's channel is gone, or its consumer, and the
+  // broker delivers it again, perhaps to another consumer. A handler that takes long can check it
+  // and give up. Thread-safe.
+  bool abandoned() const { return source_->abandoned.load(std::memory_order_relaxed); }
+
   const amqp::MessagePtr& message() const { return message_; }
   const History& history() const { return history_; }
 
  private:
   amqp::MessagePtr message_;
-  std::shared_ptr<const std::string> queue_;
+  std::shared_ptr<const Source> source_;
   History history_;
 };
 

@@ -46,10 +46,9 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   // run.
   absl::Status Run();
 
-  // Runs until SIGINT or SIGTERM, then drains: calls every function registered
-  // by `OnDrain` and runs on until each has called back or `grace` is over; a
-  // second signal ends it at once. Returns as `Run` does. The signals' former
-  // handlers are restored.
+  // Runs until SIGINT, SIGTERM or (unless it is ignored) SIGHUP, then drains: calls every function
+  // registered by `OnDrain` and runs on until each has called back or `grace` is over; a second
+  // signal ends it at once. Returns as `Run` does. The signals' former handlers are restored.
   absl::Status RunUntilSignal(absl::Duration grace = absl::Seconds(25));
 
   // Ends `Run`/`RunUntilSignal` at the end of the current turn, without
@@ -88,8 +87,8 @@ class RETRYQ_EXPORT EventLoop : public Timers {
 
 // What a command exits with for this status, by sysexits.h: 0 ok, 64 invalid
 // options (kInvalidArgument), 69 an object is not there (kNotFound,
-// kUnavailable, kFailedPrecondition), 77 refused (kUnauthenticated,
-// kPermissionDenied), else 70.
+// kUnavailable, kFailedPrecondition), 71 the operating system refuses something, such as a thread
+// (kResourceExhausted), 77 refused (kUnauthenticated, kPermissionDenied), else 70.
 RETRYQ_EXPORT int ExitCode(const absl::Status& status);
 
 }  // namespace retryq

@@ -91,7 +91,8 @@ struct Event {
   // kDelivered, of a message that has waited: how much later than it was due, by this machine's
   // clock and that of the worker that sent it. The wait in the work queue is part of it.
   std::optional<absl::Duration> lateness = std::nullopt;
-  // kHandled, kFailed and kRequeued, after a call of the handler: from the call to its outcome.
+  // kHandled, kFailed and kRequeued, after a call of the handler: from the call to its outcome, or
+  // what `Outcome::Took` says.
   std::optional<absl::Duration> handling = std::nullopt;
   // Where a copy was confirmed (kRetried, kParked, kMoved, kForwarded, kPublished): from its
   // publish to the confirm, without the time in which the broker took no publishes.
@@ -108,7 +109,8 @@ struct Event {
 };
 
 // Is told of everything. Not owned by what calls it, and must outlive that. Called on the loop's
-// thread; must not block or throw, and must not destroy the object that calls.
+// thread; must not block or throw. It may call anything, and may destroy the client and its
+// consumers, from inside: what it publishes is sent in the next turn of the loop.
 class RETRYQ_EXPORT Observer {
  public:
   virtual ~Observer() = default;

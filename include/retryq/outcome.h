@@ -1,6 +1,7 @@
 #ifndef RETRYQ_OUTCOME_H_
 #define RETRYQ_OUTCOME_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -49,9 +50,18 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
   // A quorum queue counts it as a return, and discards what was returned too often.
   static Outcome Requeue();
 
+  // The same, with how long the handling took, which becomes `Event::handling`: for a handler that
+  // lets messages wait, as for a thread of its own. Without it that is the time from the handler's
+  // call to the outcome.
+  Outcome Took(absl::Duration handling) && {
+    took_ = handling;
+    return std::move(*this);
+  }
+
   Kind kind() const { return kind_; }
   const absl::Status& status() const { return status_; }
   absl::Duration delay() const { return delay_; }
+  std::optional<absl::Duration> took() const { return took_; }
 
  private:
   Outcome(Kind kind, absl::Status status, absl::Duration delay = absl::ZeroDuration())
@@ -60,6 +70,7 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
   Kind kind_ = Kind::kByStatus;
   absl::Status status_;
   absl::Duration delay_ = absl::ZeroDuration();
+  std::optional<absl::Duration> took_;
 };
 
 }  // namespace retryq

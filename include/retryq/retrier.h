@@ -49,7 +49,8 @@ struct RetrierOptions {
 
   // The exchange that messages return through. "" is the default exchange: the
   // copy returns to exactly `queue`. A named one must exist, and leads the copy
-  // wherever its bindings lead the message's own routing key.
+  // of a message that the broker reports to have come through it wherever its
+  // bindings lead the same routing key. Headers do not count.
   std::string work_exchange = {};
 
   RetryOptions retry = {};
@@ -81,11 +82,10 @@ class RETRYQ_EXPORT Retrier {
   // listener, so there is one for each broker. Retriers keep it alive. Used on the loop's thread.
   class Shared {
    public:
-    // kInvalidArgument names the wrong fields. `broker` must outlive it. `heartbeat` is that of the
-    // broker's connection: leases depend on noticing a dead peer, so zero is refused.
-    static absl::StatusOr<std::shared_ptr<Shared>> Create(
-        Broker& broker, Environment environment, DelayQueueOptions options = {},
-        absl::Duration heartbeat = absl::Seconds(15));
+    // kInvalidArgument names the wrong fields. `broker` must outlive it. Leases depend on noticing
+    // a dead peer, so a `Broker::heartbeat` of zero is refused.
+    static absl::StatusOr<std::shared_ptr<Shared>> Create(Broker& broker, Environment environment,
+                                                          DelayQueueOptions options = {});
     virtual ~Shared() = default;
   };
 
@@ -109,6 +109,9 @@ class RETRYQ_EXPORT Retrier {
 
   // Deliveries taken and not settled yet, copies in flight included.
   virtual std::size_t open() const = 0;
+
+  // Of those, how many are with the handler, or on their way to it.
+  virtual std::size_t handling() const = 0;
 
   // Forgets all open deliveries: their channel is gone and the broker has
   // requeued them. Results of their handlers are dropped.

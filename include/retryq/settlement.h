@@ -1,6 +1,7 @@
 #ifndef RETRYQ_SETTLEMENT_H_
 #define RETRYQ_SETTLEMENT_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -20,7 +21,9 @@ class RETRYQ_EXPORT Settlement {
  public:
   // `settle` is called once on the executor's loop. Made by Retrier; for tests of handlers it can
   // be made by anyone.
-  Settlement(std::shared_ptr<Executor> executor, std::function<void(Outcome)> settle);
+  // `abandoned` says when the outcome will be ignored; null: never.
+  Settlement(std::shared_ptr<Executor> executor, std::function<void(Outcome)> settle,
+             std::shared_ptr<const std::atomic<bool>> abandoned = nullptr);
 
   Settlement(Settlement&&) noexcept;
   Settlement& operator=(Settlement&&) noexcept;
@@ -29,9 +32,15 @@ class RETRYQ_EXPORT Settlement {
   // Says the outcome; the settlement is used up. May be called inside the handler.
   void Settle(Outcome outcome) &&;
 
+  // Whether the outcome will be ignored: see Delivery::abandoned. Thread-safe.
+  bool abandoned() const {
+    return abandoned_ != nullptr && abandoned_->load(std::memory_order_relaxed);
+  }
+
  private:
   std::shared_ptr<Executor> executor_;
   std::function<void(Outcome)> settle_;
+  std::shared_ptr<const std::atomic<bool>> abandoned_;
 };
 
 }  // namespace retryq

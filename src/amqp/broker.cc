@@ -93,6 +93,7 @@ class RabbitBroker final : public Broker {
  public:
   RabbitBroker(EventLoop& loop, const ConnectionOptions& options)
       : loop_(loop),
+        heartbeat_(options.heartbeat),
         publish_end_(loop, Named(options, "publish")),
         consume_end_(loop, Named(options, "consume")) {
     // What is published comes from deliveries: it is the prefetch that bounds both.
@@ -139,9 +140,12 @@ class RabbitBroker final : public Broker {
     return publish_end_.connection().max_header_size();
   }
   std::string server_version() const override { return publish_end_.connection().server_version(); }
+  // The broker can make it shorter.
+  absl::Duration heartbeat() const override { return heartbeat_; }
 
  private:
   EventLoop& loop_;
+  const absl::Duration heartbeat_;
   PublishEnd publish_end_;
   ConsumeEnd consume_end_;
 };

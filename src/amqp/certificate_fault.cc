@@ -31,14 +31,14 @@ struct GeneralNamesDeleter {
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
 
-std::string Text(const ASN1_STRING* text) {
+std::string TextOf(const ASN1_STRING* text) {
   return absl::CHexEscape(
       absl::string_view(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
                         static_cast<std::size_t>(ASN1_STRING_length(text))));
 }
 
 // "CN=rabbit,O=Example"; OpenSSL escapes what does not print.
-std::string Text(const X509_NAME* name) {
+std::string TextOf(const X509_NAME* name) {
   const std::unique_ptr<BIO, BioDeleter> out(BIO_new(BIO_s_mem()));
   X509_NAME_print_ex(out.get(), name, 0, XN_FLAG_RFC2253);
   char* text = nullptr;
@@ -58,7 +58,7 @@ std::string AddressText(const ASN1_OCTET_STRING* address) {
   const int family = ASN1_STRING_length(address) == 4 ? AF_INET : AF_INET6;
   const bool is_address =
       family == AF_INET || ASN1_STRING_length(address) == 16;  // else inet_ntop would read on
-  if (!is_address) return Text(address);
+  if (!is_address) return TextOf(address);
   return inet_ntop(family, ASN1_STRING_get0_data(address), text.data(), text.size());
 }
 
@@ -66,7 +66,7 @@ std::vector<std::string> CommonNames(const X509* certificate) {
   std::vector<std::string> names;
   const X509_NAME* subject = X509_get_subject_name(certificate);
   for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;) {
-    names.push_back(Text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
+    names.push_back(TextOf(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
   }
   return names;
 }
@@ -79,7 +79,7 @@ std::string Names(const X509* certificate) {
   std::vector<std::string> names;
   for (int i = 0; i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives.get(), i);
-    if (name->type == GEN_DNS) names.push_back(Text(name->d.dNSName));
+    if (name->type == GEN_DNS) names.push_back(TextOf(name->d.dNSName));
     if (name->type == GEN_IPADD) names.push_back(AddressText(name->d.iPAddress));
   }
   if (names.empty()) names = CommonNames(certificate);
@@ -97,8 +97,8 @@ CertificateFault FaultFoundBy(X509_STORE_CTX* verification) {
                             .is_own = X509_STORE_CTX_get_error_depth(verification) == 0};
   const X509* certificate = X509_STORE_CTX_get_current_cert(verification);
   if (certificate == nullptr) return fault;
-  fault.subject = Text(X509_get_subject_name(certificate));
-  fault.issuer = Text(X509_get_issuer_name(certificate));
+  fault.subject = TextOf(X509_get_subject_name(certificate));
+  fault.issuer = TextOf(X509_get_issuer_name(certificate));
   fault.names = Names(certificate);
   fault.not_before = TimeText(X509_get0_notBefore(certificate));
   fault.not_after = TimeText(X509_get0_notAfter(certificate));

@@ -70,6 +70,17 @@ void Channel::Impl::Defer(std::function<void(Impl&)> work) {
   });
 }
 
+absl::Status Channel::Impl::CheckArguments(TableView arguments) const {
+  if (absl::Status finite = arguments.CheckFinite(); !finite.ok()) return finite;
+  // The names beside them are four at most.
+  constexpr std::size_t kBeside = kFrameOverhead + 64 + 4 * (kMaxShortString + 1);
+  const std::size_t limit = host_->frame_max();
+  if (arguments.bytes().size() + kBeside <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("its arguments take ", arguments.bytes().size(),
+                   " bytes, which do not fit into a frame: the connection's frame_max is ", limit));
+}
+
 void Channel::Impl::Refuse(absl::Status why, OnReply done) {
   Defer([why = std::move(why), done = std::move(done)](Impl&) { done(why); });
 }
@@ -269,11 +280,11 @@ void Channel::Impl::Cut(const absl::Status& why) {
   closed_why_ = why;
 }
 
-void Channel::Impl::Disconnect(const absl::Status& why) {
+void Channel::Impl::Disconnect(const absl::Status& why, std::uint16_t code) {
   const bool is_to_tell = state_ == State::kCut && listener_ != nullptr;
   if (!is_to_tell) return Finish();
   state_ = State::kFinished;
-  Fail({.status = why}, std::string(why.message()));
+  Fail({.status = why, .code = code}, std::string(why.message()));
 }
 
 void Channel::Impl::Finish() {
@@ -329,7 +340,9 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kSyntaxError),
                       "a name or property is longer than 255 bytes");
   }
-  if (ContentHeaderSize(params.properties) + kFrameOverhead > host_->frame_max()) {
+  // RabbitMQ takes a frame that is larger than agreed by its own head and end (F53 in
+  // doc/rabbitmq_facts.md).
+  if (ContentHeaderSize(params.properties) > host_->frame_max()) {
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kFrameError),
                       "the headers do not fit into one frame");
   }

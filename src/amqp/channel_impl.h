@@ -78,7 +78,8 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
 
   // The connection is gone: nothing is written from now on. `Disconnect` follows, which tells.
   void Cut(const absl::Status& why);
-  void Disconnect(const absl::Status& why);
+  // `code`: what the broker says of what was sent on it; 0: nothing.
+  void Disconnect(const absl::Status& why, std::uint16_t code);
   // The connection is gone, and nobody is told.
   void Orphan();
 
@@ -114,11 +115,18 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
       return Refuse(absl::InvalidArgumentError(what + ": a name is longer than 255 bytes"),
                     std::move(done));
     }
+    if constexpr (requires { method.arguments; }) {
+      if (absl::Status fit = CheckArguments(method.arguments); !fit.ok()) {
+        return Refuse(WithContext(what, fit), std::move(done));
+      }
+    }
     host_->Write().AddMethod(number_, method);
     if constexpr (std::is_same_v<Method, method::BasicConsume>) AddConsumer(method.consumer_tag);
     if constexpr (std::is_same_v<Method, method::BasicQos>) prefetch_ = method.prefetch_count;
     calls_.push_back({.reply = Reply::kId, .what = std::move(what), .done = std::move(done)});
   }
+  // Whether they can be sent: what cannot would close the connection.
+  absl::Status CheckArguments(TableView arguments) const;
   // Answers, later, a call that is not sent.
   void Refuse(absl::Status why, OnReply done);
 

@@ -10,22 +10,23 @@
 #include "amqp/handshake.h"
 #include "amqp/process_name.h"
 #include "amqp/read_pace.h"
-#include "amqp/reconnect_pause.h"
 #include "amqp/resolver.h"
 #include "amqp/session.h"
 #include "amqp/shuffle.h"
 #include "amqp/tls_context.h"
+#include "loop/pauses.h"
 
 namespace retryq::amqp {
 namespace {
 
 // Fits into the smallest frame_max there is, with its method.
 constexpr std::size_t kMaxSecret = 8000;
+constexpr std::size_t kSecretOverhead = 64;  // of its frame, with the reason
 
 // Another endpoint, or another try soon, would be refused the same way.
 bool IsRefusal(const absl::Status& status) {
   return absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status) ||
-         absl::IsNotFound(status);
+         absl::IsNotFound(status) || absl::IsInvalidArgument(status);
 }
 
 }  // namespace
@@ -38,8 +39,9 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
       : loop_(loop),
         options_(std::move(options)),
         listener_(listener),
-        pause_(options_.reconnect_initial, options_.reconnect_max),
-        pace_(std::make_shared<ReadPace>(options_.read_coalescing)) {
+        pauses_(options_.reconnect_initial, options_.reconnect_max),
+        pace_(std::make_shared<ReadPace>(options_.read_coalescing)),
+        resolver_(loop_, loop_.executor()) {
     if (options_.connection_name.empty()) options_.connection_name = ProcessName();
   }
 
@@ -54,7 +56,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   void Shutdown() {
     listener_ = nullptr;
     timer_.reset();
-    resolver_.reset();
+    resolver_.Forget();
     if (session_ != nullptr) std::exchange(session_, nullptr)->Abandon();
   }
 
@@ -83,6 +85,12 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     if (secret.size() > kMaxSecret) {
       answer = absl::InvalidArgumentError(
           absl::StrCat("the new secret is longer than ", kMaxSecret, " bytes"));
+    } else if (secret.find('\0') != std::string::npos) {
+      answer = absl::InvalidArgumentError("the new secret must not contain NUL");
+    } else if (is_open() && secret.size() + kSecretOverhead > frame_max_) {
+      answer = absl::InvalidArgumentError(absl::StrCat(
+          "the new secret has ", secret.size(),
+          " bytes, which do not fit into a frame: the connection's frame_max is ", frame_max_));
     } else {
       options_.password = std::move(secret);
       if (is_open()) return session_->UpdateSecret(options_.password, std::move(done));
@@ -122,6 +130,8 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     return absl::OkStatus();
   }
 
+  absl::Duration NextPause() { return pauses_.Next(loop_.clock().SinceBoot(), loop_.random()); }
+
   void BeginRoundAfter(absl::Duration pause) {
     timer_ = loop_.After(pause, [this] {
       if (options_.shuffle_endpoints) Shuffle(&options_.endpoints, loop_.random());
@@ -132,22 +142,24 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   }
 
   void ResolveEndpoint() {
-    resolver_.emplace(options_.endpoints[endpoint_], loop_.executor(),
-                      [this](absl::StatusOr<std::vector<SocketAddress>> addresses) {
+    const absl::Duration begun = loop_.clock().SinceBoot();
+    resolver_.Resolve(options_.endpoints[endpoint_], options_.connection_timeout,
+                      [this, begun](SocketAddresses addresses) {
                         address_ = 0;
                         if (!addresses.ok()) {
                           addresses_.clear();
                           return TryNext(addresses.status());
                         }
                         addresses_ = *std::move(addresses);
-                        ConnectToAddress();
+                        ConnectToAddress(loop_.clock().SinceBoot() - begun);
                       });
   }
 
-  void ConnectToAddress() {
-    session_ =
-        std::make_shared<Session>(loop_, options_, tls_ ? &*tls_ : nullptr,
-                                  options_.endpoints[endpoint_], addresses_[address_], pace_, this);
+  // So much of connection_timeout is spent.
+  void ConnectToAddress(absl::Duration spent = absl::ZeroDuration()) {
+    session_ = std::make_shared<Session>(loop_, options_, tls_ ? &*tls_ : nullptr,
+                                         options_.endpoints[endpoint_], addresses_[address_], spent,
+                                         pace_, this);
   }
 
   // After an address, or a whole endpoint, that gave no connection.
@@ -155,12 +167,13 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     failures_.emplace_back(why.message().data(), why.message().size());
     if (++address_ < addresses_.size()) return ConnectToAddress();
     if (++endpoint_ < options_.endpoints.size()) return ResolveEndpoint();
-    BeginRoundAfter(pause_.Next(loop_.random()));
+    BeginRoundAfter(NextPause());
     listener_->OnLost(absl::UnavailableError(absl::StrJoin(failures_, "; ")));
   }
 
   void OnSessionOpen() override {
-    pause_.Reset();
+    resolver_.Forget();
+    pauses_.Succeeded(loop_.clock().SinceBoot());
     was_open_ = true;
     frame_max_ = session_->frame_max();
     server_version_ = session_->server_version();
@@ -177,7 +190,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     if (listener_ == nullptr) return FinishClose();
     const bool was_open = std::exchange(was_open_, false);
     if (!was_open && !IsRefusal(why)) return TryNext(why);
-    BeginRoundAfter(was_open ? pause_.Next(loop_.random()) : pause_.Longest(loop_.random()));
+    BeginRoundAfter(was_open ? NextPause() : pauses_.Longest(loop_.random()));
     listener_->OnLost(why);
   }
 
@@ -193,10 +206,10 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   ConnectionListener* listener_;  // null once closing
   std::function<void()> closed_;
 
-  ReconnectPause pause_;
+  Pauses pauses_;
   const std::shared_ptr<ReadPace> pace_;
   std::unique_ptr<Timer> timer_;  // of the next round, or of the closing
-  std::optional<Resolver> resolver_;
+  Resolver resolver_;
   std::size_t endpoint_ = 0;  // of this round
   std::vector<SocketAddress> addresses_;
   std::size_t address_ = 0;

@@ -5,12 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "amqp/frame.h"
+#include "amqp/text_faults.h"
 #include "amqp/tls_context.h"
 
 namespace retryq::amqp {
 
 absl::Status Validate(const ConnectionOptions& options) {
-  std::vector<std::string> wrong;
+  std::vector<std::string> wrong = TextFaults(options);
   const auto require = [&wrong](bool holds, const char* sentence) {
     if (!holds) wrong.emplace_back(sentence);
   };
@@ -26,6 +28,9 @@ absl::Status Validate(const ConnectionOptions& options) {
   require(options.handshake_timeout > absl::ZeroDuration(), "handshake_timeout: above zero");
   require(options.frame_max == 0 || (options.frame_max >= 8192 && options.frame_max <= 1 << 20),
           "frame_max: 8192 to 1048576, or 0 for what the broker takes");
+  require(options.initial_frame_max == 0 ||
+              (options.initial_frame_max >= kFrameMinSize && options.initial_frame_max <= 1 << 20),
+          "initial_frame_max: 4096 to 1048576, or 0 for RabbitMQ's default");
   require(options.reconnect_initial > absl::ZeroDuration(), "reconnect_initial: above zero");
   require(options.reconnect_max >= options.reconnect_initial,
           "reconnect_max: at least reconnect_initial");

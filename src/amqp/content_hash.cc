@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "absl/numeric/int128.h"
-#include "amqp/system_random.h"
+#include "loop/system_random.h"
 
 namespace retryq::amqp {
 namespace {

@@ -33,7 +33,8 @@ struct FrameHead {
   std::uint16_t channel = 0;
   std::uint32_t payload_size = 0;
 
-  std::size_t frame_size() const { return payload_size + kFrameOverhead; }
+  // Whatever a peer claims: wider than a size_t may be.
+  std::uint64_t frame_size() const { return std::uint64_t{payload_size} + kFrameOverhead; }
 };
 
 // A whole frame; the payload is a view into the buffer it was found in.

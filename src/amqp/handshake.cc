@@ -1,11 +1,15 @@
 #include "amqp/handshake.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "amqp/frame.h"
 #include "amqp/overloaded.h"
 #include "amqp/protocol_error.h"
 #include "amqp/text.h"
@@ -42,6 +46,18 @@ bool Offers(std::string_view mechanisms, std::string_view mechanism) {
     if (offered == Text(mechanism)) return true;
   }
   return false;
+}
+
+// What RabbitMQ takes in one frame until it knows who it is, unless it is told otherwise.
+std::size_t DefaultInitialFrameMax(const std::string& server_version) {
+  const std::vector<std::string> parts = absl::StrSplit(server_version, '.');
+  int major = 0;
+  int minor = 0;
+  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &major) ||
+      !absl::SimpleAtoi(parts[1], &minor)) {
+    return kFrameMinSize;
+  }
+  return std::pair(major, minor) >= std::pair(4, 1) ? 2 * kFrameMinSize : kFrameMinSize;
 }
 
 }  // namespace
@@ -97,14 +113,31 @@ absl::Status Handshake::OnStart(const method::ConnectionStart& start, std::strin
   const std::string login = external ? ""
                                      : absl::StrCat(absl::string_view("\0", 1), options_.user,
                                                     absl::string_view("\0", 1), options_.password);
-  AppendMethodFrame(0,
-                    method::ConnectionStartOk{.client_properties = TableView(properties),
+  const method::ConnectionStartOk start_ok = {.client_properties = TableView(properties),
                                               .mechanism = mechanism,
                                               .response = {login},
-                                              .locale = "en_US"},
-                    out);
+                                              .locale = "en_US"};
+  if (absl::Status fits = CheckLoginSize(MethodSize(start_ok) + kFrameOverhead); !fits.ok()) {
+    return fits;
+  }
+  AppendMethodFrame(0, start_ok, out);
   step_ = Step::kTune;
   return absl::OkStatus();
+}
+
+// The broker would hang up without a word.
+absl::Status Handshake::CheckLoginSize(std::size_t size) const {
+  const std::size_t limit = options_.initial_frame_max != 0
+                                ? options_.initial_frame_max
+                                : DefaultInitialFrameMax(server_version_);
+  if (size <= limit) return absl::OkStatus();
+  const bool external = options_.auth_mechanism == AuthMechanism::kExternal;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the login of ", User(), " at ", Describe(endpoint_), " takes ", size,
+      " bytes, where the broker takes at most ", limit, " in one frame before the login (",
+      external ? "" : absl::StrCat("the password has ", options_.password.size(), ", "),
+      "the connection name ", options_.connection_name.size(),
+      "): shorten them, or raise initial_frame_max there and in the connection's options"));
 }
 
 absl::Status Handshake::OnTune(const method::ConnectionTune& tune, std::string* out) {
@@ -176,8 +209,12 @@ absl::Status Handshake::OnHungUp() const {
           absl::StrCat(Describe(endpoint_), " hangs up without a word: is it RabbitMQ's AMQP port",
                        options_.tls ? "?" : ", and not the one for TLS (amqps://)?"));
     case Step::kTune:
-      // Brokers that cannot say 403 say it so.
-      return LoginRefused("it hung up during the login");
+      // A refusal is a 403: it is told that we understand that (authentication_failure_close).
+      return absl::UnavailableError(
+          absl::StrCat(Describe(endpoint_), " hangs up during the login of ", User(),
+                       " and does not say that it refuses it: it may be stopping, or short of "
+                       "something, or what "
+                       "is between may have ended the connection; see the broker's log"));
     default:
       return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " hangs up while vhost '",
                                                  options_.vhost, "' is being opened"));

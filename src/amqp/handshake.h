@@ -1,6 +1,7 @@
 #ifndef RETRYQ_SRC_AMQP_HANDSHAKE_H_
 #define RETRYQ_SRC_AMQP_HANDSHAKE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -32,9 +33,9 @@ class Handshake {
   void Begin(std::string* out);
 
   // A method on channel 0. True once the connection is open. Errors are for the user:
-  // kUnauthenticated, kPermissionDenied, kNotFound (see ConnectionListener::OnLost), or
-  // kUnavailable. They name who and where, and the remedy; never the password. A method that
-  // does not belong there is a ProtocolError.
+  // kUnauthenticated, kPermissionDenied, kNotFound, kInvalidArgument (see
+  // ConnectionListener::OnLost), or kUnavailable. They name who and where, and the remedy; never
+  // the password. A method that does not belong there is a ProtocolError.
   absl::StatusOr<bool> OnMethod(const ServerMethod& method, std::string* out);
 
   // What it means that the broker hangs up now.
@@ -49,6 +50,8 @@ class Handshake {
   absl::Status OnStart(const method::ConnectionStart& start, std::string* out);
   absl::Status OnTune(const method::ConnectionTune& tune, std::string* out);
   absl::Status OnClose(const method::ConnectionClose& close, std::string* out) const;
+  // Of the frame of start-ok.
+  absl::Status CheckLoginSize(std::size_t size) const;
   static absl::Status OutOfTurn();
   absl::Status LoginRefused(std::string_view text) const;
   // "user 'name'"

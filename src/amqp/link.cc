@@ -86,13 +86,19 @@ void Link::StartPlain() {
       this));
 }
 
-void Link::StartTls(const TlsContext& context, const std::string& host) {
-  tls_ = std::make_unique<TlsClient>(context, host);
+absl::Status Link::StartTls(const TlsContext& context, const std::string& host) {
+  absl::StatusOr<std::unique_ptr<TlsClient>> tls = TlsClient::Create(context, host);
+  if (!tls.ok()) return tls.status();
+  tls_ = *std::move(tls);
   // Deferred: what was decrypted before an end of TLS is then told before it, and nobody is called
   // from within a write.
   tls_stream_.reset(bufferevent_openssl_filter_new(
       bufferevent_get_base(socket_.get()), socket_.get(), tls_->ssl(), BUFFEREVENT_SSL_CONNECTING,
       BEV_OPT_DEFER_CALLBACKS));
+  if (tls_stream_ == nullptr) {
+    tls_.reset();
+    return absl::UnavailableError("libevent cannot set up TLS");
+  }
   // AMQP says itself when it is over, and its frames say how long they are.
   bufferevent_openssl_set_allow_dirty_shutdown(tls_stream_.get(), 1);
   bufferevent_setcb(
@@ -104,6 +110,7 @@ void Link::StartTls(const TlsContext& context, const std::string& host) {
   bufferevent_enable(tls_stream_.get(), EV_READ | EV_WRITE);
   // The first words are ours, and libevent waits for a writable socket that has been told of.
   bufferevent_trigger(socket_.get(), EV_WRITE, BEV_TRIG_IGNORE_WATERMARKS);
+  return absl::OkStatus();
 }
 
 absl::Duration Link::RoundTrip() const {

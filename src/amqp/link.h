@@ -9,11 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "amqp/input_buffer.h"
-#include "amqp/libevent_ptr.h"
 #include "amqp/outbox.h"
 #include "amqp/resolver.h"
 #include "amqp/tls_client.h"
 #include "amqp/tls_context.h"
+#include "loop/libevent_ptr.h"
 
 namespace retryq::amqp {
 
@@ -54,9 +54,9 @@ class Link {
   ~Link();
 
   // Begins to read, without TLS; or begins the TLS handshake. One of these, once, after
-  // `OnConnected` and before anything is written.
+  // `OnConnected` and before anything is written. An error is one of TlsClient::Create.
   void StartPlain();
-  void StartTls(const TlsContext& context, const std::string& host);
+  absl::Status StartTls(const TlsContext& context, const std::string& host);
 
   // How long a packet and its acknowledgement took, by the handshake of TCP. To be asked after
   // `OnConnected`; infinite if the system does not say.

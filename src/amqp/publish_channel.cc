@@ -1,6 +1,9 @@
 #include "amqp/publish_channel.h"
 
+#include <string>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace retryq::amqp {
 
@@ -17,7 +20,13 @@ void PublishChannel::Open() {
     if (const auto retired = weak.lock()) retired->clear();
   });
   channel_ = connection_.OpenChannel(this);
-  channel_->ConfirmSelect([](const absl::Status&) {});
+  // Where there is no channel to be had, nothing can be published: as without a connection, and it
+  // is tried as seldom.
+  channel_->ConfirmSelect([this](const absl::Status& status) {
+    if (status.ok()) return;
+    connection_.Reconnect(absl::UnavailableError(
+        absl::StrCat("cannot open a channel to publish on: ", std::string(status.message()))));
+  });
 }
 
 void PublishChannel::Publish(const PublishParams& params, Broker::PublishCallback done) {
@@ -29,8 +38,6 @@ void PublishChannel::Forget() {
   Open();
   retired_->clear();
 }
-
-void PublishChannel::OnChannelClosed(const ChannelError&) { EnsureOpen(); }
 
 void PublishChannel::EnsureOpen() {
   if (!channel_->is_open() && connection_.is_open()) Open();

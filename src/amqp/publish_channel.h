@@ -12,7 +12,7 @@ namespace retryq::amqp {
 
 // A channel in confirm mode that is always there while the connection is: when the broker
 // closes it over a publish, another one takes over at once, and what is published from then
-// on goes there.
+// on goes there. Where there is none to be had, the connection is given up as well.
 class PublishChannel final : public ChannelListener {
  public:
   // `connection` must outlive it.
@@ -27,7 +27,8 @@ class PublishChannel final : public ChannelListener {
   void Forget();
 
  private:
-  void OnChannelClosed(const ChannelError& why) override;
+  // The next publish opens another. At once it would be done over and over where none can be had.
+  void OnChannelClosed(const ChannelError&) override {}
 
   // Another channel if the broker has closed this one. Those whose publishes it takes along
   // may publish again before the channel itself says that it is closed.

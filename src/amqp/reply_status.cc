@@ -7,7 +7,13 @@
 namespace retryq::amqp {
 namespace {
 
-absl::StatusCode StatusCodeOf(std::uint16_t code) {
+// "queue limit in vhost 'v' (10) is reached", "exchange limit of 10 is reached".
+bool IsOfLimit(std::string_view text) {
+  return text.find(" limit ") != std::string_view::npos &&
+         text.find(" is reached") != std::string_view::npos;
+}
+
+absl::StatusCode StatusCodeOf(std::uint16_t code, std::string_view text) {
   switch (ReplyCode{code}) {
     case ReplyCode::kAccessRefused:
       return absl::StatusCode::kPermissionDenied;
@@ -16,7 +22,8 @@ absl::StatusCode StatusCodeOf(std::uint16_t code) {
     case ReplyCode::kResourceLocked:
       return absl::StatusCode::kAborted;
     case ReplyCode::kPreconditionFailed:
-      return absl::StatusCode::kFailedPrecondition;
+      return IsOfLimit(text) ? absl::StatusCode::kResourceExhausted
+                             : absl::StatusCode::kFailedPrecondition;
     case ReplyCode::kFrameError:
     case ReplyCode::kSyntaxError:
       return absl::StatusCode::kInvalidArgument;
@@ -28,7 +35,7 @@ absl::StatusCode StatusCodeOf(std::uint16_t code) {
 }  // namespace
 
 absl::Status ChannelCloseStatus(std::uint16_t code, std::string_view text) {
-  return absl::Status(StatusCodeOf(code), absl::StrCat(code, " ", Text(text)));
+  return absl::Status(StatusCodeOf(code, text), absl::StrCat(code, " ", Text(text)));
 }
 
 absl::Status WithContext(std::string_view context, const absl::Status& status) {

@@ -9,8 +9,9 @@
 namespace retryq::amqp {
 
 // What a channel.close means: 403 kPermissionDenied, 404 kNotFound, 405 kAborted, 406
-// kFailedPrecondition, 501 and 502 kInvalidArgument, else kUnavailable. The message is the
-// broker's text with the code in front.
+// kFailedPrecondition, but kResourceExhausted where a limit of queues or exchanges is reached, 501
+// and 502 kInvalidArgument, else kUnavailable. The message is the broker's text with the code in
+// front.
 absl::Status ChannelCloseStatus(std::uint16_t code, std::string_view text);
 
 // `status` with what was being done in front of its message: "declaring queue 'q': 404 …".

@@ -2,7 +2,9 @@
 
 #include <netdb.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -10,9 +12,8 @@
 #include "absl/strings/str_cat.h"
 
 namespace retryq::amqp {
-namespace {
 
-absl::StatusOr<std::vector<SocketAddress>> Resolve(const Endpoint& endpoint) {
+SocketAddresses LookUpBySystem(const Endpoint& endpoint) {
   addrinfo hints = {};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -34,21 +35,101 @@ absl::StatusOr<std::vector<SocketAddress>> Resolve(const Endpoint& endpoint) {
   return addresses;
 }
 
-}  // namespace
+class Resolver::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(Timers& timers, std::shared_ptr<Executor> executor, LookUp look_up)
+      : timers_(timers), executor_(std::move(executor)), look_up_(std::move(look_up)) {}
 
-Resolver::Resolver(const Endpoint& endpoint, std::shared_ptr<Executor> executor, Done done)
-    : done_(std::make_shared<Done>(std::move(done))) {
-  const auto answer = [executor = std::move(executor), weak = std::weak_ptr(done_)](auto result) {
-    executor->Post([weak, result = std::move(result)] {
-      if (const auto waiting = weak.lock()) (*waiting)(result);
+  void Resolve(const Endpoint& endpoint, absl::Duration timeout, Done done) {
+    waiting_ = endpoint;
+    done_ = std::move(done);
+    keeps_late_ = true;
+    timer_ = timers_.After(timeout, [this, timeout] {
+      Finish(absl::UnavailableError(absl::StrCat("cannot resolve host '", waiting_->host,
+                                                 "' within ", absl::FormatDuration(timeout),
+                                                 ": do the name servers of this machine answer?")));
     });
-  };
-  try {
-    std::thread([endpoint, answer] { answer(Resolve(endpoint)); }).detach();
-  } catch (const std::system_error& error) {
-    answer(absl::StatusOr<std::vector<SocketAddress>>(absl::UnavailableError(
-        absl::StrCat("no thread to resolve '", endpoint.host, "' on: ", error.what()))));
+    Begin(endpoint);
   }
+
+  void Forget() {
+    waiting_.reset();
+    done_ = nullptr;
+    timer_.reset();
+    keeps_late_ = false;
+    std::erase_if(searches_, [](const Search& search) { return search.late.has_value(); });
+  }
+
+ private:
+  // One that is under way, or has found something that nobody waited for.
+  struct Search {
+    Endpoint endpoint;
+    std::optional<SocketAddresses> late;
+  };
+
+  std::vector<Search>::iterator Find(const Endpoint& endpoint) {
+    return std::find_if(searches_.begin(), searches_.end(),
+                        [&](const Search& search) { return search.endpoint == endpoint; });
+  }
+
+  void Begin(const Endpoint& endpoint) {
+    const auto answer = [to = executor_, weak = weak_from_this(), endpoint](SocketAddresses found) {
+      to->Post([weak, endpoint, found = std::move(found)] {
+        if (const auto self = weak.lock()) self->OnFound(endpoint, found);
+      });
+    };
+    const auto known = Find(endpoint);
+    if (known != searches_.end()) {
+      if (known->late) answer(*std::exchange(known->late, std::nullopt));
+      return;
+    }
+    searches_.push_back({.endpoint = endpoint, .late = std::nullopt});
+    try {
+      std::thread([look_up = look_up_, endpoint, answer] { answer(look_up(endpoint)); }).detach();
+    } catch (const std::system_error& error) {
+      answer(absl::UnavailableError(
+          absl::StrCat("no thread to resolve '", endpoint.host, "' on: ", error.what())));
+    }
+  }
+
+  void OnFound(const Endpoint& endpoint, const SocketAddresses& found) {
+    const auto search = Find(endpoint);
+    if (waiting_ == endpoint) {
+      searches_.erase(search);
+      Finish(found);
+    } else if (found.ok() && keeps_late_) {
+      search->late = found;
+    } else {
+      searches_.erase(search);
+    }
+  }
+
+  void Finish(const SocketAddresses& found) {
+    waiting_.reset();
+    timer_.reset();
+    std::exchange(done_, nullptr)(found);  // which may destroy this
+  }
+
+  Timers& timers_;
+  const std::shared_ptr<Executor> executor_;
+  const LookUp look_up_;
+  std::vector<Search> searches_;
+  bool keeps_late_ = false;  // there will be another try
+
+  std::optional<Endpoint> waiting_;  // which one is waited for
+  Done done_;
+  std::unique_ptr<Timer> timer_;
+};
+
+Resolver::Resolver(Timers& timers, std::shared_ptr<Executor> executor, LookUp look_up)
+    : impl_(std::make_shared<Impl>(timers, std::move(executor), std::move(look_up))) {}
+
+Resolver::~Resolver() { Forget(); }
+
+void Resolver::Resolve(const Endpoint& endpoint, absl::Duration timeout, Done done) {
+  impl_->Resolve(endpoint, timeout, std::move(done));
 }
+
+void Resolver::Forget() { impl_->Forget(); }
 
 }  // namespace retryq::amqp

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/executor.h"
+#include "retryq/timers.h"
 
 namespace retryq::amqp {
 
@@ -18,19 +20,35 @@ struct SocketAddress {
   socklen_t size = 0;
 };
 
-// One look-up of an endpoint's addresses, the way every program of the machine does it
-// (getaddrinfo: hosts file, DNS, whatever nsswitch.conf says), on a thread of its own, as it
-// may take seconds. Destroying it forgets the look-up.
+// At least one, in the order to try them. kUnavailable: no such host, ….
+using SocketAddresses = absl::StatusOr<std::vector<SocketAddress>>;
+
+// The way every program of the machine does it: getaddrinfo, with the hosts file, DNS, whatever
+// nsswitch.conf names. May take minutes, and cannot be interrupted.
+SocketAddresses LookUpBySystem(const Endpoint& endpoint);
+
+// Looks up endpoints, one after the other, on threads of their own and for a limited time. A
+// look-up that takes longer runs on where nobody waits for it: until it is over no other thread is
+// made for that endpoint, and what it finds serves the next `Resolve`. So a name server that does
+// not answer costs one thread an endpoint, and one that is slow is only late.
 class Resolver {
  public:
-  // At least one address, in the order to try them. kUnavailable: no such host, ….
-  using Done = std::function<void(absl::StatusOr<std::vector<SocketAddress>>)>;
+  using LookUp = std::function<SocketAddresses(const Endpoint&)>;  // on any thread
+  using Done = std::function<void(SocketAddresses)>;
 
-  // Calls back on `executor`'s thread, where the resolver must be used too.
-  Resolver(const Endpoint& endpoint, std::shared_ptr<Executor> executor, Done done);
+  // `timers` must outlive it. All calls, and those of `Done`, are on the thread of `executor`.
+  Resolver(Timers& timers, std::shared_ptr<Executor> executor, LookUp look_up = LookUpBySystem);
+  ~Resolver();
+
+  // In place of the one before, if that has not called back. Never calls back from inside.
+  void Resolve(const Endpoint& endpoint, absl::Duration timeout, Done done);
+
+  // Nobody waits any more, and what has been found late is of no use.
+  void Forget();
 
  private:
-  std::shared_ptr<Done> done_;
+  class Impl;
+  const std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace retryq::amqp

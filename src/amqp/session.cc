@@ -29,6 +29,21 @@ constexpr std::size_t kLargeMessage = std::size_t{32} << 10;
 // In one turn, of large ones; each has its part of kLongestTurn.
 constexpr int kMostMessagesReadOn = ReadPace::kFull / kLargeMessage;
 
+// Of the codes that close a connection: those with which a broker answers what it cannot read, or
+// what its code fails on. The others are about limits, or come from an operator.
+bool BlamesWhatWasSent(std::uint16_t code) {
+  switch (static_cast<ReplyCode>(code)) {
+    case ReplyCode::kFrameError:
+    case ReplyCode::kSyntaxError:
+    case ReplyCode::kCommandInvalid:
+    case ReplyCode::kNotImplemented:
+    case ReplyCode::kInternalError:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Before the limit is agreed on.
 constexpr std::size_t kHandshakeFrameMax = 131072;
 
@@ -53,7 +68,7 @@ absl::Status Give(std::string_view payload, Channel::Impl& channel) {
 }  // namespace
 
 Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsContext* tls,
-                 const Endpoint& endpoint, const SocketAddress& address,
+                 const Endpoint& endpoint, const SocketAddress& address, absl::Duration spent,
                  std::shared_ptr<ReadPace> pace, SessionOwner* owner)
     : loop_(loop),
       options_(options),
@@ -69,7 +84,7 @@ Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsCon
           this)),
       channels_(1) {
   pace_->Reset();
-  EndAfter(options.connection_timeout, "does not take the connection");
+  EndAfter(options.connection_timeout, "does not take the connection", spent);
 }
 
 Session::~Session() = default;
@@ -95,7 +110,8 @@ void Session::OnConnected() {
   }
   state_ = State::kSecuring;
   EndAfter(options_.tls_timeout, "does not finish the TLS handshake");
-  link_->StartTls(*tls_, endpoint_.host);
+  const absl::Status started = link_->StartTls(*tls_, endpoint_.host);
+  if (!started.ok()) OnTlsFailed(started);
 }
 
 void Session::OnSecured() { ShakeHands(); }
@@ -106,10 +122,10 @@ void Session::ShakeHands() {
   handshake_.Begin(Write().bytes());
 }
 
-void Session::EndAfter(absl::Duration deadline, const char* why) {
-  deadline_ = loop_.After(deadline, [this, deadline, why] {
+void Session::EndAfter(absl::Duration limit, const char* why, absl::Duration spent) {
+  deadline_ = loop_.After(limit - spent, [this, limit, why] {
     End(absl::UnavailableError(absl::StrCat(Describe(endpoint_), " ", why, " within ",
-                                            absl::FormatDuration(deadline),
+                                            absl::FormatDuration(limit),
                                             ": is it the right host and port?")));
   });
 }
@@ -278,7 +294,8 @@ absl::Status Session::OnMethod(const ServerMethod& method) {
           [this](const method::ConnectionClose& m) {
             Write().AddMethod(0, method::ConnectionCloseOk{});
             End(absl::UnavailableError(absl::StrCat(Describe(endpoint_), " closed the connection: ",
-                                                    m.reply_code, " ", Text(m.reply_text))));
+                                                    m.reply_code, " ", Text(m.reply_text))),
+                BlamesWhatWasSent(m.reply_code) ? m.reply_code : std::uint16_t{0});
             return absl::OkStatus();
           },
           [this](const method::ConnectionCloseOk&) {
@@ -372,7 +389,7 @@ void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
 
 void Session::SayGoodbye(const method::ConnectionClose& close) { Write().AddMethod(0, close); }
 
-void Session::End(const absl::Status& why) {
+void Session::End(const absl::Status& why, std::uint16_t code) {
   const auto self = shared_from_this();
   const auto channels = Dismantle();
   Ring<std::function<void(absl::Status)>> new_secrets = std::exchange(new_secrets_, {});
@@ -382,7 +399,7 @@ void Session::End(const absl::Status& why) {
   std::exchange(owner_, nullptr)->OnSessionEnded(why);
   while (!new_secrets.empty()) new_secrets.pop_front()(why);
   for (const auto& channel : channels) {
-    if (channel != nullptr) channel->Disconnect(why);
+    if (channel != nullptr) channel->Disconnect(why, code);
   }
 }
 

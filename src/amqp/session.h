@@ -16,11 +16,11 @@
 #include "amqp/frame.h"
 #include "amqp/handshake.h"
 #include "amqp/heartbeat.h"
-#include "amqp/libevent_ptr.h"
 #include "amqp/link.h"
 #include "amqp/method_codec.h"
 #include "amqp/read_pace.h"
 #include "amqp/ring.h"
+#include "loop/libevent_ptr.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/event_loop.h"
 
@@ -44,10 +44,10 @@ class Session final : public std::enable_shared_from_this<Session>,
                       public ChannelHost {
  public:
   // `options`, `tls` (null: none) and `endpoint` must outlive it, and `owner` until it is
-  // abandoned.
+  // abandoned. `spent`: of the connection_timeout.
   Session(EventLoop& loop, const ConnectionOptions& options, const TlsContext* tls,
-          const Endpoint& endpoint, const SocketAddress& address, std::shared_ptr<ReadPace> pace,
-          SessionOwner* owner);
+          const Endpoint& endpoint, const SocketAddress& address, absl::Duration spent,
+          std::shared_ptr<ReadPace> pace, SessionOwner* owner);
   ~Session() override;
 
   bool is_open() const { return state_ == State::kOpen; }
@@ -124,13 +124,15 @@ class Session final : public std::enable_shared_from_this<Session>,
   absl::Status OnHandshakeMethod(const ServerMethod& method);
 
   void ShakeHands();
-  // Gives this step of the connecting so long; `why` says what the peer failed to do.
-  void EndAfter(absl::Duration deadline, const char* why);
+  // Gives this step of the connecting so long, of which `spent` is over; `why` says what the peer
+  // failed to do.
+  void EndAfter(absl::Duration limit, const char* why, absl::Duration spent = absl::ZeroDuration());
   // The frame at the front of `bytes` breaks the protocol: ends its channel or all.
   void OnBreach(std::string_view bytes, const absl::Status& error);
 
   void SayGoodbye(const method::ConnectionClose& close);
-  void End(const absl::Status& why);
+  // `code`: what the broker says of what was sent; 0: nothing.
+  void End(const absl::Status& why, std::uint16_t code = 0);
   // Stops everything, and says which channels there were.
   std::vector<std::shared_ptr<Channel::Impl>> Dismantle();
 

@@ -11,7 +11,10 @@ namespace retryq::amqp {
 namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPause = absl::Seconds(5);
+constexpr absl::Duration kLongestPause = absl::Seconds(10);
+
+// A connection that goes so soon after a consumer was accepted may have gone because of it.
+constexpr absl::Duration kSuspectFor = absl::Seconds(1);
 
 ConsumeParams WithConsumerTag(ConsumeParams params) {
   if (params.consumer_tag.empty()) {
@@ -67,7 +70,7 @@ QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
       subscriptions_(subscriptions),
       params_(WithConsumerTag(std::move(params))),
       listener_(listener),
-      pause_(kFirstPause, kLongestPause) {
+      pauses_(kFirstPause, kLongestPause) {
   subscriptions_.entries_.push_back(this);
   if (connection_.is_open()) Subscribe();
 }
@@ -81,16 +84,19 @@ void QueueSubscription::Subscribe() {
 }
 
 void QueueSubscription::StartConsumer() {
+  answered_at_.reset();
   channel_->Consume(params_, [this](const absl::StatusOr<std::string>& tag) {
     if (!tag.ok()) return;  // OnChannelClosed follows
-    pause_.Reset();
+    answered_at_ = loop_.clock().SinceBoot();
+    suspect_ = false;
+    pauses_.Succeeded(*answered_at_);
     listener_->OnSubscribed();
   });
 }
 
 void QueueSubscription::OnConnectionOpen() {
-  pause_.Reset();
-  if (wanted_ && channel_ == nullptr) Subscribe();
+  if (!wanted_ || channel_ != nullptr) return;
+  suspect_ ? SubscribeAfterPause() : Subscribe();
 }
 
 void QueueSubscription::OnConnectionLost(const absl::Status& why) {
@@ -115,10 +121,27 @@ void QueueSubscription::OnChannelClosed(const ChannelError& why) {
 
 void QueueSubscription::Interrupt(const absl::Status& why) {
   channel_.reset();
-  if (connection_.is_open() && wanted_) {
-    again_ = loop_.After(pause_.Next(loop_.random()), [this] { Subscribe(); });
-  }
+  if (closed_ != nullptr) return std::exchange(closed_, nullptr)();
+  const absl::Duration now = loop_.clock().SinceBoot();
+  suspect_ = !connection_.is_open() && (!answered_at_ || now - *answered_at_ < kSuspectFor);
+  if (connection_.is_open() || suspect_) pause_ = pauses_.Next(now, loop_.random());
+  if (connection_.is_open() && wanted_) SubscribeAfterPause();
+  const std::weak_ptr<bool> alive = alive_;
   listener_->OnInterrupted(why);
+  if (!alive.expired()) OnNothingMore();
+}
+
+void QueueSubscription::SubscribeAfterPause() {
+  again_ = loop_.After(pause_, [this] { Subscribe(); });
+}
+
+// An answer to our cancel, or an end of the channel that was quicker.
+void QueueSubscription::OnNothingMore() {
+  const std::weak_ptr<bool> alive = alive_;
+  for (const std::function<void()>& cancelled : std::exchange(cancelled_, {})) {
+    cancelled();
+    if (alive.expired()) return;
+  }
 }
 
 void QueueSubscription::Defer(std::function<void()> work) {
@@ -131,8 +154,8 @@ void QueueSubscription::Cancel(std::function<void()> cancelled) {
   wanted_ = false;
   again_.reset();
   if (channel_ == nullptr) return Defer(std::move(cancelled));
-  channel_->Cancel(params_.consumer_tag,
-                   [cancelled = std::move(cancelled)](const absl::Status&) { cancelled(); });
+  cancelled_.push_back(std::move(cancelled));
+  channel_->Cancel(params_.consumer_tag, [this](const absl::Status&) { OnNothingMore(); });
 }
 
 void QueueSubscription::Resume() {
@@ -149,7 +172,10 @@ void QueueSubscription::Close(std::function<void()> closed) {
   again_.reset();
   std::erase(subscriptions_.entries_, this);
   if (channel_ == nullptr) return Defer(std::move(closed));
-  channel_->Close(std::move(closed));
+  closed_ = std::move(closed);
+  channel_->Close([this] {
+    if (closed_ != nullptr) std::exchange(closed_, nullptr)();
+  });
 }
 
 void QueueSubscription::Forget() {

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "amqp/reconnect_pause.h"
+#include "loop/pauses.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/broker.h"
 #include "retryq/event_loop.h"
@@ -71,8 +72,12 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   // Calls `work` in a later turn, if this is still there.
   void Defer(std::function<void()> work);
 
+  // Calls those who wait for that.
+  void OnNothingMore();
+
   // Subscribes again after a pause if the connection is open, else with the next one.
   void Interrupt(const absl::Status& why);
+  void SubscribeAfterPause();
 
   EventLoop& loop_;
   Connection& connection_;
@@ -80,10 +85,16 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   const ConsumeParams params_;
   SubscriptionListener* const listener_;
 
-  ReconnectPause pause_;
+  Pauses pauses_;
+  absl::Duration pause_;
   std::unique_ptr<Timer> again_;
-  bool wanted_ = true;                // not after Cancel
-  std::unique_ptr<Channel> channel_;  // null while there is none
+  std::optional<absl::Duration> answered_at_;  // since boot; nothing while it is not
+  // It may be why the connection was lost: with the next one others go first.
+  bool suspect_ = false;
+  bool wanted_ = true;                            // not after Cancel
+  std::unique_ptr<Channel> channel_;              // null while there is none
+  std::vector<std::function<void()>> cancelled_;  // waiting for that
+  std::function<void()> closed_;                  // the same; null: nobody does
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

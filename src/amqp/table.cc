@@ -200,6 +200,15 @@ auto FindField(Fields& fields, std::string_view name) {
 
 }  // namespace
 
+Value::Value() noexcept = default;
+Value::Value(const char* text) : variant(std::string(text)) {}
+Value::Value(std::string_view text) : variant(std::string(text)) {}
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+
 Value::Value(Table table) : variant(std::make_shared<const Table>(std::move(table))) {}
 
 bool operator==(const Value& a, const Value& b) {
@@ -207,6 +216,20 @@ bool operator==(const Value& a, const Value& b) {
   const auto* table_b = std::get_if<std::shared_ptr<const Table>>(&b.variant);
   if (table_a && table_b && *table_a && *table_b) return **table_a == **table_b;
   return a.variant == b.variant;
+}
+
+Table::Table() noexcept = default;
+Table::Table(std::initializer_list<Field> fields) : fields_(fields) {}
+Table::Table(const Table& other) = default;
+Table::Table(Table&& other) noexcept = default;
+Table& Table::operator=(const Table& other) = default;
+Table& Table::operator=(Table&& other) noexcept = default;
+Table::~Table() = default;
+
+bool operator==(const Table& a, const Table& b) { return a.fields_ == b.fields_; }
+
+void Table::Append(std::string_view name, Value value) {
+  fields_.emplace_back(name, std::move(value));
 }
 
 void Table::Set(std::string_view name, Value value) {

@@ -73,6 +73,13 @@ absl::Status TableView::Validate() const {
   return absl::OkStatus();
 }
 
+absl::Status TableView::CheckFinite() const {
+  for (const FieldView& field : *this) {
+    if (!IsFinite(field.type, field.value)) return FieldError(field.name, "is no finite number");
+  }
+  return absl::OkStatus();
+}
+
 std::optional<FieldView> TableView::Find(std::string_view name) const {
   for (const FieldView& field : *this) {
     if (field.name == name) return field;

@@ -1,6 +1,8 @@
 #include "amqp/table_walk.h"
 
 #include <array>
+#include <bit>
+#include <cmath>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/escaping.h"
@@ -48,8 +50,12 @@ bool TakeValue(std::string_view* rest, char* type, std::string_view* value) {
   std::size_t size = kValueSizes[static_cast<std::uint8_t>(*type)];
   if (size == kUnknownType) return false;
   if (size == kLengthFirst) {
-    if (rest->size() < sizeof(std::uint32_t)) return false;
-    size = sizeof(std::uint32_t) + LoadBigEndian<std::uint32_t>(rest->data());
+    size = sizeof(std::uint32_t);
+    if (rest->size() < size) return false;
+    const auto length = LoadBigEndian<std::uint32_t>(rest->data());
+    // As a difference: the sum could exceed a size_t.
+    if (rest->size() - size < length) return false;
+    size += length;
   }
   if (rest->size() < size) return false;
   *value = rest->substr(0, size);
@@ -89,6 +95,30 @@ bool NestedLengthsHold(char type, std::string_view content) {
     if (rest.empty()) open.pop_back();
     open.push_back({at, type == 'F'});
     at -= static_cast<std::uint32_t>(Content(value).size());
+  }
+  return true;
+}
+
+bool IsFinite(char type, std::string_view value) {
+  absl::InlinedVector<FieldView, 16> open = {{.name = {}, .type = type, .value = value}};
+  while (!open.empty()) {
+    const FieldView field = open.back();
+    open.pop_back();
+    if (field.type == 'd' &&
+        !std::isfinite(std::bit_cast<double>(LoadBigEndian<std::uint64_t>(field.value.data())))) {
+      return false;
+    }
+    if (field.type == 'f' &&
+        !std::isfinite(std::bit_cast<float>(LoadBigEndian<std::uint32_t>(field.value.data())))) {
+      return false;
+    }
+    if (!IsNested(field.type)) continue;
+    FieldView inner;
+    for (std::string_view rest = Content(field.value); !rest.empty(); open.push_back(inner)) {
+      const bool taken = field.type == 'F' ? TakeField(&rest, &inner)
+                                           : TakeValue(&rest, &inner.type, &inner.value);
+      if (!taken) break;
+    }
   }
   return true;
 }

@@ -28,6 +28,10 @@ inline std::string_view Content(std::string_view value) {
 // Whether all lengths hold inside a table ('F') or array ('A') with this content, at any depth.
 bool NestedLengthsHold(char type, std::string_view content);
 
+// Whether a value is a finite number, or none; of a table or an array, all that it holds at any
+// depth. The lengths must hold.
+bool IsFinite(char type, std::string_view value);
+
 // kInvalidArgument: `field "<name>" <what>`.
 absl::Status FieldError(std::string_view name, std::string_view what);
 

@@ -3,9 +3,11 @@
 
 #include <openssl/ssl.h>
 
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "amqp/tls_context.h"
 #include "amqp/tls_failure.h"
 
@@ -16,7 +18,10 @@ namespace retryq::amqp {
 class TlsClient {
  public:
   // To the server on `host`, unless the options name another. `context` must outlive it.
-  TlsClient(const TlsContext& context, const std::string& host);
+  // kUnavailable, in words to follow "host:port: ": OpenSSL does not take what is to be asked for
+  // or checked, and without that there is no connection.
+  static absl::StatusOr<std::unique_ptr<TlsClient>> Create(const TlsContext& context,
+                                                           const std::string& host);
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
 
@@ -31,11 +36,15 @@ class TlsClient {
   absl::Status Explain(unsigned long error) const;
 
  private:
-  void SendServerName(std::string name) const;
-  void CheckPeer();
+  TlsClient(const TlsContext& context, const std::string& host);
+
+  // Each returns whether OpenSSL has taken it.
+  bool Prepare();
+  bool SendServerName(std::string name) const;
+  bool CheckPeer();
 
   const TlsContext& context_;
-  const std::string server_name_;  // or IP address
+  const std::string server_name_;  // or IP address; as certificates have it: no dot at its end
   const SslPtr ssl_;
   TlsFailure failure_;
 };

@@ -39,13 +39,20 @@ int RefusePassphrase(char*, int, int, void* asked) {
 }  // namespace
 
 TlsContext::TlsContext(TlsOptions options)
-    : options_(std::move(options)), context_(SSL_CTX_new(TLS_client_method())) {
-  SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
+    : options_(std::move(options)), context_(SSL_CTX_new(TLS_client_method())) {}
+
+bool TlsContext::SetUp() {
+  if (context_ == nullptr) return false;
   SSL_CTX_set_options(context_.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  return SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION) == 1;
 }
 
 absl::StatusOr<TlsContext> TlsContext::Create(const TlsOptions& options) {
   TlsContext context(options);
+  if (!context.SetUp()) {
+    ERR_clear_error();
+    return absl::InvalidArgumentError("tls: OpenSSL cannot be set up for TLS 1.2 or newer");
+  }
   std::vector<std::string> wrong;
   const auto note = [&](const char* field, const std::string& file, const std::string& why) {
     if (!why.empty()) wrong.push_back(absl::StrCat("tls.", field, " '", file, "': ", why));
@@ -66,8 +73,9 @@ absl::StatusOr<TlsContext> TlsContext::Create(const TlsOptions& options) {
 std::string TlsContext::TrustAuthorities() {
   if (options_.ca_file.empty()) {
     // What the system does not have shows with the first broker that is not trusted.
-    SSL_CTX_set_default_verify_paths(context_.get());
-    return "";
+    return SSL_CTX_set_default_verify_paths(context_.get()) == 1
+               ? ""
+               : "the system's trust store cannot be used";
   }
   if (std::string why = WhyUnreadable(options_.ca_file); !why.empty()) return why;
   if (SSL_CTX_load_verify_file(context_.get(), options_.ca_file.c_str()) == 1) return "";

@@ -34,6 +34,8 @@ class TlsContext {
  private:
   explicit TlsContext(TlsOptions options);
 
+  // Whether OpenSSL has taken the version and the options.
+  bool SetUp();
   // Each answers why it cannot, empty where it could.
   std::string TrustAuthorities();
   std::string UseCertificate();

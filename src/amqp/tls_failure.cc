@@ -97,7 +97,7 @@ bool IsNoTls(unsigned long error) {
   }
 }
 
-std::string Words(unsigned long error) {
+std::string OpensslText(unsigned long error) {
   const char* words = ERR_reason_error_string(error);
   return words != nullptr ? words : absl::StrCat("OpenSSL's error ", absl::Hex(error));
 }
@@ -108,9 +108,10 @@ absl::Status ExplainWantedCertificate(const TlsFailure& failure, const TlsOption
         "it wants a client certificate and was given none: set cert_file and key_file (certfile "
         "and keyfile in a URI)");
   }
-  return absl::UnauthenticatedError(absl::StrCat(
-      "it refuses the client certificate in '", options.cert_file, "': ", Words(failure.error),
-      "; is it valid, and its authority in the broker's ssl_options.cacertfile?"));
+  return absl::UnauthenticatedError(
+      absl::StrCat("it refuses the client certificate in '", options.cert_file,
+                   "': ", OpensslText(failure.error),
+                   "; is it valid, and its authority in the broker's ssl_options.cacertfile?"));
 }
 
 }  // namespace
@@ -146,9 +147,9 @@ absl::Status Explain(const TlsFailure& failure, const TlsOptions& options,
   }
   if (alert) {
     return absl::UnavailableError(
-        absl::StrCat("it ended TLS with an alert: ", Words(failure.error)));
+        absl::StrCat("it ended TLS with an alert: ", OpensslText(failure.error)));
   }
-  return absl::UnavailableError(absl::StrCat("TLS failed: ", Words(failure.error)));
+  return absl::UnavailableError(absl::StrCat("TLS failed: ", OpensslText(failure.error)));
 }
 
 }  // namespace retryq::amqp

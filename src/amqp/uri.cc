@@ -11,7 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "amqp/frame.h"
 #include "amqp/text.h"
+#include "amqp/text_faults.h"
 #include "retryq/amqp/connection_options.h"
 
 namespace retryq::amqp {
@@ -35,6 +37,10 @@ std::optional<int> HexDigit(char c) {
 absl::StatusOr<std::string> PercentDecode(absl::string_view part, std::string_view text) {
   std::string decoded;
   while (!text.empty()) {
+    if (text[0] == ' ' || IsControl(text[0])) {
+      return Invalid(absl::StrCat("the ", part, " has a blank or a control character",
+                                  " (percent-encode it: %20 is a blank)"));
+    }
     if (text[0] != '%') {
       decoded.push_back(text[0]);
       text.remove_prefix(1);
@@ -94,7 +100,6 @@ absl::Status ParseHostAndPort(std::string_view text, Endpoint* endpoint) {
     const std::string_view rest = text.substr(end + 1);
     if (!rest.empty() && rest[0] != ':') return Invalid("after ']' a ':' and the port must follow");
     if (!rest.empty()) port = rest.substr(1);
-    if (host.empty()) return Invalid("the brackets hold no address");
   } else {
     std::tie(host, port) = SplitAt(text, ':');
     if (port && port->find(':') != std::string_view::npos) {
@@ -105,6 +110,9 @@ absl::Status ParseHostAndPort(std::string_view text, Endpoint* endpoint) {
     absl::StatusOr<std::string> decoded = PercentDecode("host", host);
     if (!decoded.ok()) return decoded.status();
     endpoint->host = *std::move(decoded);
+  }
+  if (text.starts_with('[') && (host.empty() || !IsIpv6Address(endpoint->host))) {
+    return Invalid("the brackets hold no IPv6 address");
   }
   if (port && !port->empty()) {
     const auto number = ParseNumber<std::uint16_t>("the port", *port, 1, 65535);
@@ -175,6 +183,13 @@ constexpr Parameter kParameters[] = {
        const auto bytes = ParseNumber<std::uint32_t>("frame_max (bytes; 0: as the broker says)",
                                                      value, 8192, 1 << 20);
        if (bytes.ok()) options->frame_max = *bytes;
+       return bytes.status();
+     }},
+    {"initial_frame_max",
+     [](std::string_view value, ConnectionOptions* options) {
+       const auto bytes =
+           ParseNumber<std::uint32_t>("initial_frame_max (bytes)", value, kFrameMinSize, 1 << 20);
+       if (bytes.ok()) options->initial_frame_max = *bytes;
        return bytes.status();
      }},
     {"auth_mechanism",
@@ -303,6 +318,8 @@ absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri) {
     status = ParseQuery(*query, &options);
     if (!status.ok()) return status;
   }
+  const std::vector<std::string> faults = TextFaults(options);
+  if (!faults.empty()) return Invalid(absl::StrJoin(faults, "; "));
   return options;
 }
 

@@ -41,12 +41,12 @@ Options:
 Example: what fails waits 1s, 2s, 4s, ... in the queues retry.1000, retry.2000, retry.4000, ...
   retryq send --queue orders 'order 42'
   retryq work --queue orders -- ./handle-order
+
+Exit status 74: the result could not be written to stdout.
 )";
 
 // All in the table below, for shells to complete.
 std::vector<CommandDescription> DescribeSubcommands();
-
-int Tell(std::string_view text) { return WriteAll(STDOUT_FILENO, text) ? EX_OK : EX_IOERR; }
 
 // A line on stderr for each line of the message. Returns the exit code.
 int Fail(const std::string& who, const absl::Status& status) {
@@ -56,7 +56,13 @@ int Fail(const std::string& who, const absl::Status& status) {
     lines.append(who).append(": ").append(line).append("\n");
   }
   WriteAll(STDERR_FILENO, lines);
-  return ExitCode(status);
+  return absl::IsDataLoss(status) ? EX_IOERR : ExitCode(status);
+}
+
+// Prints a result. Returns the exit code.
+int Tell(const std::string& who, std::string_view text) {
+  const absl::Status written = WriteResult(text);
+  return written.ok() ? EX_OK : Fail(who, written);
 }
 
 // Parses, and then runs what `run` makes of the options: it says how that ended, and what there is
@@ -65,10 +71,10 @@ template <typename Options>
 int Run(const std::string& who, absl::StatusOr<std::variant<Options, Answer>> request,
         absl::StatusOr<std::string> (*run)(const Options&)) {
   if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(answer->text);
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
   const absl::StatusOr<std::string> text = run(std::get<Options>(*request));
   if (!text.ok()) return Fail(who, text.status());
-  return text->empty() ? EX_OK : Tell(*text);
+  return text->empty() ? EX_OK : Tell(who, *text);
 }
 
 int RunWork(const std::string& who, const Arguments& arguments) {
@@ -86,7 +92,7 @@ int RunSend(const std::string& who, const Arguments& arguments) {
   return Run<SendOptions>(who, ParseSend(arguments), [](const SendOptions& options) {
     absl::StatusOr<std::string> sent = Send(options);
     // It is sent, whether or not anybody reads this.
-    if (sent.ok() && !sent->empty()) Tell(*std::exchange(sent, "") + "\n");
+    if (sent.ok() && !sent->empty()) Tell("retryq send", *std::exchange(sent, "") + "\n");
     return sent;
   });
 }
@@ -98,9 +104,9 @@ int RunQueues(const std::string& who, const Arguments& arguments) {
 int RunParked(const std::string& who, const Arguments& arguments) {
   auto request = ParseParked(arguments);
   if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(answer->text);
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
   const ParkedResult result = Parked(std::get<ParkedOptions>(*request));
-  const int told = Tell(result.text);
+  const int told = Tell(who, result.text);
   if (result.status.ok()) return told;
   const int code = Fail(who, result.status);
   return absl::IsCancelled(result.status) ? EX_TEMPFAIL : code;
@@ -110,7 +116,7 @@ int RunParked(const std::string& who, const Arguments& arguments) {
 int RunDoctor(const std::string& who, const Arguments& arguments) {
   const auto request = ParseDoctor(arguments);
   if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(answer->text);
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
   return Doctor(std::get<DoctorOptions>(*request));
 }
 
@@ -206,8 +212,8 @@ int RunCommand(const Arguments& arguments) {
   for (const Subcommand& subcommand : kSubcommands) {
     if (first == subcommand.name) return subcommand.run("retryq " + first, rest);
   }
-  if (first == "-h" || first == "--help") return Tell(Help());
-  if (first == "--version") return Tell("retryq " RETRYQ_VERSION "\n");
+  if (first == "-h" || first == "--help") return Tell("retryq", Help());
+  if (first == "--version") return Tell("retryq", "retryq " RETRYQ_VERSION "\n");
   return Fail("retryq",
               absl::InvalidArgumentError(
                   (first.empty() ? "a command is missing" : "there is no command '" + first + "'") +

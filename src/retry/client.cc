@@ -6,13 +6,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "retry/alive.h"
 #include "retry/consumer_impl.h"
 #include "retry/delayed_publish.h"
 #include "retry/hub.h"
+#include "retry/retrier_options.h"
 #include "retryq/amqp/make_broker.h"
 
 namespace retryq {
 namespace {
+
+// At a stop, for publishes none of which is answered.
+constexpr absl::Duration kPublishPatience = absl::Seconds(3);
 
 absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& options) {
   std::vector<std::string> urls = {options.url};
@@ -40,6 +45,31 @@ absl::Status ValidateClient(const ClientOptions& options, absl::Duration heartbe
   return Join(status, absl::InvalidArgumentError("max_open_publishes must be above zero"));
 }
 
+// What would close the connection, and delay what others publish, is refused by name.
+absl::Status ValidateMessage(const OutgoingMessage& message) {
+  const absl::StatusOr<std::string> headers = message.headers.Encode();
+  absl::Status status = headers.ok() ? amqp::TableView(*headers).CheckFinite() : headers.status();
+  if (!status.ok()) {
+    status = absl::InvalidArgumentError(absl::StrCat("headers: ", std::string(status.message())));
+  }
+  const std::pair<const char*, const std::string&> names[] = {
+      {"exchange", message.exchange},
+      {"routing_key", message.routing_key},
+      {"content_type", message.content_type},
+      {"message_id", message.message_id}};
+  for (const auto& [field, name] : names) {
+    if (name.size() <= kLongestName) continue;
+    status = Join(
+        status, absl::InvalidArgumentError(absl::StrCat(field, " must be at most 255 bytes long")));
+  }
+  const bool names_queue = message.exchange.empty();
+  if ((names_queue ? message.routing_key : message.exchange).find('\0') != std::string::npos) {
+    status = Join(status, absl::InvalidArgumentError(absl::StrCat(
+                              names_queue ? "routing_key" : "exchange", " must not contain NUL")));
+  }
+  return status;
+}
+
 absl::Status ValidateConsumer(const ConsumerOptions& options) {
   absl::Status status;
   if (options.prefetch == 0) {
@@ -59,13 +89,15 @@ class Client::Impl {
       : Impl(EnvironmentOn(loop, options), FailureOf(loop), std::move(options)) {
     const absl::StatusOr<amqp::ConnectionOptions> connection = ConnectionOf(options_);
     if (!connection.ok()) {
-      invalid_ = Join(connection.status(), ValidateClient(options_, absl::Seconds(15)));
+      invalid_ =
+          Join(connection.status(), ValidateClient(options_, amqp::ConnectionOptions().heartbeat));
       return;
     }
     invalid_ = ValidateClient(options_, connection->heartbeat);
     if (!invalid_.ok()) return;
-    owned_broker_ = amqp::MakeBroker(loop, *connection);
-    Open(*owned_broker_);
+    std::unique_ptr<Broker> broker = amqp::MakeBroker(loop, *connection);
+    Broker& owned = *broker;
+    Open(owned, std::move(broker));
     DrainWith(loop);
   }
 
@@ -77,8 +109,21 @@ class Client::Impl {
   Impl(Environment environment, Broker& broker, std::function<void(absl::Status)> fatal,
        ClientOptions options)
       : Impl(std::move(environment), std::move(fatal), std::move(options)) {
-    invalid_ = ValidateClient(options_, absl::Seconds(15));
+    invalid_ = ValidateClient(options_, broker.heartbeat());
     if (invalid_.ok()) Open(broker);
+  }
+
+  // Nobody hears of anything any more: neither the observer, which may be gone, nor those who
+  // published.
+  ~Impl() { Mute(); }
+
+  // What the client's destructor does with it: where its user's code was called from the middle of
+  // ours, it must live until that is over.
+  static void Destroy(std::unique_ptr<Impl> impl) {
+    const std::shared_ptr<Hub> hub = impl->hub_;
+    if (hub == nullptr || !hub->is_calling_out()) return;
+    impl->Mute();
+    hub->Dispose(std::move(impl));
   }
 
   template <typename SomeHandler>
@@ -104,52 +149,69 @@ class Client::Impl {
     return [&loop](absl::Status error) { loop.Fail(std::move(error)); };
   }
 
-  void Open(Broker& broker) {
-    hub_ = std::make_shared<Hub>(broker, environment_, options_.delay_queues);
+  void Open(Broker& broker, std::unique_ptr<Broker> owned = nullptr) {
+    hub_ = Hub::Create(broker, environment_, options_.delay_queues, std::move(owned));
+  }
+  void Mute() {
+    muted_ = true;
+    drain_.reset();
+    if (hub_ != nullptr) hub_->Silence();
+    for (const auto& [number, publish] : publishes_) publish->Mute();
   }
   void DrainWith(EventLoop& loop) {
     if (hub_ == nullptr) return;
     drain_ = loop.OnDrain([this](EventLoop::DrainDone done) { Drain(std::move(done)); });
   }
 
+  // Consumers that outlive the client have nobody to tell.
+  std::function<void(absl::Status)> Fatal() const {
+    return [self = lifeline_.ptr()](absl::Status error) {
+      if (!self || self->muted_) return;
+      const std::function<void(absl::Status)> fatal = self->fatal_;
+      fatal(std::move(error));
+    };
+  }
+
   void Drain(EventLoop::DrainDone done);
-  absl::StatusOr<std::unique_ptr<Retrier>> MakeRetrier(ConsumerOptions options) const;
+  void FinishPublishes(std::function<void()> finished);
+  void WatchPublishes();
   void AnswerLater(std::function<void(absl::Status)> done, absl::Status status);
 
   const Environment environment_;
   const std::function<void(absl::Status)> fatal_;
   const ClientOptions options_;
   absl::Status invalid_;
-  std::unique_ptr<Broker> owned_broker_;
   std::shared_ptr<Hub> hub_;
-  ConsumerSet consumers_;
+  const std::shared_ptr<ConsumerSet> consumers_ = std::make_shared<ConsumerSet>();
   std::map<std::uint64_t, std::unique_ptr<DelayedPublish>> publishes_;
   std::uint64_t next_publish_ = 0;
   std::shared_ptr<void> drain_;
+  std::unique_ptr<Timer> drain_watch_;
+  std::function<void()> publishes_finished_;  // at a stop; null: nobody waits
+  bool muted_ = false;
+  Lifeline<Impl> lifeline_{this};
 };
-
-absl::StatusOr<std::unique_ptr<Retrier>> Client::Impl::MakeRetrier(ConsumerOptions options) const {
-  RetrierOptions retrier{.queue = std::move(options.queue),
-                         .work_exchange = std::move(options.work_exchange),
-                         .retry = std::move(options.retry),
-                         .parked_queue = std::move(options.parked_queue),
-                         .skip_others = options.skip_others};
-  return Retrier::Create(hub_, std::move(retrier));
-}
 
 template <typename SomeHandler>
 absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHandler handler) {
-  const absl::Status own = Join(invalid_, ValidateConsumer(options));
-  if (hub_ == nullptr) return own;
-  absl::StatusOr<std::unique_ptr<Retrier>> retrier = MakeRetrier(options);
-  if (absl::Status all = Join(own, retrier.status()); !all.ok()) return all;
+  RetrierOptions of_retrier{.queue = options.queue,
+                            .work_exchange = std::move(options.work_exchange),
+                            .retry = std::move(options.retry),
+                            .parked_queue = std::move(options.parked_queue),
+                            .skip_others = options.skip_others};
+  absl::Status valid =
+      Join(Join(invalid_, ValidateConsumer(options)), Validate(of_retrier, options_.delay_queues));
+  if (!valid.ok()) return valid;
+  absl::StatusOr<std::unique_ptr<Retrier>> retrier = Retrier::Create(hub_, std::move(of_retrier));
+  if (!retrier.ok()) return retrier.status();
 
   ConsumeParams params{
       .queue = options.queue, .prefetch = options.prefetch, .consumer_tag = options.consumer_tag};
   auto consumer = std::make_unique<Consumer::Impl>(hub_, *std::move(retrier), std::move(params),
-                                                   fatal_, &consumers_);
+                                                   Fatal(), consumers_);
   if constexpr (std::is_same_v<SomeHandler, Handler>) {
-    consumer->Start(std::move(handler), options.handler_threads);
+    const absl::Status started = consumer->Start(std::move(handler), options.handler_threads);
+    if (!started.ok()) return started;
   } else {
     consumer->Start(std::move(handler));
   }
@@ -160,7 +222,7 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
                            std::function<void(absl::Status)> done) {
   absl::Status valid =
       Join(invalid_, ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
-  valid = Join(valid, message.headers.Encode().status());
+  valid = Join(valid, ValidateMessage(message));
   if (valid.ok() && publishes_.size() >= options_.max_open_publishes) {
     valid = absl::ResourceExhaustedError(
         absl::StrCat("max_open_publishes: ", publishes_.size(),
@@ -175,32 +237,70 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
       hub_, std::move(message), options,
       [this, number, done = std::move(done)](absl::Status status) {
         const auto finished = publishes_.extract(number);  // kept until `done` has returned
+        if (publishes_.empty() && publishes_finished_ != nullptr) {
+          environment_.executor->Post(std::exchange(publishes_finished_, nullptr));
+        }
         done(std::move(status));
       });
   DelayedPublish& started = *publish;
   publishes_.emplace(number, std::move(publish));
-  started.Start();
+  if (!hub_->is_amid()) return started.Start();
+  // An observer may be told amid a change of what a publish would change.
+  environment_.executor->Post([self = lifeline_.ptr(), number] {
+    if (!self) return;
+    const auto found = self->publishes_.find(number);
+    if (found != self->publishes_.end()) found->second->Start();
+  });
 }
 
 void Client::Impl::AnswerLater(std::function<void(absl::Status)> done, absl::Status status) {
   environment_.executor->Post(
-      [done = std::move(done), status = std::move(status)] { done(status); });
+      [self = lifeline_.ptr(), done = std::move(done), status = std::move(status)] {
+        if (self && !self->muted_) done(status);
+      });
 }
 
 // First the consumers, whose last acks must reach the broker, then the
 // connections.
 void Client::Impl::Drain(EventLoop::DrainDone done) {
-  auto close = [this, done = std::move(done)] { hub_->broker().Close(done); };
-  if (consumers_.empty()) {
-    close();
-    return;
-  }
-  auto left = std::make_shared<std::size_t>(consumers_.size());
-  for (Consumer::Impl* consumer : ConsumerSet(consumers_)) {
+  const auto close = [self = lifeline_.ptr(), done = std::move(done)] {
+    if (!self) return;
+    self->FinishPublishes([self, done] {
+      if (self) self->hub_->broker().Close(done);
+    });
+  };
+  if (consumers_->empty()) return close();
+  auto left = std::make_shared<std::size_t>(consumers_->size());
+  for (Consumer::Impl* consumer : ConsumerSet(*consumers_)) {
     consumer->Drain(absl::InfiniteDuration(), [left, close](bool) {
       if (--*left == 0) close();
     });
   }
+}
+
+// Publishes that are open have as long as some of them are still confirmed. Then their callers hear
+// that they were not.
+void Client::Impl::FinishPublishes(std::function<void()> finished) {
+  if (publishes_.empty()) return finished();
+  publishes_finished_ = std::move(finished);
+  hub_->publisher().Hurry();
+  WatchPublishes();
+}
+
+void Client::Impl::WatchPublishes() {
+  drain_watch_ = environment_.timers->After(kPublishPatience, [this, open = publishes_.size()] {
+    const std::unique_ptr<Timer> fired = std::move(drain_watch_);
+    if (publishes_finished_ == nullptr) return;
+    if (publishes_.size() < open) return WatchPublishes();
+    const AlivePtr<Impl> self = lifeline_.ptr();
+    // What is published in their answers is not waited for.
+    const std::uint64_t end = next_publish_;
+    while (!publishes_.empty() && publishes_.begin()->first < end) {
+      publishes_.begin()->second->GiveUp();
+      if (!self || muted_) return;
+    }
+    if (publishes_finished_ != nullptr) std::exchange(publishes_finished_, nullptr)();
+  });
 }
 
 Client::Client(EventLoop& loop, ClientOptions options)
@@ -214,7 +314,7 @@ Client::Client(Environment environment, Broker& broker, ClientOptions options,
     : impl_(std::make_unique<Impl>(std::move(environment), broker, std::move(fatal),
                                    std::move(options))) {}
 
-Client::~Client() = default;
+Client::~Client() { Impl::Destroy(std::move(impl_)); }
 
 absl::StatusOr<Consumer> Client::Consume(ConsumerOptions options, Handler handler) {
   return impl_->Consume(std::move(options), std::move(handler));

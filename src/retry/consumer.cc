@@ -1,13 +1,25 @@
 #include "retryq/consumer.h"
 
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "retry/consumer_impl.h"
 
 namespace retryq {
 namespace {
 
 constexpr absl::Duration kSayInterruptionsEvery = absl::Minutes(1);
+
+// Between looks for what must be there before it can consume.
+constexpr absl::Duration kFirstPrepare = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPrepare = absl::Seconds(30);
+
+// While draining, for copies none of which is confirmed.
+constexpr absl::Duration kDrainPatience = absl::Seconds(3);
+constexpr int kVainLooksIfPublished = 3;
+// However some of them are: messages that wait long between attempts could go on one by one.
+constexpr int kMostIdleLooks = 4;
 
 // What waiting does not mend.
 bool IsFatal(const absl::Status& why) { return !absl::IsUnavailable(why) && !absl::IsAborted(why); }
@@ -26,33 +38,40 @@ class PoolExecutor final : public Executor {
 
 Consumer::Impl::Impl(std::shared_ptr<Hub> hub, std::unique_ptr<Retrier> retrier,
                      ConsumeParams params, std::function<void(absl::Status)> fatal,
-                     ConsumerSet* consumers)
+                     std::shared_ptr<ConsumerSet> consumers)
     : hub_(std::move(hub)),
       retrier_(std::move(retrier)),
       params_(std::move(params)),
       fatal_(std::move(fatal)),
-      consumers_(consumers) {
+      consumers_(std::move(consumers)),
+      pauses_(kFirstPrepare, kLongestPrepare) {
   consumers_->insert(this);
-  hub_->AddListener(this);
+  listener_ = hub_->AddListener(this);
 }
 
 Consumer::Impl::~Impl() {
-  hub_->RemoveListener(this);
+  hub_->RemoveListener(listener_);
   consumers_->erase(this);
 }
 
-void Consumer::Impl::Start(Handler handler, int threads) {
+absl::Status Consumer::Impl::Start(Handler handler, int threads) {
   if (threads == 0) {
     Begin(retrier_->Wrap(std::move(handler)));
-    return;
+    return absl::OkStatus();
   }
-  pool_ = std::make_unique<WorkerPool>(threads);
+  absl::StatusOr<std::unique_ptr<WorkerPool>> pool = WorkerPool::Create(threads);
+  if (!pool.ok()) {
+    return {pool.status().code(),
+            absl::StrCat("handler_threads: ", std::string(pool.status().message()))};
+  }
+  pool_ = *std::move(pool);
   Begin(retrier_->Wrap(
       [this, handler = std::move(handler)](const Delivery& delivery) {
         // On a graceful stop what runs is finished, but what only waits for a thread goes back.
         return handle_no_more_ ? Outcome::Requeue() : handler(delivery);
       },
       std::make_shared<PoolExecutor>(*pool_)));
+  return absl::OkStatus();
 }
 
 void Consumer::Impl::Start(AsyncHandler handler) { Begin(retrier_->Wrap(std::move(handler))); }
@@ -63,7 +82,7 @@ void Consumer::Impl::Begin(DeliveryHandler deliver) {
 }
 
 void Consumer::Impl::OnReady() {
-  if (state_ == State::kStarting) Prepare();
+  if (state_ == State::kStarting && again_ == nullptr) Prepare();
 }
 
 void Consumer::Impl::OnLost(const absl::Status& why) { GaveUpAtStart(why); }
@@ -79,8 +98,15 @@ void Consumer::Impl::OnPrepared(const absl::Status& status) {
   if (state_ != State::kPreparing) return;
   state_ = State::kStarting;
   if (GaveUpAtStart(status)) return;
-  if (!status.ok()) {  // the connection went meanwhile: again when it is back
-    if (hub_->ready()) Prepare();
+  if (!status.ok()) {
+    const Environment& environment = hub_->environment();
+    again_ = environment.timers->After(
+        pauses_.Next(environment.clock->SinceBoot(), *environment.random), [this] {
+          const std::unique_ptr<Timer> fired = std::move(again_);
+          if (state_ == State::kStarting && hub_->ready()) Prepare();
+        });
+    // Where the connection went meanwhile, that has been said.
+    if (hub_->ready()) SayInterrupted(status);
     return;
   }
   state_ = State::kConsuming;
@@ -98,7 +124,11 @@ void Consumer::Impl::OnSubscribed() {
 
 void Consumer::Impl::OnInterrupted(const absl::Status& why) {
   retrier_->Abandon();
-  if (GaveUpAtStart(why)) return;
+  if (pool_ != nullptr) pool_->DropWaiting();
+  if (!GaveUpAtStart(why)) SayInterrupted(why);
+}
+
+void Consumer::Impl::SayInterrupted(const absl::Status& why) {
   const absl::Duration now = hub_->environment().clock->SinceBoot();
   if (interruption_said_.has_value() && now - *interruption_said_ < kSayInterruptionsEvery) return;
   interruption_said_ = now;
@@ -116,7 +146,11 @@ bool Consumer::Impl::GaveUpAtStart(const absl::Status& why) {
   if (why.ok() || consumed_once_ || state_ == State::kDone || !IsFatal(why)) return false;
   state_ = State::kDone;
   subscription_.reset();
-  fatal_(why);
+  // It may destroy this, or the client.
+  const std::shared_ptr<Hub> hub = hub_;
+  const Hub::CallOut calling(*hub);
+  const std::function<void(absl::Status)> fatal = fatal_;
+  fatal(why);
   return true;
 }
 
@@ -134,26 +168,26 @@ void Consumer::Impl::Resume() {
   }
 }
 
+// May be called again meanwhile: all hear of the end, which the earliest deadline brings.
 void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
-  state_ = State::kDraining;
+  drained_.push_back(std::move(drained));
   handle_no_more_ = true;
-  drained_ = std::move(drained);
-  if (deadline != absl::InfiniteDuration()) {
-    drain_timer_ =
-        hub_->environment().timers->After(deadline, [this] { EndDrain(/*complete=*/false); });
-  }
-  auto close = [self = lifeline_.ptr()] {
-    if (!self) return;
-    if (self->subscription_ == nullptr) {
-      self->EndDrain(/*complete=*/true);
-      return;
-    }
-    self->subscription_->Close([self] {
+  if (state_ == State::kDone) {
+    hub_->environment().executor->Post([self = lifeline_.ptr()] {
       if (self) self->EndDrain(/*complete=*/true);
     });
-  };
-  auto finish = [self = lifeline_.ptr(), close = std::move(close)] {
-    if (self) self->retrier_->WhenIdle(close);
+    return;
+  }
+  EndDrainAt(hub_->environment().clock->SinceBoot() + deadline);
+  if (state_ == State::kDraining || state_ == State::kClosing) return;
+  state_ = State::kDraining;
+  hub_->publisher().Hurry();
+  WatchDrain();
+  auto finish = [self = lifeline_.ptr()] {
+    if (!self) return;
+    self->retrier_->WhenIdle([self] {
+      if (self) self->CloseAndEndDrain(/*complete=*/true);
+    });
   };
   if (subscription_ != nullptr) {
     subscription_->Cancel(std::move(finish));
@@ -162,15 +196,61 @@ void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> dr
   }
 }
 
-void Consumer::Impl::EndDrain(bool complete) {
-  if (drained_ == nullptr) return;
-  state_ = State::kDone;
-  const std::unique_ptr<Timer> timer = std::move(drain_timer_);
-  if (!complete) {
+void Consumer::Impl::EndDrainAt(absl::Duration since_boot) {
+  if (since_boot >= drain_end_) return;
+  drain_end_ = since_boot;
+  drain_timer_ = hub_->environment().timers->After(
+      since_boot - hub_->environment().clock->SinceBoot(), [this] {
+        const std::unique_ptr<Timer> fired = std::move(drain_timer_);
+        EndDrain(/*complete=*/false);
+      });
+}
+
+// Handlers are waited for as long as they take. The broker is not, where for a while it has neither
+// confirmed a copy nor ended the flow of deliveries: it may refuse delay queues for ever, and the
+// messages are safe in the work queue. Copies that are published would be there twice: they have
+// longer.
+void Consumer::Impl::WatchDrain() {
+  open_before_ = retrier_->open();
+  drain_watch_ = hub_->environment().timers->After(kDrainPatience, [this] {
+    const std::unique_ptr<Timer> fired = std::move(drain_watch_);
+    const bool is_idle = retrier_->handling() == 0;
+    const bool in_vain = is_idle && retrier_->open() == open_before_;
+    vain_looks_ = in_vain ? vain_looks_ + 1 : 0;
+    idle_looks_ = is_idle ? idle_looks_ + 1 : 0;
+    const int looks = hub_->publisher().unanswered() > 0 ? kVainLooksIfPublished : 1;
+    if (vain_looks_ < looks && idle_looks_ < kMostIdleLooks) return WatchDrain();
     retrier_->Abandon();
-    subscription_.reset();
+    CloseAndEndDrain(/*complete=*/false);
+  });
+}
+
+void Consumer::Impl::CloseAndEndDrain(bool complete) {
+  drain_watch_.reset();
+  if (state_ != State::kDraining) return;
+  state_ = State::kClosing;
+  if (subscription_ == nullptr) return EndDrain(complete);
+  // A broker that does not even answer that has no more time.
+  EndDrainAt(hub_->environment().clock->SinceBoot() + kDrainPatience);
+  subscription_->Close([self = lifeline_.ptr(), complete] {
+    if (self) self->EndDrain(complete);
+  });
+}
+
+void Consumer::Impl::EndDrain(bool complete) {
+  if (std::exchange(state_, State::kDone) != State::kDone) {
+    const std::unique_ptr<Timer> timer = std::move(drain_timer_);
+    drain_watch_.reset();
+    if (!complete) {
+      retrier_->Abandon();
+      subscription_.reset();
+    }
   }
-  std::exchange(drained_, nullptr)(complete);
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  for (const std::function<void(bool)>& drained : std::exchange(drained_, {})) {
+    drained(complete);
+    if (!self) return;
+  }
 }
 
 Consumer::Consumer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

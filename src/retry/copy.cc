@@ -13,6 +13,11 @@
 namespace retryq {
 namespace {
 
+// The pseudo-queue that answers of RPC go to. The broker refuses it from a channel that does not
+// consume it, and puts a name behind it otherwise: alone, which AMQP 1.0 lets through, it leads
+// nowhere.
+constexpr std::string_view kDirectReplyTo = "amq.rabbitmq.reply-to";
+
 // The most that the fields of retrying take, but for what a delivery's texts do.
 constexpr std::size_t MostFieldsSize() {
   std::size_t size = kMaxErrorSize;
@@ -41,6 +46,7 @@ amqp::TableFieldWriter Copy::Take(const amqp::Message& message, bool (*stays)(st
   properties_.delivery_mode = 2;
   properties_.expiration.reset();
   properties_.user_id.reset();
+  if (properties_.reply_to == kDirectReplyTo) properties_.reply_to.reset();
   const amqp::TableView headers = properties_.headers.value_or(amqp::TableView());
   const std::size_t room = headers.bytes().size() + more;
   if (headers_.size() < room) headers_.resize(room);
@@ -112,6 +118,9 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room,
 bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_size) {
   const amqp::TableFieldWriter writer = Take(message, StaysUnchanged, 0);
   if (properties_.headers) SetHeaders(writer);
+  if (amqp::ContentHeaderSize(properties_) <= max_header_size) return true;
+  // A mode that it did not have is a byte more than it came with.
+  properties_.delivery_mode = message.properties.delivery_mode;
   return amqp::ContentHeaderSize(properties_) <= max_header_size;
 }
 

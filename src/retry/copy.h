@@ -53,8 +53,9 @@ class Copy {
   [[nodiscard]] bool Build(const Delivery& delivery, const Annotation& annotation,
                            std::size_t max_header_size);
 
-  // The message as it came, less what the broker would refuse, route by or expire it by.
-  // Persistent.
+  // The message as it came, less what the broker would refuse, route by or expire it by: never
+  // larger than it came. Persistent, unless it came without a delivery mode and has no room for
+  // one.
   [[nodiscard]] bool BuildUnchanged(const amqp::Message& message, std::size_t max_header_size);
 
   const amqp::Properties& properties() const { return properties_; }

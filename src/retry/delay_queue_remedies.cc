@@ -37,6 +37,8 @@ std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
       return "start the node that the queue lives on, or delete the queue";
     case absl::StatusCode::kAborted:
       return "another connection holds the queue: close that, or choose another prefix";
+    case absl::StatusCode::kResourceExhausted:
+      return RemedyForLimit() + "; it is tried again";
     case absl::StatusCode::kInvalidArgument:
       return "choose a shorter prefix";
     default:
@@ -45,6 +47,11 @@ std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
 }
 
 }  // namespace
+
+std::string RemedyForLimit() {
+  return "raise the limit (rabbitmqctl set_vhost_limits: max-queues; cluster_queue_limit, "
+         "cluster_exchange_limit), or delete queues that nobody needs";
+}
 
 std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_view detail) {
   const std::string what = absl::StrCat("used instead of ", Quoted(name), ", ");

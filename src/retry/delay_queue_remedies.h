@@ -13,6 +13,9 @@ namespace retryq {
 
 enum class RenameCause { kOtherArguments, kNodeDown, kTooSlow, kNacked, kSilent };
 
+// What to do where the vhost or the cluster has as many queues or exchanges as it may.
+std::string RemedyForLimit();
+
 // Why another queue is used instead of `name`, and what to do about it. `detail` is
 // the broker's text, if there is one.
 std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_view detail);

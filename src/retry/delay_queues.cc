@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "loop/pauses.h"
 #include "retry/alive.h"
 #include "retry/current_entries.h"
 #include "retry/delay_queue_entry.h"
@@ -21,6 +22,13 @@ namespace {
 // another refused declare each.
 constexpr std::size_t kMaxRenamedRoutes = 1024;
 
+// Between declares that are refused.
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(30);
+
+// Routes whose pauses are remembered, at least as long as those last.
+constexpr std::size_t kMaxRefusedRoutes = 1024;
+
 }  // namespace
 
 class DelayQueues::Impl {
@@ -30,6 +38,8 @@ class DelayQueues::Impl {
 
   Lease Hold(const DelayRoute& route);
   void Acquire(const DelayRoute& route, DelayQueueEntry::Waiter done);
+  absl::Duration RefusedFor(const DelayRoute& route) const;
+  void Hurry();
   bool Covers(const Lease& lease) const { return Covers(lease, Now()); }
   bool Covers(const Lease& lease, absl::Duration now) const;
   void Broken(const Lease& lease, std::string_view why);
@@ -61,6 +71,8 @@ class DelayQueues::Impl {
   bool StillWanted(Entry& late);
   void KeepWhileItLives(Entry& entry);
 
+  void NoteRefusal(const DelayRouteKey& route);
+
   void Schedule(Entry& entry);
   void OnTimer(std::uint64_t id);
   void AnswerWaiters(Entry& entry);
@@ -80,6 +92,13 @@ class DelayQueues::Impl {
   // was published under them is still covered.
   CurrentEntries current_;
   absl::flat_hash_set<DelayRouteKey, DelayRouteKey::Hash, DelayRouteKey::Equal> renamed_;
+
+  // Refused now or lately.
+  struct Refusals {
+    Pauses pauses{kFirstPause, kLongestPause};
+    absl::Duration until;  // since boot
+  };
+  absl::flat_hash_map<DelayRouteKey, Refusals, DelayRouteKey::Hash, DelayRouteKey::Equal> refusals_;
 
   const Lifeline<Impl> lifeline_{this};
 };
@@ -109,6 +128,25 @@ Lease DelayQueues::Impl::Hold(const DelayRoute& route) {
   if (entry == nullptr) return {};
   const absl::Duration now = Now();
   return entry->Allows(now) ? Lend(*entry, now) : Lease();
+}
+
+absl::Duration DelayQueues::Impl::RefusedFor(const DelayRoute& route) const {
+  const auto found = refusals_.find(route);
+  if (found == refusals_.end()) return absl::ZeroDuration();
+  return std::max(found->second.until - Now(), absl::ZeroDuration());
+}
+
+void DelayQueues::Impl::Hurry() {
+  for (auto& [route, refusals] : refusals_) refusals.until = Now();
+}
+
+void DelayQueues::Impl::NoteRefusal(const DelayRouteKey& route) {
+  const absl::Duration now = Now();
+  if (refusals_.size() >= kMaxRefusedRoutes) {
+    absl::erase_if(refusals_, [now](const auto& entry) { return entry.second.until <= now; });
+  }
+  Refusals& refusals = refusals_[route];
+  refusals.until = now + refusals.pauses.Next(now, *environment_.random);
 }
 
 // One whose epoch is over is left to itself, for what was published under it.
@@ -189,6 +227,11 @@ void DelayQueues::Impl::OnDeclared(Entry& entry, const DeclareOk& answer) {
 
 void DelayQueues::Impl::OnGranted(Entry& entry) {
   if (entry.family() == NameFamily::kHashed) Remember(entry);
+  const auto refused = refusals_.find(entry.key());
+  if (refused != refusals_.end()) {
+    refused->second.pauses.Succeeded(Now());
+    refused->second.until = Now();
+  }
   if (const std::string why = std::exchange(entry.renamed_because, {}); !why.empty()) {
     Report(EventKind::kRenamed, entry, why);
   }
@@ -230,6 +273,7 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
                                                 entry.key().route().dead_letter_exchange)
                                : ExplainAbsence(refusal, entry.name(), options_.prefix);
   Report(EventKind::kDeclareFailed, entry, {why.message().data(), why.message().size()});
+  NoteRefusal(entry.key());
   const std::deque<Entry::Waiter> waiters = std::exchange(entry.waiters, {});
   KeepWhileItLives(entry);
   FailWaiters(waiters, why);
@@ -391,6 +435,8 @@ void DelayQueues::Impl::DropAll(const absl::Status& why) {
             [](const auto& one, const auto& other) { return one->id() < other->id(); });
   std::deque<Entry::Waiter> waiters;
   for (const auto& entry : dropped) {
+    // It may be why the connection was lost.
+    if (entry->declaring()) NoteRefusal(entry->key());
     std::move(entry->waiters.begin(), entry->waiters.end(), std::back_inserter(waiters));
   }
   FailWaiters(waiters, why);
@@ -417,6 +463,11 @@ DelayQueues::DelayQueues(Broker& broker, Environment environment, DelayQueueOpti
 DelayQueues::~DelayQueues() = default;
 
 Lease DelayQueues::Hold(const DelayRoute& route) { return impl_->Hold(route); }
+
+absl::Duration DelayQueues::RefusedFor(const DelayRoute& route) const {
+  return impl_->RefusedFor(route);
+}
+void DelayQueues::Hurry() { impl_->Hurry(); }
 
 void DelayQueues::Acquire(const DelayRoute& route,
                           std::function<void(absl::StatusOr<Lease>)> done) {

@@ -29,7 +29,7 @@ struct Lease {
 };
 
 // The lease-aware cache of declared delay queues: declares them lazily, renews
-// them while they are used, forgets them when the broker does. Its rule, from DESIGN.md:
+// them while they are used, forgets them when the broker does. Its rule:
 // whatever is published under `Hold`/`Acquire` and confirmed while `Covers` is true expires before
 // its queue does.
 //
@@ -65,6 +65,13 @@ class DelayQueues {
   // connection goes, …), with the queue's name and the remedy; the caller tries again when it
   // likes.
   void Acquire(const DelayRoute& route, std::function<void(absl::StatusOr<Lease>)> done);
+
+  // How long not to ask for this queue, as the broker has refused it, or has closed the connection
+  // while it was declared. That grows from one time to the next, for all who want the queue: so the
+  // broker is asked as seldom for many messages as for one. Zero: not at all.
+  absl::Duration RefusedFor(const DelayRoute& route) const;
+  // There is no time to wait, as at a stop: each queue may be asked for once more at once.
+  void Hurry();
 
   // Whether a confirm that arrives now, of something published under `lease`, counts:
   // the lease was renewed without a gap, and half of its margin is left at least.

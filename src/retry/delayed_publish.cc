@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "loop/pauses.h"
 #include "retry/copy.h"
 #include "retry/headers.h"
 
@@ -23,6 +24,10 @@ absl::StatusCode CodeOfRefusal(std::uint16_t reply_code) {
       return absl::StatusCode::kInvalidArgument;
   }
 }
+
+// Between looks for the target, where the broker could not say whether it is there.
+constexpr absl::Duration kFirstLook = absl::Milliseconds(100);
+constexpr absl::Duration kLongestLook = absl::Seconds(10);
 
 // The delay in whole milliseconds; zero: at once.
 absl::Duration WholeDelay(const PublishOptions& options, absl::Time now) {
@@ -60,26 +65,38 @@ DelayedPublish::DelayedPublish(std::shared_ptr<Hub> hub, OutgoingMessage message
                                                            : message_.message_id),
       done_(std::move(done)) {
   deadline_ = hub_->environment().timers->After(options_.deadline, [this] {
-    Finish(absl::UnavailableError(
-        absl::StrCat("the publish to ", Target(), " was not confirmed in time",
-                     hub_->ready() ? ""
-                                   : ": there is no connection to the broker; "
-                                     "it may arrive all the same")));
+    Finish(absl::UnavailableError(absl::StrCat("the publish to ", Target(),
+                                               " was not confirmed in time", Problem(),
+                                               "; it may still arrive")));
   });
-  hub_->AddListener(this);
+  listener_ = hub_->AddListener(this);
 }
 
-DelayedPublish::~DelayedPublish() { hub_->RemoveListener(this); }
+DelayedPublish::~DelayedPublish() { hub_->RemoveListener(listener_); }
+
+std::string DelayedPublish::Problem() const {
+  if (!hub_->ready()) {
+    const std::string& why = problem_.empty() ? hub_->lost_because() : problem_;
+    return absl::StrCat(": there is no connection to the broker", why.empty() ? "" : ": ", why);
+  }
+  return problem_.empty() ? "" : absl::StrCat(": ", problem_);
+}
+
+void DelayedPublish::GiveUp() {
+  Finish(absl::UnavailableError(absl::StrCat(
+      "the publish to ", Target(), " was not confirmed before the stop; it may still arrive")));
+}
 
 void DelayedPublish::Start() {
   if (hub_->ready()) OnReady();
 }
 
 void DelayedPublish::OnReady() {
-  if (state_ == State::kWaiting) LookForTarget();
+  if (state_ == State::kWaiting && again_ == nullptr) LookForTarget();
 }
 
 void DelayedPublish::OnLost(const absl::Status& why) {
+  problem_ = std::string(why.message());
   if (!absl::IsUnavailable(why)) Finish(why);
 }
 
@@ -118,9 +135,16 @@ void DelayedPublish::LookForTarget() {
 }
 
 void DelayedPublish::OnTarget(const absl::Status& there) {
+  if (state_ == State::kDone) return;
   if (absl::IsUnavailable(there)) {
     state_ = State::kWaiting;
-    Start();
+    problem_ = std::string(there.message());
+    const Environment& environment = hub_->environment();
+    again_ = environment.timers->After(
+        Pauses::After(++failures_, kFirstLook, kLongestLook, *environment.random), [this] {
+          const std::unique_ptr<Timer> fired = std::move(again_);
+          Start();
+        });
   } else if (!there.ok()) {
     Finish(there);
   } else {
@@ -182,6 +206,7 @@ std::string DelayedPublish::Target() const {
 
 void DelayedPublish::Finish(absl::Status status) {
   if (std::exchange(state_, State::kDone) == State::kDone) return;
+  const Hub::CallOut calling(*hub_);
   std::exchange(done_, nullptr)(std::move(status));
 }
 

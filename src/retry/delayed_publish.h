@@ -1,6 +1,7 @@
 #ifndef RETRYQ_SRC_RETRY_DELAYED_PUBLISH_H_
 #define RETRYQ_SRC_RETRY_DELAYED_PUBLISH_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,6 +35,12 @@ class DelayedPublish final : private Parcel, private BrokerListener {
 
   void Start();
 
+  // At a stop: says that it was not confirmed.
+  void GiveUp();
+
+  // `done` is not called any more.
+  void Mute() { state_ = State::kDone; }
+
  private:
   std::optional<DelayRoute> Route() const override;
   bool Fill(PublishParams* params) override;
@@ -50,6 +57,8 @@ class DelayedPublish final : private Parcel, private BrokerListener {
   void LookForTarget();
   void OnTarget(const absl::Status& there);
   std::string Target() const;
+  // What stood in its way, for the error; empty where that is not known.
+  std::string Problem() const;
   void Finish(absl::Status status);
 
   enum class State { kWaiting, kLooking, kSending, kDone };
@@ -65,6 +74,10 @@ class DelayedPublish final : private Parcel, private BrokerListener {
   State state_ = State::kWaiting;
   std::function<void(absl::Status)> done_;
   std::unique_ptr<Timer> deadline_;
+  std::uint32_t failures_ = 0;  // to look for the target
+  std::unique_ptr<Timer> again_;
+  std::string problem_;  // the last one
+  Hub::ListenerId listener_ = 0;
   Lifeline<DelayedPublish> lifeline_{this};
 };
 

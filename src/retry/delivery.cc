@@ -31,9 +31,12 @@ absl::StatusOr<amqp::Table> Headers::Decode() const {
   return amqp::TableView(shown).Decode();
 }
 
-Delivery::Delivery(amqp::MessagePtr message, std::shared_ptr<const std::string> queue,
+Delivery::Delivery(amqp::MessagePtr message, std::shared_ptr<const Source> source, History history)
+    : message_(std::move(message)), source_(std::move(source)), history_(history) {}
+
+Delivery::Delivery(amqp::MessagePtr message, const std::shared_ptr<const std::string>& queue,
                    History history)
-    : message_(std::move(message)), queue_(std::move(queue)), history_(history) {}
+    : Delivery(std::move(message), std::make_shared<const Source>(*queue), history) {}
 
 Headers Delivery::headers() const {
   return Headers(message_->properties.headers.value_or(amqp::TableView()));

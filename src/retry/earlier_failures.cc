@@ -34,7 +34,7 @@ std::uint64_t CountDeaths(const amqp::Message& message, std::string_view queue) 
   return std::max(rejected, delayed);
 }
 
-// A number, or one written as text.
+// A number, or one written as text, of which none is above kMostCounted.
 std::uint64_t CountIn(const amqp::FieldView& field) {
   if (const std::optional<std::int64_t> number = field.AsInt64()) {
     return *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
@@ -42,7 +42,7 @@ std::uint64_t CountIn(const amqp::FieldView& field) {
   const std::optional<std::string_view> text = field.AsString();
   std::uint64_t number = 0;
   if (text && absl::SimpleAtoi(absl::string_view(text->data(), text->size()), &number)) {
-    return number;
+    return std::min(number, kMostCounted);
   }
   return 0;
 }

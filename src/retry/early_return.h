@@ -11,7 +11,7 @@ namespace retryq {
 
 // A message that came back too soon. The arguments of its delay queue forbid that, and the broker
 // says nothing of a policy or operator policy that wins over them: `message-ttl` lets messages out
-// early, `max-length` pushes them out at the head (BROKER-FACTS.md, 29).
+// early, `max-length` pushes them out at the head (F29 in doc/rabbitmq_facts.md).
 struct EarlyReturn {
   std::string delay_queue;
   std::string why;  // with the remedy

@@ -13,10 +13,10 @@
 
 namespace retryq {
 
-// Calls the handler. An exception is an error like any other: kUnknown.
-inline Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
+// To be called while an exception of a handler is caught: what it says, as an error like any other.
+inline absl::Status HandlerThrew() {
   try {
-    return handler(delivery);
+    throw;
   } catch (const std::exception& exception) {
     return absl::UnknownError(std::string("the handler threw: ") + exception.what());
   } catch (...) {
@@ -24,14 +24,24 @@ inline Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
   }
 }
 
-// The same for one that settles later. One that throws has dropped its
-// settlement, which retries, if it has not settled before.
-inline void CallHandler(const AsyncHandler& handler, const Delivery& delivery,
-                        Settlement settlement) {
+// Calls the handler. An exception is an error: kUnknown.
+inline Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
+  try {
+    return handler(delivery);
+  } catch (...) {
+    return HandlerThrew();
+  }
+}
+
+// The same for one that settles later. One that throws has dropped its settlement, which retries,
+// if it has not settled before: why is the answer, else ok.
+inline absl::Status CallHandler(const AsyncHandler& handler, const Delivery& delivery,
+                                Settlement settlement) {
   try {
     handler(delivery, std::move(settlement));
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the settlement's destructor
-                   // has spoken
+    return absl::OkStatus();
+  } catch (...) {
+    return HandlerThrew();
   }
 }
 

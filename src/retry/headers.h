@@ -6,7 +6,7 @@
 
 namespace retryq {
 
-// The header names of the wire contract: "The copy" in DESIGN.md. Numbers are int64, times
+// The header names of the wire contract: "The copy" in doc/design.md. Numbers are int64, times
 // milliseconds since the Unix epoch, texts long strings.
 inline constexpr std::string_view kRetryPrefix = "x-retry-";
 inline constexpr std::string_view kRetryCountHeader = "x-retry-count";

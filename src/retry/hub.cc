@@ -1,24 +1,35 @@
 #include "retry/hub.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <utility>
 
 namespace retryq {
 namespace {
 
-Environment With(const Clock& clock, Environment environment) {
+Environment With(const Clock& clock, Observer* observer, Environment environment) {
   environment.clock = &clock;
+  environment.observer = observer;
   return environment;
 }
 
 }  // namespace
 
-Hub::Hub(Broker& broker, Environment environment, DelayQueueOptions options)
-    : broker_(broker),
+std::shared_ptr<Hub> Hub::Create(Broker& broker, Environment environment, DelayQueueOptions options,
+                                 std::unique_ptr<Broker> owned) {
+  return {new Hub(broker, std::move(environment), std::move(options), std::move(owned)),
+          [](Hub* hub) {
+            std::unique_ptr<Hub> last(hub);
+            if (hub->is_calling_out()) hub->Dispose(std::move(last));
+          }};
+}
+
+Hub::Hub(Broker& broker, Environment environment, DelayQueueOptions options,
+         std::unique_ptr<Broker> owned)
+    : owned_(std::move(owned)),
+      broker_(broker),
+      gate_(environment.observer, amid_),
       thread_clock_(*environment.clock),
       clock_(thread_clock_),
-      environment_(With(clock_, std::move(environment))),
+      environment_(With(clock_, gate_.get(), std::move(environment))),
       options_(std::move(options)),
       delay_queues_(broker, environment_, options_),
       publisher_(broker, environment_, delay_queues_, options_.confirm_timeout),
@@ -29,11 +40,9 @@ Hub::Hub(Broker& broker, Environment environment, DelayQueueOptions options)
 
 Hub::~Hub() { broker_.SetListener(nullptr); }
 
-void Hub::AddListener(BrokerListener* listener) { listeners_.push_back(listener); }
-
-void Hub::RemoveListener(BrokerListener* listener) {
-  std::replace(listeners_.begin(), listeners_.end(), listener,
-               static_cast<BrokerListener*>(nullptr));
+Hub::ListenerId Hub::AddListener(BrokerListener* listener) {
+  listeners_.emplace(++last_listener_, listener);
+  return last_listener_;
 }
 
 void Hub::Report(Event& event) const {
@@ -42,14 +51,15 @@ void Hub::Report(Event& event) const {
   environment_.observer->OnEvent(event);
 }
 
-// Listeners may come and go while they are told.
+// Listeners may come and go while they are told, and may destroy what this belongs to.
 template <typename Call>
 void Hub::Tell(Call call) {
-  // NOLINTNEXTLINE(modernize-loop-convert)
-  for (std::size_t i = 0; i < listeners_.size(); ++i) {
-    if (listeners_[i] != nullptr) call(*listeners_[i]);
+  const CallOut telling(*this);
+  for (auto next = listeners_.begin(); next != listeners_.end();) {
+    const ListenerId id = next->first;
+    call(*next->second);
+    next = listeners_.upper_bound(id);
   }
-  std::erase(listeners_, nullptr);
 }
 
 void Hub::OnReady() {
@@ -61,6 +71,7 @@ void Hub::OnReady() {
 
 void Hub::OnLost(const absl::Status& why) {
   ready_ = false;
+  lost_because_ = std::string(why.message());
   const std::string error = why.ToString();
   Report({.kind = EventKind::kDisconnected, .time = {}, .error = error});
   publisher_.OnLost();
@@ -76,12 +87,10 @@ void Hub::OnBlocked(bool blocked, std::string_view reason) {
   Tell([blocked, reason](BrokerListener& listener) { listener.OnBlocked(blocked, reason); });
 }
 
-absl::StatusOr<std::shared_ptr<Retrier::Shared>> Retrier::Shared::Create(Broker& broker,
-                                                                         Environment environment,
-                                                                         DelayQueueOptions options,
-                                                                         absl::Duration heartbeat) {
-  if (absl::Status valid = Validate(options, heartbeat); !valid.ok()) return valid;
-  return std::make_shared<Hub>(broker, std::move(environment), std::move(options));
+absl::StatusOr<std::shared_ptr<Retrier::Shared>> Retrier::Shared::Create(
+    Broker& broker, Environment environment, DelayQueueOptions options) {
+  if (absl::Status valid = Validate(options, broker.heartbeat()); !valid.ok()) return valid;
+  return Hub::Create(broker, std::move(environment), std::move(options));
 }
 
 }  // namespace retryq

@@ -1,12 +1,16 @@
 #ifndef RETRYQ_SRC_RETRY_HUB_H_
 #define RETRYQ_SRC_RETRY_HUB_H_
 
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "retry/delay_queues.h"
 #include "retry/delay_steps.h"
 #include "retry/held_clock.h"
+#include "retry/observer_gate.h"
 #include "retry/publisher.h"
 #include "retry/target_checks.h"
 #include "retryq/broker.h"
@@ -15,10 +19,18 @@
 namespace retryq {
 
 // What all retriers of one broker share: the delay queues, the publisher, and
-// the news of the connection, passed on to whoever else wants them.
+// the news of the connection, passed on to its listeners.
+//
+// Its user's code may be called from the middle of ours, and may destroy anything: what is in use
+// then is destroyed in the next turn of the loop, see `CallOut` and `Dispose`.
 class Hub final : public Retrier::Shared, private BrokerListener {
  public:
-  Hub(Broker& broker, Environment environment, DelayQueueOptions options);
+  // The last reference destroys it, in the next turn of the loop where that happens inside a call
+  // to its user. `owned` is the same broker if the hub is to own it; null: the caller owns
+  // `broker`.
+  static std::shared_ptr<Hub> Create(Broker& broker, Environment environment,
+                                     DelayQueueOptions options,
+                                     std::unique_ptr<Broker> owned = nullptr);
   ~Hub() override;
 
   Broker& broker() { return broker_; }
@@ -35,16 +47,52 @@ class Hub final : public Retrier::Shared, private BrokerListener {
 
   // Whether publishing and declaring work right now.
   bool ready() const { return ready_; }
+  // Why there was no connection the last time that there was none.
+  const std::string& lost_because() const { return lost_because_; }
 
-  // Not owned. May be removed inside any of its calls.
-  void AddListener(BrokerListener* listener);
-  void RemoveListener(BrokerListener* listener);
+  // Not owned. May come and go inside any call. Takes the same time however many there are.
+  using ListenerId = std::uint64_t;
+  ListenerId AddListener(BrokerListener* listener);
+  void RemoveListener(ListenerId id) { listeners_.erase(id); }
+
+  // Lives on the stack around a call of the user's code: where the state is complete (a handler, an
+  // answer), or amid a change of it (an observer, a predicate).
+  enum class Place { kComplete, kAmid };
+  class CallOut {
+   public:
+    explicit CallOut(Hub& hub, Place place = Place::kComplete)
+        : count_(place == Place::kAmid ? hub.amid_ : hub.calls_out_) {
+      ++count_;
+    }
+    ~CallOut() { --count_; }
+    CallOut(const CallOut&) = delete;
+    CallOut& operator=(const CallOut&) = delete;
+
+   private:
+    int& count_;
+  };
+
+  // Whether such a call is on the stack, and whether one came amid a change.
+  bool is_calling_out() const { return calls_out_ > 0 || amid_ > 0; }
+  bool is_amid() const { return amid_ > 0; }
+
+  // Destroys it in the next turn of the loop.
+  template <typename T>
+  void Dispose(std::unique_ptr<T> object) const {
+    environment_.executor->Post([kept = std::shared_ptr<T>(std::move(object))] {});
+  }
+
+  // The observer, which may be gone from now on, is told nothing more.
+  void Silence() { gate_.Close(); }
 
   // Tells the observer, if there is one, and fills in the time before.
   void Report(Event& event) const;
   void Report(Event&& event) const { Report(event); }
 
  private:
+  Hub(Broker& broker, Environment environment, DelayQueueOptions options,
+      std::unique_ptr<Broker> owned);
+
   void OnReady() override;
   void OnLost(const absl::Status& why) override;
   void OnBlocked(bool blocked, std::string_view reason) override;
@@ -52,7 +100,11 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   template <typename Call>
   void Tell(Call call);
 
+  const std::unique_ptr<Broker> owned_;  // null: the broker is not ours
   Broker& broker_;
+  int calls_out_ = 0;
+  int amid_ = 0;
+  ObserverGate gate_;
   const Clock& thread_clock_;
   HeldClock clock_;
   const Environment environment_;
@@ -62,7 +114,9 @@ class Hub final : public Retrier::Shared, private BrokerListener {
   DelaySteps delay_steps_;
   TargetChecks target_checks_;
   bool ready_ = false;
-  std::vector<BrokerListener*> listeners_;  // nullptr: removed while told
+  std::string lost_because_;
+  std::map<ListenerId, BrokerListener*> listeners_;  // in the order in which they came
+  ListenerId last_listener_ = 0;
 };
 
 }  // namespace retryq

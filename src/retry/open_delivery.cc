@@ -4,12 +4,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "loop/pauses.h"
 #include "retry/saturating_sum.h"
 
 namespace retryq {
 namespace {
 
-constexpr std::uint16_t kPreconditionFailed = 406;
+// Bytes by which RabbitMQ lets a frame exceed what was agreed, since some clients do not count its
+// head and its end (F53 in doc/rabbitmq_facts.md). A message that such a client has published can
+// be parked only as large as it came.
+constexpr std::size_t kTakenBeyond = 8;
+
+// Whether it is where the copy was to go that is refused, whatever the copy is.
+bool IsForbidden(std::uint16_t code) { return code == 403 || code == 404 || code == 405; }
+
 constexpr absl::Duration kFirstHold = absl::Seconds(1);
 constexpr absl::Duration kLongestHold = absl::Minutes(1);
 
@@ -25,6 +33,7 @@ void OpenDelivery::Begin(Delivery delivery) {
   id_.clear();
   handling_.reset();
   holds_ = 0;
+  Acquit();
   delivery_.emplace(std::move(delivery));
   ++context_.open;
 }
@@ -46,8 +55,11 @@ void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> 
   if (environment.observer != nullptr) {
     handling_ = handling.value_or(environment.clock->SinceBoot() - called_at_);
   }
-  context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
-                         *environment.random, &decision_);
+  {
+    const Hub::CallOut predicates(context_.hub, Hub::Place::kAmid);
+    context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
+                           *environment.random, &decision_);
+  }
   Conclude();
 }
 
@@ -115,11 +127,12 @@ void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
 
 // A delivery that came through the named work exchange finds back through it. Any other would be
 // led elsewhere, and goes straight to its queue; and so does one that is not finished with this
-// delay queue, as others have no part in its hops.
+// delay queue, as others have no part in its hops. By which way it came only the broker knows: what
+// its headers tell of that could be anyone's who may publish to the queue, but not to the exchange.
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
   const std::string& work_exchange = context_.options.work_exchange;
   return sending_ == Sending::kCopy && hop_.left == absl::ZeroDuration() &&
-         !work_exchange.empty() && delivery_->exchange() == work_exchange;
+         !work_exchange.empty() && delivery_->message()->exchange == work_exchange;
 }
 
 std::optional<DelayRoute> OpenDelivery::Route() const {
@@ -168,14 +181,14 @@ bool OpenDelivery::Fill(PublishParams* params) {
   const std::size_t limit = context_.hub.broker().max_header_size();
   Copy& copy = context_.copy;
   if (sending_ == Sending::kUnchanged) {
-    if (!copy.BuildUnchanged(*delivery_->message(), limit)) return false;
+    if (!copy.BuildUnchanged(*delivery_->message(), limit + kTakenBeyond)) return false;
   } else if (!copy.Build(*delivery_, Annotate(), limit)) {
     return false;
   }
   if (sending_ == Sending::kParked || sending_ == Sending::kUnchanged) {
     params->routing_key = context_.parking_lot.queue();
   } else if (ReturnsThroughWorkExchange()) {
-    params->routing_key = delivery_->routing_key();
+    params->routing_key = delivery_->message()->routing_key;
   } else {
     params->routing_key = context_.options.queue;
   }
@@ -219,7 +232,7 @@ void OpenDelivery::OnCopySent(const SendResult& result) {
       Send(Sending::kUnchanged);
       return;
     case SendResult::Kind::kRefused:
-      if (result.code != kPreconditionFailed) break;  // not the message's fault
+      if (IsForbidden(result.code)) break;  // not the message's fault
       decision_.reason = absl::StrCat("the broker refuses its copy (", std::string(result.text),
                                       "); parked after: ", decision_.error);
       Send(Sending::kParked);
@@ -272,8 +285,7 @@ void OpenDelivery::Hold(std::string_view why) {
   Event held{.kind = EventKind::kHeld, .time = {}, .error = why};
   Report(held);
   const absl::Duration pause =
-      std::min(kLongestHold, kFirstHold * (std::int64_t{1} << std::min(holds_, 10U)));
-  ++holds_;
+      Pauses::After(++holds_, kFirstHold, kLongestHold, *context_.hub.environment().random);
   timer_ = context_.hub.environment().timers->After(pause, [this] {
     const std::unique_ptr<Timer> fired = std::move(timer_);
     Send(sending_);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "retry/delay_queue_remedies.h"
 #include "retry/quorum_lease.h"
 
 namespace retryq {
@@ -13,6 +14,12 @@ namespace {
 
 // Whether "4.0.5" is of version 4 or later; what is no version is not.
 bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) >= 4; }
+
+absl::Status WithRemedyForLimit(const absl::Status& refusal) {
+  if (!absl::IsResourceExhausted(refusal)) return refusal;
+  return absl::FailedPreconditionError(
+      absl::StrCat(refusal.message(), "; remedy: ", RemedyForLimit()));
+}
 
 }  // namespace
 
@@ -44,7 +51,7 @@ void ParkingLot::Ask(bool passive) {
                     if (passive && absl::IsNotFound(answer.status())) {
                       self->OnMissing();
                     } else {
-                      self->Answer(answer.status());
+                      self->Answer(WithRemedyForLimit(answer.status()));
                     }
                   });
 }

@@ -7,6 +7,7 @@
 
 #include "amqp/message_pool.h"
 #include "amqp/prefetch.h"
+#include "loop/pauses.h"
 
 namespace retryq {
 namespace {
@@ -14,16 +15,22 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(30);
 constexpr std::uint16_t kNotFound = 404;
+constexpr std::size_t kMaxStale = 1024;  // tickets
 
-// None before the first repetition, which mends most of what happens; then
-// growing.
+// Between the tries of messages each of which makes the broker close the connection.
+constexpr absl::Duration kFirstPauseBetweenTrials = absl::Seconds(10);
+constexpr absl::Duration kLongestPauseBetweenTrials = absl::Minutes(1);
+constexpr absl::Duration kForgotten = absl::Minutes(10);  // after the last one
+
+// What a broker answers with a connection.close, and never with a channel.close.
+bool ClosesConnection(std::uint16_t code) {
+  return (code >= 501 && code <= 503) || code == 540 || code == 541;
+}
+
+// None before the first repetition, which is enough for most of what happens; then growing.
 absl::Duration PauseAfter(std::uint32_t failures, Random& random) {
   if (failures <= 1) return absl::ZeroDuration();
-  const std::uint32_t doublings = std::min<std::uint32_t>(failures - 2, 16);
-  const absl::Duration whole =
-      std::min(kLongestPause, kFirstPause * (std::int64_t{1} << doublings));
-  const double part = 0.5 + static_cast<double>(random.Next() >> 11) * 0x1p-54;
-  return whole * part;
+  return Pauses::After(failures - 1, kFirstPause, kLongestPause, random);
 }
 
 }  // namespace
@@ -55,11 +62,44 @@ void Publisher::Send(Parcel& parcel) {
   slots_[index].parcel = &parcel;
   parcel.publisher_ = this;
   parcel.slot_ = index;
+  if (!parcel.was_refused_) return Advance(index);
+  const absl::Duration pause = PauseBeforeTrial();
+  if (pause > absl::ZeroDuration()) return Pause(index, pause, &Publisher::Try);
+  Try(index);
+}
+
+void Publisher::Try(std::uint32_t index) {
+  slots_[index].suspect = true;
+  ++suspects_;
   Advance(index);
+  AdvanceQueuedSoon();  // nobody else may be on trial
+}
+
+// Each has its turn: those that wait for theirs hold up nobody.
+absl::Duration Publisher::PauseBeforeTrial() {
+  if (pause_between_trials_ == absl::ZeroDuration()) return absl::ZeroDuration();
+  const absl::Duration now = environment_.clock->SinceBoot();
+  if (now - next_trial_ > kForgotten) {
+    costly_trials_ = 0;
+    pause_between_trials_ = absl::ZeroDuration();
+    return absl::ZeroDuration();
+  }
+  const absl::Duration turn = std::max(now, next_trial_);
+  next_trial_ = turn + pause_between_trials_;
+  return turn - now;
+}
+
+void Publisher::OnConvictedAgain(std::uint16_t code) {
+  if (!ClosesConnection(code)) return;
+  pause_between_trials_ = Pauses::After(++costly_trials_, kFirstPauseBetweenTrials,
+                                        kLongestPauseBetweenTrials, *environment_.random);
+  next_trial_ = std::max(next_trial_, environment_.clock->SinceBoot() + pause_between_trials_);
 }
 
 void Publisher::CallOff(Parcel& parcel) {
+  if (slots_[parcel.slot_].state == Slot::State::kQueued) ++stale_;
   Release(parcel.slot_);
+  DropStale();
   AdvanceQueuedSoon();
 }
 
@@ -89,20 +129,44 @@ void Publisher::Queue(std::uint32_t index) {
   queued_.push_back({index, ++slot.attempt});
 }
 
+// Where nothing may be published for long, those that are called off must not pile up.
+void Publisher::DropStale() {
+  if (stale_ <= kMaxStale || stale_ <= queued_.size() / 2) return;
+  std::erase_if(queued_, [this](Ticket ticket) { return !Is(ticket, Slot::State::kQueued); });
+  stale_ = 0;
+}
+
 void Publisher::AdvanceQueued() {
   while (!queued_.empty() && suspects_ == 0 && HasRoom()) {
     const Ticket next = queued_.front();
     queued_.pop_front();
-    if (Is(next, Slot::State::kQueued)) Advance(next.slot);
+    if (Is(next, Slot::State::kQueued)) {
+      Advance(next.slot);
+    } else if (stale_ > 0) {
+      --stale_;
+    }
   }
   if (queued_.empty() || suspects_ == 0 || on_trial_.has_value() || !HasRoom()) return;
   const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Ticket ticket) {
     return Is(ticket, Slot::State::kQueued) && slots_[ticket.slot].suspect;
   });
   if (next == queued_.end()) return;  // they are pausing
+  if (open_publishes_ > 0 && slots_[next->slot].parcel->was_refused_) return AwaitAnswers();
+  await_timer_.reset();
   on_trial_ = next->slot;
   queued_.erase(next);
   Advance(*on_trial_);
+}
+
+// What was found guilty is sent when nothing else is open, that it would take along. The answer to
+// the last one is the time; one that stays out does not hold up the others for ever.
+void Publisher::AwaitAnswers() {
+  if (await_timer_ != nullptr) return;
+  await_timer_ = environment_.timers->After(confirm_timeout_, [this] {
+    await_timer_.reset();
+    broker_.Reconnect(
+        absl::UnavailableError("a publish is not answered: trying another connection"));
+  });
 }
 
 // Not now: whoever calls off may be calling off all that are queued, and not care to be asked what
@@ -130,6 +194,8 @@ void Publisher::Advance(std::uint32_t index) {
     Publish(index, std::move(lease));
     return;
   }
+  const absl::Duration pause = delay_queues_.RefusedFor(*route);
+  if (pause > absl::ZeroDuration()) return WaitForQueue(index, pause);
   slot.state = Slot::State::kAcquiring;
   const Ticket ticket{index, ++slot.attempt};
   delay_queues_.Acquire(*route, [self = lifeline_.ptr(), ticket](absl::StatusOr<Lease> lease) {
@@ -138,7 +204,14 @@ void Publisher::Advance(std::uint32_t index) {
     if (!publisher.Is(ticket, Slot::State::kAcquiring)) return;
     if (!lease.ok()) {
       publisher.Acquit(ticket.slot);  // others shall not wait for its queue
-      publisher.TryAgain(ticket.slot);
+      const std::optional<DelayRoute> refused = publisher.slots_[ticket.slot].parcel->Route();
+      const absl::Duration wait =
+          refused ? publisher.delay_queues_.RefusedFor(*refused) : absl::ZeroDuration();
+      if (publisher.ready_ && wait > absl::ZeroDuration()) {
+        publisher.WaitForQueue(ticket.slot, wait);
+      } else {
+        publisher.TryAgain(ticket.slot);
+      }
     } else if (!publisher.MayAdvance(ticket.slot)) {
       publisher.Queue(ticket.slot);
     } else {
@@ -270,6 +343,7 @@ void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result
   const bool gone = result.code == kNotFound && slots_[index].lease.name != nullptr;
   if (gone) OnExchangeGone(slots_[index], result.text);
   if (on_trial_ == index && slots_[index].alone && !gone) {
+    if (std::exchange(slots_[index].parcel->was_refused_, true)) OnConvictedAgain(result.code);
     Finish(index, {.kind = SendResult::Kind::kRefused, .code = result.code, .text = result.text});
     return;
   }
@@ -298,12 +372,30 @@ void Publisher::TryAgain(std::uint32_t index) {
   Slot& slot = slots_[index];
   ++slot.failures;
   slot.lease = Lease();
-  if (!ready_) {
+  // What was open more than once when the connection was lost may be the reason: others go first
+  // with the next one. Suspects are tried one at a time anyway, and others wait for that.
+  if (!ready_ && (slot.failures <= 1 || slot.suspect)) {
     Queue(index);
     return;
   }
   Pause(index, PauseAfter(slot.failures, *environment_.random), &Publisher::Retry);
   AdvanceQueued();
+}
+
+// All who want that queue wait for the same time.
+void Publisher::WaitForQueue(std::uint32_t index, absl::Duration pause) {
+  Acquit(index);
+  Pause(index, pause, &Publisher::Retry);
+  AdvanceQueuedSoon();
+}
+
+void Publisher::Hurry() {
+  delay_queues_.Hurry();
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    const Slot& slot = slots_[index];
+    if (slot.state != Slot::State::kPausing || !slot.may_hurry) continue;
+    Pause(index, absl::ZeroDuration(), &Publisher::Retry);
+  }
 }
 
 void Publisher::Retry(std::uint32_t index) {
@@ -315,6 +407,7 @@ void Publisher::Pause(std::uint32_t index, absl::Duration pause,
                       void (Publisher::*then)(std::uint32_t)) {
   Slot& slot = slots_[index];
   slot.state = Slot::State::kPausing;
+  slot.may_hurry = then == &Publisher::Retry;
   ++slot.attempt;
   slot.pause = environment_.timers->After(pause, [this, index, then] {
     const std::unique_ptr<Timer> fired = std::move(slots_[index].pause);

@@ -74,10 +74,14 @@ class Parcel {
   // The message that `OnSent` will let go of, where there is one.
   void WillDrop(const amqp::Message* message) { message_ = message; }
 
+  // Another message: nothing is known of it.
+  void Acquit() { was_refused_ = false; }
+
  private:
   friend class Publisher;
   Publisher* publisher_ = nullptr;  // while it is being sent
   std::uint32_t slot_ = 0;
+  bool was_refused_ = false;  // found guilty: from then on it is sent alone
   const amqp::Message* message_ = nullptr;
 };
 
@@ -93,7 +97,10 @@ class Parcel {
 //
 // A channel that the broker closes leaves everything open on it in doubt. Its
 // messages are then sent again one at a time, until the culprit is found: the
-// one that was alone on a channel when that was closed.
+// one that was alone on a channel when that was closed. So it is with a connection that the broker
+// closes as an answer to what was sent. If a culprit is sent again, then alone; and where each try
+// costs the connection, with growing pauses between those of all such culprits together, so that
+// the others go on however many there are.
 class Publisher {
  public:
   static constexpr std::size_t kMaxUnconfirmed = 4096;
@@ -115,8 +122,15 @@ class Publisher {
   void OnLost();
   void OnBlocked(bool blocked);
 
+  // There is no time to wait, as at a stop: what pauses is tried once more at once.
+  void Hurry();
+
   // Parcels under way.
   std::size_t size() const { return slots_.size() - free_.size(); }
+  // Publishes that the broker has not answered.
+  std::size_t unanswered() const { return open_publishes_; }
+  // What is kept of those that wait, and of some that were called off.
+  std::size_t queued() const { return queued_.size(); }
 
  private:
   friend class Parcel;
@@ -144,6 +158,7 @@ class Publisher {
     absl::Duration confirmed_after;
     Lease lease;
     std::unique_ptr<Timer> pause;
+    bool may_hurry = false;  // it pauses only to leave the broker alone
   };
 
   // One publish: which slot, and which attempt of it.
@@ -155,11 +170,18 @@ class Publisher {
   void CallOff(Parcel& parcel);
   bool Is(Ticket ticket, Slot::State state) const;
 
+  // What has been found guilty.
+  void Try(std::uint32_t index);
+  absl::Duration PauseBeforeTrial();
+  void OnConvictedAgain(std::uint16_t code);
+
   // Before the publish.
   bool HasRoom() const;
   bool MayAdvance(std::uint32_t index) const;
   void Queue(std::uint32_t index);
+  void DropStale();
   void AdvanceQueued();
+  void AwaitAnswers();
   void AdvanceQueuedSoon();
   void Advance(std::uint32_t index);
   void Publish(std::uint32_t index, Lease lease);
@@ -175,6 +197,7 @@ class Publisher {
   void OnChannelClosed(std::uint32_t index, const PublishResult& result);
   void OnExchangeGone(const Slot& slot, std::string_view text);
   void TryAgain(std::uint32_t index);
+  void WaitForQueue(std::uint32_t index, absl::Duration pause);
   void Retry(std::uint32_t index);
   void Pause(std::uint32_t index, absl::Duration pause, void (Publisher::*then)(std::uint32_t));
   void Acquit(std::uint32_t index);
@@ -198,14 +221,19 @@ class Publisher {
   const absl::Duration confirm_timeout_;
 
   bool ready_ = false;
-  std::vector<Slot> slots_;
+  std::deque<Slot> slots_;  // stay where they are while an observer has more sent
   std::vector<std::uint32_t> free_;
   std::deque<Ticket> queued_;              // in order; stale ones are passed over
+  std::size_t stale_ = 0;                  // of those, at least
   std::unique_ptr<Timer> advance_timer_;   // for what is queued
+  std::unique_ptr<Timer> await_timer_;     // for what must be sent alone
   std::uint32_t last_published_ = 0;       // a slot, if there is any
   std::size_t open_publishes_ = 0;         // not answered by the broker, whoever waits for that
   std::uint32_t suspects_ = 0;             // slots that are suspect
   std::optional<std::uint32_t> on_trial_;  // the suspect that is under way
+  std::uint32_t costly_trials_ = 0;        // of culprits for which the connection was closed again
+  absl::Duration pause_between_trials_ = absl::ZeroDuration();
+  absl::Duration next_trial_ = -absl::InfiniteDuration();  // not before, since boot
 
   std::optional<absl::Duration> blocked_since_;
   absl::Duration blocked_for_ = absl::ZeroDuration();

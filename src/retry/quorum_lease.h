@@ -43,7 +43,7 @@ struct Epoch {
 class QuorumLease final : public LeaseClock {
  public:
   // How long after its making a quorum queue may come back empty from a crash: seen up to half a
-  // second after, never at 1.5 s (BROKER-FACTS.md, 27).
+  // second after, never at 1.5 s (F27 in doc/rabbitmq_facts.md).
   static constexpr absl::Duration kSettling = absl::Seconds(2);
 
   // How long after the answer nothing is published. The declare of a queue that another client is

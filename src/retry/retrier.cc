@@ -1,7 +1,10 @@
 #include "retryq/retrier.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,8 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "amqp/prefetch.h"
 #include "retry/alive.h"
+#include "retry/dropped_settlement.h"
 #include "retry/earlier_failures.h"
 #include "retry/early_return.h"
+#include "retry/handed_over.h"
 #include "retry/handler_call.h"
 #include "retry/history.h"
 #include "retry/hub.h"
@@ -37,18 +42,21 @@ std::optional<QueueType> ParkedQueueType(const DelayQueueOptions& options) {
 }
 
 // Keeps the open deliveries and leads handlers' outcomes to them.
-class RetrierImpl final : public Retrier {
+class RetrierImpl final {
  public:
   RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options);
-  ~RetrierImpl() override;
+  ~RetrierImpl();
+  // Instead: where an observer is being told, it lives until that is over, and calls nobody.
+  static void Retire(std::unique_ptr<RetrierImpl> retrier);
 
-  void Prepare(std::function<void(absl::Status)> done) override;
-  DeliveryHandler Wrap(Handler handler) override;
-  DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads) override;
-  DeliveryHandler Wrap(AsyncHandler handler) override;
-  std::size_t open() const override { return context_.open; }
-  void Abandon() override;
-  void WhenIdle(std::function<void()> idle) override;
+  void Prepare(std::function<void(absl::Status)> done);
+  DeliveryHandler Wrap(Handler handler);
+  DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads);
+  DeliveryHandler Wrap(AsyncHandler handler);
+  std::size_t open() const { return context_.open; }
+  std::size_t handling() const { return handling_; }
+  void Abandon();
+  void WhenIdle(std::function<void()> idle);
 
  private:
   // Names one delivery: a slot, and how often it had been used before, so that
@@ -62,6 +70,9 @@ class RetrierImpl final : public Retrier {
     std::unique_ptr<OpenDelivery> delivery;
     std::uint32_t use = 0;
     bool taken = false;
+    bool handling = false;                              // with the handler
+    std::shared_ptr<HandedOver> handed_over = nullptr;  // to another thread
+    absl::Status thrown = {};  // by its handler, which has yet to settle or has dropped that
   };
 
   // A delivery for the handler, and what is left of its delay, for which no queue is worth while.
@@ -122,28 +133,51 @@ class RetrierImpl final : public Retrier {
   void SayIfEarly(const Delivery& delivery);
   void LookForWorkExchange(std::function<void(const absl::Status&)> done);
   void Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling = std::nullopt);
+  void HandlerIsDone(Slot& slot);
   void Destroy(std::uint32_t slot);
   void Free(std::uint32_t slot);
   void TellIfIdle();
 
   const std::shared_ptr<Hub> hub_;
   const RetrierOptions options_;
-  const std::shared_ptr<const std::string> queue_;
+  std::shared_ptr<Delivery::Source> source_;  // of what is delivered now
   RetrierContext context_;
 
-  std::vector<Slot> slots_;
+  std::deque<Slot> slots_;  // stay where they are while more deliveries come
   std::vector<std::uint32_t> free_;
+  std::size_t handling_ = 0;    // slots
   Running* running_ = nullptr;  // the innermost call
   absl::Duration say_early_from_ = -absl::InfiniteDuration();
   std::function<void()> idle_;
   std::unique_ptr<Timer> idle_timer_;
-  Lifeline<RetrierImpl> lifeline_{this};
+  std::optional<Lifeline<RetrierImpl>> lifeline_{this};
+};
+
+// What users hold: destroys the retrier when that can be.
+class RetrierHandle final : public Retrier {
+ public:
+  explicit RetrierHandle(std::unique_ptr<RetrierImpl> impl) : impl_(std::move(impl)) {}
+  ~RetrierHandle() override { RetrierImpl::Retire(std::move(impl_)); }
+
+  void Prepare(std::function<void(absl::Status)> done) override { impl_->Prepare(std::move(done)); }
+  DeliveryHandler Wrap(Handler handler) override { return impl_->Wrap(std::move(handler)); }
+  DeliveryHandler Wrap(AsyncHandler handler) override { return impl_->Wrap(std::move(handler)); }
+  DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads) override {
+    return impl_->Wrap(std::move(handler), std::move(threads));
+  }
+  std::size_t open() const override { return impl_->open(); }
+  std::size_t handling() const override { return impl_->handling(); }
+  void Abandon() override { impl_->Abandon(); }
+  void WhenIdle(std::function<void()> idle) override { impl_->WhenIdle(std::move(idle)); }
+
+ private:
+  std::unique_ptr<RetrierImpl> impl_;
 };
 
 RetrierImpl::RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options)
     : hub_(std::move(hub)),
       options_(std::move(options)),
-      queue_(std::make_shared<const std::string>(options_.queue)),
+      source_(std::make_shared<Delivery::Source>(options_.queue)),
       context_{.hub = *hub_,
                .options = options_,
                .policy = RetryPolicy(options_.retry),
@@ -154,14 +188,28 @@ RetrierImpl::RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options)
 }
 
 RetrierImpl::~RetrierImpl() {
+  source_->abandoned = true;
+  for (const Slot& slot : slots_) {
+    if (slot.handed_over != nullptr) slot.handed_over->Take();
+  }
   for (const Running* call = running_; call != nullptr; call = call->outer_) Destroy(call->slot_);
+}
+
+void RetrierImpl::Retire(std::unique_ptr<RetrierImpl> retrier) {
+  const std::shared_ptr<Hub> hub = retrier->hub_;
+  if (!hub->is_amid()) return;
+  retrier->lifeline_.reset();
+  retrier->running_ = nullptr;  // those that are on the stack end before it
+  retrier->idle_ = nullptr;
+  retrier->idle_timer_.reset();
+  hub->Dispose(std::move(retrier));
 }
 
 // One after the other: a mistyped name must leave no parked queue behind.
 void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
   hub_->broker().Declare(
       {.queue = {.name = options_.queue, .passive = true}},
-      [self = lifeline_.ptr(), done = std::move(done)](const absl::StatusOr<DeclareOk>& queue) {
+      [self = lifeline_->ptr(), done = std::move(done)](const absl::StatusOr<DeclareOk>& queue) {
         if (!self) return;
         if (!queue.ok()) return done(WithRemedy(queue.status()));
         self->LookForWorkExchange([self, done](const absl::Status& exchange) {
@@ -189,10 +237,14 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
   return Deliver([shared = std::make_shared<const Handler>(std::move(handler)),
                   threads = std::move(threads)](const AlivePtr<RetrierImpl>& self, Id id) {
     const Environment& environment = self->hub_->environment();
-    threads->Post([self, id, shared, delivery = self->slots_[id.slot].delivery->delivery(),
+    Slot& slot = self->slots_[id.slot];
+    slot.handed_over = std::make_shared<HandedOver>(slot.delivery->delivery());
+    threads->Post([self, id, shared, handed_over = slot.handed_over,
                    executor = environment.executor, &clock = self->hub_->thread_clock()] {
+      const std::optional<Delivery> delivery = handed_over->Take();
+      if (!delivery) return;
       const absl::Duration begun = clock.SinceBoot();
-      const Outcome outcome = CallHandler(*shared, delivery);
+      const Outcome outcome = CallHandler(*shared, *delivery);
       const absl::Duration handling = clock.SinceBoot() - begun;
       executor->Post([self, id, outcome, handling] {
         if (self) self->Settle(id, outcome, handling);
@@ -204,15 +256,19 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
 DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
   return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) {
     const Running call(self, id);
-    CallHandler(handler, call.delivery(),
-                Settlement(self->hub_->environment().executor, [self, id](const Outcome& outcome) {
-                  if (self) self->Settle(id, outcome);
-                }));
+    const auto settle = [self, id](const Outcome& outcome) {
+      if (self) self->Settle(id, outcome);
+    };
+    const std::shared_ptr<Delivery::Source>& source = self->source_;
+    Settlement settlement(self->hub_->environment().executor, settle,
+                          std::shared_ptr<const std::atomic<bool>>(source, &source->abandoned));
+    absl::Status thrown = CallHandler(handler, call.delivery(), std::move(settlement));
+    if (!thrown.ok() && self) self->slots_[id.slot].thrown = std::move(thrown);
   });
 }
 
 DeliveryHandler RetrierImpl::Deliver(Call call) {
-  return [wrapped = std::make_shared<const Wrapped>(Wrapped{lifeline_.ptr(), std::move(call)})](
+  return [wrapped = std::make_shared<const Wrapped>(Wrapped{lifeline_->ptr(), std::move(call)})](
              amqp::MessagePtr message) {
     // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const std::shared_ptr<const Wrapped> keep = wrapped;
@@ -224,7 +280,7 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::M
   const AlivePtr<RetrierImpl>& self = wrapped->retrier;
   if (!self) return;
   const std::optional<Taken> taken = self->Take(std::move(message));
-  if (!taken.has_value()) return;
+  if (!taken.has_value() || !self) return;
   if (taken->wait == absl::ZeroDuration()) {
     CallHandlerOf(*wrapped, taken->id);
     return;
@@ -236,6 +292,10 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::M
 void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
   RetrierImpl& self = *wrapped.retrier.get();
   if (self.hub_->environment().observer != nullptr) self.slots_[id.slot].delivery->Deliver();
+  if (!wrapped.retrier) return;
+  self.slots_[id.slot].handling = true;
+  ++self.handling_;
+  const Hub::CallOut calling(*self.hub_);
   wrapped.call(wrapped.retrier, id);
 }
 
@@ -273,7 +333,7 @@ std::optional<RetrierImpl::Taken> RetrierImpl::Take(amqp::MessagePtr message) {
     decision = Count(ReadRedeliveries(*message, options_.retry.count_redeliveries), history);
   }
   const bool must_move = IsNearDeliveryLimit(*message);
-  slot.delivery->Begin(Delivery(std::move(message), queue_, history));
+  slot.delivery->Begin(Delivery(std::move(message), source_, history));
   slot.taken = true;
   SayIfEarly(slot.delivery->delivery());
   if (left >= DelayGrid::kShortestHop) {
@@ -292,8 +352,8 @@ std::optional<RetrierImpl::Taken> RetrierImpl::Take(amqp::MessagePtr message) {
 }
 
 Delivery::History RetrierImpl::HistoryOf(const amqp::Message& message) const {
-  Delivery::History history = ReadHistory(message, *queue_);
-  const std::uint64_t earlier = ReadEarlierFailures(message, *queue_, options_.retry);
+  Delivery::History history = ReadHistory(message, options_.queue);
+  const std::uint64_t earlier = ReadEarlierFailures(message, options_.queue, options_.retry);
   history.failures = std::max(history.failures, earlier);
   return history;
 }
@@ -307,8 +367,11 @@ std::optional<RetryPolicy::Decision> RetrierImpl::Count(const Redeliveries& rede
   const absl::Time now = hub_->environment().clock->Now();
   history.failures = SaturatingSum(history.failures, redeliveries.count - 1);
   history.first_failure = history.first_failure.value_or(now);
-  RetryPolicy::Decision decision = context_.policy.DecideUnsettled(
-      WhyUnsettled(redeliveries), history, now, *hub_->environment().random);
+  const RetryPolicy::Decision decision = [&] {
+    const Hub::CallOut predicates(*hub_, Hub::Place::kAmid);
+    return context_.policy.DecideUnsettled(WhyUnsettled(redeliveries), history, now,
+                                           *hub_->environment().random);
+  }();
   if (decision.kind != RetryPolicy::Decision::Kind::kRetry || !redeliveries.broker_counts) {
     return decision;
   }
@@ -326,7 +389,7 @@ void RetrierImpl::SayIfEarly(const Delivery& delivery) {
   say_early_from_ = now + kSayEarlyEvery;
   hub_->Report({.kind = EventKind::kOverridden,
                 .time = {},
-                .queue = *queue_,
+                .queue = options_.queue,
                 .delay = delivery.history().delay,
                 .delay_queue = early->delay_queue,
                 .id = delivery.id(),
@@ -335,22 +398,30 @@ void RetrierImpl::SayIfEarly(const Delivery& delivery) {
 }
 
 bool RetrierImpl::SkipIfOthers(const amqp::MessagePtr& message) {
-  if (!options_.skip_others || !IsOthersRetry(*message, *queue_, hub_->options().prefix)) {
+  if (!options_.skip_others || !IsOthersRetry(*message, options_.queue, hub_->options().prefix)) {
     return false;
   }
   hub_->broker().Ack(message->delivery_tag);
-  const Delivery delivery(message, queue_, ReadHistory(*message, *queue_));
+  const Delivery delivery(message, source_, ReadHistory(*message, options_.queue));
   hub_->Report({.kind = EventKind::kSkipped,
                 .time = {},
-                .queue = *queue_,
+                .queue = options_.queue,
                 .id = delivery.id(),
                 .delivery = &delivery});
   return true;
 }
 
 void RetrierImpl::Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling) {
-  const Slot& slot = slots_[id.slot];
-  if (slot.taken && slot.use == id.use) slot.delivery->Settle(outcome, handling);
+  Slot& slot = slots_[id.slot];
+  if (!slot.taken || slot.use != id.use) return;
+  HandlerIsDone(slot);
+  const bool has_thrown = !slot.thrown.ok() && IsDropped(outcome);
+  if (outcome.took()) handling = outcome.took();
+  slot.delivery->Settle(has_thrown ? Outcome(slot.thrown) : outcome, handling);
+}
+
+void RetrierImpl::HandlerIsDone(Slot& slot) {
+  if (std::exchange(slot.handling, false)) --handling_;
 }
 
 void RetrierImpl::Destroy(std::uint32_t slot) {
@@ -361,15 +432,28 @@ void RetrierImpl::Destroy(std::uint32_t slot) {
 }
 
 void RetrierImpl::Free(std::uint32_t slot) {
+  HandlerIsDone(slots_[slot]);
   slots_[slot].taken = false;
+  slots_[slot].thrown = absl::OkStatus();
+  slots_[slot].handed_over = nullptr;
   ++slots_[slot].use;
   free_.push_back(slot);
   TellIfIdle();
 }
 
 void RetrierImpl::Abandon() {
+  if (hub_->is_amid()) {
+    hub_->environment().executor->Post([self = lifeline_->ptr()] {
+      if (self) self->Abandon();
+    });
+    return;
+  }
+  // What waits for a thread is not begun any more; a handler that runs can see that it is in vain.
+  source_->abandoned = true;
+  source_ = std::make_shared<Delivery::Source>(options_.queue);
   for (std::uint32_t index = 0; index < slots_.size(); ++index) {
     if (!slots_[index].taken) continue;
+    if (slots_[index].handed_over != nullptr) slots_[index].handed_over->Take();
     Destroy(index);
     --context_.open;
     Free(index);
@@ -394,7 +478,8 @@ absl::StatusOr<std::unique_ptr<Retrier>> Retrier::Create(std::shared_ptr<Shared>
                                                          RetrierOptions options) {
   auto hub = std::static_pointer_cast<Hub>(std::move(shared));
   if (absl::Status valid = Validate(options, hub->options()); !valid.ok()) return valid;
-  return std::make_unique<RetrierImpl>(std::move(hub), WithDefaults(std::move(options)));
+  return std::make_unique<RetrierHandle>(
+      std::make_unique<RetrierImpl>(std::move(hub), WithDefaults(std::move(options))));
 }
 
 }  // namespace retryq

@@ -11,7 +11,8 @@
 namespace retryq {
 namespace {
 
-constexpr std::size_t kLongestName = 255;
+// Not the connection's: what that makes of the margin is for others to check.
+constexpr absl::Duration kAnyHeartbeat = absl::Milliseconds(1);
 
 void CheckName(const std::string& field, const std::string& name,
                std::vector<std::string>* errors) {
@@ -20,6 +21,9 @@ void CheckName(const std::string& field, const std::string& name,
   }
   if (name.find_first_of("\r\n") != std::string::npos) {
     errors->push_back(absl::StrCat(field, " must not contain line breaks"));
+  }
+  if (name.find('\0') != std::string::npos) {
+    errors->push_back(absl::StrCat(field, " must not contain NUL"));
   }
 }
 
@@ -41,7 +45,7 @@ absl::Status Validate(const RetrierOptions& options, const DelayQueueOptions& de
   }
   if (const absl::Status retry = Validate(options.retry); !retry.ok()) {
     Check(retry, &errors);
-  } else {
+  } else if (Validate(delay_queues, kAnyHeartbeat).ok()) {  // else there is no lease to speak of
     Check(ValidateLease(LongestDelay(options.retry), delay_queues), &errors);
   }
   if (errors.empty()) return absl::OkStatus();

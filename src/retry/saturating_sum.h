@@ -6,10 +6,13 @@
 
 namespace retryq {
 
-// Counts that messages bring can be anything: they stop at the largest number instead of wrapping.
+// Counts that messages bring can be anything. None is above this here, which every header holds and
+// to which one can still be added without wrapping.
+inline constexpr std::uint64_t kMostCounted = std::numeric_limits<std::int64_t>::max();
+
+// At most kMostCounted.
 inline std::uint64_t SaturatingSum(std::uint64_t a, std::uint64_t b) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  return b > kMost - a ? kMost : a + b;
+  return a >= kMostCounted || b >= kMostCounted - a ? kMostCounted : a + b;
 }
 
 }  // namespace retryq

@@ -2,10 +2,15 @@
 
 #include <utility>
 
+#include "retry/dropped_settlement.h"
+
 namespace retryq {
 
-Settlement::Settlement(std::shared_ptr<Executor> executor, std::function<void(Outcome)> settle)
-    : executor_(std::move(executor)), settle_(std::move(settle)) {}
+Settlement::Settlement(std::shared_ptr<Executor> executor, std::function<void(Outcome)> settle,
+                       std::shared_ptr<const std::atomic<bool>> abandoned)
+    : executor_(std::move(executor)),
+      settle_(std::move(settle)),
+      abandoned_(std::move(abandoned)) {}
 
 Settlement::Settlement(Settlement&&) noexcept = default;
 
@@ -14,15 +19,14 @@ Settlement& Settlement::operator=(Settlement&& other) noexcept {
   Settlement taken(std::move(other));
   executor_.swap(taken.executor_);
   settle_.swap(taken.settle_);
+  abandoned_.swap(taken.abandoned_);
   return *this;
 }
 
 // An executor is held exactly as long as nothing is settled.
 Settlement::~Settlement() {
   if (executor_ == nullptr) return;
-  std::move(*this).Settle(
-      absl::UnknownError("the handler dropped its settlement without saying "
-                         "what became of the message"));
+  std::move(*this).Settle(DroppedSettlement());
 }
 
 void Settlement::Settle(Outcome outcome) && {

@@ -6,11 +6,11 @@ namespace retryq {
 
 void TargetChecks::Look(const Target& target, Answer answer) {
   const absl::Duration now = clock_.SinceBoot();
+  DropOld(now);
   Known& known = known_[target];
   if (now < known.until) return answer(absl::OkStatus());
   known.waiting.push_back(std::move(answer));
   if (known.waiting.size() > 1) return;
-  if (known_.size() > kMostKept) DropOld(now);
 
   auto on_answer = [self = lifeline_.ptr(), target](const absl::Status& there) {
     if (self) self->OnAnswer(target, there);
@@ -26,8 +26,9 @@ void TargetChecks::Look(const Target& target, Answer answer) {
 }
 
 void TargetChecks::Forget() {
+  trusted_.clear();
   for (auto& [target, known] : known_) known.until = -absl::InfiniteDuration();
-  DropOld(clock_.SinceBoot());
+  std::erase_if(known_, [](const auto& entry) { return entry.second.waiting.empty(); });
 }
 
 void TargetChecks::OnAnswer(const Target& target, const absl::Status& there) {
@@ -36,6 +37,7 @@ void TargetChecks::OnAnswer(const Target& target, const absl::Status& there) {
   if (there.ok()) {
     found->second.waiting.clear();
     found->second.until = clock_.SinceBoot() + kTrusted;
+    trusted_.emplace_back(target, found->second.until);
   } else {
     known_.erase(found);
   }
@@ -43,9 +45,15 @@ void TargetChecks::OnAnswer(const Target& target, const absl::Status& there) {
 }
 
 void TargetChecks::DropOld(absl::Duration now) {
-  std::erase_if(known_, [now](const auto& entry) {
-    return entry.second.until <= now && entry.second.waiting.empty();
-  });
+  while (!trusted_.empty() && (trusted_.front().second <= now || trusted_.size() > kMostTrusted)) {
+    const auto& [target, until] = trusted_.front();
+    const auto found = known_.find(target);
+    // Unless it is looked for anew, or has been found since.
+    if (found != known_.end() && found->second.until == until && found->second.waiting.empty()) {
+      known_.erase(found);
+    }
+    trusted_.pop_front();
+  }
 }
 
 }  // namespace retryq

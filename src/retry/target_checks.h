@@ -3,9 +3,11 @@
 
 #include <compare>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -47,8 +49,8 @@ class TargetChecks {
   void Forget();
 
  private:
-  // More than that of them are not kept beyond their time.
-  static constexpr std::size_t kMostKept = 1000;
+  // Of more than that, the oldest are looked for again.
+  static constexpr std::size_t kMostTrusted = 1000;
 
   struct Known {
     absl::Duration until = -absl::InfiniteDuration();  // by Clock::SinceBoot
@@ -61,6 +63,7 @@ class TargetChecks {
   Broker& broker_;
   const Clock& clock_;
   std::map<Target, Known> known_;
+  std::deque<std::pair<Target, absl::Duration>> trusted_;  // and until when; the oldest first
   Lifeline<TargetChecks> lifeline_{this};
 };
 

@@ -46,7 +46,7 @@ class NodeListener {
 
 // The node itself. Every call is handled at the instant at which it is made: the time that things
 // take on their way is the connections' concern. The facts in brackets are those of
-// BROKER-FACTS.md, by number.
+// doc/rabbitmq_facts.md, by number.
 class Node {
  public:
   Node(SimulatedTime& time, Random& random, SimulatedRabbitMq::Options options);
@@ -69,6 +69,8 @@ class Node {
 
   // Declaring.
   absl::StatusOr<DeclareOk> Declare(const DeclareParams& params);
+  // As an operator does, who is never refused.
+  absl::StatusOr<DeclareOk> DeclareQueue(const QueueDeclaration& declaration);
   absl::Status CheckExchange(const std::string& name) const;
   void RefuseDeclares(bool refuse) { refuses_declares_ = refuse; }
 
@@ -139,7 +141,6 @@ class Node {
   // Queues.
   Queue* FindLive(const std::string& name);
   Queue& Make(const QueueDeclaration& declaration);
-  absl::StatusOr<DeclareOk> DeclareQueue(const QueueDeclaration& declaration);
   static absl::Status Compare(const Queue& queue, const QueueDeclaration& declaration);
   void Touch(Queue& queue);
   void BeginEnd(Queue& queue, LetGo::Cause cause);

@@ -49,9 +49,9 @@ SimulatedRabbitMq::~SimulatedRabbitMq() = default;
 
 void SimulatedRabbitMq::DeclareQueue(std::string_view name, const amqp::Table& arguments) {
   if (node_->Find(std::string(name)) != nullptr) return;
-  // Any answer but ok: its last end is not over yet, or it is about to go.
-  while (!node_->Declare({.queue = {.name = std::string(name), .arguments = arguments}}).ok() ||
-         node_->Find(std::string(name)) == nullptr) {
+  // Its last end may not be over yet, or it may be about to go.
+  for (int i = 0; i < 3 && node_->Find(std::string(name)) == nullptr; ++i) {
+    node_->DeclareQueue({.name = std::string(name), .arguments = arguments}).IgnoreError();
   }
 }
 

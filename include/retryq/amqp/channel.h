@@ -18,7 +18,8 @@ namespace retryq::amqp {
 
 // Why a channel is closed.
 struct ChannelError {
-  // kNotFound (404), kFailedPrecondition (406), kPermissionDenied (403), kAborted (405),
+  // kNotFound (404), kFailedPrecondition (406), kResourceExhausted (406 where a limit of queues or
+  // exchanges is reached), kPermissionDenied (403), kAborted (405),
   // else kUnavailable. The message carries the broker's text.
   absl::Status status;
   std::uint16_t code = 0;       // the broker's reply code; 0 where it was not the broker

@@ -27,8 +27,9 @@ class RETRYQ_EXPORT ConnectionListener {
 
   // The connection is gone, or none of the endpoints gave one. Its channels are told after
   // this call. kUnauthenticated: wrong user or password. kPermissionDenied: no right to the
-  // vhost. kNotFound: no such vhost. kUnavailable: all else; where the broker breaks the
-  // protocol, the message names the frame. Another attempt follows by itself.
+  // vhost. kNotFound: no such vhost. kInvalidArgument: the options cannot be used, or the login
+  // does not fit into a frame. kUnavailable: all else; where the broker breaks the protocol, the
+  // message names the frame. Another attempt follows by itself.
   virtual void OnLost(const absl::Status& why) = 0;
 
   // A resource alarm: the broker reads nothing until it is over.
@@ -37,7 +38,8 @@ class RETRYQ_EXPORT ConnectionListener {
 
 // A connection to a RabbitMQ broker: AMQP 0-9-1 over TCP, never blocking. Connects at
 // once, to the endpoints in turn, and again by itself whenever it is lost; after a refusal
-// (password, vhost) not before `reconnect_max`, so that nobody is hammered or locked out.
+// (password, vhost, a login that is too long) not before `reconnect_max`, so that nobody is
+// hammered or locked out.
 //
 // What is written in one turn of the loop leaves together. A peer that is silent for
 // two heartbeat intervals is taken for dead.
@@ -73,7 +75,8 @@ class RETRYQ_EXPORT Connection {
   // by connection.update-secret for the one there is. `done` gets ok when the broker has
   // answered, or in a later turn where there is no connection; the error with which the
   // connection goes, if it does so first; kInvalidArgument, with nothing changed, where the secret
-  // does not fit into a frame. It is dropped uncalled if the connection is destroyed or closed.
+  // does not fit into a frame or contains NUL. It is dropped uncalled if the connection is
+  // destroyed or closed.
   void UpdateSecret(std::string secret, std::function<void(absl::Status)> done);
 
   // Gathers what comes for as long as `leader` does (ConnectionOptions::read_coalescing): for two

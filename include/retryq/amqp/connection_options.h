@@ -15,7 +15,10 @@
 namespace retryq::amqp {
 
 struct Endpoint {
-  std::string host = "localhost";  // name, IPv4 or IPv6 address (without brackets)
+  // Name, IPv4 or IPv6 address (without brackets), of at most 255 bytes, with neither blanks nor
+  // control characters nor what separates the parts of a URI. A dot at the end of a name, which
+  // says that it is whole, is no part of what TLS asks for and checks.
+  std::string host = "localhost";
   std::uint16_t port = 5672;
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
@@ -36,7 +39,7 @@ struct TlsOptions {
   bool verify_peer = true;
 
   // The name or IP address in the broker's certificate. Empty: the endpoint's host. A name, but no
-  // address, is sent to the broker too (SNI).
+  // address, is sent to the broker too (SNI). What holds for a host's name holds for it.
   std::string server_name;
 
   friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
@@ -60,7 +63,8 @@ struct ConnectionOptions {
   // Set for TLS, which listens on a port of its own: mostly 5671.
   std::optional<TlsOptions> tls;
 
-  // kExternal needs `tls` with a client certificate, and uses neither user nor password.
+  // kExternal needs `tls` with a client certificate, and uses neither user nor password. The user
+  // has no control characters, and the password no NUL.
   AuthMechanism auth_mechanism = AuthMechanism::kPlain;
   std::string user = "guest";
   std::string password = "guest";
@@ -76,13 +80,20 @@ struct ConnectionOptions {
 
   // How long each step of an attempt at one address may take; then the next address has its
   // turn. Above zero.
-  absl::Duration connection_timeout = absl::Seconds(10);  // TCP alone
+  absl::Duration connection_timeout = absl::Seconds(10);  // resolving the host's name, and TCP
   absl::Duration tls_timeout = absl::Seconds(10);         // TLS
   absl::Duration handshake_timeout = absl::Seconds(10);   // AMQP: from the login to the open vhost
 
   // Largest frame asked for, in bytes: 8192 … 1 MiB. The smaller of what both ends ask for counts.
   // Zero leaves it to the broker, but for 1 MiB, which is never exceeded.
   std::uint32_t frame_max = 131072;
+
+  // The same before the login, which the two ends cannot agree on: the broker's
+  // `initial_frame_max`. Zero: RabbitMQ's default, 4096 before version 4.1 and 8192 from then on.
+  // User, password (a token of OAuth 2 is a long one), connection_name and about 350 bytes more
+  // have to fit into it: a login that does not is refused, before anything is sent, with
+  // kInvalidArgument.
+  std::uint32_t initial_frame_max = 0;
 
   // Largest channel number asked for; the smaller of both ends' counts. Zero leaves it to the
   // broker.
@@ -109,12 +120,14 @@ struct ConnectionOptions {
 // Reads `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`, or
 // `amqps://` for TLS, whose port is 5671 where none is given. Everything may be left out but the
 // scheme; parts are percent-decoded, an IPv6 address stands in brackets; no path means vhost "/",
-// and so does "/" alone (as people write it; `%2f` says it in full).
+// and so does "/" alone (as people write it; `%2f` says it in full). Blanks and control characters
+// must be percent-encoded.
 //
 // Parameters, each at most once; any other is an error:
 //   heartbeat                      seconds
-//   connection_timeout             milliseconds, for TCP alone
-//   channel_max, frame_max         the fields of the same name
+//   connection_timeout             milliseconds, for resolving the host's name and TCP
+//   channel_max, frame_max,
+//   initial_frame_max              the fields of the same name
 //   auth_mechanism                 plain or external
 // and with amqps:
 //   cacertfile, certfile, keyfile  ca_file, cert_file and key_file

@@ -42,6 +42,7 @@ inline constexpr int kMaxTableDepth = 32;
 class Table;
 struct Value;
 RETRYQ_EXPORT bool operator==(const Value& a, const Value& b);
+RETRYQ_EXPORT bool operator==(const Table& a, const Table& b);
 
 namespace internal {
 
@@ -94,13 +95,20 @@ struct RETRYQ_EXPORT Value {
                    std::string, Bytes, Array, std::shared_ptr<const Table>>;
 
   // NOLINTBEGIN(google-explicit-constructor)
-  Value() = default;
+  Value() noexcept;
   template <internal::IsAlternative<Variant> T>
   Value(T value) : variant(std::move(value)) {}
-  Value(const char* text) : variant(std::string(text)) {}
-  Value(std::string_view text) : variant(std::string(text)) {}
+  Value(const char* text);
+  Value(std::string_view text);
   Value(Table table);
   // NOLINTEND(google-explicit-constructor)
+
+  // Defined in the library: whoever includes this would compile them for 18 alternatives each time.
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
 
   // Nested tables are compared by their fields.
   friend bool operator==(const Value& a, const Value& b);
@@ -113,13 +121,18 @@ class RETRYQ_EXPORT Table {
  public:
   using Field = std::pair<std::string, Value>;
 
-  Table() = default;
-  Table(std::initializer_list<Field> fields) : fields_(fields) {}
+  Table() noexcept;
+  Table(std::initializer_list<Field> fields);
+  Table(const Table& other);
+  Table(Table&& other) noexcept;
+  Table& operator=(const Table& other);
+  Table& operator=(Table&& other) noexcept;
+  ~Table();
 
   // Sets `name`, replacing its first occurrence.
   void Set(std::string_view name, Value value);
   // Appends without looking for an earlier field of that name.
-  void Append(std::string_view name, Value value) { fields_.emplace_back(name, std::move(value)); }
+  void Append(std::string_view name, Value value);
 
   // The first field of that name; nullptr if there is none.
   const Value* Find(std::string_view name) const;
@@ -132,7 +145,7 @@ class RETRYQ_EXPORT Table {
   // deeper than kMaxTableDepth.
   absl::StatusOr<std::string> Encode() const;
 
-  friend bool operator==(const Table&, const Table&) = default;
+  friend bool operator==(const Table& a, const Table& b);
 
  private:
   std::vector<Field> fields_;
@@ -166,6 +179,10 @@ class RETRYQ_EXPORT TableView {
   // Whether all lengths of the top level lie inside, and nested tables and
   // arrays too (walked without recursion). `kInvalidArgument` names the field.
   absl::Status Validate() const;
+
+  // Whether all numbers in a valid table are finite, at any depth: RabbitMQ closes the connection
+  // of a client that sends NaN or an infinity. `kInvalidArgument` names the field.
+  absl::Status CheckFinite() const;
 
   std::optional<FieldView> Find(std::string_view name) const;
   std::optional<std::int64_t> FindInt64(std::string_view name) const;

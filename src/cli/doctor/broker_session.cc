@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/text/waiting.h"
 #include "retryq/amqp/table.h"
 
 namespace retryq::cli {
@@ -40,9 +41,10 @@ absl::Status StatusOf(const PublishResult& result) {
 }  // namespace
 
 BrokerSession::BrokerSession(EventLoop& loop, amqp::ConnectionOptions options)
-    : loop_(loop), connection_(loop, std::move(options), this) {}
+    : loop_(loop), broker_(amqp::Describe(options)), connection_(loop, std::move(options), this) {}
 
 absl::Status BrokerSession::Open() {
+  const Waiting waiting(loop_, broker_);
   const std::unique_ptr<Timer> timer = loop_.After(2 * kPatience, [this] { loop_.Stop(); });
   while (!opened_) {
     loop_.Run().IgnoreError();  // nothing here fails a loop
@@ -75,6 +77,7 @@ Answer BrokerSession::Ask(
     const std::function<void(amqp::Channel&, std::function<void(Answer)>)>& ask) {
   if (blocked_) return absl::UnavailableError("the broker blocks this connection (an alarm)");
   std::optional<Answer> answer;
+  const Waiting waiting(loop_, broker_);
   const std::unique_ptr<Timer> timer = loop_.After(kPatience, [this] { loop_.Stop(); });
   const std::unique_ptr<amqp::Channel> channel = connection_.OpenChannel(this);
   ask(*channel, [this, &answer](Answer given) {

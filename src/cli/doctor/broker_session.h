@@ -64,6 +64,7 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   Answer Ask(const std::function<void(amqp::Channel&, std::function<void(Answer)>)>& ask);
 
   EventLoop& loop_;
+  const std::string broker_;  // for people
   std::optional<absl::Status> opened_;
   bool blocked_ = false;
   amqp::Connection connection_;

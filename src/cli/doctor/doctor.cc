@@ -1,5 +1,6 @@
 #include "cli/doctor/doctor.h"
 
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@
 #include "cli/doctor/throw_away_queue.h"
 #include "cli/doctor/worker_checks.h"
 #include "cli/management/json_fields.h"
-#include "cli/management/management_api.h"
+#include "cli/management/management_answer.h"
 #include "cli/management/management_queues.h"
 #include "cli/text/io.h"
 #include "retryq/delay_queue_name.h"
@@ -250,19 +251,24 @@ class Examination {
   BrokerSession session_;
   ManagementApi api_;
   bool has_management_ = false;
-  std::optional<ManagementApi::Answer::ClockDifference> clock_;
+  std::optional<ManagementApi::ClockDifference> clock_;
 };
 
 }  // namespace
 
 int Doctor(const DoctorOptions& options) {
-  bool readable = true;
+  absl::Status written;
+  const auto write = [&written](const std::string& text) {
+    if (written.ok()) written = WriteResult(text);
+  };
   Report report([&](const Finding& finding) {
-    if (!options.json && readable) readable = WriteAll(STDOUT_FILENO, TextOf(finding));
+    if (!options.json) write(TextOf(finding));
   });
   Examination(options, report).Run();
-  WriteAll(STDOUT_FILENO, options.json ? report.Json() : "\n" + report.Summary());
-  return report.exit_code();
+  write(options.json ? report.Json() : "\n" + report.Summary());
+  if (written.ok()) return report.exit_code();
+  WriteAll(STDERR_FILENO, absl::StrCat("retryq doctor: ", std::string(written.message()), "\n"));
+  return EX_IOERR;
 }
 
 }  // namespace retryq::cli

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/management/json_fields.h"
+#include "cli/management/management_answer.h"
 #include "cli/text/duration.h"
 #include "retryq/amqp/table.h"
 #include "retryq/backoff.h"
@@ -242,7 +244,7 @@ Finding CheckTls(const amqp::ConnectionOptions& connection) {
   return Ok("tls", "off, and not needed on this machine");
 }
 
-Finding CheckClock(const std::optional<ManagementApi::Answer::ClockDifference>& clock,
+Finding CheckClock(const std::optional<ManagementApi::ClockDifference>& clock,
                    const DelayQueueOptions& options) {
   // What workers say of each other's clocks (the event `overridden`).
   constexpr absl::Duration kMuch = absl::Seconds(1);

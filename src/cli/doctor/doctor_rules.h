@@ -1,7 +1,7 @@
 #ifndef RETRYQ_CLI_DOCTOR_DOCTOR_RULES_H_
 #define RETRYQ_CLI_DOCTOR_DOCTOR_RULES_H_
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ Finding CheckVersion(const std::string& version);
 Finding CheckTls(const amqp::ConnectionOptions& connection);
 
 // The broker's clock against ours.
-Finding CheckClock(const std::optional<ManagementApi::Answer::ClockDifference>& clock,
+Finding CheckClock(const std::optional<ManagementApi::ClockDifference>& clock,
                    const DelayQueueOptions& options);
 
 // GET /api/health/checks/alarms.

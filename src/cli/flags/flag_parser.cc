@@ -1,5 +1,6 @@
 #include "cli/flags/flag_parser.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -83,42 +84,9 @@ void ComplainAboutExtras(Arguments extras, FlagReader& reader) {
   }
 }
 
-}  // namespace
-
-FlagParser::FlagParser(std::string description, std::string usage, std::string footer)
-    : app_(std::move(description)) {
-  app_.formatter(std::make_shared<HelpFormatter>(std::move(usage)));
-  app_.footer(std::move(footer));
-  app_.set_help_flag();
-  app_.allow_extras();
-}
-
-void FlagParser::Add(const std::string& flag, const std::string& value, FlagText* text,
-                     const std::string& help) {
-  app_.add_option_function<std::string>(
-          flag, [text](const std::string& given) { *text = given; }, help)
-      ->take_last()
-      ->option_text(value)
-      ->group(group_);
-}
-
-void FlagParser::Add(const std::string& flag, const std::string& value,
-                     std::vector<std::string>* texts, const std::string& help) {
-  app_.add_option(flag, *texts, help)->allow_extra_args(false)->option_text(value)->group(group_);
-}
-
-void FlagParser::Add(const std::string& flag, bool* set, const std::string& help) {
-  app_.add_flag(flag, *set, help)->group(group_);
-}
-
-void FlagParser::AddPositional(const std::string& name, FlagText* text, const std::string& help) {
-  app_.add_option_function<std::string>(
-      name, [text](const std::string& given) { *text = given; }, help);
-}
-
-Answer FlagParser::Describe() const {
+Answer Describe(const CLI::App& app) {
   Answer answer;
-  for (const CLI::Option* option : app_.get_options()) {
+  for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;  // not offered
     FlagDescription flag = Description(*option);
     answer.text +=
@@ -128,14 +96,65 @@ Answer FlagParser::Describe() const {
   return answer;
 }
 
+}  // namespace
+
+struct FlagParser::Impl {
+  explicit Impl(std::string description) : app(std::move(description)) {}
+
+  CLI::App app;
+  std::string group = "Options";
+};
+
+FlagParser::FlagParser(std::string description, std::string usage, std::string footer)
+    : impl_(std::make_unique<Impl>(std::move(description))) {
+  impl_->app.formatter(std::make_shared<HelpFormatter>(std::move(usage)));
+  impl_->app.footer(std::move(footer));
+  impl_->app.set_help_flag();
+  impl_->app.allow_extras();
+}
+
+FlagParser::FlagParser(FlagParser&&) noexcept = default;
+FlagParser& FlagParser::operator=(FlagParser&&) noexcept = default;
+FlagParser::~FlagParser() = default;
+
+void FlagParser::Group(const std::string& name) { impl_->group = name; }
+
+void FlagParser::Add(const std::string& flag, const std::string& value, FlagText* text,
+                     const std::string& help) {
+  impl_->app
+      .add_option_function<std::string>(
+          flag, [text](const std::string& given) { *text = given; }, help)
+      ->take_last()
+      ->option_text(value)
+      ->group(impl_->group);
+}
+
+void FlagParser::Add(const std::string& flag, const std::string& value,
+                     std::vector<std::string>* texts, const std::string& help) {
+  impl_->app.add_option(flag, *texts, help)
+      ->allow_extra_args(false)
+      ->option_text(value)
+      ->group(impl_->group);
+}
+
+void FlagParser::Add(const std::string& flag, bool* set, const std::string& help) {
+  impl_->app.add_flag(flag, *set, help)->group(impl_->group);
+}
+
+void FlagParser::AddPositional(const std::string& name, FlagText* text, const std::string& help) {
+  impl_->app.add_option_function<std::string>(
+      name, [text](const std::string& given) { *text = given; }, help);
+}
+
 absl::StatusOr<std::optional<Answer>> FlagParser::Parse(const Arguments& arguments,
                                                         FlagReader& reader) {
-  app_.set_help_flag("-h,--help", "Print this and exit")->group("Help");  // the last one
-  if (arguments == Arguments{kDescribeFlags}) return Describe();
+  CLI::App& app = impl_->app;
+  app.set_help_flag("-h,--help", "Print this and exit")->group("Help");  // the last one
+  if (arguments == Arguments{kDescribeFlags}) return Describe(app);
   try {
-    app_.parse(Arguments(arguments.rbegin(), arguments.rend()));
+    app.parse(Arguments(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    return Answer{app_.help()};
+    return Answer{app.help()};
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();  // "--flag: how many it takes"
     return absl::InvalidArgumentError(what.substr(0, what.find(':')) +
@@ -143,10 +162,10 @@ absl::StatusOr<std::optional<Answer>> FlagParser::Parse(const Arguments& argumen
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(error.what());
   }
-  for (const CLI::Option* option : app_.get_options(IsGivenTooOften)) {
+  for (const CLI::Option* option : app.get_options(IsGivenTooOften)) {
     reader.Complain(option->get_name() + ": is given more than once; give it once");
   }
-  ComplainAboutExtras(app_.remaining(), reader);
+  ComplainAboutExtras(app.remaining(), reader);
   return std::nullopt;
 }
 

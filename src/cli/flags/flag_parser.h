@@ -1,7 +1,7 @@
 #ifndef RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 #define RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 
-#include <CLI/CLI.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -33,9 +33,12 @@ class FlagParser {
  public:
   // `usage` is what follows "Usage: ", `footer` ends the help.
   FlagParser(std::string description, std::string usage, std::string footer);
+  FlagParser(FlagParser&&) noexcept;
+  FlagParser& operator=(FlagParser&&) noexcept;
+  ~FlagParser();
 
   // Begins a group of flags in the help.
-  void Group(const std::string& name) { group_ = name; }
+  void Group(const std::string& name);
 
   // `--name VALUE`, once, and each time. A value that is one of some words is named by them:
   // "classic|quorum"; one that is a file FILE.
@@ -68,10 +71,9 @@ class FlagParser {
   }
 
  private:
-  Answer Describe() const;
-
-  CLI::App app_;
-  std::string group_ = "Options";
+  // Keeps CLI11 out of this header: compiling it takes seconds.
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace retryq::cli

@@ -17,6 +17,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -24,6 +27,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/text/io.h"
+#include "cli/text/waiting.h"
 
 namespace retryq::cli {
 namespace {
@@ -42,6 +46,7 @@ struct Freed {
 };
 using Connection = std::unique_ptr<evhttp_connection, Freed<evhttp_connection_free>>;
 using SslContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
+using Ssl = std::unique_ptr<SSL, Freed<SSL_free>>;
 
 std::string OrEmpty(const char* text) { return text == nullptr ? "" : text; }
 
@@ -94,6 +99,31 @@ std::string WhyNoConnection(const std::string& address, std::uint16_t port) {
   return error == 0 ? "" : std::strerror(error);
 }
 
+// The addresses of a host, or why there are none.
+struct Found {
+  std::vector<std::string> addresses;
+  std::string why;
+};
+
+Found LookUp(const std::string& host, int flags) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* first = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &first);
+  if (error != 0) return {.addresses = {}, .why = ::gai_strerror(error)};
+  const std::unique_ptr<addrinfo, Freed<freeaddrinfo>> owner(first);
+  Found found;
+  for (const addrinfo* each = first; each != nullptr; each = each->ai_next) {
+    std::array<char, NI_MAXHOST> text;
+    if (::getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) == 0) {
+      found.addresses.emplace_back(text.data());
+    }
+  }
+  return found;
+}
+
 std::string LastSslError() {
   const char* reason = ERR_reason_error_string(ERR_get_error());
   ERR_clear_error();
@@ -107,11 +137,16 @@ class HttpClient::Tls {
  public:
   explicit Tls(const amqp::TlsOptions& options)
       : options_(options), context_(SSL_CTX_new(TLS_client_method())) {
-    SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
+    if (context_ == nullptr || SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION) != 1) {
+      why_not_ = absl::StrCat("OpenSSL: ", LastSslError());
+      return;
+    }
     SSL_CTX_set_verify(context_.get(), options.verify_peer ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                        nullptr);
     if (options.ca_file.empty()) {
-      SSL_CTX_set_default_verify_paths(context_.get());
+      if (SSL_CTX_set_default_verify_paths(context_.get()) != 1) {
+        why_not_ = absl::StrCat("the system's trust store: ", LastSslError());
+      }
     } else if (SSL_CTX_load_verify_file(context_.get(), options.ca_file.c_str()) != 1) {
       why_not_ = absl::StrCat("cacertfile '", options.ca_file, "': ", LastSslError());
     }
@@ -127,22 +162,35 @@ class HttpClient::Tls {
   // Why there is no using it; empty if there is.
   const std::string& why_not() const { return why_not_; }
 
-  // The start of a connection to `host`, which the certificate must be for.
-  SSL* NewSsl(const std::string& host) const {
-    SSL* ssl = SSL_new(context_.get());
-    const std::string& name = options_.server_name.empty() ? host : options_.server_name;
-    X509_VERIFY_PARAM* rules = SSL_get0_param(ssl);
-    if (IsAddress(name)) {
-      X509_VERIFY_PARAM_set1_ip_asc(rules, name.c_str());
-    } else {
-      X509_VERIFY_PARAM_set1_host(rules, name.c_str(), name.size());
-      SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-               const_cast<char*>(name.c_str()));  // NOLINT: OpenSSL only reads it
-    }
-    return ssl;
+  // The start of a connection to `host`, which the certificate must be for. kUnavailable where
+  // OpenSSL does not take the name.
+  absl::StatusOr<Ssl> NewSsl(const std::string& host) const {
+    Ssl ssl(SSL_new(context_.get()));
+    const std::string name =
+        InCertificates(options_.server_name.empty() ? host : options_.server_name);
+    if (ssl != nullptr && Expect(name, ssl.get())) return ssl;
+    return absl::UnavailableError(
+        absl::StrCat("OpenSSL cannot connect to '", name, "': ", LastSslError()));
   }
 
  private:
+  // As certificates and SNI have it: without the dot at its end, and without an interface.
+  static std::string InCertificates(const std::string& host) {
+    std::string name = host.substr(0, host.find('%'));
+    if (name.ends_with('.')) name.pop_back();
+    return name;
+  }
+
+  // Whether OpenSSL has taken all that is to be asked for and checked.
+  static bool Expect(const std::string& name, SSL* ssl) {
+    X509_VERIFY_PARAM* rules = SSL_get0_param(ssl);
+    if (IsAddress(name)) return X509_VERIFY_PARAM_set1_ip_asc(rules, name.c_str()) == 1;
+    return !name.empty() &&  // which OpenSSL would take for any
+           X509_VERIFY_PARAM_set1_host(rules, name.data(), name.size()) == 1 &&
+           SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                    const_cast<char*>(name.c_str())) == 1;  // NOLINT: OpenSSL only reads it
+  }
+
   const amqp::TlsOptions options_;
   const SslContext context_;
   std::string why_not_;
@@ -164,6 +212,7 @@ class HttpClient::Exchange {
 
   Exchange(HttpClient& client, const Address& address) : client_(client), sent_(absl::Now()) {
     bufferevent* socket = NewSocket(address.host);
+    if (socket == nullptr) return;
     connection_.reset(
         evhttp_connection_base_bufferevent_new(client.loop_.base(), /*dnsbase=*/nullptr, socket,
                                                address.address.c_str(), client.url_.endpoint.port));
@@ -173,6 +222,7 @@ class HttpClient::Exchange {
   }
 
   End Run(const std::string& path, absl::Duration timeout) {
+    if (connection_ == nullptr) return End::kNoTls;
     const ManagementUrl& url = client_.url_;
     evhttp_request* request = evhttp_request_new(&Exchange::OnDone, this);
     evhttp_request_set_error_cb(request, &Exchange::OnError);
@@ -201,11 +251,17 @@ class HttpClient::Exchange {
   const std::string& detail() const { return detail_; }
 
  private:
+  // Null, with a detail, where TLS cannot begin.
   bufferevent* NewSocket(const std::string& host) {
     constexpr int kOptions = BEV_OPT_CLOSE_ON_FREE;
     event_base* base = client_.loop_.base();
     if (client_.tls_ == nullptr) return bufferevent_socket_new(base, -1, kOptions);
-    ssl_ = client_.tls_->NewSsl(host);
+    absl::StatusOr<Ssl> ssl = client_.tls_->NewSsl(host);
+    if (!ssl.ok()) {
+      detail_ = std::string(ssl.status().message());
+      return nullptr;
+    }
+    ssl_ = ssl->release();  // the socket's from now on
     tls_socket_ =
         bufferevent_openssl_socket_new(base, -1, ssl_, BUFFEREVENT_SSL_CONNECTING, kOptions);
     return tls_socket_;
@@ -285,38 +341,62 @@ absl::Status HttpClient::Fail(absl::StatusCode code, const std::string& what) co
   return {code, absl::StrCat(Describe(url_), ": ", what)};
 }
 
-absl::Status HttpClient::Resolve() {
+absl::Status HttpClient::Resolve(absl::Time deadline) {
   if (!addresses_.empty()) return absl::OkStatus();
-  std::string why = Resolve(url_.endpoint.host);
-  for (const std::string& host : url_.more_hosts) Resolve(host);
-  if (!addresses_.empty()) return absl::OkStatus();
-  return Fail(absl::StatusCode::kUnavailable, "the host is not known: " + why);
+  // Each host has its share, and what asks one of them as well.
+  const absl::Duration patience =
+      (deadline - absl::Now()) / static_cast<std::int64_t>(url_.more_hosts.size() + 2);
+  absl::Status first = Resolve(url_.endpoint.host, patience);
+  if (absl::IsCancelled(first)) return first;
+  for (const std::string& host : url_.more_hosts) {
+    if (absl::IsCancelled(Resolve(host, patience))) break;
+  }
+  return addresses_.empty() ? first : absl::OkStatus();
 }
 
-std::string HttpClient::Resolve(const std::string& host) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (error != 0) return ::gai_strerror(error);
-  const std::unique_ptr<addrinfo, Freed<freeaddrinfo>> owner(found);
-  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    std::array<char, NI_MAXHOST> text;
-    if (::getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
-                      NI_NUMERICHOST) == 0) {
-      addresses_.push_back({.host = host, .address = text.data()});
+// On a thread of its own, as it may take minutes, and cannot be interrupted.
+absl::Status HttpClient::Resolve(const std::string& host, absl::Duration patience) {
+  const auto found = std::make_shared<std::optional<Found>>(LookUp(host, AI_NUMERICHOST));
+  if ((*found)->addresses.empty()) {
+    found->reset();
+    const auto answer = [&loop = loop_, to = loop_.executor(),
+                         weak = std::weak_ptr(found)](Found it) {
+      to->Post([&loop, weak, it = std::move(it)] {
+        const auto waiting = weak.lock();
+        if (waiting == nullptr) return;
+        *waiting = it;
+        loop.Stop();
+      });
+    };
+    try {
+      std::thread([host, answer] { answer(LookUp(host, 0)); }).detach();
+    } catch (const std::system_error& error) {
+      answer({.addresses = {}, .why = error.what()});
     }
+    const std::unique_ptr<Timer> timer = loop_.After(patience, [&] {
+      *found = Found{.addresses = {},
+                     .why = absl::StrCat("no answer within ", absl::FormatDuration(patience))};
+      loop_.Stop();
+    });
+    loop_.Run().IgnoreError();  // nothing here fails a loop
+    if (!*found) return Fail(absl::StatusCode::kCancelled, "interrupted");
   }
-  return "";
+  for (const std::string& address : (*found)->addresses) {
+    addresses_.push_back({.host = host, .address = address});
+  }
+  if (!(*found)->addresses.empty()) return absl::OkStatus();
+  return Fail(absl::StatusCode::kUnavailable, "the host is not known: " + (*found)->why);
 }
 
 absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
   if (tls_ != nullptr && !tls_->why_not().empty()) {
     return Fail(absl::StatusCode::kInvalidArgument, tls_->why_not());
   }
-  if (absl::Status status = Resolve(); !status.ok()) return status;
-  using End = Exchange::End;
+  std::optional<Waiting> waiting;
+  if (options_.say_waiting) waiting.emplace(loop_, Describe(url_));
   const absl::Time deadline = absl::Now() + options_.timeout;
+  if (absl::Status status = Resolve(deadline); !status.ok()) return status;
+  using End = Exchange::End;
   std::string detail;
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     // Each address has its share of the time that is left.
@@ -348,6 +428,7 @@ absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
         detail = WhyNoConnection(addresses_[i].address, url_.endpoint.port);
         break;
     }
+    if (waiting) waiting->Because(detail);
   }
   return Fail(absl::StatusCode::kUnavailable, detail.empty() ? "no connection" : detail);
 }

@@ -29,8 +29,10 @@ struct HttpReply {
 class HttpClient {
  public:
   struct Options {
-    absl::Duration timeout = absl::Seconds(10);  // of one request, the answer included
+    absl::Duration timeout =
+        absl::Seconds(10);  // of one request, from resolving the host to the answer
     std::size_t max_body = std::size_t{64} << 20;
+    bool say_waiting = true;  // on stderr, where an answer takes long
   };
 
   // `loop` must outlive it.
@@ -58,9 +60,9 @@ class HttpClient {
     std::string address;  // IPv4 or IPv6
   };
 
-  absl::Status Resolve();
-  // Why it has no address; empty if it has.
-  std::string Resolve(const std::string& host);
+  // All hosts, or one: kUnavailable where there is no address, kCancelled.
+  absl::Status Resolve(absl::Time deadline);
+  absl::Status Resolve(const std::string& host, absl::Duration patience);
   absl::Status Fail(absl::StatusCode code, const std::string& what) const;
 
   EventLoop& loop_;

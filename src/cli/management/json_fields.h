@@ -2,7 +2,7 @@
 #define RETRYQ_CLI_MANAGEMENT_JSON_FIELDS_H_
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

@@ -1,11 +1,13 @@
 #include "cli/management/management_api.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/management/json_fields.h"
+#include "cli/management/management_answer.h"
 
 namespace retryq::cli {
 namespace {
@@ -23,11 +25,11 @@ constexpr char kWhereIsIt[] =
     "where with --management";
 
 // As all who answer with a Date round it down, its middle is half a second later.
-std::optional<ManagementApi::Answer::ClockDifference> CompareClocks(const HttpReply& reply) {
+std::optional<ManagementApi::ClockDifference> CompareClocks(const HttpReply& reply) {
   if (!reply.date) return std::nullopt;
   constexpr absl::Duration kHalfASecond = absl::Milliseconds(500);
   const absl::Duration half_trip = (reply.received - reply.sent) / 2;
-  return ManagementApi::Answer::ClockDifference{
+  return ManagementApi::ClockDifference{
       .difference = *reply.date + kHalfASecond - (reply.sent + half_trip),
       .error = kHalfASecond + half_trip};
 }

@@ -1,8 +1,6 @@
 #ifndef RETRYQ_CLI_MANAGEMENT_MANAGEMENT_API_H_
 #define RETRYQ_CLI_MANAGEMENT_MANAGEMENT_API_H_
 
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -18,21 +16,17 @@ namespace retryq::cli {
 // json_fields.h.
 class ManagementApi {
  public:
-  struct Answer {
-    int http_status = 0;
-    nlohmann::json json;
-    // The broker's clock less ours, and how far that may be off: its seconds are whole.
-    struct ClockDifference {
-      absl::Duration difference;
-      absl::Duration error;
-    };
-    std::optional<ClockDifference> clock;
-    // When this was true, by the broker's clock where it says, rounded down to the second.
-    absl::Time at;
+  struct Answer;  // in management_answer.h, as few of those who ask read the JSON themselves
+
+  // The broker's clock less ours, and how far that may be off: its seconds are whole.
+  struct ClockDifference {
+    absl::Duration difference;
+    absl::Duration error;
   };
 
   // `loop` must outlive it.
-  ManagementApi(EventLoop& loop, const ManagementUrl& url) : http_(loop, url) {}
+  ManagementApi(EventLoop& loop, const ManagementUrl& url, HttpClient::Options options = {})
+      : http_(loop, url, options) {}
 
   // What is answered with 200. Errors name the URL and the remedy: those of HttpClient::Get;
   // kUnauthenticated (user or password), kPermissionDenied (not allowed to see that), kNotFound,

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "cli/management/json_fields.h"
+#include "cli/management/management_answer.h"
 
 namespace retryq::cli {
 namespace {

@@ -2,7 +2,7 @@
 #define RETRYQ_CLI_MANAGEMENT_MANAGEMENT_QUEUES_H_
 
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "absl/status/status.h"

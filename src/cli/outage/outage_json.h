@@ -1,7 +1,7 @@
 #ifndef RETRYQ_CLI_OUTAGE_OUTAGE_JSON_H_
 #define RETRYQ_CLI_OUTAGE_OUTAGE_JSON_H_
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "cli/outage/outage_options.h"
 #include "cli/outage/outage_report.h"

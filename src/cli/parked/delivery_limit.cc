@@ -1,12 +1,13 @@
 #include "cli/parked/delivery_limit.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/management/http_client.h"
 #include "cli/management/json_fields.h"
-#include "cli/management/management_api.h"
+#include "cli/management/management_answer.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

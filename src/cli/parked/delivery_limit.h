@@ -2,7 +2,7 @@
 #define RETRYQ_CLI_PARKED_DELIVERY_LIMIT_H_
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

@@ -8,6 +8,9 @@
 namespace retryq::cli {
 namespace {
 
+// What the broker replaces when it is published by a channel that consumes it, and else refuses.
+constexpr std::string_view kUnnamedReplyTo = "amq.rabbitmq.reply-to";
+
 bool StaysInMove(std::string_view name) {
   return name != "CC" && name != "BCC" && name != "x-delivery-count" && name != "x-acquired-count";
 }
@@ -23,6 +26,7 @@ ParkedCopy::ParkedCopy(const amqp::Message& message, Purpose purpose)
   const bool is_replay = purpose == Purpose::kReplay;
   properties_.delivery_mode = 2;
   properties_.user_id.reset();
+  if (properties_.reply_to == kUnnamedReplyTo) properties_.reply_to.reset();
   if (is_replay) properties_.expiration.reset();
   if (!properties_.headers) return;
   amqp::TableWriter writer(&headers_);

@@ -9,9 +9,9 @@
 namespace retryq::cli {
 
 // Properties and headers of a parked message that is published again: as they came, byte for byte,
-// but persistent and without what the broker would refuse (user-id), route by (CC, BCC) or has
-// counted itself (x-delivery-count, x-acquired-count). The body is the message's own. Must not
-// outlive the message.
+// but persistent and without what the broker would refuse (user-id, a reply-to of
+// amq.rabbitmq.reply-to), route by (CC, BCC) or has counted itself (x-delivery-count,
+// x-acquired-count). The body is the message's own. Must not outlive the message.
 class ParkedCopy {
  public:
   enum class Purpose {

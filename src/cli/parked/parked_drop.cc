@@ -55,6 +55,7 @@ ParkedResult DropParked(const ParkedOptions& options) {
   }
   Dropping dropping(agreed);
   absl::Status status = dropping.Run();
+  if (!dropping.began()) return {.status = std::move(status)};
   return {.text = absl::StrCat("dropped ", dropping.matched(), " of ", dropping.total(),
                                " messages in ", options.queue, "\n"),
           .status = std::move(status)};

@@ -116,6 +116,7 @@ struct ParkedFlags {
   bool json = false;
   FlagText body;
   FlagText to_queue, to_exchange, routing_key, rate, window;
+  bool trust_routing_keys = false;
   bool dry_run = false;
   bool yes = false;
 };
@@ -137,11 +138,15 @@ void AddFlags(FlagParser& parser, ParkedAction action, ParkedFlags& flags) {
   }
 
   if (action == ParkedAction::kReplay) {
-    parser.Group("Whereto (default: each to the queue it failed in)");
+    parser.Group(
+        "Whereto (default: each to the queue it failed in, if QUEUE is that one's .parked)");
     parser.Add("--to-queue", "QUEUE", &flags.to_queue, "To this queue");
     parser.Add("--to-exchange", "EXCHANGE", &flags.to_exchange, "To this exchange");
-    parser.Add("--routing-key", "KEY", &flags.routing_key,
-               "With --to-exchange: by this key (default: that of the first publish)");
+    parser.Add("--routing-key", "KEY", &flags.routing_key, "With --to-exchange: by this key");
+    parser.Add(
+        "--trust-routing-keys", &flags.trust_routing_keys,
+        "With --to-exchange: each by the key of its first publish, x-retry-routing-key, which\n"
+        "anyone who may publish to the work queue can have made up");
     parser.Group("How");
     parser.Add("--rate", "NUMBER", &flags.rate, "At most so many a second, such as 20 or 0.5");
     parser.Add("--window", "NUMBER", &flags.window,
@@ -212,10 +217,20 @@ void ReadTarget(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* opt
   if (flags.routing_key && flags.routing_key->size() > kLongestName) {
     reader.Complain("--routing-key: is longer than 255 bytes");
   }
-  if (flags.to_queue && (flags.to_exchange || flags.routing_key)) {
-    reader.Complain("--to-queue: excludes --to-exchange and --routing-key; give one or the other");
-  } else if (flags.routing_key && !flags.to_exchange) {
-    reader.Complain("--routing-key: is for --to-exchange; add that, or say --to-queue");
+  const bool by_key = flags.routing_key || flags.trust_routing_keys;
+  if (flags.to_queue && (flags.to_exchange || by_key)) {
+    reader.Complain(
+        "--to-queue: excludes --to-exchange, --routing-key and --trust-routing-keys; give one or "
+        "the other");
+  } else if (by_key && !flags.to_exchange) {
+    reader.Complain(std::string(flags.routing_key ? "--routing-key" : "--trust-routing-keys") +
+                    ": is for --to-exchange; add that, or say --to-queue");
+  } else if (flags.routing_key && flags.trust_routing_keys) {
+    reader.Complain("--routing-key: excludes --trust-routing-keys; give one or the other");
+  } else if (flags.to_exchange && !by_key) {
+    reader.Complain(
+        "--to-exchange: needs --routing-key KEY, or --trust-routing-keys for the key of each "
+        "message's first publish, which anyone who may publish to the work queue can have made up");
   }
   if (flags.to_queue && flags.to_queue == flags.queue) {
     reader.Complain("--to-queue: is the parked queue itself; name another one");

@@ -34,7 +34,7 @@ ParkedResult ListParked(const ParkedOptions& options) {
   Listing listing(options);
   absl::Status status = listing.Run();
   std::string lines = listing.TakeLines();
-  if (options.json || (!status.ok() && lines.empty())) {
+  if (options.json || !listing.began()) {
     return {.text = std::move(lines), .status = std::move(status)};
   }
   if (!lines.empty()) lines = absl::StrCat(ParkedTableHead(), "\n", lines, "\n");

@@ -25,7 +25,7 @@ enum class BodyFormat {
 // Where replayed messages go.
 struct ReplayTarget {
   std::string exchange;                    // "" is the default exchange: the key names a queue
-  std::optional<std::string> routing_key;  // none = that with which each was first published
+  std::optional<std::string> routing_key;  // none = the one each says it was first published with
 };
 
 // What `retryq parked` is asked to do.

@@ -32,6 +32,8 @@ class ParkedPass : private ParkedVisitor {
   // queue that would drop what is looked at. Once.
   absl::Status Run();
 
+  // Whether it has seen the queue: else there is nothing to tell but why not.
+  bool began() const { return reader_ && reader_->began(); }
   std::uint64_t total() const { return reader_ ? reader_->total() : 0; }
   std::uint64_t matched() const { return matched_; }
 

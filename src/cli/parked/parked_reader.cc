@@ -46,8 +46,10 @@ absl::Status ParkedReader::Run() {
     const absl::Status interrupted = absl::CancelledError("interrupted");
     channel_ != nullptr ? Abandon(interrupted) : Abort(interrupted);
   });
+  waiting_.emplace(loop_, amqp::Describe(options_.connection));
   Tick();
   absl::Status run = loop_.RunUntilSignal();
+  waiting_.reset();
   tick_.reset();
   progress_.End();
   return error_.ok() ? run : error_;
@@ -85,6 +87,8 @@ void ParkedReader::Begin(const absl::StatusOr<DeclareOk>& queue) {
                      "the --url")));
   }
   if (!queue.ok()) return Abort(queue.status());
+  waiting_.reset();
+  began_ = true;
   total_ = queue->message_count;
   other_consumers_ = queue->consumer_count > 0;
   last_delivery_ = Now();
@@ -259,7 +263,7 @@ void ParkedReader::Abort(const absl::Status& error) {
 
 void ParkedReader::Tick() {
   tick_ = loop_.After(kTick, [this] {
-    progress_.Update(seen_, total_, Now());
+    if (began_) progress_.Update(seen_, total_, Now());
     LookForEnd();
     Step();
     Tick();

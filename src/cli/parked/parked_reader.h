@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "cli/parked/parked_publisher.h"
 #include "cli/parked/progress.h"
+#include "cli/text/waiting.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/event_loop.h"
 
@@ -67,6 +68,7 @@ class ParkedReader final : private amqp::ConnectionListener, private amqp::Chann
   // For copies that are to be confirmed before their originals are taken.
   ParkedPublisher& publisher() { return *publisher_; }
 
+  bool began() const { return began_; }           // it has seen the queue
   std::uint64_t total() const { return total_; }  // messages in the queue when it began
   std::uint64_t seen() const { return seen_; }    // shown to the visitor
   std::uint64_t moved() const { return moved_; }
@@ -102,6 +104,7 @@ class ParkedReader final : private amqp::ConnectionListener, private amqp::Chann
   const Options options_;
   ParkedVisitor& visitor_;
   Progress& progress_;
+  std::optional<Waiting> waiting_;  // for the queue to be there
   amqp::Connection connection_;
   std::unique_ptr<amqp::Channel> channel_;  // that the queue is consumed on
   std::optional<ParkedPublisher> publisher_;
@@ -111,6 +114,7 @@ class ParkedReader final : private amqp::ConnectionListener, private amqp::Chann
   std::uint64_t unacked_ = 0;  // of what this consumer has got
   std::uint64_t held_ = 0;     // of these, what stays so
 
+  bool began_ = false;
   std::uint64_t total_ = 0;
   std::uint64_t seen_ = 0;
   std::uint64_t kept_ = 0;

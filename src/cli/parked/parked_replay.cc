@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,7 +60,7 @@ class Replaying final : public ParkedPass {
           ", and their copies may have arrived all the same: the broker's answer is missing"));
     }
     if (!status.ok()) status = absl::Status(status.code(), absl::StrJoin(lines, "\n"));
-    return {.text = Text(), .status = std::move(status)};
+    return {.text = began() ? Text() : "", .status = std::move(status)};
   }
 
  private:
@@ -68,10 +69,7 @@ class Replaying final : public ParkedPass {
   void OnMatch(amqp::MessagePtr message) override {
     std::optional<Target> target = TargetOf(*message);
     if (!target) {
-      ++stayed_[options_.target ? "they do not say with which routing key they were published; "
-                                  "remedy: --routing-key KEY"
-                                : "they do not say which queue they failed in (x-retry-queue); "
-                                  "remedy: --to-queue QUEUE"];
+      ++stayed_[WhyNowhere(*message)];
       return reader().Keep(message);
     }
     if (options_.dry_run) {
@@ -86,7 +84,7 @@ class Replaying final : public ParkedPass {
   std::optional<Target> TargetOf(const amqp::Message& message) const {
     const ParkedMessage parked(message);
     if (!options_.target) {
-      if (!parked.queue || parked.queue->empty()) return std::nullopt;
+      if (!IsParkedQueueOf(parked.queue)) return std::nullopt;
       return Target("", *parked.queue);
     }
     if (options_.target->routing_key) {
@@ -94,6 +92,31 @@ class Replaying final : public ParkedPass {
     }
     if (!parked.routing_key) return std::nullopt;
     return Target(options_.target->exchange, *parked.routing_key);
+  }
+
+  // Anyone who may publish to the work queue or to this one can write an `x-retry-queue`: it is
+  // believed only where this is that queue's parked queue by its name.
+  bool IsParkedQueueOf(std::optional<std::string_view> queue) const {
+    return queue && !queue->empty() &&
+           absl::StrCat(std::string(*queue), ".parked") == options_.queue;
+  }
+
+  std::string WhyNowhere(const amqp::Message& message) const {
+    if (options_.target) {
+      return "they do not say with which routing key they were published; "
+             "remedy: --routing-key KEY";
+    }
+    const ParkedMessage parked(message);
+    if (!parked.queue || parked.queue->empty()) {
+      return "they do not say which queue they failed in (x-retry-queue); "
+             "remedy: --to-queue QUEUE";
+    }
+    const std::string queue = EscapedText(*parked.queue);
+    return absl::StrCat(
+        "they claim to have failed in ", queue,
+        ", whose parked queue this is not by its name, and anyone could have written "
+        "that; remedy: where it is true, --to-queue ",
+        queue, " --header x-retry-queue=", queue);
   }
 
   void OnAbandoned() override {

@@ -2,7 +2,7 @@
 #define RETRYQ_CLI_PLAN_PLAN_H_
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,7 @@
 #define RETRYQ_CLI_QUEUES_DELAY_QUEUE_STATUS_H_
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -52,7 +52,7 @@ class Watch {
  public:
   explicit Watch(const QueuesOptions& options)
       : options_(options),
-        api_(loop_, options.management),
+        api_(loop_, options.management, {.say_waiting = false}),  // the screen shows it
         view_({.vhost = options.vhost, .prefix = options.prefix, .interval = options.interval}) {}
 
   absl::Status Run() {
@@ -69,7 +69,7 @@ class Watch {
       if (over_) break;
       if (!view_.paused()) list = Look();
     }
-    return absl::OkStatus();
+    return written_;
   }
 
  private:
@@ -121,8 +121,9 @@ class Watch {
     if (!list.ok()) {
       WriteAll(STDERR_FILENO,
                absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
-    } else if (!WriteAll(STDOUT_FILENO, options_.json ? JsonText(*list) : LinesText(*list))) {
-      over_ = true;  // nobody reads it
+    } else {
+      written_ = WriteResult(options_.json ? JsonText(*list) : LinesText(*list));
+      over_ = over_ || !written_.ok();
     }
   }
 
@@ -143,6 +144,7 @@ class Watch {
   std::vector<std::unique_ptr<Watcher>>
       watchers_;  // go before the screen, whose handlers they hide
   bool over_ = false;
+  absl::Status written_;
 };
 
 }  // namespace

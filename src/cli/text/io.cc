@@ -8,8 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-
-#include "absl/status/status.h"
+#include <system_error>
 
 namespace retryq::cli {
 
@@ -30,6 +29,12 @@ bool WriteAll(int fd, std::string_view data) {
     }
   }
   return true;
+}
+
+absl::Status WriteResult(std::string_view result) {
+  if (WriteAll(STDOUT_FILENO, result)) return absl::OkStatus();
+  return absl::DataLossError("cannot write to stdout: " +
+                             std::error_code(errno, std::generic_category()).message());
 }
 
 absl::StatusOr<std::string> ReadAll(int fd) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace retryq::cli {
@@ -32,6 +33,9 @@ class FileDescriptor {
 // Writes all of `data`, waiting where it must. False if nobody can read it any more. SIGPIPE must
 // be ignored.
 bool WriteAll(int fd, std::string_view data);
+
+// Writes a result to stdout. kDataLoss, for exit status 74, if it cannot be written.
+absl::Status WriteResult(std::string_view result);
 
 // Everything from `fd` to its end, whatever the bytes are.
 absl::StatusOr<std::string> ReadAll(int fd);

@@ -134,9 +134,7 @@ class Child {
 
   ChildResult Reap() {
     if (ended_as_) Signal(SIGKILL);  // what is left of its group
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = WaitFor(pid_);
     // What it wrote last. No more than a pipe holds: who inherited stderr may write for ever.
     constexpr int kPipeful = 32;
     for (int i = 0; i < kPipeful && stderr_.is_open() && Listen(); ++i) {

@@ -29,6 +29,14 @@ absl::Duration WholeMilliseconds(absl::Duration duration) {
   return absl::Ceil(duration, absl::Milliseconds(1));
 }
 
+// No character is cut in two.
+std::string Shortened(std::string_view text) {
+  if (text.size() <= kLongestText) return std::string(text);
+  std::size_t end = kLongestText;
+  while (end > kLongestText - 4 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
 bool IsPlain(char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '=' && c != '\\'; }
 
 std::string QuotedIfNeeded(std::string_view text) {
@@ -39,11 +47,11 @@ std::string QuotedIfNeeded(std::string_view text) {
 }  // namespace
 
 std::string JsonLine(Severity severity, std::string_view name, const Event& event,
-                     std::string_view url) {
+                     const LineExtras& extras) {
   OrderedJson json = {
       {"time", Timestamp(event.time)}, {"level", SeverityName(severity)}, {"event", name}};
   const auto add_text = [&json](const char* key, std::string_view text) {
-    if (!text.empty()) json[key] = text;
+    if (!text.empty()) json[key] = Shortened(text);
   };
   add_text("queue", event.queue);
   if (event.attempt) json["attempt"] = *event.attempt;
@@ -59,19 +67,20 @@ std::string JsonLine(Severity severity, std::string_view name, const Event& even
   }
   if (event.in_flight) json["in_flight"] = *event.in_flight;
   if (event.delay_queues) json["delay_queues"] = *event.delay_queues;
-  add_text("url", url);
+  if (extras.repeated > 0) json["repeated"] = extras.repeated;
+  add_text("url", extras.url);
   return Dump(json);
 }
 
 std::string TextLine(Severity severity, std::string_view name, const Event& event,
-                     std::string_view url) {
+                     const LineExtras& extras) {
   std::string line = Timestamp(event.time);
   line.append(" ").append(SeverityName(severity)).append(" ").append(name);
   const auto add = [&line](std::string_view key, std::string_view value) {
     line.append(" ").append(key).append("=").append(QuotedIfNeeded(value));
   };
   const auto add_text = [&add](std::string_view key, std::string_view text) {
-    if (!text.empty()) add(key, text);
+    if (!text.empty()) add(key, Shortened(text));
   };
   add_text("queue", event.queue);
   if (event.attempt) add("attempt", std::to_string(*event.attempt));
@@ -81,7 +90,8 @@ std::string TextLine(Severity severity, std::string_view name, const Event& even
   add_text("error", event.error);
   if (event.lateness) add("late", DurationText(WholeMilliseconds(*event.lateness)));
   if (event.handling) add("took", DurationText(WholeMilliseconds(*event.handling)));
-  add_text("url", url);
+  if (extras.repeated > 0) add("repeated", std::to_string(extras.repeated));
+  add_text("url", extras.url);
   return line;
 }
 

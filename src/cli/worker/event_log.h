@@ -1,14 +1,24 @@
 #ifndef RETRYQ_CLI_WORKER_EVENT_LOG_H_
 #define RETRYQ_CLI_WORKER_EVENT_LOG_H_
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
+#include "absl/time/time.h"
+#include "cli/worker/event_line.h"
+#include "cli/worker/repeated_events.h"
 #include "retryq/observer.h"
+#include "retryq/timers.h"
 
 namespace retryq::cli {
 
-// Writes events to a file descriptor, a line each, at once. A reader that goes away silences it,
-// and does no other harm. SIGPIPE must be ignored.
+// Writes events to a file descriptor, a line each. It waits for a slow reader, but no more than a
+// second in a minute: otherwise lines that cannot be written at once are dropped, as they are where
+// the disk is full. How many were dropped is logged at most once a minute, as "log_dropped". A
+// reader that goes away silences it. SIGPIPE must be ignored.
+//
+// A trouble that repeats is logged once a minute, with a count: see RepeatedEvents.
 class EventLog : public Observer {
  public:
   enum class Format { kText, kJson };
@@ -16,10 +26,12 @@ class EventLog : public Observer {
   struct Options {
     int fd;
     Format format = Format::kText;
-    Severity from = Severity::kInfo;  // what matters less is left out
+    Severity from = Severity::kInfo;             // what matters less is left out
+    absl::Duration patience = absl::Seconds(1);  // with a reader, once a minute
   };
 
-  explicit EventLog(Options options) : options_(options) {}
+  // `timers` must outlive it.
+  EventLog(Timers& timers, Options options);
 
   void OnEvent(const Event& event) override;
 
@@ -31,12 +43,26 @@ class EventLog : public Observer {
   void SayUrl(Severity severity, std::string_view name, std::string_view queue,
               std::string_view url);
 
+  // Lines that were dropped, and not yet logged as such.
+  std::size_t dropped() const { return dropped_; }
+
  private:
+  bool IsWritable();
+  // As much of `unwritten_` as can be written.
+  void Flush();
+  void LogDropped();
+  void Log(Severity severity, std::string_view name, const Event& event,
+           const LineExtras& extras = {});
   void Write(Severity severity, std::string_view name, const Event& event,
-             std::string_view url = {});
+             const LineExtras& extras);
 
   const Options options_;
   bool has_reader_ = true;
+  absl::Time patient_from_ = absl::InfinitePast();  // the reader has used up our patience
+  std::string unwritten_;                           // the rest of a line whose beginning is written
+  std::size_t dropped_ = 0;
+  absl::Time log_dropped_from_ = absl::InfinitePast();
+  RepeatedEvents repeated_;  // first to go, as it writes
 };
 
 }  // namespace retryq::cli

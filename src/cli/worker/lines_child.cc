@@ -1,6 +1,7 @@
 #include "cli/worker/lines_child.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 
@@ -47,8 +48,7 @@ LinesChild::~LinesChild() {
     if (::poll(&polled, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1) > 0) break;
   }
   Signal(SIGKILL);  // what is left of its group
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  WaitFor(pid_);
 }
 
 template <void (LinesChild::*method)()>
@@ -88,11 +88,11 @@ int LinesChild::Start() {
   return 0;
 }
 
-void LinesChild::Give(LinesJob job) {
+void LinesChild::Give(Job job) {
   const std::uint64_t id = ++last_id_;
   if (output_.empty()) event_active(flush_event_.get(), EV_WRITE, 0);
   output_.append(LineFor(id, job.delivery, options_.max_attempts));
-  open_.push_back({.id = id, .job = std::move(job)});
+  open_.push_back({.id = id, .job = std::move(job), .given = loop_.clock().SinceBoot()});
   WatchFirst();
 }
 
@@ -101,8 +101,8 @@ void LinesChild::Close() {
   if (output_.empty()) Write();
 }
 
-std::deque<LinesJob> LinesChild::TakeOpen() {
-  std::deque<LinesJob> jobs;
+std::deque<Job> LinesChild::TakeOpen() {
+  std::deque<Job> jobs;
   for (Open& open : open_) jobs.push_back(std::move(open.job));
   open_.clear();
   return jobs;
@@ -123,6 +123,7 @@ void LinesChild::Write() {
       break;
     }
     written_ += static_cast<std::size_t>(size);
+    sent_ += static_cast<std::size_t>(size);
   }
   output_.clear();
   written_ = 0;
@@ -176,18 +177,26 @@ void LinesChild::TakeLines() {
 
 void LinesChild::OnLine(std::string_view line) {
   const auto nonsense = [this, line](const std::string& why) {
-    Terminate(absl::StrCat("has written what is no answer, '",
-                           EscapedText(line.substr(0, kShownOfALine)),
-                           line.size() > kShownOfALine ? "…" : "", "': ", why));
+    Terminate(absl::StrCat("has written '", EscapedText(line.substr(0, kShownOfALine)),
+                           line.size() > kShownOfALine ? "…" : "", "', which is no answer: ", why));
   };
   absl::StatusOr<LinesAnswer> answer = ParseAnswer(line);
   if (!answer.ok()) return nonsense(std::string(answer.status().message()));
   const auto found = std::find_if(open_.begin(), open_.end(),
                                   [&](const Open& open) { return open.id == answer->id; });
-  if (found == open_.end()) return nonsense("it has no message of that id, or has answered it");
+  if (found == open_.end()) {
+    return nonsense(answer->id == 0 || answer->id > last_id_
+                        ? "no message with that \"id\" was given to this program; answer with the "
+                          "\"id\" of the line that was read"
+                        : "the message with that \"id\" is answered already; write one answer for "
+                          "each");
+  }
   Settlement settlement = std::move(found->job.settlement);
+  in_order_ = in_order_ && found == open_.begin();
+  const absl::Duration took = TimeOver(*found);
+  answered_at_ = loop_.clock().SinceBoot();
   open_.erase(found);
-  std::move(settlement).Settle(std::move(answer->outcome));
+  std::move(settlement).Settle(std::move(answer->outcome).Took(took));
 }
 
 void LinesChild::Listen() { ListenOnce(); }
@@ -216,9 +225,7 @@ void LinesChild::OnExit() {
   for (int i = 0; i < kPipefuls && stderr_.is_open() && ListenOnce(); ++i) {
   }
   if (ended_because_) Signal(SIGKILL);  // what is left of its group
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = WaitFor(pid_);
   pid_ = -1;
   kill_.reset();
   timeout_.reset();
@@ -236,10 +243,23 @@ void LinesChild::OnExit() {
   // One that ends of its own accord after some messages may not have seen those behind them.
   const bool in_peace = !ended_because_ && has_answered_ &&
                         result.end == ChildResult::End::kExited && result.code == EX_OK;
-  end.first_is_to_blame = !end.not_run && !in_peace && !open_.empty() &&
-                          (timed_out_ == 0 || open_.front().id == timed_out_);
+  end.first_is_to_blame =
+      !in_peace && !open_.empty() && (timed_out_ == 0 || open_.front().id == timed_out_);
+  end.begun = HasBegun();
+  if (!open_.empty()) end.took = TimeOver(open_.front());
   end.unanswered = TakeOpen();
   owner_.OnEnded(*this, std::move(end));
+}
+
+// One that answers in order mostly begins a message when it has answered the one before.
+absl::Duration LinesChild::TimeOver(const Open& open) const {
+  return loop_.clock().SinceBoot() - (in_order_ ? std::max(open.given, answered_at_) : open.given);
+}
+
+bool LinesChild::HasBegun() const {
+  if (has_answered_ || !stdin_.is_open()) return true;
+  int unread = 0;  // of what the pipe took
+  return ::ioctl(stdin_.get(), FIONREAD, &unread) != 0 || static_cast<std::size_t>(unread) < sent_;
 }
 
 void LinesChild::OnClosed(const char* which) {

@@ -15,18 +15,10 @@
 
 #include "absl/time/time.h"
 #include "cli/text/io.h"
-#include "retryq/delivery.h"
+#include "cli/worker/job.h"
 #include "retryq/event_loop.h"
-#include "retryq/outcome.h"
-#include "retryq/settlement.h"
 
 namespace retryq::cli {
-
-// A message on its way through `work --lines`.
-struct LinesJob {
-  Delivery delivery;
-  Settlement settlement;
-};
 
 // A program that stays, is given messages as lines on its stdin and answers them, in any order, on
 // its stdout: see lines_protocol.h. What it writes to stderr is passed on. Everything on the loop's
@@ -51,10 +43,12 @@ class LinesChild {
   struct End {
     std::string why;       // "exit 3: out of paper"
     bool not_run = false;  // it, or a shell before it, could not run the program: 126, 127
-    // Whether the first of these has to do with it: what is behind that was mostly not begun.
+    bool begun = true;     // it has read, or answered, something of what it was given
+    // Whether the first of these may have to do with it: what is behind that was mostly not begun.
     bool first_is_to_blame = false;
     // What it has not answered, in the order in which it was given.
-    std::deque<LinesJob> unanswered;
+    std::deque<Job> unanswered;
+    absl::Duration took = absl::ZeroDuration();  // over the first of them
   };
 
   // Called from the loop, never inside a call of the child's.
@@ -78,7 +72,7 @@ class LinesChild {
   int Start();
 
   // It must run.
-  void Give(LinesJob job);
+  void Give(Job job);
 
   // Nothing more is given: its stdin is closed as soon as all is written.
   void Close();
@@ -87,7 +81,7 @@ class LinesChild {
   void Terminate(std::string why);
 
   // What it has not answered, in the order in which it was given. Its answers are then nonsense.
-  std::deque<LinesJob> TakeOpen();
+  std::deque<Job> TakeOpen();
 
   // False once it is closed, or about to end.
   bool takes_more() const { return pid_ >= 0 && !closing_ && !ended_because_ && kill_ == nullptr; }
@@ -106,7 +100,8 @@ class LinesChild {
 
   struct Open {
     std::uint64_t id;
-    LinesJob job;
+    Job job;
+    absl::Duration given;  // since boot
   };
 
   template <void (LinesChild::*method)()>
@@ -122,6 +117,9 @@ class LinesChild {
   void OnExit();
   // It has closed a pipe, which mostly means that it ends.
   void OnClosed(const char* which);
+  // How long it has been at this message.
+  absl::Duration TimeOver(const Open& open) const;
+  bool HasBegun() const;
   void WatchFirst();
   void Signal(int signal) const;
 
@@ -139,7 +137,10 @@ class LinesChild {
   std::size_t written_ = 0;  // of that
   std::string input_;        // the beginning of a line
   std::string errors_;       // the end of what it wrote to stderr
+  std::size_t sent_ = 0;     // bytes, in all
   bool has_answered_ = false;
+  bool in_order_ = true;                               // all answers so far
+  absl::Duration answered_at_ = absl::ZeroDuration();  // last, since boot
   bool closing_ = false;
   std::optional<std::string> ended_because_;             // by us
   absl::Duration terminated_at_ = absl::ZeroDuration();  // since boot

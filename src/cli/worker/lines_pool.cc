@@ -1,7 +1,7 @@
 #include "cli/worker/lines_pool.h"
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -10,12 +10,24 @@
 #include "retryq/outcome.h"
 
 namespace retryq::cli {
+namespace {
+
+constexpr char kNoAnswer[] =
+    "COMMAND has been given messages and has not answered any yet. If it has handled one, its "
+    "answer is still in a buffer: flush stdout after each line (Python: print(..., flush=True); C: "
+    "fflush(stdout))";
+
+}  // namespace
 
 LinesPool::LinesPool(EventLoop& loop, Options options, Callbacks callbacks)
     : loop_(loop),
       options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      slots_(options_.children) {}
+      availability_(callbacks_.on_state) {
+  for (std::size_t i = 0; i < options_.children; ++i) {
+    slots_.push_back({.pauses = Pauses(options_.first_pause, options_.longest_pause)});
+  }
+}
 
 LinesPool::~LinesPool() { EndAll(); }
 
@@ -28,7 +40,7 @@ void LinesPool::Handle(Delivery delivery, Settlement settlement) {
     std::move(settlement).Settle(Outcome::Requeue());
     return;
   }
-  waiting_.push_back({.delivery = std::move(delivery), .settlement = std::move(settlement)});
+  waiting_.Add({.delivery = std::move(delivery), .settlement = std::move(settlement)});
   Feed();
 }
 
@@ -36,10 +48,20 @@ void LinesPool::Feed() {
   while (!waiting_.empty()) {
     LinesChild* const child = WithRoom();
     if (child == nullptr) return;
-    LinesJob job = std::move(waiting_.front());
-    waiting_.pop_front();
-    child->Give(std::move(job));
+    std::optional<Job> job = waiting_.Next();
+    if (!job) return;
+    child->Give(*std::move(job));
+    if (!ever_answered_ && silence_ == nullptr) WatchForAnswer(options_.silence);
   }
+}
+
+void LinesPool::WatchForAnswer(absl::Duration patience) {
+  silence_ = loop_.After(patience, [this] {
+    const std::unique_ptr<Timer> fired = std::move(silence_);
+    if (ever_answered_ || open() == 0) return;
+    callbacks_.no_answer(kNoAnswer);
+    WatchForAnswer(options_.report_silence_every);
+  });
 }
 
 // The one that has the fewest.
@@ -55,10 +77,13 @@ LinesChild* LinesPool::WithRoom() {
 }
 
 void LinesPool::OnAnswered(LinesChild& child) {
+  ever_answered_ = true;
+  silence_.reset();
   for (Slot& slot : slots_) {
-    if (slot.child.get() == &child) slot.in_vain = 0;
+    if (slot.child.get() != &child) continue;
+    slot.pauses = Pauses(options_.first_pause, options_.longest_pause);
   }
-  SetUnavailable(std::nullopt);
+  availability_.Worked();
   if (stopping_) {
     CloseIdle();
   } else {
@@ -71,27 +96,26 @@ void LinesPool::OnEnded(LinesChild& child, LinesChild::End end) {
                                  [&](const Slot& each) { return each.child.get() == &child; });
   const bool answered = child.has_answered();
   slot->child.reset();
-  if (end.first_is_to_blame) {
-    std::move(end.unanswered.front().settlement).Settle(absl::UnknownError(end.why));
+  slot->timer.reset();
+  // Such an end says something about the program, or about nothing.
+  const bool in_vain = end.not_run || !end.begun || !ever_answered_;
+  const bool works = !in_vain || availability_.TakeProof();
+  if (end.first_is_to_blame && end.begun && works) {
+    std::move(end.unanswered.front().settlement)
+        .Settle(Outcome(absl::UnknownError(end.why)).Took(end.took));
     end.unanswered.pop_front();
   }
   if (stopping_) {
-    for (LinesJob& job : end.unanswered) std::move(job.settlement).Settle(Outcome::Requeue());
-    CheckStopped();
-    return;
+    for (Job& job : end.unanswered) std::move(job.settlement).Settle(Outcome::Requeue());
+    return CheckStopped();
   }
-  waiting_.insert(waiting_.begin(), std::make_move_iterator(end.unanswered.begin()),
-                  std::make_move_iterator(end.unanswered.end()));
   callbacks_.child_ended(end.why);
-  if (end.not_run) {
-    SetUnavailable(end.why);
-    StartLater(*slot, options_.recheck);
-  } else if (answered) {
+  waiting_.Return(std::move(end.unanswered), /*first=*/!in_vain);
+  if (!works) availability_.Fail(end.why);
+  if (answered && !in_vain) {
     StartChild(*slot);
   } else {
-    const absl::Duration pause =
-        options_.first_pause * (std::int64_t{1} << std::min(slot->in_vain++, 20U));
-    StartLater(*slot, std::min(pause, options_.longest_pause));
+    StartLater(*slot);
   }
   Feed();
 }
@@ -100,40 +124,34 @@ void LinesPool::StartChild(Slot& slot) {
   LinesChild::Owner& owner = *this;
   auto child = std::make_unique<LinesChild>(loop_, options_.child, owner);
   if (const int error = child->Start()) {
-    SetUnavailable(WhyNotRun({.end = ChildResult::End::kNotStarted, .code = error}));
-    StartLater(slot, options_.recheck);
-    return;
+    availability_.Fail(*WhyNotRun({.end = ChildResult::End::kNotStarted, .code = error}));
+    return StartLater(slot);
   }
   slot.child = std::move(child);
-  // One that cannot be run says so soon.
-  if (unavailable_) {
-    slot.restart = loop_.After(options_.recheck, [this, &slot] {
-      const std::unique_ptr<Timer> fired = std::move(slot.restart);
-      if (slot.child != nullptr) SetUnavailable(std::nullopt);
+  availability_.TryAgain();
+  if (availability_.state() != Availability::State::kWorks) {
+    slot.timer = loop_.After(options_.proof, [this, &slot] {
+      const std::unique_ptr<Timer> fired = std::move(slot.timer);
+      availability_.Recover();
     });
   }
   Feed();
 }
 
-void LinesPool::StartLater(Slot& slot, absl::Duration pause) {
-  slot.restart = loop_.After(pause, [this, &slot] {
-    const std::unique_ptr<Timer> fired = std::move(slot.restart);
+void LinesPool::StartLater(Slot& slot) {
+  const absl::Duration pause = slot.pauses.Next(loop_.clock().SinceBoot(), loop_.random());
+  slot.timer = loop_.After(pause, [this, &slot] {
+    const std::unique_ptr<Timer> fired = std::move(slot.timer);
     StartChild(slot);
   });
-}
-
-void LinesPool::SetUnavailable(std::optional<std::string> why_not) {
-  if (unavailable_ == why_not.has_value()) return;
-  unavailable_ = why_not.has_value();
-  callbacks_.availability(std::move(why_not));
 }
 
 void LinesPool::Stop(std::function<void()> stopped) {
   stopping_ = true;
   stopped_ = std::move(stopped);
-  for (Slot& slot : slots_) slot.restart.reset();
-  for (LinesJob& job : waiting_) std::move(job.settlement).Settle(Outcome::Requeue());
-  waiting_.clear();
+  for (Slot& slot : slots_) slot.timer.reset();
+  silence_.reset();
+  waiting_.Requeue();
   CloseIdle();
   CheckStopped();
 }
@@ -156,15 +174,15 @@ std::size_t LinesPool::open() const {
   return open;
 }
 
-std::vector<LinesJob> LinesPool::EndAll() {
-  std::vector<LinesJob> unsettled;
-  for (LinesJob& job : waiting_) unsettled.push_back(std::move(job));
-  waiting_.clear();
+std::vector<Job> LinesPool::EndAll() {
+  std::vector<Job> unsettled;
+  silence_.reset();
+  for (Job& job : waiting_.TakeAll()) unsettled.push_back(std::move(job));
   for (Slot& slot : slots_) {
-    slot.restart.reset();
+    slot.timer.reset();
     if (slot.child == nullptr) continue;
     slot.child->Terminate("ended with the worker");
-    for (LinesJob& job : slot.child->TakeOpen()) unsettled.push_back(std::move(job));
+    for (Job& job : slot.child->TakeOpen()) unsettled.push_back(std::move(job));
   }
   // All at once, and then each waits for its own.
   for (Slot& slot : slots_) slot.child.reset();

@@ -73,7 +73,10 @@ std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t ma
 
 absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return Wrong("it is no JSON object");
+  if (!json.is_object()) {
+    return Wrong(absl::StrCat("it is ", json.is_discarded() ? "not JSON" : "no JSON object",
+                              "; stdout is for answers alone, print anything else to stderr"));
+  }
   LinesAnswer answer;
   bool has_id = false;
   bool is_ok = false;
@@ -100,7 +103,7 @@ absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
                                 "\"; those there are: id, ok, error, retry_after, park"));
     }
   }
-  if (!has_id) return Wrong("it has no \"id\"");
+  if (!has_id) return Wrong("it has no \"id\"; give that of the message that it answers");
   if (is_ok + (error != nullptr) + (park != nullptr) != 1) {
     return Wrong("it says none, or more than one, of \"ok\", \"error\" and \"park\"");
   }

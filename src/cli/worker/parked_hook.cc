@@ -8,13 +8,16 @@
 
 namespace retryq::cli {
 
-ParkedHook::ParkedHook(Options options, std::shared_ptr<Executor> loop, OnFailure on_failure)
+ParkedHook::ParkedHook(Options options, std::unique_ptr<WorkerPool> thread,
+                       std::shared_ptr<Executor> loop, OnFailure on_failure)
     : options_(std::move(options)),
       command_({"/bin/sh", "-c", options_.line}),
       loop_(std::move(loop)),
       on_failure_(std::make_shared<const OnFailure>(std::move(on_failure))),
       children_(options_.children),
-      thread_([this] { Work(); }) {}
+      thread_(std::move(thread)) {
+  thread_->Submit([this] { Work(); });
+}
 
 ParkedHook::~ParkedHook() {
   {
@@ -23,7 +26,7 @@ ParkedHook::~ParkedHook() {
   }
   changed_.notify_all();
   children_.EndAll();
-  thread_.join();
+  thread_.reset();
 }
 
 void ParkedHook::OnParked(const Event& parked) {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cli/worker/child_process.h"
+#include "loop/worker_pool.h"
 #include "retryq/delivery.h"
 #include "retryq/executor.h"
 #include "retryq/observer.h"
@@ -33,7 +33,9 @@ class ParkedHook {
   // Says that the line failed for the message with this id, or was not run. Called on the loop.
   using OnFailure = std::function<void(const std::string& id, const std::string& error)>;
 
-  ParkedHook(Options options, std::shared_ptr<Executor> loop, OnFailure on_failure);
+  // `thread`: one.
+  ParkedHook(Options options, std::unique_ptr<WorkerPool> thread, std::shared_ptr<Executor> loop,
+             OnFailure on_failure);
   // Ends what runs. What waits is not run.
   ~ParkedHook();
   ParkedHook(const ParkedHook&) = delete;
@@ -75,7 +77,7 @@ class ParkedHook {
   bool stopping_ = false;
   std::function<void()> when_idle_;
 
-  std::thread thread_;  // last, as it uses all of the above
+  std::unique_ptr<WorkerPool> thread_;  // last, as it uses all of the above
 };
 
 }  // namespace retryq::cli

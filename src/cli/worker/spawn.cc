@@ -9,6 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <mutex>
+#include <set>
+#include <shared_mutex>
 
 namespace retryq::cli {
 namespace {
@@ -19,6 +22,47 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
   pointers.push_back(nullptr);
   return pointers;
+}
+
+// The children of Spawn that nobody has waited for. A child is in the list before ReapOrphan can
+// take it for an orphan: that waits until those that are being started are.
+class Children {
+ public:
+  template <typename Start>
+  int Add(pid_t* pid, Start start) {
+    const std::shared_lock<std::shared_mutex> starting(starting_);
+    const int error = start();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (error == 0) pids_.insert(*pid);
+    return error;
+  }
+
+  void Remove(pid_t pid) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    pids_.erase(pid);
+  }
+
+  Reaped ReapOther() {
+    const std::unique_lock<std::shared_mutex> none_starts(starting_);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    siginfo_t ended = {};
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) {
+      return Reaped::kNone;
+    }
+    if (pids_.contains(ended.si_pid)) return Reaped::kUnknown;
+    ::waitpid(ended.si_pid, nullptr, WNOHANG);
+    return Reaped::kOrphan;
+  }
+
+ private:
+  std::shared_mutex starting_;
+  std::mutex mutex_;
+  std::set<pid_t> pids_;  // guarded by mutex_
+};
+
+Children& AllChildren() {
+  static Children children;
+  return children;
 }
 
 }  // namespace
@@ -53,8 +97,10 @@ int Spawn(const std::vector<std::string>& command, const std::vector<std::string
   for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD}) sigaddset(&signals, signal);
   posix_spawnattr_setsigdefault(&attributes, &signals);
 
-  const int error = ::posix_spawnp(&spawned->pid, command.front().c_str(), &actions, &attributes,
-                                   Pointers(command).data(), Pointers(environment).data());
+  const int error = AllChildren().Add(&spawned->pid, [&] {
+    return ::posix_spawnp(&spawned->pid, command.front().c_str(), &actions, &attributes,
+                          Pointers(command).data(), Pointers(environment).data());
+  });
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return error;
@@ -62,9 +108,18 @@ int Spawn(const std::vector<std::string>& command, const std::vector<std::string
   if (spawned->process.is_open()) return 0;
   const int no_pidfd = errno;
   ::kill(-spawned->pid, SIGKILL);
-  while (::waitpid(spawned->pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  WaitFor(spawned->pid);
   return no_pidfd;
 }
+
+int WaitFor(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  AllChildren().Remove(pid);
+  return status;
+}
+
+Reaped ReapOrphan() { return AllChildren().ReapOther(); }
 
 }  // namespace retryq::cli

@@ -30,9 +30,21 @@ struct Spawned {
 
 // Starts a program, looked for in PATH unless it has a slash, with these three descriptors and no
 // others, no signal blocked, in a process group of its own. 0, or errno, and then nothing runs.
-// Whoever calls waits for it.
+// The caller waits for it, by WaitFor.
 int Spawn(const std::vector<std::string>& command, const std::vector<std::string>& environment,
           int stdin_fd, int stdout_fd, int stderr_fd, Spawned* spawned);
+
+// Waits until a child of Spawn has exited. Returns its status, as waitpid gives it. Once.
+int WaitFor(pid_t pid);
+
+// Reaps one child that has exited and is none of Spawn's: what a child left behind becomes a child
+// of this process where it is PID 1, or a subreaper. Thread-safe.
+enum class Reaped {
+  kOrphan,
+  kNone,     // there was none
+  kUnknown,  // one of Spawn's hides whether there is one, until WaitFor is called for that
+};
+Reaped ReapOrphan();
 
 }  // namespace retryq::cli
 

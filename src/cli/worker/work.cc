@@ -11,14 +11,18 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_reader.h"
+#include "cli/worker/availability.h"
 #include "cli/worker/child_environment.h"
 #include "cli/worker/child_process.h"
-#include "cli/worker/command_handler.h"
+#include "cli/worker/command_pool.h"
 #include "cli/worker/event_log.h"
+#include "cli/worker/job_pool.h"
 #include "cli/worker/lines_pool.h"
 #include "cli/worker/metrics_server.h"
+#include "cli/worker/orphans.h"
 #include "cli/worker/parked_hook.h"
 #include "cli/worker/work_metrics.h"
+#include "loop/worker_pool.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {
@@ -35,43 +39,38 @@ ChildRunner::Options ChildOptions(const WorkOptions& options) {
   return {.stdout_fd = options.json ? STDERR_FILENO : STDOUT_FILENO};
 }
 
+absl::Status Annotated(const std::string& flag, const absl::Status& status) {
+  return {status.code(), flag + ": " + std::string(status.message())};
+}
+
 // One run of `retryq work`: brings consumer, children and log together, and ends them in order.
 class Worker : private Observer {
  public:
   explicit Worker(const WorkOptions& options)
-      : options_(options),
-        log_(LogOptions(options)),
-        children_(ChildOptions(options)),
-        handler_(children_,
-                 {.command = options.command,
-                  .timeout = options.timeout,
-                  .max_attempts = options.consumer.retry.max_attempts},
-                 [this](const std::optional<std::string>& why_not) {
-                   loop_.executor()->Post([this, why_not] { OnAvailability(why_not); });
-                 }) {
-    if (!options.on_parked.empty()) MakeHook();
-  }
+      : options_(options), log_(loop_, LogOptions(options)), children_(ChildOptions(options)) {}
 
   absl::Status Run() {
     if (absl::Status served = ServeMetrics(); !served.ok()) return served;
+    if (absl::Status made = options_.lines ? MakeLinesPool() : MakeCommandPool(); !made.ok()) {
+      return made;
+    }
+    if (absl::Status made = MakeHook(); !made.ok()) return made;
     ClientOptions client_options = options_.client;
     client_options.observer = this;
     client_.emplace(loop_, std::move(client_options));
-    if (options_.lines) MakePool();
     absl::StatusOr<Consumer> consumer = Consume();
     if (!consumer.ok()) return InWordsOfFlags(consumer.status());
     consumer_ = *std::move(consumer);
-    if (pool_) pool_->Start();
+    pool_->Start();
 
     std::shared_ptr<void> drain =
         loop_.OnDrain([this](EventLoop::DrainDone done) { BeginStop(std::move(done)); });
     absl::Status status = loop_.RunUntilSignal(options_.grace);
     drain.reset();
 
-    const bool complete = children_.running() == 0 && (!pool_ || pool_->open() == 0);
+    const bool complete = pool_->open() == 0;
     // What still runs goes back to the queue with its consumer.
-    children_.EndAll();
-    const std::vector<LinesJob> unsettled = pool_ ? pool_->EndAll() : std::vector<LinesJob>();
+    const std::vector<Job> unsettled = pool_->EndAll();
     consumer_.reset();
     client_.reset();
     if (complete && stopping_since_) FinishHook();
@@ -85,66 +84,87 @@ class Worker : private Observer {
     if (hook_ && event.kind == EventKind::kParked) hook_->OnParked(event);
   }
 
-  void OnAvailability(const std::optional<std::string>& why_not) {
+  void OnState(Availability::State state, const std::string& why) {
     if (!consumer_ || stopping_since_) return;
-    if (why_not) {
+    if (state == Availability::State::kFails) {
       consumer_->Pause();
       Say(Severity::kError, "paused",
-          "COMMAND cannot be run, it is tried again every few seconds: " + *why_not);
-    } else {
-      consumer_->Resume();
-      Say(Severity::kInfo, "resumed", "");
+          "COMMAND cannot be run, it is tried again after a few seconds: " + why);
+      return;
     }
+    consumer_->Resume();
+    if (state == Availability::State::kWorks) Say(Severity::kInfo, "resumed", "");
+  }
+
+  // Called amid the work of a pool.
+  Availability::OnState StateCallback() {
+    return [this](Availability::State state, const std::string& why) {
+      loop_.executor()->Post([this, state, why] { OnState(state, why); });
+    };
   }
 
   void BeginStop(EventLoop::DrainDone done) {
     stopping_since_ = loop_.clock().SinceBoot();
+    if (metrics_) metrics_->BeginStop(options_.consumer.queue);
     Say(Severity::kInfo, "stopping", "");
-    if (pool_) return pool_->Stop(std::move(done));
-    handler_.StartNoMore();
-    done();
+    pool_->Stop(std::move(done));
   }
 
   absl::StatusOr<Consumer> Consume() {
-    if (!pool_) {
-      return client_->Consume(options_.consumer, [this](const Delivery& delivery) {
-        return handler_.Handle(delivery);
-      });
-    }
     return client_->Consume(options_.consumer,
                             AsyncHandler([this](Delivery delivery, Settlement settlement) {
                               pool_->Handle(std::move(delivery), std::move(settlement));
                             }));
   }
 
-  void MakePool() {
+  absl::Status MakeCommandPool() {
+    absl::StatusOr<std::unique_ptr<WorkerPool>> threads = WorkerPool::Create(options_.jobs);
+    if (!threads.ok()) return Annotated("--jobs", threads.status());
+    pool_ = std::make_unique<CommandPool>(
+        loop_, children_, *std::move(threads),
+        CommandPool::Options{.command = options_.command,
+                             .jobs = static_cast<std::size_t>(options_.jobs),
+                             .timeout = options_.timeout,
+                             .max_attempts = options_.consumer.retry.max_attempts},
+        StateCallback());
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeLinesPool() {
     LinesPool::Options options;
     options.child = {.command = options_.command,
                      .environment = InheritedEnvironment(),
                      .timeout = options_.timeout,
                      .max_attempts = options_.consumer.retry.max_attempts};
-    options.children = static_cast<std::size_t>(options_.lines->children);
+    options.children = static_cast<std::size_t>(options_.jobs);
     options.in_flight = static_cast<std::size_t>(options_.lines->in_flight);
-    pool_.emplace(
+    pool_ = std::make_unique<LinesPool>(
         loop_, std::move(options),
         LinesPool::Callbacks{
-            .availability =
-                [this](const std::optional<std::string>& why_not) {
-                  loop_.executor()->Post([this, why_not] { OnAvailability(why_not); });
-                },
+            .on_state = StateCallback(),
             .child_ended =
-                [this](const std::string& why) { Say(Severity::kWarning, "child_ended", why); }});
+                [this](const std::string& why) { Say(Severity::kWarning, "child_ended", why); },
+            .no_answer =
+                [this](const std::string& remedy) {
+                  Say(Severity::kWarning, "no_answer", remedy);
+                }});
+    return absl::OkStatus();
   }
 
-  void MakeHook() {
+  absl::Status MakeHook() {
+    if (options_.on_parked.empty()) return absl::OkStatus();
+    absl::StatusOr<std::unique_ptr<WorkerPool>> thread = WorkerPool::Create(1);
+    if (!thread.ok()) return Annotated("--on-parked", thread.status());
     hook_.emplace(ParkedHook::Options{.line = options_.on_parked,
                                       .timeout = options_.timeout,
                                       .max_attempts = options_.consumer.retry.max_attempts,
                                       .children = ChildOptions(options_)},
-                  loop_.executor(), [this](const std::string& id, const std::string& error) {
+                  *std::move(thread), loop_.executor(),
+                  [this](const std::string& id, const std::string& error) {
                     log_.Say(Severity::kError, "on_parked_failed", options_.consumer.queue, error,
                              id);
                   });
+    return absl::OkStatus();
   }
 
   // The commands of messages parked lately have what is left of the grace.
@@ -167,7 +187,11 @@ class Worker : private Observer {
     absl::StatusOr<std::unique_ptr<MetricsServer>> server =
         MetricsServer::Listen(loop_, *options_.metrics,
                               {.metrics = [this] { return metrics_->Text(); },
-                               .trouble = [this] { return metrics_->Trouble(); }});
+                               .trouble = [this] { return metrics_->Trouble(); },
+                               .cannot_accept =
+                                   [this](const std::string& why) {
+                                     Say(Severity::kWarning, "metrics_unreachable", why);
+                                   }});
     if (!server.ok()) {
       return absl::InvalidArgumentError("--metrics: " + std::string(server.status().message()));
     }
@@ -183,12 +207,12 @@ class Worker : private Observer {
 
   const WorkOptions& options_;
   EventLoop loop_;
+  OrphanReaper orphans_{loop_};
   EventLog log_;
   std::optional<WorkMetrics> metrics_;
   std::unique_ptr<MetricsServer> metrics_server_;
   ChildRunner children_;
-  CommandHandler handler_;
-  std::optional<LinesPool> pool_;  // with --lines, in place of the two above
+  std::unique_ptr<JobPool> pool_;
   std::optional<ParkedHook> hook_;
   std::optional<Client> client_;
   std::optional<Consumer> consumer_;

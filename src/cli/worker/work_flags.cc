@@ -43,8 +43,9 @@ constexpr char kFooter[] =
 Its exit code says what becomes of the message:
   0        done, acked
   65       no retry will mend it: parked
-  126, 127 or not to be started at all: consuming pauses until COMMAND can be run; the message
-           waits and loses no attempt
+  126, 127 or not to be started at all: where COMMAND has worked for another message since it last
+           ended so, failed, retried. Else consuming pauses until COMMAND can be run, and the
+           message waits and loses no attempt
   other, a signal or --timeout: failed, retried. The error is the last line on stderr. If that
            says "retry-after: 30s" it sets the delay, and the line before it is the error.
 COMMAND's stdout and stderr are retryq's; with --json its stdout goes to stderr as well.
@@ -59,11 +60,14 @@ JSON each, and answers each with a line on its stdout, at once (flush it) and in
   {"id":7,"error":"busy","retry_after":"30s"}   the same, after that; a number is seconds
   {"id":7,"park":"no such customer"}            no retry will mend it: parked
 If it ends, writes anything else or takes longer than --timeout it is started again; of the messages
-that it had the first has failed, the others go to the next. At the end its stdin is closed.
+that it had the first has failed, the others go to the next. Where it ends before it has read
+anything, or has never answered any message, none has failed, and consuming pauses until it works.
+At the end its stdin is closed.
 
-SIGINT or SIGTERM: takes no more messages, lets running commands finish, exits with 0. At a second
-one, or after --grace, commands are ended and their messages go back to the queue.
-Exit codes: 64 wrong options; 69 no such queue, vhost or exchange; 77 refused by the broker.
+SIGINT, SIGTERM or SIGHUP: takes no more messages, lets running commands finish, exits with 0. At a
+second one, or after --grace, commands are ended and their messages go back to the queue.
+Exit codes: 64 wrong options; 69 no such queue, vhost or exchange; 71 no thread can be created; 77
+refused by the broker.
 
 Examples: what fails is tried again after 1s and 2s, then waits in orders.parked
   retryq work --queue orders --base 1s --max-attempts 3 -- sh -c 'grep -q paid'
@@ -149,8 +153,7 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
 
 void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* options) {
   std::uint16_t& prefetch = options->consumer.prefetch;
-  int& jobs = options->consumer.handler_threads;
-  jobs = 1;
+  int& jobs = options->jobs;
   reader.Read("--jobs", flags.jobs, 1, kMostJobs, &jobs);
   reader.Read("--prefetch", flags.prefetch, 1, kMostPrefetch, &prefetch);
   int in_flight = 1;
@@ -167,10 +170,7 @@ void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* option
   }
   prefetch = static_cast<std::uint16_t>(
       std::clamp<int>(at_once, prefetch, static_cast<int>(kMostPrefetch)));
-  if (flags.lines) {
-    options->lines = LinesOptions{.children = jobs, .in_flight = in_flight};
-    jobs = 0;  // children are read on the loop
-  }
+  if (flags.lines) options->lines = LinesOptions{.in_flight = in_flight};
   reader.Read("--timeout", flags.timeout, &options->timeout);
   if (options->timeout == absl::ZeroDuration()) {
     reader.Complain("--timeout 0: must be above zero; leave it out for no limit");

@@ -14,7 +14,15 @@ WorkMetrics::WorkMetrics() : metrics_(registry_) {
       .Set(1);
 }
 
+void WorkMetrics::BeginStop(const std::string& queue) {
+  OnEvent({.kind = EventKind::kInterrupted, .time = {}, .queue = queue, .error = "stopping"});
+  stopping_ = true;
+}
+
 void WorkMetrics::OnEvent(const Event& event) {
+  if (stopping_ && (event.kind == EventKind::kConsuming || event.kind == EventKind::kInterrupted)) {
+    return;
+  }
   metrics_.OnEvent(event);
   if (event.kind == EventKind::kConsuming) {
     consuming_ = true;

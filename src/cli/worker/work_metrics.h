@@ -18,6 +18,9 @@ class WorkMetrics final : public Observer {
 
   void OnEvent(const Event& event) override;
 
+  // A graceful stop of the consumer of `queue` has begun: from now on it is not consuming.
+  void BeginStop(const std::string& queue);
+
   // In Prometheus' text format.
   std::string Text() const;
 
@@ -28,6 +31,7 @@ class WorkMetrics final : public Observer {
   prometheus::Registry registry_;
   PrometheusMetrics metrics_;
   bool consuming_ = false;
+  bool stopping_ = false;
   std::string why_not_ = "not connected yet";
 };
 

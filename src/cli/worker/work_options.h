@@ -15,15 +15,15 @@ namespace retryq::cli {
 
 // With `work --lines`: children that stay.
 struct LinesOptions {
-  int children = 1;
   int in_flight = 1;  // messages that a child has at a time
 };
 
 // What `retryq work` is asked to do.
 struct WorkOptions {
   ClientOptions client;
-  ConsumerOptions consumer;  // handler_threads: children at once, without `lines`
+  ConsumerOptions consumer;
   std::vector<std::string> command;
+  int jobs = 1;                                       // children at a time
   std::optional<LinesOptions> lines;                  // none: a child for each message
   absl::Duration timeout = absl::InfiniteDuration();  // of one message
   absl::Duration grace = absl::Seconds(25);           // from the first signal on

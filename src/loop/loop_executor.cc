@@ -1,4 +1,4 @@
-#include "amqp/loop_executor.h"
+#include "loop/loop_executor.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace retryq::amqp {
+namespace retryq {
 namespace {
 
 int OpenEventFd() {
@@ -63,4 +63,4 @@ void LoopExecutor::RunPosted() {
   running_.clear();
 }
 
-}  // namespace retryq::amqp
+}  // namespace retryq

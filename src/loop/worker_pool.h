@@ -1,24 +1,27 @@
-#ifndef RETRYQ_SRC_RETRY_WORKER_POOL_H_
-#define RETRYQ_SRC_RETRY_WORKER_POOL_H_
+#ifndef RETRYQ_SRC_LOOP_WORKER_POOL_H_
+#define RETRYQ_SRC_LOOP_WORKER_POOL_H_
 
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
 
 namespace retryq {
 
-// Threads for handlers that block. Work starts in the order it was submitted. The queue has no
-// bound of its own: prefetch bounds it.
+// Threads for work that blocks. Work starts in the order it was submitted. The queue has no bound
+// of its own: prefetch bounds it.
 class WorkerPool {
  public:
   using Work = absl::AnyInvocable<void() &&>;
 
-  // At least one thread.
-  explicit WorkerPool(int threads);
+  // With so many threads, one or more. kResourceExhausted where the operating system refuses one of
+  // them; then none is left.
+  static absl::StatusOr<std::unique_ptr<WorkerPool>> Create(int threads);
 
   // Waits for what runs and drops what waits, unrun. Not on one of its own threads.
   ~WorkerPool();
@@ -29,7 +32,11 @@ class WorkerPool {
   // Thread-safe. `work` must not throw.
   void Submit(Work work);
 
+  // Drops what waits, unrun. Thread-safe.
+  void DropWaiting();
+
  private:
+  WorkerPool() = default;
   void Run();
 
   std::mutex mutex_;
@@ -41,4 +48,4 @@ class WorkerPool {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_SRC_RETRY_WORKER_POOL_H_
+#endif  // RETRYQ_SRC_LOOP_WORKER_POOL_H_

@@ -1,11 +1,11 @@
-#include "amqp/loop_timer.h"
+#include "loop/loop_timer.h"
 
 #include <time.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace retryq::amqp {
+namespace retryq {
 namespace {
 
 absl::Duration Monotonic() {
@@ -30,4 +30,4 @@ void LoopTimer::OnTimeout() {
   std::exchange(callback_, nullptr)();  // which may destroy this timer
 }
 
-}  // namespace retryq::amqp
+}  // namespace retryq

@@ -1,15 +1,16 @@
-#ifndef RETRYQ_SRC_AMQP_LIBEVENT_PTR_H_
-#define RETRYQ_SRC_AMQP_LIBEVENT_PTR_H_
+#ifndef RETRYQ_SRC_LOOP_LIBEVENT_PTR_H_
+#define RETRYQ_SRC_LOOP_LIBEVENT_PTR_H_
 
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "absl/time/time.h"
 
-namespace retryq::amqp {
+namespace retryq {
 
 // Owners of libevent's objects. Freeing an event cancels it; both kinds may be
 // freed inside their own callbacks.
@@ -29,13 +30,16 @@ struct BufferEventDeleter {
 };
 using BufferEventPtr = std::unique_ptr<bufferevent, BufferEventDeleter>;
 
-// Starts a timer event. Rounds up to libevent's microseconds, negative is zero.
+// Starts a timer event. Rounds up to libevent's microseconds, negative is zero. Infinite is never:
+// a century, as libevent adds to the time of now, and that sum must not overflow.
 inline void StartTimer(event* timer, absl::Duration delay) {
-  delay = absl::Ceil(std::max(delay, absl::ZeroDuration()), absl::Microseconds(1));
+  constexpr absl::Duration kCentury = absl::Hours(24 * 365 * 100);
+  delay = std::clamp(delay, absl::ZeroDuration(), kCentury);
+  delay = absl::Ceil(delay, absl::Microseconds(1));
   const timeval after = absl::ToTimeval(delay);
   event_add(timer, &after);
 }
 
-}  // namespace retryq::amqp
+}  // namespace retryq
 
-#endif  // RETRYQ_SRC_AMQP_LIBEVENT_PTR_H_
+#endif  // RETRYQ_SRC_LOOP_LIBEVENT_PTR_H_

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_AMQP_SYSTEM_RANDOM_H_
-#define RETRYQ_SRC_AMQP_SYSTEM_RANDOM_H_
+#ifndef RETRYQ_SRC_LOOP_SYSTEM_RANDOM_H_
+#define RETRYQ_SRC_LOOP_SYSTEM_RANDOM_H_
 
 #include <array>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 #include "retryq/random.h"
 
-namespace retryq::amqp {
+namespace retryq {
 
 // The kernel's randomness, fetched some at a time: nobody can guess the next
 // from those before, and two processes never share a sequence.
@@ -23,6 +23,6 @@ class SystemRandom final : public Random {
   std::size_t used_ = fetched_.size();
 };
 
-}  // namespace retryq::amqp
+}  // namespace retryq
 
-#endif  // RETRYQ_SRC_AMQP_SYSTEM_RANDOM_H_
+#endif  // RETRYQ_SRC_LOOP_SYSTEM_RANDOM_H_

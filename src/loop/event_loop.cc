@@ -7,28 +7,35 @@
 #include <utility>
 #include <vector>
 
-#include "amqp/drains.h"
-#include "amqp/libevent_ptr.h"
-#include "amqp/loop_executor.h"
-#include "amqp/loop_timer.h"
-#include "amqp/system_clock.h"
-#include "amqp/system_random.h"
+#include "loop/drains.h"
+#include "loop/libevent_ptr.h"
+#include "loop/loop_executor.h"
+#include "loop/loop_timer.h"
+#include "loop/system_clock.h"
+#include "loop/system_random.h"
 
 namespace retryq {
 namespace {
 
 constexpr absl::Duration kDefaultGrace = absl::Seconds(25);
 
-amqp::EventBasePtr MakeBase() {
+EventBasePtr MakeBase() {
   event_config* config = event_config_new();
   event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
-  amqp::EventBasePtr base(event_base_new_with_config(config));
+  EventBasePtr base(event_base_new_with_config(config));
   event_config_free(config);
   if (base == nullptr) {
     std::perror("retryq: event_base_new");  // out of memory or of file descriptors
     std::abort();
   }
   return base;
+}
+
+// As nohup has it for SIGHUP.
+bool IsIgnored(int number) {
+  struct sigaction current = {};
+  sigaction(number, nullptr, &current);
+  return (current.sa_flags & SA_SIGINFO) == 0 && current.sa_handler == SIG_IGN;
 }
 
 void IgnoreSigpipeUnlessHandled() {
@@ -46,7 +53,7 @@ class EventLoop::Impl {
   explicit Impl(event_base* borrowed)
       : owned_(borrowed == nullptr ? MakeBase() : nullptr),
         base_(borrowed == nullptr ? owned_.get() : borrowed),
-        executor_(std::make_shared<amqp::LoopExecutor>(base_)) {
+        executor_(std::make_shared<LoopExecutor>(base_)) {
     IgnoreSigpipeUnlessHandled();
   }
 
@@ -57,10 +64,11 @@ class EventLoop::Impl {
     running_ = true;
     stopped_ = false;
     grace_ = grace;
-    std::vector<amqp::EventPtr> signals;
+    std::vector<EventPtr> signals;
     if (until_signal) {
       signals.push_back(CatchSignal(SIGINT));
       signals.push_back(CatchSignal(SIGTERM));
+      if (!IsIgnored(SIGHUP)) signals.push_back(CatchSignal(SIGHUP));
     }
     if (drain_wanted_) BeginDrain();
     while (!ended()) {
@@ -68,6 +76,8 @@ class EventLoop::Impl {
       // The owner of a borrowed base has ended it.
       if (event_base_got_break(base_) || event_base_got_exit(base_)) break;
     }
+    // What was destroyed in this turn, inside a call of ours, waits there for its end.
+    executor_->RunPosted();
     running_ = false;
     drain_wanted_ = false;
     drains_->Reset();
@@ -86,12 +96,10 @@ class EventLoop::Impl {
     if (failure_.ok()) failure_ = std::move(error);
   }
 
-  std::shared_ptr<void> OnDrain(amqp::Drains::Drain drain) {
-    return drains_->Add(std::move(drain));
-  }
+  std::shared_ptr<void> OnDrain(Drains::Drain drain) { return drains_->Add(std::move(drain)); }
 
   std::unique_ptr<Timer> After(absl::Duration delay, std::function<void()> callback) {
-    return std::make_unique<amqp::LoopTimer>(base_, delay, std::move(callback));
+    return std::make_unique<LoopTimer>(base_, delay, std::move(callback));
   }
 
   std::shared_ptr<Executor> executor() const { return executor_; }
@@ -102,11 +110,11 @@ class EventLoop::Impl {
  private:
   bool ended() const { return stopped_ || !failure_.ok() || drains_->all_done(); }
 
-  amqp::EventPtr CatchSignal(int number) {
+  EventPtr CatchSignal(int number) {
     const auto on_signal = [](evutil_socket_t, short, void* self) {
       static_cast<Impl*>(self)->OnSignal();
     };
-    amqp::EventPtr caught(evsignal_new(base_, number, on_signal, this));
+    EventPtr caught(evsignal_new(base_, number, on_signal, this));
     event_add(caught.get(), nullptr);
     return caught;
   }
@@ -118,13 +126,13 @@ class EventLoop::Impl {
     drains_->BeginAll();
   }
 
-  amqp::EventBasePtr owned_;  // null if borrowed
+  EventBasePtr owned_;  // null if borrowed
   event_base* base_;
-  amqp::SystemClock clock_;
-  amqp::SystemRandom random_;
-  std::shared_ptr<amqp::LoopExecutor> executor_;
+  SystemClock clock_;
+  SystemRandom random_;
+  std::shared_ptr<LoopExecutor> executor_;
 
-  const std::shared_ptr<amqp::Drains> drains_ = std::make_shared<amqp::Drains>();
+  const std::shared_ptr<Drains> drains_ = std::make_shared<Drains>();
   absl::Duration grace_ = kDefaultGrace;
   std::unique_ptr<Timer> grace_timer_;
   bool running_ = false;

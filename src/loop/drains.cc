@@ -1,10 +1,10 @@
-#include "amqp/drains.h"
+#include "loop/drains.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-namespace retryq::amqp {
+namespace retryq {
 
 std::shared_ptr<void> Drains::Add(Drain drain) {
   entries_.push_back({.drain = std::move(drain)});
@@ -37,4 +37,4 @@ void Drains::Begin(Entry& entry) {
   drain([done = entry.done] { *done = true; });
 }
 
-}  // namespace retryq::amqp
+}  // namespace retryq

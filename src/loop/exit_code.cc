@@ -17,6 +17,8 @@ int ExitCode(const absl::Status& status) {
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kPermissionDenied:
       return EX_NOPERM;
+    case absl::StatusCode::kResourceExhausted:
+      return EX_OSERR;
     default:
       return EX_SOFTWARE;
   }

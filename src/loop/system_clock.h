@@ -1,12 +1,12 @@
-#ifndef RETRYQ_SRC_AMQP_SYSTEM_CLOCK_H_
-#define RETRYQ_SRC_AMQP_SYSTEM_CLOCK_H_
+#ifndef RETRYQ_SRC_LOOP_SYSTEM_CLOCK_H_
+#define RETRYQ_SRC_LOOP_SYSTEM_CLOCK_H_
 
 #include <cstdint>
 
 #include "absl/time/time.h"
 #include "retryq/clock.h"
 
-namespace retryq::amqp {
+namespace retryq {
 
 // The machine's clocks. Thread-safe, but for `Look`.
 class SystemClock final : public Clock {
@@ -22,6 +22,6 @@ class SystemClock final : public Clock {
   mutable std::int64_t boot_is_good_until_ = 0;
 };
 
-}  // namespace retryq::amqp
+}  // namespace retryq
 
-#endif  // RETRYQ_SRC_AMQP_SYSTEM_CLOCK_H_
+#endif  // RETRYQ_SRC_LOOP_SYSTEM_CLOCK_H_

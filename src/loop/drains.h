@@ -1,11 +1,11 @@
-#ifndef RETRYQ_SRC_AMQP_DRAINS_H_
-#define RETRYQ_SRC_AMQP_DRAINS_H_
+#ifndef RETRYQ_SRC_LOOP_DRAINS_H_
+#define RETRYQ_SRC_LOOP_DRAINS_H_
 
 #include <functional>
 #include <list>
 #include <memory>
 
-namespace retryq::amqp {
+namespace retryq {
 
 // What has to be finished before a loop may end: see EventLoop::OnDrain.
 // Held by shared_ptr, as handles may outlive the loop.
@@ -35,6 +35,6 @@ class Drains : public std::enable_shared_from_this<Drains> {
   bool begun_ = false;
 };
 
-}  // namespace retryq::amqp
+}  // namespace retryq
 
-#endif  // RETRYQ_SRC_AMQP_DRAINS_H_
+#endif  // RETRYQ_SRC_LOOP_DRAINS_H_

@@ -1,10 +1,10 @@
-#include "amqp/system_clock.h"
+#include "loop/system_clock.h"
 
 #include <time.h>
 
 #include <cstdint>
 
-namespace retryq::amqp {
+namespace retryq {
 namespace {
 
 constexpr std::int64_t kBelieved = 1'000'000;
@@ -33,4 +33,4 @@ Moment SystemClock::Look() const {
           .since_boot = absl::Nanoseconds(since_boot)};
 }
 
-}  // namespace retryq::amqp
+}  // namespace retryq

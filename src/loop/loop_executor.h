@@ -1,15 +1,15 @@
-#ifndef RETRYQ_SRC_AMQP_LOOP_EXECUTOR_H_
-#define RETRYQ_SRC_AMQP_LOOP_EXECUTOR_H_
+#ifndef RETRYQ_SRC_LOOP_LOOP_EXECUTOR_H_
+#define RETRYQ_SRC_LOOP_LOOP_EXECUTOR_H_
 
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "amqp/libevent_ptr.h"
+#include "loop/libevent_ptr.h"
 #include "retryq/executor.h"
 
-namespace retryq::amqp {
+namespace retryq {
 
 // The way onto the loop's thread: a queue behind a mutex, and an eventfd that
 // wakes the loop up. libevent itself is used on the loop's thread alone, so its
@@ -21,12 +21,13 @@ class LoopExecutor final : public Executor {
 
   void Post(std::function<void()> work) override;
 
+  // On the loop's thread: runs what has been posted, and not what that posts.
+  void RunPosted();
+
   // On the loop's thread: destroys what has not run; later work is destroyed at once.
   void Close();
 
  private:
-  void RunPosted();
-
   const int wakeup_;  // eventfd
   EventPtr readable_;
 
@@ -37,6 +38,6 @@ class LoopExecutor final : public Executor {
   std::vector<std::function<void()>> running_;  // keeps its capacity from turn to turn
 };
 
-}  // namespace retryq::amqp
+}  // namespace retryq
 
-#endif  // RETRYQ_SRC_AMQP_LOOP_EXECUTOR_H_
+#endif  // RETRYQ_SRC_LOOP_LOOP_EXECUTOR_H_

@@ -1,13 +1,13 @@
-#ifndef RETRYQ_SRC_AMQP_LOOP_TIMER_H_
-#define RETRYQ_SRC_AMQP_LOOP_TIMER_H_
+#ifndef RETRYQ_SRC_LOOP_LOOP_TIMER_H_
+#define RETRYQ_SRC_LOOP_LOOP_TIMER_H_
 
 #include <functional>
 
 #include "absl/time/time.h"
-#include "amqp/libevent_ptr.h"
+#include "loop/libevent_ptr.h"
 #include "retryq/timers.h"
 
-namespace retryq::amqp {
+namespace retryq {
 
 // One call, never early: libevent counts from the beginning of the turn in which
 // a timer is started, so one that comes too soon is started again for the rest.
@@ -23,6 +23,6 @@ class LoopTimer final : public Timer {
   EventPtr event_;
 };
 
-}  // namespace retryq::amqp
+}  // namespace retryq
 
-#endif  // RETRYQ_SRC_AMQP_LOOP_TIMER_H_
+#endif  // RETRYQ_SRC_LOOP_LOOP_TIMER_H_

@@ -1,4 +1,4 @@
-#include "amqp/system_random.h"
+#include "loop/system_random.h"
 
 #include <sys/random.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace retryq::amqp {
+namespace retryq {
 
 std::uint64_t SystemRandom::Next() {
   if (used_ == fetched_.size()) Refill();
@@ -29,4 +29,4 @@ void SystemRandom::Refill() {
   used_ = 0;
 }
 
-}  // namespace retryq::amqp
+}  // namespace retryq

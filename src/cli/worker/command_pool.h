@@ -1,0 +1,77 @@
+#ifndef RETRYQ_CLI_WORKER_COMMAND_POOL_H_
+#define RETRYQ_CLI_WORKER_COMMAND_POOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cli/worker/availability.h"
+#include "cli/worker/child_process.h"
+#include "cli/worker/job_pool.h"
+#include "loop/pauses.h"
+#include "loop/worker_pool.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::cli {
+
+// Handles messages by running a command for each, some at a time.
+//
+// A message whose command cannot be run (see WhyNotRun) has failed if the command works for others:
+// see Availability. Else it is kept, behind all others, and loses no attempt; after a pause that
+// grows one message is tried.
+class CommandPool final : public JobPool {
+ public:
+  struct Options {
+    std::vector<std::string> command;  // program and arguments
+    std::size_t jobs = 1;              // commands at a time
+    absl::Duration timeout = absl::InfiniteDuration();
+    std::uint64_t max_attempts = 0;  // for the environment
+    absl::Duration first_pause = absl::Seconds(1);
+    absl::Duration longest_pause = absl::Seconds(10);
+  };
+
+  // `loop` and `children` must outlive it. `threads`: as many as there are jobs.
+  CommandPool(EventLoop& loop, ChildRunner& children, std::unique_ptr<WorkerPool> threads,
+              Options options, Availability::OnState on_state);
+  // Ends the commands, and waits for that.
+  ~CommandPool() override;
+
+  void Start() override {}
+  void Handle(Delivery delivery, Settlement settlement) override;
+  void Stop(std::function<void()> stopped) override;
+  std::size_t open() const override { return running_.size(); }
+  std::vector<Job> EndAll() override;
+
+ private:
+  using Running = std::list<Job>::iterator;
+
+  void Feed();
+  bool HasRoom() const;
+  void Run(Job job);
+  // On a thread of the pool.
+  ChildResult RunCommand(const Delivery& delivery) const;
+  void OnEnded(Running running, const ChildResult& result, absl::Duration took);
+  void Pause(const std::string& why);
+
+  EventLoop& loop_;
+  ChildRunner& children_;
+  const Options options_;
+  Availability availability_;
+  Pauses pauses_;
+  std::unique_ptr<Timer> try_again_;
+  WaitingJobs waiting_;
+  std::list<Job> running_;
+  bool stopping_ = false;
+  std::function<void()> stopped_;
+  std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);
+  std::unique_ptr<WorkerPool> threads_;  // first to go, as they use the above
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_WORKER_COMMAND_POOL_H_

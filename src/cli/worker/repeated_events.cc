@@ -1,0 +1,87 @@
+#include "cli/worker/repeated_events.h"
+
+#include <algorithm>
+#include <array>
+
+namespace retryq::cli {
+namespace {
+
+// What is over when something else happens.
+struct Recovery {
+  std::string_view event;
+  std::string_view ends;
+};
+constexpr std::array kRecoveries = {
+    Recovery{"connected", "disconnected"}, Recovery{"unblocked", "blocked"},
+    Recovery{"consuming", "interrupted"}, Recovery{"resumed", "paused"}};
+
+// Each is about another message.
+constexpr std::array<std::string_view, 4> kFates = {"parked", "rejected", "discarded",
+                                                    "on_parked_failed"};
+
+bool IsTrouble(Severity severity, std::string_view name) {
+  return severity >= Severity::kWarning &&
+         std::find(kFates.begin(), kFates.end(), name) == kFates.end();
+}
+
+}  // namespace
+
+void RepeatedEvents::Trouble::Keep(Severity its_severity, const Event& event) {
+  ++held_back;
+  severity = its_severity;
+  delay_queue = event.delay_queue;
+  id = event.id;
+  error = event.error;
+  cause = event.cause;
+  last = event;
+}
+
+Event RepeatedEvents::Trouble::Last(const std::string& queue) const {
+  Event event = last;
+  event.queue = queue;
+  event.delay_queue = delay_queue;
+  event.id = id;
+  event.error = error;
+  event.cause = cause;
+  event.delivery = nullptr;
+  return event;
+}
+
+RepeatedEvents::~RepeatedEvents() {
+  for (auto& [key, trouble] : troubles_) ReportHeldBack(key, trouble);
+}
+
+bool RepeatedEvents::Pass(Severity severity, std::string_view name, const Event& event) {
+  for (const Recovery& recovery : kRecoveries) {
+    if (recovery.event != name) continue;
+    auto over = troubles_.extract(Key(recovery.ends, event.queue));
+    if (!over.empty()) ReportHeldBack(over.key(), over.mapped());
+  }
+  if (!IsTrouble(severity, name)) return true;
+  const auto [found, is_new] = troubles_.try_emplace(Key(name, event.queue));
+  if (is_new) {
+    Watch(found->first, found->second);
+  } else {
+    found->second.Keep(severity, event);
+  }
+  return is_new;
+}
+
+void RepeatedEvents::ReportHeldBack(const Key& key, Trouble& trouble) {
+  const std::uint64_t count = std::exchange(trouble.held_back, 0);
+  if (count > 0) report_(trouble.severity, key.first, trouble.Last(key.second), count);
+}
+
+void RepeatedEvents::Watch(const Key& key, Trouble& trouble) {
+  trouble.timer = timers_.After(kReportEvery, [this, &key, &trouble] {
+    const std::unique_ptr<Timer> fired = std::move(trouble.timer);
+    if (trouble.held_back == 0) {
+      troubles_.erase(Key(key));
+      return;
+    }
+    ReportHeldBack(key, trouble);
+    Watch(key, trouble);
+  });
+}
+
+}  // namespace retryq::cli
