@@ -4,10 +4,19 @@
 # What comes of a part NAME is in $results: what it said, NAME; its line of the report, NAME.line; and of the tests that failed
 # the names and the last they said, NAME.failures. Whoever sources this may have made that directory, and keeps it then.
 
-if [[ -z ${results:-} ]]; then
-  results=$(mktemp --directory)
-  trap 'rm -rf "$results"' EXIT
-fi
+kept_results=${results:-}
+results=${results:-$(mktemp --directory)}
+# Process groups of their own, to be terminated as a whole.
+background=()
+
+clean_up() {
+  local group
+  for group in "${background[@]}"; do kill -- -"$group" 2>/dev/null || true; done
+  [[ -n $kept_results ]] || rm -rf "$results"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
 names=()   # of all parts
 commit=$(git describe --always --dirty 2>/dev/null || echo 'not a git repository')
@@ -86,6 +95,46 @@ run_suite() {
   counts=$(grep -E '^[0-9]+ (passed|killed), [0-9]+ (failed|survived)' "$results/$name" || echo '0 passed, 1 failed')
   read -r suite_passed _ suite_failed _ <<<"$counts"
   count "$name" "$suite_passed" "$suite_failed"
+}
+
+# in_background NAME NICENESS COMMAND…: begins it; other parts, which often wait, run meanwhile
+in_background() {
+  local name=$1 niceness=$2
+  shift 2
+  rm -f "$results/code-$name"
+  if has_passed "$name"; then
+    echo 0 >"$results/code-$name"
+    return
+  fi
+  printf '%s runs beside what follows\n' "$name"
+  set -m
+  (
+    renice -n "$niceness" $BASHPID >/dev/null
+    code=0
+    SECONDS=0
+    "$@" </dev/null >"$results/background-$name" 2>&1 || code=$?
+    printf '%d\n' "$SECONDS" >"$results/$name.seconds"
+    printf '%d\n' "$code" >"$results/code-$name"
+  ) &
+  set +m
+  background+=($!)
+}
+
+# after NAME COMMAND…: runs it once that one is over, and takes its time from then on
+after() {
+  until [[ -s $results/code-$1 ]]; do
+    sleep 1
+  done
+  shift
+  SECONDS=0
+  "$@"
+}
+
+# finish NAME: waits for it, prints what it printed and returns what it returned
+finish() {
+  after "$1" true
+  cat "$results/background-$1"
+  return "$(<"$results/code-$1")"
 }
 
 # lines: of the report, one for each part

@@ -1,7 +1,7 @@
 #ifndef RETRYQ_TEST_BENCH_PROGRAM_H_
 #define RETRYQ_TEST_BENCH_PROGRAM_H_
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@
 #include "examples/rabbitmq_c_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace rabbitmq_c_contract_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -323,5 +324,5 @@ TEST_F(RetryOnRabbitmqCContract, RefusesTls) {
   EXPECT_TRUE(absl::IsInvalidArgument(broker.status())) << broker.status();
 }
 
-}  // namespace
+}  // namespace rabbitmq_c_contract_test
 }  // namespace retryq::testing

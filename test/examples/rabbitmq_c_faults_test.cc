@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -10,7 +11,7 @@
 #include "support/referee.h"
 
 namespace retryq::testing {
-namespace {
+namespace rabbitmq_c_faults_test {
 
 class RetryOnRabbitmqC : public RabbitmqCTest {
  protected:
@@ -194,5 +195,5 @@ TEST_F(RetryOnRabbitmqC, DrainsWithAllCounted) {
   }
 }
 
-}  // namespace
+}  // namespace rabbitmq_c_faults_test
 }  // namespace retryq::testing

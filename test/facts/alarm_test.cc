@@ -3,7 +3,7 @@
 #include "facts/private_broker_facts_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace alarm_test {
 
 class AlarmFacts : public PrivateBrokerFacts {};
 
@@ -28,5 +28,5 @@ TEST_F(AlarmFacts, F18OnlyConnectionsThatPublishAreBlockedAndThoseAreReadNoMore)
   EXPECT_TRUE(Eventually([&] { return answered && confirmed && !asker_.blocked(); }));
 }
 
-}  // namespace
+}  // namespace alarm_test
 }  // namespace retryq::testing

@@ -9,7 +9,7 @@
 #include "support/broker_node.h"
 
 namespace retryq::testing {
-namespace {
+namespace cluster_test {
 
 class ClusterFacts : public PrivateBrokerFacts {
  protected:
@@ -44,5 +44,5 @@ TEST_F(ClusterFacts, F32ADeclareOfAClassicQueueWhoseNodeIsDownIsRefusedAndFrom4O
   }
 }
 
-}  // namespace
+}  // namespace cluster_test
 }  // namespace retryq::testing

@@ -12,7 +12,7 @@
 #include "retryq/broker.h"
 
 namespace retryq::testing {
-namespace {
+namespace concurrent_declare_test {
 
 // A client on connections of its own.
 class Declarer final : private BrokerListener {
@@ -59,7 +59,7 @@ class Declarer final : private BrokerListener {
 // What is published at that moment leaves a few in a hundred of such queues of 3.10 without the
 // timer that lets messages go: they take and keep all they get. Chance alone shows that, so what is
 // asked is that a second later is late enough.
-TEST_F(Facts, F37AQuorumQueueThatTwoMakeAtOnceLetsGoWhatItGetsASecondLater) {
+TEST_F(Facts, F52AQuorumQueueThatTwoMakeAtOnceLetsGoWhatItGetsASecondLater) {
   constexpr int kQueues = 40;
   constexpr absl::Duration kForming = absl::Seconds(1);
   Declarer first(loop_, vhost_.Url());
@@ -98,5 +98,5 @@ TEST_F(Facts, F37AQuorumQueueThatTwoMakeAtOnceLetsGoWhatItGetsASecondLater) {
       << peer_->Count("work") << " of " << 2 * kQueues << " came back";
 }
 
-}  // namespace
+}  // namespace concurrent_declare_test
 }  // namespace retryq::testing

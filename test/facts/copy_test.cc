@@ -7,7 +7,7 @@
 #include "support/make_message.h"
 
 namespace retryq::testing {
-namespace {
+namespace copy_test {
 
 using ::testing::ElementsAre;
 
@@ -61,6 +61,18 @@ TEST_F(CopyFacts, F34AHeaderFrameAboveFrameMaxIsSentButNotTaken) {
   EXPECT_EQ(RawConnection(vhost_.Url()).PublishWithHeaders("work", kHeaders), 0);
 }
 
+TEST_F(CopyFacts, F53AFrameMayExceedFrameMaxByItsHeadAndItsEnd) {
+  constexpr int kFrameMax = 8192;
+  constexpr std::size_t kWithoutText = 29;  // of the header frame's payload
+  peer_->DeclareQueue("work");
+  EXPECT_EQ(
+      RawConnection(vhost_.Url(), kFrameMax).PublishWithHeaders("work", kFrameMax - kWithoutText),
+      0);
+  EXPECT_EQ(RawConnection(vhost_.Url(), kFrameMax)
+                .PublishWithHeaders("work", kFrameMax + 1 - kWithoutText),
+            501);
+}
+
 // Has no number yet: 4.0 sorts a message's header names, and of several fields of one name
 // keeps but one, whether or not it was ever dead-lettered.
 TEST_F(CopyFacts, HeadersAreSortedFrom4) {
@@ -83,5 +95,5 @@ TEST_F(CopyFacts, HeadersAreSortedFrom4) {
   }
 }
 
-}  // namespace
+}  // namespace copy_test
 }  // namespace retryq::testing

@@ -4,7 +4,7 @@
 #include "facts/private_broker_facts_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace crash_test {
 
 class CrashFacts : public PrivateBrokerFacts {};
 
@@ -175,5 +175,5 @@ TEST_F(CrashFacts, F28ALeaseThatEndedWhileTheBrokerWasDownTakesTheMessagesFrom43
   }
 }
 
-}  // namespace
+}  // namespace crash_test
 }  // namespace retryq::testing

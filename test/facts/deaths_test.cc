@@ -8,7 +8,7 @@
 #include "retry/earlier_failures.h"
 
 namespace retryq::testing {
-namespace {
+namespace deaths_test {
 
 using ::testing::UnorderedElementsAre;
 
@@ -102,5 +102,5 @@ TEST_F(DeathFacts, EachDelayQueueHasAnEntryBefore4) {
   }
 }
 
-}  // namespace
+}  // namespace deaths_test
 }  // namespace retryq::testing

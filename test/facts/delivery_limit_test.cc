@@ -3,7 +3,7 @@
 #include "facts/facts_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace delivery_limit_test {
 
 constexpr std::size_t kLimit = 20;  // of 4.0 and newer
 
@@ -55,5 +55,5 @@ TEST_F(DeliveryLimitFacts, F33ACopysFirstDeliveryShowsTheOldCountFrom4) {
   EXPECT_EQ(DeliveryCount(*asker_.Consume("work", 1)[0]), 7);
 }
 
-}  // namespace
+}  // namespace delivery_limit_test
 }  // namespace retryq::testing

@@ -58,7 +58,7 @@ class Facts : public ::testing::Test {
   static bool HasTimeForSlowFacts() { return std::getenv("RETRYQ_SLOW_FACTS") != nullptr; }
 
   // Looking does not count as use.
-  bool Exists(const std::string& queue) const { return vhost_.Queue(queue).has_value(); }
+  bool Exists(const std::string& queue) const { return vhost_.HasQueue(queue); }
 
   TestVhost vhost_;
   EventLoop loop_;

@@ -1,6 +1,7 @@
 // What x-expires does to a queue, and what renews it.
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,7 @@
 #include "facts/raw_connection.h"
 
 namespace retryq::testing {
-namespace {
+namespace lease_test {
 
 constexpr std::int64_t kExpiresMs = 1500;
 constexpr absl::Duration kExpires = absl::Milliseconds(kExpiresMs);
@@ -190,7 +191,7 @@ TEST_F(LeaseFacts, F21AnAutoDeleteExchangeGoesWithTheQueueThatIsBoundToIt) {
   EXPECT_EQ(peer_->Count("leased"), 1U);
 
   ASSERT_TRUE(Eventually([&] { return !Exists("leased"); }, kExpires + kSlack));
-  EXPECT_FALSE(vhost_.Exchange("leased").has_value());
+  EXPECT_FALSE(vhost_.HasExchange("leased"));
   const Asker::Answer answer = asker_.Publish({.exchange = "leased"});
   EXPECT_EQ(answer.outcome, PublishOutcome::kUnknown);
   EXPECT_EQ(answer.code, 404);
@@ -215,9 +216,8 @@ TEST_F(LeaseFacts, F29APolicyWinsOverALargerArgumentAndDeclaresAreStillAnsweredO
 
 TEST_F(LeaseFacts, F36AnAutoDeleteExchangeThatWasNeverBoundStays) {
   ASSERT_TRUE(asker_.DeclareExchange({.name = "unbound", .auto_delete = true}).ok());
-  EXPECT_TRUE(
-      Throughout(absl::Seconds(10), [&] { return vhost_.Exchange("unbound").has_value(); }));
+  EXPECT_TRUE(Throughout(absl::Seconds(10), [&] { return vhost_.HasExchange("unbound"); }));
 }
 
-}  // namespace
+}  // namespace lease_test
 }  // namespace retryq::testing

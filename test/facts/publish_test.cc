@@ -4,7 +4,7 @@
 #include "facts/raw_connection.h"
 
 namespace retryq::testing {
-namespace {
+namespace publish_test {
 
 class PublishFacts : public Facts {};
 
@@ -117,5 +117,5 @@ TEST_F(PublishFacts, F20TransientQueuesAreStillTaken) {
   EXPECT_EQ(RawConnection(vhost_.Url()).DeclareTransient("transient"), 0);
 }
 
-}  // namespace
+}  // namespace publish_test
 }  // namespace retryq::testing

@@ -17,7 +17,7 @@ namespace retryq::testing {
 namespace {
 
 constexpr amqp_channel_t kChannel = 1;
-constexpr timeval kPatience = {.tv_sec = 30, .tv_usec = 0};
+constexpr timeval kSocketPatience = {.tv_sec = 30, .tv_usec = 0};
 
 amqp_table_entry_t Entry(const char* name, const char* value) {
   amqp_table_entry_t entry{};
@@ -61,7 +61,7 @@ bool RawConnection::Login(const std::string& url, int frame_max) {
   amqp_socket_t* socket = amqp_tcp_socket_new(connection_);
   if (amqp_socket_open(socket, endpoint.host.c_str(), endpoint.port) != AMQP_STATUS_OK)
     return false;
-  amqp_set_rpc_timeout(connection_, &kPatience);
+  amqp_set_rpc_timeout(connection_, &kSocketPatience);
   const amqp_rpc_reply_t login =
       amqp_login(connection_, options.vhost.c_str(), 0, frame_max, /*heartbeat=*/0,
                  AMQP_SASL_METHOD_PLAIN, options.user.c_str(), options.password.c_str());
@@ -158,7 +158,7 @@ amqp_method_t RawConnection::ReadMethod() {
   amqp_maybe_release_buffers(connection_);
   amqp_frame_t frame{};
   do {
-    const int status = amqp_simple_wait_frame_noblock(connection_, &frame, &kPatience);
+    const int status = amqp_simple_wait_frame_noblock(connection_, &frame, &kSocketPatience);
     if (status != AMQP_STATUS_OK) {
       throw std::runtime_error(std::string("no answer: ") + amqp_error_string2(status));
     }

@@ -1,11 +1,12 @@
 // How messages leave a queue whose TTL is over, and where they go.
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "facts/facts_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace way_back_test {
 
 constexpr std::int64_t kTtlMs = 300;
 constexpr absl::Duration kTtl = absl::Milliseconds(kTtlMs);
@@ -233,5 +234,5 @@ TEST_F(WayBackFacts, F29AnOperatorPolicySaysNothingOfDeadLetters) {
   }
 }
 
-}  // namespace
+}  // namespace way_back_test
 }  // namespace retryq::testing

@@ -1,5 +1,7 @@
 // What happens to a broker that stands alone.
 
+#include <nlohmann/json.hpp>
+
 #include "fault/fault.h"
 #include "fault/plan.h"
 #include "fault/scene.h"

@@ -9,7 +9,7 @@
 namespace retryq::fault {
 namespace {
 
-std::function<void(Scene&)> FreezeFor(absl::Duration duration) {
+std::function<void(Scene&)> FreezeWorkerFor(absl::Duration duration) {
   return [=](Scene& scene) {
     scene.worker(0).Freeze();
     scene.Last(duration);
@@ -54,10 +54,10 @@ std::vector<Fault> WorkerFaults() {
        .what = "a worker is frozen by SIGSTOP for 1.5 s, less than heartbeats and confirm_timeout "
                "allow",
        .quick = false,
-       .strike = FreezeFor(Scene::kShort)},
+       .strike = FreezeWorkerFor(Scene::kShort)},
       {.name = "worker-stop-long",
        .what = "the same for 9 s, more than they allow",
-       .strike = FreezeFor(Scene::kLong)},
+       .strike = FreezeWorkerFor(Scene::kLong)},
   };
 }
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -98,7 +99,8 @@ class Lanes {
                    .queue_type = job.queue_type,
                    .nodes = views,
                    .directory = options_.directory,
-                   .worker_program = options_.worker_program});
+                   .worker_program = options_.worker_program,
+                   .stops = options_.stops});
       report_.End(*job.fault, job.queue_type, scene.Run());
     } catch (const std::exception& error) {
       Fail(job, error.what());

@@ -22,6 +22,7 @@ struct LaneOptions {
   std::vector<std::string> broker_arguments;  // of `broker start`
   std::string small_disk;                     // a directory
   absl::Status small_disk_status;             // why there is none
+  bool stops = false;                         // of a worker, during each fault
 };
 
 // Runs all jobs, several at once where they do not disturb each other: those that need only a vhost

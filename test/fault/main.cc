@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Flags {
   std::string json;
   bool list = false;
   bool quick = false;
+  bool stop = false;
 };
 
 int Complain(const std::string& what) {
@@ -42,6 +44,10 @@ std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
     }
     if (flag == "--quick") {
       flags->quick = true;
+      continue;
+    }
+    if (flag == "--stop") {
+      flags->stop = true;
       continue;
     }
     if (i + 1 == arguments.size()) return "'" + flag + "' is unknown or needs a value; see --help";
@@ -96,7 +102,8 @@ int Run(const std::string& worker_program, const std::vector<std::string>& argum
   LaneOptions options{.directory = flags.directory,
                       .worker_program = worker_program,
                       .broker_arguments = flags.broker_arguments,
-                      .small_disk = flags.directory + "/disk"};
+                      .small_disk = flags.directory + "/disk",
+                      .stops = flags.stop};
   if (needs_small_disk) options.small_disk_status = MountSmallDisk(options.small_disk);
 
   Report report;

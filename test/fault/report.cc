@@ -1,6 +1,7 @@
 #include "fault/report.h"
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -26,12 +27,14 @@ std::string Line(const std::string& fault, const std::string& queue_type, std::s
 
 }  // namespace
 
-Report::Report() {
+Report::Report() : runs_(std::make_unique<nlohmann::json>(nlohmann::json::array())) {
   std::cout << Line("fault", "queues",
                     absl::StrFormat("%7s %7s %7s %7s %7s %7s %9s", "sent", "handled", "parked",
                                     "twice", "destr.", "lost", "recovery"))
             << std::flush;
 }
+
+Report::~Report() = default;
 
 void Report::Begin(const Fault& fault, const std::string& queue_type) {
   const std::lock_guard lock(mutex_);
@@ -49,6 +52,10 @@ void Report::End(const Fault& fault, const std::string& queue_type, const SceneR
   std::string words = verdict;
   if (verdict.empty()) {
     words = absl::StrCat("FAILED", result.failure.empty() ? "" : ": ", result.failure);
+  }
+  if (result.stop.has_value()) {
+    absl::StrAppend(&words,
+                    absl::StrFormat(" (stopped in %.1f s)", absl::ToDoubleSeconds(*result.stop)));
   }
   ++(verdict.empty() ? failed_ : passed_);
   std::cout << Line(fault.name, queue_type,
@@ -68,8 +75,9 @@ void Report::End(const Fault& fault, const std::string& queue_type, const SceneR
                         {"stuck", result.stuck},
                         {"passed", !verdict.empty()},
                         {"verdict", words}};
+  if (result.stop.has_value()) run["stop_ms"] = absl::ToInt64Milliseconds(*result.stop);
   if (result.recovery.has_value()) run["recovery_ms"] = absl::ToInt64Milliseconds(*result.recovery);
-  runs_.push_back(std::move(run));
+  runs_->push_back(std::move(run));
 }
 
 void Report::Skip(const Fault& fault, const std::string& queue_type, std::string_view why) {
@@ -77,7 +85,7 @@ void Report::Skip(const Fault& fault, const std::string& queue_type, std::string
   ++skipped_;
   std::cout << Line(fault.name, queue_type, absl::StrCat(" skipped: ", std::string(why)))
             << std::flush;
-  runs_.push_back(
+  runs_->push_back(
       {{"fault", fault.name}, {"queue_type", queue_type}, {"skipped", std::string(why)}});
 }
 
@@ -96,7 +104,7 @@ bool Report::Finish() {
 
 nlohmann::json Report::ToJson() const {
   const std::lock_guard lock(mutex_);
-  return {{"time", absl::FormatTime(absl::Now())}, {"rabbitmq", version_}, {"runs", runs_}};
+  return {{"time", absl::FormatTime(absl::Now())}, {"rabbitmq", version_}, {"runs", *runs_}};
 }
 
 }  // namespace retryq::fault

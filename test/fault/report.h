@@ -1,8 +1,9 @@
 #ifndef RETRYQ_TEST_FAULT_REPORT_H_
 #define RETRYQ_TEST_FAULT_REPORT_H_
 
+#include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ class Report {
  public:
   // Prints the head of the table.
   Report();
+  ~Report();
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
 
   void Begin(const Fault& fault, const std::string& queue_type);
   void End(const Fault& fault, const std::string& queue_type, const SceneResult& result);
@@ -34,7 +38,7 @@ class Report {
  private:
   mutable std::mutex mutex_;
   std::string version_;
-  nlohmann::json runs_ = nlohmann::json::array();
+  const std::unique_ptr<nlohmann::json> runs_;
   int passed_ = 0;
   int failed_ = 0;
   int skipped_ = 0;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -14,6 +16,12 @@ namespace retryq::fault {
 namespace {
 
 constexpr std::size_t kWorkers = 2;
+
+// The worker that is told to end during a fault: faults that are about one worker are about the
+// other.
+constexpr std::size_t kStopped = 1;
+constexpr absl::Duration kGracePeriod = absl::Seconds(25);
+constexpr absl::Duration kStopPatience = absl::Seconds(40);
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 
 // A message that is held or waits for a connection is tried again after half a minute at most; one
@@ -76,7 +84,11 @@ SceneResult Scene::Run() {
   SceneResult result;
   try {
     Start();
+    is_struck_ = true;
     options_.fault.strike(*this);
+    StopDuringFault();
+    is_struck_ = false;
+    StartAgain();
     const absl::Time end = absl::Now();
     Await(
         "both workers go on", [&] { return RecoveryFrom(end).has_value(); }, absl::Minutes(2));
@@ -97,6 +109,7 @@ SceneResult Scene::Run() {
     if (result.failure.empty()) result.failure = error.what();
   }
   result.stuck = stuck_;
+  result.stop = stop_;
   result.count = referee_.Result(sent());
   if (result.failure.empty() && result.count.waiting > 0) {
     result.failure = absl::StrCat(result.count.waiting, " still wait");
@@ -154,9 +167,27 @@ void Scene::DeclareWorkQueue() const {
 }
 
 void Scene::Last(absl::Duration duration) {
-  for (const absl::Time end = absl::Now() + duration; absl::Now() < end; absl::SleepFor(kLook)) {
+  const absl::Time begin = absl::Now();
+  const absl::Time end = begin + duration;
+  for (; absl::Now() < end; absl::SleepFor(kLook)) {
     Listen();
+    if (absl::Now() > begin + duration / 4) StopDuringFault();
   }
+}
+
+void Scene::StopDuringFault() {
+  if (!options_.stops || !is_struck_ || stop_.has_value()) return;
+  const absl::Time begin = absl::Now();
+  const bool is_well = workers_[kStopped]->Stop(kStopPatience);
+  stop_ = absl::Now() - begin;
+  is_stopped_ = true;
+  if (!is_well) throw std::runtime_error("a worker did not end well during the fault");
+  if (*stop_ >= kGracePeriod) throw std::runtime_error("a stop took the whole grace period");
+}
+
+// Not before the fault is over, or a worker is waited for: the first start may be refused for good.
+void Scene::StartAgain() {
+  if (std::exchange(is_stopped_, false)) workers_[kStopped]->Start();
 }
 
 void Scene::Await(const std::string& what, const std::function<bool()>& condition,
@@ -173,6 +204,7 @@ void Scene::Await(const std::string& what, const std::function<bool()>& conditio
 }
 
 void Scene::AwaitRecovery() {
+  StartAgain();
   const absl::Time from = absl::Now();
   Await(
       "both workers retry", [&] { return RecoveryFrom(from).has_value(); }, absl::Minutes(2));

@@ -28,7 +28,8 @@ namespace retryq::fault {
 struct SceneResult {
   Count count;
   std::optional<absl::Duration> recovery;
-  std::string failure;  // besides a loss; empty: none
+  std::optional<absl::Duration> stop;  // how long a worker took to end during the fault
+  std::string failure;                 // besides a loss; empty: none
   // Messages that had to be freed by Fault::unstick.
   std::uint64_t stuck = 0;
 };
@@ -44,6 +45,7 @@ class Scene {
     std::vector<const testing::BrokerNode*> nodes;  // several are one cluster
     std::string directory;                          // for logs
     std::string worker_program;
+    bool stops = false;  // a worker is told to end during the fault, and started again after it
   };
 
   // The workers' heartbeats, in seconds, and how long they wait for a confirm. A peer that is
@@ -108,6 +110,9 @@ class Scene {
   void Start();
   void Settle();
   void Stop();
+  // Tells a worker to end, once, and notes how long it took.
+  void StopDuringFault();
+  void StartAgain();
   void CountWaiting();
   // Takes all that is ready in it.
   void Empty(const std::string& queue);
@@ -125,6 +130,10 @@ class Scene {
   std::unique_ptr<testing::Proxy> proxy_;
   std::unique_ptr<Producer> producer_;
   std::vector<std::unique_ptr<Worker>> workers_;
+
+  bool is_struck_ = false;
+  std::optional<absl::Duration> stop_;
+  bool is_stopped_ = false;  // the worker that was told to end
 
   std::uint64_t stuck_ = 0;
   Referee referee_;

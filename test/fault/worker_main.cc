@@ -73,8 +73,7 @@ int Run(const std::vector<std::string>& arguments) {
   const absl::StatusOr<Consumer> consumer =
       client.Consume(std::move(consumer_options),
                      [&](const Delivery& delivery) { return worker.Handle(delivery); });
-  const absl::Status end =
-      consumer.ok() ? loop.RunUntilSignal(absl::Seconds(10)) : consumer.status();
+  const absl::Status end = consumer.ok() ? loop.RunUntilSignal() : consumer.status();
   if (!end.ok()) std::cerr << "fault_worker: " << end << std::endl;
   return ExitCode(end);
 }

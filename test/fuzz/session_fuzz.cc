@@ -80,6 +80,7 @@ class User final : public SessionOwner, public ChannelListener {
   User(EventLoop& loop, const SocketAddress& address)
       : loop_(loop),
         session_(std::make_shared<Session>(loop, options_, /*tls=*/nullptr, endpoint_, address,
+                                           /*spent=*/absl::ZeroDuration(),
                                            std::make_shared<ReadPace>(options_.read_coalescing),
                                            this)) {}
 

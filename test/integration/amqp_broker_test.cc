@@ -9,7 +9,7 @@
 #include "support/proxy.h"
 
 namespace retryq::amqp {
-namespace {
+namespace amqp_broker_test {
 
 using retryq::testing::Proxy;
 using ::testing::HasSubstr;
@@ -476,5 +476,5 @@ INSTANTIATE_TEST_SUITE_P(Each, AmqpSubscriptionDestroyed,
                          ::testing::Values("subscribed", "delivery", "interrupted"),
                          [](const auto& test) { return std::string(test.param); });
 
-}  // namespace
+}  // namespace amqp_broker_test
 }  // namespace retryq::amqp

@@ -5,7 +5,7 @@
 #include "integration/amqp_fixture.h"
 
 namespace retryq::amqp {
-namespace {
+namespace amqp_channel_test {
 
 using ::testing::HasSubstr;
 
@@ -449,5 +449,5 @@ TEST_F(AmqpChannelDestroyed, AfterItsConnection) {
   RunUntil(loop_, [&] { return absl::IsUnavailable(answer); });
 }
 
-}  // namespace
+}  // namespace amqp_channel_test
 }  // namespace retryq::amqp

@@ -7,7 +7,7 @@
 #include "support/proxy.h"
 
 namespace retryq::amqp {
-namespace {
+namespace amqp_connection_test {
 
 using retryq::testing::Proxy;
 using ::testing::HasSubstr;
@@ -257,5 +257,5 @@ TEST_F(AmqpConnection, MayBeDestroyedWhenItIsLost) {
   RunUntil(loop_, [&] { return destroyer.lost; });
 }
 
-}  // namespace
+}  // namespace amqp_connection_test
 }  // namespace retryq::amqp

@@ -11,7 +11,7 @@
 #include "support/proxy.h"
 
 namespace retryq::amqp {
-namespace {
+namespace amqp_tls_test {
 
 using retryq::testing::Proxy;
 using ::testing::AllOf;
@@ -154,5 +154,5 @@ TEST_F(AmqpTls, ClosesInOrder) {
   WaitForMessages(queue, 1);
 }
 
-}  // namespace
+}  // namespace amqp_tls_test
 }  // namespace retryq::amqp

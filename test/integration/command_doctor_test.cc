@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
 #include "support/own_broker.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_doctor_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -92,7 +93,7 @@ TEST_F(CommandDoctor, FindsNothingWhereAllIsWellAndLeavesNothingBehind) {
     }
   }
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), IsEmpty());
-  EXPECT_FALSE(vhost_.Queue("orders.parked").has_value());
+  EXPECT_FALSE(vhost_.HasQueue("orders.parked"));
   EXPECT_THAT(Exchanges(), IsEmpty());
   EXPECT_EQ(peer_.Count("orders"), 1U);
   EXPECT_FALSE(peer_.Get("orders")->redelivered);
@@ -331,5 +332,5 @@ TEST_F(CommandDoctorOfItsOwn, SeesAnAlarmWithAndWithoutTheManagementApi) {
   EXPECT_EQ(Doctor(flags).code, 0);
 }
 
-}  // namespace
+}  // namespace command_doctor_test
 }  // namespace retryq::testing

@@ -1,11 +1,12 @@
 // What the command refuses, with which exit code and in which words.
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "integration/command_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_errors_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -40,6 +41,56 @@ TEST_F(CommandErrors, AWrongPasswordIs77) {
     EXPECT_EQ(end.code, 77) << end.err;
     EXPECT_THAT(end.err, AllOf(HasSubstr("retryq " + arguments.front() + ": "), HasSubstr("guest"),
                                Not(HasSubstr("hunter2"))));
+  }
+}
+
+// Nobody listens there.
+constexpr char kDeadBroker[] = "amqp://127.0.0.1:1/";
+
+TEST_F(CommandErrors, SendSaysThatItWaitsForADeadBrokerAndWhy) {
+  CommandRun run({"send", "--queue", "orders", "body"}, kDeadBroker);
+  ASSERT_TRUE(run.Until([&] { return !run.err().empty(); }));
+  EXPECT_THAT(run.err(), AllOf(HasSubstr("retryq: waiting for "),
+                               HasSubstr("127.0.0.1:1: Connection refused")));
+}
+
+TEST_F(CommandErrors, ParkedOnADeadBrokerIsAnErrorWithTheCauseAndNoResult) {
+  for (const char* action : {"list", "show", "replay", "drop"}) {
+    Arguments arguments = {"parked", action, "--queue", "orders.parked"};
+    if (action == std::string("drop")) arguments.push_back("--yes");
+    const End end = Run(arguments, kDeadBroker);
+    EXPECT_EQ(end.code, 69) << action << end.err;
+    EXPECT_EQ(end.out, "") << action;
+    EXPECT_THAT(end.err, HasSubstr("Connection refused")) << action;
+  }
+}
+
+TEST_F(CommandErrors, NoThreadIs71) {
+  // The limit holds for no superuser. LeakSanitizer would need a thread to look.
+  const std::string user = ::getuid() == 0 ? "setpriv --reuid=47110 --clear-groups " : "";
+  for (const char* flags : {"--jobs 3", "--lines --on-parked true"}) {
+    const std::string line = "ASAN_OPTIONS=detect_leaks=0 exec " + user +
+                             "prlimit --nproc=1 " RETRYQ_COMMAND " work " + flags +
+                             " --queue orders -- cat";
+    CommandRun run({"-c", line}, vhost_.Url(), "", "/bin/sh");
+    EXPECT_EQ(run.Wait(), 71) << run.err();
+    EXPECT_THAT(run.err(),
+                AllOf(HasSubstr("retryq work: --"), HasSubstr("cannot create thread 1")));
+  }
+}
+
+TEST_F(CommandErrors, AResultThatCannotBeWrittenIs74) {
+  for (const char* command :
+       {"--help", "--version", "plan", "plan --json", "queues", "queues --json",
+        "queues --watch --json", "doctor", "doctor --json", "completions bash"}) {
+    const std::string line =
+        std::string("exec " RETRYQ_COMMAND " ") + command +
+        (command[0] == 'q' || command[0] == 'd' ? " --management " + ManagementUrl()
+                                                : std::string()) +
+        " >/dev/full";
+    CommandRun run({"-c", line}, vhost_.Url(), "", "/bin/sh");
+    EXPECT_EQ(run.Wait(absl::Seconds(120)), 74) << line << ": " << run.err();
+    EXPECT_THAT(run.err(), HasSubstr("cannot write to stdout: No space left on device")) << line;
   }
 }
 
@@ -122,5 +173,5 @@ TEST_F(CommandErrors, ABrokerThatCannotBeReachedIsWaitedFor) {
   EXPECT_TRUE(run.Stop());
 }
 
-}  // namespace
+}  // namespace command_errors_test
 }  // namespace retryq::testing

@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "integration/command_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_lines_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -91,16 +93,24 @@ TEST_F(CommandLines, RetriesTheMessageThatAChildDiedOfAndNoOther) {
 }
 
 TEST_F(CommandLines, SaysWhatIsNoAnswer) {
-  CommandRun run = Lines({"--max-attempts", "1"}, ForEach("echo hello"));
+  CommandRun run = Lines({"--max-attempts", "1"},
+                         ForEach("case $line in *'an order'*) echo hello;; esac; " + kOk));
+  Publish("first");
+  ASSERT_TRUE(run.Says("acked"));
   Publish("an order");
   ASSERT_TRUE(run.Says("parked"));
   ASSERT_TRUE(run.Stop());
-  EXPECT_THAT(ParkedError(), HasSubstr("has written what is no answer, 'hello'"));
+  EXPECT_THAT(ParkedError(),
+              AllOf(HasSubstr("has written 'hello', which is no answer: it is not JSON"),
+                    HasSubstr("print anything else to stderr")));
 }
 
 TEST_F(CommandLines, EndsAChildThatTakesTooLong) {
   CommandRun run = Lines({"--timeout", "200ms", "--max-attempts", "1"},
-                         ForEach("sleep 600 & echo $! > " + File("child") + "; wait"));
+                         ForEach("case $line in *'an order'*) sleep 600 & echo $! > " +
+                                 File("child") + "; wait;; esac; " + kOk));
+  Publish("first");
+  ASSERT_TRUE(run.Says("acked"));
   Publish("an order");
   ASSERT_TRUE(run.Says("parked"));
   const pid_t left_behind = static_cast<pid_t>(std::stol(files_.Read("child")));
@@ -171,5 +181,16 @@ TEST_F(CommandLines, PausesWhileTheCommandCannotBeRun) {
   EXPECT_THAT(run.events("failed"), IsEmpty()) << run.Story();
 }
 
-}  // namespace
+TEST_F(CommandLines, PausesWhereTheProgramNeverAnswersAndCostsNoAttempts) {
+  CommandRun run = Lines({"--max-attempts", "1"}, "echo Starting; read -r line; exit 1");
+  for (int i = 0; i < 3; ++i) Publish("an order");
+  ASSERT_TRUE(run.Says("child_ended"));
+  ASSERT_TRUE(run.Says("paused"));
+  EXPECT_THAT(run.events("paused")[0].at("error").get<std::string>(), HasSubstr("Starting"));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_THAT(run.events("failed"), IsEmpty()) << run.Story();
+  EXPECT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 3; }, absl::Seconds(10)));
+}
+
+}  // namespace command_lines_test
 }  // namespace retryq::testing

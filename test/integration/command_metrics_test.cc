@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "command_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_metrics_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -84,5 +85,5 @@ TEST_F(CommandMetrics, NeedAPortThatIsFree) {
   EXPECT_TRUE(first.Stop());
 }
 
-}  // namespace
+}  // namespace command_metrics_test
 }  // namespace retryq::testing

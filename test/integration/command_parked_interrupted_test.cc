@@ -11,7 +11,7 @@
 #include "support/proxy.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_parked_interrupted_test {
 
 constexpr int kWindow = 50;
 
@@ -150,5 +150,5 @@ TEST_P(CommandParkedInterrupted, TwoAtOnceReplayEachMessageOnce) {
   EXPECT_TRUE(AllAreThere(kMessages, 0));
 }
 
-}  // namespace
+}  // namespace command_parked_interrupted_test
 }  // namespace retryq::testing

@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "integration/parked_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_parked_limit_test {
 
 struct Limit {
   int limit;      // 0: none is given
@@ -20,6 +22,9 @@ class CommandParkedLimit : public ParkedTest, public ::testing::WithParamInterfa
     if (GetParam().limit > 0) arguments.Set("x-delivery-limit", GetParam().limit);
     peer_.DeclareQueue("orders.parked", arguments);
   }
+
+  // More often than the limit allows; where none is given, newer brokers have one of 20.
+  static int Often() { return (GetParam().limit == 0 ? 20 : GetParam().limit) + 5; }
 
   End Look(const std::string& command, Arguments flags = {}) {
     const std::string nobody = "http://127.0.0.1:1";
@@ -41,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Limits, CommandParkedLimit,
 
 TEST_P(CommandParkedLimit, DiscardsNothingHoweverOftenItIsListed) {
   ParkMany(5);
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < Often(); ++i) {
     const End end = Look("list");
     ASSERT_EQ(end.code, 0) << end.err;
     ASSERT_THAT(end.out, ::testing::HasSubstr("5 of 5 messages")) << "the " << i << "th time";
@@ -51,8 +56,8 @@ TEST_P(CommandParkedLimit, DiscardsNothingHoweverOftenItIsListed) {
 
 TEST_P(CommandParkedLimit, DiscardsNothingHoweverOftenOneIsShown) {
   ParkMany(5);
-  for (int i = 0; i < 30; ++i) ASSERT_EQ(Look("show").code, 0);
-  for (int i = 0; i < 30; ++i)
+  for (int i = 0; i < Often(); ++i) ASSERT_EQ(Look("show").code, 0);
+  for (int i = 0; i < Often(); ++i)
     ASSERT_EQ(Look("list", {"--error", "other", "--limit", "1"}).code, 0);
   EXPECT_EQ(TakeAll("orders.parked").size(), 5U);
 }
@@ -93,5 +98,5 @@ TEST_P(CommandParkedLowLimit, IsRefusedBeforeAnyMessageIsAtRisk) {
   EXPECT_EQ(TakeAll("orders.parked").size(), 3U);
 }
 
-}  // namespace
+}  // namespace command_parked_limit_test
 }  // namespace retryq::testing

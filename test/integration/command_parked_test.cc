@@ -2,12 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "integration/parked_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_parked_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -231,7 +232,8 @@ TEST_P(CommandParked, ReplaysElsewhere) {
   Park("2", past);
   Park("3", past);
   EXPECT_EQ(Parked("replay", {"--to-queue", "other", "--limit", "1"}).code, 0);
-  EXPECT_EQ(Parked("replay", {"--to-exchange", "shop", "--limit", "1"}).code, 0);
+  EXPECT_EQ(
+      Parked("replay", {"--to-exchange", "shop", "--trust-routing-keys", "--limit", "1"}).code, 0);
   EXPECT_EQ(
       Parked("replay", {"--to-exchange", "shop", "--routing-key", "order.lost", "--limit", "1"})
           .code,
@@ -257,7 +259,7 @@ TEST_P(CommandParked, WhatNoQueueTakesStaysAndIsSaid) {
 
 TEST_P(CommandParked, AMissingExchangeLosesNothing) {
   ParkMany(300);
-  const End end = Parked("replay", {"--to-exchange", "nope"});
+  const End end = Parked("replay", {"--to-exchange", "nope", "--routing-key", "order"});
   EXPECT_EQ(end.code, 69);
   EXPECT_THAT(end.err, HasSubstr("no exchange 'nope'"));
   EXPECT_TRUE(Holds("orders.parked", 300));
@@ -290,6 +292,22 @@ TEST_P(CommandParked, WhatDoesNotSayWhereItFailedStaysAndIsSaid) {
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"theirs", 1}}));
 }
 
+TEST_P(CommandParked, WhatClaimsToHaveFailedInAnotherQueueStaysAndIsSaid) {
+  peer_.DeclareQueue("vault");
+  amqp::Table forged = PastOf("a", "no");
+  forged.Set("x-retry-queue", "vault");
+  forged.Set("x-retry-exchange", "");
+  forged.Set("x-retry-routing-key", "vault");
+  Park("forged", forged);
+  Park("ours", PastOf("b", "no"));
+  const End end = Parked("replay");
+  EXPECT_EQ(end.code, 69);
+  EXPECT_THAT(end.err, HasSubstr("1 stay in orders.parked: they claim to have failed in vault"));
+  EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"ours", 1}}));
+  EXPECT_EQ(peer_.Count("vault"), 0U);
+  EXPECT_TRUE(Holds("orders.parked", 1));
+}
+
 TEST_P(CommandParked, WhatDoesNotFitIntoAFrameStaysAndIsSaid) {
   amqp::Table headers = PastOf("a", "no");
   headers.Set("large", std::string(9000, 'x'));
@@ -312,12 +330,10 @@ TEST_P(CommandParked, ReplaysNoFasterThanItIsTold) {
 }
 
 TEST_P(CommandParked, LeavesToTheNextRunWhatIsParkedMeanwhile) {
-  Park("to itself", PastOf("a", "no"));
-  amqp::Table past = PastOf("b", "no");
-  past.Set("x-retry-queue", "orders.parked");
-  Park("round and round", past);
-  ASSERT_EQ(Parked("replay").code, 0);
-  EXPECT_TRUE(Holds("orders", 1));
+  peer_.Bind("orders.parked", "amq.direct", "again");
+  Park("round and round", PastOf("a", "no"));
+  const End end = Parked("replay", {"--to-exchange", "amq.direct", "--routing-key", "again"});
+  ASSERT_EQ(end.code, 0) << end.err;
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 
@@ -387,5 +403,5 @@ TEST_F(CommandParkedErrors, SaysThatNobodyAnswers) {
   EXPECT_THAT(run.err(), HasSubstr("127.0.0.1:1"));
 }
 
-}  // namespace
+}  // namespace command_parked_test
 }  // namespace retryq::testing

@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "command_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_poison_test {
 
 // Its parent is the worker.
 constexpr char kKillTheWorker[] = R"(grep -q poison && kill -9 "$PPID"; exit 0)";
@@ -59,5 +60,5 @@ TEST_F(CommandPoison, OfAClassicQueueKillsNoMoreWhereRedeliveriesAlwaysCount) {
   ExpectItIsParked();
 }
 
-}  // namespace
+}  // namespace command_poison_test
 }  // namespace retryq::testing

@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "integration/command_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_queues_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -157,5 +159,5 @@ TEST_F(CommandQueues, SaysWhyItCannot) {
   EXPECT_THAT(vhost.err, HasSubstr("there is no vhost 'no-such-vhost'"));
 }
 
-}  // namespace
+}  // namespace command_queues_test
 }  // namespace retryq::testing

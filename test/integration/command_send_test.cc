@@ -5,7 +5,7 @@
 #include "integration/command_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_send_test {
 
 using ::testing::HasSubstr;
 
@@ -108,5 +108,5 @@ TEST_F(CommandSend, RefusesWrongOptions) {
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
-}  // namespace
+}  // namespace command_send_test
 }  // namespace retryq::testing

@@ -3,11 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_stop_test {
 
 class CommandStop : public CommandTest {
  protected:
@@ -110,5 +111,5 @@ TEST_F(CommandStop, SurvivesAReaderOfItsEventsThatGoesAway) {
   EXPECT_TRUE(IsBack(0));
 }
 
-}  // namespace
+}  // namespace command_stop_test
 }  // namespace retryq::testing

@@ -2,11 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "integration/command_run.h"
 #include "integration/terminal_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_watch_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -170,5 +172,5 @@ TEST_F(CommandWatch, SaysWhyItCannotBegin) {
   EXPECT_THAT(run.output(), Not(HasSubstr(kOtherScreen)));
 }
 
-}  // namespace
+}  // namespace command_watch_test
 }  // namespace retryq::testing

@@ -5,11 +5,12 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace command_work_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -256,6 +257,49 @@ TEST_F(CommandWork, PausesWhileItsCommandIsGoneAndLosesNoMessage) {
   EXPECT_EQ(peer_.Count("orders.parked"), 0U);
 }
 
+TEST_F(CommandWork, ParksTheOneMessageForWhichItsCommandCannotBeRun) {
+  CommandRun run = Work({"--max-attempts", "2"}, "test \"$(cat)\" != poison || exit 127");
+  Publish("first");
+  ASSERT_TRUE(run.Says("acked"));
+  Publish("poison");
+  // What comes between its attempts shows that it is not the command.
+  std::size_t others = 1;
+  ASSERT_TRUE(run.Until([&] {
+    if (run.events("acked").size() >= others) {
+      Publish("another");
+      ++others;
+    }
+    return !run.events("parked").empty();
+  }));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_THAT(ParkedError(), HasSubstr("exit 127"));
+}
+
+// As in a container.
+TEST_F(CommandWork, AsPid1ReapsWhatCommandsLeaveBehind) {
+  if (std::system("unshare -Urpf --mount-proc true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "no namespaces may be made here";
+  }
+  const std::string script = "sleep 0.05 & setsid sleep 0.05 & echo >> " + File("handled");
+  CommandRun run({"-Urpf", "--mount-proc", "--kill-child", RETRYQ_COMMAND, "work", "--json",
+                  "--queue", "orders", "--", "sh", "-c",
+                  "if [ $(cat) = last ]; then cat /proc/[0-9]*/stat | grep -c ') Z' > " +
+                      File("zombies") + "; else " + script + "; fi; exit 0"},
+                 vhost_.Url(), "", "/usr/bin/unshare");
+  ASSERT_TRUE(run.Says("consuming"));
+  for (int i = 0; i < 20; ++i) Publish("an order");
+  ASSERT_TRUE(run.Says("acked", 20));
+  // Until the last of them has been reaped.
+  std::size_t looks = 0;
+  EXPECT_TRUE(run.Until([&] {
+    if (run.events("acked").size() == 20 + looks) {
+      Publish("last");
+      ++looks;
+    }
+    return files_.Read("zombies") == "0\n";
+  }));
+}
+
 TEST_F(CommandWork, HundredsOfCommandsLeaveNothingBehind) {
   CommandRun run = Work({"--jobs", "4"}, "exit 0");
   Publish("first");
@@ -274,5 +318,5 @@ TEST_F(CommandWork, HundredsOfCommandsLeaveNothingBehind) {
   ASSERT_TRUE(run.Stop());
 }
 
-}  // namespace
+}  // namespace command_work_test
 }  // namespace retryq::testing

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace moving_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -269,5 +270,5 @@ TEST_F(Moving, FromTheDelayedMessagePlugin) {
   EXPECT_GE(absl::Now() - start, absl::Seconds(2));
 }
 
-}  // namespace
+}  // namespace moving_test
 }  // namespace retryq::testing

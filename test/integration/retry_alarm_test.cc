@@ -9,7 +9,7 @@
 #include "integration/own_broker_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_alarm_test {
 
 class RetryAlarm : public OwnBrokerTest {};
 
@@ -52,5 +52,5 @@ TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
   EXPECT_EQ(events_.Count(EventKind::kRenamed), 0U);
 }
 
-}  // namespace
+}  // namespace retry_alarm_test
 }  // namespace retryq::testing

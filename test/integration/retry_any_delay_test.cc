@@ -11,7 +11,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_any_delay_test {
 
 using ::testing::Each;
 using ::testing::Ge;
@@ -150,5 +150,5 @@ TEST_F(RetryAnyDelay, SurvivesItsWorkerOnTheWay) {
   EXPECT_THAT(calls_.Gaps(), Each(Ge(absl::Seconds(2) + kOdd)));
 }
 
-}  // namespace
+}  // namespace retry_any_delay_test
 }  // namespace retryq::testing

@@ -11,7 +11,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_copy_test {
 
 using ::testing::HasSubstr;
 
@@ -294,5 +294,5 @@ TEST_F(RetryCopy, IsHeldWhereItsHeadersAreLargerThanAFrameAndOthersGoOn) {
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
 }
 
-}  // namespace
+}  // namespace retry_copy_test
 }  // namespace retryq::testing

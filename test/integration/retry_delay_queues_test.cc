@@ -2,13 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "support/referee.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_delay_queues_test {
 
 class RetryDelayQueues : public RetryTest {
  protected:
@@ -88,8 +89,8 @@ TEST_F(RetryDelayQueues, VanishAfterTheirLeaseAndAreDeclaredAgainWhenNeeded) {
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
   EXPECT_EQ(vhost_.Queue("retry.300").value().at("arguments").at("x-expires"), 5300);
 
-  ASSERT_TRUE(RunUntil([&] { return !vhost_.Queue("retry.300").has_value(); }));
-  EXPECT_FALSE(vhost_.Exchange("retry.300").has_value());
+  ASSERT_TRUE(RunUntil([&] { return !vhost_.HasQueue("retry.300"); }));
+  EXPECT_FALSE(vhost_.HasExchange("retry.300"));
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kLapsed) == 1; }));
   EXPECT_EQ(events_.Last(EventKind::kLapsed)->delay_queue, "retry.300");
 
@@ -97,7 +98,7 @@ TEST_F(RetryDelayQueues, VanishAfterTheirLeaseAndAreDeclaredAgainWhenNeeded) {
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 4; }));
   EXPECT_EQ(events_.Count(EventKind::kDeclared), 2U);
   EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 0U);
-  EXPECT_TRUE(vhost_.Exchange("retry.300").has_value());
+  EXPECT_TRUE(vhost_.HasExchange("retry.300"));
 }
 
 // The message waits longer than the window, in which nothing else is published.
@@ -144,14 +145,14 @@ TEST_F(RetryDelayQueues, AreDeclaredAgainWhenDeletedByHandBetweenTwoFailures) {
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
 
   vhost_.DeleteQueue("retry.200");
-  ASSERT_FALSE(vhost_.Exchange("retry.200").has_value());
+  ASSERT_FALSE(vhost_.HasExchange("retry.200"));
   std::move(*open).Settle(absl::UnavailableError("second"));
 
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
   EXPECT_EQ(calls_.back().attempt(), 2U);
   EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
   EXPECT_EQ(events_.Last(EventKind::kLeaseBroken)->delay_queue, "retry.200");
-  EXPECT_TRUE(vhost_.Queue("retry.200").has_value());
+  EXPECT_TRUE(vhost_.HasQueue("retry.200"));
   std::move(*open).Settle(absl::OkStatus());
 }
 
@@ -183,8 +184,8 @@ TEST_F(RetryDelayQueues, LoseNothingWhenTheirExchangeIsDeletedAmidPublishes) {
   ASSERT_TRUE(RunUntil([&] { return referee.done() == kMessages; }));
   EXPECT_TRUE(referee.NoneLost());
   EXPECT_GE(events_.Count(EventKind::kLeaseBroken), 1U);
-  EXPECT_TRUE(vhost_.Exchange("retry.500").has_value());
+  EXPECT_TRUE(vhost_.HasExchange("retry.500"));
 }
 
-}  // namespace
+}  // namespace retry_delay_queues_test
 }  // namespace retryq::testing

@@ -5,7 +5,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_delays_test {
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -117,5 +117,5 @@ TEST_F(RetryDelays, AreSaidToTheHandlerWithWhatHappenedBefore) {
               AllOf(Ge(before - absl::Milliseconds(1)), Lt(absl::Now())));
 }
 
-}  // namespace
+}  // namespace retry_delays_test
 }  // namespace retryq::testing

@@ -8,7 +8,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_full_queue_test {
 
 using ::testing::HasSubstr;
 
@@ -69,5 +69,5 @@ INSTANTIATE_TEST_SUITE_P(OfBothTypes, RetryFullQueue,
                            return instance.param == QueueType::kQuorum ? "quorum" : "classic";
                          });
 
-}  // namespace
+}  // namespace retry_full_queue_test
 }  // namespace retryq::testing

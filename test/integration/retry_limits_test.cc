@@ -2,12 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_limits_test {
 
 using ::testing::HasSubstr;
 
@@ -84,7 +85,7 @@ TEST_F(RetryLimits, ParkInTheQueueThatIsNamedAndThereAlready) {
   ASSERT_TRUE(consumer.ok()) << consumer.status();
   peer_.Publish("", "orders", "an order");
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("graveyard") == 1; }));
-  EXPECT_FALSE(vhost_.Queue("orders.parked").has_value());
+  EXPECT_FALSE(vhost_.HasQueue("orders.parked"));
 }
 
 TEST_F(RetryLimits, DeclareTheParkedQueueAgainWhenItVanishes) {
@@ -171,5 +172,5 @@ TEST_F(RetryLimits, TakeAnExceptionForAFailure) {
   EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("boom"));
 }
 
-}  // namespace
+}  // namespace retry_limits_test
 }  // namespace retryq::testing

@@ -7,7 +7,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_load_test {
 
 class RetryLoad : public RetryTest {
  protected:
@@ -137,5 +137,5 @@ TEST_F(RetryLoad, LosesNothingWhenConnectionsGoAmidCopies) {
   EXPECT_TRUE(referee_.NoneLost());
 }
 
-}  // namespace
+}  // namespace retry_load_test
 }  // namespace retryq::testing

@@ -9,7 +9,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_own_broker_test {
 
 // Somebody's consumer: all it does with a delivery is to call the function it was given.
 class OwnConsumer final : public SubscriptionListener {
@@ -46,8 +46,8 @@ TEST_F(RetryOwnBroker, TheWrappedCallbackIsRetried) {
 
   EXPECT_EQ(calls_.size(), 3U);
   EXPECT_EQ((*retrier)->open(), 0U);
-  EXPECT_TRUE(vhost_.Queue("retry.100").has_value());
+  EXPECT_TRUE(vhost_.HasQueue("retry.100"));
 }
 
-}  // namespace
+}  // namespace retry_own_broker_test
 }  // namespace retryq::testing

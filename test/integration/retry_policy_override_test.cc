@@ -1,15 +1,16 @@
-// Policies that win over the arguments of delay queues (BROKER-FACTS.md, 29): the broker answers
-// the declares all the same, and the worker says so.
+// Policies that win over the arguments of delay queues (F29 in doc/rabbitmq_facts.md): the broker
+// still answers the declares with ok, and the worker reports it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_policy_override_test {
 
 using ::testing::HasSubstr;
 
@@ -61,5 +62,5 @@ TEST_F(RetryPolicyOverride, SaysThatAShorterLeaseBreaksIt) {
   EXPECT_THAT(events_.Last(EventKind::kLeaseBroken)->error, HasSubstr("policy"));
 }
 
-}  // namespace
+}  // namespace retry_policy_override_test
 }  // namespace retryq::testing

@@ -7,7 +7,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_publish_test {
 
 using ::testing::HasSubstr;
 
@@ -154,5 +154,5 @@ TEST_F(RetryPublish, ThatWaitsCountsAsTheFirstAttemptWhenItArrives) {
   EXPECT_EQ(calls_[1].attempt(), 1U);
 }
 
-}  // namespace
+}  // namespace retry_publish_test
 }  // namespace retryq::testing

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -11,7 +12,7 @@
 #include "retry/quorum_lease.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_quorum_test {
 
 constexpr absl::Duration kDelay = absl::Milliseconds(200);
 
@@ -86,7 +87,7 @@ TEST_F(RetryQuorum, TheParkedQueueIsOfTheSameType) {
   ASSERT_TRUE(consumer.ok()) << consumer.status();
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
-  ASSERT_TRUE(RunUntil([&] { return vhost_.Queue("orders.parked").has_value(); }));
+  ASSERT_TRUE(RunUntil([&] { return vhost_.HasQueue("orders.parked"); }));
   EXPECT_EQ(vhost_.Queue("orders.parked")->at("arguments").at("x-queue-type"), "quorum");
 }
 
@@ -115,5 +116,5 @@ TEST_F(RetryQuorumCrash, ABrokerThatIsKilledLosesNothing) {
   EXPECT_GE(events_.Count(EventKind::kDisconnected), 1U);
 }
 
-}  // namespace
+}  // namespace retry_quorum_test
 }  // namespace retryq::testing

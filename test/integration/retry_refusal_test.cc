@@ -13,7 +13,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_refusal_test {
 
 using ::testing::HasSubstr;
 
@@ -102,5 +102,5 @@ TEST_F(RetryRefusal, IsStillInItsQueueWhenTheConsumerGoes) {
   EXPECT_EQ(peer_.Get("orders")->body, large);
 }
 
-}  // namespace
+}  // namespace retry_refusal_test
 }  // namespace retryq::testing

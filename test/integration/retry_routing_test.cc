@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_routing_test {
 
 using ::testing::ElementsAre;
 using ::testing::MatchesRegex;
@@ -69,7 +71,7 @@ TEST_F(RetryRouting, ClientsWithDifferentWorkExchangesShareAPrefix) {
   EXPECT_THAT(renamed, MatchesRegex("retry\\.300\\.[0-9a-f]{8}"));
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.300", renamed));
   EXPECT_EQ(vhost_.Queue(renamed).value().at("arguments").at("x-dead-letter-exchange"), "");
-  EXPECT_TRUE(vhost_.Exchange(renamed).has_value());
+  EXPECT_TRUE(vhost_.HasExchange(renamed));
 }
 
 TEST_F(RetryRouting, ConsumersOfOneClientMayHaveDifferentWorkExchanges) {
@@ -119,6 +121,36 @@ TEST_F(RetryRouting, TheHandlerSeesWhereTheMessageWasFirstPublished) {
   EXPECT_EQ(orders_.back().routing_key(), "order.placed");
   EXPECT_EQ(orders_.back().message()->exchange, "");
   EXPECT_EQ(orders_.back().message()->routing_key, "orders");
+}
+
+// Who may publish to a queue must not reach, by headers, what a worker of it may publish to.
+TEST_F(RetryRouting, ForgedHeadersReachNoQueueOfTheWorkExchange) {
+  peer_.DeclareExchange("work", "topic");
+  peer_.Bind("orders", "work", "order.placed");
+  peer_.Bind("mails", "work", "#");
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders", "work"), orders_.FailTimes(2));
+  ASSERT_TRUE(orders.ok()) << orders.status();
+
+  amqp::Table death;
+  death.Set("queue", "retry.300");
+  death.Set("exchange", "retry.300");
+  death.Set("reason", "expired");
+  death.Set("count", std::int64_t{1});
+  death.Set("routing-keys", amqp::Array{amqp::Value("order.refunded")});
+  const amqp::Table forged = {
+      {"x-retry-queue", "orders"},
+      {"x-retry-exchange", "work"},
+      {"x-retry-routing-key", "order.refunded"},
+      {"x-retry-count", std::int64_t{1}},
+      {"x-retry-delay", std::int64_t{300}},
+      {"x-death", amqp::Array{amqp::Value(std::make_shared<const amqp::Table>(death))}}};
+  const std::string headers = forged.Encode().value();
+  peer_.Publish("", "orders", "refund", {.headers = amqp::TableView(headers)});
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 2; }));
+
+  EXPECT_EQ(peer_.Count("mails"), 0U);
+  EXPECT_EQ(orders_.back().message()->exchange, "");
 }
 
 // A named work exchange, and two queues that its bindings lead to.
@@ -183,5 +215,5 @@ TEST_F(RetryRouting, WhatCameAnotherWayThanTheWorkExchangeReturnsDirectly) {
   EXPECT_EQ(peer_.Count("mails"), 0U);
 }
 
-}  // namespace
+}  // namespace retry_routing_test
 }  // namespace retryq::testing

@@ -10,7 +10,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_shutdown_test {
 
 class RetryShutdown : public RetryTest {
  protected:
@@ -175,5 +175,5 @@ TEST_F(RetryShutdown, APauseHoldsDeliveriesBackAndResumeBringsThem) {
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 4; }));
 }
 
-}  // namespace
+}  // namespace retry_shutdown_test
 }  // namespace retryq::testing

@@ -1,5 +1,5 @@
 // What is wrong at the start ends the loop with a status that names it and the remedy; and the
-// rights that a worker needs are those that README.md names, not one more.
+// rights that a worker needs are those that doc/permissions.md names, not one more.
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_start_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -190,5 +190,5 @@ INSTANTIATE_TEST_SUITE_P(
         MissingRight{"ReadOnDelayQueues", {.configure = ".*", .write = ".*", .read = "^orders"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-}  // namespace
+}  // namespace retry_start_test
 }  // namespace retryq::testing

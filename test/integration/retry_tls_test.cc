@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_tls_test {
 
 constexpr const char* kSkipped = "RETRYQ_TLS_URL names no broker that speaks TLS";
 
@@ -90,5 +91,5 @@ TEST_F(CommandTls, RefusesAFileThatIsNotThere) {
   EXPECT_THAT(send.err(), ::testing::HasSubstr("/no/such/file"));
 }
 
-}  // namespace
+}  // namespace retry_tls_test
 }  // namespace retryq::testing

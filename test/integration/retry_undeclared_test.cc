@@ -3,13 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "integration/command_run.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_undeclared_test {
 
 using ::testing::HasSubstr;
 
@@ -83,7 +84,7 @@ TEST_P(Undeclared, AQueueThatIsMissingIsNamedAndItsMessagesWaitForIt) {
   peer_.DeclareQueue("orders.parked");
   PublishTen();
   CommandRun worker = WorkUnprivileged(kFailTwice);
-  ASSERT_TRUE(worker.Says("declare_failed", 2));
+  ASSERT_TRUE(worker.Says("declare_failed"));
   const std::string error = worker.events("declare_failed")[0].at("error");
   EXPECT_THAT(error, HasSubstr("'retry.50'"));
   EXPECT_THAT(error, HasSubstr("retryq plan --definitions"));
@@ -105,5 +106,5 @@ TEST_P(Undeclared, AParkedQueueThatIsMissingEndsTheStartWithItsName) {
 INSTANTIATE_TEST_SUITE_P(OfBothTypes, Undeclared, ::testing::Values("classic", "quorum"),
                          [](const auto& instance) { return instance.param; });
 
-}  // namespace
+}  // namespace retry_undeclared_test
 }  // namespace retryq::testing

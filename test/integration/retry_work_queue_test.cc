@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@
 #include "support/referee.h"
 
 namespace retryq::testing {
-namespace {
+namespace retry_work_queue_test {
 
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
@@ -149,5 +150,5 @@ TEST_F(RetryConsumerTimeout, RequeuesWhatTookTooLongAndConsumingGoesOn) {
   EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
 }
 
-}  // namespace
+}  // namespace retry_work_queue_test
 }  // namespace retryq::testing

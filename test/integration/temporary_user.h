@@ -1,6 +1,7 @@
 #ifndef RETRYQ_TEST_INTEGRATION_TEMPORARY_USER_H_
 #define RETRYQ_TEST_INTEGRATION_TEMPORARY_USER_H_
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 

@@ -24,7 +24,7 @@
 #include "support/model_broker.h"
 
 namespace retryq {
-namespace {
+namespace classic_leases_test {
 
 using MessageId = ModelBroker::MessageId;
 
@@ -303,5 +303,5 @@ TEST(ClassicLeases, NoWaitingMessageOutlivesItsQueueHoweverOftenTheClockStepsBac
   EXPECT_GT(totals.deceptions, 100U);
 }
 
-}  // namespace
+}  // namespace classic_leases_test
 }  // namespace retryq

@@ -14,7 +14,7 @@
 #include "simulation/history.h"
 
 namespace retryq::simulation {
-namespace {
+namespace histories_test {
 
 std::uint64_t NumberFrom(const char* variable, std::uint64_t otherwise) {
   const char* const text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
@@ -75,5 +75,5 @@ INSTANTIATE_TEST_SUITE_P(OfHours, Histories,
                                            Kind{Trouble::kStale, QueueType::kQuorum}),
                          NameOf);
 
-}  // namespace
+}  // namespace histories_test
 }  // namespace retryq::simulation

@@ -28,15 +28,16 @@
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq {
-namespace {
+namespace quorum_leases_test {
 
 using MessageId = std::uint64_t;
 
 const DelayQueueOptions kOptions{.queue_type = QueueType::kQuorum, .outage = absl::Minutes(10)};
 
-// How RabbitMQ treats quorum delay queues, in the numbering of BROKER-FACTS.md: no declare keeps
-// one (F4); other arguments are refused; what is published while it goes is confirmed and lost
-// (F6); its exchange goes with it (F21); downtime counts (F28), or a restart begins the time anew.
+// How RabbitMQ treats quorum delay queues, in the numbering of doc/rabbitmq_facts.md: no declare
+// keeps one (F4); other arguments are refused; what is published while it goes is confirmed and
+// lost (F6); its exchange goes with it (F21); downtime counts (F28), or a restart begins the time
+// anew.
 class QuorumModel {
  public:
   QuorumModel(testing::SimulatedTime& time, testing::SeededRandom& random)
@@ -369,5 +370,5 @@ TEST(QuorumLeases, ClocksAndOutagesBeyondWhatIsAllowedLoseSome) {
   EXPECT_GT(lost, 20U);
 }
 
-}  // namespace
+}  // namespace quorum_leases_test
 }  // namespace retryq

@@ -5,6 +5,7 @@
 #include <event2/http.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "absl/strings/escaping.h"

@@ -2,7 +2,7 @@
 #define RETRYQ_TEST_SUPPORT_MANAGEMENT_H_
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -16,7 +16,7 @@
 namespace retryq {
 
 // How RabbitMQ treats classic delay queues, with all that makes it dangerous and in the
-// numbering of BROKER-FACTS.md:
+// numbering of doc/rabbitmq_facts.md:
 //  - a queue that nobody redeclares for x-expires goes, with its messages (F1, F2, F3);
 //  - declared within `kEdge` of that, it may answer and go all the same, once (F5, F31);
 //  - what is published into it meanwhile is confirmed and lost (F6);

@@ -112,7 +112,7 @@ class RetryTest : public ::testing::Test {
 
   // Whether the queue is there and holds so many ready messages.
   bool Holds(const std::string& queue, std::uint32_t messages) {
-    return vhost_.Queue(queue).has_value() && peer_.Count(queue) == messages;
+    return vhost_.HasQueue(queue) && peer_.Count(queue) == messages;
   }
 
   TestVhost vhost_;

@@ -51,9 +51,11 @@ class ScriptedBroker final : public Broker {
   std::vector<absl::Status> reconnects;
   bool cancelled = false;
   bool closed = false;
+  bool ends_subscriptions = true;  // else it answers neither a cancel nor a close of one
   std::size_t header_limit = 131064;
   std::size_t unsent = 0;
   std::string version = "4.0.5";
+  absl::Duration heartbeat_interval = absl::Seconds(15);
 
   // How it answers. By name: what is not here is answered with ok.
   std::function<absl::Status(const QueueDeclaration&)> on_declare;
@@ -134,6 +136,7 @@ class ScriptedBroker final : public Broker {
   std::size_t unsent_bytes() const override { return unsent; }
   std::size_t max_header_size() const override { return header_limit; }
   std::string server_version() const override { return version; }
+  absl::Duration heartbeat() const override { return heartbeat_interval; }
 
  private:
   class ScriptedSubscription final : public Subscription {
@@ -142,12 +145,12 @@ class ScriptedBroker final : public Broker {
     ~ScriptedSubscription() override { broker_.subscriber = nullptr; }
     void Cancel(std::function<void()> done) override {
       broker_.cancelled = true;
-      broker_.Later(std::move(done));
+      if (broker_.ends_subscriptions) broker_.Later(std::move(done));
     }
     void Resume() override { broker_.cancelled = false; }
     void Close(std::function<void()> done) override {
       broker_.subscriber = nullptr;
-      broker_.Later(std::move(done));
+      if (broker_.ends_subscriptions) broker_.Later(std::move(done));
     }
 
    private:

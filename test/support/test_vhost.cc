@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -52,6 +53,8 @@ std::string ManagementUrl() {
                       amqp::Describe({.host = broker.endpoints.front().host, .port = 15672}));
 }
 
+TestVhost::TestVhost() : TestVhost(Json::object()) {}
+
 TestVhost::TestVhost(const Json& settings)
     : TestVhost(Parsed(BrokerUrl()), ManagementUrl(), settings) {}
 
@@ -59,10 +62,10 @@ TestVhost::TestVhost(const std::string& broker_url, const std::string& managemen
     : TestVhost(Parsed(broker_url), management_url, Json::object()) {}
 
 TestVhost::TestVhost(amqp::ConnectionOptions broker, const std::string& management_url,
-                     Json settings)
+                     const Json& settings)
     : broker_(std::move(broker)),
       management_(management_url),
-      settings_(std::move(settings)),
+      settings_(std::make_unique<const Json>(settings)),
       name_(RandomName()) {
   MakeAgain();
 }
@@ -77,7 +80,7 @@ TestVhost::~TestVhost() {
 }
 
 void TestVhost::MakeAgain() const {
-  management_.Put("/vhosts/" + name_, settings_);
+  management_.Put("/vhosts/" + name_, *settings_);
   SetRights(broker_.user, {.configure = ".*", .write = ".*", .read = ".*"});
 }
 
@@ -119,6 +122,10 @@ std::optional<Json> TestVhost::Queue(std::string_view name) const {
 std::optional<Json> TestVhost::Exchange(std::string_view name) const {
   return management_.Get(Path("exchanges", name));
 }
+
+bool TestVhost::HasQueue(std::string_view name) const { return Queue(name).has_value(); }
+
+bool TestVhost::HasExchange(std::string_view name) const { return Exchange(name).has_value(); }
 
 Json TestVhost::Bindings(std::string_view exchange, std::string_view queue) const {
   return management_

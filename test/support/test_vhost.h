@@ -1,6 +1,7 @@
 #ifndef RETRYQ_TEST_SUPPORT_TEST_VHOST_H_
 #define RETRYQ_TEST_SUPPORT_TEST_VHOST_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +22,9 @@ bool HasTlsUrl();             // whether RETRYQ_TLS_URL names its port for TLS
 // and tests never meet, nor do two runs at once. Deleted at the end with all that is in it.
 class TestVhost {
  public:
+  TestVhost();
   // `settings`: the management API's, such as {"default_queue_type", "quorum"}.
-  explicit TestVhost(const Json& settings = Json::object());
+  explicit TestVhost(const Json& settings);
   // On another broker than the environment's.
   TestVhost(const std::string& broker_url, const std::string& management_url);
   ~TestVhost();
@@ -40,6 +42,9 @@ class TestVhost {
   // As the management API shows them; nothing if there is none of that name.
   std::optional<Json> Queue(std::string_view name) const;
   std::optional<Json> Exchange(std::string_view name) const;
+  // Whether there is one. Needs no <nlohmann/json.hpp>, which takes seconds to compile.
+  bool HasQueue(std::string_view name) const;
+  bool HasExchange(std::string_view name) const;
   // The bindings between an exchange and a queue.
   Json Bindings(std::string_view exchange, std::string_view queue) const;
   // The names of all queues that begin so, sorted.
@@ -72,14 +77,15 @@ class TestVhost {
   void Delete() const;
 
  private:
-  TestVhost(amqp::ConnectionOptions broker, const std::string& management_url, Json settings);
+  TestVhost(amqp::ConnectionOptions broker, const std::string& management_url,
+            const Json& settings);
 
   std::string UrlFor(const std::string& user, const std::string& password) const;
   std::string Path(std::string_view kind, std::string_view name) const;
 
   const amqp::ConnectionOptions broker_;
   const Management management_;
-  const Json settings_;
+  const std::unique_ptr<const Json> settings_;
   const std::string name_;
   std::vector<std::string> users_;
 };

@@ -11,7 +11,7 @@
 #include "unit/allocations/delivering_server.h"
 
 namespace retryq {
-namespace {
+namespace steady_state_test {
 
 constexpr std::uint64_t kWarmUp = 1000;
 constexpr std::uint64_t kCounted = 2000;
@@ -79,5 +79,5 @@ TEST(SteadyState, ARetryOfALargeBodyAllocatesNothing) {
 
 TEST(SteadyState, ASuccessAllocatesNothing) { EXPECT_LT(CountRetries(absl::OkStatus()), kByTime); }
 
-}  // namespace
+}  // namespace steady_state_test
 }  // namespace retryq

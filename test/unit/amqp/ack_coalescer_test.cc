@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace retryq::amqp {
-namespace {
+namespace ack_coalescer_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -198,5 +198,5 @@ TEST(AckCoalescer, SettlesExactlyWhatWasAskedInAnyOrder) {
   }
 }
 
-}  // namespace
+}  // namespace ack_coalescer_test
 }  // namespace retryq::amqp

@@ -7,7 +7,7 @@
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {
-namespace {
+namespace blame_test {
 
 TEST(Blame, NamesTypeChannelAndMethod) {
   const Blame blame = BlameFrame(FromHex("01 0003 00000004 003c 003c ce"));
@@ -37,5 +37,5 @@ TEST(Blame, SaysOfAPartAsMuchAsCanBeTold) {
   EXPECT_EQ(BlameFrame("").frame, "frame of type 0");
 }
 
-}  // namespace
+}  // namespace blame_test
 }  // namespace retryq::amqp

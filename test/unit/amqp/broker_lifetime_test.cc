@@ -15,7 +15,7 @@
 // Inside any callback of a broker its subscriptions may go, and its listener. Meant to be run with
 // AddressSanitizer.
 namespace retryq::amqp {
-namespace {
+namespace broker_lifetime_test {
 
 using hostile::BodyFrame;
 using hostile::Deliver;
@@ -252,5 +252,5 @@ TEST(BrokerLifetime, MayGoItselfWithEverythingOpen) {
   scene.Settle();
 }
 
-}  // namespace
+}  // namespace broker_lifetime_test
 }  // namespace retryq::amqp

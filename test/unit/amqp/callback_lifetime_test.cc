@@ -15,7 +15,7 @@
 // Inside any callback its connection, channel or consumer may go. Meant to be run with
 // AddressSanitizer, which tells whether anything is touched behind that.
 namespace retryq::amqp {
-namespace {
+namespace callback_lifetime_test {
 
 using hostile::BodyFrame;
 using hostile::Deliver;
@@ -416,5 +416,5 @@ TEST(CallbackLifetime, ADrainMayEndWhenTheLoopIsGone) {
   handle.reset();
 }
 
-}  // namespace
+}  // namespace callback_lifetime_test
 }  // namespace retryq::amqp

@@ -11,7 +11,7 @@
 #include "retryq/event_loop.h"
 
 namespace retryq::amqp {
-namespace {
+namespace channel_impl_test {
 
 // A channel that the broker has opened.
 class ArrivalsTest : public ::testing::Test, public ChannelHost, public ChannelListener {
@@ -123,5 +123,5 @@ TEST_F(ArrivalsTest, OfAnAnswerAreAll) {
   EXPECT_EQ(both.share, 1);
 }
 
-}  // namespace
+}  // namespace channel_impl_test
 }  // namespace retryq::amqp

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace retryq::amqp {
-namespace {
+namespace connection_options_test {
 
 using ::testing::HasSubstr;
 
@@ -36,13 +36,40 @@ TEST(Validate, NamesEveryFieldThatIsWrong) {
                                         .tls_timeout = absl::ZeroDuration(),
                                         .handshake_timeout = absl::ZeroDuration(),
                                         .frame_max = 4096,
+                                        .initial_frame_max = 4095,
                                         .reconnect_initial = absl::ZeroDuration(),
                                         .reconnect_max = absl::Seconds(-1),
                                         .read_coalescing = absl::Milliseconds(21)});
-  for (const char* field :
-       {"endpoints", "vhost", "heartbeat", "connection_timeout", "tls_timeout", "handshake_timeout",
-        "frame_max", "reconnect_initial", "reconnect_max", "read_coalescing"}) {
+  for (const char* field : {"endpoints", "vhost", "heartbeat", "connection_timeout", "tls_timeout",
+                            "handshake_timeout", "frame_max: 8192", "initial_frame_max",
+                            "reconnect_initial", "reconnect_max", "read_coalescing"}) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(field));
+  }
+}
+
+TEST(Validate, NamesEveryTextThatIsCutOffAtItsFirstNul) {
+  const auto cut = [](const char* text) { return std::string(text) + std::string("\0.evil", 6); };
+  const absl::Status status = Validate({.endpoints = {{.host = cut("rabbit")}, {.host = "a b"}},
+                                        .tls = TlsOptions{.ca_file = cut("ca"),
+                                                          .cert_file = cut("cert"),
+                                                          .key_file = cut("key"),
+                                                          .server_name = cut("name")},
+                                        .user = cut("user"),
+                                        .password = cut("Sesame")});
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  const std::string message(status.message());
+  for (const char* part : {"host 'rabbit\\x00.evil'", "host 'a b'", "user 'user\\x00.evil'",
+                           "password must", "tls.ca_file must", "tls.cert_file must",
+                           "tls.key_file must", "tls.server_name 'name\\x00.evil'"}) {
+    EXPECT_THAT(message, HasSubstr(part));
+  }
+  EXPECT_THAT(message, ::testing::Not(HasSubstr("Sesame")));
+}
+
+TEST(Validate, TakesEveryKindOfHost) {
+  for (const char* host : {"rabbit", "rabbit.example.", "10.0.0.1", "::1", "fe80::1%eth0", "a_b-c",
+                           "xn--mnchen-3ya.example", "m\xc3\xbcnchen.example"}) {
+    EXPECT_EQ(Validate({.endpoints = {{.host = host}}}), absl::OkStatus());
   }
 }
 
@@ -74,5 +101,5 @@ TEST(Validate, LooksAtTheFiles) {
   }
 }
 
-}  // namespace
+}  // namespace connection_options_test
 }  // namespace retryq::amqp

@@ -13,7 +13,7 @@
 #include "retryq/amqp/connection.h"
 
 namespace retryq::amqp {
-namespace {
+namespace connection_rounds_test {
 
 // Twelve addresses at none of which anybody listens: an order that comes twice by chance is one in
 // 479 million.
@@ -71,5 +71,5 @@ TEST_F(ConnectionRounds, TakeTheEndpointsAsGivenWhereTheyShallNotBeShuffled) {
   EXPECT_THAT(Rounds(2), ::testing::Each(in_order_));
 }
 
-}  // namespace
+}  // namespace connection_rounds_test
 }  // namespace retryq::amqp

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "amqp/tls_client.h"
 #include "fake_server.h"
 #include "retryq/amqp/connection.h"
 #include "run_until.h"
@@ -23,7 +24,7 @@
 #include "support/temporary_directory.h"
 
 namespace retryq::amqp {
-namespace {
+namespace connection_tls_test {
 
 using retryq::testing::DemandClientCertificate;
 using retryq::testing::Identity;
@@ -254,6 +255,29 @@ TEST_F(ConnectionTls, AsksForTheServerByName) {
   opened_ = 0;
   Open();
   EXPECT_EQ(asked_for, "rabbit.example.org");
+
+  options_.tls->server_name = "rabbit.example.org.";
+  opened_ = 0;
+  Open();
+  EXPECT_EQ(asked_for, "rabbit.example.org") << "no name in a certificate ends in a dot";
+}
+
+TEST_F(ConnectionTls, FindsANameWithADotAtItsEndInTheCertificate) {
+  Serve(Identity({.names = "DNS:rabbit.example.org"}, authority_));
+  options_.tls->server_name = "rabbit.example.org.";
+  Open();
+}
+
+// No connection is made without what OpenSSL does not take.
+TEST_F(ConnectionTls, SaysWhatOpensslDoesNotTake) {
+  const TlsContext context = TlsContext::Create(*options_.tls).value();
+  for (const std::string& host :
+       {std::string(300, 'h'), std::string("rabbit\0.evil", 12), std::string("."), std::string()}) {
+    const absl::Status status = TlsClient::Create(context, host).status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << host.size();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("OpenSSL cannot connect to"));
+  }
+  EXPECT_TRUE(TlsClient::Create(context, "rabbit").ok());
 }
 
 TEST_F(ConnectionTls, ShowsItsCertificate) {
@@ -597,5 +621,5 @@ TEST_F(ConnectionTls, SuspectsAPortForTlsBehindASilentHangUp) {
   EXPECT_THAT(Failure(), HasSubstr("amqps://"));
 }
 
-}  // namespace
+}  // namespace connection_tls_test
 }  // namespace retryq::amqp

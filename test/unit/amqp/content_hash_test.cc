@@ -12,7 +12,7 @@
 #include <vector>
 
 namespace retryq::amqp {
-namespace {
+namespace content_hash_test {
 
 constexpr std::size_t kManyLengths = 130;  // of which each way through the hash has several
 
@@ -96,5 +96,5 @@ TEST(ContentHash, TellsAMillionAlmostAlikeApart) {
   EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
 }
 
-}  // namespace
+}  // namespace content_hash_test
 }  // namespace retryq::amqp

@@ -82,6 +82,10 @@ class FakeServer {
   // Whether it answers what clients ask, as a broker would where all goes well.
   bool obliging = false;
 
+  // Called for each of their methods behind the handshake, before it is answered; true if there is
+  // no more to answer. May hang up.
+  std::function<bool(std::uint16_t channel, const ClientMethod&)> on_method;
+
   // The client's steps of a handshake.
   enum class Step { kProtocolHeader, kStartOk, kTuneOk, kOpen };
   // Called at each; true if it has said by itself what there is to say.
@@ -264,6 +268,7 @@ class FakeServer {
     heard.push_back(absl::StrCat(frame.channel, " ", Describe(*method)));
     client.said.push_back(heard.back());
     NoteComplaint(*method);
+    if (on_method && on_method(frame.channel, *method)) return;
     if (obliging) Oblige(client, frame.channel, *method);
   }
 

@@ -8,7 +8,7 @@
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {
-namespace {
+namespace frame_test {
 
 constexpr std::size_t kFrameMax = 4096;
 
@@ -113,6 +113,9 @@ TEST(FrameReader, RefusesALargerFrameFromItsHead) {
   ExpectFrameError(FromHex("01 0001 ffffffff"), "4294967303 bytes");
 }
 
+// The largest payload and what is around it, where a size_t has 32 bits.
+static_assert(sizeof(FrameHead().frame_size()) > sizeof(FrameHead().payload_size));
+
 TEST(FrameReader, AcceptsAContentHeaderAboveFrameMax) {
   const std::string payload(60'035, 'p');
   EXPECT_EQ(First(Frame(FrameType::kHeader, 1, payload)).payload, payload);
@@ -151,5 +154,5 @@ TEST(ProtocolError, CarriesItsCode) {
   EXPECT_EQ(ReplyCodeOf(absl::InternalError("another")), ReplyCode::kInternalError);
 }
 
-}  // namespace
+}  // namespace frame_test
 }  // namespace retryq::amqp

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,8 +15,9 @@
 #include "amqp/protocol_error.h"
 
 namespace retryq::amqp {
-namespace {
+namespace handshake_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -24,10 +26,10 @@ class HandshakeTest : public ::testing::Test {
   // What the client says to `method`.
   absl::StatusOr<bool> Say(const ServerMethod& method) {
     said_.clear();
-    return handshake_.OnMethod(method, &said_);
+    return handshake_->OnMethod(method, &said_);
   }
   absl::StatusOr<bool> Start(std::string_view mechanisms = "AMQPLAIN PLAIN") {
-    server_properties_ = Table{{"version", "3.10.8"}}.Encode().value();
+    server_properties_ = Table{{"version", version_}}.Encode().value();
     return Say(method::ConnectionStart{.server_properties = TableView(server_properties_),
                                        .mechanisms = {mechanisms},
                                        .locales = {"en_US"}});
@@ -57,13 +59,14 @@ class HandshakeTest : public ::testing::Test {
                                 .connection_name = "test",
                                 .heartbeat = absl::Seconds(15)};
   Endpoint endpoint_ = {.host = "rabbit", .port = 5673};
-  Handshake handshake_{options_, endpoint_};
+  std::string version_ = "3.10.8";
+  std::optional<Handshake> handshake_{std::in_place, options_, endpoint_};
   std::string server_properties_;
   std::string said_;
 };
 
 TEST_F(HandshakeTest, BeginsWithTheProtocolsName) {
-  handshake_.Begin(&said_);
+  handshake_->Begin(&said_);
   EXPECT_EQ(said_, std::string_view("AMQP\0\0\x09\x01", 8));
 }
 
@@ -84,7 +87,7 @@ TEST_F(HandshakeTest, LogsInAndSaysWhoItIs) {
     ASSERT_NE(table.Find(name), nullptr) << name;
     EXPECT_EQ(*table.Find(name), Value(true)) << name;
   }
-  EXPECT_EQ(handshake_.server_version(), "3.10.8");
+  EXPECT_EQ(handshake_->server_version(), "3.10.8");
 }
 
 TEST_F(HandshakeTest, OpensTheVhost) {
@@ -97,9 +100,9 @@ TEST_F(HandshakeTest, OpensTheVhost) {
 TEST_F(HandshakeTest, AgreesOnTheSmallerOfEach) {
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 200000, .heartbeat = 10}).ok());
-  EXPECT_EQ(handshake_.tuning().channel_max, 100);
-  EXPECT_EQ(handshake_.tuning().frame_max, 131072U);
-  EXPECT_EQ(handshake_.tuning().heartbeat, absl::Seconds(10));
+  EXPECT_EQ(handshake_->tuning().channel_max, 100);
+  EXPECT_EQ(handshake_->tuning().frame_max, 131072U);
+  EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(10));
   const auto tune_ok = Said<method::ConnectionTuneOk>();
   EXPECT_EQ(tune_ok.channel_max, 100);
   EXPECT_EQ(tune_ok.frame_max, 131072U);
@@ -109,9 +112,9 @@ TEST_F(HandshakeTest, AgreesOnTheSmallerOfEach) {
 TEST_F(HandshakeTest, TakesItsOwnWhereTheBrokerHasNoLimit) {
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune({.channel_max = 0, .frame_max = 0, .heartbeat = 0}).ok());
-  EXPECT_EQ(handshake_.tuning().channel_max, 2047);
-  EXPECT_EQ(handshake_.tuning().frame_max, 131072U);
-  EXPECT_EQ(handshake_.tuning().heartbeat, absl::Seconds(15));
+  EXPECT_EQ(handshake_->tuning().channel_max, 2047);
+  EXPECT_EQ(handshake_->tuning().frame_max, 131072U);
+  EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(15));
 }
 
 TEST_F(HandshakeTest, LeavesItsLimitsToTheBrokerWhereItHasNone) {
@@ -119,15 +122,15 @@ TEST_F(HandshakeTest, LeavesItsLimitsToTheBrokerWhereItHasNone) {
   options_.channel_max = 0;
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 200000, .heartbeat = 10}).ok());
-  EXPECT_EQ(handshake_.tuning().channel_max, 100);
-  EXPECT_EQ(handshake_.tuning().frame_max, 200000U);
+  EXPECT_EQ(handshake_->tuning().channel_max, 100);
+  EXPECT_EQ(handshake_->tuning().frame_max, 200000U);
 }
 
 TEST_F(HandshakeTest, NeverTakesFramesOfMoreThanAMegabyte) {
   options_.frame_max = 0;
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 0, .heartbeat = 10}).ok());
-  EXPECT_EQ(handshake_.tuning().frame_max, 1U << 20);
+  EXPECT_EQ(handshake_->tuning().frame_max, 1U << 20);
   EXPECT_EQ(Said<method::ConnectionTuneOk>().frame_max, 1U << 20);
 }
 
@@ -135,7 +138,7 @@ TEST_F(HandshakeTest, TakesTheBrokersHeartbeatWhereItHasNone) {
   options_.heartbeat = absl::ZeroDuration();
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune({.channel_max = 1, .frame_max = 8192, .heartbeat = 7}).ok());
-  EXPECT_EQ(handshake_.tuning().heartbeat, absl::Seconds(7));
+  EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(7));
 }
 
 TEST_F(HandshakeTest, RefusesFramesTooSmallToWorkWith) {
@@ -184,12 +187,47 @@ TEST_F(HandshakeTest, TellsAWrongPassword) {
   Said<method::ConnectionCloseOk>();
 }
 
-TEST_F(HandshakeTest, TakesAHangUpDuringTheLoginForAWrongPassword) {
-  EXPECT_TRUE(absl::IsUnavailable(handshake_.OnHungUp()));
+TEST_F(HandshakeTest, TakesAHangUpForNoRefusalWheneverItComes) {
+  EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));
   EXPECT_TRUE(Start().ok());
-  EXPECT_TRUE(absl::IsUnauthenticated(handshake_.OnHungUp()));
+  EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));
+  EXPECT_THAT(std::string(handshake_->OnHungUp().message()),
+              AllOf(HasSubstr("rabbit:5673"), HasSubstr("user 'me'"), Not(HasSubstr("password"))));
   EXPECT_TRUE(Tune().ok());
-  EXPECT_TRUE(absl::IsUnavailable(handshake_.OnHungUp()));
+  EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));
+}
+
+// Whatever it is that is too long.
+TEST_F(HandshakeTest, SendsNoLoginThatTheBrokerWouldHangUpOn) {
+  struct Case {
+    const char* version;
+    std::uint32_t initial_frame_max;
+    std::size_t limit;
+  };
+  for (const Case& each : {Case{"3.10.8", 0, 4096}, Case{"4.0.5", 0, 4096}, Case{"4.1.0", 0, 8192},
+                           Case{"4.3.6", 0, 8192}, Case{"10.0.0", 0, 8192}, Case{"", 0, 4096},
+                           Case{"4.x", 0, 4096}, Case{"3.10.8", 20000, 20000}}) {
+    version_ = each.version;
+    options_.initial_frame_max = each.initial_frame_max;
+    for (std::string* text : {&options_.user, &options_.password, &options_.connection_name}) {
+      const std::string before = *text;
+      std::size_t most = 0;  // that is sent
+      absl::Status refused;
+      for (text->assign(each.limit - 600, 'x'); most <= each.limit; text->push_back('x')) {
+        handshake_.emplace(options_, endpoint_);
+        refused = Start().status();
+        if (!refused.ok()) break;
+        most = said_.size();
+      }
+      EXPECT_EQ(most, each.limit) << each.version;
+      EXPECT_EQ(said_, "");
+      EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+      EXPECT_THAT(std::string(refused.message()),
+                  AllOf(HasSubstr("rabbit:5673"), HasSubstr(absl::StrCat(each.limit)),
+                        HasSubstr("initial_frame_max"), Not(HasSubstr("Sesame"))));
+      *text = before;
+    }
+  }
 }
 
 TEST_F(HandshakeTest, TellsTheRefusalsOfAVhostApart) {
@@ -227,5 +265,5 @@ TEST_F(HandshakeTest, RefusesAnotherVersionOfTheProtocol) {
   }
 }
 
-}  // namespace
+}  // namespace handshake_test
 }  // namespace retryq::amqp

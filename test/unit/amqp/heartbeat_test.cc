@@ -7,7 +7,7 @@
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq::amqp {
-namespace {
+namespace heartbeat_test {
 
 class HeartbeatTest : public ::testing::Test {
  protected:
@@ -84,5 +84,5 @@ TEST_F(HeartbeatTest, IsOffAtAnIntervalOfZero) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-}  // namespace
+}  // namespace heartbeat_test
 }  // namespace retryq::amqp

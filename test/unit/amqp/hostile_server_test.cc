@@ -25,7 +25,7 @@
 // tells its user once, says to the server which frame was wrong and in what way, and works with the
 // next one.
 namespace retryq::amqp {
-namespace {
+namespace hostile_server_test {
 
 using hostile::Verdict;
 using hostile::Violation;
@@ -341,5 +341,5 @@ INSTANTIATE_TEST_SUITE_P(Channel, HostileServerTest,
 INSTANTIATE_TEST_SUITE_P(Content, HostileServerTest,
                          ::testing::ValuesIn(hostile::ContentViolations()), NameOf);
 
-}  // namespace
+}  // namespace hostile_server_test
 }  // namespace retryq::amqp

@@ -12,7 +12,7 @@
 #include "amqp/protocol_error.h"
 
 namespace retryq::amqp {
-namespace {
+namespace incoming_content_test {
 
 std::string Header(std::uint64_t body_size) {
   std::string payload;
@@ -147,5 +147,5 @@ TEST(IncomingContent, RefusesAHeaderWhoseLengthsLie) {
   EXPECT_FALSE(content.OnHeader(header).ok());
 }
 
-}  // namespace
+}  // namespace incoming_content_test
 }  // namespace retryq::amqp

@@ -7,7 +7,7 @@
 #include <string_view>
 
 namespace retryq::amqp {
-namespace {
+namespace input_buffer_test {
 
 void Add(InputBuffer& buffer, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -81,5 +81,5 @@ TEST(InputBuffer, GivesMemoryBackThatIsSeldomNeeded) {
   EXPECT_EQ(buffer.Room().size(), InputBuffer::kCapacity);
 }
 
-}  // namespace
+}  // namespace input_buffer_test
 }  // namespace retryq::amqp

@@ -18,7 +18,7 @@
 #include "run_until.h"
 
 namespace retryq::amqp {
-namespace {
+namespace link_test {
 
 // Longer than the time since 1970, so that no tick comes by.
 constexpr absl::Duration kEndless = absl::Hours(24 * 365 * 100);
@@ -254,5 +254,5 @@ TEST_F(LinkTest, LinksThatGatherAreReadInOneTurn) {
   EXPECT_GE(together, kTimes / 2);
 }
 
-}  // namespace
+}  // namespace link_test
 }  // namespace retryq::amqp

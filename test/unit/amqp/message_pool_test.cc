@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace retryq::amqp {
-namespace {
+namespace message_pool_test {
 
 TEST(MessagePool, UsesAMessageAgainThatNobodyHolds) {
   MessagePool pool;
@@ -86,5 +86,5 @@ TEST(MessagePool, TakesMessagesBackFromOtherThreads) {
   EXPECT_LE(seen.size(), 4U);
 }
 
-}  // namespace
+}  // namespace message_pool_test
 }  // namespace retryq::amqp

@@ -13,7 +13,7 @@
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {
-namespace {
+namespace methods_test {
 
 using namespace method;  // NOLINT(google-build-using-namespace): all of these tests are about it
 
@@ -205,5 +205,5 @@ TEST(Methods, AreNamedInErrors) {
   EXPECT_EQ(MethodName(0, 0), "method 0.0");
 }
 
-}  // namespace
+}  // namespace methods_test
 }  // namespace retryq::amqp

@@ -18,7 +18,7 @@
 
 // Frames held against librabbitmq's, whatever pieces they come in.
 namespace retryq::amqp {
-namespace {
+namespace oracle_frames_test {
 
 using librabbitmq::ToOurs;
 using librabbitmq::ToTheirs;
@@ -213,5 +213,5 @@ TEST(OracleFrames, AreWrittenByThemAsByUs) {
   close(ends[1]);
 }
 
-}  // namespace
+}  // namespace oracle_frames_test
 }  // namespace retryq::amqp

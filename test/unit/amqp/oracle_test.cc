@@ -20,7 +20,7 @@
 // The codec held against librabbitmq's: what ours writes theirs reads, what theirs writes ours
 // reads, and whatever ours accepts theirs accepts, all with the same values.
 namespace retryq::amqp {
-namespace {
+namespace oracle_test {
 
 using librabbitmq::Pool;
 using librabbitmq::ToOurs;
@@ -424,5 +424,5 @@ TEST(Oracle, AcceptsThePropertiesThatWeAccept) {
   EXPECT_GT(refused, 1000);
 }
 
-}  // namespace
+}  // namespace oracle_test
 }  // namespace retryq::amqp

@@ -15,7 +15,7 @@
 #include "unit/amqp/allocated_bytes.h"
 
 namespace retryq::amqp {
-namespace {
+namespace outbox_test {
 
 // What would be sent.
 std::string Take(Outbox& outbox) {
@@ -204,5 +204,5 @@ TEST_F(OutboxToSocket, KeepsAllWhereThePeerIsGone) {
   EXPECT_EQ(Rest(), Expected(4));
 }
 
-}  // namespace
+}  // namespace outbox_test
 }  // namespace retryq::amqp

@@ -15,7 +15,7 @@
 // A whole life of a connection: in whatever pieces the server's bytes come, the user is told the
 // same and the server is answered the same.
 namespace retryq::amqp {
-namespace {
+namespace pieces_test {
 
 using hostile::BodyFrame;
 using hostile::Deliver;
@@ -146,5 +146,5 @@ TEST(Pieces, MayBeSingleBytes) {
   EXPECT_EQ(life.answers, expected.answers);
 }
 
-}  // namespace
+}  // namespace pieces_test
 }  // namespace retryq::amqp

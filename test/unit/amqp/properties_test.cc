@@ -10,7 +10,7 @@
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {
-namespace {
+namespace properties_test {
 
 constexpr std::string_view kHeaders("\1at\1", 4);
 
@@ -151,5 +151,5 @@ TEST(ContentHeader, IsRefusedWithPropertiesThatNobodyKnows) {
   }
 }
 
-}  // namespace
+}  // namespace properties_test
 }  // namespace retryq::amqp

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace retryq::amqp {
-namespace {
+namespace publish_confirms_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -244,5 +244,5 @@ TEST_F(PublishConfirmsTest, AnswersEachExactlyOnceAndRightInAnyHistory) {
   }
 }
 
-}  // namespace
+}  // namespace publish_confirms_test
 }  // namespace retryq::amqp

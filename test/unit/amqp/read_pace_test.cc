@@ -6,7 +6,7 @@
 #include <utility>
 
 namespace retryq::amqp {
-namespace {
+namespace read_pace_test {
 
 constexpr absl::Duration kLongest = absl::Milliseconds(2);
 // In which rates are taken, with something to spare.
@@ -281,5 +281,5 @@ TEST_F(ReadPaceTest, NeverGathersWhereItMustNot) {
   }
 }
 
-}  // namespace
+}  // namespace read_pace_test
 }  // namespace retryq::amqp

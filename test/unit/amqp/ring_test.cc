@@ -7,7 +7,7 @@
 #include <random>
 
 namespace retryq::amqp {
-namespace {
+namespace ring_test {
 
 TEST(Ring, BehavesLikeADeque) {
   std::mt19937 random(1);
@@ -43,5 +43,5 @@ TEST(Ring, DestroysWhatIsTakenOutAndCleared) {
   EXPECT_EQ(token.use_count(), 1);
 }
 
-}  // namespace
+}  // namespace ring_test
 }  // namespace retryq::amqp

@@ -10,7 +10,7 @@
 #include "retryq/testing/seeded_random.h"
 
 namespace retryq::amqp {
-namespace {
+namespace shuffle_test {
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -42,5 +42,5 @@ TEST(Shuffle, LeavesNothingOutAndAddsNothing) {
   EXPECT_TRUE(none.empty());
 }
 
-}  // namespace
+}  // namespace shuffle_test
 }  // namespace retryq::amqp

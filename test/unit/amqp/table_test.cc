@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "amqp/wire.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {
-namespace {
+namespace table_test {
 
 // One field of every wire type, each named by its type.
 const char kEveryType[] =
@@ -195,6 +196,39 @@ TEST(TableView, RefusesNestedLengthsThatReachOutOfTheirParent) {
   }
 }
 
+// Where a size_t has 32 bits, these and the four bytes of the length itself are a small number.
+TEST(TableView, RefusesLengthsUpToTheLargest) {
+  for (const char* type : {"53", "78", "41", "46"}) {
+    for (const char* length : {"fffffffb", "fffffffc", "fffffffd", "fffffffe", "ffffffff"}) {
+      const std::string field = FromHex(absl::StrCat("0161 ", type, " ", length));
+      EXPECT_FALSE(TableView(field).Validate().ok()) << type << length;
+      EXPECT_FALSE(TableView(field).Find("a").has_value()) << type << length;
+    }
+  }
+}
+
+TEST(TableView, KnowsNumbersThatAreNotFiniteAtAnyDepth) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto name_of = [](const Table& table) {
+    const std::string bytes = table.Encode().value();
+    return std::string(TableView(bytes).CheckFinite().message());
+  };
+  EXPECT_EQ(name_of({{"a", 1.5}, {"b", -0.0}, {"c", std::numeric_limits<double>::max()}}), "");
+  EXPECT_EQ(name_of({{"a", 1.5F}, {"b", std::numeric_limits<float>::max()}, {"c", "nan"}}), "");
+  const std::vector<Value> bad = {infinity,
+                                  -infinity,
+                                  std::numeric_limits<double>::quiet_NaN(),
+                                  std::numeric_limits<float>::infinity(),
+                                  std::numeric_limits<float>::signaling_NaN(),
+                                  Array{Value(1), Value(infinity)},
+                                  Table{{"x", Array{Value(Table{{"y", infinity}})}}, {"z", 1}}};
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    EXPECT_EQ(name_of({{"good", 1.0}, {"bad", bad[i]}, {"later", 1}}),
+              "field \"bad\" is no finite number")
+        << i;
+  }
+}
+
 TEST(TableView, NamesTheBadField) {
   const std::string bytes = FromHex("0161 7401 02 62 0a 3f 00");
   EXPECT_EQ(TableView(bytes).Validate().message(),
@@ -300,5 +334,5 @@ TEST(TableWriter, PatchesHeadersAtTheirTopLevel) {
   EXPECT_EQ(after, expected.Encode().value());
 }
 
-}  // namespace
+}  // namespace table_test
 }  // namespace retryq::amqp

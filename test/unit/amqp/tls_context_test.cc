@@ -12,7 +12,7 @@
 #include "support/temporary_directory.h"
 
 namespace retryq::amqp {
-namespace {
+namespace tls_context_test {
 
 using retryq::testing::Identity;
 using retryq::testing::TemporaryDirectory;
@@ -99,5 +99,5 @@ TEST_F(TlsContextTest, WantsCertificateAndKeyTogether) {
   EXPECT_THAT(ErrorOf(options), HasSubstr("belong together"));
 }
 
-}  // namespace
+}  // namespace tls_context_test
 }  // namespace retryq::amqp

@@ -3,10 +3,13 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "retryq/amqp/connection_options.h"
 
 namespace retryq::amqp {
-namespace {
+namespace uri_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -109,6 +112,53 @@ TEST(ParseUri, NamesThePartThatIsWrong) {
   EXPECT_THAT(ErrorOf("amqp://host?color=red"), HasSubstr("'color'"));
 }
 
+// A blank, a control character or NUL at any place of any part, as it is or percent-encoded.
+TEST(ParseUri, RefusesWhatEndsOrHidesANameInEveryPart) {
+  for (const int code : {0, 1, 9, 10, 13, 31, 32, 127}) {
+    const std::string raw(1, static_cast<char>(code));
+    const std::string encoded = absl::StrFormat("%%%02x", code);
+    for (const char* part :
+         {"user", "password", "host", "vhost", "cacertfile", "server_name_indication"}) {
+      const std::string shape =
+          "amqps://(user)x:(password)x@(host)x/(vhost)x?cacertfile=(cacertfile)x&"
+          "server_name_indication=(server_name_indication)x";
+      const auto with = [&](const std::string& text) {
+        std::string uri = absl::StrReplaceAll(shape, {{absl::StrCat("(", part, ")"), text}});
+        for (const char* other : {"(user)", "(password)", "(host)", "(vhost)", "(cacertfile)",
+                                  "(server_name_indication)"}) {
+          uri = absl::StrReplaceAll(uri, {{other, ""}});
+        }
+        return uri;
+      };
+      EXPECT_THAT(ErrorOf(with("a" + raw)), HasSubstr(part)) << code;
+      // What a vhost is called is the broker's business, and so is a blank in a password.
+      const std::string name = part;
+      const bool may_be_meant =
+          name == "vhost" || (name == "user" && code == ' ') ||
+          (name != "user" && name != "host" && name != "server_name_indication" && code != 0);
+      EXPECT_EQ(ParseUri(with("a" + encoded)).ok(), may_be_meant) << part << " " << code;
+    }
+  }
+}
+
+TEST(ParseUri, RefusesWhatIsNoHost) {
+  for (const char* host : {"a,b", "a%2fb", "a%40b", "a%3ab", ".example", "a..b", "."}) {
+    EXPECT_THAT(ErrorOf(std::string("amqp://") + host), HasSubstr("host")) << host;
+  }
+  EXPECT_THAT(ErrorOf("amqp://" + std::string(256, 'h')), HasSubstr("255"));
+  EXPECT_THAT(ErrorOf("amqp://[rabbit]"), HasSubstr("IPv6"));
+  EXPECT_THAT(ErrorOf("amqp://[::1%00]"), HasSubstr("IPv6"));
+}
+
+TEST(ParseUri, KeepsTheDotAtTheEndOfAHost) {
+  EXPECT_EQ(ParseUri("amqp://rabbit.example.")->endpoints[0].host, "rabbit.example.");
+}
+
+TEST(ParseUri, ReadsWhatTheBrokerTakesBeforeTheLogin) {
+  EXPECT_EQ(ParseUri("amqp://host?initial_frame_max=16384")->initial_frame_max, 16384U);
+  EXPECT_THAT(ErrorOf("amqp://host?initial_frame_max=4095"), HasSubstr("initial_frame_max"));
+}
+
 TEST(ParseUri, TakesAmqpsForTls) {
   const auto options = ParseUri("amqps://host");
   ASSERT_TRUE(options.ok()) << options.status();
@@ -185,5 +235,5 @@ TEST(ParseUris, RefusesAnyOtherDifference) {
   EXPECT_FALSE(ParseUris({}).ok());
 }
 
-}  // namespace
+}  // namespace uri_test
 }  // namespace retryq::amqp

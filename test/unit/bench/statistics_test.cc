@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace retryq::bench {
-namespace {
+namespace statistics_test {
 
 TEST(BenchStatistics, MedianIsTheMiddleOrTheMeanOfTheTwoThere) {
   EXPECT_DOUBLE_EQ(Median({3, 1, 2}), 2);
@@ -33,5 +33,5 @@ TEST(BenchStatistics, IntervalOfRoundsThatAgreeIsAPoint) {
   EXPECT_DOUBLE_EQ(interval.to, 2);
 }
 
-}  // namespace
+}  // namespace statistics_test
 }  // namespace retryq::bench

@@ -5,7 +5,7 @@
 #include "fault/plan.h"
 
 namespace retryq::fault {
-namespace {
+namespace referee_test {
 
 using ::testing::ElementsAre;
 
@@ -95,5 +95,5 @@ TEST(FaultPlan, HasMessagesThatSucceedAtOnceLaterAndNever) {
   EXPECT_EQ(never, 10);
 }
 
-}  // namespace
+}  // namespace referee_test
 }  // namespace retryq::fault

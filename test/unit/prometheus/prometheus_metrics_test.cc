@@ -8,7 +8,7 @@
 #include <string>
 
 namespace retryq {
-namespace {
+namespace prometheus_metrics_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -134,5 +134,5 @@ TEST_F(PrometheusMetricsTest, MakesNoLabelsOfRoutingKeys) {
   EXPECT_THAT(Text(), Not(HasSubstr("customer.4711")));
 }
 
-}  // namespace
+}  // namespace prometheus_metrics_test
 }  // namespace retryq

@@ -5,7 +5,7 @@
 #include <memory>
 
 namespace retryq {
-namespace {
+namespace alive_test {
 
 struct Object {
   Lifeline<Object> lifeline{this};
@@ -37,5 +37,5 @@ TEST(LifelineWatch, SeesItFromWithinOthersAndBetweenThem) {
   EXPECT_FALSE(inner);
 }
 
-}  // namespace
+}  // namespace alive_test
 }  // namespace retryq

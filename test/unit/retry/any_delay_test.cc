@@ -24,7 +24,7 @@
 #include "support/event_log.h"
 
 namespace retryq {
-namespace {
+namespace any_delay_test {
 
 using ::testing::ElementsAre;
 using testing::EventLog;
@@ -680,5 +680,5 @@ TEST_F(Published, KeepsItsIdThroughAllHopsAndRetries) {
   EXPECT_THAT(ids, ::testing::Each(ids[0]));
 }
 
-}  // namespace
+}  // namespace any_delay_test
 }  // namespace retryq

@@ -14,7 +14,7 @@
 #include "retryq/testing/seeded_random.h"
 
 namespace retryq {
-namespace {
+namespace backoff_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -294,5 +294,5 @@ TEST(LongestDelay, IsTheMaxOrTheLongestOfAList) {
             absl::Milliseconds(2));
 }
 
-}  // namespace
+}  // namespace backoff_test
 }  // namespace retryq

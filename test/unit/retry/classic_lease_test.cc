@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq {
-namespace {
+namespace classic_lease_test {
 
 using Answer = LeaseClock::Answer;
 
@@ -89,5 +89,5 @@ TEST_F(ClassicLeaseTest, StartsAnewAfterABreak) {
   EXPECT_FALSE(clock_.Covers(1, At(3)));
 }
 
-}  // namespace
+}  // namespace classic_lease_test
 }  // namespace retryq

@@ -12,13 +12,14 @@
 #include "retryq/testing/simulated_time.h"
 #include "support/event_log.h"
 #include "support/make_message.h"
+#include "support/no_threads.h"
 #include "support/scripted_broker.h"
 
 // The client's parts that need no connection: consumers and publishes on a
 // broker that the test plays.
 
 namespace retryq {
-namespace {
+namespace client_test {
 
 using ::testing::ElementsAre;
 using testing::EventLog;
@@ -85,6 +86,34 @@ TEST_F(ClientTest, SaysAllWrongOptionsAtOnce) {
   for (const char* field : {"queue", "factor", "prefetch", "handler_threads"}) {
     EXPECT_THAT(std::string(consumer.status().message()), HasSubstr(field));
   }
+}
+
+// A margin that is right for heartbeats of 15 s lets a confirm count after the queue has gone.
+TEST_F(ClientTest, WantsFourHeartbeatsOfItsBrokerAsAMargin) {
+  const auto validity = [this](absl::Duration heartbeat, absl::Duration margin) {
+    broker_.heartbeat_interval = heartbeat;
+    const DelayQueueOptions options = {.margin = margin};
+    client_.emplace(loop_, broker_, ClientOptions{.delay_queues = options});
+    const absl::Status consumer = client_->Consume({.queue = "orders"}, Handler(Handles)).status();
+    client_.reset();
+    const absl::Status retrier = Retrier::Shared::Create(broker_,
+                                                         {.clock = &loop_.clock(),
+                                                          .timers = &loop_,
+                                                          .random = &loop_.random(),
+                                                          .executor = loop_.executor()},
+                                                         options)
+                                     .status();
+    EXPECT_EQ(consumer.ok(), retrier.ok()) << consumer << retrier;
+    return consumer;
+  };
+  for (const absl::Duration heartbeat : {absl::Seconds(1), absl::Seconds(15), absl::Seconds(60)}) {
+    EXPECT_EQ(validity(heartbeat, 4 * heartbeat), absl::OkStatus());
+    const absl::Status status = validity(heartbeat, 4 * heartbeat - absl::Seconds(1));
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("margin"));
+  }
+  EXPECT_THAT(std::string(validity(absl::ZeroDuration(), absl::Minutes(1)).message()),
+              HasSubstr("heartbeat"));
 }
 
 TEST_F(ClientTest, AMissingWorkExchangeEndsTheLoopBeforeTheFirstSuccess) {
@@ -156,6 +185,18 @@ TEST_F(ClientTest, BlockingHandlersRunOnThreads) {
   Deliver(1);
   while (broker_.acked.empty()) RunPosted();
   EXPECT_NE(handler_thread, loop_thread);
+}
+
+TEST_F(ClientTest, SaysThatThereIsNoThreadForHandlers) {
+  const testing::NoThreads no_threads;
+  const auto consumer =
+      client_->Consume({.queue = "orders", .handler_threads = 2}, Handler(Handles));
+  EXPECT_EQ(consumer.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(consumer.status().message()),
+              HasSubstr("handler_threads: cannot create thread 1 of 2"));
+  broker_.Ready();
+  Settle();
+  EXPECT_TRUE(result_.ok());
 }
 
 TEST_F(ClientTest, DrainingGivesBackWhatOnlyWaitsForAThread) {
@@ -250,6 +291,21 @@ TEST_F(ClientTest, APublishNobodyConfirmsEndsAtItsDeadline) {
   EXPECT_TRUE(absl::IsUnavailable(*done));
 }
 
+TEST(Client, NamesTheWrongOptionsOfItsOwnAndOfTheConsumerTogether) {
+  EventLoop loop;
+  Client client(loop, {.url = "http://localhost",
+                       .delay_queues = {.prefix = "", .min_window = absl::Hours(1)},
+                       .max_open_publishes = 0});
+  const auto consumer = client.Consume(
+      {.queue = "", .retry = {.backoff = {.factor = 0}}, .prefetch = 0, .handler_threads = -1},
+      Handler([](const Delivery&) { return Outcome::Ok(); }));
+  ASSERT_TRUE(absl::IsInvalidArgument(consumer.status()));
+  for (const char* field : {"amqp://", "prefix", "min_window", "max_open_publishes", "queue must",
+                            "factor", "prefetch", "handler_threads"}) {
+    EXPECT_THAT(std::string(consumer.status().message()), HasSubstr(field));
+  }
+}
+
 TEST(Client, SaysWhatIsWrongWithItsUrl) {
   EventLoop loop;
   Client client(loop, {.url = "http://localhost"});
@@ -258,5 +314,5 @@ TEST(Client, SaysWhatIsWrongWithItsUrl) {
   EXPECT_TRUE(absl::IsInvalidArgument(consumer.status()));
 }
 
-}  // namespace
+}  // namespace client_test
 }  // namespace retryq

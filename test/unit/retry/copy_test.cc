@@ -19,7 +19,7 @@
 #include "support/make_message.h"
 
 namespace retryq {
-namespace {
+namespace copy_test {
 
 using testing::MakeMessage;
 using testing::MakeMessageWithHeaderBytes;
@@ -159,7 +159,7 @@ TEST(Copy, KeepsEveryPropertyButThoseOfTheOldWay) {
                                        .delivery_mode = 1,
                                        .priority = 9,
                                        .correlation_id = "c-1",
-                                       .reply_to = "amq.rabbitmq.reply-to",
+                                       .reply_to = "amq.rabbitmq.reply-to.g1h2AA==.k",
                                        .expiration = "60000",
                                        .message_id = std::string_view("m\0\xFF", 3),
                                        .timestamp = std::numeric_limits<std::uint64_t>::max(),
@@ -190,6 +190,16 @@ TEST(Copy, KeepsEveryPropertyButThoseOfTheOldWay) {
   ASSERT_TRUE(copy.BuildUnchanged(*message, kPlenty));
   expect_kept();
   EXPECT_FALSE(copy.properties().headers);
+}
+
+// The broker refuses it where no consumer of such answers is on the channel.
+TEST(Copy, LeavesOutAReplyToThatTheBrokerRefuses) {
+  const auto message = MakeMessage({.properties = {.reply_to = "amq.rabbitmq.reply-to"}});
+  Copy copy;
+  ASSERT_TRUE(copy.Build(DeliveryOf(message), Retried(), kPlenty));
+  EXPECT_FALSE(copy.properties().reply_to);
+  ASSERT_TRUE(copy.BuildUnchanged(*message, kPlenty));
+  EXPECT_FALSE(copy.properties().reply_to);
 }
 
 TEST(Copy, InventsNoProperties) {
@@ -516,8 +526,34 @@ TEST(CopyUnchanged, KeepsTheRetryHeadersAsTheyCame) {
   EXPECT_EQ(HeaderBytes(copy), Encoded(headers));
 }
 
+// What came in one frame leaves in one.
+TEST(CopyUnchanged, IsNeverLargerThanItsMessage) {
+  for (int present = 0; present < 1 << 8; ++present) {
+    const auto message = std::const_pointer_cast<amqp::Message>(
+        MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}}));
+    amqp::Properties& properties = message->properties;
+    const auto is_there = [&](int property) { return (present >> property & 1) != 0; };
+    if (!is_there(0)) properties.headers.reset();
+    if (is_there(1)) properties.delivery_mode = 1;
+    if (is_there(2)) properties.expiration = "1000";
+    if (is_there(3)) properties.user_id = "guest";
+    if (is_there(4)) properties.message_id = "m";
+    if (is_there(5)) properties.priority = 3;
+    if (is_there(6)) properties.content_type = "text/plain";
+    if (is_there(7)) properties.timestamp = 1;
+    Copy copy;
+    const std::size_t size = amqp::ContentHeaderSize(properties);
+    EXPECT_TRUE(copy.BuildUnchanged(*message, size)) << present;
+    EXPECT_LE(SizeOf(copy), size) << present;
+    EXPECT_TRUE(copy.BuildUnchanged(*message, size + 1)) << present;
+    EXPECT_EQ(copy.properties().delivery_mode, 2) << "where there is room it is persistent";
+  }
+}
+
 TEST(CopyUnchanged, SaysWhenEvenThatDoesNotFit) {
-  const auto message = MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}});
+  const auto message = std::const_pointer_cast<amqp::Message>(
+      MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}}));
+  message->properties.delivery_mode = 1;
   Copy copy;
   ASSERT_TRUE(copy.BuildUnchanged(*message, kPlenty));
   const std::size_t size = SizeOf(copy);
@@ -540,5 +576,5 @@ TEST(NewRetryId, Is128RandomBitsInHex) {
   EXPECT_EQ(NewRetryId(random), "0123456789abcdef0000000000000001");
 }
 
-}  // namespace
+}  // namespace copy_test
 }  // namespace retryq

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 namespace retryq {
-namespace {
+namespace current_entries_test {
 
 constexpr DelayRoute kSecond{.ttl = absl::Seconds(1)};
 constexpr DelayRoute kMinute{.ttl = absl::Minutes(1)};
@@ -70,5 +70,5 @@ TEST_F(CurrentEntriesTest, AreForgottenOneByOneOrAllTogether) {
   EXPECT_EQ(Find(kMinute), nullptr);
 }
 
-}  // namespace
+}  // namespace current_entries_test
 }  // namespace retryq

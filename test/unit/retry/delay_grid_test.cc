@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace retryq {
-namespace {
+namespace delay_grid_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -112,5 +112,5 @@ TEST(DelayGrid, AddsAtMostOneAndAHalfTimesWhereItRoundsUp) {
   }
 }
 
-}  // namespace
+}  // namespace delay_grid_test
 }  // namespace retryq

@@ -8,7 +8,7 @@
 #include <string>
 
 namespace retryq {
-namespace {
+namespace delay_queue_name_test {
 
 using ::testing::MatchesRegex;
 
@@ -109,5 +109,5 @@ TEST(DelayQueueDeclaration, HasAFanoutExchangeOfTheSameNameThatGoesWithTheQueue)
   }
 }
 
-}  // namespace
+}  // namespace delay_queue_name_test
 }  // namespace retryq

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace retryq {
-namespace {
+namespace delay_queue_options_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -98,5 +98,5 @@ TEST(ValidateLease, HoldsTheLongestDelayWithItsWindowAndMarginWithinTenYears) {
   EXPECT_FALSE(ValidateLease(absl::InfiniteDuration(), {}).ok());
 }
 
-}  // namespace
+}  // namespace delay_queue_options_test
 }  // namespace retryq

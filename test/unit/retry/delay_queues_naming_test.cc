@@ -9,7 +9,7 @@
 #include "unit/retry/delay_queues_fixture.h"
 
 namespace retryq {
-namespace {
+namespace delay_queues_naming_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -167,6 +167,19 @@ TEST_F(DelayQueuesNamingTest, SayHowToHelpWhereTheHashedNameIsRefusedToo) {
   EXPECT_EQ(queues_->size(), 0U);
 }
 
+TEST_F(DelayQueuesNamingTest, KeepTheirNameWhereThereAreAsManyQueuesAsThereMayBe) {
+  queues_->Acquire(kRoute, Keep());
+  Answer(absl::ResourceExhaustedError("406 - queue limit in vhost 'shop' (10) is reached"));
+  EXPECT_THAT(declares_, IsEmpty());
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(acquired_[0].status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(acquired_[0].status().message()),
+              AllOf(HasSubstr("'retry.1000'"), HasSubstr("(10) is reached"),
+                    HasSubstr("set_vhost_limits")));
+  EXPECT_THAT(events_, ElementsAre("declare_failed retry.1000"));
+  EXPECT_EQ(*Grant().name, "retry.1000");
+}
+
 TEST_F(DelayQueuesNamingTest, SayWhichPermissionIsMissing) {
   queues_->Acquire(kWorkRoute, Keep());
   queues_->Acquire(kWorkRoute, Keep());
@@ -213,5 +226,5 @@ TEST_F(DelayQueuesNamingTest, UseOnlyTheHashedNameWhereConfirmsStayOut) {
   EXPECT_EQ(events_.size(), 2U);
 }
 
-}  // namespace
+}  // namespace delay_queues_naming_test
 }  // namespace retryq

@@ -10,7 +10,7 @@
 #include "retry/quorum_lease.h"
 
 namespace retryq {
-namespace {
+namespace delay_queues_quorum_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -168,5 +168,5 @@ TEST_F(DelayQueuesQuorumTest, ForgetsWhatNobodyUses) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-}  // namespace
+}  // namespace delay_queues_quorum_test
 }  // namespace retryq

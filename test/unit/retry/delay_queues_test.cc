@@ -12,7 +12,7 @@
 #include "unit/retry/delay_queues_fixture.h"
 
 namespace retryq {
-namespace {
+namespace delay_queues_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -424,5 +424,5 @@ TEST_F(DelayQueuesTest, MayBeDestroyedInsideAnyAnswer) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-}  // namespace
+}  // namespace delay_queues_test
 }  // namespace retryq

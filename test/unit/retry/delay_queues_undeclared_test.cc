@@ -3,7 +3,7 @@
 #include "unit/retry/delay_queues_fixture.h"
 
 namespace retryq {
-namespace {
+namespace delay_queues_undeclared_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -126,5 +126,5 @@ TEST_F(UndeclaredDelayQueuesTest, ThatAreLimitedRefuseWhatIsTooMuch) {
   EXPECT_EQ(*arguments.Find("x-max-length-bytes"), amqp::Value(std::int64_t{1000}));
 }
 
-}  // namespace
+}  // namespace delay_queues_undeclared_test
 }  // namespace retryq

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq {
-namespace {
+namespace delay_steps_test {
 
 constexpr absl::Duration kOdd = absl::Milliseconds(1234);
 
@@ -108,5 +108,5 @@ TEST(DelaySteps, AreFoundQuicklyForDelaysThatHardlyGrow) {
   EXPECT_LE(steps.size(), 34U);
 }
 
-}  // namespace
+}  // namespace delay_steps_test
 }  // namespace retryq

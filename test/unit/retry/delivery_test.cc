@@ -9,7 +9,7 @@
 #include "support/make_message.h"
 
 namespace retryq {
-namespace {
+namespace delivery_test {
 
 using testing::MakeMessage;
 
@@ -97,5 +97,5 @@ TEST(Delivery, CopiesShareTheBuffer) {
   EXPECT_EQ(second.body(), "hello");
 }
 
-}  // namespace
+}  // namespace delivery_test
 }  // namespace retryq

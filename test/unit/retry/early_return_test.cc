@@ -10,7 +10,7 @@
 #include "support/make_message.h"
 
 namespace retryq {
-namespace {
+namespace early_return_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -72,5 +72,5 @@ TEST(EarlyReturn, IsNotLookedForInAMessageThatDidNotWait) {
                    .has_value());
 }
 
-}  // namespace
+}  // namespace early_return_test
 }  // namespace retryq

@@ -5,7 +5,7 @@
 #include <random>
 
 namespace retryq {
-namespace {
+namespace error_text_test {
 
 std::string Utf8(std::string_view text, std::size_t max_size = kMaxErrorSize) {
   std::string repaired = "what was there before";
@@ -119,5 +119,5 @@ TEST(CutUtf8, CutsWhatIsNoTextAnywhere) {
   EXPECT_EQ(CutUtf8(bytes, 6).size(), 3u);
 }
 
-}  // namespace
+}  // namespace error_text_test
 }  // namespace retryq

@@ -16,7 +16,7 @@
 #include "support/event_log.h"
 
 namespace retryq {
-namespace {
+namespace event_figures_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -82,6 +82,16 @@ TEST_F(EventFigures, SayHowLongAHandlerTook) {
   time_.Advance(absl::Seconds(1));
   EXPECT_THAT(Last(EventKind::kHandled).handling,
               ::testing::Optional(AllOf(Ge(absl::Seconds(11)), Le(absl::Seconds(12)))));
+}
+
+TEST_F(EventFigures, BelieveAHandlerThatSaysHowLongItTook) {
+  ConsumeSlowly();
+  rabbit_.Publish("", "orders");
+  time_.Advance(absl::Seconds(12));
+  ASSERT_EQ(open_.size(), 1U);
+  std::move(open_.front()).Settle(Outcome::Ok().Took(absl::Seconds(2)));
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(Last(EventKind::kHandled).handling, absl::Seconds(2));
 }
 
 TEST_F(EventFigures, SayHowLateARetryIs) {
@@ -176,5 +186,5 @@ TEST_F(EventFigures, SayHowLongAHandlerOnAThreadTook) {
   consumer_.reset();
 }
 
-}  // namespace
+}  // namespace event_figures_test
 }  // namespace retryq

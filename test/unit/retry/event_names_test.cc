@@ -6,7 +6,7 @@
 #include "retryq/observer.h"
 
 namespace retryq {
-namespace {
+namespace event_names_test {
 
 constexpr int kKinds = static_cast<int>(EventKind::kPublished) + 1;
 
@@ -39,5 +39,5 @@ TEST(EventName, DiffersFromKindToKindAndIsLowerCase) {
   }
 }
 
-}  // namespace
+}  // namespace event_names_test
 }  // namespace retryq

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace retryq {
-namespace {
+namespace fixed_delays_test {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
@@ -62,5 +62,5 @@ TEST(FixedDelays, AreNoneWhereChanceOrAFunctionHasASay) {
   }
 }
 
-}  // namespace
+}  // namespace fixed_delays_test
 }  // namespace retryq

@@ -14,7 +14,7 @@
 #include "support/event_log.h"
 
 namespace retryq {
-namespace {
+namespace full_delay_queue_test {
 
 using testing::EventLog;
 using ::testing::HasSubstr;
@@ -70,5 +70,5 @@ INSTANTIATE_TEST_SUITE_P(OfBothTypes, FullDelayQueueTest,
                            return instance.param == QueueType::kQuorum ? "quorum" : "classic";
                          });
 
-}  // namespace
+}  // namespace full_delay_queue_test
 }  // namespace retryq

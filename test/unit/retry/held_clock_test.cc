@@ -7,7 +7,7 @@
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq {
-namespace {
+namespace held_clock_test {
 
 TEST(HeldClock, IsAsTheOtherWhileNothingHoldsIt) {
   testing::SimulatedTime time;
@@ -71,5 +71,5 @@ TEST(HeldClock, LooksOnceForAllWhoAsk) {
   }
 }
 
-}  // namespace
+}  // namespace held_clock_test
 }  // namespace retryq

@@ -12,7 +12,7 @@
 #include "support/make_message.h"
 
 namespace retryq {
-namespace {
+namespace history_test {
 
 using testing::MakeMessage;
 using testing::MakeMessageWithHeaderBytes;
@@ -305,5 +305,5 @@ TEST_F(IsOthersRetryTest, DoesNotHoldForDeathsOfAnotherShape) {
   EXPECT_FALSE(IsSkippedBy("invoices"));
 }
 
-}  // namespace
+}  // namespace history_test
 }  // namespace retryq

@@ -12,7 +12,7 @@
 #include "retryq/testing/seeded_random.h"
 
 namespace retryq {
-namespace {
+namespace next_delay_test {
 
 constexpr absl::Duration kHalfSecond = absl::Milliseconds(500);
 const absl::Status kDown = absl::UnavailableError("down");
@@ -160,5 +160,5 @@ TEST(BackoffRange, HoldsAllThatChanceChooses) {
   }
 }
 
-}  // namespace
+}  // namespace next_delay_test
 }  // namespace retryq

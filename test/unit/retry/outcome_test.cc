@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq {
-namespace {
+namespace outcome_test {
 
 Outcome HandlerThatReturnsAStatus() { return absl::UnavailableError("down"); }
 
@@ -45,5 +45,5 @@ TEST(Outcome, DiscardKeepsItsReason) {
   EXPECT_EQ(outcome.status().message(), "sent twice");
 }
 
-}  // namespace
+}  // namespace outcome_test
 }  // namespace retryq

@@ -11,7 +11,7 @@
 #include "support/scripted_broker.h"
 
 namespace retryq {
-namespace {
+namespace parking_lot_test {
 
 using testing::ScriptedBroker;
 
@@ -49,6 +49,19 @@ TEST_F(ParkingLotTest, SaysNothingOfALimitThatTheBrokerDoesNotKnow) {
   EXPECT_EQ(ArgumentsOf(QueueType::kQuorum), (amqp::Table{{"x-queue-type", "quorum"}}));
 }
 
+TEST_F(ParkingLotTest, SaysHowToRaiseALimitOfQueues) {
+  broker_.on_declare = [](const QueueDeclaration& queue) {
+    return queue.passive ? absl::NotFoundError("no queue")
+                         : absl::ResourceExhaustedError("queue limit in vhost '/' (1) is reached");
+  };
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+  absl::Status answer;
+  parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+  time_.RunReady();
+  EXPECT_TRUE(absl::IsFailedPrecondition(answer));
+  EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("set_vhost_limits"));
+}
+
 TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
   ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kQuorum);
   int answers = 0;
@@ -60,7 +73,8 @@ TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
   EXPECT_TRUE(broker_.declares[0].queue.passive);
 }
 
-// A quorum queue may come back empty from a crash right after it was made (BROKER-FACTS.md, 27).
+// A quorum queue may come back empty from a crash right after it was made (F27 in
+// doc/rabbitmq_facts.md).
 TEST_F(ParkingLotTest, IsSafeTwoSecondsAfterAQuorumQueueWasFound) {
   ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kQuorum);
   parking_lot.Ensure([](const absl::Status&) {});
@@ -86,5 +100,5 @@ TEST_F(ParkingLotTest, DeclaresNothingWhereItMayNot) {
   EXPECT_EQ(broker_.declares.size(), 1U);
 }
 
-}  // namespace
+}  // namespace parking_lot_test
 }  // namespace retryq

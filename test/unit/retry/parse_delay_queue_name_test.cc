@@ -6,7 +6,7 @@
 #include "retryq/delay_queue_name.h"
 
 namespace retryq {
-namespace {
+namespace parse_delay_queue_name_test {
 
 TEST(ParseDelayQueueName, UnderstandsEveryNameThatIsGiven) {
   for (const QueueType type : {QueueType::kClassic, QueueType::kQuorum}) {
@@ -75,5 +75,5 @@ TEST(ParseDelayQueueName, TakesNothingElseForADelayQueue) {
   EXPECT_FALSE(ParseDelayQueueName("retry.1000", "retry.1000").has_value());
 }
 
-}  // namespace
+}  // namespace parse_delay_queue_name_test
 }  // namespace retryq

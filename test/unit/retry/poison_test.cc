@@ -19,7 +19,7 @@
 #include "support/event_log.h"
 
 namespace retryq {
-namespace {
+namespace poison_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -200,5 +200,5 @@ TEST_F(PoisonTest, ReachesTheLimitByFailuresAndDeathsTogether) {
   EXPECT_THAT(attempts_, ElementsAre(2, 3, 4));
 }
 
-}  // namespace
+}  // namespace poison_test
 }  // namespace retryq

@@ -20,7 +20,7 @@
 #include "support/scripted_broker.h"
 
 namespace retryq {
-namespace {
+namespace publisher_chaos_test {
 
 using Published = testing::ScriptedBroker::Published;
 
@@ -202,7 +202,9 @@ class Chaos {
   testing::SimulatedTime time_;
   testing::SeededRandom random_;
   testing::ScriptedBroker broker_{time_};
-  Hub hub_{broker_, testing::EnvironmentOf(time_, random_), {}};
+  const std::shared_ptr<Hub> owned_hub_ =
+      Hub::Create(broker_, testing::EnvironmentOf(time_, random_), {});
+  Hub& hub_ = *owned_hub_;
   std::map<std::string, std::unique_ptr<Item>> parcels_;
   std::set<std::string> confirmed_;
   std::uint64_t last_body_ = 0;
@@ -217,5 +219,5 @@ TEST(PublisherChaos, LeavesNoParcelBehindAndBlamesNoInnocent) {
   }
 }
 
-}  // namespace
+}  // namespace publisher_chaos_test
 }  // namespace retryq

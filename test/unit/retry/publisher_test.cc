@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,7 +21,7 @@
 #include "support/scripted_broker.h"
 
 namespace retryq {
-namespace {
+namespace publisher_test {
 
 using ::testing::ElementsAre;
 using testing::EventLog;
@@ -89,7 +91,9 @@ class PublisherTest : public ::testing::Test {
   testing::SeededRandom random_;
   EventLog events_;
   ScriptedBroker broker_{time_};
-  Hub hub_{broker_, testing::EnvironmentOf(time_, random_, &events_), {}};
+  const std::shared_ptr<Hub> owned_hub_ =
+      Hub::Create(broker_, testing::EnvironmentOf(time_, random_, &events_), {});
+  Hub& hub_ = *owned_hub_;
 };
 
 TEST_F(PublisherTest, SendsThroughADelayQueueWhoseLeaseIsGood) {
@@ -320,6 +324,16 @@ TEST_F(PublisherTest, SendsNothingWithoutAConnectionAndEverythingOnceItIsBack) {
   EXPECT_THAT(OpenBodies(), ElementsAre("late", "open"));
 }
 
+// During an alarm.
+TEST_F(PublisherTest, KeepsNothingOfWhatIsCalledOffWhileItWaits) {
+  broker_.Block(true);
+  for (int i = 0; i < 100'000; ++i) {
+    NotingParcel parcel("called off");
+    publisher().Send(parcel);
+  }
+  EXPECT_LT(publisher().queued(), 5'000U);
+}
+
 TEST_F(PublisherTest, PausesLongerAndLongerBetweenTries) {
   NotingParcel parcel("one");
   Send(parcel);
@@ -341,8 +355,8 @@ TEST_F(PublisherTest, PausesLongerAndLongerBetweenTries) {
 class PublisherQuorumTest : public PublisherTest {
  protected:
   PublisherQuorumTest() {
-    quorum_hub_.emplace(broker_, testing::EnvironmentOf(time_, random_, &events_),
-                        DelayQueueOptions{.queue_type = QueueType::kQuorum});
+    quorum_hub_ = Hub::Create(broker_, testing::EnvironmentOf(time_, random_, &events_),
+                              DelayQueueOptions{.queue_type = QueueType::kQuorum});
     broker_.Ready();
   }
   ~PublisherQuorumTest() override { quorum_hub_.reset(); }
@@ -352,7 +366,7 @@ class PublisherQuorumTest : public PublisherTest {
     time_.Advance(QuorumLease::kForming);
   }
 
-  std::optional<Hub> quorum_hub_;
+  std::shared_ptr<Hub> quorum_hub_;
 };
 
 TEST_F(PublisherQuorumTest, WaitsUntilANewQueueWouldOutlastACrash) {
@@ -407,6 +421,86 @@ TEST_F(PublisherTest, FindsTheOneForWhichTheBrokerClosesTheChannel) {
   EXPECT_THAT(first.ends, ElementsAre(SendResult::Kind::kSent));
   EXPECT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused));
   EXPECT_THAT(last.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+// Found guilty, it is never sent together with others again.
+TEST_F(PublisherTest, SendsAloneWhatWasRefused) {
+  NotingParcel culprit("culprit");
+  Send(culprit);
+  CloseChannel(541, "INTERNAL_ERROR");
+  ASSERT_THAT(OpenBodies(), ElementsAre("culprit"));
+  CloseChannel(541, "INTERNAL_ERROR");
+  ASSERT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused));
+  NotingParcel other("other");
+  Send(other);
+  Send(culprit);
+  NotingParcel late("late");
+  Send(late);
+  EXPECT_THAT(OpenBodies(), ElementsAre("other"));
+  broker_.open()[0]->Confirm();
+  time_.RunReady();
+  ASSERT_THAT(OpenBodies(), ElementsAre("culprit"));
+  CloseChannel(541, "INTERNAL_ERROR");
+  EXPECT_THAT(OpenBodies(), ElementsAre("late"));
+  EXPECT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused, SendResult::Kind::kRefused));
+}
+
+// What takes the connection along is tried ever more seldom, however much of it there is.
+TEST_F(PublisherTest, LetsOthersGoOnWhileManyCulpritsEachTakeTheConnectionAlong) {
+  constexpr int kCulprits = 20;
+  std::deque<NotingParcel> culprits;
+  for (int i = 0; i < kCulprits; ++i) {
+    NotingParcel& culprit = culprits.emplace_back("culprit");
+    culprit.on_sent = [&] { publisher().Send(culprit); };  // tried again at once, for ever
+    publisher().Send(culprit);
+  }
+  int closed = 0;
+  // The broker that closes for them, and takes all else.
+  const auto answer = [&] {
+    const std::vector<std::string> open = OpenBodies();
+    if (std::count(open.begin(), open.end(), "culprit") > 0) {
+      ++closed;
+      CloseChannel(541, "INTERNAL_ERROR");
+    } else if (!open.empty()) {
+      broker_.open()[0]->Confirm();
+    }
+  };
+  for (int second = 0; second < 300; ++second) {
+    for (int i = 0; i < 2 * kCulprits; ++i) {
+      time_.RunReady();
+      answer();
+    }
+    time_.Advance(absl::Seconds(1));
+  }
+  const int closed_until_found = std::exchange(closed, 0);
+  EXPECT_LE(closed_until_found, 3 * kCulprits + 10);
+  int arrived = 0;
+  for (int second = 0; second < 600; ++second) {
+    NotingParcel other("other");
+    Send(other);
+    answer();
+    time_.Advance(absl::Milliseconds(500));
+    answer();
+    if (!other.ends.empty()) ++arrived;
+    time_.Advance(absl::Milliseconds(500));
+  }
+  EXPECT_LE(closed, 2 * 10) << "in ten minutes";
+  EXPECT_GE(closed, 5) << "never given up";
+  EXPECT_GE(arrived, 550);
+}
+
+// A publish that was called off, and that the broker never answers.
+TEST_F(PublisherTest, TakesAnotherConnectionWhereItCannotBeAlone) {
+  NotingParcel culprit("culprit");
+  Send(culprit);
+  CloseChannel();
+  CloseChannel();
+  auto silent = std::make_unique<NotingParcel>("silent");
+  Send(*silent);
+  silent.reset();
+  Send(culprit);
+  time_.Advance(absl::Minutes(1));
+  EXPECT_THAT(broker_.reconnects, ::testing::SizeIs(1));
 }
 
 TEST_F(PublisherTest, HoldsBackOthersWhileTheCulpritIsSought) {
@@ -515,5 +609,5 @@ TEST_F(PublisherTest, MayLoseAParcelInsideItsAnswer) {
   EXPECT_EQ(publisher().size(), 0U);
 }
 
-}  // namespace
+}  // namespace publisher_test
 }  // namespace retryq

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq {
-namespace {
+namespace quorum_lease_test {
 
 using Answer = LeaseClock::Answer;
 
@@ -76,5 +76,5 @@ TEST_F(QuorumLeaseTest, BrokenItIsGrantedAnewAndCoversNothingOfBefore) {
   EXPECT_TRUE(lease_.Covers(2, At(11)));
 }
 
-}  // namespace
+}  // namespace quorum_lease_test
 }  // namespace retryq

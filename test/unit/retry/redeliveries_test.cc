@@ -9,7 +9,7 @@
 #include "support/make_message.h"
 
 namespace retryq {
-namespace {
+namespace redeliveries_test {
 
 using testing::MakeMessage;
 
@@ -61,5 +61,5 @@ TEST(Redeliveries, SayHowManyTheyWere) {
             absl::AbortedError("the worker that had it died or lost its connection, 3 times"));
 }
 
-}  // namespace
+}  // namespace redeliveries_test
 }  // namespace retryq

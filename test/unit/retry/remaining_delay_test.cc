@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq {
-namespace {
+namespace remaining_delay_test {
 
 absl::Duration Left(std::optional<absl::Duration> remaining, std::optional<absl::Duration> to_go) {
   const absl::Time now = absl::FromUnixSeconds(1'800'000'000);
@@ -32,5 +32,5 @@ TEST(RemainingDelay, IsNeverMoreThanWasToBeLeftWhateverTheClocksSay) {
   EXPECT_EQ(Left(absl::ZeroDuration(), absl::Hours(5)), absl::ZeroDuration());
 }
 
-}  // namespace
+}  // namespace remaining_delay_test
 }  // namespace retryq

@@ -16,13 +16,15 @@
 #include "support/scripted_broker.h"
 
 namespace retryq {
-namespace {
+namespace retrier_test {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using testing::EventLog;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakeMessage;
+using ::testing::MatchesRegex;
 using testing::ScriptedBroker;
 using ::testing::SizeIs;
 
@@ -83,6 +85,81 @@ TEST_F(RetrierTest, AcksWhatTheHandlerHandled) {
   EXPECT_THAT(broker_.acked, ElementsAre(1));
   EXPECT_THAT(broker_.publishes, IsEmpty());
   EXPECT_EQ(events_.Count(EventKind::kHandled), 1U);
+}
+
+// Keeps the work for the test to run.
+class HandExecutor final : public Executor {
+ public:
+  void Post(std::function<void()> work) override { works.push_back(std::move(work)); }
+  std::vector<std::function<void()>> works;
+};
+
+TEST_F(RetrierTest, BeginsNothingOnAThreadWhoseChannelIsGone) {
+  MakeRetrier({.queue = "orders"});
+  const auto threads = std::make_shared<HandExecutor>();
+  std::vector<Delivery> handled;
+  deliver_ = retrier_->Wrap(
+      [&](const Delivery& delivery) {
+        handled.push_back(delivery);
+        return Outcome::Ok();
+      },
+      threads);
+  Deliver();
+  Deliver();
+  ASSERT_THAT(threads->works, SizeIs(2));
+  EXPECT_EQ(retrier_->handling(), 2U);
+  threads->works[0]();
+  ASSERT_THAT(handled, SizeIs(1));
+  EXPECT_FALSE(handled[0].abandoned());
+  retrier_->Abandon();
+  EXPECT_TRUE(handled[0].abandoned());
+  EXPECT_EQ(retrier_->handling(), 0U);
+  threads->works[1]();
+  EXPECT_THAT(handled, SizeIs(1));
+  time_.RunReady();
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  Deliver();
+  threads->works[2]();
+  ASSERT_THAT(handled, SizeIs(2));
+  EXPECT_FALSE(handled[1].abandoned());
+}
+
+TEST_F(RetrierTest, KeepsTheMemoryOfNoDeliveryWhoseChannelIsGone) {
+  MakeRetrier({.queue = "orders"});
+  const auto threads = std::make_shared<HandExecutor>();
+  deliver_ = retrier_->Wrap([](const Delivery&) { return Outcome::Ok(); }, threads);
+  auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
+  const std::weak_ptr<amqp::Message> kept = message;
+  deliver_(std::move(message));
+  EXPECT_FALSE(kept.expired());
+  retrier_->Abandon();
+  EXPECT_TRUE(kept.expired());
+}
+
+// Nothing of it may be touched from then on: AddressSanitizer looks.
+TEST_F(RetrierTest, MayBeDestroyedByTheBackoffOfARedelivery) {
+  RetryOptions retry;
+  retry.backoff.function = [this](const Failure&) {
+    retrier_.reset();
+    shared_.reset();
+    return absl::Seconds(1);
+  };
+  bool handled = false;
+  Start({.queue = "orders", .retry = retry}, Handler([&](const Delivery&) {
+          handled = true;
+          return Outcome::Ok();
+        }));
+  Redeliver(3);
+  EXPECT_FALSE(handled);
+}
+
+TEST_F(RetrierTest, SaysWhatAnAsynchronousHandlerThrew) {
+  Start({.queue = "orders"}, AsyncHandler([](const Delivery&, const Settlement&) {
+          throw std::runtime_error("out of paper");
+        }));
+  Deliver();
+  time_.RunReady();
+  EXPECT_THAT(std::string(events_.Last(EventKind::kFailed)->error), HasSubstr("out of paper"));
 }
 
 TEST_F(RetrierTest, AcksAFailureOnlyAfterItsCopyIsConfirmed) {
@@ -332,6 +409,70 @@ TEST_F(RetrierTest, WhatCameAnotherWayThanTheWorkExchangeReturnsDirectly) {
             amqp::Value(""));
 }
 
+// All that tells of an earlier retry, as the broker passes it on from a publisher who may write to
+// the queue, but not to the exchange.
+amqp::Table ForgedHeaders(const std::string& queue) {
+  amqp::Table death;
+  death.Set("queue", "retry.1000");
+  death.Set("exchange", "retry.1000");
+  death.Set("reason", "expired");
+  death.Set("count", std::int64_t{1});
+  death.Set("routing-keys", amqp::Array{amqp::Value("order.refunded")});
+  return {{"x-retry-queue", queue},
+          {"x-retry-exchange", "shop"},
+          {"x-retry-routing-key", "order.refunded"},
+          {"x-retry-count", std::int64_t{1}},
+          {"x-retry-delay", std::int64_t{1000}},
+          {"x-death", amqp::Array{amqp::Value(std::make_shared<const amqp::Table>(death))}},
+          {"x-first-death-exchange", "shop"},
+          {"x-last-death-queue", "retry.1000"},
+          {"CC", amqp::Array{amqp::Value("order.refunded")}}};
+}
+
+TEST_F(RetrierTest, ForgedHeadersLeadNoCopyThroughTheWorkExchange) {
+  for (const Outcome& outcome :
+       {Outcome(absl::UnavailableError("down")),
+        Outcome::RetryAfter(absl::Seconds(1234567), absl::UnavailableError("down")),
+        Outcome::Park(absl::InternalError("no"))}) {
+    Start({.queue = "orders", .work_exchange = "shop"}, [&](const Delivery&) { return outcome; });
+    for (const char* queue : {"orders", "mails"}) {
+      const std::string headers = ForgedHeaders(queue).Encode().value();
+      Deliver({.exchange = "",
+               .routing_key = "orders",
+               .properties = {.headers = amqp::TableView(headers)}});
+      const auto& copy = LastPublish();
+      EXPECT_THAT(copy.exchange, AnyOf("", MatchesRegex("retry\\..*\\.direct")));
+      EXPECT_THAT(copy.routing_key, AnyOf("orders", "orders.parked"));
+      EXPECT_EQ(copy.headers.Find("CC"), nullptr);
+    }
+    retrier_.reset();
+    shared_.reset();
+  }
+}
+
+TEST_F(RetrierTest, AForgedRoutingKeyIsNotThatOfACopyThroughTheWorkExchange) {
+  Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
+  const std::string headers = ForgedHeaders("orders").Encode().value();
+  Deliver({.exchange = "shop",
+           .routing_key = "order.placed",
+           .properties = {.headers = amqp::TableView(headers)}});
+  EXPECT_EQ(LastPublish().exchange, "retry.2000");
+  EXPECT_EQ(LastPublish().routing_key, "order.placed");
+}
+
+TEST_F(RetrierTest, AForgedRestOfADelayIsSentOnToTheQueueItself) {
+  Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
+  amqp::Table forged = ForgedHeaders("orders");
+  forged.Set("x-retry-not-before", absl::ToUnixMillis(time_.Now() + absl::Hours(1)));
+  forged.Set("x-retry-remaining", std::int64_t{3'600'000});
+  const std::string headers = forged.Encode().value();
+  Deliver({.exchange = "shop",
+           .routing_key = "order.placed",
+           .properties = {.headers = amqp::TableView(headers)}});
+  EXPECT_THAT(LastPublish().exchange, MatchesRegex("retry\\..*\\.direct"));
+  EXPECT_EQ(LastPublish().routing_key, "orders");
+}
+
 TEST_F(RetrierTest, AnAsynchronousHandlerSettlesWhenItLikes) {
   std::vector<Settlement> settlements;
   Start({.queue = "orders"}, AsyncHandler([&settlements](Delivery, Settlement settlement) {
@@ -489,7 +630,7 @@ TEST_F(RetrierTest, NamesAllOptionsThatAreWrong) {
   }
 }
 
-// RabbitMQ 4 drops a message that it has delivered 21 times (BROKER-FACTS.md, 33).
+// RabbitMQ 4 drops a message that it has delivered 21 times (F33 in doc/rabbitmq_facts.md).
 TEST_F(RetrierTest, MovesWhatIsDeliveredTooOftenBehindTheOthersInItsQueue) {
   int calls = 0;
   Start({.queue = "orders"}, [&](const Delivery&) {
@@ -633,5 +774,5 @@ TEST_F(NextRetrierDelivery, IsHeldForASecondAtFirst) {
   EXPECT_THAT(broker_.open(), SizeIs(1));
 }
 
-}  // namespace
+}  // namespace retrier_test
 }  // namespace retryq

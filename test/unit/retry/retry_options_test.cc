@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace retryq {
-namespace {
+namespace retry_options_test {
 
 using ::testing::HasSubstr;
 
@@ -88,5 +88,5 @@ TEST(RetryOptions, NameAllWrongFieldsAtOnceUnderTheCallersName) {
   EXPECT_THAT(error, HasSubstr("; orders.max_retry_after"));
 }
 
-}  // namespace
+}  // namespace retry_options_test
 }  // namespace retryq

@@ -13,7 +13,7 @@
 #include "retryq/testing/seeded_random.h"
 
 namespace retryq {
-namespace {
+namespace retry_policy_test {
 
 using Decision = RetryPolicy::Decision;
 using Kind = Decision::Kind;
@@ -375,5 +375,5 @@ TEST(NextRetry, IsUpToTheAgeAndNotBeyondIt) {
             std::nullopt);
 }
 
-}  // namespace
+}  // namespace retry_policy_test
 }  // namespace retryq

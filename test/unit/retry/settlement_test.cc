@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace retryq {
-namespace {
+namespace settlement_test {
 
 static_assert(!std::is_copy_constructible_v<Settlement>);
 static_assert(std::is_nothrow_move_constructible_v<Settlement>);
@@ -127,5 +127,5 @@ TEST_F(SettlementTest, SettlesFromAnyThread) {
   EXPECT_EQ(outcomes_.size(), 4u);
 }
 
-}  // namespace
+}  // namespace settlement_test
 }  // namespace retryq

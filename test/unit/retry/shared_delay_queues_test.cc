@@ -15,7 +15,7 @@
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq {
-namespace {
+namespace shared_delay_queues_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -57,5 +57,5 @@ TEST(SharedDelayQueues, AThousandWorkQueuesNeedAsManyAsThereAreDistinctDelays) {
   EXPECT_THAT(rabbit.let_go(), IsEmpty());
 }
 
-}  // namespace
+}  // namespace shared_delay_queues_test
 }  // namespace retryq

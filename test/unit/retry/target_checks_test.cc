@@ -11,7 +11,7 @@
 #include "support/scripted_broker.h"
 
 namespace retryq {
-namespace {
+namespace target_checks_test {
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -108,5 +108,27 @@ TEST_F(TargetChecksTest, ThousandsOfTargetsAreNotKeptForEver) {
   EXPECT_LE(checks_.size(), 1001U);
 }
 
-}  // namespace
+TEST_F(TargetChecksTest, ThousandsOfTargetsAtOnceAreNotAllTrusted) {
+  for (int i = 0; i < 3000; ++i) {
+    Look({.exchange = "", .queue = absl::StrCat("orders.", i)});
+    Settle();
+    EXPECT_LE(checks_.size(), 1002U);
+  }
+  Look({.exchange = "", .queue = "orders.2999"});
+  EXPECT_THAT(broker_.declares, SizeIs(3000));
+}
+
+TEST_F(TargetChecksTest, WhatIsFoundAgainIsTrustedAnew) {
+  Look({.exchange = "", .queue = "orders"});
+  Settle();
+  time_.Advance(TargetChecks::kTrusted);
+  Look({.exchange = "", .queue = "orders"});
+  Settle();
+  time_.Advance(TargetChecks::kTrusted - absl::Milliseconds(1));
+  Look({.exchange = "", .queue = "bills"});
+  Look({.exchange = "", .queue = "orders"});
+  EXPECT_THAT(broker_.declares, SizeIs(3));
+}
+
+}  // namespace target_checks_test
 }  // namespace retryq

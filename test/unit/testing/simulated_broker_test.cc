@@ -11,7 +11,7 @@
 #include "unit/testing/fixture.h"
 
 namespace retryq::testing {
-namespace {
+namespace simulated_broker_test {
 
 using ::testing::_;
 using ::testing::ElementsAre;
@@ -240,5 +240,5 @@ TEST_F(SimulatedBrokerTest, ClosesInOrder) {
   EXPECT_EQ(rabbit_.Count("work"), 1U);
 }
 
-}  // namespace
+}  // namespace simulated_broker_test
 }  // namespace retryq::testing

@@ -1,5 +1,5 @@
 // What the simulated broker does of what real ones were measured to do; the numbers are those of
-// BROKER-FACTS.md.
+// doc/rabbitmq_facts.md.
 
 #include "retryq/testing/simulated_rabbitmq.h"
 
@@ -12,7 +12,7 @@
 #include "unit/testing/fixture.h"
 
 namespace retryq::testing {
-namespace {
+namespace simulated_rabbitmq_test {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -250,5 +250,5 @@ TEST_F(SimulatedQueues, AreReachedThroughExchangesOfEachType) {
   EXPECT_FALSE(rabbit_.Publish("nowhere", "anything"));
 }
 
-}  // namespace
+}  // namespace simulated_rabbitmq_test
 }  // namespace retryq::testing

@@ -96,7 +96,7 @@ inline std::vector<Violation> HandshakeViolations() {
       {"TunesFramesTooSmallToUse", kTune,
        Say(0, ConnectionTune{.channel_max = 1, .frame_max = 4095}), kHangsUp, 0,
        "wants frames of at most 4095 bytes"},
-      {"HangsUpDuringTheLogin", kTune, "", kHangsUp, 0, "hung up during the login", nullptr, true},
+      {"HangsUpDuringTheLogin", kTune, "", kHangsUp, 0, "hangs up during the login", nullptr, true},
       {"StallsBeforeTune", kTune, "", kHangsUp, 0, kStalls},
       {"StallsAmidTune", kTune, Say(0, tune).substr(0, 9), kHangsUp, 0, kStalls},
 

@@ -14,7 +14,7 @@
 #include "support/temporary_directory.h"
 
 namespace retryq::cli {
-namespace {
+namespace completions_test {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -268,5 +268,5 @@ TEST(ChoicesOf, AreTheWordsThatStandForThemselves) {
   EXPECT_THAT(ChoicesOf({}), IsEmpty());
 }
 
-}  // namespace
+}  // namespace completions_test
 }  // namespace retryq::cli

@@ -4,17 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "cli/doctor/doctor_flags.h"
+#include "cli/management/management_answer.h"
 #include "retryq/delay_grid.h"
 #include "retryq/delay_queue_declaration.h"
 
 namespace retryq::cli {
-namespace {
+namespace doctor_rules_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -36,9 +38,9 @@ class DoctorRules : public ::testing::Test {
   }
 
   static Finding Clock(absl::Duration difference, const DelayQueueOptions& options = {}) {
-    return CheckClock(ManagementApi::Answer::ClockDifference{.difference = difference,
-                                                             .error = absl::Milliseconds(600)},
-                      options);
+    return CheckClock(
+        ManagementApi::ClockDifference{.difference = difference, .error = absl::Milliseconds(600)},
+        options);
   }
 
   // As the management API shows a queue that such a client has declared.
@@ -344,5 +346,5 @@ TEST(DoctorReport, SaysAllAndCounts) {
   EXPECT_TRUE(Json::accept(report.Json()));
 }
 
-}  // namespace
+}  // namespace doctor_rules_test
 }  // namespace retryq::cli

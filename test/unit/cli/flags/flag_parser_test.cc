@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace retryq::cli {
-namespace {
+namespace flag_parser_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -48,5 +48,5 @@ TEST(FlagParser, DescribesItsFlagsWhenAskedTo) {
             "exit\n");
 }
 
-}  // namespace
+}  // namespace flag_parser_test
 }  // namespace retryq::cli

@@ -11,7 +11,7 @@
 #include "support/temporary_directory.h"
 
 namespace retryq::cli {
-namespace {
+namespace http_client_test {
 
 using ::retryq::testing::CannedServer;
 using ::retryq::testing::HttpAnswer;
@@ -158,6 +158,26 @@ TEST_F(HttpClientTest, TrustsWhomItIsToldToTrust) {
   EXPECT_TRUE(Get(url).ok()) << Get(url).status();
 }
 
+TEST_F(HttpClientTest, LooksForNoDotAtTheEndOfANameAndForNoPartOfOne) {
+  const Identity authority({.common_name = "authority", .is_authority = true});
+  const Identity identity({.common_name = "broker", .names = "DNS:rabbit.example"}, authority);
+  const retryq::testing::ServerContext context = retryq::testing::MakeServerContext(identity);
+  const CannedServer server(loop_, HttpAnswer("200 OK", "{}"), context.get());
+  const retryq::testing::TemporaryDirectory files;
+  ManagementUrl url = To(server);
+  url.tls = amqp::TlsOptions{.ca_file = files.Write("ca.pem", authority.certificate()),
+                             .server_name = "rabbit.example."};
+  EXPECT_TRUE(Get(url).ok()) << Get(url).status();
+
+  for (const std::string& name :
+       {std::string("rabbit.example\0.evil", 20), std::string("."), std::string(300, 'r')}) {
+    url.tls->server_name = name;
+    const absl::Status status = Get(url).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("OpenSSL cannot connect to"));
+  }
+}
+
 TEST_F(HttpClientTest, SaysWhichOfTlsFilesWillNotDo) {
   const CannedServer server(loop_, "");
   ManagementUrl url = To(server);
@@ -174,5 +194,5 @@ TEST(PercentEncode, LeavesNothingThatMeansSomething) {
   EXPECT_EQ(PercentEncode(""), "");
 }
 
-}  // namespace
+}  // namespace http_client_test
 }  // namespace retryq::cli

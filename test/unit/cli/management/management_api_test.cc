@@ -3,13 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/management/json_fields.h"
+#include "cli/management/management_answer.h"
 #include "support/canned_server.h"
 
 namespace retryq::cli {
-namespace {
+namespace management_api_test {
 
 using ::retryq::testing::CannedServer;
 using ::retryq::testing::HttpAnswer;
@@ -104,5 +106,5 @@ TEST(Printable, IsOneLineOfUtf8) {
   EXPECT_EQ(Printable("ab\xc3\xa4", 3), "ab...");
 }
 
-}  // namespace
+}  // namespace management_api_test
 }  // namespace retryq::cli

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace retryq::cli {
-namespace {
+namespace management_url_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -67,6 +67,24 @@ TEST(ManagementUrl, IsRefusedWithoutItsPassword) {
   }
 }
 
+// NUL would end the host that TLS is to verify, or the path that is asked for.
+TEST(ManagementUrl, IsRefusedWithWhatEndsOrHidesANameInAnyPart) {
+  const std::string shape =
+      "https://userx:passwordx@hostx/pathx?cacertfile=filex&server_name_indication=namex";
+  for (const char* part : {"user", "password", "host", "path", "file", "name"}) {
+    for (const int code : {0, 9, 10, 32, 127}) {
+      std::string url = shape;
+      url.insert(url.find(std::string(part) + "x") + std::string(part).size(), 1,
+                 static_cast<char>(code));
+      EXPECT_TRUE(absl::IsInvalidArgument(ParseManagementUrl(url, kBroker).status()))
+          << part << " " << code;
+    }
+  }
+  EXPECT_FALSE(ParseManagementUrl("https://host%00.evil", kBroker).ok());
+  EXPECT_FALSE(ParseManagementUrl("https://us%00er@host", kBroker).ok());
+  EXPECT_TRUE(ParseManagementUrl(shape, kBroker).ok());
+}
+
 TEST(ManagementUrl, IsOnTheBrokersHostsByDefault) {
   amqp::ConnectionOptions broker = kBroker;
   broker.endpoints = {{.host = "one", .port = 1}, {.host = "two", .port = 2}};
@@ -78,5 +96,5 @@ TEST(ManagementUrl, IsOnTheBrokersHostsByDefault) {
   EXPECT_EQ(DefaultManagementUrl(broker).tls->ca_file, "/ca.pem");
 }
 
-}  // namespace
+}  // namespace management_url_test
 }  // namespace retryq::cli

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq::cli {
-namespace {
+namespace latency_histogram_test {
 
 TEST(LatencyHistogram, IsExactBelowAQuarterOfASecond) {
   LatencyHistogram latencies;
@@ -38,5 +38,5 @@ TEST(LatencyHistogram, TellsNothingAtAllFromSomething) {
   EXPECT_GT(latencies.Quantile(1), absl::Seconds(9));
 }
 
-}  // namespace
+}  // namespace latency_histogram_test
 }  // namespace retryq::cli

@@ -15,7 +15,7 @@
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq::cli {
-namespace {
+namespace outage_of_consumer_test {
 
 // What a consumer makes of the same outage.
 class ConsumerInOutage {
@@ -122,5 +122,5 @@ TEST(OutageOfConsumer, WithJitterIsSoOnAverage) {
   EXPECT_NEAR(static_cast<double>(consumer.calls), calls, 0.05 * calls);
 }
 
-}  // namespace
+}  // namespace outage_of_consumer_test
 }  // namespace retryq::cli

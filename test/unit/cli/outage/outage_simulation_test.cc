@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/outage/outage_json.h"
 #include "retryq/backoff.h"
 
 namespace retryq::cli {
-namespace {
+namespace outage_simulation_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -230,5 +231,5 @@ TEST(OutageSimulation, SaysHowFarItHasCome) {
   EXPECT_THAT(said, ::testing::ElementsAre(0, 1'000'000, 2'000'000));
 }
 
-}  // namespace
+}  // namespace outage_simulation_test
 }  // namespace retryq::cli

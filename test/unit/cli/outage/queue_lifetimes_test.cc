@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq::cli {
-namespace {
+namespace queue_lifetimes_test {
 
 using ::testing::ElementsAre;
 
@@ -74,5 +74,5 @@ TEST(QueueLifetimes, QueuesThatNobodyDeclaresAreAlwaysThere) {
   EXPECT_THAT(queues.Count(At({0, 5, 10'000})), ElementsAre(1, 1, 1));
 }
 
-}  // namespace
+}  // namespace queue_lifetimes_test
 }  // namespace retryq::cli

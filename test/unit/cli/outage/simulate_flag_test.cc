@@ -7,7 +7,7 @@
 #include <string>
 
 namespace retryq::cli {
-namespace {
+namespace simulate_flag_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -98,5 +98,5 @@ TEST(SimulateFlag, RefusesAnEndBeforeThatOfTheOutage) {
               HasSubstr("take at least 1m30s"));
 }
 
-}  // namespace
+}  // namespace simulate_flag_test
 }  // namespace retryq::cli

@@ -3,10 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace retryq::cli {
-namespace {
+namespace delivery_limit_test {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
@@ -75,5 +76,5 @@ TEST(DeliveryLimit, OfABrokerWithoutManagementIsTakenForALowOne) {
   EXPECT_EQ(*count, 1);
 }
 
-}  // namespace
+}  // namespace delivery_limit_test
 }  // namespace retryq::cli

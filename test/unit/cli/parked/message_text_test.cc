@@ -10,7 +10,7 @@
 #include "support/make_message.h"
 
 namespace retryq::cli {
-namespace {
+namespace message_text_test {
 
 using retryq::testing::MakeMessage;
 using retryq::testing::NestedTableBytes;
@@ -100,5 +100,5 @@ TEST(JsonLayout, CopesWithWhatIsNoJson) {
   }
 }
 
-}  // namespace
+}  // namespace message_text_test
 }  // namespace retryq::cli

@@ -9,7 +9,7 @@
 #include "support/make_message.h"
 
 namespace retryq::cli {
-namespace {
+namespace parked_copy_test {
 
 using retryq::testing::MakeMessage;
 using Purpose = ParkedCopy::Purpose;
@@ -61,10 +61,20 @@ TEST(ParkedCopy, ToMoveLeavesOutOnlyWhatItMust) {
   EXPECT_FALSE(copy.properties().user_id.has_value());
 }
 
+// One with a name behind it leads back to the one that waits for the answer.
+TEST(ParkedCopy, LeavesOutAReplyToThatTheBrokerRefuses) {
+  for (const Purpose purpose : {Purpose::kReplay, Purpose::kMove}) {
+    const auto refused = MakeMessage({.properties = {.reply_to = "amq.rabbitmq.reply-to"}});
+    EXPECT_FALSE(ParkedCopy(*refused, purpose).properties().reply_to.has_value());
+    const auto named = MakeMessage({.properties = {.reply_to = "amq.rabbitmq.reply-to.g1.k"}});
+    EXPECT_EQ(ParkedCopy(*named, purpose).properties().reply_to, "amq.rabbitmq.reply-to.g1.k");
+  }
+}
+
 TEST(ParkedCopy, OfOneWithoutHeadersHasNone) {
   const auto message = MakeMessage();
   EXPECT_FALSE(ParkedCopy(*message, Purpose::kReplay).properties().headers.has_value());
 }
 
-}  // namespace
+}  // namespace parked_copy_test
 }  // namespace retryq::cli

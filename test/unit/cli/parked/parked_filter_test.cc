@@ -8,7 +8,7 @@
 #include "support/make_message.h"
 
 namespace retryq::cli {
-namespace {
+namespace parked_filter_test {
 
 using retryq::testing::MakeMessage;
 
@@ -94,5 +94,5 @@ TEST(ParkedFilter, AllThatIsSetMustHold) {
       *MakeMessage({.headers = amqp::Table{{"x-retry-error", "paper"}, {"a", "1"}}}), kNow));
 }
 
-}  // namespace
+}  // namespace parked_filter_test
 }  // namespace retryq::cli

@@ -7,7 +7,7 @@
 #include <variant>
 
 namespace retryq::cli {
-namespace {
+namespace parked_flags_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -67,7 +67,8 @@ TEST(ParkedFlags, ReplayWhereTheyAreTold) {
   EXPECT_EQ(queue.target->routing_key, "q");
   EXPECT_EQ(queue.rate, 0.5);
   EXPECT_EQ(queue.window, 9);
-  const ParkedOptions exchange = Parse({"replay", "--to-exchange", "x", "--dry-run"});
+  const ParkedOptions exchange =
+      Parse({"replay", "--to-exchange", "x", "--trust-routing-keys", "--dry-run"});
   EXPECT_EQ(exchange.target->exchange, "x");
   EXPECT_FALSE(exchange.target->routing_key.has_value());
   EXPECT_TRUE(exchange.dry_run);
@@ -89,6 +90,13 @@ TEST(ParkedFlags, SayAllThatIsWrong) {
               HasSubstr("--to-queue: excludes"));
   EXPECT_THAT(Complaints(With({"replay", "--routing-key", "k"})),
               HasSubstr("--routing-key: is for --to-exchange"));
+  EXPECT_THAT(Complaints(With({"replay", "--trust-routing-keys"})),
+              HasSubstr("--trust-routing-keys: is for --to-exchange"));
+  EXPECT_THAT(Complaints(With({"replay", "--to-exchange", "x"})),
+              HasSubstr("--to-exchange: needs --routing-key KEY, or --trust-routing-keys"));
+  EXPECT_THAT(Complaints(With(
+                  {"replay", "--to-exchange", "x", "--routing-key", "k", "--trust-routing-keys"})),
+              HasSubstr("--routing-key: excludes --trust-routing-keys"));
   EXPECT_THAT(Complaints(With({"replay", "--to-queue", "orders.parked"})),
               HasSubstr("the parked queue itself"));
   EXPECT_THAT(Complaints(With({"replay", "--to-exchange", ""})), HasSubstr("--to-exchange ''"));
@@ -112,5 +120,5 @@ TEST(ParkedFlags, HelpHasExamples) {
   }
 }
 
-}  // namespace
+}  // namespace parked_flags_test
 }  // namespace retryq::cli

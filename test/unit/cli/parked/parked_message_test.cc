@@ -10,7 +10,7 @@
 #include "support/make_message.h"
 
 namespace retryq::cli {
-namespace {
+namespace parked_message_test {
 
 using retryq::testing::MakeMessage;
 using retryq::testing::MakeMessageWithHeaderBytes;
@@ -90,5 +90,5 @@ TEST(ParkedRow, IsAnObjectForPrograms) {
             "{\"error\":\"caf\xef\xbf\xbd\",\"bytes\":0}");
 }
 
-}  // namespace
+}  // namespace parked_message_test
 }  // namespace retryq::cli

@@ -10,7 +10,7 @@
 #include "cli/text/io.h"
 
 namespace retryq::cli {
-namespace {
+namespace progress_test {
 
 // A progress that writes into a pipe.
 class ProgressTest : public ::testing::Test {
@@ -107,5 +107,5 @@ TEST(Pacer, WithoutARateNeverWaits) {
   }
 }
 
-}  // namespace
+}  // namespace progress_test
 }  // namespace retryq::cli

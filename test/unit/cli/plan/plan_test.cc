@@ -17,7 +17,7 @@
 #include "support/well_formed.h"
 
 namespace retryq::cli {
-namespace {
+namespace plan_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -309,5 +309,5 @@ TEST_F(PlanTest, ComplainsOfAllThatIsWrong) {
   EXPECT_THAT(Complaints({"--max", "4000d"}), HasSubstr("--max"));
 }
 
-}  // namespace
+}  // namespace plan_test
 }  // namespace retryq::cli

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq::cli {
-namespace {
+namespace axis_ticks_test {
 
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
@@ -44,5 +44,5 @@ TEST(TimeTicks, AreNeverTooManyNorTooFew) {
   }
 }
 
-}  // namespace
+}  // namespace axis_ticks_test
 }  // namespace retryq::cli

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq::cli {
-namespace {
+namespace bar_plot_test {
 
 BarPlot Example() {
   return {.title = "calls",
@@ -51,5 +51,5 @@ TEST(BarPlot, OfNothingButZeroIsEmpty) {
             "          \n");
 }
 
-}  // namespace
+}  // namespace bar_plot_test
 }  // namespace retryq::cli

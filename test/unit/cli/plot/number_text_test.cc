@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq::cli {
-namespace {
+namespace number_text_test {
 
 TEST(NumberText, HasAtMostSixCharacters) {
   EXPECT_EQ(NumberText(0), "0");
@@ -21,5 +21,5 @@ TEST(NumberText, HasAtMostSixCharacters) {
 
 TEST(NumberText, KeepsTheZerosOfWholeNumbers) { EXPECT_EQ(NumberText(2000), "2000"); }
 
-}  // namespace
+}  // namespace number_text_test
 }  // namespace retryq::cli

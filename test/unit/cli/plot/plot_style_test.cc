@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 namespace retryq::cli {
-namespace {
+namespace plot_style_test {
 
 class PlotStyleTest : public ::testing::Test {
  protected:
@@ -56,5 +56,5 @@ TEST_F(PlotStyleTest, TheFirstVariableThatIsSetCounts) {
   EXPECT_FALSE(Style().unicode);
 }
 
-}  // namespace
+}  // namespace plot_style_test
 }  // namespace retryq::cli

@@ -10,7 +10,7 @@
 #include "support/well_formed.h"
 
 namespace retryq::cli {
-namespace {
+namespace svg_test {
 
 using ::testing::AllOf;
 using testing::CountElements;
@@ -114,5 +114,5 @@ TEST_F(OutageSvgTest, CanBeDrawnOfEveryOutage) {
       IsWellFormed(Image({.outage = absl::Hours(24 * 30), .rate = 1e-4, .capacity = 1e-5})));
 }
 
-}  // namespace
+}  // namespace svg_test
 }  // namespace retryq::cli

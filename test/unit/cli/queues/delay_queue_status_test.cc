@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "retryq/delay_queue_options.h"
 
 namespace retryq::cli {
-namespace {
+namespace delay_queue_status_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -206,5 +207,5 @@ TEST(DelayQueueStatus, TakesWhateverStandsThere) {
   }
 }
 
-}  // namespace
+}  // namespace delay_queue_status_test
 }  // namespace retryq::cli

@@ -11,7 +11,7 @@
 #include "cli/queues/queues_flags.h"
 
 namespace retryq::cli {
-namespace {
+namespace queues_table_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -143,5 +143,5 @@ TEST_F(QueuesFlagsTest, ComplainOfAllThatIsWrongAtOnce) {
   EXPECT_THAT(what, Not(HasSubstr("s3cret")));
 }
 
-}  // namespace
+}  // namespace queues_table_test
 }  // namespace retryq::cli

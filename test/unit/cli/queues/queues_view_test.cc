@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace retryq::cli {
-namespace {
+namespace queues_view_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -171,5 +171,5 @@ TEST_F(QueuesViewTest, TellsLinesApartByWhatTheyMean) {
   EXPECT_EQ(lines[4].style, LineStyle::kIdle);
 }
 
-}  // namespace
+}  // namespace queues_view_test
 }  // namespace retryq::cli

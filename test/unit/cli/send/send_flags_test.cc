@@ -8,7 +8,7 @@
 #include <variant>
 
 namespace retryq::cli {
-namespace {
+namespace send_flags_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -115,5 +115,5 @@ TEST(SendFlags, HelpHasAnExample) {
               AllOf(HasSubstr("Usage: retryq send"), HasSubstr("Example:"), HasSubstr("--delay")));
 }
 
-}  // namespace
+}  // namespace send_flags_test
 }  // namespace retryq::cli

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace retryq::cli {
-namespace {
+namespace duration_test {
 
 TEST(ParseDuration, ReadsEachUnit) {
   EXPECT_EQ(ParseDuration("500ms"), absl::Milliseconds(500));
@@ -73,5 +73,5 @@ TEST(ParseRetryAfter, TakesABareNumberForSeconds) {
   EXPECT_EQ(ParseRetryAfter("Retry-After: 0"), absl::ZeroDuration());
 }
 
-}  // namespace
+}  // namespace duration_test
 }  // namespace retryq::cli

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace retryq::cli {
-namespace {
+namespace escaped_text_test {
 
 TEST(EscapedText, LeavesTextAlone) {
   EXPECT_EQ(EscapedText("plain \\ \"text\" äöü € \xF0\x9F\x90\x87"),
@@ -42,5 +42,5 @@ TEST(EscapedText, KnowsPlainText) {
   EXPECT_FALSE(IsUtf8("a\xff"));
 }
 
-}  // namespace
+}  // namespace escaped_text_test
 }  // namespace retryq::cli

@@ -12,7 +12,7 @@
 #include "retryq/amqp/table.h"
 
 namespace retryq::cli {
-namespace {
+namespace headers_json_test {
 
 constexpr std::size_t kPlenty = 64 * 1024;
 
@@ -107,5 +107,5 @@ TEST(HeadersJson, OmitsAllOfWhatIsTooLong) {
 
 TEST(HeadersJson, OfNoHeadersIsAnEmptyObject) { EXPECT_EQ(JsonOf(amqp::Table()), "{}"); }
 
-}  // namespace
+}  // namespace headers_json_test
 }  // namespace retryq::cli

@@ -11,7 +11,7 @@
 #include "support/make_message.h"
 
 namespace retryq::cli {
-namespace {
+namespace child_environment_test {
 
 using ::retryq::testing::MakeMessage;
 using ::retryq::testing::MessageParts;
@@ -83,5 +83,5 @@ TEST(ChildEnvironment, IsBoundedWhateverTheMessage) {
   for (const std::string& variable : environment) EXPECT_LE(variable.size(), kMaxVariable + 64);
 }
 
-}  // namespace
+}  // namespace child_environment_test
 }  // namespace retryq::cli

@@ -18,7 +18,7 @@
 #include "support/temporary_directory.h"
 
 namespace retryq::cli {
-namespace {
+namespace child_process_test {
 
 using ::retryq::testing::TemporaryDirectory;
 using End = ChildResult::End;
@@ -237,5 +237,5 @@ TEST_F(ChildRunnerTest, ThousandsOfChildrenLeaveNothingBehind) {
   EXPECT_EQ(errno, ECHILD);
 }
 
-}  // namespace
+}  // namespace child_process_test
 }  // namespace retryq::cli

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 namespace retryq::cli {
-namespace {
+namespace event_line_test {
 
 Event Retried() {
   return {.kind = EventKind::kRetried,
@@ -51,7 +51,8 @@ TEST(JsonLine, HasTheFiguresThatAreKnown) {
   event.confirmed_after = absl::Milliseconds(4);
   event.in_flight = 5;
   event.delay_queues = 6;
-  const auto json = nlohmann::json::parse(JsonLine(Severity::kWarning, "x", event, "http://y"));
+  const auto json = nlohmann::json::parse(
+      JsonLine(Severity::kWarning, "x", event, {.url = "http://y", .repeated = 7}));
   EXPECT_EQ(json["level"], "warning");
   EXPECT_EQ(json["cause"], "nacked");
   EXPECT_EQ(json["late_ms"], 2.5);
@@ -59,6 +60,7 @@ TEST(JsonLine, HasTheFiguresThatAreKnown) {
   EXPECT_EQ(json["confirm_ms"], 4);
   EXPECT_EQ(json["in_flight"], 5);
   EXPECT_EQ(json["delay_queues"], 6);
+  EXPECT_EQ(json["repeated"], 7);
   EXPECT_EQ(json["url"], "http://y");
 }
 
@@ -83,5 +85,28 @@ TEST(TextLine, KeepsControlCharactersFromTheTerminal) {
   EXPECT_EQ(line, R"(1970-01-01T00:00:00.000Z info failed id="x\u001b]0;" error="one\ntwo")");
 }
 
-}  // namespace
+TEST(EventLine, IsLimitedInLength) {
+  const std::string long_text(100'000, 'x');
+  Event event = Retried();
+  event.queue = event.delay_queue = event.id = event.error = event.cause = long_text;
+  EXPECT_LT(JsonLine(Severity::kInfo, "retried", event).size(), 6 * kLongestText);
+  EXPECT_LT(TextLine(Severity::kInfo, "retried", event).size(), 6 * kLongestText);
+}
+
+TEST(EventLine, CutsNoCharacterInTwo) {
+  Event event = Retried();
+  const std::string text(kLongestText - 1, 'x');
+  const std::string whole = text + "ä and more";
+  event.error = whole;
+  EXPECT_EQ(nlohmann::json::parse(JsonLine(Severity::kInfo, "retried", event))["error"],
+            text + "…");
+}
+
+TEST(TextLine, HasTheNumberOfThoseThatWereNotLogged) {
+  const Event event = {.kind = EventKind::kHeld, .time = absl::UnixEpoch()};
+  EXPECT_EQ(TextLine(Severity::kError, "held", event, {.repeated = 13}),
+            "1970-01-01T00:00:00.000Z error held repeated=13");
+}
+
+}  // namespace event_line_test
 }  // namespace retryq::cli

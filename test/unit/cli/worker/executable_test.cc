@@ -8,7 +8,7 @@
 #include "support/temporary_directory.h"
 
 namespace retryq::cli {
-namespace {
+namespace executable_test {
 
 using ::retryq::testing::TemporaryDirectory;
 
@@ -35,5 +35,5 @@ TEST(CheckExecutable, RefusesWhatCannotBeRun) {
   EXPECT_FALSE(CheckExecutable("").ok());
 }
 
-}  // namespace
+}  // namespace executable_test
 }  // namespace retryq::cli

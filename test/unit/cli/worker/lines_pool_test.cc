@@ -20,15 +20,18 @@
 #include "cli/text/io.h"
 #include "support/make_message.h"
 #include "support/temporary_directory.h"
+#include "unit/amqp/run_until.h"
 
 namespace retryq::cli {
-namespace {
+namespace lines_pool_test {
 
 using retryq::testing::MakeMessage;
 using retryq::testing::TemporaryDirectory;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // Children are shells that read line after line; `$id` and `$line` are what they have got.
@@ -57,17 +60,34 @@ class LinesPoolTest : public ::testing::Test {
                      .stderr_fd = null_.get(),
                      .kill_grace = absl::Milliseconds(50)};
     options.first_pause = absl::Milliseconds(1);
-    options.recheck = absl::Milliseconds(5);
+    options.longest_pause = absl::Milliseconds(5);
+    options.proof = absl::Milliseconds(5);
     change(options);
     pool_.emplace(loop_, std::move(options),
                   LinesPool::Callbacks{
-                      .availability =
-                          [this](std::optional<std::string> why_not) {
-                            availability_.push_back(why_not.value_or("available"));
+                      .on_state =
+                          [this](Availability::State state, const std::string& why) {
+                            if (state == Availability::State::kTried) return;
+                            const bool works = state == Availability::State::kWorks;
+                            availability_.push_back(works ? "available" : why);
                           },
-                      .child_ended = [this](const std::string& why) { ends_.push_back(why); }});
+                      .child_ended = [this](const std::string& why) { ends_.push_back(why); },
+                      .no_answer = [this](const std::string& why) { silences_.push_back(why); }});
     pool_->Start();
     return *pool_;
+  }
+
+  // The script runs once another one has answered a message, "first", and has ended.
+  LinesPool& StartAndAnswer(
+      const std::string& script,
+      const std::function<void(LinesPool::Options&)>& change = [](LinesPool::Options&) {}) {
+    LinesPool& pool =
+        Start("if test -e " + File("answered") + "; then " + script + "; else echo > " +
+                  File("answered") + "; IFS= read -r line; id=1; " + kOk + "; fi",
+              change);
+    Give("first");
+    Until([&] { return !ends_.empty(); });
+    return pool;
   }
 
   void Give(std::string_view body) {
@@ -84,17 +104,7 @@ class LinesPoolTest : public ::testing::Test {
   void Settled(std::size_t count) {
     Until([&] { return order_.size() >= count; });
   }
-  void Until(const std::function<bool()>& condition) {
-    const absl::Duration end = loop_.clock().SinceBoot() + absl::Minutes(1);
-    std::unique_ptr<Timer> timer;
-    const std::function<void()> look = [&] {
-      if (condition() || loop_.clock().SinceBoot() > end) return loop_.Stop();
-      timer = loop_.After(absl::Microseconds(100), look);
-    };
-    timer = loop_.After(absl::ZeroDuration(), look);
-    EXPECT_TRUE(loop_.Run().ok());
-    if (!condition()) throw std::runtime_error("the condition never came true");
-  }
+  void Until(const std::function<bool()>& condition) { amqp::RunUntil(loop_, condition); }
 
   std::string Error(const std::string& name) {
     return std::string(outcomes_.at(name).status().message());
@@ -115,6 +125,7 @@ class LinesPoolTest : public ::testing::Test {
   std::optional<LinesPool> pool_;
   std::vector<std::string> availability_;
   std::vector<std::string> ends_;
+  std::vector<std::string> silences_;
   std::vector<std::string> order_;  // in which they were settled
   std::map<std::string, Outcome> outcomes_;
 };
@@ -206,9 +217,9 @@ TEST_F(LinesPoolTest, AChildThatEndsInPeaceIsNoFailure) {
 }
 
 TEST_F(LinesPoolTest, OneThatLeavesAMessageUnansweredIs) {
-  Start("read -r line; exit 0");
+  StartAndAnswer("read -r line; exit 0");
   Give("a");
-  Settled(1);
+  Settled(2);
   EXPECT_EQ(Error("a"), "exit 0");
 }
 
@@ -219,38 +230,48 @@ TEST_F(LinesPoolTest, PausesLongerAndLongerWhereAChildDiesAtOnce) {
   });
   const absl::Duration begun = loop_.clock().SinceBoot();
   Until([&] { return ends_.size() == 6; });
-  EXPECT_GE(loop_.clock().SinceBoot() - begun, absl::Milliseconds(10 + 20 + 40 + 80 + 160));
+  EXPECT_GE(loop_.clock().SinceBoot() - begun, absl::Milliseconds(10 + 20 + 40 + 80 + 160) / 2);
 }
 
 TEST_F(LinesPoolTest, EndsAChildThatWritesNonsense) {
-  Start(ForEach("case $line in *bad*) echo hello; " + std::string(kOk) + "; sleep 600;; esac; " +
-                kOk));
+  StartAndAnswer(ForEach("case $line in *bad*) echo hello; " + std::string(kOk) +
+                         "; sleep 600;; esac; " + kOk));
   Give("bad");
   Give("good");
-  Settled(2);
-  EXPECT_EQ(Error("bad"), "has written what is no answer, 'hello': it is no JSON object");
+  Settled(3);
+  EXPECT_EQ(Error("bad"),
+            "has written 'hello', which is no answer: it is not JSON; stdout is for answers alone, "
+            "print anything else to stderr");
   EXPECT_TRUE(Ok("good"));
-  EXPECT_THAT(ends_, SizeIs(1));
+  EXPECT_THAT(ends_, SizeIs(2));
 }
 
 TEST_F(LinesPoolTest, EndsAChildThatAnswersWhatItDoesNotHave) {
-  Start(ForEach("echo '{\"id\":99,\"ok\":true}'"));
+  StartAndAnswer(ForEach("echo '{\"id\":99,\"ok\":true}'"));
   Give("a");
-  Settled(1);
-  EXPECT_THAT(Error("a"), HasSubstr("it has no message of that id"));
+  Settled(2);
+  EXPECT_THAT(Error("a"), HasSubstr("no message with that \"id\" was given to this program"));
+}
+
+TEST_F(LinesPoolTest, EndsAChildThatAnswersTwice) {
+  StartAndAnswer(ForEach(std::string(kOk) + "; echo '{\"id\":1,\"ok\":true}'"));
+  Give("a");
+  Give("b");
+  Until([&] { return ends_.size() >= 2; });
+  EXPECT_THAT(ends_[1], HasSubstr("the message with that \"id\" is answered already"));
 }
 
 TEST_F(LinesPoolTest, EndsAChildThatWritesALineWithoutAnEnd) {
-  Start("read -r line; yes | tr -d '\\n'");
+  StartAndAnswer("read -r line; yes | tr -d '\\n'");
   Give("a");
-  Settled(1);
+  Settled(2);
   EXPECT_EQ(Error("a"), "has written a line of more than a mebibyte");
 }
 
 TEST_F(LinesPoolTest, EndsAChildThatClosesAPipeAndLivesOn) {
-  Start("read -r line; exec >&-; sleep 600");
+  StartAndAnswer("read -r line; exec >&-; sleep 600");
   Give("a");
-  Settled(1);
+  Settled(2);
   EXPECT_EQ(Error("a"), "has closed its stdout and lives on");
 }
 
@@ -287,8 +308,89 @@ TEST_F(LinesPoolTest, FailsNothingWhereTheProgramCannotBeRun) {
   files_.Write("program", "#!/bin/sh\n" + ForEach(kOk) + "\n", /*executable=*/true);
   Settled(1);
   EXPECT_TRUE(Ok("a"));
-  Until([&] { return availability_.size() >= 2; });
-  EXPECT_EQ(availability_[1], "available");
+  Until([&] { return availability_.back() == "available"; });
+}
+
+TEST_F(LinesPoolTest, FailsNothingWhereTheProgramHasNeverAnsweredAnything) {
+  std::vector<std::vector<Job>> kept;  // dropped they would be settled
+  for (const char* script :
+       {"read -r line; exit 1", "exit 1", "echo hello; sleep 600", "read -r line; exit 127"}) {
+    availability_.clear();
+    ends_.clear();
+    Start(script);
+    Give("a");
+    Until([&] { return ends_.size() >= 5; });
+    EXPECT_THAT(order_, IsEmpty()) << script;
+    EXPECT_THAT(availability_, Not(IsEmpty())) << script;
+    kept.push_back(pool_->EndAll());
+    pool_.reset();
+  }
+}
+
+TEST_F(LinesPoolTest, FailsNothingWhereTheProgramEndsBeforeItReads) {
+  StartAndAnswer("echo no database >&2; exit 1",
+                 [](LinesPool::Options& options) { options.proof = absl::Minutes(1); });
+  Give("a");
+  Until([&] { return ends_.size() >= 6; });
+  EXPECT_THAT(order_, ElementsAre("first"));
+  EXPECT_THAT(availability_, Each("exit 1: no database"));
+}
+
+TEST_F(LinesPoolTest, FindsOutWithOthersWhetherItIsTheFirstMessageOrTheProgram) {
+  Start(ForEach("case $line in *poison*) exit 3;; esac; " + std::string(kOk)));
+  for (const char* name : {"poison", "a", "b"}) Give(name);
+  Settled(3);
+  EXPECT_TRUE(Ok("a"));
+  EXPECT_TRUE(Ok("b"));
+  EXPECT_EQ(Error("poison"), "exit 3");
+}
+
+TEST_F(LinesPoolTest, FailsTheOneMessageOverWhichItExitsWith127WhileItAnswersOthers) {
+  Start(ForEach("case $line in *poison*) exit 127;; esac; " + std::string(kOk)));
+  for (const char* name : {"a", "poison", "b"}) Give(name);
+  Settled(3);
+  EXPECT_EQ(Error("poison"), "exit 127");
+  EXPECT_TRUE(Ok("b"));
+  EXPECT_THAT(availability_, IsEmpty());
+}
+
+TEST_F(LinesPoolTest, SaysThatThereIsNoAnswerAndHowToFixThat) {
+  Start("cat > /dev/null", [](LinesPool::Options& options) {
+    options.silence = absl::Milliseconds(10);
+    options.report_silence_every = absl::Milliseconds(20);
+  });
+  Give("a");
+  Until([&] { return silences_.size() == 2; });
+  EXPECT_THAT(silences_[0], HasSubstr("flush stdout after each line"));
+}
+
+TEST_F(LinesPoolTest, IsSilentAboutAProgramThatHasAnsweredOnce) {
+  Start(ForEach("case $line in *slow*) sleep 600;; esac; " + std::string(kOk)),
+        [](LinesPool::Options& options) { options.silence = absl::Milliseconds(500); });
+  Give("quick");
+  Settled(1);
+  const std::size_t silences = silences_.size();
+  Give("slow");
+  bool turned = false;
+  const auto timer = loop_.After(absl::Milliseconds(700), [&] { turned = true; });
+  Until([&] { return turned; });
+  EXPECT_EQ(silences_.size(), silences);
+}
+
+TEST_F(LinesPoolTest, CountsTheTimeOfTheProgramWithoutThatOfWaitingForIt) {
+  for (const std::size_t in_flight : {std::size_t{1}, std::size_t{10}}) {
+    order_.clear();
+    outcomes_.clear();
+    Start(ForEach("sleep 0.2; " + std::string(kOk)),
+          [&](LinesPool::Options& options) { options.in_flight = in_flight; });
+    for (int i = 0; i < 4; ++i) Give(absl::StrCat("m", i));
+    Settled(4);
+    // It has waited for three others.
+    ASSERT_TRUE(outcomes_.at("m3").took().has_value());
+    EXPECT_GE(*outcomes_.at("m3").took(), absl::Milliseconds(150));
+    EXPECT_LT(*outcomes_.at("m3").took(), absl::Milliseconds(600));
+    pool_.reset();
+  }
 }
 
 TEST_F(LinesPoolTest, TriesAProgramAgainThatIsNotThere) {
@@ -330,11 +432,11 @@ TEST_F(LinesPoolTest, EndsWhatDoesNotEndAndSettlesNothing) {
   Give("a");
   Give("b");
   Until([&] { return !files_.Read("pid").empty(); });
-  const std::vector<LinesJob> unsettled = pool.EndAll();
+  const std::vector<Job> unsettled = pool.EndAll();
   EXPECT_THAT(unsettled, SizeIs(2));
   EXPECT_NE(::kill(static_cast<pid_t>(std::stol(files_.Read("pid"))), 0), 0);
   EXPECT_THAT(order_, IsEmpty());
 }
 
-}  // namespace
+}  // namespace lines_pool_test
 }  // namespace retryq::cli

@@ -11,7 +11,7 @@
 #include "support/make_message.h"
 
 namespace retryq::cli {
-namespace {
+namespace lines_protocol_test {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
@@ -101,8 +101,11 @@ TEST(LinesProtocol, SaysWhatIsWrongWithAnyOther) {
     EXPECT_EQ(answer.status().code(), absl::StatusCode::kInvalidArgument) << line;
     return std::string(answer.status().message());
   };
-  for (const char* line : {"", "hello", "[]", "7", R"({"id":7,"ok":true)", R"({"id":7}{"id":8})"}) {
-    EXPECT_THAT(wrong(line), HasSubstr("no JSON object"));
+  for (const char* line : {"", "hello", R"({"id":7,"ok":true)", R"({"id":7}{"id":8})"}) {
+    EXPECT_THAT(wrong(line), HasSubstr("it is not JSON; stdout is for answers alone"));
+  }
+  for (const char* line : {"[]", "7"}) {
+    EXPECT_THAT(wrong(line), HasSubstr("it is no JSON object; stdout is for answers alone"));
   }
   EXPECT_THAT(wrong(R"({"ok":true})"), HasSubstr("no \"id\""));
   for (const char* line : {R"({"id":"7","ok":true})", R"({"id":-7,"ok":true})",
@@ -125,5 +128,5 @@ TEST(LinesProtocol, SaysWhatIsWrongWithAnyOther) {
   wrong(std::string(100'000, '['));
 }
 
-}  // namespace
+}  // namespace lines_protocol_test
 }  // namespace retryq::cli

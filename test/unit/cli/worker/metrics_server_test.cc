@@ -1,16 +1,28 @@
 #include "cli/worker/metrics_server.h"
 
 #include <event2/buffer.h>
+#include <event2/event.h>
 #include <event2/http.h>
+#include <event2/util.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include "retryq/testing/simulated_time.h"
 
 namespace retryq::cli {
-namespace {
+namespace metrics_server_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -115,6 +127,141 @@ TEST_F(MetricsServerTest, ServesNothingElse) {
   EXPECT_GE(Ask(**server, "/metrics", EVHTTP_REQ_POST).status, 400);
 }
 
+// A server in simulated time, and its peers: sockets of this thread, which never block.
+class MetricsServerPeers : public ::testing::Test {
+ protected:
+  class Peer {
+   public:
+    explicit Peer(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+      sockaddr_in address = {};
+      address.sin_family = AF_INET;
+      address.sin_port = htons(port);
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+      evutil_make_socket_nonblocking(socket_);
+    }
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+    ~Peer() { ::close(socket_); }
+
+    bool Send(std::string_view text) const {
+      return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) >= 0;
+    }
+    // Whether the server has closed the connection, behind what it sent, which `received` has.
+    bool IsClosed() {
+      std::array<char, 4096> buffer;
+      ssize_t count = 0;
+      while ((count = ::recv(socket_, buffer.data(), buffer.size(), 0)) > 0) {
+        received.append(buffer.data(), static_cast<std::size_t>(count));
+      }
+      return count == 0 || errno != EAGAIN;
+    }
+
+    std::string received;
+
+   private:
+    const int socket_;
+  };
+
+  void TurnLoop() {
+    for (int turn = 0; turn < 50; ++turn)
+      event_base_loop(loop_.base(), EVLOOP_ONCE | EVLOOP_NONBLOCK);
+  }
+  Peer& Connect() {
+    Peer& peer = peers_.emplace_back(static_cast<std::uint16_t>(
+        std::stoi(server_->url().substr(server_->url().rfind(':') + 1))));
+    TurnLoop();
+    return peer;
+  }
+
+  EventLoop loop_;
+  retryq::testing::SimulatedTime time_;
+  const std::unique_ptr<MetricsServer> server_ =
+      MetricsServer::Listen(loop_.base(), time_, time_, ParseMetricsAddress("127.0.0.1:0").value(),
+                            {.metrics = [] { return std::string("retryq_connected 1\n"); },
+                             .trouble = [] { return std::nullopt; }})
+          .value();
+  std::deque<Peer> peers_;
+};
+
+TEST_F(MetricsServerPeers, AreEndedWhenTheyOnlyConnect) {
+  Peer& idle = Connect();
+  time_.Advance(MetricsConnection::kLongest - absl::Seconds(1));
+  EXPECT_FALSE(idle.IsClosed());
+  time_.Advance(absl::Seconds(1));
+  TurnLoop();
+  EXPECT_TRUE(idle.IsClosed());
+  EXPECT_EQ(server_->connections(), 0U);
+}
+
+TEST_F(MetricsServerPeers, AreEndedWhenTheirRequestTrickles) {
+  Peer& slow = Connect();
+  for (int second = 0; second < 10; ++second) {
+    slow.Send("G");
+    TurnLoop();
+    time_.Advance(absl::Seconds(1));
+  }
+  TurnLoop();
+  EXPECT_TRUE(slow.IsClosed());
+}
+
+TEST_F(MetricsServerPeers, AreRefusedALargeRequest) {
+  Peer& large = Connect();
+  large.Send("GET /metrics HTTP/1.1\r\nX: " + std::string(MetricsConnection::kMostHeadBytes, 'x'));
+  TurnLoop();
+  EXPECT_TRUE(large.IsClosed());
+  EXPECT_THAT(large.received, StartsWith("HTTP/1.1 431 "));
+}
+
+TEST_F(MetricsServerPeers, AreEndedWhenTheySendWithoutEnd) {
+  Peer& endless = Connect();
+  endless.Send("GET /metrics HTTP/1.1\r\n\r\n");
+  for (int part = 0; part < 100; ++part) {
+    endless.Send(std::string(4096, 'x'));
+    TurnLoop();
+  }
+  EXPECT_EQ(server_->connections(), 0U);
+}
+
+TEST_F(MetricsServerPeers, NeverKeepAScraperOut) {
+  for (int peer = 0; peer < 150; ++peer) Connect();
+  EXPECT_LE(server_->connections(), MetricsServer::kMostConnections);
+  Peer& scraper = Connect();
+  scraper.Send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+  TurnLoop();
+  EXPECT_TRUE(scraper.IsClosed());
+  EXPECT_THAT(scraper.received, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(scraper.received, HasSubstr("\r\n\r\nretryq_connected 1\n"));
+}
+
+TEST_F(MetricsServerPeers, AreAnsweredByTheirPath) {
+  const std::pair<const char*, const char*> requests[] = {
+      {"GET http://host/healthz HTTP/1.1\r\n\r\n", "HTTP/1.1 200 "},
+      {"GET /healthz?x=/y#z HTTP/1.0\n\n", "HTTP/1.1 200 "},
+      {"GET http://host HTTP/1.1\r\n\r\n", "HTTP/1.1 404 "},
+      {"GET  HTTP/1.1\r\n\r\n", "HTTP/1.1 404 "},
+      {"POST /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 405 "},
+      {"GET\r\n\r\n", "HTTP/1.1 400 "},
+      {"\r\n\r\n", "HTTP/1.1 400 "},
+      {"\x16\x03\x01 \n\n", "HTTP/1.1 400 "}};
+  for (const auto& [request, answer] : requests) {
+    Peer& peer = Connect();
+    peer.Send(request);
+    TurnLoop();
+    EXPECT_TRUE(peer.IsClosed()) << request;
+    EXPECT_THAT(peer.received, StartsWith(answer)) << request;
+  }
+}
+
+TEST_F(MetricsServerPeers, GetNoBodyByHead) {
+  Peer& peer = Connect();
+  peer.Send("HEAD /metrics HTTP/1.1\r\n\r\n");
+  TurnLoop();
+  EXPECT_TRUE(peer.IsClosed());
+  EXPECT_THAT(peer.received, HasSubstr("Content-Length: 19\r\n"));
+  EXPECT_THAT(peer.received, ::testing::EndsWith("\r\n\r\n"));
+}
+
 TEST_F(MetricsServerTest, SaysWhereItCannotListen) {
   const auto first = Listen("127.0.0.1:0");
   ASSERT_TRUE(first.ok()) << first.status();
@@ -124,5 +271,5 @@ TEST_F(MetricsServerTest, SaysWhereItCannotListen) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(taken));
 }
 
-}  // namespace
+}  // namespace metrics_server_test
 }  // namespace retryq::cli

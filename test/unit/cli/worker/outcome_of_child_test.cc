@@ -7,7 +7,7 @@
 #include <string>
 
 namespace retryq::cli {
-namespace {
+namespace outcome_of_child_test {
 
 using End = ChildResult::End;
 using Kind = Outcome::Kind;
@@ -84,5 +84,5 @@ TEST(WhyNotRun, IsForWhatNeverCameToHandlingTheMessage) {
   EXPECT_EQ(WhyNotRun({.end = End::kTimedOut}), std::nullopt);
 }
 
-}  // namespace
+}  // namespace outcome_of_child_test
 }  // namespace retryq::cli

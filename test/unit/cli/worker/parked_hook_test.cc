@@ -19,7 +19,7 @@
 #include "support/temporary_directory.h"
 
 namespace retryq::cli {
-namespace {
+namespace parked_hook_test {
 
 using ::retryq::testing::MakeMessage;
 using ::retryq::testing::TemporaryDirectory;
@@ -62,7 +62,8 @@ class ParkedHookTest : public ::testing::Test {
                                       .children = {.stdout_fd = stdout_.get(),
                                                    .stderr_fd = null_.get(),
                                                    .kill_grace = absl::Milliseconds(50)}},
-                  loop_, [this](const std::string& id, const std::string& error) {
+                  WorkerPool::Create(1).value(), loop_,
+                  [this](const std::string& id, const std::string& error) {
                     failures_.push_back(id + ": " + error);
                   });
     return *hook_;
@@ -136,5 +137,5 @@ TEST_F(ParkedHookTest, EndsWhatRunsWhenDestroyed) {
   hook_.reset();
 }
 
-}  // namespace
+}  // namespace parked_hook_test
 }  // namespace retryq::cli

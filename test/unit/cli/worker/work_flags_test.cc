@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace retryq::cli {
-namespace {
+namespace work_flags_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -56,7 +56,7 @@ TEST_F(WorkFlagsTest, HasTheDefaultsOfTheDesign) {
   EXPECT_EQ(options.consumer.retry.max_age, absl::ZeroDuration());
   EXPECT_EQ(options.consumer.retry.on_limit, OnLimit::kPark);
   EXPECT_EQ(options.consumer.prefetch, 64);
-  EXPECT_EQ(options.consumer.handler_threads, 1);
+  EXPECT_EQ(options.jobs, 1);
   EXPECT_FALSE(options.consumer.skip_others);
   EXPECT_EQ(options.client.url, "amqp://guest:guest@localhost:5672/");
   EXPECT_EQ(options.client.delay_queues.prefix, "retry");
@@ -105,7 +105,7 @@ TEST_F(WorkFlagsTest, TakesEveryFlag) {
   EXPECT_EQ(options.consumer.retry.on_limit, OnLimit::kDiscard);
   EXPECT_EQ(options.consumer.parked_queue, "dead");
   EXPECT_EQ(options.on_parked, "mail -s hi");
-  EXPECT_EQ(options.consumer.handler_threads, 8);
+  EXPECT_EQ(options.jobs, 8);
   EXPECT_EQ(options.consumer.prefetch, 100);
   EXPECT_EQ(options.timeout, absl::Seconds(90));
   EXPECT_EQ(options.grace, absl::Seconds(5));
@@ -300,5 +300,5 @@ TEST_F(WorkFlagsTest, HelpTellsAll) {
   }
 }
 
-}  // namespace
+}  // namespace work_flags_test
 }  // namespace retryq::cli

@@ -1,10 +1,10 @@
-#include "amqp/system_clock.h"
+#include "loop/system_clock.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace retryq::amqp {
-namespace {
+namespace retryq {
+namespace system_clock_test {
 
 using ::testing::AllOf;
 using ::testing::Ge;
@@ -29,5 +29,5 @@ TEST(SystemClock, LooksAtBothClocksAtOnce) {
   EXPECT_GT(looks, 0);
 }
 
-}  // namespace
-}  // namespace retryq::amqp
+}  // namespace system_clock_test
+}  // namespace retryq

@@ -5,15 +5,17 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace retryq {
-namespace {
+namespace event_loop_test {
 
 using ::testing::ElementsAre;
 
@@ -34,6 +36,75 @@ TEST(EventLoop, FiresTimersInTheirOrderAndNeverEarly) {
   EXPECT_TRUE(fired.empty());
   EXPECT_TRUE(loop.Run().ok());
   EXPECT_THAT(fired, ElementsAre(0, 1, 2));
+}
+
+TEST(EventLoop, NeverFiresATimerOfInfiniteDuration) {
+  for (const absl::Duration never :
+       {absl::InfiniteDuration(), absl::Seconds(std::numeric_limits<std::int64_t>::max()),
+        absl::Hours(24) * 365 * 200}) {
+    EventLoop loop;
+    const auto timer = loop.After(never, [] { ADD_FAILURE() << "fired"; });
+    const auto end = loop.After(absl::Milliseconds(5), [&] { loop.Stop(); });
+    EXPECT_TRUE(loop.Run().ok());
+  }
+}
+
+// As nohup has it ignored for some of those who run these tests.
+class HangUpTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    struct sigaction usual = {};
+    usual.sa_handler = SIG_DFL;
+    sigaction(SIGHUP, &usual, &before_);
+  }
+  void TearDown() override { sigaction(SIGHUP, &before_, nullptr); }
+
+  struct sigaction before_ = {};
+};
+
+TEST_F(HangUpTest, DrainsTheLoop) {
+  EventLoop loop;
+  bool drained = false;
+  const auto drain = loop.OnDrain([&](const EventLoop::DrainDone& done) {
+    drained = true;
+    done();
+  });
+  loop.executor()->Post([] { raise(SIGHUP); });
+  EXPECT_TRUE(loop.RunUntilSignal().ok());
+  EXPECT_TRUE(drained);
+}
+
+TEST_F(HangUpTest, StaysIgnoredWhereItIs) {
+  struct sigaction ignored = {};
+  ignored.sa_handler = SIG_IGN;
+  sigaction(SIGHUP, &ignored, nullptr);
+  EventLoop loop;
+  bool drained = false;
+  const auto drain = loop.OnDrain([&](const EventLoop::DrainDone& done) {
+    drained = true;
+    done();
+  });
+  loop.executor()->Post([&] {
+    raise(SIGHUP);
+    loop.executor()->Post([&] { loop.Stop(); });
+  });
+  EXPECT_TRUE(loop.RunUntilSignal().ok());
+  EXPECT_FALSE(drained);
+}
+
+TEST(EventLoop, GivesADrainOfInfiniteGraceAllTheTimeItTakes) {
+  EventLoop loop;
+  EventLoop::DrainDone done;
+  bool drained = false;
+  const auto drain =
+      loop.OnDrain([&](EventLoop::DrainDone when_done) { done = std::move(when_done); });
+  const auto signal = loop.After(absl::ZeroDuration(), [] { raise(SIGTERM); });
+  const auto finish = loop.After(absl::Milliseconds(5), [&] {
+    drained = true;
+    std::exchange(done, nullptr)();
+  });
+  EXPECT_TRUE(loop.RunUntilSignal(absl::InfiniteDuration()).ok());
+  EXPECT_TRUE(drained);
 }
 
 TEST(EventLoop, CountsATimersDelayFromNowEvenInALongTurn) {
@@ -303,5 +374,5 @@ TEST(ExitCode, FollowsSysexits) {
   EXPECT_EQ(ExitCode(absl::InternalError("")), 70);
 }
 
-}  // namespace
+}  // namespace event_loop_test
 }  // namespace retryq

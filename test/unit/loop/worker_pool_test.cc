@@ -1,4 +1,4 @@
-#include "retry/worker_pool.h"
+#include "loop/worker_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -6,20 +6,21 @@
 #include <future>
 #include <latch>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
+#include "support/no_threads.h"
+
 namespace retryq {
-namespace {
+namespace worker_pool_test {
 
 TEST(WorkerPool, RunsWhatIsSubmittedInOrderOnAThreadOfItsOwn) {
   std::vector<int> order;
   std::thread::id thread;
   std::promise<void> done;
-  WorkerPool pool(1);
-  for (int i = 0; i < 100; ++i) pool.Submit([&order, i] { order.push_back(i); });
-  pool.Submit([&] {
+  const std::unique_ptr<WorkerPool> pool = WorkerPool::Create(1).value();
+  for (int i = 0; i < 100; ++i) pool->Submit([&order, i] { order.push_back(i); });
+  pool->Submit([&] {
     thread = std::this_thread::get_id();
     done.set_value();
   });
@@ -33,9 +34,9 @@ TEST(WorkerPool, RunsAsManyAtATimeAsItHasThreads) {
   constexpr int kThreads = 4;
   std::latch all_running(kThreads);  // none gets through before all are there
   std::latch all_done(kThreads);
-  WorkerPool pool(kThreads);
+  const std::unique_ptr<WorkerPool> pool = WorkerPool::Create(kThreads).value();
   for (int i = 0; i < kThreads; ++i) {
-    pool.Submit([&] {
+    pool->Submit([&] {
       all_running.arrive_and_wait();
       all_done.count_down();
     });
@@ -45,8 +46,8 @@ TEST(WorkerPool, RunsAsManyAtATimeAsItHasThreads) {
 
 TEST(WorkerPool, TakesWorkThatCanOnlyBeMoved) {
   std::promise<int> result;
-  WorkerPool pool(1);
-  pool.Submit([number = std::make_unique<int>(7), &result] { result.set_value(*number); });
+  const std::unique_ptr<WorkerPool> pool = WorkerPool::Create(1).value();
+  pool->Submit([number = std::make_unique<int>(7), &result] { result.set_value(*number); });
   EXPECT_EQ(result.get_future().get(), 7);
 }
 
@@ -60,7 +61,7 @@ TEST(WorkerPool, DestroyedItDropsWhatWaitsAndLetsRunningWorkFinish) {
     dropped.set_value();
   };
 
-  std::optional<WorkerPool> pool(1);
+  std::unique_ptr<WorkerPool> pool = WorkerPool::Create(1).value();
   pool->Submit([&] {
     started.set_value();
     dropped.get_future().wait();
@@ -76,10 +77,30 @@ TEST(WorkerPool, DestroyedItDropsWhatWaitsAndLetsRunningWorkFinish) {
 TEST(WorkerPool, WorkIsGoneBeforeTheNextBegins) {
   const auto owned = std::make_shared<int>();
   std::promise<long> owners;
-  WorkerPool pool(1);
-  pool.Submit([owned] {});
-  pool.Submit([&owners, &owned] { owners.set_value(owned.use_count()); });
+  const std::unique_ptr<WorkerPool> pool = WorkerPool::Create(1).value();
+  pool->Submit([owned] {});
+  pool->Submit([&owners, &owned] { owners.set_value(owned.use_count()); });
   EXPECT_EQ(owners.get_future().get(), 1);
+}
+
+TEST(WorkerPool, DropsWhatWaitsAndGoesOn) {
+  std::latch begun(1);
+  std::latch go_on(1);
+  std::promise<void> last;
+  const auto owned = std::make_shared<int>(0);
+  const std::unique_ptr<WorkerPool> pool = WorkerPool::Create(1).value();
+  pool->Submit([&] {
+    begun.count_down();
+    go_on.wait();
+  });
+  begun.wait();
+  for (int i = 0; i < 10; ++i) pool->Submit([owned] { ++*owned; });
+  pool->DropWaiting();
+  EXPECT_EQ(owned.use_count(), 1);
+  pool->Submit([&] { last.set_value(); });
+  go_on.count_down();
+  last.get_future().wait();
+  EXPECT_EQ(*owned, 0);
 }
 
 TEST(WorkerPool, TakesWorkFromManyThreadsAtOnce) {
@@ -87,12 +108,12 @@ TEST(WorkerPool, TakesWorkFromManyThreadsAtOnce) {
   constexpr int kEach = 250;
   std::latch all_done(kSubmitters * kEach);
   std::atomic<int> ran = 0;
-  WorkerPool pool(3);
+  const std::unique_ptr<WorkerPool> pool = WorkerPool::Create(3).value();
   std::vector<std::thread> submitters;
   for (int i = 0; i < kSubmitters; ++i) {
     submitters.emplace_back([&] {
       for (int j = 0; j < kEach; ++j) {
-        pool.Submit([&] {
+        pool->Submit([&] {
           ++ran;
           all_done.count_down();
         });
@@ -104,5 +125,13 @@ TEST(WorkerPool, TakesWorkFromManyThreadsAtOnce) {
   EXPECT_EQ(ran, kSubmitters * kEach);
 }
 
-}  // namespace
+TEST(WorkerPool, SaysThatThereIsNoThread) {
+  const testing::NoThreads no_threads;
+  const absl::Status status = WorkerPool::Create(2).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find("cannot create thread 1 of 2"), absl::string_view::npos)
+      << status;
+}
+
+}  // namespace worker_pool_test
 }  // namespace retryq

@@ -1,0 +1,285 @@
+// SIGTERM in every state that a worker can be in, and how long it takes until it has exited. Only a
+// handler that runs may use the grace period. test/stops/run prints the times.
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "fault/loop_thread.h"
+#include "integration/command_run.h"
+#include "retryq/amqp/connection_options.h"
+#include "retryq/client.h"
+#include "support/own_broker.h"
+#include "support/proxy.h"
+
+namespace retryq::testing {
+namespace command_every_stop_test {
+
+// All a worker waits for at a stop without a handler, one after the other: less than `--grace`,
+// which is 25 s unless set. With room for a slow machine.
+constexpr absl::Duration kLongest = absl::Seconds(23);
+// Where there is nothing to wait for.
+constexpr absl::Duration kAtOnce = absl::Seconds(5);
+
+// A socket that listens, and takes connections or not; it never says anything.
+class SilentServer {
+ public:
+  SilentServer() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+    listen(fd_, 16);
+    socklen_t size = sizeof(address);
+    getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentServer() { close(fd_); }
+  SilentServer(const SilentServer&) = delete;
+  SilentServer& operator=(const SilentServer&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  const int fd_;
+  std::uint16_t port_ = 0;
+};
+
+void Connect(std::uint16_t port, std::vector<int>* sockets) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  sockets->push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(connect(sockets->back(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+}
+
+// Whether a signal would be caught: the command has got to its loop.
+bool Catches(pid_t process, int signal) {
+  std::ifstream status(absl::StrCat("/proc/", process, "/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("SigCgt:", 0) != 0) continue;
+    return ((std::stoull(line.substr(7), nullptr, 16) >> (signal - 1)) & 1) != 0;
+  }
+  return false;
+}
+
+// For the table.
+void Note(const std::string& state, absl::Duration time) {
+  const char* const file = std::getenv("RETRYQ_STOPS");  // NOLINT(concurrency-mt-unsafe)
+  if (file == nullptr) return;
+  std::ofstream(file, std::ios::app)
+      << "| " << state << " | " << absl::StrFormat("%.1f s", absl::ToDoubleSeconds(time)) << " |\n";
+}
+
+class CommandEveryStop : public CommandTest {
+ protected:
+  // Its time is the state's.
+  void Stop(CommandRun& run, const std::string& state, absl::Duration longest) {
+    ASSERT_TRUE(run.Until([&run] { return Catches(run.pid(), SIGTERM); }));
+    const absl::Time begin = absl::Now();
+    run.Signal(SIGTERM);
+    EXPECT_EQ(run.Wait(), 0) << run.Story();
+    const absl::Duration time = absl::Now() - begin;
+    EXPECT_LT(time, longest) << run.Story();
+    Note(state, time);
+  }
+
+  // A worker on a server that is no broker.
+  CommandRun WorkOn(const std::string& host_and_port) {
+    return CommandRun({"work", "--json", "--queue", "orders", "--", "true"},
+                      absl::StrCat("amqp://guest:guest@", host_and_port, "/"));
+  }
+
+  // Behind the proxy, once there is one.
+  std::string ProxiedUrl() {
+    const amqp::Endpoint broker = amqp::ParseUri(vhost_.Url()).value().endpoints.front();
+    const std::uint16_t port = traffic_.Call([&](EventLoop& loop) {
+      proxy_ = std::make_unique<Proxy>(loop, broker.port);
+      return proxy_->port();
+    });
+    std::string url = vhost_.Url();
+    const std::string from = amqp::Describe(broker);
+    return url.replace(url.find(from), from.size(),
+                       amqp::Describe({.host = broker.host, .port = port}));
+  }
+  CommandRun WorkBehindProxy(const std::string& script) {
+    return CommandRun(
+        {"work", "--json", "--queue", "orders", "--base", "50ms", "--", "/bin/sh", "-c", script},
+        ProxiedUrl());
+  }
+  void TearDown() override {
+    traffic_.Call([this](EventLoop&) { proxy_.reset(); });
+  }
+
+  fault::LoopThread traffic_;
+  std::unique_ptr<Proxy> proxy_;
+};
+
+TEST_F(CommandEveryStop, WhileNothingListensThere) {
+  std::uint16_t port = 0;
+  { port = SilentServer().port(); }
+  CommandRun run = WorkOn(absl::StrCat("127.0.0.1:", port));
+  ASSERT_TRUE(run.Says("disconnected"));
+  Stop(run, "not connected: nothing listens there", kAtOnce);
+}
+
+// Of a network for documentation, which is nowhere.
+TEST_F(CommandEveryStop, WhileItConnectsToADeadAddress) {
+  CommandRun run = WorkOn("192.0.2.1:5672");
+  Stop(run, "not connected: a dead address", kAtOnce);
+}
+
+TEST_F(CommandEveryStop, WhileTheServerDoesNotSayAnything) {
+  const SilentServer server;
+  CommandRun run = WorkOn(absl::StrCat("127.0.0.1:", server.port()));
+  Stop(run, "not connected: the server does not answer", kAtOnce);
+}
+
+TEST_F(CommandEveryStop, WhileTheBrokerDoesNotAnswerWhatIsLookedFor) {
+  CommandRun run = WorkBehindProxy("true");
+  traffic_.Call([this](EventLoop&) {
+    // So that the answer to what it asks first is still on its way.
+    proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kTrickle);
+  });
+  ASSERT_TRUE(run.Says("connected"));
+  traffic_.Call([this](EventLoop&) { proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kHold); });
+  Stop(run, "preparing: the broker does not answer", kLongest);
+}
+
+TEST_F(CommandEveryStop, WhileDelayQueuesAreRefused) {
+  const std::string user = vhost_.AddUser(TestVhost::Rights{"", ".*", ".*"});
+  peer_.DeclareQueue("orders.parked");
+  CommandRun run({"work", "--json", "--queue", "orders", "--", "false"}, vhost_.UrlAs(user, user));
+  for (int i = 0; i < 20; ++i) Publish("an order");
+  ASSERT_TRUE(run.Says("declare_failed"));
+  Stop(run, "declares of delay queues are refused", kLongest);
+}
+
+TEST_F(CommandEveryStop, WhileNothingIsToBeDone) {
+  CommandRun run = Work({}, "true");
+  ASSERT_TRUE(run.Says("consuming"));
+  Stop(run, "consuming, idle", kAtOnce);
+}
+
+TEST_F(CommandEveryStop, WhileHandlersRun) {
+  CommandRun run = Work({"--jobs", "2"}, "echo > " + File("started") + "; sleep 2");
+  for (int i = 0; i < 2; ++i) Publish("an order");
+  ASSERT_TRUE(run.Until([&] { return !files_.Read("started").empty(); }));
+  Stop(run, "handlers run, for 2 s", kLongest);
+}
+
+TEST_F(CommandEveryStop, WhileHandlersRunForLongerThanTheGracePeriod) {
+  CommandRun run = Work({"--grace", "3s"}, "echo > " + File("started") + "; sleep 1000");
+  Publish("an order");
+  ASSERT_TRUE(run.Until([&] { return !files_.Read("started").empty(); }));
+  Stop(run, "handlers run, for longer than `--grace 3s`", absl::Seconds(10));
+}
+
+TEST_F(CommandEveryStop, WhileManyArePrefetchedAndNotBegun) {
+  CommandRun run = Work({"--prefetch", "200"}, "echo > " + File("started") + "; sleep 0.3");
+  for (int i = 0; i < 200; ++i) Publish("an order");
+  ASSERT_TRUE(run.Until([&] { return !files_.Read("started").empty(); }));
+  Stop(run, "200 prefetched, one handler runs for 0.3 s", kAtOnce);
+}
+
+TEST_F(CommandEveryStop, WhileTheBrokerConfirmsNoCopies) {
+  CommandRun run = WorkBehindProxy("echo >> " + File("calls") + "; false");
+  ASSERT_TRUE(run.Says("consuming"));
+  for (int i = 0; i < 20; ++i) Publish("an order");
+  ASSERT_TRUE(run.Says("retried"));
+  traffic_.Call([this](EventLoop&) { proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kHold); });
+  absl::SleepFor(absl::Seconds(1));
+  Stop(run, "copies wait: the broker confirms nothing any more", kLongest);
+}
+
+TEST_F(CommandEveryStop, WhileTheConnectionIsLost) {
+  CommandRun run = WorkBehindProxy("true");
+  ASSERT_TRUE(run.Says("consuming"));
+  traffic_.Call([this](EventLoop&) { proxy_.reset(); });
+  ASSERT_TRUE(run.Says("disconnected"));
+  Stop(run, "connection lost, reconnecting", kAtOnce);
+}
+
+TEST_F(CommandEveryStop, WhileALinesProgramNeverAnswers) {
+  CommandRun run = Work({"--lines", "--grace", "3s"}, "sleep 1000");
+  Publish("an order");
+  ASSERT_TRUE(run.Says("delivered"));
+  Stop(run, "a `--lines` program does not answer, `--grace 3s`", absl::Seconds(10));
+}
+
+TEST_F(CommandEveryStop, WhileMetricsConnectionsAreOpen) {
+  CommandRun run = Work({"--metrics", "127.0.0.1:0"}, "true");
+  ASSERT_TRUE(run.Says("consuming"));
+  ASSERT_TRUE(run.Says("serving_metrics"));
+  const std::string url = run.events("serving_metrics").front().at("url");
+  const std::string digits = url.substr(url.find(':', 5) + 1);
+  std::vector<int> sockets;
+  for (int i = 0; i < 10; ++i) Connect(static_cast<std::uint16_t>(std::stoi(digits)), &sockets);
+  Stop(run, "10 open connections to its metrics", kAtOnce);
+  for (const int fd : sockets) close(fd);
+}
+
+TEST_F(CommandEveryStop, WhileNobodyReadsItsLog) {
+  const std::string script =
+      "mkfifo events; sleep 1000 < events & reader=$!; "
+      "trap 'kill -TERM $worker' TERM; " RETRYQ_COMMAND
+      " work --json --queue orders -- sh -c 'echo >> handled' > events & "
+      "worker=$!; wait $worker; wait $worker; code=$?; kill $reader; "
+      "exit $code";
+  CommandRun run({"-c", "cd " + File("") + "; " + script}, vhost_.Url(), "", "/bin/sh");
+  for (int i = 0; i < 500; ++i) Publish("an order");
+  ASSERT_TRUE(run.Until([&] { return files_.Read("handled").size() >= 500; }));
+  Stop(run, "its log is a pipe that nobody reads", kAtOnce);
+}
+
+TEST_F(CommandEveryStop, AfterADrainByHand) {
+  EventLoop loop;
+  ClientOptions options;
+  options.url = vhost_.Url();
+  Client client(loop, options);
+  auto consumer =
+      client.Consume({.queue = "orders"}, [](const Delivery&) { return Outcome::Ok(); });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  consumer->Drain(absl::InfiniteDuration(), [&](bool) { loop.Stop(); });
+  ASSERT_EQ(loop.Run(), absl::OkStatus());
+  const absl::Time begin = absl::Now();
+  loop.Drain();
+  EXPECT_EQ(loop.Run(), absl::OkStatus());
+  EXPECT_LT(absl::Now() - begin, kAtOnce);
+  Note("drained before, by hand (library)", absl::Now() - begin);
+}
+
+// On a broker of its own.
+class CommandEveryStopInAlarm : private OwnBroker, public CommandEveryStop {
+ protected:
+  void SetUp() override {
+    if (!broker_) GTEST_SKIP() << "no broker of its own can be started here";
+    CommandEveryStop::SetUp();
+  }
+  PrivateBroker& broker() { return *broker_; }
+};
+
+TEST_F(CommandEveryStopInAlarm, WhileTheBrokerTakesNoPublishes) {
+  CommandRun run = Work({}, "false");
+  ASSERT_TRUE(run.Says("consuming"));
+  Publish("an order");
+  ASSERT_TRUE(run.Says("retried"));
+  broker().RaiseAlarm();
+  ASSERT_TRUE(run.Says("blocked"));
+  absl::SleepFor(absl::Seconds(1));
+  Stop(run, "the broker is in alarm, copies wait", kLongest);
+}
+
+}  // namespace command_every_stop_test
+}  // namespace retryq::testing

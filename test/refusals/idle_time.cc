@@ -1,0 +1,98 @@
+#include "refusals/idle_time.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace retryq::refusals {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kMillisecond = 1'000'000;
+// Of a signal mask, which there is none of.
+constexpr std::size_t kMaskSize = 8;
+
+std::atomic<bool> is_simulated = false;
+std::atomic<std::int64_t> time_passed = 0;  // nanoseconds
+
+// A process has as many entries there as threads, and two more.
+nlink_t Threads() {
+  struct stat tasks = {};
+  return stat("/proc/self/task", &tasks) == 0 ? tasks.st_nlink : 0;
+}
+
+// Such as one that resolves a name: what it has to say comes before any timer. Those of a sanitizer
+// are there from the beginning.
+bool OthersAreAtWork() {
+  static const nlink_t at_first = Threads();
+  return Threads() > at_first;
+}
+
+int ReallyWait(int fd, epoll_event* events, int size, int timeout) {
+  return static_cast<int>(syscall(SYS_epoll_pwait, fd, events, size, timeout, nullptr, kMaskSize));
+}
+
+int WaitIdly(int fd, epoll_event* events, int size, int timeout) {
+  for (;;) {
+    const bool others = OthersAreAtWork();
+    int ready = ReallyWait(fd, events, size, others ? 1 : 0);
+    if (ready != 0 || timeout == 0) return ready;
+    if (others) continue;
+    // What was written to a socket of ours arrives at once, unless the system is busy.
+    sched_yield();
+    ready = ReallyWait(fd, events, size, 0);
+    if (ready != 0) return ready;
+    if (timeout > 0) {
+      time_passed += timeout * kMillisecond;
+      return 0;
+    }
+    std::fputs("the loop waits for nothing: it would wait for ever\n", stderr);
+    std::abort();
+  }
+}
+
+}  // namespace
+
+IdleTime::IdleTime() {
+  OthersAreAtWork();
+  time_passed = 0;
+  is_simulated = true;
+}
+
+IdleTime::~IdleTime() { is_simulated = false; }
+
+absl::Duration IdleTime::passed() const { return absl::Nanoseconds(time_passed.load()); }
+
+}  // namespace retryq::refusals
+
+// The program's own come before those of the C library, for all that is linked to it.
+extern "C" {
+
+[[gnu::visibility("default")]] int clock_gettime(clockid_t clock, timespec* now) noexcept {
+  using namespace retryq::refusals;  // NOLINT(google-build-using-namespace)
+  const bool of_cpu = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+  if (!is_simulated || of_cpu) return static_cast<int>(syscall(SYS_clock_gettime, clock, now));
+  const bool of_wall = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+  constexpr std::int64_t kWallClockAtFirst = 1'800'000'000 * kSecond;
+  constexpr std::int64_t kSinceBootAtFirst = 3600 * kSecond;
+  const std::int64_t time = time_passed + (of_wall ? kWallClockAtFirst : kSinceBootAtFirst);
+  now->tv_sec = time / kSecond;
+  now->tv_nsec = time % kSecond;
+  return 0;
+}
+
+[[gnu::visibility("default")]] int epoll_wait(int fd, epoll_event* events, int size, int timeout) {
+  using namespace retryq::refusals;  // NOLINT(google-build-using-namespace)
+  return is_simulated ? WaitIdly(fd, events, size, timeout) : ReallyWait(fd, events, size, timeout);
+}
+
+}  // extern "C"

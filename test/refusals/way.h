@@ -1,0 +1,163 @@
+#ifndef RETRYQ_TEST_REFUSALS_WAY_H_
+#define RETRYQ_TEST_REFUSALS_WAY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace retryq::refusals {
+
+// What the server is asked, and may refuse: the rows of the table. Of the queue "refused" and what
+// belongs to it, and of no other, where a request has a name.
+enum class Request {
+  kOpen,      // connection.open, of all connections
+  kChannel,   // channel.open, of all channels
+  kConfirm,   // confirm.select, of all channels
+  kLook,      // queue.declare, passive: the work queue, at a start
+  kDeclare,   // queue.declare: a delay queue
+  kExchange,  // exchange.declare: its exchange
+  kBind,      // queue.bind: of the two
+  kQos,       // basic.qos
+  kConsume,   // basic.consume
+  kCopy,      // basic.publish: a copy, to the delay exchange
+  kPublish,   // basic.publish: a message of Client::Publish
+  kAck,       // basic.ack
+  kCancel,    // basic.cancel, over and over: Consumer::Pause and Resume
+  kClose,     // channel.close, over and over: consumers that come and go
+};
+
+inline const char* NameOf(Request request) {
+  switch (request) {
+    case Request::kOpen:
+      return "open";
+    case Request::kChannel:
+      return "channel";
+    case Request::kConfirm:
+      return "confirm";
+    case Request::kLook:
+      return "look";
+    case Request::kDeclare:
+      return "declare";
+    case Request::kExchange:
+      return "exchange";
+    case Request::kBind:
+      return "bind";
+    case Request::kQos:
+      return "qos";
+    case Request::kConsume:
+      return "consume";
+    case Request::kCopy:
+      return "copy";
+    case Request::kPublish:
+      return "publish";
+    case Request::kAck:
+      return "ack";
+    case Request::kCancel:
+      return "cancel";
+    case Request::kClose:
+      return "close";
+  }
+  return "";
+}
+
+// How it is refused: the columns.
+struct Way {
+  enum class Kind {
+    kChannelClose,     // with `code`
+    kConnectionClose,  // with `code`
+    kHangUpBefore,     // the answer
+    kHangUpDuring,     // in the middle of the answer
+    kHangUpAfter,      // right behind the answer
+    kShortChannel,     // answered; after 10 ms the channel is closed, with 406
+    kShortConnection,  // answered; after 10 ms the connection is gone
+    kSilence,          // answered when the trouble is over
+    kReturn,           // a publish: basic.return with `code`
+    kNack,             // a publish
+  };
+  Kind kind;
+  std::uint16_t code = 0;
+};
+
+// Every code that AMQP 0-9-1 and RabbitMQ have.
+inline constexpr std::uint16_t kCodes[] = {311, 312, 313, 320, 402, 403, 404, 405, 406,
+                                           501, 502, 503, 504, 505, 506, 530, 540, 541};
+
+inline constexpr std::uint16_t kReturnCodes[] = {311, 312, 313};
+
+inline std::vector<Way> AllWays() {
+  std::vector<Way> ways;
+  for (const std::uint16_t code : kCodes) ways.push_back({Way::Kind::kChannelClose, code});
+  for (const std::uint16_t code : kCodes) ways.push_back({Way::Kind::kConnectionClose, code});
+  for (const Way::Kind kind :
+       {Way::Kind::kHangUpBefore, Way::Kind::kHangUpDuring, Way::Kind::kHangUpAfter,
+        Way::Kind::kShortChannel, Way::Kind::kShortConnection, Way::Kind::kSilence}) {
+    ways.push_back({kind});
+  }
+  for (const std::uint16_t code : kReturnCodes) ways.push_back({Way::Kind::kReturn, code});
+  ways.push_back({Way::Kind::kNack});
+  return ways;
+}
+
+// Whether a request can be refused so.
+inline bool Applies(Request request, const Way& way) {
+  const bool of_publish = request == Request::kCopy || request == Request::kPublish;
+  const bool has_answer = request != Request::kAck;
+  switch (way.kind) {
+    case Way::Kind::kChannelClose:
+    case Way::Kind::kShortChannel:
+      return request != Request::kOpen && request != Request::kClose;
+    case Way::Kind::kHangUpDuring:
+    case Way::Kind::kHangUpAfter:
+      return has_answer;
+    case Way::Kind::kReturn:
+    case Way::Kind::kNack:
+      return of_publish;
+    default:
+      return true;
+  }
+}
+
+// Whether the connection goes with it, and what else is under way.
+inline bool TakesConnection(const Way& way) {
+  switch (way.kind) {
+    case Way::Kind::kConnectionClose:
+    case Way::Kind::kHangUpBefore:
+    case Way::Kind::kHangUpDuring:
+    case Way::Kind::kHangUpAfter:
+    case Way::Kind::kShortConnection:
+      return true;
+    default:
+      return false;
+  }
+}
+
+inline std::string NameOf(const Way& way) {
+  const std::string code = std::to_string(way.code);
+  switch (way.kind) {
+    case Way::Kind::kChannelClose:
+      return "channel " + code;
+    case Way::Kind::kConnectionClose:
+      return "connection " + code;
+    case Way::Kind::kHangUpBefore:
+      return "hang up before";
+    case Way::Kind::kHangUpDuring:
+      return "hang up during";
+    case Way::Kind::kHangUpAfter:
+      return "hang up after";
+    case Way::Kind::kShortChannel:
+      return "10 ms, then channel 406";
+    case Way::Kind::kShortConnection:
+      return "10 ms, then hang up";
+    case Way::Kind::kSilence:
+      return "no answer";
+    case Way::Kind::kReturn:
+      return "returned " + code;
+    case Way::Kind::kNack:
+      return "nack";
+  }
+  return "";
+}
+
+}  // namespace retryq::refusals
+
+#endif  // RETRYQ_TEST_REFUSALS_WAY_H_

@@ -1,0 +1,542 @@
+#include "simulation/random_caller.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace retryq::simulation {
+namespace {
+
+constexpr int kDeepest = 3;
+constexpr std::size_t kMostParties = 3;  // at a time
+constexpr std::size_t kMostConsumers = 5;
+constexpr int kMostDrains = 4;  // of a consumer
+
+// Longer than the longest deadline that ends.
+constexpr absl::Duration kAfterAll = absl::Minutes(10);
+
+}  // namespace
+
+// A client with its broker and observer. The broker outlives all that is made on it.
+struct RandomCaller::Party final : public Observer {
+  explicit Party(RandomCaller& owner) : caller(owner), broker(owner.world_.MakeBroker()) {}
+  void OnEvent(const Event&) override {
+    EXPECT_TRUE(is_alive) << "the observer of a client that is gone was called";
+    caller.Called();
+  }
+
+  RandomCaller& caller;
+  const std::unique_ptr<Broker> broker;
+  std::optional<Client> client;
+  bool is_alive = true;
+  int unanswered = 0;  // publishes
+};
+
+struct RandomCaller::Consuming {
+  std::optional<Consumer> consumer;
+  std::atomic<bool> is_alive = true;
+  int drains = 0;
+  int drained = 0;
+};
+
+// A pool of threads as a retrier sees it, whose work begins when the caller wants it.
+class RandomCaller::Later final : public Executor {
+ public:
+  void Post(std::function<void()> work) override { waiting_.push_back(std::move(work)); }
+  void RunOne() {
+    if (waiting_.empty()) return;
+    const std::function<void()> work = std::move(waiting_.front());
+    waiting_.pop_front();
+    work();
+  }
+
+ private:
+  std::deque<std::function<void()>> waiting_;
+};
+
+// Settles what it is given, or drops it.
+class RandomCaller::OtherThread {
+ public:
+  ~OtherThread() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void Take(Settlement settlement) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      given_.push_back(std::move(settlement));
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  void Run() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (int round = 0;; ++round) {
+      changed_.wait(lock, [this] { return ends_ || !given_.empty(); });
+      if (given_.empty()) return;
+      Settlement one = std::move(given_.front());
+      given_.pop_front();
+      lock.unlock();
+      if (!one.abandoned() && round % 3 != 0) {
+        std::move(one).Settle(round % 3 == 1 ? Outcome::Ok() : absl::UnavailableError("later"));
+      }
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Settlement> given_;  // guarded by mutex_
+  bool ends_ = false;             // guarded by mutex_
+  std::thread thread_{[this] { Run(); }};
+};
+
+RandomCaller::RandomCaller(World& world, Options options, std::uint64_t seed)
+    : world_(world), options_(std::move(options)), random_(seed) {
+  if (options_.threads) other_thread_ = std::make_unique<OtherThread>();
+}
+
+RandomCaller::~RandomCaller() {
+  ending_ = true;
+  Clear();
+}
+
+const std::vector<std::string>& RandomCaller::queues() {
+  static const std::vector<std::string> names = {"one", "two", "counting"};
+  return names;
+}
+
+int RandomCaller::Run() {
+  for (int step = 0; step < options_.steps; ++step) {
+    Act();
+    const int calls_before = calls_;
+    const absl::Duration pause = OneOf(options_.pauses);
+    world_.Pass(pause);
+    EXPECT_LT(calls_ - calls_before, options_.most_calls_between) << "in " << pause;
+    if (::testing::Test::HasFailure()) return calls_;
+  }
+  ending_ = true;
+  if (world_.ends_everything()) {
+    ExpectDrained();
+    world_.Repair();
+    ExpectAnswered();
+  } else {
+    world_.Repair();
+  }
+  Clear();
+  world_.Pass(absl::Minutes(10));
+  return calls_;
+}
+
+// However great the trouble is, a stop ends, unless a handler is running.
+void RandomCaller::ExpectDrained() {
+  settlements_.clear();
+  later_.reset();
+  world_.Pass(absl::Minutes(1));
+  for (const auto& consuming : consumers_) {
+    EXPECT_EQ(consuming->drained, consuming->drains) << "a drain did not end";
+  }
+}
+
+void RandomCaller::ExpectAnswered() {
+  world_.Pass(kAfterAll);
+  for (const Party& party : parties_) {
+    EXPECT_TRUE(!party.is_alive || party.unanswered == 0) << "a publish was not answered";
+  }
+}
+
+void RandomCaller::Clear() {
+  settlements_.clear();
+  while (!consumers_.empty()) DestroyConsumer();
+  for (Party& party : parties_) {
+    if (party.client) Destroy(party);
+  }
+  retrier_.reset();
+}
+
+// An odd duration.
+absl::Duration RandomCaller::OddDuration() {
+  return OneOf<absl::Duration>({absl::ZeroDuration(), -absl::Seconds(1), absl::Nanoseconds(1),
+                                absl::Milliseconds(3), absl::Seconds(2), absl::Minutes(5),
+                                absl::Hours(24 * 365 * 300), absl::InfiniteDuration(),
+                                -absl::InfiniteDuration()});
+}
+
+std::string RandomCaller::OddText() {
+  return OneOf<std::string>({"", "one", "two", "full", "nowhere", "key", std::string("a\0b", 3),
+                             std::string(300, 'x'), "\xff\xfe"});
+}
+
+// What third parties put into headers that retrying reads.
+amqp::Table RandomCaller::OddHeaders() {
+  amqp::Table headers;
+  if (!random_.OneIn(3)) return headers;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  headers.Set(OneOf<std::string>({"x-retry-count", "x-retry-delay", "x-retry-not-before",
+                                  "x-retry-first-failure", "x-delivery-count"}),
+              OneOf<std::int64_t>({kMost, -kMost - 1, -1, 0, 1, kMost / 1000}));
+  headers.Set("x-retry-queue", OneOf(queues()));
+  headers.Set("x-retry-exchange", OddText());
+  headers.Set("x-retry-routing-key", OddText());
+  return headers;
+}
+
+void RandomCaller::Called() {
+  ++calls_;
+  if (ending_ || depth_ >= kDeepest || !random_.OneIn(4)) return;
+  ++depth_;
+  Act();
+  --depth_;
+}
+
+void RandomCaller::Act() {
+  switch (random_.Below(20)) {
+    case 0:
+    case 1:
+      return Connect();
+    case 2:
+      return DestroyClient();
+    case 3:
+    case 4:
+      return Consume();
+    case 5:
+      return DestroyConsumer();
+    case 6:
+      return Drain();
+    case 7:
+      return PauseConsumer();
+    case 8:
+      return ResumeConsumer();
+    case 9:
+    case 10:
+    case 11:
+      return Publish();
+    case 12:
+      return Settle();
+    case 13:
+      return DropSettlement();
+    case 14:
+    case 15:
+      return world_.Deliver(OneOf(queues()), random_.OneIn(2) ? "m" : "", OddHeaders());
+    case 16:
+      return MoveConsumer();
+    case 17:
+      return Wrap();
+    default:
+      return world_.Trouble(/*amid=*/depth_ > 0);
+  }
+}
+
+// ---- clients
+
+void RandomCaller::Connect() {
+  if (alive_ >= kMostParties) return;
+  ++alive_;
+  Party& party = parties_.emplace_back(*this);
+  ClientOptions options;
+  options.max_open_publishes = OneOf<std::size_t>({0, 1, 5, 10'000, 10'000, 10'000});
+  if (random_.OneIn(3)) options.delay_queues.queue_type = QueueType::kQuorum;
+  if (random_.OneIn(4)) options.delay_queues.max_length = 1;
+  if (random_.OneIn(8)) options.delay_queues.confirm_timeout = OddDuration();
+  if (random_.OneIn(8)) options.delay_queues.min_window = OddDuration();
+  party.client.emplace(world_.EnvironmentFor(&party), *party.broker, options,
+                       [this, &party](absl::Status status) {
+                         EXPECT_TRUE(party.is_alive) << "a client that is gone failed";
+                         EXPECT_FALSE(status.ok());
+                         Called();
+                       });
+}
+
+RandomCaller::Party* RandomCaller::AnyParty() {
+  std::vector<Party*> alive;
+  for (Party& party : parties_) {
+    if (party.is_alive && party.client) alive.push_back(&party);
+  }
+  return alive.empty() ? nullptr : OneOf(alive);
+}
+
+void RandomCaller::DestroyClient() {
+  Party* const party = AnyParty();
+  if (party != nullptr) Destroy(*party);
+}
+
+void RandomCaller::Destroy(Party& party) {
+  party.is_alive = false;
+  --alive_;
+  party.client.reset();
+}
+
+// ---- consumers
+
+ConsumerOptions RandomCaller::AnyConsumerOptions() {
+  ConsumerOptions options{.queue =
+                              OneOf<std::string>({"one", "two", "two", "counting", OddText()})};
+  options.prefetch = OneOf<std::uint16_t>({0, 1, 3, 64, 65535});
+  if (random_.OneIn(4)) options.work_exchange = OneOf<std::string>({"shop", OddText()});
+  if (random_.OneIn(4)) options.retry.max_attempts = random_.Below(3);
+  if (random_.OneIn(6)) options.retry.backoff.base = OddDuration();
+  if (random_.OneIn(6)) options.retry.backoff.max = OddDuration();
+  if (random_.OneIn(6)) options.retry.max_age = OddDuration();
+  if (random_.OneIn(6)) options.retry.max_retry_after = OddDuration();
+  if (random_.OneIn(6)) options.parked_queue = OddText();
+  if (random_.OneIn(4)) {
+    options.retry.permanent = [this](const absl::Status&) {
+      Called();
+      return random_.OneIn(3);
+    };
+  }
+  if (random_.OneIn(4)) {
+    options.retry.backoff.function = [this](const Failure&) {
+      Called();
+      return OddDuration();
+    };
+  }
+  if (random_.OneIn(8)) {
+    options.retry.backoff.factor =
+        OneOf<double>({0, -1, 1, 1e300, std::numeric_limits<double>::infinity(),
+                       std::numeric_limits<double>::quiet_NaN()});
+  }
+  return options;
+}
+
+Outcome RandomCaller::AnyOutcome() {
+  switch (random_.Below(8)) {
+    case 0:
+      return absl::UnavailableError(OddText());
+    case 1:
+      return absl::InvalidArgumentError("no");
+    case 2:
+      return Outcome::RetryAfter(OddDuration(), absl::OkStatus());
+    case 3:
+      return Outcome::Park(absl::OkStatus());
+    case 4:
+      return Outcome::Discard(OddText());
+    case 5:
+      return random_.OneIn(4) ? Outcome::Requeue() : Outcome::Ok();
+    default:
+      return Outcome::Ok();
+  }
+}
+
+void RandomCaller::Consume() {
+  Party* const party = AnyParty();
+  if (party == nullptr || consumers_.size() >= kMostConsumers) return;
+  auto consuming = std::make_shared<Consuming>();
+  ConsumerOptions options = AnyConsumerOptions();
+  absl::StatusOr<Consumer> made = absl::UnknownError("");
+  if (options_.threads && random_.OneIn(3)) {
+    options.handler_threads = 2;
+    // Of this caller it touches nothing that is not atomic.
+    made = party->client->Consume(
+        std::move(options), Handler([consuming](const Delivery& delivery) -> Outcome {
+          const Delivery kept = delivery;
+          if (!consuming->is_alive || delivery.abandoned()) return Outcome::Ok();
+          if (kept.body().size() % 3 == 0) throw std::runtime_error("thrown");
+          return kept.redelivered() ? absl::UnavailableError("again") : absl::OkStatus();
+        }));
+  } else if (random_.OneIn(2)) {
+    made = party->client->Consume(
+        std::move(options), Handler([this, consuming](const Delivery& delivery) -> Outcome {
+          EXPECT_TRUE(consuming->is_alive) << "the handler of a consumer that is gone was called";
+          EXPECT_FALSE(delivery.abandoned());
+          const Delivery kept = delivery;
+          Called();
+          EXPECT_EQ(kept.body(), delivery.body());
+          if (random_.OneIn(10)) throw std::runtime_error("thrown");
+          return AnyOutcome();
+        }));
+  } else {
+    made = party->client->Consume(
+        std::move(options),
+        AsyncHandler([this, consuming](const Delivery& delivery, Settlement settlement) {
+          EXPECT_TRUE(consuming->is_alive) << "the handler of a consumer that is gone was called";
+          EXPECT_FALSE(delivery.abandoned() || settlement.abandoned());
+          Called();
+          if (random_.OneIn(3)) return Keep(std::move(settlement));
+          if (random_.OneIn(10)) throw std::runtime_error("thrown");
+          if (random_.OneIn(3)) std::move(settlement).Settle(AnyOutcome());
+        }));
+  }
+  if (!made.ok()) return;
+  consuming->consumer.emplace(*std::move(made));
+  consumers_.push_back(std::move(consuming));
+}
+
+std::shared_ptr<RandomCaller::Consuming> RandomCaller::AnyConsumer() {
+  std::vector<std::shared_ptr<Consuming>> alive;
+  for (const auto& consuming : consumers_) {
+    if (consuming->is_alive && consuming->consumer) alive.push_back(consuming);
+  }
+  return alive.empty() ? nullptr : OneOf(alive);
+}
+
+void RandomCaller::PauseConsumer() {
+  if (const auto one = AnyConsumer()) one->consumer->Pause();
+}
+
+void RandomCaller::ResumeConsumer() {
+  if (const auto one = AnyConsumer()) one->consumer->Resume();
+}
+
+void RandomCaller::DestroyConsumer() {
+  const std::shared_ptr<Consuming> one = AnyConsumer();
+  if (one == nullptr) return;
+  one->is_alive = false;
+  std::erase(consumers_, one);
+  one->consumer.reset();
+}
+
+// Onto another one, which that destroys.
+void RandomCaller::MoveConsumer() {
+  const std::shared_ptr<Consuming> one = AnyConsumer();
+  const std::shared_ptr<Consuming> other = AnyConsumer();
+  if (one == nullptr || other == one) return;
+  // `one` lives on in another place, and its callbacks still know it by this name.
+  std::erase(consumers_, other);
+  other->is_alive = false;
+  *other->consumer = *std::exchange(one->consumer, std::nullopt);
+  std::erase(consumers_, one);
+  one->consumer.emplace(*std::move(other->consumer));
+  other->consumer.reset();
+  consumers_.push_back(one);
+}
+
+void RandomCaller::Drain() {
+  const std::shared_ptr<Consuming> one = AnyConsumer();
+  if (one == nullptr || one->drains == kMostDrains) return;
+  ++one->drains;
+  one->consumer->Drain(OddDuration(), [this, one, called = false](bool) mutable {
+    EXPECT_TRUE(one->is_alive) << "a consumer that is gone was drained";
+    EXPECT_FALSE(std::exchange(called, true)) << "drained twice";
+    ++one->drained;
+    Called();
+  });
+}
+
+// ---- publishes and settlements
+
+void RandomCaller::Publish() {
+  Party* const party = AnyParty();
+  if (party == nullptr) return;
+  OutgoingMessage message{.exchange = random_.OneIn(3) ? OddText() : "",
+                          .routing_key = random_.OneIn(2) ? OddText() : "two",
+                          .body = std::string(random_.OneIn(10) ? 100'000 : 3, 'b')};
+  const bool is_not_a_number = random_.OneIn(8);
+  if (is_not_a_number) message.headers.Set("n", std::numeric_limits<double>::quiet_NaN());
+  if (random_.OneIn(8)) message.headers.Set(OddText(), OddText());
+  if (random_.OneIn(8)) message.headers.Set("h", std::string(200'000, 'h'));
+  if (random_.OneIn(8)) message.content_type = OddText();
+  PublishOptions options;
+  if (random_.OneIn(3)) options.delay = OddDuration();
+  if (random_.OneIn(6)) options.at = world_.EnvironmentFor(nullptr).clock->Now() + OddDuration();
+  if (random_.OneIn(3)) options.deadline = OddDuration();
+  options.round_up = random_.OneIn(3);
+  const bool must_end = options.deadline < kAfterAll;
+  if (must_end) ++party->unanswered;
+  party->client->Publish(
+      std::move(message), options,
+      [this, party, is_not_a_number, must_end, called = false](const absl::Status& status) mutable {
+        EXPECT_TRUE(party->is_alive) << "a publish of a client that is gone was answered";
+        EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
+        EXPECT_FALSE(is_not_a_number && status.ok()) << "what closes the connection was sent";
+        if (must_end) --party->unanswered;
+        Called();
+      });
+}
+
+void RandomCaller::Keep(Settlement settlement) {
+  if (other_thread_ != nullptr && random_.OneIn(2)) {
+    return other_thread_->Take(std::move(settlement));
+  }
+  settlements_.push_back(std::move(settlement));
+}
+
+void RandomCaller::Settle() {
+  if (settlements_.empty()) return;
+  Settlement one = std::move(settlements_.front());
+  settlements_.pop_front();
+  std::move(one).Settle(AnyOutcome());
+}
+
+void RandomCaller::DropSettlement() {
+  if (!settlements_.empty()) settlements_.pop_front();
+}
+
+// ---- a retrier
+
+void RandomCaller::Wrap() {
+  if (const auto later = later_; later != nullptr && random_.OneIn(4)) return later->RunOne();
+  if (retrier_ == nullptr) return BeginWrapping();
+  switch (random_.Below(6)) {
+    case 0:
+      retrier_.reset();
+      deliver_ = nullptr;
+      return;
+    case 1:
+      return retrier_->Abandon();
+    case 2:
+      return retrier_->WhenIdle([this] { Called(); });
+    default:
+      return DeliverByHand();
+  }
+}
+
+void RandomCaller::BeginWrapping() {
+  Party& party = parties_.emplace_back(*this);
+  auto shared = Retrier::Shared::Create(*party.broker, world_.EnvironmentFor(&party));
+  auto retrier = Retrier::Create(*shared, {.queue = "one"});
+  ASSERT_TRUE(retrier.ok());
+  retrier_ = *std::move(retrier);
+  const Handler handler = [this](const Delivery& delivery) {
+    EXPECT_FALSE(delivery.abandoned()) << "a handler was begun for a delivery that is gone";
+    Called();
+    return AnyOutcome();
+  };
+  if (random_.OneIn(2)) {
+    later_ = std::make_shared<Later>();
+    deliver_ = retrier_->Wrap(handler, later_);
+  } else {
+    deliver_ = retrier_->Wrap(handler);
+  }
+  retrier_->Prepare([this](const absl::Status&) { Called(); });
+}
+
+void RandomCaller::DeliverByHand() {
+  auto message = std::make_shared<amqp::Message>();
+  message->delivery_tag = {.generation = 99, .tag = ++last_tag_};
+  const DeliveryHandler deliver = deliver_;
+  deliver(std::move(message));
+}
+
+// ---- seeds
+
+std::uint64_t NumberFrom(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void ForEachSeed(std::uint64_t count, const std::function<void(std::uint64_t seed)>& run) {
+  const std::uint64_t only = NumberFrom("RETRYQ_SEED", 0);
+  const std::uint64_t first = only == 0 ? 1 : only;
+  const std::uint64_t last = only == 0 ? count : only;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    SCOPED_TRACE("RETRYQ_SEED=" + std::to_string(seed));
+    run(seed);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace retryq::simulation

@@ -1,0 +1,145 @@
+#ifndef RETRYQ_TEST_SIMULATION_RANDOM_CALLER_H_
+#define RETRYQ_TEST_SIMULATION_RANDOM_CALLER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "retryq/amqp/table.h"
+#include "retryq/client.h"
+#include "retryq/random.h"
+#include "retryq/testing/seeded_random.h"
+
+namespace retryq::simulation {
+
+// What a random caller lives in: a broker in trouble, and time.
+class World {
+ public:
+  virtual ~World() = default;
+
+  // How clients of this world work.
+  virtual Environment EnvironmentFor(Observer* observer) = 0;
+  // Another way to the broker. The world outlives it.
+  virtual std::unique_ptr<Broker> MakeBroker() = 0;
+
+  // Lets about so much time pass; callbacks come in here alone.
+  virtual void Pass(absl::Duration time) = 0;
+
+  // A message of a third party comes to a work queue.
+  virtual void Deliver(const std::string& queue, const std::string& message_id,
+                       const amqp::Table& headers) = 0;
+  // Something goes wrong, or well again. `amid`: a callback is on the stack.
+  virtual void Trouble(bool amid) = 0;
+  // All goes well again, and stays so.
+  virtual void Repair() = 0;
+
+  // Whether everything that has begun ends in time once all goes well.
+  virtual bool ends_everything() const = 0;
+};
+
+// A caller that does anything at any time: uses every call of the public objects in any order, from
+// inside any callback, observers and predicates included, destroys what it has wherever it is, and
+// gives odd values. One seed is one program.
+//
+// What must hold: nothing crashes (AddressSanitizer watches), no callback comes twice, or after the
+// end of what it belongs to, or never; a handler begins only for a delivery that is still its
+// consumer's; and in a minute there is a bounded number of calls.
+class RandomCaller {
+ public:
+  struct Options {
+    int steps = 250;
+    std::vector<absl::Duration> pauses;  // of which one passes after each step
+    int most_calls_between = 60'000;
+    // Whether other threads do what they may do: settle, drop, and handle deliveries.
+    bool threads = false;
+  };
+
+  // `world` must outlive it.
+  RandomCaller(World& world, Options options, std::uint64_t seed);
+  ~RandomCaller();
+  RandomCaller(const RandomCaller&) = delete;
+  RandomCaller& operator=(const RandomCaller&) = delete;
+
+  // Returns how often it was called back.
+  int Run();
+
+  // The work queues that its consumers want.
+  static const std::vector<std::string>& queues();
+
+ private:
+  struct Party;
+  struct Consuming;
+  class Later;
+  class OtherThread;
+
+  template <typename T>
+  T OneOf(const std::vector<T>& values) {
+    return values[random_.Below(values.size())];
+  }
+  absl::Duration OddDuration();
+  std::string OddText();
+  amqp::Table OddHeaders();
+  Outcome AnyOutcome();
+  ConsumerOptions AnyConsumerOptions();
+
+  void Act();
+  // From inside a callback.
+  void Called();
+
+  void Connect();
+  Party* AnyParty();
+  void DestroyClient();
+  void Destroy(Party& party);
+
+  std::shared_ptr<Consuming> AnyConsumer();
+  void Consume();
+  void PauseConsumer();
+  void ResumeConsumer();
+  void DestroyConsumer();
+  void MoveConsumer();
+  void Drain();
+
+  void Publish();
+  void Settle();
+  void DropSettlement();
+  void Keep(Settlement settlement);
+
+  // With a retrier of its own, on a broker of its own, fed by hand.
+  void Wrap();
+  void BeginWrapping();
+  void DeliverByHand();
+
+  void ExpectDrained();
+  void ExpectAnswered();
+  void Clear();
+
+  World& world_;
+  const Options options_;
+  testing::SeededRandom random_;
+  std::unique_ptr<OtherThread> other_thread_;
+  std::deque<Party> parties_;
+  std::size_t alive_ = 0;  // of those, with a client
+  std::vector<std::shared_ptr<Consuming>> consumers_;
+  std::deque<Settlement> settlements_;
+  std::shared_ptr<Later> later_;
+  std::unique_ptr<Retrier> retrier_;
+  DeliveryHandler deliver_;
+  std::uint64_t last_tag_ = 0;
+  int depth_ = 0;  // of callbacks within callbacks that act
+  int calls_ = 0;
+  bool ending_ = false;
+};
+
+// What the environment variable holds, or `otherwise`.
+std::uint64_t NumberFrom(const char* variable, std::uint64_t otherwise);
+
+// Runs a test of seeds 1 to `count` (or of RETRYQ_SEED alone) until one fails.
+void ForEachSeed(std::uint64_t count, const std::function<void(std::uint64_t seed)>& run);
+
+}  // namespace retryq::simulation
+
+#endif  // RETRYQ_TEST_SIMULATION_RANDOM_CALLER_H_

@@ -1,0 +1,64 @@
+#include "cli/text/waiting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "retryq/testing/simulated_time.h"
+
+namespace retryq::cli {
+namespace waiting_test {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class WaitingTest : public ::testing::Test {
+ protected:
+  testing::SimulatedTime time_;
+  std::vector<std::string> said_;
+  std::optional<Waiting> waiting_{std::in_place, time_, "the broker",
+                                  [this](const std::string& text) { said_.push_back(text); }};
+};
+
+TEST_F(WaitingTest, SaysNothingOfAShortWait) {
+  time_.Advance(absl::Milliseconds(1900));
+  waiting_.reset();
+  time_.Advance(absl::Hours(1));
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(WaitingTest, SaysAfterTwoSecondsWhy) {
+  waiting_->Because("127.0.0.1:1: refused");
+  time_.Advance(absl::Seconds(2));
+  EXPECT_THAT(said_, ElementsAre("waiting for the broker: 127.0.0.1:1: refused"));
+}
+
+TEST_F(WaitingTest, SaysThatThereIsNoAnswerWhereNoReasonIsKnown) {
+  time_.Advance(absl::Seconds(2));
+  EXPECT_THAT(said_, ElementsAre("waiting for the broker: no answer yet"));
+}
+
+TEST_F(WaitingTest, SaysItAgainEveryTenSecondsWithTheLastReason) {
+  time_.Advance(absl::Seconds(11));
+  waiting_->Because("refused");
+  EXPECT_EQ(said_.size(), 1U);
+  time_.Advance(absl::Seconds(1));
+  ASSERT_EQ(said_.size(), 2U);
+  EXPECT_EQ(said_[1], "waiting for the broker: refused");
+  time_.Advance(absl::Minutes(1));
+  EXPECT_EQ(said_.size(), 8U);
+}
+
+TEST_F(WaitingTest, LetsNoReasonMoveTheCursor) {
+  waiting_->Because("\x1b[2J\n");
+  time_.Advance(absl::Seconds(2));
+  EXPECT_EQ(said_.at(0).find('\n'), std::string::npos);
+  EXPECT_EQ(said_.at(0).find('\x1b'), std::string::npos);
+}
+
+}  // namespace waiting_test
+}  // namespace retryq::cli

@@ -1,0 +1,25 @@
+#include "cli/worker/work_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace retryq::cli {
+namespace work_metrics_test {
+
+using ::testing::HasSubstr;
+
+TEST(WorkMetrics, SaysThatItIsStoppingWhateverComesAfterwards) {
+  WorkMetrics metrics;
+  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
+  EXPECT_EQ(metrics.Trouble(), std::nullopt);
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 1"));
+  metrics.BeginStop("orders");
+  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
+  EXPECT_EQ(metrics.Trouble(), "stopping");
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 0"));
+}
+
+}  // namespace work_metrics_test
+}  // namespace retryq::cli

@@ -1,0 +1,71 @@
+#include "loop/pauses.h"
+
+#include <gtest/gtest.h>
+
+namespace retryq {
+namespace pauses_test {
+
+// Always the same fraction of 2^64.
+class FixedRandom final : public Random {
+ public:
+  explicit FixedRandom(std::uint64_t next) : next_(next) {}
+  std::uint64_t Next() override { return next_; }
+
+ private:
+  const std::uint64_t next_;
+};
+
+constexpr absl::Duration kNow = absl::Hours(1);
+
+TEST(Pauses, DoubleUpToTheLongest) {
+  FixedRandom highest(~std::uint64_t{0});
+  Pauses pauses(absl::Milliseconds(100), absl::Seconds(1));
+  for (const int milliseconds : {100, 200, 400, 800, 1000, 1000, 1000}) {
+    EXPECT_LE(pauses.Next(kNow, highest), absl::Milliseconds(milliseconds));
+  }
+  for (int i = 0; i < 10000; ++i) pauses.Next(kNow, highest);
+  EXPECT_GT(pauses.Next(kNow, highest), absl::Milliseconds(999));
+}
+
+TEST(Pauses, AreNeverShorterThanHalf) {
+  FixedRandom lowest(0);
+  Pauses pauses(absl::Milliseconds(100), absl::Seconds(1));
+  for (const int milliseconds : {50, 100, 200, 400, 500, 500}) {
+    EXPECT_EQ(pauses.Next(kNow, lowest), absl::Milliseconds(milliseconds));
+  }
+}
+
+TEST(Pauses, BeginAnewAfterASuccessThatHasLasted) {
+  FixedRandom lowest(0);
+  Pauses pauses(absl::Milliseconds(100), absl::Seconds(1));
+  pauses.Next(kNow, lowest);
+  pauses.Next(kNow, lowest);
+  pauses.Succeeded(kNow);
+  EXPECT_EQ(pauses.Next(kNow + Pauses::kLasting, lowest), absl::Milliseconds(50));
+}
+
+TEST(Pauses, GrowOnWhereASuccessIsOverAtOnce) {
+  FixedRandom lowest(0);
+  Pauses pauses(absl::Milliseconds(100), absl::Seconds(1));
+  for (const int milliseconds : {50, 100, 200, 400, 500}) {
+    pauses.Succeeded(kNow);
+    EXPECT_EQ(pauses.Next(kNow + absl::Seconds(9), lowest), absl::Milliseconds(milliseconds));
+  }
+}
+
+TEST(Pauses, ASuccessCountsForTheFailureBehindItAlone) {
+  FixedRandom lowest(0);
+  Pauses pauses(absl::Milliseconds(100), absl::Seconds(1));
+  pauses.Succeeded(kNow);
+  pauses.Next(kNow + absl::Hours(1), lowest);
+  EXPECT_EQ(pauses.Next(kNow + absl::Hours(2), lowest), absl::Milliseconds(100));
+}
+
+TEST(Pauses, CanBeTheLongestAtOnce) {
+  FixedRandom lowest(0);
+  Pauses pauses(absl::Milliseconds(100), absl::Seconds(10));
+  EXPECT_EQ(pauses.Longest(lowest), absl::Seconds(5));
+}
+
+}  // namespace pauses_test
+}  // namespace retryq

@@ -1,0 +1,211 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retryq/client.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
+#include "support/event_log.h"
+#include "support/make_message.h"
+#include "support/scripted_broker.h"
+
+// How consumers and publishes end, in simulated time.
+
+namespace retryq {
+namespace client_stop_test {
+
+using ::testing::ElementsAre;
+using testing::EventLog;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeMessage;
+using testing::ScriptedBroker;
+
+class ClientStopTest : public ::testing::Test {
+ protected:
+  template <typename SomeHandler>
+  void Consume(SomeHandler handler) {
+    auto consumer = client_->Consume({.queue = "orders"}, std::move(handler));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    consumer_ = *std::move(consumer);
+    broker_.Ready();
+    time_.RunReady();
+    broker_.subscriber->OnSubscribed();
+  }
+
+  // Keeps what its handler has to settle.
+  void ConsumeOpen() {
+    Consume(AsyncHandler(
+        [this](const Delivery&, Settlement settlement) { open_ = std::move(settlement); }));
+  }
+
+  void Deliver(std::uint64_t tag) {
+    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
+    message->delivery_tag = {.generation = 1, .tag = tag};
+    broker_.subscriber->OnDelivery(std::move(message));
+    time_.RunReady();
+  }
+
+  void Drain(absl::Duration deadline = absl::InfiniteDuration()) {
+    consumer_->Drain(deadline, [this](bool complete) { drained_.push_back(complete); });
+  }
+
+  static Outcome Handles(const Delivery&) { return Outcome::Ok(); }
+  static Outcome Fails(const Delivery&) { return absl::UnavailableError("down"); }
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
+  ScriptedBroker broker_{time_};
+  EventLog events_;
+  std::vector<absl::Status> fatal_;
+  std::optional<Client> client_{std::in_place, testing::EnvironmentOf(time_, random_, &events_),
+                                broker_, ClientOptions{},
+                                [this](const absl::Status& error) { fatal_.push_back(error); }};
+  std::optional<Consumer> consumer_;
+  std::vector<bool> drained_;
+  std::optional<Settlement> open_;
+};
+
+TEST_F(ClientStopTest, TwoDrainsAreBothAnswered) {
+  Consume(Handler(Handles));
+  Drain();
+  Drain();
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(drained_, ElementsAre(true, true));
+}
+
+TEST_F(ClientStopTest, ADrainBehindADrainIsAnsweredAtOnce) {
+  Consume(Handler(Handles));
+  Drain();
+  time_.Advance(absl::Seconds(1));
+  Drain();
+  EXPECT_THAT(drained_, ElementsAre(true));  // not from inside
+  time_.RunReady();
+  EXPECT_THAT(drained_, ElementsAre(true, true));
+}
+
+TEST_F(ClientStopTest, TheEarlierDeadlineCounts) {
+  ConsumeOpen();
+  Deliver(1);
+  Drain(absl::Minutes(1));
+  Drain(absl::Seconds(10));
+  Drain(absl::Minutes(2));
+  EXPECT_FALSE(open_->abandoned());
+  time_.Advance(absl::Seconds(9));
+  EXPECT_THAT(drained_, IsEmpty());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(drained_, ElementsAre(false, false, false));
+  EXPECT_TRUE(open_->abandoned());
+}
+
+// The messages are safe in the work queue.
+TEST_F(ClientStopTest, DoesNotWaitForCopiesThatNothingTakes) {
+  broker_.on_declare = [](const QueueDeclaration& queue) {
+    return queue.name.starts_with("retry.") ? absl::PermissionDeniedError("403") : absl::OkStatus();
+  };
+  Consume(Handler(Fails));
+  Deliver(1);
+  Drain();
+  time_.Advance(absl::Seconds(6));
+  EXPECT_THAT(drained_, ElementsAre(false));
+  EXPECT_THAT(broker_.acked, IsEmpty());
+}
+
+// A broker that stalls at that moment.
+TEST_F(ClientStopTest, DoesNotWaitForABrokerThatAnswersNothing) {
+  Consume(Handler(Handles));
+  broker_.ends_subscriptions = false;
+  Drain();
+  time_.Advance(absl::Seconds(7));
+  EXPECT_THAT(drained_, ElementsAre(false));
+}
+
+TEST_F(ClientStopTest, GivesCopiesThatArePublishedMoreTime) {
+  Consume(Handler(Fails));
+  Deliver(1);
+  ASSERT_EQ(broker_.open().size(), 1U);
+  Drain();
+  time_.Advance(absl::Seconds(8));
+  EXPECT_THAT(drained_, IsEmpty());
+  broker_.open()[0]->Confirm();
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(drained_, ElementsAre(true));
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+}
+
+TEST_F(ClientStopTest, WaitsForAHandlerAsLongAsItTakes) {
+  ConsumeOpen();
+  Deliver(1);
+  Drain();
+  time_.Advance(absl::Hours(1));
+  EXPECT_THAT(drained_, IsEmpty());
+  std::move(*open_).Settle(Outcome::Ok());
+  time_.RunReady();
+  EXPECT_THAT(drained_, ElementsAre(true));
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+}
+
+// 1 274 channels a second, once.
+TEST_F(ClientStopTest, LooksForALockedQueueWithPausesAndSaysSo) {
+  broker_.on_declare = [](const QueueDeclaration&) { return absl::AbortedError("405 LOCKED"); };
+  auto consumer = client_->Consume({.queue = "orders"}, Handler(Fails));
+  broker_.Ready();
+  time_.Advance(absl::Minutes(10));
+  EXPECT_LT(broker_.declares.size(), 50U);
+  EXPECT_GT(broker_.declares.size(), 20U);
+  EXPECT_THAT(fatal_, IsEmpty());
+  EXPECT_LE(events_.Count(EventKind::kInterrupted), 10U);
+  EXPECT_THAT(events_.Last(EventKind::kInterrupted)->error, HasSubstr("LOCKED"));
+}
+
+TEST_F(ClientStopTest, ADelayedPublishLooksForItsTargetWithPauses) {
+  broker_.on_declare = [](const QueueDeclaration&) {
+    return absl::UnavailableError("no channel is left");
+  };
+  absl::Status answer;
+  client_->Publish({.routing_key = "orders"}, {.delay = absl::Seconds(1)},
+                   [&](const absl::Status& status) { answer = status; });
+  broker_.Ready();
+  time_.Advance(absl::Seconds(31));
+  EXPECT_LT(broker_.declares.size(), 20U);
+  EXPECT_THAT(std::string(answer.message()), HasSubstr("no channel is left"));
+}
+
+TEST_F(ClientStopTest, APublishThatNeverGotAConnectionSaysWhy) {
+  absl::Status answer;
+  client_->Publish({.routing_key = "orders"}, {},
+                   [&](const absl::Status& status) { answer = status; });
+  broker_.Lose(absl::UnavailableError("cannot connect to localhost: refused"));
+  time_.Advance(absl::Seconds(31));
+  EXPECT_THAT(std::string(answer.message()), HasSubstr("refused"));
+}
+
+TEST_F(ClientStopTest, WhatWouldCloseTheConnectionIsRefusedByName) {
+  const auto answer = [this](OutgoingMessage message) {
+    absl::Status said;
+    client_->Publish(std::move(message), {}, [&](const absl::Status& status) { said = status; });
+    time_.RunReady();
+    EXPECT_TRUE(absl::IsInvalidArgument(said)) << said;
+    return std::string(said.message());
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const float infinity = -std::numeric_limits<float>::infinity();
+  EXPECT_THAT(answer({.routing_key = "q", .headers = {{"price", nan}}}), HasSubstr("price"));
+  EXPECT_THAT(answer({.routing_key = "q", .headers = {{"limit", infinity}}}), HasSubstr("limit"));
+  EXPECT_THAT(answer({.routing_key = "q",
+                      .headers = {{"deep", amqp::Table{{"a", amqp::Array{amqp::Value(nan)}}}}}}),
+              HasSubstr("deep"));
+  EXPECT_THAT(answer({.routing_key = std::string("a\0b", 3)}), HasSubstr("routing_key"));
+  EXPECT_THAT(answer({.exchange = std::string(256, 'x')}), HasSubstr("exchange"));
+  const auto consumer = client_->Consume({.queue = std::string("a\0b", 3)}, Handler(Fails));
+  EXPECT_THAT(std::string(consumer.status().message()), HasSubstr("NUL"));
+}
+
+}  // namespace client_stop_test
+}  // namespace retryq

@@ -1,0 +1,118 @@
+// Many messages that meet the same trouble: the broker is asked as seldom as for one, and those
+// that meet none go first.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "retryq/client.h"
+#include "retryq/testing/seeded_random.h"
+#include "support/scripted_broker.h"
+
+namespace retryq {
+namespace pauses_of_many_test {
+
+using testing::ScriptedBroker;
+using testing::SeededRandom;
+using testing::SimulatedTime;
+
+class PausesOfMany : public ::testing::Test {
+ protected:
+  PausesOfMany() {
+    client_.emplace(testing::EnvironmentOf(time_, random_), broker_, ClientOptions(),
+                    [](const absl::Status&) {});
+  }
+
+  void Publish(const std::string& queue, absl::Duration delay = absl::ZeroDuration()) {
+    client_->Publish({.routing_key = queue}, {.delay = delay, .deadline = absl::Hours(1)},
+                     [](const absl::Status&) {});
+  }
+  void RefuseDelayQueues() {
+    broker_.on_declare = [](const QueueDeclaration& queue) -> absl::Status {
+      return queue.passive ? absl::OkStatus() : absl::PermissionDeniedError("403 ACCESS_REFUSED");
+    };
+  }
+  std::size_t Declares() const {
+    return static_cast<std::size_t>(
+        std::count_if(broker_.declares.begin(), broker_.declares.end(),
+                      [](const DeclareParams& params) { return !params.queue.passive; }));
+  }
+  bool IsOpen(const std::string& queue) {
+    const auto open = broker_.open();
+    return std::any_of(open.begin(), open.end(), [&](const ScriptedBroker::Published* published) {
+      return published->routing_key == queue;
+    });
+  }
+
+  SimulatedTime time_;
+  SeededRandom random_;
+  ScriptedBroker broker_{time_};
+  std::optional<Client> client_;
+};
+
+TEST_F(PausesOfMany, ARefusedDelayQueueIsAskedForAsSeldomAsForOne) {
+  RefuseDelayQueues();
+  broker_.Ready();
+  for (int i = 0; i < 500; ++i) Publish("orders", absl::Seconds(10));
+  time_.Advance(absl::Minutes(1));
+  EXPECT_GT(Declares(), 3U);
+  EXPECT_LT(Declares(), 20U);
+}
+
+TEST_F(PausesOfMany, AllGoOnTogetherOnceTheDelayQueueIsThere) {
+  RefuseDelayQueues();
+  broker_.Ready();
+  for (int i = 0; i < 500; ++i) Publish("orders", absl::Seconds(10));
+  time_.Advance(absl::Minutes(5));
+  broker_.on_declare = nullptr;
+  time_.Advance(absl::Seconds(30));
+  EXPECT_EQ(broker_.open().size(), 500U);
+}
+
+TEST_F(PausesOfMany, ADelayQueueThatTakesTheConnectionIsNotAskedForAtOnce) {
+  broker_.on_declare = [](const QueueDeclaration& queue) -> absl::Status {
+    return queue.passive ? absl::OkStatus() : absl::UnavailableError("the connection was reset");
+  };
+  broker_.Ready();
+  Publish("orders", absl::Seconds(10));
+  for (int i = 0; i < 5; ++i) {
+    time_.Advance(absl::Seconds(10));
+    broker_.Lose();
+    broker_.Ready();
+  }
+  broker_.declares.clear();
+  time_.Advance(absl::Milliseconds(500));
+  EXPECT_EQ(Declares(), 0U);
+}
+
+TEST_F(PausesOfMany, WhatWasOpenAtEveryLossLetsOthersGoFirst) {
+  broker_.Ready();
+  Publish("bad");
+  for (int i = 0; i < 3; ++i) {
+    time_.Advance(absl::Seconds(1));
+    ASSERT_TRUE(IsOpen("bad"));
+    broker_.Lose();
+    if (i < 2) broker_.Ready();
+  }
+  broker_.Ready();
+  Publish("good");
+  time_.Advance(absl::ZeroDuration());
+  EXPECT_TRUE(IsOpen("good"));
+  EXPECT_FALSE(IsOpen("bad"));
+  time_.Advance(absl::Seconds(1));
+  EXPECT_TRUE(IsOpen("bad"));
+}
+
+TEST_F(PausesOfMany, OneLossDelaysNothing) {
+  broker_.Ready();
+  Publish("orders");
+  broker_.Lose();
+  broker_.Ready();
+  time_.Advance(absl::ZeroDuration());
+  EXPECT_TRUE(IsOpen("orders"));
+}
+
+}  // namespace pauses_of_many_test
+}  // namespace retryq
