@@ -1,9 +1,11 @@
-// Declares and deletes queues, on retryq's AMQP client alone.
+// Declares and deletes queues, and sends messages, on retryq's AMQP client alone.
 //
-//   queue declare NAME…     durable, as a queue of work should be; fine where it is there already
-//   queue delete NAME…      with all that waits in it; fine where it is gone already
+//   queue declare NAME…          durable, as a queue of work should be; fine where it is there
+//   queue delete NAME…           with all that waits in it; fine where it is gone already
+//   queue send NAME BODY [ID]    a persistent message; fails unless it is in that queue
 //
 // on the broker that RETRYQ_URL names.
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -22,29 +24,63 @@ namespace {
 
 namespace amqp = retryq::amqp;
 
-enum class Action { kDeclare, kDelete };
+using Done = std::function<void(const absl::Status&)>;
+// Something to do on a channel; calls `done` once.
+using Task = std::function<void(amqp::Channel& channel, const Done& done)>;
 
-// Does its work as soon as the connection is open, closes it, and ends the loop.
+Task Declare(std::string queue) {
+  return [queue = std::move(queue)](amqp::Channel& channel, const Done& done) {
+    channel.DeclareQueue({.name = queue}, [done](const auto& result) { done(result.status()); });
+  };
+}
+
+Task Delete(std::string queue) {
+  return [queue = std::move(queue)](amqp::Channel& channel, const Done& done) {
+    channel.DeleteQueue(queue, [done](const auto& result) { done(result.status()); });
+  };
+}
+
+absl::Status StatusOf(const retryq::PublishResult& result, const std::string& queue) {
+  switch (result.outcome) {
+    case retryq::PublishOutcome::kConfirmed:
+      return absl::OkStatus();
+    case retryq::PublishOutcome::kReturned:
+      return absl::NotFoundError("no queue '" + queue + "'");
+    case retryq::PublishOutcome::kNacked:
+      return absl::UnavailableError("the broker refused the message");
+    case retryq::PublishOutcome::kUnknown:
+      break;
+  }
+  return absl::UnavailableError("no answer: the broker may have the message or not");
+}
+
+// `id` may be empty: then the message has none.
+Task Send(std::string queue, std::string body, std::string id) {
+  return [queue = std::move(queue), body = std::move(body), id = std::move(id)](
+             amqp::Channel& channel, const Done& done) {
+    channel.ConfirmSelect([](const absl::Status&) {});  // a refusal closes the channel
+    amqp::Properties properties{.content_type = "text/plain", .delivery_mode = 2};
+    if (!id.empty()) properties.message_id = id;
+    channel.Publish(
+        {.routing_key = queue, .properties = properties, .body = body},
+        [done, queue](const retryq::PublishResult& result) { done(StatusOf(result, queue)); });
+  };
+}
+
+// Does its tasks as soon as the connection is open, closes it, and ends the loop.
 class QueueTool final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
-  QueueTool(retryq::EventLoop& loop, amqp::ConnectionOptions options, Action action,
-            std::vector<std::string> queues)
+  QueueTool(retryq::EventLoop& loop, amqp::ConnectionOptions options, std::vector<Task> tasks)
       : loop_(loop),
-        action_(action),
-        queues_(std::move(queues)),
+        tasks_(std::move(tasks)),
+        left_(tasks_.size()),
         connection_(loop, std::move(options), this) {}
 
  private:
   void OnOpen() override {
     channel_ = connection_.OpenChannel(this);
-    left_ = queues_.size();
-    for (const std::string& queue : queues_) {
-      if (action_ == Action::kDeclare) {
-        channel_->DeclareQueue({.name = queue},
-                               [this](const auto& done) { OnDone(done.status()); });
-      } else {
-        channel_->DeleteQueue(queue, [this](const auto& done) { OnDone(done.status()); });
-      }
+    for (const Task& task : tasks_) {
+      task(*channel_, [this](const absl::Status& status) { OnDone(status); });
     }
   }
 
@@ -62,12 +98,25 @@ class QueueTool final : private amqp::ConnectionListener, private amqp::ChannelL
   void OnChannelClosed(const amqp::ChannelError& why) override { loop_.Fail(why.status); }
 
   retryq::EventLoop& loop_;
-  const Action action_;
-  const std::vector<std::string> queues_;
-  std::size_t left_ = 0;
+  const std::vector<Task> tasks_;
+  std::size_t left_;
   amqp::Connection connection_;
   std::unique_ptr<amqp::Channel> channel_;
 };
+
+// What the arguments ask for; nothing if they are wrong.
+std::vector<Task> ParseTasks(const std::vector<std::string>& arguments) {
+  std::vector<Task> tasks;
+  const std::string action = arguments.empty() ? "" : arguments[0];
+  if (action == "send" && (arguments.size() == 3 || arguments.size() == 4)) {
+    tasks.push_back(Send(arguments[1], arguments[2], arguments.size() == 4 ? arguments[3] : ""));
+  } else if (action == "declare" || action == "delete") {
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+      tasks.push_back(action == "declare" ? Declare(arguments[i]) : Delete(arguments[i]));
+    }
+  }
+  return tasks;
+}
 
 int Fail(const absl::Status& status) {
   std::cerr << "queue: " << status << '\n';
@@ -77,20 +126,18 @@ int Fail(const absl::Status& status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.size() < 2 || (arguments[0] != "declare" && arguments[0] != "delete")) {
-    return Fail(absl::InvalidArgumentError("usage: queue declare|delete NAME..."));
+  std::vector<Task> tasks = ParseTasks({argv + 1, argv + argc});
+  if (tasks.empty()) {
+    return Fail(absl::InvalidArgumentError(
+        "usage: queue declare NAME... | queue delete NAME... | queue send NAME BODY [ID]"));
   }
-  const Action action = arguments[0] == "declare" ? Action::kDeclare : Action::kDelete;
-  arguments.erase(arguments.begin());
-
   const char* url = std::getenv("RETRYQ_URL");
   absl::StatusOr<amqp::ConnectionOptions> options =
       amqp::ParseUri(url != nullptr ? url : "amqp://localhost");
   if (!options.ok()) return Fail(options.status());
 
   retryq::EventLoop loop;
-  QueueTool tool(loop, *std::move(options), action, std::move(arguments));
+  const QueueTool tool(loop, *std::move(options), std::move(tasks));
   const absl::Status end = loop.Run();
   return end.ok() ? EXIT_SUCCESS : Fail(end);
 }

@@ -59,6 +59,7 @@ class RabbitmqCBroker final : public retryq::Broker {
   std::size_t unsent_bytes() const override { return publishing_.unsent_bytes(); }
   std::size_t max_header_size() const override { return publishing_.max_header_size(); }
   std::string server_version() const override { return publishing_.server_version(); }
+  absl::Duration heartbeat() const override { return options_.heartbeat; }
 
  private:
   const std::shared_ptr<retryq::Executor> loop_;

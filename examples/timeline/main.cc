@@ -1,5 +1,12 @@
 // What examples/run shows: one timeline of all that happens, and how each message ended.
 //
+//   timeline QUEUE PREFIX [COUNT]
+//
+// of the worker that consumes QUEUE and whose delay queues' names begin with PREFIX. Ends when
+// COUNT messages have ended, or after a minute, which is a failure; without COUNT it goes on. The
+// broker is the one that RETRYQ_URL names, its management API the one that RETRYQ_MANAGEMENT_URL
+// names, by default port 15672 of the same host.
+//
 // Three witnesses are heard. On stdin come JSON objects, one a line: from the script that sends the
 // messages ("sending", "sent"), from flaky_endpoint ("answered") and from webhook_worker (what its
 // observer hears). The broker itself is asked which queues there are, and what is in them.
@@ -7,7 +14,6 @@
 #include <event2/event.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +22,14 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -36,16 +44,30 @@ namespace examples {
 namespace {
 
 constexpr absl::Duration kWithoutManagement = absl::Seconds(10);
+constexpr absl::Duration kLongest = absl::Minutes(1);
 
 struct Options {
-  std::string url = "amqp://guest:guest@localhost:5672/";
-  std::string management;
-  std::string queue = "webhooks";
-  std::string prefix = "retry";
-  std::int64_t messages = 1;
-  double within = 60;  // seconds
-  bool follow = false;
+  std::string queue;
+  std::string prefix;
+  std::optional<std::int64_t> count;  // of messages; none: goes on
 };
+
+// Nothing if they are wrong.
+std::optional<Options> ParseOptions(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 2 && arguments.size() != 3) return std::nullopt;
+  Options options{.queue = arguments[0], .prefix = arguments[1]};
+  if (arguments.size() == 3 && !absl::SimpleAtoi(arguments[2], &options.count.emplace())) {
+    return std::nullopt;
+  }
+  return options;
+}
+
+// The address of the broker's management API: http://user:password@host:port.
+std::string ManagementOf(const retryq::amqp::ConnectionOptions& broker) {
+  if (const char* url = std::getenv("RETRYQ_MANAGEMENT_URL")) return url;
+  return absl::StrCat("http://", PercentEncode(broker.user), ":", PercentEncode(broker.password),
+                      "@", broker.endpoints[0].host, ":15672");
+}
 
 // Lines of stdin, as they come.
 class LineReader {
@@ -134,9 +156,7 @@ class Timeline {
         input_(
             loop.base(), [this](const std::string& line) { OnLine(line); },
             [this] { loop_.Fail(absl::AbortedError("the witnesses left before the end")); }),
-        deadline_(options.follow ? nullptr : loop.After(absl::Seconds(options.within), [this] {
-          Conclude();
-        })) {
+        deadline_(options.count ? loop.After(kLongest, [this] { Conclude(); }) : nullptr) {
     screen_.PrintHeader();
   }
 
@@ -166,7 +186,7 @@ class Timeline {
       message.sent = true;
     } else if (event == "answered") {
       message.answers.push_back(AnswerText(said.Text("answer")));
-    } else if (event != "failed") {  // what follows from that is its own event
+    } else if (event != "delivered" && event != "failed") {  // what follows is its own event
       OnDecision(event, said, message);
     }
   }
@@ -222,8 +242,8 @@ class Timeline {
     }
     broker_answered_ = now;
     for (const Row& row : tally_.Update(*queues)) screen_.Print(row);
-    const bool all_sent = tally_.balance().sent >= options_.messages;
-    if (!options_.follow && all_sent && tally_.Verdict().ok()) Conclude();
+    const bool all_sent = options_.count && tally_.balance().sent >= *options_.count;
+    if (all_sent && tally_.Verdict().ok()) Conclude();
   }
 
   void Conclude() {
@@ -250,31 +270,17 @@ int Fail(const absl::Status& status) {
 }
 
 int Main(int argc, char** argv) {
-  Options options;
-  CLI::App app("Shows what happens to messages, told by the broker and by JSON lines on stdin.");
-  app.option_defaults()->always_capture_default();
-  app.add_option("--url", options.url, "The broker")->envname("RETRYQ_URL");
-  app.add_option("--management", options.management,
-                 "Its management API (default: port 15672 of the broker's host)")
-      ->envname("RETRYQ_MANAGEMENT_URL");
-  app.add_option("--queue", options.queue, "The worker's queue");
-  app.add_option("--prefix", options.prefix, "Of the delay queues' names");
-  app.add_option("--messages", options.messages, "Ends when as many have ended");
-  app.add_option("--within", options.within, "Seconds after which that has failed");
-  app.add_flag("--follow", options.follow, "No table and no end");
-  CLI11_PARSE(app, argc, argv);
-
-  const absl::StatusOr<retryq::amqp::ConnectionOptions> broker =
-      retryq::amqp::ParseUri(options.url);
-  if (!broker.ok()) return Fail(broker.status());
-  if (options.management.empty()) {
-    options.management =
-        absl::StrCat("http://", PercentEncode(broker->user), ":", PercentEncode(broker->password),
-                     "@", broker->endpoints[0].host, ":15672");
+  const std::optional<Options> options = ParseOptions({argv + 1, argv + argc});
+  if (!options) {
+    return Fail(absl::InvalidArgumentError("usage: timeline QUEUE PREFIX [COUNT]"));
   }
+  const char* url = std::getenv("RETRYQ_URL");
+  const absl::StatusOr<retryq::amqp::ConnectionOptions> broker =
+      retryq::amqp::ParseUri(url != nullptr ? url : "amqp://localhost");
+  if (!broker.ok()) return Fail(broker.status());
 
   retryq::EventLoop loop;
-  const Timeline timeline(loop, options, options.management, broker->vhost);
+  const Timeline timeline(loop, *options, ManagementOf(*broker), broker->vhost);
   const absl::Status end = loop.RunUntilSignal(absl::ZeroDuration());
   return end.ok() ? EXIT_SUCCESS : Fail(end);
 }

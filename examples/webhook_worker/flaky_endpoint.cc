@@ -10,13 +10,22 @@
 //
 // So "503 429:3 200" fails, asks for three seconds of patience and then takes the webhook.
 // Calls are counted by the header Idempotency-Key.
+//
+//   flaky_endpoint [--port PORT] [--json]
+//
+//   --port   8080 by default; 0 picks a free one
+//   --json   tells of each call by one JSON object a line
+//
+//   curl -i -d '503 429:3 200' -H 'Idempotency-Key: 1' http://127.0.0.1:8080/
 #include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/http.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <list>
 #include <map>
@@ -24,6 +33,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -36,6 +46,8 @@
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(10);
+constexpr std::uint32_t kHighestPort = 65535;
+constexpr int kUsageError = 64;  // by sysexits.h
 constexpr int kBadRequest = 400;
 constexpr int kTooManyRequests = 429;
 
@@ -161,30 +173,43 @@ class FlakyEndpoint {
   std::list<std::unique_ptr<retryq::Timer>> drops_;
 };
 
+struct Options {
+  std::uint16_t port = 8080;
+  bool json = false;
+};
+
+// Nothing if they are wrong.
+std::optional<Options> ParseOptions(const std::vector<std::string>& arguments) {
+  Options options;
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    if (*argument == "--json") {
+      options.json = true;
+      continue;
+    }
+    std::uint32_t port = 0;
+    if (*argument != "--port" || ++argument == arguments.end() ||
+        !absl::SimpleAtoi(*argument, &port) || port > kHighestPort) {
+      return std::nullopt;
+    }
+    options.port = static_cast<std::uint16_t>(port);
+  }
+  return options;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint16_t port = 8080;
-  bool json = false;
-  CLI::App app("An HTTP server on 127.0.0.1 that fails as the requests' bodies tell it.");
-  app.footer(
-      "A body is a plan, one word a call (by Idempotency-Key), the last word for all further "
-      "calls:\n"
-      "  STATUS     this HTTP status\n"
-      "  STATUS:N   the same, with \"Retry-After: N\"\n"
-      "  drop       closes the connection\n"
-      "  hang       does not answer\n"
-      "Example:\n"
-      "  curl -i -d '503 429:3 200' -H 'Idempotency-Key: 1' http://127.0.0.1:8080/");
-  app.add_option("--port", port, "0 picks a free one")->capture_default_str();
-  app.add_flag("--json", json, "One JSON object a line");
-  CLI11_PARSE(app, argc, argv);
+  const std::optional<Options> options = ParseOptions({argv + 1, argv + argc});
+  if (!options) {
+    std::cerr << "usage: flaky_endpoint [--port PORT] [--json]\n";
+    return kUsageError;
+  }
 
   retryq::EventLoop loop;
-  FlakyEndpoint endpoint(loop, json);
-  const std::optional<std::uint16_t> bound = endpoint.Listen(port);
+  FlakyEndpoint endpoint(loop, options->json);
+  const std::optional<std::uint16_t> bound = endpoint.Listen(options->port);
   if (!bound) {
-    std::cerr << "flaky_endpoint: cannot listen on port " << port
+    std::cerr << "flaky_endpoint: cannot listen on port " << options->port
               << "; --port 0 picks a free one\n";
     return EXIT_FAILURE;
   }

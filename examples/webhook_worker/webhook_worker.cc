@@ -3,7 +3,7 @@
 //
 //   2xx                                          done
 //   429, 503 with Retry-After                    again when the endpoint says so
-//   other 4xx                                    parked, no retry will mend it
+//   other 4xx                                    parked, no retry will fix it
 //   anything else, time-outs, lost connections   again after the backoff
 //
 // Try it against flaky_endpoint, or see examples/run.
