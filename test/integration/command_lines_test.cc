@@ -106,17 +106,16 @@ TEST_F(CommandLines, SaysWhatIsNoAnswer) {
 }
 
 TEST_F(CommandLines, EndsAChildThatTakesTooLong) {
-  CommandRun run = Lines({"--timeout", "200ms", "--max-attempts", "1"},
-                         ForEach("case $line in *'an order'*) sleep 600 & echo $! > " +
-                                 File("child") + "; wait;; esac; " + kOk));
+  CommandRun run = Lines({"--timeout", "2s", "--max-attempts", "1"},
+                         ForEach("case $line in *'an order'*) sleep 600 & " +
+                                 NotePid("child", "$!") + "; wait;; esac; " + kOk));
   Publish("first");
   ASSERT_TRUE(run.Says("acked"));
   Publish("an order");
   ASSERT_TRUE(run.Says("parked"));
-  const pid_t left_behind = static_cast<pid_t>(std::stol(files_.Read("child")));
   ASSERT_TRUE(run.Stop());
-  EXPECT_THAT(ParkedError(), HasSubstr("timed out after 200ms"));
-  EXPECT_TRUE(CommandRun::WaitUntil([&] { return ::kill(left_behind, 0) != 0; }, absl::Seconds(5)));
+  EXPECT_THAT(ParkedError(), HasSubstr("timed out after 2s"));
+  EXPECT_TRUE(IsGone("child"));
 }
 
 TEST_F(CommandLines, PassesLargeBodiesAndBytes) {
@@ -148,13 +147,12 @@ TEST_F(CommandLines, FinishesWhatAChildHasAndGivesTheRestBack) {
 
 TEST_F(CommandLines, EndsChildrenThatOutliveTheGraceAndFailsNothing) {
   CommandRun run = Lines({"--grace", "200ms", "--jobs", "2"},
-                         "trap '' TERM; " + ForEach("echo $$ > " + File("got") + "; sleep 600"));
+                         "trap '' TERM; " + ForEach(NotePid("got") + "; sleep 600"));
   for (int i = 0; i < 3; ++i) Publish("an order");
   ASSERT_TRUE(run.Until([&] { return !files_.Read("got").empty(); }));
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(), 0) << run.Story();
-  const pid_t child = static_cast<pid_t>(std::stol(files_.Read("got")));
-  EXPECT_TRUE(CommandRun::WaitUntil([&] { return ::kill(child, 0) != 0; }, absl::Seconds(5)));
+  EXPECT_TRUE(IsGone("got"));
   EXPECT_THAT(run.events("failed"), IsEmpty()) << run.Story();
   EXPECT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 3; }, absl::Seconds(10)));
 }

@@ -121,6 +121,15 @@ CommandRun CommandTest::Work(const Arguments& flags, const std::string& script) 
   return CommandRun(all, vhost_.Url());
 }
 
+std::string CommandTest::NotePid(const std::string& name, const std::string& pid) const {
+  return "echo " + pid + " > " + File(name) + ".$$; mv " + File(name) + ".$$ " + File(name);
+}
+
+bool CommandTest::IsGone(const std::string& name) const {
+  const pid_t process = static_cast<pid_t>(std::stol(files_.Read(name)));
+  return CommandRun::WaitUntil([&] { return ::kill(process, 0) != 0; }, absl::Seconds(10));
+}
+
 std::string CommandTest::ParkedError() {
   const amqp::MessagePtr parked = peer_.Get("orders.parked");
   if (parked == nullptr) return "";

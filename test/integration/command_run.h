@@ -79,6 +79,13 @@ class CommandTest : public ::testing::Test {
   // A file that scripts can write to or wait for, in single quotes.
   std::string File(const std::string& name) const { return "'" + files_.File(name) + "'"; }
 
+  // A command of a script that notes the process `pid` in the file `name`: all of it or nothing, as
+  // several may do so at once while the test reads it.
+  std::string NotePid(const std::string& name, const std::string& pid = "$$") const;
+
+  // Is the process that `name` notes gone, now or soon?
+  bool IsGone(const std::string& name) const;
+
   // The x-retry-error of the first parked message; empty if there is none.
   std::string ParkedError();
 

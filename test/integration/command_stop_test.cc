@@ -14,17 +14,11 @@ class CommandStop : public CommandTest {
  protected:
   // Says that it has started, then waits for the test.
   std::string WaitForGo() const {
-    return "echo $$ > " + File("started") + "; until test -e " + File("go") +
-           "; do sleep 0.01; done";
+    return NotePid("started") + "; until test -e " + File("go") + "; do sleep 0.01; done";
   }
 
   ::testing::AssertionResult HasStarted(CommandRun& run) {
     return run.Until([this] { return !files_.Read("started").empty(); }, "the start");
-  }
-
-  bool ChildIsGone() const {
-    const pid_t child = static_cast<pid_t>(std::stol(files_.Read("started")));
-    return CommandRun::WaitUntil([&] { return ::kill(child, 0) != 0; }, absl::Seconds(5));
   }
 
   // What a worker held may be counted as ready a moment after it is gone.
@@ -66,7 +60,7 @@ TEST_F(CommandStop, ASecondSignalEndsTheCommands) {
   ASSERT_TRUE(run.Says("stopping"));
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(absl::Seconds(10)), 0) << run.Story();
-  EXPECT_TRUE(ChildIsGone());
+  EXPECT_TRUE(IsGone("started"));
   EXPECT_TRUE(IsBack(5));
   EXPECT_TRUE(run.events("failed").empty()) << run.Story();
 }
@@ -77,7 +71,7 @@ TEST_F(CommandStop, EndsCommandsThatOutliveTheGraceEvenIfTheyIgnoreSigterm) {
   ASSERT_TRUE(HasStarted(run));
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(absl::Seconds(10)), 0) << run.Story();
-  EXPECT_TRUE(ChildIsGone());
+  EXPECT_TRUE(IsGone("started"));
   EXPECT_TRUE(IsBack(1));
 }
 

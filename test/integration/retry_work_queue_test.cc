@@ -99,15 +99,20 @@ TEST_F(RetryWorkQueue, ThatIsFullAndRefusesKeepsARetryInItsQuorumDelayQueue) {
   options.delay_queues.queue_type = QueueType::kQuorum;
   {
     Client client(loop_, options);
-    const auto consumer =
-        client.Consume({.queue = "orders", .retry = Every(absl::Seconds(3))}, calls_.FailTimes(1));
+    std::optional<Settlement> open;
+    auto consumer = client.Consume(
+        {.queue = "orders", .retry = Every(absl::Seconds(3))},
+        [&](const Delivery&, Settlement settlement) { open = std::move(settlement); });
     ASSERT_TRUE(consumer.ok()) << consumer.status();
     peer_.Publish("", "orders", "retried");
+    ASSERT_TRUE(RunUntil([&] { return open.has_value(); }));
+    // Nobody consumes any more, and the queue is full before the retry is even sent.
+    consumer->Drain(absl::Minutes(1), [](bool) {});
+    ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 0; }));
+    peer_.Publish("", "orders", "in its place");
+    std::move(*open).Settle(absl::UnavailableError("not yet"));
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
   }
-  // Nobody consumes any more, and the queue is full when the retry is due.
-  ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 0; }));
-  peer_.Publish("", "orders", "in its place");
   const std::vector<std::string> delay_queues = vhost_.QueuesBeginning("retry.3000");
   ASSERT_EQ(delay_queues.size(), 1U);
   ASSERT_TRUE(RunFor(absl::Seconds(5)).ok());
