@@ -1,0 +1,41 @@
+// What the programs in the pages take for granted: the names that a reader has in their own
+// program.
+
+#ifndef RETRYQ_TEST_PAGES_TAKEN_FOR_GRANTED_H_
+#define RETRYQ_TEST_PAGES_TAKEN_FOR_GRANTED_H_
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "retryq/retryq.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_rabbitmq.h"
+#include "retryq/testing/simulated_time.h"
+
+struct Pool {
+  template <typename Job>
+  void Run(Job job) {
+    job();
+  }
+};
+
+using Done = std::function<void(const absl::Status&)>;
+
+#define TAKEN_FOR_GRANTED                                                                 \
+  [[maybe_unused]] retryq::EventLoop &loop, [[maybe_unused]] retryq::Client &client,      \
+      [[maybe_unused]] const retryq::Delivery &delivery,                                  \
+      [[maybe_unused]] const retryq::Handler &handler, [[maybe_unused]] const Done &done, \
+      [[maybe_unused]] const Done &fatal, [[maybe_unused]] std::string &body,             \
+      [[maybe_unused]] absl::Time noon, [[maybe_unused]] Pool &pool
+
+int Fail(const absl::Status& status);
+absl::Status Charge(const retryq::Delivery& order);
+
+#endif  // RETRYQ_TEST_PAGES_TAKEN_FOR_GRANTED_H_
