@@ -12,29 +12,6 @@ install(
   FILES ${PROJECT_SOURCE_DIR}/cmake/debian/orders.conf
   DESTINATION ${doc}/retryq/examples
   COMPONENT command)
-install(
-  FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-  DESTINATION ${doc}/retryq
-  COMPONENT command)
-install(
-  DIRECTORY ${PROJECT_SOURCE_DIR}/doc
-  DESTINATION ${doc}/retryq
-  COMPONENT command
-  FILES_MATCHING
-  PATTERN "*.md")
-# What the command's help and the pages refer to.
-install(
-  FILES ${PROJECT_SOURCE_DIR}/examples/README.md ${PROJECT_SOURCE_DIR}/examples/planning.md
-  DESTINATION ${doc}/retryq/examples
-  COMPONENT command)
-install(
-  PROGRAMS ${PROJECT_SOURCE_DIR}/examples/lines_worker.py
-  DESTINATION ${doc}/retryq/examples
-  COMPONENT command)
-install(
-  DIRECTORY ${PROJECT_SOURCE_DIR}/examples/pictures
-  DESTINATION ${doc}/retryq/examples
-  COMPONENT command)
 foreach(package_of_component ${library_package}:library libretryq-dev:development retryq:command)
   string(REPLACE ":" ";" package_of_component ${package_of_component})
   list(POP_FRONT package_of_component package component)

@@ -28,7 +28,7 @@ delay. Delays that COMMAND asks for (retry-after) are not in the plan. With --ji
 each delay from its range; what is shorter goes through several of the queues that are counted.
 
 --simulate lives through an outage of the downstream, what the handlers call, with the policy that
-the other flags say; how to read it: examples/planning.md. Its keys:
+the other flags say; how to read it: share/doc/retryq/examples/planning.md. Its keys:
   outage=DURATION    how long every call fails; required
   rate=NUMBER/s      messages that arrive a second (/m minute, /h hour)
   burst=NUMBER       messages that arrive at once when the outage begins; rate, burst or both
