@@ -20,6 +20,10 @@ struct DelayTarget {
   // Beside the queue of a named work exchange the one for copies that must return through the
   // default exchange: `dead_letter_exchange` is "" then.
   bool direct = false;
+
+  // The work queue whose failed messages wait there. Only the name of a quorum queue depends on it,
+  // and only where `DelayQueueOptions::share` is false; empty is the name of a shared queue.
+  std::string work_queue = {};
 };
 
 // What a client declares for the queue of this delay, which is whole milliseconds above zero: the

@@ -10,7 +10,12 @@
 
 namespace retryq {
 
-// What the name of a delay queue says: `<prefix>.<milliseconds>[.direct][.<hash>][.q<slot>]`.
+// What the name of a delay queue says: `<prefix>.<milliseconds>[.direct][.<hash>][.q<slot>]`, or,
+// of a quorum queue that belongs to one work queue or exchange,
+// `<prefix>.<milliseconds>[.direct][.<hash>].<owner>.q[<slot>]`. The owner is the name of the work
+// queue, or `exchange.` and the name of the exchange. Where the whole would be longer than 255
+// bytes, or could be read as something else, `#` and 16 hexadecimal digits, a hash of that name,
+// stand for it.
 struct DelayQueueName {
   // What the queue's TTL should be.
   absl::Duration ttl;
@@ -24,6 +29,14 @@ struct DelayQueueName {
 
   // Of a quorum queue that takes turns with others: 0 to 3.
   std::optional<int> slot = std::nullopt;
+
+  // Of a quorum queue that belongs to one work queue: its name, or `#` and a hash of that. Empty:
+  // it is shared, or belongs to an exchange.
+  std::string work_queue = {};
+
+  // Of a quorum queue for messages that were published with a delay to this exchange: its name, or
+  // `#` and a hash of that.
+  std::string exchange = {};
 
   friend bool operator==(const DelayQueueName&, const DelayQueueName&) = default;
 };

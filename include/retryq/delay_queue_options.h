@@ -29,7 +29,8 @@ struct DelayQueueOptions {
   // through, the others the exact delays of the policies of this client's consumers. Policies with
   // more distinct delays than fit go by the grid too, which costs hops and no accuracy. Counted for
   // each client and for each kind of queue: those beside a named work exchange (`.direct`) again,
-  // and so those with a hash in their names. Clients share the grid, but their policies' exact
+  // those with a hash in their names, and, unless they are shared, the quorum queues of each work
+  // queue. Clients share the grid, but their policies' exact
   // delays add up where they differ: see `exact_queues`. 16 to 4096.
   std::size_t max_delay_queues = 64;
 
@@ -46,8 +47,9 @@ struct DelayQueueOptions {
   // a message; a broker that is killed may lose those that had just come due, and a restart those
   // that come due while a quorum work queue has no leader, or (RabbitMQ 4) at that very moment.
   // kQuorum: no fault of the broker loses one either. Costs a write to disk on most nodes for each
-  // message, and queues named `<prefix>.<milliseconds>.q0` to `.q3` that stay for up to twice TTL
-  // and outage. Parked queues are of the same type where they are declared.
+  // message, and queues of each work queue's own, named `<prefix>.<milliseconds>.<work queue>.q0`
+  // to `.q3`, that stay for up to twice TTL and outage. Parked queues are of the same type where
+  // they are declared.
   QueueType queue_type = QueueType::kClassic;
 
   // kQuorum: how long the broker and the work queue may be down in all before waiting messages
@@ -55,6 +57,15 @@ struct DelayQueueOptions {
   // least twice confirm_timeout. The clocks of the workers may differ by less than
   // outage - confirm_timeout.
   absl::Duration outage = absl::Hours(24);
+
+  // kQuorum: whether all work queues share the delay queues, `<prefix>.<milliseconds>.q0` to `.q3`,
+  // as they always share classic ones. False: each work queue has delay queues of its own,
+  // `<prefix>.<milliseconds>.<work queue>.q0` to `.q3`, so that a work queue that is gone or full
+  // affects no other. True: fewer queues, at a price: RabbitMQ holds at most 32 messages of a delay
+  // queue that it cannot deliver. If a work queue is gone or full and 32 of its messages are due,
+  // the retries of all other work queues with the same delay wait too, and if that lasts until the
+  // delay queue's lease ends, they are lost (F37 in doc/rabbitmq_facts.md).
+  bool share = false;
 
   // kClassic: what protects a message from a queue that expires: a queue lives for
   // TTL + window + margin after its last declare, and nothing is published into
@@ -76,9 +87,10 @@ struct DelayQueueOptions {
 
   // False: nothing is declared, for users without the right to configure. Delay queues, their
   // exchanges and the parked queue must be there (`retryq plan --definitions` makes a file to
-  // import them from). They are named `<prefix>.<milliseconds>` whatever their type, must have that
-  // TTL and no x-expires: so no lease ends, and nothing rotates. The options above but `prefix` say
-  // nothing then. A queue that is missing is reported (kDeclareFailed), its messages stay unacked.
+  // import them from). They are named `<prefix>.<milliseconds>`, quorum queues that are not shared
+  // `<prefix>.<milliseconds>.<work queue>.q`; must have that TTL and no x-expires: so no lease
+  // ends, and nothing rotates. The options above are ignored then, except `prefix`, `queue_type`
+  // and `share`. A queue that is missing is reported (kDeclareFailed), its messages stay unacked.
   bool declare = true;
 
   // How long to wait for a publish's confirm before it counts as unknown and the message is

@@ -1,5 +1,6 @@
 #include "retry/delay_queue_name.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "retry/delay_steps.h"
+#include "retry/retrier_options.h"
 #include "retryq/delay_queue_declaration.h"
 
 namespace retryq {
@@ -45,13 +47,39 @@ amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options)
   return arguments;
 }
 
-// FNV-1a, folded from 64 to 32 bits.
-std::uint32_t HashOf(std::string_view text) {
+// FNV-1a.
+std::uint64_t LongHashOf(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   }
+  return hash;
+}
+
+// Folded to 32 bits.
+std::uint32_t HashOf(std::string_view text) {
+  const std::uint64_t hash = LongHashOf(text);
   return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
+// Whether the name of an owner that begins so could be taken for another part of the queue's name.
+bool IsAmbiguous(const DelayRoute& route) {
+  if (route.owner.front() == kOwnerHashMark) return true;
+  if (route.owner_is_exchange) return false;
+  const std::string_view first = FirstPart(route.owner);
+  return first == kDirectPart.substr(1) || first == kExchangePart.substr(1) ||
+         IsHash(first, kArgumentsHashDigits);
+}
+
+// ".<owner>"
+std::string OwnerPart(const DelayRoute& route, std::size_t longest) {
+  const std::string kind =
+      std::string(route.owner_is_exchange ? kExchangePart : std::string_view()) + ".";
+  if (!IsAmbiguous(route) && kind.size() + route.owner.size() <= longest) {
+    return kind + std::string(route.owner);
+  }
+  return absl::StrCat(kind, std::string(1, kOwnerHashMark),
+                      absl::Hex(LongHashOf(route.owner), absl::kZeroPad16));
 }
 
 // "x-queue-type=classic;x-message-ttl=1000;…"
@@ -68,15 +96,31 @@ std::string CanonicalText(const amqp::Table& arguments) {
 
 }  // namespace
 
+bool HasOwnDelayQueues(const DelayQueueOptions& options) {
+  return options.queue_type == QueueType::kQuorum && !options.share;
+}
+
+bool IsHash(std::string_view text, std::size_t digits) {
+  return text.size() == digits && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
 DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOptions& options,
                                     NameFamily family, const QuorumSlot& slot) {
   amqp::Table arguments = Arguments(route, options);
-  std::string name = absl::StrCat(options.prefix, ".", absl::ToInt64Milliseconds(route.ttl),
-                                  route.direct ? ".direct" : "");
+  std::string name = absl::StrCat(options.prefix, ".", absl::ToInt64Milliseconds(route.ttl));
+  if (route.direct) name += kDirectPart;
   if (family == NameFamily::kHashed) {
     absl::StrAppend(&name, ".", absl::Hex(HashOf(CanonicalText(arguments)), absl::kZeroPad8));
   }
-  if (options.queue_type == QueueType::kQuorum && options.declare) {
+  const bool rotates = options.queue_type == QueueType::kQuorum && options.declare;
+  if (HasOwnDelayQueues(options) && !route.owner.empty()) {
+    constexpr std::size_t kSlotBytes = 3;
+    name += OwnerPart(route, kLongestName - kSlotBytes - name.size());
+    if (!rotates) name += ".q";
+  }
+  if (rotates) {
     absl::StrAppend(&name, ".q", slot.slot);
     const absl::Duration stamp = absl::Milliseconds(slot.epoch % kStamps);
     arguments.Set(kExpires, absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options) + stamp));
@@ -88,8 +132,10 @@ DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOpt
 
 DeclareParams DelayQueueDeclaration(absl::Duration delay, const DelayTarget& target,
                                     const DelayQueueOptions& options) {
-  const DelayRoute route{
-      .ttl = delay, .dead_letter_exchange = target.dead_letter_exchange, .direct = target.direct};
+  const DelayRoute route{.ttl = delay,
+                         .dead_letter_exchange = target.dead_letter_exchange,
+                         .direct = target.direct,
+                         .owner = target.work_queue};
   return DelayQueueDeclaration(route, options, NameFamily::kPlain);
 }
 

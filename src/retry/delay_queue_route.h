@@ -20,6 +20,10 @@ struct DelayRoute {
   // `<prefix>.<T>.direct` beside a named work exchange's `<prefix>.<T>`: for copies that
   // must return through the default exchange. `dead_letter_exchange` is "" then.
   bool direct = false;
+  // Whom the queue belongs to; empty where it is shared among work queues, as every classic one is.
+  // See DelayTarget.
+  std::string_view owner = {};
+  bool owner_is_exchange = false;
 
   friend bool operator==(const DelayRoute&, const DelayRoute&) = default;
 };
@@ -29,16 +33,28 @@ struct DelayRoute {
 class DelayRouteKey {
  public:
   explicit DelayRouteKey(const DelayRoute& route)
-      : ttl_(route.ttl), dead_letter_exchange_(route.dead_letter_exchange), direct_(route.direct) {}
+      : ttl_(route.ttl),
+        dead_letter_exchange_(route.dead_letter_exchange),
+        direct_(route.direct),
+        owner_(route.owner),
+        owner_is_exchange_(route.owner_is_exchange) {}
 
-  DelayRoute route() const { return {ttl_, dead_letter_exchange_, direct_}; }
+  DelayRoute route() const {
+    return {.ttl = ttl_,
+            .dead_letter_exchange = dead_letter_exchange_,
+            .direct = direct_,
+            .owner = owner_,
+            .owner_is_exchange = owner_is_exchange_};
+  }
 
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(const DelayRoute& route) const {
-      const absl::string_view exchange(route.dead_letter_exchange.data(),
-                                       route.dead_letter_exchange.size());
-      return absl::HashOf(route.ttl, exchange, route.direct);
+      const auto hashable = [](std::string_view text) {
+        return absl::string_view(text.data(), text.size());
+      };
+      return absl::HashOf(route.ttl, hashable(route.dead_letter_exchange), route.direct,
+                          hashable(route.owner), route.owner_is_exchange);
     }
     std::size_t operator()(const DelayRouteKey& key) const { return (*this)(key.route()); }
   };
@@ -57,6 +73,8 @@ class DelayRouteKey {
   absl::Duration ttl_;
   std::string dead_letter_exchange_;
   bool direct_;
+  std::string owner_;
+  bool owner_is_exchange_;
 };
 
 }  // namespace retryq

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "loop/pauses.h"
 #include "retry/copy.h"
+#include "retry/delay_queue_name.h"
 #include "retry/headers.h"
 
 namespace retryq {
@@ -156,7 +157,12 @@ void DelayedPublish::OnTarget(const absl::Status& there) {
 
 std::optional<DelayRoute> DelayedPublish::Route() const {
   if (!IsDelayed()) return std::nullopt;
-  return DelayRoute{.ttl = hop_.ttl, .dead_letter_exchange = message_.exchange};
+  DelayRoute route{.ttl = hop_.ttl, .dead_letter_exchange = message_.exchange};
+  if (HasOwnDelayQueues(hub_->options())) {
+    route.owner_is_exchange = !message_.exchange.empty();
+    route.owner = route.owner_is_exchange ? message_.exchange : message_.routing_key;
+  }
+  return route;
 }
 
 bool DelayedPublish::Fill(PublishParams* params) {

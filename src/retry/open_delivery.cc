@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "loop/pauses.h"
+#include "retry/delay_queue_name.h"
 #include "retry/saturating_sum.h"
 
 namespace retryq {
@@ -137,12 +138,17 @@ bool OpenDelivery::ReturnsThroughWorkExchange() const {
 
 std::optional<DelayRoute> OpenDelivery::Route() const {
   if (!IsDelayed()) return std::nullopt;
+  const RetrierOptions& options = context_.options;
+  const std::string_view owner =
+      HasOwnDelayQueues(context_.hub.options()) ? options.queue : std::string_view();
   if (ReturnsThroughWorkExchange()) {
-    return DelayRoute{.ttl = hop_.ttl, .dead_letter_exchange = context_.options.work_exchange};
+    return DelayRoute{
+        .ttl = hop_.ttl, .dead_letter_exchange = options.work_exchange, .owner = owner};
   }
   return DelayRoute{.ttl = hop_.ttl,
                     .dead_letter_exchange = "",
-                    .direct = !context_.options.work_exchange.empty()};
+                    .direct = !options.work_exchange.empty(),
+                    .owner = owner};
 }
 
 absl::Duration OpenDelivery::SafeFrom() const {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -8,16 +7,12 @@
 namespace retryq {
 namespace {
 
-constexpr std::size_t kHashDigits = 8;
-
 // Takes `front` off the text, if that begins so.
 bool Take(std::string_view front, std::string_view& text) {
   if (!text.starts_with(front)) return false;
   text.remove_prefix(front.size());
   return true;
 }
-
-bool IsHexDigit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 // Whole milliseconds as they are written: without sign or leading zeros.
 std::optional<absl::Duration> TakeTtl(std::string_view& text) {
@@ -30,14 +25,59 @@ std::optional<absl::Duration> TakeTtl(std::string_view& text) {
   return ttl;
 }
 
-// The digits of ".<hash>", and no more than those; empty if there is none.
+// ".<word>" and no more than that, up to the next dot.
+bool TakePart(std::string_view part, std::string_view& text) {
+  if (!text.starts_with('.') || FirstPart(text.substr(1)) != part.substr(1)) return false;
+  text.remove_prefix(part.size());
+  return true;
+}
+
+// The digits of ".<hash>"; empty if there is none.
 std::string TakeHash(std::string_view& text) {
-  const std::string_view hash = text.substr(0, kHashDigits + 1);
-  const bool is_hash = hash.size() == kHashDigits + 1 && hash.front() == '.' &&
-                       std::all_of(hash.begin() + 1, hash.end(), IsHexDigit);
-  if (!is_hash) return "";
-  text.remove_prefix(hash.size());
-  return std::string(hash.substr(1));
+  if (!text.starts_with('.')) return "";
+  const std::string_view hash = FirstPart(text.substr(1));
+  if (!IsHash(hash, kArgumentsHashDigits)) return "";
+  text.remove_prefix(hash.size() + 1);
+  return std::string(hash);
+}
+
+// How the name of a quorum queue ends: ".q2", or ".q" where nothing takes turns.
+struct QuorumEnd {
+  bool found = false;
+  std::optional<int> slot;
+};
+
+QuorumEnd TakeQuorumEnd(std::string_view& text) {
+  const std::size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  const std::string_view end = text.substr(dot + 1);
+  if (end.empty() || end.front() != 'q' || end.size() > 2) return {};
+  QuorumEnd taken{.found = true};
+  if (end.size() == 2) {
+    const int slot = end.back() - '0';
+    if (slot < 0 || slot >= QuorumSlot::kSlots) return {};
+    taken.slot = slot;
+  }
+  text = text.substr(0, dot);
+  return taken;
+}
+
+// The name, or the hash that stands for it.
+bool IsOwner(std::string_view text) {
+  if (text.empty()) return false;
+  return text.front() != kOwnerHashMark || IsHash(text.substr(1), kOwnerHashDigits);
+}
+
+// ".<work queue>" or ".exchange.<exchange>", all that there is.
+bool ReadOwner(std::string_view text, DelayQueueName* name) {
+  if (TakePart(kExchangePart, text)) {
+    if (!Take(".", text) || !IsOwner(text)) return false;
+    name->exchange = std::string(text);
+    return true;
+  }
+  if (!Take(".", text) || !IsOwner(text)) return false;
+  name->work_queue = std::string(text);
+  return true;
 }
 
 }  // namespace
@@ -47,15 +87,16 @@ std::optional<DelayQueueName> ParseDelayQueueName(std::string_view name, std::st
   const std::optional<absl::Duration> ttl = TakeTtl(name);
   if (!ttl) return std::nullopt;
   DelayQueueName parsed{.ttl = *ttl};
-  parsed.direct = Take(".direct", name);
+  const QuorumEnd end = TakeQuorumEnd(name);
+  parsed.slot = end.slot;
+  parsed.direct = TakePart(kDirectPart, name);
   parsed.hash = TakeHash(name);
-  if (Take(".q", name)) {
-    const int slot = name.empty() ? -1 : name.front() - '0';
-    if (slot < 0 || slot >= QuorumSlot::kSlots) return std::nullopt;
-    parsed.slot = slot;
-    name.remove_prefix(1);
+  if (name.empty()) {
+    if (end.found && !end.slot) return std::nullopt;
+    return parsed;
   }
-  if (!name.empty()) return std::nullopt;
+  // What belongs to a work queue says so at its end.
+  if (!end.found || !ReadOwner(name, &parsed)) return std::nullopt;
   return parsed;
 }
 

@@ -15,6 +15,10 @@ constexpr absl::Duration kEdge = absl::Milliseconds(40);
 // A dead-lettered message that was not taken is tried again (11).
 constexpr absl::Duration kDeadLetterAgain = absl::Seconds(180);
 
+// So many messages of a queue can wait for another to take them; what comes due behind them waits
+// too (37).
+constexpr std::size_t kMostLeaving = 32;
+
 // A quorum queue younger than the first comes back empty from a crash, one younger than the second
 // may (27).
 constexpr absl::Duration kTooYoung = absl::Milliseconds(500);
@@ -27,6 +31,10 @@ constexpr std::size_t kMaxName = 255;
 
 bool IsFull(const Queue& queue) {
   return queue.max_length && static_cast<std::int64_t>(queue.ready.size()) >= *queue.max_length;
+}
+
+bool IsHeldUp(const Queue& queue) {
+  return queue.at_least_once && queue.leaving.size() >= kMostLeaving;
 }
 
 }  // namespace
@@ -157,7 +165,8 @@ void Node::Schedule(Queue& queue) {
     due = queue.going->until;
   } else {
     if (!queue.consumed()) due = queue.lease_end;
-    if (!queue.ready.empty() && queue.ready.begin()->second.deadline != absl::InfiniteFuture()) {
+    if (!queue.ready.empty() && !IsHeldUp(queue) &&
+        queue.ready.begin()->second.deadline != absl::InfiniteFuture()) {
       due = std::min(due, Now() + (queue.ready.begin()->second.deadline - WallClock()));
     }
     if (!Leads(queue)) due = queue.leader_from;
@@ -288,7 +297,8 @@ void Node::DropOverflow(Queue& queue) {
 
 // At the head only (10).
 void Node::ExpireHeads(Queue& queue) {
-  while (!queue.ready.empty() && queue.ready.begin()->second.deadline <= WallClock()) {
+  while (!queue.ready.empty() && !IsHeldUp(queue) &&
+         queue.ready.begin()->second.deadline <= WallClock()) {
     auto head = queue.ready.extract(queue.ready.begin());
     if (queue.at_least_once && queue.dead_letter_exchange) {
       const Place place = head.key();
@@ -346,7 +356,9 @@ void Node::DeadLetterAtLeastOnce(const std::string& name, Place place, std::stri
     Queue* const source = FindLive(name);
     if (!up_ || life != lives_ || source == nullptr) return;
     if (taken) {
+      const bool held_up = IsHeldUp(*source);
       source->leaving.erase(place);
+      if (held_up) OnDue(name);
     } else {
       DeadLetterAtLeastOnce(name, place, reason);
     }

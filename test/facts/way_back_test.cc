@@ -102,6 +102,26 @@ TEST_F(WayBackFacts, F11AClassicQueueKnowsNoDeadLetterStrategy) {
       asker_.DeclareQueue({.name = "waiting", .arguments = arguments}).status()));
 }
 
+TEST_F(WayBackFacts, F37ThirtyTwoThatCannotBeDeadLetteredHoldUpAllBehindThem) {
+  peer_->DeclareQueue("work");
+  for (const int undeliverable : {31, 32}) {
+    const std::string name = "waiting " + std::to_string(undeliverable);
+    peer_->DeclareExchange(name, "fanout");
+    peer_->DeclareQueue(name,
+                        Reliable(Delaying("quorum", "", {{"x-expires", std::int64_t{15'000}}})));
+    peer_->Bind(name, name);
+    // A queue that was made just now can keep what it gets for ever (F52).
+    Wait(absl::Seconds(1));
+    for (int i = 0; i < undeliverable; ++i) peer_->Send(name, "nobody", "undeliverable");
+    peer_->AwaitConfirms();
+    peer_->Publish(name, "work", "innocent");
+  }
+  EXPECT_EQ(asker_.Take("work", 1)[0]->routing_key, "work");
+  // The other one goes with its queue.
+  ASSERT_TRUE(Eventually([&] { return !Exists("waiting 32"); }, absl::Minutes(1)));
+  EXPECT_TRUE(Throughout(absl::Seconds(3), [&] { return peer_->Count("work") == 0; }));
+}
+
 TEST_F(WayBackFacts, F12TheKeyOfTheCopyIsTheKeyOfTheDeadLetter) {
   peer_->DeclareExchange("delay", "fanout");
   peer_->DeclareExchange("dead letters", "topic");

@@ -14,6 +14,12 @@ constexpr char kQueue[] = "work";
 constexpr char kParked[] = "work.parked";
 constexpr char kExchange[] = "work.exchange";
 constexpr char kKey[] = "order.placed";
+constexpr char kDoomed[] = "doomed";
+
+// What is in the way of nobody but itself.
+bool IsOfDoomed(const std::string& name) {
+  return name == kDoomed || name.find(std::string(".") + kDoomed + ".q") != std::string::npos;
+}
 
 constexpr absl::Duration kLongEnough = absl::Hours(72);
 
@@ -53,6 +59,7 @@ History::History(std::uint64_t seed, Trouble trouble, QueueType queue_type)
     : trouble_(trouble), queue_type_(queue_type), random_(seed) {}
 
 History::~History() {
+  if (doomed_) doomed_->Kill();
   for (const auto& worker : workers_) worker->Kill();
 }
 
@@ -109,6 +116,43 @@ void History::SetUp() {
     workers_.push_back(
         std::make_unique<Worker>(time_, random_, *rabbit_, WorkerOptions(Between(-skew, skew))));
     workers_.back()->Start();
+  }
+  if (queue_type_ == QueueType::kQuorum && random_.OneIn(3)) SetUpDoomed();
+}
+
+// More messages of another work queue wait for their next try than a delay queue lets leave at a
+// time, when that queue goes, or takes no more (F37).
+void History::SetUpDoomed() {
+  doomed_is_full_ = random_.OneIn(2);
+  amqp::Table arguments = {{"x-queue-type", random_.OneIn(2) ? "quorum" : "classic"}};
+  if (doomed_is_full_) {
+    arguments.Set("x-max-length", std::int64_t{1});
+    arguments.Set("x-overflow", "reject-publish");
+  }
+  rabbit_->DeclareQueue(kDoomed, arguments);
+  Worker::Options options = WorkerOptions(absl::ZeroDuration());
+  options.consumer.queue = kDoomed;
+  options.consumer.prefetch = 100;
+  options.consumer.retry.max_attempts = 0;
+  options.handler = [](const Delivery& /*delivery*/, Settlement settlement) {
+    std::move(settlement).Settle(NotYet());
+  };
+  options.observer = nullptr;
+  doomed_ = std::make_unique<Worker>(time_, random_, *rabbit_, std::move(options));
+  doomed_->Start();
+  time_.Advance(absl::Seconds(1));
+  for (std::uint64_t messages = 40 + random_.Below(20); messages > 0; --messages) {
+    rabbit_->Publish("", kDoomed);
+  }
+  steps_to_doom_ = 1 + random_.Below(4);
+}
+
+void History::Doom() {
+  doomed_->Kill();
+  if (doomed_is_full_) {
+    rabbit_->Publish("", kDoomed);
+  } else {
+    rabbit_->DeleteQueue(kDoomed);
   }
 }
 
@@ -198,6 +242,7 @@ void History::Step() {
     if (!worker->runs()) worker->Start();
   }
   if (trouble_ == Trouble::kClock) SetClockBack();
+  if (steps_to_doom_ > 0 && rabbit_->up() && --steps_to_doom_ == 0) Doom();
   if (random_.OneIn(3)) {
     switch (trouble_) {
       case Trouble::kNone:
@@ -352,7 +397,9 @@ std::vector<std::string> History::Run() {
   for (std::uint64_t steps = 40 + random_.Below(80); steps > 0; --steps) Step();
   Heal();
   const bool ended = AwaitEnd();
-  for (const std::string& id : rabbit_->brought_back()) ledger_.Excuse(id);
+  for (const std::string& id : rabbit_->brought_back()) {
+    if (plans_.contains(id)) ledger_.Excuse(id);
+  }
   ForgiveWhatWasTaken();
   for (const amqp::MessagePtr& message : rabbit_->Messages(kParked)) {
     ledger_.Parked(*message->properties.message_id);
@@ -395,6 +442,7 @@ void History::Heal() {
   rabbit_->SetAlarm(false);
   rabbit_->RefuseDeclares(false);
   rabbit_->RefusePublishes(false);
+  if (std::exchange(steps_to_doom_, 0) > 0) Doom();
   for (const auto& worker : workers_) {
     if (worker->failed()) worker->Kill();
     if (!worker->runs()) worker->Start();
@@ -409,7 +457,7 @@ bool History::AwaitEnd() {
     time_.Advance(absl::Minutes(5));
     const std::vector<std::string> names = rabbit_->queues();
     const bool empty = std::all_of(names.begin(), names.end(), [this](const std::string& name) {
-      return name == kParked || rabbit_->Count(name) == 0;
+      return name == kParked || IsOfDoomed(name) || rabbit_->Count(name) == 0;
     });
     if (empty) return true;
   }
@@ -420,6 +468,7 @@ bool History::AwaitEnd() {
 void History::ForgiveWhatWasTaken() {
   using Cause = testing::LetGo::Cause;
   for (const testing::LetGo& gone : rabbit_->let_go()) {
+    if (!plans_.contains(gone.message_id)) continue;
     const bool by_hand = gone.cause == Cause::kQueueDeleted || gone.cause == Cause::kPurged;
     const bool not_kept = gone.cause == Cause::kCrash || gone.cause == Cause::kNoLeader;
     // The broker was killed right after the parked queue had been made again, which a worker that

@@ -66,6 +66,7 @@ class History {
   };
 
   void SetUp();
+  void SetUpDoomed();
   Worker::Options WorkerOptions(absl::Duration skew);
   absl::Duration Latency();
 
@@ -80,6 +81,7 @@ class History {
   void DisturbNetwork();
   void DisturbBroker();
   void DisturbAsOperator();
+  void Doom();
   void Cut(Worker& worker);
   void Restart(bool crash, absl::Duration down);
   bool Afford(absl::Duration outage);
@@ -108,6 +110,10 @@ class History {
   ConsumerOptions consumer_options_;
   std::unique_ptr<testing::SimulatedRabbitMq> rabbit_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  // Of another work queue, whose copies nobody takes once its time has come.
+  std::unique_ptr<Worker> doomed_;
+  std::uint64_t steps_to_doom_ = 0;
+  bool doomed_is_full_ = false;  // and not gone
   std::map<std::string, Plan, std::less<>> plans_;
   std::uint64_t last_message_ = 0;
   bool healed_ = false;

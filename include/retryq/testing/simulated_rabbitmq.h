@@ -52,7 +52,8 @@ std::string_view NameOf(LetGo::Cause cause);
 //    answered and the queue go all the same, and what is published then is confirmed and gone.
 //  - Messages expire at the head of their queue, at a deadline by the broker's wall clock, and go
 //    to the dead-letter exchange with x-death. From classic queues unconfirmed: where no queue
-//    takes them they are gone. From quorum queues with at-least-once they are kept and tried again.
+//    takes them they are gone. From quorum queues with at-least-once they are kept and tried again,
+//    32 of a queue at a time: while so many find no queue that takes them, no other leaves.
 //  - Publishes are confirmed once they are on disk, which takes a moment; mandatory ones come back
 //    where no queue takes them; a missing exchange closes the channel; x-max-length with
 //    reject-publish is answered by a nack.

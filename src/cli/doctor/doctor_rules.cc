@@ -165,8 +165,46 @@ std::vector<std::string> Differences(const Json& queue, const amqp::Table& wante
   return differences;
 }
 
+bool HaveOneWorkQueue(const DelayQueueOptions& options) {
+  return options.queue_type == QueueType::kQuorum && !options.share;
+}
+
+// Whether the worker's work queue is the one that this delay queue belongs to.
+bool BelongsToOurs(const DelayQueueName& parts, const DoctorOptions& options) {
+  const std::string name =
+      DelayQueueDeclaration(parts.ttl, {.direct = parts.direct, .work_queue = options.queue},
+                            options.delay_queues)
+          .queue.name;
+  const auto ours = ParseDelayQueueName(name, options.delay_queues.prefix);
+  return ours && ours->work_queue == parts.work_queue;
+}
+
+// Messages whose time is over and that no queue takes.
+std::vector<Finding> CheckUndelivered(const std::vector<Json>& queues, const std::string& prefix) {
+  std::vector<std::string> stuck;
+  for (const Json& queue : queues) {
+    const std::string name = TextOf(queue, "name").value_or("");
+    const auto parts = ParseDelayQueueName(name, prefix);
+    const std::int64_t count = IntegerOf(queue, "messages_dlx").value_or(0);
+    if (!parts || count <= 0) continue;
+    stuck.push_back(absl::StrCat(Printable(name), " (", count, ")"));
+  }
+  if (stuck.empty()) return {};
+  return {Warning("delay queues",
+                  absl::StrCat("messages are due and not delivered yet: ", Some(stuck),
+                               "; at most 32 of a queue are tried at a time, all others behind "
+                               "them wait"),
+                  "look again in some seconds; if they are still there, make the work queue that "
+                  "they return to again, or make room in it: RabbitMQ tries again every 3 minutes, "
+                  "and drops them when the lease of the delay queue ends")};
+}
+
 // Where nothing is declared, all queues must be there, and stay.
 std::vector<Finding> CheckImported(const std::vector<Json>& queues, const DoctorOptions& options) {
+  if (options.queue.empty() && HaveOneWorkQueue(options.delay_queues)) {
+    return {Skipped("delay queues", "those of type quorum belong to one work queue",
+                    "name it with --queue")};
+  }
   std::set<std::string> there;
   std::vector<std::string> leaving;
   for (const Json& queue : queues) {
@@ -190,8 +228,9 @@ std::vector<Finding> CheckImported(const std::vector<Json>& queues, const Doctor
   const bool hops = !std::includes(all.begin(), all.end(), ttls.begin(), ttls.end());
   for (const absl::Duration ttl : all) {
     if (hops ? ttl > *ttls.rbegin() : !ttls.contains(ttl)) continue;
-    want(ttl, {.dead_letter_exchange = options.work_exchange});
-    if (!options.work_exchange.empty()) want(ttl, {.dead_letter_exchange = "", .direct = true});
+    want(ttl, {.dead_letter_exchange = options.work_exchange, .work_queue = options.queue});
+    if (options.work_exchange.empty()) continue;
+    want(ttl, {.dead_letter_exchange = "", .direct = true, .work_queue = options.queue});
   }
   std::vector<Finding> findings;
   if (!missing.empty()) {
@@ -366,20 +405,33 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
   const bool quorum = options.delay_queues.queue_type == QueueType::kQuorum;
   std::vector<std::string> hashed;
   std::vector<std::string> different;
-  std::map<std::tuple<bool, bool, bool>, std::set<absl::Duration>> ttls;  // by kind
+  std::vector<std::string> shared;  // although these options give each work queue its own
+  using Kind = std::tuple<bool, bool, bool, std::string, std::string>;
+  std::map<Kind, std::set<absl::Duration>> ttls;
   std::size_t count = 0;
   for (const Json& queue : queues) {
     const std::string name = TextOf(queue, "name").value_or("");
     const auto parts = ParseDelayQueueName(name, options.delay_queues.prefix);
     if (!parts) continue;
     ++count;
-    ttls[{parts->slot.has_value(), parts->direct, !parts->hash.empty()}].insert(parts->ttl);
+    ttls[{parts->slot.has_value(), parts->direct, !parts->hash.empty(), parts->work_queue,
+          parts->exchange}]
+        .insert(parts->ttl);
     if (!parts->hash.empty()) {
       hashed.push_back(name);
       continue;
     }
     // Those of the other type have other names.
     if (parts->slot.has_value() != quorum) continue;
+    // Those of others may be made with other options.
+    if (!parts->exchange.empty()) continue;
+    const bool owned = !parts->work_queue.empty();
+    if (owned && !quorum) continue;
+    if (owned && !options.queue.empty() && !BelongsToOurs(*parts, options)) continue;
+    if (!owned && HaveOneWorkQueue(options.delay_queues)) {
+      shared.push_back(name);
+      continue;
+    }
     const DelayTarget target{.dead_letter_exchange = parts->direct ? "" : options.work_exchange,
                              .direct = parts->direct};
     const DeclareParams params = DelayQueueDeclaration(parts->ttl, target, options.delay_queues);
@@ -388,7 +440,14 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
       different.push_back(absl::StrCat(name, " (", absl::StrJoin(differences, ", "), ")"));
     }
   }
-  std::vector<Finding> findings;
+  std::vector<Finding> findings = CheckUndelivered(queues, options.delay_queues.prefix);
+  if (!shared.empty()) {
+    findings.push_back(
+        Ok("delay queues",
+           absl::StrCat("shared among work queues, by older clients or with "
+                        "--share-delay-queues: ",
+                        Some(shared), "; they go by themselves once nothing is published there")));
+  }
   if (!different.empty()) {
     findings.push_back(Warning(
         "delay queues",
@@ -408,8 +467,9 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
   if (most > options.delay_queues.max_delay_queues) {
     findings.push_back(Warning(
         "delay queues",
-        absl::StrCat("there are ", most, " delays with queues, more than the ",
-                     options.delay_queues.max_delay_queues,
+        absl::StrCat("there are ", most, " delays with queues",
+                     HaveOneWorkQueue(options.delay_queues) ? " of one work queue" : "",
+                     ", more than the ", options.delay_queues.max_delay_queues,
                      " of max_delay_queues: the exact delays of different clients add up"),
         options.delay_queues.exact_queues
             ? "give all clients of this prefix the same policy, or --no-exact-queues "

@@ -7,13 +7,18 @@ namespace retryq::cli {
 void AddFlags(FlagParser& parser, DelayQueueFlags& flags) {
   parser.Group("Delay queues");
   parser.Add("--prefix", "PREFIX", &flags.prefix,
-             "Delay queues are named PREFIX.MILLISECONDS (default: retry)");
+             "Delay queues are named PREFIX.MILLISECONDS (default: retry), quorum ones\n"
+             "PREFIX.MILLISECONDS.QUEUE.q0 to .q3");
   parser.Add("--queue-type", "classic|quorum", &flags.queue_type,
              "classic, or quorum, which loses nothing even where the broker is killed\n"
              "(default: classic)");
   parser.Add("--outage", "DURATION", &flags.outage,
              "With --queue-type quorum: how long broker and QUEUE may be down in all\n"
              "without loss, at least 5m (default: 1d)");
+  parser.Add("--share-delay-queues", &flags.share,
+             "With --queue-type quorum: all work queues share the delay queues, as they share\n"
+             "classic ones. Fewer queues, but a work queue that is gone or full can hold up,\n"
+             "and in the end lose, the messages of all others");
   parser.Add("--margin", "DURATION", &flags.margin,
              "How much longer a classic delay queue lives than it must (default: 1m)");
   parser.Add("--max-length", "NUMBER", &flags.max_length,
@@ -39,6 +44,12 @@ void ReadFlags(const DelayQueueFlags& flags, absl::Duration heartbeat, FlagReade
   reader.Read("--outage", flags.outage, &options->outage);
   if (flags.outage && options->queue_type == QueueType::kClassic) {
     reader.Complain("--outage: is for --queue-type quorum; add that, or leave this out");
+  }
+  options->share = flags.share;
+  if (flags.share && options->queue_type == QueueType::kClassic) {
+    reader.Complain(
+        "--share-delay-queues: is for --queue-type quorum, as classic delay queues are always "
+        "shared; add that, or leave this out");
   }
   reader.Read("--margin", flags.margin, &options->margin);
   reader.Read("--max-length", flags.max_length, 0, INT64_MAX, &options->max_length);

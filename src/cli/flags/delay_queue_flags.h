@@ -15,6 +15,7 @@ struct DelayQueueFlags {
   FlagText max_delay_queues;
   bool no_declare = false;
   bool no_exact_queues = false;
+  bool share = false;
 };
 
 void AddFlags(FlagParser& parser, DelayQueueFlags& flags);

@@ -89,9 +89,11 @@ class DefinitionsWriter {
 std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options) {
   DefinitionsWriter writer(options);
   for (const absl::Duration delay : delays) {
-    writer.AddDelayQueue(delay, {.dead_letter_exchange = options.work_exchange});
+    writer.AddDelayQueue(
+        delay, {.dead_letter_exchange = options.work_exchange, .work_queue = options.queue});
     if (!options.work_exchange.empty()) {
-      writer.AddDelayQueue(delay, {.dead_letter_exchange = "", .direct = true});
+      writer.AddDelayQueue(
+          delay, {.dead_letter_exchange = "", .direct = true, .work_queue = options.queue});
     }
   }
   if (!options.parked_queue.empty()) writer.AddParkedQueue();

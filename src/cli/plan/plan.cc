@@ -27,16 +27,26 @@ bool RotatesNames(const DelayQueueOptions& options) {
   return options.queue_type == QueueType::kQuorum && options.declare;
 }
 
-std::string QueueName(absl::Duration delay, const DelayQueueOptions& options) {
-  return absl::StrCat(options.prefix, ".", absl::ToInt64Milliseconds(delay),
-                      RotatesNames(options) ? ".q0-q3" : "");
+// In names of delay queues, for a work queue that is not known.
+constexpr char kAnyQueue[] = "QUEUE";
+
+// Whether there are delay queues for each work queue.
+bool BelongToOne(const DelayQueueOptions& options) {
+  return options.queue_type == QueueType::kQuorum && !options.share;
+}
+
+std::string QueueName(absl::Duration delay, const PlanOptions& options) {
+  const DelayTarget target{.work_queue = options.queue.empty() ? kAnyQueue : options.queue};
+  std::string name = DelayQueueDeclaration(delay, target, options.delay_queues).queue.name;
+  if (RotatesNames(options.delay_queues)) name += "-q3";
+  return name;
 }
 
 // The queues that a client with this policy has, and which of them a plan takes.
 class Queues {
  public:
   Queues(const Plan& plan, const PlanOptions& options)
-      : options_(options.delay_queues), all_(DelayQueueTtls(options.retry, options_)), used_(all_) {
+      : options_(options), all_(DelayQueueTtls(options.retry, options.delay_queues)), used_(all_) {
     const bool exact =
         std::includes(all_.begin(), all_.end(), plan.delays.begin(), plan.delays.end());
     const bool any = options.any_delay || HasJitter(options.retry.backoff);
@@ -73,11 +83,11 @@ class Queues {
 
   std::string NameFor(absl::Duration delay) const { return QueueName(First(delay), options_); }
   absl::Duration LifetimeFor(absl::Duration delay) const {
-    return QueueLifetime(First(delay), options_);
+    return QueueLifetime(First(delay), options_.delay_queues);
   }
 
  private:
-  const DelayQueueOptions& options_;
+  const PlanOptions& options_;
   const std::vector<absl::Duration> all_;
   std::vector<absl::Duration> used_;
   bool several_ = false;
@@ -121,6 +131,7 @@ std::string Table(const Plan& plan, const PlanOptions& options) {
                                                                : plan.steps.back().elapsed))
                 : std::string("no limit of attempts"),
       ", through ", Count(queues.used().size(), "delay queue"),
+      BelongToOne(options.delay_queues) ? " of each work queue" : "",
       RotatesNames(options.delay_queues) ? ", up to three of each at a time" : "", "\n");
   if (queues.several())
     text += "+ and through so many shorter ones for what is left of the delay.\n";

@@ -85,7 +85,8 @@ void AddFlags(FlagParser& parser, PlanFlags& flags) {
              "With --definitions: also the queues for delays that COMMAND (retry-after) or\n"
              "retryq send choose; with --jitter they are always there");
   parser.Add("--queue", "QUEUE", &flags.queue,
-             "With --definitions: also the parked queue of QUEUE");
+             "The work queue, which is in the names of quorum delay queues. With\n"
+             "--definitions: also its parked queue");
   parser.Add("--parked", "QUEUE", &flags.parked,
              "With --definitions: what that is named (default: QUEUE.parked)");
   parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
@@ -108,11 +109,15 @@ void RefuseBesideDefinitions(const PlanFlags& flags, FlagReader& reader) {
 void ReadDefinitions(const PlanFlags& flags, FlagReader& reader, PlanOptions* options) {
   options->format = PlanOptions::Format::kDefinitions;
   options->any_delay = flags.any_delay;
-  std::string queue;
-  reader.Read("--queue", flags.queue, &queue);
   reader.Read("--parked", flags.parked, &options->parked_queue);
   reader.Read("--work-exchange", flags.work_exchange, &options->work_exchange);
-  if (flags.queue && !flags.parked) options->parked_queue = queue + ".parked";
+  if (flags.queue && !flags.parked) options->parked_queue = options->queue + ".parked";
+  const DelayQueueOptions& delay_queues = options->delay_queues;
+  if (!flags.queue && delay_queues.queue_type == QueueType::kQuorum && !delay_queues.share) {
+    reader.Complain(
+        "--queue: is missing, as quorum delay queues belong to one work queue; name it, or add "
+        "--share-delay-queues");
+  }
 }
 
 PlanOptions ReadOptions(const PlanFlags& flags, FlagReader& reader) {
@@ -127,13 +132,14 @@ PlanOptions ReadOptions(const PlanFlags& flags, FlagReader& reader) {
   if (flags.json) options.format = PlanOptions::Format::kJson;
   if (flags.simulate) options.outage = ReadSimulate(*flags.simulate, reader);
   reader.Read("--svg", flags.svg, &options.svg_file);
+  reader.Read("--queue", flags.queue, &options.queue);
   if (flags.definitions) {
     RefuseBesideDefinitions(flags, reader);
     ReadDefinitions(flags, reader, &options);
-  } else if (flags.any_delay || flags.queue || flags.parked || flags.work_exchange) {
+  } else if (flags.any_delay || flags.parked || flags.work_exchange) {
     reader.Complain(
-        "--any-delay, --queue, --parked and --work-exchange: are for --definitions; add that, or "
-        "leave them out");
+        "--any-delay, --parked and --work-exchange: are for --definitions; add that, or leave them "
+        "out");
   }
   if (reader.status().ok()) {
     reader.Complain(ValidateLease(LongestDelay(options.retry.backoff), options.delay_queues));

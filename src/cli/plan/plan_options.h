@@ -27,6 +27,9 @@ struct PlanOptions {
   std::optional<OutageOptions> outage;
   std::string svg_file;
 
+  // The work queue, which is in the names of quorum delay queues. Empty: none in particular.
+  std::string queue;
+
   // kDefinitions.
   std::string vhost = "/";
   std::string work_exchange;

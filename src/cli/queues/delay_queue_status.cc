@@ -101,6 +101,8 @@ std::optional<Published> WhenHeadWasPublished(const Json& stats, std::int64_t wa
 void ReadMessages(const Json& queue, absl::Time now, DelayQueueStatus* status) {
   status->waiting = IntegerOf(queue, "messages");
   if (status->waiting && *status->waiting < 0) status->waiting.reset();
+  status->undelivered = IntegerOf(queue, "messages_dlx");
+  if (status->undelivered && *status->undelivered < 0) status->undelivered.reset();
   const Json& stats = FieldOf(queue, "message_stats");
   status->in_per_second = GrowthPerSecond(SamplesOf(stats, "publish_details"));
   const std::optional<double> growth = GrowthPerSecond(SamplesOf(queue, "messages_details"));
@@ -197,6 +199,14 @@ std::vector<std::string> Oddities(const DelayQueueStatus& queue) {
   if (!queue.state.empty() && queue.state != "running" && queue.state != "idle") {
     oddities.push_back("its state is '" + Printable(queue.state) +
                        "': look at the node that it lives on");
+  }
+  if (queue.undelivered.value_or(0) > 0) {
+    const std::string whose =
+        queue.parts.work_queue.empty() ? "" : absl::StrCat(" ", InQuotes(queue.parts.work_queue));
+    oddities.push_back(absl::StrCat(
+        *queue.undelivered,
+        " messages are due and not delivered yet: if that does not change, the queue", whose,
+        " that they return to is gone or full; RabbitMQ tries again every 3 minutes"));
   }
   std::vector<std::string> policies;
   if (!queue.policy.empty()) policies.push_back("policy '" + Printable(queue.policy) + "'");

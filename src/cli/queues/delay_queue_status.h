@@ -29,6 +29,8 @@ struct DelayQueueStatus {
   std::optional<absl::Duration> lease;  // x-expires
 
   std::optional<std::int64_t> waiting;
+  // Of those, the ones whose time is over and that no queue has taken yet; quorum queues only.
+  std::optional<std::int64_t> undelivered;
   std::optional<double> in_per_second;  // over the last minute
   std::optional<double> out_per_second;
 

@@ -50,7 +50,10 @@ std::string Rate(const std::optional<double>& rate) {
 }
 
 std::string ReturnsTo(const DelayQueueStatus& queue) {
-  if (queue.dead_letter_exchange.empty()) return "its own queue";
+  if (queue.dead_letter_exchange.empty()) {
+    const std::string& work_queue = queue.parts.work_queue;
+    return work_queue.empty() ? "its own queue" : "queue " + Printable(work_queue, 60);
+  }
   return "exchange " + Printable(queue.dead_letter_exchange, 60);
 }
 
@@ -110,8 +113,11 @@ OrderedJson ToJson(const DelayQueueStatus& queue) {
   return {{"name", queue.name},
           {"ttl_ms", MillisecondsOrNull(queue.ttl)},
           {"type", queue.type},
+          {"work_queue", queue.parts.work_queue.empty() ? OrderedJson(nullptr)
+                                                        : OrderedJson(queue.parts.work_queue)},
           {"state", queue.state},
           {"waiting", OrNull(queue.waiting)},
+          {"undelivered", OrNull(queue.undelivered)},
           {"next_due_ms", MillisecondsOrNull(queue.next_due)},
           {"next_due_at_most_ms", MillisecondsOrNull(queue.next_due_at_most)},
           {"expires_ms", MillisecondsOrNull(queue.lease)},

@@ -68,6 +68,66 @@ TEST(DelayQueueName, OfAQuorumQueueEndsWithItsSlot) {
   EXPECT_THAT(name(NameFamily::kHashed, 6, 2), MatchesRegex("retry\\.1000\\.[0-9a-f]*\\.q2"));
 }
 
+// F37: a quorum delay queue that is shared is held up, for all, by one work queue that is gone.
+TEST(DelayQueueName, OfAQuorumQueueSaysWhomItBelongsTo) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
+  const auto name = [](DelayRoute route, const DelayQueueOptions& options) {
+    route.ttl = absl::Seconds(1);
+    return PlainName(route, options);
+  };
+  EXPECT_EQ(name({.owner = "orders"}, quorum), "retry.1000.orders.q0");
+  EXPECT_EQ(name({.direct = true, .owner = "orders"}, quorum), "retry.1000.direct.orders.q0");
+  EXPECT_EQ(name({.owner = "work", .owner_is_exchange = true}, quorum),
+            "retry.1000.exchange.work.q0");
+  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1), .owner = "orders"}, quorum),
+            "retry.1000.18f6adcd.orders.q0");
+  EXPECT_EQ(name({.owner = "orders"}, {.queue_type = QueueType::kQuorum, .declare = false}),
+            "retry.1000.orders.q");
+  // Shared.
+  EXPECT_EQ(name({.owner = "orders"}, {}), "retry.1000");
+  EXPECT_EQ(name({.owner = "orders"}, {.queue_type = QueueType::kQuorum, .share = true}),
+            "retry.1000.q0");
+  EXPECT_EQ(name({}, quorum), "retry.1000.q0");
+}
+
+// These are on brokers, too.
+TEST(DelayQueueName, HasAHashForAWorkQueueWhoseNameIsTooLongOrReadsOtherwise) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
+  const auto name = [&](const std::string& owner) {
+    return PlainName({.ttl = absl::Seconds(1), .owner = owner}, quorum);
+  };
+  EXPECT_EQ(name("direct"), "retry.1000.#1ef2d34570fda3fc.q0");
+  for (const std::string owner : {"direct.orders", "exchange", "exchange.orders", "c0ffee00",
+                                  "c0ffee00.orders", "#48b28a6d0f8a1e4e", "#"}) {
+    EXPECT_THAT(name(owner), MatchesRegex("retry\\.1000\\.#[0-9a-f]*\\.q0")) << owner;
+    EXPECT_EQ(name(owner).size(), std::string("retry.1000.#0123456789abcdef.q0").size());
+  }
+  for (const std::string owner : {"directly", "exchanges", "c0ffee0", "c0ffee001", "q1",
+                                  "orders.q1", "1000", "a.b..c", "."}) {
+    EXPECT_EQ(name(owner), "retry.1000." + owner + ".q0");
+  }
+  const std::size_t room = 255 - std::string("retry.1000..q0").size();
+  EXPECT_EQ(name(std::string(room, 'x')).size(), 255U);
+  EXPECT_THAT(name(std::string(room + 1, 'x')), MatchesRegex("retry\\.1000\\.#[0-9a-f]*\\.q0"));
+  EXPECT_NE(name(std::string(room + 1, 'x')), name(std::string(room + 2, 'x')));
+}
+
+TEST(DelayQueueName, IsNeverLongerThanRabbitMqTakes) {
+  for (const bool exchange : {false, true}) {
+    for (std::size_t length = 1; length <= 255; ++length) {
+      const std::string owner(length, 'x');
+      const DelayRoute route{.ttl = kMaxQueueLifetime,
+                             .direct = !exchange,
+                             .owner = owner,
+                             .owner_is_exchange = exchange};
+      const DelayQueueOptions options{.prefix = std::string(100, 'p'),
+                                      .queue_type = QueueType::kQuorum};
+      EXPECT_LE(PlainName(route, options).size(), 255U);
+      EXPECT_LE(HashedName(route, options).size(), 255U);
+    }
+  }
+}
+
 TEST(DelayQueueDeclaration, HasAllArgumentsOfAQuorumDelayQueue) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum, .outage = absl::Hours(1)};
   const DeclareParams params =

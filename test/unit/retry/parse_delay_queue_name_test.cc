@@ -32,6 +32,78 @@ TEST(ParseDelayQueueName, UnderstandsEveryNameThatIsGiven) {
   }
 }
 
+TEST(ParseDelayQueueName, UnderstandsWhomAQuorumQueueBelongsTo) {
+  for (const std::string owner : {"orders",
+                                  "a.b",
+                                  "q1",
+                                  "a.q1",
+                                  "q",
+                                  "1000",
+                                  "direct",
+                                  "direct.a",
+                                  "directly",
+                                  "exchange",
+                                  "exchange.a",
+                                  "c0ffee00",
+                                  "c0ffee00.a",
+                                  "c0ffee001",
+                                  "#",
+                                  "#48b28a6d0f8a1e4e",
+                                  ".",
+                                  "..",
+                                  "\xc3\xa4 b",
+                                  "retry.1000.q0",
+                                  "retry.1000.direct.q0"}) {
+    for (const bool exchange : {false, true}) {
+      for (const bool direct : {false, true}) {
+        for (const NameFamily family : {NameFamily::kPlain, NameFamily::kHashed}) {
+          for (const bool declare : {true, false}) {
+            if (direct && exchange) continue;
+            const DelayQueueOptions options{.queue_type = QueueType::kQuorum, .declare = declare};
+            const DelayRoute route{.ttl = absl::Seconds(30),
+                                   .direct = direct,
+                                   .owner = owner,
+                                   .owner_is_exchange = exchange};
+            const std::string name =
+                DelayQueueDeclaration(route, options, family, {.epoch = 7, .slot = 3}).queue.name;
+            SCOPED_TRACE(name);
+            const std::optional<DelayQueueName> parsed = ParseDelayQueueName(name, "retry");
+            ASSERT_TRUE(parsed.has_value());
+            EXPECT_EQ(parsed->ttl, absl::Seconds(30));
+            EXPECT_EQ(parsed->direct, direct);
+            EXPECT_EQ(parsed->hash.size(), family == NameFamily::kHashed ? 8U : 0U);
+            EXPECT_EQ(parsed->slot.has_value(), declare);
+            EXPECT_EQ(parsed->slot.value_or(3), 3);
+            const std::string& named = exchange ? parsed->exchange : parsed->work_queue;
+            EXPECT_TRUE(named == owner || named.starts_with('#')) << named;
+            EXPECT_EQ(exchange ? parsed->work_queue : parsed->exchange, "");
+          }
+        }
+      }
+    }
+  }
+}
+
+// No two queues share a name, whatever their work queues are called.
+TEST(ParseDelayQueueName, TellsTheNamesOfDifferentWorkQueuesApart) {
+  EXPECT_EQ(ParseDelayQueueName("retry.1000.direct.q1", "retry"),
+            (DelayQueueName{.ttl = absl::Seconds(1), .direct = true, .slot = 1}));
+  EXPECT_EQ(ParseDelayQueueName("retry.1000.c0ffee00.q1", "retry"),
+            (DelayQueueName{.ttl = absl::Seconds(1), .hash = "c0ffee00", .slot = 1}));
+  EXPECT_EQ(ParseDelayQueueName("retry.1000.q1", "retry"),
+            (DelayQueueName{.ttl = absl::Seconds(1), .slot = 1}));
+  EXPECT_EQ(ParseDelayQueueName("retry.1000.q1.q1", "retry"),
+            (DelayQueueName{.ttl = absl::Seconds(1), .slot = 1, .work_queue = "q1"}));
+  EXPECT_EQ(ParseDelayQueueName("retry.1000.direct.c0ffee00.a.b.q1", "retry"),
+            (DelayQueueName{.ttl = absl::Seconds(1),
+                            .direct = true,
+                            .hash = "c0ffee00",
+                            .slot = 1,
+                            .work_queue = "a.b"}));
+  EXPECT_EQ(ParseDelayQueueName("retry.1000.exchange.a.q", "retry"),
+            (DelayQueueName{.ttl = absl::Seconds(1), .exchange = "a"}));
+}
+
 TEST(ParseDelayQueueName, TellsItsPartsApart) {
   EXPECT_EQ(ParseDelayQueueName("retry.1000", "retry"), (DelayQueueName{.ttl = absl::Seconds(1)}));
   EXPECT_EQ(
@@ -63,6 +135,15 @@ TEST(ParseDelayQueueName, TakesNothingElseForADelayQueue) {
                                  "retry.1000.c0ffee",
                                  "retry.1000.c0ffee001",
                                  "retry.1000.q1.direct",
+                                 "retry.1000.direct.q",
+                                 "retry.1000.c0ffee00.q",
+                                 "retry.1000..q1",
+                                 "retry.1000.exchange.q1",
+                                 "retry.1000.exchange..q1",
+                                 "retry.1000.#c0ffee.q1",
+                                 "retry.1000.orders",
+                                 "retry.1000.orders.q4",
+                                 "retry.1000orders.q1",
                                  "retry.1000.q1.00c0ffee",
                                  "retry.orders",
                                  "orders",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,111 @@ TEST(SharedDelayQueues, AThousandWorkQueuesNeedAsManyAsThereAreDistinctDelays) {
   EXPECT_TRUE(
       std::all_of(calls.begin(), calls.end(), [](const auto& queue) { return queue.second == 5; }));
   EXPECT_THAT(rabbit.let_go(), IsEmpty());
+}
+
+// 40 messages of "doomed" come due that no queue takes; those of "innocent" need the same delay.
+class DelayQueuesBeside : public ::testing::Test {
+ protected:
+  static constexpr int kUndeliverable = 40;
+
+  DelayQueuesBeside() {
+    for (const std::string queue : {"doomed", "innocent"}) {
+      rabbit_.DeclareQueue(queue, {{"x-queue-type", "quorum"}});
+    }
+    time_.Advance(absl::Seconds(10));
+  }
+
+  void Use(const DelayQueueOptions& options) {
+    broker_.emplace(rabbit_);
+    client_.emplace(testing::EnvironmentOf(time_, random_), *broker_,
+                    ClientOptions{.delay_queues = options},
+                    [](const absl::Status& fatal) { ADD_FAILURE() << fatal; });
+  }
+
+  Consumer Consume(const std::string& queue) {
+    absl::StatusOr<Consumer> consumer =
+        client_->Consume({.queue = queue, .retry = {.backoff = {.base = absl::Seconds(5)}}},
+                         [this](const Delivery& delivery) -> Outcome {
+                           if (delivery.queue() == "doomed" || delivery.attempt() == 0) {
+                             return absl::UnavailableError("down");
+                           }
+                           ++handled_;
+                           return Outcome::Ok();
+                         });
+    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    return *std::move(consumer);
+  }
+
+  // How many of ten innocent messages are handled within a minute.
+  int Live(const DelayQueueOptions& options) {
+    Use(options);
+    std::optional<Consumer> doomed = Consume("doomed");
+    const Consumer innocent = Consume("innocent");
+    for (int i = 0; i < kUndeliverable; ++i) rabbit_.Publish("", "doomed");
+    time_.Advance(absl::Seconds(4));
+    doomed.reset();
+    time_.Advance(absl::Milliseconds(100));
+    rabbit_.DeleteQueue("doomed");
+    time_.Advance(absl::Seconds(10));
+    for (int i = 0; i < 10; ++i) rabbit_.Publish("", "innocent");
+    time_.Advance(absl::Minutes(1));
+    return handled_;
+  }
+
+  std::vector<std::string> DelayQueueNames() const {
+    std::vector<std::string> names = rabbit_.queues();
+    std::erase_if(names, [](const std::string& name) { return !name.starts_with("retry."); });
+    for (std::string& name : names) name.resize(name.rfind(".q"));  // whatever the epoch
+    return names;
+  }
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_{1};
+  testing::SimulatedRabbitMq rabbit_{time_, random_};
+  std::optional<testing::SimulatedBroker> broker_;
+  std::optional<Client> client_;
+  int handled_ = 0;
+};
+
+TEST_F(DelayQueuesBeside, AreNotHeldUpByAWorkQueueThatIsGone) {
+  EXPECT_EQ(Live({.queue_type = QueueType::kQuorum}), 10);
+  EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.5000.doomed", "retry.5000.innocent"));
+}
+
+// The price of `share` (F37).
+TEST_F(DelayQueuesBeside, AreHeldUpWhereTheyAreShared) {
+  EXPECT_EQ(Live({.queue_type = QueueType::kQuorum, .share = true}), 0);
+  EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.5000"));
+}
+
+TEST_F(DelayQueuesBeside, BelongToTheTargetOfWhatIsPublishedWithADelay) {
+  rabbit_.DeclareExchange("work", "fanout");
+  rabbit_.Bind("work", "innocent");
+  Use({.queue_type = QueueType::kQuorum});
+  const PublishOptions in_a_second{.delay = absl::Seconds(1)};
+  int published = 0;
+  const auto count = [&published](const absl::Status& status) { published += status.ok() ? 1 : 0; };
+  client_->Publish({.routing_key = "innocent"}, in_a_second, count);
+  client_->Publish({.exchange = "work", .routing_key = "any"}, in_a_second, count);
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(published, 2);
+  EXPECT_EQ(rabbit_.Count("innocent"), 2U);
+  EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.1000.exchange.work", "retry.1000.innocent"));
+}
+
+// What an older client has left in shared queues.
+TEST_F(DelayQueuesBeside, LeaveWhatWaitsInSharedOnesToComeBackByItself) {
+  Use({.queue_type = QueueType::kQuorum, .share = true});
+  std::optional<Consumer> older = Consume("innocent");
+  for (int i = 0; i < 10; ++i) rabbit_.Publish("", "innocent");
+  time_.Advance(absl::Seconds(4));
+  older.reset();
+  client_.reset();
+  Use({.queue_type = QueueType::kQuorum});
+  const Consumer newer = Consume("innocent");
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(handled_, 10);
+  EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.5000"));
 }
 
 }  // namespace shared_delay_queues_test

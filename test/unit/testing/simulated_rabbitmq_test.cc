@@ -144,6 +144,29 @@ TEST_F(SimulatedQueues, KeepWhatNoQueueTakesWhenTheyAreQuorum) {  // 11
   EXPECT_THAT(Causes(), IsEmpty());
 }
 
+TEST_F(SimulatedQueues, HoldUpAllThatIsBehind32WhichNoQueueTakes) {  // 37
+  for (const int undeliverable : {31, 32}) {
+    const std::string name = "retry." + std::to_string(undeliverable);
+    rabbit_.DeclareExchange(name, "fanout");
+    rabbit_.DeclareQueue(name, {{"x-queue-type", "quorum"},
+                                {"x-message-ttl", std::int64_t{1000}},
+                                {"x-expires", std::int64_t{3'600'000}},
+                                {"x-dead-letter-exchange", ""},
+                                {"x-dead-letter-strategy", "at-least-once"},
+                                {"x-overflow", "reject-publish"}});
+    rabbit_.Bind(name, name);
+    for (int i = 0; i < undeliverable; ++i) ASSERT_TRUE(rabbit_.Publish(name, "nobody"));
+    ASSERT_TRUE(rabbit_.Publish(name, "work", {.message_id = "innocent"}));
+    time_.Advance(absl::Seconds(5));
+    EXPECT_EQ(rabbit_.Count("work"), undeliverable < 32 ? 1U : 0U);
+    rabbit_.Purge("work");
+  }
+  rabbit_.DeclareQueue("nobody");
+  time_.Advance(absl::Minutes(3));
+  EXPECT_EQ(rabbit_.Count("nobody"), 31U + 32U);
+  EXPECT_EQ(rabbit_.Count("work"), 1U);
+}
+
 TEST_F(SimulatedQueues, DropWhatSaysItExpiredInItsOwnQueueUpTo3) {  // 14
   rabbit_.DeclareQueue("retry.1000", DelayArguments(1000, 60'000));
   const amqp::Table death{{"queue", "work"}, {"reason", "expired"}};

@@ -209,14 +209,83 @@ TEST_F(DoctorRules, KnowTheirOwnDelayQueues) {
         Arguments{"--work-exchange", "work"}, Arguments{"--prefix", "x", "--margin", "5m"}}) {
     const DoctorOptions options = Options(arguments);
     std::vector<Json> queues = {
-        Declared(absl::Seconds(1), options, {.dead_letter_exchange = options.work_exchange}),
-        Declared(absl::Seconds(2), options, {.direct = true})};
+        Declared(absl::Seconds(1), options,
+                 {.dead_letter_exchange = options.work_exchange, .work_queue = "orders"}),
+        Declared(absl::Seconds(2), options, {.direct = true, .work_queue = "orders"})};
     const std::vector<Finding> findings = CheckDelayQueues(queues, options);
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].result, Result::kOk) << Said(findings);
     EXPECT_THAT(findings[0].finding, HasSubstr("2, as these options"));
   }
   EXPECT_THAT(Said(CheckDelayQueues({}, Options())), HasSubstr("nothing has failed lately"));
+}
+
+TEST_F(DoctorRules, KnowTheQuorumDelayQueuesOfEachWorkQueue) {
+  const DoctorOptions options = Options({"--queue-type", "quorum", "--queue", "orders"});
+  const Json own = Declared(absl::Seconds(1), options, {.work_queue = "orders"});
+  const Json others = Declared(absl::Seconds(1), options,
+                               {.dead_letter_exchange = "somewhere", .work_queue = "invoices"});
+  EXPECT_EQ(own.at("name"), "retry.1000.orders.q0");
+  EXPECT_THAT(Said(CheckDelayQueues({own, others}, options)), HasSubstr("2, as these options"));
+
+  // Its own are compared.
+  const Json different = Declared(absl::Seconds(1), options,
+                                  {.dead_letter_exchange = "somewhere", .work_queue = "orders"});
+  EXPECT_THAT(Said(CheckDelayQueues({different}, options)),
+              HasSubstr("retry.1000.orders.q0 (x-dead-letter-exchange is"));
+
+  // What an older client has left.
+  const DoctorOptions sharing =
+      Options({"--queue-type", "quorum", "--queue", "orders", "--share-delay-queues"});
+  const Json shared = Declared(absl::Seconds(1), sharing, {.work_queue = "orders"});
+  const std::string said = Said(CheckDelayQueues({own, shared}, options));
+  EXPECT_THAT(said, HasSubstr("shared among work queues, by older clients"));
+  EXPECT_THAT(said, HasSubstr("retry.1000.q0"));
+  EXPECT_THAT(said, Not(HasSubstr("warning")));
+  EXPECT_THAT(Said(CheckDelayQueues({shared}, sharing)), HasSubstr("1, as these options"));
+
+  // Beside classic ones they are others, imported ones too.
+  const Json imported = Declared(
+      absl::Seconds(1), Options({"--queue-type", "quorum", "--queue", "orders", "--no-declare"}),
+      {.work_queue = "orders"});
+  EXPECT_EQ(imported.at("name"), "retry.1000.orders.q");
+  EXPECT_THAT(Said(CheckDelayQueues({own, imported}, Options())), Not(HasSubstr("warning")));
+}
+
+TEST_F(DoctorRules, SeeMessagesThatNoQueueTakes) {
+  const DoctorOptions options = Options({"--queue-type", "quorum"});
+  Json queue = Declared(absl::Seconds(1), options, {.work_queue = "orders"});
+  queue["messages_dlx"] = 40;
+  const std::vector<Finding> findings = CheckDelayQueues({queue}, options);
+  EXPECT_EQ(findings.front().result, Result::kWarning);
+  EXPECT_THAT(Said(findings), HasSubstr("retry.1000.orders.q0 (40)"));
+}
+
+TEST_F(DoctorRules, CountTheDelaysOfEachWorkQueue) {
+  const DoctorOptions options = Options({"--queue-type", "quorum", "--max-delay-queues", "16"});
+  std::vector<Json> queues;
+  for (int seconds = 1; seconds <= 16; ++seconds) {
+    for (const std::string work_queue : {"orders", "invoices"}) {
+      const absl::Duration delay = absl::Seconds(seconds + (work_queue == "orders" ? 0 : 20));
+      queues.push_back(Declared(delay, options, {.work_queue = work_queue}));
+    }
+  }
+  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), Not(HasSubstr("warning")));
+  queues.push_back(Declared(absl::Seconds(17), options, {.work_queue = "orders"}));
+  EXPECT_THAT(Said(CheckDelayQueues(queues, options)),
+              HasSubstr("17 delays with queues of one work queue, more than the 16"));
+}
+
+TEST_F(DoctorRules, NeedTheWorkQueueToLookForItsQuorumDelayQueues) {
+  const Arguments arguments = {"--queue-type",   "quorum", "--no-declare", "--delays", "1s",
+                               "--max-attempts", "2"};
+  EXPECT_EQ(CheckDelayQueues({}, Options(arguments)).front().result, Result::kSkipped);
+  Arguments named = arguments;
+  named.insert(named.end(), {"--queue", "orders"});
+  const DoctorOptions options = Options(named);
+  EXPECT_THAT(Said(CheckDelayQueues({}, options)), HasSubstr("missing: retry.1000.orders.q\n"));
+  const Json there = Declared(absl::Seconds(1), options, {.work_queue = "orders"});
+  EXPECT_EQ(CheckDelayQueues({there}, options).front().result, Result::kOk);
 }
 
 TEST_F(DoctorRules, SeeDelayQueuesOfOtherOptions) {

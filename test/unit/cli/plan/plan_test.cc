@@ -185,8 +185,21 @@ TEST_F(PlanTest, DefinesTheQueuesOfDelaysThatHandlersChooseIfItShall) {
 
 TEST_F(PlanTest, NamesTheQueuesThatQuorumRotatesThrough) {
   const Json plan = Parsed({"--queue-type", "quorum", "--max-attempts", "2"}, "--json");
-  EXPECT_EQ(plan.at("attempts").at(0).at("queue"), "retry.1000.q0-q3");
+  EXPECT_EQ(plan.at("attempts").at(0).at("queue"), "retry.1000.QUEUE.q0-q3");
   EXPECT_EQ(plan.at("attempts").at(0).at("expires_ms"), 2 * 86'401'000);
+}
+
+TEST_F(PlanTest, NamesTheWorkQueueThatQuorumQueuesBelongTo) {
+  const auto queue = [](Arguments more) {
+    more.insert(more.end(), {"--queue-type", "quorum", "--max-attempts", "2"});
+    return Parsed(more, "--json").at("attempts").at(0).at("queue");
+  };
+  EXPECT_EQ(queue({"--queue", "orders"}), "retry.1000.orders.q0-q3");
+  EXPECT_EQ(queue({"--queue", "orders", "--share-delay-queues"}), "retry.1000.q0-q3");
+  EXPECT_EQ(queue({"--queue", "orders", "--no-declare"}), "retry.1000.orders.q");
+  EXPECT_THAT(Text({"--queue-type", "quorum", "--max-attempts", "3"}),
+              HasSubstr("2 delay queues of each work queue, up to three of each at a time"));
+  EXPECT_THAT(Text({"--max-attempts", "3", "--queue", "orders"}), HasSubstr("  retry.1000   "));
 }
 
 TEST_F(PlanTest, DefinitionsHoldQueuesThatNeverExpire) {
@@ -207,10 +220,18 @@ TEST_F(PlanTest, DefinitionsHoldQueuesThatNeverExpire) {
   EXPECT_EQ(definitions.at("bindings").at(1).at("destination"), "retry.10000");
 }
 
-TEST_F(PlanTest, DefinitionsOfQuorumQueuesHavePlainNamesAndKeepWhatTheyDeadLetter) {
+TEST_F(PlanTest, DefinitionsOfQuorumQueuesAreThoseOfOneWorkQueueUnlessTheyAreShared) {
+  EXPECT_THAT(Complaints({"--definitions", "--queue-type", "quorum"}),
+              HasSubstr("--queue: is missing, as quorum delay queues belong to one work queue"));
+  const Json shared = Parsed(
+      {"--queue-type", "quorum", "--share-delay-queues", "--max-attempts", "2"}, "--definitions");
+  EXPECT_THAT(Names(shared, "queues"), ElementsAre("retry.1000"));
+}
+
+TEST_F(PlanTest, DefinitionsOfQuorumQueuesDoNotRotateAndKeepWhatTheyDeadLetter) {
   const Json definitions = Parsed(
       {"--queue-type", "quorum", "--max-attempts", "2", "--queue", "orders"}, "--definitions");
-  EXPECT_THAT(Names(definitions, "queues"), ElementsAre("retry.1000", "orders.parked"));
+  EXPECT_THAT(Names(definitions, "queues"), ElementsAre("retry.1000.orders.q", "orders.parked"));
   const Json& arguments = definitions.at("queues").at(0).at("arguments");
   EXPECT_EQ(arguments.at("x-dead-letter-strategy"), "at-least-once");
   EXPECT_EQ(arguments.at("x-overflow"), "reject-publish");
@@ -301,7 +322,7 @@ TEST_F(PlanTest, ComplainsOfWhatGoesNotWithDefinitions) {
 }
 
 TEST_F(PlanTest, ComplainsOfAllThatIsWrong) {
-  const std::string complaints = Complaints({"--base", "0s", "--prefix", "", "--queue", "orders"});
+  const std::string complaints = Complaints({"--base", "0s", "--prefix", "", "--any-delay"});
   EXPECT_THAT(complaints, HasSubstr("--base"));
   EXPECT_THAT(complaints, HasSubstr("--prefix"));
   EXPECT_THAT(complaints, HasSubstr("--definitions"));

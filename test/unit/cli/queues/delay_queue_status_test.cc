@@ -171,6 +171,16 @@ TEST(DelayQueueStatus, SaysWhatAPolicyChanges) {
   EXPECT_THAT(Oddities(Read(queue)), IsEmpty());
 }
 
+TEST(DelayQueueStatus, CountsWhatNoQueueTakes) {
+  Json queue = Minute();
+  EXPECT_FALSE(Read(queue).undelivered.has_value());
+  queue["messages_dlx"] = 0;
+  EXPECT_THAT(Oddities(Read(queue)), IsEmpty());
+  queue["messages_dlx"] = 33;
+  EXPECT_EQ(Read(queue).undelivered, 33);
+  EXPECT_THAT(Oddities(Read(queue)), ElementsAre(HasSubstr("33 messages are due")));
+}
+
 TEST(DelayQueueStatus, SaysThatAQueueIsNotFitForItsName) {
   Json queue = Minute();
   queue["state"] = "down";
@@ -185,8 +195,8 @@ TEST(DelayQueueStatus, TakesWhateverStandsThere) {
         Json({{"samples", {1, {{"sample", "x"}}, {{"timestamp", -1}, {"sample", 1}}}}}),
         Json({{"rate", "x"}})}) {
     for (const char* field :
-         {"type", "state", "messages", "arguments", "effective_policy_definition", "policy",
-          "operator_policy", "idle_since", "message_stats", "messages_details"}) {
+         {"type", "state", "messages", "messages_dlx", "arguments", "effective_policy_definition",
+          "policy", "operator_policy", "idle_since", "message_stats", "messages_details"}) {
       Json queue = Minute();
       queue["messages"] = 5;
       queue[field] = bad;

@@ -58,6 +58,21 @@ TEST(QueuesTable, SaysThatThereIsNothingAndThatThisIsFine) {
               HasSubstr("no delay queues 'retry.*' in vhost 'shop': nothing has failed lately"));
 }
 
+TEST(QueuesTable, NamesTheWorkQueueOfAQuorumQueue) {
+  DelayQueueList list = List();
+  list.queues[0].parts.work_queue = "orders";
+  list.queues[0].undelivered = 40;
+  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("3.0  queue orders\n"));
+  EXPECT_THAT(TableText(list, "retry", "/"),
+              HasSubstr("\nretry.1000: 40 messages are due and not delivered yet: if that does not "
+                        "change, the queue 'orders' that they return to is gone or full"));
+  const Json queues = Json::parse(JsonText(list)).at("queues");
+  EXPECT_EQ(queues.at(0).at("work_queue"), "orders");
+  EXPECT_EQ(queues.at(0).at("undelivered"), 40);
+  EXPECT_TRUE(queues.at(1).at("work_queue").is_null());
+  EXPECT_TRUE(queues.at(1).at("undelivered").is_null());
+}
+
 TEST(QueuesTable, EndsWithWhatIsOdd) {
   DelayQueueList list = List();
   list.queues[0].state = "down";

@@ -244,6 +244,13 @@ TEST_F(WorkFlagsTest, TakesQuorumQueuesAndHowLongAnOutageTheySurvive) {
               HasSubstr("--outage must be 5 minutes to 4 years"));
 }
 
+TEST_F(WorkFlagsTest, SharesQuorumDelayQueuesIfItShall) {
+  EXPECT_FALSE(Parse({"--queue-type", "quorum"}).client.delay_queues.share);
+  EXPECT_TRUE(Parse({"--queue-type", "quorum", "--share-delay-queues"}).client.delay_queues.share);
+  EXPECT_THAT(Complaints({"--share-delay-queues"}),
+              HasSubstr("--share-delay-queues: is for --queue-type quorum"));
+}
+
 TEST_F(WorkFlagsTest, NeedsAQueueAndACommand) {
   EXPECT_EQ(ComplaintsAboutAll({}),
             "--queue is missing: name the queue to work on\n"
