@@ -15,7 +15,8 @@ class Delivery;
 
 // What happened. The names in quotes are those of the JSON log.
 enum class EventKind {
-  kConnected,      // "connected": publishing and declaring work
+  kConnected,      // "connected": publishing and declaring work; `error` warns of a version of the
+                   // broker that may keep messages (4.3.0 to 4.3.2, quorum delay queues)
   kDisconnected,   // "disconnected": `error` says why; connecting again goes on
   kBlocked,        // "blocked": the broker takes no publishes (resource alarm)
   kUnblocked,      // "unblocked"

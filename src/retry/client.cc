@@ -205,8 +205,12 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
   absl::StatusOr<std::unique_ptr<Retrier>> retrier = Retrier::Create(hub_, std::move(of_retrier));
   if (!retrier.ok()) return retrier.status();
 
-  ConsumeParams params{
-      .queue = options.queue, .prefetch = options.prefetch, .consumer_tag = options.consumer_tag};
+  // The priority is the default one, and changes nothing but that a stream refuses it (F54 in
+  // doc/rabbitmq_facts.md): messages cannot be taken off a stream.
+  ConsumeParams params{.queue = options.queue,
+                       .prefetch = options.prefetch,
+                       .consumer_tag = options.consumer_tag,
+                       .arguments = {{"x-priority", std::int64_t{0}}}};
   auto consumer = std::make_unique<Consumer::Impl>(hub_, *std::move(retrier), std::move(params),
                                                    Fatal(), consumers_);
   if constexpr (std::is_same_v<SomeHandler, Handler>) {

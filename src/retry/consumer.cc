@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "retry/consumer_impl.h"
 
@@ -23,6 +24,17 @@ constexpr int kMostIdleLooks = 4;
 
 // What waiting does not mend.
 bool IsFatal(const absl::Status& why) { return !absl::IsUnavailable(why) && !absl::IsAborted(why); }
+
+// Why consuming was refused, with the remedy where it is for the priority that each of our
+// consumers has (F54 in doc/rabbitmq_facts.md).
+absl::Status Explained(const absl::Status& why, const std::string& queue) {
+  if (!absl::IsFailedPrecondition(why) || !absl::StrContains(why.message(), "stream_queue")) {
+    return why;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("queue '", queue, "' is a stream, which messages cannot be taken off (",
+                   why.message(), "); remedy: consume a classic or quorum queue"));
+}
 
 // Used by the deliveries of one consumer, which owns the pool.
 class PoolExecutor final : public Executor {
@@ -122,7 +134,8 @@ void Consumer::Impl::OnSubscribed() {
                 .in_flight = retrier_->open()});
 }
 
-void Consumer::Impl::OnInterrupted(const absl::Status& why) {
+void Consumer::Impl::OnInterrupted(const absl::Status& refusal) {
+  const absl::Status why = Explained(refusal, params_.queue);
   retrier_->Abandon();
   if (pool_ != nullptr) pool_->DropWaiting();
   if (!GaveUpAtStart(why)) SayInterrupted(why);

@@ -2,8 +2,14 @@
 
 #include <utility>
 
+#include "retry/broker_versions.h"
+
 namespace retryq {
 namespace {
+
+constexpr char kUnsafeVersion[] =
+    "RabbitMQ 4.3.0 to 4.3.2 may keep messages in quorum delay queues for good after a change of "
+    "their members; remedy: use 4.3.3 or newer";
 
 Environment With(const Clock& clock, Observer* observer, Environment environment) {
   environment.clock = &clock;
@@ -64,7 +70,9 @@ void Hub::Tell(Call call) {
 
 void Hub::OnReady() {
   ready_ = true;
-  Report({.kind = EventKind::kConnected, .time = {}});
+  const bool unsafe =
+      options_.queue_type == QueueType::kQuorum && DeadLetteringMayStop(broker_.server_version());
+  Report({.kind = EventKind::kConnected, .time = {}, .error = unsafe ? kUnsafeVersion : ""});
   publisher_.OnReady();
   Tell([](BrokerListener& listener) { listener.OnReady(); });
 }

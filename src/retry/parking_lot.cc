@@ -4,8 +4,11 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "retry/delay_queue_remedies.h"
+#include "retry/exclusive_queue.h"
 #include "retry/quorum_lease.h"
 
 namespace retryq {
@@ -15,10 +18,26 @@ namespace {
 // Whether "4.0.5" is of version 4 or later; what is no version is not.
 bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) >= 4; }
 
-absl::Status WithRemedyForLimit(const absl::Status& refusal) {
-  if (!absl::IsResourceExhausted(refusal)) return refusal;
-  return absl::FailedPreconditionError(
-      absl::StrCat(refusal.message(), "; remedy: ", RemedyForLimit()));
+absl::Status ExplainedAnswer(const absl::Status& refusal) {
+  if (absl::IsResourceExhausted(refusal)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(refusal.message(), "; remedy: ", RemedyForLimit()));
+  }
+  return ExplainIfExclusive(refusal);
+}
+
+// What keeps a queue from keeping messages, where the broker named that as the reason why a declare
+// does not fit the queue that is there: "inequivalent arg 'durable' for queue …". Empty where the
+// reason is another one.
+std::string WhyUnfit(const absl::Status& refusal) {
+  if (!absl::IsFailedPrecondition(refusal)) return "";
+  const absl::string_view text = refusal.message();
+  if (absl::StrContains(text, "'durable'")) return "is not durable: a restart deletes it";
+  if (absl::StrContains(text, "'auto_delete'")) return "is auto-delete: it goes with a consumer";
+  if (absl::StrContains(text, "'x-queue-type'") && absl::StrContains(text, "'stream'")) {
+    return "is a stream, which messages cannot be replayed from";
+  }
+  return "";
 }
 
 }  // namespace
@@ -29,7 +48,7 @@ ParkingLot::ParkingLot(Broker& broker, const Clock& clock, std::string queue,
 
 void ParkingLot::Ensure(std::function<void(absl::Status)> done) {
   waiting_.push_back(std::move(done));
-  if (waiting_.size() == 1) Ask(/*passive=*/true);
+  if (waiting_.size() == 1) Look();
 }
 
 // The type is always said: a vhost's default could make it a quorum queue, whose delivery limit
@@ -42,22 +61,47 @@ amqp::Table ParkingLot::Arguments() const {
   return arguments;
 }
 
-void ParkingLot::Ask(bool passive) {
-  DeclareParams params{.queue = {.name = queue_, .passive = passive}};
-  if (!passive) params.queue.arguments = Arguments();
-  broker_.Declare(std::move(params),
-                  [self = lifeline_.ptr(), passive](const absl::StatusOr<DeclareOk>& answer) {
+void ParkingLot::Look() {
+  broker_.Declare({.queue = {.name = queue_, .passive = true}},
+                  [self = lifeline_.ptr()](const absl::StatusOr<DeclareOk>& answer) {
                     if (!self) return;
-                    if (passive && absl::IsNotFound(answer.status())) {
-                      self->OnMissing();
-                    } else {
-                      self->Answer(WithRemedyForLimit(answer.status()));
+                    if (absl::IsNotFound(answer.status())) return self->OnMissing();
+                    if (!answer.ok() || self->fits_ || !self->type_) {
+                      return self->Answer(ExplainedAnswer(answer.status()));
                     }
+                    self->Compare();
+                  });
+}
+
+// A queue that somebody else has declared may be anything. Declaring it as it should be has the
+// broker name the first difference: most do not matter, and without the right to configure nobody
+// knows.
+void ParkingLot::Compare() {
+  Declare([](const absl::Status& refusal, const std::string& queue) {
+    const std::string unfit = WhyUnfit(refusal);
+    if (unfit.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("the parked queue '", queue, "' ", unfit, " (", refusal.message(),
+                     "); remedy: delete it and let this client declare it, or name another one"));
+  });
+}
+
+void ParkingLot::Declare(Judge judge) {
+  broker_.Declare({.queue = {.name = queue_, .arguments = Arguments()}},
+                  [self = lifeline_.ptr(), judge](const absl::StatusOr<DeclareOk>& answer) {
+                    if (!self) return;
+                    const absl::Status status = judge(answer.status(), self->queue_);
+                    self->fits_ = status.ok() && !absl::IsUnavailable(answer.status());
+                    self->Answer(status);
                   });
 }
 
 void ParkingLot::OnMissing() {
-  if (type_) return Ask(/*passive=*/false);
+  if (type_) {
+    return Declare([](const absl::Status& refusal, const std::string& /*queue*/) {
+      return ExplainedAnswer(refusal);
+    });
+  }
   Answer(absl::NotFoundError(absl::StrCat(
       "the parked queue '", queue_,
       "' is not there, and nothing is declared; remedy: have somebody declare it, durable, or let "

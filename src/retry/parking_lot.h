@@ -25,9 +25,11 @@ class ParkingLot {
 
   const std::string& queue() const { return queue_; }
 
-  // Makes sure that it exists: looks for it, and declares it only if it is
-  // missing, so that one made by somebody else may have any arguments. All who
-  // ask meanwhile share the answer, which never comes from inside.
+  // Makes sure that it exists: looks for it, and declares it if it is missing. One that somebody
+  // else has declared may have any arguments, but kFailedPrecondition answers for one that keeps no
+  // messages: a stream, auto-delete, transient or exclusive. The first three need the right to
+  // configure it to be noticed, which is tried once. All who ask meanwhile share the answer, which
+  // never comes from inside.
   void Ensure(std::function<void(absl::Status)> done);
 
   // From when on, since boot, a crash of the broker leaves it there with what is confirmed in it:
@@ -36,7 +38,11 @@ class ParkingLot {
 
  private:
   amqp::Table Arguments() const;
-  void Ask(bool passive);
+  void Look();
+  void Compare();
+  // What the broker's answer means for this queue.
+  using Judge = absl::Status (*)(const absl::Status& answer, const std::string& queue);
+  void Declare(Judge judge);
   void OnMissing();
   void Answer(const absl::Status& status);
 
@@ -44,6 +50,7 @@ class ParkingLot {
   const Clock& clock_;
   const std::string queue_;
   const std::optional<QueueType> type_;
+  bool fits_ = false;  // as far as can be known
   absl::Duration safe_from_ = -absl::InfiniteDuration();
   std::vector<std::function<void(absl::Status)>> waiting_;
   Lifeline<ParkingLot> lifeline_{this};

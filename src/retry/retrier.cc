@@ -15,6 +15,7 @@
 #include "retry/dropped_settlement.h"
 #include "retry/earlier_failures.h"
 #include "retry/early_return.h"
+#include "retry/exclusive_queue.h"
 #include "retry/handed_over.h"
 #include "retry/handler_call.h"
 #include "retry/history.h"
@@ -30,10 +31,12 @@ namespace {
 
 constexpr absl::Duration kSayEarlyEvery = absl::Minutes(1);
 
-absl::Status WithRemedy(const absl::Status& missing) {
-  if (!absl::IsNotFound(missing)) return missing;
-  return absl::NotFoundError(
-      absl::StrCat(missing.message(), "; declare it first, or mend its name"));
+absl::Status WithRemedy(const absl::Status& refusal) {
+  if (absl::IsNotFound(refusal)) {
+    return absl::NotFoundError(
+        absl::StrCat(refusal.message(), "; declare it first, or mend its name"));
+  }
+  return ExplainIfExclusive(refusal);
 }
 
 // Of a parked queue that is missing; none where nothing is declared.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "integration/command_run.h"
+#include "integration/doctor_run.h"
 #include "support/own_broker.h"
 
 namespace retryq::testing {
@@ -15,72 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-class CommandDoctor : public CommandTest {
- protected:
-  // One run with --json.
-  struct Diagnosis {
-    std::optional<int> code;
-    nlohmann::json checks;
-    std::string story;
-
-    std::vector<nlohmann::json> Of(const std::string& check, const std::string& result = "") const {
-      std::vector<nlohmann::json> found;
-      for (const auto& each : checks) {
-        if (each.at("check") != check) continue;
-        if (result.empty() || each.at("result") == result) found.push_back(each);
-      }
-      return found;
-    }
-    // The result of a check that has one, and what is said.
-    std::string Result(const std::string& check) const {
-      const auto found = Of(check);
-      return found.size() == 1 ? found[0].at("result").get<std::string>() : story;
-    }
-    std::string Finding(const std::string& check) const {
-      std::string all;
-      for (const auto& each : Of(check)) all += each.at("finding").get<std::string>() + "\n";
-      return all;
-    }
-  };
-
-  Diagnosis Doctor(const Arguments& flags, const std::string& url = "",
-                   const std::string& management = ManagementUrl()) {
-    Arguments all = {"doctor", "--json", "--management", management};
-    all.insert(all.end(), flags.begin(), flags.end());
-    CommandRun run(all, url.empty() ? vhost_.Url() : url);
-    const std::optional<int> code = run.Wait(absl::Seconds(120));
-    const auto json = nlohmann::json::parse(run.out(), nullptr, /*allow_exceptions=*/false);
-    EXPECT_TRUE(json.is_object()) << run.Story();
-    // Every problem says what to do.
-    for (const auto& each : json.at("checks")) {
-      if (each.at("result") == "problem" || each.at("result") == "warning") {
-        EXPECT_NE(each.at("remedy"), "") << each;
-      }
-    }
-    return {code, json.at("checks"), run.Story()};
-  }
-
-  void SetPolicy(const std::string& kind, const std::string& pattern,
-                 const nlohmann::json& definition) {
-    vhost_.management().Put(
-        "/" + kind + "/" + Management::Segment(vhost_.name()) + "/override",
-        {{"pattern", pattern}, {"apply-to", "queues"}, {"definition", definition}});
-  }
-
-  // What the broker has besides what it is born with.
-  std::vector<std::string> Exchanges() {
-    std::vector<std::string> names;
-    const auto all = vhost_.management().Get("/exchanges/" + vhost_.name());
-    for (const auto& exchange : all.value()) {
-      const std::string name = exchange.at("name");
-      if (!name.empty() && !name.starts_with("amq.")) names.push_back(name);
-    }
-    return names;
-  }
-};
-
 TEST_F(CommandDoctor, FindsNothingWhereAllIsWellAndLeavesNothingBehind) {
-  Publish("an order");
   for (const Arguments& flags :
        {Arguments{"--queue", "orders"}, Arguments{"--queue", "orders", "--queue-type", "quorum"}}) {
     const Diagnosis diagnosis = Doctor(flags);
@@ -88,13 +23,20 @@ TEST_F(CommandDoctor, FindsNothingWhereAllIsWellAndLeavesNothingBehind) {
     for (const auto& each : diagnosis.checks) EXPECT_EQ(each.at("result"), "ok") << each;
     for (const char* check : {"connection", "version", "tls", "management", "work queue",
                               "parked queue", "delay queues", "policies", "alarms", "clock",
-                              "default queue type", "lease", "permissions"}) {
+                              "default queue type", "lease", "permissions", "limits"}) {
       EXPECT_EQ(diagnosis.Of(check).size(), 1U) << check;
     }
   }
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), IsEmpty());
   EXPECT_FALSE(vhost_.HasQueue("orders.parked"));
   EXPECT_THAT(Exchanges(), IsEmpty());
+}
+
+TEST_F(CommandDoctor, TakesNoMessage) {
+  Publish("an order");
+  const Diagnosis diagnosis = Doctor({"--queue", "orders"});
+  EXPECT_EQ(diagnosis.code, 0) << diagnosis.story;
+  EXPECT_EQ(diagnosis.Of("work queue", "warning").size(), 1U) << diagnosis.story;
   EXPECT_EQ(peer_.Count("orders"), 1U);
   EXPECT_FALSE(peer_.Get("orders")->redelivered);
 }
@@ -161,14 +103,16 @@ TEST_F(CommandDoctor, TriesOutTheRightsOfAWorker) {
               HasSubstr("no right to publish to the default exchange"));
   EXPECT_EQ(none.Of("parked queue", "problem").size(), 1U) << none.story;
 
-  // Those of the remedy.
-  const TestVhost::Rights rights = {.configure = R"(^(retry\..*|orders\.parked)$)",
-                                    .write = R"(^(retry\..*|amq\.default)$)",
-                                    .read = R"(^(retry\..*|orders)$)"};
-  const std::string remedy = none.Of("permissions")[0].at("remedy");
+  // What the user has stays.
+  vhost_.SetRights(user, {.configure = "^shop[.]", .write = "", .read = "^o$"});
+  const Diagnosis some = Doctor(flags, url);
+  const TestVhost::Rights rights = {.configure = "^shop[.]|^(retry[.].*|orders[.]parked)$",
+                                    .write = "^(retry[.].*|amq[.]default)$",
+                                    .read = "^o$|^(retry[.].*|orders)$"};
+  const std::string remedy = some.Of("permissions")[0].at("remedy");
   EXPECT_THAT(remedy,
               HasSubstr("'" + rights.configure + "' '" + rights.write + "' '" + rights.read + "'"));
-  vhost_.SetRights(user, rights);
+  Paste(remedy);
   const Diagnosis all = Doctor(flags, url);
   EXPECT_EQ(all.code, 0) << all.story;
   EXPECT_EQ(all.Result("permissions"), "ok");
@@ -223,6 +167,9 @@ TEST_F(CommandDoctor, SeesPoliciesThatOverrideDelayQueues) {
   EXPECT_EQ(operators.code, 69) << operators.story;
   EXPECT_THAT(operators.Finding("policies"),
               HasSubstr("operator policy 'override' gives delay queues expires 60000"));
+  PasteAll(operators);
+  const Diagnosis quiet = Doctor({});
+  EXPECT_EQ(quiet.code, 0) << quiet.story;
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), IsEmpty());
 }
 

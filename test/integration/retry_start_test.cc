@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <ostream>
+#include <stdexcept>
+#include <string_view>
 
 #include "support/retry_test.h"
 
@@ -87,6 +90,55 @@ TEST_F(RetryStart, AParkedQueueThatMayNotBeDeclaredIsDenied) {
 
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("orders.parked"));
+}
+
+TEST_F(RetryStart, AWorkQueueThatIsAStreamIsRefused) {
+  peer_.DeclareQueue("stream", {{"x-queue-type", "stream"}});
+  const absl::Status status = Start(vhost_.Url(), {.queue = "stream"});
+
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("queue 'stream' is a stream"));
+  EXPECT_EQ(ExitCode(status), 69);
+}
+
+TEST_F(RetryStart, AnExclusiveQueueIsRefused) {
+  for (const char* name : {"orders", "orders.parked"}) {
+    TestVhost vhost;
+    Peer owner(vhost.Url());
+    owner.DeclareQueue(name, {}, {.durable = false, .exclusive = true});
+    if (std::string_view(name) != "orders") owner.DeclareQueue("orders");
+    const absl::Status status = Start(vhost.Url());
+
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(name));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("exclusive"));
+  }
+}
+
+TEST_F(RetryStart, AParkedQueueThatKeepsNothingIsRefused) {
+  peer_.DeclareQueue("orders.parked", {{"x-queue-type", "stream"}});
+  EXPECT_THAT(std::string(Start(vhost_.Url()).message()), HasSubstr("'orders.parked' is a stream"));
+  vhost_.DeleteQueue("orders.parked");
+  peer_.DeclareQueue("orders.parked", {}, {.auto_delete = true});
+  EXPECT_THAT(std::string(Start(vhost_.Url()).message()),
+              HasSubstr("'orders.parked' is auto-delete"));
+  vhost_.DeleteQueue("orders.parked");
+  try {
+    peer_.DeclareQueue("orders.parked", {}, {.durable = false});
+  } catch (const std::runtime_error&) {
+    return;  // RabbitMQ 4.3 takes none (F20 in doc/rabbitmq_facts.md)
+  }
+  EXPECT_THAT(std::string(Start(vhost_.Url()).message()),
+              HasSubstr("'orders.parked' is not durable"));
+}
+
+TEST_F(RetryStart, AParkedQueueOfAnyOtherKindIsTaken) {
+  peer_.DeclareQueue("orders.parked",
+                     {{"x-queue-type", "quorum"}, {"x-max-length", std::int64_t{1000}}});
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
 }
 
 TEST_F(RetryStart, AQueueDeletedLaterIsWaitedFor) {

@@ -95,8 +95,13 @@ Peer::~Peer() {
 }
 
 void Peer::DeclareQueue(const std::string& name, const amqp::Table& arguments) {
-  amqp_queue_declare(connection_, kChannel, Bytes(name), /*passive=*/0, /*durable=*/1,
-                     /*exclusive=*/0, /*auto_delete=*/0, Arguments(arguments).get());
+  DeclareQueue(name, arguments, QueueKind());
+}
+
+void Peer::DeclareQueue(const std::string& name, const amqp::Table& arguments,
+                        const QueueKind& kind) {
+  amqp_queue_declare(connection_, kChannel, Bytes(name), /*passive=*/0, kind.durable ? 1 : 0,
+                     kind.exclusive ? 1 : 0, kind.auto_delete ? 1 : 0, Arguments(arguments).get());
   Check(amqp_get_rpc_reply(connection_), "declare " + name);
 }
 

@@ -25,8 +25,14 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // All durable.
-  void DeclareQueue(const std::string& name, const amqp::Table& arguments = {});
+  struct QueueKind {
+    bool durable = true;
+    bool exclusive = false;  // of this connection
+    bool auto_delete = false;
+  };
+  void DeclareQueue(const std::string& name, const amqp::Table& arguments = {});  // durable
+  void DeclareQueue(const std::string& name, const amqp::Table& arguments, const QueueKind& kind);
+  // Durable.
   void DeclareExchange(const std::string& name, const std::string& type);
   void Bind(const std::string& queue, const std::string& exchange,
             const std::string& routing_key = "");

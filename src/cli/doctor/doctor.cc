@@ -3,6 +3,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@
 #include "cli/doctor/broker_session.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/doctor/doctor_rules.h"
+#include "cli/doctor/limit_rules.h"
+#include "cli/doctor/policy_rules.h"
+#include "cli/doctor/queue_rules.h"
 #include "cli/doctor/throw_away_queue.h"
 #include "cli/doctor/worker_checks.h"
 #include "cli/management/json_fields.h"
@@ -43,13 +47,19 @@ class Examination {
     const absl::Status open = session_.Open();
     CheckConnection(open);
     CheckManagement();
+    GetRights();
+    GetPolicies();
     if (open.ok()) {
       report_.Add(CheckWorkQueue(session_, options_));
       CheckMoreOfTheWorkQueue();
       const std::vector<Finding> exchange = CheckWorkExchange(session_, options_);
       report_.Add(exchange);
-      if (!exchange.empty() && exchange.front().result == Finding::Result::kOk) CheckBindings();
+      if (!exchange.empty() && exchange.front().result == Finding::Result::kOk) {
+        CheckTypeOfTheWorkExchange();
+        CheckBindings();
+      }
       report_.Add(CheckParkedQueue(session_, options_));
+      CheckMoreOfTheParkedQueue();
     }
     CheckQueues(open.ok());
     CheckServer();
@@ -93,7 +103,7 @@ class Examination {
       return;
     }
     report_.Add(Ok("connection", amqp::Describe(connection)));
-    report_.Add(CheckVersion(session_.server_version()));
+    report_.Add(CheckVersion(session_.server_version(), options_.delay_queues.queue_type));
     report_.Add(CheckTls(connection));
   }
 
@@ -123,15 +133,49 @@ class Examination {
     return std::nullopt;
   }
 
+  // What the user has, so that a remedy takes nothing away.
+  void GetRights() {
+    if (!has_management_) return;
+    const auto answer = api_.Get(Path("permissions", options_.place.connection.user));
+    if (absl::IsNotFound(answer.status())) options_.granted.emplace();
+    if (!answer.ok()) return;
+    options_.granted = {.configure = TextOf(answer->json, "configure").value_or(""),
+                        .write = TextOf(answer->json, "write").value_or(""),
+                        .read = TextOf(answer->json, "read").value_or("")};
+  }
+
+  void GetPolicies() {
+    if (!has_management_) return;
+    const auto policies = api_.Get(Path("policies"));
+    const auto operators = api_.Get(Path("operator-policies"));
+    if (policies.ok()) policies_ = policies->json;
+    if (operators.ok()) operator_policies_ = operators->json;
+  }
+
+  // As the management API shows it; where its statistics do not say yet what policies make of it,
+  // by what the policies say themselves.
+  Json QueueOf(Json queue, const std::string& name, PolicyTarget target) const {
+    if (FieldOf(queue, "effective_policy_definition").is_object()) return queue;
+    queue.update(WithPolicies(name, target, policies_, operator_policies_));
+    return queue;
+  }
+
   // What only the management API shows.
   void CheckMoreOfTheWorkQueue() {
     if (!has_management_ || options_.queue.empty()) return;
     const auto answer = api_.Get(Path("queues", options_.queue));
-    if (!answer.ok()) return;  // that it is not there has been said
-    if (TextOf(answer->json, "type") == "stream") {
-      report_.Add(Problem("work queue", "it is a stream, which messages cannot be taken off",
-                          "work on a classic or quorum queue"));
-    }
+    if (!answer.ok() || !answer->json.is_object()) return;  // that it is not there has been said
+    const bool quorum = TextOf(answer->json, "type") == "quorum";
+    const Json queue = QueueOf(answer->json, options_.queue,
+                               quorum ? PolicyTarget::kQuorumQueue : PolicyTarget::kClassicQueue);
+    report_.Add(CheckKeptWorkQueue({.check = "work queue",
+                                    .name = options_.queue,
+                                    .vhost = options_.place.connection.vhost,
+                                    .own_names = OwnNames(options_),
+                                    .json = queue,
+                                    .policies = policies_,
+                                    .operator_policies = operator_policies_},
+                                   options_.delay_queues.queue_type));
     constexpr char kArgument[] = "x-dead-letter-exchange";
     std::optional<std::string> exchange = TextOf(FieldOf(answer->json, "arguments"), kArgument);
     if (!exchange) {
@@ -154,6 +198,32 @@ class Examination {
                            : Printable(std::string(there.message()))),
           "declare that exchange, or take it out of the queue's arguments or policy"));
     }
+  }
+
+  void CheckMoreOfTheParkedQueue() {
+    if (!has_management_ || options_.parked_queue.empty()) return;
+    const auto answer = api_.Get(Path("queues", options_.parked_queue));
+    // The first worker makes one of the type of its delay queues.
+    const bool will_be_made = absl::IsNotFound(answer.status()) && options_.delay_queues.declare;
+    if (!will_be_made && (!answer.ok() || !answer->json.is_object())) return;
+    const bool quorum = will_be_made ? options_.delay_queues.queue_type == QueueType::kQuorum
+                                     : TextOf(answer->json, "type") == "quorum";
+    const Json queue = QueueOf(will_be_made ? Json::object() : answer->json, options_.parked_queue,
+                               quorum ? PolicyTarget::kQuorumQueue : PolicyTarget::kClassicQueue);
+    report_.Add(CheckKeptParkedQueue({.check = "parked queue",
+                                      .name = options_.parked_queue,
+                                      .vhost = options_.place.connection.vhost,
+                                      .own_names = OwnNames(options_),
+                                      .json = queue,
+                                      .policies = policies_,
+                                      .operator_policies = operator_policies_}));
+  }
+
+  void CheckTypeOfTheWorkExchange() {
+    if (!has_management_) return;
+    const auto answer = api_.Get(Path("exchanges", options_.work_exchange));
+    if (!answer.ok()) return;
+    if (auto scattering = CheckExchangeType(answer->json)) report_.Add(*std::move(scattering));
   }
 
   void CheckBindings() {
@@ -207,6 +277,14 @@ class Examination {
     } else {
       report_.Add(Skipped("delay queues", std::string(visited.message()), ""));
     }
+    report_.Add(CheckFederation(policies_, options_));
+    // Without the plugin, and without a right to see them, there is nothing to look at.
+    if (const auto shovels =
+            api_.Get("/parameters/shovel/" + PercentEncode(options_.place.connection.vhost));
+        shovels.ok()) {
+      report_.Add(CheckShovels(shovels->json, options_));
+    }
+    CheckLimits(static_cast<std::int64_t>(queues.size()));
     const std::optional<Json> policies = Get("policies", Path("policies"));
     const std::optional<Json> operators =
         policies ? Get("policies", Path("operator-policies")) : std::nullopt;
@@ -219,6 +297,29 @@ class Examination {
       if (probe.ok()) queues.insert(queues.begin(), *probe);
     }
     report_.Add(CheckPolicies(*policies, *operators, queues, options_));
+  }
+
+  void CheckLimits(std::int64_t delay_queues) {
+    const auto of_vhost = Get("limits", Path("vhost-limits"));
+    if (!of_vhost) return;
+    const auto of_user =
+        Get("limits", "/user-limits/" + PercentEncode(options_.place.connection.user));
+    if (!of_user) return;
+    const auto queues = Get("limits", Path("queues") + "?page=1&page_size=1&disable_stats=true");
+    const auto connections =
+        Get("limits", "/connections?columns=vhost,user,channels,client_properties.connection_name");
+    if (!queues || !connections) return;
+    const std::int64_t count = IntegerOf(*queues, "total_count").value_or(0);
+    bool any = false;
+    for (auto& finding : {CheckQueueLimit(*of_vhost, count, delay_queues, options_),
+                          CheckVhostConnections(*of_vhost, *connections, options_),
+                          CheckUserConnections(*of_user, *connections, options_),
+                          CheckUserChannels(*of_user, *connections, options_)}) {
+      if (!finding) continue;
+      report_.Add(*finding);
+      any = true;
+    }
+    if (!any) report_.Add(Ok("limits", "leave room for a worker"));
   }
 
   // A delay queue made for the question: the broker says what its policies make of it, some seconds
@@ -245,12 +346,14 @@ class Examination {
     return unknown;
   }
 
-  const DoctorOptions& options_;
+  DoctorOptions options_;
   Report& report_;
   EventLoop loop_;
   BrokerSession session_;
   ManagementApi api_;
   bool has_management_ = false;
+  Json policies_;           // null where they are not known
+  Json operator_policies_;  // the same
   std::optional<ManagementApi::ClockDifference> clock_;
 };
 

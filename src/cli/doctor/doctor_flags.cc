@@ -21,10 +21,13 @@ constexpr char kFooter[] =
   version             whether retryq is tested with it
   tls                 whether passwords and messages can be read on the way
   management          the management API, which half of this needs
-  work queue          is there, and where its own dead letters go is there, too
-  work exchange       is there, and leads back to the work queue
-  parked queue        is there, or can be made
+  work queue          is there, keeps what is in it, and is consumed; where its own dead letters go is there,
+                      too; and it goes with the type of the delay queues
+  work exchange       is there, leads back to the work queue, and not by chance
+  parked queue        is there, or can be made, keeps what is in it, and is empty
   delay queues        those that exist, against what these options would declare
+  federation, shovels those that take messages out of delay queues, or multiply them
+  limits              of queues, connections and channels: whether they leave room for a worker
   policies            those that override the TTL, x-expires, length or routing of delay queues
   alarms              memory and disk, which stop all publishing
   certificates        with amqps://: whether the broker's expire within a month

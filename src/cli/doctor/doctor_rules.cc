@@ -15,7 +15,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "cli/doctor/policy_rules.h"
+#include "cli/doctor/remedy_text.h"
 #include "cli/management/json_fields.h"
 #include "cli/management/management_answer.h"
 #include "cli/text/duration.h"
@@ -36,22 +37,6 @@ std::string Some(const std::vector<std::string>& all) {
   if (all.size() <= kMostNamed) return absl::StrJoin(all, ", ");
   return absl::StrCat(absl::StrJoin(all.begin(), all.begin() + kMostNamed, ", "), " and ",
                       all.size() - kMostNamed, " more");
-}
-
-// A regular expression for exactly this.
-std::string Escaped(const std::string& text) {
-  std::string pattern;
-  for (const char c : text) {
-    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
-// One word for the shell.
-std::string ForShell(const std::string& text) {
-  return absl::StrCat(
-      "'", absl::StrJoin(std::vector<std::string>(absl::StrSplit(text, '\'')), "'\\''"), "'");
 }
 
 bool IsLoopback(const std::string& host) {
@@ -114,10 +99,25 @@ std::vector<std::string> Suspects(const Json& policies, const Json& operator_pol
 }
 
 std::string PolicyRemedy(const DoctorOptions& options) {
-  return absl::StrCat("let the pattern leave out '^", Escaped(options.delay_queues.prefix),
-                      "\\.', or take that out of the policy (rabbitmqctl list_policies, "
+  return absl::StrCat("let the pattern leave out '^", Escaped(options.delay_queues.prefix + "."),
+                      "', or take that out of the policy (rabbitmqctl list_policies, "
                       "list_operator_policies -p ",
                       ForShell(options.place.connection.vhost), ")");
+}
+
+// The same as commands, where the policies that apply to the queue are known.
+std::string KeepOffCommands(const Json& queue, const Json& policies, const Json& operator_policies,
+                            const DoctorOptions& options) {
+  std::vector<std::string> commands;
+  const auto add = [&](const Json& list, const char* field, bool of_operator) {
+    const Json& policy = PolicyNamed(list, TextOf(queue, field).value_or(""));
+    if (HarmsOf(FieldOf(policy, "definition"), options).empty()) return;
+    commands.push_back(
+        KeepOffCommand(policy, of_operator, OwnNames(options), options.place.connection.vhost));
+  };
+  add(policies, "policy", /*of_operator=*/false);
+  add(operator_policies, "operator_policy", /*of_operator=*/true);
+  return commands.empty() ? PolicyRemedy(options) : absl::StrJoin(commands, " && ");
 }
 
 // "policy 'a' and operator policy 'b'", of those that apply to the queue.
@@ -251,17 +251,26 @@ std::vector<Finding> CheckImported(const std::vector<Json>& queues, const Doctor
 
 }  // namespace
 
-Finding CheckVersion(const std::string& version) {
+Finding CheckVersion(const std::string& version, QueueType delay_queues) {
   int major = 0;
   int minor = 0;
+  int patch = 0;
   const std::string said = absl::StrCat("RabbitMQ ", Printable(version, 40));
-  if (std::sscanf(version.c_str(), "%d.%d", &major, &minor) != 2) {
+  const int parts = std::sscanf(version.c_str(), "%d.%d.%d", &major, &minor, &patch);
+  if (parts < 2) {
     return Warning("version", said + ", which is no version that retryq knows",
                    "use RabbitMQ 3.10 or newer");
   }
   if (major < 3 || (major == 3 && minor < 10)) {
     return Warning("version", said + ", which retryq is not tested with",
                    "use RabbitMQ 3.10 or newer");
+  }
+  if (delay_queues == QueueType::kQuorum && parts == 3 && major == 4 && minor == 3 && patch < 3) {
+    return Warning("version",
+                   said +
+                       ", whose quorum delay queues may keep messages for good after a change "
+                       "of their members",
+                   "use RabbitMQ 4.3.3 or newer");
   }
   return Ok("version", said);
 }
@@ -379,7 +388,7 @@ Finding CheckPolicies(const Json& policies, const Json& operator_policies,
     return Problem(
         "policies",
         absl::StrCat(PoliciesOf(queue), " gives delay queues ", absl::StrJoin(harms, "; ")),
-        PolicyRemedy(options));
+        KeepOffCommands(queue, policies, operator_policies, options));
   }
   if (!looked) {
     return Warning("policies",
@@ -488,14 +497,24 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
   return findings;
 }
 
+namespace {
+
+// A pattern that also matches what `granted` does, which stays in front: its groups keep their
+// numbers.
+std::string Merged(const std::string& granted, const std::vector<std::string>& patterns) {
+  if (patterns.empty()) return granted.empty() ? "^$" : granted;
+  const std::string wanted = absl::StrCat("^(", absl::StrJoin(patterns, "|"), ")$");
+  if (granted.empty() || granted == "^$") return wanted;
+  if (granted == ".*" || granted == wanted || absl::EndsWith(granted, "|" + wanted)) return granted;
+  return absl::StrCat(granted, "|", wanted);
+}
+
+}  // namespace
+
 std::string GrantCommand(const DoctorOptions& options) {
-  const auto any_of = [](const std::vector<std::string>& patterns) {
-    return patterns.empty() ? std::string("'^$'")
-                            : ForShell(absl::StrCat("^(", absl::StrJoin(patterns, "|"), ")$"));
-  };
-  const std::string delay_queues = Escaped(options.delay_queues.prefix) + "\\..*";
+  const std::string delay_queues = Escaped(options.delay_queues.prefix + ".") + ".*";
   std::vector<std::string> configure;
-  std::vector<std::string> write = {delay_queues, "amq\\.default"};
+  std::vector<std::string> write = {delay_queues, Escaped("amq.default")};
   std::vector<std::string> read = {delay_queues};
   if (options.delay_queues.declare) {
     configure.push_back(delay_queues);
@@ -504,9 +523,16 @@ std::string GrantCommand(const DoctorOptions& options) {
   if (!options.work_exchange.empty()) write.push_back(Escaped(options.work_exchange));
   if (!options.queue.empty()) read.push_back(Escaped(options.queue));
   const amqp::ConnectionOptions& connection = options.place.connection;
-  return absl::StrCat("rabbitmqctl set_permissions -p ", ForShell(connection.vhost), " ",
-                      ForShell(connection.user), " ", any_of(configure), " ", any_of(write), " ",
-                      any_of(read));
+  const GrantedRights granted = options.granted.value_or(GrantedRights());
+  const std::string command = absl::StrCat(
+      "rabbitmqctl set_permissions -p ", ForShell(connection.vhost), " ", ForShell(connection.user),
+      " ", ForShell(Merged(granted.configure, configure)), " ",
+      ForShell(Merged(granted.write, write)), " ", ForShell(Merged(granted.read, read)));
+  if (options.granted) return command;
+  return absl::StrCat(
+      "the user's present rights are not shown; put them in front, joined by |, as this replaces "
+      "them (rabbitmqctl list_user_permissions ",
+      ForShell(connection.user), "): ", command);
 }
 
 }  // namespace retryq::cli

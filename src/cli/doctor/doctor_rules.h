@@ -18,8 +18,9 @@ namespace retryq::cli {
 // What is good and what is not: each looks at something that the broker has said, whatever that
 // is, and asks nobody.
 
-// "3.10.8", as the broker greets with.
-Finding CheckVersion(const std::string& version);
+// "3.10.8", as the broker greets with. `delay_queues`: 4.3.0 to 4.3.2 are not for quorum ones (F48
+// in doc/rabbitmq_facts.md).
+Finding CheckVersion(const std::string& version, QueueType delay_queues);
 
 // How the broker is reached.
 Finding CheckTls(const amqp::ConnectionOptions& connection);
@@ -56,7 +57,8 @@ bool MayHurt(const nlohmann::json& policies, const DoctorOptions& options);
 std::vector<Finding> CheckDelayQueues(const std::vector<nlohmann::json>& queues,
                                       const DoctorOptions& options);
 
-// The rabbitmqctl command that gives the user all rights that a worker needs.
+// The rabbitmqctl command that gives the user all rights that a worker needs, and keeps those that
+// the user has; where these are not known, with a note about them.
 std::string GrantCommand(const DoctorOptions& options);
 
 }  // namespace retryq::cli

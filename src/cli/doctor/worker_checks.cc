@@ -1,10 +1,13 @@
 #include "cli/doctor/worker_checks.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/doctor/doctor_rules.h"
+#include "cli/doctor/limit_rules.h"
+#include "cli/doctor/queue_rules.h"
 #include "cli/doctor/throw_away_queue.h"
 #include "cli/management/json_fields.h"
 #include "cli/text/duration.h"
@@ -23,6 +26,10 @@ Finding Absence(const std::string& check, const absl::Status& status, const std:
                 const std::string& remedy, const DoctorOptions& options) {
   if (absl::IsNotFound(status)) {
     return Problem(check, absl::StrCat(what, " is not there, in ", Vhost(options)), remedy);
+  }
+  if (absl::IsAborted(status)) {
+    return Problem(check, what + " is exclusive: only the connection that declared it can use it",
+                   "declare it without exclusive, and durable");
   }
   const bool refused = absl::IsPermissionDenied(status);
   return ProblemOf(check, status, refused ? GrantCommand(options) : remedy);
@@ -52,6 +59,8 @@ class Rights {
           "permissions",
           absl::StrCat("no right to ", right, " (", Printable(std::string(status.message())), ")"),
           GrantCommand(options_)));
+    } else if (absl::IsResourceExhausted(status)) {
+      findings_.push_back(LimitReached(status));
     } else {
       findings_.push_back(ProblemOf(
           "permissions",
@@ -90,9 +99,13 @@ std::vector<Finding> CheckWorkQueue(BrokerSession& session, const DoctorOptions&
     return {Absence("work queue", there.status(), "queue " + InQuotes(options.queue),
                     "declare it, or correct --queue or the vhost at the end of --url", options)};
   }
-  return {
+  std::vector<Finding> findings = {
       Ok("work queue", absl::StrCat(InQuotes(options.queue), " is there: ", there->message_count,
                                     " messages ready, ", there->consumer_count, " consumers"))};
+  if (auto idle = CheckConsumed(options.queue, there->message_count, there->consumer_count)) {
+    findings.push_back(*std::move(idle));
+  }
+  return findings;
 }
 
 std::vector<Finding> CheckWorkExchange(BrokerSession& session, const DoctorOptions& options) {
@@ -110,8 +123,10 @@ std::vector<Finding> CheckParkedQueue(BrokerSession& session, const DoctorOption
   if (options.parked_queue.empty()) return {};
   const absl::StatusOr<DeclareOk> there = Look(session, options.parked_queue);
   if (there.ok()) {
-    return {Ok("parked queue", absl::StrCat(InQuotes(options.parked_queue), " is there: ",
-                                            there->message_count, " messages parked"))};
+    if (auto parked = CheckNothingParked(options.parked_queue, there->message_count)) {
+      return {*std::move(parked)};
+    }
+    return {Ok("parked queue", InQuotes(options.parked_queue) + " is there: 0 messages parked")};
   }
   if (!absl::IsNotFound(there.status()) || !options.delay_queues.declare) {
     return {Absence("parked queue", there.status(), "queue " + InQuotes(options.parked_queue),
@@ -136,8 +151,9 @@ std::vector<Finding> CheckPermissions(BrokerSession& session, const DoctorOption
   Rights rights(session, options);
   if (!options.queue.empty()) {
     const absl::Status may = session.MayConsume(options.queue);
-    // That it is not there has been said.
-    if (!absl::IsNotFound(may)) rights.Has("consume " + InQuotes(options.queue), may);
+    // That it is not there, or exclusive, has been reported.
+    if (!absl::IsNotFound(may) && !absl::IsAborted(may))
+      rights.Has("consume " + InQuotes(options.queue), may);
   }
   ThrowAwayQueue probe(session, options.delay_queues, options.work_exchange, absl::Minutes(1));
   const bool may_declare =

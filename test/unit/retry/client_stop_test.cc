@@ -152,8 +152,8 @@ TEST_F(ClientStopTest, WaitsForAHandlerAsLongAsItTakes) {
 }
 
 // 1 274 channels a second, once.
-TEST_F(ClientStopTest, LooksForALockedQueueWithPausesAndSaysSo) {
-  broker_.on_declare = [](const QueueDeclaration&) { return absl::AbortedError("405 LOCKED"); };
+TEST_F(ClientStopTest, LooksForAQueueThatCannotBeHadNowWithPausesAndSaysSo) {
+  broker_.on_declare = [](const QueueDeclaration&) { return absl::UnavailableError("541 DOWN"); };
   auto consumer = client_->Consume({.queue = "orders"}, Handler(Fails));
   broker_.Ready();
   time_.Advance(absl::Minutes(10));
@@ -161,7 +161,50 @@ TEST_F(ClientStopTest, LooksForALockedQueueWithPausesAndSaysSo) {
   EXPECT_GT(broker_.declares.size(), 20U);
   EXPECT_THAT(fatal_, IsEmpty());
   EXPECT_LE(events_.Count(EventKind::kInterrupted), 10U);
-  EXPECT_THAT(events_.Last(EventKind::kInterrupted)->error, HasSubstr("LOCKED"));
+  EXPECT_THAT(events_.Last(EventKind::kInterrupted)->error, HasSubstr("DOWN"));
+}
+
+TEST_F(ClientStopTest, DoesNotWaitForAnExclusiveQueue) {
+  broker_.on_declare = [](const QueueDeclaration&) { return absl::AbortedError("405 LOCKED"); };
+  auto consumer = client_->Consume({.queue = "orders"}, Handler(Fails));
+  broker_.Ready();
+  time_.Advance(absl::Seconds(1));
+  ASSERT_EQ(fatal_.size(), 1U);
+  EXPECT_TRUE(absl::IsFailedPrecondition(fatal_[0])) << fatal_[0];
+  EXPECT_THAT(std::string(fatal_[0].message()), HasSubstr("exclusive"));
+}
+
+TEST_F(ClientStopTest, RefusesAStreamByThePriorityOfItsConsumer) {
+  auto consumer = client_->Consume({.queue = "orders"}, Handler(Fails));
+  broker_.Ready();
+  time_.RunReady();
+  ASSERT_EQ(broker_.consumes.size(), 1U);
+  EXPECT_EQ(broker_.consumes[0].arguments, (amqp::Table{{"x-priority", std::int64_t{0}}}));
+  broker_.subscriber->OnInterrupted(absl::FailedPreconditionError(
+      "406 PRECONDITION_FAILED - invalid arg 'x-priority' for queue 'orders' in vhost '/' of queue "
+      "type rabbit_stream_queue"));
+  ASSERT_EQ(fatal_.size(), 1U);
+  EXPECT_THAT(std::string(fatal_[0].message()), HasSubstr("'orders' is a stream"));
+}
+
+TEST_F(ClientStopTest, SaysWhereTheVersionOfTheBrokerMayKeepMessages) {
+  const auto said = [&](const char* version, QueueType type) {
+    broker_.version = version;
+    ClientOptions options;
+    options.delay_queues.queue_type = type;
+    EventLog events;
+    client_.emplace(testing::EnvironmentOf(time_, random_, &events), broker_, options,
+                    [this](const absl::Status& error) { fatal_.push_back(error); });
+    broker_.Ready();
+    time_.RunReady();
+    const EventLog::Entry* connected = events.Last(EventKind::kConnected);
+    const std::string error = connected == nullptr ? "no event" : connected->error;
+    client_.reset();
+    return error;
+  };
+  EXPECT_THAT(said("4.3.2", QueueType::kQuorum), HasSubstr("use 4.3.3"));
+  EXPECT_EQ(said("4.3.3", QueueType::kQuorum), "");
+  EXPECT_EQ(said("4.3.2", QueueType::kClassic), "");
 }
 
 TEST_F(ClientStopTest, ADelayedPublishLooksForItsTargetWithPauses) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "retryq/testing/simulated_time.h"
@@ -69,8 +70,68 @@ TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
   parking_lot.Ensure([&](const absl::Status&) { ++answers; });
   time_.RunReady();
   EXPECT_EQ(answers, 2);
-  ASSERT_EQ(broker_.declares.size(), 1U);
+  ASSERT_EQ(broker_.declares.size(), 2U);
   EXPECT_TRUE(broker_.declares[0].queue.passive);
+  // It fits, and so nobody asks again.
+  parking_lot.Ensure([&](const absl::Status&) { ++answers; });
+  time_.RunReady();
+  EXPECT_EQ(answers, 3);
+  EXPECT_EQ(broker_.declares.size(), 3U);
+  EXPECT_TRUE(broker_.declares[2].queue.passive);
+}
+
+// What it answers where the broker refuses to declare a queue that is there.
+class ParkingLotOfOthers : public ParkingLotTest {
+ protected:
+  absl::Status Answer(const absl::Status& refusal) {
+    broker_.on_declare = [refusal](const QueueDeclaration& queue) {
+      return queue.passive ? absl::OkStatus() : refusal;
+    };
+    ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+    absl::Status answer = absl::UnknownError("none");
+    parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+    time_.RunReady();
+    return answer;
+  }
+};
+
+TEST_F(ParkingLotOfOthers, RefuseQueuesThatKeepNothing) {
+  const std::pair<const char*, const char*> refusals[] = {
+      {"406 PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'orders.parked' in vhost "
+       "'/': received 'true' but current is 'false'",
+       "not durable"},
+      {"406 PRECONDITION_FAILED - inequivalent arg 'auto_delete' for queue 'orders.parked' in "
+       "vhost '/': received 'false' but current is 'true'",
+       "auto-delete"},
+      {"406 PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'orders.parked' in "
+       "vhost '/': received 'classic' but current is 'stream'",
+       "a stream"}};
+  for (const auto& [text, why] : refusals) {
+    const absl::Status answer = Answer(absl::FailedPreconditionError(text));
+    EXPECT_TRUE(absl::IsFailedPrecondition(answer)) << answer;
+    EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr(why));
+    EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("remedy"));
+  }
+}
+
+TEST_F(ParkingLotOfOthers, TakeAllOthers) {
+  EXPECT_EQ(Answer(absl::PermissionDeniedError("403")), absl::OkStatus());
+  for (const char* text :
+       {"406 PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'orders.parked' in "
+        "vhost '/': received 'classic' but current is 'quorum'",
+        "406 PRECONDITION_FAILED - inequivalent arg 'x-max-length' for queue 'orders.parked' in "
+        "vhost '/': received none but current is the value '9' of type 'long'"}) {
+    EXPECT_EQ(Answer(absl::FailedPreconditionError(text)), absl::OkStatus()) << text;
+  }
+}
+
+TEST_F(ParkingLotTest, RefusesAQueueThatIsExclusive) {
+  broker_.on_declare = [](const QueueDeclaration&) { return absl::AbortedError("405"); };
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+  absl::Status answer;
+  parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+  time_.RunReady();
+  EXPECT_TRUE(absl::IsFailedPrecondition(answer)) << answer;
 }
 
 // A quorum queue may come back empty from a crash right after it was made (F27 in

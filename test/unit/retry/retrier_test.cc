@@ -594,11 +594,13 @@ TEST_F(RetrierTest, PreparesByLookingForQueueExchangeAndParkedQueue) {
   retrier_->Prepare([&prepared](const absl::Status& status) { prepared = status; });
   time_.RunReady();
   EXPECT_TRUE(prepared.ok());
-  ASSERT_THAT(broker_.declares, SizeIs(2));
+  ASSERT_THAT(broker_.declares, SizeIs(3));
   EXPECT_EQ(broker_.declares[0].queue.name, "orders");
   EXPECT_TRUE(broker_.declares[0].queue.passive);
   EXPECT_EQ(broker_.declares[1].queue.name, "orders.parked");
   EXPECT_TRUE(broker_.declares[1].queue.passive);
+  EXPECT_EQ(broker_.declares[2].queue.name, "orders.parked");
+  EXPECT_FALSE(broker_.declares[2].queue.passive);
 
   broker_.on_check_exchange = [](const std::string&) { return absl::NotFoundError("no exchange"); };
   retrier_->Prepare([&prepared](const absl::Status& status) { prepared = status; });

@@ -77,12 +77,17 @@ class DoctorRules : public ::testing::Test {
 };
 
 TEST_F(DoctorRules, KnowVersions) {
-  for (const char* version : {"3.10.8", "3.13.7", "4.0.5", "4.3.6+dirty", "10.0"}) {
-    EXPECT_EQ(CheckVersion(version).result, Result::kOk) << version;
+  for (const char* version : {"3.10.8", "3.13.7", "4.0.5", "4.3.3", "4.3.6+dirty", "10.0"}) {
+    EXPECT_EQ(CheckVersion(version, QueueType::kQuorum).result, Result::kOk) << version;
   }
   for (const char* version : {"3.9.29", "2.8.7", "", "unknown", "4"}) {
-    EXPECT_EQ(CheckVersion(version).result, Result::kWarning) << version;
-    EXPECT_THAT(CheckVersion(version).remedy, HasSubstr("3.10"));
+    EXPECT_EQ(CheckVersion(version, QueueType::kClassic).result, Result::kWarning) << version;
+    EXPECT_THAT(CheckVersion(version, QueueType::kClassic).remedy, HasSubstr("3.10"));
+  }
+  for (const char* version : {"4.3.0", "4.3.1", "4.3.2", "4.3.2-rc.1"}) {
+    EXPECT_EQ(CheckVersion(version, QueueType::kClassic).result, Result::kOk) << version;
+    EXPECT_EQ(CheckVersion(version, QueueType::kQuorum).result, Result::kWarning) << version;
+    EXPECT_THAT(CheckVersion(version, QueueType::kQuorum).remedy, HasSubstr("4.3.3"));
   }
 }
 
@@ -169,7 +174,8 @@ TEST_F(DoctorRules, MindOnlyWhatChangesDelayQueues) {
     EXPECT_EQ(finding.result, Result::kProblem) << harmful;
     EXPECT_THAT(finding.finding,
                 HasSubstr("policy 'p' gives delay queues " + harmful.items().begin().key()));
-    EXPECT_THAT(finding.remedy, HasSubstr("'^retry\\.'"));
+    EXPECT_THAT(finding.remedy, HasSubstr("rabbitmqctl set_policy -p '/' "));
+    EXPECT_THAT(finding.remedy, HasSubstr("'^(?!(?:retry[.])).*(?:^retry)'"));
     EXPECT_EQ(CheckPolicies(none_, Policies("p", harmful), {Under("p", harmful)}, options).result,
               Result::kProblem);
     // It is there, and does not apply; or nobody knows.
@@ -365,13 +371,36 @@ TEST_F(DoctorRules, MissQueuesThatNobodyWouldDeclare) {
 }
 
 TEST_F(DoctorRules, NameARightForEachThingAWorkerDoes) {
-  EXPECT_EQ(GrantCommand(Options({"--queue", "orders"})),
-            "rabbitmqctl set_permissions -p '/' 'guest' '^(retry\\..*|orders\\.parked)$' "
-            "'^(retry\\..*|amq\\.default)$' '^(retry\\..*|orders)$'");
-  EXPECT_EQ(GrantCommand(Options({"--queue", "o'rders", "--work-exchange", "work", "--no-declare",
-                                  "--prefix", "a.b", "--url", "amqp://me@h/shop"})),
+  DoctorOptions options = Options({"--queue", "orders"});
+  options.granted.emplace();
+  EXPECT_EQ(GrantCommand(options),
+            "rabbitmqctl set_permissions -p '/' 'guest' '^(retry[.].*|orders[.]parked)$' "
+            "'^(retry[.].*|amq[.]default)$' '^(retry[.].*|orders)$'");
+  options = Options({"--queue", "o'rders", "--work-exchange", "work", "--no-declare", "--prefix",
+                     "a.b", "--url", "amqp://me@h/shop"});
+  options.granted.emplace();
+  EXPECT_EQ(GrantCommand(options),
             "rabbitmqctl set_permissions -p 'shop' 'me' '^$' "
-            "'^(a\\.b\\..*|amq\\.default|work)$' '^(a\\.b\\..*|o'\\''rders)$'");
+            "'^(a[.]b[.].*|amq[.]default|work)$' '^(a[.]b[.].*|o'\\''rders)$'");
+}
+
+TEST_F(DoctorRules, TakeNoRightAway) {
+  DoctorOptions options = Options({"--queue", "orders"});
+  options.granted = {.configure = "^shop[.]", .write = ".*", .read = "^$"};
+  const std::string command = GrantCommand(options);
+  EXPECT_EQ(command,
+            "rabbitmqctl set_permissions -p '/' 'guest' "
+            "'^shop[.]|^(retry[.].*|orders[.]parked)$' '.*' '^(retry[.].*|orders)$'");
+  // Granted once, it is the same again.
+  options.granted = {.configure = "^shop[.]|^(retry[.].*|orders[.]parked)$",
+                     .write = ".*",
+                     .read = "^(retry[.].*|orders)$"};
+  EXPECT_EQ(GrantCommand(options), command);
+  // Nobody is left without what is not known.
+  options.granted.reset();
+  EXPECT_THAT(GrantCommand(options),
+              ::testing::StartsWith("the user's present rights are not shown"));
+  EXPECT_THAT(GrantCommand(options), HasSubstr("rabbitmqctl list_user_permissions 'guest'"));
 }
 
 TEST_F(DoctorRules, AreAskedWithTheFlagsOfAWorker) {

@@ -1,0 +1,289 @@
+#include "cli/doctor/queue_rules.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/doctor/policy_rules.h"
+#include "cli/doctor/remedy_text.h"
+#include "cli/management/json_fields.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// What sets something for a queue.
+struct Setting {
+  Json value;
+  std::string source;  // "its argument x-message-ttl" or "policy 'a'"
+  bool is_argument;    // which cannot be changed
+};
+
+const Json& EffectivePolicy(const KeptQueue& queue) {
+  return FieldOf(queue.json, "effective_policy_definition");
+}
+
+// The names of those that apply to it.
+std::string PolicySource(const KeptQueue& queue, const char* key) {
+  const auto sets = [key](const Json& policies, const std::optional<std::string>& name) {
+    return name && !FieldOf(FieldOf(PolicyNamed(policies, *name), "definition"), key).is_null();
+  };
+  const std::optional<std::string> policy = TextOf(queue.json, "policy");
+  const std::optional<std::string> of_operator = TextOf(queue.json, "operator_policy");
+  const bool is_operators =
+      of_operator &&
+      (!policy || (sets(queue.operator_policies, of_operator) && !sets(queue.policies, policy)));
+  if (is_operators) return absl::StrCat("operator policy ", InQuotes(*of_operator));
+  return policy ? absl::StrCat("policy ", InQuotes(*policy)) : "a policy";
+}
+
+Setting ArgumentOf(const Json& value, const char* key) {
+  return {.value = value, .source = absl::StrCat("its argument x-", key), .is_argument = true};
+}
+
+Setting PolicyOf(const KeptQueue& queue, const Json& value, const char* key) {
+  return {.value = value, .source = PolicySource(queue, key), .is_argument = false};
+}
+
+// Of a limit that both an argument and a policy set, the smaller one counts; of anything else, the
+// argument. Nothing where neither does.
+std::optional<Setting> SettingOf(const KeptQueue& queue, const char* key) {
+  const std::string name = absl::StrCat("x-", key);
+  const Json& argument = FieldOf(FieldOf(queue.json, "arguments"), name.c_str());
+  const Json& of_policy = FieldOf(EffectivePolicy(queue), key);
+  if (argument.is_null() && of_policy.is_null()) return std::nullopt;
+  if (argument.is_null()) return PolicyOf(queue, of_policy, key);
+  const bool is_smaller = argument.is_number() && of_policy.is_number() && of_policy < argument;
+  return is_smaller ? PolicyOf(queue, of_policy, key) : ArgumentOf(argument, key);
+}
+
+std::optional<Setting> LimitOf(const KeptQueue& queue, const char* key) {
+  std::optional<Setting> limit = SettingOf(queue, key);
+  if (!limit || !limit->value.is_number()) return std::nullopt;
+  return limit;
+}
+
+// A length limit, and the key that sets it.
+std::optional<std::pair<Setting, const char*>> LengthLimitOf(const KeptQueue& queue) {
+  for (const char* key : {"max-length", "max-length-bytes"}) {
+    if (auto limit = LimitOf(queue, key)) return std::pair(*std::move(limit), key);
+  }
+  return std::nullopt;
+}
+
+bool RefusesWhenFull(const KeptQueue& queue) {
+  const std::optional<Setting> overflow = SettingOf(queue, "overflow");
+  return overflow && overflow->value.is_string() &&
+         overflow->value.get_ref<const std::string&>().starts_with("reject-publish");
+}
+
+bool IsOfType(const KeptQueue& queue, const char* type) {
+  return TextOf(queue.json, "type") == type;
+}
+
+bool HasDeadLetterExchange(const KeptQueue& queue) {
+  return SettingOf(queue, "dead-letter-exchange").has_value();
+}
+
+std::string NumberText(const Setting& setting) {
+  return setting.value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// How to have a queue declared in another way, which none can be changed to.
+std::string DeclareAgain(const KeptQueue& queue, const std::string& how) {
+  return absl::StrCat("once it is empty, delete it (rabbitmqctl delete_queue -p ",
+                      ForShell(queue.vhost), " ", ForShell(queue.name),
+                      " --if-empty) and declare it ", how);
+}
+
+// What else breaks the same promise is taken away by the same command.
+std::vector<std::string> KeysThatTakeAway(const KeptQueue& queue) {
+  std::vector<std::string> keys = {"message-ttl", "expires", "delayed-retry-type",
+                                   "delayed-retry-min", "delayed-retry-max"};
+  if (!RefusesWhenFull(queue)) {
+    keys.insert(keys.end(), {"max-length", "max-length-bytes", "overflow"});
+  }
+  return keys;
+}
+
+std::string RemedyFor(const KeptQueue& queue, const Setting& setting, const char* key,
+                      const std::vector<std::string>& keys) {
+  if (setting.is_argument) return DeclareAgain(queue, absl::StrCat("without x-", key));
+  const std::string command = WithoutKeysCommand(
+      queue.json, queue.policies, queue.operator_policies, keys, queue.own_names, queue.vhost);
+  if (!command.empty()) return command;
+  return absl::StrCat("take ", key, " out of ", setting.source, ", or let its pattern leave out '^",
+                      Escaped(queue.name), "$'");
+}
+
+// That messages leave the queue without a consumer.
+Finding TakenAway(const KeptQueue& queue, const Setting& setting, const char* key,
+                  const std::string& what) {
+  Finding finding =
+      Problem(queue.check,
+              absl::StrCat(setting.source, " sets ", key, " ", NumberText(setting), ": ", what,
+                           HasDeadLetterExchange(queue) ? " to the queue's own dead-letter exchange"
+                                                        : " for good"),
+              RemedyFor(queue, setting, key, KeysThatTakeAway(queue)));
+  if (HasDeadLetterExchange(queue)) finding.result = Finding::Result::kWarning;
+  return finding;
+}
+
+void AddTo(std::vector<Finding>& findings, std::optional<Finding> finding) {
+  if (finding) findings.push_back(*std::move(finding));
+}
+
+std::vector<Finding> CheckKept(const KeptQueue& queue) {
+  std::vector<Finding> findings;
+  AddTo(findings, CheckStream(queue));
+  if (!findings.empty()) return findings;  // nothing else matters, nor means the same
+  AddTo(findings, CheckExclusive(queue));
+  AddTo(findings, CheckAutoDelete(queue));
+  AddTo(findings, CheckDurable(queue));
+  AddTo(findings, CheckMessageTtl(queue));
+  AddTo(findings, CheckExpires(queue));
+  AddTo(findings, CheckDropHead(queue));
+  return findings;
+}
+
+}  // namespace
+
+std::optional<Finding> CheckStream(const KeptQueue& queue) {
+  if (!IsOfType(queue, "stream")) return std::nullopt;
+  return Problem(queue.check, "it is a stream, which messages cannot be taken off",
+                 "use a classic or quorum queue, by another name");
+}
+
+std::optional<Finding> CheckExclusive(const KeptQueue& queue) {
+  if (BoolOf(queue.json, "exclusive") != true) return std::nullopt;
+  return Problem(queue.check,
+                 "it is exclusive: only the connection that declared it can use it, and it goes "
+                 "with that connection, messages included",
+                 "declare it without exclusive, and durable");
+}
+
+std::optional<Finding> CheckAutoDelete(const KeptQueue& queue) {
+  if (BoolOf(queue.json, "auto_delete") != true) return std::nullopt;
+  return Problem(queue.check,
+                 "it is auto-delete: it goes with its last consumer, as when a connection is lost, "
+                 "and messages that wait for a retry find no queue to return to",
+                 DeclareAgain(queue, "without auto-delete"));
+}
+
+std::optional<Finding> CheckDurable(const KeptQueue& queue) {
+  // An exclusive one never is.
+  if (BoolOf(queue.json, "durable") != false || BoolOf(queue.json, "exclusive") == true) {
+    return std::nullopt;
+  }
+  return Problem(queue.check, "it is not durable: a restart of the broker deletes it",
+                 DeclareAgain(queue, "durable"));
+}
+
+std::optional<Finding> CheckMessageTtl(const KeptQueue& queue) {
+  const std::optional<Setting> ttl = LimitOf(queue, "message-ttl");
+  if (!ttl) return std::nullopt;
+  return TakenAway(queue, *ttl, "message-ttl", "what waits longer than that leaves the queue");
+}
+
+std::optional<Finding> CheckExpires(const KeptQueue& queue) {
+  const std::optional<Setting> expires = LimitOf(queue, "expires");
+  if (!expires) return std::nullopt;
+  return Problem(queue.check,
+                 absl::StrCat(expires->source, " sets expires ", NumberText(*expires),
+                              ": without a consumer for that long the queue is deleted, messages "
+                              "included"),
+                 RemedyFor(queue, *expires, "expires", KeysThatTakeAway(queue)));
+}
+
+std::optional<Finding> CheckDropHead(const KeptQueue& queue) {
+  if (RefusesWhenFull(queue)) return std::nullopt;
+  const auto limit = LengthLimitOf(queue);
+  if (!limit) return std::nullopt;
+  return TakenAway(queue, limit->first, limit->second,
+                   "when the queue is full, each new message pushes the oldest one out");
+}
+
+std::optional<Finding> CheckRefusesWhenFull(const KeptQueue& queue, QueueType delay_queues) {
+  const auto limit = LengthLimitOf(queue);
+  if (!limit || !RefusesWhenFull(queue) || !IsOfType(queue, "classic") ||
+      delay_queues != QueueType::kClassic) {
+    return std::nullopt;
+  }
+  const auto& [setting, key] = *limit;
+  return Problem(
+      queue.check,
+      absl::StrCat(setting.source, " sets ", key, " ", NumberText(setting),
+                   ", and a full queue refuses messages: retries that come due while it is full "
+                   "are dropped by their classic delay queues"),
+      absl::StrCat("retry by --queue-type quorum, which keeps them until there is room; or ",
+                   RemedyFor(queue, setting, key, {"max-length", "max-length-bytes", "overflow"})));
+}
+
+std::optional<Finding> CheckQuorumBesideClassic(const KeptQueue& queue, QueueType delay_queues) {
+  if (!IsOfType(queue, "quorum") || delay_queues != QueueType::kClassic) return std::nullopt;
+  return Warning(queue.check,
+                 "it is a quorum queue, and the delay queues are classic: retries that come due "
+                 "while it has no leader, as during a restart of the broker, are dropped",
+                 "retry by --queue-type quorum");
+}
+
+std::optional<Finding> CheckDelayedRetry(const KeptQueue& queue) {
+  const std::optional<Setting> type = SettingOf(queue, "delayed-retry-type");
+  if (!type || !type->value.is_string() || !IsOfType(queue, "quorum") ||
+      type->value == "disabled") {
+    return std::nullopt;
+  }
+  return Warning(queue.check,
+                 absl::StrCat(type->source, " sets delayed-retry-type ",
+                              Printable(type->value.get<std::string>(), 40),
+                              ": from RabbitMQ 4.3 on the broker itself delays what is returned to "
+                              "the queue, at a stop of a worker too"),
+                 RemedyFor(queue, *type, "delayed-retry-type", KeysThatTakeAway(queue)));
+}
+
+std::vector<Finding> CheckKeptWorkQueue(const KeptQueue& queue, QueueType delay_queues) {
+  std::vector<Finding> findings = CheckKept(queue);
+  AddTo(findings, CheckRefusesWhenFull(queue, delay_queues));
+  AddTo(findings, CheckQuorumBesideClassic(queue, delay_queues));
+  AddTo(findings, CheckDelayedRetry(queue));
+  return findings;
+}
+
+std::vector<Finding> CheckKeptParkedQueue(const KeptQueue& queue) { return CheckKept(queue); }
+
+std::optional<Finding> CheckExchangeType(const Json& exchange) {
+  static constexpr const char* kScattering[] = {"x-random", "x-local-random", "x-consistent-hash",
+                                                "x-modulus-hash"};
+  const std::string type = TextOf(exchange, "type").value_or("");
+  if (std::find(std::begin(kScattering), std::end(kScattering), type) == std::end(kScattering)) {
+    return std::nullopt;
+  }
+  return Problem("work exchange",
+                 absl::StrCat("it is of type ", type,
+                              ", which routes at random or by hash: a retry may arrive in another "
+                              "queue, where its failures count from zero and max_attempts does not "
+                              "hold"),
+                 "leave out --work-exchange: retries then return straight to their queue");
+}
+
+std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t ready,
+                                     std::uint32_t consumers) {
+  if (ready == 0 || consumers > 0) return std::nullopt;
+  return Warning(
+      "work queue",
+      absl::StrCat(ready, " messages are ready in ", InQuotes(queue), " and nothing consumes them"),
+      absl::StrCat("start a worker: retryq work --queue ", ForShell(queue)));
+}
+
+std::optional<Finding> CheckNothingParked(const std::string& queue, std::uint32_t parked) {
+  if (parked == 0) return std::nullopt;
+  return Warning("parked queue",
+                 absl::StrCat(parked, " messages were given up and wait in ", InQuotes(queue)),
+                 absl::StrCat("see why, then replay or drop them: retryq parked list --queue ",
+                              ForShell(queue)));
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,241 @@
+// `retryq doctor`: work and parked queues that cannot keep messages, limits, and what becomes quiet
+// once the remedy was followed.
+
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <fstream>
+
+#include "integration/doctor_run.h"
+#include "support/own_broker.h"
+
+namespace retryq::testing {
+namespace command_doctor_queues_test {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CommandDoctorQueues : public CommandDoctor {
+ protected:
+  // What is wrong with it, a line each.
+  static std::string Wrong(const Diagnosis& diagnosis, const std::string& check) {
+    std::string all;
+    for (const char* result : {"problem", "warning"}) {
+      for (const auto& each : diagnosis.Of(check, result)) {
+        all += each.at("finding").get<std::string>() + "\n";
+      }
+    }
+    return all;
+  }
+  // Of all that is said about queues.
+  static std::string Wrong(const Diagnosis& diagnosis) {
+    return Wrong(diagnosis, "work queue") + Wrong(diagnosis, "parked queue") +
+           Wrong(diagnosis, "work exchange") + Wrong(diagnosis, "limits");
+  }
+
+  // Until the management API shows whether a policy sets that for a queue.
+  void AwaitPolicy(const std::string& queue, const std::string& key, bool set = true) {
+    ASSERT_TRUE(CommandRun::WaitUntil(
+        [&] {
+          const auto shown = vhost_.Queue(queue);
+          if (!shown || !shown->contains("effective_policy_definition")) return false;
+          return shown->at("effective_policy_definition").contains(key) == set;
+        },
+        absl::Seconds(60)));
+  }
+
+  bool IsAtLeast(int major, int minor) const {
+    const std::string version =
+        vhost_.management().Get("/overview")->at("rabbitmq_version").get<std::string>();
+    int is_major = 0;
+    int is_minor = 0;
+    EXPECT_EQ(std::sscanf(version.c_str(), "%d.%d", &is_major, &is_minor), 2) << version;
+    return std::pair(is_major, is_minor) >= std::pair(major, minor);
+  }
+};
+
+TEST_F(CommandDoctorQueues, MindsArgumentsOfTheWorkAndTheParkedQueue) {
+  const amqp::Table limits = {{"x-message-ttl", std::int64_t{3'600'000}},
+                              {"x-expires", std::int64_t{3'600'000}},
+                              {"x-max-length", std::int64_t{1000}}};
+  for (const char* name : {"limited", "limited.parked"}) peer_.DeclareQueue(name, limits);
+  const Diagnosis limited = Doctor({"--queue", "limited"});
+  EXPECT_EQ(limited.code, 69) << limited.story;
+  for (const char* check : {"work queue", "parked queue"}) {
+    EXPECT_EQ(limited.Of(check, "problem").size(), 3U) << limited.story;
+    for (const char* key : {"message-ttl 3600000", "expires 3600000", "max-length 1000"}) {
+      EXPECT_THAT(Wrong(limited, check), HasSubstr(std::string("sets ") + key));
+    }
+    // The command in brackets, and then a declare without all that.
+    const std::string remedy = limited.Of(check, "problem")[0].at("remedy");
+    const std::size_t begin = remedy.find("(rabbitmqctl delete_queue");
+    ASSERT_NE(begin, std::string::npos) << remedy;
+    Paste(remedy.substr(begin + 1, remedy.find(')') - begin - 1));
+  }
+  for (const char* name : {"limited", "limited.parked"}) peer_.DeclareQueue(name);
+  const Diagnosis quiet = Doctor({"--queue", "limited"});
+  EXPECT_EQ(quiet.code, 0) << quiet.story;
+  EXPECT_EQ(Wrong(quiet), "");
+}
+
+TEST_F(CommandDoctorQueues, MindsQueuesThatGoByThemselves) {
+  peer_.DeclareQueue("going", {}, {.auto_delete = true});
+  EXPECT_THAT(Wrong(Doctor({"--queue", "going"})), HasSubstr("it is auto-delete"));
+  if (!IsAtLeast(4, 3)) {  // which takes none
+    peer_.DeclareQueue("transient", {}, {.durable = false});
+    EXPECT_THAT(Wrong(Doctor({"--queue", "transient"})), HasSubstr("it is not durable"));
+  }
+  Peer owner(vhost_.Url());
+  owner.DeclareQueue("mine", {}, {.exclusive = true});
+  EXPECT_THAT(Wrong(Doctor({"--queue", "mine"})), HasSubstr("exclusive"));
+  peer_.DeclareQueue("stream", {{"x-queue-type", "stream"}});
+  EXPECT_THAT(Wrong(Doctor({"--queue", "orders", "--parked", "stream"})),
+              HasSubstr("it is a stream"));
+}
+
+TEST_F(CommandDoctorQueues, MindsPoliciesOfTheWorkAndTheParkedQueue) {
+  // The parked queue does not exist yet.
+  SetPolicy("policies", "^o", {{"message-ttl", 3'600'000}, {"expires", 3'600'000}});
+  peer_.DeclareQueue("others");
+  AwaitPolicy("orders", "message-ttl");
+  const Diagnosis under = Doctor({"--queue", "orders"});
+  EXPECT_EQ(under.code, 69) << under.story;
+  for (const char* check : {"work queue", "parked queue"}) {
+    EXPECT_THAT(Wrong(under, check), HasSubstr("policy 'override' sets message-ttl 3600000"));
+    EXPECT_THAT(Wrong(under, check), HasSubstr("policy 'override' sets expires 3600000"));
+  }
+  PasteAll(under);
+  AwaitPolicy("orders", "message-ttl", false);
+  const Diagnosis quiet = Doctor({"--queue", "orders"});
+  EXPECT_EQ(Wrong(quiet), "");
+  AwaitPolicy("others", "message-ttl");  // still
+}
+
+TEST_F(CommandDoctorQueues, LeavesTheQueueWhatElseAPolicySets) {
+  peer_.DeclareExchange("dlx", "fanout");
+  SetPolicy("policies", "^orders$", {{"max-length", 1000}, {"dead-letter-exchange", "dlx"}});
+  SetPolicy("operator-policies", "^orders$", Json::object({{"message-ttl", 3'600'000}}));
+  AwaitPolicy("orders", "max-length");
+  AwaitPolicy("orders", "message-ttl");
+  const Diagnosis under = Doctor({"--queue", "orders"});
+  EXPECT_EQ(under.code, 0) << under.story;  // they go to the queue's own dead-letter exchange
+  EXPECT_EQ(under.Of("work queue", "warning").size(), 2U) << under.story;
+  PasteAll(under);
+  AwaitPolicy("orders", "max-length", false);
+  AwaitPolicy("orders", "message-ttl", false);
+  EXPECT_EQ(Wrong(Doctor({"--queue", "orders"})), "");
+  AwaitPolicy("orders", "dead-letter-exchange");
+}
+
+TEST_F(CommandDoctorQueues, MindsWhatClassicDelayQueuesCannotReturnTo) {
+  peer_.DeclareQueue("full", {{"x-max-length", std::int64_t{10}},
+                              {"x-overflow", "reject-publish"},
+                              {"x-queue-type", "classic"}});
+  const Diagnosis full = Doctor({"--queue", "full"});
+  EXPECT_EQ(full.code, 69) << full.story;
+  EXPECT_THAT(Wrong(full), HasSubstr("a full queue refuses messages"));
+  EXPECT_EQ(Wrong(Doctor({"--queue", "full", "--queue-type", "quorum"})), "");
+
+  peer_.DeclareQueue("quorum", {{"x-queue-type", "quorum"}});
+  const Diagnosis quorum = Doctor({"--queue", "quorum"});
+  EXPECT_EQ(quorum.code, 0) << quorum.story;
+  EXPECT_THAT(Wrong(quorum), HasSubstr("it is a quorum queue, and the delay queues are classic"));
+  EXPECT_EQ(Wrong(Doctor({"--queue", "quorum", "--queue-type", "quorum"})), "");
+}
+
+TEST_F(CommandDoctorQueues, MindsDelayedRetryFrom43) {
+  if (!IsAtLeast(4, 3)) GTEST_SKIP() << "RabbitMQ 4.3 and newer";
+  peer_.DeclareQueue("quorum", {{"x-queue-type", "quorum"}});
+  SetPolicy("policies", "^quorum$", {{"delayed-retry-type", "all"}, {"delayed-retry-min", 1000}});
+  AwaitPolicy("quorum", "delayed-retry-type");
+  const Arguments flags = {"--queue", "quorum", "--queue-type", "quorum"};
+  const Diagnosis delayed = Doctor(flags);
+  EXPECT_THAT(Wrong(delayed), HasSubstr("sets delayed-retry-type all"));
+  PasteAll(delayed);
+  AwaitPolicy("quorum", "delayed-retry-type", false);
+  EXPECT_EQ(Wrong(Doctor(flags)), "");
+}
+
+TEST_F(CommandDoctorQueues, MindsMessagesThatNobodyTakes) {
+  peer_.DeclareQueue("orders.parked");
+  Publish("an order");
+  peer_.Publish("", "orders.parked", "given up");
+  const Diagnosis waiting = Doctor({"--queue", "orders"});
+  EXPECT_EQ(waiting.code, 0) << waiting.story;
+  EXPECT_THAT(Wrong(waiting), HasSubstr("1 messages are ready in 'orders' and nothing consumes"));
+  EXPECT_THAT(Wrong(waiting), HasSubstr("1 messages were given up and wait in 'orders.parked'"));
+  const CommandRun worker = Work({}, "true");
+  ASSERT_TRUE(
+      CommandRun::WaitUntil([&] { return peer_.Consumers("orders") == 1; }, absl::Seconds(30)));
+  peer_.Purge("orders.parked");
+  EXPECT_EQ(Wrong(Doctor({"--queue", "orders"})), "");
+}
+
+TEST_F(CommandDoctorQueues, MindsAWorkExchangeThatScattersFrom4) {
+  if (!IsAtLeast(4, 0)) GTEST_SKIP() << "has no such exchange without a plugin";
+  peer_.DeclareExchange("anywhere", "x-local-random");
+  peer_.Bind("orders", "anywhere");
+  const Diagnosis random = Doctor({"--queue", "orders", "--work-exchange", "anywhere"});
+  EXPECT_EQ(random.code, 69) << random.story;
+  EXPECT_THAT(Wrong(random, "work exchange"), HasSubstr("x-local-random"));
+}
+
+TEST_F(CommandDoctorQueues, MindsLimitsOfTheVhostAndTheUser) {
+  const std::string user = vhost_.AddUser({{.configure = ".*", .write = ".*", .read = ".*"}});
+  vhost_.management().Put("/vhost-limits/" + vhost_.name() + "/max-queues", {{"value", 1}});
+  vhost_.management().Put("/vhost-limits/" + vhost_.name() + "/max-connections", {{"value", 90}});
+  vhost_.management().Put("/user-limits/" + user + "/max-connections", {{"value", 1}});
+  const Arguments flags = {"--queue", "orders"};
+  const std::string url = vhost_.UrlAs(user, user);
+  const Diagnosis limited = Doctor(flags, url);
+  EXPECT_EQ(limited.code, 69) << limited.story;
+  EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("may have 1 queues and has 1"));
+  EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("user '" + user + "' may have 1 connections"));
+  // What cannot be declared says why.
+  EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("no more can be declared"));
+  PasteAll(limited);
+  const Diagnosis quiet = Doctor(flags, url);
+  EXPECT_EQ(quiet.code, 0) << quiet.story;
+  EXPECT_EQ(Wrong(quiet), "");
+  const auto limits = vhost_.management().Get("/vhost-limits/" + vhost_.name());
+  EXPECT_EQ(limits->at(0).at("value").at("max-connections"), 90);
+}
+
+// With plugins, which concern the whole broker.
+class CommandDoctorPlugins : private OwnBroker, public CommandDoctor {
+ protected:
+  void SetUp() override {
+    if (!broker_) GTEST_SKIP() << "needs a broker of its own, and RETRYQ_URL names one";
+    std::ofstream(broker_->node().directory() + "/enabled_plugins")
+        << "[rabbitmq_management,rabbitmq_federation,rabbitmq_shovel].\n";
+    broker_->Restart();
+    Peer(vhost_.Url()).DeclareQueue("orders");
+  }
+  std::string BrokerDirectory() const override { return broker_->node().directory(); }
+};
+
+TEST_F(CommandDoctorPlugins, MindFederationAndShovelsOfDelayQueues) {
+  vhost_.management().Put("/policies/" + vhost_.name() + "/fed",
+                          {{"pattern", "^(?!amq[.]).*"},
+                           {"apply-to", "exchanges"},
+                           {"definition", {{"federation-upstream-set", "all"}}}});
+  vhost_.management().Put("/parameters/shovel/" + vhost_.name() + "/away",
+                          {{"value",
+                            {{"src-uri", "amqp://"},
+                             {"src-queue", "retry.7"},
+                             {"dest-uri", "amqp://"},
+                             {"dest-queue", "elsewhere"}}}});
+  const Diagnosis diagnosis = Doctor({"--queue", "orders"});
+  EXPECT_EQ(diagnosis.code, 69) << diagnosis.story;
+  EXPECT_EQ(diagnosis.Result("federation"), "problem");
+  EXPECT_EQ(diagnosis.Result("shovels"), "problem");
+  PasteAll(diagnosis);
+  const Diagnosis quiet = Doctor({"--queue", "orders"});
+  EXPECT_THAT(quiet.Of("federation"), IsEmpty());
+  EXPECT_THAT(quiet.Of("shovels"), IsEmpty());
+  const auto policy = vhost_.management().Get("/policies/" + vhost_.name() + "/fed");
+  EXPECT_EQ(policy->at("pattern"), "^(?!retry[.]).*(?:^(?!amq[.]).*)");
+}
+
+}  // namespace command_doctor_queues_test
+}  // namespace retryq::testing
