@@ -90,8 +90,8 @@ class RETRYQ_EXPORT Client {
   absl::StatusOr<Consumer> Consume(ConsumerOptions options, Handler handler);
   absl::StatusOr<Consumer> Consume(ConsumerOptions options, AsyncHandler handler);
 
-  // Publishes `message` so that it arrives when `options` say. Persistent and
-  // mandatory. Calls back once: ok when confirmed and not returned; kNotFound:
+  // Publishes `message` so that it arrives when `options` say. Persistent and mandatory. Calls
+  // `done` once, unless it is empty: ok when confirmed and not returned; kNotFound:
   // no such exchange, or no queue for the routing key, found out before the
   // delay where it can be; kInvalidArgument, which names what would make the broker close the
   // connection (a header that is no finite number, a name that is too long or holds NUL), or

@@ -13,13 +13,16 @@ namespace {
 using Answer = absl::StatusOr<const ServerMethod*>;
 
 Channel::Impl::OnReply ToStatus(Channel::Done done) {
-  return [done = std::move(done)](const Answer& answer) { done(answer.status()); };
+  return [done = std::move(done)](const Answer& answer) {
+    if (done != nullptr) done(answer.status());
+  };
 }
 
 // Gives `done` what `convert` makes of the `Reply`.
 template <typename Reply, typename Result, typename Convert>
 Channel::Impl::OnReply ToResult(std::function<void(absl::StatusOr<Result>)> done, Convert convert) {
   return [done = std::move(done), convert](const Answer& answer) {
+    if (done == nullptr) return;
     if (!answer.ok()) return done(answer.status());
     done(convert(std::get<Reply>(**answer)));
   };
@@ -113,6 +116,7 @@ void Channel::ConfirmSelect(Done done) {
 }
 
 void Channel::Publish(const PublishParams& params, std::function<void(const PublishResult&)> done) {
+  if (done == nullptr) done = [](const PublishResult&) {};
   impl_->Publish(params, std::move(done));
 }
 

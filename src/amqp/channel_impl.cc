@@ -289,13 +289,24 @@ void Channel::Impl::Disconnect(const absl::Status& why, std::uint16_t code) {
 
 void Channel::Impl::Finish() {
   state_ = State::kFinished;
-  if (const auto closed = std::exchange(closed_, nullptr)) closed();
+  const auto self = shared_from_this();
+  for (const std::function<void()>& closed : std::exchange(closed_, {})) {
+    if (detached_) return;
+    closed();
+  }
 }
 
 void Channel::Impl::Orphan() {
   host_ = nullptr;
   state_ = State::kFinished;
   closed_why_ = absl::UnavailableError("the connection was closed");
+  if (!closed_.empty()) FinishLater();
+}
+
+void Channel::Impl::FinishLater() {
+  executor_->Post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->Finish();
+  });
 }
 
 void Channel::Impl::Fail(const ChannelError& error, std::string_view text) {
@@ -309,18 +320,18 @@ void Channel::Impl::Fail(const ChannelError& error, std::string_view text) {
   if (listener_ != nullptr) listener_->OnChannelClosed(error);
 }
 
-void Channel::Impl::Detach() { Close(nullptr); }
+void Channel::Impl::Detach() {
+  detached_ = true;
+  closed_.clear();
+  Close(nullptr);
+}
 
 void Channel::Impl::Close(std::function<void()> closed) {
-  closed_ = std::move(closed);
+  if (closed != nullptr) closed_.push_back(std::move(closed));
   listener_ = nullptr;
   calls_.clear();
   confirms_.Abandon();
-  if (state_ == State::kFinished && closed_ != nullptr) {
-    executor_->Post([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->Finish();
-    });
-  }
+  if (state_ == State::kFinished && !closed_.empty()) FinishLater();
   if (state_ != State::kOpen) return;
   FlushAcks();
   state_ = State::kClosing;

@@ -173,6 +173,8 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     }
   }
 
+  // In a later turn.
+  void FinishLater();
   // Both ends are closed: the last call.
   void Finish();
 
@@ -210,7 +212,8 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   const std::shared_ptr<Executor> executor_;
   State state_ = State::kOpen;
   absl::Status closed_why_;
-  std::function<void()> closed_;  // what `Close` shall call
+  std::vector<std::function<void()>> closed_;  // what `Close` shall call
+  bool detached_ = false;                      // nobody is to be called any more
 
   Ring<OpenCall> calls_;
   PublishConfirms confirms_;

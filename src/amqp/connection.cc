@@ -1,5 +1,6 @@
 #include "retryq/amqp/connection.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,11 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     timer_ = loop_.After(absl::ZeroDuration(), [this, usable] { listener_->OnLost(usable); });
   }
 
+  void Destroy() {
+    destroyed_ = true;
+    Shutdown();
+  }
+
   void Shutdown() {
     listener_ = nullptr;
     timer_.reset();
@@ -62,13 +68,17 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
 
   void Close(absl::Duration deadline, std::function<void()> closed) {
     listener_ = nullptr;
-    closed_ = std::move(closed);
-    if (!is_open()) {
+    closed_.push_back(std::move(closed));
+    const absl::Duration now = loop_.clock().SinceBoot();
+    if (is_open()) {
+      session_->Close();
+    } else if (close_by_ && *close_by_ <= now + deadline) {
+      return;
+    } else if (!close_by_) {
       Shutdown();
       deadline = absl::ZeroDuration();
-    } else {
-      session_->Close();
     }
+    close_by_ = now + deadline;
     timer_ = loop_.After(deadline, [this] { FinishClose(); });
   }
 
@@ -195,16 +205,23 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   }
 
   void FinishClose() {
-    const auto closed = std::exchange(closed_, nullptr);
+    const auto self = shared_from_this();
+    close_by_.reset();
+    const std::vector<std::function<void()>> all = std::exchange(closed_, {});
     Shutdown();
-    if (closed) closed();
+    for (const std::function<void()>& closed : all) {
+      if (destroyed_) return;
+      if (closed) closed();
+    }
   }
 
   EventLoop& loop_;
   ConnectionOptions options_;
   std::optional<TlsContext> tls_;
-  ConnectionListener* listener_;  // null once closing
-  std::function<void()> closed_;
+  ConnectionListener* listener_;               // null once closing
+  std::vector<std::function<void()>> closed_;  // what `Close` shall call
+  std::optional<absl::Duration> close_by_;     // when a closing ends at the latest; else none
+  bool destroyed_ = false;
 
   Pauses pauses_;
   const std::shared_ptr<ReadPace> pace_;
@@ -226,7 +243,7 @@ Connection::Connection(EventLoop& loop, ConnectionOptions options, ConnectionLis
   impl_->Start();
 }
 
-Connection::~Connection() { impl_->Shutdown(); }
+Connection::~Connection() { impl_->Destroy(); }
 
 void Connection::Close(absl::Duration deadline, std::function<void()> closed) {
   impl_->Close(deadline, std::move(closed));

@@ -172,6 +172,14 @@ void QueueSubscription::Close(std::function<void()> closed) {
   again_.reset();
   std::erase(subscriptions_.entries_, this);
   if (channel_ == nullptr) return Defer(std::move(closed));
+  if (closed_ != nullptr) {
+    closed_ = [first = std::move(closed_), second = std::move(closed),
+               alive = std::weak_ptr(alive_)] {
+      first();
+      if (!alive.expired()) second();
+    };
+    return;
+  }
   closed_ = std::move(closed);
   channel_->Close([this] {
     if (closed_ != nullptr) std::exchange(closed_, nullptr)();

@@ -201,6 +201,9 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
                             .skip_others = options.skip_others};
   absl::Status valid =
       Join(Join(invalid_, ValidateConsumer(options)), Validate(of_retrier, options_.delay_queues));
+  if (handler == nullptr) {
+    valid = Join(valid, absl::InvalidArgumentError("the handler must not be empty"));
+  }
   if (!valid.ok()) return valid;
   absl::StatusOr<std::unique_ptr<Retrier>> retrier = Retrier::Create(hub_, std::move(of_retrier));
   if (!retrier.ok()) return retrier.status();
@@ -224,6 +227,7 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
 
 void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& options,
                            std::function<void(absl::Status)> done) {
+  if (done == nullptr) done = [](const absl::Status&) {};
   absl::Status valid =
       Join(invalid_, ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
   valid = Join(valid, ValidateMessage(message));

@@ -183,7 +183,7 @@ void Consumer::Impl::Resume() {
 
 // May be called again meanwhile: all hear of the end, which the earliest deadline brings.
 void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
-  drained_.push_back(std::move(drained));
+  if (drained != nullptr) drained_.push_back(std::move(drained));
   handle_no_more_ = true;
   if (state_ == State::kDone) {
     hub_->environment().executor->Post([self = lifeline_.ptr()] {

@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "retryq/delayed_publisher.h"
+
 namespace retryq::simulation {
 namespace {
 
@@ -21,6 +23,14 @@ constexpr int kMostDrains = 4;  // of a consumer
 
 // Longer than the longest deadline that ends.
 constexpr absl::Duration kAfterAll = absl::Minutes(10);
+
+// Where another system's counts are.
+constexpr char kTheirCount[] = "x-their-count";
+
+// Whatever others have counted: one more must still be a number that headers carry.
+void ExpectCounted(const Delivery& delivery) {
+  EXPECT_LE(delivery.attempt(), std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+}
 
 }  // namespace
 
@@ -167,27 +177,28 @@ void RandomCaller::Clear() {
   retrier_.reset();
 }
 
-// An odd duration.
-absl::Duration RandomCaller::OddDuration() {
-  return OneOf<absl::Duration>({absl::ZeroDuration(), -absl::Seconds(1), absl::Nanoseconds(1),
-                                absl::Milliseconds(3), absl::Seconds(2), absl::Minutes(5),
-                                absl::Hours(24 * 365 * 300), absl::InfiniteDuration(),
-                                -absl::InfiniteDuration()});
-}
-
-std::string RandomCaller::OddText() {
-  return OneOf<std::string>({"", "one", "two", "full", "nowhere", "key", std::string("a\0b", 3),
-                             std::string(300, 'x'), "\xff\xfe"});
-}
-
 // What third parties put into headers that retrying reads.
 amqp::Table RandomCaller::OddHeaders() {
   amqp::Table headers;
+  if (random_.OneIn(4)) {
+    headers.Set(kTheirCount, OneOf<amqp::Value>({"18446744073709551615", OddNumber(random_), -1}));
+    return headers;
+  }
   if (!random_.OneIn(3)) return headers;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  headers.Set(OneOf<std::string>({"x-retry-count", "x-retry-delay", "x-retry-not-before",
-                                  "x-retry-first-failure", "x-delivery-count"}),
-              OneOf<std::int64_t>({kMost, -kMost - 1, -1, 0, 1, kMost / 1000}));
+  constexpr std::uint64_t kMostUnsigned = std::numeric_limits<std::uint64_t>::max();
+  headers.Set(
+      OneOf<std::string>({"x-retry-count", "x-retry-delay", "x-retry-not-before",
+                          "x-retry-first-failure", "x-delivery-count"}),
+      OneOf<amqp::Value>({kMost, -kMost - 1, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1},
+                          kMost / 1000, kMostUnsigned, OddText(), OddFraction(random_)}));
+  if (random_.OneIn(3)) {
+    headers.Set("x-death",
+                amqp::Array{amqp::Table{{"count", OneOf<amqp::Value>({kMostUnsigned, kMost, -1})},
+                                        {"queue", OneOf(queues())},
+                                        {"reason", "rejected"},
+                                        {"exchange", OddText()}}});
+  }
   headers.Set("x-retry-queue", OneOf(queues()));
   headers.Set("x-retry-exchange", OddText());
   headers.Set("x-retry-routing-key", OddText());
@@ -252,6 +263,20 @@ void RandomCaller::Connect() {
   if (random_.OneIn(4)) options.delay_queues.max_length = 1;
   if (random_.OneIn(8)) options.delay_queues.confirm_timeout = OddDuration();
   if (random_.OneIn(8)) options.delay_queues.min_window = OddDuration();
+  MakeClient(party, options);
+}
+
+void RandomCaller::MakeClient(Party& party, const ClientOptions& options) {
+  if (EventLoop* const loop = world_.loop(); loop != nullptr && random_.OneIn(3)) {
+    ClientOptions on_loop = options;
+    on_loop.observer = &party;
+    on_loop.url = random_.OneIn(8) ? OddText() : world_.url();
+    if (random_.OneIn(8)) on_loop.more_urls = {OddText()};
+    if (random_.OneIn(8)) on_loop.read_coalescing = OddDuration();
+    if (random_.OneIn(8)) on_loop.name = OddText();
+    if (random_.OneIn(2)) return (void)party.client.emplace(*loop, on_loop);
+    return (void)party.client.emplace(*loop, *party.broker, on_loop);
+  }
   party.client.emplace(world_.EnvironmentFor(&party), *party.broker, options,
                        [this, &party](absl::Status status) {
                          EXPECT_TRUE(party.is_alive) << "a client that is gone failed";
@@ -292,6 +317,7 @@ ConsumerOptions RandomCaller::AnyConsumerOptions() {
   if (random_.OneIn(6)) options.retry.max_age = OddDuration();
   if (random_.OneIn(6)) options.retry.max_retry_after = OddDuration();
   if (random_.OneIn(6)) options.parked_queue = OddText();
+  if (random_.OneIn(3)) options.retry.earlier_counts = {kTheirCount, "x-death"};
   if (random_.OneIn(4)) {
     options.retry.permanent = [this](const absl::Status&) {
       Called();
@@ -305,10 +331,12 @@ ConsumerOptions RandomCaller::AnyConsumerOptions() {
     };
   }
   if (random_.OneIn(8)) {
-    options.retry.backoff.factor =
-        OneOf<double>({0, -1, 1, 1e300, std::numeric_limits<double>::infinity(),
-                       std::numeric_limits<double>::quiet_NaN()});
+    options.retry.backoff.factor = OddFraction(random_);
   }
+  if (random_.OneIn(8)) options.retry.backoff.jitter = OddFraction(random_);
+  if (random_.OneIn(8)) options.retry.backoff.delays = {OddDuration(), OddDuration()};
+  if (random_.OneIn(8)) options.consumer_tag = OddText();
+  if (random_.OneIn(8)) options.handler_threads = options_.threads ? 0 : -1;
   return options;
 }
 
@@ -337,7 +365,10 @@ void RandomCaller::Consume() {
   auto consuming = std::make_shared<Consuming>();
   ConsumerOptions options = AnyConsumerOptions();
   absl::StatusOr<Consumer> made = absl::UnknownError("");
-  if (options_.threads && random_.OneIn(3)) {
+  if (random_.OneIn(20)) {
+    made = party->client->Consume(std::move(options), Handler());
+    EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
+  } else if (options_.threads && random_.OneIn(3)) {
     options.handler_threads = 2;
     // Of this caller it touches nothing that is not atomic.
     made = party->client->Consume(
@@ -352,6 +383,7 @@ void RandomCaller::Consume() {
         std::move(options), Handler([this, consuming](const Delivery& delivery) -> Outcome {
           EXPECT_TRUE(consuming->is_alive) << "the handler of a consumer that is gone was called";
           EXPECT_FALSE(delivery.abandoned());
+          ExpectCounted(delivery);
           const Delivery kept = delivery;
           Called();
           EXPECT_EQ(kept.body(), delivery.body());
@@ -364,8 +396,9 @@ void RandomCaller::Consume() {
         AsyncHandler([this, consuming](const Delivery& delivery, Settlement settlement) {
           EXPECT_TRUE(consuming->is_alive) << "the handler of a consumer that is gone was called";
           EXPECT_FALSE(delivery.abandoned() || settlement.abandoned());
+          ExpectCounted(delivery);
           Called();
-          if (random_.OneIn(3)) return Keep(std::move(settlement));
+          if (random_.OneIn(3)) return Keep(std::move(settlement), consuming);
           if (random_.OneIn(10)) throw std::runtime_error("thrown");
           if (random_.OneIn(3)) std::move(settlement).Settle(AnyOutcome());
         }));
@@ -417,6 +450,7 @@ void RandomCaller::MoveConsumer() {
 void RandomCaller::Drain() {
   const std::shared_ptr<Consuming> one = AnyConsumer();
   if (one == nullptr || one->drains == kMostDrains) return;
+  if (random_.OneIn(10)) return one->consumer->Drain(OddDuration(), nullptr);
   ++one->drains;
   one->consumer->Drain(OddDuration(), [this, one, called = false](bool) mutable {
     EXPECT_TRUE(one->is_alive) << "a consumer that is gone was drained";
@@ -434,8 +468,12 @@ void RandomCaller::Publish() {
   OutgoingMessage message{.exchange = random_.OneIn(3) ? OddText() : "",
                           .routing_key = random_.OneIn(2) ? OddText() : "two",
                           .body = std::string(random_.OneIn(10) ? 100'000 : 3, 'b')};
-  const bool is_not_a_number = random_.OneIn(8);
-  if (is_not_a_number) message.headers.Set("n", std::numeric_limits<double>::quiet_NaN());
+  const std::string& target = message.exchange.empty() ? message.routing_key : message.exchange;
+  bool is_bad = target.find('\0') != std::string::npos || target.size() > 255;
+  if (random_.OneIn(8)) {
+    is_bad = true;
+    message.headers.Set("n", std::numeric_limits<double>::quiet_NaN());
+  }
   if (random_.OneIn(8)) message.headers.Set(OddText(), OddText());
   if (random_.OneIn(8)) message.headers.Set("h", std::string(200'000, 'h'));
   if (random_.OneIn(8)) message.content_type = OddText();
@@ -444,31 +482,47 @@ void RandomCaller::Publish() {
   if (random_.OneIn(6)) options.at = world_.EnvironmentFor(nullptr).clock->Now() + OddDuration();
   if (random_.OneIn(3)) options.deadline = OddDuration();
   options.round_up = random_.OneIn(3);
+  if (random_.OneIn(10)) return PublishWith(*party, std::move(message), options, nullptr);
   const bool must_end = options.deadline < kAfterAll;
   if (must_end) ++party->unanswered;
-  party->client->Publish(
-      std::move(message), options,
-      [this, party, is_not_a_number, must_end, called = false](const absl::Status& status) mutable {
-        EXPECT_TRUE(party->is_alive) << "a publish of a client that is gone was answered";
-        EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
-        EXPECT_FALSE(is_not_a_number && status.ok()) << "what closes the connection was sent";
-        if (must_end) --party->unanswered;
-        Called();
-      });
+  PublishWith(*party, std::move(message), options,
+              [this, party, is_bad, must_end, called = false](const absl::Status& status) mutable {
+                EXPECT_TRUE(party->is_alive) << "a publish of a client that is gone was answered";
+                EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
+                EXPECT_TRUE(!is_bad || absl::IsInvalidArgument(status))
+                    << "what closes the connection was sent: " << status;
+                if (must_end) --party->unanswered;
+                Called();
+              });
 }
 
-void RandomCaller::Keep(Settlement settlement) {
+// By the client itself, or by a publisher for later where that can say it.
+void RandomCaller::PublishWith(Party& party, OutgoingMessage message, const PublishOptions& options,
+                               std::function<void(absl::Status)> done) {
+  const bool has_time = options.at != PublishOptions().at;
+  if (!random_.OneIn(3) || (has_time && options.delay != PublishOptions().delay)) {
+    return party.client->Publish(std::move(message), options, std::move(done));
+  }
+  DelayedPublisher publisher(*party.client,
+                             {.round_up = options.round_up, .deadline = options.deadline});
+  has_time ? publisher.PublishAt(std::move(message), *options.at, std::move(done))
+           : publisher.PublishAfter(std::move(message), options.delay, std::move(done));
+}
+
+void RandomCaller::Keep(Settlement settlement, std::shared_ptr<Consuming> of) {
   if (other_thread_ != nullptr && random_.OneIn(2)) {
     return other_thread_->Take(std::move(settlement));
   }
-  settlements_.push_back(std::move(settlement));
+  settlements_.push_back({std::move(settlement), std::move(of)});
 }
 
 void RandomCaller::Settle() {
   if (settlements_.empty()) return;
-  Settlement one = std::move(settlements_.front());
+  Kept one = std::move(settlements_.front());
   settlements_.pop_front();
-  std::move(one).Settle(AnyOutcome());
+  const bool is_stale = one.consuming != nullptr && !one.consuming->is_alive;
+  EXPECT_TRUE(!is_stale || one.settlement.abandoned()) << "a stale delivery passes for ours";
+  std::move(one.settlement).Settle(AnyOutcome());
 }
 
 void RandomCaller::DropSettlement() {
@@ -488,6 +542,7 @@ void RandomCaller::Wrap() {
     case 1:
       return retrier_->Abandon();
     case 2:
+      EXPECT_LE(retrier_->handling(), retrier_->open());
       return retrier_->WhenIdle([this] { Called(); });
     default:
       return DeliverByHand();
@@ -500,18 +555,26 @@ void RandomCaller::BeginWrapping() {
   auto retrier = Retrier::Create(*shared, {.queue = "one"});
   ASSERT_TRUE(retrier.ok());
   retrier_ = *std::move(retrier);
+  deliver_ = AnyWrapping();
+  retrier_->Prepare([this](const absl::Status&) { Called(); });
+}
+
+DeliveryHandler RandomCaller::AnyWrapping() {
+  if (random_.OneIn(3)) {
+    return retrier_->Wrap(AsyncHandler([this](const Delivery& delivery, Settlement settlement) {
+      EXPECT_FALSE(delivery.abandoned()) << "a handler was begun for a delivery that is gone";
+      Called();
+      if (random_.OneIn(2)) Keep(std::move(settlement), nullptr);
+    }));
+  }
   const Handler handler = [this](const Delivery& delivery) {
     EXPECT_FALSE(delivery.abandoned()) << "a handler was begun for a delivery that is gone";
     Called();
     return AnyOutcome();
   };
-  if (random_.OneIn(2)) {
-    later_ = std::make_shared<Later>();
-    deliver_ = retrier_->Wrap(handler, later_);
-  } else {
-    deliver_ = retrier_->Wrap(handler);
-  }
-  retrier_->Prepare([this](const absl::Status&) { Called(); });
+  if (random_.OneIn(2)) return retrier_->Wrap(handler);
+  later_ = std::make_shared<Later>();
+  return retrier_->Wrap(handler, later_);
 }
 
 void RandomCaller::DeliverByHand() {

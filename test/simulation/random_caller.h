@@ -13,6 +13,7 @@
 #include "retryq/client.h"
 #include "retryq/random.h"
 #include "retryq/testing/seeded_random.h"
+#include "simulation/odd_values.h"
 
 namespace retryq::simulation {
 
@@ -25,6 +26,9 @@ class World {
   virtual Environment EnvironmentFor(Observer* observer) = 0;
   // Another way to the broker. The world outlives it.
   virtual std::unique_ptr<Broker> MakeBroker() = 0;
+  // Where it is a real one: the loop, and where the broker is. Else null.
+  virtual EventLoop* loop() { return nullptr; }
+  virtual std::string url() { return {}; }
 
   // Lets about so much time pass; callbacks come in here alone.
   virtual void Pass(absl::Duration time) = 0;
@@ -73,15 +77,19 @@ class RandomCaller {
  private:
   struct Party;
   struct Consuming;
+  struct Kept {
+    Settlement settlement;
+    std::shared_ptr<Consuming> consuming;  // null: of the retrier
+  };
   class Later;
   class OtherThread;
 
   template <typename T>
   T OneOf(const std::vector<T>& values) {
-    return values[random_.Below(values.size())];
+    return simulation::OneOf(random_, values);
   }
-  absl::Duration OddDuration();
-  std::string OddText();
+  absl::Duration OddDuration() { return simulation::OddDuration(random_); }
+  std::string OddText() { return simulation::OddText(random_); }
   amqp::Table OddHeaders();
   Outcome AnyOutcome();
   ConsumerOptions AnyConsumerOptions();
@@ -91,6 +99,7 @@ class RandomCaller {
   void Called();
 
   void Connect();
+  void MakeClient(Party& party, const ClientOptions& options);
   Party* AnyParty();
   void DestroyClient();
   void Destroy(Party& party);
@@ -104,13 +113,16 @@ class RandomCaller {
   void Drain();
 
   void Publish();
+  void PublishWith(Party& party, OutgoingMessage message, const PublishOptions& options,
+                   std::function<void(absl::Status)> done);
   void Settle();
   void DropSettlement();
-  void Keep(Settlement settlement);
+  void Keep(Settlement settlement, std::shared_ptr<Consuming> of);
 
   // With a retrier of its own, on a broker of its own, fed by hand.
   void Wrap();
   void BeginWrapping();
+  DeliveryHandler AnyWrapping();
   void DeliverByHand();
 
   void ExpectDrained();
@@ -124,7 +136,7 @@ class RandomCaller {
   std::deque<Party> parties_;
   std::size_t alive_ = 0;  // of those, with a client
   std::vector<std::shared_ptr<Consuming>> consumers_;
-  std::deque<Settlement> settlements_;
+  std::deque<Kept> settlements_;
   std::shared_ptr<Later> later_;
   std::unique_ptr<Retrier> retrier_;
   DeliveryHandler deliver_;

@@ -67,7 +67,8 @@ class RETRYQ_EXPORT Channel {
 
   // Closes the channel on the broker after all that was asked of it so far, acks included, and
   // calls `closed` when the broker has answered or the connection is gone. No other call
-  // comes after; callbacks still open are dropped uncalled.
+  // comes after; callbacks still open are dropped uncalled. May be called again: each `closed` is
+  // called.
   void Close(std::function<void()> closed);
 
   bool is_open() const;

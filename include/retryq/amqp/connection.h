@@ -61,7 +61,8 @@ class RETRYQ_EXPORT Connection {
   Connection& operator=(const Connection&) = delete;
 
   // Closes for good: sends what is written, then connection.close, and calls `closed` when
-  // the broker has answered or `deadline` is over. The listener hears no more.
+  // the broker has answered or `deadline` is over. The listener hears no more. May be called again:
+  // each `closed` is called, and the earliest deadline applies.
   void Close(absl::Duration deadline, std::function<void()> closed);
 
   bool is_open() const;

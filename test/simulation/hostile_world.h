@@ -1,0 +1,179 @@
+#ifndef RETRYQ_TEST_SIMULATION_HOSTILE_WORLD_H_
+#define RETRYQ_TEST_SIMULATION_HOSTILE_WORLD_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/method_codec.h"
+#include "retryq/amqp/make_broker.h"
+#include "retryq/event_loop.h"
+#include "retryq/testing/seeded_random.h"
+#include "simulation/random_caller.h"
+#include "unit/amqp/fake_server.h"
+#include "unit/amqp/hostile/channel_violations.h"
+#include "unit/amqp/hostile/connection_violations.h"
+#include "unit/amqp/hostile/content_violations.h"
+
+namespace retryq::simulation {
+
+// Real connections to a server on loopback that keeps to no rules.
+class HostileWorld final : public World {
+ public:
+  explicit HostileWorld(std::uint64_t seed) : random_(seed) {
+    server_.obliging = true;
+    server_.on_method = [this](std::uint16_t channel, const amqp::ClientMethod& method) {
+      return Answer(channel, method);
+    };
+    server_.on_step = [this](amqp::FakeServer::Step) { return !peaceful_ && random_.OneIn(40); };
+    for (const auto& violations :
+         {amqp::hostile::ConnectionViolations(), amqp::hostile::ChannelViolations(),
+          amqp::hostile::ContentViolations()}) {
+      for (const amqp::hostile::Violation& violation : violations) {
+        if (!violation.bytes.empty()) lies_.push_back(violation.bytes);
+      }
+    }
+  }
+
+  Environment EnvironmentFor(Observer* observer) override {
+    return {.clock = &loop_.clock(),
+            .timers = &loop_,
+            .random = &loop_.random(),
+            .executor = loop_.executor(),
+            .observer = observer};
+  }
+  std::unique_ptr<Broker> MakeBroker() override { return amqp::MakeBroker(loop_, options()); }
+  EventLoop* loop() override { return &loop_; }
+  std::string url() override { return absl::StrCat("amqp://127.0.0.1:", server_.port()); }
+
+  // That lead to the server, and wait for nothing long.
+  amqp::ConnectionOptions options() const {
+    amqp::ConnectionOptions options;
+    options.endpoints = {{.host = "127.0.0.1", .port = server_.port()}};
+    options.connection_timeout = absl::Milliseconds(50);
+    options.handshake_timeout = absl::Milliseconds(50);
+    options.reconnect_initial = absl::Milliseconds(1);
+    options.reconnect_max = absl::Milliseconds(5);
+    return options;
+  }
+
+  // A busy machine has as many turns as another.
+  void Pass(absl::Duration time) override {
+    const absl::Duration end = loop_.clock().SinceBoot() + std::min(time, kLongestStep);
+    int turns = 0;
+    bool over = false;
+    std::unique_ptr<Timer> timer;
+    const std::function<void()> look = [&] {
+      over = ++turns >= kTurns && loop_.clock().SinceBoot() >= end;
+      if (over) return loop_.Stop();
+      timer = loop_.After(absl::ZeroDuration(), look);
+    };
+    timer = loop_.After(absl::ZeroDuration(), look);
+    // A client on the loop may end it, and so may a drain.
+    while (!over) (void)loop_.Run();
+  }
+
+  void Deliver(const std::string& /*queue*/, const std::string& message_id,
+               const amqp::Table& headers) override {
+    if (consumers_.empty()) return;
+    const auto& [line, channel, tag] = consumers_[random_.Below(consumers_.size())];
+    if (!server_.HasClient(line)) return;
+    server_.Address(line);
+    const std::string bytes = *headers.Encode();
+    amqp::Properties properties{.message_id = message_id};
+    if (!headers.empty()) properties.headers = amqp::TableView(bytes);
+    for (std::uint64_t left = 1 + random_.Below(8); left > 0; --left) {
+      server_.Say(channel, amqp::method::BasicDeliver{.consumer_tag = tag,
+                                                      .delivery_tag = ++last_tag_,
+                                                      .redelivered = random_.OneIn(3)});
+      server_.SayContent(channel, properties, std::string(1 + random_.Below(4), 'b'));
+    }
+  }
+
+  void Trouble(bool amid) override {
+    if (!random_.OneIn(4)) return;
+    switch (random_.Below(6)) {
+      case 5:
+        return loop_.Drain();
+      case 0:
+        // What is on the stack may be reading from it.
+        if (!amid) server_.HangUp();
+        return;
+      case 1:
+        return server_.Say(0, amqp::method::ConnectionBlocked{.reason = "memory"});
+      case 2:
+        return server_.Say(0, amqp::method::ConnectionUnblocked{});
+      case 3:
+        return server_.SayBytes(lies_[random_.Below(lies_.size())]);
+      default:
+        return server_.Say(0, amqp::method::ConnectionClose{.reply_code = AnyCode()});
+    }
+  }
+  void Repair() override { peaceful_ = true; }
+  // The server's end of all connections goes.
+  void CutAll() { server_.HangUp(); }
+  // Hours would have to pass.
+  bool ends_everything() const override { return false; }
+
+ private:
+  // Real time is short: a step lasts this long, where the loop does not need more for its turns.
+  static constexpr absl::Duration kLongestStep = absl::Milliseconds(4);
+  static constexpr int kTurns = 40;
+
+  struct Consuming {
+    std::string line;  // what its client has said
+    std::uint16_t channel;
+    std::string tag;
+  };
+
+  std::uint16_t AnyCode() {
+    constexpr std::uint16_t kCodes[] = {0,   200, 311, 320, 402, 403, 404,
+                                        405, 406, 501, 505, 530, 541, 65535};
+    return kCodes[random_.Below(std::size(kCodes))];
+  }
+
+  // Most often as a broker should; else refuses, says nothing, lies or hangs up.
+  bool Answer(std::uint16_t channel, const amqp::ClientMethod& method) {
+    if (const auto* consume = std::get_if<amqp::method::BasicConsume>(&method)) {
+      consumers_.push_back({server_.heard.back(), channel, std::string(consume->consumer_tag)});
+    }
+    if (peaceful_ || !random_.OneIn(30)) return false;
+    switch (random_.Below(5)) {
+      case 0:
+        server_.Say(channel, amqp::method::ChannelClose{.reply_code = AnyCode()});
+        return true;
+      case 1:
+        server_.Say(0, amqp::method::ConnectionClose{.reply_code = AnyCode()});
+        return true;
+      case 2:
+        return true;
+      case 3:
+        server_.SayBytes(lies_[random_.Below(lies_.size())]);
+        return false;
+      default:
+        server_.HangUp();
+        return true;
+    }
+  }
+
+  EventLoop loop_;
+  testing::SeededRandom random_;
+  amqp::FakeServer server_{loop_};
+  std::vector<std::string> lies_;
+  std::vector<Consuming> consumers_;
+  std::uint64_t last_tag_ = 0;
+  bool peaceful_ = false;
+};
+
+}  // namespace retryq::simulation
+
+#endif  // RETRYQ_TEST_SIMULATION_HOSTILE_WORLD_H_

@@ -1,0 +1,92 @@
+#ifndef RETRYQ_TEST_SIMULATION_RANDOM_CONNECTION_H_
+#define RETRYQ_TEST_SIMULATION_RANDOM_CONNECTION_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retryq/amqp/channel.h"
+#include "retryq/amqp/connection.h"
+#include "retryq/testing/seeded_random.h"
+#include "simulation/hostile_world.h"
+#include "simulation/odd_values.h"
+
+namespace retryq::simulation {
+
+// A caller that does anything at any time with `amqp::Connection` and `amqp::Channel`: every call
+// in any order, before the connection is there and after it is gone, from inside any callback,
+// destroying either wherever it is, with odd values. One seed is one program.
+//
+// What must hold: nothing crashes (AddressSanitizer watches); nothing calls back from inside a
+// call; every call is answered once, and before its channel's end is reported, unless its channel
+// or connection was destroyed or closed, after which nothing comes but the one answer to `Close`.
+class RandomConnection {
+ public:
+  // `world` must outlive it.
+  RandomConnection(HostileWorld& world, std::uint64_t seed);
+  ~RandomConnection();
+  RandomConnection(const RandomConnection&) = delete;
+  RandomConnection& operator=(const RandomConnection&) = delete;
+
+  // Returns how often it was called back.
+  int Run();
+
+ private:
+  class Line;  // a connection
+  class Lane;  // a channel
+  class Calling;
+
+  template <typename T>
+  T OneOf(const std::vector<T>& values) {
+    return simulation::OneOf(random_, values);
+  }
+  std::string OddText() { return simulation::OddText(random_); }
+  absl::Duration OddDuration() { return simulation::OddDuration(random_); }
+  amqp::Table OddTable();
+
+  void Act();
+  // From inside a callback.
+  void Called();
+
+  Line* AnyLine();
+  void Connect();
+  void ActOn(Line& line);
+  void DestroyLine(Line& line);
+  void CloseLine(Line& line);
+  void UpdateSecret(Line& line);
+
+  Lane* AnyLane();
+  void OpenChannel(Line& line);
+  void ActOn(Lane& lane);
+  void DestroyLane(Lane& lane);
+  void CloseLane(Lane& lane);
+  void Ask(Lane& lane);
+  void Publish(Lane& lane);
+  void Consume(Lane& lane);
+  void SettleOn(Lane& lane);
+
+  // What the answer of a call on `lane` does first.
+  std::function<void()> Answered(Lane& lane);
+  // `done` of a call: `void(T)`.
+  template <typename T>
+  std::function<void(T)> Done(Lane& lane);
+
+  void ExpectAnswered();
+  void Clear();
+
+  HostileWorld& world_;
+  testing::SeededRandom random_;
+  std::deque<Line> lines_;
+  std::deque<Lane> lanes_;
+  int calling_ = 0;  // calls that have not returned
+  int depth_ = 0;    // of callbacks within callbacks that act
+  int calls_ = 0;
+  bool ending_ = false;
+};
+
+}  // namespace retryq::simulation
+
+#endif  // RETRYQ_TEST_SIMULATION_RANDOM_CONNECTION_H_
