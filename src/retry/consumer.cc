@@ -123,7 +123,7 @@ void Consumer::Impl::OnSubscribed() {
 }
 
 void Consumer::Impl::OnInterrupted(const absl::Status& why) {
-  retrier_->Abandon();
+  retrier_->Abandon(why);
   if (pool_ != nullptr) pool_->DropWaiting();
   if (!GaveUpAtStart(why)) SayInterrupted(why);
 }
