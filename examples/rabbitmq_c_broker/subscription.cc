@@ -112,7 +112,10 @@ void QueueSubscription::Ack(retryq::amqp::DeliveryTag tag) {
 
 void QueueSubscription::Reject(retryq::amqp::DeliveryTag tag, bool requeue) {
   thread_.Post(tag.generation, [tag, requeue](Connection& connection) {
-    return connection.Written(amqp_basic_reject(connection.get(), kChannel, tag.tag, requeue));
+    // From RabbitMQ 4.3 on a reject that requeues counts as a failure.
+    return connection.Written(
+        requeue ? amqp_basic_nack(connection.get(), kChannel, tag.tag, /*multiple=*/0, requeue)
+                : amqp_basic_reject(connection.get(), kChannel, tag.tag, requeue));
   });
 }
 

@@ -102,9 +102,8 @@ class RETRYQ_EXPORT SubscriptionListener {
   virtual void OnInterrupted(const absl::Status& why) = 0;
 };
 
-// A consumer on the broker. Destroying it closes its channel, so that the
-// broker requeues what is unacked; no call comes after. May be destroyed
-// inside any callback.
+// A consumer on the broker. Destroying it gives back what is unacked and closes
+// its channel; no call comes after. May be destroyed inside any callback.
 class RETRYQ_EXPORT Subscription {
  public:
   virtual ~Subscription() = default;
@@ -191,7 +190,8 @@ class RETRYQ_EXPORT Broker {
   // `multiple`.
   virtual void Ack(amqp::DeliveryTag tag) = 0;
   // Back into the queue, or with `requeue` false to its dead-letter exchange,
-  // if any.
+  // if any. Back by basic.nack: from RabbitMQ 4.3 on a basic.reject that
+  // requeues counts as a failure of the message.
   virtual void Reject(amqp::DeliveryTag tag, bool requeue) = 0;
 
   // Gives up the connection for publishes and declares, as one that is lost: `OnLost` follows with

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "retryq/export.h"
@@ -39,6 +40,18 @@ struct ConsumerOptions {
   // retries.
   bool skip_others = false;
 
+  // Names that `queue` had before. The attempts of a message that failed under one of them go on;
+  // of others they begin at 0, as a message that failed in another queue starts anew here. For the
+  // time that messages of the former queue still come: its workers, and what waits for it in delay
+  // queues, go on by the former name. Up to 16 names.
+  std::vector<std::string> former_queues = {};
+
+  // How long a delivery may stay unsettled until RabbitMQ takes it back, which counts as a failure:
+  // see RetryOptions::count_redeliveries. In whole milliseconds, above zero; 0: what the broker or
+  // the queue is configured for, 30 minutes by default. Only quorum queues of RabbitMQ 4.3 or newer
+  // go by it. What is prefetched and not begun counts into that time as well.
+  absl::Duration consumer_timeout = absl::ZeroDuration();
+
   // Shown in the management UI. Empty: host and process id.
   std::string consumer_tag = {};
 };
@@ -46,9 +59,9 @@ struct ConsumerOptions {
 // A running consumer, made by Client::Consume, which says what is guaranteed. Move-only. Used on
 // the loop's thread.
 //
-// Destroying it, which may be inside any callback, stops at once: the broker requeues what is open,
-// and the outcomes of its handlers are ignored. With `handler_threads` the destructor waits for the
-// handlers that are running; the others are not called.
+// Destroying it, which may be inside any callback, stops at once: what is open goes back to the
+// queue, and the outcomes of its handlers are ignored. With `handler_threads` the destructor waits
+// for the handlers that are running; the others are not called.
 class RETRYQ_EXPORT Consumer {
  public:
   class RETRYQ_NO_EXPORT Impl;

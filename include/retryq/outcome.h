@@ -47,7 +47,8 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
 
   // Back into the queue at once, as if it had not been delivered; no attempt is counted. For a
   // handler that is about to stop: while it runs on, the message comes straight back.
-  // A quorum queue counts it as a return, and discards what was returned too often.
+  // On a broker before 4.3, whose quorum queues count each return, a copy goes to the end of the
+  // queue: see RetryOptions::count_redeliveries.
   static Outcome Requeue();
 
   // The same, with how long the handling took, which becomes `Event::handling`: for a handler that

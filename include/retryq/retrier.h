@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "retryq/broker.h"
@@ -61,6 +62,9 @@ struct RetrierOptions {
   // With a named work exchange: ack unseen what another queue's consumer
   // retries.
   bool skip_others = false;
+
+  // Names that `queue` had before: see ConsumerOptions.
+  std::vector<std::string> former_queues = {};
 };
 
 class DelayQueues;
@@ -116,6 +120,10 @@ class RETRYQ_EXPORT Retrier {
   // Forgets all open deliveries: their channel is gone and the broker has
   // requeued them. Results of their handlers are dropped.
   virtual void Abandon() = 0;
+  // The same, where it is known why: as SubscriptionListener::OnInterrupted says it. With kAborted
+  // the broker has ended the consumer, and a message that its handler had for as long as that takes
+  // counts as failed once, when it comes again: RetryOptions::count_redeliveries.
+  virtual void Abandon(const absl::Status& why) = 0;
 
   // Calls `idle` once nothing is open (at the next turn of the loop, if so
   // already). One at a time.

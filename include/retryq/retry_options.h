@@ -69,6 +69,12 @@ struct RetryOptions {
   // What a worker had prefetched when it died, or lost its connection, counts as well, and can be
   // given up together with the culprit: where messages kill workers keep `prefetch` small, and
   // `max_attempts` above the connections that are lost in a message's life.
+  //
+  // A handler that exceeds the broker's consumer timeout counts, too. RabbitMQ 4.3 and newer do not
+  // count that: the consumer itself does, from memory, when the message comes to it again; with
+  // several workers each further one may call its handler once or twice more. What is given back
+  // (Outcome::Requeue, a graceful stop) never counts: before 4.3 it goes back as a copy to the end
+  // of the queue where the broker would count it otherwise, unless nothing can be published.
   CountRedeliveries count_redeliveries = CountRedeliveries::kWhereCounted;
 
   // The headers in which messages bring a count of their failures from the retry system that was

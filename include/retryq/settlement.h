@@ -21,9 +21,11 @@ class RETRYQ_EXPORT Settlement {
  public:
   // `settle` is called once on the executor's loop. Made by Retrier; for tests of handlers it can
   // be made by anyone.
-  // `abandoned` says when the outcome will be ignored; null: never.
+  // `abandoned` says when the outcome will be ignored; null: never. `begun` is what `SetBegun`
+  // sets.
   Settlement(std::shared_ptr<Executor> executor, std::function<void(Outcome)> settle,
-             std::shared_ptr<const std::atomic<bool>> abandoned = nullptr);
+             std::shared_ptr<const std::atomic<bool>> abandoned = nullptr,
+             std::shared_ptr<std::atomic<bool>> begun = nullptr);
 
   Settlement(Settlement&&) noexcept;
   Settlement& operator=(Settlement&&) noexcept;
@@ -37,10 +39,18 @@ class RETRYQ_EXPORT Settlement {
     return abandoned_ != nullptr && abandoned_->load(std::memory_order_relaxed);
   }
 
+  // For a handler that lets messages wait before it works on them: whether the work has begun. It
+  // has from the call of the handler on unless this says otherwise. A message that has only waited
+  // when RabbitMQ 4.3 or newer takes it back after the consumer timeout does not count as failed.
+  void SetBegun(bool begun) const {
+    if (begun_ != nullptr) begun_->store(begun, std::memory_order_relaxed);
+  }
+
  private:
   std::shared_ptr<Executor> executor_;
   std::function<void(Outcome)> settle_;
   std::shared_ptr<const std::atomic<bool>> abandoned_;
+  std::shared_ptr<std::atomic<bool>> begun_;
 };
 
 }  // namespace retryq

@@ -30,6 +30,9 @@ class AckCoalescer {
   // How many deliveries were open at once, at most, since this was last asked.
   std::size_t TakeMostOpen() { return std::exchange(most_open_, open_); }
 
+  // Deliveries that are not settled.
+  std::size_t open() const { return open_; }
+
   bool pending() const { return !acked_.empty() || !rejected_.empty(); }
 
   // Says what was asked since the last call, by `reject(tag, requeue)` and `ack(tag, multiple)`.

@@ -160,6 +160,7 @@ absl::Status Channel::Impl::OnCancel(const method::BasicCancel& cancel) {
     host_->Write().AddMethod(number_, method::BasicCancelOk{.consumer_tag = consumer_tag});
   }
   const bool was_there = std::erase(consumers_, consumer_tag) > 0;
+  if (was_there) cancelled_.push_back(consumer_tag);
   if (was_there) listener_->OnConsumerCancelled(consumer_tag);
   return absl::OkStatus();
 }
@@ -171,6 +172,7 @@ absl::Status Channel::Impl::OnFlow(const method::ChannelFlow& flow) {
 }
 
 void Channel::Impl::AddConsumer(std::string_view consumer_tag) {
+  std::erase(cancelled_, consumer_tag);
   if (!consumer_tag.empty() && !Consumes(consumer_tag)) consumers_.emplace_back(consumer_tag);
 }
 
@@ -334,6 +336,7 @@ void Channel::Impl::Close(std::function<void()> closed) {
   if (state_ == State::kFinished && !closed_.empty()) FinishLater();
   if (state_ != State::kOpen) return;
   FlushAcks();
+  GiveBackAll();
   state_ = State::kClosing;
   incoming_ = IncomingContent();
   host_->Write().AddMethod(
@@ -385,6 +388,20 @@ void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
   host_->Write();
 }
 
+// What a closed channel leaves unsettled counts as failed; what is given back before does not, from
+// 4.3 on (F41). A consumer that is still there would get it again at once, even one that the broker
+// has cancelled as it took too long (F42).
+void Channel::Impl::GiveBackAll() {
+  if (acks_.open() == 0) return;
+  Outbox& outbox = host_->Write();
+  for (const std::vector<std::string>* const tags : {&consumers_, &cancelled_}) {
+    for (const std::string& tag : *tags) {
+      outbox.AddMethod(number_, method::BasicCancel{.consumer_tag = tag, .nowait = true});
+    }
+  }
+  outbox.AddMethod(number_, method::BasicNack{.multiple = true, .requeue = true});
+}
+
 void Channel::Impl::FlushAcks() {
   if (!is_open() || !acks_.pending()) return;
   Outbox& outbox = host_->Write();
@@ -393,7 +410,13 @@ void Channel::Impl::FlushAcks() {
         outbox.AddMethod(number_, method::BasicAck{.delivery_tag = tag, .multiple = multiple});
       },
       [&](std::uint64_t tag, bool requeue) {
-        outbox.AddMethod(number_, method::BasicReject{.delivery_tag = tag, .requeue = requeue});
+        // From 4.3 on a reject that requeues counts as a failure, and a nack does not (F41 in
+        // doc/rabbitmq_facts.md).
+        if (requeue) {
+          outbox.AddMethod(number_, method::BasicNack{.delivery_tag = tag, .requeue = true});
+        } else {
+          outbox.AddMethod(number_, method::BasicReject{.delivery_tag = tag});
+        }
       });
 }
 

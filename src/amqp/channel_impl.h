@@ -88,6 +88,8 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
 
   // Writes the acks of this turn.
   void FlushAcks();
+  // Writes that all which is unsettled goes back.
+  void GiveBackAll();
 
   // Closed on both ends: the number is free.
   bool finished() const { return state_ == State::kFinished; }
@@ -220,6 +222,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Tags, from the asking (or the answer, if the broker chooses one) until cancel-ok or
   // basic.cancel.
   std::vector<std::string> consumers_;
+  std::vector<std::string> cancelled_;  // by the broker
   AckCoalescer acks_;
   std::size_t prefetch_ = 0;  // 0: no limit
   int forced_answers_ = 0;    // since all that was written was last taken

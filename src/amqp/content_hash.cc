@@ -57,7 +57,7 @@ Words LastWords(std::string_view bytes) {
 // one before.
 std::uint64_t ContentHash(std::string_view bytes, std::uint64_t before) {
   static const Keys keys = DrawKeys();
-  std::uint64_t even = keys[0] ^ before ^ bytes.size();
+  std::uint64_t even = keys[0] ^ before;
   std::uint64_t odd = keys[1];
   const auto step = [](const char* at, std::uint64_t key, std::uint64_t chain) {
     return Fold(Load<std::uint64_t>(at) ^ key, Load<std::uint64_t>(at + 8) ^ chain);
@@ -70,7 +70,8 @@ std::uint64_t ContentHash(std::string_view bytes, std::uint64_t before) {
   }
   if (left > 16) even = step(at, keys[2], even);
   const Words words = LastWords(bytes);
-  return Fold(words.first ^ even, words.last ^ odd);
+  // The size apart: beside short words it would take the place of some of their bits.
+  return Fold(Fold(words.first ^ even, words.last ^ odd) ^ keys[2], bytes.size() ^ keys[3]);
 }
 
 }  // namespace retryq::amqp

@@ -70,6 +70,8 @@ absl::Status ValidateMessage(const OutgoingMessage& message) {
   return status;
 }
 
+constexpr absl::Duration kLongestConsumerTimeout = absl::Hours(24 * 3650);
+
 absl::Status ValidateConsumer(const ConsumerOptions& options) {
   absl::Status status;
   if (options.prefetch == 0) {
@@ -77,6 +79,14 @@ absl::Status ValidateConsumer(const ConsumerOptions& options) {
   }
   if (options.handler_threads < 0) {
     status = Join(status, absl::InvalidArgumentError("handler_threads must not be negative"));
+  }
+  const absl::Duration timeout = options.consumer_timeout;
+  if (timeout != absl::ZeroDuration() &&
+      (timeout < absl::Milliseconds(1) || timeout > kLongestConsumerTimeout)) {
+    status = Join(status, absl::InvalidArgumentError(absl::StrCat(
+                              "consumer_timeout must be between 1ms and 3650 days (0: as the "
+                              "broker is configured), but is ",
+                              absl::FormatDuration(timeout))));
   }
   return status;
 }
@@ -198,7 +208,8 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
                             .work_exchange = std::move(options.work_exchange),
                             .retry = std::move(options.retry),
                             .parked_queue = std::move(options.parked_queue),
-                            .skip_others = options.skip_others};
+                            .skip_others = options.skip_others,
+                            .former_queues = std::move(options.former_queues)};
   absl::Status valid =
       Join(Join(invalid_, ValidateConsumer(options)), Validate(of_retrier, options_.delay_queues));
   if (handler == nullptr) {
@@ -214,6 +225,9 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
                        .prefetch = options.prefetch,
                        .consumer_tag = options.consumer_tag,
                        .arguments = {{"x-priority", std::int64_t{0}}}};
+  if (options.consumer_timeout > absl::ZeroDuration()) {
+    params.arguments.Set("x-consumer-timeout", absl::ToInt64Milliseconds(options.consumer_timeout));
+  }
   auto consumer = std::make_unique<Consumer::Impl>(hub_, *std::move(retrier), std::move(params),
                                                    Fatal(), consumers_);
   if constexpr (std::is_same_v<SomeHandler, Handler>) {

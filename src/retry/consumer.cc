@@ -136,7 +136,7 @@ void Consumer::Impl::OnSubscribed() {
 
 void Consumer::Impl::OnInterrupted(const absl::Status& refusal) {
   const absl::Status why = Explained(refusal, params_.queue);
-  retrier_->Abandon();
+  retrier_->Abandon(refusal);
   if (pool_ != nullptr) pool_->DropWaiting();
   if (!GaveUpAtStart(why)) SayInterrupted(why);
 }

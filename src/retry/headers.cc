@@ -13,7 +13,7 @@ bool IsBrokerHeader(std::string_view name) {
   if (!name.starts_with("x-")) return false;
   return name == kDeathHeader || name.starts_with("x-first-death-") ||
          name.starts_with("x-last-death-") || name == kDeliveryCountHeader ||
-         name == "x-acquired-count";
+         name == kAcquiredCountHeader;
 }
 
 bool IsRoutingHeader(std::string_view name) { return name == "CC" || name == "BCC"; }

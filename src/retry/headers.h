@@ -36,6 +36,8 @@ inline constexpr std::array kRetryHeaders = {
 inline constexpr std::string_view kDeathHeader = "x-death";
 // How often a quorum queue has delivered the message before.
 inline constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
+// How often a quorum queue of RabbitMQ 4.3 or newer has delivered it before, failed or not.
+inline constexpr std::string_view kAcquiredCountHeader = "x-acquired-count";
 
 // Whether it is one of `kRetryHeaders`.
 bool IsRetryHeader(std::string_view name);

@@ -1,5 +1,6 @@
 #include "retry/history.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -77,6 +78,11 @@ std::optional<absl::Duration> Duration(const Field& field) {
   return absl::Milliseconds(*millis);
 }
 
+bool IsOneOf(std::string_view name, std::string_view queue,
+             const std::vector<std::string>& former) {
+  return name == queue || std::find(former.begin(), former.end(), name) != former.end();
+}
+
 // `<prefix>.<delay>`, and whatever may follow after one more dot: `direct`, a hash.
 bool IsDelayQueue(std::string_view queue, std::string_view prefix, std::int64_t delay) {
   const std::string name = absl::StrCat(std::string(prefix), ".", delay);
@@ -85,13 +91,16 @@ bool IsDelayQueue(std::string_view queue, std::string_view prefix, std::int64_t 
 
 }  // namespace
 
-Delivery::History ReadHistory(const amqp::Message& message, std::string_view queue) {
+Delivery::History ReadHistory(const amqp::Message& message, std::string_view queue,
+                              const std::vector<std::string>& former) {
   Delivery::History history;
   history.exchange = message.exchange;
   history.routing_key = message.routing_key;
 
   const RetryFields fields(message);
-  if (fields.queue && Text(fields.queue) != queue) return history;
+  if (fields.queue && !IsOneOf(Text(fields.queue).value_or(std::string_view()), queue, former)) {
+    return history;
+  }
   history.id = ShortText(fields.id).value_or(std::string_view());
   // What was published with a delay does not know which queue it comes to.
   if (!fields.queue && !fields.remaining) return history;
@@ -121,10 +130,11 @@ bool IsNearDeliveryLimit(const amqp::Message& message) {
          kManyDeliveries;
 }
 
-bool IsOthersRetry(const amqp::Message& message, std::string_view queue, std::string_view prefix) {
+bool IsOthersRetry(const amqp::Message& message, std::string_view queue, std::string_view prefix,
+                   const std::vector<std::string>& former) {
   const RetryFields fields(message);
   const std::optional<std::string_view> failed_in = Text(fields.queue);
-  if (!failed_in || failed_in == queue) return false;
+  if (!failed_in || IsOneOf(*failed_in, queue, former)) return false;
   if (Text(fields.exchange) != message.exchange) return false;
   if (Text(fields.routing_key) != message.routing_key) return false;
 

@@ -76,7 +76,7 @@ void OpenDelivery::Conclude() {
     return;
   }
   if (decision_.kind == Kind::kRequeue) {
-    Reject(EventKind::kRequeued);
+    GiveBack();
     return;
   }
   Event failed{.kind = EventKind::kFailed, .time = {}, .error = decision_.error};
@@ -98,6 +98,18 @@ void OpenDelivery::Conclude() {
     case Kind::kDiscard:
       Ack(EventKind::kDiscarded);
       break;
+  }
+}
+
+// A copy, behind the others, is the only way back that a broker before 4.3 does not count (F41 in
+// doc/rabbitmq_facts.md). Where none can be published now the message goes back by itself.
+void OpenDelivery::GiveBack() {
+  const bool by_copy = context_.hub.ready() && !context_.hub.publisher().blocked() &&
+                       context_.counted_returns.WouldCount(context_.hub.broker().server_version());
+  if (by_copy) {
+    Send(Sending::kGivenBack);
+  } else {
+    Reject(EventKind::kRequeued);
   }
 }
 
@@ -153,12 +165,12 @@ std::optional<DelayRoute> OpenDelivery::Route() const {
 
 absl::Duration OpenDelivery::SafeFrom() const {
   // A work queue is not of our making, and was there before the delivery.
-  if (sending_ == Sending::kMoved) return -absl::InfiniteDuration();
+  if (IsDirect()) return -absl::InfiniteDuration();
   return context_.parking_lot.safe_from();
 }
 
 Annotation OpenDelivery::Annotate() const {
-  if (sending_ == Sending::kMoved || sending_ == Sending::kForwarded) {
+  if (IsDirect() || sending_ == Sending::kForwarded) {
     const Delivery::History& history = delivery_->history();
     const bool forwarded = sending_ == Sending::kForwarded;
     return {.failures = history.failures,
@@ -215,7 +227,9 @@ void OpenDelivery::Send(Sending what) {
 }
 
 void OpenDelivery::OnSent(const SendResult& result) {
-  if (IsDelayed() || sending_ == Sending::kMoved) {
+  if (sending_ == Sending::kGivenBack && result.kind != SendResult::Kind::kSent) {
+    Reject(EventKind::kRequeued);
+  } else if (IsDelayed() || IsDirect()) {
     OnCopySent(result);
   } else {
     OnParkedSent(result);
@@ -226,6 +240,7 @@ void OpenDelivery::OnCopySent(const SendResult& result) {
   switch (result.kind) {
     case SendResult::Kind::kSent:
       AckCopied(sending_ == Sending::kMoved       ? EventKind::kMoved
+                : sending_ == Sending::kGivenBack ? EventKind::kRequeued
                 : sending_ == Sending::kForwarded ? EventKind::kForwarded
                                                   : EventKind::kRetried,
                 result);

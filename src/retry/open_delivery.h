@@ -17,6 +17,7 @@
 #include "retry/hub.h"
 #include "retry/parking_lot.h"
 #include "retry/publisher.h"
+#include "retry/redeliveries.h"
 #include "retry/retry_policy.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
@@ -30,6 +31,7 @@ struct RetrierContext {
   const RetrierOptions& options;
   const RetryPolicy policy;
   ParkingLot parking_lot;
+  CountedReturns counted_returns;
   Copy copy;             // scratch: a copy is sent before the next one is built
   std::size_t open = 0;  // deliveries
 };
@@ -41,7 +43,9 @@ struct RetrierContext {
 //      │ │          └ the copy is too large, or the broker refuses it
 //      │ ├────▶ park ───▶ copy to the parked queue, confirmed ▶ acked
 //      │ │          └ that is refused as well: held, and tried again
-//      │ └────▶ reject, discard ────────────────────────────▶ settled
+//      │ ├────▶ reject, discard ────────────────────────────▶ settled
+//      │ └────▶ requeue ────────────────────────────────────▶ settled, by basic.nack
+//      │            └ the broker would count it: copy to its own queue, confirmed ▶ acked
 //
 // or without any handler's call, where the broker has delivered it too often, or where its delay
 // takes more than one delay queue; what is decided without one (`Conclude`) goes the ways above:
@@ -84,7 +88,7 @@ class alignas(64) OpenDelivery final : private Parcel {
   void Wait(absl::Duration remaining, std::function<void()> due);
 
  private:
-  enum class Sending { kCopy, kMoved, kForwarded, kParked, kUnchanged };
+  enum class Sending { kCopy, kMoved, kGivenBack, kForwarded, kParked, kUnchanged };
 
   // Parcel.
   std::optional<DelayRoute> Route() const override;
@@ -95,6 +99,8 @@ class alignas(64) OpenDelivery final : private Parcel {
   std::string_view Id() const override { return delivery_->id(); }
 
   void Conclude();
+  // Puts the message back into its queue, so that it does not count as failed.
+  void GiveBack();
   void Send(Sending what);
   void OnCopySent(const SendResult& result);
   void OnParkedSent(const SendResult& result);
@@ -106,6 +112,8 @@ class alignas(64) OpenDelivery final : private Parcel {
   void Reject(EventKind kind);
   // Says what was decided as the event's reason.
   void Close(Event& event);
+  // Whether the copy goes to the work queue itself.
+  bool IsDirect() const { return sending_ == Sending::kMoved || sending_ == Sending::kGivenBack; }
   bool IsDelayed() const { return sending_ == Sending::kCopy || sending_ == Sending::kForwarded; }
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;

@@ -121,6 +121,8 @@ class Publisher {
   void OnReady();
   void OnLost();
   void OnBlocked(bool blocked);
+  // Whether the broker reads nothing that is published now.
+  bool blocked() const { return blocked_since_.has_value(); }
 
   // There is no time to wait, as at a stop: what pauses is tried once more at once.
   void Hurry();

@@ -25,11 +25,16 @@
 #include "retry/remaining_delay.h"
 #include "retry/retrier_options.h"
 #include "retry/saturating_sum.h"
+#include "retry/timed_out.h"
 
 namespace retryq {
 namespace {
 
 constexpr absl::Duration kSayEarlyEvery = absl::Minutes(1);
+
+// A delivery that is nearly as old as one that has timed out has timed out too: the broker may have
+// sent it earlier than it came.
+constexpr double kTimedOutToo = 0.95;
 
 absl::Status WithRemedy(const absl::Status& refusal) {
   if (absl::IsNotFound(refusal)) {
@@ -58,7 +63,7 @@ class RetrierImpl final {
   DeliveryHandler Wrap(AsyncHandler handler);
   std::size_t open() const { return context_.open; }
   std::size_t handling() const { return handling_; }
-  void Abandon();
+  void Abandon(const absl::Status& why);
   void WhenIdle(std::function<void()> idle);
 
  private:
@@ -73,9 +78,11 @@ class RetrierImpl final {
     std::unique_ptr<OpenDelivery> delivery;
     std::uint32_t use = 0;
     bool taken = false;
-    bool handling = false;                              // with the handler
-    std::shared_ptr<HandedOver> handed_over = nullptr;  // to another thread
-    absl::Status thrown = {};  // by its handler, which has yet to settle or has dropped that
+    bool handling = false;                               // with the handler
+    std::shared_ptr<HandedOver> handed_over = nullptr;   // to another thread
+    std::shared_ptr<std::atomic<bool>> begun = nullptr;  // with an asynchronous handler
+    absl::Status thrown = {};      // by its handler, which has yet to settle or has dropped that
+    absl::Duration taken_at = {};  // since boot, where timeouts are for us to count
   };
 
   // A delivery for the handler, and what is left of its delay, for which no queue is worth while.
@@ -130,6 +137,10 @@ class RetrierImpl final {
   std::optional<Taken> Take(amqp::MessagePtr message);
   void PrefetchNext() const;
   Delivery::History HistoryOf(const amqp::Message& message) const;
+  Redeliveries RedeliveriesOf(const amqp::Message& message);
+  bool CountsTimeouts(const amqp::Message& message);
+  std::shared_ptr<std::atomic<bool>> BeginAsync(Slot& slot) const;
+  void RememberTimeouts();
   std::optional<RetryPolicy::Decision> Count(const Redeliveries& redeliveries,
                                              Delivery::History& history) const;
   bool SkipIfOthers(const amqp::MessagePtr& message);
@@ -150,6 +161,10 @@ class RetrierImpl final {
   std::vector<std::uint32_t> free_;
   std::size_t handling_ = 0;    // slots
   Running* running_ = nullptr;  // the innermost call
+  // Since 4.3 the broker does not count consumer timeouts.
+  TimedOut timed_out_;
+  std::uint64_t generation_ = 0;  // of the channel that this is known of:
+  bool counts_timeouts_ = false;
   absl::Duration say_early_from_ = -absl::InfiniteDuration();
   std::function<void()> idle_;
   std::unique_ptr<Timer> idle_timer_;
@@ -170,7 +185,8 @@ class RetrierHandle final : public Retrier {
   }
   std::size_t open() const override { return impl_->open(); }
   std::size_t handling() const override { return impl_->handling(); }
-  void Abandon() override { impl_->Abandon(); }
+  void Abandon() override { impl_->Abandon(absl::UnavailableError("abandoned")); }
+  void Abandon(const absl::Status& why) override { impl_->Abandon(why); }
   void WhenIdle(std::function<void()> idle) override { impl_->WhenIdle(std::move(idle)); }
 
  private:
@@ -186,6 +202,7 @@ RetrierImpl::RetrierImpl(std::shared_ptr<Hub> hub, RetrierOptions options)
                .policy = RetryPolicy(options_.retry),
                .parking_lot = ParkingLot(hub_->broker(), *hub_->environment().clock,
                                          options_.parked_queue, ParkedQueueType(hub_->options())),
+               .counted_returns = CountedReturns(options_.retry.count_redeliveries),
                .copy = {}} {
   hub_->delay_steps().Add(options_.retry);
 }
@@ -264,7 +281,8 @@ DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
     };
     const std::shared_ptr<Delivery::Source>& source = self->source_;
     Settlement settlement(self->hub_->environment().executor, settle,
-                          std::shared_ptr<const std::atomic<bool>>(source, &source->abandoned));
+                          std::shared_ptr<const std::atomic<bool>>(source, &source->abandoned),
+                          self->BeginAsync(self->slots_[id.slot]));
     absl::Status thrown = CallHandler(handler, call.delivery(), std::move(settlement));
     if (!thrown.ok() && self) self->slots_[id.slot].thrown = std::move(thrown);
   });
@@ -333,8 +351,10 @@ std::optional<RetrierImpl::Taken> RetrierImpl::Take(amqp::MessagePtr message) {
   const absl::Duration left = LeftOf(history);
   std::optional<RetryPolicy::Decision> decision;
   if (left == absl::ZeroDuration()) {  // else no worker has died of it: none has handled it yet
-    decision = Count(ReadRedeliveries(*message, options_.retry.count_redeliveries), history);
+    decision = Count(RedeliveriesOf(*message), history);
   }
+  context_.counted_returns.Learn(*message);
+  if (CountsTimeouts(*message)) slot.taken_at = hub_->environment().clock->SinceBoot();
   const bool must_move = IsNearDeliveryLimit(*message);
   slot.delivery->Begin(Delivery(std::move(message), source_, history));
   slot.taken = true;
@@ -355,10 +375,60 @@ std::optional<RetrierImpl::Taken> RetrierImpl::Take(amqp::MessagePtr message) {
 }
 
 Delivery::History RetrierImpl::HistoryOf(const amqp::Message& message) const {
-  Delivery::History history = ReadHistory(message, options_.queue);
+  Delivery::History history = ReadHistory(message, options_.queue, options_.former_queues);
   const std::uint64_t earlier = ReadEarlierFailures(message, options_.queue, options_.retry);
   history.failures = std::max(history.failures, earlier);
   return history;
+}
+
+Redeliveries RetrierImpl::RedeliveriesOf(const amqp::Message& message) {
+  Redeliveries redeliveries = ReadRedeliveries(message, options_.retry.count_redeliveries);
+  redeliveries.timed_out = timed_out_.Take(message);
+  if (redeliveries.timed_out > 0) {
+    redeliveries.count = SaturatingSum(redeliveries.count, redeliveries.timed_out);
+    redeliveries.broker_counts = false;
+  }
+  return redeliveries;
+}
+
+// Known anew for each channel, as the broker may be another one.
+bool RetrierImpl::CountsTimeouts(const amqp::Message& message) {
+  if (message.delivery_tag.generation != generation_) {
+    generation_ = message.delivery_tag.generation;
+    counts_timeouts_ = options_.retry.count_redeliveries != CountRedeliveries::kNever &&
+                       CountsFailuresOnly(hub_->broker().server_version());
+  }
+  return counts_timeouts_;
+}
+
+// Only where it is asked for. It is used again once no settlement has it.
+std::shared_ptr<std::atomic<bool>> RetrierImpl::BeginAsync(Slot& slot) const {
+  if (!counts_timeouts_) {
+    slot.begun = nullptr;
+  } else if (slot.begun != nullptr && slot.begun.use_count() == 1) {
+    *slot.begun = true;
+  } else {
+    slot.begun = std::make_shared<std::atomic<bool>>(true);
+  }
+  return slot.begun;
+}
+
+// The broker has ended the consumer, as it does when a delivery stays unsettled for too long. The
+// oldest one has, and so have those that came with it. Which of them are with a handler have failed
+// by that; the others have only waited behind it.
+void RetrierImpl::RememberTimeouts() {
+  if (!counts_timeouts_) return;
+  const absl::Duration now = hub_->environment().clock->SinceBoot();
+  absl::Duration longest = absl::ZeroDuration();
+  for (const Slot& slot : slots_) {
+    if (slot.taken) longest = std::max(longest, now - slot.taken_at);
+  }
+  for (const Slot& slot : slots_) {
+    if (!slot.taken || !slot.handling || now - slot.taken_at < longest * kTimedOutToo) continue;
+    if (slot.handed_over != nullptr && slot.handed_over->Take()) continue;
+    if (slot.begun != nullptr && !*slot.begun) continue;
+    timed_out_.Remember(*slot.delivery->delivery().message());
+  }
 }
 
 // Adds the redeliveries to the failures. The last of them is decided on as a failure is: the
@@ -401,11 +471,13 @@ void RetrierImpl::SayIfEarly(const Delivery& delivery) {
 }
 
 bool RetrierImpl::SkipIfOthers(const amqp::MessagePtr& message) {
-  if (!options_.skip_others || !IsOthersRetry(*message, options_.queue, hub_->options().prefix)) {
+  if (!options_.skip_others ||
+      !IsOthersRetry(*message, options_.queue, hub_->options().prefix, options_.former_queues)) {
     return false;
   }
   hub_->broker().Ack(message->delivery_tag);
-  const Delivery delivery(message, source_, ReadHistory(*message, options_.queue));
+  const Delivery delivery(message, source_,
+                          ReadHistory(*message, options_.queue, options_.former_queues));
   hub_->Report({.kind = EventKind::kSkipped,
                 .time = {},
                 .queue = options_.queue,
@@ -444,13 +516,14 @@ void RetrierImpl::Free(std::uint32_t slot) {
   TellIfIdle();
 }
 
-void RetrierImpl::Abandon() {
+void RetrierImpl::Abandon(const absl::Status& why) {
   if (hub_->is_amid()) {
-    hub_->environment().executor->Post([self = lifeline_->ptr()] {
-      if (self) self->Abandon();
+    hub_->environment().executor->Post([self = lifeline_->ptr(), why] {
+      if (self) self->Abandon(why);
     });
     return;
   }
+  if (absl::IsAborted(why)) RememberTimeouts();
   // What waits for a thread is not begun any more; a handler that runs can see that it is in vain.
   source_->abandoned = true;
   source_ = std::make_shared<Delivery::Source>(options_.queue);

@@ -14,6 +14,8 @@ namespace {
 // Not the connection's: what that makes of the margin is for others to check.
 constexpr absl::Duration kAnyHeartbeat = absl::Milliseconds(1);
 
+constexpr std::size_t kMostFormerQueues = 16;
+
 void CheckName(const std::string& field, const std::string& name,
                std::vector<std::string>* errors) {
   if (name.size() > kLongestName) {
@@ -40,6 +42,14 @@ absl::Status Validate(const RetrierOptions& options, const DelayQueueOptions& de
   CheckName("work_exchange", options.work_exchange, &errors);
   const RetrierOptions complete = WithDefaults(options);
   CheckName("parked_queue", complete.parked_queue, &errors);
+  if (options.former_queues.size() > kMostFormerQueues) {
+    errors.push_back(absl::StrCat("former_queues must name at most ", kMostFormerQueues,
+                                  " queues, but names ", options.former_queues.size()));
+  }
+  for (const std::string& former : options.former_queues) {
+    if (former.empty()) errors.emplace_back("former_queues must not contain an empty name");
+    CheckName("former_queues", former, &errors);
+  }
   if (!options.queue.empty() && complete.parked_queue == options.queue) {
     errors.emplace_back("parked_queue must be another queue than queue");
   }

@@ -7,10 +7,12 @@
 namespace retryq {
 
 Settlement::Settlement(std::shared_ptr<Executor> executor, std::function<void(Outcome)> settle,
-                       std::shared_ptr<const std::atomic<bool>> abandoned)
+                       std::shared_ptr<const std::atomic<bool>> abandoned,
+                       std::shared_ptr<std::atomic<bool>> begun)
     : executor_(std::move(executor)),
       settle_(std::move(settle)),
-      abandoned_(std::move(abandoned)) {}
+      abandoned_(std::move(abandoned)),
+      begun_(std::move(begun)) {}
 
 Settlement::Settlement(Settlement&&) noexcept = default;
 
@@ -20,6 +22,7 @@ Settlement& Settlement::operator=(Settlement&& other) noexcept {
   executor_.swap(taken.executor_);
   settle_.swap(taken.settle_);
   abandoned_.swap(taken.abandoned_);
+  begun_.swap(taken.begun_);
   return *this;
 }
 

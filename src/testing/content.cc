@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kDeathHeader = "x-death";
 constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
+constexpr std::string_view kAcquiredCountHeader = "x-acquired-count";
 
 using Entry = std::shared_ptr<const amqp::Table>;
 
@@ -159,9 +160,11 @@ bool HasExpiredIn(const Content& content, std::string_view queue) {
   return false;
 }
 
-ContentPtr WithDeliveryCount(const Content& content, std::int64_t count) {
+ContentPtr WithDeliveryCounts(const Content& content, std::int64_t failed, std::int64_t acquired) {
   std::string headers = HeadersWithout(content.properties(), kDeliveryCountHeader);
-  amqp::TableWriter(&headers).SetInt64(kDeliveryCountHeader, count);
+  amqp::TableWriter writer(&headers);
+  if (failed > 0) writer.SetInt64(kDeliveryCountHeader, failed);
+  if (acquired > 0) writer.SetInt64(kAcquiredCountHeader, acquired);
   return WithHeaders(content, content.exchange(), content.routing_key(), content.properties(),
                      headers);
 }

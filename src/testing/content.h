@@ -54,8 +54,9 @@ ContentPtr DeadLettered(const Content& content, std::string_view queue, std::str
 // Whether an earlier entry of x-death says that it expired in `queue`.
 bool HasExpiredIn(const Content& content, std::string_view queue);
 
-// With the header by which a quorum queue says how often it was delivered and came back.
-ContentPtr WithDeliveryCount(const Content& content, std::int64_t count);
+// With the headers by which a quorum queue says how often it was delivered and came back: those
+// that are above zero.
+ContentPtr WithDeliveryCounts(const Content& content, std::int64_t failed, std::int64_t acquired);
 
 }  // namespace retryq::testing
 

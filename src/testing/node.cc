@@ -29,6 +29,13 @@ constexpr absl::Duration kAckSync = absl::Milliseconds(200);
 
 constexpr std::size_t kMaxName = 255;
 
+// Since when quorum queues count failures apart from other returns.
+bool IsSince43(const std::string& version) {
+  const std::size_t dot = version.find('.');
+  const int minor = dot == std::string::npos ? 0 : std::atoi(version.c_str() + dot + 1);
+  return 100 * std::atoi(version.c_str()) + minor >= 403;
+}
+
 bool IsFull(const Queue& queue) {
   return queue.max_length && static_cast<std::int64_t>(queue.ready.size()) >= *queue.max_length;
 }
@@ -371,10 +378,14 @@ void Node::Remember(const Queue& queue, Place place, Stored stored, absl::Durati
   ghosts_.push_back({queue.name, place, std::move(stored), until, moved});
 }
 
-void Node::Requeue(Queue& queue, Place place, Stored stored) {
+void Node::Requeue(Queue& queue, Place place, Stored stored, Return how) {
   --queue.unacked;
   stored.redelivered = true;
-  if (queue.quorum()) ++stored.returns;
+  if (queue.quorum()) {  // (41)
+    const bool counts_apart = IsSince43(options_.version);
+    if (how == Return::kFailed || !counts_apart) ++stored.returns;
+    if (counts_apart) ++stored.acquired;
+  }
   if (queue.delivery_limit && stored.returns > *queue.delivery_limit) {
     DeadLetter(queue, place, std::move(stored), "delivery_limit", LetGo::Cause::kDeliveryLimit);
     return;
@@ -396,13 +407,19 @@ void Node::LetAllGo(LetGo::Cause cause, Queue& queue) {
 // --- consumers
 // -------------------------------------------------------------------------------------
 
-absl::Status Node::Consume(ChannelId id, std::shared_ptr<Channel> channel, const std::string& name,
-                           std::uint16_t prefetch) {
+absl::Status Node::Consume(ChannelId id, std::shared_ptr<Channel> channel,
+                           const ConsumeParams& params) {
+  const std::string& name = params.queue;
   Queue* const queue = FindLive(name);
   if (queue == nullptr) {
     return absl::NotFoundError(absl::StrCat("no queue '", name, "' in vhost '/'"));
   }
-  consumers_.emplace(id, Consumer{std::move(channel), name, prefetch});
+  absl::Duration timeout = options_.consumer_timeout;
+  if (IsSince43(options_.version)) {  // (42)
+    timeout = ConsumerTimeoutIn(params.arguments).value_or(timeout);
+    if (!queue->quorum()) timeout = absl::InfiniteDuration();
+  }
+  consumers_.emplace(id, Consumer{std::move(channel), name, params.prefetch, timeout});
   queue->consumers.push_back(id);
   Schedule(*queue);
   Deliver(*queue);
@@ -442,11 +459,14 @@ void Node::Deliver(Queue& queue) {
     busy = 0;
     auto head = queue.ready.extract(queue.ready.begin());
     ContentPtr content = head.mapped().content;
-    if (head.mapped().returns > 0) content = WithDeliveryCount(*content, head.mapped().returns);
+    if (head.mapped().returns > 0 || head.mapped().acquired > 0) {
+      content = WithDeliveryCounts(*content, head.mapped().returns, head.mapped().acquired);
+    }
     const std::uint64_t tag = ++consumer.last_tag;
     const bool redelivered = head.mapped().redelivered;
     ++queue.unacked;
     consumer.unacked.emplace(tag, Unacked{head.key(), std::move(head.mapped())});
+    if (consumer.timeout < absl::InfiniteDuration()) WatchTimeout(id, tag, consumer.timeout);
     consumer.channel->Deliver(tag, redelivered, std::move(content));
   }
 }
@@ -471,7 +491,7 @@ void Node::Reject(ChannelId id, std::uint64_t tag, bool requeue) {
   if (unacked.empty() || queue == nullptr) return;
   const Place place = unacked.mapped().place;
   if (requeue) {
-    Requeue(*queue, place, std::move(unacked.mapped().stored));
+    Requeue(*queue, place, std::move(unacked.mapped().stored), Return::kGivenBack);
   } else {
     --queue->unacked;
     DeadLetter(*queue, place, std::move(unacked.mapped().stored), "rejected",
@@ -481,18 +501,47 @@ void Node::Reject(ChannelId id, std::uint64_t tag, bool requeue) {
   Schedule(*queue);
 }
 
-void Node::CloseChannel(ChannelId id) {
+void Node::CloseChannel(ChannelId id, bool given_back) {
   auto closed = consumers_.extract(id);
   if (closed.empty()) return;
-  Leave(closed.mapped(), id);
+  Leave(closed.mapped(), id, given_back ? Return::kGivenBack : Return::kFailed);
 }
 
-void Node::Leave(Consumer& consumer, ChannelId id) {
+void Node::WatchTimeout(ChannelId id, std::uint64_t tag, absl::Duration timeout) {
+  mail_.After(timeout, [this, id, tag, life = lives_] {
+    if (up_ && life == lives_) OnTimeout(id, tag);
+  });
+}
+
+// (42) What else the consumer has stays with it until it goes.
+void Node::OnTimeout(ChannelId id, std::uint64_t tag) {
+  const auto found = consumers_.find(id);
+  if (found == consumers_.end() || !found->second.unacked.contains(tag)) return;
+  Consumer& consumer = found->second;
+  Queue* const queue = FindLive(consumer.queue);
+  if (!IsSince43(options_.version)) {
+    const std::shared_ptr<Channel> channel = consumer.channel;
+    CloseChannel(id);
+    channel->Closed(
+        absl::FailedPreconditionError("PRECONDITION_FAILED - delivery acknowledgement timed out"));
+    return;
+  }
+  auto unacked = consumer.unacked.extract(tag);
+  if (queue == nullptr) return;
+  const bool was_consuming = std::exchange(consumer.consuming, false);
+  std::erase(queue->consumers, id);
+  Requeue(*queue, unacked.mapped().place, std::move(unacked.mapped().stored), Return::kGivenBack);
+  if (was_consuming) consumer.channel->Cancelled();
+  Deliver(*queue);
+  Schedule(*queue);
+}
+
+void Node::Leave(Consumer& consumer, ChannelId id, Return how) {
   Queue* const queue = FindLive(consumer.queue);
   if (queue == nullptr) return;
   const bool consumed = std::erase(queue->consumers, id) > 0;
   for (auto& [tag, unacked] : consumer.unacked) {
-    Requeue(*queue, unacked.place, std::move(unacked.stored));
+    Requeue(*queue, unacked.place, std::move(unacked.stored), how);
   }
   if (consumed && !queue->consumed()) Touch(*queue);
   Deliver(*queue);
@@ -535,7 +584,7 @@ void Node::GoDown() {
     if (queue == nullptr) continue;
     queue->consumers.clear();
     for (auto& [tag, unacked] : consumer.unacked) {
-      Requeue(*queue, unacked.place, std::move(unacked.stored));
+      Requeue(*queue, unacked.place, std::move(unacked.stored), Return::kFailed);
     }
   }
   for (auto queue = queues_.begin(); queue != queues_.end();) {

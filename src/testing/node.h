@@ -32,6 +32,8 @@ class Channel {
   // Must not call back from inside.
   virtual void Deliver(std::uint64_t tag, bool redelivered, ContentPtr content) = 0;
   virtual void Cancelled() = 0;
+  // By the broker.
+  virtual void Closed(const absl::Status& why) = 0;
 };
 using ChannelId = std::uint64_t;
 
@@ -85,13 +87,13 @@ class Node {
   Published Publish(const ContentPtr& content, Sync sync = Sync::kConfirmed);
 
   // Consuming. A channel that is not known is passed over, as the client cannot know yet.
-  absl::Status Consume(ChannelId id, std::shared_ptr<Channel> channel, const std::string& name,
-                       std::uint16_t prefetch);
+  absl::Status Consume(ChannelId id, std::shared_ptr<Channel> channel, const ConsumeParams& params);
   void StopConsuming(ChannelId id);
   void ResumeConsuming(ChannelId id);
   void Ack(ChannelId id, std::uint64_t tag);
   void Reject(ChannelId id, std::uint64_t tag, bool requeue);
-  void CloseChannel(ChannelId id);
+  // `given_back`: behind a basic.nack of all that is unsettled (41).
+  void CloseChannel(ChannelId id, bool given_back = false);
 
   // What goes wrong.
   std::size_t DeleteQueue(const std::string& name);
@@ -121,6 +123,7 @@ class Node {
     std::shared_ptr<Channel> channel;
     std::string queue;
     std::uint16_t prefetch;
+    absl::Duration timeout;  // of its deliveries
     bool consuming = true;
     std::uint64_t last_tag = 0;
     std::map<std::uint64_t, Unacked> unacked = {};
@@ -159,13 +162,17 @@ class Node {
   void DeadLetterAtLeastOnce(const std::string& name, Place place, std::string_view reason);
   ContentPtr Redirected(const Queue& queue, const Content& content, std::string_view reason) const;
   void Remember(const Queue& queue, Place place, Stored stored, absl::Duration until, bool moved);
-  void Requeue(Queue& queue, Place place, Stored stored);
+  // What a return says of the delivery: it failed, or it was given back, or timed out.
+  enum class Return { kFailed, kGivenBack };
+  void Requeue(Queue& queue, Place place, Stored stored, Return how);
   void LetItGo(LetGo::Cause cause, const Queue& queue, const Stored& stored);
   void LetAllGo(LetGo::Cause cause, Queue& queue);
 
   // Consumers.
   void Deliver(Queue& queue);
-  void Leave(Consumer& consumer, ChannelId id);
+  void Leave(Consumer& consumer, ChannelId id, Return how);
+  void WatchTimeout(ChannelId id, std::uint64_t tag, absl::Duration timeout);
+  void OnTimeout(ChannelId id, std::uint64_t tag);
 
   // Ends of the node.
   void GoDown();

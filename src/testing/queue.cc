@@ -47,6 +47,10 @@ Queue::Queue(const QueueDeclaration& declaration)
       quorum() && reject_publish && Text(arguments, "x-dead-letter-strategy") == "at-least-once";
 }
 
+std::optional<absl::Duration> ConsumerTimeoutIn(const amqp::Table& arguments) {
+  return Milliseconds(arguments, "x-consumer-timeout");
+}
+
 absl::Time DeadlineOf(const Content& content, const Queue& queue, absl::Time now) {
   absl::Time deadline = queue.message_ttl ? now + *queue.message_ttl : absl::InfiniteFuture();
   if (const auto& text = content.properties().expiration) {

@@ -24,7 +24,8 @@ struct Stored {
   absl::Duration on_disk_at;                     // since boot; a crash before may take it
   bool unconfirmed = false;                      // nobody was promised that it is on disk
   bool redelivered = false;
-  std::int64_t returns = 0;  // to a quorum queue
+  std::int64_t returns = 0;   // to a quorum queue, that count
+  std::int64_t acquired = 0;  // to one of 4.3 or newer: all returns
 };
 
 // The place of a message in its queue: what comes back goes to where it was.
@@ -72,6 +73,9 @@ struct Queue {
 
   std::unique_ptr<Timer> timer;  // for what is due next
 };
+
+// `x-consumer-timeout` of a consumer.
+std::optional<absl::Duration> ConsumerTimeoutIn(const amqp::Table& arguments);
 
 // The message after its queue's TTL and its own `expiration`, whichever is less.
 absl::Time DeadlineOf(const Content& content, const Queue& queue, absl::Time now);

@@ -131,6 +131,11 @@ class SimulatedBroker::Impl::Consuming final : public Subscription {
         link->subscription->Interrupt(absl::AbortedError("the broker cancelled the consumer"));
       });
     }
+    void Closed(const absl::Status& why) override {
+      wire_->ToClient([link = link_, why] {
+        if (link->subscription != nullptr) link->subscription->Interrupt(why);
+      });
+    }
 
    private:
     const std::shared_ptr<Link> link_;
@@ -162,7 +167,7 @@ void SimulatedBroker::Impl::Consuming::Subscribe() {
   wire->ToBroker([&node = impl_->node_, wire, link = channel_, params = params_] {
     wire->AtBrokerEnd([&node, link] { node.CloseChannel(link->id); });
     const absl::Status answer =
-        node.Consume(link->id, std::make_shared<Remote>(link, wire), params.queue, params.prefetch);
+        node.Consume(link->id, std::make_shared<Remote>(link, wire), params);
     wire->ToClient([link, answer] {
       if (link->subscription != nullptr) link->subscription->OnAnswer(answer);
     });
@@ -203,7 +208,7 @@ void SimulatedBroker::Impl::Consuming::CloseChannel(std::function<void()> closed
   const std::shared_ptr<Wire>& wire = impl_->consuming_;
   if (wire == nullptr) return;
   wire->ToBroker([&node = impl_->node_, wire, link, closed = std::move(closed)] {
-    node.CloseChannel(link->id);
+    node.CloseChannel(link->id, /*given_back=*/true);
     wire->ToClient(closed);
   });
 }

@@ -104,10 +104,6 @@ std::vector<amqp::MessagePtr> Asker::Take(const std::string& queue, std::size_t 
   return taken;
 }
 
-void Asker::Reject(const amqp::Message& message) {
-  channel().Reject(message.delivery_tag.tag, /*requeue=*/true);
-}
-
 void Asker::RejectForGood(const amqp::Message& message) {
   channel().Reject(message.delivery_tag.tag, /*requeue=*/false);
 }

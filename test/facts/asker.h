@@ -46,10 +46,9 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   const std::vector<amqp::MessagePtr>& deliveries() const { return deliveries_; }
   // Takes `count` off the queue for good.
   std::vector<amqp::MessagePtr> Take(const std::string& queue, std::size_t count);
-  // Back into the queue, or to its dead-letter exchange.
-  void Reject(const amqp::Message& message);
+  // To the queue's dead-letter exchange.
   void RejectForGood(const amqp::Message& message);
-  // Closes the channel without a settlement, as a consumer that dies does.
+  // Gives back what is unacked, and closes the channel.
   void Drop();
 
   // What ended the connection, once it is lost.

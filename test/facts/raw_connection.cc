@@ -113,6 +113,30 @@ int RawConnection::PublishWithHeaders(const std::string& queue, std::size_t size
   return Outcome();
 }
 
+std::uint64_t RawConnection::Take(const std::string& queue) {
+  const amqp_rpc_reply_t got =
+      amqp_basic_get(connection_, kChannel, amqp_cstring_bytes(queue.c_str()), /*no_ack=*/0);
+  if (got.reply_type != AMQP_RESPONSE_NORMAL || got.reply.id != AMQP_BASIC_GET_OK_METHOD) {
+    throw std::runtime_error("there is no message");
+  }
+  const std::uint64_t tag =
+      static_cast<const amqp_basic_get_ok_t*>(got.reply.decoded)->delivery_tag;
+  amqp_message_t message{};
+  if (amqp_read_message(connection_, kChannel, &message, 0).reply_type != AMQP_RESPONSE_NORMAL) {
+    throw std::runtime_error("the message does not come");
+  }
+  amqp_destroy_message(&message);
+  return tag;
+}
+
+void RawConnection::Reject(std::uint64_t tag) {
+  amqp_basic_reject(connection_, kChannel, tag, /*requeue=*/1);
+}
+
+void RawConnection::Nack(std::uint64_t tag) {
+  amqp_basic_nack(connection_, kChannel, tag, /*multiple=*/0, /*requeue=*/1);
+}
+
 std::size_t RawConnection::CountReturnsWithoutTheirAck(const std::string& queue,
                                                        std::size_t count) {
   constexpr std::size_t kBurst = 100;

@@ -37,6 +37,13 @@ class RawConnection {
   // A message whose content header has this many bytes of headers, in one frame.
   int PublishWithHeaders(const std::string& queue, std::size_t size);
 
+  // Takes the first message of `queue`, which must have one, and keeps it unsettled: what closes
+  // the connection returns it. Answers its delivery tag.
+  std::uint64_t Take(const std::string& queue);
+  // Both back into the queue, without an answer.
+  void Reject(std::uint64_t tag);
+  void Nack(std::uint64_t tag);
+
  private:
   // What comes of what was sent without an answer.
   int Outcome();

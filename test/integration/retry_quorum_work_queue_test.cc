@@ -2,10 +2,15 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "retryq/amqp/connection_options.h"
+#include "support/proxy.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -25,7 +30,14 @@ class RetryQuorumWorkQueue : public RetryTest {
   void Crash(std::size_t messages) {
     std::vector<Settlement> in_hand;
     std::set<std::string> ids;
-    Client client(loop_, Options());
+    // What is destroyed in order gives back what it has; this has no time for that.
+    const std::string url = vhost_.Url();
+    const std::uint16_t port = amqp::ParseUri(url)->endpoints[0].port;
+    Proxy proxy(loop_, port);
+    ClientOptions options = Options();
+    options.url = absl::StrReplaceAll(
+        url, {{absl::StrCat(":", port, "/"), absl::StrCat(":", proxy.port(), "/")}});
+    Client client(loop_, options);
     const auto consumer =
         client.Consume(kNotCounting, [&](const Delivery& delivery, Settlement settlement) {
           calls_.Note(delivery);
@@ -34,6 +46,7 @@ class RetryQuorumWorkQueue : public RetryTest {
         });
     ASSERT_TRUE(consumer.ok()) << consumer.status();
     ASSERT_TRUE(RunUntil([&] { return ids.size() == messages; }));
+    proxy.Cut();
   }
 };
 

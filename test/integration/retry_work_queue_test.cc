@@ -134,7 +134,7 @@ TEST_F(RetryConsumerTimeout, RequeuesWhatTookTooLongAndConsumingGoesOn) {
   const auto consumer = client.Consume({.queue = "slow orders"},
                                        [&](const Delivery& delivery, Settlement settlement) {
                                          calls_.Note(delivery);
-                                         if (delivery.redelivered()) {
+                                         if (delivery.attempt() > 0) {
                                            std::move(settlement).Settle(Outcome::Ok());
                                          } else {
                                            too_slow.push_back(std::move(settlement));

@@ -339,6 +339,7 @@ std::string Server::CarryOut(Connection& connection, std::uint16_t number,
           },
           [&](const BasicCancel& m) {
             connection.channels[number].consumes = false;
+            if (m.nowait) return std::string();
             return Frame(number, BasicCancelOk{.consumer_tag = m.consumer_tag});
           },
           [&](const BasicAck& m) {
@@ -347,6 +348,10 @@ std::string Server::CarryOut(Connection& connection, std::uint16_t number,
           },
           [&](const BasicReject& m) {
             settle(m.delivery_tag, /*multiple=*/false, /*acked=*/false);
+            return std::string();
+          },
+          [&](const BasicNack& m) {
+            settle(m.delivery_tag, m.multiple, /*acked=*/false);
             return std::string();
           },
           [](const auto&) { return std::string(); },

@@ -58,7 +58,8 @@ std::string_view NameOf(LetGo::Cause cause);
 //    where no queue takes them; a missing exchange closes the channel; x-max-length with
 //    reject-publish is answered by a nack.
 //  - Consumers have their prefetch, what they leave unsettled comes back to its place, redelivered.
-//    Quorum queues count that, up to x-delivery-limit.
+//    Quorum queues count that, up to x-delivery-limit; from 4.3 on what is given back by the
+//    client, or was unsettled for too long, only raises x-acquired-count.
 //  - A crash takes what is not on disk, and brings back what had just left.
 //
 // Not simulated: policies, clusters, priorities, exclusive queues, transactions, CC and BCC,
@@ -96,6 +97,10 @@ class SimulatedRabbitMq {
 
     // Whether a restart begins the lease of a quorum queue anew.
     bool restart_renews_quorum = false;
+
+    // How long a delivery may be unsettled. Then versions before 4.3 close the channel; newer ones
+    // return it, uncounted, and cancel the consumer, and look at quorum queues alone.
+    absl::Duration consumer_timeout = absl::InfiniteDuration();
   };
 
   // Both must outlive it.

@@ -40,6 +40,8 @@ std::string InWordsOfFlags(std::string complaint) {
       {"delay_queues.outage", "--outage"},
       {"delay_queues.max_length_bytes", "--max-length-bytes"},
       {"delay_queues.max_length", "--max-length"},
+      {"former_queues", "--former-queue"},
+      {"consumer_timeout", "--consumer-timeout"},
       {"work_exchange", "--work-exchange"},
       {"parked_queue", "--parked"},
       {"queue", "--queue"},

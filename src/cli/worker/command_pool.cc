@@ -1,5 +1,6 @@
 #include "cli/worker/command_pool.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -26,8 +27,18 @@ void CommandPool::Handle(Delivery delivery, Settlement settlement) {
     std::move(settlement).Settle(Outcome::Requeue());
     return;
   }
+  settlement.SetBegun(IsStuckOn(delivery));
   waiting_.Add({.delivery = std::move(delivery), .settlement = std::move(settlement)});
   Feed();
+}
+
+// Whether a command still runs for an earlier delivery of this message: it makes no difference to
+// how long the message takes that a command of its own has yet to begin.
+bool CommandPool::IsStuckOn(const Delivery& delivery) const {
+  return std::any_of(running_.begin(), running_.end(), [&](const Job& job) {
+    if (!job.delivery.abandoned() || job.delivery.body() != delivery.body()) return false;
+    return job.delivery.id().empty() || job.delivery.id() == delivery.id();
+  });
 }
 
 void CommandPool::Feed() {
@@ -52,6 +63,7 @@ bool CommandPool::HasRoom() const {
 }
 
 void CommandPool::Run(Job job) {
+  job.settlement.SetBegun(true);
   const Running running = running_.insert(running_.end(), std::move(job));
   // What has ended is reported to the loop, where this may be gone by then.
   threads_->Submit([this, running, delivery = running->delivery, executor = loop_.executor(),

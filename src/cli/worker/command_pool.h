@@ -52,6 +52,7 @@ class CommandPool final : public JobPool {
 
   void Feed();
   bool HasRoom() const;
+  bool IsStuckOn(const Delivery& delivery) const;
   void Run(Job job);
   // On a thread of the pool.
   ChildResult RunCommand(const Delivery& delivery) const;

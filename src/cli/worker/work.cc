@@ -43,6 +43,9 @@ absl::Status Annotated(const std::string& flag, const absl::Status& status) {
   return {status.code(), flag + ": " + std::string(status.message())};
 }
 
+// RabbitMQ's default.
+constexpr absl::Duration kUsualConsumerTimeout = absl::Minutes(30);
+
 // One run of `retryq work`: brings consumer, children and log together, and ends them in order.
 class Worker : private Observer {
  public:
@@ -55,6 +58,7 @@ class Worker : private Observer {
       return made;
     }
     if (absl::Status made = MakeHook(); !made.ok()) return made;
+    SayIfTimeoutIsLong();
     ClientOptions client_options = options_.client;
     client_options.observer = this;
     client_.emplace(loop_, std::move(client_options));
@@ -199,6 +203,19 @@ class Worker : private Observer {
     log_.SayUrl(Severity::kInfo, "serving_metrics", options_.consumer.queue,
                 metrics_server_->url());
     return absl::OkStatus();
+  }
+
+  // How the broker is configured it does not say; what it does by default is known.
+  void SayIfTimeoutIsLong() {
+    if (options_.timeout == absl::InfiniteDuration() || options_.timeout < kUsualConsumerTimeout ||
+        options_.consumer.consumer_timeout > absl::ZeroDuration()) {
+      return;
+    }
+    Say(Severity::kWarning, "timeout",
+        "--timeout " + absl::FormatDuration(options_.timeout) +
+            " is not less than RabbitMQ's consumer_timeout, which is 30m by default: unless that "
+            "is longer on this broker, it takes messages back while COMMAND still runs; see "
+            "--consumer-timeout");
   }
 
   void Say(Severity severity, std::string_view name, const std::string& error) {

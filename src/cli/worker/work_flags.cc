@@ -82,9 +82,9 @@ struct WorkFlags {
   FlagText queue, work_exchange;
   RetryingFlags retrying;
   FlagText on_limit, parked, on_parked, count_redeliveries;
-  std::vector<std::string> earlier_counts;
+  std::vector<std::string> earlier_counts, former_queues;
   DelayQueueFlags delay_queues;
-  FlagText prefetch, jobs, in_flight, timeout, grace;
+  FlagText prefetch, jobs, in_flight, timeout, consumer_timeout, grace;
   FlagText log_level, metrics;
   bool skip_others = false;
   bool lines = false;
@@ -102,6 +102,8 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "(default: straight to QUEUE)");
   parser.Add("--skip-others", &flags.skip_others,
              "With --work-exchange: ack unseen what another queue's worker retries");
+  parser.Add("--former-queue", "QUEUE", &flags.former_queues,
+             "A name that QUEUE had before: attempts of its messages go on; again for more");
   AddFlags(parser, flags.retrying);
   parser.Group("How often");
   parser.Add("--on-limit", "park|reject|discard", &flags.on_limit,
@@ -136,6 +138,10 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
       "--timeout", "DURATION", &flags.timeout,
       "A command that takes longer over a message is ended, by SIGTERM and then SIGKILL to its\n"
       "process group, and has failed (default: none)");
+  parser.Add("--consumer-timeout", "DURATION", &flags.consumer_timeout,
+             "How long RabbitMQ lets a message be unsettled until it takes it back, which is a\n"
+             "failure. Quorum queues of RabbitMQ 4.3 or newer go by it; what else there is\n"
+             "the broker's configuration says (default: as that says, mostly 30m)");
   parser.Add("--grace", "DURATION", &flags.grace,
              "From the first signal until what still runs is ended (default: 25s)");
 
@@ -174,6 +180,15 @@ void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* option
   reader.Read("--timeout", flags.timeout, &options->timeout);
   if (options->timeout == absl::ZeroDuration()) {
     reader.Complain("--timeout 0: must be above zero; leave it out for no limit");
+  }
+  absl::Duration& consumer_timeout = options->consumer.consumer_timeout;
+  reader.Read("--consumer-timeout", flags.consumer_timeout, &consumer_timeout);
+  if (flags.consumer_timeout && consumer_timeout == absl::ZeroDuration()) {
+    reader.Complain("--consumer-timeout 0: must be above zero; leave it out for the broker's own");
+  } else if (flags.consumer_timeout && flags.timeout && options->timeout >= consumer_timeout) {
+    reader.Complain("--timeout " + *flags.timeout + ": must be less than --consumer-timeout " +
+                    *flags.consumer_timeout +
+                    ", after which RabbitMQ takes the message back while COMMAND still runs");
   }
   reader.Read("--grace", flags.grace, &options->grace);
 }
@@ -215,6 +230,7 @@ WorkOptions ReadOptions(const WorkFlags& flags, const Arguments& command, FlagRe
   reader.Read("--on-limit", flags.on_limit, &retry.on_limit);
   reader.Read("--count-redeliveries", flags.count_redeliveries, &retry.count_redeliveries);
   retry.earlier_counts = flags.earlier_counts;
+  options.consumer.former_queues = flags.former_queues;
   ReadFlags(flags.retrying, reader, &retry);
 
   const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);

@@ -196,7 +196,7 @@ TEST_F(ConnectionTest, PutsBackWhatComesBehindCancelOk) {
   Deliver(1);
   server_.Say(1, method::BasicCancelOk{.consumer_tag = "me"});
   Deliver(2);
-  RunUntilHeard("1 basic.reject 2");
+  RunUntilHeard("1 basic.nack 2 requeue");
   EXPECT_EQ(deliveries_.size(), 1U);
 }
 
@@ -224,6 +224,31 @@ TEST_F(ConnectionTest, SaysAllAcksOfATurnAtOnce) {
   channel->Reject(9, false);
   RunUntilHeard("1 basic.ack 10 multiple");
   EXPECT_THAT(server_.heard, ElementsAre("1 basic.reject 9", "1 basic.ack 10 multiple"));
+}
+
+// A consumer that is still there would get at once what is given back, and that a closed channel
+// had it counts.
+TEST_F(ConnectionTest, GivesBackWhatIsUnsettledBeforeItClosesAChannel) {
+  auto channel = OpenChannel();
+  for (std::uint64_t tag = 1; tag <= 3; ++tag) Deliver(tag);
+  RunUntil([&] { return deliveries_.size() == 3; });
+  channel->Ack(2);
+  channel.reset();
+  RunUntilHeard("1 channel.close");
+  EXPECT_THAT(server_.heard, ElementsAre("1 basic.ack 2", "1 basic.cancel",
+                                         "1 basic.nack 0 multiple requeue", "1 channel.close"));
+}
+
+TEST_F(ConnectionTest, CancelsAConsumerThatTheBrokerHasCancelledBeforeItGivesBack) {
+  auto channel = OpenChannel();
+  Deliver(1);
+  server_.Say(1, method::BasicCancel{.consumer_tag = "me", .nowait = true});
+  Deliver(2);
+  RunUntilHeard("1 basic.nack 2 requeue");
+  channel.reset();
+  RunUntilHeard("1 channel.close");
+  EXPECT_THAT(server_.heard, ElementsAre("1 basic.nack 2 requeue", "1 basic.cancel",
+                                         "1 basic.nack 0 multiple requeue", "1 channel.close"));
 }
 
 TEST_F(ConnectionTest, PutsFramesTogetherFromSingleBytes) {

@@ -72,6 +72,13 @@ TEST(ContentHash, DependsOnTheLength) {
   EXPECT_EQ(seen.size(), kManyLengths);
 }
 
+TEST(ContentHash, TellsShortContentsOfDifferentLengthsApart) {
+  std::unordered_set<std::uint64_t> seen;
+  constexpr std::size_t kNumbers = 100'000;
+  for (std::size_t i = 0; i < kNumbers; ++i) seen.insert(ContentHash(std::to_string(i)));
+  EXPECT_EQ(seen.size(), kNumbers);
+}
+
 TEST(ContentHash, DependsOnWhereAPartEnds) {
   const std::string bytes = Ascending(kManyLengths);
   std::unordered_set<std::uint64_t> seen;

@@ -278,6 +278,9 @@ class FakeServer {
       absl::StrAppend(&text, " ", ack->delivery_tag, ack->multiple ? " multiple" : "");
     } else if (const auto* reject = std::get_if<method::BasicReject>(&method)) {
       absl::StrAppend(&text, " ", reject->delivery_tag);
+    } else if (const auto* nack = std::get_if<method::BasicNack>(&method)) {
+      absl::StrAppend(&text, " ", nack->delivery_tag, nack->multiple ? " multiple" : "",
+                      nack->requeue ? " requeue" : "");
     } else if (const auto* close = std::get_if<method::ConnectionClose>(&method)) {
       absl::StrAppend(&text, " ", close->reply_code);
     } else if (const auto* update = std::get_if<method::ConnectionUpdateSecret>(&method)) {

@@ -200,6 +200,7 @@ TEST_F(ClientTest, SaysThatThereIsNoThreadForHandlers) {
 }
 
 TEST_F(ClientTest, DrainingGivesBackWhatOnlyWaitsForAThread) {
+  broker_.version = "4.3.6";  // which does not count that
   std::promise<void> started;
   std::promise<void> finish;
   const auto consumer = client_->Consume({.queue = "orders", .handler_threads = 1},

@@ -305,5 +305,12 @@ TEST_F(IsOthersRetryTest, DoesNotHoldForDeathsOfAnotherShape) {
   EXPECT_FALSE(IsSkippedBy("invoices"));
 }
 
+TEST(History, GoesOnUnderAFormerNameOfTheQueue) {
+  const auto message = MakeMessage(
+      {.headers = amqp::Table{{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}}});
+  EXPECT_EQ(ReadHistory(*message, "orders.v2").failures, 0U);
+  EXPECT_EQ(ReadHistory(*message, "orders.v2", {"bills", "orders"}).failures, 3U);
+}
+
 }  // namespace history_test
 }  // namespace retryq

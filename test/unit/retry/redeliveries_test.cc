@@ -61,5 +61,45 @@ TEST(Redeliveries, SayHowManyTheyWere) {
             absl::AbortedError("the worker that had it died or lost its connection, 3 times"));
 }
 
+TEST(Redeliveries, AreNoneWhereAQuorumQueueShowsThatTheMessageWasGivenBack) {
+  const auto message = Redelivered({{"x-acquired-count", std::int64_t{3}}});
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kAlways).count, 0U);
+  EXPECT_EQ(CountUncounted(*message), 3);
+  EXPECT_EQ(CountUncounted(*Redelivered(
+                {{"x-acquired-count", std::int64_t{3}}, {"x-delivery-count", std::int64_t{1}}})),
+            2);
+}
+
+TEST(CountsFailuresOnly, IsSoFrom4_3) {
+  for (const char* version : {"4.3.0", "4.3.6", "4.10.1", "5.0", "10"}) {
+    EXPECT_TRUE(CountsFailuresOnly(version)) << version;
+  }
+  for (const char* version : {"", "3.10.8", "3.13", "4", "4.0.5", "4.2.9", "what"}) {
+    EXPECT_FALSE(CountsFailuresOnly(version)) << version;
+  }
+}
+
+TEST(CountedReturns, AreThoseOfQueuesThatMayBeQuorumBefore4_3) {
+  CountedReturns returns(CountRedeliveries::kWhereCounted);
+  EXPECT_TRUE(returns.WouldCount("3.10.8"));
+  EXPECT_FALSE(returns.WouldCount("4.3.6"));
+  EXPECT_FALSE(returns.WouldCount(""));
+  returns.Learn(*Redelivered({}));  // as only a classic queue does
+  EXPECT_FALSE(returns.WouldCount("3.10.8"));
+  returns.Learn(*Redelivered(kFour));  // it has been made anew
+  EXPECT_TRUE(returns.WouldCount("3.10.8"));
+}
+
+TEST(CountedReturns, AreAllWhereAllRedeliveriesCountButThoseOf4_3) {
+  CountedReturns returns(CountRedeliveries::kAlways);
+  EXPECT_TRUE(returns.WouldCount("4.3.6"));
+  returns.Learn(*Redelivered({}));
+  EXPECT_TRUE(returns.WouldCount("4.3.6"));
+  returns.Learn(*Redelivered({{"x-acquired-count", std::int64_t{1}}}));
+  EXPECT_FALSE(returns.WouldCount("4.3.6"));
+  EXPECT_FALSE(CountedReturns(CountRedeliveries::kNever).WouldCount("3.10.8"));
+}
+
 }  // namespace redeliveries_test
 }  // namespace retryq

@@ -374,6 +374,7 @@ TEST_F(RetrierTest, RejectsOrDiscardsAtTheLimitWhereToldTo) {
 }
 
 TEST_F(RetrierTest, GivesBackUncountedWhatTheHandlerRequeues) {
+  broker_.version = "4.3.6";
   Start({.queue = "orders", .retry = {.max_attempts = 1}},
         Handler([](const Delivery&) { return Outcome::Requeue(); }));
   Deliver();
@@ -381,6 +382,164 @@ TEST_F(RetrierTest, GivesBackUncountedWhatTheHandlerRequeues) {
   EXPECT_THAT(broker_.publishes, IsEmpty());
   EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
   EXPECT_EQ(events_.Count(EventKind::kRequeued), 1U);
+}
+
+TEST_F(RetrierTest, GivesBackByACopyWhatABrokerBefore4_3WouldCount) {
+  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  Redeliver(2, {{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}});
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().exchange, "");
+  EXPECT_EQ(LastPublish().routing_key, "orders");
+  EXPECT_EQ(*LastPublish().headers.Find("x-retry-count"), amqp::Value(std::int64_t{5}));
+  EXPECT_EQ(LastPublish().headers.Find("x-delivery-count"), nullptr);
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_THAT(broker_.requeued, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kRequeued), 1U);
+}
+
+TEST_F(RetrierTest, GivesBackByItselfWhatNoCopyCanBePublishedOf) {
+  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  broker_.Block(true);
+  Deliver();
+  EXPECT_THAT(broker_.requeued, ElementsAre(1));
+  broker_.Block(false);
+  Deliver();
+  LastPublish().Return();
+  EXPECT_THAT(broker_.requeued, ElementsAre(1, 2));
+  broker_.Lose();
+  Deliver();
+  EXPECT_THAT(broker_.requeued, ElementsAre(1, 2, 3));
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+}
+
+// On 4.3, where a timeout is not counted by the broker.
+class RetrierTimeoutTest : public RetrierTest {
+ protected:
+  void StartWithTimeouts(std::uint64_t max_attempts = 3) {
+    broker_.version = "4.3.6";
+    Start({.queue = "orders", .retry = {.max_attempts = max_attempts}},
+          AsyncHandler([this](const Delivery& delivery, Settlement settlement) {
+            attempts_.push_back(delivery.attempt());
+            settlement.SetBegun(begins_);
+            kept_.push_back(std::move(settlement));
+          }));
+  }
+  // `acquired`, `failed`: what the queue has counted.
+  void DeliverAgain(std::int64_t acquired, std::int64_t failed = 0, std::string_view body = "body",
+                    amqp::Table headers = {}) {
+    if (acquired > 0) headers.Set("x-acquired-count", acquired);
+    if (failed > 0) headers.Set("x-delivery-count", failed);
+    auto message =
+        std::const_pointer_cast<amqp::Message>(MakeMessage({.body = body, .headers = headers}));
+    message->delivery_tag = {.generation = channel_, .tag = ++tag_};
+    message->redelivered = acquired > 0;
+    deliver_(std::move(message));
+    time_.RunReady();
+  }
+  void TimeOut(absl::Duration after = absl::Minutes(30)) {
+    time_.Advance(after);
+    retrier_->Abandon(absl::AbortedError("cancelled"));
+    ++channel_;
+  }
+
+  std::uint64_t channel_ = 1;
+  bool begins_ = true;
+  std::vector<std::uint64_t> attempts_;
+  std::vector<Settlement> kept_;
+};
+
+TEST_F(RetrierTimeoutTest, CountsATimeoutAsAFailureThatIsRetried) {
+  StartWithTimeouts();
+  DeliverAgain(0);
+  TimeOut();
+  DeliverAgain(1);
+  EXPECT_THAT(attempts_, ElementsAre(0));
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().exchange, "retry.1000");
+  EXPECT_EQ(*LastPublish().headers.Find("x-retry-count"), amqp::Value(std::int64_t{1}));
+  EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("consumer timeout"));
+}
+
+TEST_F(RetrierTimeoutTest, AddsTimeoutsToWhatTheBrokerCounts) {
+  StartWithTimeouts(/*max_attempts=*/3);
+  DeliverAgain(2, 2);
+  EXPECT_THAT(attempts_, ElementsAre(2));
+  TimeOut();
+  DeliverAgain(3, 2);
+  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
+}
+
+TEST_F(RetrierTimeoutTest, DoesNotCountWhatWasGivenBack) {
+  StartWithTimeouts(/*max_attempts=*/1);
+  for (std::int64_t i = 0; i < 5; ++i) DeliverAgain(i);
+  EXPECT_THAT(attempts_, ElementsAre(0, 0, 0, 0, 0));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(RetrierTimeoutTest, DoesNotCountALostConnectionTwice) {
+  StartWithTimeouts();
+  DeliverAgain(0);
+  time_.Advance(absl::Minutes(30));
+  retrier_->Abandon(absl::UnavailableError("gone"));
+  DeliverAgain(1, 1);
+  EXPECT_THAT(attempts_, ElementsAre(0, 1));
+}
+
+TEST_F(RetrierTimeoutTest, DoesNotCountWhatHadNotBegun) {
+  StartWithTimeouts();
+  begins_ = false;
+  DeliverAgain(0);
+  TimeOut();
+  DeliverAgain(1);
+  EXPECT_THAT(attempts_, ElementsAre(0, 0));
+}
+
+TEST_F(RetrierTimeoutTest, DoesNotCountWhatCameMuchLaterThanWhatTimedOut) {
+  StartWithTimeouts();
+  DeliverAgain(0, 0, "old");
+  time_.Advance(absl::Minutes(10));
+  DeliverAgain(0, 0, "young");
+  TimeOut(absl::Minutes(20));
+  DeliverAgain(1, 0, "young");
+  EXPECT_THAT(attempts_, ElementsAre(0, 0, 0));
+  DeliverAgain(1, 0, "old");
+  EXPECT_THAT(attempts_, SizeIs(3));
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+}
+
+TEST_F(RetrierTimeoutTest, DoesNotTakeAnotherMessageForTheOneThatTimedOut) {
+  StartWithTimeouts();
+  DeliverAgain(1, 0, "one");
+  TimeOut();
+  DeliverAgain(1, 0, "two");
+  DeliverAgain(1, 0, "one");  // a twin: what timed out has come back twice by now
+  EXPECT_THAT(attempts_, ElementsAre(0, 0, 0));
+  DeliverAgain(2, 0, "one");
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+}
+
+TEST_F(RetrierTest, GoesOnWithTheAttemptsOfAFormerQueue) {
+  std::vector<std::uint64_t> attempts;
+  Start({.queue = "orders.v2", .former_queues = {"orders"}}, Handler([&](const Delivery& delivery) {
+          attempts.push_back(delivery.attempt());
+          return absl::UnavailableError("down");
+        }));
+  Deliver(
+      {.headers = amqp::Table{{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}}});
+  Deliver({.headers = amqp::Table{{"x-retry-queue", "mails"}, {"x-retry-count", std::int64_t{3}}}});
+  EXPECT_THAT(attempts, ElementsAre(3, 0));
+  EXPECT_EQ(*broker_.publishes[0].headers.Find("x-retry-queue"), amqp::Value("orders.v2"));
+  EXPECT_EQ(*broker_.publishes[0].headers.Find("x-retry-count"), amqp::Value(std::int64_t{4}));
+}
+
+TEST_F(RetrierTest, RefusesFormerQueuesThatCanBeNone) {
+  MakeRetrier({.queue = "orders"});
+  const auto refused = Retrier::Create(shared_, {.queue = "orders", .former_queues = {"", "a\nb"}});
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("former_queues must not contain an empty name; former_queues must not "
+                        "contain line breaks"));
 }
 
 TEST_F(RetrierTest, AnExceptionIsARetry) {

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -230,6 +232,66 @@ TEST_F(SimulatedBrokerTest, CountsWhatAQuorumQueueGetsBackUpToItsLimit) {
   EXPECT_THAT(Causes(), ElementsAre(LetGo::Cause::kDeliveryLimit));
   EXPECT_EQ(inbox_.messages[2]->properties.headers->Find("x-delivery-count")->AsInt64(), 2);
 }
+
+class SimulatedReturns : public ::testing::TestWithParam<const char*> {
+ protected:
+  SimulatedReturns() {
+    rabbit_.DeclareQueue("work", {{"x-queue-type", "quorum"}});
+    rabbit_.Publish("", "work");
+    Subscribe();
+  }
+  bool CountsAll() const { return std::string_view(GetParam()) != "4.3.6"; }
+  void Subscribe() {
+    subscription_ = broker_.Consume({.queue = "work"}, &inbox_);
+    time_.Advance(absl::Milliseconds(10));
+  }
+  std::optional<std::int64_t> Count(std::string_view header) const {
+    const auto& headers = inbox_.messages.back()->properties.headers;
+    return headers ? headers->FindInt64(header) : std::nullopt;
+  }
+
+  SimulatedTime time_;
+  SeededRandom random_{1};
+  SimulatedRabbitMq rabbit_{
+      time_, random_, {.version = GetParam(), .consumer_timeout = absl::Minutes(30)}};
+  SimulatedBroker broker_{rabbit_};
+  Inbox inbox_;
+  std::unique_ptr<Subscription> subscription_;
+};
+
+TEST_P(SimulatedReturns, ByTheClientAreCountedBefore4_3) {  // 41
+  broker_.Reject(inbox_.messages.back()->delivery_tag, /*requeue=*/true);
+  time_.Advance(absl::Milliseconds(10));
+  subscription_.reset();
+  Subscribe();
+  ASSERT_THAT(inbox_.messages, SizeIs(3));
+  EXPECT_EQ(Count("x-delivery-count"), CountsAll() ? std::optional(2) : std::nullopt);
+  EXPECT_EQ(Count("x-acquired-count"), CountsAll() ? std::nullopt : std::optional(2));
+}
+
+TEST_P(SimulatedReturns, OfALostConnectionAreCounted) {
+  broker_.CutConsuming({});
+  time_.Advance(absl::Seconds(30));
+  ASSERT_THAT(inbox_.messages, SizeIs(2));
+  EXPECT_EQ(Count("x-delivery-count"), 1);
+  EXPECT_EQ(Count("x-acquired-count"), CountsAll() ? std::nullopt : std::optional(1));
+}
+
+TEST_P(SimulatedReturns, AfterTheConsumerTimeoutAreCountedBefore4_3) {  // 42
+  time_.Advance(absl::Minutes(31));
+  ASSERT_THAT(inbox_.interruptions, SizeIs(1));
+  EXPECT_EQ(absl::IsAborted(inbox_.interruptions[0]), !CountsAll());
+  ASSERT_THAT(inbox_.messages, SizeIs(2));
+  EXPECT_EQ(Count("x-delivery-count"), CountsAll() ? std::optional(1) : std::nullopt);
+  EXPECT_EQ(Count("x-acquired-count"), CountsAll() ? std::nullopt : std::optional(1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, SimulatedReturns, ::testing::Values("3.10.8", "4.0.5", "4.3.6"),
+                         [](const auto& version) {
+                           std::string name = version.param;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
 
 TEST_F(SimulatedBrokerTest, ClosesInOrder) {
   bool closed = false;

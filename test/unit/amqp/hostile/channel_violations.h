@@ -48,7 +48,7 @@ inline std::vector<Violation> ChannelViolations() {
       {"AcksOnAChannelThatOpens", kOpening, Say(1, BasicAck{.delivery_tag = 1}), kEndsChannel, 406,
        not_published("basic.ack", "1")},
       {"DeliversBeforeAnybodyConsumes", kOpening, WholeDelivery(1), kTolerates, 0,
-       "1 basic.reject 1"},
+       "1 basic.nack 1 requeue"},
 
       // ---- answers to nothing
       {"BindsUnasked", kOpen, Say(1, QueueBindOk{}), kEnds, 503,

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -51,15 +52,22 @@ class CommandPoolTest : public ::testing::Test {
     return Start({"sh", "-c", script}, jobs);
   }
 
-  void Give(std::string_view body) {
+  void Give(std::string_view body) { Give(body, std::make_shared<Delivery::Source>("orders")); }
+  // Answers whether its command has begun, as the settlement is told.
+  std::shared_ptr<std::atomic<bool>> Give(std::string_view body,
+                                          const std::shared_ptr<Delivery::Source>& source) {
     const std::string name(body);
-    pool_->Handle(
-        Delivery(MakeMessage({.body = body}), std::make_shared<const std::string>("orders"),
-                 {.failures = 2, .last_error = "before", .id = "id-1"}),
-        Settlement(loop_.executor(), [this, name](const Outcome& outcome) {
-          order_.push_back(name);
-          outcomes_.emplace(name, outcome);
-        }));
+    auto begun = std::make_shared<std::atomic<bool>>(true);
+    pool_->Handle(Delivery(MakeMessage({.body = body}), source,
+                           {.failures = 2, .last_error = "before", .id = "id-1"}),
+                  Settlement(
+                      loop_.executor(),
+                      [this, name](const Outcome& outcome) {
+                        order_.push_back(name);
+                        outcomes_.emplace(name, outcome);
+                      },
+                      std::shared_ptr<const std::atomic<bool>>(source, &source->abandoned), begun));
+    return begun;
   }
 
   void Settled(std::size_t count) {
@@ -110,6 +118,21 @@ TEST_F(CommandPoolTest, RunsAsManyAtATimeAsItMay) {
   EXPECT_EQ(pool_->open(), 3U);
   Settled(4);
   for (const char* name : {"a", "b", "c", "d"}) EXPECT_EQ(Result(name), "ok");
+}
+
+TEST_F(CommandPoolTest, TellsWhatHasBegunFromWhatWaits) {
+  StartScript("cat >/dev/null; until test -e '" + directory_.File("go") + "'; do sleep 0.01; done");
+  const auto gone = std::make_shared<Delivery::Source>("orders");
+  const auto here = std::make_shared<Delivery::Source>("orders");
+  EXPECT_TRUE(*Give("hangs", gone));
+  EXPECT_FALSE(*Give("waits", gone));
+  // Both come again, while the command for the first still runs.
+  gone->abandoned = true;
+  EXPECT_TRUE(*Give("hangs", here));
+  const auto waits = Give("waits", here);
+  EXPECT_FALSE(*waits);
+  directory_.Write("go", "");
+  Until([&] { return waits->load(); });
 }
 
 TEST_F(CommandPoolTest, CountsTheTimeOfTheCommandWithoutThatOfWaitingForIt) {

@@ -120,6 +120,22 @@ TEST_F(WorkFlagsTest, TakesEveryFlag) {
   EXPECT_EQ(options.client.more_urls, Arguments{"amqp://a:b@two/v"});
 }
 
+TEST_F(WorkFlagsTest, NamesWhatTheQueueWasCalledBefore) {
+  EXPECT_EQ(
+      Parse({"--former-queue", "orders.v1", "--former-queue", "bills"}).consumer.former_queues,
+      (std::vector<std::string>{"orders.v1", "bills"}));
+}
+
+TEST_F(WorkFlagsTest, SetsAConsumerTimeoutAboveThatOfTheCommand) {
+  EXPECT_EQ(Parse({}).consumer.consumer_timeout, absl::ZeroDuration());
+  const WorkOptions options = Parse({"--timeout", "50m", "--consumer-timeout", "1h"});
+  EXPECT_EQ(options.consumer.consumer_timeout, absl::Hours(1));
+  EXPECT_THAT(Complaints({"--consumer-timeout", "0"}),
+              HasSubstr("--consumer-timeout 0: must be above zero"));
+  EXPECT_THAT(Complaints({"--timeout", "1h", "--consumer-timeout", "1h"}),
+              HasSubstr("--timeout 1h: must be less than --consumer-timeout 1h"));
+}
+
 TEST_F(WorkFlagsTest, CountsWhatItIsToldToCount) {
   EXPECT_EQ(Parse({}).consumer.retry.count_redeliveries, CountRedeliveries::kWhereCounted);
   EXPECT_EQ(Parse({"--count-redeliveries", "always"}).consumer.retry.count_redeliveries,

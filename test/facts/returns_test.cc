@@ -1,0 +1,121 @@
+// What comes back to a quorum queue, and how the queue counts it.
+
+#include <optional>
+#include <string>
+
+#include "facts/private_broker_facts_test.h"
+#include "facts/raw_connection.h"
+
+namespace retryq::testing {
+namespace returns_test {
+
+class ReturnFacts : public Facts {
+ protected:
+  void SetUp() override {
+    peer_->DeclareQueue("work", Arguments("quorum"));
+    peer_->Publish("", "work", "message");
+  }
+
+  // What the next delivery shows; nothing where it shows no such header.
+  struct Counts {
+    std::optional<std::int64_t> failed;
+    std::optional<std::int64_t> acquired;
+    friend bool operator==(const Counts&, const Counts&) = default;
+  };
+  static Counts CountsOf(const amqp::Message& message) {
+    if (!message.properties.headers) return {};
+    return {.failed = message.properties.headers->FindInt64("x-delivery-count"),
+            .acquired = message.properties.headers->FindInt64("x-acquired-count")};
+  }
+  Counts Next() {
+    Asker next(loop_, vhost_.Url());
+    return CountsOf(*next.Consume("work", 1)[0]);
+  }
+  // Of a message that failed so often, and was given back so often besides.
+  Counts Expected(std::int64_t failed, std::int64_t given_back) const {
+    if (!asker_.IsAtLeast(4, 3)) return {.failed = failed + given_back, .acquired = std::nullopt};
+    return {.failed = failed == 0 ? std::nullopt : std::optional(failed),
+            .acquired = failed + given_back};
+  }
+};
+
+TEST_F(ReturnFacts, F41AFirstDeliveryShowsNoCount) { EXPECT_EQ(Next(), Counts()); }
+
+TEST_F(ReturnFacts, F41ARejectThatRequeuesCountsAsAFailure) {
+  RawConnection consumer(vhost_.Url());
+  consumer.Reject(consumer.Take("work"));
+  EXPECT_EQ(Next(), Expected(1, 0));
+}
+
+TEST_F(ReturnFacts, F41ANackThatRequeuesDoesNotFrom4_3) {
+  RawConnection consumer(vhost_.Url());
+  consumer.Nack(consumer.Take("work"));
+  EXPECT_EQ(Next(), Expected(0, 1));
+}
+
+TEST_F(ReturnFacts, F41AConnectionThatIsLostCountsAsAFailure) {
+  { RawConnection(vhost_.Url()).Take("work"); }
+  EXPECT_EQ(Next(), Expected(1, 0));
+}
+
+// As our client does at a stop: a cancel, a nack of all, and a close, right behind one another.
+TEST_F(ReturnFacts, F41WhatIsGivenBackBeforeTheChannelClosesDoesNotFrom4_3) {
+  asker_.Consume("work", 1);
+  asker_.Drop();
+  EXPECT_EQ(Next(), Expected(0, 1));
+}
+
+class ConsumerTimeoutFacts : public PrivateBrokerFacts {
+ protected:
+  void SetUp() override {
+    PrivateBrokerFacts::SetUp();
+    if (IsSkipped()) return;
+    broker_->SetConsumerTimeout(absl::Seconds(2));
+  }
+
+  // Consumes one message, with arguments, and waits for its second delivery; null if it comes not
+  // within the time.
+  amqp::MessagePtr AwaitTimeout(const std::string& queue, const amqp::Table& arguments,
+                                absl::Duration patience) {
+    peer_->Publish("", queue, "message");
+    asker_.channel().Consume({.queue = queue, .arguments = arguments}, [](const auto&) {});
+    if (!Eventually([&] { return !asker_.deliveries().empty(); })) return nullptr;
+    if (!Eventually([&] { return peer_->Count(queue) > 0; }, patience)) return nullptr;
+    return peer_->Get(queue);
+  }
+};
+
+TEST_F(ConsumerTimeoutFacts, F42AConsumerTimeoutIsCountedBefore4_3) {
+  Declare("work", "quorum");
+  const amqp::MessagePtr again = AwaitTimeout("work", {}, absl::Seconds(20));
+  ASSERT_NE(again, nullptr);
+  EXPECT_TRUE(again->redelivered);
+  const amqp::TableView headers = again->properties.headers.value_or(amqp::TableView());
+  if (asker_.IsAtLeast(4, 3)) {
+    EXPECT_EQ(headers.FindInt64("x-delivery-count"), std::nullopt);
+    EXPECT_EQ(headers.FindInt64("x-acquired-count"), 1);
+  } else {
+    EXPECT_EQ(headers.FindInt64("x-delivery-count"), 1);
+  }
+}
+
+TEST_F(ConsumerTimeoutFacts, F42ClassicQueuesHaveNoneFrom4_3) {
+  Declare("classic", "classic");
+  EXPECT_EQ(AwaitTimeout("classic", {}, absl::Seconds(8)) == nullptr, asker_.IsAtLeast(4, 3));
+}
+
+TEST_F(ConsumerTimeoutFacts, F42AConsumersArgumentSetsItFrom4_3) {
+  Declare("work", "quorum");
+  const amqp::Table arguments = {{"x-consumer-timeout", std::int64_t{3'600'000}}};
+  EXPECT_EQ(AwaitTimeout("work", arguments, absl::Seconds(8)) == nullptr, asker_.IsAtLeast(4, 3));
+}
+
+// Where the socket is closed right behind the acks only chance shows that some are lost.
+TEST_F(ReturnFacts, F47AChannelThatIsClosedInOrderLosesNoAck) {
+  ASSERT_TRUE(asker_.PublishMany("work", 79));
+  asker_.Take("work", 80);
+  EXPECT_TRUE(Throughout(absl::Seconds(1), [&] { return peer_->Count("work") == 0; }));
+}
+
+}  // namespace returns_test
+}  // namespace retryq::testing

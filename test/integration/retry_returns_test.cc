@@ -1,0 +1,153 @@
+// What comes back to a quorum queue, and what of that counts as a failure.
+
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "integration/own_broker_test.h"
+#include "support/management.h"
+
+namespace retryq::testing {
+namespace retry_returns_test {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+// Before 4.3 a quorum queue counts whatever comes back.
+bool CountsAllReturns() {
+  const std::string version =
+      Management(ManagementUrl()).Get("/overview").value().at("rabbitmq_version");
+  return version.starts_with("3.") || version.starts_with("4.0") || version.starts_with("4.1") ||
+         version.starts_with("4.2");
+}
+
+class RetryReturns : public RetryTest {
+ protected:
+  void SetUp() override {
+    peer_.DeclareQueue("orders", {{"x-queue-type", "quorum"}});
+    for (const std::string body : {"one", "two", "three"}) peer_.Publish("", "orders", body);
+  }
+
+  // Keeps what is delivered unsettled.
+  AsyncHandler Keep() {
+    return [this](const Delivery& delivery, Settlement settlement) {
+      calls_.Note(delivery);
+      open_.push_back(std::move(settlement));
+    };
+  }
+  std::vector<std::uint64_t> Attempts() const {
+    std::vector<std::uint64_t> attempts;
+    for (std::size_t i = 0; i < calls_.size(); ++i) attempts.push_back(calls_[i].attempt());
+    return attempts;
+  }
+
+  const ConsumerOptions kOptions{.queue = "orders", .retry = {.max_attempts = 2}};
+  std::vector<Settlement> open_;
+};
+
+TEST_F(RetryReturns, OfAGracefulStopNeverCount) {
+  for (std::size_t stops = 1; stops <= 5; ++stops) {
+    Client client(loop_, Options());
+    auto consumer = client.Consume(kOptions, Keep());
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    ASSERT_TRUE(RunUntil([&] { return open_.size() == 3; })) << stops;
+    std::optional<bool> complete;
+    consumer->Drain(absl::Seconds(30), [&](bool all) { complete = all; });
+    for (Settlement& settlement : std::exchange(open_, {})) {
+      std::move(settlement).Settle(Outcome::Requeue());
+    }
+    ASSERT_TRUE(RunUntil([&] { return complete.has_value(); }));
+    EXPECT_EQ(complete, true);
+  }
+  EXPECT_EQ(events_.Count(EventKind::kRequeued), 15U);
+  Client client(loop_, Options());
+  const auto consumer = client.Consume(kOptions, calls_.Succeed());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 3; }));
+  EXPECT_THAT(Attempts(), Each(0));
+  EXPECT_EQ(events_.Count(EventKind::kParked), 0U);
+}
+
+// Before 4.3 there is no time for copies, which alone are not counted.
+TEST_F(RetryReturns, OfAConsumerThatIsDestroyedDoNotCountFrom4_3) {
+  const bool counts_all = CountsAllReturns();
+  for (std::size_t round = 1; round <= 3; ++round) {
+    Client client(loop_, Options());
+    auto consumer = client.Consume({.queue = "orders"}, Keep());
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    ASSERT_TRUE(RunUntil([&] { return open_.size() == 3; })) << round;
+    EXPECT_THAT(Attempts(), Each(counts_all ? round - 1 : 0));
+    consumer = absl::CancelledError("gone");
+    open_.clear();
+    calls_ = Calls();
+    ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 3; }));
+  }
+}
+
+class RetryConsumerTimeouts : public OwnBrokerTest {
+ protected:
+  void SetUp() override {
+    OwnBrokerTest::SetUp();
+    if (IsSkipped()) return;
+    broker().SetConsumerTimeout(absl::Seconds(2));
+    peer_.DeclareQueue("slow", {{"x-queue-type", "quorum"}});
+  }
+};
+
+TEST_F(RetryConsumerTimeouts, ParkAMessageAfterMaxAttempts) {
+  std::vector<Settlement> never;
+  RetryOptions retry = Every(absl::Milliseconds(50));
+  retry.max_attempts = 3;
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "slow", .retry = retry},
+                                       [&](const Delivery& delivery, Settlement settlement) {
+                                         calls_.Note(delivery);
+                                         never.push_back(std::move(settlement));
+                                       });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "slow", "hangs");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }, absl::Minutes(2)));
+  ASSERT_EQ(calls_.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(calls_[i].attempt(), i);
+  EXPECT_THAT(events_.Last(EventKind::kParked)->error,
+              AllOf(HasSubstr("gave up after 3 attempts"),
+                    AnyOf(HasSubstr("consumer timeout"), HasSubstr("lost its connection"))));
+  EXPECT_TRUE(Holds("slow.parked", 1));
+}
+
+// 4.3 alone returns them uncounted.
+TEST_F(RetryConsumerTimeouts, DoNotCountForWhatHasOnlyWaitedFrom4_3) {
+  const bool counts_all = CountsAllReturns();
+  std::vector<Settlement> never;
+  std::vector<Settlement> waiting;
+  RetryOptions retry = Every(absl::Milliseconds(50));
+  retry.max_attempts = 2;
+  Client client(loop_, Options());
+  const auto consumer = client.Consume(
+      {.queue = "slow", .retry = retry}, [&](const Delivery& delivery, Settlement settlement) {
+        calls_.Note(delivery);
+        if (delivery.body() == "hangs") {
+          never.push_back(std::move(settlement));
+          return;
+        }
+        EXPECT_EQ(delivery.attempt(), counts_all && delivery.redelivered() ? 1U : 0U);
+        settlement.SetBegun(false);
+        waiting.push_back(std::move(settlement));
+      });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "slow", "hangs");
+  peer_.Publish("", "slow", "waits");
+  // The second timeout parks the one, or before 4.3 both.
+  ASSERT_TRUE(RunUntil([&] { return Holds("slow.parked", counts_all ? 2 : 1); }, absl::Minutes(2)));
+  if (!counts_all) EXPECT_EQ(peer_.Get("slow.parked")->body, "hangs");
+}
+
+}  // namespace retry_returns_test
+}  // namespace retryq::testing

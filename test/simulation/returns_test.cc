@@ -1,0 +1,213 @@
+// What comes back to a quorum work queue counts as failed exactly where a handler or its worker has
+// failed: whatever the version of the broker, and however many workers there are. One seed is one
+// history.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "retryq/client.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_rabbitmq.h"
+#include "retryq/testing/simulated_time.h"
+
+namespace retryq::simulation {
+namespace returns_test {
+
+using testing::SeededRandom;
+using testing::SimulatedBroker;
+using testing::SimulatedRabbitMq;
+using testing::SimulatedTime;
+
+constexpr absl::Duration kConsumerTimeout = absl::Minutes(30);
+constexpr std::uint64_t kMaxAttempts = 3;
+
+// Workers that are stopped in order, again and again, and nothing else that goes wrong but what
+// their handlers do.
+class Returns {
+ public:
+  Returns(const char* version, std::uint64_t seed, std::size_t workers)
+      : random_(seed),
+        rabbit_(time_, random_, {.version = version, .consumer_timeout = kConsumerTimeout}) {
+    rabbit_.DeclareQueue("orders", {{"x-queue-type", "quorum"}});
+    for (std::size_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>(*this));
+  }
+
+  // Messages that hang, and those that do not.
+  void Publish(int hanging, int quick) {
+    for (int i = 0; i < hanging; ++i) rabbit_.Publish("", "orders", {}, absl::StrCat("hangs ", i));
+    for (int i = 0; i < quick; ++i) rabbit_.Publish("", "orders", {}, absl::StrCat("quick ", i));
+  }
+
+  void RunFor(absl::Duration duration, bool with_stops) {
+    const absl::Duration end = time_.SinceBoot() + duration;
+    while (time_.SinceBoot() < end) {
+      time_.Advance(absl::Seconds(static_cast<std::int64_t>(5 + random_.Next() % 120)));
+      if (!with_stops) continue;
+      Worker& worker = *workers_[random_.Next() % workers_.size()];
+      worker.Stop();
+      worker.Start();
+    }
+  }
+
+  std::size_t Count(std::string_view queue) const { return rabbit_.Count(queue); }
+  // Calls of each message, and the highest attempt that was seen.
+  struct Account {
+    std::uint64_t calls = 0;
+    std::uint64_t attempt = 0;
+    bool handled = false;
+  };
+  const std::map<std::string, Account>& accounts() const { return accounts_; }
+
+ private:
+  class Worker {
+   public:
+    explicit Worker(Returns& world) : world_(world) { Start(); }
+    ~Worker() { Stop(); }
+
+    void Start() {
+      broker_.emplace(world_.rabbit_);
+      client_.emplace(testing::EnvironmentOf(world_.time_, world_.random_, nullptr), *broker_,
+                      ClientOptions(), [](const absl::Status&) {});
+      RetryOptions retry;
+      retry.max_attempts = kMaxAttempts;
+      consumer_ =
+          client_
+              ->Consume({.queue = "orders", .retry = retry, .prefetch = 8},
+                        AsyncHandler([this](const Delivery& delivery, Settlement settlement) {
+                          OnDelivery(delivery, std::move(settlement));
+                        }))
+              .value();
+    }
+    // In order: what has not begun is given back, and what runs is finished, but for what hangs.
+    void Stop() {
+      std::optional<bool> drained;
+      consumer_->Drain(absl::Minutes(1), [&](bool complete) { drained = complete; });
+      stopping_ = true;
+      for (Settlement& waiting : std::exchange(waiting_, {})) {
+        std::move(waiting).Settle(Outcome::Requeue());
+      }
+      while (!drained) world_.time_.Advance(absl::Milliseconds(100));
+      consumer_.reset();
+      world_.time_.Advance(absl::Seconds(1));
+      client_.reset();
+      broker_.reset();
+      hung_.clear();
+      stopping_ = false;
+    }
+
+   private:
+    void OnDelivery(const Delivery& delivery, Settlement settlement) {
+      Account& account = world_.accounts_[std::string(delivery.body())];
+      account.attempt = std::max(account.attempt, delivery.attempt());
+      if (stopping_) return std::move(settlement).Settle(Outcome::Requeue());
+      if (delivery.body().starts_with("hangs")) {
+        ++account.calls;
+        hung_.push_back(std::move(settlement));
+      } else if (world_.random_.Next() % 4 != 0) {
+        settlement.SetBegun(false);
+        waiting_.push_back(std::move(settlement));
+      } else {
+        ++account.calls;
+        account.handled = true;
+        std::move(settlement).Settle(Outcome::Ok());
+      }
+    }
+
+    Returns& world_;
+    std::optional<SimulatedBroker> broker_;
+    std::optional<Client> client_;
+    std::optional<Consumer> consumer_;
+    std::vector<Settlement> hung_;
+    std::vector<Settlement> waiting_;  // for their handler
+    bool stopping_ = false;
+  };
+
+  SimulatedTime time_;
+  SeededRandom random_;
+  SimulatedRabbitMq rabbit_;
+  std::map<std::string, Account> accounts_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+std::uint64_t NumberFrom(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+// A seed that is given, or the first and the last of as many as there shall be.
+std::uint64_t First() { return NumberFrom("RETRYQ_SEED", 1); }
+std::uint64_t Last() { return NumberFrom("RETRYQ_SEED", NumberFrom("RETRYQ_HISTORIES", 100) / 5); }
+
+class ReturnsOf : public ::testing::TestWithParam<const char*> {
+ protected:
+  bool CountsAll() const { return std::string_view(GetParam()) != "4.3.6"; }
+};
+
+TEST_P(ReturnsOf, StopsInOrderNeverCount) {
+  for (std::uint64_t seed = First(); seed <= Last(); ++seed) {
+    Returns world(GetParam(), seed, 1 + seed % 3);
+    world.Publish(/*hanging=*/0, /*quick=*/30);
+    // Not so long that anything could time out.
+    world.RunFor(absl::Minutes(25), /*with_stops=*/true);
+    EXPECT_EQ(world.Count("orders.parked"), 0U) << "RETRYQ_SEED=" << seed << ": parked";
+    for (const auto& [body, account] : world.accounts()) {
+      EXPECT_EQ(account.attempt, 0U) << "RETRYQ_SEED=" << seed << ": " << body;
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// One worker counts exactly. From 4.3 on nobody else knows of a timeout: each further worker may
+// have had a message once when it is parked, and once more before it had an id.
+TEST_P(ReturnsOf, WhatHangsIsParkedAfterMaxAttempts) {
+  for (std::uint64_t seed = First(); seed <= Last(); ++seed) {
+    const std::size_t workers = 1 + seed % 3;
+    Returns world(GetParam(), seed, workers);
+    world.Publish(/*hanging=*/1, /*quick=*/0);
+    world.RunFor(absl::Hours(12), /*with_stops=*/false);
+    EXPECT_EQ(world.Count("orders.parked"), 1U) << "RETRYQ_SEED=" << seed << ": not parked";
+    const std::uint64_t calls = world.accounts().at("hangs 0").calls;
+    EXPECT_GE(calls, kMaxAttempts) << "RETRYQ_SEED=" << seed << ": too early";
+    EXPECT_LE(calls, CountsAll() ? kMaxAttempts : kMaxAttempts + 2 * (workers - 1))
+        << "RETRYQ_SEED=" << seed << ": too late";
+    if (HasFailure()) return;
+  }
+}
+
+// Before 4.3 the broker counts what has only waited.
+TEST_P(ReturnsOf, WhatWaitsBehindWhatHangsDoesNotCountFrom4_3) {
+  if (CountsAll()) return;
+  for (std::uint64_t seed = First(); seed <= Last(); ++seed) {
+    Returns world(GetParam(), seed, 1 + seed % 3);
+    world.Publish(/*hanging=*/2, /*quick=*/10);
+    world.RunFor(absl::Hours(24), /*with_stops=*/false);
+    EXPECT_EQ(world.Count("orders.parked"), 2U) << "RETRYQ_SEED=" << seed << ": not parked";
+    for (const auto& [body, account] : world.accounts()) {
+      if (body.starts_with("hangs")) continue;
+      EXPECT_EQ(account.attempt, 0U) << "RETRYQ_SEED=" << seed << ": " << body;
+    }
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, ReturnsOf, ::testing::Values("3.10.8", "4.0.5", "4.3.6"),
+                         [](const auto& version) {
+                           std::string name = version.param;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
+
+}  // namespace returns_test
+}  // namespace retryq::simulation
