@@ -45,7 +45,7 @@ retryq::Outcome Handle(const retryq::Delivery& delivery) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 2) {
-    return absl::InvalidArgumentError("no number from 2 on");  // no retry will mend it: parked
+    return absl::InvalidArgumentError("no number from 2 on");  // retrying cannot fix it: parked
   }
   if (number % 3 == 0 && delivery.attempt() == 0) return absl::UnavailableError("busy");
   std::osyncstream(std::cout) << number << " = " << Factorize(number) << std::endl;

@@ -26,7 +26,7 @@ enum class JitterKind {
   // Uniform in [(1 - jitter) · d, d].
   kFraction,
   // Uniform between `base` and three times the message's previous delay (the base, for the first),
-  // at most `max`. Each delay follows from the one before, so growth counts for nothing.
+  // at most `max`. Each delay follows from the one before, so `growth` is ignored.
   kDecorrelated,
 };
 
@@ -73,7 +73,7 @@ struct BackoffOptions {
   absl::Duration step = absl::ZeroDuration();
 
   // The delays one by one, in place of all growth, each from 1 ms to ten years; base, factor and
-  // max then count for nothing. The last one repeats: what ends retrying is `max_attempts`, one
+  // max are then ignored. The last one repeats: what ends retrying is `max_attempts`, one
   // more than there are delays where each is to be used once.
   std::vector<absl::Duration> delays = {};
 

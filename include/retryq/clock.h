@@ -26,8 +26,8 @@ class RETRYQ_EXPORT Clock {
   // (CLOCK_BOOTTIME). Never steps; used for leases and deadlines.
   virtual absl::Duration SinceBoot() const = 0;
 
-  // Both, for whoever needs both: a clock may take one look where it would take two. A step of the
-  // wall clock may show here a millisecond later than in `Now`. On the loop's thread only.
+  // Both, for callers that need both: a clock may take one look where it would take two. A step of
+  // the wall clock may show here a millisecond later than in `Now`. On the loop's thread only.
   virtual Moment Look() const { return {.now = Now(), .since_boot = SinceBoot()}; }
 };
 

@@ -18,9 +18,9 @@ namespace retryq {
 
 // The thread's event loop, on libevent: everything of this library that is
 // connected to it runs on the thread that runs it. Owns an event_base, or
-// borrows one that already drives somebody's program.
+// borrows one that already drives the program.
 //
-// Must outlive every Client made on it. Not thread-safe but for
+// Must outlive every Client made on it. Not thread-safe except for
 // `executor()->Post`.
 //
 // Making one ignores SIGPIPE in this process if nothing else was asked for, as
@@ -30,7 +30,7 @@ namespace retryq {
 class RETRYQ_EXPORT EventLoop : public Timers {
  public:
   EventLoop();
-  // On an event_base of yours, which must outlive it. Whoever runs that base
+  // On an event_base of yours, which must outlive it. The code that runs that base
   // runs this loop; `Run…` here runs it too. While the loop exists the base has
   // an event pending, so that event_base_dispatch does not return by itself.
   // Then nobody hears `Fail`, drains or catches signals: make the Client on an

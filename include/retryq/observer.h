@@ -61,12 +61,12 @@ enum class EventKind {
 // "declared", "retried", …: the name in the JSON log. Static storage.
 RETRYQ_EXPORT std::string_view EventName(EventKind kind);
 
-// How much an event matters to whoever reads a log.
+// How much an event matters to a reader of the log.
 enum class Severity {
   kDebug,    // happens all the time while all is well
   kInfo,     // what becomes of messages that fail, and of the connection
   kWarning,  // a message is given up, or something was missing for a while; no message is at risk
-  kError,    // somebody must act: `error` says how
+  kError,    // an operator must act: `error` says how
 };
 
 RETRYQ_EXPORT Severity SeverityOf(EventKind kind);

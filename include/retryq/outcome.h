@@ -14,7 +14,7 @@ namespace retryq {
 // What became of a message in a handler. Made implicitly from an absl::Status:
 //
 //   ok                                              acked
-//   kInvalidArgument, kOutOfRange, kUnimplemented   parked: no retry will mend it
+//   kInvalidArgument, kOutOfRange, kUnimplemented   parked: retrying cannot fix it
 //   any other error                                 retried after the policy's delay
 //
 // `RetryOptions::permanent` replaces that rule about which errors are permanent. A value: it may be

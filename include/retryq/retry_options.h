@@ -86,7 +86,7 @@ struct RetryOptions {
   // number counts as 0. Age begins with the first failure here. Up to 16 names of 1 to 255 bytes.
   std::vector<std::string> earlier_counts = {};
 
-  // Errors that no retry will mend: those messages are given up at once. The default:
+  // Errors that retrying cannot fix: those messages are given up at once. The default:
   // kInvalidArgument, kOutOfRange, kUnimplemented. Called on the loop's thread.
   std::function<bool(const absl::Status&)> permanent = nullptr;
 

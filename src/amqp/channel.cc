@@ -98,7 +98,7 @@ void Channel::DeclareExchange(const ExchangeDeclaration& exchange, Done done) {
 }
 
 void Channel::CheckExchange(std::string_view exchange, Done done) {
-  // The type counts for nothing here but has to be one that exists.
+  // The type is ignored here but has to be one that exists.
   impl_->Call<method::ExchangeDeclareOk>(
       method::ExchangeDeclare{.exchange = exchange, .type = "direct", .passive = true},
       absl::StrCat("looking for exchange '", Text(exchange), "'"), ToStatus(std::move(done)));

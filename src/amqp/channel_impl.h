@@ -98,7 +98,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
 
   // The user's end goes: no calls from now on.
   void Detach();
-  // The same but for `closed`.
+  // The same except for `closed`.
   void Close(std::function<void()> closed);
 
   bool is_open() const { return state_ == State::kOpen; }

@@ -37,7 +37,7 @@ evutil_socket_t OpenSocket(const SocketAddress& address) {
   return fd;
 }
 
-// By the time at which the turn began, from which libevent counts: whoever asks in one turn is
+// By the time at which the turn began, from which libevent counts: all that ask in one turn are
 // called in one.
 absl::Duration UntilTick(event_base* base, absl::Duration interval) {
   timeval now = {};
@@ -45,7 +45,7 @@ absl::Duration UntilTick(event_base* base, absl::Duration interval) {
   return interval - absl::DurationFromTimeval(now) % interval;
 }
 
-// The peer has gone, but its last words may still be in the socket: whoever reads it comes upon
+// The peer has gone, but its last words may still be in the socket: reading it comes upon
 // its end soon, and after them.
 bool IsFailedWrite(short what) { return what == (BEV_EVENT_ERROR | BEV_EVENT_WRITING); }
 
@@ -156,7 +156,7 @@ Link::~Link() {
   }
 }
 
-// The system tells of no less than a lot then, and the tick is there for the rest.
+// The system reports no less than a lot then, and the tick is there for the rest.
 void Link::Gather(absl::Duration pause) {
   if (readable_ == nullptr) return;
   const bool gathers = pause > absl::ZeroDuration();
@@ -255,7 +255,7 @@ void Link::OnTlsEvent(short what) {
     return owner_->OnSecured();
   }
   if (IsFailedWrite(what)) return;
-  // The last one that libevent kept is the first that OpenSSL saw, but for its kind of error.
+  // The last one that libevent kept is the first that OpenSSL saw, except for its kind of error.
   unsigned long cause = 0;
   while (const unsigned long error = bufferevent_get_openssl_error(tls_stream_.get())) {
     if (ERR_GET_LIB(error) != 0) cause = error;

@@ -81,7 +81,7 @@ class Link {
   // Bytes not yet taken by the operating system, encrypted or not.
   std::size_t unsent() const;
 
-  // What is in. Whoever handles it holds on to it, as the link may go meanwhile.
+  // What is in. Its handler holds on to it, as the link may go meanwhile.
   const std::shared_ptr<InputBuffer>& input() { return input_; }
 
  private:
@@ -93,7 +93,7 @@ class Link {
   void OnNothingRead(int error, bool is_quiet);  // 0: the end
   void OnDecrypted();
   void OnTurnEnd();
-  // Only behind BeforeFlush: what that would add must not wait for somebody else to write.
+  // Only behind BeforeFlush: what that would add must not wait for another write.
   void Flush();
   void OnEvent(short what);
   void OnTlsEvent(short what);

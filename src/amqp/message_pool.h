@@ -18,8 +18,8 @@ class MessagePool {
   MessagePool(const MessagePool&) = delete;
   MessagePool& operator=(const MessagePool&) = delete;
 
-  // One that nobody else holds. It still says what the message before it said: whoever takes it
-  // sets every field. The last handle may be dropped on any thread, and after the pool.
+  // One that nobody else holds. It still says what the message before it said: the one that takes
+  // it sets every field. The last handle may be dropped on any thread, and after the pool.
   std::shared_ptr<Message> Take();
 
   // Prefetches what is needed to drop the last handle of a message; of any that is from no pool

@@ -18,7 +18,7 @@ namespace retryq::amqp {
 // much later or within a `multiple`, so nothing but the content tells which one it was.
 struct Fingerprint {
   std::uint64_t exact = 0;  // of exchange, routing key and properties, byte for byte
-  // The same but for the properties that a broker may rewrite: 3.10 takes BCC out of the
+  // The same except for the properties that a broker may rewrite: 3.10 takes BCC out of the
   // headers, 4.x encodes all of them anew.
   std::uint64_t stable = 0;
   std::uint64_t body = 0;

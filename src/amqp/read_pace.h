@@ -18,7 +18,7 @@ struct Arrivals {
   std::size_t unconfirmed = 0;  // publishes that are left
 
   // How large a part of all that the broker had leave to send: of the prefetch, or of the publishes
-  // unconfirmed. What is not limited has no part; what somebody waits for is all of it. 0 to 1.
+  // unconfirmed. What is not limited has no part; what is waited for is all of it. 0 to 1.
   double share = 0;
 
   // What another channel of the same connection has brought.

@@ -8,7 +8,7 @@
 
 namespace retryq {
 
-// The machine's clocks. Thread-safe, but for `Look`.
+// The machine's clocks. Thread-safe, except `Look`.
 class SystemClock final : public Clock {
  public:
   absl::Time Now() const override;

@@ -7,7 +7,7 @@
 namespace retryq {
 
 // A pointer to an object that may be gone by the time it is looked at: for
-// callbacks that can come late, and for code that calls out to somebody who may
+// callbacks that can come late, and for code that calls out to a caller who may
 // destroy it. Copies of it are made from the object's `Lifeline`. One thread.
 template <typename T>
 class AlivePtr {
@@ -30,7 +30,7 @@ template <typename T>
 class Lifeline {
  public:
   // Says whether the object has been destroyed since the watch was made: for the object itself, on
-  // its stack, around a call to somebody who may do that. Several end in the reverse order.
+  // its stack, around a call to one who may do that. Several end in the reverse order.
   class Watch {
    public:
     explicit Watch(Lifeline& lifeline) : lifeline_(&lifeline), outer_(lifeline.watch_) {

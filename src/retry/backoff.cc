@@ -61,7 +61,8 @@ std::int64_t MillisRoundedUp(absl::Duration duration) {
 absl::Duration LinearDelay(const BackoffOptions& options, std::uint64_t failures) {
   const absl::Duration step = options.step == absl::ZeroDuration() ? options.base : options.step;
   const absl::Duration max = EffectiveMax(options);
-  // A step is shorter than a millisecond where somebody says so: divide, as the product overflows.
+  // A step is shorter than a millisecond where the caller asks for it: divide, as the product
+  // overflows.
   absl::Duration rest;
   const std::int64_t steps = absl::IDivDuration(max - options.base, step, &rest);
   if (failures > static_cast<std::uint64_t>(steps)) return max;

@@ -5,7 +5,7 @@
 
 namespace retryq {
 
-// A factor of growth as the number that somebody wrote.
+// A factor of growth as the number that a user wrote.
 struct Fraction {
   std::uint64_t numerator;
   std::uint64_t denominator;

@@ -31,7 +31,7 @@ absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& option
   return connection;
 }
 
-// Both errors in one, as users want to mend all at once.
+// Both errors in one, as users want to correct all at once.
 absl::Status Join(const absl::Status& a, const absl::Status& b) {
   if (a.ok()) return b;
   if (b.ok()) return a;

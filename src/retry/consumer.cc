@@ -22,7 +22,7 @@ constexpr int kVainLooksIfPublished = 3;
 // However some of them are: messages that wait long between attempts could go on one by one.
 constexpr int kMostIdleLooks = 4;
 
-// What waiting does not mend.
+// What waiting does not fix.
 bool IsFatal(const absl::Status& why) { return !absl::IsUnavailable(why) && !absl::IsAborted(why); }
 
 // Why consuming was refused, with the remedy where it is for the priority that each of our
@@ -153,8 +153,8 @@ void Consumer::Impl::SayInterrupted(const absl::Status& why) {
                 .in_flight = retrier_->open()});
 }
 
-// Before the first success, what waiting does not mend ends the program. After
-// it, it may be somebody's mistake of a moment, and the consumer stays.
+// Before the first success, what waiting does not fix ends the program. After
+// it, it may be an operator's mistake of a moment, and the consumer stays.
 bool Consumer::Impl::GaveUpAtStart(const absl::Status& why) {
   if (why.ok() || consumed_once_ || state_ == State::kDone || !IsFatal(why)) return false;
   state_ = State::kDone;

@@ -18,7 +18,7 @@ namespace {
 // nowhere.
 constexpr std::string_view kDirectReplyTo = "amq.rabbitmq.reply-to";
 
-// The most that the fields of retrying take, but for what a delivery's texts do.
+// The most that the fields of retrying take, without the delivery's texts.
 constexpr std::size_t MostFieldsSize() {
   std::size_t size = kMaxErrorSize;
   for (const std::string_view name : kRetryHeaders) {

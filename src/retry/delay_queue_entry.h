@@ -73,15 +73,15 @@ class DelayQueueEntry {
   // The queue was found gone. Whatever was published under it no longer counts.
   void Break() { clock_->Break(); }
 
-  // Whether the lease should be renewed now that somebody publishes.
+  // Whether the lease should be renewed now that a message is to be published.
   bool RenewalDue(absl::Duration now) const;
 
   enum class Due {
     kNothing,
-    kAnswer,   // somebody waits, and may publish
-    kDeclare,  // somebody waits, or messages may wait in the queue
+    kAnswer,   // a caller waits, and may publish
+    kDeclare,  // a caller waits, or messages may wait in the queue
     kRename,   // the answer takes too long for those who wait
-    kRotate,   // somebody waits, and the epoch is over
+    kRotate,   // a caller waits, and the epoch is over
     kLapse,    // the lease is over
   };
   Due DueAt(absl::Duration now) const;

@@ -92,7 +92,7 @@ absl::Status ExplainAbsence(const absl::Status& refusal, std::string_view name,
                                  ? absl::StrCat("grant the user 'read' on ", NamesWith(prefix),
                                                 " (rabbitmqctl set_permissions)")
                                  : std::string(
-                                       "have somebody who may configure the broker import what "
+                                       "have a user who may configure the broker import what "
                                        "`retryq plan --definitions` "
                                        "prints for this policy, or let this client declare");
   return absl::Status(refusal.code(), absl::StrCat("delay queue ", Quoted(name), " cannot be used",

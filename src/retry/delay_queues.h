@@ -80,7 +80,7 @@ class DelayQueues {
   bool Covers(const Lease& lease, absl::Duration now) const;
 
   // A copy published under a lease came back, or its exchange was not there: if the lease still
-  // covers, that is the event lease_broken (somebody deleted the queue). The entry is declared anew
+  // covers, that is the event lease_broken (the queue was deleted). The entry is declared anew
   // at its next use, and nothing published under the lease is covered any more.
   void Broken(const Lease& lease, std::string_view why);
 

@@ -18,7 +18,7 @@
 
 namespace retryq {
 
-// One message of somebody's own on its way, now or later: looks whether its
+// One message of a program's own on its way, now or later: looks whether its
 // target is there, where that would otherwise show only after the delay,
 // publishes it and says how that ended.
 //

@@ -6,7 +6,7 @@
 
 namespace retryq {
 
-// The lease of a queue that somebody else has made, without x-expires: one answer, which says that
+// The lease of a queue that another user has made, without x-expires: one answer, which says that
 // it is there, is good for ever.
 class EndlessLease final : public LeaseClock {
  public:

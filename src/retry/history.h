@@ -12,12 +12,12 @@
 namespace retryq {
 
 // What `message`, consumed from `queue`, says about its failures so far. Headers count only where
-// `x-retry-queue` is `queue`, so that a message that failed elsewhere starts afresh here; but for
-// what has no `x-retry-queue`: the `x-retry-id` of a replayed message, and the delay of one that
-// was published with a delay and is still on its way through several delay queues. Anyone can send
-// such headers: what is of a wrong type, negative or longer than AMQP allows is taken as absent.
-// The views point into `message`. `former`: names that the queue had before, which are as good as
-// `queue`.
+// `x-retry-queue` is `queue`, so that a message that failed elsewhere starts afresh here; except
+// for what has no `x-retry-queue`: the `x-retry-id` of a replayed message, and the delay of one
+// that was published with a delay and is still on its way through several delay queues. Anyone can
+// send such headers: what is of a wrong type, negative or longer than AMQP allows is taken as
+// absent. The views point into `message`. `former`: names that the queue had before, which are as
+// good as `queue`.
 Delivery::History ReadHistory(const amqp::Message& message, std::string_view queue,
                               const std::vector<std::string>& former = {});
 
@@ -37,7 +37,8 @@ struct LastDeath {
 std::optional<LastDeath> ReadLastDeath(const amqp::Message& message);
 
 // Whether a quorum queue has delivered `message` so often that it may soon drop it: from RabbitMQ 4
-// on it does so after 20 deliveries in vain, whoever died, and with all that was prefetched.
+// on it does so after 20 deliveries in vain, whichever worker died, and with all that was
+// prefetched.
 bool IsNearDeliveryLimit(const amqp::Message& message);
 
 }  // namespace retryq

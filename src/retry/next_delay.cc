@@ -23,7 +23,7 @@ absl::Duration Between(absl::Duration from, absl::Duration to, Random& random) {
 absl::Duration Decorrelated(const BackoffOptions& options, const Failure& failure, Random& random) {
   const absl::Duration base = absl::Ceil(options.base, kShortest);
   const absl::Duration longest = LongestDelay(options);
-  // One that somebody made up may be anything.
+  // A schedule of the user's own may be anything.
   const absl::Duration previous = std::clamp(failure.previous_delay.value_or(base), base, longest);
   return Between(base, std::min(3 * previous, longest), random);
 }

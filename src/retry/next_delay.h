@@ -11,8 +11,8 @@ namespace retryq {
 // to LongestDelay(options). Needs valid options. `random` is asked only where chance has a say.
 absl::Duration NextDelay(const BackoffOptions& options, const Failure& failure, Random& random);
 
-// Whether it can be said beforehand which delays come up, but for what a fraction of jitter takes
-// from them.
+// Whether it can be said beforehand which delays come up, except for what a fraction of jitter
+// takes from them.
 bool IsForeseeable(const BackoffOptions& options);
 
 // The shortest that a fraction of jitter makes of `delay`, in whole milliseconds, at least 1 ms.

@@ -141,7 +141,8 @@ void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
 // A delivery that came through the named work exchange finds back through it. Any other would be
 // led elsewhere, and goes straight to its queue; and so does one that is not finished with this
 // delay queue, as others have no part in its hops. By which way it came only the broker knows: what
-// its headers tell of that could be anyone's who may publish to the queue, but not to the exchange.
+// its headers state about that could come from anyone who may publish to the queue, but not to the
+// exchange.
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
   const std::string& work_exchange = context_.options.work_exchange;
   return sending_ == Sending::kCopy && hop_.left == absl::ZeroDuration() &&

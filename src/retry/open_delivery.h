@@ -131,7 +131,7 @@ class alignas(64) OpenDelivery final : private Parcel {
   std::string id_;  // of the copies
 
   std::optional<absl::Duration> handling_;
-  absl::Duration called_at_ = absl::ZeroDuration();  // since boot, where somebody wants to know
+  absl::Duration called_at_ = absl::ZeroDuration();  // since boot, where an observer wants to know
   Hop hop_ = {};                                     // where the copy goes, if it is delayed
   absl::Duration left_;                              // kForwarded: of the whole delay
   std::unique_ptr<Timer> timer_;                     // of a hold, or a wait

@@ -104,7 +104,7 @@ void ParkingLot::OnMissing() {
   }
   Answer(absl::NotFoundError(absl::StrCat(
       "the parked queue '", queue_,
-      "' is not there, and nothing is declared; remedy: have somebody declare it, durable, or let "
+      "' is not there, and nothing is declared; remedy: have it declared, durable, or let "
       "this client declare")));
 }
 

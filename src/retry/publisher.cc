@@ -169,7 +169,7 @@ void Publisher::AwaitAnswers() {
   });
 }
 
-// Not now: whoever calls off may be calling off all that are queued, and not care to be asked what
+// Not now: the caller may be calling off all that are queued, and not care to be asked what
 // to publish.
 void Publisher::AdvanceQueuedSoon() {
   if (queued_.empty() || advance_timer_ != nullptr) return;

@@ -36,7 +36,7 @@ struct SendResult {
   Moment at = {};
 };
 
-// A message that must arrive. Whoever wants it sent implements this, gives it
+// A message that must arrive. The caller that wants it sent implements this, gives it
 // to `Publisher::Send` and keeps it until `OnSent`, or destroys it, which calls
 // the sending off.
 class Parcel {
@@ -106,7 +106,7 @@ class Publisher {
   static constexpr std::size_t kMaxUnconfirmed = 4096;
   static constexpr std::size_t kMaxUnsentBytes = std::size_t{16} << 20;
 
-  // All must outlive it, but for the parcels.
+  // All must outlive it, except the parcels.
   Publisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
             absl::Duration confirm_timeout);
   ~Publisher();
@@ -138,7 +138,7 @@ class Publisher {
   friend class Parcel;
 
   // The way of one parcel. A slot's number and attempt name one publish;
-  // answers to any other attempt come too late and count for nothing.
+  // answers to any other attempt come too late and are ignored.
   struct Slot {
     enum class State {
       kFree,
@@ -225,13 +225,14 @@ class Publisher {
   bool ready_ = false;
   std::deque<Slot> slots_;  // stay where they are while an observer has more sent
   std::vector<std::uint32_t> free_;
-  std::deque<Ticket> queued_;              // in order; stale ones are passed over
-  std::size_t stale_ = 0;                  // of those, at least
-  std::unique_ptr<Timer> advance_timer_;   // for what is queued
-  std::unique_ptr<Timer> await_timer_;     // for what must be sent alone
-  std::uint32_t last_published_ = 0;       // a slot, if there is any
-  std::size_t open_publishes_ = 0;         // not answered by the broker, whoever waits for that
-  std::uint32_t suspects_ = 0;             // slots that are suspect
+  std::deque<Ticket> queued_;             // in order; stale ones are passed over
+  std::size_t stale_ = 0;                 // of those, at least
+  std::unique_ptr<Timer> advance_timer_;  // for what is queued
+  std::unique_ptr<Timer> await_timer_;    // for what must be sent alone
+  std::uint32_t last_published_ = 0;      // a slot, if there is any
+  std::size_t open_publishes_ =
+      0;                        // not answered by the broker, with or without a caller that waits
+  std::uint32_t suspects_ = 0;  // slots that are suspect
   std::optional<std::uint32_t> on_trial_;  // the suspect that is under way
   std::uint32_t costly_trials_ = 0;        // of culprits for which the connection was closed again
   absl::Duration pause_between_trials_ = absl::ZeroDuration();

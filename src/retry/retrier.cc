@@ -39,7 +39,7 @@ constexpr double kTimedOutToo = 0.95;
 absl::Status WithRemedy(const absl::Status& refusal) {
   if (absl::IsNotFound(refusal)) {
     return absl::NotFoundError(
-        absl::StrCat(refusal.message(), "; declare it first, or mend its name"));
+        absl::StrCat(refusal.message(), "; declare it first, or correct its name"));
   }
   return ExplainIfExclusive(refusal);
 }
@@ -122,7 +122,7 @@ class RetrierImpl final {
   using Call = std::function<void(const AlivePtr<RetrierImpl>& self, Id id)>;
 
   // What a wrapped handler needs. That may destroy the retrier, and the function that called it: so
-  // whoever calls it holds on to this.
+  // the caller holds on to this.
   struct Wrapped {
     AlivePtr<RetrierImpl> retrier;
     Call call;

@@ -28,8 +28,8 @@ struct Target {
 };
 
 // Whether the targets of delayed messages are there. Each look takes a channel of its own, so
-// whoever asks while one is on its way shares its answer, and what was there stays so for kTrusted:
-// it may go during the delay all the same.
+// who asks while one is on its way shares its answer, and what was there stays so for kTrusted:
+// it may still go during the delay.
 class TargetChecks {
  public:
   static constexpr absl::Duration kTrusted = absl::Seconds(5);

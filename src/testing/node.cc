@@ -98,7 +98,7 @@ absl::StatusOr<DeclareOk> Node::DeclareQueue(const QueueDeclaration& declaration
     if (absl::Status same = Compare(*queue, declaration); !same.ok()) return same;
   }
   if (at_its_end) {
-    // It may answer once, and go all the same.
+    // It may answer once, and still go.
     if (!queue->has_deceived && OneIn(2)) {
       queue->has_deceived = true;
       return DeclareOk{.message_count = static_cast<std::uint32_t>(queue->ready.size())};

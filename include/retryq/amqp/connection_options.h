@@ -35,7 +35,8 @@ struct TlsOptions {
   std::string key_file;
 
   // Whether the broker must prove who it is: by a certificate that a trusted authority signed, that
-  // is valid now, and that holds `server_name`. Off: whoever is on the way can read and alter all.
+  // is valid now, and that holds `server_name`. Off: anyone on the way can read and alter
+  // everything.
   bool verify_peer = true;
 
   // The name or IP address in the broker's certificate. Empty: the endpoint's host. A name, but no
@@ -85,7 +86,7 @@ struct ConnectionOptions {
   absl::Duration handshake_timeout = absl::Seconds(10);   // AMQP: from the login to the open vhost
 
   // Largest frame asked for, in bytes: 8192 … 1 MiB. The smaller of what both ends ask for counts.
-  // Zero leaves it to the broker, but for 1 MiB, which is never exceeded.
+  // Zero leaves it to the broker, up to 1 MiB, which is never exceeded.
   std::uint32_t frame_max = 131072;
 
   // The same before the login, which the two ends cannot agree on: the broker's

@@ -103,7 +103,7 @@ struct RETRYQ_EXPORT Value {
   Value(Table table);
   // NOLINTEND(google-explicit-constructor)
 
-  // Defined in the library: whoever includes this would compile them for 18 alternatives each time.
+  // Defined in the library, as each includer would compile them for 18 alternatives.
   Value(const Value& other);
   Value(Value&& other) noexcept;
   Value& operator=(const Value& other);

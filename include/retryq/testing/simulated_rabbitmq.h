@@ -49,7 +49,7 @@ std::string_view NameOf(LetGo::Cause cause);
 //
 //  - x-expires takes a queue that nobody used for that long, with what is in it. A declare renews
 //    the lease of a classic queue and not that of a quorum queue. At the edge a declare can be
-//    answered and the queue go all the same, and what is published then is confirmed and gone.
+//    answered and the queue still go, and what is published then is confirmed and gone.
 //  - Messages expire at the head of their queue, at a deadline by the broker's wall clock, and go
 //    to the dead-letter exchange with x-death. From classic queues unconfirmed: where no queue
 //    takes them they are gone. From quorum queues with at-least-once they are kept and tried again,

@@ -17,7 +17,7 @@ namespace retryq::testing {
 
 // Time that passes when the test says so: clocks, timers and the loop's
 // executor in one. Nothing runs but inside `Advance`, `AdvanceToNextTimer` and
-// `RunReady`, on the caller's thread. Used on one thread, but for the executor.
+// `RunReady`, on the caller's thread. Used on one thread, except for the executor.
 //
 //   SimulatedTime time;
 //   SeededRandom random;

@@ -337,7 +337,7 @@ class Examination {
         return std::move(answer->json);
       }
       if (absl::IsNotFound(answer.status()) && absl::IsNotFound(probe.Look())) {
-        // That of quorum queues is everybody's, and somebody else may have deleted it.
+        // That of quorum queues is shared, and another worker may have deleted it.
         const bool own = options_.delay_queues.queue_type == QueueType::kClassic;
         return own ? answer.status() : unknown;
       }

@@ -235,7 +235,7 @@ std::vector<Finding> CheckImported(const std::vector<Json>& queues, const Doctor
   std::vector<Finding> findings;
   if (!missing.empty()) {
     findings.push_back(Problem("delay queues", absl::StrCat("missing: ", Some(missing)),
-                               "have somebody who may configure the broker import what retryq plan "
+                               "have a user who may configure the broker import what retryq plan "
                                "--definitions prints for this policy"));
   }
   if (!leaving.empty()) {
@@ -279,7 +279,7 @@ Finding CheckTls(const amqp::ConnectionOptions& connection) {
   if (connection.tls) {
     if (connection.tls->verify_peer)
       return Ok("tls", "on, and the broker's certificate is checked");
-    return Warning("tls", "on, but with verify=verify_none: whoever is on the way can read all",
+    return Warning("tls", "on, but with verify=verify_none: anyone on the way can read everything",
                    "name the broker's authority, ?cacertfile=FILE, and leave verify out");
   }
   for (const amqp::Endpoint& endpoint : connection.endpoints) {
@@ -361,7 +361,7 @@ Finding CheckDefaultQueueType(const Json& vhosts, const std::string& vhost) {
       if (type == "stream") {
         return Warning("default queue type",
                        "stream: a work queue that is declared without a type is no queue",
-                       "let whoever declares work queues say x-queue-type classic or quorum");
+                       "declare work queues with x-queue-type classic or quorum");
       }
       return Ok("default queue type", shown + "; delay queues say what they are by themselves");
     }

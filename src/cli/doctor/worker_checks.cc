@@ -130,7 +130,7 @@ std::vector<Finding> CheckParkedQueue(BrokerSession& session, const DoctorOption
   }
   if (!absl::IsNotFound(there.status()) || !options.delay_queues.declare) {
     return {Absence("parked queue", there.status(), "queue " + InQuotes(options.parked_queue),
-                    "have somebody who may configure the broker import what retryq plan "
+                    "have a user who may configure the broker import what retryq plan "
                     "--definitions --queue prints",
                     options)};
   }

@@ -28,7 +28,7 @@ void AddFlags(FlagParser& parser, DelayQueueFlags& flags) {
              "The same in bytes of bodies (default: 0, no limit)");
   parser.Add("--no-declare", &flags.no_declare,
              "Declare nothing, for users without the right to configure: use the queues\n"
-             "that somebody has imported from retryq plan --definitions");
+             "that were imported from retryq plan --definitions");
   parser.Add("--max-delay-queues", "NUMBER", &flags.max_delay_queues,
              "Different delays that get queues of their own, at least 16; all others\n"
              "go through several of those and arrive as exactly (default: 64)");

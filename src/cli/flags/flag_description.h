@@ -6,7 +6,7 @@
 
 namespace retryq::cli {
 
-// A flag as a user meets it in the help, for whoever completes or documents it.
+// A flag as a user meets it in the help, for completions and documentation.
 struct FlagDescription {
   std::vector<std::string> names;  // "-h", "--help"; none for the argument that has no flag
   std::string value;               // what it takes: "QUEUE", "park|reject|discard"; empty: nothing

@@ -46,7 +46,7 @@ class HttpClient {
   // Whatever the server answers is a reply, 404 and 503 too. Errors begin with the URL:
   // kUnavailable (no connection), kDeadlineExceeded, kFailedPrecondition (TLS, or what answers is
   // no HTTP server), kResourceExhausted (a body above max_body), kInvalidArgument (TLS's files),
-  // kCancelled (somebody has stopped the loop).
+  // kCancelled (the loop was stopped).
   absl::StatusOr<HttpReply> Get(const std::string& path);
 
   const ManagementUrl& url() const { return url_; }

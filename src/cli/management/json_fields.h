@@ -8,7 +8,7 @@
 
 namespace retryq::cli {
 
-// Fields of JSON that somebody else has written: what is missing or of another type than asked for
+// Fields of JSON from another program: what is missing or of another type than asked for
 // is nothing, never an exception.
 
 // The field itself; null where there is none, or `json` is no object.
@@ -22,7 +22,7 @@ std::optional<std::int64_t> IntegerOf(const nlohmann::json& json, const char* na
 std::optional<double> NumberOf(const nlohmann::json& json, const char* name);
 std::optional<bool> BoolOf(const nlohmann::json& json, const char* name);
 
-// What somebody else has named or written, fit to be shown: one line of printable UTF-8, at most
+// A name or text from outside, fit to be shown: one line of printable UTF-8, at most
 // `max_bytes` long, where "..." stands for the rest.
 std::string Printable(const std::string& text, std::size_t max_bytes = 300);
 

@@ -26,7 +26,7 @@ struct ManagementUrl {
 absl::StatusOr<ManagementUrl> ParseManagementUrl(const std::string& url,
                                                  const amqp::ConnectionOptions& broker);
 
-// Where it is unless somebody says otherwise: on the broker's hosts, port 15672; for a broker
+// Where it is unless the user says otherwise: on the broker's hosts, port 15672; for a broker
 // that is reached by TLS by https with the same authorities, port 15671.
 ManagementUrl DefaultManagementUrl(const amqp::ConnectionOptions& broker);
 

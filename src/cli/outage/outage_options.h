@@ -29,7 +29,7 @@ struct OutageOptions {
   // least one call). What comes beyond that fails at once.
   double capacity = std::numeric_limits<double>::infinity();
 
-  // The part of the calls it takes that fails all the same, from 0 to below 1.
+  // The part of the calls it takes that fails anyway, from 0 to below 1.
   double error_rate = 0;
 
   // How long the simulation goes on, not less than until the outage ends. Not set: somewhat beyond

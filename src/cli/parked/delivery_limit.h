@@ -12,7 +12,7 @@
 namespace retryq::cli {
 
 // A quorum queue drops a message that it has taken back more often than its delivery limit says.
-// Whoever looks at its messages and leaves them there therefore gets out of the way in time those
+// A reader of its messages that leaves them there therefore gets out of the way in time those
 // that it has taken back `MoveAt` times: half of the limit, so that a few more may go wrong.
 // Nothing where no message is ever dropped: in a classic queue, or without a limit.
 //

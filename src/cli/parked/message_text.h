@@ -12,7 +12,7 @@ namespace retryq::cli {
 
 // A parked message for people: its past, its properties, its other headers, where it was
 // dead-lettered, its body. Safe for a
-// terminal but for BodyFormat::kRaw, which is the body's bytes alone. kInvalidArgument for a body
+// terminal except BodyFormat::kRaw, which is the body's bytes alone. kInvalidArgument for a body
 // that is no JSON where it has to be.
 absl::StatusOr<std::string> MessageText(const amqp::Message& message, BodyFormat body);
 

@@ -8,7 +8,7 @@
 namespace retryq::cli {
 
 // Spreads steps evenly over time. A step that comes late, as timers do, is made up for by those
-// that follow, but for what is more than `kSlack` late: whoever could not go on for a minute does
+// that follow, except what is more than `kSlack` late: one that could not go on for a minute does
 // not rush for it.
 class Pacer {
  public:

@@ -58,7 +58,7 @@ Example: save a body
 
 constexpr char kReplayFooter[] =
     R"(A message leaves the parked queue once its copy is confirmed and was not returned. Its body, properties
-and headers are what they were, but for x-retry-* without x-retry-id: its attempts and age begin anew.
+and headers are what they were, except x-retry-* without x-retry-id: its attempts and age begin anew.
 What cannot be replayed stays parked, and why is said. Ended at any point, by a signal, a crash or a lost
 connection, it loses nothing, and doubles at most the --window copies that were under way; the first
 SIGINT or SIGTERM lets these finish and doubles none.

@@ -16,8 +16,8 @@
 namespace retryq::cli {
 
 // Publishes copies of parked messages, mandatory and confirmed, on a channel of its own. What
-// cannot be sent yet waits in line, so that the network's pace bounds what is written, and whoever
-// looks at `open` bounds the rest.
+// cannot be sent yet waits in line, so that the network's pace bounds what is written, and the one
+// that looks at `open` bounds the rest.
 class ParkedPublisher final : private amqp::ChannelListener {
  public:
   struct Copy {

@@ -228,7 +228,7 @@ void ParkedReader::CloseChannel() {
   });
 }
 
-// A quorum queue takes back a moment after the channel is closed. Whoever looks then, by this
+// A quorum queue takes back a moment after the channel is closed. A look then, by this
 // command or another, shall find all there.
 void ParkedReader::AwaitReturn(absl::Duration deadline) {
   if (kept_ == 0 || other_consumers_) return Finish();

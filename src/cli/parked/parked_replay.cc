@@ -57,7 +57,7 @@ class Replaying final : public ParkedPass {
     if (in_doubt_ + open_ > 0) {
       lines.push_back(absl::StrCat(
           in_doubt_ + open_, " stay in ", options_.queue,
-          ", and their copies may have arrived all the same: the broker's answer is missing"));
+          ", and their copies may still have arrived: the broker's answer is missing"));
     }
     if (!status.ok()) status = absl::Status(status.code(), absl::StrJoin(lines, "\n"));
     return {.text = began() ? Text() : "", .status = std::move(status)};

@@ -33,13 +33,13 @@ the other flags say; how to read it: share/doc/retryq/examples/planning.md. Its 
   rate=NUMBER/s      messages that arrive a second (/m minute, /h hour)
   burst=NUMBER       messages that arrive at once when the outage begins; rate, burst or both
   capacity=NUMBER/s  calls that the downstream takes; those beyond fail at once (default: any number)
-  error_rate=PART    of the calls it takes, those that fail all the same (default: 0)
+  error_rate=PART    of the calls it takes, those that fail anyway (default: 0)
   arrivals=HOW       even, or poisson: independently of each other (default: even)
   start=DURATION     when the outage begins (default: after a tenth of it)
   duration=DURATION  how long it all goes on (default: somewhat beyond the recovery)
   seed=NUMBER        of chance; one seed is one history (default: 1)
 
-A worker that may not declare anything needs its queues made by somebody who may:
+A worker that may not declare anything needs its queues made by a user who may:
   retryq plan --definitions --queue orders > retry.json
   rabbitmqctl import_definitions retry.json
   retryq work --queue orders --no-declare -- ./handle-order

@@ -16,7 +16,7 @@ std::string EscapedLines(std::string_view text);
 
 bool IsUtf8(std::string_view text);
 
-// Whether text is UTF-8 that needs no escapes but for line feeds, tabs and carriage returns.
+// Whether text is UTF-8 that needs no escapes except for line feeds, tabs and carriage returns.
 bool IsPlainText(std::string_view text);
 
 }  // namespace retryq::cli

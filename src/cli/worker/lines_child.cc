@@ -158,7 +158,7 @@ void LinesChild::TakeLines() {
     const std::size_t end = input_.find('\n', begin);
     if (end == std::string::npos) break;
     const std::size_t before = open_.size();
-    // Whoever has written nonsense is believed nothing more.
+    // After nonsense nothing more is believed.
     const bool trusted = !ended_because_ || timed_out_ != 0;
     if (trusted) OnLine(std::string_view(input_).substr(begin, end - begin));
     answered += before - open_.size();

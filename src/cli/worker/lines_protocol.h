@@ -23,7 +23,7 @@ inline constexpr std::size_t kLongestAnswer = std::size_t{1} << 20;
 //    "exchange":"","routing_key":"orders","message_id":"…","correlation_id":"…",
 //    "content_type":"…","headers":{…},"body":"…"}
 //
-// All of them always, texts empty where the message has no such property, but for the body: where
+// All of them always, texts empty where the message has no such property, except the body: where
 // it is not UTF-8, "body_base64" is there instead. `id` is what the answer has to say; headers are
 // those of HeadersJson, up to a mebibyte.
 std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts);

@@ -42,7 +42,7 @@ constexpr char kFooter[] =
 
 Its exit code says what becomes of the message:
   0        done, acked
-  65       no retry will mend it: parked
+  65       retrying cannot fix it: parked
   126, 127 or not to be started at all: where COMMAND has worked for another message since it last
            ended so, failed, retried. Else consuming pauses until COMMAND can be run, and the
            message waits and loses no attempt
@@ -58,7 +58,7 @@ JSON each, and answers each with a line on its stdout, at once (flush it) and in
   {"id":7,"ok":true}                            done, acked
   {"id":7,"error":"busy"}                       failed, retried
   {"id":7,"error":"busy","retry_after":"30s"}   the same, after that; a number is seconds
-  {"id":7,"park":"no such customer"}            no retry will mend it: parked
+  {"id":7,"park":"no such customer"}            retrying cannot fix it: parked
 If it ends, writes anything else or takes longer than --timeout it is started again; of the messages
 that it had the first has failed, the others go to the next. Where it ends before it has read
 anything, or has never answered any message, none has failed, and consuming pauses until it works.

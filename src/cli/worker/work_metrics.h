@@ -11,7 +11,7 @@
 
 namespace retryq::cli {
 
-// What `retryq work --metrics` tells of one worker: its metrics, and whether it is of use.
+// What `retryq work --metrics` reports about one worker: its metrics, and whether it is of use.
 class WorkMetrics final : public Observer {
  public:
   WorkMetrics();
