@@ -104,6 +104,10 @@ std::vector<amqp::MessagePtr> Asker::Take(const std::string& queue, std::size_t 
   return taken;
 }
 
+void Asker::GiveBack(const amqp::Message& message) {
+  channel().Reject(message.delivery_tag.tag, /*requeue=*/true);
+}
+
 void Asker::RejectForGood(const amqp::Message& message) {
   channel().Reject(message.delivery_tag.tag, /*requeue=*/false);
 }

@@ -46,6 +46,8 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   const std::vector<amqp::MessagePtr>& deliveries() const { return deliveries_; }
   // Takes `count` off the queue for good.
   std::vector<amqp::MessagePtr> Take(const std::string& queue, std::size_t count);
+  // Back into the queue, by basic.nack.
+  void GiveBack(const amqp::Message& message);
   // To the queue's dead-letter exchange.
   void RejectForGood(const amqp::Message& message);
   // Gives back what is unacked, and closes the channel.

@@ -107,7 +107,7 @@ TEST_F(KeptQueueFacts, F49A43QuorumQueueDelaysWhatIsReturnedWhereItIsToldTo) {
   ASSERT_TRUE(asker_.PublishMany("work", 1));
   const amqp::MessagePtr message = asker_.Consume("work", 1)[0];
   const absl::Time returned = absl::Now();
-  asker_.Reject(*message);
+  asker_.GiveBack(*message);
   ASSERT_TRUE(Eventually([&] { return asker_.deliveries().size() == 2; }));
   if (asker_.IsAtLeast(4, 3)) {
     EXPECT_GE(absl::Now() - returned, absl::Milliseconds(2900));
