@@ -93,7 +93,7 @@ absl::Status ExplainAbsence(const absl::Status& refusal, std::string_view name,
                                                 " (rabbitmqctl set_permissions)")
                                  : std::string(
                                        "have a user who may configure the broker import what "
-                                       "`retryq plan --definitions` "
+                                       "`retryq plan --definitions --queue QUEUE` "
                                        "prints for this policy, or let this client declare");
   return absl::Status(refusal.code(), absl::StrCat("delay queue ", Quoted(name), " cannot be used",
                                                    InBrackets(std::string(refusal.message())),

@@ -112,7 +112,7 @@ TEST_F(CommandQueues, KnowsTheLeasesOfQuorumQueues) {
   const nlohmann::json all = Json();
   ASSERT_EQ(Names(all).size(), 1U);
   const nlohmann::json& queue = all.at("queues").at(0);
-  EXPECT_THAT(queue.at("name").get<std::string>(), HasSubstr("retry.600000.q"));
+  EXPECT_THAT(queue.at("name").get<std::string>(), HasSubstr("retry.600000.orders.q"));
   EXPECT_EQ(queue.at("type"), "quorum");
   EXPECT_GT(queue.at("lease_left_at_least_ms"), 4'000'000);  // an epoch of 70 minutes
   EXPECT_LE(queue.at("lease_left_at_least_ms"), queue.at("lease_left_at_most_ms"));

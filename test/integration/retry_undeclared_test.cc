@@ -30,6 +30,10 @@ class Undeclared : public CommandTest, public ::testing::WithParamInterface<std:
     vhost_.management().Post("/definitions", nlohmann::json::parse(run.out()));
   }
 
+  static std::string DelayQueue() {
+    return GetParam() == "quorum" ? "retry.50.orders.q" : "retry.50";
+  }
+
   CommandRun WorkUnprivileged(const std::string& script) {
     const std::string user =
         vhost_.AddUser(TestVhost::Rights{.configure = "^$",
@@ -59,7 +63,7 @@ class Undeclared : public CommandTest, public ::testing::WithParamInterface<std:
 TEST_P(Undeclared, QueuesThatWereImportedAreUsedWithoutTheRightToConfigure) {
   ImportDefinitions();
   const std::size_t queues = vhost_.QueuesBeginning("").size();
-  EXPECT_EQ(vhost_.Queue("retry.50")->at("arguments").count("x-expires"), 0U);
+  EXPECT_EQ(vhost_.Queue(DelayQueue())->at("arguments").count("x-expires"), 0U);
   PublishTen();
   CommandRun worker = WorkUnprivileged(kFailTwice);
   ASSERT_TRUE(worker.Says("acked", 10));
@@ -86,7 +90,7 @@ TEST_P(Undeclared, AQueueThatIsMissingIsNamedAndItsMessagesWaitForIt) {
   CommandRun worker = WorkUnprivileged(kFailTwice);
   ASSERT_TRUE(worker.Says("declare_failed"));
   const std::string error = worker.events("declare_failed")[0].at("error");
-  EXPECT_THAT(error, HasSubstr("'retry.50'"));
+  EXPECT_THAT(error, HasSubstr("'" + DelayQueue() + "'"));
   EXPECT_THAT(error, HasSubstr("retryq plan --definitions"));
   EXPECT_TRUE(vhost_.QueuesBeginning("retry").empty());
   peer_.Delete("orders.parked");
