@@ -5,7 +5,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+// With AddressSanitizer GCC 12 takes members of its automaton for uninitialized (its bug 105562).
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <regex>
+#pragma GCC diagnostic pop
 #include <set>
 
 #include "absl/strings/str_cat.h"
