@@ -48,7 +48,7 @@ struct DeclareOk {
 };
 
 // One message to publish. All views need to live only until `Publish` returns,
-// but for the body's where `body_owner` is given: that keeps it alive, and the
+// except the body's where `body_owner` is given: that keeps it alive, and the
 // body is then sent without being copied.
 struct PublishParams {
   std::string_view exchange;
@@ -204,8 +204,8 @@ class RETRYQ_EXPORT Broker {
   // `closed` when that is done, or cannot be. No other callback comes after.
   virtual void Close(std::function<void()> closed) = 0;
 
-  // Bytes written for publishing and not yet taken by the network: whoever
-  // publishes while many wait fills the memory. 0 where that is not known.
+  // Bytes written for publishing and not yet taken by the network: publishing
+  // while many wait fills the memory. 0 where that is not known.
   virtual std::size_t unsent_bytes() const { return 0; }
 
   // Largest payload of a content header frame that may be sent (negotiated

@@ -110,9 +110,9 @@ RETRYQ_EXPORT absl::Status Validate(const RetryOptions& options,
                                     const std::string& field = "retry");
 
 // How long a message waits for its next attempt after `failure`, and nothing where it is given up:
-// after an error that is not retried, or at a limit. It is what consumers go by, for whoever wants
-// to foresee what they will do. Calls the options' functions, and `random` where chance has a say.
-// Needs valid options.
+// after an error that is not retried, or at a limit. It is what consumers go by, for callers
+// that want to foresee what they will do. Calls the options' functions, and `random` where chance
+// has a say. Needs valid options.
 RETRYQ_EXPORT std::optional<absl::Duration> NextRetry(const RetryOptions& options,
                                                       const Failure& failure, Random& random);
 

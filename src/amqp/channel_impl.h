@@ -151,7 +151,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     OnReply done;
   };
 
-  // What is said of a message that could not be routed, before the message itself.
+  // The broker's words on a message that could not be routed, before the message itself.
   struct Returned {
     std::uint16_t code = 0;
     std::string text;

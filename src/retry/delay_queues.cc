@@ -279,7 +279,7 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
   FailWaiters(waiters, why);
 }
 
-// Goes over to the hashed name, with all who wait. That is said and remembered only when it
+// Goes over to the hashed name, with all who wait. That is reported and remembered only when it
 // has worked: a declare takes too long also where it is the network that stalls.
 void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view detail) {
   Entry& hashed = MakeCurrent(entry.key().route(), NameFamily::kHashed);

@@ -302,7 +302,7 @@ void OpenDelivery::OnParkedQueueGone() {
   });
 }
 
-// Nowhere to go now: it stays unacked, is said, and tried again.
+// Nowhere to go now: it stays unacked, is reported, and tried again.
 void OpenDelivery::Hold(std::string_view why) {
   Event held{.kind = EventKind::kHeld, .time = {}, .error = why};
   Report(held);

@@ -73,7 +73,7 @@ void ParkingLot::Look() {
                   });
 }
 
-// A queue that somebody else has declared may be anything. Declaring it as it should be has the
+// A queue that another program has declared may be anything. Declaring it as it should be has the
 // broker name the first difference: most do not matter, and without the right to configure nobody
 // knows.
 void ParkingLot::Compare() {

@@ -25,9 +25,9 @@ class ParkingLot {
 
   const std::string& queue() const { return queue_; }
 
-  // Makes sure that it exists: looks for it, and declares it if it is missing. One that somebody
-  // else has declared may have any arguments, but kFailedPrecondition answers for one that keeps no
-  // messages: a stream, auto-delete, transient or exclusive. The first three need the right to
+  // Makes sure that it exists: looks for it, and declares it if it is missing. One that another
+  // program has declared may have any arguments; kFailedPrecondition is returned for one that keeps
+  // no messages: a stream, auto-delete, transient or exclusive. The first three need the right to
   // configure it to be noticed, which is tried once. All who ask meanwhile share the answer, which
   // never comes from inside.
   void Ensure(std::function<void(absl::Status)> done);

@@ -27,7 +27,7 @@ class CommandDoctorQueues : public CommandDoctor {
     }
     return all;
   }
-  // Of all that is said about queues.
+  // Of all findings about queues.
   static std::string Wrong(const Diagnosis& diagnosis) {
     return Wrong(diagnosis, "work queue") + Wrong(diagnosis, "parked queue") +
            Wrong(diagnosis, "work exchange") + Wrong(diagnosis, "limits");

@@ -31,7 +31,7 @@ class CommandDoctor : public CommandTest {
       }
       return found;
     }
-    // The result of a check that has one, and what is said.
+    // The result of a check that has one, and its text.
     std::string Result(const std::string& check) const {
       const auto found = Of(check);
       return found.size() == 1 ? found[0].at("result").get<std::string>() : story;

@@ -91,7 +91,7 @@ class Returns {
                         }))
               .value();
     }
-    // In order: what has not begun is given back, and what runs is finished, but for what hangs.
+    // In order: what has not begun is given back; what runs is finished, unless it hangs.
     void Stop() {
       std::optional<bool> drained;
       consumer_->Drain(absl::Minutes(1), [&](bool complete) { drained = complete; });

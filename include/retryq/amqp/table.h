@@ -28,7 +28,7 @@ namespace retryq::amqp {
 // byte, whatever it is and however deeply it nests.
 //
 // `Table` is the decoded form, for arguments that we write and for headers that
-// somebody wants to read. Decoding stops at `kMaxTableDepth` levels with a
+// the caller wants to read. Decoding stops at `kMaxTableDepth` levels with a
 // Status: RabbitMQ carries tables nested 900 deep.
 //
 // The wire types are those RabbitMQ uses, which differ from the AMQP 0-9-1

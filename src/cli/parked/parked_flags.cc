@@ -59,7 +59,7 @@ Example: save a body
 constexpr char kReplayFooter[] =
     R"(A message leaves the parked queue once its copy is confirmed and was not returned. Its body, properties
 and headers are what they were, except x-retry-* without x-retry-id: its attempts and age begin anew.
-What cannot be replayed stays parked, and why is said. Ended at any point, by a signal, a crash or a lost
+What cannot be replayed stays parked, with a reason. Ended at any point, by a signal, a crash or a lost
 connection, it loses nothing, and doubles at most the --window copies that were under way; the first
 SIGINT or SIGTERM lets these finish and doubles none.
 
@@ -125,7 +125,7 @@ void AddFlags(FlagParser& parser, ParkedAction action, ParkedFlags& flags) {
   AddFlags(parser, flags.management);
   parser.Add("--queue", "QUEUE", &flags.queue, "The parked queue, such as orders.parked");
 
-  parser.Group("Which messages (default: all); what is said must all hold");
+  parser.Group("Which messages (default: all); all that are given must hold");
   parser.Add("--id", "ID", &flags.ids, "Its x-retry-id or message-id; again for more of them");
   parser.Add("--error", "TEXT", &flags.error,
              "Its last error contains TEXT, in upper or lower case");
