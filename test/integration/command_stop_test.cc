@@ -22,9 +22,12 @@ class CommandStop : public CommandTest {
   }
 
   // What a worker held may be counted as ready a moment after it is gone.
-  bool IsBack(std::uint32_t messages) {
-    return CommandRun::WaitUntil([&] { return peer_.Count("orders") == messages; },
-                                 absl::Seconds(10));
+  ::testing::AssertionResult IsBack(std::uint32_t messages) {
+    if (CommandRun::WaitUntil([&] { return peer_.Count("orders") == messages; },
+                              absl::Seconds(10))) {
+      return ::testing::AssertionSuccess();
+    }
+    return ::testing::AssertionFailure() << peer_.Count("orders") << " messages are ready";
   }
 };
 

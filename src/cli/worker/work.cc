@@ -46,6 +46,9 @@ absl::Status Annotated(const std::string& flag, const absl::Status& status) {
 // RabbitMQ's default.
 constexpr absl::Duration kUsualConsumerTimeout = absl::Minutes(30);
 
+// How long the end waits for the confirms of what is given back, past a second signal or --grace.
+constexpr absl::Duration kGiveBackPatience = absl::Seconds(1);
+
 // One run of `retryq work`: brings consumer, children and log together, and ends them in order.
 class Worker : private Observer {
  public:
@@ -74,7 +77,8 @@ class Worker : private Observer {
 
     const bool complete = pool_->open() == 0;
     // What still runs goes back to the queue with its consumer.
-    const std::vector<Job> unsettled = pool_->EndAll();
+    std::vector<Job> unsettled = pool_->EndAll();
+    if (stopping_since_) GiveBack(unsettled);
     consumer_.reset();
     client_.reset();
     if (complete && stopping_since_) FinishHook();
@@ -112,6 +116,18 @@ class Worker : private Observer {
     if (metrics_) metrics_->BeginStop(options_.consumer.queue);
     Say(Severity::kInfo, "stopping", "");
     pool_->Stop(std::move(done));
+  }
+
+  // What goes back as a copy, as it does before RabbitMQ 4.3, would be there twice if the consumer
+  // went before the copy is confirmed and its original acked.
+  void GiveBack(std::vector<Job>& unsettled) {
+    for (Job& job : unsettled) std::move(job.settlement).Settle(Outcome::Requeue());
+    bool drained = false;
+    consumer_->Drain(kGiveBackPatience, [this, &drained](bool) {
+      drained = true;
+      loop_.Stop();
+    });
+    if (!drained) loop_.Run().IgnoreError();  // the status of the worker is known
   }
 
   absl::StatusOr<Consumer> Consume() {
