@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "amqp/properties_codec.h"
+#include "amqp/codec/properties_codec.h"
 #include "bench/baselines/workload.h"
 #include "bench/fill.h"
 #include "bench/line.h"

@@ -1,11 +1,11 @@
 // What RabbitMQ writes into x-death: what people who move here bring with them.
 
-#include "retry/deaths.h"
+#include "retry/delivery/deaths.h"
 
 #include <gmock/gmock.h>
 
 #include "facts/facts_test.h"
-#include "retry/earlier_failures.h"
+#include "retry/delivery/earlier_failures.h"
 
 namespace retryq::testing {
 namespace deaths_test {

@@ -8,8 +8,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "amqp/frame.h"
-#include "amqp/properties_codec.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/properties_codec.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/amqp/table.h"
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "amqp/frame.h"
-#include "amqp/protocol_error.h"
+#include "amqp/codec/frame.h"
+#include "amqp/connection/protocol_error.h"
 #include "fuzz/check.h"
 
 using namespace retryq;        // NOLINT(google-build-using-namespace)

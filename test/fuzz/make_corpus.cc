@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "amqp/frame.h"
-#include "amqp/method_codec.h"
-#include "amqp/properties_codec.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/method_codec.h"
+#include "amqp/codec/properties_codec.h"
 #include "retryq/amqp/table.h"
 #include "unit/amqp/hostile/channel_violations.h"
 #include "unit/amqp/hostile/connection_violations.h"

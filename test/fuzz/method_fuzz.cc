@@ -4,7 +4,7 @@
 #include <string_view>
 #include <variant>
 
-#include "amqp/method_codec.h"
+#include "amqp/codec/method_codec.h"
 #include "fuzz/check.h"
 
 using namespace retryq;        // NOLINT(google-build-using-namespace)

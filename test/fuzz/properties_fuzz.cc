@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "amqp/properties_codec.h"
+#include "amqp/codec/properties_codec.h"
 #include "fuzz/check.h"
 
 using namespace retryq;        // NOLINT(google-build-using-namespace)

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "amqp/method_codec.h"
-#include "amqp/session.h"
+#include "amqp/codec/method_codec.h"
+#include "amqp/connection/session.h"
 #include "fuzz/check.h"
 
 using namespace retryq;        // NOLINT(google-build-using-namespace)

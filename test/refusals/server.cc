@@ -13,8 +13,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/overloaded.h"
-#include "amqp/properties_codec.h"
+#include "amqp/channel/overloaded.h"
+#include "amqp/codec/properties_codec.h"
 
 namespace retryq::refusals {
 namespace {

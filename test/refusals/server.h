@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "amqp/frame.h"
-#include "amqp/method_codec.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/method_codec.h"
 #include "loop/libevent_ptr.h"
 #include "refusals/way.h"
 #include "retryq/event_loop.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/method_codec.h"
+#include "amqp/codec/method_codec.h"
 #include "retryq/amqp/make_broker.h"
 #include "retryq/event_loop.h"
 #include "retryq/testing/seeded_random.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "amqp/properties_codec.h"
+#include "amqp/codec/properties_codec.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delivery.h"

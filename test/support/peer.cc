@@ -9,9 +9,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "amqp/frame.h"
-#include "amqp/properties_codec.h"
-#include "amqp/wire.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/properties_codec.h"
+#include "amqp/codec/wire.h"
 #include "retryq/amqp/connection_options.h"
 
 namespace retryq::testing {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "amqp/frame.h"
+#include "amqp/codec/frame.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::testing {

@@ -9,10 +9,10 @@
 #include <memory>
 #include <string>
 
-#include "amqp/frame.h"
-#include "amqp/method_codec.h"
-#include "amqp/methods.h"
-#include "amqp/properties_codec.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/method_codec.h"
+#include "amqp/codec/methods.h"
+#include "amqp/codec/properties_codec.h"
 #include "unit/amqp/librabbitmq.h"
 
 namespace retryq::amqp {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "amqp/publish_confirms.h"
+#include "amqp/channel/publish_confirms.h"
 
 namespace retryq::amqp {
 namespace {

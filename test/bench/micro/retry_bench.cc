@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "retry/copy.h"
-#include "retry/delay_queues.h"
-#include "retry/history.h"
-#include "retry/retry_policy.h"
+#include "retry/delay_queues/delay_queues.h"
+#include "retry/delivery/history.h"
+#include "retry/policy/retry_policy.h"
+#include "retry/publisher/copy.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/methods.h"
-#include "amqp/process_name.h"
+#include "amqp/codec/methods.h"
+#include "amqp/transport/process_name.h"
 #include "retryq/event_loop.h"
 #include "unit/amqp/fake_server.h"
 

@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/frame.h"
-#include "amqp/method_codec.h"
-#include "amqp/overloaded.h"
-#include "amqp/properties_codec.h"
+#include "amqp/channel/overloaded.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/method_codec.h"
+#include "amqp/codec/properties_codec.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::amqp {

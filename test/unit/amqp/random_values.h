@@ -10,8 +10,8 @@
 #include <utility>
 #include <variant>
 
-#include "amqp/fields.h"
-#include "amqp/wire.h"
+#include "amqp/codec/fields.h"
+#include "amqp/codec/wire.h"
 #include "retryq/amqp/table.h"
 
 namespace retryq::amqp {

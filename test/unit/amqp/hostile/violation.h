@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "amqp/frame.h"
-#include "amqp/method_codec.h"
-#include "amqp/properties_codec.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/method_codec.h"
+#include "amqp/codec/properties_codec.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp::hostile {

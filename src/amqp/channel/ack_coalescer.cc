@@ -1,0 +1,39 @@
+#include "amqp/channel/ack_coalescer.h"
+
+namespace retryq::amqp {
+
+bool AckCoalescer::OnDelivered(std::uint64_t tag) {
+  const std::uint64_t next = first_ + states_.size();
+  if (tag < next || tag - next > kMostSkipped) return false;
+  // A tag that was skipped belongs to nobody here.
+  for (std::uint64_t skipped = next; skipped < tag; ++skipped) states_.push_back(State::kSettled);
+  states_.push_back(State::kOpen);
+  most_open_ = std::max(most_open_, ++open_);
+  return true;
+}
+
+void AckCoalescer::Ack(std::uint64_t tag) {
+  if (Settle(tag)) acked_.push_back(tag);
+}
+
+void AckCoalescer::Reject(std::uint64_t tag, bool requeue) {
+  if (Settle(tag)) rejected_.push_back({.tag = tag, .requeue = requeue});
+}
+
+bool AckCoalescer::Settle(std::uint64_t tag) {
+  if (tag < first_ || tag - first_ >= states_.size()) return false;
+  State& state = states_[tag - first_];
+  if (state == State::kSettled) return false;
+  state = State::kSettled;
+  --open_;
+  return true;
+}
+
+void AckCoalescer::DropSettled() {
+  while (!states_.empty() && states_.front() == State::kSettled) {
+    states_.pop_front();
+    ++first_;
+  }
+}
+
+}  // namespace retryq::amqp

@@ -1,0 +1,423 @@
+#include "amqp/channel/channel_impl.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/channel/overloaded.h"
+#include "amqp/codec/properties_codec.h"
+#include "amqp/codec/text.h"
+#include "amqp/connection/protocol_error.h"
+#include "retryq/amqp/connection.h"
+
+namespace retryq::amqp {
+namespace {
+
+// That the broker has made us write and read none of: nothing that means well asks for so many.
+constexpr int kMostForcedAnswers = 10'000;
+
+std::uint64_t NextGeneration() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+bool FitsShortString(const std::optional<std::string_view>& text) {
+  return !text || text->size() <= kMaxShortString;
+}
+
+bool FitShortStrings(const PublishParams& publish) {
+  const Properties& p = publish.properties;
+  return publish.exchange.size() <= kMaxShortString &&
+         publish.routing_key.size() <= kMaxShortString && FitsShortString(p.content_type) &&
+         FitsShortString(p.content_encoding) && FitsShortString(p.correlation_id) &&
+         FitsShortString(p.reply_to) && FitsShortString(p.expiration) &&
+         FitsShortString(p.message_id) && FitsShortString(p.type) && FitsShortString(p.user_id) &&
+         FitsShortString(p.app_id) && FitsShortString(p.cluster_id);
+}
+
+}  // namespace
+
+std::shared_ptr<Channel::Impl> Channel::Impl::Open(ChannelHost* host, std::uint16_t number,
+                                                   ChannelListener* listener,
+                                                   std::shared_ptr<Executor> executor) {
+  auto channel = std::make_shared<Impl>(host, number, listener, std::move(executor));
+  channel->Call<method::ChannelOpenOk>(method::ChannelOpen{}, "opening a channel", [](auto) {});
+  return channel;
+}
+
+std::shared_ptr<Channel::Impl> Channel::Impl::Closed(absl::Status why, ChannelListener* listener,
+                                                     std::shared_ptr<Executor> executor) {
+  auto channel = std::make_shared<Impl>(nullptr, 0, listener, std::move(executor));
+  channel->state_ = State::kFinished;
+  channel->closed_why_ = std::move(why);
+  channel->Defer([](Impl& self) { self.listener_->OnChannelClosed({.status = self.closed_why_}); });
+  return channel;
+}
+
+Channel::Impl::Impl(ChannelHost* host, std::uint16_t number, ChannelListener* listener,
+                    std::shared_ptr<Executor> executor)
+    : host_(host),
+      number_(number),
+      generation_(NextGeneration()),
+      listener_(listener),
+      executor_(std::move(executor)) {}
+
+void Channel::Impl::Defer(std::function<void(Impl&)> work) {
+  executor_->Post([weak = weak_from_this(), work = std::move(work)] {
+    const auto self = weak.lock();
+    if (self != nullptr && self->listener_ != nullptr) work(*self);
+  });
+}
+
+absl::Status Channel::Impl::CheckArguments(TableView arguments) const {
+  if (absl::Status finite = arguments.CheckFinite(); !finite.ok()) return finite;
+  // The names beside them are four at most.
+  constexpr std::size_t kBeside = kFrameOverhead + 64 + 4 * (kMaxShortString + 1);
+  const std::size_t limit = host_->frame_max();
+  if (arguments.bytes().size() + kBeside <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("its arguments take ", arguments.bytes().size(),
+                   " bytes, which do not fit into a frame: the connection's frame_max is ", limit));
+}
+
+void Channel::Impl::Refuse(absl::Status why, OnReply done) {
+  Defer([why = std::move(why), done = std::move(done)](Impl&) { done(why); });
+}
+
+absl::Status Channel::Impl::OnMethod(const ServerMethod& method) {
+  if (state_ == State::kClosing) return OnMethodWhileClosing(method);
+  if (absl::Status status = CheckBetweenMessages(); !status.ok()) return status;
+  return std::visit(Overloaded{
+                        [this](const method::BasicDeliver& m) { return OnDeliver(m); },
+                        [this](const method::BasicReturn& m) { return OnReturn(m); },
+                        [this](const method::BasicCancel& m) { return OnCancel(m); },
+                        [this](const method::ChannelFlow& m) { return OnFlow(m); },
+                        [this](const method::ChannelClose& m) { return OnClose(m); },
+                        [this](const method::BasicAck& m) { return OnAck(m); },
+                        [this](const method::BasicNack& m) {
+                          return OnSettled(m.delivery_tag, m.multiple, PublishOutcome::kNacked);
+                        },
+                        [&](const auto& reply) { return OnAnswer(method, reply.kId); },
+                    },
+                    method);
+}
+
+absl::Status Channel::Impl::OnMethod(const method::BasicDeliver& deliver) {
+  if (state_ == State::kClosing) return absl::OkStatus();
+  absl::Status status = CheckBetweenMessages();
+  return status.ok() ? OnDeliver(deliver) : status;
+}
+
+absl::Status Channel::Impl::OnMethod(const method::BasicAck& ack) {
+  if (state_ == State::kClosing) return absl::OkStatus();
+  absl::Status status = CheckBetweenMessages();
+  return status.ok() ? OnAck(ack) : status;
+}
+
+absl::Status Channel::Impl::CheckBetweenMessages() const {
+  if (!incoming_.expected()) return absl::OkStatus();
+  return ProtocolError(ReplyCode::kUnexpectedFrame, "it comes amid the content of a message");
+}
+
+absl::Status Channel::Impl::OnMethodWhileClosing(const ServerMethod& method) {
+  if (std::holds_alternative<method::ChannelCloseOk>(method)) Finish();
+  if (std::holds_alternative<method::ChannelClose>(method)) {
+    if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
+    host_->Write().AddMethod(number_, method::ChannelCloseOk{});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnAnswer(const ServerMethod& method, const method::Id& id) {
+  if (calls_.empty() || calls_.front().reply != id) {
+    return ProtocolError(ReplyCode::kCommandInvalid, "it answers to nothing that was asked");
+  }
+  if (const auto* ok = std::get_if<method::BasicConsumeOk>(&method)) {
+    AddConsumer(ok->consumer_tag);
+  } else if (const auto* cancelled = std::get_if<method::BasicCancelOk>(&method)) {
+    std::erase(consumers_, cancelled->consumer_tag);
+  }
+  ++answers_;
+  calls_.pop_front().done(&method);
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnAck(const method::BasicAck& ack) {
+  return OnSettled(ack.delivery_tag, ack.multiple, PublishOutcome::kConfirmed);
+}
+
+absl::Status Channel::Impl::OnSettled(std::uint64_t tag, bool multiple, PublishOutcome outcome) {
+  if (confirms_.Settle(tag, multiple, outcome)) return absl::OkStatus();
+  return ProtocolError(ReplyCode::kPreconditionFailed,
+                       absl::StrCat("no publish has the number ", tag));
+}
+
+absl::Status Channel::Impl::OnCancel(const method::BasicCancel& cancel) {
+  const std::string consumer_tag(cancel.consumer_tag);
+  if (!cancel.nowait) {
+    if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
+    host_->Write().AddMethod(number_, method::BasicCancelOk{.consumer_tag = consumer_tag});
+  }
+  const bool was_there = std::erase(consumers_, consumer_tag) > 0;
+  if (was_there) cancelled_.push_back(consumer_tag);
+  if (was_there) listener_->OnConsumerCancelled(consumer_tag);
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnFlow(const method::ChannelFlow& flow) {
+  if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
+  host_->Write().AddMethod(number_, method::ChannelFlowOk{.active = flow.active});
+  return absl::OkStatus();
+}
+
+void Channel::Impl::AddConsumer(std::string_view consumer_tag) {
+  std::erase(cancelled_, consumer_tag);
+  if (!consumer_tag.empty() && !Consumes(consumer_tag)) consumers_.emplace_back(consumer_tag);
+}
+
+bool Channel::Impl::Consumes(std::string_view consumer_tag) const {
+  return std::find(consumers_.begin(), consumers_.end(), consumer_tag) != consumers_.end();
+}
+
+absl::Status Channel::Impl::CountForcedAnswer() {
+  if (host_->unsent_bytes() == 0) forced_answers_ = 0;
+  if (++forced_answers_ <= kMostForcedAnswers) return absl::OkStatus();
+  return ProtocolError(ReplyCode::kResourceError, "it asks for answers that nobody reads");
+}
+
+absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
+  auto message = messages_.Take();
+  message->delivery_tag = {.generation = generation_, .tag = deliver.delivery_tag};
+  message->redelivered = deliver.redelivered;
+  message->SetEnvelope(deliver.exchange, deliver.routing_key);
+  consumer_tag_.assign(deliver.consumer_tag);
+  incoming_.Begin(std::move(message));
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnReturn(const method::BasicReturn& returned) {
+  auto message = messages_.Take();
+  message->SetEnvelope(returned.exchange, returned.routing_key);
+  returned_ = {.code = returned.reply_code, .text = std::string(returned.reply_text)};
+  incoming_.Begin(std::move(message));
+  return absl::OkStatus();
+}
+
+absl::Status Channel::Impl::OnContent(const FrameView& frame) {
+  if (state_ != State::kOpen) return absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<Message>> message = frame.type == FrameType::kHeader
+                                                         ? incoming_.OnHeader(frame.payload)
+                                                         : incoming_.OnBody(frame.payload);
+  if (!message.ok() || *message == nullptr) return message.status();
+  if (const auto returned = std::exchange(returned_, std::nullopt)) {
+    return OnReturned(**message, *returned);
+  }
+  return OnDelivered(*std::move(message));
+}
+
+absl::Status Channel::Impl::OnReturned(const Message& message, const Returned& returned) {
+  const auto fingerprint = Fingerprint::Of(message.exchange, message.routing_key,
+                                           message.properties, message.header, message.body);
+  if (confirms_.Return(fingerprint, returned.code, returned.text)) return absl::OkStatus();
+  // To pass over it would be to take the ack that follows for a success.
+  return ProtocolError(ReplyCode::kInternalError, "it ends a return of what was not published");
+}
+
+absl::Status Channel::Impl::OnDelivered(std::shared_ptr<Message> message) {
+  const std::uint64_t tag = message->delivery_tag.tag;
+  if (!acks_.OnDelivered(tag)) {
+    return ProtocolError(ReplyCode::kPreconditionFailed,
+                         absl::StrCat("it ends a delivery whose number is out of order: ", tag));
+  }
+  if (!Consumes(consumer_tag_)) {
+    // Quorum queues may deliver behind cancel-ok: for others to have.
+    if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
+    Reject(tag, /*requeue=*/true);
+    return absl::OkStatus();
+  }
+  ++delivered_;
+  listener_->OnDelivery(consumer_tag_, std::move(message));
+  return absl::OkStatus();
+}
+
+Arrivals Channel::Impl::TakeArrivals() {
+  const std::size_t answers = std::exchange(answers_, 0);
+  const std::size_t delivered = std::exchange(delivered_, 0);
+  const std::size_t confirmed = confirms_.TakeAnswered();
+  const auto part = [](std::size_t come, std::size_t all) {
+    return all == 0 ? 0.0 : static_cast<double>(come) / static_cast<double>(all);
+  };
+  return {.count = answers + delivered + confirmed,
+          .used_up = acks_.TakeMostOpen() >= prefetch_ ? prefetch_ : 0,
+          .unconfirmed = confirms_.size(),
+          .share = std::max({answers == 0 ? 0.0 : 1.0, part(delivered, prefetch_),
+                             part(confirmed, confirmed + confirms_.size())})};
+}
+
+void Channel::Impl::Break(const method::ChannelClose& close) {
+  FlushAcks();
+  host_->Write().AddMethod(number_, close);
+  state_ = State::kClosing;
+  incoming_ = IncomingContent();
+  const std::string text(close.reply_text);
+  Fail({.status = absl::UnavailableError(text)}, text);
+}
+
+absl::Status Channel::Impl::OnClose(const method::ChannelClose& close) {
+  host_->Write().AddMethod(number_, method::ChannelCloseOk{});
+  state_ = State::kFinished;
+  Fail({.status = ChannelCloseStatus(close.reply_code, close.reply_text),
+        .code = close.reply_code,
+        .class_id = close.class_id,
+        .method_id = close.method_id},
+       std::string(close.reply_text));
+  return absl::OkStatus();
+}
+
+void Channel::Impl::Cut(const absl::Status& why) {
+  host_ = nullptr;
+  if (state_ != State::kOpen) return;
+  state_ = State::kCut;
+  closed_why_ = why;
+}
+
+void Channel::Impl::Disconnect(const absl::Status& why, std::uint16_t code) {
+  const bool is_to_tell = state_ == State::kCut && listener_ != nullptr;
+  if (!is_to_tell) return Finish();
+  state_ = State::kFinished;
+  Fail({.status = why, .code = code}, std::string(why.message()));
+}
+
+void Channel::Impl::Finish() {
+  state_ = State::kFinished;
+  const auto self = shared_from_this();
+  for (const std::function<void()>& closed : std::exchange(closed_, {})) {
+    if (detached_) return;
+    closed();
+  }
+}
+
+void Channel::Impl::Orphan() {
+  host_ = nullptr;
+  state_ = State::kFinished;
+  closed_why_ = absl::UnavailableError("the connection was closed");
+  if (!closed_.empty()) FinishLater();
+}
+
+void Channel::Impl::FinishLater() {
+  executor_->Post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->Finish();
+  });
+}
+
+void Channel::Impl::Fail(const ChannelError& error, std::string_view text) {
+  closed_why_ =
+      absl::UnavailableError(absl::StrCat("the channel is closed: ", error.status.message()));
+  while (!calls_.empty()) {
+    const OpenCall call = calls_.pop_front();
+    call.done(WithContext(call.what, error.status));
+  }
+  confirms_.FailAll(error.code, text);
+  if (listener_ != nullptr) listener_->OnChannelClosed(error);
+}
+
+void Channel::Impl::Detach() {
+  detached_ = true;
+  closed_.clear();
+  Close(nullptr);
+}
+
+void Channel::Impl::Close(std::function<void()> closed) {
+  if (closed != nullptr) closed_.push_back(std::move(closed));
+  listener_ = nullptr;
+  calls_.clear();
+  confirms_.Abandon();
+  if (state_ == State::kFinished && !closed_.empty()) FinishLater();
+  if (state_ != State::kOpen) return;
+  FlushAcks();
+  GiveBackAll();
+  state_ = State::kClosing;
+  incoming_ = IncomingContent();
+  host_->Write().AddMethod(
+      number_, method::ChannelClose{.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
+}
+
+void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callback done) {
+  const auto fail_later = [&](std::uint16_t code, const char* text) {
+    Defer([code, text, done = std::move(done)](Impl&) {
+      done({.outcome = PublishOutcome::kUnknown, .code = code, .text = text});
+    });
+  };
+  if (!is_open()) return fail_later(0, "there is no connection");
+  if (!FitShortStrings(params)) {
+    return fail_later(static_cast<std::uint16_t>(ReplyCode::kSyntaxError),
+                      "a name or property is longer than 255 bytes");
+  }
+  // RabbitMQ takes a frame that is larger than agreed by its own head and end (F53 in
+  // doc/rabbitmq_facts.md).
+  if (ContentHeaderSize(params.properties) > host_->frame_max()) {
+    return fail_later(static_cast<std::uint16_t>(ReplyCode::kFrameError),
+                      "the headers do not fit into one frame");
+  }
+  if (host_->unsent_bytes() >= Connection::kMaxUnsentBytes) {
+    return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
+                      "too much waits to be sent already");
+  }
+  if (unconfirmed() >= Channel::kMaxUnconfirmed) {
+    return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
+                      "too many publishes are unconfirmed already");
+  }
+  const std::string_view header = host_->Write().AddPublish(number_, params, host_->frame_max());
+  confirms_.Add(params.mandatory
+                    ? Fingerprint::Of(params.exchange, params.routing_key, params.properties,
+                                      header, params.body, params.body_owner)
+                    : Fingerprint(),
+                std::move(done));
+}
+
+void Channel::Impl::Ack(std::uint64_t tag) {
+  if (!is_open()) return;
+  acks_.Ack(tag);
+  host_->Write();
+}
+
+void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
+  if (!is_open()) return;
+  acks_.Reject(tag, requeue);
+  host_->Write();
+}
+
+// What a closed channel leaves unsettled counts as failed; what is given back before does not, from
+// 4.3 on (F41). A consumer that is still there would get it again at once, even one that the broker
+// has cancelled as it took too long (F42).
+void Channel::Impl::GiveBackAll() {
+  if (acks_.open() == 0) return;
+  Outbox& outbox = host_->Write();
+  for (const std::vector<std::string>* const tags : {&consumers_, &cancelled_}) {
+    for (const std::string& tag : *tags) {
+      outbox.AddMethod(number_, method::BasicCancel{.consumer_tag = tag, .nowait = true});
+    }
+  }
+  outbox.AddMethod(number_, method::BasicNack{.multiple = true, .requeue = true});
+}
+
+void Channel::Impl::FlushAcks() {
+  if (!is_open() || !acks_.pending()) return;
+  Outbox& outbox = host_->Write();
+  acks_.Flush(
+      [&](std::uint64_t tag, bool multiple) {
+        outbox.AddMethod(number_, method::BasicAck{.delivery_tag = tag, .multiple = multiple});
+      },
+      [&](std::uint64_t tag, bool requeue) {
+        // From 4.3 on a reject that requeues counts as a failure, and a nack does not (F41 in
+        // doc/rabbitmq_facts.md).
+        if (requeue) {
+          outbox.AddMethod(number_, method::BasicNack{.delivery_tag = tag, .requeue = true});
+        } else {
+          outbox.AddMethod(number_, method::BasicReject{.delivery_tag = tag});
+        }
+      });
+}
+
+}  // namespace retryq::amqp

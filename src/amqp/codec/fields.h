@@ -1,0 +1,149 @@
+#ifndef RETRYQ_AMQP_FIELDS_H_
+#define RETRYQ_AMQP_FIELDS_H_
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "amqp/codec/wire.h"
+#include "retryq/amqp/table.h"
+
+namespace retryq::amqp {
+
+// The fields of methods and of content headers, whose C++ type says how they are encoded:
+// unsigned integers in network order, a string_view as a short string (at most 255 bytes), a
+// LongString, a TableView behind its length, and a bool as one bit.
+
+struct LongString {
+  std::string_view bytes;
+};
+
+// A field that has lost its meaning: written as zero or empty, read and forgotten.
+template <typename T>
+struct Reserved {};
+template <typename T>
+inline constexpr Reserved<T> kReserved;
+
+template <typename T>
+concept FieldInteger = std::unsigned_integral<T> && !std::same_as<T, bool>;
+
+// How many bytes FieldWriter writes.
+class FieldSizer {
+ public:
+  void Add(bool) {
+    if (bit_ == 0) ++size_;
+    bit_ = (bit_ + 1) % 8;
+  }
+  void Add(FieldInteger auto number) { AddOctets(sizeof(number)); }
+  void Add(std::string_view text) { AddOctets(sizeof(std::uint8_t) + text.size()); }
+  void Add(LongString text) { AddOctets(sizeof(std::uint32_t) + text.bytes.size()); }
+  void Add(TableView table) { Add(LongString{table.bytes()}); }
+  template <typename T>
+  void Add(Reserved<T>) {
+    Add(T{});
+  }
+
+  std::size_t size() const { return size_; }
+
+ private:
+  void AddOctets(std::size_t size) {
+    bit_ = 0;
+    size_ += size;
+  }
+
+  std::size_t size_ = 0;
+  int bit_ = 0;  // as FieldWriter's
+};
+
+// Writes fields one after the other where there is room for them; bits next to each other share an
+// octet, the first one lowest.
+class FieldWriter {
+ public:
+  explicit FieldWriter(char* out) : wire_(out) {}
+
+  void Write(bool flag) {
+    if (bit_ == 0) wire_.Integer(std::uint8_t{0});
+    char& octet = wire_.end()[-1];
+    octet = static_cast<char>(octet | int{flag} << bit_);
+    bit_ = (bit_ + 1) % 8;
+  }
+  void Write(FieldInteger auto number) {
+    bit_ = 0;
+    wire_.Integer(number);
+  }
+  void Write(std::string_view text) {
+    bit_ = 0;
+    wire_.ShortString(text);
+  }
+  void Write(LongString text) {
+    bit_ = 0;
+    wire_.LongString(text.bytes);
+  }
+  void Write(TableView table) { Write(LongString{table.bytes()}); }
+  template <typename T>
+  void Write(Reserved<T>) {
+    Write(T{});
+  }
+
+ private:
+  WireWriter wire_;
+  int bit_ = 0;  // where in the last octet the next flag goes; 0: into a new octet
+};
+
+// Reads what FieldWriter writes. What it reads views the bytes it was given.
+class FieldReader {
+ public:
+  explicit FieldReader(std::string_view bytes) : wire_(bytes) {}
+
+  void Read(bool& flag) {
+    if (bit_ == 0) octet_ = wire_.Integer<std::uint8_t>();
+    flag = (octet_ >> bit_ & 1) != 0;
+    bit_ = (bit_ + 1) % 8;
+  }
+  template <FieldInteger T>
+  void Read(T& number) {
+    bit_ = 0;
+    number = wire_.Integer<T>();
+  }
+  void Read(std::string_view& text) {
+    bit_ = 0;
+    text = wire_.ShortString();
+  }
+  void Read(LongString& text) {
+    bit_ = 0;
+    text.bytes = wire_.LongString();
+  }
+  void Read(TableView& table) {
+    bit_ = 0;
+    table = TableView(wire_.LongString());
+    if (table_status_.ok()) table_status_ = table.Validate();
+  }
+  template <typename T>
+  void Read(const Reserved<T>&) {
+    T forgotten{};
+    Read(forgotten);
+  }
+
+  // Whether the fields read were all there is: a ProtocolError (502) about `what` if the bytes
+  // ended early, if some are left, or if a table is not valid.
+  absl::Status Finish(std::string_view what) const {
+    return wire_.ok() && wire_.rest().empty() && table_status_.ok()
+               ? absl::OkStatus()
+               : Error(what, wire_, table_status_);
+  }
+
+ private:
+  // Not of the reader itself, which can then stay in registers.
+  static absl::Status Error(std::string_view what, WireReader wire, absl::Status table_status);
+
+  WireReader wire_;
+  std::uint8_t octet_ = 0;
+  unsigned bit_ = 0;  // of octet_, the next flag's; 0: that of a new octet
+  absl::Status table_status_;
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_AMQP_FIELDS_H_

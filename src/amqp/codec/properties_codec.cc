@@ -1,0 +1,127 @@
+#include "amqp/codec/properties_codec.h"
+
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/codec/fields.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/wire.h"
+#include "amqp/connection/protocol_error.h"
+
+namespace retryq::amqp {
+namespace {
+
+constexpr std::uint16_t kBasicClass = 60;
+
+// What stands first in each content header: class, weight (0), body size, flags.
+constexpr std::uint16_t kWeight = 0;
+constexpr std::size_t kFlagsAt = sizeof(kBasicClass) + sizeof(kWeight) + sizeof(std::uint64_t);
+constexpr std::size_t kFixedSize = kFlagsAt + sizeof(std::uint16_t);
+
+// Flags of the properties that are there: the highest bit for the first property. The lowest one
+// says that another word of flags follows, of properties that nobody has thought of yet.
+constexpr std::uint16_t kFirstFlag = 0x8000;
+constexpr std::uint16_t kMoreFlags = 0x0001;
+
+// All properties in wire order.
+constexpr auto Fields(auto& p) {
+  return std::tie(p.content_type, p.content_encoding, p.headers, p.delivery_mode, p.priority,
+                  p.correlation_id, p.reply_to, p.expiration, p.message_id, p.timestamp, p.type,
+                  p.user_id, p.app_id, p.cluster_id);
+}
+
+constexpr std::size_t kPropertyCount =
+    std::tuple_size_v<decltype(Fields(std::declval<Properties&>()))>;
+constexpr std::uint16_t kKnownFlags =
+    static_cast<std::uint16_t>(~(0xffffU >> kPropertyCount) & 0xffffU);
+
+// The flags as they stand in the first word; false if there are any of unknown properties.
+bool ReadFlags(FieldReader* reader, std::uint16_t* flags) {
+  reader->Read(*flags);
+  std::uint16_t more = *flags & kMoreFlags;
+  while (more == kMoreFlags) reader->Read(more);
+  return more == 0 && (*flags & ~(kKnownFlags | kMoreFlags)) == 0;
+}
+
+}  // namespace
+
+absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload) {
+  ContentHeader header;
+  const absl::StatusOr<std::uint64_t> size = DecodeContentHeader(payload, &header.properties);
+  if (!size.ok()) return size.status();
+  header.body_size = *size;
+  return header;
+}
+
+absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload,
+                                                  Properties* properties) {
+  FieldReader reader(payload);
+  std::uint16_t class_id = 0;
+  std::uint16_t weight = 0;
+  std::uint64_t body_size = 0;
+  std::uint16_t flags = 0;
+  reader.Read(class_id);
+  reader.Read(weight);
+  reader.Read(body_size);
+  if (payload.size() >= kFixedSize && class_id != kBasicClass) {
+    return ProtocolError(ReplyCode::kFrameError,
+                         absl::StrCat("content header of class ", class_id));
+  }
+  if (payload.size() >= kFixedSize && weight != 0) {
+    return ProtocolError(ReplyCode::kUnexpectedFrame,
+                         absl::StrCat("content header of weight ", weight));
+  }
+  if (!ReadFlags(&reader, &flags)) {
+    return ProtocolError(ReplyCode::kSyntaxError, "content header with unknown properties");
+  }
+  *properties = {};
+  std::uint32_t flag = kFirstFlag;
+  const auto read = [&](auto& field) {
+    if ((flags & flag) != 0) reader.Read(field.emplace());
+    flag >>= 1;
+  };
+  std::apply([&](auto&... fields) { (read(fields), ...); }, Fields(*properties));
+  if (absl::Status status = reader.Finish("content header"); !status.ok()) return status;
+  return body_size;
+}
+
+std::size_t ContentHeaderSize(const Properties& properties) {
+  FieldSizer sizer;
+  const auto add = [&sizer](const auto& field) {
+    if (field) sizer.Add(*field);
+  };
+  std::apply([&](const auto&... fields) { (add(fields), ...); }, Fields(properties));
+  return kFixedSize + sizer.size();
+}
+
+void WriteContentHeader(std::uint64_t body_size, const Properties& properties, char* out) {
+  FieldWriter writer(out);
+  writer.Write(kBasicClass);
+  writer.Write(kWeight);
+  writer.Write(body_size);
+  writer.Write(std::uint16_t{0});  // the flags, once they are known
+  std::uint32_t flags = 0;
+  std::uint32_t flag = kFirstFlag;
+  const auto write = [&](const auto& field) {
+    if (field) {
+      flags |= flag;
+      writer.Write(*field);
+    }
+    flag >>= 1;
+  };
+  std::apply([&](const auto&... fields) { (write(fields), ...); }, Fields(properties));
+  StoreBigEndian(static_cast<std::uint16_t>(flags), out + kFlagsAt);
+}
+
+void AppendContentHeader(std::uint64_t body_size, const Properties& properties, std::string* out) {
+  WriteContentHeader(body_size, properties, Extend(ContentHeaderSize(properties), out));
+}
+
+void AppendContentHeaderFrame(std::uint16_t channel, std::uint64_t body_size,
+                              const Properties& properties, std::string* out) {
+  WriteContentHeader(
+      body_size, properties,
+      ExtendByFrame(FrameType::kHeader, channel, ContentHeaderSize(properties), out));
+}
+
+}  // namespace retryq::amqp

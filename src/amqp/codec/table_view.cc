@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <concepts>
+#include <limits>
+
+#include "amqp/codec/table_field_writer.h"
+#include "amqp/codec/table_walk.h"
+#include "amqp/codec/wire.h"
+#include "retryq/amqp/table.h"
+
+namespace retryq::amqp {
+namespace {
+
+template <std::signed_integral T>
+std::int64_t LoadSigned(std::string_view value) {
+  return static_cast<T>(LoadBigEndian<std::make_unsigned_t<T>>(value.data()));
+}
+
+template <std::unsigned_integral T>
+std::int64_t LoadUnsigned(std::string_view value) {
+  return LoadBigEndian<T>(value.data());
+}
+
+}  // namespace
+
+std::optional<std::int64_t> FieldView::AsInt64() const {
+  switch (type) {
+    case 'b':
+      return LoadSigned<std::int8_t>(value);
+    case 'B':
+      return LoadUnsigned<std::uint8_t>(value);
+    case 's':
+      return LoadSigned<std::int16_t>(value);
+    case 'u':
+      return LoadUnsigned<std::uint16_t>(value);
+    case 'I':
+      return LoadSigned<std::int32_t>(value);
+    case 'i':
+      return LoadUnsigned<std::uint32_t>(value);
+    case 'l':
+      return LoadSigned<std::int64_t>(value);
+    case 'L': {
+      const auto number = LoadBigEndian<std::uint64_t>(value.data());
+      if (number > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+      return static_cast<std::int64_t>(number);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<std::string_view> FieldView::AsString() const {
+  if (type != 'S' && type != 'x') return std::nullopt;
+  return Content(value);
+}
+
+void TableView::Iterator::Advance() {
+  if (!TakeField(&rest_, &field_)) *this = Iterator();
+}
+
+absl::Status TableView::Validate() const {
+  std::string_view rest = bytes_;
+  while (!rest.empty()) {
+    FieldView field;
+    if (!TakeField(&rest, &field)) {
+      return FieldError(field.name, "is of an unknown type or longer than the table");
+    }
+    if (IsNested(field.type) && !NestedLengthsHold(field.type, Content(field.value))) {
+      return FieldError(field.name, "holds a value of an unknown type or of a wrong length");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TableView::CheckFinite() const {
+  for (const FieldView& field : *this) {
+    if (!IsFinite(field.type, field.value)) return FieldError(field.name, "is no finite number");
+  }
+  return absl::OkStatus();
+}
+
+std::optional<FieldView> TableView::Find(std::string_view name) const {
+  for (const FieldView& field : *this) {
+    if (field.name == name) return field;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> TableView::FindInt64(std::string_view name) const {
+  const std::optional<FieldView> field = Find(name);
+  return field ? field->AsInt64() : std::nullopt;
+}
+
+std::optional<std::string_view> TableView::FindString(std::string_view name) const {
+  const std::optional<FieldView> field = Find(name);
+  return field ? field->AsString() : std::nullopt;
+}
+
+void TableWriter::SetInt64(std::string_view name, std::int64_t value) {
+  TableFieldWriter(Extend(FieldSize(name, kInt64Size), out_)).SetInt64(name, value);
+}
+
+void TableWriter::SetString(std::string_view name, std::string_view value) {
+  TableFieldWriter(Extend(FieldSize(name, StringSize(value)), out_)).SetString(name, value);
+}
+
+void TableWriter::SetBool(std::string_view name, bool value) {
+  TableFieldWriter(Extend(FieldSize(name, sizeof(value)), out_)).SetBool(name, value);
+}
+
+}  // namespace retryq::amqp

@@ -1,0 +1,224 @@
+#include "amqp/connection/handshake.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "amqp/channel/overloaded.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/text.h"
+#include "amqp/connection/protocol_error.h"
+
+namespace retryq::amqp {
+namespace {
+
+constexpr std::uint32_t kMostFrameMax = 1 << 20;
+
+std::string ClientProperties(const ConnectionOptions& options) {
+  const Table properties = {
+      {"product", "retryq"},
+      {"version", RETRYQ_VERSION},
+      {"platform", "C++20"},
+      {"connection_name", options.connection_name},
+      {"capabilities", Table{{"publisher_confirms", true},
+                             {"basic.nack", true},
+                             {"consumer_cancel_notify", true},
+                             {"connection.blocked", true},
+                             {"authentication_failure_close", true},
+                             {"exchange_exchange_bindings", true}}},
+  };
+  return properties.Encode().value();
+}
+
+// The smaller of what both ends can do, where 0 is no limit.
+template <typename Limit>
+Limit Agree(Limit a, Limit b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+bool Offers(std::string_view mechanisms, std::string_view mechanism) {
+  for (const absl::string_view offered : absl::StrSplit(Text(mechanisms), ' ')) {
+    if (offered == Text(mechanism)) return true;
+  }
+  return false;
+}
+
+// What RabbitMQ takes in one frame until it knows who it is, unless it is told otherwise.
+std::size_t DefaultInitialFrameMax(const std::string& server_version) {
+  const std::vector<std::string> parts = absl::StrSplit(server_version, '.');
+  int major = 0;
+  int minor = 0;
+  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &major) ||
+      !absl::SimpleAtoi(parts[1], &minor)) {
+    return kFrameMinSize;
+  }
+  return std::pair(major, minor) >= std::pair(4, 1) ? 2 * kFrameMinSize : kFrameMinSize;
+}
+
+}  // namespace
+
+std::uint32_t FrameMax(const ConnectionOptions& options) {
+  return options.frame_max == 0 ? kMostFrameMax : options.frame_max;
+}
+
+Handshake::Handshake(const ConnectionOptions& options, const Endpoint& endpoint)
+    : options_(options), endpoint_(endpoint) {}
+
+void Handshake::Begin(std::string* out) { AppendProtocolHeader(out); }
+
+absl::StatusOr<bool> Handshake::OnMethod(const ServerMethod& method, std::string* out) {
+  absl::Status status =
+      std::visit(Overloaded{
+                     [&](const method::ConnectionStart& m) {
+                       return step_ == Step::kStart ? OnStart(m, out) : OutOfTurn();
+                     },
+                     [&](const method::ConnectionTune& m) {
+                       return step_ == Step::kTune ? OnTune(m, out) : OutOfTurn();
+                     },
+                     [&](const method::ConnectionOpenOk&) {
+                       if (step_ != Step::kOpen) return OutOfTurn();
+                       step_ = Step::kDone;
+                       return absl::OkStatus();
+                     },
+                     [&](const method::ConnectionClose& m) { return OnClose(m, out); },
+                     [&](const auto&) { return OutOfTurn(); },
+                 },
+                 method);
+  if (!status.ok()) return status;
+  return step_ == Step::kDone;
+}
+
+absl::Status Handshake::OnStart(const method::ConnectionStart& start, std::string* out) {
+  if (start.version_major != 0 || start.version_minor != 9) {
+    return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " speaks AMQP ",
+                                               start.version_major, "-", start.version_minor,
+                                               " and not 0-9-1: is it a RabbitMQ?"));
+  }
+  const bool external = options_.auth_mechanism == AuthMechanism::kExternal;
+  const std::string_view mechanism = external ? "EXTERNAL" : "PLAIN";
+  if (!Offers(start.mechanisms.bytes, mechanism)) {
+    return absl::UnavailableError(absl::StrCat(
+        Describe(endpoint_), " offers the login mechanisms '", Text(start.mechanisms.bytes),
+        "' but not ", Text(mechanism), "; enable it in auth_mechanisms",
+        external ? ", and the plugin rabbitmq_auth_mechanism_ssl" : ""));
+  }
+  server_version_ = start.server_properties.FindString("version").value_or("");
+  const std::string properties = ClientProperties(options_);
+  // With EXTERNAL the certificate has said all.
+  const std::string login = external ? ""
+                                     : absl::StrCat(absl::string_view("\0", 1), options_.user,
+                                                    absl::string_view("\0", 1), options_.password);
+  const method::ConnectionStartOk start_ok = {.client_properties = TableView(properties),
+                                              .mechanism = mechanism,
+                                              .response = {login},
+                                              .locale = "en_US"};
+  if (absl::Status fits = CheckLoginSize(MethodSize(start_ok) + kFrameOverhead); !fits.ok()) {
+    return fits;
+  }
+  AppendMethodFrame(0, start_ok, out);
+  step_ = Step::kTune;
+  return absl::OkStatus();
+}
+
+// The broker would hang up without a word.
+absl::Status Handshake::CheckLoginSize(std::size_t size) const {
+  const std::size_t limit = options_.initial_frame_max != 0
+                                ? options_.initial_frame_max
+                                : DefaultInitialFrameMax(server_version_);
+  if (size <= limit) return absl::OkStatus();
+  const bool external = options_.auth_mechanism == AuthMechanism::kExternal;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the login of ", User(), " at ", Describe(endpoint_), " takes ", size,
+      " bytes, where the broker takes at most ", limit, " in one frame before the login (",
+      external ? "" : absl::StrCat("the password has ", options_.password.size(), ", "),
+      "the connection name ", options_.connection_name.size(),
+      "): shorten them, or raise initial_frame_max there and in the connection's options"));
+}
+
+absl::Status Handshake::OnTune(const method::ConnectionTune& tune, std::string* out) {
+  const auto heartbeat = static_cast<std::uint16_t>(
+      std::clamp<std::int64_t>(absl::ToInt64Seconds(options_.heartbeat), 0, 65535));
+  const method::ConnectionTuneOk agreed = {
+      .channel_max = Agree(tune.channel_max, options_.channel_max),
+      .frame_max = Agree(tune.frame_max, FrameMax(options_)),
+      .heartbeat = Agree(tune.heartbeat, heartbeat)};
+  if (agreed.frame_max < kFrameMinSize) {
+    return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " wants frames of at most ",
+                                               agreed.frame_max, " bytes: raise its frame_max to ",
+                                               kFrameMinSize, " at least"));
+  }
+  tuning_ = {.channel_max = agreed.channel_max,
+             .frame_max = agreed.frame_max,
+             .heartbeat = absl::Seconds(agreed.heartbeat)};
+  AppendMethodFrame(0, agreed, out);
+  AppendMethodFrame(0, method::ConnectionOpen{.virtual_host = options_.vhost}, out);
+  step_ = Step::kOpen;
+  return absl::OkStatus();
+}
+
+absl::Status Handshake::LoginRefused(std::string_view text) const {
+  const char* remedy =
+      options_.auth_mechanism == AuthMechanism::kExternal
+          ? "there must be a user of the name that ssl_cert_login_from takes from it, by default "
+            "the whole subject (rabbitmqctl list_users)"
+          : "check user and password (rabbitmqctl authenticate_user); guest may log in from the "
+            "broker's own machine only";
+  return absl::UnauthenticatedError(absl::StrCat(Describe(endpoint_), " refuses ", User(), ": ",
+                                                 remedy, text.empty() ? "" : ": ", Text(text)));
+}
+
+std::string Handshake::User() const {
+  if (options_.auth_mechanism == AuthMechanism::kExternal) {
+    return "the user of the client certificate";
+  }
+  return absl::StrCat("user '", options_.user, "'");
+}
+
+absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::string* out) const {
+  AppendMethodFrame(0, method::ConnectionCloseOk{}, out);
+  const ReplyCode code{close.reply_code};
+  const absl::string_view text = Text(close.reply_text);
+  if (code == ReplyCode::kAccessRefused) return LoginRefused(close.reply_text);
+  const std::string where = absl::StrCat("vhost '", options_.vhost, "' at ", Describe(endpoint_));
+  if (code == ReplyCode::kNotAllowed && step_ == Step::kOpen) {
+    if (absl::StrContains(text, "not found")) {
+      return absl::NotFoundError(absl::StrCat("no ", where, ": create it (rabbitmqctl add_vhost) ",
+                                              "or correct the URI: ", text));
+    }
+    if (absl::StrContains(text, "refused") && !absl::StrContains(text, "limit")) {
+      return absl::PermissionDeniedError(absl::StrCat(
+          User(), " has no access to ", where, ": grant it (rabbitmqctl set_permissions): ", text));
+    }
+  }
+  return absl::UnavailableError(absl::StrCat("opening ", where, ": ", close.reply_code, " ", text));
+}
+
+absl::Status Handshake::OutOfTurn() {
+  return ProtocolError(ReplyCode::kCommandInvalid, "it comes out of turn: is it a RabbitMQ?");
+}
+
+absl::Status Handshake::OnHungUp() const {
+  switch (step_) {
+    case Step::kStart:
+      return absl::UnavailableError(
+          absl::StrCat(Describe(endpoint_), " hangs up without a word: is it RabbitMQ's AMQP port",
+                       options_.tls ? "?" : ", and not the one for TLS (amqps://)?"));
+    case Step::kTune:
+      // A refusal is a 403: it is told that we understand that (authentication_failure_close).
+      return absl::UnavailableError(
+          absl::StrCat(Describe(endpoint_), " hangs up during the login of ", User(),
+                       " and does not say that it refuses it: it may be stopping, or short of "
+                       "something, or what "
+                       "is between may have ended the connection; see the broker's log"));
+    default:
+      return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " hangs up while vhost '",
+                                                 options_.vhost, "' is being opened"));
+  }
+}
+
+}  // namespace retryq::amqp

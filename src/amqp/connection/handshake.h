@@ -1,0 +1,69 @@
+#ifndef RETRYQ_SRC_AMQP_CONNECTION_HANDSHAKE_H_
+#define RETRYQ_SRC_AMQP_CONNECTION_HANDSHAKE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "amqp/codec/method_codec.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::amqp {
+
+// The largest frame that `options` ask for: never none.
+std::uint32_t FrameMax(const ConnectionOptions& options);
+
+// What both ends agreed on.
+struct Tuning {
+  std::uint16_t channel_max = 0;
+  std::uint32_t frame_max = 0;
+  absl::Duration heartbeat;
+};
+
+// The way from the first packet to an open connection: start, tune, open. Knows no
+// socket: it is given what the broker says and appends what to say.
+class Handshake {
+ public:
+  // `options` and `endpoint` must outlive it.
+  Handshake(const ConnectionOptions& options, const Endpoint& endpoint);
+
+  void Begin(std::string* out);
+
+  // A method on channel 0. True once the connection is open. Errors are for the user:
+  // kUnauthenticated, kPermissionDenied, kNotFound, kInvalidArgument (see
+  // ConnectionListener::OnLost), or kUnavailable. They name who and where, and the remedy; never
+  // the password. A method that does not belong there is a ProtocolError.
+  absl::StatusOr<bool> OnMethod(const ServerMethod& method, std::string* out);
+
+  // What it means that the broker hangs up now.
+  absl::Status OnHungUp() const;
+
+  const Tuning& tuning() const { return tuning_; }
+  const std::string& server_version() const { return server_version_; }
+
+ private:
+  enum class Step { kStart, kTune, kOpen, kDone };
+
+  absl::Status OnStart(const method::ConnectionStart& start, std::string* out);
+  absl::Status OnTune(const method::ConnectionTune& tune, std::string* out);
+  absl::Status OnClose(const method::ConnectionClose& close, std::string* out) const;
+  // Of the frame of start-ok.
+  absl::Status CheckLoginSize(std::size_t size) const;
+  static absl::Status OutOfTurn();
+  absl::Status LoginRefused(std::string_view text) const;
+  // "user 'name'"
+  std::string User() const;
+
+  const ConnectionOptions& options_;
+  const Endpoint& endpoint_;
+  Step step_ = Step::kStart;
+  Tuning tuning_;
+  std::string server_version_;
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_CONNECTION_HANDSHAKE_H_

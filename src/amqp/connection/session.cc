@@ -1,0 +1,432 @@
+#include "amqp/connection/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/broker/blame.h"
+#include "amqp/channel/overloaded.h"
+#include "amqp/codec/text.h"
+#include "amqp/connection/protocol_error.h"
+#include "amqp/connection/reply_status.h"
+
+namespace retryq::amqp {
+namespace {
+
+// Of handling what was read in one go. Handlers that take their time would else keep the acks of
+// all the messages before them, and heartbeats, from being sent.
+constexpr absl::Duration kLongestTurn = absl::Milliseconds(20);
+
+// The clock is looked at that seldom: a delivery is three frames.
+constexpr std::size_t kFramesPerLook = 6;
+
+// Less is not worth a way of its own: it has been copied by the time that it is.
+constexpr std::size_t kLargeRest = std::size_t{8} << 10;
+
+// With its share of all that comes; from here on a copy takes longer than to read twice.
+constexpr std::size_t kLargeMessage = std::size_t{32} << 10;
+
+// In one turn, of large ones; each has its part of kLongestTurn.
+constexpr int kMostMessagesReadOn = ReadPace::kFull / kLargeMessage;
+
+// Of the codes that close a connection: those with which a broker answers what it cannot read, or
+// what its code fails on. The others are about limits, or come from an operator.
+bool BlamesWhatWasSent(std::uint16_t code) {
+  switch (static_cast<ReplyCode>(code)) {
+    case ReplyCode::kFrameError:
+    case ReplyCode::kSyntaxError:
+    case ReplyCode::kCommandInvalid:
+    case ReplyCode::kNotImplemented:
+    case ReplyCode::kInternalError:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Before the limit is agreed on.
+constexpr std::size_t kHandshakeFrameMax = 131072;
+
+// What a frame's two bytes for it can say, where neither end has a limit.
+constexpr std::size_t kMostChannels = 65535;
+
+bool IsOfConnection(const method::Id& id) {
+  return id.class_id == method::ConnectionClose::kId.class_id;
+}
+
+bool IsOfConnection(const ServerMethod& method) {
+  return std::visit([](const auto& m) { return IsOfConnection(m.kId); }, method);
+}
+
+template <typename Method>
+absl::Status Give(std::string_view payload, Channel::Impl& channel) {
+  Method method;
+  if (absl::Status status = ReadMethod(payload, &method); !status.ok()) return status;
+  return channel.OnMethod(method);
+}
+
+}  // namespace
+
+Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsContext* tls,
+                 const Endpoint& endpoint, const SocketAddress& address, absl::Duration spent,
+                 std::shared_ptr<ReadPace> pace, SessionOwner* owner)
+    : loop_(loop),
+      options_(options),
+      tls_(tls),
+      endpoint_(endpoint),
+      owner_(owner),
+      handshake_(options, endpoint),
+      link_(std::make_unique<Link>(loop.base(), address, this)),
+      pace_(std::move(pace)),
+      handle_rest_(evtimer_new(
+          loop.base(),
+          [](evutil_socket_t, short, void* self) { static_cast<Session*>(self)->HandleInput(); },
+          this)),
+      channels_(1) {
+  pace_->Reset();
+  EndAfter(options.connection_timeout, "does not take the connection", spent);
+}
+
+Session::~Session() = default;
+
+std::shared_ptr<Channel::Impl> Session::OpenChannel(ChannelListener* listener) {
+  std::size_t number = 1;
+  while (number < channels_.size() && channels_[number] != nullptr) ++number;
+  const std::size_t limit = handshake_.tuning().channel_max;
+  if (number > (limit == 0 ? kMostChannels : limit)) return nullptr;
+  if (number == channels_.size()) channels_.emplace_back();
+  channels_[number] =
+      Channel::Impl::Open(this, static_cast<std::uint16_t>(number), listener, loop_.executor());
+  return channels_[number];
+}
+
+Outbox& Session::Write() { return link_->Write(); }
+
+void Session::OnConnected() {
+  if (tls_ == nullptr) {
+    pace_->Reset(link_->RoundTrip());
+    link_->StartPlain();
+    return ShakeHands();
+  }
+  state_ = State::kSecuring;
+  EndAfter(options_.tls_timeout, "does not finish the TLS handshake");
+  const absl::Status started = link_->StartTls(*tls_, endpoint_.host);
+  if (!started.ok()) OnTlsFailed(started);
+}
+
+void Session::OnSecured() { ShakeHands(); }
+
+void Session::ShakeHands() {
+  state_ = State::kShakingHands;
+  EndAfter(options_.handshake_timeout, "takes the connection but does not answer");
+  handshake_.Begin(Write().bytes());
+}
+
+void Session::EndAfter(absl::Duration limit, const char* why, absl::Duration spent) {
+  deadline_ = loop_.After(limit - spent, [this, limit, why] {
+    End(absl::UnavailableError(absl::StrCat(Describe(endpoint_), " ", why, " within ",
+                                            absl::FormatDuration(limit),
+                                            ": is it the right host and port?")));
+  });
+}
+
+void Session::BeforeFlush() {
+  for (const auto& channel : channels_) {
+    if (channel != nullptr) channel->FlushAcks();
+  }
+  if (heartbeat_ && !Write().empty()) heartbeat_->OnSent();
+}
+
+void Session::OnHungUp(const std::string& why) {
+  const auto self = shared_from_this();
+  if (state_ == State::kConnecting) {
+    return End(absl::UnavailableError(absl::StrCat("cannot connect to ", Describe(endpoint_), ": ",
+                                                   why, "; is RabbitMQ running there?")));
+  }
+  if (state_ == State::kShakingHands) return End(handshake_.OnHungUp());
+  End(absl::UnavailableError(absl::StrCat("connection to ", Describe(endpoint_), " lost: ", why)));
+}
+
+void Session::OnTlsFailed(const absl::Status& why) {
+  const auto self = shared_from_this();
+  End(WithContext(Describe(endpoint_), why));
+}
+
+bool Session::OnInput(std::size_t body_size) {
+  if (heartbeat_) heartbeat_->OnReceived();
+  const auto self = shared_from_this();
+  const absl::Duration end = loop_.clock().SinceBoot() + kLongestTurn / kMostMessagesReadOn;
+  InputBuffer& input = *link_->input();
+  const auto head = body_size > 0 ? FrontBody(input) : std::nullopt;
+  if (head) OnBodyTaken(input, *head, body_size, /*copied=*/false);
+  HandleInput();
+  return state_ != State::kEnded && !rest_is_due_ && loop_.clock().SinceBoot() < end;
+}
+
+void Session::HandleInput() {
+  const auto self = shared_from_this();
+  const std::shared_ptr<InputBuffer> input = link_->input();
+  if (std::exchange(rest_is_due_, false)) {
+    event_del(handle_rest_.get());
+    link_->ResumeReading();
+  }
+  const std::size_t handled = HandleFrames(input->bytes());
+  input->Consumed(handled);
+  handled_bytes_ += handled;
+  if (state_ == State::kEnded || rest_is_due_) return;
+  TakeLargeBody(*input);
+  SetPace();
+}
+
+std::span<char> Session::BodyRoom() {
+  // Only what follows right upon the head is payload.
+  const InputBuffer& input = *link_->input();
+  if (input.bytes().size() != kFrameHeadSize) return {};
+  const std::optional<FrameHead> head = FrontBody(input);
+  return head ? BodyRoom(*head) : std::span<char>();
+}
+
+void Session::TakeLargeBody(InputBuffer& input) {
+  const std::optional<FrameHead> head = FrontBody(input);
+  if (!head || head->frame_size() < input.bytes().size() + kLargeRest) return;
+  const std::span<char> room = BodyRoom(*head);
+  const std::size_t size = input.bytes().substr(kFrameHeadSize).copy(room.data(), room.size());
+  if (size > 0) OnBodyTaken(input, *head, size, /*copied=*/true);
+}
+
+std::optional<FrameHead> Session::FrontBody(const InputBuffer& input) const {
+  if (state_ != State::kOpen) return std::nullopt;
+  const absl::StatusOr<std::optional<FrameHead>> head = PeekFrame(input.bytes(), frame_limit());
+  if (!head.ok() || !*head || (*head)->type != FrameType::kBody) return std::nullopt;
+  return **head;
+}
+
+std::span<char> Session::BodyRoom(const FrameHead& head) const {
+  Channel::Impl* const channel = FindChannel(head.channel);
+  return channel == nullptr ? std::span<char>() : channel->BodyRoom(head.payload_size);
+}
+
+void Session::OnBodyTaken(InputBuffer& input, const FrameHead& head, std::size_t size,
+                          bool copied) {
+  FindChannel(head.channel)->BodyAdded(size);
+  handled_bytes_ += size;
+  std::string rest;
+  AppendFrameHead(head.type, head.channel, head.payload_size - size, &rest);
+  input.Replace(kFrameHeadSize + (copied ? size : 0), rest);
+}
+
+void Session::SetPace() {
+  Arrivals arrivals = {.bytes = std::exchange(handled_bytes_, 0)};
+  for (const auto& channel : channels_) {
+    if (channel != nullptr) arrivals.Add(channel->TakeArrivals());
+  }
+  if (arrivals.count > 0) link_->ExpectLarge(arrivals.bytes / arrivals.count >= kLargeMessage);
+  link_->Gather(pace_->After(arrivals, loop_.clock().SinceBoot()));
+}
+
+std::size_t Session::frame_limit() const {
+  return frame_max() == 0 ? kHandshakeFrameMax : frame_max();
+}
+
+std::size_t Session::HandleFrames(std::string_view bytes) {
+  const absl::Duration end = loop_.clock().SinceBoot() + kLongestTurn;
+  std::size_t used = 0;
+  for (std::size_t frames = 1; state_ != State::kEnded; ++frames) {
+    const std::string_view rest = bytes.substr(used);
+    if (frames % kFramesPerLook == 0 && !rest.empty() && loop_.clock().SinceBoot() > end) {
+      // Read on, it could grow without bound.
+      link_->PauseReading();
+      rest_is_due_ = true;
+      StartTimer(handle_rest_.get(), absl::ZeroDuration());
+      break;
+    }
+    const absl::StatusOr<std::optional<FrameView>> frame = NextFrame(rest, frame_limit());
+    if (frame.ok() && !*frame) break;
+    const absl::Status status = frame.ok() ? OnFrame(**frame) : frame.status();
+    if (!status.ok()) OnBreach(rest, status);
+    if (frame.ok()) used += (*frame)->frame_size();
+  }
+  return used;
+}
+
+absl::Status Session::OnFrame(const FrameView& frame) {
+  if (frame.type == FrameType::kHeartbeat) return absl::OkStatus();
+  if (frame.channel != 0 && state_ == State::kClosing) return absl::OkStatus();
+  if (frame.channel != 0) return OnChannelFrame(frame);
+  if (frame.type != FrameType::kMethod) {
+    return ProtocolError(ReplyCode::kChannelError, "no content belongs there");
+  }
+  const absl::StatusOr<ServerMethod> method = DecodeServerMethod(frame.payload);
+  return method.ok() ? OnMethod(*method) : method.status();
+}
+
+Channel::Impl* Session::FindChannel(std::uint16_t number) const {
+  return number < channels_.size() ? channels_[number].get() : nullptr;
+}
+
+absl::Status Session::OnChannelFrame(const FrameView& frame) {
+  Channel::Impl* const channel = FindChannel(frame.channel);
+  if (channel == nullptr) {
+    return ProtocolError(ReplyCode::kChannelError, "that channel is not open");
+  }
+  absl::Status status = frame.type == FrameType::kMethod ? OnChannelMethod(*channel, frame.payload)
+                                                         : channel->OnContent(frame);
+  if (state_ != State::kEnded && channel->finished()) channels_[frame.channel] = nullptr;
+  return status;
+}
+
+absl::Status Session::OnChannelMethod(Channel::Impl& channel, std::string_view payload) {
+  // The two that come with each message.
+  if (IsMethod<method::BasicDeliver>(payload)) return Give<method::BasicDeliver>(payload, channel);
+  if (IsMethod<method::BasicAck>(payload)) return Give<method::BasicAck>(payload, channel);
+  const absl::StatusOr<ServerMethod> method = DecodeServerMethod(payload);
+  if (!method.ok()) return method.status();
+  if (IsOfConnection(*method)) {
+    return ProtocolError(ReplyCode::kCommandInvalid, "it belongs on channel 0");
+  }
+  return channel.OnMethod(*method);
+}
+
+absl::Status Session::OnMethod(const ServerMethod& method) {
+  if (state_ == State::kShakingHands) return OnHandshakeMethod(method);
+  return std::visit(
+      Overloaded{
+          [this](const method::ConnectionClose& m) {
+            Write().AddMethod(0, method::ConnectionCloseOk{});
+            End(absl::UnavailableError(absl::StrCat(Describe(endpoint_), " closed the connection: ",
+                                                    m.reply_code, " ", Text(m.reply_text))),
+                BlamesWhatWasSent(m.reply_code) ? m.reply_code : std::uint16_t{0});
+            return absl::OkStatus();
+          },
+          [this](const method::ConnectionCloseOk&) {
+            if (state_ != State::kClosing) {
+              return ProtocolError(ReplyCode::kCommandInvalid,
+                                   "it answers to nothing that was asked");
+            }
+            End(absl::UnavailableError("closed as asked"));
+            return absl::OkStatus();
+          },
+          [this](const method::ConnectionBlocked& m) {
+            if (is_open()) owner_->OnSessionBlocked(true, std::string(m.reason));
+            return absl::OkStatus();
+          },
+          [this](const method::ConnectionUnblocked&) {
+            if (is_open()) owner_->OnSessionBlocked(false, "");
+            return absl::OkStatus();
+          },
+          [this](const method::ConnectionUpdateSecretOk&) {
+            if (new_secrets_.empty()) {
+              return ProtocolError(ReplyCode::kCommandInvalid,
+                                   "it answers to nothing that was asked");
+            }
+            new_secrets_.pop_front()(absl::OkStatus());
+            return absl::OkStatus();
+          },
+          [](const auto& m) {
+            return ProtocolError(ReplyCode::kCommandInvalid, IsOfConnection(m.kId)
+                                                                 ? "it comes out of turn"
+                                                                 : "it belongs on a channel");
+          },
+      },
+      method);
+}
+
+absl::Status Session::OnHandshakeMethod(const ServerMethod& method) {
+  const absl::StatusOr<bool> open = handshake_.OnMethod(method, Write().bytes());
+  if (absl::IsInternal(open.status())) return open.status();
+  if (!open.ok()) {
+    End(open.status());
+  } else if (*open) {
+    state_ = State::kOpen;
+    deadline_.reset();
+    heartbeat_.emplace(
+        loop_, handshake_.tuning().heartbeat,
+        Heartbeat::Callbacks{
+            .send = [this] { Write().AddHeartbeat(); },
+            .dead =
+                [this] {
+                  End(absl::UnavailableError(absl::StrCat(
+                      "connection to ", Describe(endpoint_), " lost: not a sign of life for ",
+                      absl::FormatDuration(2 * handshake_.tuning().heartbeat))));
+                },
+        });
+    owner_->OnSessionOpen();
+  }
+  return absl::OkStatus();
+}
+
+void Session::UpdateSecret(std::string_view secret, std::function<void(absl::Status)> done) {
+  Write().AddMethod(
+      0, method::ConnectionUpdateSecret{.new_secret = {secret}, .reason = "it would expire"});
+  new_secrets_.push_back(std::move(done));
+}
+
+void Session::Close() {
+  new_secrets_.clear();
+  BeforeFlush();
+  SayGoodbye({.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
+  state_ = State::kClosing;
+}
+
+void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
+  if (state_ == State::kEnded) return;
+  const ReplyCode code = ReplyCodeOf(error);
+  const Blame blame = BlameFrame(bytes);
+  const std::string text = absl::StrCat(blame.frame, ": ", error.message());
+  const auto fill = [&](auto close) {
+    close.reply_code = static_cast<std::uint16_t>(code);
+    close.reply_text = std::string_view(text).substr(0, kMaxShortString);
+    close.class_id = blame.class_id;
+    close.method_id = blame.method_id;
+    return close;
+  };
+  if (EndsChannelOnly(code)) return channels_[blame.channel]->Break(fill(method::ChannelClose()));
+  // Who has not come as far as to agree on anything is left without a word.
+  if (frame_max() != 0 && state_ != State::kClosing) SayGoodbye(fill(method::ConnectionClose()));
+  End(absl::UnavailableError(
+      absl::StrCat(Describe(endpoint_), " breaks the protocol with a ", text)));
+}
+
+void Session::SayGoodbye(const method::ConnectionClose& close) { Write().AddMethod(0, close); }
+
+void Session::End(const absl::Status& why, std::uint16_t code) {
+  const auto self = shared_from_this();
+  const auto channels = Dismantle();
+  Ring<std::function<void(absl::Status)>> new_secrets = std::exchange(new_secrets_, {});
+  for (const auto& channel : channels) {
+    if (channel != nullptr) channel->Cut(why);
+  }
+  std::exchange(owner_, nullptr)->OnSessionEnded(why);
+  while (!new_secrets.empty()) new_secrets.pop_front()(why);
+  for (const auto& channel : channels) {
+    if (channel != nullptr) channel->Disconnect(why, code);
+  }
+}
+
+void Session::GiveUp(const absl::Status& why) {
+  BeforeFlush();
+  SayGoodbye({.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
+  End(why);
+}
+
+void Session::Abandon() {
+  if (state_ == State::kEnded) return;
+  if (state_ == State::kOpen) Close();
+  owner_ = nullptr;
+  for (const auto& channel : Dismantle()) {
+    if (channel != nullptr) channel->Orphan();
+  }
+}
+
+std::vector<std::shared_ptr<Channel::Impl>> Session::Dismantle() {
+  state_ = State::kEnded;
+  link_.reset();
+  deadline_.reset();
+  handle_rest_.reset();
+  rest_is_due_ = false;
+  heartbeat_.reset();
+  // They stay here as well: what ends the session may be a frame on one of them.
+  return channels_;
+}
+
+}  // namespace retryq::amqp

@@ -1,0 +1,55 @@
+#ifndef RETRYQ_SRC_AMQP_TRANSPORT_RING_H_
+#define RETRYQ_SRC_AMQP_TRANSPORT_RING_H_
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace retryq::amqp {
+
+// A queue with random access that keeps its storage: once grown to what is needed at a
+// time it allocates no more, which std::deque does all along.
+template <typename T>
+class Ring {
+ public:
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+
+  T& operator[](std::size_t i) { return slots_[(head_ + i) & (slots_.size() - 1)]; }
+  const T& operator[](std::size_t i) const { return slots_[(head_ + i) & (slots_.size() - 1)]; }
+  T& front() { return (*this)[0]; }
+  const T& front() const { return (*this)[0]; }
+
+  void push_back(T value) {
+    if (size_ == slots_.size()) Grow();
+    (*this)[size_] = std::move(value);
+    ++size_;
+  }
+
+  T pop_front() {
+    T value = std::exchange(front(), T());
+    head_ = (head_ + 1) & (slots_.size() - 1);
+    --size_;
+    return value;
+  }
+
+  void clear() {
+    while (!empty()) pop_front();
+  }
+
+ private:
+  void Grow() {
+    std::vector<T> larger(slots_.empty() ? 16 : slots_.size() * 2);
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
+    slots_ = std::move(larger);
+    head_ = 0;
+  }
+
+  std::vector<T> slots_;  // as many as a power of two, or none
+  std::size_t head_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_TRANSPORT_RING_H_

@@ -1,0 +1,50 @@
+#ifndef RETRYQ_SRC_AMQP_TRANSPORT_TLS_CONTEXT_H_
+#define RETRYQ_SRC_AMQP_TRANSPORT_TLS_CONTEXT_H_
+
+#include <openssl/ssl.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::amqp {
+
+struct SslContextDeleter {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+};
+
+struct SslDeleter {
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+};
+using SslPtr = std::unique_ptr<SSL, SslDeleter>;
+
+// What all TLS connections of one client share: whom it trusts and who it is. TLS 1.2 or newer.
+class TlsContext {
+ public:
+  // Reads the files. kInvalidArgument names every field and file that will not do, and why.
+  static absl::StatusOr<TlsContext> Create(const TlsOptions& options);
+
+  const TlsOptions& options() const { return options_; }
+
+  // The start of a connection, which knows nothing of its peer yet.
+  SslPtr NewSsl() const { return SslPtr(SSL_new(context_.get())); }
+
+ private:
+  explicit TlsContext(TlsOptions options);
+
+  // Whether OpenSSL has taken the version and the options.
+  bool SetUp();
+  // Each answers why it cannot, empty where it could.
+  std::string TrustAuthorities();
+  std::string UseCertificate();
+  std::string UseKey();
+
+  TlsOptions options_;
+  std::unique_ptr<SSL_CTX, SslContextDeleter> context_;
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_TRANSPORT_TLS_CONTEXT_H_

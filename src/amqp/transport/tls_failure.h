@@ -1,0 +1,29 @@
+#ifndef RETRYQ_SRC_AMQP_TRANSPORT_TLS_FAILURE_H_
+#define RETRYQ_SRC_AMQP_TRANSPORT_TLS_FAILURE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "amqp/transport/certificate_fault.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::amqp {
+
+// How a TLS connection failed.
+struct TlsFailure {
+  std::optional<CertificateFault> fault;
+  bool wanted_our_certificate = false;  // the broker asked for one
+  bool is_secured = false;              // the handshake was over on our end
+  unsigned long error = 0;              // OpenSSL's; zero: the broker hung up
+};
+
+// Says it in a sentence with the remedy, to be put after "host:port: ". kUnauthenticated: the
+// broker wants a certificate that it is not given, or refuses the one it is. kUnavailable: all
+// else.
+absl::Status Explain(const TlsFailure& failure, const TlsOptions& options,
+                     const std::string& server_name);
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_TRANSPORT_TLS_FAILURE_H_

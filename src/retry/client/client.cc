@@ -1,0 +1,355 @@
+#include "retryq/client.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "retry/client/alive.h"
+#include "retry/client/consumer_impl.h"
+#include "retry/client/shared_state.h"
+#include "retry/publisher/delayed_publish.h"
+#include "retry/retrier/retrier_options.h"
+#include "retryq/amqp/make_broker.h"
+
+namespace retryq {
+namespace {
+
+// At a stop, for publishes none of which is answered.
+constexpr absl::Duration kPublishPatience = absl::Seconds(3);
+
+absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& options) {
+  std::vector<std::string> urls = {options.url};
+  urls.insert(urls.end(), options.more_urls.begin(), options.more_urls.end());
+  absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(urls);
+  if (!connection.ok()) return connection;
+  if (!options.name.empty()) connection->connection_name = options.name;
+  connection->read_coalescing = options.read_coalescing;
+  const absl::Status usable = amqp::Validate(*connection);
+  if (!usable.ok()) return usable;
+  return connection;
+}
+
+// Both errors in one, as users want to correct all at once.
+absl::Status Join(const absl::Status& a, const absl::Status& b) {
+  if (a.ok()) return b;
+  if (b.ok()) return a;
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(a.message()), "; ", std::string(b.message())));
+}
+
+absl::Status ValidateClient(const ClientOptions& options, absl::Duration heartbeat) {
+  absl::Status status = Validate(options.delay_queues, heartbeat);
+  if (options.max_open_publishes > 0) return status;
+  return Join(status, absl::InvalidArgumentError("max_open_publishes must be above zero"));
+}
+
+// What would close the connection, and delay what others publish, is refused by name.
+absl::Status ValidateMessage(const OutgoingMessage& message) {
+  const absl::StatusOr<std::string> headers = message.headers.Encode();
+  absl::Status status = headers.ok() ? amqp::TableView(*headers).CheckFinite() : headers.status();
+  if (!status.ok()) {
+    status = absl::InvalidArgumentError(absl::StrCat("headers: ", std::string(status.message())));
+  }
+  const std::pair<const char*, const std::string&> names[] = {
+      {"exchange", message.exchange},
+      {"routing_key", message.routing_key},
+      {"content_type", message.content_type},
+      {"message_id", message.message_id}};
+  for (const auto& [field, name] : names) {
+    if (name.size() <= kLongestName) continue;
+    status = Join(
+        status, absl::InvalidArgumentError(absl::StrCat(field, " must be at most 255 bytes long")));
+  }
+  const bool names_queue = message.exchange.empty();
+  if ((names_queue ? message.routing_key : message.exchange).find('\0') != std::string::npos) {
+    status = Join(status, absl::InvalidArgumentError(absl::StrCat(
+                              names_queue ? "routing_key" : "exchange", " must not contain NUL")));
+  }
+  return status;
+}
+
+constexpr absl::Duration kLongestConsumerTimeout = absl::Hours(24 * 3650);
+
+absl::Status ValidateConsumer(const ConsumerOptions& options) {
+  absl::Status status;
+  if (options.prefetch == 0) {
+    status = absl::InvalidArgumentError("prefetch must be 1 to 65535: it bounds memory");
+  }
+  if (options.handler_threads < 0) {
+    status = Join(status, absl::InvalidArgumentError("handler_threads must not be negative"));
+  }
+  const absl::Duration timeout = options.consumer_timeout;
+  if (timeout != absl::ZeroDuration() &&
+      (timeout < absl::Milliseconds(1) || timeout > kLongestConsumerTimeout)) {
+    status = Join(status, absl::InvalidArgumentError(absl::StrCat(
+                              "consumer_timeout must be between 1ms and 3650 days (0: as the "
+                              "broker is configured), but is ",
+                              absl::FormatDuration(timeout))));
+  }
+  return status;
+}
+
+}  // namespace
+
+class Client::Impl {
+ public:
+  Impl(EventLoop& loop, ClientOptions options)
+      : Impl(EnvironmentOn(loop, options), FailureOf(loop), std::move(options)) {
+    const absl::StatusOr<amqp::ConnectionOptions> connection = ConnectionOf(options_);
+    if (!connection.ok()) {
+      invalid_ =
+          Join(connection.status(), ValidateClient(options_, amqp::ConnectionOptions().heartbeat));
+      return;
+    }
+    invalid_ = ValidateClient(options_, connection->heartbeat);
+    if (!invalid_.ok()) return;
+    std::unique_ptr<Broker> broker = amqp::MakeBroker(loop, *connection);
+    Broker& owned = *broker;
+    Open(owned, std::move(broker));
+    DrainWith(loop);
+  }
+
+  Impl(EventLoop& loop, Broker& broker, ClientOptions options)
+      : Impl(EnvironmentOn(loop, options), broker, FailureOf(loop), std::move(options)) {
+    DrainWith(loop);
+  }
+
+  Impl(Environment environment, Broker& broker, std::function<void(absl::Status)> fatal,
+       ClientOptions options)
+      : Impl(std::move(environment), std::move(fatal), std::move(options)) {
+    invalid_ = ValidateClient(options_, broker.heartbeat());
+    if (invalid_.ok()) Open(broker);
+  }
+
+  // Nobody hears of anything any more: neither the observer, which may be gone, nor those who
+  // published.
+  ~Impl() { Mute(); }
+
+  // What the client's destructor does with it: where its user's code was called from the middle of
+  // ours, it must live until that is over.
+  static void Destroy(std::unique_ptr<Impl> impl) {
+    const std::shared_ptr<SharedState> shared = impl->shared_;
+    if (shared == nullptr || !shared->is_calling_out()) return;
+    impl->Mute();
+    shared->Dispose(std::move(impl));
+  }
+
+  template <typename SomeHandler>
+  absl::StatusOr<Consumer> Consume(ConsumerOptions options, SomeHandler handler);
+
+  void Publish(OutgoingMessage message, const PublishOptions& options,
+               std::function<void(absl::Status)> done);
+
+ private:
+  Impl(Environment environment, std::function<void(absl::Status)> fatal, ClientOptions options)
+      : environment_(std::move(environment)),
+        fatal_(std::move(fatal)),
+        options_(std::move(options)) {}
+
+  static Environment EnvironmentOn(EventLoop& loop, const ClientOptions& options) {
+    return {.clock = &loop.clock(),
+            .timers = &loop,
+            .random = &loop.random(),
+            .executor = loop.executor(),
+            .observer = options.observer};
+  }
+  static std::function<void(absl::Status)> FailureOf(EventLoop& loop) {
+    return [&loop](absl::Status error) { loop.Fail(std::move(error)); };
+  }
+
+  void Open(Broker& broker, std::unique_ptr<Broker> owned = nullptr) {
+    shared_ = SharedState::Create(broker, environment_, options_.delay_queues, std::move(owned));
+  }
+  void Mute() {
+    muted_ = true;
+    drain_.reset();
+    if (shared_ != nullptr) shared_->Silence();
+    for (const auto& [number, publish] : publishes_) publish->Mute();
+  }
+  void DrainWith(EventLoop& loop) {
+    if (shared_ == nullptr) return;
+    drain_ = loop.OnDrain([this](EventLoop::DrainDone done) { Drain(std::move(done)); });
+  }
+
+  // Consumers that outlive the client have nobody to tell.
+  std::function<void(absl::Status)> Fatal() const {
+    return [self = lifeline_.ptr()](absl::Status error) {
+      if (!self || self->muted_) return;
+      const std::function<void(absl::Status)> fatal = self->fatal_;
+      fatal(std::move(error));
+    };
+  }
+
+  void Drain(EventLoop::DrainDone done);
+  void FinishPublishes(std::function<void()> finished);
+  void WatchPublishes();
+  void AnswerLater(std::function<void(absl::Status)> done, absl::Status status);
+
+  const Environment environment_;
+  const std::function<void(absl::Status)> fatal_;
+  const ClientOptions options_;
+  absl::Status invalid_;
+  std::shared_ptr<SharedState> shared_;
+  const std::shared_ptr<ConsumerSet> consumers_ = std::make_shared<ConsumerSet>();
+  std::map<std::uint64_t, std::unique_ptr<DelayedPublish>> publishes_;
+  std::uint64_t next_publish_ = 0;
+  std::shared_ptr<void> drain_;
+  std::unique_ptr<Timer> drain_watch_;
+  std::function<void()> publishes_finished_;  // at a stop; null: nobody waits
+  bool muted_ = false;
+  Lifeline<Impl> lifeline_{this};
+};
+
+template <typename SomeHandler>
+absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHandler handler) {
+  RetrierOptions of_retrier{.queue = options.queue,
+                            .work_exchange = std::move(options.work_exchange),
+                            .retry = std::move(options.retry),
+                            .parked_queue = std::move(options.parked_queue),
+                            .skip_others = options.skip_others,
+                            .former_queues = std::move(options.former_queues)};
+  absl::Status valid =
+      Join(Join(invalid_, ValidateConsumer(options)), Validate(of_retrier, options_.delay_queues));
+  if (handler == nullptr) {
+    valid = Join(valid, absl::InvalidArgumentError("the handler must not be empty"));
+  }
+  if (!valid.ok()) return valid;
+  absl::StatusOr<std::unique_ptr<Retrier>> retrier =
+      Retrier::Create(shared_, std::move(of_retrier));
+  if (!retrier.ok()) return retrier.status();
+
+  // The priority is the default one, and changes nothing but that a stream refuses it (F54 in
+  // doc/rabbitmq_facts.md): messages cannot be taken off a stream.
+  ConsumeParams params{.queue = options.queue,
+                       .prefetch = options.prefetch,
+                       .consumer_tag = options.consumer_tag,
+                       .arguments = {{"x-priority", std::int64_t{0}}}};
+  if (options.consumer_timeout > absl::ZeroDuration()) {
+    params.arguments.Set("x-consumer-timeout", absl::ToInt64Milliseconds(options.consumer_timeout));
+  }
+  auto consumer = std::make_unique<Consumer::Impl>(shared_, *std::move(retrier), std::move(params),
+                                                   Fatal(), consumers_);
+  if constexpr (std::is_same_v<SomeHandler, Handler>) {
+    const absl::Status started = consumer->Start(std::move(handler), options.handler_threads);
+    if (!started.ok()) return started;
+  } else {
+    consumer->Start(std::move(handler));
+  }
+  return Consumer(std::move(consumer));
+}
+
+void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& options,
+                           std::function<void(absl::Status)> done) {
+  if (done == nullptr) done = [](const absl::Status&) {};
+  absl::Status valid =
+      Join(invalid_, ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
+  valid = Join(valid, ValidateMessage(message));
+  if (valid.ok() && publishes_.size() >= options_.max_open_publishes) {
+    valid = absl::ResourceExhaustedError(
+        absl::StrCat("max_open_publishes: ", publishes_.size(),
+                     " publishes are unanswered; wait for one of them, or raise it"));
+  }
+  if (!valid.ok()) {
+    AnswerLater(std::move(done), std::move(valid));
+    return;
+  }
+  const std::uint64_t number = next_publish_++;
+  auto publish = std::make_unique<DelayedPublish>(
+      shared_, std::move(message), options,
+      [this, number, done = std::move(done)](absl::Status status) {
+        const auto finished = publishes_.extract(number);  // kept until `done` has returned
+        if (publishes_.empty() && publishes_finished_ != nullptr) {
+          environment_.executor->Post(std::exchange(publishes_finished_, nullptr));
+        }
+        done(std::move(status));
+      });
+  DelayedPublish& started = *publish;
+  publishes_.emplace(number, std::move(publish));
+  if (!shared_->is_amid()) return started.Start();
+  // An observer may be told amid a change of what a publish would change.
+  environment_.executor->Post([self = lifeline_.ptr(), number] {
+    if (!self) return;
+    const auto found = self->publishes_.find(number);
+    if (found != self->publishes_.end()) found->second->Start();
+  });
+}
+
+void Client::Impl::AnswerLater(std::function<void(absl::Status)> done, absl::Status status) {
+  environment_.executor->Post(
+      [self = lifeline_.ptr(), done = std::move(done), status = std::move(status)] {
+        if (self && !self->muted_) done(status);
+      });
+}
+
+// First the consumers, whose last acks must reach the broker, then the
+// connections.
+void Client::Impl::Drain(EventLoop::DrainDone done) {
+  const auto close = [self = lifeline_.ptr(), done = std::move(done)] {
+    if (!self) return;
+    self->FinishPublishes([self, done] {
+      if (self) self->shared_->broker().Close(done);
+    });
+  };
+  if (consumers_->empty()) return close();
+  auto left = std::make_shared<std::size_t>(consumers_->size());
+  for (Consumer::Impl* consumer : ConsumerSet(*consumers_)) {
+    consumer->Drain(absl::InfiniteDuration(), [left, close](bool) {
+      if (--*left == 0) close();
+    });
+  }
+}
+
+// Publishes that are open have as long as some of them are still confirmed. Then their callers hear
+// that they were not.
+void Client::Impl::FinishPublishes(std::function<void()> finished) {
+  if (publishes_.empty()) return finished();
+  publishes_finished_ = std::move(finished);
+  shared_->publisher().Hurry();
+  WatchPublishes();
+}
+
+void Client::Impl::WatchPublishes() {
+  drain_watch_ = environment_.timers->After(kPublishPatience, [this, open = publishes_.size()] {
+    const std::unique_ptr<Timer> fired = std::move(drain_watch_);
+    if (publishes_finished_ == nullptr) return;
+    if (publishes_.size() < open) return WatchPublishes();
+    const AlivePtr<Impl> self = lifeline_.ptr();
+    // What is published in their answers is not waited for.
+    const std::uint64_t end = next_publish_;
+    while (!publishes_.empty() && publishes_.begin()->first < end) {
+      publishes_.begin()->second->GiveUp();
+      if (!self || muted_) return;
+    }
+    if (publishes_finished_ != nullptr) std::exchange(publishes_finished_, nullptr)();
+  });
+}
+
+Client::Client(EventLoop& loop, ClientOptions options)
+    : impl_(std::make_unique<Impl>(loop, std::move(options))) {}
+
+Client::Client(EventLoop& loop, Broker& broker, ClientOptions options)
+    : impl_(std::make_unique<Impl>(loop, broker, std::move(options))) {}
+
+Client::Client(Environment environment, Broker& broker, ClientOptions options,
+               std::function<void(absl::Status)> fatal)
+    : impl_(std::make_unique<Impl>(std::move(environment), broker, std::move(fatal),
+                                   std::move(options))) {}
+
+Client::~Client() { Impl::Destroy(std::move(impl_)); }
+
+absl::StatusOr<Consumer> Client::Consume(ConsumerOptions options, Handler handler) {
+  return impl_->Consume(std::move(options), std::move(handler));
+}
+
+absl::StatusOr<Consumer> Client::Consume(ConsumerOptions options, AsyncHandler handler) {
+  return impl_->Consume(std::move(options), std::move(handler));
+}
+
+void Client::Publish(OutgoingMessage message, PublishOptions options,
+                     std::function<void(absl::Status)> done) {
+  impl_->Publish(std::move(message), options, std::move(done));
+}
+
+}  // namespace retryq

@@ -1,0 +1,280 @@
+#include "retryq/consumer.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "retry/client/consumer_impl.h"
+
+namespace retryq {
+namespace {
+
+constexpr absl::Duration kSayInterruptionsEvery = absl::Minutes(1);
+
+// Between looks for what must be there before it can consume.
+constexpr absl::Duration kFirstPrepare = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPrepare = absl::Seconds(30);
+
+// While draining, for copies none of which is confirmed.
+constexpr absl::Duration kDrainPatience = absl::Seconds(3);
+constexpr int kVainLooksIfPublished = 3;
+// However some of them are: messages that wait long between attempts could go on one by one.
+constexpr int kMostIdleLooks = 4;
+
+// What waiting does not fix.
+bool IsFatal(const absl::Status& why) { return !absl::IsUnavailable(why) && !absl::IsAborted(why); }
+
+// Why consuming was refused, with the remedy where it is for the priority that each of our
+// consumers has (F54 in doc/rabbitmq_facts.md).
+absl::Status Explained(const absl::Status& why, const std::string& queue) {
+  if (!absl::IsFailedPrecondition(why) || !absl::StrContains(why.message(), "stream_queue")) {
+    return why;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("queue '", queue, "' is a stream, which messages cannot be taken off (",
+                   why.message(), "); remedy: consume a classic or quorum queue"));
+}
+
+// Used by the deliveries of one consumer, which owns the pool.
+class PoolExecutor final : public Executor {
+ public:
+  explicit PoolExecutor(WorkerPool& pool) : pool_(pool) {}
+  void Post(std::function<void()> work) override { pool_.Submit(std::move(work)); }
+
+ private:
+  WorkerPool& pool_;
+};
+
+}  // namespace
+
+Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrier> retrier,
+                     ConsumeParams params, std::function<void(absl::Status)> fatal,
+                     std::shared_ptr<ConsumerSet> consumers)
+    : shared_(std::move(shared)),
+      retrier_(std::move(retrier)),
+      params_(std::move(params)),
+      fatal_(std::move(fatal)),
+      consumers_(std::move(consumers)),
+      pauses_(kFirstPrepare, kLongestPrepare) {
+  consumers_->insert(this);
+  listener_ = shared_->AddListener(this);
+}
+
+Consumer::Impl::~Impl() {
+  shared_->RemoveListener(listener_);
+  consumers_->erase(this);
+}
+
+absl::Status Consumer::Impl::Start(Handler handler, int threads) {
+  if (threads == 0) {
+    Begin(retrier_->Wrap(std::move(handler)));
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::unique_ptr<WorkerPool>> pool = WorkerPool::Create(threads);
+  if (!pool.ok()) {
+    return {pool.status().code(),
+            absl::StrCat("handler_threads: ", std::string(pool.status().message()))};
+  }
+  pool_ = *std::move(pool);
+  Begin(retrier_->Wrap(
+      [this, handler = std::move(handler)](const Delivery& delivery) {
+        // On a graceful stop what runs is finished, but what only waits for a thread goes back.
+        return handle_no_more_ ? Outcome::Requeue() : handler(delivery);
+      },
+      std::make_shared<PoolExecutor>(*pool_)));
+  return absl::OkStatus();
+}
+
+void Consumer::Impl::Start(AsyncHandler handler) { Begin(retrier_->Wrap(std::move(handler))); }
+
+void Consumer::Impl::Begin(DeliveryHandler deliver) {
+  deliver_ = std::move(deliver);
+  if (shared_->ready()) Prepare();
+}
+
+void Consumer::Impl::OnReady() {
+  if (state_ == State::kStarting && again_ == nullptr) Prepare();
+}
+
+void Consumer::Impl::OnLost(const absl::Status& why) { GaveUpAtStart(why); }
+
+void Consumer::Impl::Prepare() {
+  state_ = State::kPreparing;
+  retrier_->Prepare([self = lifeline_.ptr()](const absl::Status& status) {
+    if (self) self->OnPrepared(status);
+  });
+}
+
+void Consumer::Impl::OnPrepared(const absl::Status& status) {
+  if (state_ != State::kPreparing) return;
+  state_ = State::kStarting;
+  if (GaveUpAtStart(status)) return;
+  if (!status.ok()) {
+    const Environment& environment = shared_->environment();
+    again_ = environment.timers->After(
+        pauses_.Next(environment.clock->SinceBoot(), *environment.random), [this] {
+          const std::unique_ptr<Timer> fired = std::move(again_);
+          if (state_ == State::kStarting && shared_->ready()) Prepare();
+        });
+    // Where the connection went meanwhile, that has been said.
+    if (shared_->ready()) SayInterrupted(status);
+    return;
+  }
+  state_ = State::kConsuming;
+  if (!paused_) subscription_ = shared_->broker().Consume(params_, this);
+}
+
+void Consumer::Impl::OnSubscribed() {
+  consumed_once_ = true;
+  interruption_said_.reset();
+  shared_->Report({.kind = EventKind::kConsuming,
+                   .time = {},
+                   .queue = params_.queue,
+                   .in_flight = retrier_->open()});
+}
+
+void Consumer::Impl::OnInterrupted(const absl::Status& refusal) {
+  const absl::Status why = Explained(refusal, params_.queue);
+  retrier_->Abandon(refusal);
+  if (pool_ != nullptr) pool_->DropWaiting();
+  if (!GaveUpAtStart(why)) SayInterrupted(why);
+}
+
+void Consumer::Impl::SayInterrupted(const absl::Status& why) {
+  const absl::Duration now = shared_->environment().clock->SinceBoot();
+  if (interruption_said_.has_value() && now - *interruption_said_ < kSayInterruptionsEvery) return;
+  interruption_said_ = now;
+  const std::string error = why.ToString();
+  shared_->Report({.kind = EventKind::kInterrupted,
+                   .time = {},
+                   .queue = params_.queue,
+                   .error = error,
+                   .in_flight = retrier_->open()});
+}
+
+// Before the first success, what waiting does not fix ends the program. After
+// it, it may be an operator's mistake of a moment, and the consumer stays.
+bool Consumer::Impl::GaveUpAtStart(const absl::Status& why) {
+  if (why.ok() || consumed_once_ || state_ == State::kDone || !IsFatal(why)) return false;
+  state_ = State::kDone;
+  subscription_.reset();
+  // It may destroy this, or the client.
+  const std::shared_ptr<SharedState> shared = shared_;
+  const SharedState::CallOut calling(*shared);
+  const std::function<void(absl::Status)> fatal = fatal_;
+  fatal(why);
+  return true;
+}
+
+void Consumer::Impl::Pause() {
+  if (std::exchange(paused_, true) || subscription_ == nullptr) return;
+  subscription_->Cancel([] {});
+}
+
+void Consumer::Impl::Resume() {
+  if (!std::exchange(paused_, false) || state_ != State::kConsuming) return;
+  if (subscription_ != nullptr) {
+    subscription_->Resume();
+  } else {
+    subscription_ = shared_->broker().Consume(params_, this);
+  }
+}
+
+// May be called again meanwhile: all hear of the end, which the earliest deadline brings.
+void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
+  if (drained != nullptr) drained_.push_back(std::move(drained));
+  handle_no_more_ = true;
+  if (state_ == State::kDone) {
+    shared_->environment().executor->Post([self = lifeline_.ptr()] {
+      if (self) self->EndDrain(/*complete=*/true);
+    });
+    return;
+  }
+  EndDrainAt(shared_->environment().clock->SinceBoot() + deadline);
+  if (state_ == State::kDraining || state_ == State::kClosing) return;
+  state_ = State::kDraining;
+  shared_->publisher().Hurry();
+  WatchDrain();
+  auto finish = [self = lifeline_.ptr()] {
+    if (!self) return;
+    self->retrier_->WhenIdle([self] {
+      if (self) self->CloseAndEndDrain(/*complete=*/true);
+    });
+  };
+  if (subscription_ != nullptr) {
+    subscription_->Cancel(std::move(finish));
+  } else {
+    finish();
+  }
+}
+
+void Consumer::Impl::EndDrainAt(absl::Duration since_boot) {
+  if (since_boot >= drain_end_) return;
+  drain_end_ = since_boot;
+  drain_timer_ = shared_->environment().timers->After(
+      since_boot - shared_->environment().clock->SinceBoot(), [this] {
+        const std::unique_ptr<Timer> fired = std::move(drain_timer_);
+        EndDrain(/*complete=*/false);
+      });
+}
+
+// Handlers are waited for as long as they take. The broker is not, where for a while it has neither
+// confirmed a copy nor ended the flow of deliveries: it may refuse delay queues for ever, and the
+// messages are safe in the work queue. Copies that are published would be there twice: they have
+// longer.
+void Consumer::Impl::WatchDrain() {
+  open_before_ = retrier_->open();
+  drain_watch_ = shared_->environment().timers->After(kDrainPatience, [this] {
+    const std::unique_ptr<Timer> fired = std::move(drain_watch_);
+    const bool is_idle = retrier_->handling() == 0;
+    const bool in_vain = is_idle && retrier_->open() == open_before_;
+    vain_looks_ = in_vain ? vain_looks_ + 1 : 0;
+    idle_looks_ = is_idle ? idle_looks_ + 1 : 0;
+    const int looks = shared_->publisher().unanswered() > 0 ? kVainLooksIfPublished : 1;
+    if (vain_looks_ < looks && idle_looks_ < kMostIdleLooks) return WatchDrain();
+    retrier_->Abandon();
+    CloseAndEndDrain(/*complete=*/false);
+  });
+}
+
+void Consumer::Impl::CloseAndEndDrain(bool complete) {
+  drain_watch_.reset();
+  if (state_ != State::kDraining) return;
+  state_ = State::kClosing;
+  if (subscription_ == nullptr) return EndDrain(complete);
+  // A broker that does not even answer that has no more time.
+  EndDrainAt(shared_->environment().clock->SinceBoot() + kDrainPatience);
+  subscription_->Close([self = lifeline_.ptr(), complete] {
+    if (self) self->EndDrain(complete);
+  });
+}
+
+void Consumer::Impl::EndDrain(bool complete) {
+  if (std::exchange(state_, State::kDone) != State::kDone) {
+    const std::unique_ptr<Timer> timer = std::move(drain_timer_);
+    drain_watch_.reset();
+    if (!complete) {
+      retrier_->Abandon();
+      subscription_.reset();
+    }
+  }
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  for (const std::function<void(bool)>& drained : std::exchange(drained_, {})) {
+    drained(complete);
+    if (!self) return;
+  }
+}
+
+Consumer::Consumer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Consumer::Consumer(Consumer&&) noexcept = default;
+Consumer& Consumer::operator=(Consumer&&) noexcept = default;
+Consumer::~Consumer() = default;
+
+void Consumer::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
+  impl_->Drain(deadline, std::move(drained));
+}
+void Consumer::Pause() { impl_->Pause(); }
+void Consumer::Resume() { impl_->Resume(); }
+
+}  // namespace retryq

@@ -1,0 +1,97 @@
+#ifndef RETRYQ_SRC_RETRY_CLIENT_CONSUMER_IMPL_H_
+#define RETRYQ_SRC_RETRY_CLIENT_CONSUMER_IMPL_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "loop/pauses.h"
+#include "loop/worker_pool.h"
+#include "retry/client/alive.h"
+#include "retry/client/shared_state.h"
+#include "retryq/broker.h"
+#include "retryq/consumer.h"
+#include "retryq/retrier.h"
+
+namespace retryq {
+
+// The running consumers of one client, so that it can drain them.
+using ConsumerSet = std::set<Consumer::Impl*>;  // in no order that matters
+
+// Brings a subscription and a retrier together: looks for what must be there,
+// consumes, hands deliveries to the retrier, and lets both end in order.
+class Consumer::Impl final : private SubscriptionListener, private BrokerListener {
+ public:
+  // `fatal` hears of what makes the first start impossible.
+  Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrier> retrier, ConsumeParams params,
+       std::function<void(absl::Status)> fatal, std::shared_ptr<ConsumerSet> consumers);
+  ~Impl() override;
+
+  // Once. With threads a blocking handler runs on those; kResourceExhausted where there are none.
+  absl::Status Start(Handler handler, int threads);
+  void Start(AsyncHandler handler);
+
+  void Drain(absl::Duration deadline, std::function<void(bool)> drained);
+  void Pause();
+  void Resume();
+
+ private:
+  void OnReady() override;
+  void OnLost(const absl::Status& why) override;
+  void OnBlocked(bool /*blocked*/, std::string_view /*reason*/) override {}
+
+  void OnSubscribed() override;
+  void OnDelivery(amqp::MessagePtr message) override { deliver_(std::move(message)); }
+  void OnInterrupted(const absl::Status& why) override;
+
+  void Begin(DeliveryHandler deliver);
+  void Prepare();
+  void OnPrepared(const absl::Status& status);
+  bool GaveUpAtStart(const absl::Status& why);
+  // At most once a minute.
+  void SayInterrupted(const absl::Status& why);
+  // Closes the channel behind all that is settled.
+  void CloseAndEndDrain(bool complete);
+  void EndDrain(bool complete);
+  void EndDrainAt(absl::Duration since_boot);
+  void WatchDrain();
+
+  enum class State { kStarting, kPreparing, kConsuming, kDraining, kClosing, kDone };
+
+  const std::shared_ptr<SharedState> shared_;
+  const std::unique_ptr<Retrier> retrier_;
+  const ConsumeParams params_;
+  const std::function<void(absl::Status)> fatal_;
+  const std::shared_ptr<ConsumerSet> consumers_;  // outlives the client, if this does
+
+  State state_ = State::kStarting;
+  bool paused_ = false;
+  bool consumed_once_ = false;
+  std::optional<absl::Duration> interruption_said_;  // since boot
+
+  SharedState::ListenerId listener_ = 0;
+  Pauses pauses_;  // of preparing
+  std::unique_ptr<Timer> again_;
+  DeliveryHandler deliver_;
+  std::unique_ptr<Subscription> subscription_;
+  std::vector<std::function<void(bool)>> drained_;       // all who wait for that
+  absl::Duration drain_end_ = absl::InfiniteDuration();  // since boot
+  std::unique_ptr<Timer> drain_timer_;
+  std::size_t open_before_ = 0;  // deliveries, at the last look
+  int vain_looks_ = 0;           // in a row
+  int idle_looks_ = 0;           // while no handler ran
+  std::unique_ptr<Timer> drain_watch_;
+  Lifeline<Impl> lifeline_{this};
+  std::atomic<bool> handle_no_more_ = false;  // read by the pool's threads
+  std::unique_ptr<WorkerPool> pool_;          // first to go: its threads finish what runs
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_CLIENT_CONSUMER_IMPL_H_

@@ -1,0 +1,105 @@
+#include "retry/client/shared_state.h"
+
+#include <utility>
+
+#include "retry/client/broker_versions.h"
+
+namespace retryq {
+namespace {
+
+constexpr char kUnsafeVersion[] =
+    "RabbitMQ 4.3.0 to 4.3.2 may keep messages in quorum delay queues for good after a change of "
+    "their members; remedy: use 4.3.3 or newer";
+
+Environment With(const Clock& clock, Observer* observer, Environment environment) {
+  environment.clock = &clock;
+  environment.observer = observer;
+  return environment;
+}
+
+}  // namespace
+
+std::shared_ptr<SharedState> SharedState::Create(Broker& broker, Environment environment,
+                                                 DelayQueueOptions options,
+                                                 std::unique_ptr<Broker> owned) {
+  return {new SharedState(broker, std::move(environment), std::move(options), std::move(owned)),
+          [](SharedState* shared) {
+            std::unique_ptr<SharedState> last(shared);
+            if (shared->is_calling_out()) shared->Dispose(std::move(last));
+          }};
+}
+
+SharedState::SharedState(Broker& broker, Environment environment, DelayQueueOptions options,
+                         std::unique_ptr<Broker> owned)
+    : owned_(std::move(owned)),
+      broker_(broker),
+      gate_(environment.observer, amid_),
+      thread_clock_(*environment.clock),
+      clock_(thread_clock_),
+      environment_(With(clock_, gate_.get(), std::move(environment))),
+      options_(std::move(options)),
+      delay_queues_(broker, environment_, options_),
+      publisher_(broker, environment_, delay_queues_, options_.confirm_timeout),
+      delay_steps_(options_.max_delay_queues, options_.exact_queues),
+      target_checks_(broker, *environment_.clock) {
+  broker_.SetListener(this);
+}
+
+SharedState::~SharedState() { broker_.SetListener(nullptr); }
+
+SharedState::ListenerId SharedState::AddListener(BrokerListener* listener) {
+  listeners_.emplace(++last_listener_, listener);
+  return last_listener_;
+}
+
+void SharedState::Report(Event& event) const {
+  if (environment_.observer == nullptr) return;
+  event.time = environment_.clock->Now();
+  environment_.observer->OnEvent(event);
+}
+
+// Listeners may come and go while they are told, and may destroy what this belongs to.
+template <typename Call>
+void SharedState::Tell(Call call) {
+  const CallOut telling(*this);
+  for (auto next = listeners_.begin(); next != listeners_.end();) {
+    const ListenerId id = next->first;
+    call(*next->second);
+    next = listeners_.upper_bound(id);
+  }
+}
+
+void SharedState::OnReady() {
+  ready_ = true;
+  const bool unsafe =
+      options_.queue_type == QueueType::kQuorum && DeadLetteringMayStop(broker_.server_version());
+  Report({.kind = EventKind::kConnected, .time = {}, .error = unsafe ? kUnsafeVersion : ""});
+  publisher_.OnReady();
+  Tell([](BrokerListener& listener) { listener.OnReady(); });
+}
+
+void SharedState::OnLost(const absl::Status& why) {
+  ready_ = false;
+  lost_because_ = std::string(why.message());
+  const std::string error = why.ToString();
+  Report({.kind = EventKind::kDisconnected, .time = {}, .error = error});
+  publisher_.OnLost();
+  delay_queues_.DropAll(why);
+  target_checks_.Forget();
+  Tell([&why](BrokerListener& listener) { listener.OnLost(why); });
+}
+
+void SharedState::OnBlocked(bool blocked, std::string_view reason) {
+  Report(
+      {.kind = blocked ? EventKind::kBlocked : EventKind::kUnblocked, .time = {}, .error = reason});
+  publisher_.OnBlocked(blocked);
+  Tell([blocked, reason](BrokerListener& listener) { listener.OnBlocked(blocked, reason); });
+}
+
+absl::StatusOr<std::shared_ptr<Retrier::Shared>> Retrier::Shared::Create(
+    Broker& broker, Environment environment, DelayQueueOptions options) {
+  if (absl::Status valid = Validate(options, broker.heartbeat()); !valid.ok()) return valid;
+  return SharedState::Create(broker, std::move(environment), std::move(options));
+}
+
+}  // namespace retryq

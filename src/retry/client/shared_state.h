@@ -1,0 +1,124 @@
+#ifndef RETRYQ_SRC_RETRY_CLIENT_SHARED_STATE_H_
+#define RETRYQ_SRC_RETRY_CLIENT_SHARED_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "retry/client/held_clock.h"
+#include "retry/client/observer_gate.h"
+#include "retry/client/target_checks.h"
+#include "retry/delay_queues/delay_queues.h"
+#include "retry/policy/delay_steps.h"
+#include "retry/publisher/publisher.h"
+#include "retryq/broker.h"
+#include "retryq/retrier.h"
+
+namespace retryq {
+
+// What all retriers of one broker share: the delay queues, the publisher, and
+// the news of the connection, passed on to its listeners.
+//
+// Its user's code may be called from the middle of ours, and may destroy anything: what is in use
+// then is destroyed in the next turn of the loop, see `CallOut` and `Dispose`.
+class SharedState final : public Retrier::Shared, private BrokerListener {
+ public:
+  // The last reference destroys it, in the next turn of the loop where that happens inside a call
+  // to its user. `owned` is the same broker if the shared is to own it; null: the caller owns
+  // `broker`.
+  static std::shared_ptr<SharedState> Create(Broker& broker, Environment environment,
+                                             DelayQueueOptions options,
+                                             std::unique_ptr<Broker> owned = nullptr);
+  ~SharedState() override;
+
+  Broker& broker() { return broker_; }
+  // Its clock is one for the loop's thread, and can be held.
+  const Environment& environment() const { return environment_; }
+  HeldClock& clock() { return clock_; }
+  // For other threads.
+  const Clock& thread_clock() const { return thread_clock_; }
+  DelayQueues& delay_queues() { return delay_queues_; }
+  Publisher& publisher() { return publisher_; }
+  DelaySteps& delay_steps() { return delay_steps_; }
+  TargetChecks& target_checks() { return target_checks_; }
+  const DelayQueueOptions& options() const { return options_; }
+
+  // Whether publishing and declaring work right now.
+  bool ready() const { return ready_; }
+  // Why there was no connection the last time that there was none.
+  const std::string& lost_because() const { return lost_because_; }
+
+  // Not owned. May come and go inside any call. Takes the same time however many there are.
+  using ListenerId = std::uint64_t;
+  ListenerId AddListener(BrokerListener* listener);
+  void RemoveListener(ListenerId id) { listeners_.erase(id); }
+
+  // Lives on the stack around a call of the user's code: where the state is complete (a handler, an
+  // answer), or amid a change of it (an observer, a predicate).
+  enum class Place { kComplete, kAmid };
+  class CallOut {
+   public:
+    explicit CallOut(SharedState& shared, Place place = Place::kComplete)
+        : count_(place == Place::kAmid ? shared.amid_ : shared.calls_out_) {
+      ++count_;
+    }
+    ~CallOut() { --count_; }
+    CallOut(const CallOut&) = delete;
+    CallOut& operator=(const CallOut&) = delete;
+
+   private:
+    int& count_;
+  };
+
+  // Whether such a call is on the stack, and whether one came amid a change.
+  bool is_calling_out() const { return calls_out_ > 0 || amid_ > 0; }
+  bool is_amid() const { return amid_ > 0; }
+
+  // Destroys it in the next turn of the loop.
+  template <typename T>
+  void Dispose(std::unique_ptr<T> object) const {
+    environment_.executor->Post([kept = std::shared_ptr<T>(std::move(object))] {});
+  }
+
+  // The observer, which may be gone from now on, is told nothing more.
+  void Silence() { gate_.Close(); }
+
+  // Tells the observer, if there is one, and fills in the time before.
+  void Report(Event& event) const;
+  void Report(Event&& event) const { Report(event); }
+
+ private:
+  SharedState(Broker& broker, Environment environment, DelayQueueOptions options,
+              std::unique_ptr<Broker> owned);
+
+  void OnReady() override;
+  void OnLost(const absl::Status& why) override;
+  void OnBlocked(bool blocked, std::string_view reason) override;
+
+  template <typename Call>
+  void Tell(Call call);
+
+  const std::unique_ptr<Broker> owned_;  // null: the broker is not ours
+  Broker& broker_;
+  int calls_out_ = 0;
+  int amid_ = 0;
+  ObserverGate gate_;
+  const Clock& thread_clock_;
+  HeldClock clock_;
+  const Environment environment_;
+  const DelayQueueOptions options_;
+  DelayQueues delay_queues_;
+  Publisher publisher_;
+  DelaySteps delay_steps_;
+  TargetChecks target_checks_;
+  bool ready_ = false;
+  std::string lost_because_;
+  std::map<ListenerId, BrokerListener*> listeners_;  // in the order in which they came
+  ListenerId last_listener_ = 0;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_CLIENT_SHARED_STATE_H_

@@ -1,0 +1,119 @@
+#include "retry/delay_queues/delay_queue_remedies.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace retryq {
+namespace {
+
+// Standard text for Abseil, whose string_view is a type of its own here.
+std::string Quoted(std::string_view text) { return absl::StrCat("'", std::string(text), "'"); }
+
+std::string InBrackets(std::string_view detail) {
+  return detail.empty() ? "" : absl::StrCat(" (", std::string(detail), ")");
+}
+
+// A pattern for rabbitmqctl set_permissions that matches all names with this prefix.
+std::string NamesWith(std::string_view prefix) {
+  std::string pattern = "^";
+  for (const char c : prefix) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return Quoted(pattern + "\\..*");
+}
+
+std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
+                      std::string_view dead_letter_exchange) {
+  switch (refusal.code()) {
+    case absl::StatusCode::kPermissionDenied:
+      return absl::StrCat(
+          "grant the user 'configure', 'write' and 'read' on ", NamesWith(prefix),
+          " and 'write' on ",
+          dead_letter_exchange.empty() ? "'amq.default'" : Quoted(dead_letter_exchange),
+          " (rabbitmqctl set_permissions)");
+    case absl::StatusCode::kFailedPrecondition:
+      return "something else has made a queue of that name: delete it, or choose another prefix";
+    case absl::StatusCode::kNotFound:
+      return "start the node that the queue lives on, or delete the queue";
+    case absl::StatusCode::kAborted:
+      return "another connection holds the queue: close that, or choose another prefix";
+    case absl::StatusCode::kResourceExhausted:
+      return RemedyForLimit() + "; it is tried again";
+    case absl::StatusCode::kInvalidArgument:
+      return "choose a shorter prefix";
+    default:
+      return "it is tried again";
+  }
+}
+
+}  // namespace
+
+std::string RemedyForLimit() {
+  return "raise the limit (rabbitmqctl set_vhost_limits: max-queues; cluster_queue_limit, "
+         "cluster_exchange_limit), or delete queues that nobody needs";
+}
+
+std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_view detail) {
+  const std::string what = absl::StrCat("used instead of ", Quoted(name), ", ");
+  const std::string text = InBrackets(detail);
+  switch (cause) {
+    case RenameCause::kOtherArguments:
+      return absl::StrCat(what, "which exists with other arguments", text,
+                          "; remedy: give all clients of this vhost and prefix the same work "
+                          "exchange, windows and margin, or give this one a prefix of its own");
+    case RenameCause::kNodeDown:
+      return absl::StrCat(what, "which the broker knows and does not find", text,
+                          "; remedy: start the node that it lives on, or delete it");
+    case RenameCause::kTooSlow:
+      return absl::StrCat(what, "whose declare took over 5 s", text,
+                          "; remedy: look at the node that it lives on, which may be down");
+    case RenameCause::kSilent:
+      return absl::StrCat(what, "whose confirms stay out", text,
+                          "; remedy: delete it once it is empty, as a quorum queue may never elect "
+                          "a leader again after its broker was killed just when it was made");
+    case RenameCause::kNacked:
+      break;
+  }
+  return absl::StrCat(what, "to which the broker refused a publish", text,
+                      "; remedy: look for policies that limit it, and at the log of its node");
+}
+
+absl::Status ExplainRefusal(const absl::Status& refusal, std::string_view name,
+                            std::string_view prefix, std::string_view dead_letter_exchange) {
+  return absl::Status(refusal.code(),
+                      absl::StrCat("delay queue ", Quoted(name), " cannot be declared",
+                                   InBrackets(std::string(refusal.message())),
+                                   "; remedy: ", RemedyFor(refusal, prefix, dead_letter_exchange)));
+}
+
+absl::Status ExplainAbsence(const absl::Status& refusal, std::string_view name,
+                            std::string_view prefix) {
+  const std::string remedy = absl::IsPermissionDenied(refusal)
+                                 ? absl::StrCat("grant the user 'read' on ", NamesWith(prefix),
+                                                " (rabbitmqctl set_permissions)")
+                                 : std::string(
+                                       "have a user who may configure the broker import what "
+                                       "`retryq plan --definitions --queue QUEUE` "
+                                       "prints for this policy, or let this client declare");
+  return absl::Status(refusal.code(), absl::StrCat("delay queue ", Quoted(name), " cannot be used",
+                                                   InBrackets(std::string(refusal.message())),
+                                                   ", and nothing is declared; remedy: ", remedy));
+}
+
+std::string WhyFull(std::string_view name, const DelayQueueOptions& options) {
+  std::string limits;
+  if (options.max_length > 0) absl::StrAppend(&limits, options.max_length, " messages");
+  if (options.max_length_bytes > 0) {
+    absl::StrAppend(&limits, limits.empty() ? "" : " or ", options.max_length_bytes, " bytes");
+  }
+  return absl::StrCat(Quoted(name), " is full (", limits,
+                      "): the message stays in its work queue, unacked, until there is room");
+}
+
+std::string WhyBroken(std::string_view name, std::string_view detail) {
+  return absl::StrCat(Quoted(name), " was gone before its time", InBrackets(detail),
+                      "; remedy: let nobody delete it or its exchange, and no policy shorten its "
+                      "'expires' (rabbitmqctl list_policies, list_operator_policies)");
+}
+
+}  // namespace retryq

@@ -1,0 +1,82 @@
+#ifndef RETRYQ_SRC_RETRY_DELAY_QUEUES_DELAY_QUEUE_ROUTE_H_
+#define RETRYQ_SRC_RETRY_DELAY_QUEUES_DELAY_QUEUE_ROUTE_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace retryq {
+
+// Which delay queue: the TTL and where it dead-letters to.
+struct DelayRoute {
+  // Whole milliseconds, above zero.
+  absl::Duration ttl;
+  // "" is the default exchange.
+  std::string_view dead_letter_exchange;
+  // `<prefix>.<T>.direct` beside a named work exchange's `<prefix>.<T>`: for copies that
+  // must return through the default exchange. `dead_letter_exchange` is "" then.
+  bool direct = false;
+  // Whom the queue belongs to; empty where it is shared among work queues, as every classic one is.
+  // See DelayTarget.
+  std::string_view owner = {};
+  bool owner_is_exchange = false;
+
+  friend bool operator==(const DelayRoute&, const DelayRoute&) = default;
+};
+
+// A route that owns its text: the key of maps, in which a DelayRoute is
+// looked up as it is.
+class DelayRouteKey {
+ public:
+  explicit DelayRouteKey(const DelayRoute& route)
+      : ttl_(route.ttl),
+        dead_letter_exchange_(route.dead_letter_exchange),
+        direct_(route.direct),
+        owner_(route.owner),
+        owner_is_exchange_(route.owner_is_exchange) {}
+
+  DelayRoute route() const {
+    return {.ttl = ttl_,
+            .dead_letter_exchange = dead_letter_exchange_,
+            .direct = direct_,
+            .owner = owner_,
+            .owner_is_exchange = owner_is_exchange_};
+  }
+
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const DelayRoute& route) const {
+      const auto hashable = [](std::string_view text) {
+        return absl::string_view(text.data(), text.size());
+      };
+      return absl::HashOf(route.ttl, hashable(route.dead_letter_exchange), route.direct,
+                          hashable(route.owner), route.owner_is_exchange);
+    }
+    std::size_t operator()(const DelayRouteKey& key) const { return (*this)(key.route()); }
+  };
+
+  struct Equal {
+    using is_transparent = void;
+    static DelayRoute Of(const DelayRoute& route) { return route; }
+    static DelayRoute Of(const DelayRouteKey& key) { return key.route(); }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return Of(a) == Of(b);
+    }
+  };
+
+ private:
+  absl::Duration ttl_;
+  std::string dead_letter_exchange_;
+  bool direct_;
+  std::string owner_;
+  bool owner_is_exchange_;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_DELAY_QUEUES_DELAY_QUEUE_ROUTE_H_

@@ -1,0 +1,487 @@
+#include "retry/delay_queues/delay_queues.h"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "loop/pauses.h"
+#include "retry/client/alive.h"
+#include "retry/delay_queues/delay_queue_entry.h"
+#include "retry/delay_queues/delay_queue_name.h"
+#include "retry/delay_queues/delay_queue_remedies.h"
+#include "retry/delivery/current_entries.h"
+
+namespace retryq {
+namespace {
+
+// Routes whose renaming is remembered; beyond that all are forgotten, at the price of
+// another refused declare each.
+constexpr std::size_t kMaxRenamedRoutes = 1024;
+
+// Between declares that are refused.
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(30);
+
+// Routes whose pauses are remembered, at least as long as those last.
+constexpr std::size_t kMaxRefusedRoutes = 1024;
+
+}  // namespace
+
+class DelayQueues::Impl {
+ public:
+  Impl(Broker& broker, Environment environment, DelayQueueOptions options)
+      : broker_(broker), environment_(std::move(environment)), options_(std::move(options)) {}
+
+  Lease CurrentLease(const DelayRoute& route);
+  void Acquire(const DelayRoute& route, DelayQueueEntry::Waiter done);
+  absl::Duration RefusedFor(const DelayRoute& route) const;
+  void Hurry();
+  bool Covers(const Lease& lease) const { return Covers(lease, Now()); }
+  bool Covers(const Lease& lease, absl::Duration now) const;
+  void Broken(const Lease& lease, std::string_view why);
+  std::optional<std::string> Nacked(const Lease& lease);
+  void Avoid(const DelayRoute& route);
+  void DropAll(const absl::Status& why);
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  using Entry = DelayQueueEntry;
+
+  absl::Duration Now() const { return environment_.clock->SinceBoot(); }
+  Entry* Find(std::uint64_t id) const;
+  bool IsCurrent(const Entry& entry) { return current_.Find(entry.key().route()) == &entry; }
+  Entry& MakeCurrent(const DelayRoute& route, NameFamily family);
+  Entry& UsableEntry(const DelayRoute& route);
+  void Erase(Entry& entry);
+
+  Lease Lend(Entry& entry, absl::Duration now);
+  void Declare(Entry& entry);
+  void LookFor(const Entry& entry, Broker::DeclareCallback answered);
+  void OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer);
+  void OnDeclared(Entry& entry, const DeclareOk& answer);
+  void OnRefused(Entry& entry, const absl::Status& refusal);
+  void OnGranted(Entry& entry);
+  void Rename(Entry& entry, RenameCause cause, std::string_view detail = {});
+  void Rotate(Entry& over);
+  void Remember(const Entry& renamed);
+  bool StillWanted(Entry& late);
+  void KeepWhileItLives(Entry& entry);
+
+  void NoteRefusal(const DelayRouteKey& route);
+
+  void Schedule(Entry& entry);
+  void OnTimer(std::uint64_t id);
+  void AnswerWaiters(Entry& entry);
+  void FailWaiters(const std::deque<Entry::Waiter>& waiters, const absl::Status& why);
+  // How many have a lease.
+  std::size_t leased() const;
+  void Report(EventKind kind, const Entry& entry, std::string_view error = {}) const;
+
+  Broker& broker_;
+  const Environment environment_;
+  const DelayQueueOptions options_;
+
+  // By id: the later it was made the higher.
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<Entry>> entries_;
+  std::uint64_t last_id_ = 0;
+  // Those not in use any more, since their route was renamed, live on until their leases end: what
+  // was published under them is still covered.
+  CurrentEntries current_;
+  absl::flat_hash_set<DelayRouteKey, DelayRouteKey::Hash, DelayRouteKey::Equal> renamed_;
+
+  // Refused now or lately.
+  struct Refusals {
+    Pauses pauses{kFirstPause, kLongestPause};
+    absl::Duration until;  // since boot
+  };
+  absl::flat_hash_map<DelayRouteKey, Refusals, DelayRouteKey::Hash, DelayRouteKey::Equal> refusals_;
+
+  const Lifeline<Impl> lifeline_{this};
+};
+
+DelayQueues::Impl::Entry* DelayQueues::Impl::Find(std::uint64_t id) const {
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? nullptr : found->second.get();
+}
+
+DelayQueues::Impl::Entry& DelayQueues::Impl::MakeCurrent(const DelayRoute& route,
+                                                         NameFamily family) {
+  const std::uint64_t id = ++last_id_;
+  const Epoch epoch = Epoch::At(environment_.clock->Now(), Now(), route.ttl, options_);
+  auto made = std::make_unique<Entry>(id, DelayRouteKey(route), family, options_, epoch);
+  Entry& entry = *entries_.emplace(id, std::move(made)).first->second;
+  current_.Set(entry);
+  return entry;
+}
+
+void DelayQueues::Impl::Erase(Entry& entry) {
+  if (IsCurrent(entry)) current_.Erase(entry.key());
+  entries_.erase(entry.id());
+}
+
+Lease DelayQueues::Impl::CurrentLease(const DelayRoute& route) {
+  Entry* const entry = current_.Find(route);
+  if (entry == nullptr) return {};
+  const absl::Duration now = Now();
+  return entry->Allows(now) ? Lend(*entry, now) : Lease();
+}
+
+absl::Duration DelayQueues::Impl::RefusedFor(const DelayRoute& route) const {
+  const auto found = refusals_.find(route);
+  if (found == refusals_.end()) return absl::ZeroDuration();
+  return std::max(found->second.until - Now(), absl::ZeroDuration());
+}
+
+void DelayQueues::Impl::Hurry() {
+  for (auto& [route, refusals] : refusals_) refusals.until = Now();
+}
+
+void DelayQueues::Impl::NoteRefusal(const DelayRouteKey& route) {
+  const absl::Duration now = Now();
+  if (refusals_.size() >= kMaxRefusedRoutes) {
+    absl::erase_if(refusals_, [now](const auto& entry) { return entry.second.until <= now; });
+  }
+  Refusals& refusals = refusals_[route];
+  refusals.until = now + refusals.pauses.Next(now, *environment_.random);
+}
+
+// One whose epoch is over is left to itself, for what was published under it.
+DelayQueues::Impl::Entry& DelayQueues::Impl::UsableEntry(const DelayRoute& route) {
+  Entry* const entry = current_.Find(route);
+  if (entry != nullptr && !entry->Over(Now())) return *entry;
+  return MakeCurrent(route, renamed_.contains(route) ? NameFamily::kHashed : NameFamily::kPlain);
+}
+
+void DelayQueues::Impl::Acquire(const DelayRoute& route, Entry::Waiter done) {
+  Entry* const entry = &UsableEntry(route);
+  entry->waiters.push_back(std::move(done));
+  if (entry->NeedsDeclare(Now())) Declare(*entry);
+  Schedule(*entry);
+}
+
+Lease DelayQueues::Impl::Lend(Entry& entry, absl::Duration now) {
+  if (entry.RenewalDue(now)) Declare(entry);
+  return entry.Give(now);
+}
+
+void DelayQueues::Impl::Declare(Entry& entry) {
+  entry.Sent(Now());
+  auto answered = [self = lifeline_.ptr(),
+                   id = entry.id()](const absl::StatusOr<DeclareOk>& answer) {
+    if (self) self->OnAnswer(id, answer);
+  };
+  if (options_.declare) {
+    broker_.Declare(entry.declaration(), std::move(answered));
+  } else {
+    LookFor(entry, std::move(answered));
+  }
+}
+
+// The queue, then its exchange.
+void DelayQueues::Impl::LookFor(const Entry& entry, Broker::DeclareCallback answered) {
+  broker_.Declare({.queue = {.name = entry.name(), .passive = true}},
+                  [self = lifeline_.ptr(), name = entry.name(),
+                   answered = std::move(answered)](const absl::StatusOr<DeclareOk>& queue) {
+                    if (!self || !queue.ok()) return answered(queue);
+                    self->broker_.CheckExchange(
+                        name, [answered, queue = *queue](const absl::Status& exchange) {
+                          if (exchange.ok()) return answered(queue);
+                          answered(exchange);
+                        });
+                  });
+}
+
+void DelayQueues::Impl::OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer) {
+  Entry* const entry = Find(id);
+  if (entry == nullptr) return;
+  if (answer.ok()) {
+    OnDeclared(*entry, *answer);
+  } else {
+    entry->Refused(Now());
+    OnRefused(*entry, answer.status());
+  }
+}
+
+void DelayQueues::Impl::OnDeclared(Entry& entry, const DeclareOk& answer) {
+  if (!StillWanted(entry)) {
+    Erase(entry);
+    return;
+  }
+  switch (entry.Answered(Now(), answer)) {
+    case LeaseClock::Answer::kFirst:
+      Declare(entry);
+      break;
+    case LeaseClock::Answer::kGranted:
+      OnGranted(entry);
+      break;
+    case LeaseClock::Answer::kRenewed:
+      Report(EventKind::kRenewed, entry);
+      break;
+  }
+  AnswerWaiters(entry);
+}
+
+void DelayQueues::Impl::OnGranted(Entry& entry) {
+  if (entry.family() == NameFamily::kHashed) Remember(entry);
+  const auto refused = refusals_.find(entry.key());
+  if (refused != refusals_.end()) {
+    refused->second.pauses.Succeeded(Now());
+    refused->second.until = Now();
+  }
+  if (const std::string why = std::exchange(entry.renamed_because, {}); !why.empty()) {
+    Report(EventKind::kRenamed, entry, why);
+  }
+  Report(EventKind::kDeclared, entry);
+}
+
+// Of its route, only the hashed name is used from now on.
+void DelayQueues::Impl::Remember(const Entry& renamed) {
+  if (renamed_.size() >= kMaxRenamedRoutes) renamed_.clear();
+  renamed_.insert(renamed.key());
+}
+
+void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
+  const bool other_arguments = absl::IsFailedPrecondition(refusal);
+  // Under this name there is a queue that is not ours.
+  if (other_arguments) entry.Break();
+  if (!IsCurrent(entry)) {
+    KeepWhileItLives(entry);
+    return;
+  }
+  // A queue that goes at this very moment answers its declare, and is not there to be bound.
+  if (absl::IsNotFound(refusal) && entry.refusals() == 1 && options_.declare) {
+    Declare(entry);
+    Schedule(entry);
+    return;
+  }
+  if (other_arguments && entry.TakeNextSlot()) {
+    Declare(entry);
+    Schedule(entry);
+    return;
+  }
+  if (entry.CanBeRenamed() && (other_arguments || absl::IsNotFound(refusal))) {
+    Rename(entry, other_arguments ? RenameCause::kOtherArguments : RenameCause::kNodeDown,
+           {refusal.message().data(), refusal.message().size()});
+    return;
+  }
+  const absl::Status why = options_.declare
+                               ? ExplainRefusal(refusal, entry.name(), options_.prefix,
+                                                entry.key().route().dead_letter_exchange)
+                               : ExplainAbsence(refusal, entry.name(), options_.prefix);
+  Report(EventKind::kDeclareFailed, entry, {why.message().data(), why.message().size()});
+  NoteRefusal(entry.key());
+  const std::deque<Entry::Waiter> waiters = std::exchange(entry.waiters, {});
+  KeepWhileItLives(entry);
+  FailWaiters(waiters, why);
+}
+
+// Goes over to the hashed name, with all who wait. That is reported and remembered only when it
+// has worked: a declare takes too long also where it is the network that stalls.
+void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view detail) {
+  Entry& hashed = MakeCurrent(entry.key().route(), NameFamily::kHashed);
+  hashed.renamed_because = WhyRenamed(cause, entry.name(), detail);
+  hashed.waiters = std::exchange(entry.waiters, {});
+  Declare(hashed);
+  Schedule(hashed);
+  if (cause == RenameCause::kTooSlow) entry.stand_in = hashed.id();
+  KeepWhileItLives(entry);
+}
+
+// All who wait for a queue whose epoch is over go on to the present one's.
+void DelayQueues::Impl::Rotate(Entry& over) {
+  Entry& next = UsableEntry(over.key().route());
+  std::move(over.waiters.begin(), over.waiters.end(), std::back_inserter(next.waiters));
+  over.waiters.clear();
+  if (next.NeedsDeclare(Now())) Declare(next);
+  Schedule(next);
+  KeepWhileItLives(over);
+}
+
+// Whether a declare that was answered after all is of use: where its stand-in has no lease
+// yet, the route and all who wait come back to it.
+bool DelayQueues::Impl::StillWanted(Entry& late) {
+  const std::uint64_t id = std::exchange(late.stand_in, 0);
+  if (id == 0) return true;
+  Entry* const stand_in = Find(id);
+  if (stand_in == nullptr || stand_in->granted() || !IsCurrent(*stand_in)) {
+    return late.LivesAt(Now());
+  }
+  late.waiters = std::exchange(stand_in->waiters, {});
+  current_.Set(late);
+  Erase(*stand_in);
+  return true;
+}
+
+// An entry without lease or declares has no reason to be.
+void DelayQueues::Impl::KeepWhileItLives(Entry& entry) {
+  if (entry.declaring() || entry.LivesAt(Now())) {
+    Schedule(entry);
+    return;
+  }
+  if (entry.granted()) Report(EventKind::kLapsed, entry);
+  Erase(entry);
+}
+
+void DelayQueues::Impl::Schedule(Entry& entry) {
+  const absl::Duration now = Now();
+  const absl::Duration due = entry.NextDue(now);
+  if (entry.timer != nullptr && entry.timer_due == due) return;
+  entry.timer.reset();
+  entry.timer_due = due;
+  if (due == absl::InfiniteDuration()) return;
+  entry.timer = environment_.timers->After(due - now, [this, id = entry.id()] { OnTimer(id); });
+}
+
+void DelayQueues::Impl::OnTimer(std::uint64_t id) {
+  Entry& entry = *Find(id);
+  entry.timer.reset();
+  switch (entry.DueAt(Now())) {
+    case Entry::Due::kNothing:
+      break;
+    case Entry::Due::kAnswer:
+      AnswerWaiters(entry);
+      return;
+    case Entry::Due::kDeclare:
+      Declare(entry);
+      break;
+    case Entry::Due::kRename:
+      Rename(entry, RenameCause::kTooSlow);
+      return;
+    case Entry::Due::kRotate:
+      Rotate(entry);
+      return;
+    case Entry::Due::kLapse:
+      KeepWhileItLives(entry);
+      return;
+  }
+  Schedule(entry);
+}
+
+// Answers those who wait now; who comes in meanwhile is answered later.
+void DelayQueues::Impl::AnswerWaiters(Entry& entry) {
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  const std::uint64_t id = entry.id();
+  Entry* current = &entry;
+  for (std::size_t left = entry.waiters.size(); left > 0; --left) {
+    const absl::Duration now = Now();
+    if (current->waiters.empty() || !current->Allows(now)) break;
+    const Entry::Waiter done = std::move(current->waiters.front());
+    current->waiters.pop_front();
+    done(Lend(*current, now));
+    if (!self) return;
+    current = Find(id);
+    if (current == nullptr) return;
+  }
+  Schedule(*current);
+}
+
+void DelayQueues::Impl::FailWaiters(const std::deque<Entry::Waiter>& waiters,
+                                    const absl::Status& why) {
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  for (const Entry::Waiter& done : waiters) {
+    done(why);
+    if (!self) return;
+  }
+}
+
+bool DelayQueues::Impl::Covers(const Lease& lease, absl::Duration now) const {
+  const Entry* const entry = Find(lease.entry);
+  return entry != nullptr && entry->Covers(lease.generation, now);
+}
+
+void DelayQueues::Impl::Broken(const Lease& lease, std::string_view why) {
+  Entry* const entry = Find(lease.entry);
+  if (entry == nullptr || !entry->granted() || entry->generation() != lease.generation) return;
+  const bool covered = entry->Covers(lease.generation, Now());
+  entry->Break();
+  if (covered) Report(EventKind::kLeaseBroken, *entry, WhyBroken(entry->name(), why));
+  if (entry->waiters.empty()) {
+    KeepWhileItLives(*entry);
+  } else {
+    Schedule(*entry);
+  }
+}
+
+std::optional<std::string> DelayQueues::Impl::Nacked(const Lease& lease) {
+  if (options_.max_length > 0 || options_.max_length_bytes > 0) {
+    return WhyFull(*lease.name, options_);
+  }
+  if (Covers(lease)) {
+    Entry& entry = *Find(lease.entry);
+    if (entry.CanBeRenamed() && IsCurrent(entry)) Rename(entry, RenameCause::kNacked);
+  }
+  return std::nullopt;
+}
+
+void DelayQueues::Impl::Avoid(const DelayRoute& route) {
+  Entry& entry = UsableEntry(route);
+  if (!entry.CanBeRenamed()) return;
+  Rename(entry, RenameCause::kSilent);
+  // To be said and remembered at once, as the connection is about to go.
+  Entry& hashed = *current_.Find(route);
+  Remember(hashed);
+  Report(EventKind::kRenamed, hashed, std::exchange(hashed.renamed_because, {}));
+}
+
+void DelayQueues::Impl::DropAll(const absl::Status& why) {
+  current_.Clear();
+  std::vector<std::unique_ptr<Entry>> dropped;
+  for (auto& [id, entry] : std::exchange(entries_, {})) dropped.push_back(std::move(entry));
+  std::sort(dropped.begin(), dropped.end(),
+            [](const auto& one, const auto& other) { return one->id() < other->id(); });
+  std::deque<Entry::Waiter> waiters;
+  for (const auto& entry : dropped) {
+    // It may be why the connection was lost.
+    if (entry->declaring()) NoteRefusal(entry->key());
+    std::move(entry->waiters.begin(), entry->waiters.end(), std::back_inserter(waiters));
+  }
+  FailWaiters(waiters, why);
+}
+
+std::size_t DelayQueues::Impl::leased() const {
+  return static_cast<std::size_t>(
+      std::count_if(entries_.begin(), entries_.end(),
+                    [now = Now()](const auto& entry) { return entry.second->LivesAt(now); }));
+}
+
+void DelayQueues::Impl::Report(EventKind kind, const Entry& entry, std::string_view error) const {
+  if (environment_.observer == nullptr) return;
+  environment_.observer->OnEvent({.kind = kind,
+                                  .time = environment_.clock->Now(),
+                                  .delay = entry.key().route().ttl,
+                                  .delay_queue = entry.name(),
+                                  .error = error,
+                                  .delay_queues = leased()});
+}
+
+DelayQueues::DelayQueues(Broker& broker, Environment environment, DelayQueueOptions options)
+    : impl_(std::make_unique<Impl>(broker, std::move(environment), std::move(options))) {}
+DelayQueues::~DelayQueues() = default;
+
+Lease DelayQueues::CurrentLease(const DelayRoute& route) { return impl_->CurrentLease(route); }
+
+absl::Duration DelayQueues::RefusedFor(const DelayRoute& route) const {
+  return impl_->RefusedFor(route);
+}
+void DelayQueues::Hurry() { impl_->Hurry(); }
+
+void DelayQueues::Acquire(const DelayRoute& route,
+                          std::function<void(absl::StatusOr<Lease>)> done) {
+  impl_->Acquire(route, std::move(done));
+}
+
+bool DelayQueues::Covers(const Lease& lease) const { return impl_->Covers(lease); }
+bool DelayQueues::Covers(const Lease& lease, absl::Duration now) const {
+  return impl_->Covers(lease, now);
+}
+void DelayQueues::Broken(const Lease& lease, std::string_view why) { impl_->Broken(lease, why); }
+std::optional<std::string> DelayQueues::Nacked(const Lease& lease) { return impl_->Nacked(lease); }
+void DelayQueues::Avoid(const DelayRoute& route) { impl_->Avoid(route); }
+void DelayQueues::DropAll(const absl::Status& why) { impl_->DropAll(why); }
+std::size_t DelayQueues::size() const { return impl_->size(); }
+
+}  // namespace retryq

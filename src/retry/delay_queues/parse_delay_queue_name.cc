@@ -1,0 +1,103 @@
+#include <charconv>
+#include <cstdint>
+
+#include "retry/delay_queues/delay_queue_name.h"
+#include "retryq/delay_queue_name.h"
+
+namespace retryq {
+namespace {
+
+// Takes `front` off the text, if that begins so.
+bool Take(std::string_view front, std::string_view& text) {
+  if (!text.starts_with(front)) return false;
+  text.remove_prefix(front.size());
+  return true;
+}
+
+// Whole milliseconds as they are written: without sign or leading zeros.
+std::optional<absl::Duration> TakeTtl(std::string_view& text) {
+  std::int64_t milliseconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
+  if (error != std::errc() || milliseconds <= 0 || text.front() == '0') return std::nullopt;
+  const absl::Duration ttl = absl::Milliseconds(milliseconds);
+  if (ttl > kMaxQueueLifetime) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return ttl;
+}
+
+// ".<word>" and no more than that, up to the next dot.
+bool TakePart(std::string_view part, std::string_view& text) {
+  if (!text.starts_with('.') || FirstPart(text.substr(1)) != part.substr(1)) return false;
+  text.remove_prefix(part.size());
+  return true;
+}
+
+// The digits of ".<hash>"; empty if there is none.
+std::string TakeHash(std::string_view& text) {
+  if (!text.starts_with('.')) return "";
+  const std::string_view hash = FirstPart(text.substr(1));
+  if (!IsHash(hash, kArgumentsHashDigits)) return "";
+  text.remove_prefix(hash.size() + 1);
+  return std::string(hash);
+}
+
+// How the name of a quorum queue ends: ".q2", or ".q" where nothing takes turns.
+struct QuorumEnd {
+  bool found = false;
+  std::optional<int> slot;
+};
+
+QuorumEnd TakeQuorumEnd(std::string_view& text) {
+  const std::size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  const std::string_view end = text.substr(dot + 1);
+  if (end.empty() || end.front() != 'q' || end.size() > 2) return {};
+  QuorumEnd taken{.found = true};
+  if (end.size() == 2) {
+    const int slot = end.back() - '0';
+    if (slot < 0 || slot >= QuorumSlot::kSlots) return {};
+    taken.slot = slot;
+  }
+  text = text.substr(0, dot);
+  return taken;
+}
+
+// The name, or the hash that stands for it.
+bool IsOwner(std::string_view text) {
+  if (text.empty()) return false;
+  return text.front() != kOwnerHashMark || IsHash(text.substr(1), kOwnerHashDigits);
+}
+
+// ".<work queue>" or ".exchange.<exchange>", all that there is.
+bool ReadOwner(std::string_view text, DelayQueueName* name) {
+  if (TakePart(kExchangePart, text)) {
+    if (!Take(".", text) || !IsOwner(text)) return false;
+    name->exchange = std::string(text);
+    return true;
+  }
+  if (!Take(".", text) || !IsOwner(text)) return false;
+  name->work_queue = std::string(text);
+  return true;
+}
+
+}  // namespace
+
+std::optional<DelayQueueName> ParseDelayQueueName(std::string_view name, std::string_view prefix) {
+  if (!Take(prefix, name) || !Take(".", name)) return std::nullopt;
+  const std::optional<absl::Duration> ttl = TakeTtl(name);
+  if (!ttl) return std::nullopt;
+  DelayQueueName parsed{.ttl = *ttl};
+  const QuorumEnd end = TakeQuorumEnd(name);
+  parsed.slot = end.slot;
+  parsed.direct = TakePart(kDirectPart, name);
+  parsed.hash = TakeHash(name);
+  if (name.empty()) {
+    if (end.found && !end.slot) return std::nullopt;
+    return parsed;
+  }
+  // What belongs to a work queue says so at its end.
+  if (!end.found || !ReadOwner(name, &parsed)) return std::nullopt;
+  return parsed;
+}
+
+}  // namespace retryq

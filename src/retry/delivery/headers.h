@@ -1,0 +1,53 @@
+#ifndef RETRYQ_SRC_RETRY_DELIVERY_HEADERS_H_
+#define RETRYQ_SRC_RETRY_DELIVERY_HEADERS_H_
+
+#include <array>
+#include <string_view>
+
+namespace retryq {
+
+// The header names of the wire contract: "The copy" in doc/design.md. Numbers are int64, times
+// milliseconds since the Unix epoch, texts long strings.
+inline constexpr std::string_view kRetryPrefix = "x-retry-";
+inline constexpr std::string_view kRetryCountHeader = "x-retry-count";
+inline constexpr std::string_view kRetryFirstFailureHeader = "x-retry-first-failure";
+inline constexpr std::string_view kRetryNotBeforeHeader = "x-retry-not-before";
+inline constexpr std::string_view kRetryDelayHeader = "x-retry-delay";
+inline constexpr std::string_view kRetryQueueHeader = "x-retry-queue";
+inline constexpr std::string_view kRetryExchangeHeader = "x-retry-exchange";
+inline constexpr std::string_view kRetryRoutingKeyHeader = "x-retry-routing-key";
+inline constexpr std::string_view kRetryErrorHeader = "x-retry-error";
+inline constexpr std::string_view kRetryIdHeader = "x-retry-id";
+// Only on copies that wait in several delay queues: what will be left of the delay when they leave
+// the one they are in, in milliseconds.
+inline constexpr std::string_view kRetryRemainingHeader = "x-retry-remaining";
+
+// Only on copies in a parked queue: when they were parked.
+inline constexpr std::string_view kRetryParkedHeader = "x-retry-parked";
+
+// What retrying owns.
+inline constexpr std::array kRetryHeaders = {
+    kRetryCountHeader, kRetryFirstFailureHeader, kRetryNotBeforeHeader,  kRetryDelayHeader,
+    kRetryQueueHeader, kRetryExchangeHeader,     kRetryRoutingKeyHeader, kRetryErrorHeader,
+    kRetryIdHeader,    kRetryRemainingHeader,    kRetryParkedHeader,
+};
+
+// What RabbitMQ adds when it dead-letters.
+inline constexpr std::string_view kDeathHeader = "x-death";
+// How often a quorum queue has delivered the message before.
+inline constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
+// How often a quorum queue of RabbitMQ 4.3 or newer has delivered it before, failed or not.
+inline constexpr std::string_view kAcquiredCountHeader = "x-acquired-count";
+
+// Whether it is one of `kRetryHeaders`.
+bool IsRetryHeader(std::string_view name);
+
+// Whether the broker adds it when it delivers or dead-letters.
+bool IsBrokerHeader(std::string_view name);
+
+// Whether the broker would route a copy by it: `CC` or `BCC`.
+bool IsRoutingHeader(std::string_view name);
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_DELIVERY_HEADERS_H_

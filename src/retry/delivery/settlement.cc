@@ -1,0 +1,41 @@
+#include "retryq/settlement.h"
+
+#include <utility>
+
+#include "retry/delivery/dropped_settlement.h"
+
+namespace retryq {
+
+Settlement::Settlement(std::shared_ptr<Executor> executor, std::function<void(Outcome)> settle,
+                       std::shared_ptr<const std::atomic<bool>> abandoned,
+                       std::shared_ptr<std::atomic<bool>> begun)
+    : executor_(std::move(executor)),
+      settle_(std::move(settle)),
+      abandoned_(std::move(abandoned)),
+      begun_(std::move(begun)) {}
+
+Settlement::Settlement(Settlement&&) noexcept = default;
+
+Settlement& Settlement::operator=(Settlement&& other) noexcept {
+  // Through a third one, which drops what this one held.
+  Settlement taken(std::move(other));
+  executor_.swap(taken.executor_);
+  settle_.swap(taken.settle_);
+  abandoned_.swap(taken.abandoned_);
+  begun_.swap(taken.begun_);
+  return *this;
+}
+
+// An executor is held exactly as long as nothing is settled.
+Settlement::~Settlement() {
+  if (executor_ == nullptr) return;
+  std::move(*this).Settle(DroppedSettlement());
+}
+
+void Settlement::Settle(Outcome outcome) && {
+  if (executor_ == nullptr) return;
+  const std::shared_ptr<Executor> executor = std::move(executor_);
+  executor->Post([settle = std::move(settle_), outcome = std::move(outcome)] { settle(outcome); });
+}
+
+}  // namespace retryq

@@ -1,0 +1,65 @@
+#include "retry/delivery/timed_out.h"
+
+#include <optional>
+#include <string_view>
+
+#include "amqp/codec/content_hash.h"
+#include "retry/delivery/headers.h"
+#include "retry/delivery/redeliveries.h"
+
+namespace retryq {
+namespace {
+
+struct Identity {
+  std::uint64_t hash;
+  bool has_id;
+  std::int64_t failures;  // that its copy knows of
+};
+
+// A message with an id is the same in all its copies. One without is told by all that there is, and
+// gets an id with its first copy.
+Identity Identify(const amqp::Message& message) {
+  const amqp::TableView headers = message.properties.headers.value_or(amqp::TableView());
+  const std::string_view message_id = message.properties.message_id.value_or(std::string_view());
+  const std::string_view id = headers.FindString(kRetryIdHeader).value_or(message_id);
+  std::uint64_t hash = amqp::ContentHash(id);
+  if (id.empty()) {
+    hash = amqp::ContentHash(message.exchange, hash);
+    hash = amqp::ContentHash(message.routing_key, hash);
+  }
+  return {.hash = amqp::ContentHash(message.body, hash),
+          .has_id = !id.empty(),
+          .failures = headers.FindInt64(kRetryCountHeader).value_or(0)};
+}
+
+}  // namespace
+
+void TimedOut::Remember(const amqp::Message& message) {
+  const Identity identity = Identify(message);
+  const auto [known, is_new] = known_.try_emplace(identity.hash);
+  if (is_new) order_.push_back(known->first);
+  known->second.failures = identity.failures;
+  known->second.uncounted = CountUncounted(message);
+  ++known->second.times;
+  while (known_.size() > kMost) {
+    known_.erase(order_.front());
+    order_.pop_front();
+  }
+}
+
+std::uint64_t TimedOut::Take(const amqp::Message& message) {
+  if (known_.empty()) return 0;
+  const Identity identity = Identify(message);
+  const auto known = known_.find(identity.hash);
+  if (known == known_.end()) return 0;
+  const bool same_copy = identity.failures == known->second.failures && message.redelivered &&
+                         CountUncounted(message) > known->second.uncounted;
+  const bool later_copy = identity.has_id && identity.failures > known->second.failures;
+  if (!same_copy && !later_copy) return 0;
+  const std::uint64_t times = known->second.times;
+  std::erase(order_, known->first);
+  known_.erase(known);
+  return times;
+}
+
+}  // namespace retryq

@@ -1,0 +1,129 @@
+#include "retryq/backoff.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "retry/policy/backoff_growth.h"
+#include "retryq/delay_queue_options.h"
+
+namespace retryq {
+namespace {
+
+constexpr absl::Duration kMillisecond = absl::Milliseconds(1);
+const absl::Duration kAlmostAMillisecond = kMillisecond - absl::Nanoseconds(1) / 4;
+
+// Abseil counts time in these.
+constexpr std::int64_t kTicksPerMillisecond = 4'000'000;
+
+std::uint64_t Ticks(absl::Duration duration) {
+  const std::int64_t whole = absl::ToInt64Milliseconds(duration);
+  const absl::Duration rest = duration - absl::Milliseconds(whole);
+  const std::int64_t ticks = rest == absl::ZeroDuration() ? 0 : absl::ToInt64Nanoseconds(4 * rest);
+  return static_cast<std::uint64_t>(whole * kTicksPerMillisecond + ticks);
+}
+
+absl::Duration EffectiveMax(const BackoffOptions& options) {
+  return options.max == kDefaultMaxBackoff ? std::max(options.base, options.max) : options.max;
+}
+
+// What each is good for itself, but excludes another.
+void CheckTogether(const BackoffOptions& options, const std::string& field,
+                   std::vector<std::string>* errors) {
+  const bool linear = options.growth == Growth::kLinear;
+  const bool listed = !options.delays.empty();
+  const auto exclude = [&](bool both, const char* one, const char* other, const char* why) {
+    if (both)
+      errors->push_back(absl::StrCat(field, one, " goes not with ", field, other, ": ", why));
+  };
+  exclude(linear && listed, ".growth = kLinear", ".delays", "a list does not grow");
+  if (options.step != absl::ZeroDuration() && !linear) {
+    errors->push_back(absl::StrCat(field, ".step is for linear growth: set growth to kLinear"));
+  }
+  if (options.jitter_kind != JitterKind::kDecorrelated) return;
+  constexpr char kKind[] = ".jitter_kind = kDecorrelated";
+  constexpr char kWhy[] = "each delay follows from the one before";
+  exclude(options.jitter != 0.0, kKind, ".jitter", "it takes no fraction");
+  exclude(linear, kKind, ".growth = kLinear", kWhy);
+  exclude(listed, kKind, ".delays", kWhy);
+  exclude(options.function != nullptr, kKind, ".function", kWhy);
+}
+
+std::int64_t MillisRoundedUp(absl::Duration duration) {
+  return absl::ToInt64Milliseconds(duration + kAlmostAMillisecond);
+}
+
+absl::Duration LinearDelay(const BackoffOptions& options, std::uint64_t failures) {
+  const absl::Duration step = options.step == absl::ZeroDuration() ? options.base : options.step;
+  const absl::Duration max = EffectiveMax(options);
+  // A step is shorter than a millisecond where the caller asks for it: divide, as the product
+  // overflows.
+  absl::Duration rest;
+  const std::int64_t steps = absl::IDivDuration(max - options.base, step, &rest);
+  if (failures > static_cast<std::uint64_t>(steps)) return max;
+  return options.base + step * static_cast<std::int64_t>(failures);
+}
+
+}  // namespace
+
+absl::Status Validate(const BackoffOptions& options, const std::string& field) {
+  std::vector<std::string> errors;
+  const auto refuse = [&](const char* name, const char* rule, const std::string& value) {
+    errors.push_back(absl::StrCat(field, ".", name, " must be ", rule, ", but is ", value));
+  };
+  if (options.base < kMillisecond || options.base > kMaxQueueLifetime) {
+    refuse("base", "between 1ms and 3650 days", absl::FormatDuration(options.base));
+  }
+  if (!std::isfinite(options.factor) || options.factor < 1.0) {
+    refuse("factor", "a finite number of at least 1", absl::StrCat(options.factor));
+  }
+  if (options.max > kMaxQueueLifetime) {
+    refuse("max", "at most 3650 days", absl::FormatDuration(options.max));
+  } else if (EffectiveMax(options) < options.base) {
+    refuse("max", absl::StrCat("at least base (", absl::FormatDuration(options.base), ")").c_str(),
+           absl::FormatDuration(options.max));
+  }
+  if (!(options.jitter >= 0.0 && options.jitter <= 1.0)) {
+    refuse("jitter", "between 0 and 1", absl::StrCat(options.jitter));
+  }
+  if (options.step < absl::ZeroDuration() || options.step > kMaxQueueLifetime) {
+    refuse("step", "between 0 and 3650 days", absl::FormatDuration(options.step));
+  }
+  for (std::size_t i = 0; i < options.delays.size(); ++i) {
+    if (options.delays[i] >= kMillisecond && options.delays[i] <= kMaxQueueLifetime) continue;
+    refuse(absl::StrCat("delays[", i, "]").c_str(), "between 1ms and 3650 days",
+           absl::FormatDuration(options.delays[i]));
+  }
+  CheckTogether(options, field, &errors);
+  if (errors.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
+}
+
+absl::Duration BackoffDelay(const BackoffOptions& options, std::uint64_t failures) {
+  if (!options.delays.empty()) {
+    const std::size_t last = options.delays.size() - 1;
+    return absl::Milliseconds(MillisRoundedUp(
+        options.delays[failures < last ? static_cast<std::size_t>(failures) : last]));
+  }
+  if (options.growth == Growth::kLinear) {
+    return absl::Milliseconds(MillisRoundedUp(LinearDelay(options, failures)));
+  }
+  const std::int64_t limit = MillisRoundedUp(EffectiveMax(options));
+  const std::uint64_t delay = GrowUp(Ticks(options.base), kTicksPerMillisecond, options.factor,
+                                     failures, static_cast<std::uint64_t>(limit));
+  return absl::Milliseconds(static_cast<std::int64_t>(delay));
+}
+
+absl::Duration LongestDelay(const BackoffOptions& options) {
+  const bool grows = options.delays.empty() || options.function != nullptr;
+  absl::Duration longest = grows ? EffectiveMax(options) : absl::ZeroDuration();
+  for (const absl::Duration delay : options.delays) longest = std::max(longest, delay);
+  return absl::Milliseconds(MillisRoundedUp(longest));
+}
+
+}  // namespace retryq

@@ -1,0 +1,224 @@
+#include "retry/policy/retry_policy.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "retry/delivery/error_text.h"
+#include "retry/policy/next_delay.h"
+#include "retryq/backoff.h"
+
+namespace retryq {
+namespace {
+
+using Kind = RetryPolicy::Decision::Kind;
+
+constexpr absl::Duration kShortestDelay = absl::Milliseconds(1);
+
+// A delay that the handler chose, in whole milliseconds.
+absl::Duration Clamp(absl::Duration asked, absl::Duration longest) {
+  return std::clamp(absl::Ceil(asked, kShortestDelay), kShortestDelay,
+                    absl::Floor(longest, kShortestDelay));
+}
+
+Kind KindOf(OnLimit on_limit) {
+  switch (on_limit) {
+    case OnLimit::kReject:
+      return Kind::kReject;
+    case OnLimit::kDiscard:
+      return Kind::kDiscard;
+    case OnLimit::kPark:
+      break;
+  }
+  return Kind::kPark;
+}
+
+bool IsPermanentByDefault(const absl::Status& error) {
+  switch (error.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+absl::Time FirstFailure(const Delivery::History& history, absl::Time now) {
+  return std::min(history.first_failure.value_or(now), now);
+}
+
+bool IsPermanent(const RetryOptions& options, const absl::Status& error) {
+  try {
+    if (options.permanent) return options.permanent(error);
+    if (options.retry_only) return !options.retry_only(error);
+  } catch (...) {
+    return false;
+  }
+  return IsPermanentByDefault(error);
+}
+
+bool IsFor(const absl::Status& error, const ErrorRule& rule) {
+  const bool code = rule.codes.empty() || std::find(rule.codes.begin(), rule.codes.end(),
+                                                    error.code()) != rule.codes.end();
+  if (!code || rule.matches == nullptr) return code;
+  try {
+    return rule.matches(error);
+  } catch (...) {
+    return false;
+  }
+}
+
+const ErrorRule* RuleFor(const RetryOptions& options, const absl::Status& error) {
+  for (const ErrorRule& rule : options.for_errors) {
+    if (IsFor(error, rule)) return &rule;
+  }
+  return nullptr;
+}
+
+// What counts for one error: the first rule that is for it, completed by the options.
+struct Terms {
+  const BackoffOptions& backoff;
+  std::uint64_t max_attempts;
+  OnLimit on_limit;
+};
+
+Terms TermsOf(const RetryOptions& options, const ErrorRule* rule) {
+  if (rule == nullptr) return {options.backoff, options.max_attempts, options.on_limit};
+  return {rule->backoff ? *rule->backoff : options.backoff,
+          rule->max_attempts.value_or(options.max_attempts),
+          rule->on_limit.value_or(options.on_limit)};
+}
+
+// What keeps a message from being retried after a delay.
+bool TooOften(const Terms& terms, std::uint64_t failures) {
+  return terms.max_attempts != 0 && failures + 1 >= terms.max_attempts;
+}
+bool LimitsAge(const RetryOptions& options) { return options.max_age > absl::ZeroDuration(); }
+bool TooLate(const RetryOptions& options, absl::Duration age, absl::Duration delay) {
+  return LimitsAge(options) && age + delay > options.max_age;
+}
+
+void RetryWithinLimits(const RetryOptions& options, const Delivery::History& history,
+                       absl::Time now, const Terms& terms, RetryPolicy::Decision& decision) {
+  const bool too_often = TooOften(terms, history.failures);
+  const bool too_late =
+      LimitsAge(options) && TooLate(options, now - decision.first_failure, decision.delay);
+  if (!too_often && !too_late) {
+    decision.kind = Kind::kRetry;
+    return;
+  }
+  const std::uint64_t calls = history.failures + 1;
+  decision.kind = KindOf(terms.on_limit);
+  decision.delay = absl::ZeroDuration();
+  decision.reason = absl::StrCat(
+      "gave up after ", calls, calls == 1 ? " attempt" : " attempts",
+      too_often ? ""
+                : absl::StrCat(", as the next would start more than ",
+                               absl::FormatDuration(options.max_age), " after the first failure"),
+      ": ", decision.error);
+}
+
+}  // namespace
+
+RetryPolicy::RetryPolicy(RetryOptions options)
+    : options_(std::move(options)), delays_(options_.backoff) {
+  for (const ErrorRule& rule : options_.for_errors) {
+    rule_delays_.emplace_back(TermsOf(options_, &rule).backoff);
+  }
+}
+
+RetryPolicy::Decision RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history,
+                                          absl::Time now, Random& random) const {
+  Decision decision;
+  Decide(outcome, history, now, random, &decision);
+  return decision;
+}
+
+void RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
+                         Random& random, Decision* decision) const {
+  decision->Clear();
+  const absl::Status& status = outcome.status();
+  if (outcome.kind() == Outcome::Kind::kByStatus && status.ok()) return;
+  if (outcome.kind() == Outcome::Kind::kRequeue) {
+    decision->kind = Kind::kRequeue;
+    return;
+  }
+
+  decision->first_failure = FirstFailure(history, now);
+  AssignErrorText(status, &decision->error);
+  decision->reason = decision->error;
+  switch (outcome.kind()) {
+    case Outcome::Kind::kRequeue:
+      break;  // decided above
+    case Outcome::Kind::kPark:
+      decision->kind = Kind::kPark;
+      break;
+    case Outcome::Kind::kDiscard:
+      decision->kind = Kind::kDiscard;
+      break;
+    case Outcome::Kind::kRetryAfter:
+      decision->delay = Clamp(outcome.delay(), options_.max_retry_after);
+      RetryWithinLimits(options_, history, now, TermsOf(options_, RuleFor(options_, status)),
+                        *decision);
+      break;
+    case Outcome::Kind::kByStatus: {
+      const ErrorRule* const rule = RuleFor(options_, status);
+      if (rule == nullptr && IsPermanent(options_, status)) {
+        decision->kind = KindOf(options_.on_permanent);
+        break;
+      }
+      decision->delay = DelayAfter(status, rule, history, now, random);
+      RetryWithinLimits(options_, history, now, TermsOf(options_, rule), *decision);
+      break;
+    }
+  }
+}
+
+RetryPolicy::Decision RetryPolicy::DecideUnsettled(const absl::Status& error,
+                                                   const Delivery::History& history, absl::Time now,
+                                                   Random& random) const {
+  Decision decision;
+  decision.first_failure = FirstFailure(history, now);
+  decision.error = ErrorText(error);
+  decision.reason = decision.error;
+  decision.delay = DelayAfter(error, nullptr, history, now, random);
+  RetryWithinLimits(options_, history, now, TermsOf(options_, nullptr), decision);
+  return decision;
+}
+
+absl::Duration RetryPolicy::DelayAfter(const absl::Status& error, const ErrorRule* rule,
+                                       const Delivery::History& history, absl::Time now,
+                                       Random& random) const {
+  const FixedDelays& fixed =
+      rule == nullptr ? delays_
+                      : rule_delays_[static_cast<std::size_t>(rule - options_.for_errors.data())];
+  if (const std::optional<absl::Duration> delay = fixed.After(history.failures)) return *delay;
+  const Failure failure{.failures = history.failures,
+                        .error = error,
+                        // A message that was published with a delay has one too.
+                        .previous_delay = history.failures > 0 ? history.delay : std::nullopt,
+                        .age = now - FirstFailure(history, now)};
+  return NextDelay(TermsOf(options_, rule).backoff, failure, random);
+}
+
+std::optional<absl::Duration> NextRetry(const RetryOptions& options, const Failure& failure,
+                                        Random& random) {
+  const ErrorRule* const rule = RuleFor(options, failure.error);
+  if (rule == nullptr && IsPermanent(options, failure.error)) return std::nullopt;
+  const Terms terms = TermsOf(options, rule);
+  const absl::Duration delay = NextDelay(terms.backoff, failure, random);
+  const bool given_up = TooOften(terms, failure.failures) || TooLate(options, failure.age, delay);
+  return given_up ? std::nullopt : std::optional(delay);
+}
+
+absl::Duration LongestDelay(const RetryOptions& options) {
+  absl::Duration longest = std::max(LongestDelay(options.backoff), options.max_retry_after);
+  for (const ErrorRule& rule : options.for_errors) {
+    if (rule.backoff) longest = std::max(longest, LongestDelay(*rule.backoff));
+  }
+  return absl::Ceil(longest, absl::Milliseconds(1));
+}
+
+}  // namespace retryq

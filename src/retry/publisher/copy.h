@@ -1,0 +1,87 @@
+#ifndef RETRYQ_SRC_RETRY_PUBLISHER_COPY_H_
+#define RETRYQ_SRC_RETRY_PUBLISHER_COPY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "amqp/codec/table_field_writer.h"
+#include "retryq/amqp/message.h"
+#include "retryq/amqp/properties.h"
+#include "retryq/delivery.h"
+#include "retryq/random.h"
+
+namespace retryq {
+
+// What a copy says about the failures of its message. Queue, exchange and routing key are the
+// delivery's.
+struct Annotation {
+  std::uint64_t failures = 0;  // the one just now included, where there was one
+  std::optional<absl::Time> first_failure = std::nullopt;
+  std::optional<absl::Time> not_before = std::nullopt;  // neither of these two
+  std::optional<absl::Duration> delay = std::nullopt;   // for a parked copy
+  std::optional<absl::Time> parked = std::nullopt;      // for no other
+  absl::Duration remaining = absl::ZeroDuration();      // after the delay queue it goes to
+  std::string_view error = {};                          // any bytes: made UTF-8 of at most 1 KiB
+  std::string_view id = {};                             // see `NewRetryId`
+};
+
+// The properties and headers of the copy of one message: everything as it came, byte for byte, but
+// for what retrying sets and what a copy must not carry over. The body is the message's own. Reused
+// from message to message it allocates nothing.
+//
+//   if (copy.Build(delivery, annotation, broker.max_header_size())) {
+//     broker.Publish({.properties = copy.properties(), .body = delivery.body(), …}, …);
+//   }
+//
+// Every `Build…` replaces what was built before and says whether the content header fits into
+// `max_header_size`; if it does not, there is nothing to publish. The message must live as long as
+// `properties` is used.
+class Copy {
+ public:
+  Copy() = default;
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+
+  // The copy to be retried, or with neither `not_before` nor `delay` the one to be parked. Where
+  // space is short the error is shortened, then dropped, then `parked` or `not_before`, then
+  // `delay`. The other headers are what keeps retries bounded and leads them back: where those do
+  // not fit, the message is to be parked unchanged.
+  [[nodiscard]] bool Build(const Delivery& delivery, const Annotation& annotation,
+                           std::size_t max_header_size);
+
+  // The message as it came, less what the broker would refuse, route by or expire it by: never
+  // larger than it came. Persistent, unless it came without a delivery mode and has no room for
+  // one.
+  [[nodiscard]] bool BuildUnchanged(const amqp::Message& message, std::size_t max_header_size);
+
+  const amqp::Properties& properties() const { return properties_; }
+
+ private:
+  // Everything that is not changed: properties, and those headers that stay. The fields that are
+  // written behind them may take `more` bytes.
+  amqp::TableFieldWriter Take(const amqp::Message& message, bool (*stays)(std::string_view),
+                              std::size_t more);
+  void AddOptional(const Annotation& annotation, std::size_t room, amqp::TableFieldWriter* writer);
+  // That the headers are those written so far.
+  void SetHeaders(const amqp::TableFieldWriter& writer);
+
+  amqp::Properties properties_;
+  std::string headers_;  // what properties_.headers points into; never gets shorter
+  std::string error_;    // kept for its capacity
+};
+
+// A time that nothing may come before, as headers have it: in milliseconds, rounded up.
+std::int64_t UnixMillisRoundedUp(absl::Time time);
+
+// 128 random bits in hex: the id of a message that has none (`Delivery::id` is empty).
+std::string NewRetryId(Random& random);
+// The same in place of what is in `*out`, whose memory is used again.
+void AssignNewRetryId(Random& random, std::string* out);
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_PUBLISHER_COPY_H_

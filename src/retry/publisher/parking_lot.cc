@@ -1,0 +1,118 @@
+#include "retry/publisher/parking_lot.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "retry/client/exclusive_queue.h"
+#include "retry/delay_queues/delay_queue_remedies.h"
+#include "retry/delay_queues/quorum_lease.h"
+
+namespace retryq {
+
+namespace {
+
+// Whether "4.0.5" is of version 4 or later; what is no version is not.
+bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) >= 4; }
+
+absl::Status ExplainedAnswer(const absl::Status& refusal) {
+  if (absl::IsResourceExhausted(refusal)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(refusal.message(), "; remedy: ", RemedyForLimit()));
+  }
+  return ExplainIfExclusive(refusal);
+}
+
+// What keeps a queue from keeping messages, where the broker named that as the reason why a declare
+// does not fit the queue that is there: "inequivalent arg 'durable' for queue …". Empty where the
+// reason is another one.
+std::string WhyUnfit(const absl::Status& refusal) {
+  if (!absl::IsFailedPrecondition(refusal)) return "";
+  const absl::string_view text = refusal.message();
+  if (absl::StrContains(text, "'durable'")) return "is not durable: a restart deletes it";
+  if (absl::StrContains(text, "'auto_delete'")) return "is auto-delete: it goes with a consumer";
+  if (absl::StrContains(text, "'x-queue-type'") && absl::StrContains(text, "'stream'")) {
+    return "is a stream, which messages cannot be replayed from";
+  }
+  return "";
+}
+
+}  // namespace
+
+ParkingLot::ParkingLot(Broker& broker, const Clock& clock, std::string queue,
+                       std::optional<QueueType> type)
+    : broker_(broker), clock_(clock), queue_(std::move(queue)), type_(type) {}
+
+void ParkingLot::Ensure(std::function<void(absl::Status)> done) {
+  waiting_.push_back(std::move(done));
+  if (waiting_.size() == 1) Look();
+}
+
+// The type is always said: a vhost's default could make it a quorum queue, whose delivery limit
+// discards what is looked at too often. Version 4 has such a limit unless told otherwise; before,
+// there is none, and no way to say so.
+amqp::Table ParkingLot::Arguments() const {
+  if (type_ == QueueType::kClassic) return {{"x-queue-type", "classic"}};
+  amqp::Table arguments = {{"x-queue-type", "quorum"}};
+  if (IsVersion4(broker_.server_version())) arguments.Set("x-delivery-limit", std::int64_t{-1});
+  return arguments;
+}
+
+void ParkingLot::Look() {
+  broker_.Declare({.queue = {.name = queue_, .passive = true}},
+                  [self = lifeline_.ptr()](const absl::StatusOr<DeclareOk>& answer) {
+                    if (!self) return;
+                    if (absl::IsNotFound(answer.status())) return self->OnMissing();
+                    if (!answer.ok() || self->fits_ || !self->type_) {
+                      return self->Answer(ExplainedAnswer(answer.status()));
+                    }
+                    self->Compare();
+                  });
+}
+
+// A queue that another program has declared may be anything. Declaring it as it should be has the
+// broker name the first difference: most do not matter, and without the right to configure nobody
+// knows.
+void ParkingLot::Compare() {
+  Declare([](const absl::Status& refusal, const std::string& queue) {
+    const std::string unfit = WhyUnfit(refusal);
+    if (unfit.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("the parked queue '", queue, "' ", unfit, " (", refusal.message(),
+                     "); remedy: delete it and let this client declare it, or name another one"));
+  });
+}
+
+void ParkingLot::Declare(Judge judge) {
+  broker_.Declare({.queue = {.name = queue_, .arguments = Arguments()}},
+                  [self = lifeline_.ptr(), judge](const absl::StatusOr<DeclareOk>& answer) {
+                    if (!self) return;
+                    const absl::Status status = judge(answer.status(), self->queue_);
+                    self->fits_ = status.ok() && !absl::IsUnavailable(answer.status());
+                    self->Answer(status);
+                  });
+}
+
+void ParkingLot::OnMissing() {
+  if (type_) {
+    return Declare([](const absl::Status& refusal, const std::string& /*queue*/) {
+      return ExplainedAnswer(refusal);
+    });
+  }
+  Answer(absl::NotFoundError(absl::StrCat(
+      "the parked queue '", queue_,
+      "' is not there, and nothing is declared; remedy: have it declared, durable, or let "
+      "this client declare")));
+}
+
+void ParkingLot::Answer(const absl::Status& status) {
+  if (status.ok() && type_ == QueueType::kQuorum) {
+    safe_from_ = clock_.SinceBoot() + QuorumLease::kSettling;
+  }
+  for (const auto& done : std::exchange(waiting_, {})) done(status);
+}
+
+}  // namespace retryq

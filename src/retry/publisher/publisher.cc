@@ -1,0 +1,546 @@
+#include "retry/publisher/publisher.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "amqp/transport/message_pool.h"
+#include "amqp/transport/prefetch.h"
+#include "loop/pauses.h"
+
+namespace retryq {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(30);
+constexpr std::uint16_t kNotFound = 404;
+constexpr std::size_t kMaxStale = 1024;  // tickets
+
+// Between the tries of messages each of which makes the broker close the connection.
+constexpr absl::Duration kFirstPauseBetweenTrials = absl::Seconds(10);
+constexpr absl::Duration kLongestPauseBetweenTrials = absl::Minutes(1);
+constexpr absl::Duration kForgotten = absl::Minutes(10);  // after the last one
+
+// What a broker answers with a connection.close, and never with a channel.close.
+bool ClosesConnection(std::uint16_t code) {
+  return (code >= 501 && code <= 503) || code == 540 || code == 541;
+}
+
+// None before the first repetition, which is enough for most of what happens; then growing.
+absl::Duration PauseAfter(std::uint32_t failures, Random& random) {
+  if (failures <= 1) return absl::ZeroDuration();
+  return Pauses::After(failures - 1, kFirstPause, kLongestPause, random);
+}
+
+}  // namespace
+
+PendingPublish::~PendingPublish() {
+  if (publisher_ != nullptr) publisher_->CallOff(*this);
+}
+
+Publisher::Publisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
+                     absl::Duration confirm_timeout)
+    : broker_(broker),
+      environment_(std::move(environment)),
+      delay_queues_(delay_queues),
+      confirm_timeout_(confirm_timeout) {}
+
+Publisher::~Publisher() {
+  for (Slot& slot : slots_) {
+    if (slot.pending != nullptr) slot.pending->publisher_ = nullptr;
+  }
+}
+
+void Publisher::Send(PendingPublish& pending) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  slots_[index].pending = &pending;
+  pending.publisher_ = this;
+  pending.slot_ = index;
+  if (!pending.was_refused_) return Advance(index);
+  const absl::Duration pause = PauseBeforeTrial();
+  if (pause > absl::ZeroDuration()) return Pause(index, pause, &Publisher::Try);
+  Try(index);
+}
+
+void Publisher::Try(std::uint32_t index) {
+  slots_[index].suspect = true;
+  ++suspects_;
+  Advance(index);
+  AdvanceQueuedSoon();  // nobody else may be on trial
+}
+
+// Each has its turn: those that wait for theirs hold up nobody.
+absl::Duration Publisher::PauseBeforeTrial() {
+  if (pause_between_trials_ == absl::ZeroDuration()) return absl::ZeroDuration();
+  const absl::Duration now = environment_.clock->SinceBoot();
+  if (now - next_trial_ > kForgotten) {
+    costly_trials_ = 0;
+    pause_between_trials_ = absl::ZeroDuration();
+    return absl::ZeroDuration();
+  }
+  const absl::Duration turn = std::max(now, next_trial_);
+  next_trial_ = turn + pause_between_trials_;
+  return turn - now;
+}
+
+void Publisher::OnConvictedAgain(std::uint16_t code) {
+  if (!ClosesConnection(code)) return;
+  pause_between_trials_ = Pauses::After(++costly_trials_, kFirstPauseBetweenTrials,
+                                        kLongestPauseBetweenTrials, *environment_.random);
+  next_trial_ = std::max(next_trial_, environment_.clock->SinceBoot() + pause_between_trials_);
+}
+
+void Publisher::CallOff(PendingPublish& pending) {
+  if (slots_[pending.slot_].state == Slot::State::kQueued) ++stale_;
+  Release(pending.slot_);
+  DropStale();
+  AdvanceQueuedSoon();
+}
+
+bool Publisher::Is(Ticket ticket, Slot::State state) const {
+  const Slot& slot = slots_[ticket.slot];
+  return slot.attempt == ticket.attempt && slot.state == state;
+}
+
+// Whether the broker takes another publish now. If not, because of those that are open, the answer
+// to each of them is the time to look again.
+bool Publisher::HasRoom() const {
+  if (!ready_ || blocked_since_.has_value()) return false;
+  return open_publishes_ == 0 ||
+         (open_publishes_ < kMaxUnconfirmed && broker_.unsent_bytes() < kMaxUnsentBytes);
+}
+
+// While there are suspects, one of them at a time and nothing else is under
+// way.
+bool Publisher::MayAdvance(std::uint32_t index) const {
+  return HasRoom() && (suspects_ == 0 || on_trial_ == index);
+}
+
+void Publisher::Queue(std::uint32_t index) {
+  if (on_trial_ == index) on_trial_.reset();
+  Slot& slot = slots_[index];
+  slot.state = Slot::State::kQueued;
+  queued_.push_back({index, ++slot.attempt});
+}
+
+// Where nothing may be published for long, those that are called off must not pile up.
+void Publisher::DropStale() {
+  if (stale_ <= kMaxStale || stale_ <= queued_.size() / 2) return;
+  std::erase_if(queued_, [this](Ticket ticket) { return !Is(ticket, Slot::State::kQueued); });
+  stale_ = 0;
+}
+
+void Publisher::AdvanceQueued() {
+  while (!queued_.empty() && suspects_ == 0 && HasRoom()) {
+    const Ticket next = queued_.front();
+    queued_.pop_front();
+    if (Is(next, Slot::State::kQueued)) {
+      Advance(next.slot);
+    } else if (stale_ > 0) {
+      --stale_;
+    }
+  }
+  if (queued_.empty() || suspects_ == 0 || on_trial_.has_value() || !HasRoom()) return;
+  const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Ticket ticket) {
+    return Is(ticket, Slot::State::kQueued) && slots_[ticket.slot].suspect;
+  });
+  if (next == queued_.end()) return;  // they are pausing
+  if (open_publishes_ > 0 && slots_[next->slot].pending->was_refused_) return AwaitAnswers();
+  await_timer_.reset();
+  on_trial_ = next->slot;
+  queued_.erase(next);
+  Advance(*on_trial_);
+}
+
+// What was found guilty is sent when nothing else is open, that it would take along. The answer to
+// the last one is the time; one that stays out does not hold up the others for ever.
+void Publisher::AwaitAnswers() {
+  if (await_timer_ != nullptr) return;
+  await_timer_ = environment_.timers->After(confirm_timeout_, [this] {
+    await_timer_.reset();
+    broker_.Reconnect(
+        absl::UnavailableError("a publish is not answered: trying another connection"));
+  });
+}
+
+// Not now: the caller may be calling off all that are queued, and not care to be asked what
+// to publish.
+void Publisher::AdvanceQueuedSoon() {
+  if (queued_.empty() || advance_timer_ != nullptr) return;
+  advance_timer_ = environment_.timers->After(absl::ZeroDuration(), [this] {
+    advance_timer_.reset();
+    AdvanceQueued();
+  });
+}
+
+void Publisher::Advance(std::uint32_t index) {
+  if (!MayAdvance(index)) {
+    Queue(index);
+    return;
+  }
+  Slot& slot = slots_[index];
+  const std::optional<DelayRoute> route = slot.pending->Route();
+  if (!route.has_value()) {
+    Publish(index, Lease());
+    return;
+  }
+  if (Lease lease = delay_queues_.CurrentLease(*route); lease.name != nullptr) {
+    Publish(index, std::move(lease));
+    return;
+  }
+  const absl::Duration pause = delay_queues_.RefusedFor(*route);
+  if (pause > absl::ZeroDuration()) return WaitForQueue(index, pause);
+  slot.state = Slot::State::kAcquiring;
+  const Ticket ticket{index, ++slot.attempt};
+  delay_queues_.Acquire(*route, [self = lifeline_.ptr(), ticket](absl::StatusOr<Lease> lease) {
+    if (!self) return;
+    Publisher& publisher = *self.get();
+    if (!publisher.Is(ticket, Slot::State::kAcquiring)) return;
+    if (!lease.ok()) {
+      publisher.Acquit(ticket.slot);  // others shall not wait for its queue
+      const std::optional<DelayRoute> refused = publisher.slots_[ticket.slot].pending->Route();
+      const absl::Duration wait =
+          refused ? publisher.delay_queues_.RefusedFor(*refused) : absl::ZeroDuration();
+      if (publisher.ready_ && wait > absl::ZeroDuration()) {
+        publisher.WaitForQueue(ticket.slot, wait);
+      } else {
+        publisher.TryAgain(ticket.slot);
+      }
+    } else if (!publisher.MayAdvance(ticket.slot)) {
+      publisher.Queue(ticket.slot);
+    } else {
+      publisher.Publish(ticket.slot, *std::move(lease));
+    }
+  });
+}
+
+void Publisher::Publish(std::uint32_t index, Lease lease) {
+  Slot& slot = slots_[index];
+  PublishParams params;
+  if (lease.name != nullptr) {
+    params.exchange = *lease.name;
+  } else {
+    lease.safe_from = slot.pending->SafeFrom();
+  }
+  slot.lease = std::move(lease);
+  if (!slot.pending->Fill(&params)) {
+    Pause(index, absl::ZeroDuration(), &Publisher::GiveBackTooLarge);
+    return;
+  }
+  slot.state = Slot::State::kPublished;
+  slot.published_at = UnblockedTime();
+  slot.alone = open_publishes_++ == 0;
+  slots_[last_published_].next = index;
+  last_published_ = index;
+  const Ticket ticket{index, ++slot.attempt};
+  broker_.Publish(params,
+                  [this, ticket](const PublishResult& result) { OnResult(ticket, result); });
+  if (confirm_timer_ == nullptr) WatchConfirms();
+}
+
+void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
+  --open_publishes_;
+  PrefetchAfter(slots_[ticket.slot]);
+  if (!Is(ticket, Slot::State::kPublished)) {
+    AdvanceQueuedSoon();
+    return;
+  }
+  const Moment now = environment_.clock->Look();
+  Slot& slot = slots_[ticket.slot];
+  slot.overdue = false;
+  slot.confirmed_after = UnblockedTime(now.since_boot) - slot.published_at;
+  switch (result.outcome) {
+    case PublishOutcome::kConfirmed:
+      OnConfirmed(ticket.slot, now);
+      return;
+    case PublishOutcome::kReturned:
+      OnReturned(ticket.slot, result);
+      return;
+    case PublishOutcome::kNacked:
+      OnNacked(ticket.slot);
+      return;
+    case PublishOutcome::kUnknown:
+      OnChannelClosed(ticket.slot, result);
+      return;
+  }
+}
+
+// Answers come in the order of the publishes, mostly, and so late that no cache holds what they are
+// about: the message of the next one, the pending publish of the one after it, which leads to its
+// message, and the slot of the third, which leads to its pending publish.
+void Publisher::PrefetchAfter(const Slot& slot) const {
+  const Slot& next = slots_[slot.next];
+  const Slot& second = slots_[next.next];
+  if (next.pending != nullptr) amqp::MessagePool::PrefetchEnd(next.pending->message_);
+  if (second.pending != nullptr) amqp::Prefetch(second.pending, PendingPublish::kPrefetched);
+  amqp::Prefetch(&slots_[second.next], sizeof(Slot));
+}
+
+void Publisher::OnNacked(std::uint32_t index) {
+  Slot& slot = slots_[index];
+  std::optional<std::string> full;
+  if (slot.lease.name != nullptr) full = delay_queues_.Nacked(slot.lease);
+  SayUnconfirmed(slot, "nacked", full ? *full : "the broker nacked the publish");
+  // To try again at once would be of no use.
+  if (full) slot.failures = std::max(slot.failures, 1U);
+  Acquit(index);
+  TryAgain(index);
+}
+
+void Publisher::OnConfirmed(std::uint32_t index, const Moment& now) {
+  const Slot& slot = slots_[index];
+  if (slot.lease.name == nullptr || delay_queues_.Covers(slot.lease, now.since_boot)) {
+    OnCovered(index, now);
+  } else {
+    SayUnconfirmed(slot, "late", "confirmed too late: its queue may be gone already");
+    Acquit(index);
+    TryAgain(index);
+  }
+}
+
+void Publisher::OnCovered(std::uint32_t index, const Moment& now) {
+  Slot& slot = slots_[index];
+  if (slot.lease.safe_from > now.since_boot) {
+    Acquit(index);
+    Pause(index, slot.lease.safe_from - now.since_boot, &Publisher::OnConfirmed);
+    slot.state = Slot::State::kSettling;
+    AdvanceQueued();
+    return;
+  }
+  const std::shared_ptr<const std::string> delay_queue = std::move(slot.lease.name);
+  Finish(index, {.delay_queue = delay_queue == nullptr ? std::string_view() : *delay_queue,
+                 .confirmed_after = slot.confirmed_after,
+                 .at = now});
+}
+
+void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
+  const Slot& slot = slots_[index];
+  if (slot.lease.name == nullptr) {
+    Finish(index, {.kind = SendResult::Kind::kReturned, .code = result.code, .text = result.text});
+    return;
+  }
+  Report({.kind = EventKind::kReturned, .time = {}}, slot, result.text);
+  delay_queues_.Broken(slot.lease, result.text);
+  Acquit(index);
+  TryAgain(index);
+}
+
+// Not knowing whether it arrived: the channel or the connection is gone.
+void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result) {
+  const bool connection_lost = result.code == 0;
+  SayUnconfirmed(slots_[index], connection_lost ? "lost" : "closed",
+                 connection_lost ? "the connection was lost before the confirm" : result.text);
+  if (connection_lost) {
+    TryAgain(index);
+    return;
+  }
+  const bool gone = result.code == kNotFound && slots_[index].lease.name != nullptr;
+  if (gone) OnExchangeGone(slots_[index], result.text);
+  if (on_trial_ == index && slots_[index].alone && !gone) {
+    if (std::exchange(slots_[index].pending->was_refused_, true)) OnConvictedAgain(result.code);
+    Finish(index, {.kind = SendResult::Kind::kRefused, .code = result.code, .text = result.text});
+    return;
+  }
+  if (!gone && !slots_[index].suspect) {
+    slots_[index].suspect = true;
+    ++suspects_;
+  }
+  TryAgain(index);
+}
+
+// The delay exchange that the broker's text names is gone, and others may be
+// too.
+void Publisher::OnExchangeGone(const Slot& slot, std::string_view text) {
+  if (!delay_queues_.Covers(slot.lease)) return;  // known already
+  for (const Slot& other : slots_) {
+    if (other.lease.name == nullptr || !delay_queues_.Covers(other.lease)) continue;
+    if (text.find("'" + *other.lease.name + "'") == std::string_view::npos) continue;
+    delay_queues_.Broken(other.lease, text);
+    break;
+  }
+  delay_queues_.DropAll(absl::UnavailableError(std::string(text)));
+}
+
+void Publisher::TryAgain(std::uint32_t index) {
+  if (on_trial_ == index) on_trial_.reset();
+  Slot& slot = slots_[index];
+  ++slot.failures;
+  slot.lease = Lease();
+  // What was open more than once when the connection was lost may be the reason: others go first
+  // with the next one. Suspects are tried one at a time anyway, and others wait for that.
+  if (!ready_ && (slot.failures <= 1 || slot.suspect)) {
+    Queue(index);
+    return;
+  }
+  Pause(index, PauseAfter(slot.failures, *environment_.random), &Publisher::Retry);
+  AdvanceQueued();
+}
+
+// All who want that queue wait for the same time.
+void Publisher::WaitForQueue(std::uint32_t index, absl::Duration pause) {
+  Acquit(index);
+  Pause(index, pause, &Publisher::Retry);
+  AdvanceQueuedSoon();
+}
+
+void Publisher::Hurry() {
+  delay_queues_.Hurry();
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    const Slot& slot = slots_[index];
+    if (slot.state != Slot::State::kPausing || !slot.may_hurry) continue;
+    Pause(index, absl::ZeroDuration(), &Publisher::Retry);
+  }
+}
+
+void Publisher::Retry(std::uint32_t index) {
+  Advance(index);
+  AdvanceQueued();  // it may be a suspect, and nobody else on trial
+}
+
+void Publisher::Pause(std::uint32_t index, absl::Duration pause,
+                      void (Publisher::*then)(std::uint32_t)) {
+  Slot& slot = slots_[index];
+  slot.state = Slot::State::kPausing;
+  slot.may_hurry = then == &Publisher::Retry;
+  ++slot.attempt;
+  slot.pause = environment_.timers->After(pause, [this, index, then] {
+    const std::unique_ptr<Timer> fired = std::move(slots_[index].pause);
+    (this->*then)(index);
+  });
+}
+
+// Answered without the channel being closed: it is no culprit.
+void Publisher::Acquit(std::uint32_t index) {
+  if (on_trial_ == index) on_trial_.reset();
+  if (std::exchange(slots_[index].suspect, false)) --suspects_;
+}
+
+void Publisher::GiveBackTooLarge(std::uint32_t index) {
+  Finish(index, {.kind = SendResult::Kind::kTooLarge});
+}
+
+void Publisher::Finish(std::uint32_t index, const SendResult& result) {
+  PendingPublish* const pending = slots_[index].pending;
+  Release(index);
+  const Lifeline<Publisher>::Watch alive(lifeline_);
+  pending->OnSent(result);
+  if (alive) AdvanceQueued();
+}
+
+void Publisher::Release(std::uint32_t index) {
+  Acquit(index);
+  Slot& slot = slots_[index];
+  slot.pending->publisher_ = nullptr;
+  slot.pending = nullptr;
+  slot.state = Slot::State::kFree;
+  ++slot.attempt;
+  slot.failures = 0;
+  slot.overdue = false;
+  slot.lease = Lease();
+  slot.pause.reset();
+  free_.push_back(index);
+}
+
+void Publisher::OnReady() {
+  ready_ = true;
+  AdvanceQueued();
+}
+
+void Publisher::OnLost() {
+  ready_ = false;
+  OnBlocked(false);
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    Slot& slot = slots_[index];
+    if (slot.state != Slot::State::kSettling) continue;
+    SayUnconfirmed(slot, "lost",
+                   "the connection was lost before its new queue was sure to outlast a crash");
+    slot.pause.reset();
+    TryAgain(index);
+  }
+}
+
+void Publisher::OnBlocked(bool blocked) {
+  if (blocked == blocked_since_.has_value()) return;
+  const absl::Duration now = environment_.clock->SinceBoot();
+  if (blocked) {
+    blocked_since_ = now;
+  } else {
+    blocked_for_ += now - *std::exchange(blocked_since_, std::nullopt);
+  }
+  WatchConfirms();
+  AdvanceQueued();
+}
+
+absl::Duration Publisher::UnblockedTime(absl::Duration since_boot) const {
+  const absl::Duration now = blocked_since_.value_or(since_boot);
+  return blocked_for_ == absl::ZeroDuration() ? now : now - blocked_for_;
+}
+
+void Publisher::WatchConfirms() {
+  confirm_timer_.reset();
+  if (blocked_since_.has_value()) return;
+  absl::Duration earliest = absl::InfiniteDuration();
+  for (const Slot& slot : slots_) {
+    if (slot.state == Slot::State::kPublished) earliest = std::min(earliest, slot.published_at);
+  }
+  if (earliest == absl::InfiniteDuration()) return;
+  confirm_timer_ = environment_.timers->After(earliest + confirm_timeout_ - UnblockedTime(),
+                                              [this] { OnConfirmsOverdue(); });
+}
+
+void Publisher::OnConfirmsOverdue() {
+  const absl::Duration now = UnblockedTime();
+  bool dropped = false;
+  bool silent = false;
+  std::vector<DelayRoute> routes;
+  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    Slot& slot = slots_[index];
+    if (slot.state != Slot::State::kPublished || now - slot.published_at < confirm_timeout_) {
+      continue;
+    }
+    SayUnconfirmed(slot, "timeout", "no confirm in time");
+    if (slot.lease.name != nullptr && !std::exchange(dropped, true)) {
+      delay_queues_.DropAll(absl::UnavailableError("confirms are overdue"));
+    }
+    if (std::exchange(slot.overdue, true)) {
+      silent = true;
+      if (const auto route = slot.pending->Route()) routes.push_back(*route);
+    }
+    Acquit(index);
+    TryAgain(index);
+  }
+  if (silent) OnSilence(routes);
+  WatchConfirms();
+}
+
+// The broker is there, and twice in a row has not confirmed the same message. A quorum queue that
+// has no leader keeps the channel that publishes to it waiting for minutes, with all that comes
+// behind, and its declares are answered nonetheless.
+void Publisher::OnSilence(const std::vector<DelayRoute>& routes) {
+  for (const DelayRoute& route : routes) delay_queues_.Avoid(route);
+  broker_.Reconnect(absl::UnavailableError(
+      "the broker has not confirmed a message twice in a row: trying another connection"));
+}
+
+void Publisher::SayUnconfirmed(const Slot& slot, std::string_view cause,
+                               std::string_view why) const {
+  Report({.kind = EventKind::kUnconfirmed, .time = {}, .cause = cause}, slot, why);
+}
+
+void Publisher::Report(Event event, const Slot& slot, std::string_view why) const {
+  if (environment_.observer == nullptr) return;
+  event.time = environment_.clock->Now();
+  event.queue = slot.pending->Origin();
+  event.id = slot.pending->Id();
+  event.error = why;
+  if (slot.lease.name != nullptr) event.delay_queue = *slot.lease.name;
+  environment_.observer->OnEvent(event);
+}
+
+}  // namespace retryq

@@ -1,0 +1,248 @@
+#include "amqp/channel/publish_confirms.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace retryq::amqp {
+namespace publish_confirms_test {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Fingerprint PrintOf(std::string_view key, std::string_view encoded = "properties",
+                    std::string_view body = "body") {
+  return Fingerprint::Of("exchange", key, {}, encoded, body);
+}
+
+class PublishConfirmsTest : public ::testing::Test {
+ protected:
+  void Publish(const std::string& name, const Fingerprint& fingerprint) {
+    confirms_.Add(fingerprint, [this, name](const PublishResult& result) {
+      static constexpr const char* kNames[] = {"confirmed", "returned", "nacked", "unknown"};
+      answers_.push_back(absl::StrCat(name, " ", kNames[static_cast<int>(result.outcome)],
+                                      result.code == 0 ? "" : absl::StrCat(" ", result.code),
+                                      std::string(result.text)));
+    });
+  }
+  void Publish(const std::string& name) { Publish(name, PrintOf(name)); }
+  bool Ack(std::uint64_t tag, bool multiple = false) {
+    return confirms_.Settle(tag, multiple, PublishOutcome::kConfirmed);
+  }
+
+  PublishConfirms confirms_;
+  std::vector<std::string> answers_;
+};
+
+TEST_F(PublishConfirmsTest, AnswersOneByOneInAnyOrder) {
+  for (const char* name : {"a", "b", "c"}) Publish(name);
+  Ack(2);
+  EXPECT_TRUE(confirms_.Settle(3, false, PublishOutcome::kNacked));
+  Ack(1);
+  EXPECT_THAT(answers_, ElementsAre("b confirmed", "c nacked", "a confirmed"));
+  EXPECT_EQ(confirms_.size(), 0U);
+}
+
+TEST_F(PublishConfirmsTest, AnswersAllUpToAMultiple) {
+  for (const char* name : {"a", "b", "c", "d"}) Publish(name);
+  Ack(2);
+  Ack(3, /*multiple=*/true);
+  EXPECT_THAT(answers_, ElementsAre("b confirmed", "a confirmed", "c confirmed"));
+  Publish("e");
+  Ack(0, /*multiple=*/true);
+  EXPECT_THAT(answers_, ElementsAre("b confirmed", "a confirmed", "c confirmed", "d confirmed",
+                                    "e confirmed"));
+}
+
+TEST_F(PublishConfirmsTest, PassesOverAnswersToWhatIsAnswered) {
+  Publish("a");
+  EXPECT_TRUE(Ack(1));
+  EXPECT_TRUE(Ack(1));
+  EXPECT_TRUE(Ack(1, /*multiple=*/true));
+  EXPECT_TRUE(Ack(0, /*multiple=*/true));
+  EXPECT_THAT(answers_, ElementsAre("a confirmed"));
+}
+
+TEST_F(PublishConfirmsTest, RefusesAnswersToWhatWasNeverPublished) {
+  Publish("a");
+  for (const std::uint64_t tag : {std::uint64_t{2}, ~std::uint64_t{0}}) {
+    EXPECT_FALSE(Ack(tag));
+    EXPECT_FALSE(Ack(tag, /*multiple=*/true));
+  }
+  EXPECT_FALSE(Ack(0));
+  EXPECT_THAT(answers_, IsEmpty());
+  EXPECT_TRUE(Ack(1));
+}
+
+TEST_F(PublishConfirmsTest, TellsLargeBodiesApartThatItKeeps) {
+  const auto owned = [](char last) {
+    return std::make_shared<const std::string>(std::string(4096, 'x') + last);
+  };
+  for (const char last : {'a', 'b', 'c'}) {
+    const auto body = owned(last);
+    Publish(std::string(1, last), Fingerprint::Of("", "key", {}, "properties", *body, body));
+  }
+  EXPECT_TRUE(confirms_.Return(Fingerprint::Of("", "key", {}, "properties", *owned('b')), 312, ""));
+  EXPECT_FALSE(
+      confirms_.Return(Fingerprint::Of("", "key", {}, "properties", *owned('d')), 312, ""));
+  Ack(3, /*multiple=*/true);
+  EXPECT_THAT(answers_, ElementsAre("a confirmed", "b returned 312", "c confirmed"));
+}
+
+TEST_F(PublishConfirmsTest, KeepsALargeBodyOnlyUntilItIsAnswered) {
+  auto body = std::make_shared<const std::string>(4096, 'x');
+  const std::weak_ptr<const std::string> watch = body;
+  Publish("a", Fingerprint::Of("", "key", {}, "properties", *body, body));
+  body.reset();
+  EXPECT_FALSE(watch.expired());
+  Ack(1);
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST_F(PublishConfirmsTest, FindsTheReturnedOneWhateverIsAckedNext) {
+  for (const char* name : {"a", "b", "c"}) Publish(name);
+  EXPECT_TRUE(confirms_.Return(PrintOf("b"), 312, " NO_ROUTE"));
+  Ack(1);
+  Ack(3, /*multiple=*/true);
+  EXPECT_THAT(answers_, ElementsAre("a confirmed", "b returned 312 NO_ROUTE", "c confirmed"));
+}
+
+TEST_F(PublishConfirmsTest, SharesReturnsAmongPublishesThatAreAlike) {
+  for (int i = 0; i < 3; ++i) Publish(absl::StrCat(i), PrintOf("same"));
+  EXPECT_TRUE(confirms_.Return(PrintOf("same"), 312, ""));
+  EXPECT_TRUE(confirms_.Return(PrintOf("same"), 312, ""));
+  Ack(3, /*multiple=*/true);
+  EXPECT_THAT(answers_, ElementsAre("0 returned 312", "1 returned 312", "2 confirmed"));
+}
+
+TEST_F(PublishConfirmsTest, TellsPublishesApartByTheirPropertiesAlone) {
+  Publish("a", PrintOf("key", "one"));
+  Publish("b", PrintOf("key", "two"));
+  EXPECT_TRUE(confirms_.Return(PrintOf("key", "two"), 312, ""));
+  Ack(2, /*multiple=*/true);
+  EXPECT_THAT(answers_, ElementsAre("a confirmed", "b returned 312"));
+}
+
+TEST_F(PublishConfirmsTest, RecognisesAReturnWhosePropertiesTheBrokerRewrote) {
+  Publish("a", PrintOf("key", "as sent"));
+  Publish("b", PrintOf("other", "as sent"));
+  EXPECT_TRUE(confirms_.Return(PrintOf("other", "as the broker likes it"), 312, ""));
+  Ack(2, /*multiple=*/true);
+  EXPECT_THAT(answers_, ElementsAre("a confirmed", "b returned 312"));
+}
+
+TEST_F(PublishConfirmsTest, DoesNotKnowAReturnOfSomethingElse) {
+  Publish("a");
+  EXPECT_FALSE(confirms_.Return(PrintOf("z"), 312, ""));
+  EXPECT_FALSE(confirms_.Return(PrintOf("a", "properties", "another body"), 312, ""));
+  Ack(1);
+  EXPECT_FALSE(confirms_.Return(PrintOf("a"), 312, ""));
+  EXPECT_THAT(answers_, ElementsAre("a confirmed"));
+}
+
+TEST_F(PublishConfirmsTest, LeavesNoneOpenWhenTheChannelGoes) {
+  for (const char* name : {"a", "b", "c"}) Publish(name);
+  EXPECT_TRUE(confirms_.Return(PrintOf("c"), 312, ""));
+  Ack(1);
+  confirms_.FailAll(404, " NOT_FOUND");
+  EXPECT_THAT(answers_, ElementsAre("a confirmed", "b unknown 404 NOT_FOUND", "c returned 312"));
+  EXPECT_EQ(confirms_.size(), 0U);
+}
+
+TEST_F(PublishConfirmsTest, MayBeAddedToFromACallback) {
+  int left = 100;
+  std::function<void(const PublishResult&)> again = [&](const PublishResult&) {
+    if (--left > 0) confirms_.Add(PrintOf("more"), again);
+  };
+  confirms_.Add(PrintOf("more"), again);
+  std::uint64_t tag = 0;
+  while (left > 0) {
+    ++tag;
+    Ack(tag, /*multiple=*/tag % 2 == 0);
+  }
+  EXPECT_EQ(confirms_.size(), 0U);
+}
+
+TEST_F(PublishConfirmsTest, CountsHowManyHaveBeenAnswered) {
+  for (const char* name : {"a", "b", "c", "d"}) Publish(name);
+  EXPECT_EQ(confirms_.TakeAnswered(), 0U);
+  Ack(2);
+  EXPECT_EQ(confirms_.TakeAnswered(), 1U);
+  Ack(2);
+  EXPECT_EQ(confirms_.TakeAnswered(), 0U);
+  Ack(4, true);
+  EXPECT_EQ(confirms_.TakeAnswered(), 3U);
+}
+
+TEST_F(PublishConfirmsTest, SaysNothingOnceAbandonedEvenInTheMidstOfAMultiple) {
+  int calls = 0;
+  for (int i = 0; i < 5; ++i) {
+    confirms_.Add(PrintOf("x"), [&](const PublishResult&) {
+      if (++calls == 2) confirms_.Abandon();
+    });
+  }
+  Ack(5, /*multiple=*/true);
+  EXPECT_EQ(calls, 2);
+}
+
+// A broker that routes some and not others, returns in order, and acks as it likes.
+TEST_F(PublishConfirmsTest, AnswersEachExactlyOnceAndRightInAnyHistory) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto below = [&](std::uint64_t n) {
+      return std::uniform_int_distribution<std::uint64_t>(0, n - 1)(random);
+    };
+    PublishConfirms confirms;
+    std::map<std::uint64_t, bool> routable;  // of what the broker has not acked
+    std::vector<int> answers;                // by number
+    std::uint64_t published = 0;
+    const auto ack = [&](std::uint64_t tag, bool multiple) {
+      ASSERT_TRUE(confirms.Settle(tag, multiple, PublishOutcome::kConfirmed));
+      if (multiple) {
+        routable.erase(routable.begin(), routable.upper_bound(tag));
+      } else {
+        routable.erase(tag);
+      }
+      for (std::uint64_t number = 1; number <= published; ++number) {
+        ASSERT_EQ(answers[number - 1], routable.contains(number) ? 0 : 1);
+      }
+    };
+    for (int turn = 0; turn < 60; ++turn) {
+      for (std::uint64_t n = below(8); n > 0; --n) {
+        const bool found = below(2) == 0;
+        const std::uint64_t number = ++published;
+        routable[number] = found;
+        answers.push_back(0);
+        const Fingerprint print =
+            PrintOf(found ? "there" : "nowhere", "", absl::StrCat(below(2) == 0 ? number : 0));
+        confirms.Add(print, [&answers, number, found](const PublishResult& result) {
+          ++answers[number - 1];
+          EXPECT_EQ(result.outcome, found ? PublishOutcome::kConfirmed : PublishOutcome::kReturned);
+        });
+        if (!found) {
+          ASSERT_TRUE(confirms.Return(print, 312, "NO_ROUTE"));
+        }
+      }
+      for (std::uint64_t n = below(6); n > 0 && !routable.empty(); --n) {
+        const auto tag =
+            std::next(routable.begin(), static_cast<std::ptrdiff_t>(below(routable.size())))->first;
+        ack(tag, below(3) == 0);
+      }
+    }
+    ack(published, true);
+  }
+}
+
+}  // namespace publish_confirms_test
+}  // namespace retryq::amqp

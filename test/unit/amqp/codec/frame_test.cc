@@ -1,0 +1,158 @@
+#include "amqp/codec/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "amqp/connection/protocol_error.h"
+#include "unit/amqp/hex.h"
+
+namespace retryq::amqp {
+namespace frame_test {
+
+constexpr std::size_t kFrameMax = 4096;
+
+std::string Frame(FrameType type, std::uint16_t channel, std::string_view payload) {
+  std::string bytes;
+  AppendFrame(type, channel, payload, &bytes);
+  return bytes;
+}
+
+FrameView First(std::string_view bytes) {
+  const auto frame = NextFrame(bytes, kFrameMax);
+  EXPECT_TRUE(frame.ok()) << frame.status();
+  EXPECT_TRUE(frame.ok() && frame->has_value());
+  return frame.ok() && frame->has_value() ? **frame : FrameView{};
+}
+
+// Expects that the connection is lost with a frame error, and that the text says why.
+void ExpectFrameError(std::string_view bytes, std::string_view why) {
+  const auto frame = NextFrame(bytes, kFrameMax);
+  ASSERT_FALSE(frame.ok());
+  EXPECT_EQ(ReplyCodeOf(frame.status()), ReplyCode::kFrameError);
+  EXPECT_NE(std::string(frame.status().message()).find(why), std::string::npos) << frame.status();
+}
+
+TEST(FrameWriter, WritesWhatTheProtocolSays) {
+  std::string out;
+  AppendProtocolHeader(&out);
+  AppendHeartbeat(&out);
+  AppendBodyFrames(0x0102, "hi", kFrameMax, &out);
+  EXPECT_EQ(out, FromHex("41 4d 51 50 00 00 09 01"
+                         "08 0000 00000000 ce"
+                         "03 0102 00000002 6869 ce"));
+}
+
+TEST(FrameWriter, AppendsAPayloadBetweenItsHeadAndItsEnd) {
+  std::string out = "before";
+  AppendFrame(FrameType::kMethod, 7, std::string(300, 'x'), &out);
+  EXPECT_EQ(out, "before" + FromHex("01 0007 0000012c") + std::string(300, 'x') + kFrameEnd);
+}
+
+TEST(FrameWriter, SplitsABodyAtFrameMax) {
+  const std::string body(2 * (kFrameMax - kFrameOverhead) + 1, 'b');
+  std::string out;
+  AppendBodyFrames(1, body, kFrameMax, &out);
+
+  std::string joined;
+  std::string_view rest = out;
+  for (const std::size_t size : {kFrameMax, kFrameMax, kFrameOverhead + 1}) {
+    const FrameView frame = First(rest);
+    EXPECT_EQ(frame.frame_size(), size);
+    joined.append(frame.payload);
+    rest.remove_prefix(frame.frame_size());
+  }
+  EXPECT_EQ(rest, "");
+  EXPECT_EQ(joined, body);
+}
+
+TEST(FrameWriter, WritesNoFrameForAnEmptyBody) {
+  std::string out;
+  AppendBodyFrames(1, "", kFrameMax, &out);
+  EXPECT_EQ(out, "");
+}
+
+TEST(FrameReader, ViewsThePayloadInTheBuffer) {
+  const std::string bytes = Frame(FrameType::kBody, 0xfffe, "payload") + "the next";
+  const FrameView frame = First(bytes);
+  EXPECT_EQ(frame.type, FrameType::kBody);
+  EXPECT_EQ(frame.channel, 0xfffe);
+  EXPECT_EQ(frame.payload, "payload");
+  EXPECT_EQ(frame.payload.data(), bytes.data() + kFrameHeadSize);
+  EXPECT_EQ(bytes.substr(frame.frame_size()), "the next");
+}
+
+TEST(FrameReader, WaitsForTheWholeFrame) {
+  const std::string bytes = Frame(FrameType::kMethod, 1, "payload");
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const auto frame = NextFrame(bytes.substr(0, size), kFrameMax);
+    ASSERT_TRUE(frame.ok()) << size;
+    EXPECT_FALSE(frame->has_value()) << size;
+  }
+}
+
+TEST(FrameReader, KnowsTheSizeFromTheHead) {
+  const std::string bytes = Frame(FrameType::kMethod, 1, "payload");
+  for (std::size_t size = 0; size < kFrameHeadSize; ++size) {
+    const auto head = PeekFrame(bytes.substr(0, size), kFrameMax);
+    ASSERT_TRUE(head.ok()) << size;
+    EXPECT_FALSE(head->has_value()) << size;
+  }
+  const auto head = PeekFrame(bytes.substr(0, kFrameHeadSize), kFrameMax);
+  ASSERT_TRUE(head.ok() && head->has_value());
+  EXPECT_EQ((*head)->frame_size(), bytes.size());
+}
+
+TEST(FrameReader, AcceptsAFrameOfExactlyFrameMax) {
+  const std::string payload(kFrameMax - kFrameOverhead, 'p');
+  EXPECT_EQ(First(Frame(FrameType::kBody, 1, payload)).payload, payload);
+}
+
+TEST(FrameReader, RefusesALargerFrameFromItsHead) {
+  ExpectFrameError(FromHex("03 0001 00000ff9"), "4097 bytes");
+  ExpectFrameError(FromHex("01 0001 ffffffff"), "4294967303 bytes");
+}
+
+// The largest payload and what is around it, where a size_t has 32 bits.
+static_assert(sizeof(FrameHead().frame_size()) > sizeof(FrameHead().payload_size));
+
+TEST(FrameReader, AcceptsAContentHeaderAboveFrameMax) {
+  const std::string payload(60'035, 'p');
+  EXPECT_EQ(First(Frame(FrameType::kHeader, 1, payload)).payload, payload);
+}
+
+TEST(FrameReader, RefusesAContentHeaderThatNobodyCouldMean) {
+  ExpectFrameError(FromHex("02 0001 01000000"), "16777224 bytes");
+}
+
+TEST(FrameReader, RefusesAWrongFrameEnd) {
+  std::string bytes = Frame(FrameType::kBody, 1, "payload");
+  bytes.back() = '\0';
+  ExpectFrameError(bytes, "end octet");
+}
+
+TEST(FrameReader, RefusesUnknownTypesAtTheFirstByte) {
+  for (const char* type : {"00", "04", "07", "09", "ff"}) {
+    ExpectFrameError(FromHex(type), "unknown type");
+  }
+}
+
+TEST(FrameReader, SaysThatTheServerSpeaksAnotherProtocol) {
+  ExpectFrameError(std::string_view("AMQP\3\1\0\0", 8), "does not speak AMQP 0-9-1");
+}
+
+TEST(FrameReader, RefusesHeartbeatsThatCarrySomething) {
+  ExpectFrameError(Frame(FrameType::kHeartbeat, 1, ""), "heartbeat");
+  ExpectFrameError(Frame(FrameType::kHeartbeat, 0, "x"), "heartbeat");
+}
+
+TEST(ProtocolError, CarriesItsCode) {
+  const absl::Status error = ProtocolError(ReplyCode::kUnexpectedFrame, "text");
+  EXPECT_EQ(error.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(error.message(), "text");
+  EXPECT_EQ(ReplyCodeOf(error), ReplyCode::kUnexpectedFrame);
+  EXPECT_EQ(ReplyCodeOf(absl::InternalError("another")), ReplyCode::kInternalError);
+}
+
+}  // namespace frame_test
+}  // namespace retryq::amqp

@@ -1,0 +1,155 @@
+#include "retryq/amqp/properties.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "amqp/codec/properties_codec.h"
+#include "amqp/connection/protocol_error.h"
+#include "unit/amqp/hex.h"
+
+namespace retryq::amqp {
+namespace properties_test {
+
+constexpr std::string_view kHeaders("\1at\1", 4);
+
+// Every property there is, each different from the others.
+Properties All() {
+  return {.content_type = "ct",
+          .content_encoding = "ce",
+          .headers = TableView(kHeaders),
+          .delivery_mode = 2,
+          .priority = 9,
+          .correlation_id = "ci",
+          .reply_to = "rt",
+          .expiration = "10",
+          .message_id = "mi",
+          .timestamp = 0x0102030405060708,
+          .type = "ty",
+          .user_id = "ui",
+          .app_id = "ai",
+          .cluster_id = "cl"};
+}
+
+const char kAll[] =
+    "003c 0000 00000000000000ff fffc"
+    "02 6374 02 6365 00000004 01617401 02 09 02 6369 02 7274 02 3130 02 6d69"
+    "0102030405060708 02 7479 02 7569 02 6169 02 636c";
+
+std::string Encode(const Properties& properties, std::uint64_t body_size = 255) {
+  std::string payload;
+  AppendContentHeader(body_size, properties, &payload);
+  EXPECT_EQ(payload.size(), ContentHeaderSize(properties));
+  return payload;
+}
+
+void ExpectBreach(std::string_view payload, ReplyCode code, std::string_view text) {
+  const auto header = DecodeContentHeader(payload);
+  ASSERT_FALSE(header.ok());
+  EXPECT_EQ(ReplyCodeOf(header.status()), code);
+  EXPECT_EQ(std::string(header.status().message()), text);
+}
+
+TEST(ContentHeader, IsWrittenAsTheProtocolSays) {
+  EXPECT_EQ(Encode(All()), FromHex(kAll));
+  EXPECT_EQ(Encode({}, 0), FromHex("003c 0000 0000000000000000 0000"));
+  EXPECT_EQ(Encode({.delivery_mode = 2}, 1), FromHex("003c 0000 0000000000000001 1000 02"));
+}
+
+TEST(ContentHeader, IsReadWithEveryProperty) {
+  const std::string payload = FromHex(kAll);
+  const ContentHeader header = DecodeContentHeader(payload).value();
+  EXPECT_EQ(header.body_size, 255u);
+  const Properties& p = header.properties;
+  EXPECT_EQ(p.content_type, "ct");
+  EXPECT_EQ(p.content_encoding, "ce");
+  EXPECT_EQ(p.headers->bytes(), kHeaders);
+  EXPECT_EQ(p.delivery_mode, 2);
+  EXPECT_EQ(p.priority, 9);
+  EXPECT_EQ(p.correlation_id, "ci");
+  EXPECT_EQ(p.reply_to, "rt");
+  EXPECT_EQ(p.expiration, "10");
+  EXPECT_EQ(p.message_id, "mi");
+  EXPECT_EQ(p.timestamp, 0x0102030405060708u);
+  EXPECT_EQ(p.type, "ty");
+  EXPECT_EQ(p.user_id, "ui");
+  EXPECT_EQ(p.app_id, "ai");
+  EXPECT_EQ(p.cluster_id, "cl");
+}
+
+TEST(ContentHeader, ViewsThePayload) {
+  const std::string payload = FromHex(kAll);
+  const ContentHeader header = DecodeContentHeader(payload).value();
+  EXPECT_EQ(header.properties.content_type->data(), payload.data() + 15);
+}
+
+TEST(ContentHeader, TellsAbsentFromEmpty) {
+  const std::string payload = Encode({.headers = TableView(), .message_id = ""});
+  const Properties properties = DecodeContentHeader(payload)->properties;
+  EXPECT_TRUE(properties.headers.has_value());
+  EXPECT_EQ(properties.message_id, "");
+  EXPECT_FALSE(properties.correlation_id.has_value());
+}
+
+TEST(ContentHeader, IsWrittenInAFrame) {
+  std::string out;
+  AppendContentHeaderFrame(5, 1, {.priority = 3}, &out);
+  EXPECT_EQ(out, FromHex("02 0005 0000000f 003c 0000 0000000000000001 0800 03 ce"));
+}
+
+TEST(ContentHeader, LeavesNothingOfWhatWasReadBefore) {
+  Properties properties = All();
+  const std::string payload = FromHex("003c 0000 0000000000000007 0800 03");
+  EXPECT_EQ(DecodeContentHeader(payload, &properties).value(), 7);
+  EXPECT_EQ(properties.priority, 3);
+  properties.priority.reset();
+  std::string rest;
+  AppendContentHeader(0, properties, &rest);
+  EXPECT_EQ(rest, FromHex("003c 0000 0000000000000000 0000"));
+}
+
+TEST(ContentHeader, IsRefusedWhenCutShort) {
+  const std::string payload = FromHex(kAll);
+  for (std::size_t size = 0; size < payload.size(); ++size) {
+    const auto header = DecodeContentHeader(payload.substr(0, size));
+    ASSERT_FALSE(header.ok()) << size;
+    EXPECT_EQ(ReplyCodeOf(header.status()), ReplyCode::kSyntaxError) << size;
+  }
+}
+
+TEST(ContentHeader, IsRefusedWithBytesLeftOver) {
+  ExpectBreach(FromHex("003c 0000 0000000000000000 0000 00"), ReplyCode::kSyntaxError,
+               "content header has bytes left over: 1");
+}
+
+TEST(ContentHeader, IsRefusedForAClassWithoutContent) {
+  ExpectBreach(FromHex("0032 0000 0000000000000000 0000"), ReplyCode::kFrameError,
+               "content header of class 50");
+}
+
+TEST(ContentHeader, IsRefusedWithAWeight) {
+  ExpectBreach(FromHex("003c 0001 0000000000000000 0000"), ReplyCode::kUnexpectedFrame,
+               "content header of weight 1");
+}
+
+TEST(ContentHeader, IsRefusedWithLengthsThatLieInItsHeaders) {
+  ExpectBreach(FromHex("003c 0000 0000000000000000 2000 00000008 0161 53 00000009 78"),
+               ReplyCode::kSyntaxError,
+               "content header: field \"a\" is of an unknown type or longer than the table");
+}
+
+TEST(ContentHeader, MayHaveMoreWordsOfFlagsWithNoneSet) {
+  const std::string payload = FromHex("003c 0000 0000000000000000 1001 0001 0000 02");
+  EXPECT_EQ(DecodeContentHeader(payload)->properties.delivery_mode, 2);
+}
+
+TEST(ContentHeader, IsRefusedWithPropertiesThatNobodyKnows) {
+  for (const char* flags : {"0002", "0001 8000", "0001 0003", "0001 0001 0002"}) {
+    ExpectBreach(FromHex("003c 0000 0000000000000000") + FromHex(flags), ReplyCode::kSyntaxError,
+                 "content header with unknown properties");
+  }
+}
+
+}  // namespace properties_test
+}  // namespace retryq::amqp

@@ -1,0 +1,625 @@
+// A connection over TLS, to a server in this process.
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "amqp/transport/tls_client.h"
+#include "fake_server.h"
+#include "retryq/amqp/connection.h"
+#include "run_until.h"
+#include "support/certificates.h"
+#include "support/temporary_directory.h"
+
+namespace retryq::amqp {
+namespace connection_tls_test {
+
+using retryq::testing::DemandClientCertificate;
+using retryq::testing::Identity;
+using retryq::testing::MakeServerContext;
+using retryq::testing::ServerContext;
+using retryq::testing::TemporaryDirectory;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A listener that does to each connection what the test says.
+class RawServer {
+ public:
+  using Treatment = std::function<void(bufferevent*)>;
+
+  // `on_input`: called with the stream, and all that came in it, whenever something came.
+  RawServer(EventLoop& loop, Treatment on_input) : loop_(loop), on_input_(std::move(on_input)) {
+    sockaddr_in any = {};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    listener_ = evconnlistener_new_bind(
+        loop.base(),
+        [](evconnlistener*, evutil_socket_t fd, sockaddr*, int, void* self) {
+          static_cast<RawServer*>(self)->Accept(fd);
+        },
+        this, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1, reinterpret_cast<sockaddr*>(&any),
+        sizeof(any));
+    socklen_t size = sizeof(any);
+    getsockname(evconnlistener_get_fd(listener_), reinterpret_cast<sockaddr*>(&any), &size);
+    port_ = ntohs(any.sin_port);
+  }
+  ~RawServer() {
+    for (bufferevent* stream : streams_) bufferevent_free(stream);
+    evconnlistener_free(listener_);
+  }
+  RawServer(const RawServer&) = delete;
+  RawServer& operator=(const RawServer&) = delete;
+
+  Endpoint endpoint() const { return {.host = "127.0.0.1", .port = port_}; }
+
+ private:
+  void Accept(evutil_socket_t fd) {
+    bufferevent* stream = bufferevent_socket_new(loop_.base(), fd, BEV_OPT_CLOSE_ON_FREE);
+    streams_.push_back(stream);
+    bufferevent_setcb(
+        stream,
+        [](bufferevent* from, void* self) { static_cast<RawServer*>(self)->on_input_(from); },
+        nullptr, nullptr, this);
+    bufferevent_enable(stream, EV_READ | EV_WRITE);
+  }
+
+  EventLoop& loop_;
+  const Treatment on_input_;
+  evconnlistener* listener_ = nullptr;
+  std::uint16_t port_ = 0;
+  std::vector<bufferevent*> streams_;
+};
+
+void HangUp(bufferevent* stream) { shutdown(bufferevent_getfd(stream), SHUT_RDWR); }
+
+void Answer(bufferevent* stream, std::string_view bytes) {
+  EXPECT_EQ(send(bufferevent_getfd(stream), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+}
+
+class ConnectionTls : public ::testing::Test, public ConnectionListener, public ChannelListener {
+ protected:
+  ConnectionTls() {
+    options_.connection_name = "test";
+    options_.password = "Sesame";
+    options_.reconnect_initial = absl::Milliseconds(1);
+    options_.tls = {.ca_file = Write("ca.pem", authority_.certificate())};
+  }
+
+  std::string Write(const std::string& name, const std::string& text) {
+    return files_.Write(name, text);
+  }
+
+  // A server that `identity` is the certificate of.
+  SSL_CTX* Serve(const Identity& identity, int min = TLS1_2_VERSION, int max = TLS1_3_VERSION) {
+    context_ = MakeServerContext(identity, min, max);
+    server_.emplace(loop_, context_.get());
+    options_.endpoints = {{.host = "127.0.0.1", .port = server_->port()}};
+    return context_.get();
+  }
+  void ServeWell() { Serve(Identity({.common_name = "rabbit"}, authority_)); }
+
+  void UseCertificate(const Identity& identity) {
+    options_.tls->cert_file = Write("client.pem", identity.certificate());
+    options_.tls->key_file = Write("client.key", identity.key());
+  }
+
+  void Connect() { connection_ = std::make_unique<Connection>(loop_, options_, this); }
+  void Open() {
+    Connect();
+    RunUntil([this] { return opened_ == 1; });
+  }
+
+  // Why no connection comes about.
+  std::string Failure() {
+    Connect();
+    RunUntil([this] { return !lost_.empty(); });
+    EXPECT_EQ(opened_, 0);
+    EXPECT_EQ(lost_[0].code(), expected_code_) << lost_[0];
+    const std::string message(lost_[0].message());
+    EXPECT_THAT(message, HasSubstr(Describe(options_.endpoints[0])));
+    EXPECT_THAT(message, Not(HasSubstr("Sesame")));
+    return message;
+  }
+
+  void RunUntil(const std::function<bool()>& condition) {
+    const absl::Duration end = loop_.clock().SinceBoot() + absl::Seconds(20);
+    std::unique_ptr<Timer> timer;
+    const std::function<void()> look = [&] {
+      if (condition() || loop_.clock().SinceBoot() > end) return loop_.Stop();
+      timer = loop_.After(absl::Microseconds(100), look);
+    };
+    timer = loop_.After(absl::ZeroDuration(), look);
+    EXPECT_EQ(loop_.Run(), absl::OkStatus());
+    if (!condition()) {
+      throw std::runtime_error(lost_.empty() ? "the condition never came true"
+                                             : lost_.back().ToString());
+    }
+  }
+  void RunUntilHeard(const std::string& line) {
+    RunUntil([&] { return std::count(server_->heard.begin(), server_->heard.end(), line) > 0; });
+  }
+
+  // An open channel in confirm mode, with the consumer "me"; its number is 1.
+  std::unique_ptr<Channel> OpenChannel() {
+    auto channel = connection_->OpenChannel(this);
+    channel->ConfirmSelect([](const absl::Status&) {});
+    channel->Consume({.queue = "queue", .consumer_tag = "me"}, [](const auto&) {});
+    RunUntilHeard("1 basic.consume");
+    server_->Say(1, method::ChannelOpenOk{});
+    server_->Say(1, method::ConfirmSelectOk{});
+    server_->Say(1, method::BasicConsumeOk{.consumer_tag = "me"});
+    return channel;
+  }
+  void Deliver(const std::string& body) {
+    server_->Say(1, method::BasicDeliver{.consumer_tag = "me",
+                                         .delivery_tag = ++delivered_,
+                                         .exchange = "exchange",
+                                         .routing_key = "key"});
+    server_->SayContent(1, {}, body);
+  }
+
+  void OnOpen() override {
+    ++opened_;
+    if (on_open_) on_open_();
+  }
+  void OnLost(const absl::Status& why) override {
+    lost_.push_back(why);
+    if (on_lost_) on_lost_();
+  }
+  void OnBlocked(bool, std::string_view) override {
+    if (on_blocked_) on_blocked_();
+  }
+  void OnDelivery(std::string_view, MessagePtr message) override {
+    deliveries_.push_back(std::move(message));
+    if (on_delivery_) on_delivery_();
+  }
+  void OnConsumerCancelled(std::string_view) override {}
+  void OnChannelClosed(const ChannelError&) override {}
+
+  std::uint64_t delivered_ = 0;
+  TemporaryDirectory files_;
+  const Identity authority_{{.common_name = "Our authority", .names = "", .is_authority = true}};
+  EventLoop loop_;
+  ServerContext context_;
+  std::optional<FakeServer> server_;
+  ConnectionOptions options_;
+  std::unique_ptr<Connection> connection_;
+  absl::StatusCode expected_code_ = absl::StatusCode::kUnavailable;
+
+  int opened_ = 0;
+  std::vector<absl::Status> lost_;
+  std::vector<MessagePtr> deliveries_;
+  std::function<void()> on_open_;
+  std::function<void()> on_lost_;
+  std::function<void()> on_blocked_;
+  std::function<void()> on_delivery_;
+};
+
+TEST_F(ConnectionTls, OpensByAnAddressThatTheCertificateHolds) {
+  ServeWell();
+  Open();
+  EXPECT_TRUE(connection_->is_open());
+}
+
+TEST_F(ConnectionTls, OpensByANameThatTheCertificateHolds) {
+  Serve(Identity({.names = "DNS:localhost"}, authority_));
+  options_.endpoints[0].host = "localhost";
+  Open();
+}
+
+TEST_F(ConnectionTls, OpensByAWildcard) {
+  Serve(Identity({.names = "DNS:*.example.org"}, authority_));
+  options_.tls->server_name = "rabbit.example.org";
+  Open();
+}
+
+TEST_F(ConnectionTls, AsksForTheServerByName) {
+  std::string asked_for;
+  ServeWell();
+  SSL_CTX_set_client_hello_cb(
+      context_.get(),
+      [](SSL* ssl, int*, void* out) {
+        const unsigned char* name = nullptr;
+        std::size_t size = 0;
+        if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &name, &size) == 1) {
+          *static_cast<std::string*>(out) =
+              std::string(reinterpret_cast<const char*>(name), size).substr(5);
+        }
+        return SSL_CLIENT_HELLO_SUCCESS;
+      },
+      &asked_for);
+  Open();
+  EXPECT_EQ(asked_for, "") << "an address is no name";
+
+  options_.endpoints[0].host = "localhost";
+  opened_ = 0;
+  Open();
+  EXPECT_EQ(asked_for, "localhost");
+
+  options_.tls->verify_peer = false;
+  options_.tls->server_name = "rabbit.example.org";
+  opened_ = 0;
+  Open();
+  EXPECT_EQ(asked_for, "rabbit.example.org");
+
+  options_.tls->server_name = "rabbit.example.org.";
+  opened_ = 0;
+  Open();
+  EXPECT_EQ(asked_for, "rabbit.example.org") << "no name in a certificate ends in a dot";
+}
+
+TEST_F(ConnectionTls, FindsANameWithADotAtItsEndInTheCertificate) {
+  Serve(Identity({.names = "DNS:rabbit.example.org"}, authority_));
+  options_.tls->server_name = "rabbit.example.org.";
+  Open();
+}
+
+// No connection is made without what OpenSSL does not take.
+TEST_F(ConnectionTls, SaysWhatOpensslDoesNotTake) {
+  const TlsContext context = TlsContext::Create(*options_.tls).value();
+  for (const std::string& host :
+       {std::string(300, 'h'), std::string("rabbit\0.evil", 12), std::string("."), std::string()}) {
+    const absl::Status status = TlsClient::Create(context, host).status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << host.size();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("OpenSSL cannot connect to"));
+  }
+  EXPECT_TRUE(TlsClient::Create(context, "rabbit").ok());
+}
+
+TEST_F(ConnectionTls, ShowsItsCertificate) {
+  SSL_CTX* const server = Serve(Identity({}, authority_));
+  DemandClientCertificate(server, authority_);
+  UseCertificate(Identity({.common_name = "worker"}, authority_));
+  Open();
+}
+
+TEST_F(ConnectionTls, LogsInByItsCertificateWhereItShall) {
+  SSL_CTX* const server = Serve(Identity({}, authority_));
+  DemandClientCertificate(server, authority_);
+  UseCertificate(Identity({.common_name = "worker"}, authority_));
+  options_.auth_mechanism = AuthMechanism::kExternal;
+  server_->mechanisms = "PLAIN EXTERNAL";
+  Open();
+  EXPECT_EQ(server_->mechanism, "EXTERNAL");
+}
+
+TEST_F(ConnectionTls, TrustsAnybodyWhereItShall) {
+  Serve(Identity({.names = "DNS:other", .not_after = absl::Now() - absl::Minutes(1)}));
+  options_.tls->verify_peer = false;
+  Open();
+}
+
+TEST_F(ConnectionTls, TrustsASelfSignedCertificateThatItWasGiven) {
+  const Identity self_signed({.common_name = "rabbit"});
+  Serve(self_signed);
+  options_.tls->ca_file = Write("own.pem", self_signed.certificate());
+  Open();
+}
+
+TEST_F(ConnectionTls, SaysThatTheCertificateHasExpired) {
+  Serve(Identity({.common_name = "rabbit",
+                  .not_before = absl::Now() - absl::Hours(48),
+                  .not_after = absl::FromUnixSeconds(1'700'000'000)},
+                 authority_));
+  EXPECT_THAT(Failure(), HasSubstr("its certificate (CN=rabbit) expired on 2023-11-14 22:13:20 "
+                                   "UTC: renew it"));
+}
+
+TEST_F(ConnectionTls, SaysThatTheCertificateIsNotYetValid) {
+  Serve(Identity({.common_name = "rabbit",
+                  .not_before = absl::Now() + absl::Hours(1),
+                  .not_after = absl::Now() + absl::Hours(2)},
+                 authority_));
+  EXPECT_THAT(Failure(),
+              AllOf(HasSubstr("its certificate (CN=rabbit) is valid from "), HasSubstr("clock")));
+}
+
+TEST_F(ConnectionTls, SaysWhichNamesAWrongCertificateHolds) {
+  Serve(Identity({.names = "DNS:rabbit.example.org,DNS:other,IP:10.0.0.1,IP:2001:db8::1"},
+                 authority_));
+  EXPECT_THAT(Failure(), AllOf(HasSubstr("one for rabbit.example.org, other, 10.0.0.1, "
+                                         "2001:db8::1, not for '127.0.0.1'"),
+                               HasSubstr("server_name_indication")));
+}
+
+TEST_F(ConnectionTls, SaysThatTheNameIsNotInTheCertificate) {
+  ServeWell();
+  options_.tls->server_name = "rabbit.example.org";
+  EXPECT_THAT(Failure(), HasSubstr("one for localhost, 127.0.0.1, not for 'rabbit.example.org'"));
+}
+
+TEST_F(ConnectionTls, TakesTheCommonNameWhereThereIsNoOther) {
+  Serve(Identity({.common_name = "rabbit.example.org", .names = ""}, authority_));
+  EXPECT_THAT(Failure(), HasSubstr("one for rabbit.example.org, not for '127.0.0.1'"));
+  connection_.reset();
+  options_.tls->server_name = "rabbit.example.org";
+  Open();
+}
+
+TEST_F(ConnectionTls, SaysWhichAuthorityItDoesNotKnow) {
+  const Identity other({.common_name = "Another authority", .names = "", .is_authority = true});
+  Serve(Identity({.common_name = "rabbit"}, other));
+  EXPECT_THAT(Failure(), AllOf(HasSubstr("(CN=rabbit) is signed by an authority (CN=Another "
+                                         "authority) that is not in ca_file '"),
+                               HasSubstr("cacertfile")));
+}
+
+TEST_F(ConnectionTls, TrustsTheSystemWhereNoAuthorityIsNamed) {
+  ServeWell();
+  options_.tls->ca_file.clear();
+  EXPECT_THAT(Failure(), HasSubstr("that is not in the system's trust store"));
+}
+
+TEST_F(ConnectionTls, SaysThatTheCertificateIsSelfSigned) {
+  Serve(Identity({.common_name = "rabbit"}));
+  EXPECT_THAT(Failure(), HasSubstr("its certificate (CN=rabbit) is self-signed and not in"));
+}
+
+TEST_F(ConnectionTls, ShowsNoControlCharactersOfTheCertificate) {
+  Serve(Identity({.common_name = "evil\n\x1b[2J", .names = ""}, authority_));
+  EXPECT_THAT(Failure(), AllOf(Not(HasSubstr("\n")), Not(HasSubstr("\x1b")), HasSubstr("evil")));
+}
+
+// The broker's end says no only after ours is through under TLS 1.3.
+class ConnectionTlsVersion : public ConnectionTls, public ::testing::WithParamInterface<int> {
+ protected:
+  ConnectionTlsVersion() { expected_code_ = absl::StatusCode::kUnauthenticated; }
+};
+
+TEST_P(ConnectionTlsVersion, ServesToLogInBy) {
+  Serve(Identity({}, authority_), GetParam(), GetParam());
+  Open();
+}
+
+TEST_P(ConnectionTlsVersion, SaysThatACertificateIsMissing) {
+  SSL_CTX* const server = Serve(Identity({}, authority_), GetParam(), GetParam());
+  DemandClientCertificate(server, authority_);
+  EXPECT_THAT(Failure(), AllOf(HasSubstr("it wants a client certificate and was given none"),
+                               HasSubstr("certfile and keyfile")));
+}
+
+TEST_P(ConnectionTlsVersion, SaysThatItsCertificateIsRefused) {
+  SSL_CTX* const server = Serve(Identity({}, authority_), GetParam(), GetParam());
+  DemandClientCertificate(server, authority_);
+  UseCertificate(Identity({.common_name = "worker"}));
+  EXPECT_THAT(Failure(), AllOf(HasSubstr("it refuses the client certificate in '"),
+                               HasSubstr("client.pem'"), HasSubstr("unknown ca")));
+}
+
+TEST_P(ConnectionTlsVersion, SaysThatItsCertificateHasExpired) {
+  SSL_CTX* const server = Serve(Identity({}, authority_), GetParam(), GetParam());
+  DemandClientCertificate(server, authority_);
+  UseCertificate(Identity({.not_after = absl::Now() - absl::Minutes(1)}, authority_));
+  EXPECT_THAT(Failure(),
+              AllOf(HasSubstr("it refuses the client certificate in '"), HasSubstr("expired")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, ConnectionTlsVersion,
+                         ::testing::Values(TLS1_2_VERSION, TLS1_3_VERSION), [](const auto& test) {
+                           return test.param == TLS1_2_VERSION ? "Tls12" : "Tls13";
+                         });
+
+TEST_F(ConnectionTls, SaysThatTheVersionIsTooOld) {
+  Serve(Identity({}, authority_), TLS1_1_VERSION, TLS1_1_VERSION);
+  EXPECT_THAT(Failure(), HasSubstr("it speaks no TLS 1.2 or newer"));
+}
+
+TEST_F(ConnectionTls, SaysThatNoCipherIsShared) {
+  SSL_CTX* const server = Serve(Identity({}, authority_), TLS1_2_VERSION, TLS1_2_VERSION);
+  SSL_CTX_set_cipher_list(server, "ECDHE-RSA-AES128-SHA");  // it has no RSA key
+  EXPECT_THAT(Failure(), HasSubstr("it finds no version or cipher of TLS that both ends have"));
+}
+
+TEST_F(ConnectionTls, SaysThatThePortIsOneForPlainAmqp) {
+  // What RabbitMQ answers to whatever is not the protocol's name.
+  RawServer server(loop_, [](bufferevent* stream) {
+    Answer(stream, {"AMQP\0\0\x09\x01", 8});
+    HangUp(stream);
+  });
+  options_.endpoints = {server.endpoint()};
+  EXPECT_THAT(Failure(), HasSubstr("it answers, but not in TLS: is it the port for plain AMQP?"));
+}
+
+TEST_F(ConnectionTls, TellsThatTheBrokerClosesWhatItSaidBefore) {
+  ServeWell();
+  Open();
+  server_->SayLast(0,
+                   method::ConnectionClose{.reply_code = 320, .reply_text = "CONNECTION_FORCED"});
+  RunUntil([this] { return !lost_.empty(); });
+  EXPECT_THAT(std::string(lost_[0].message()), HasSubstr("320 CONNECTION_FORCED"));
+}
+
+TEST_F(ConnectionTls, ComesBackAfterACutWithoutAWord) {
+  ServeWell();
+  Open();
+  server_->HangUp();
+  RunUntil([this] { return opened_ == 2; });
+  EXPECT_THAT(std::string(lost_.at(0).message()), HasSubstr("lost: closed by the peer"));
+}
+
+TEST_F(ConnectionTls, PassesLargeBodiesBothWays) {
+  ServeWell();
+  Open();
+  const auto channel = OpenChannel();
+  std::string body(std::size_t{3} << 20, '\0');
+  for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>(i * 7 + (i >> 12));
+  Deliver(body);
+  RunUntil([this] { return deliveries_.size() == 1; });
+  EXPECT_EQ(deliveries_[0]->body, body);
+
+  const auto owner = std::make_shared<std::string>(body);
+  channel->Publish(
+      {.exchange = "exchange", .routing_key = "key", .body = *owner, .body_owner = owner},
+      [](const PublishResult&) {});
+  EXPECT_GE(connection_->unsent_bytes(), body.size());
+  RunUntil([&] { return server_->content.size() >= body.size(); });
+  EXPECT_EQ(server_->content, body);
+  RunUntil([this] { return connection_->unsent_bytes() == 0; });
+}
+
+TEST_F(ConnectionTls, SaysGoodbyeWhereItIsDestroyedAtOnce) {
+  ServeWell();
+  Open();
+  const auto channel = OpenChannel();
+  channel->Publish({.exchange = "exchange", .routing_key = "key", .body = "last words"},
+                   [](const PublishResult&) {});
+  connection_.reset();
+  RunUntilHeard("0 connection.close 200");
+  EXPECT_EQ(server_->content, "last words");
+}
+
+TEST_F(ConnectionTls, MayBeDestroyedWhenItOpens) {
+  ServeWell();
+  on_open_ = [this] { connection_.reset(); };
+  Connect();
+  RunUntilHeard("0 connection.close 200");
+}
+
+TEST_F(ConnectionTls, MayBeDestroyedWhenItIsLost) {
+  ServeWell();
+  Open();
+  on_lost_ = [this] { connection_.reset(); };
+  server_->HangUp();
+  RunUntil([this] { return connection_ == nullptr; });
+}
+
+TEST_F(ConnectionTls, MayBeDestroyedWhenItIsRefused) {
+  Serve(Identity({.names = "DNS:other"}, authority_));
+  on_lost_ = [this] { connection_.reset(); };
+  Connect();
+  RunUntil([this] { return connection_ == nullptr; });
+}
+
+TEST_F(ConnectionTls, MayBeDestroyedWhenItIsBlocked) {
+  ServeWell();
+  Open();
+  on_blocked_ = [this] { connection_.reset(); };
+  server_->Say(0, method::ConnectionBlocked{.reason = "x"});
+  server_->Say(0, method::ConnectionUnblocked{});
+  RunUntilHeard("0 connection.close 200");
+}
+
+TEST_F(ConnectionTls, MayBeDestroyedWhenAMessageComes) {
+  ServeWell();
+  Open();
+  auto channel = OpenChannel();
+  on_delivery_ = [&] {
+    connection_.reset();
+    channel.reset();
+  };
+  for (int i = 0; i < 3; ++i) Deliver("body");
+  RunUntilHeard("0 connection.close 200");
+  EXPECT_EQ(deliveries_.size(), 1U);
+}
+
+TEST_F(ConnectionTls, SaysWhichFilesWillNotDoAndTriesNothing) {
+  ServeWell();
+  options_.tls->ca_file = "/no/such/file";
+  expected_code_ = absl::StatusCode::kInvalidArgument;
+  Connect();
+  RunUntil([this] { return !lost_.empty(); });
+  EXPECT_TRUE(absl::IsInvalidArgument(lost_[0])) << lost_[0];
+  EXPECT_THAT(std::string(lost_[0].message()),
+              HasSubstr("tls.ca_file '/no/such/file': No such file or directory"));
+  EXPECT_EQ(server_->connections, 0);
+}
+
+TEST_F(ConnectionTls, ReadsItsFilesOnce) {
+  ServeWell();
+  Open();
+  Write("ca.pem", "");
+  server_->HangUp();
+  RunUntil([this] { return opened_ == 2; });
+}
+
+TEST_F(ConnectionTls, GivesUpOnAPeerThatDoesNotFinishTheHandshake) {
+  RawServer server(loop_, [](bufferevent*) {});
+  options_.endpoints = {server.endpoint()};
+  options_.tls_timeout = absl::Milliseconds(50);
+  EXPECT_THAT(Failure(), HasSubstr("does not finish the TLS handshake within 50ms"));
+}
+
+TEST_F(ConnectionTls, SaysThatThePeerHangsUpAmidTheHandshake) {
+  RawServer server(loop_, HangUp);
+  options_.endpoints = {server.endpoint()};
+  EXPECT_THAT(Failure(), HasSubstr("it hangs up during the TLS handshake"));
+}
+
+TEST_F(ConnectionTls, SaysThatGarbageIsNoTls) {
+  RawServer server(loop_,
+                   [](bufferevent* stream) { Answer(stream, "HTTP/1.1 400 Bad Request\r\n\r\n"); });
+  options_.endpoints = {server.endpoint()};
+  EXPECT_THAT(Failure(), HasSubstr("it answers, but not in TLS"));
+}
+
+TEST_F(ConnectionTls, SaysWhatAnAlertMeans) {
+  RawServer server(loop_, [](bufferevent* stream) {
+    Answer(stream, {"\x15\x03\x03\x00\x02\x02\x50", 7});  // internal error
+    HangUp(stream);
+  });
+  options_.endpoints = {server.endpoint()};
+  EXPECT_THAT(Failure(), HasSubstr("it ended TLS with an alert: tlsv1 alert internal error"));
+}
+
+// libevent tells of the end while what came before it still waits for its turn.
+TEST_F(ConnectionTls, HandlesAllThatHadComeBeforeThePeerWentAway) {
+  ServeWell();
+  Open();
+  const std::unique_ptr<Channel> channel = OpenChannel();
+  on_delivery_ = [&] {
+    if (deliveries_.size() == 1) server_->HangUp();
+    SpinFor(loop_, absl::Milliseconds(5));
+  };
+  for (int i = 0; i < 30; ++i) Deliver("body");
+  RunUntil([this] { return !lost_.empty(); });
+  EXPECT_EQ(deliveries_.size(), 30U);
+}
+
+TEST_F(ConnectionTls, IsNeverSecretlyPlain) {
+  std::string said;
+  RawServer server(loop_, [&](bufferevent* stream) {
+    evbuffer* input = bufferevent_get_input(stream);
+    said.resize(evbuffer_get_length(input));
+    evbuffer_remove(input, said.data(), said.size());
+    HangUp(stream);
+  });
+  options_.endpoints = {server.endpoint()};
+  Failure();
+  ASSERT_GT(said.size(), 1U);
+  EXPECT_EQ(said[0], '\x16');  // a TLS handshake record
+  EXPECT_THAT(said, AllOf(Not(HasSubstr("AMQP")), Not(HasSubstr("Sesame"))));
+}
+
+TEST_F(ConnectionTls, SaysThatAPlainConnectionCameToAPortForTls) {
+  RawServer server(loop_, [](bufferevent* stream) {
+    Answer(stream, {"\x15\x03\x03\x00\x02\x02\x46", 7});  // an alert
+    HangUp(stream);
+  });
+  options_.endpoints = {server.endpoint()};
+  options_.tls.reset();
+  EXPECT_THAT(Failure(), HasSubstr("it speaks TLS: use amqps://"));
+}
+
+TEST_F(ConnectionTls, SuspectsAPortForTlsBehindASilentHangUp) {
+  RawServer server(loop_, HangUp);
+  options_.endpoints = {server.endpoint()};
+  options_.tls.reset();
+  EXPECT_THAT(Failure(), HasSubstr("amqps://"));
+}
+
+}  // namespace connection_tls_test
+}  // namespace retryq::amqp

@@ -1,0 +1,269 @@
+#include "amqp/connection/handshake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/method_codec.h"
+#include "amqp/connection/protocol_error.h"
+
+namespace retryq::amqp {
+namespace handshake_test {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class HandshakeTest : public ::testing::Test {
+ protected:
+  // What the client says to `method`.
+  absl::StatusOr<bool> Say(const ServerMethod& method) {
+    said_.clear();
+    return handshake_->OnMethod(method, &said_);
+  }
+  absl::StatusOr<bool> Start(std::string_view mechanisms = "AMQPLAIN PLAIN") {
+    server_properties_ = Table{{"version", version_}}.Encode().value();
+    return Say(method::ConnectionStart{.server_properties = TableView(server_properties_),
+                                       .mechanisms = {mechanisms},
+                                       .locales = {"en_US"}});
+  }
+  absl::StatusOr<bool> Tune(method::ConnectionTune tune = {
+                                .channel_max = 2047, .frame_max = 131072, .heartbeat = 60}) {
+    return Say(tune);
+  }
+  absl::Status Close(std::uint16_t code, std::string_view text) {
+    return Say(method::ConnectionClose{.reply_code = code, .reply_text = text}).status();
+  }
+
+  // The number-th method in what was said last; its views point into said_.
+  template <typename Method>
+  Method Said(std::size_t number = 0) {
+    std::string_view rest = said_;
+    for (;; --number) {
+      const FrameView frame = **NextFrame(rest, 131072);
+      if (number == 0) return std::get<Method>(*DecodeClientMethod(frame.payload));
+      rest.remove_prefix(frame.frame_size());
+    }
+  }
+
+  ConnectionOptions options_ = {.user = "me",
+                                .password = "Sesame",
+                                .vhost = "shop",
+                                .connection_name = "test",
+                                .heartbeat = absl::Seconds(15)};
+  Endpoint endpoint_ = {.host = "rabbit", .port = 5673};
+  std::string version_ = "3.10.8";
+  std::optional<Handshake> handshake_{std::in_place, options_, endpoint_};
+  std::string server_properties_;
+  std::string said_;
+};
+
+TEST_F(HandshakeTest, BeginsWithTheProtocolsName) {
+  handshake_->Begin(&said_);
+  EXPECT_EQ(said_, std::string_view("AMQP\0\0\x09\x01", 8));
+}
+
+TEST_F(HandshakeTest, LogsInAndSaysWhoItIs) {
+  EXPECT_EQ(Start().value(), false);
+  const auto start_ok = Said<method::ConnectionStartOk>();
+  EXPECT_EQ(start_ok.mechanism, "PLAIN");
+  EXPECT_EQ(start_ok.response.bytes, std::string_view("\0me\0Sesame", 10));
+  EXPECT_EQ(start_ok.client_properties.FindString("product"), "retryq");
+  EXPECT_EQ(start_ok.client_properties.FindString("connection_name"), "test");
+  const Table properties = start_ok.client_properties.Decode().value();
+  const auto* capabilities = properties.Find("capabilities");
+  ASSERT_NE(capabilities, nullptr);
+  const auto& table = *std::get<std::shared_ptr<const Table>>(capabilities->variant);
+  for (const char* name :
+       {"publisher_confirms", "basic.nack", "consumer_cancel_notify", "connection.blocked",
+        "authentication_failure_close", "exchange_exchange_bindings"}) {
+    ASSERT_NE(table.Find(name), nullptr) << name;
+    EXPECT_EQ(*table.Find(name), Value(true)) << name;
+  }
+  EXPECT_EQ(handshake_->server_version(), "3.10.8");
+}
+
+TEST_F(HandshakeTest, OpensTheVhost) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_EQ(Tune().value(), false);
+  EXPECT_EQ(Said<method::ConnectionOpen>(1).virtual_host, "shop");
+  EXPECT_EQ(Say(method::ConnectionOpenOk{}).value(), true);
+}
+
+TEST_F(HandshakeTest, AgreesOnTheSmallerOfEach) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 200000, .heartbeat = 10}).ok());
+  EXPECT_EQ(handshake_->tuning().channel_max, 100);
+  EXPECT_EQ(handshake_->tuning().frame_max, 131072U);
+  EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(10));
+  const auto tune_ok = Said<method::ConnectionTuneOk>();
+  EXPECT_EQ(tune_ok.channel_max, 100);
+  EXPECT_EQ(tune_ok.frame_max, 131072U);
+  EXPECT_EQ(tune_ok.heartbeat, 10);
+}
+
+TEST_F(HandshakeTest, TakesItsOwnWhereTheBrokerHasNoLimit) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 0, .frame_max = 0, .heartbeat = 0}).ok());
+  EXPECT_EQ(handshake_->tuning().channel_max, 2047);
+  EXPECT_EQ(handshake_->tuning().frame_max, 131072U);
+  EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(15));
+}
+
+TEST_F(HandshakeTest, LeavesItsLimitsToTheBrokerWhereItHasNone) {
+  options_.frame_max = 0;
+  options_.channel_max = 0;
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 200000, .heartbeat = 10}).ok());
+  EXPECT_EQ(handshake_->tuning().channel_max, 100);
+  EXPECT_EQ(handshake_->tuning().frame_max, 200000U);
+}
+
+TEST_F(HandshakeTest, NeverTakesFramesOfMoreThanAMegabyte) {
+  options_.frame_max = 0;
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 0, .heartbeat = 10}).ok());
+  EXPECT_EQ(handshake_->tuning().frame_max, 1U << 20);
+  EXPECT_EQ(Said<method::ConnectionTuneOk>().frame_max, 1U << 20);
+}
+
+TEST_F(HandshakeTest, TakesTheBrokersHeartbeatWhereItHasNone) {
+  options_.heartbeat = absl::ZeroDuration();
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune({.channel_max = 1, .frame_max = 8192, .heartbeat = 7}).ok());
+  EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(7));
+}
+
+TEST_F(HandshakeTest, RefusesFramesTooSmallToWorkWith) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(
+      absl::IsUnavailable(Tune({.channel_max = 1, .frame_max = 100, .heartbeat = 1}).status()));
+}
+
+TEST_F(HandshakeTest, NeedsPlain) {
+  const absl::Status status = Start("EXTERNAL XPLAIN").status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rabbit:5673"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("EXTERNAL XPLAIN"));
+}
+
+TEST_F(HandshakeTest, LogsInByCertificateWithoutUserAndPassword) {
+  options_.auth_mechanism = AuthMechanism::kExternal;
+  EXPECT_TRUE(Start("PLAIN EXTERNAL").ok());
+  const auto start_ok = Said<method::ConnectionStartOk>();
+  EXPECT_EQ(start_ok.mechanism, "EXTERNAL");
+  EXPECT_EQ(start_ok.response.bytes, "");
+}
+
+TEST_F(HandshakeTest, SaysWhichPluginALoginByCertificateNeeds) {
+  options_.auth_mechanism = AuthMechanism::kExternal;
+  EXPECT_THAT(std::string(Start("PLAIN").status().message()),
+              HasSubstr("rabbitmq_auth_mechanism_ssl"));
+}
+
+TEST_F(HandshakeTest, SaysWhoIsRefusedWhereACertificateLogsIn) {
+  options_.auth_mechanism = AuthMechanism::kExternal;
+  EXPECT_TRUE(Start("EXTERNAL").ok());
+  const absl::Status status = Close(403, "ACCESS_REFUSED");
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the user of the client certificate"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("'me'")));
+}
+
+TEST_F(HandshakeTest, TellsAWrongPassword) {
+  EXPECT_TRUE(Start().ok());
+  const absl::Status status = Close(403, "ACCESS_REFUSED - Login was refused");
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rabbit:5673"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("user 'me'"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("Sesame")));
+  Said<method::ConnectionCloseOk>();
+}
+
+TEST_F(HandshakeTest, TakesAHangUpForNoRefusalWheneverItComes) {
+  EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));
+  EXPECT_THAT(std::string(handshake_->OnHungUp().message()),
+              AllOf(HasSubstr("rabbit:5673"), HasSubstr("user 'me'"), Not(HasSubstr("password"))));
+  EXPECT_TRUE(Tune().ok());
+  EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));
+}
+
+// Whatever it is that is too long.
+TEST_F(HandshakeTest, SendsNoLoginThatTheBrokerWouldHangUpOn) {
+  struct Case {
+    const char* version;
+    std::uint32_t initial_frame_max;
+    std::size_t limit;
+  };
+  for (const Case& each : {Case{"3.10.8", 0, 4096}, Case{"4.0.5", 0, 4096}, Case{"4.1.0", 0, 8192},
+                           Case{"4.3.6", 0, 8192}, Case{"10.0.0", 0, 8192}, Case{"", 0, 4096},
+                           Case{"4.x", 0, 4096}, Case{"3.10.8", 20000, 20000}}) {
+    version_ = each.version;
+    options_.initial_frame_max = each.initial_frame_max;
+    for (std::string* text : {&options_.user, &options_.password, &options_.connection_name}) {
+      const std::string before = *text;
+      std::size_t most = 0;  // that is sent
+      absl::Status refused;
+      for (text->assign(each.limit - 600, 'x'); most <= each.limit; text->push_back('x')) {
+        handshake_.emplace(options_, endpoint_);
+        refused = Start().status();
+        if (!refused.ok()) break;
+        most = said_.size();
+      }
+      EXPECT_EQ(most, each.limit) << each.version;
+      EXPECT_EQ(said_, "");
+      EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+      EXPECT_THAT(std::string(refused.message()),
+                  AllOf(HasSubstr("rabbit:5673"), HasSubstr(absl::StrCat(each.limit)),
+                        HasSubstr("initial_frame_max"), Not(HasSubstr("Sesame"))));
+      *text = before;
+    }
+  }
+}
+
+TEST_F(HandshakeTest, TellsTheRefusalsOfAVhostApart) {
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(Tune().ok());
+  EXPECT_TRUE(absl::IsNotFound(Close(530, "NOT_ALLOWED - vhost shop not found")));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      Close(530, "NOT_ALLOWED - access to vhost 'shop' refused for user 'me'")));
+  EXPECT_TRUE(absl::IsUnavailable(Close(530,
+                                        "NOT_ALLOWED - access to vhost 'shop' refused for user "
+                                        "'me': connection limit (1) is reached")));
+  EXPECT_TRUE(absl::IsUnavailable(Close(530, "NOT_ALLOWED - vhost 'shop' is down")));
+  EXPECT_TRUE(absl::IsUnavailable(Close(541, "INTERNAL_ERROR")));
+}
+
+TEST_F(HandshakeTest, RefusesMethodsOutOfTurn) {
+  const auto is_refused = [](const absl::StatusOr<bool>& open) {
+    return ReplyCodeOf(open.status()) == ReplyCode::kCommandInvalid;
+  };
+  EXPECT_TRUE(is_refused(Tune()));
+  EXPECT_TRUE(is_refused(Say(method::ConnectionOpenOk{})));
+  EXPECT_TRUE(is_refused(Say(method::BasicAck{})));
+  EXPECT_TRUE(Start().ok());
+  EXPECT_TRUE(is_refused(Start()));
+}
+
+TEST_F(HandshakeTest, RefusesAnotherVersionOfTheProtocol) {
+  for (const auto& [major, minor] : {std::pair<std::uint8_t, std::uint8_t>{8, 0}, {0, 10}}) {
+    const absl::Status status =
+        Say(method::ConnectionStart{
+                .version_major = major, .version_minor = minor, .mechanisms = {"PLAIN"}})
+            .status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat(major, "-", minor)));
+  }
+}
+
+}  // namespace handshake_test
+}  // namespace retryq::amqp

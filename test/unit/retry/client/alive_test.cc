@@ -1,0 +1,41 @@
+#include "retry/client/alive.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace retryq {
+namespace alive_test {
+
+struct Object {
+  Lifeline<Object> lifeline{this};
+};
+
+TEST(AlivePtr, IsNullOnceTheObjectIsDestroyed) {
+  auto object = std::make_unique<Object>();
+  const AlivePtr<Object> alive = object->lifeline.ptr();
+  EXPECT_EQ(alive.get(), object.get());
+  object.reset();
+  EXPECT_FALSE(alive);
+}
+
+TEST(LifelineWatch, SeesThatTheObjectIsDestroyedInTheMeantime) {
+  auto object = std::make_unique<Object>();
+  const Lifeline<Object>::Watch watch(object->lifeline);
+  EXPECT_TRUE(watch);
+  object.reset();
+  EXPECT_FALSE(watch);
+}
+
+TEST(LifelineWatch, SeesItFromWithinOthersAndBetweenThem) {
+  auto object = std::make_unique<Object>();
+  const Lifeline<Object>::Watch outer(object->lifeline);
+  { const Lifeline<Object>::Watch over(object->lifeline); }
+  const Lifeline<Object>::Watch inner(object->lifeline);
+  object.reset();
+  EXPECT_FALSE(outer);
+  EXPECT_FALSE(inner);
+}
+
+}  // namespace alive_test
+}  // namespace retryq

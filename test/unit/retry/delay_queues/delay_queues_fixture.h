@@ -1,0 +1,107 @@
+#ifndef RETRYQ_TEST_UNIT_RETRY_DELAY_QUEUES_DELAY_QUEUES_FIXTURE_H_
+#define RETRYQ_TEST_UNIT_RETRY_DELAY_QUEUES_DELAY_QUEUES_FIXTURE_H_
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mocks/mock_broker.h"
+#include "mocks/mock_observer.h"
+#include "retry/delay_queues/delay_queues.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
+
+namespace retryq {
+
+inline constexpr DelayRoute kRoute{.ttl = absl::Seconds(1)};
+inline constexpr DelayRoute kWorkRoute{.ttl = absl::Seconds(1), .dead_letter_exchange = "work"};
+inline constexpr absl::Duration kWindow = absl::Minutes(1);
+inline constexpr absl::Duration kCoverage = absl::Seconds(90);
+inline constexpr absl::Duration kLifetime = absl::Seconds(121);
+
+// Delay queues with default options on a mocked broker, whose declares the test answers one by one.
+class DelayQueuesTest : public ::testing::Test {
+ protected:
+  struct Sent {
+    DeclareParams params;
+    Broker::DeclareCallback done;
+  };
+
+  DelayQueuesTest() {
+    ON_CALL(broker_, Declare)
+        .WillByDefault([this](DeclareParams params, Broker::DeclareCallback done) {
+          declares_.push_back({std::move(params), std::move(done)});
+        });
+    ON_CALL(observer_, OnEvent).WillByDefault([this](const Event& event) {
+      events_.push_back(std::string(EventName(event.kind)) + " " + std::string(event.delay_queue));
+      errors_.emplace_back(event.error);
+      EXPECT_EQ(event.delay, absl::Seconds(1));
+      EXPECT_EQ(event.time, time_.Now());
+    });
+    queues_ = std::make_unique<DelayQueues>(
+        broker_, testing::EnvironmentOf(time_, random_, &observer_), DelayQueueOptions{});
+  }
+
+  // Answers the oldest open declare.
+  void Answer(absl::StatusOr<DeclareOk> answer) {
+    ASSERT_FALSE(declares_.empty());
+    const Broker::DeclareCallback done = std::move(declares_.front().done);
+    declares_.pop_front();
+    done(std::move(answer));
+  }
+  void AnswerOk(std::uint32_t messages = 0) { Answer(DeclareOk{.message_count = messages}); }
+
+  // Leads to a lease, its second declares sent now.
+  Lease Grant(const DelayRoute& route = kRoute) {
+    std::optional<Lease> lease;
+    queues_->Acquire(route, [&](absl::StatusOr<Lease> acquired) { lease = acquired.value(); });
+    AnswerOk();
+    AnswerOk();
+    EXPECT_TRUE(lease.has_value());
+    return lease.value_or(Lease());
+  }
+
+  // A lease on the hashed name.
+  Lease GrantHashed() {
+    std::optional<Lease> lease;
+    queues_->Acquire(kRoute, [&](absl::StatusOr<Lease> acquired) { lease = acquired.value(); });
+    Answer(absl::FailedPreconditionError("inequivalent arg"));
+    AnswerOk();
+    AnswerOk();
+    EXPECT_TRUE(lease.has_value());
+    return lease.value_or(Lease());
+  }
+
+  // Keeps what `Acquire` brings.
+  std::function<void(absl::StatusOr<Lease>)> Keep() {
+    return [this](absl::StatusOr<Lease> lease) { acquired_.push_back(std::move(lease)); };
+  }
+
+  bool Holds(const DelayRoute& route = kRoute) {
+    return queues_->CurrentLease(route).name != nullptr;
+  }
+
+  std::string NameOfLastDeclare() const { return declares_.back().params.queue.name; }
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
+  ::testing::NiceMock<MockBroker> broker_;
+  ::testing::NiceMock<MockObserver> observer_;
+  std::deque<Sent> declares_;
+  std::vector<std::string> events_;
+  std::vector<std::string> errors_;
+  std::vector<absl::StatusOr<Lease>> acquired_;
+  std::unique_ptr<DelayQueues> queues_;
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_TEST_UNIT_RETRY_DELAY_QUEUES_DELAY_QUEUES_FIXTURE_H_

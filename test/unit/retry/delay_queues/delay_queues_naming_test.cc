@@ -1,0 +1,230 @@
+// Under which name a delay queue is to be had, and what is said where it is not.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "unit/retry/delay_queues/delay_queues_fixture.h"
+
+namespace retryq {
+namespace delay_queues_naming_test {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
+
+class DelayQueuesNamingTest : public DelayQueuesTest {};
+
+TEST_F(DelayQueuesNamingTest, UseTheHashedNameWhereArgumentsDiffer) {
+  queues_->Acquire(kRoute, Keep());
+  Answer(absl::FailedPreconditionError("PRECONDITION_FAILED - inequivalent arg 'x-expires'"));
+  ASSERT_EQ(declares_.size(), 1U);
+  EXPECT_THAT(NameOfLastDeclare(), MatchesRegex("retry\\.1000\\.[0-9a-f]*"));
+  EXPECT_EQ(declares_.back().params.exchange->name, NameOfLastDeclare());
+  const std::string name = NameOfLastDeclare();
+  AnswerOk();
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(*acquired_[0]->name, name);
+  EXPECT_THAT(events_, ElementsAre("renamed " + name, "declared " + name));
+  EXPECT_THAT(errors_[0], AllOf(StartsWith("used instead of 'retry.1000'"),
+                                HasSubstr("inequivalent arg 'x-expires'"), HasSubstr("remedy: ")));
+  EXPECT_EQ(queues_->size(), 1U);
+}
+
+TEST_F(DelayQueuesNamingTest, StayWithTheHashedNameAfterItLapsedAndAfterALostConnection) {
+  const std::string name = *GrantHashed().name;
+  time_.Advance(kWindow / 2);
+  AnswerOk();
+  time_.Advance(kLifetime);
+  EXPECT_EQ(queues_->size(), 0U);
+  EXPECT_EQ(*Grant().name, name);
+  queues_->DropAll(absl::UnavailableError("lost"));
+  EXPECT_EQ(*Grant().name, name);
+  EXPECT_THAT(events_, ElementsAre("renamed " + name, "declared " + name, "renewed " + name,
+                                   "lapsed " + name, "declared " + name, "declared " + name));
+}
+
+TEST_F(DelayQueuesNamingTest, UseTheHashedNameWhereTheHomeNodeIsDown) {
+  queues_->Acquire(kRoute, Keep());
+  Answer(absl::NotFoundError("home node 'rabbit@two' is down or inaccessible"));
+  EXPECT_EQ(NameOfLastDeclare(), "retry.1000");
+  Answer(absl::NotFoundError("home node 'rabbit@two' is down or inaccessible"));
+  EXPECT_THAT(NameOfLastDeclare(), StartsWith("retry.1000."));
+  AnswerOk();
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_TRUE(acquired_[0].ok());
+  EXPECT_THAT(errors_[0], HasSubstr("rabbit@two"));
+}
+
+// Its declare is answered, then there is nothing to bind.
+TEST_F(DelayQueuesNamingTest, DeclareOnceMoreAQueueThatWentInBetween) {
+  queues_->Acquire(kRoute, Keep());
+  Answer(absl::NotFoundError("no queue 'retry.1000'"));
+  ASSERT_EQ(declares_.size(), 1U);
+  EXPECT_EQ(NameOfLastDeclare(), "retry.1000");
+  AnswerOk();
+  EXPECT_THAT(acquired_, IsEmpty());
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(*acquired_[0]->name, "retry.1000");
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000"));
+}
+
+TEST_F(DelayQueuesNamingTest, UseTheHashedNameWhereADeclareHangs) {
+  queues_->Acquire(kRoute, Keep());
+  time_.Advance(absl::Seconds(5) - absl::Milliseconds(1));
+  EXPECT_EQ(declares_.size(), 1U);
+  time_.Advance(absl::Milliseconds(1));
+  ASSERT_EQ(declares_.size(), 2U);
+  const Sent hanging = std::move(declares_.front());
+  declares_.pop_front();
+  const std::string name = NameOfLastDeclare();
+  AnswerOk();
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(*acquired_[0]->name, name);
+  EXPECT_THAT(events_, ElementsAre("renamed " + name, "declared " + name));
+  hanging.done(DeclareOk{});
+  EXPECT_THAT(declares_, IsEmpty());
+  EXPECT_EQ(queues_->size(), 1U);
+  EXPECT_EQ(*queues_->CurrentLease(kRoute).name, name);
+}
+
+TEST_F(DelayQueuesNamingTest, KeepThePlainNameWhereItWasTheNetworkThatHung) {
+  queues_->Acquire(kRoute, Keep());
+  time_.Advance(absl::Seconds(6));
+  ASSERT_EQ(declares_.size(), 2U);
+  AnswerOk();  // the plain one, late, but before the hashed one
+  ASSERT_EQ(declares_.size(), 2U);
+  EXPECT_EQ(NameOfLastDeclare(), "retry.1000");
+  AnswerOk();  // the hashed one: of no interest
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(*acquired_[0]->name, "retry.1000");
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000"));
+  EXPECT_EQ(queues_->size(), 1U);
+}
+
+TEST_F(DelayQueuesNamingTest, ForgetAHangingDeclareWhenTheConnectionGoes) {
+  queues_->Acquire(kRoute, Keep());
+  time_.Advance(absl::Seconds(6));
+  queues_->DropAll(absl::UnavailableError("lost"));
+  declares_.clear();
+  EXPECT_EQ(*Grant().name, "retry.1000");
+}
+
+TEST_F(DelayQueuesNamingTest, LetABackgroundRenewalHangAsLongAsTheWindowIsOpen) {
+  Grant();
+  time_.Advance(kWindow / 2);
+  ASSERT_EQ(declares_.size(), 1U);
+  time_.Advance(kWindow / 2 - absl::Milliseconds(1));
+  EXPECT_TRUE(Holds());
+  EXPECT_EQ(declares_.size(), 1U);
+  time_.Advance(absl::Milliseconds(1));
+  queues_->Acquire(kRoute, Keep());
+  time_.RunReady();
+  ASSERT_EQ(declares_.size(), 2U);
+  EXPECT_THAT(NameOfLastDeclare(), StartsWith("retry.1000."));
+}
+
+TEST_F(DelayQueuesNamingTest, CoverWhatWasPublishedUnderThePlainNameBeforeARenaming) {
+  const Lease plain = Grant();
+  time_.Advance(kWindow / 2);
+  Answer(absl::NotFoundError("home node is down"));
+  Answer(absl::NotFoundError("home node is down"));
+  AnswerOk();
+  AnswerOk();
+  EXPECT_TRUE(queues_->Covers(plain));
+  EXPECT_NE(*queues_->CurrentLease(kRoute).name, "retry.1000");
+  time_.Advance(kCoverage - kWindow / 2);
+  EXPECT_FALSE(queues_->Covers(plain));
+}
+
+TEST_F(DelayQueuesNamingTest, CoverNothingPublishedIntoAQueueThatSomebodyMadeAnew) {
+  const Lease plain = Grant();
+  time_.Advance(kWindow / 2);
+  Answer(absl::FailedPreconditionError("inequivalent arg"));
+  EXPECT_FALSE(queues_->Covers(plain));
+}
+
+TEST_F(DelayQueuesNamingTest, SayHowToHelpWhereTheHashedNameIsRefusedToo) {
+  queues_->Acquire(kRoute, Keep());
+  Answer(absl::FailedPreconditionError("inequivalent arg"));
+  const std::string name = NameOfLastDeclare();
+  Answer(absl::FailedPreconditionError("inequivalent arg 'x-max-length'"));
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(acquired_[0].status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(acquired_[0].status().message()),
+              AllOf(HasSubstr(name), HasSubstr("'x-max-length'"), HasSubstr("another prefix")));
+  EXPECT_THAT(events_, ElementsAre("declare_failed " + name));
+  EXPECT_EQ(queues_->size(), 0U);
+}
+
+TEST_F(DelayQueuesNamingTest, KeepTheirNameWhereThereAreAsManyQueuesAsThereMayBe) {
+  queues_->Acquire(kRoute, Keep());
+  Answer(absl::ResourceExhaustedError("406 - queue limit in vhost 'shop' (10) is reached"));
+  EXPECT_THAT(declares_, IsEmpty());
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(acquired_[0].status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(acquired_[0].status().message()),
+              AllOf(HasSubstr("'retry.1000'"), HasSubstr("(10) is reached"),
+                    HasSubstr("set_vhost_limits")));
+  EXPECT_THAT(events_, ElementsAre("declare_failed retry.1000"));
+  EXPECT_EQ(*Grant().name, "retry.1000");
+}
+
+TEST_F(DelayQueuesNamingTest, SayWhichPermissionIsMissing) {
+  queues_->Acquire(kWorkRoute, Keep());
+  queues_->Acquire(kWorkRoute, Keep());
+  Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
+  ASSERT_EQ(acquired_.size(), 2U);
+  EXPECT_EQ(acquired_[1].status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(acquired_[1].status().message()),
+              AllOf(HasSubstr("'retry.1000'"), HasSubstr("ACCESS_REFUSED"),
+                    HasSubstr("'configure'"), HasSubstr("'^retry\\..*'"), HasSubstr("'work'")));
+  EXPECT_THAT(events_, ElementsAre("declare_failed retry.1000"));
+  EXPECT_EQ(queues_->size(), 0U);
+  EXPECT_EQ(time_.pending_timers(), 0U);
+}
+
+TEST_F(DelayQueuesNamingTest, UseTheHashedNameAfterANack) {
+  const Lease lease = Grant();
+  queues_->Nacked(lease);
+  queues_->Nacked(lease);
+  EXPECT_FALSE(Holds());
+  EXPECT_TRUE(queues_->Covers(lease));
+  queues_->Acquire(kRoute, Keep());
+  ASSERT_EQ(declares_.size(), 1U);
+  const std::string name = NameOfLastDeclare();
+  AnswerOk();
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(*acquired_[0]->name, name);
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000", "renamed " + name, "declared " + name));
+  queues_->Nacked(*acquired_[0]);  // there is no third name
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(DelayQueuesNamingTest, UseOnlyTheHashedNameWhereConfirmsStayOut) {
+  Grant();
+  queues_->Avoid(kRoute);
+  const std::string name = NameOfLastDeclare();
+  EXPECT_NE(name, "retry.1000");
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000", "renamed " + name));
+  queues_->Avoid(kRoute);
+  queues_->DropAll(absl::UnavailableError("gone"));
+  queues_->Avoid(kRoute);
+  queues_->Acquire(kRoute, Keep());
+  EXPECT_EQ(NameOfLastDeclare(), name);
+  EXPECT_EQ(events_.size(), 2U);
+}
+
+}  // namespace delay_queues_naming_test
+}  // namespace retryq

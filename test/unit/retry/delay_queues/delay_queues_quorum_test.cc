@@ -1,0 +1,172 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "delay_queues_fixture.h"
+#include "retry/delay_queues/quorum_lease.h"
+
+namespace retryq {
+namespace delay_queues_quorum_test {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const DelayQueueOptions kQuorum{.queue_type = QueueType::kQuorum, .outage = absl::Minutes(10)};
+constexpr absl::Duration kEpoch = absl::Seconds(601);  // TTL 1 s
+
+class DelayQueuesQuorumTest : public DelayQueuesTest {
+ protected:
+  DelayQueuesQuorumTest() {
+    // To the start of an epoch whose number is a multiple of four.
+    absl::Duration into;
+    absl::IDivDuration(time_.Now() - absl::UnixEpoch(), 4 * kEpoch, &into);
+    time_.Advance(4 * kEpoch - into);
+    queues_ = std::make_unique<DelayQueues>(
+        broker_, testing::EnvironmentOf(time_, random_, &observer_), kQuorum);
+  }
+
+  // One answer grants a lease, of use a second later.
+  Lease GrantQuorum() {
+    std::optional<Lease> lease;
+    queues_->Acquire(kRoute, [&](absl::StatusOr<Lease> acquired) { lease = acquired.value(); });
+    AnswerOk();
+    EXPECT_FALSE(lease.has_value());
+    time_.Advance(QuorumLease::kForming);
+    EXPECT_TRUE(lease.has_value());
+    return lease.value_or(Lease());
+  }
+
+  void Refuse() { Answer(absl::FailedPreconditionError("inequivalent arg 'x-expires'")); }
+
+  std::int64_t ExpiresOfLastDeclare() const {
+    const amqp::Value* value = declares_.back().params.queue.arguments.Find("x-expires");
+    return std::get<std::int64_t>(value->variant);
+  }
+};
+
+TEST_F(DelayQueuesQuorumTest, PublishesToTheNextSlotInEachEpochAndComesRoundAfterFour) {
+  std::vector<std::string> names;
+  std::set<std::int64_t> stamps;
+  for (int i = 0; i < 5; ++i) {
+    names.push_back(*GrantQuorum().name);
+    EXPECT_TRUE(Holds());
+    time_.Advance(kEpoch - QuorumLease::kForming - absl::Milliseconds(1));
+    EXPECT_TRUE(Holds());
+    time_.Advance(absl::Milliseconds(1));
+    EXPECT_FALSE(Holds());
+  }
+  EXPECT_THAT(names, ElementsAre("retry.1000.q0", "retry.1000.q1", "retry.1000.q2", "retry.1000.q3",
+                                 "retry.1000.q0"));
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+TEST_F(DelayQueuesQuorumTest, StampsEachEpochOnTheLifetime) {
+  std::set<std::int64_t> lifetimes;
+  for (int i = 0; i < 6; ++i) {
+    queues_->Acquire(kRoute, Keep());
+    const std::int64_t expires = ExpiresOfLastDeclare();
+    EXPECT_GE(expires, absl::ToInt64Milliseconds(2 * kEpoch));
+    EXPECT_LT(expires, absl::ToInt64Milliseconds(2 * kEpoch) + 1000);
+    lifetimes.insert(expires);
+    AnswerOk();
+    time_.Advance(kEpoch);
+  }
+  EXPECT_THAT(lifetimes, SizeIs(6));
+}
+
+TEST_F(DelayQueuesQuorumTest, CoversWhatIsConfirmedSoonAfterTheEpoch) {
+  const Lease lease = GrantQuorum();
+  time_.Advance(kEpoch - QuorumLease::kForming + absl::Seconds(28));
+  const Lease next = GrantQuorum();
+  EXPECT_NE(*lease.name, *next.name);
+  EXPECT_TRUE(queues_->Covers(lease));
+  EXPECT_TRUE(queues_->Covers(next));
+  time_.Advance(absl::Seconds(1));
+  EXPECT_FALSE(queues_->Covers(lease));
+  EXPECT_TRUE(queues_->Covers(next));
+  EXPECT_EQ(queues_->size(), 1U);
+}
+
+TEST_F(DelayQueuesQuorumTest, LeasesSayFromWhenOnTheyAreSafe) {
+  const absl::Duration made = time_.SinceBoot();
+  EXPECT_EQ(GrantQuorum().safe_from, made + absl::Seconds(2));
+  time_.Advance(absl::Minutes(1));
+  EXPECT_EQ(queues_->CurrentLease(kRoute).safe_from, made + absl::Seconds(2));
+}
+
+TEST_F(DelayQueuesQuorumTest, TakesTheNextSlotWhereAStaleQueueHoldsThisOne) {
+  queues_->Acquire(kRoute, Keep());
+  const std::int64_t stamp = ExpiresOfLastDeclare();
+  Refuse();
+  EXPECT_EQ(NameOfLastDeclare(), "retry.1000.q1");
+  EXPECT_EQ(ExpiresOfLastDeclare(), stamp);
+  AnswerOk();
+  time_.Advance(QuorumLease::kForming);
+  ASSERT_THAT(acquired_, SizeIs(1));
+  EXPECT_EQ(*acquired_[0].value().name, "retry.1000.q1");
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000.q1"));
+}
+
+TEST_F(DelayQueuesQuorumTest, GoesOnToTheHashedNamesWhereAllFourAreRefusedAndThenSaysSo) {
+  queues_->Acquire(kRoute, Keep());
+  for (int i = 0; i < 4; ++i) Refuse();
+  std::string hashed = NameOfLastDeclare();
+  EXPECT_THAT(hashed, ::testing::MatchesRegex("retry\\.1000\\.[0-9a-f]{8}\\.q0"));
+  for (int i = 0; i < 3; ++i) Refuse();
+  hashed.back() = '3';
+  EXPECT_EQ(NameOfLastDeclare(), hashed);
+  EXPECT_THAT(acquired_, IsEmpty());
+  Refuse();
+  ASSERT_THAT(acquired_, SizeIs(1));
+  EXPECT_TRUE(absl::IsFailedPrecondition(acquired_[0].status()));
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+TEST_F(DelayQueuesQuorumTest, WhoWaitsGoesOnToTheNextEpochsQueue) {
+  queues_->Acquire(kRoute, Keep());
+  EXPECT_EQ(NameOfLastDeclare(), "retry.1000.q0");
+  time_.Advance(kEpoch);  // past 5 s it has gone on to the hashed name
+  ASSERT_FALSE(declares_.empty());
+  EXPECT_THAT(NameOfLastDeclare(), ::testing::EndsWith(".q1"));
+  while (declares_.size() > 1) declares_.pop_front();
+  AnswerOk();
+  time_.Advance(QuorumLease::kForming);
+  ASSERT_THAT(acquired_, SizeIs(1));
+  EXPECT_TRUE(queues_->Covers(acquired_[0].value()));
+}
+
+TEST_F(DelayQueuesQuorumTest, ABrokenOneIsDeclaredAgain) {
+  const Lease lease = GrantQuorum();
+  queues_->Broken(lease, "NO_ROUTE");
+  EXPECT_FALSE(Holds());
+  EXPECT_FALSE(queues_->Covers(lease));
+  EXPECT_EQ(*GrantQuorum().name, "retry.1000.q0");
+}
+
+TEST_F(DelayQueuesQuorumTest, WhoComesWhileItFormsWaitsAndCausesNoDeclare) {
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  time_.Advance(QuorumLease::kForming / 2);
+  queues_->Acquire(kRoute, Keep());
+  EXPECT_FALSE(Holds());
+  EXPECT_THAT(declares_, IsEmpty());
+  EXPECT_THAT(acquired_, IsEmpty());
+  time_.Advance(QuorumLease::kForming / 2);
+  EXPECT_THAT(acquired_, SizeIs(2));
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(DelayQueuesQuorumTest, ForgetsWhatNobodyUses) {
+  GrantQuorum();
+  time_.Advance(kEpoch + kQuorum.confirm_timeout);
+  EXPECT_EQ(queues_->size(), 0U);
+  EXPECT_EQ(time_.pending_timers(), 0U);
+}
+
+}  // namespace delay_queues_quorum_test
+}  // namespace retryq

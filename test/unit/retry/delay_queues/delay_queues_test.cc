@@ -1,0 +1,428 @@
+#include "retry/delay_queues/delay_queues.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "unit/retry/delay_queues/delay_queues_fixture.h"
+
+namespace retryq {
+namespace delay_queues_test {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST_F(DelayQueuesTest, HaveNothingAtHandAtFirstAndDeclareNothingUnasked) {
+  EXPECT_FALSE(Holds());
+  EXPECT_THAT(declares_, IsEmpty());
+  EXPECT_EQ(queues_->size(), 0U);
+}
+
+TEST_F(DelayQueuesTest, DeclareTwiceInSequenceForAFirstLease) {
+  queues_->Acquire(kWorkRoute, Keep());
+  ASSERT_EQ(declares_.size(), 1U);
+  EXPECT_EQ(declares_.front().params.queue.name, "retry.1000");
+  EXPECT_EQ(*declares_.front().params.queue.arguments.Find("x-dead-letter-exchange"),
+            amqp::Value("work"));
+  AnswerOk();
+  EXPECT_THAT(acquired_, IsEmpty());
+  EXPECT_FALSE(Holds(kWorkRoute));
+  ASSERT_EQ(declares_.size(), 1U);
+  EXPECT_EQ(NameOfLastDeclare(), "retry.1000");
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  ASSERT_TRUE(acquired_[0].ok());
+  EXPECT_EQ(*acquired_[0]->name, "retry.1000");
+  EXPECT_TRUE(Holds(kWorkRoute));
+  EXPECT_THAT(declares_, IsEmpty());
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000"));
+}
+
+TEST_F(DelayQueuesTest, ShareOneDeclareAmongAllWhoWait) {
+  for (int i = 0; i < 3; ++i) queues_->Acquire(kRoute, Keep());
+  EXPECT_EQ(declares_.size(), 1U);
+  AnswerOk();
+  queues_->Acquire(kRoute, Keep());
+  EXPECT_EQ(declares_.size(), 1U);
+  AnswerOk();
+  EXPECT_EQ(acquired_.size(), 4U);
+}
+
+TEST_F(DelayQueuesTest, AnswerLaterAlsoWhereALeaseIsAtHand) {
+  Grant();
+  queues_->Acquire(kRoute, Keep());
+  EXPECT_THAT(acquired_, IsEmpty());
+  time_.RunReady();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_TRUE(acquired_[0].ok());
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+TEST_F(DelayQueuesTest, TellRoutesApart) {
+  Grant();
+  EXPECT_FALSE(Holds({.ttl = absl::Seconds(2)}));
+  EXPECT_FALSE(Holds(kWorkRoute));
+  EXPECT_FALSE(Holds({.ttl = absl::Seconds(1), .direct = true}));
+  EXPECT_TRUE(Holds(kRoute));
+}
+
+TEST_F(DelayQueuesTest, RenewInTheBackgroundFromHalfTheWindowOn) {
+  Grant();
+  time_.Advance(kWindow / 2 - absl::Milliseconds(1));
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(declares_, IsEmpty());
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_TRUE(Holds());
+  EXPECT_TRUE(Holds());
+  EXPECT_EQ(declares_.size(), 1U);
+  time_.Advance(absl::Seconds(2));
+  AnswerOk();
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000", "renewed retry.1000"));
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+TEST_F(DelayQueuesTest, CountTheLeaseFromWhenTheDeclaresWereSent) {
+  Grant();
+  time_.Advance(kWindow / 2);
+  Holds();
+  time_.Advance(absl::Seconds(20));
+  AnswerOk();
+  time_.Advance(kWindow - absl::Seconds(20) - absl::Milliseconds(1));
+  EXPECT_TRUE(Holds());
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_FALSE(Holds());
+}
+
+TEST_F(DelayQueuesTest, PublishNothingOnceTheWindowHasClosed) {
+  Grant();
+  time_.Advance(kWindow - absl::Milliseconds(1));
+  EXPECT_TRUE(Holds());  // a renewal begins and is never answered
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_FALSE(Holds());
+}
+
+TEST_F(DelayQueuesTest, WaitForTheRenewalOnceTheWindowHasClosed) {
+  const Lease lease = Grant();
+  time_.Advance(kWindow - absl::Seconds(1));
+  Holds();
+  time_.Advance(absl::Seconds(2));
+  queues_->Acquire(kRoute, Keep());
+  EXPECT_EQ(declares_.size(), 1U);
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(acquired_[0]->generation, lease.generation);
+}
+
+TEST_F(DelayQueuesTest, RenewByOneDeclareWhileTheLeaseStillCovers) {
+  const Lease lease = Grant();
+  // No message waits, nobody publishes: the renewal at half the window ends the series.
+  time_.Advance(kWindow / 2);
+  AnswerOk();
+  time_.Advance(kCoverage - absl::Milliseconds(1));
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(acquired_[0]->generation, lease.generation);
+  EXPECT_TRUE(queues_->Covers(lease));
+}
+
+TEST_F(DelayQueuesTest, DeclareTwiceAgainAfterAGap) {
+  const Lease lease = Grant();
+  time_.Advance(kWindow / 2);  // the timer's renewal is on its way
+  ASSERT_EQ(declares_.size(), 1U);
+  queues_->CurrentLease(kRoute);
+  time_.Advance(kCoverage - kWindow / 2);
+  EXPECT_FALSE(queues_->Covers(lease));
+  AnswerOk();
+  EXPECT_FALSE(Holds());
+  ASSERT_EQ(declares_.size(), 1U);
+  AnswerOk();
+  const Lease again = queues_->CurrentLease(kRoute);
+  ASSERT_NE(again.name, nullptr);
+  EXPECT_NE(again.generation, lease.generation);
+  EXPECT_FALSE(queues_->Covers(lease));
+  EXPECT_TRUE(queues_->Covers(again));
+}
+
+TEST_F(DelayQueuesTest, CoverConfirmsUntilHalfTheMarginIsGone) {
+  const Lease lease = Grant();
+  time_.Advance(kCoverage - absl::Milliseconds(1));
+  EXPECT_TRUE(queues_->Covers(lease));
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_FALSE(queues_->Covers(lease));
+}
+
+TEST_F(DelayQueuesTest, CoverNothingThatTheyNeverLeased) { EXPECT_FALSE(queues_->Covers(Lease())); }
+
+TEST_F(DelayQueuesTest, RenewByThemselvesWhileMessagesWait) {
+  Grant();
+  for (int i = 0; i < 20; ++i) {
+    time_.Advance(kWindow / 2);
+    ASSERT_EQ(declares_.size(), 1U) << i;
+    AnswerOk(/*messages=*/3);
+  }
+  time_.Advance(kWindow / 2);
+  AnswerOk(/*messages=*/0);
+  time_.Advance(kLifetime - absl::Milliseconds(1));
+  EXPECT_THAT(declares_, IsEmpty());
+  EXPECT_EQ(queues_->size(), 1U);
+}
+
+TEST_F(DelayQueuesTest, RenewOnceMoreAfterTheLastPublish) {
+  Grant();
+  time_.Advance(kWindow / 4);
+  EXPECT_TRUE(Holds());
+  time_.Advance(kWindow / 4);
+  ASSERT_EQ(declares_.size(), 1U);
+  EXPECT_TRUE(Holds());  // after the declares were sent
+  AnswerOk(/*messages=*/0);
+  time_.Advance(kWindow / 2);
+  ASSERT_EQ(declares_.size(), 1U);
+  AnswerOk(/*messages=*/0);
+  time_.Advance(kWindow / 2);
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+// It goes on a channel of its own, and may come after the declares that were sent after it.
+TEST_F(DelayQueuesTest, RenewOnceMoreForAPublishThatTheDeclaresMayHaveOvertaken) {
+  Grant();
+  time_.Advance(kWindow / 2 - absl::Milliseconds(1));
+  EXPECT_TRUE(Holds());
+  time_.Advance(absl::Milliseconds(1));
+  ASSERT_EQ(declares_.size(), 1U);
+  AnswerOk(/*messages=*/0);
+  time_.Advance(kWindow / 2);
+  ASSERT_EQ(declares_.size(), 1U);
+  AnswerOk(/*messages=*/0);
+  time_.Advance(kWindow / 2);
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+TEST_F(DelayQueuesTest, ForgetAQueueWhenTheBrokerDoes) {
+  Grant();
+  time_.Advance(kWindow / 2);
+  AnswerOk();
+  events_.clear();
+  time_.Advance(kLifetime - absl::Milliseconds(1));
+  EXPECT_EQ(queues_->size(), 1U);
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(queues_->size(), 0U);
+  EXPECT_THAT(events_, ElementsAre("lapsed retry.1000"));
+  EXPECT_EQ(time_.pending_timers(), 0U);
+}
+
+TEST_F(DelayQueuesTest, DeclareAnewAfterTheLeaseRanOut) {
+  const Lease lease = Grant();
+  time_.Advance(kWindow / 2);
+  AnswerOk();
+  time_.Advance(kLifetime);
+  const Lease again = Grant();
+  EXPECT_FALSE(queues_->Covers(lease));
+  EXPECT_TRUE(queues_->Covers(again));
+}
+
+TEST_F(DelayQueuesTest, StayUsableAfterARefusedSecondDeclare) {
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  Answer(absl::UnavailableError("lost"));
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_FALSE(acquired_[0].ok());
+  EXPECT_NE(Grant().name, nullptr);
+}
+
+TEST_F(DelayQueuesTest, KeepALeaseWhoseRenewalIsRefusedAndPauseBeforeTheNext) {
+  const Lease lease = Grant();
+  time_.Advance(kWindow / 2);
+  Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
+  EXPECT_TRUE(Holds());
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(declares_, IsEmpty());
+  time_.Advance(absl::Seconds(1));
+  ASSERT_EQ(declares_.size(), 1U);
+  Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
+  time_.Advance(absl::Seconds(2) - absl::Milliseconds(1));
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(declares_, IsEmpty());
+  time_.Advance(absl::Milliseconds(1));
+  AnswerOk();
+  EXPECT_TRUE(queues_->Covers(lease));
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000", "declare_failed retry.1000",
+                                   "declare_failed retry.1000", "renewed retry.1000"));
+}
+
+TEST_F(DelayQueuesTest, LapseWhereTheRenewalIsRefusedToTheEnd) {
+  Grant();
+  ON_CALL(broker_, Declare).WillByDefault([this](DeclareParams, Broker::DeclareCallback done) {
+    time_.executor()->Post([done] { done(absl::PermissionDeniedError("ACCESS_REFUSED")); });
+  });
+  time_.Advance(kLifetime);
+  EXPECT_EQ(queues_->size(), 0U);
+  EXPECT_EQ(events_.back(), "lapsed retry.1000");
+}
+
+TEST_F(DelayQueuesTest, DeclareAnewAfterABrokenLease) {
+  const Lease lease = Grant();
+  queues_->Broken(lease, "NO_ROUTE");
+  queues_->Broken(lease, "NO_ROUTE");
+  EXPECT_FALSE(Holds());
+  EXPECT_FALSE(queues_->Covers(lease));
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000", "lease_broken retry.1000"));
+  EXPECT_THAT(errors_.back(), AllOf(HasSubstr("NO_ROUTE"), HasSubstr("remedy: ")));
+  const Lease again = Grant();
+  EXPECT_FALSE(queues_->Covers(lease));
+  queues_->Broken(lease, "NO_ROUTE");  // one published long ago
+  EXPECT_TRUE(queues_->Covers(again));
+}
+
+TEST_F(DelayQueuesTest, DoNotCallALeaseBrokenThatWasOver) {
+  const Lease lease = Grant();
+  time_.Advance(kCoverage);
+  queues_->Broken(lease, "NO_ROUTE");
+  EXPECT_THAT(events_, ElementsAre("declared retry.1000"));
+}
+
+TEST_F(DelayQueuesTest, TrustNoRenewalThatWasUnderWayWhenTheLeaseBroke) {
+  const Lease lease = Grant();
+  time_.Advance(kWindow / 2);
+  queues_->Broken(lease, "NO_ROUTE");
+  queues_->Acquire(kRoute, Keep());
+  ASSERT_EQ(declares_.size(), 1U);
+  AnswerOk();
+  EXPECT_THAT(acquired_, IsEmpty());
+  AnswerOk();
+  EXPECT_EQ(acquired_.size(), 1U);
+}
+
+TEST_F(DelayQueuesTest, DeclareAnewForThoseWhoWaitedWhenTheLeaseBroke) {
+  const Lease lease = Grant();
+  queues_->Acquire(kRoute, Keep());
+  queues_->Broken(lease, "NO_ROUTE");
+  time_.RunReady();
+  EXPECT_THAT(acquired_, IsEmpty());
+  AnswerOk();
+  AnswerOk();
+  EXPECT_EQ(acquired_.size(), 1U);
+}
+
+TEST_F(DelayQueuesTest, AnswerAllWhoWaitWhenEverythingIsDropped) {
+  const Lease lease = Grant({.ttl = absl::Seconds(1), .direct = true});
+  queues_->Acquire(kRoute, Keep());
+  queues_->Acquire(kWorkRoute, Keep());
+  queues_->DropAll(absl::UnavailableError("connection lost"));
+  ASSERT_EQ(acquired_.size(), 2U);
+  for (const auto& answer : acquired_) {
+    EXPECT_EQ(answer.status(), absl::UnavailableError("connection lost"));
+  }
+  EXPECT_FALSE(queues_->Covers(lease));
+  EXPECT_EQ(queues_->size(), 0U);
+  EXPECT_EQ(time_.pending_timers(), 0U);
+}
+
+TEST_F(DelayQueuesTest, AnswerInTheOrderOfTheirQueuesWhenEverythingIsDropped) {
+  constexpr int kQueues = 20;
+  std::vector<int> answered;
+  for (int i = 0; i < kQueues; ++i) {
+    queues_->Acquire({.ttl = absl::Seconds(1 + i * 7 % kQueues)},
+                     [&answered, i](const absl::StatusOr<Lease>&) { answered.push_back(i); });
+  }
+  queues_->DropAll(absl::UnavailableError("connection lost"));
+  EXPECT_EQ(answered.size(), static_cast<std::size_t>(kQueues));
+  EXPECT_TRUE(std::is_sorted(answered.begin(), answered.end()));
+}
+
+TEST_F(DelayQueuesTest, IgnoreAnswersFromBeforeTheDrop) {
+  queues_->Acquire(kRoute, Keep());
+  queues_->DropAll(absl::UnavailableError("connection lost"));
+  queues_->Acquire(kRoute, Keep());
+  ASSERT_EQ(declares_.size(), 2U);
+  AnswerOk();
+  EXPECT_EQ(declares_.size(), 1U);
+  AnswerOk();
+  EXPECT_EQ(acquired_.size(), 1U);
+  AnswerOk();
+  EXPECT_EQ(acquired_.size(), 2U);
+}
+
+TEST_F(DelayQueuesTest, WorkWithoutAnObserver) {
+  queues_ = std::make_unique<DelayQueues>(broker_, testing::EnvironmentOf(time_, random_),
+                                          DelayQueueOptions{});
+  EXPECT_NE(Grant().name, nullptr);
+  EXPECT_THAT(events_, IsEmpty());
+}
+
+TEST_F(DelayQueuesTest, MayBeAskedAgainInsideAnAnswer) {
+  queues_->Acquire(kRoute, [this](absl::StatusOr<Lease> lease) {
+    EXPECT_TRUE(lease.ok());
+    EXPECT_TRUE(Holds());
+    queues_->Acquire(kRoute, Keep());
+    queues_->Acquire(kWorkRoute, Keep());
+    EXPECT_THAT(acquired_, IsEmpty());
+  });
+  AnswerOk();
+  AnswerOk();
+  EXPECT_THAT(acquired_, IsEmpty());
+  time_.RunReady();
+  EXPECT_EQ(acquired_.size(), 1U);
+}
+
+TEST_F(DelayQueuesTest, MayBeAskedAgainInsideARefusal) {
+  queues_->Acquire(kRoute, [this](absl::StatusOr<Lease> lease) {
+    EXPECT_FALSE(lease.ok());
+    queues_->Acquire(kRoute, Keep());
+  });
+  Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
+  EXPECT_THAT(acquired_, IsEmpty());
+  AnswerOk();
+  AnswerOk();
+  EXPECT_EQ(acquired_.size(), 1U);
+}
+
+TEST_F(DelayQueuesTest, MayBeDroppedInsideAnAnswer) {
+  queues_->Acquire(kRoute, [this](const absl::StatusOr<Lease>& lease) {
+    EXPECT_TRUE(lease.ok());
+    queues_->DropAll(absl::AbortedError("dropped"));
+    EXPECT_FALSE(queues_->Covers(*lease));
+  });
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(acquired_[0].status(), absl::AbortedError("dropped"));
+}
+
+TEST_F(DelayQueuesTest, MayBeDestroyedInsideAnyAnswer) {
+  const auto destroy = [this](const absl::StatusOr<Lease>&) { queues_.reset(); };
+  const auto refill = [&] {
+    queues_ = std::make_unique<DelayQueues>(
+        broker_, testing::EnvironmentOf(time_, random_, &observer_), DelayQueueOptions{});
+    declares_.clear();
+    queues_->Acquire(kRoute, destroy);
+    queues_->Acquire(kRoute, Keep());
+  };
+  refill();
+  AnswerOk();
+  AnswerOk();
+  EXPECT_EQ(queues_, nullptr);
+  refill();
+  Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
+  EXPECT_EQ(queues_, nullptr);
+  refill();
+  queues_->DropAll(absl::UnavailableError("lost"));
+  EXPECT_EQ(queues_, nullptr);
+  refill();
+  AnswerOk();
+  queues_.reset();
+  AnswerOk();  // comes too late
+  EXPECT_THAT(acquired_, IsEmpty());
+  EXPECT_EQ(time_.pending_timers(), 0U);
+}
+
+}  // namespace delay_queues_test
+}  // namespace retryq

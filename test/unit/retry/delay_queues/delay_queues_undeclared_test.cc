@@ -1,0 +1,130 @@
+// Delay queues that somebody else has made, and full ones.
+
+#include "unit/retry/delay_queues/delay_queues_fixture.h"
+
+namespace retryq {
+namespace delay_queues_undeclared_test {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class UndeclaredDelayQueuesTest : public DelayQueuesTest {
+ protected:
+  UndeclaredDelayQueuesTest() {
+    ON_CALL(broker_, CheckExchange)
+        .WillByDefault([this](const std::string& name, std::function<void(absl::Status)> done) {
+          checked_ = name;
+          done(exchange_);
+        });
+    Use({.declare = false});
+  }
+
+  void Use(const DelayQueueOptions& options) {
+    queues_ = std::make_unique<DelayQueues>(
+        broker_, testing::EnvironmentOf(time_, random_, &observer_), options);
+  }
+
+  absl::Status exchange_;
+  std::string checked_;
+};
+
+TEST_F(UndeclaredDelayQueuesTest, AreLookedForAndNeverDeclared) {
+  queues_->Acquire(kRoute, Keep());
+  ASSERT_EQ(declares_.size(), 1U);
+  EXPECT_TRUE(declares_[0].params.queue.passive);
+  EXPECT_FALSE(declares_[0].params.exchange.has_value());
+  EXPECT_EQ(declares_[0].params.queue.name, "retry.1000");
+  AnswerOk();
+  EXPECT_EQ(checked_, "retry.1000");
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(*acquired_[0]->name, "retry.1000");
+}
+
+TEST_F(UndeclaredDelayQueuesTest, AreLeasedForEver) {
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  time_.Advance(absl::Hours(24 * 365));
+  EXPECT_TRUE(Holds());
+  EXPECT_TRUE(queues_->Covers(*acquired_[0]));
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+TEST_F(UndeclaredDelayQueuesTest, HaveNoSlotsThoughTheyBeOfTypeQuorum) {
+  Use({.queue_type = QueueType::kQuorum, .declare = false});
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_EQ(*acquired_[0]->name, "retry.1000");
+}
+
+TEST_F(UndeclaredDelayQueuesTest, ThatAreMissingAreNamedWithTheRemedyAndHaveNoOtherName) {
+  queues_->Acquire(kRoute, Keep());
+  Answer(absl::NotFoundError("no queue 'retry.1000'"));
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_TRUE(absl::IsNotFound(acquired_[0].status()));
+  EXPECT_THAT(std::string(acquired_[0].status().message()),
+              AllOf(HasSubstr("'retry.1000'"), HasSubstr("retryq plan --definitions")));
+  EXPECT_THAT(events_, ElementsAre("declare_failed retry.1000"));
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+TEST_F(UndeclaredDelayQueuesTest, WithoutTheirExchangeAreMissingToo) {
+  exchange_ = absl::NotFoundError("no exchange 'retry.1000'");
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_THAT(std::string(acquired_[0].status().message()), HasSubstr("no exchange 'retry.1000'"));
+}
+
+TEST_F(UndeclaredDelayQueuesTest, ThatMayNotBeReadNameThatRight) {
+  queues_->Acquire(kRoute, Keep());
+  Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
+  ASSERT_EQ(acquired_.size(), 1U);
+  EXPECT_THAT(std::string(acquired_[0].status().message()),
+              AllOf(HasSubstr("'read'"), HasSubstr("'^retry\\..*'")));
+}
+
+TEST_F(UndeclaredDelayQueuesTest, StayInUseAfterANackOrSilence) {
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  EXPECT_EQ(queues_->Nacked(*acquired_[0]), std::nullopt);
+  queues_->Avoid(kRoute);
+  EXPECT_TRUE(Holds());
+  EXPECT_THAT(declares_, IsEmpty());
+}
+
+TEST_F(UndeclaredDelayQueuesTest, AreLookedForAgainWhereOneIsGone) {
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  queues_->Broken(*acquired_[0], "NO_ROUTE");
+  EXPECT_FALSE(queues_->Covers(*acquired_[0]));
+  EXPECT_FALSE(Holds());
+  queues_->Acquire(kRoute, Keep());
+  AnswerOk();
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(UndeclaredDelayQueuesTest, ThatAreLimitedAreTakenToBeFullAfterANack) {
+  Use({.max_length = 7, .max_length_bytes = 1000});
+  const Lease lease = Grant();
+  const std::optional<std::string> full = queues_->Nacked(lease);
+  ASSERT_TRUE(full.has_value());
+  EXPECT_THAT(*full, StartsWith("'retry.1000' is full (7 messages or 1000 bytes)"));
+  EXPECT_TRUE(Holds());
+  EXPECT_TRUE(queues_->Covers(lease));
+}
+
+TEST_F(UndeclaredDelayQueuesTest, ThatAreLimitedRefuseWhatIsTooMuch) {
+  Use({.max_length = 7, .max_length_bytes = 1000});
+  queues_->Acquire(kRoute, Keep());
+  const amqp::Table& arguments = declares_.front().params.queue.arguments;
+  EXPECT_EQ(*arguments.Find("x-overflow"), amqp::Value("reject-publish"));
+  EXPECT_EQ(*arguments.Find("x-max-length"), amqp::Value(std::int64_t{7}));
+  EXPECT_EQ(*arguments.Find("x-max-length-bytes"), amqp::Value(std::int64_t{1000}));
+}
+
+}  // namespace delay_queues_undeclared_test
+}  // namespace retryq

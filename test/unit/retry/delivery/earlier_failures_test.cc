@@ -1,0 +1,165 @@
+#include "retry/delivery/earlier_failures.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retryq/amqp/table.h"
+#include "support/make_message.h"
+
+namespace retryq {
+namespace earlier_failures_test {
+
+using testing::MakeMessage;
+using testing::MakeMessageWithHeaderBytes;
+using testing::NestedTableBytes;
+
+std::int64_t operator""_i64(unsigned long long number) { return static_cast<std::int64_t>(number); }
+
+// What a message with these headers brings to the queue "orders".
+std::uint64_t Failures(const amqp::Table& headers, std::vector<std::string> counts) {
+  const auto message = MakeMessage({.headers = headers});
+  return ReadEarlierFailures(*message, "orders", {.earlier_counts = std::move(counts)});
+}
+
+// As RabbitMQ writes it.
+amqp::Value Death(const std::string& queue, const std::string& reason, std::int64_t count) {
+  return amqp::Table{{"count", count}, {"reason", reason},
+                     {"queue", queue}, {"time", amqp::Timestamp{1'700'000'000}},
+                     {"exchange", ""}, {"routing-keys", amqp::Array{amqp::Value(queue)}}};
+}
+
+amqp::Table Deaths(amqp::Array deaths) { return {{"x-death", std::move(deaths)}}; }
+
+TEST(EarlierFailures, CountForNothingUnlessAskedFor) {
+  const amqp::Table headers = {{"x-retry-count", 3_i64}, {"x-message-retries", 3_i64}};
+  EXPECT_EQ(Failures(headers, {}), 0U);
+  EXPECT_EQ(Failures(headers, {"x-retries"}), 0U);
+}
+
+TEST(EarlierFailures, AreReadFromAnyHeaderByItsName) {
+  EXPECT_EQ(Failures({{"x-retry-count", 3_i64}}, {"x-retry-count"}), 3U);
+  EXPECT_EQ(Failures({{"x-message-retries", std::int32_t{4}}}, {"x-message-retries"}), 4U);
+  EXPECT_EQ(Failures({{"attempts", std::uint8_t{5}}}, {"attempts"}), 5U);
+}
+
+TEST(EarlierFailures, AreReadFromTextsThatAreNumbers) {
+  EXPECT_EQ(Failures({{"retries", "7"}}, {"retries"}), 7U);
+  EXPECT_EQ(Failures({{"retries", amqp::Bytes{"8"}}}, {"retries"}), 8U);
+}
+
+TEST(EarlierFailures, OfSeveralHeadersTheLargestCounts) {
+  const amqp::Table headers = {{"a", 2_i64}, {"b", 9_i64}, {"c", 3_i64}};
+  EXPECT_EQ(Failures(headers, {"a", "b", "c"}), 9U);
+}
+
+TEST(EarlierFailures, AreNoneWhereTheHeaderIsNonsense) {
+  for (const amqp::Value& nonsense :
+       {amqp::Value("many"), amqp::Value("-3"), amqp::Value("3.5"), amqp::Value(""),
+        amqp::Value("99999999999999999999999"), amqp::Value(std::int64_t{-1}),
+        amqp::Value(std::numeric_limits<std::uint64_t>::max()), amqp::Value(true), amqp::Value(2.0),
+        amqp::Value(amqp::Array{amqp::Value(3_i64)}), amqp::Value(amqp::Void{})}) {
+    EXPECT_EQ(Failures({{"x-retry-count", nonsense}, {"x-death", nonsense}},
+                       {"x-retry-count", "x-death"}),
+              0U);
+  }
+}
+
+// However large a number is, one more can be counted, and a header holds it.
+TEST(EarlierFailures, NeverWrap) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const char* text : {"9223372036854775806", "9223372036854775807", "9223372036854775808",
+                           "18446744073709551614", "18446744073709551615"}) {
+    const std::uint64_t failures = Failures({{"retries", text}}, {"retries"});
+    EXPECT_GE(failures, kMost - 1) << text;
+    EXPECT_LE(failures, kMost) << text;
+  }
+  for (const char* reason : {"expired", "rejected"}) {
+    const std::string queue = reason == std::string("expired") ? "elsewhere" : "orders";
+    EXPECT_EQ(Failures(Deaths({Death(queue, reason, most), Death(queue, reason, most),
+                               Death(queue, reason, most)}),
+                       {"x-death"}),
+              kMost);
+  }
+}
+
+TEST(EarlierFailures, CountTheRejectionsByTheQueue) {
+  EXPECT_EQ(Failures(Deaths({Death("orders.retry", "expired", 3), Death("orders", "rejected", 3)}),
+                     {"x-death"}),
+            3U);
+}
+
+TEST(EarlierFailures, CountTheStaysInDelayQueuesOfThoseWhoPublishCopies) {
+  EXPECT_EQ(Failures(Deaths({Death("orders.4000", "expired", 2), Death("orders.2000", "expired", 1),
+                             Death("orders.1000", "expired", 1)}),
+                     {"x-death"}),
+            4U);
+}
+
+TEST(EarlierFailures, DoNotCountWhatNoWorkerHasSeen) {
+  EXPECT_EQ(Failures(Deaths({Death("orders", "expired", 5), Death("orders", "maxlen", 5),
+                             Death("elsewhere", "rejected", 5), Death("elsewhere", "maxlen", 5)}),
+                     {"x-death"}),
+            0U);
+}
+
+TEST(EarlierFailures, PassOverWhatIsNoDeath) {
+  amqp::Table no_count = {{"queue", "orders"}, {"reason", "rejected"}};
+  amqp::Table count_is_text = no_count;
+  count_is_text.Set("count", "7");
+  amqp::Array deaths = {amqp::Value("text"),
+                        amqp::Value(no_count),
+                        amqp::Value(count_is_text),
+                        amqp::Value(amqp::Table{{"count", 7_i64}}),
+                        Death("orders", "rejected", -7),
+                        Death("orders", "rejected", 2)};
+  EXPECT_EQ(Failures(Deaths(std::move(deaths)), {"x-death"}), 2U);
+}
+
+TEST(EarlierFailures, AreNoneWhereADeathNestsTooDeep) {
+  std::string bytes = "\x07x-deathA";
+  std::string entry = "F";
+  const std::string nested = NestedTableBytes(50);
+  const auto append_length = [](std::size_t size, std::string* out) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      out->push_back(static_cast<char>(size >> shift & 0xff));
+    }
+  };
+  append_length(nested.size(), &entry);
+  entry += nested;
+  append_length(entry.size(), &bytes);
+  bytes += entry;
+  const auto message = MakeMessageWithHeaderBytes(bytes);
+  ASSERT_TRUE(message->properties.headers->Find("x-death").has_value());
+  EXPECT_EQ(ReadEarlierFailures(*message, "orders", {.earlier_counts = {"x-death"}}), 0U);
+}
+
+TEST(EarlierFailures, AreNoneOfAMessageThatRetryqHasCopied) {
+  for (const char* header : {"x-retry-queue", "x-retry-id"}) {
+    EXPECT_EQ(Failures({{"x-message-retries", 3_i64}, {header, "orders"}}, {"x-message-retries"}),
+              0U);
+    EXPECT_EQ(Failures({{"x-message-retries", 3_i64}, {header, "other"}}, {"x-message-retries"}),
+              0U);
+  }
+}
+
+TEST(EarlierFailures, AreWhatAQuorumQueueHasCountedUnlessThatCountsAnyway) {
+  const auto message = std::const_pointer_cast<amqp::Message>(
+      MakeMessage({.headers = amqp::Table{{"x-delivery-count", 6_i64}}}));
+  RetryOptions options{.count_redeliveries = CountRedeliveries::kNever,
+                       .earlier_counts = {"x-delivery-count"}};
+  EXPECT_EQ(ReadEarlierFailures(*message, "orders", options), 6U);
+  message->redelivered = true;
+  EXPECT_EQ(ReadEarlierFailures(*message, "orders", options), 6U);
+  options.count_redeliveries = CountRedeliveries::kWhereCounted;
+  EXPECT_EQ(ReadEarlierFailures(*message, "orders", options), 0U);
+}
+
+}  // namespace earlier_failures_test
+}  // namespace retryq

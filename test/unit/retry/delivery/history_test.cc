@@ -1,0 +1,316 @@
+#include "retry/delivery/history.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "retryq/amqp/table.h"
+#include "support/make_message.h"
+
+namespace retryq {
+namespace history_test {
+
+using testing::MakeMessage;
+using testing::MakeMessageWithHeaderBytes;
+
+std::int64_t operator""_i64(unsigned long long number) { return static_cast<std::int64_t>(number); }
+
+amqp::Table FullHistory() {
+  return {{"x-retry-count", 3_i64},
+          {"x-retry-first-failure", 1'700'000'000'123_i64},
+          {"x-retry-not-before", 1'700'000'004'000_i64},
+          {"x-retry-delay", 4000_i64},
+          {"x-retry-queue", "orders"},
+          {"x-retry-exchange", "shop"},
+          {"x-retry-routing-key", "order.placed"},
+          {"x-retry-error", "UNAVAILABLE: down"},
+          {"x-retry-remaining", 1500_i64},
+          {"x-retry-id", "r-1"}};
+}
+
+// As the copy comes back: through the default exchange, by the queue's name.
+amqp::MessagePtr Returned(amqp::Table headers) {
+  return MakeMessage({.exchange = "", .routing_key = "orders", .headers = std::move(headers)});
+}
+
+void ExpectFresh(const Delivery::History& history) {
+  EXPECT_EQ(history.failures, 0u);
+  EXPECT_FALSE(history.first_failure);
+  EXPECT_FALSE(history.not_before);
+  EXPECT_FALSE(history.delay);
+  EXPECT_FALSE(history.remaining);
+  EXPECT_EQ(history.last_error, "");
+  EXPECT_EQ(history.exchange, "");
+  EXPECT_EQ(history.routing_key, "orders");
+}
+
+TEST(ReadHistory, OfANewMessageIsWhereItWasPublished) {
+  const auto message = MakeMessage({.exchange = "shop", .routing_key = "order.placed"});
+  const Delivery::History history = ReadHistory(*message, "orders");
+  EXPECT_EQ(history.failures, 0u);
+  EXPECT_FALSE(history.first_failure);
+  EXPECT_EQ(history.id, "");
+  EXPECT_EQ(history.exchange, "shop");
+  EXPECT_EQ(history.routing_key, "order.placed");
+}
+
+TEST(ReadHistory, ReadsAllThatACopySays) {
+  const auto message = Returned(FullHistory());
+  const Delivery::History history = ReadHistory(*message, "orders");
+  EXPECT_EQ(history.failures, 3u);
+  EXPECT_EQ(history.first_failure, absl::FromUnixMillis(1'700'000'000'123));
+  EXPECT_EQ(history.not_before, absl::FromUnixMillis(1'700'000'004'000));
+  EXPECT_EQ(history.delay, absl::Seconds(4));
+  EXPECT_EQ(history.remaining, absl::Milliseconds(1500));
+  EXPECT_EQ(history.last_error, "UNAVAILABLE: down");
+  EXPECT_EQ(history.id, "r-1");
+  EXPECT_EQ(history.exchange, "shop");
+  EXPECT_EQ(history.routing_key, "order.placed");
+}
+
+TEST(ReadHistory, StartsAfreshInAnotherQueue) {
+  const auto message = Returned(FullHistory());
+  const Delivery::History history = ReadHistory(*message, "invoices");
+  ExpectFresh(history);
+  EXPECT_EQ(history.id, "");
+}
+
+TEST(ReadHistory, StartsAfreshWhereTheQueueIsNoText) {
+  amqp::Table headers = FullHistory();
+  headers.Set("x-retry-queue", 7_i64);
+  const auto message = Returned(headers);
+  const Delivery::History history = ReadHistory(*message, "orders");
+  ExpectFresh(history);
+  EXPECT_EQ(history.id, "");
+}
+
+TEST(ReadHistory, KeepsOnlyTheIdOfAReplayedMessage) {
+  const auto message = Returned({{"x-retry-id", "r-1"}, {"x-retry-count", 3_i64}});
+  const Delivery::History history = ReadHistory(*message, "orders");
+  ExpectFresh(history);
+  EXPECT_EQ(history.id, "r-1");
+}
+
+TEST(ReadHistory, KnowsADelayThatAMessageWasPublishedWith) {
+  const auto message = Returned({{"x-retry-delay", 4000_i64},
+                                 {"x-retry-not-before", 1'700'000'004'000_i64},
+                                 {"x-retry-remaining", 1500_i64},
+                                 {"x-retry-count", 7_i64},
+                                 {"x-retry-id", "r-1"}});
+  const Delivery::History history = ReadHistory(*message, "orders");
+  EXPECT_EQ(history.delay, absl::Seconds(4));
+  EXPECT_EQ(history.not_before, absl::FromUnixMillis(1'700'000'004'000));
+  EXPECT_EQ(history.remaining, absl::Milliseconds(1500));
+  EXPECT_EQ(history.id, "r-1");
+  EXPECT_EQ(history.failures, 0u) << "of no queue";
+}
+
+TEST(ReadHistory, TakesWhatIsOfAWrongTypeAsAbsent) {
+  const amqp::Table whole = FullHistory();
+  amqp::Table headers;
+  for (const auto& [name, value] : whole.fields()) headers.Set(name, amqp::Table{});
+  headers.Set("x-retry-queue", "orders");
+  const auto message = Returned(headers);
+  const Delivery::History history = ReadHistory(*message, "orders");
+  ExpectFresh(history);
+  EXPECT_EQ(history.id, "");
+}
+
+TEST(ReadHistory, TakesNegativeNumbersAsAbsent) {
+  amqp::Table headers = {{"x-retry-queue", "orders"}};
+  for (const char* name :
+       {"x-retry-count", "x-retry-first-failure", "x-retry-not-before", "x-retry-delay"}) {
+    headers.Set(name, std::numeric_limits<std::int64_t>::min());
+  }
+  const auto message = Returned(headers);
+  ExpectFresh(ReadHistory(*message, "orders"));
+}
+
+TEST(ReadHistory, TakesHugeNumbersWithoutWrapping) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const auto message = Returned({{"x-retry-queue", "orders"},
+                                 {"x-retry-count", kHuge},
+                                 {"x-retry-first-failure", kHuge},
+                                 {"x-retry-not-before", kHuge},
+                                 {"x-retry-delay", kHuge}});
+  const Delivery::History history = ReadHistory(*message, "orders");
+  EXPECT_EQ(history.failures, static_cast<std::uint64_t>(kHuge));
+  EXPECT_GT(history.failures + 1, history.failures);
+  EXPECT_GT(history.first_failure, absl::UnixEpoch());
+  EXPECT_GT(history.not_before, absl::UnixEpoch());
+  EXPECT_GT(history.delay, absl::Hours(1));
+}
+
+TEST(ReadHistory, TakesNumbersBeyondInt64AsAbsent) {
+  const auto message = Returned(
+      {{"x-retry-queue", "orders"}, {"x-retry-count", std::numeric_limits<std::uint64_t>::max()}});
+  EXPECT_EQ(ReadHistory(*message, "orders").failures, 0u);
+}
+
+TEST(ReadHistory, TakesSmallerIntegersAsTheBrokerMayRewriteThem) {
+  const auto message = Returned({{"x-retry-queue", "orders"}, {"x-retry-count", std::int8_t{3}}});
+  EXPECT_EQ(ReadHistory(*message, "orders").failures, 3u);
+}
+
+TEST(ReadHistory, TakesNamesThatAreTooLongForAmqpAsAbsent) {
+  const std::string longest(255, 'k');
+  const std::string too_long(256, 'k');
+  amqp::Table headers = FullHistory();
+  headers.Set("x-retry-routing-key", longest);
+  headers.Set("x-retry-id", longest);
+  auto message = Returned(headers);
+  EXPECT_EQ(ReadHistory(*message, "orders").routing_key, longest);
+  EXPECT_EQ(ReadHistory(*message, "orders").id, longest);
+
+  headers.Set("x-retry-routing-key", too_long);
+  headers.Set("x-retry-id", too_long);
+  message = Returned(headers);
+  EXPECT_EQ(ReadHistory(*message, "orders").exchange, "");
+  EXPECT_EQ(ReadHistory(*message, "orders").routing_key, "orders");
+  EXPECT_EQ(ReadHistory(*message, "orders").id, "");
+}
+
+TEST(ReadHistory, TakesExchangeAndRoutingKeyTogetherOrNotAtAll) {
+  const auto message = Returned({{"x-retry-queue", "orders"}, {"x-retry-exchange", "shop"}});
+  EXPECT_EQ(ReadHistory(*message, "orders").exchange, "");
+  EXPECT_EQ(ReadHistory(*message, "orders").routing_key, "orders");
+}
+
+TEST(ReadHistory, CutsAnErrorLongerThanACopysAtACodePoint) {
+  std::string error(1023, 'e');
+  error += "\xE2\x82\xAC and so on";
+  const auto message = Returned({{"x-retry-queue", "orders"}, {"x-retry-error", error}});
+  EXPECT_EQ(ReadHistory(*message, "orders").last_error, std::string(1023, 'e'));
+}
+
+// Either wholly random bytes, or a valid history with some bytes changed.
+TEST(ReadHistory, SurvivesAnyBytes) {
+  std::mt19937 random(11);  // NOLINT: the same bytes each time
+  const std::string valid = FullHistory().Encode().value();
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bytes = valid;
+    if (round % 4 == 0) bytes.assign(random() % 200, '\0');
+    const bool all = round % 4 == 0;
+    for (char& byte : bytes) {
+      if (all || random() % 40 == 0) byte = static_cast<char>(random());
+    }
+    const auto message = MakeMessageWithHeaderBytes(bytes);
+    const Delivery::History history = ReadHistory(*message, "orders");
+    ASSERT_LE(history.failures,
+              static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+    ASSERT_LE(history.last_error.size(), 1024u);
+    ASSERT_LE(history.id.size(), 255u);
+    ASSERT_LE(history.exchange.size(), 255u);
+    ASSERT_LE(history.routing_key.size(), 255u);
+    ASSERT_GE(history.first_failure.value_or(absl::UnixEpoch()), absl::UnixEpoch());
+    ASSERT_GE(history.delay.value_or(absl::ZeroDuration()), absl::ZeroDuration());
+    IsOthersRetry(*message, "invoices", "retry");
+  }
+}
+
+// A retry of the queue "orders", as a consumer of another queue sees it behind
+// the same topic exchange: 4 s in retry.4000, then back through "shop".
+class IsOthersRetryTest : public ::testing::Test {
+ protected:
+  IsOthersRetryTest() : headers_(FullHistory()) { SetDeath("expired", "retry.4000"); }
+
+  void SetDeath(const char* reason, std::string_view queue) {
+    SetDeaths({amqp::Table{{"reason", reason}, {"queue", queue}},
+               amqp::Table{{"reason", "rejected"}, {"queue", "somewhere"}}});
+  }
+
+  void SetDeaths(amqp::Array deaths) { headers_.Set("x-death", std::move(deaths)); }
+
+  bool IsSkippedBy(std::string_view queue, std::string_view prefix = "retry") const {
+    return IsOthersRetry(
+        *MakeMessage({.exchange = exchange_, .routing_key = key_, .headers = headers_}), queue,
+        prefix);
+  }
+
+  std::string exchange_ = "shop";
+  std::string key_ = "order.placed";
+  amqp::Table headers_;
+};
+
+TEST_F(IsOthersRetryTest, HoldsForARetryOfAnotherQueue) { EXPECT_TRUE(IsSkippedBy("invoices")); }
+
+TEST_F(IsOthersRetryTest, DoesNotHoldForOnesOwn) { EXPECT_FALSE(IsSkippedBy("orders")); }
+
+TEST_F(IsOthersRetryTest, DoesNotHoldForANewMessage) {
+  EXPECT_FALSE(IsOthersRetry(*MakeMessage(), "invoices", "retry"));
+}
+
+TEST_F(IsOthersRetryTest, KnowsEveryNameOfADelayQueue) {
+  for (const char* name : {"retry.4000", "retry.4000.direct", "retry.4000.1f3a", "retry.4000.q2"}) {
+    SetDeath("expired", name);
+    EXPECT_TRUE(IsSkippedBy("invoices")) << name;
+  }
+}
+
+TEST_F(IsOthersRetryTest, DoesNotHoldForOtherQueues) {
+  for (const char* name : {"retry.40001", "retry.400", "retry.", "retry", "later.4000",
+                           "retry.4000direct", "xretry.4000", "retry.04000", ""}) {
+    SetDeath("expired", name);
+    EXPECT_FALSE(IsSkippedBy("invoices")) << name;
+  }
+}
+
+TEST_F(IsOthersRetryTest, LooksForThePrefixAsGiven) {
+  SetDeath("expired", "my.retry.4000");
+  EXPECT_TRUE(IsSkippedBy("invoices", "my.retry"));
+  EXPECT_FALSE(IsSkippedBy("invoices", "retry"));
+}
+
+TEST_F(IsOthersRetryTest, DoesNotHoldAfterAnotherReason) {
+  SetDeath("rejected", "retry.4000");
+  EXPECT_FALSE(IsSkippedBy("invoices"));
+}
+
+TEST_F(IsOthersRetryTest, LooksAtTheNewestDeathOnly) {
+  SetDeaths({amqp::Table{{"reason", "rejected"}, {"queue", "orders"}},
+             amqp::Table{{"reason", "expired"}, {"queue", "retry.4000"}}});
+  EXPECT_FALSE(IsSkippedBy("invoices"));
+}
+
+TEST_F(IsOthersRetryTest, DoesNotHoldWhenPublishedElsewhereMeanwhile) {
+  exchange_ = "archive";
+  EXPECT_FALSE(IsSkippedBy("invoices"));
+  exchange_ = "shop";
+  key_ = "order.changed";
+  EXPECT_FALSE(IsSkippedBy("invoices"));
+}
+
+TEST_F(IsOthersRetryTest, NeedsEachHeader) {
+  const amqp::Table whole = headers_;
+  for (const char* name :
+       {"x-retry-queue", "x-retry-exchange", "x-retry-routing-key", "x-retry-delay", "x-death"}) {
+    headers_ = whole;
+    headers_.Set(name, false);
+    EXPECT_FALSE(IsSkippedBy("invoices")) << name;
+  }
+}
+
+TEST_F(IsOthersRetryTest, DoesNotHoldForDeathsOfAnotherShape) {
+  SetDeaths({});
+  EXPECT_FALSE(IsSkippedBy("invoices"));
+  SetDeaths({"expired"});
+  EXPECT_FALSE(IsSkippedBy("invoices"));
+  SetDeaths({amqp::Table{}});
+  EXPECT_FALSE(IsSkippedBy("invoices"));
+  SetDeaths({amqp::Table{{"reason", "expired"}, {"queue", 4_i64}}});
+  EXPECT_FALSE(IsSkippedBy("invoices"));
+}
+
+TEST(History, GoesOnUnderAFormerNameOfTheQueue) {
+  const auto message = MakeMessage(
+      {.headers = amqp::Table{{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}}});
+  EXPECT_EQ(ReadHistory(*message, "orders.v2").failures, 0U);
+  EXPECT_EQ(ReadHistory(*message, "orders.v2", {"bills", "orders"}).failures, 3U);
+}
+
+}  // namespace history_test
+}  // namespace retryq

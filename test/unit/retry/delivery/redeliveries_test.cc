@@ -1,0 +1,105 @@
+#include "retry/delivery/redeliveries.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+
+#include "retryq/amqp/table.h"
+#include "support/make_message.h"
+
+namespace retryq {
+namespace redeliveries_test {
+
+using testing::MakeMessage;
+
+amqp::MessagePtr Redelivered(const amqp::Table& headers) {
+  const auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
+  message->redelivered = true;
+  return message;
+}
+
+const amqp::Table kFour = {{"x-delivery-count", std::int64_t{4}}};
+
+TEST(Redeliveries, AreAsManyAsAQuorumQueueHasCounted) {
+  const Redeliveries four = ReadRedeliveries(*Redelivered(kFour), CountRedeliveries::kWhereCounted);
+  EXPECT_EQ(four.count, 4U);
+  EXPECT_TRUE(four.broker_counts);
+}
+
+TEST(Redeliveries, AreNoneOfAFirstDeliveryWhateverTheMessageBrought) {
+  const auto message = MakeMessage({.headers = kFour});
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kAlways).count, 0U);
+}
+
+TEST(Redeliveries, OfAClassicQueueCountAsOneWhereTheyCountAtAll) {
+  const auto message = Redelivered({});
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
+  const Redeliveries one = ReadRedeliveries(*message, CountRedeliveries::kAlways);
+  EXPECT_EQ(one.count, 1U);
+  EXPECT_FALSE(one.broker_counts);
+}
+
+TEST(Redeliveries, NeverCountWhereTheyShallNot) {
+  EXPECT_EQ(ReadRedeliveries(*Redelivered(kFour), CountRedeliveries::kNever).count, 0U);
+}
+
+TEST(Redeliveries, WithANonsensicalCountAreThoseOfAClassicQueue) {
+  for (const amqp::Value& nonsense : {amqp::Value("4"), amqp::Value(std::int64_t{-4}),
+                                      amqp::Value(std::numeric_limits<std::uint64_t>::max())}) {
+    const auto message = Redelivered({{"x-delivery-count", nonsense}});
+    EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
+    EXPECT_FALSE(ReadRedeliveries(*message, CountRedeliveries::kAlways).broker_counts);
+  }
+}
+
+TEST(Redeliveries, SayHowManyTheyWere) {
+  EXPECT_EQ(WhyUnsettled({.count = 1}),
+            absl::AbortedError("the worker that had it died or lost its connection"));
+  EXPECT_EQ(WhyUnsettled({.count = 3}),
+            absl::AbortedError("the worker that had it died or lost its connection, 3 times"));
+}
+
+TEST(Redeliveries, AreNoneWhereAQuorumQueueShowsThatTheMessageWasGivenBack) {
+  const auto message = Redelivered({{"x-acquired-count", std::int64_t{3}}});
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
+  EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kAlways).count, 0U);
+  EXPECT_EQ(CountUncounted(*message), 3);
+  EXPECT_EQ(CountUncounted(*Redelivered(
+                {{"x-acquired-count", std::int64_t{3}}, {"x-delivery-count", std::int64_t{1}}})),
+            2);
+}
+
+TEST(CountsFailuresOnly, IsSoFrom4_3) {
+  for (const char* version : {"4.3.0", "4.3.6", "4.10.1", "5.0", "10"}) {
+    EXPECT_TRUE(CountsFailuresOnly(version)) << version;
+  }
+  for (const char* version : {"", "3.10.8", "3.13", "4", "4.0.5", "4.2.9", "what"}) {
+    EXPECT_FALSE(CountsFailuresOnly(version)) << version;
+  }
+}
+
+TEST(CountedReturns, AreThoseOfQueuesThatMayBeQuorumBefore4_3) {
+  CountedReturns returns(CountRedeliveries::kWhereCounted);
+  EXPECT_TRUE(returns.WouldCount("3.10.8"));
+  EXPECT_FALSE(returns.WouldCount("4.3.6"));
+  EXPECT_FALSE(returns.WouldCount(""));
+  returns.Learn(*Redelivered({}));  // as only a classic queue does
+  EXPECT_FALSE(returns.WouldCount("3.10.8"));
+  returns.Learn(*Redelivered(kFour));  // it has been made anew
+  EXPECT_TRUE(returns.WouldCount("3.10.8"));
+}
+
+TEST(CountedReturns, AreAllWhereAllRedeliveriesCountButThoseOf4_3) {
+  CountedReturns returns(CountRedeliveries::kAlways);
+  EXPECT_TRUE(returns.WouldCount("4.3.6"));
+  returns.Learn(*Redelivered({}));
+  EXPECT_TRUE(returns.WouldCount("4.3.6"));
+  returns.Learn(*Redelivered({{"x-acquired-count", std::int64_t{1}}}));
+  EXPECT_FALSE(returns.WouldCount("4.3.6"));
+  EXPECT_FALSE(CountedReturns(CountRedeliveries::kNever).WouldCount("3.10.8"));
+}
+
+}  // namespace redeliveries_test
+}  // namespace retryq

@@ -1,0 +1,379 @@
+#include "retry/policy/retry_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "retryq/backoff.h"
+#include "retryq/testing/seeded_random.h"
+
+namespace retryq {
+namespace retry_policy_test {
+
+using Decision = RetryPolicy::Decision;
+using Kind = Decision::Kind;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
+const absl::Status kDown = absl::UnavailableError("down");
+
+RetryOptions Doubling() {
+  RetryOptions options;
+  options.backoff = {.base = absl::Seconds(1), .factor = 2.0, .max = absl::Seconds(10)};
+  options.max_attempts = 0;
+  return options;
+}
+
+Decision Decide(const RetryOptions& options, const Outcome& outcome,
+                const Delivery::History& history = {}) {
+  testing::SeededRandom random;
+  return RetryPolicy(options).Decide(outcome, history, kNow, random);
+}
+
+TEST(RetryPolicy, AcksSuccess) { EXPECT_EQ(Decide(Doubling(), Outcome::Ok()).kind, Kind::kAck); }
+
+TEST(RetryPolicy, RetriesAnErrorAfterTheBackoffOfItsFailures) {
+  const absl::Duration delays[] = {absl::Seconds(1), absl::Seconds(2),  absl::Seconds(4),
+                                   absl::Seconds(8), absl::Seconds(10), absl::Seconds(10)};
+  std::uint64_t failures = 0;
+  for (const absl::Duration delay : delays) {
+    const Decision decision = Decide(Doubling(), kDown, {.failures = failures++});
+    EXPECT_EQ(decision.kind, Kind::kRetry);
+    EXPECT_EQ(decision.delay, delay);
+  }
+}
+
+TEST(RetryPolicy, SaysTheErrorAndItsCode) {
+  const Decision decision = Decide(Doubling(), kDown);
+  EXPECT_EQ(decision.error, "UNAVAILABLE: down");
+  EXPECT_EQ(decision.reason, "UNAVAILABLE: down");
+}
+
+TEST(RetryPolicy, ParksWhatNoRetryWillMend) {
+  for (const absl::Status& status : {absl::InvalidArgumentError("a"), absl::OutOfRangeError("b"),
+                                     absl::UnimplementedError("c")}) {
+    EXPECT_EQ(Decide(Doubling(), status).kind, Kind::kPark) << status;
+  }
+}
+
+TEST(RetryPolicy, RetriesEveryOtherError) {
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status status(static_cast<absl::StatusCode>(code), "x");
+    if (absl::IsInvalidArgument(status) || absl::IsOutOfRange(status) ||
+        absl::IsUnimplemented(status)) {
+      continue;
+    }
+    EXPECT_EQ(Decide(Doubling(), status).kind, Kind::kRetry) << status;
+  }
+}
+
+TEST(RetryPolicy, PermanentReplacesTheRuleAboutWhichErrorsAre) {
+  RetryOptions options = Doubling();
+  options.permanent = absl::IsNotFound;
+  EXPECT_EQ(Decide(options, absl::NotFoundError("x")).kind, Kind::kPark);
+  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
+}
+
+TEST(RetryPolicy, RetryOnlyMakesAllOtherErrorsPermanent) {
+  RetryOptions options = Doubling();
+  options.retry_only = absl::IsInvalidArgument;
+  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, RetriesWhenAPredicateThrows) {
+  const auto throws = [](const absl::Status&) -> bool { throw std::runtime_error("oops"); };
+  RetryOptions options = Doubling();
+  options.permanent = throws;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+  options.permanent = nullptr;
+  options.retry_only = throws;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+}
+
+TEST(RetryPolicy, ParksPermanentErrorsWhateverHappensAtTheLimit) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 1;
+  options.on_limit = OnLimit::kDiscard;
+  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, ParksAndDiscardsWhenToldTo) {
+  const Decision park = Decide(Doubling(), Outcome::Park(kDown));
+  EXPECT_EQ(park.kind, Kind::kPark);
+  EXPECT_EQ(park.error, "UNAVAILABLE: down");
+
+  const Decision discard = Decide(Doubling(), Outcome::Discard("sent twice"));
+  EXPECT_EQ(discard.kind, Kind::kDiscard);
+  EXPECT_EQ(discard.reason, "sent twice");
+}
+
+TEST(RetryPolicy, GivesUpWithTheLastAttempt) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 8;
+  EXPECT_EQ(Decide(options, kDown, {.failures = 6}).kind, Kind::kRetry);
+
+  const Decision decision = Decide(options, kDown, {.failures = 7});
+  EXPECT_EQ(decision.kind, Kind::kPark);
+  EXPECT_EQ(decision.error, "UNAVAILABLE: down");
+  EXPECT_EQ(decision.reason, "gave up after 8 attempts: UNAVAILABLE: down");
+}
+
+TEST(RetryPolicy, GivesUpAfterOneAttemptWhereNoMoreAreAllowed) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 1;
+  EXPECT_EQ(Decide(options, kDown).reason, "gave up after 1 attempt: UNAVAILABLE: down");
+}
+
+TEST(RetryPolicy, GivesUpWhenMoreAttemptsWereMadeThanAreAllowedNow) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 3;
+  EXPECT_EQ(Decide(options, kDown, {.failures = 100}).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, NeverGivesUpWithoutALimit) {
+  constexpr std::uint64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const Decision decision =
+      Decide(Doubling(), kDown, {.failures = kHuge, .first_failure = absl::UnixEpoch()});
+  EXPECT_EQ(decision.kind, Kind::kRetry);
+  EXPECT_EQ(decision.delay, absl::Seconds(10));
+}
+
+TEST(RetryPolicy, DoesAtTheLimitWhatTheOptionsSay) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 1;
+  options.on_limit = OnLimit::kPark;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kPark);
+  options.on_limit = OnLimit::kReject;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kReject);
+  options.on_limit = OnLimit::kDiscard;
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kDiscard);
+}
+
+TEST(RetryPolicy, StartsNoRetryLaterThanMaxAgeAfterTheFirstFailure) {
+  RetryOptions options = Doubling();
+  options.max_age = absl::Minutes(1);
+  // The second delay is 2 s: it ends exactly at the limit, or a nanosecond after.
+  const absl::Time latest = kNow + absl::Seconds(2) - absl::Minutes(1);
+  EXPECT_EQ(Decide(options, kDown, {.failures = 1, .first_failure = latest}).kind, Kind::kRetry);
+
+  const Decision decision =
+      Decide(options, kDown, {.failures = 1, .first_failure = latest - absl::Nanoseconds(1)});
+  EXPECT_EQ(decision.kind, Kind::kPark);
+  EXPECT_EQ(decision.reason,
+            "gave up after 2 attempts, as the next would start more than 1m after the first "
+            "failure: UNAVAILABLE: down");
+}
+
+TEST(RetryPolicy, CountsTheAgeFromThisFailureWhereItIsTheFirst) {
+  RetryOptions options = Doubling();
+  options.max_age = absl::Seconds(1);
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+  options.max_age = absl::Milliseconds(999);
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, KeepsTheFirstFailureOfTheHistory) {
+  const absl::Time first = kNow - absl::Hours(3);
+  EXPECT_EQ(Decide(Doubling(), kDown, {.failures = 2, .first_failure = first}).first_failure,
+            first);
+  EXPECT_EQ(Decide(Doubling(), kDown).first_failure, kNow);
+}
+
+TEST(RetryPolicy, TakesAFirstFailureInTheFutureAsNow) {
+  RetryOptions options = Doubling();
+  options.max_age = absl::Milliseconds(999);
+  const Decision decision =
+      Decide(options, kDown, {.failures = 1, .first_failure = kNow + absl::Hours(9000)});
+  EXPECT_EQ(decision.first_failure, kNow);
+  EXPECT_EQ(decision.kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, WaitsAsLongAsTheHandlerAsksInWholeMilliseconds) {
+  const auto delay_for = [](absl::Duration asked) {
+    return Decide(Doubling(), Outcome::RetryAfter(asked, kDown)).delay;
+  };
+  EXPECT_EQ(delay_for(absl::Milliseconds(1024)), absl::Milliseconds(1024));
+  EXPECT_EQ(delay_for(absl::Microseconds(1'024'001)), absl::Milliseconds(1025));
+}
+
+TEST(RetryPolicy, HoldsWhatTheHandlerAsksBetweenOneMillisecondAndTheLongest) {
+  RetryOptions options = Doubling();
+  options.max_retry_after = absl::Seconds(10);
+  const auto delay_for = [&options](absl::Duration asked) {
+    return Decide(options, Outcome::RetryAfter(asked, kDown)).delay;
+  };
+  EXPECT_EQ(delay_for(absl::ZeroDuration()), absl::Milliseconds(1));
+  EXPECT_EQ(delay_for(-absl::InfiniteDuration()), absl::Milliseconds(1));
+  EXPECT_EQ(delay_for(absl::Seconds(9)), absl::Seconds(9));
+  EXPECT_EQ(delay_for(absl::Hours(1)), absl::Seconds(10));
+  EXPECT_EQ(delay_for(absl::InfiniteDuration()), absl::Seconds(10));
+
+  options.max_retry_after = absl::Microseconds(1500);
+  EXPECT_EQ(delay_for(absl::Hours(1)), absl::Milliseconds(1)) << "whole milliseconds";
+}
+
+TEST(RetryPolicy, CountsWhatTheHandlerAsksForAsAnAttempt) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 2;
+  const Outcome outcome = Outcome::RetryAfter(absl::Seconds(1), kDown);
+  EXPECT_EQ(Decide(options, outcome).kind, Kind::kRetry);
+  EXPECT_EQ(Decide(options, outcome, {.failures = 1}).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, RetriesEvenAPermanentErrorWhenAskedTo) {
+  const Outcome outcome =
+      Outcome::RetryAfter(absl::Seconds(1), absl::InvalidArgumentError("not yet"));
+  EXPECT_EQ(Decide(Doubling(), outcome).kind, Kind::kRetry);
+}
+
+TEST(RetryPolicy, GivesUpPermanentErrorsAsTheOptionsSay) {
+  RetryOptions options = Doubling();
+  options.retry_only = absl::IsUnavailable;
+  options.on_permanent = OnLimit::kReject;
+  const Decision decision = Decide(options, absl::NotFoundError("x"));
+  EXPECT_EQ(decision.kind, Kind::kReject);
+  EXPECT_EQ(decision.reason, "NOT_FOUND: x");
+  options.on_permanent = OnLimit::kDiscard;
+  EXPECT_EQ(Decide(options, absl::NotFoundError("x")).kind, Kind::kDiscard);
+  EXPECT_EQ(Decide(options, Outcome::Park(absl::NotFoundError("x"))).kind, Kind::kPark);
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+}
+
+TEST(RetryPolicy, TakesTheFirstRuleThatIsForTheError) {
+  RetryOptions options = Doubling();
+  const auto backoff = [](int seconds) { return BackoffOptions{.base = absl::Seconds(seconds)}; };
+  options.for_errors = {
+      {.codes = {absl::StatusCode::kUnavailable, absl::StatusCode::kNotFound},
+       .matches = [](const absl::Status& error) { return error.message() == "busy"; },
+       .backoff = backoff(30)},
+      {.codes = {absl::StatusCode::kUnavailable}, .backoff = backoff(60)},
+      {.matches = absl::IsUnavailable, .backoff = backoff(90)},
+      {.matches = absl::IsInternal, .backoff = backoff(120)},
+  };
+  EXPECT_EQ(Decide(options, absl::UnavailableError("busy")).delay, absl::Seconds(30));
+  EXPECT_EQ(Decide(options, absl::NotFoundError("busy")).delay, absl::Seconds(30));
+  EXPECT_EQ(Decide(options, absl::InternalError("busy")).delay, absl::Seconds(120));
+  EXPECT_EQ(Decide(options, kDown).delay, absl::Seconds(60));
+  EXPECT_EQ(Decide(options, absl::NotFoundError("x")).delay, absl::Seconds(1)) << "no rule";
+}
+
+TEST(RetryPolicy, CompletesARuleByTheOptions) {
+  RetryOptions options = Doubling();
+  options.max_attempts = 5;
+  options.on_limit = OnLimit::kDiscard;
+  options.for_errors = {{.codes = {absl::StatusCode::kUnavailable}, .max_attempts = 2},
+                        {.codes = {absl::StatusCode::kInternal}, .on_limit = OnLimit::kReject}};
+  EXPECT_EQ(Decide(options, kDown).delay, absl::Seconds(1));
+  EXPECT_EQ(Decide(options, kDown, {.failures = 1}).kind, Kind::kDiscard);
+  const absl::Status internal = absl::InternalError("x");
+  EXPECT_EQ(Decide(options, internal, {.failures = 3}).kind, Kind::kRetry);
+  EXPECT_EQ(Decide(options, internal, {.failures = 4}).kind, Kind::kReject);
+  EXPECT_EQ(Decide(options, Outcome::RetryAfter(absl::Seconds(1), internal), {.failures = 4}).kind,
+            Kind::kReject);
+  EXPECT_EQ(Decide(options, absl::NotFoundError("x"), {.failures = 4}).kind, Kind::kDiscard);
+}
+
+TEST(RetryPolicy, RetriesWhatARuleIsForEvenWhereItIsPermanentElse) {
+  RetryOptions options = Doubling();
+  options.for_errors = {{.codes = {absl::StatusCode::kInvalidArgument}, .max_attempts = 2}};
+  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
+  EXPECT_EQ(Decide(options, absl::OutOfRangeError("x")).kind, Kind::kPark);
+}
+
+TEST(RetryPolicy, PassesARuleWhosePredicateThrows) {
+  RetryOptions options = Doubling();
+  options.for_errors = {
+      {.matches = [](const absl::Status&) -> bool { throw std::runtime_error("oops"); },
+       .max_attempts = 1}};
+  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+}
+
+TEST(RetryPolicy, TellsABackoffFunctionAllThatIsKnown) {
+  RetryOptions options = Doubling();
+  options.backoff.function = [](const Failure& failure) {
+    EXPECT_EQ(failure.failures, 3U);
+    EXPECT_EQ(failure.error, kDown);
+    EXPECT_EQ(failure.previous_delay, absl::Seconds(4));
+    EXPECT_EQ(failure.age, absl::Minutes(2));
+    return absl::Seconds(8);
+  };
+  const Delivery::History history{
+      .failures = 3, .first_failure = kNow - absl::Minutes(2), .delay = absl::Seconds(4)};
+  EXPECT_EQ(Decide(options, kDown, history).kind, Kind::kRetry);
+}
+
+TEST(LongestDelay, IsTheLongestOfBackoffsAndRetryAfterInWholeMilliseconds) {
+  RetryOptions options = Doubling();
+  options.max_retry_after = absl::Seconds(3);
+  EXPECT_EQ(LongestDelay(options), absl::Seconds(10));
+  options.max_retry_after = absl::Seconds(30);
+  EXPECT_EQ(LongestDelay(options), absl::Seconds(30));
+  options.backoff = {.base = absl::Hours(1) + absl::Nanoseconds(1)};
+  EXPECT_EQ(LongestDelay(options), absl::Hours(1) + absl::Milliseconds(1));
+  options.for_errors = {{.matches = absl::IsInternal},
+                        {.matches = absl::IsNotFound,
+                         .backoff = BackoffOptions{.delays = {absl::Hours(2), absl::Hours(1)}}}};
+  EXPECT_EQ(LongestDelay(options), absl::Hours(2));
+}
+
+// What NextRetry says of the same failure.
+std::optional<absl::Duration> Next(const RetryOptions& options, const absl::Status& error,
+                                   const Delivery::History& history) {
+  testing::SeededRandom random;
+  const absl::Duration age = kNow - history.first_failure.value_or(kNow);
+  return NextRetry(
+      options,
+      {.failures = history.failures, .error = error, .previous_delay = history.delay, .age = age},
+      random);
+}
+
+TEST(NextRetry, IsWhatConsumersGoBy) {
+  std::vector<RetryOptions> policies(6, Doubling());
+  policies[1].backoff.jitter = 1.0;
+  policies[2].backoff.jitter_kind = JitterKind::kDecorrelated;
+  policies[3].max_attempts = 3;
+  policies[4].max_age = absl::Seconds(20);
+  policies[5].for_errors = {{.codes = {absl::StatusCode::kUnavailable},
+                             .backoff = BackoffOptions{.base = absl::Seconds(7), .factor = 1},
+                             .max_attempts = 2}};
+  const absl::Status errors[] = {kDown, absl::InvalidArgumentError("a"), absl::AbortedError("b")};
+  int retried = 0;
+  int given_up = 0;
+  for (const RetryOptions& policy : policies) {
+    for (const absl::Status& error : errors) {
+      for (std::uint64_t failures = 0; failures < 5; ++failures) {
+        Delivery::History history{.failures = failures};
+        if (failures > 0) {
+          history.first_failure = kNow - absl::Seconds(5) * static_cast<std::int64_t>(failures);
+          history.delay = absl::Seconds(4);
+        }
+        const Decision decision = Decide(policy, error, history);
+        const std::optional<absl::Duration> next = Next(policy, error, history);
+        EXPECT_EQ(next.has_value(), decision.kind == Kind::kRetry) << error << failures;
+        if (next) {
+          EXPECT_EQ(*next, decision.delay) << error << failures;
+        }
+        ++(next ? retried : given_up);
+      }
+    }
+  }
+  EXPECT_GT(retried, 30);
+  EXPECT_GT(given_up, 30);
+}
+
+TEST(NextRetry, IsUpToTheAgeAndNotBeyondIt) {
+  RetryOptions options = Doubling();
+  options.max_age = absl::Seconds(10);
+  EXPECT_EQ(Next(options, kDown, {.failures = 1, .first_failure = kNow - absl::Seconds(8)}),
+            absl::Seconds(2));
+  EXPECT_EQ(Next(options, kDown, {.failures = 1, .first_failure = kNow - absl::Seconds(9)}),
+            std::nullopt);
+}
+
+}  // namespace retry_policy_test
+}  // namespace retryq

@@ -1,0 +1,165 @@
+#include "retry/publisher/parking_lot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retryq/testing/simulated_time.h"
+#include "support/scripted_broker.h"
+
+namespace retryq {
+namespace parking_lot_test {
+
+using testing::ScriptedBroker;
+
+class ParkingLotTest : public ::testing::Test {
+ protected:
+  // What is declared where nothing is there yet.
+  amqp::Table ArgumentsOf(QueueType type) {
+    broker_.on_declare = [](const QueueDeclaration& queue) {
+      return queue.passive ? absl::NotFoundError("no queue") : absl::OkStatus();
+    };
+    ParkingLot parking_lot(broker_, time_, "orders.parked", type);
+    std::vector<absl::Status> answers;
+    parking_lot.Ensure([&](const absl::Status& status) { answers.push_back(status); });
+    time_.RunReady();
+    EXPECT_EQ(answers, std::vector<absl::Status>{absl::OkStatus()});
+    EXPECT_EQ(broker_.declares.size(), 2U);
+    return broker_.declares.back().queue.arguments;
+  }
+
+  testing::SimulatedTime time_;
+  ScriptedBroker broker_{time_};
+};
+
+TEST_F(ParkingLotTest, IsOfTheTypeOfTheDelayQueues) {
+  EXPECT_EQ(ArgumentsOf(QueueType::kClassic), (amqp::Table{{"x-queue-type", "classic"}}));
+}
+
+TEST_F(ParkingLotTest, LimitsNoDeliveriesWhereTheBrokerWould) {
+  EXPECT_EQ(ArgumentsOf(QueueType::kQuorum),
+            (amqp::Table{{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{-1}}}));
+}
+
+TEST_F(ParkingLotTest, SaysNothingOfALimitThatTheBrokerDoesNotKnow) {
+  broker_.version = "3.10.8";
+  EXPECT_EQ(ArgumentsOf(QueueType::kQuorum), (amqp::Table{{"x-queue-type", "quorum"}}));
+}
+
+TEST_F(ParkingLotTest, SaysHowToRaiseALimitOfQueues) {
+  broker_.on_declare = [](const QueueDeclaration& queue) {
+    return queue.passive ? absl::NotFoundError("no queue")
+                         : absl::ResourceExhaustedError("queue limit in vhost '/' (1) is reached");
+  };
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+  absl::Status answer;
+  parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+  time_.RunReady();
+  EXPECT_TRUE(absl::IsFailedPrecondition(answer));
+  EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("set_vhost_limits"));
+}
+
+TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kQuorum);
+  int answers = 0;
+  parking_lot.Ensure([&](const absl::Status&) { ++answers; });
+  parking_lot.Ensure([&](const absl::Status&) { ++answers; });
+  time_.RunReady();
+  EXPECT_EQ(answers, 2);
+  ASSERT_EQ(broker_.declares.size(), 2U);
+  EXPECT_TRUE(broker_.declares[0].queue.passive);
+  // It fits, and so nobody asks again.
+  parking_lot.Ensure([&](const absl::Status&) { ++answers; });
+  time_.RunReady();
+  EXPECT_EQ(answers, 3);
+  EXPECT_EQ(broker_.declares.size(), 3U);
+  EXPECT_TRUE(broker_.declares[2].queue.passive);
+}
+
+// What it answers where the broker refuses to declare a queue that is there.
+class ParkingLotOfOthers : public ParkingLotTest {
+ protected:
+  absl::Status Answer(const absl::Status& refusal) {
+    broker_.on_declare = [refusal](const QueueDeclaration& queue) {
+      return queue.passive ? absl::OkStatus() : refusal;
+    };
+    ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+    absl::Status answer = absl::UnknownError("none");
+    parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+    time_.RunReady();
+    return answer;
+  }
+};
+
+TEST_F(ParkingLotOfOthers, RefuseQueuesThatKeepNothing) {
+  const std::pair<const char*, const char*> refusals[] = {
+      {"406 PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'orders.parked' in vhost "
+       "'/': received 'true' but current is 'false'",
+       "not durable"},
+      {"406 PRECONDITION_FAILED - inequivalent arg 'auto_delete' for queue 'orders.parked' in "
+       "vhost '/': received 'false' but current is 'true'",
+       "auto-delete"},
+      {"406 PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'orders.parked' in "
+       "vhost '/': received 'classic' but current is 'stream'",
+       "a stream"}};
+  for (const auto& [text, why] : refusals) {
+    const absl::Status answer = Answer(absl::FailedPreconditionError(text));
+    EXPECT_TRUE(absl::IsFailedPrecondition(answer)) << answer;
+    EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr(why));
+    EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("remedy"));
+  }
+}
+
+TEST_F(ParkingLotOfOthers, TakeAllOthers) {
+  EXPECT_EQ(Answer(absl::PermissionDeniedError("403")), absl::OkStatus());
+  for (const char* text :
+       {"406 PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'orders.parked' in "
+        "vhost '/': received 'classic' but current is 'quorum'",
+        "406 PRECONDITION_FAILED - inequivalent arg 'x-max-length' for queue 'orders.parked' in "
+        "vhost '/': received none but current is the value '9' of type 'long'"}) {
+    EXPECT_EQ(Answer(absl::FailedPreconditionError(text)), absl::OkStatus()) << text;
+  }
+}
+
+TEST_F(ParkingLotTest, RefusesAQueueThatIsExclusive) {
+  broker_.on_declare = [](const QueueDeclaration&) { return absl::AbortedError("405"); };
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+  absl::Status answer;
+  parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+  time_.RunReady();
+  EXPECT_TRUE(absl::IsFailedPrecondition(answer)) << answer;
+}
+
+// A quorum queue may come back empty from a crash right after it was made (F27 in
+// doc/rabbitmq_facts.md).
+TEST_F(ParkingLotTest, IsSafeTwoSecondsAfterAQuorumQueueWasFound) {
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kQuorum);
+  parking_lot.Ensure([](const absl::Status&) {});
+  time_.RunReady();
+  EXPECT_EQ(parking_lot.safe_from(), time_.SinceBoot() + absl::Seconds(2));
+}
+
+TEST_F(ParkingLotTest, IsAlwaysSafeInAClassicQueue) {
+  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+  parking_lot.Ensure([](const absl::Status&) {});
+  time_.RunReady();
+  EXPECT_LE(parking_lot.safe_from(), time_.SinceBoot());
+}
+
+TEST_F(ParkingLotTest, DeclaresNothingWhereItMayNot) {
+  broker_.on_declare = [](const QueueDeclaration&) { return absl::NotFoundError("no queue"); };
+  ParkingLot parking_lot(broker_, time_, "orders.parked", std::nullopt);
+  absl::Status answer;
+  parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+  time_.RunReady();
+  EXPECT_TRUE(absl::IsNotFound(answer));
+  EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("'orders.parked'"));
+  EXPECT_EQ(broker_.declares.size(), 1U);
+}
+
+}  // namespace parking_lot_test
+}  // namespace retryq

@@ -1,0 +1,204 @@
+// Messages that kill the worker that handles them, in a simulated RabbitMQ.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retry/delivery/headers.h"
+#include "retryq/client.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_rabbitmq.h"
+#include "retryq/testing/simulated_time.h"
+#include "support/event_log.h"
+
+namespace retryq {
+namespace poison_test {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::EventLog;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::SimulatedBroker;
+
+constexpr char kQueue[] = "orders";
+constexpr char kParked[] = "orders.parked";
+
+class PoisonTest : public ::testing::Test {
+ protected:
+  void DeclareQueue(const std::string& type) {
+    rabbit_.DeclareQueue(kQueue, {{"x-queue-type", type}});
+  }
+
+  void Publish(const std::string& id, const amqp::Table& headers = {}) {
+    const std::string encoded = headers.Encode().value();
+    amqp::Properties properties{.message_id = id};
+    if (!encoded.empty()) properties.headers = amqp::TableView(encoded);
+    ASSERT_TRUE(rabbit_.Publish("", kQueue, properties, "body"));
+  }
+
+  // One life of a worker: it handles everything but messages named "poison", of which it dies; at
+  // the latest it ends after this time. Whether it died.
+  bool Work(const RetryOptions& retry, std::uint16_t prefetch = 1,
+            absl::Duration life = absl::Hours(1)) {
+    SimulatedBroker broker(rabbit_);
+    Client client(testing::EnvironmentOf(time_, random_, &events_), broker, {},
+                  [](const absl::Status& fatal) { ADD_FAILURE() << fatal; });
+    std::vector<Settlement> in_hand;
+    bool dying = false;
+    const auto consumer = client.Consume({.queue = kQueue, .retry = retry, .prefetch = prefetch},
+                                         [&](const Delivery& delivery, Settlement settlement) {
+                                           calls_.emplace_back(delivery.id());
+                                           attempts_.push_back(delivery.attempt());
+                                           dying = dying || delivery.id() == "poison";
+                                           if (dying) {
+                                             in_hand.push_back(std::move(settlement));
+                                           } else {
+                                             std::move(settlement).Settle(Outcome::Ok());
+                                           }
+                                         });
+    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    const absl::Time end = time_.Now() + life;
+    while (!dying && time_.Now() < end) time_.Advance(absl::Milliseconds(100));
+    // The process is gone: nothing that it says after this reaches the broker.
+    time_.Advance(absl::Milliseconds(100));
+    return dying;
+  }
+
+  // Workers until one survives.
+  int Deaths(const RetryOptions& retry, std::uint16_t prefetch = 1) {
+    int deaths = 0;
+    while (deaths < 100 && Work(retry, prefetch)) ++deaths;
+    return deaths;
+  }
+
+  std::string HeaderOfParked(std::string_view name) {
+    const auto parked = rabbit_.Messages(kParked);
+    if (parked.empty()) return "nothing is parked";
+    return std::string(parked[0]->properties.headers->FindString(name).value_or(""));
+  }
+  std::int64_t FailuresOfParked() {
+    const auto parked = rabbit_.Messages(kParked);
+    if (parked.empty()) return -1;
+    return parked[0]->properties.headers->FindInt64(kRetryCountHeader).value_or(-1);
+  }
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_{1};
+  EventLog events_;
+  testing::SimulatedRabbitMq rabbit_{time_, random_};
+  std::vector<std::string> calls_;
+  std::vector<std::uint64_t> attempts_;
+};
+
+TEST_F(PoisonTest, OfAQuorumQueueIsParkedOnceItHasKilledAsManyWorkersAsItMayHaveAttempts) {
+  DeclareQueue("quorum");
+  Publish("poison");
+  EXPECT_EQ(Deaths({.max_attempts = 5}), 5);
+  EXPECT_THAT(attempts_, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_EQ(rabbit_.Count(kQueue), 0U);
+  ASSERT_EQ(rabbit_.Count(kParked), 1U);
+  EXPECT_EQ(FailuresOfParked(), 5);
+  EXPECT_THAT(HeaderOfParked(kRetryErrorHeader), HasSubstr("the worker that had it died"));
+  EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("gave up after 5 attempts"));
+}
+
+TEST_F(PoisonTest, IsCountedOnWhenItIsMovedBeforeTheBrokerDropsIt) {
+  DeclareQueue("quorum");
+  Publish("poison");
+  EXPECT_EQ(Deaths({.max_attempts = 25}), 25);
+  EXPECT_GE(events_.Count(EventKind::kMoved), 2U);
+  EXPECT_EQ(FailuresOfParked(), 25);
+  EXPECT_EQ(attempts_.back(), 24U);
+}
+
+TEST_F(PoisonTest, IsRejectedOrDiscardedWhereTheLimitSaysSo) {
+  DeclareQueue("quorum");
+  Publish("poison");
+  EXPECT_EQ(Deaths({.max_attempts = 2, .on_limit = OnLimit::kDiscard}), 2);
+  EXPECT_EQ(events_.Count(EventKind::kDiscarded), 1U);
+  EXPECT_EQ(rabbit_.Count(kQueue), 0U);
+  EXPECT_FALSE(rabbit_.HasQueue(kParked) && rabbit_.Count(kParked) > 0);
+}
+
+TEST_F(PoisonTest, CountsFromWhereItsFailuresAre) {
+  DeclareQueue("quorum");
+  Publish("poison",
+          {{kRetryQueueHeader.data(), kQueue}, {kRetryCountHeader.data(), std::int64_t{3}}});
+  EXPECT_EQ(Deaths({.max_attempts = 5}), 2);
+  EXPECT_THAT(attempts_, ElementsAre(3, 4));
+}
+
+TEST_F(PoisonTest, GoesOnKillingWhereRedeliveriesShallNotCount) {
+  DeclareQueue("quorum");
+  Publish("poison");
+  EXPECT_EQ(Deaths({.max_attempts = 5, .count_redeliveries = CountRedeliveries::kNever}), 100);
+  EXPECT_EQ(rabbit_.Count(kQueue), 1U);
+}
+
+TEST_F(PoisonTest, WithoutALimitOfAttemptsIsParkedAtItsAge) {
+  DeclareQueue("quorum");
+  Publish("poison");
+  const RetryOptions retry{.max_attempts = 0, .max_age = absl::Minutes(10)};
+  for (int death = 0; death < 30; ++death) {
+    if (!Work(retry)) break;
+    time_.Advance(absl::Minutes(1));  // until somebody starts the next one
+  }
+  EXPECT_EQ(rabbit_.Count(kParked), 1U);
+  EXPECT_LT(calls_.size(), 30U);
+}
+
+TEST_F(PoisonTest, OfAClassicQueueKillsForEverByDefault) {
+  DeclareQueue("classic");
+  Publish("poison");
+  EXPECT_EQ(Deaths({.max_attempts = 5}), 100);
+  EXPECT_THAT(attempts_, Contains(0U).Times(100));
+}
+
+TEST_F(PoisonTest, OfAClassicQueueIsDelayedAndParkedWhereRedeliveriesAlwaysCount) {
+  DeclareQueue("classic");
+  Publish("poison");
+  const RetryOptions retry{.max_attempts = 4, .count_redeliveries = CountRedeliveries::kAlways};
+  EXPECT_EQ(Deaths(retry), 4);
+  EXPECT_THAT(attempts_, ElementsAre(0, 1, 2, 3));
+  ASSERT_EQ(events_.Count(EventKind::kRetried), 3U);
+  EXPECT_EQ(events_.Last(EventKind::kRetried)->delay, absl::Seconds(4));
+  EXPECT_EQ(FailuresOfParked(), 4);
+  EXPECT_THAT(HeaderOfParked(kRetryErrorHeader), HasSubstr("the worker that had it died"));
+}
+
+TEST_F(PoisonTest, CountsAgainstWhatWasPrefetchedWithIt) {
+  DeclareQueue("classic");
+  for (const char* id : {"one", "poison", "two", "three"}) Publish(id);
+  const RetryOptions retry{.max_attempts = 3, .count_redeliveries = CountRedeliveries::kAlways};
+  EXPECT_EQ(Deaths(retry, /*prefetch=*/10), 3);
+  EXPECT_EQ(events_.Count(EventKind::kHandled), 1U);  // what came before it
+  EXPECT_EQ(rabbit_.Count(kParked), 3U);
+  EXPECT_THAT(rabbit_.let_go(), IsEmpty());
+}
+
+TEST_F(PoisonTest, LeavesAloneWhatWaitsBehindItWithAPrefetchOfOne) {
+  DeclareQueue("classic");
+  for (const char* id : {"one", "poison", "two", "three"}) Publish(id);
+  const RetryOptions retry{.max_attempts = 3, .count_redeliveries = CountRedeliveries::kAlways};
+  EXPECT_EQ(Deaths(retry), 3);
+  EXPECT_EQ(events_.Count(EventKind::kHandled), 3U);
+  EXPECT_EQ(rabbit_.Count(kParked), 1U);
+}
+
+TEST_F(PoisonTest, ReachesTheLimitByFailuresAndDeathsTogether) {
+  DeclareQueue("quorum");
+  Publish("poison", {{"x-message-retries", std::int64_t{2}}});
+  EXPECT_EQ(Deaths({.max_attempts = 5, .earlier_counts = {"x-message-retries"}}), 3);
+  EXPECT_THAT(attempts_, ElementsAre(2, 3, 4));
+}
+
+}  // namespace poison_test
+}  // namespace retryq

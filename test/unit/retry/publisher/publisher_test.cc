@@ -1,0 +1,613 @@
+#include "retry/publisher/publisher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "retry/client/shared_state.h"
+#include "retry/delay_queues/quorum_lease.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
+#include "support/event_log.h"
+#include "support/scripted_broker.h"
+
+namespace retryq {
+namespace publisher_test {
+
+using ::testing::ElementsAre;
+using testing::EventLog;
+using ::testing::IsEmpty;
+using testing::ScriptedBroker;
+
+constexpr DelayRoute kSecond{.ttl = absl::Seconds(1)};
+constexpr DelayRoute kMinute{.ttl = absl::Minutes(1)};
+
+// Notes how its sending ended.
+class NotingPublish final : public PendingPublish {
+ public:
+  explicit NotingPublish(std::string body, std::optional<DelayRoute> route = std::nullopt)
+      : body_(std::move(body)), route_(route) {}
+
+  std::optional<DelayRoute> Route() const override { return route_; }
+  bool Fill(PublishParams* params) override {
+    if (!route_.has_value()) params->exchange = "";
+    params->routing_key = "orders";
+    params->body = body_;
+    return fits;
+  }
+  void OnSent(const SendResult& result) override {
+    ends.push_back(result.kind);
+    delay_queue = result.delay_queue;
+    if (on_sent) on_sent();
+  }
+  std::string_view Origin() const override { return "orders"; }
+  std::string_view Id() const override { return body_; }
+
+  absl::Duration SafeFrom() const override { return safe_from; }
+
+  bool fits = true;
+  absl::Duration safe_from = -absl::InfiniteDuration();
+  std::function<void()> on_sent;
+  std::vector<SendResult::Kind> ends;
+  std::string delay_queue;
+
+ private:
+  const std::string body_;
+  const std::optional<DelayRoute> route_;
+};
+
+class PublisherTest : public ::testing::Test {
+ protected:
+  PublisherTest() { broker_.Ready(); }
+
+  Publisher& publisher() { return shared_.publisher(); }
+
+  void Send(PendingPublish& pending) {
+    publisher().Send(pending);
+    time_.RunReady();
+  }
+
+  std::vector<std::string> OpenBodies() {
+    std::vector<std::string> bodies;
+    for (const ScriptedBroker::Published* open : broker_.open()) bodies.push_back(open->body);
+    return bodies;
+  }
+
+  void CloseChannel(std::uint16_t code = 406, std::string_view text = "PRECONDITION_FAILED") {
+    broker_.CloseChannel(code, text);
+    time_.RunReady();
+  }
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
+  EventLog events_;
+  ScriptedBroker broker_{time_};
+  const std::shared_ptr<SharedState> owned_hub_ =
+      SharedState::Create(broker_, testing::EnvironmentOf(time_, random_, &events_), {});
+  SharedState& shared_ = *owned_hub_;
+};
+
+TEST_F(PublisherTest, SendsThroughADelayQueueWhoseLeaseIsGood) {
+  NotingPublish pending("one", kSecond);
+  publisher().Send(pending);
+  EXPECT_THAT(OpenBodies(), IsEmpty());
+  time_.RunReady();
+  ASSERT_EQ(broker_.declares.size(), 2U);
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  EXPECT_EQ(broker_.open()[0]->exchange, "retry.1000");
+  EXPECT_TRUE(broker_.open()[0]->mandatory);
+  EXPECT_THAT(pending.ends, IsEmpty());
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
+  EXPECT_EQ(pending.delay_queue, "retry.1000");
+  EXPECT_EQ(publisher().size(), 0U);
+}
+
+TEST_F(PublisherTest, WaitsUntilTheQueueOutlastsACrash) {
+  NotingPublish pending("one");
+  pending.safe_from = time_.SinceBoot() + absl::Seconds(2);
+  Send(pending);
+  broker_.open()[0]->Confirm();
+  time_.Advance(absl::Milliseconds(1999));
+  EXPECT_THAT(pending.ends, IsEmpty());
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, PublishesAgainWhatMayNotHaveOutlastedACrash) {
+  NotingPublish pending("one");
+  pending.safe_from = time_.SinceBoot() + absl::Seconds(2);
+  Send(pending);
+  broker_.open()[0]->Confirm();
+  broker_.Lose();
+  time_.Advance(absl::Seconds(10));
+  EXPECT_THAT(pending.ends, IsEmpty());
+  broker_.Ready();
+  time_.RunReady();
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, SaysThatNothingTakesAMessageWithoutDelay) {
+  NotingPublish pending("one");
+  Send(pending);
+  broker_.open()[0]->Return();
+  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kReturned));
+}
+
+TEST_F(PublisherTest, SaysLaterThatAParcelIsTooLarge) {
+  NotingPublish pending("one");
+  pending.fits = false;
+  publisher().Send(pending);
+  EXPECT_THAT(pending.ends, IsEmpty());
+  time_.RunReady();
+  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kTooLarge));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(PublisherTest, DeclaresAndPublishesAgainWhatComesBackFromADelayQueue) {
+  NotingPublish pending("one", kSecond);
+  Send(pending);
+  broker_.open()[0]->Return();
+  EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
+  time_.RunReady();
+  EXPECT_EQ(broker_.declares.size(), 4U);
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, PublishesAgainWhatIsConfirmedTooLate) {
+  NotingPublish pending("one", kSecond);
+  Send(pending);
+  broker_.Block(true);  // so that the confirm may take its time
+  time_.Advance(absl::Minutes(5));
+  broker_.Block(false);
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(pending.ends, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 1U);
+  time_.RunReady();
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+}
+
+TEST_F(PublisherTest, PublishesAgainUnderFreshDeclaresWhatIsNotConfirmedInTime) {
+  NotingPublish pending("one", kSecond);
+  Send(pending);
+  time_.Advance(absl::Seconds(30) - absl::Milliseconds(1));
+  EXPECT_EQ(broker_.publishes.size(), 1U);
+  const std::size_t declares = broker_.declares.size();
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(broker_.publishes.size(), 2U);
+  EXPECT_EQ(broker_.declares.size(), declares + 2);
+  broker_.publishes[0].Confirm();  // comes too late
+  EXPECT_THAT(pending.ends, IsEmpty());
+  broker_.publishes[1].Confirm();
+  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+// As a quorum queue does that has no leader, and holds up its channel.
+TEST_F(PublisherTest, TakesAnotherQueueAndConnectionWhereAConfirmStaysOutTwice) {
+  NotingPublish pending("one", kSecond);
+  Send(pending);
+  time_.Advance(absl::Seconds(30));
+  EXPECT_EQ(broker_.publishes.size(), 2U);
+  EXPECT_THAT(broker_.reconnects, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kRenamed), 0U);
+  time_.Advance(absl::Seconds(31));
+  EXPECT_EQ(broker_.reconnects.size(), 1U);
+  EXPECT_EQ(events_.Count(EventKind::kRenamed), 1U);
+
+  broker_.Lose(broker_.reconnects[0]);
+  broker_.Ready();
+  time_.Advance(absl::Seconds(1));
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  EXPECT_EQ(broker_.open()[0]->exchange, events_.Last(EventKind::kRenamed)->delay_queue);
+  EXPECT_NE(broker_.open()[0]->exchange, broker_.publishes[0].exchange);
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, StaysWhereItIsWhenAConnectionWasLostBetweenOverdueConfirms) {
+  NotingPublish pending("one", kSecond);
+  Send(pending);
+  time_.Advance(absl::Seconds(30));
+  broker_.Lose();
+  broker_.Ready();
+  time_.Advance(absl::Seconds(31));
+  EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 3U);
+  EXPECT_THAT(broker_.reconnects, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kRenamed), 0U);
+}
+
+TEST_F(PublisherTest, KeepsItsLeasesWhereAConfirmWithoutADelayIsOverdue) {
+  NotingPublish delayed("delayed", kMinute);
+  Send(delayed);
+  broker_.open()[0]->Confirm();
+  NotingPublish direct("direct");
+  Send(direct);
+  time_.Advance(absl::Seconds(30));
+  EXPECT_EQ(broker_.publishes.size(), 3U);
+  EXPECT_EQ(shared_.delay_queues().size(), 1U);
+}
+
+TEST_F(PublisherTest, WaitsForConfirmsAsLongAsTheBrokerBlocks) {
+  NotingPublish pending("one");
+  Send(pending);
+  time_.Advance(absl::Seconds(29));
+  broker_.Block(true);
+  EXPECT_EQ(time_.pending_timers(), 0U);  // nothing to look at meanwhile
+  time_.Advance(absl::Hours(1));
+  broker_.Block(false);
+  time_.Advance(absl::Milliseconds(999));
+  EXPECT_EQ(broker_.publishes.size(), 1U);
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(broker_.publishes.size(), 2U);
+  EXPECT_EQ(broker_.publishes.back().body, "one");
+}
+
+TEST_F(PublisherTest, PublishesNothingWhileTheBrokerBlocksAndAllInOrderAfterwards) {
+  broker_.Block(true);
+  NotingPublish delayed("delayed", kSecond);
+  NotingPublish direct("direct");
+  Send(delayed);
+  Send(direct);
+  time_.Advance(absl::Hours(1));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  EXPECT_THAT(broker_.declares, IsEmpty());
+  broker_.Block(false);
+  time_.RunReady();
+  EXPECT_THAT(OpenBodies(), ElementsAre("direct", "delayed"));  // the latter once it is declared
+}
+
+TEST_F(PublisherTest, SeeksTheCulpritOnlyOnceTheBrokerNoLongerBlocks) {
+  NotingPublish pending("one");
+  Send(pending);
+  broker_.Block(true);
+  CloseChannel();
+  EXPECT_THAT(OpenBodies(), IsEmpty());
+  broker_.Block(false);
+  EXPECT_THAT(OpenBodies(), ElementsAre("one"));
+}
+
+TEST_F(PublisherTest, HasSoManyUnconfirmedAndNoMore) {
+  std::vector<std::unique_ptr<NotingPublish>> pending publishes;
+  for (std::size_t i = 0; i < Publisher::kMaxUnconfirmed + 3; ++i) {
+    pending publishes.push_back(std::make_unique<NotingPublish>(std::to_string(i)));
+    publisher().Send(*pending publishes.back());
+  }
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed);
+  broker_.publishes[7].Confirm();
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 1);
+  // The answer to what was called off makes room too.
+  pending publishes[8].reset();
+  time_.RunReady();
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 1);
+  broker_.publishes[8].Confirm();
+  time_.RunReady();
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 2);
+  broker_.publishes[9].Nack();
+  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 3);
+  EXPECT_EQ(broker_.publishes.back().body, pending publishes.back()->Id());
+}
+
+TEST_F(PublisherTest, WaitsWhileTooMuchIsUnsent) {
+  NotingPublish first("first");
+  NotingPublish second("second");
+  broker_.unsent = Publisher::kMaxUnsentBytes;
+  Send(first);  // one is always taken, however large
+  Send(second);
+  ASSERT_THAT(OpenBodies(), ElementsAre("first"));
+  broker_.unsent = 0;
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(OpenBodies(), ElementsAre("second"));
+}
+
+TEST_F(PublisherTest, SendsNothingWithoutAConnectionAndEverythingOnceItIsBack) {
+  NotingPublish open("open", kSecond);
+  Send(open);
+  broker_.Lose();
+  NotingPublish late("late");
+  Send(late);
+  EXPECT_THAT(OpenBodies(), IsEmpty());
+  broker_.Ready();
+  time_.RunReady();
+  EXPECT_THAT(OpenBodies(), ElementsAre("late", "open"));
+}
+
+// During an alarm.
+TEST_F(PublisherTest, KeepsNothingOfWhatIsCalledOffWhileItWaits) {
+  broker_.Block(true);
+  for (int i = 0; i < 100'000; ++i) {
+    NotingPublish pending("called off");
+    publisher().Send(pending);
+  }
+  EXPECT_LT(publisher().queued(), 5'000U);
+}
+
+TEST_F(PublisherTest, PausesLongerAndLongerBetweenTries) {
+  NotingPublish pending("one");
+  Send(pending);
+  broker_.open()[0]->Nack();
+  time_.RunReady();
+  EXPECT_THAT(OpenBodies(), ElementsAre("one"));  // at once the first time
+  absl::Duration longest;
+  for (int i = 0; i < 20; ++i) {
+    const absl::Duration before = time_.SinceBoot();
+    broker_.open()[0]->Nack();
+    while (OpenBodies().empty()) ASSERT_TRUE(time_.AdvanceToNextTimer());
+    longest = time_.SinceBoot() - before;
+    EXPECT_GE(longest, absl::Milliseconds(50));
+  }
+  EXPECT_GE(longest, absl::Seconds(15));
+  EXPECT_LE(longest, absl::Seconds(30));
+}
+
+class PublisherQuorumTest : public PublisherTest {
+ protected:
+  PublisherQuorumTest() {
+    quorum_hub_ = SharedState::Create(broker_, testing::EnvironmentOf(time_, random_, &events_),
+                                      DelayQueueOptions{.queue_type = QueueType::kQuorum});
+    broker_.Ready();
+  }
+  ~PublisherQuorumTest() override { quorum_hub_.reset(); }
+
+  void Send(PendingPublish& pending) {
+    quorum_hub_->publisher().Send(pending);
+    time_.Advance(QuorumLease::kForming);
+  }
+
+  std::shared_ptr<SharedState> quorum_hub_;
+};
+
+TEST_F(PublisherQuorumTest, WaitsUntilANewQueueWouldOutlastACrash) {
+  NotingPublish pending("one", kSecond);
+  Send(pending);
+  broker_.open()[0]->Confirm();
+  time_.Advance(absl::Milliseconds(999));
+  EXPECT_THAT(pending.ends, IsEmpty());
+  time_.Advance(absl::Milliseconds(1));
+  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
+  // And never again in this epoch.
+  NotingPublish another("two", kSecond);
+  Send(another);
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(another.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherQuorumTest, PublishesAgainWhatACrashMayHaveTaken) {
+  NotingPublish pending("one", kSecond);
+  Send(pending);
+  broker_.open()[0]->Confirm();
+  time_.Advance(absl::Milliseconds(500));
+  broker_.Lose();
+  time_.Advance(absl::Seconds(10));
+  EXPECT_THAT(pending.ends, IsEmpty());
+  broker_.Ready();
+  time_.Advance(QuorumLease::kForming);
+  EXPECT_THAT(OpenBodies(), ElementsAre("one"));
+}
+
+TEST_F(PublisherQuorumTest, MayLoseAParcelThatIsConfirmedAndWaits) {
+  auto pending = std::make_unique<NotingPublish>("one", kSecond);
+  Send(*pending);
+  broker_.open()[0]->Confirm();
+  pending.reset();
+  time_.Advance(absl::Seconds(3));
+  EXPECT_EQ(quorum_hub_->publisher().size(), 0U);
+}
+
+TEST_F(PublisherTest, FindsTheOneForWhichTheBrokerClosesTheChannel) {
+  NotingPublish first("first");
+  NotingPublish culprit("culprit");
+  NotingPublish last("last");
+  for (NotingPublish* pending : {&first, &culprit, &last}) Send(*pending);
+  CloseChannel();
+  ASSERT_THAT(OpenBodies(), ElementsAre("first"));
+  broker_.open()[0]->Confirm();
+  ASSERT_THAT(OpenBodies(), ElementsAre("culprit"));
+  CloseChannel();
+  ASSERT_THAT(OpenBodies(), ElementsAre("last"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(first.ends, ElementsAre(SendResult::Kind::kSent));
+  EXPECT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused));
+  EXPECT_THAT(last.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+// Found guilty, it is never sent together with others again.
+TEST_F(PublisherTest, SendsAloneWhatWasRefused) {
+  NotingPublish culprit("culprit");
+  Send(culprit);
+  CloseChannel(541, "INTERNAL_ERROR");
+  ASSERT_THAT(OpenBodies(), ElementsAre("culprit"));
+  CloseChannel(541, "INTERNAL_ERROR");
+  ASSERT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused));
+  NotingPublish other("other");
+  Send(other);
+  Send(culprit);
+  NotingPublish late("late");
+  Send(late);
+  EXPECT_THAT(OpenBodies(), ElementsAre("other"));
+  broker_.open()[0]->Confirm();
+  time_.RunReady();
+  ASSERT_THAT(OpenBodies(), ElementsAre("culprit"));
+  CloseChannel(541, "INTERNAL_ERROR");
+  EXPECT_THAT(OpenBodies(), ElementsAre("late"));
+  EXPECT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused, SendResult::Kind::kRefused));
+}
+
+// What takes the connection along is tried ever more seldom, however much of it there is.
+TEST_F(PublisherTest, LetsOthersGoOnWhileManyCulpritsEachTakeTheConnectionAlong) {
+  constexpr int kCulprits = 20;
+  std::deque<NotingPublish> culprits;
+  for (int i = 0; i < kCulprits; ++i) {
+    NotingPublish& culprit = culprits.emplace_back("culprit");
+    culprit.on_sent = [&] { publisher().Send(culprit); };  // tried again at once, for ever
+    publisher().Send(culprit);
+  }
+  int closed = 0;
+  // The broker that closes for them, and takes all else.
+  const auto answer = [&] {
+    const std::vector<std::string> open = OpenBodies();
+    if (std::count(open.begin(), open.end(), "culprit") > 0) {
+      ++closed;
+      CloseChannel(541, "INTERNAL_ERROR");
+    } else if (!open.empty()) {
+      broker_.open()[0]->Confirm();
+    }
+  };
+  for (int second = 0; second < 300; ++second) {
+    for (int i = 0; i < 2 * kCulprits; ++i) {
+      time_.RunReady();
+      answer();
+    }
+    time_.Advance(absl::Seconds(1));
+  }
+  const int closed_until_found = std::exchange(closed, 0);
+  EXPECT_LE(closed_until_found, 3 * kCulprits + 10);
+  int arrived = 0;
+  for (int second = 0; second < 600; ++second) {
+    NotingPublish other("other");
+    Send(other);
+    answer();
+    time_.Advance(absl::Milliseconds(500));
+    answer();
+    if (!other.ends.empty()) ++arrived;
+    time_.Advance(absl::Milliseconds(500));
+  }
+  EXPECT_LE(closed, 2 * 10) << "in ten minutes";
+  EXPECT_GE(closed, 5) << "never given up";
+  EXPECT_GE(arrived, 550);
+}
+
+// A publish that was called off, and that the broker never answers.
+TEST_F(PublisherTest, TakesAnotherConnectionWhereItCannotBeAlone) {
+  NotingPublish culprit("culprit");
+  Send(culprit);
+  CloseChannel();
+  CloseChannel();
+  auto silent = std::make_unique<NotingPublish>("silent");
+  Send(*silent);
+  silent.reset();
+  Send(culprit);
+  time_.Advance(absl::Minutes(1));
+  EXPECT_THAT(broker_.reconnects, ::testing::SizeIs(1));
+}
+
+TEST_F(PublisherTest, HoldsBackOthersWhileTheCulpritIsSought) {
+  NotingPublish first("first");
+  NotingPublish second("second");
+  for (NotingPublish* pending : {&first, &second}) Send(*pending);
+  CloseChannel();
+  NotingPublish late("late");
+  Send(late);
+  ASSERT_THAT(OpenBodies(), ElementsAre("first"));
+  broker_.open()[0]->Confirm();
+  ASSERT_THAT(OpenBodies(), ElementsAre("second"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(OpenBodies(), ElementsAre("late"));
+}
+
+TEST_F(PublisherTest, TriesTheNextSuspectWhileTheOneBeforePauses) {
+  NotingPublish first("first");
+  NotingPublish second("second");
+  for (NotingPublish* pending : {&first, &second}) Send(*pending);
+  CloseChannel();
+  broker_.open()[0]->Nack();
+  EXPECT_THAT(OpenBodies(), ElementsAre("second"));
+}
+
+// What was called off may have been the culprit.
+TEST_F(PublisherTest, BlamesNobodyWhoWasNotAloneOnTheChannel) {
+  auto called_off = std::make_unique<NotingPublish>("called off");
+  NotingPublish innocent("innocent");
+  Send(*called_off);
+  Send(innocent);
+  CloseChannel();
+  ASSERT_THAT(OpenBodies(), ElementsAre("called off"));
+  called_off.reset();
+  time_.RunReady();
+  ASSERT_THAT(OpenBodies(), ElementsAre("called off", "innocent"));
+  CloseChannel();
+  EXPECT_THAT(innocent.ends, IsEmpty());
+  time_.Advance(absl::Seconds(1));
+  ASSERT_THAT(OpenBodies(), ElementsAre("innocent"));
+  broker_.open()[0]->Confirm();
+  EXPECT_THAT(innocent.ends, ElementsAre(SendResult::Kind::kSent));
+}
+
+TEST_F(PublisherTest, AsksNoParcelWhileOneIsCalledOff) {
+  auto first = std::make_unique<NotingPublish>("first");
+  auto second = std::make_unique<NotingPublish>("second");
+  Send(*first);
+  Send(*second);
+  CloseChannel();
+  first.reset();
+  EXPECT_THAT(OpenBodies(), ElementsAre("first"));
+  second.reset();
+  time_.RunReady();
+  EXPECT_THAT(OpenBodies(), ElementsAre("first"));
+  EXPECT_EQ(publisher().size(), 0U);
+}
+
+TEST_F(PublisherTest, LetsNobodyWaitForASuspectWhoseDelayQueueIsRefused) {
+  NotingPublish suspect("suspect", kSecond);
+  Send(suspect);
+  CloseChannel();
+  broker_.open()[0]->Lose();  // the lease goes with the connection
+  shared_.delay_queues().DropAll(absl::UnavailableError("lost"));
+  broker_.on_declare = [](const QueueDeclaration&) {
+    return absl::PermissionDeniedError("ACCESS_REFUSED");
+  };
+  NotingPublish other("other");
+  Send(other);
+  EXPECT_THAT(OpenBodies(), IsEmpty());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(OpenBodies(), ElementsAre("other"));
+}
+
+TEST_F(PublisherTest, DeclaresAllAgainWhereAnExchangeIsGone) {
+  NotingPublish seconds("seconds", kSecond);
+  NotingPublish minutes("minutes", kMinute);
+  Send(seconds);
+  Send(minutes);
+  ASSERT_EQ(broker_.declares.size(), 4U);
+  CloseChannel(404, "NOT_FOUND - no exchange 'retry.60000' in vhost '/'");
+  EXPECT_EQ(broker_.declares.size(), 8U);
+  EXPECT_THAT(OpenBodies(), ::testing::UnorderedElementsAre("seconds", "minutes"));
+  ASSERT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
+  EXPECT_EQ(events_.Last(EventKind::kLeaseBroken)->delay_queue, "retry.60000");
+}
+
+TEST_F(PublisherTest, MayBeGivenTheSameParcelAgainInsideItsAnswer) {
+  NotingPublish pending("one");
+  pending.on_sent = [&] {
+    if (pending.ends.size() == 1) publisher().Send(pending);
+  };
+  Send(pending);
+  broker_.open()[0]->Confirm();
+  ASSERT_THAT(OpenBodies(), ElementsAre("one"));
+  broker_.open()[0]->Confirm();
+  EXPECT_EQ(pending.ends.size(), 2U);
+}
+
+TEST_F(PublisherTest, MayLoseAParcelInsideItsAnswer) {
+  auto pending = std::make_unique<NotingPublish>("one");
+  pending->on_sent = [&] { pending.reset(); };
+  Send(*pending);
+  broker_.open()[0]->Confirm();
+  EXPECT_EQ(pending, nullptr);
+  EXPECT_EQ(publisher().size(), 0U);
+}
+
+}  // namespace publisher_test
+}  // namespace retryq
