@@ -26,7 +26,7 @@ namespace retryq {
 class SharedState final : public Retrier::Shared, private BrokerListener {
  public:
   // The last reference destroys it, in the next turn of the loop where that happens inside a call
-  // to its user. `owned` is the same broker if the shared is to own it; null: the caller owns
+  // to its user. `owned` is the same broker if this is to own it; null: the caller owns
   // `broker`.
   static std::shared_ptr<SharedState> Create(Broker& broker, Environment environment,
                                              DelayQueueOptions options,

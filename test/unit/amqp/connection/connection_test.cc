@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "fake_server.h"
-#include "run_until.h"
+#include "unit/amqp/fake_server.h"
+#include "unit/amqp/run_until.h"
 
 namespace retryq::amqp {
 namespace connection_test {

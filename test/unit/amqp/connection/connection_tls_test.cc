@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "amqp/transport/tls_client.h"
-#include "fake_server.h"
 #include "retryq/amqp/connection.h"
-#include "run_until.h"
 #include "support/certificates.h"
 #include "support/temporary_directory.h"
+#include "unit/amqp/fake_server.h"
+#include "unit/amqp/run_until.h"
 
 namespace retryq::amqp {
 namespace connection_tls_test {

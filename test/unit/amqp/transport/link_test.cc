@@ -15,7 +15,7 @@
 #include <string>
 
 #include "amqp/transport/read_pace.h"
-#include "run_until.h"
+#include "unit/amqp/run_until.h"
 
 namespace retryq::amqp {
 namespace link_test {

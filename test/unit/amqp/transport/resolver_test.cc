@@ -10,7 +10,7 @@
 #include <string>
 
 #include "retryq/event_loop.h"
-#include "run_until.h"
+#include "unit/amqp/run_until.h"
 
 namespace retryq::amqp {
 namespace resolver_test {

@@ -6,8 +6,8 @@
 #include <string>
 #include <variant>
 
-#include "delay_queues_fixture.h"
 #include "retry/delay_queues/quorum_lease.h"
+#include "unit/retry/delay_queues/delay_queues_fixture.h"
 
 namespace retryq {
 namespace delay_queues_quorum_test {

@@ -280,16 +280,16 @@ TEST_F(PublisherTest, SeeksTheCulpritOnlyOnceTheBrokerNoLongerBlocks) {
 }
 
 TEST_F(PublisherTest, HasSoManyUnconfirmedAndNoMore) {
-  std::vector<std::unique_ptr<NotingPublish>> pending publishes;
+  std::vector<std::unique_ptr<NotingPublish>> pending;
   for (std::size_t i = 0; i < Publisher::kMaxUnconfirmed + 3; ++i) {
-    pending publishes.push_back(std::make_unique<NotingPublish>(std::to_string(i)));
-    publisher().Send(*pending publishes.back());
+    pending.push_back(std::make_unique<NotingPublish>(std::to_string(i)));
+    publisher().Send(*pending.back());
   }
   EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed);
   broker_.publishes[7].Confirm();
   EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 1);
   // The answer to what was called off makes room too.
-  pending publishes[8].reset();
+  pending[8].reset();
   time_.RunReady();
   EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 1);
   broker_.publishes[8].Confirm();
@@ -297,7 +297,7 @@ TEST_F(PublisherTest, HasSoManyUnconfirmedAndNoMore) {
   EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 2);
   broker_.publishes[9].Nack();
   EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 3);
-  EXPECT_EQ(broker_.publishes.back().body, pending publishes.back()->Id());
+  EXPECT_EQ(broker_.publishes.back().body, pending.back()->Id());
 }
 
 TEST_F(PublisherTest, WaitsWhileTooMuchIsUnsent) {
