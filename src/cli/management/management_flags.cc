@@ -15,29 +15,32 @@ void AddFlags(FlagParser& parser, ManagementFlags& flags) {
              "--url hosts with their user; beside amqps:// by https, port 15671)");
 }
 
-void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place) {
-  reader.ReadUrls(flags.urls, &place->client);
-  std::vector<std::string> urls = place->client.more_urls;
-  urls.insert(urls.begin(), place->client.url);
-  if (const auto connection = amqp::ParseUris(urls); connection.ok()) {
-    place->connection = *connection;
-  }
-  place->management = DefaultManagementUrl(place->connection);
-
-  FlagText url = flags.management;
+ManagementUrl ReadManagement(const FlagText& flag, const amqp::ConnectionOptions& broker,
+                             FlagReader& reader) {
+  FlagText url = flag;
   std::string source = "--management";
   const char* variable = std::getenv("RETRYQ_MANAGEMENT_URL");
   if (!url && variable != nullptr && *variable != '\0') {
     url = variable;
     source = "RETRYQ_MANAGEMENT_URL";
   }
-  if (!url) return;
-  const auto management = ParseManagementUrl(*url, place->connection);
-  if (management.ok()) {
-    place->management = *management;
-  } else {
-    reader.Complain(source + ": " + std::string(management.status().message()));
-  }
+  if (!url) return DefaultManagementUrl(broker);
+  absl::StatusOr<ManagementUrl> management = ParseManagementUrl(*url, broker);
+  if (management.ok()) return *std::move(management);
+  reader.Complain(source + ": " + std::string(management.status().message()));
+  return DefaultManagementUrl(broker);
+}
+
+amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
+  std::vector<std::string> urls = client.more_urls;
+  urls.insert(urls.begin(), client.url);
+  return amqp::ParseUris(urls).value_or(amqp::ConnectionOptions());
+}
+
+void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place) {
+  reader.ReadUrls(flags.urls, &place->client);
+  place->connection = ConnectionOf(place->client);
+  place->management = ReadManagement(flags.management, place->connection, reader);
 }
 
 }  // namespace retryq::cli

@@ -27,6 +27,14 @@ struct BrokerPlace {
   ManagementUrl management;
 };
 
+// Where the management API of `broker` is: by the flag, by RETRYQ_MANAGEMENT_URL, or on the
+// broker's hosts. What is wrong is complained of.
+ManagementUrl ReadManagement(const FlagText& flag, const amqp::ConnectionOptions& broker,
+                             FlagReader& reader);
+
+// The broker of URLs that have been read.
+amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);
+
 // What is wrong is complained of.
 void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place);
 

@@ -21,6 +21,7 @@
 #include "cli/worker/metrics_server.h"
 #include "cli/worker/orphans.h"
 #include "cli/worker/parked_hook.h"
+#include "cli/worker/return_watch.h"
 #include "cli/worker/work_metrics.h"
 #include "loop/worker_pool.h"
 #include "retryq/retryq.h"
@@ -53,7 +54,18 @@ constexpr absl::Duration kGiveBackPatience = absl::Seconds(1);
 class Worker : private Observer {
  public:
   explicit Worker(const WorkOptions& options)
-      : options_(options), log_(loop_, LogOptions(options)), children_(ChildOptions(options)) {}
+      : options_(options),
+        log_(loop_, LogOptions(options)),
+        children_(ChildOptions(options)),
+        returns_(loop_,
+                 {.management = options.management,
+                  .vhost = options.vhost,
+                  .queue = options.consumer.queue},
+                 {.trouble = [this](const auto& trouble) { OnReturns(trouble); },
+                  .cannot_look =
+                      [this](const std::string& why) {
+                        Say(Severity::kInfo, "returns_unwatched", why);
+                      }}) {}
 
   absl::Status Run() {
     if (absl::Status served = ServeMetrics(); !served.ok()) return served;
@@ -90,6 +102,16 @@ class Worker : private Observer {
     log_.OnEvent(event);
     if (metrics_) metrics_->OnEvent(event);
     if (hook_ && event.kind == EventKind::kParked) hook_->OnParked(event);
+    returns_.OnEvent(event);
+  }
+
+  void OnReturns(const std::optional<ReturnTrouble>& trouble) {
+    if (metrics_) metrics_->OnReturns(options_.consumer.queue, trouble);
+    if (trouble) {
+      Say(Severity::kError, "returns_blocked", trouble->why);
+    } else {
+      Say(Severity::kInfo, "returns_resumed", "");
+    }
   }
 
   void OnState(Availability::State state, const std::string& why) {
@@ -204,6 +226,7 @@ class Worker : private Observer {
   absl::Status ServeMetrics() {
     if (!options_.metrics) return absl::OkStatus();
     metrics_.emplace();
+    metrics_->OnReturns(options_.consumer.queue, std::nullopt);
     absl::StatusOr<std::unique_ptr<MetricsServer>> server =
         MetricsServer::Listen(loop_, *options_.metrics,
                               {.metrics = [this] { return metrics_->Text(); },
@@ -245,6 +268,7 @@ class Worker : private Observer {
   std::optional<WorkMetrics> metrics_;
   std::unique_ptr<MetricsServer> metrics_server_;
   ChildRunner children_;
+  ReturnWatch returns_;
   std::unique_ptr<JobPool> pool_;
   std::optional<ParkedHook> hook_;
   std::optional<Client> client_;

@@ -8,6 +8,7 @@
 
 #include "cli/flags/delay_queue_flags.h"
 #include "cli/flags/retrying_flags.h"
+#include "cli/management/management_flags.h"
 #include "cli/worker/executable.h"
 
 namespace retryq::cli {
@@ -79,7 +80,7 @@ four programs that stay, with up to 16 messages each
 
 struct WorkFlags {
   std::vector<std::string> urls;
-  FlagText queue, work_exchange;
+  FlagText management, queue, work_exchange;
   RetryingFlags retrying;
   FlagText on_limit, parked, on_parked, count_redeliveries;
   std::vector<std::string> earlier_counts, former_queues;
@@ -97,6 +98,10 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
   parser.Add("--url", "URL", &flags.urls,
              "amqp://user:password@host:port/vhost; again for more nodes of a cluster\n"
              "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
+  parser.Add("--management", "URL", &flags.management,
+             "The management API, asked whether QUEUE takes what comes due; where it does not\n"
+             "answer, that is logged once (default: $RETRYQ_MANAGEMENT_URL, else port 15672 of\n"
+             "the --url hosts with their user; beside amqps:// by https, port 15671)");
   parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
              "Retries return through this exchange, to all that its bindings lead to\n"
              "(default: straight to QUEUE)");
@@ -234,6 +239,9 @@ WorkOptions ReadOptions(const WorkFlags& flags, const Arguments& command, FlagRe
   ReadFlags(flags.retrying, reader, &retry);
 
   const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
+  const amqp::ConnectionOptions broker = ConnectionOf(options.client);
+  options.vhost = broker.vhost;
+  options.management = ReadManagement(flags.management, broker, reader);
   ReadFlags(flags.delay_queues, heartbeat, reader, &options.client.delay_queues);
 
   ReadRunning(flags, reader, &options);

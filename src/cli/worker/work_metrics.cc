@@ -5,7 +5,18 @@
 
 namespace retryq::cli {
 
-WorkMetrics::WorkMetrics() : metrics_(registry_) {
+WorkMetrics::WorkMetrics()
+    : metrics_(registry_),
+      returns_blocked_(
+          prometheus::BuildGauge()
+              .Name("retryq_returns_blocked")
+              .Help("1 while copies come due and cannot return to the queue, by reason.")
+              .Register(registry_)),
+      undelivered_(prometheus::BuildGauge()
+                       .Name("retryq_undelivered_copies")
+                       .Help("Copies that are due and that quorum delay queues keep, as the queue "
+                             "takes none.")
+                       .Register(registry_)) {
   prometheus::BuildGauge()
       .Name("retryq_build_info")
       .Help("1, with the version of retryq that runs.")
@@ -32,6 +43,15 @@ void WorkMetrics::OnEvent(const Event& event) {
   } else if (event.kind == EventKind::kDisconnected && !consuming_) {
     why_not_ = event.error;
   }
+}
+
+void WorkMetrics::OnReturns(const std::string& queue, const std::optional<ReturnTrouble>& trouble) {
+  using Kind = ReturnTrouble::Kind;
+  for (const Kind kind : {Kind::kGone, Kind::kFull, Kind::kUndelivered}) {
+    returns_blocked_.Add({{"queue", queue}, {"reason", std::string(NameOf(kind))}})
+        .Set(trouble && trouble->kind == kind ? 1 : 0);
+  }
+  undelivered_.Add({{"queue", queue}}).Set(trouble ? static_cast<double>(trouble->undelivered) : 0);
 }
 
 std::string WorkMetrics::Text() const {

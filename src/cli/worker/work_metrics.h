@@ -1,11 +1,14 @@
 #ifndef RETRYQ_CLI_WORKER_WORK_METRICS_H_
 #define RETRYQ_CLI_WORKER_WORK_METRICS_H_
 
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
 #include <optional>
 #include <string>
 
+#include "cli/worker/return_watch.h"
 #include "retryq/observer.h"
 #include "retryq/prometheus_metrics.h"
 
@@ -21,6 +24,9 @@ class WorkMetrics final : public Observer {
   // A graceful stop of the consumer of `queue` has begun: from now on it is not consuming.
   void BeginStop(const std::string& queue);
 
+  // Whether copies can return to `queue`, as was found last.
+  void OnReturns(const std::string& queue, const std::optional<ReturnTrouble>& trouble);
+
   // In Prometheus' text format.
   std::string Text() const;
 
@@ -30,6 +36,8 @@ class WorkMetrics final : public Observer {
  private:
   prometheus::Registry registry_;
   PrometheusMetrics metrics_;
+  prometheus::Family<prometheus::Gauge>& returns_blocked_;
+  prometheus::Family<prometheus::Gauge>& undelivered_;
   bool consuming_ = false;
   bool stopping_ = false;
   std::string why_not_ = "not connected yet";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "cli/management/management_url.h"
 #include "cli/worker/metrics_server.h"
 #include "retryq/client.h"
 #include "retryq/consumer.h"
@@ -21,6 +22,8 @@ struct LinesOptions {
 // What `retryq work` is asked to do.
 struct WorkOptions {
   ClientOptions client;
+  std::string vhost;         // of the broker
+  ManagementUrl management;  // its API
   ConsumerOptions consumer;
   std::vector<std::string> command;
   int jobs = 1;                                       // children at a time

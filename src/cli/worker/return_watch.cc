@@ -1,0 +1,192 @@
+#include "cli/worker/return_watch.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/management/json_fields.h"
+#include "cli/management/management_answer.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr absl::Duration kPatience = absl::Seconds(5);  // with each answer
+
+// The smaller one of what the queue's argument and its policies set.
+std::optional<std::int64_t> LimitFrom(const Json& queue, const char* argument, const char* policy) {
+  const auto by_argument = IntegerOf(FieldOf(queue, "arguments"), argument);
+  const auto by_policy = IntegerOf(FieldOf(queue, "effective_policy_definition"), policy);
+  if (!by_argument || !by_policy) return by_argument ? by_argument : by_policy;
+  return std::min(*by_argument, *by_policy);
+}
+
+std::string QueuePath(const std::string& vhost, const std::string& queue) {
+  return absl::StrCat("/queues/", PercentEncode(vhost), "/", PercentEncode(queue));
+}
+
+// What classic delay queues do meanwhile, and what quorum ones.
+std::string WhatBecomesOfCopies(std::int64_t undelivered) {
+  return absl::StrCat("copies that come due now wait in quorum delay queues (", undelivered,
+                      " so far) and are dropped from classic ones");
+}
+
+}  // namespace
+
+std::string_view NameOf(ReturnTrouble::Kind kind) {
+  switch (kind) {
+    case ReturnTrouble::Kind::kGone:
+      return "gone";
+    case ReturnTrouble::Kind::kFull:
+      return "full";
+    case ReturnTrouble::Kind::kUndelivered:
+      return "undelivered";
+  }
+  return "";
+}
+
+std::optional<std::string> WhyFull(const Json& queue) {
+  const std::string overflow =
+      TextOf(FieldOf(queue, "arguments"), "x-overflow")
+          .value_or(TextOf(FieldOf(queue, "effective_policy_definition"), "overflow").value_or(""));
+  if (!absl::StartsWith(overflow, "reject-publish")) return std::nullopt;
+  struct Limit {
+    const char* argument;
+    const char* policy;
+    const char* reached_by;
+  };
+  for (const Limit& limit :
+       {Limit{"x-max-length", "max-length", "messages_ready"},
+        Limit{"x-max-length-bytes", "max-length-bytes", "message_bytes_ready"}}) {
+    const auto most = LimitFrom(queue, limit.argument, limit.policy);
+    const auto now = IntegerOf(queue, limit.reached_by);
+    if (most && now && *now >= *most) return absl::StrCat(limit.policy, " ", *most, ", ", overflow);
+  }
+  return std::nullopt;
+}
+
+std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState& before,
+                                       const std::string& queue) {
+  if (!now.exists) {
+    return ReturnTrouble{
+        .kind = ReturnTrouble::Kind::kGone,
+        .why = absl::StrCat("the queue ", InQuotes(queue), " does not exist; ",
+                            WhatBecomesOfCopies(now.undelivered), "; declare it again"),
+        .undelivered = now.undelivered};
+  }
+  if (now.full) {
+    return ReturnTrouble{.kind = ReturnTrouble::Kind::kFull,
+                         .why = absl::StrCat("the queue ", InQuotes(queue), " is full (", *now.full,
+                                             "); ", WhatBecomesOfCopies(now.undelivered),
+                                             "; raise its limit, or start more workers"),
+                         .undelivered = now.undelivered};
+  }
+  if (now.undelivered > 0 && before.undelivered > 0) {
+    return ReturnTrouble{
+        .kind = ReturnTrouble::Kind::kUndelivered,
+        .why = absl::StrCat(now.undelivered, " copies are due and RabbitMQ has not delivered them ",
+                            "to ", InQuotes(queue),
+                            " yet; it tries again every 3 minutes; see retryq doctor"),
+        .undelivered = now.undelivered};
+  }
+  return std::nullopt;
+}
+
+ReturnWatch::ReturnWatch(EventLoop& loop, Options options, Callbacks callbacks)
+    : loop_(loop),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      api_(asking_, options_.management, {.timeout = kPatience, .say_waiting = false}) {}
+
+ReturnWatch::~ReturnWatch() {
+  stopping_ = true;
+  asking_.executor()->Post([this] { asking_.Stop(); });
+}
+
+void ReturnWatch::OnEvent(const Event& event) {
+  const bool waits = event.kind == EventKind::kRetried || event.kind == EventKind::kForwarded;
+  if (!waits || event.delay_queue.empty() || !event.delay) return;
+  const absl::Time due = absl::Now() + *event.delay;
+  const auto known = due_.find(event.delay_queue);
+  if (known != due_.end()) {
+    known->second.first = std::min(known->second.first, due);
+    known->second.last = std::max(known->second.last, due);
+  } else if (due_.size() < kMostDelayQueues) {
+    due_.emplace(event.delay_queue, Due{.first = due, .last = due});
+  }
+  if (timer_ == nullptr) LookLater();
+}
+
+void ReturnWatch::LookLater() {
+  timer_ = loop_.After(options_.every, [this] { LookIfDue(); });
+}
+
+void ReturnWatch::LookIfDue() {
+  const absl::Time now = absl::Now();
+  std::vector<std::string> delay_queues;
+  for (const auto& [name, due] : due_) {
+    if (due.first <= now) delay_queues.push_back(name);
+  }
+  if (delay_queues.empty()) {
+    timer_.reset();
+    if (!due_.empty()) LookLater();
+    return;
+  }
+  if (thread_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<WorkerPool>> thread = WorkerPool::Create(1);
+    if (!thread.ok()) return OnLooked(thread.status(), now);
+    thread_ = *std::move(thread);
+  }
+  thread_->Submit([this, now, delay_queues = std::move(delay_queues), to = loop_.executor(),
+                   alive = std::weak_ptr<ReturnWatch*>(alive_)] {
+    to->Post([alive, now, state = Look(delay_queues)] {
+      if (const auto self = alive.lock()) (*self)->OnLooked(state, now);
+    });
+  });
+}
+
+// On the thread.
+absl::StatusOr<ReturnState> ReturnWatch::Look(const std::vector<std::string>& delay_queues) {
+  ReturnState state;
+  const auto queue = api_.Get(QueuePath(options_.vhost, options_.queue));
+  if (absl::IsNotFound(queue.status())) {
+    state.exists = false;
+  } else if (!queue.ok()) {
+    return queue.status();
+  } else {
+    state.full = WhyFull(queue->json);
+  }
+  for (const std::string& name : delay_queues) {
+    if (stopping_) return absl::CancelledError("interrupted");
+    const auto delay_queue = api_.Get(QueuePath(options_.vhost, name));
+    if (absl::IsNotFound(delay_queue.status())) continue;  // nothing is in it any more
+    if (!delay_queue.ok()) return delay_queue.status();
+    state.undelivered +=
+        std::max<std::int64_t>(0, IntegerOf(delay_queue->json, "messages_dlx").value_or(0));
+  }
+  return state;
+}
+
+void ReturnWatch::OnLooked(const absl::StatusOr<ReturnState>& state, absl::Time asked) {
+  LookLater();
+  if (!state.ok()) {
+    if (std::exchange(can_look_, false))
+      callbacks_.cannot_look(std::string(state.status().message()));
+    return;
+  }
+  can_look_ = true;
+  const std::optional<ReturnTrouble> trouble =
+      TroubleIn(*state, std::exchange(before_, *state), options_.queue);
+  if (!trouble && state->undelivered == 0) {
+    for (auto& [name, due] : due_) due.first = std::max(due.first, std::min(due.last, absl::Now()));
+    std::erase_if(due_, [asked](const auto& each) { return each.second.last <= asked; });
+  }
+  if (trouble || in_trouble_) callbacks_.trouble(trouble);
+  in_trouble_ = trouble.has_value();
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,70 @@
+#include "cli/worker/return_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace retryq::cli {
+namespace return_watch_test {
+
+using ::testing::HasSubstr;
+using ::testing::Optional;
+using Kind = ReturnTrouble::Kind;
+using Json = nlohmann::json;
+
+Json Queue(Json arguments, Json policy, int ready) {
+  return {{"arguments", std::move(arguments)},
+          {"effective_policy_definition", std::move(policy)},
+          {"messages_ready", ready},
+          {"message_bytes_ready", 1000 * ready}};
+}
+
+TEST(WhyFull, IsALimitThatIsReachedAndRefuses) {
+  EXPECT_THAT(WhyFull(Queue({{"x-max-length", 5}, {"x-overflow", "reject-publish"}}, {}, 5)),
+              Optional(HasSubstr("max-length 5, reject-publish")));
+  EXPECT_THAT(WhyFull(Queue({}, {{"max-length", 5}, {"overflow", "reject-publish-dlx"}}, 7)),
+              Optional(HasSubstr("reject-publish-dlx")));
+  EXPECT_THAT(
+      WhyFull(Queue({{"x-max-length-bytes", 5000}, {"x-overflow", "reject-publish"}}, {}, 5)),
+      Optional(HasSubstr("max-length-bytes 5000")));
+}
+
+TEST(WhyFull, GoesByTheSmallerOfArgumentAndPolicy) {
+  const Json arguments = {{"x-max-length", 9}, {"x-overflow", "reject-publish"}};
+  EXPECT_THAT(WhyFull(Queue(arguments, {{"max-length", 5}}, 6)), Optional(HasSubstr("5")));
+  EXPECT_EQ(WhyFull(Queue(arguments, {{"max-length", 50}}, 6)), std::nullopt);
+}
+
+TEST(WhyFull, IsNothingWhereTheOldestMessagesAreDroppedOrThereIsRoom) {
+  EXPECT_EQ(WhyFull(Queue({{"x-max-length", 5}}, {}, 5)), std::nullopt);
+  EXPECT_EQ(WhyFull(Queue({{"x-max-length", 5}, {"x-overflow", "drop-head"}}, {}, 5)),
+            std::nullopt);
+  EXPECT_EQ(WhyFull(Queue({{"x-max-length", 5}, {"x-overflow", "reject-publish"}}, {}, 4)),
+            std::nullopt);
+  EXPECT_EQ(WhyFull(Json::array()), std::nullopt);
+}
+
+std::optional<Kind> KindOf(const ReturnState& now, const ReturnState& before = {}) {
+  const std::optional<ReturnTrouble> trouble = TroubleIn(now, before, "orders");
+  if (!trouble) return std::nullopt;
+  EXPECT_THAT(trouble->why, HasSubstr("'orders'"));
+  EXPECT_EQ(trouble->undelivered, now.undelivered);
+  return trouble->kind;
+}
+
+TEST(TroubleIn, IsAQueueThatIsGoneOrFull) {
+  EXPECT_EQ(KindOf({.exists = false}), Kind::kGone);
+  EXPECT_EQ(KindOf({.full = "max-length 5, reject-publish", .undelivered = 3}), Kind::kFull);
+  EXPECT_EQ(KindOf({}), std::nullopt);
+}
+
+TEST(TroubleIn, IsWhatStaysUndeliveredNotWhatIsOnItsWay) {
+  EXPECT_EQ(KindOf({.undelivered = 3}), std::nullopt);
+  EXPECT_EQ(KindOf({.undelivered = 3}, {.undelivered = 2}), Kind::kUndelivered);
+}
+
+}  // namespace return_watch_test
+}  // namespace retryq::cli
