@@ -15,11 +15,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "amqp/codec/properties_codec.h"
 #include "bench/baselines/workload.h"
 #include "bench/fill.h"
 #include "bench/line.h"
 #include "bench/program.h"
+#include "retryq/amqp/properties.h"
 #include "support/peer.h"
 #include "support/test_vhost.h"
 
