@@ -97,7 +97,7 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
     if (is_retryq || workload.fails) words.push_back(std::to_string(workload.ttls));
   }
   std::string program = workload.fails ? "retry_cycle" : "success_path";
-  if (side == Side::kRetryq) program = workload.is_floor ? "floor" : "bench_worker";
+  if (side == Side::kRetryq) program = workload.is_floor ? "floor" : "bench_cycle_worker";
   double measured = 0;
   double seconds = 0;  // of the one that took longest
   double cpu = 0;

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_TESTING_CONTENT_H_
-#define RETRYQ_SRC_TESTING_CONTENT_H_
+#ifndef RETRYQ_SRC_TESTING_SIMULATED_CONTENT_H_
+#define RETRYQ_SRC_TESTING_SIMULATED_CONTENT_H_
 
 #include <memory>
 #include <string>
@@ -60,4 +60,4 @@ ContentPtr WithDeliveryCounts(const Content& content, std::int64_t failed, std::
 
 }  // namespace retryq::testing
 
-#endif  // RETRYQ_SRC_TESTING_CONTENT_H_
+#endif  // RETRYQ_SRC_TESTING_SIMULATED_CONTENT_H_

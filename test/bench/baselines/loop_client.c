@@ -1,4 +1,4 @@
-#include "client.h"
+#include "loop_client.h"
 
 #include <amqp_tcp_socket.h>
 #include <inttypes.h>

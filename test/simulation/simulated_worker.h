@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TEST_SIMULATION_WORKER_H_
-#define RETRYQ_TEST_SIMULATION_WORKER_H_
+#ifndef RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_
+#define RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_
 
 #include <functional>
 #include <memory>
@@ -54,4 +54,4 @@ class Worker {
 
 }  // namespace retryq::simulation
 
-#endif  // RETRYQ_TEST_SIMULATION_WORKER_H_
+#endif  // RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_TESTING_WIRE_H_
-#define RETRYQ_SRC_TESTING_WIRE_H_
+#ifndef RETRYQ_SRC_TESTING_SIMULATED_WIRE_H_
+#define RETRYQ_SRC_TESTING_SIMULATED_WIRE_H_
 
 #include <deque>
 #include <functional>
@@ -68,4 +68,4 @@ class Wire final : public NodeListener, public std::enable_shared_from_this<Wire
 
 }  // namespace retryq::testing
 
-#endif  // RETRYQ_SRC_TESTING_WIRE_H_
+#endif  // RETRYQ_SRC_TESTING_SIMULATED_WIRE_H_

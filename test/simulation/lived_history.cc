@@ -1,4 +1,4 @@
-#include "simulation/history.h"
+#include "simulation/lived_history.h"
 
 #include <algorithm>
 #include <array>

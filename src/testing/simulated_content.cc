@@ -1,4 +1,4 @@
-#include "testing/content.h"
+#include "testing/simulated_content.h"
 
 #include <cstdint>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "testing/queue.h"
+#include "testing/simulated_queue.h"
 
 #include <algorithm>
 #include <charconv>

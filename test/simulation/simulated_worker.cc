@@ -1,4 +1,4 @@
-#include "simulation/worker.h"
+#include "simulation/simulated_worker.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_TESTING_QUEUE_H_
-#define RETRYQ_SRC_TESTING_QUEUE_H_
+#ifndef RETRYQ_SRC_TESTING_SIMULATED_QUEUE_H_
+#define RETRYQ_SRC_TESTING_SIMULATED_QUEUE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "retryq/broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/timers.h"
-#include "testing/content.h"
+#include "testing/simulated_content.h"
 
 namespace retryq::testing {
 
@@ -82,4 +82,4 @@ absl::Time DeadlineOf(const Content& content, const Queue& queue, absl::Time now
 
 }  // namespace retryq::testing
 
-#endif  // RETRYQ_SRC_TESTING_QUEUE_H_
+#endif  // RETRYQ_SRC_TESTING_SIMULATED_QUEUE_H_

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TEST_BENCH_BASELINES_CLIENT_H_
-#define RETRYQ_TEST_BENCH_BASELINES_CLIENT_H_
+#ifndef RETRYQ_TEST_BENCH_BASELINES_LOOP_CLIENT_H_
+#define RETRYQ_TEST_BENCH_BASELINES_LOOP_CLIENT_H_
 
 #include <amqp.h>
 #include <amqp_framing.h>
@@ -52,4 +52,4 @@ struct usage usage_now(void);
 /* One line of JSON. */
 void print_usage(uint64_t messages, const struct usage* begin, const struct usage* end);
 
-#endif /* RETRYQ_TEST_BENCH_BASELINES_CLIENT_H_ */
+#endif /* RETRYQ_TEST_BENCH_BASELINES_LOOP_CLIENT_H_ */

@@ -1,7 +1,7 @@
 // The same as the baselines, on retryq: consumes what waits in a queue, and prints what that took
 // as one line of JSON.
 //
-//   bench_worker retry|success URL QUEUE WARMUP MESSAGES TTLS
+//   bench_cycle_worker retry|success URL QUEUE WARMUP MESSAGES TTLS
 //
 // With more than one TTL the handler names each delay itself. Events are counted, as whoever has
 // metrics would.
@@ -126,14 +126,14 @@ int Main(const std::vector<std::string>& words) {
       !absl::SimpleAtoi(words[3], &arguments.warmup) ||
       !absl::SimpleAtoi(words[4], &arguments.messages) ||
       !absl::SimpleAtoi(words[5], &arguments.ttls) || arguments.ttls == 0) {
-    std::cerr << "usage: bench_worker retry|success URL QUEUE WARMUP MESSAGES TTLS\n";
+    std::cerr << "usage: bench_cycle_worker retry|success URL QUEUE WARMUP MESSAGES TTLS\n";
     return kUsage;
   }
   arguments.fails = words[0] == "retry";
   arguments.url = words[1];
   arguments.queue = words[2];
   const absl::Status status = Work(arguments);
-  if (!status.ok()) std::cerr << "bench_worker: " << status << '\n';
+  if (!status.ok()) std::cerr << "bench_cycle_worker: " << status << '\n';
   return ExitCode(status);
 }
 

@@ -1,4 +1,4 @@
-#include "testing/wire.h"
+#include "testing/simulated_wire.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TEST_SIMULATION_HISTORY_H_
-#define RETRYQ_TEST_SIMULATION_HISTORY_H_
+#ifndef RETRYQ_TEST_SIMULATION_LIVED_HISTORY_H_
+#define RETRYQ_TEST_SIMULATION_LIVED_HISTORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
 #include "simulation/ledger.h"
-#include "simulation/worker.h"
+#include "simulation/simulated_worker.h"
 
 namespace retryq::simulation {
 
@@ -126,4 +126,4 @@ class History {
 
 }  // namespace retryq::simulation
 
-#endif  // RETRYQ_TEST_SIMULATION_HISTORY_H_
+#endif  // RETRYQ_TEST_SIMULATION_LIVED_HISTORY_H_
