@@ -53,7 +53,7 @@ void PolicyAndLease(benchmark::State& state) {
   time.Advance(absl::Seconds(1));
   for (auto _ : state) {
     policy.Decide(outcome, history, time.Now(), random, &decision);
-    const Lease lease = queues.Hold({.ttl = decision.delay});
+    const Lease lease = queues.CurrentLease({.ttl = decision.delay});
     if (lease.name == nullptr) state.SkipWithError("no lease");
     benchmark::DoNotOptimize(queues.Covers(lease));
   }
