@@ -18,10 +18,10 @@
 #include "retryq/random.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
-#include "testing/content.h"
 #include "testing/exchanges.h"
 #include "testing/mail.h"
-#include "testing/queue.h"
+#include "testing/simulated_content.h"
+#include "testing/simulated_queue.h"
 
 namespace retryq::testing {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "testing/content.h"
 #include "testing/node.h"
-#include "testing/wire.h"
+#include "testing/simulated_content.h"
+#include "testing/simulated_wire.h"
 
 namespace retryq::testing {
 namespace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "retryq/broker.h"
-#include "testing/content.h"
 #include "testing/node.h"
+#include "testing/simulated_content.h"
 
 namespace retryq::testing {
 

@@ -15,11 +15,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "amqp/codec/properties_codec.h"
 #include "bench/baselines/workload.h"
 #include "bench/fill.h"
 #include "bench/line.h"
 #include "bench/program.h"
+#include "retryq/amqp/properties.h"
 #include "support/peer.h"
 #include "support/test_vhost.h"
 
@@ -97,7 +97,7 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
     if (is_retryq || workload.fails) words.push_back(std::to_string(workload.ttls));
   }
   std::string program = workload.fails ? "retry_cycle" : "success_path";
-  if (side == Side::kRetryq) program = workload.is_floor ? "floor" : "bench_worker";
+  if (side == Side::kRetryq) program = workload.is_floor ? "floor" : "bench_cycle_worker";
   double measured = 0;
   double seconds = 0;  // of the one that took longest
   double cpu = 0;

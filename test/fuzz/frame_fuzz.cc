@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "amqp/codec/frame.h"
-#include "amqp/connection/protocol_error.h"
+#include "amqp/codec/protocol_error.h"
 #include "fuzz/check.h"
 
 using namespace retryq;        // NOLINT(google-build-using-namespace)

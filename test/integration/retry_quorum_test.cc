@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "integration/own_broker_test.h"
-#include "retry/delay_queues/delay_queue_name.h"
 #include "retry/delay_queues/quorum_lease.h"
+#include "retry/delay_queues/route_declaration.h"
 
 namespace retryq::testing {
 namespace retry_quorum_test {

@@ -1,7 +1,5 @@
 #include "refusals/server.h"
 
-#include <arpa/inet.h>
-#include <event2/listener.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -13,7 +11,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/channel/overloaded.h"
+#include "amqp/codec/overloaded.h"
 #include "amqp/codec/properties_codec.h"
 
 namespace retryq::refusals {
@@ -41,27 +39,9 @@ bool IsRefusedDelay(std::string_view name) {
 
 }  // namespace
 
-Server::Server(EventLoop& loop) : loop_(loop) {
-  sockaddr_in any = {};
-  any.sin_family = AF_INET;
-  any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  listener_ = evconnlistener_new_bind(
-      loop.base(),
-      [](evconnlistener*, evutil_socket_t fd, sockaddr*, int, void* self) {
-        static_cast<Server*>(self)->Accept(fd);
-      },
-      this, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1, reinterpret_cast<sockaddr*>(&any),
-      sizeof(any));
-  if (listener_ == nullptr) throw std::runtime_error("cannot listen");
-  socklen_t size = sizeof(any);
-  getsockname(evconnlistener_get_fd(listener_), reinterpret_cast<sockaddr*>(&any), &size);
-  port_ = ntohs(any.sin_port);
-}
+Server::Server(EventLoop& loop) : loop_(loop), listener_(loop, [this](int fd) { Accept(fd); }) {}
 
-Server::~Server() {
-  HangUpOnAll();
-  evconnlistener_free(listener_);
-}
+Server::~Server() { HangUpOnAll(); }
 
 void Server::AddMessage(const std::string& queue) {
   ready_[queue].push_back({.number = ++last_message_, .redelivered = false});

@@ -17,8 +17,7 @@
 #include "loop/libevent_ptr.h"
 #include "refusals/way.h"
 #include "retryq/event_loop.h"
-
-struct evconnlistener;
+#include "support/loopback_listener.h"
 
 namespace retryq::refusals {
 
@@ -35,7 +34,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return listener_.port(); }
 
   // Into the queue "refused", whose requests are refused, or another one.
   void AddMessage(const std::string& queue);
@@ -133,8 +132,7 @@ class Server {
   void After(absl::Duration delay, std::function<void()> call);
 
   EventLoop& loop_;
-  evconnlistener* listener_ = nullptr;
-  std::uint16_t port_ = 0;
+  const testing::LoopbackListener listener_;
   std::uint64_t last_connection_ = 0;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<Timer>> timers_;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "simulation/history.h"
+#include "simulation/lived_history.h"
 
 namespace retryq::simulation {
 namespace histories_test {

@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "mocks/mock_broker.h"
-#include "retry/delay_queues/delay_queue_name.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/delay_queues/quorum_lease.h"
+#include "retry/delay_queues/route_declaration.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 

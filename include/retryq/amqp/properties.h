@@ -1,11 +1,13 @@
 #ifndef RETRYQ_AMQP_PROPERTIES_H_
 #define RETRYQ_AMQP_PROPERTIES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "retryq/amqp/table.h"
+#include "retryq/export.h"
 
 namespace retryq::amqp {
 
@@ -29,6 +31,10 @@ struct Properties {
   std::optional<std::string_view> app_id = std::nullopt;
   std::optional<std::string_view> cluster_id = std::nullopt;
 };
+
+// How many bytes a content header with these properties takes: the payload of its frame, which
+// `Broker::max_header_size` and `Connection::max_header_size` limit.
+RETRYQ_EXPORT std::size_t ContentHeaderSize(const Properties& properties);
 
 }  // namespace retryq::amqp
 

@@ -1,9 +1,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/channel/publish_channel.h"
-#include "amqp/channel/subscription.h"
-#include "amqp/channel/topology.h"
+#include "amqp/broker/publish_channel.h"
+#include "amqp/broker/subscription.h"
+#include "amqp/broker/topology.h"
 #include "amqp/transport/process_name.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/amqp/make_broker.h"

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/channel/overloaded.h"
+#include "amqp/codec/overloaded.h"
 #include "amqp/codec/properties_codec.h"
+#include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
-#include "amqp/connection/protocol_error.h"
 #include "retryq/amqp/connection.h"
 
 namespace retryq::amqp {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "amqp/codec/content_hash.h"
+#include "loop/content_hash.h"
 
 namespace retryq::amqp {
 namespace {

@@ -1,7 +1,7 @@
 #include "amqp/codec/fields.h"
 
 #include "absl/strings/str_cat.h"
-#include "amqp/connection/protocol_error.h"
+#include "amqp/codec/protocol_error.h"
 
 namespace retryq::amqp {
 

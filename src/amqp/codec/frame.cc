@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/connection/protocol_error.h"
+#include "amqp/codec/protocol_error.h"
 
 namespace retryq::amqp {
 namespace {

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/fields.h"
 #include "amqp/codec/frame.h"
+#include "amqp/codec/protocol_error.h"
 #include "amqp/codec/wire.h"
-#include "amqp/connection/protocol_error.h"
 
 namespace retryq::amqp {
 namespace {

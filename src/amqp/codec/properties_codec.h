@@ -26,9 +26,6 @@ absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload);
 // size of the body.
 absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload, Properties* properties);
 
-// Size of the payload, frame not included.
-std::size_t ContentHeaderSize(const Properties& properties);
-
 // Writes the payload, ContentHeaderSize bytes. Short strings in `properties` must be at most 255
 // bytes.
 void WriteContentHeader(std::uint64_t body_size, const Properties& properties, char* out);

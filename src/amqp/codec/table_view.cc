@@ -4,7 +4,6 @@
 #include <concepts>
 #include <limits>
 
-#include "amqp/codec/table_field_writer.h"
 #include "amqp/codec/table_walk.h"
 #include "amqp/codec/wire.h"
 #include "retryq/amqp/table.h"
@@ -20,6 +19,15 @@ std::int64_t LoadSigned(std::string_view value) {
 template <std::unsigned_integral T>
 std::int64_t LoadUnsigned(std::string_view value) {
   return LoadBigEndian<T>(value.data());
+}
+
+// Makes room for a field whose value takes so many bytes, and writes all but that.
+WireWriter BeginField(std::string_view name, char type, std::size_t value_size, std::string* out) {
+  const std::size_t head = sizeof(std::uint8_t) + name.size() + sizeof(type);
+  WireWriter writer(Extend(head + value_size, out));
+  writer.ShortString(name);
+  writer.Integer(static_cast<std::uint8_t>(type));
+  return writer;
 }
 
 }  // namespace
@@ -98,15 +106,17 @@ std::optional<std::string_view> TableView::FindString(std::string_view name) con
 }
 
 void TableWriter::SetInt64(std::string_view name, std::int64_t value) {
-  TableFieldWriter(Extend(FieldSize(name, kInt64Size), out_)).SetInt64(name, value);
+  BeginField(name, 'l', sizeof(value), out_).Integer(static_cast<std::uint64_t>(value));
 }
 
 void TableWriter::SetString(std::string_view name, std::string_view value) {
-  TableFieldWriter(Extend(FieldSize(name, StringSize(value)), out_)).SetString(name, value);
+  const std::size_t size = sizeof(std::uint32_t) + value.size();
+  BeginField(name, 'S', size, out_).LongString(value);
 }
 
 void TableWriter::SetBool(std::string_view name, bool value) {
-  TableFieldWriter(Extend(FieldSize(name, sizeof(value)), out_)).SetBool(name, value);
+  BeginField(name, 't', sizeof(std::uint8_t), out_)
+      .Integer(static_cast<std::uint8_t>(value ? 1 : 0));
 }
 
 }  // namespace retryq::amqp

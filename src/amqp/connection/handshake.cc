@@ -9,10 +9,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "amqp/channel/overloaded.h"
 #include "amqp/codec/frame.h"
+#include "amqp/codec/overloaded.h"
+#include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
-#include "amqp/connection/protocol_error.h"
 
 namespace retryq::amqp {
 namespace {

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/broker/blame.h"
-#include "amqp/channel/overloaded.h"
+#include "amqp/channel/reply_status.h"
+#include "amqp/codec/blame.h"
+#include "amqp/codec/overloaded.h"
+#include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
-#include "amqp/connection/protocol_error.h"
-#include "amqp/connection/reply_status.h"
 
 namespace retryq::amqp {
 namespace {

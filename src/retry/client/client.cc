@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "retry/client/alive.h"
 #include "retry/client/consumer_impl.h"
+#include "retry/client/delayed_publish.h"
 #include "retry/client/shared_state.h"
-#include "retry/publisher/delayed_publish.h"
 #include "retry/retrier/retrier_options.h"
 #include "retryq/amqp/make_broker.h"
 

@@ -1,8 +1,7 @@
 #include "retry/client/shared_state.h"
 
+#include <cstdio>
 #include <utility>
-
-#include "retry/client/broker_versions.h"
 
 namespace retryq {
 namespace {
@@ -10,6 +9,17 @@ namespace {
 constexpr char kUnsafeVersion[] =
     "RabbitMQ 4.3.0 to 4.3.2 may keep messages in quorum delay queues for good after a change of "
     "their members; remedy: use 4.3.3 or newer";
+
+// Whether at-least-once dead-lettering, which quorum delay queues rely on, may stop for good in
+// this version of RabbitMQ: 4.3.0 to 4.3.2 (F48 in doc/rabbitmq_facts.md). What is no version does
+// not.
+bool DeadLetteringMayStop(const std::string& version) {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  return std::sscanf(version.c_str(), "%d.%d.%d", &major, &minor, &patch) == 3 && major == 4 &&
+         minor == 3 && patch < 3;
+}
 
 Environment With(const Clock& clock, Observer* observer, Environment environment) {
   environment.clock = &clock;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "retry/delay_queues/classic_lease.h"
-#include "retry/delay_queues/endless_lease.h"
 
 namespace retryq {
 namespace {
@@ -18,6 +17,20 @@ constexpr int kMaxDoublings = 3;
 absl::Duration PauseAfter(int refusals) {
   return absl::Seconds(1 << std::min(refusals - 1, kMaxDoublings));
 }
+
+// The lease of a queue that another user has made, without x-expires: one answer, which says that
+// it is there, is good for ever.
+class EndlessLease final : public LeaseClock {
+ public:
+  EndlessLease() : LeaseClock(Times()) {}
+
+  Answer Answered(absl::Duration sent_at, absl::Duration /*now*/) override {
+    times_.renewed_at = sent_at;
+    if (granted()) return Answer::kRenewed;
+    Grant();
+    return Answer::kGranted;
+  }
+};
 
 std::unique_ptr<LeaseClock> MakeClock(absl::Duration ttl, const DelayQueueOptions& options,
                                       const Epoch& epoch) {
@@ -95,14 +108,25 @@ bool DelayQueueEntry::RenewalDue(absl::Duration now) const {
   return !declaring() && now >= renewal_from();
 }
 
+DelayQueueEntry::State DelayQueueEntry::StateAt(absl::Duration now) const {
+  if (clock_->Allows(now)) return declaring() ? State::kRenewing : State::kLeased;
+  if (clock_->Forming(now)) return State::kForming;
+  if (declaring()) return State::kDeclaring;
+  return LivesAt(now) ? State::kExpiring : State::kUnleased;
+}
+
 DelayQueueEntry::Due DelayQueueEntry::DueAt(absl::Duration now) const {
-  if (!waiters.empty() && Allows(now)) return Due::kAnswer;
-  if (!waiters.empty() && Over(now)) return Due::kRotate;
-  if (!waiters.empty() && clock_->Forming(now)) return Due::kNothing;
-  if (declaring()) return now >= patience_end() ? Due::kRename : Due::kNothing;
-  if (!waiters.empty()) return Due::kDeclare;
-  if (now >= clock_->end()) return Due::kLapse;
-  return MayHoldMessages() && RenewalDue(now) ? Due::kDeclare : Due::kNothing;
+  if (waiters.empty()) {
+    if (declaring()) return Due::kNothing;
+    if (now >= clock_->end()) return Due::kLapse;
+    return MayHoldMessages() && RenewalDue(now) ? Due::kDeclare : Due::kNothing;
+  }
+  const State state = StateAt(now);
+  if (state == State::kLeased || state == State::kRenewing) return Due::kAnswer;
+  if (Over(now)) return Due::kRotate;
+  if (state == State::kForming) return Due::kNothing;
+  if (state == State::kDeclaring) return now >= patience_end() ? Due::kRename : Due::kNothing;
+  return Due::kDeclare;
 }
 
 absl::Duration DelayQueueEntry::NextDue(absl::Duration now) const {

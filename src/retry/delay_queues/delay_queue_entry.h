@@ -10,11 +10,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "retry/delay_queues/delay_queue_name.h"
 #include "retry/delay_queues/delay_queue_route.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/delay_queues/lease_clock.h"
 #include "retry/delay_queues/quorum_lease.h"
+#include "retry/delay_queues/route_declaration.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/timers.h"
 
@@ -40,10 +40,33 @@ class DelayQueueEntry {
   bool CanBeRenamed() const { return family_ == NameFamily::kPlain && options_.declare; }
   DeclareParams declaration() const;
 
+  // What it can be used for. That follows from its lease, whose times go by, and from whether a
+  // declare is under way:
+  //
+  //   kUnleased ── declare ──▶ kDeclaring ── granted ──▶ kForming ── usable ──▶ kLeased
+  //       ▲                     │  ▲   ▲                                        │ │ ▲
+  //       ├───── refused ───────┘  │   │ window over                    declare │ │ │ renewed,
+  //       │                        │   └──────────────── kRenewing ◀────────────┘ │ │ refused
+  //       │                declare │                         └────────────────────┼─┘
+  //       └── its end ──────── kExpiring ◀───── window or epoch over ─────────────┘
+  //
+  // A classic queue is never in kForming. `Break` leads back to kUnleased, or to kDeclaring where
+  // a declare is under way.
+  enum class State {
+    kUnleased,   // nothing may be published, and nothing published in it can still count
+    kDeclaring,  // nothing may be published until a declare is answered
+    kForming,    // granted, but its queue must not be used yet: QuorumLease::kForming
+    kLeased,     // messages may be published
+    kRenewing,   // messages may be published, and a declare is under way
+    kExpiring,   // nothing may be published; its queue is still there, with what waits in it
+  };
+  State StateAt(absl::Duration now) const;
+
   bool Allows(absl::Duration now) const { return clock_->Allows(now); }
-  // Whether it takes a declare to publish: none is under way, and there is no lease.
+  // Whether it takes a declare to publish, and none is under way.
   bool NeedsDeclare(absl::Duration now) const {
-    return !declaring() && !clock_->Allows(now) && !clock_->Forming(now);
+    const State state = StateAt(now);
+    return state == State::kUnleased || state == State::kExpiring;
   }
   bool Covers(std::uint64_t generation, absl::Duration now) const {
     return clock_->Covers(generation, now);

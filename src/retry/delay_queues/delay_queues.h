@@ -30,8 +30,8 @@ struct Lease {
 
 // The lease-aware cache of declared delay queues: declares them lazily, renews
 // them while they are used, forgets them when the broker does. Its rule:
-// whatever is published under `Hold`/`Acquire` and confirmed while `Covers` is true expires before
-// its queue does.
+// whatever is published under `CurrentLease`/`Acquire` and confirmed while `Covers` is true expires
+// before its queue does.
 //
 // Classic queues are kept by declaring them again, quorum queues are left behind at the end of
 // their epoch: see ClassicLease and QuorumLease.

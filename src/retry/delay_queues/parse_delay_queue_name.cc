@@ -1,7 +1,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "retry/delay_queues/delay_queue_name.h"
+#include "retry/delay_queues/route_declaration.h"
 #include "retryq/delay_queue_name.h"
 
 namespace retryq {

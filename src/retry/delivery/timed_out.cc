@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "amqp/codec/content_hash.h"
+#include "loop/content_hash.h"
 #include "retry/delivery/headers.h"
 #include "retry/delivery/redeliveries.h"
 
@@ -22,12 +22,12 @@ Identity Identify(const amqp::Message& message) {
   const amqp::TableView headers = message.properties.headers.value_or(amqp::TableView());
   const std::string_view message_id = message.properties.message_id.value_or(std::string_view());
   const std::string_view id = headers.FindString(kRetryIdHeader).value_or(message_id);
-  std::uint64_t hash = amqp::ContentHash(id);
+  std::uint64_t hash = ContentHash(id);
   if (id.empty()) {
-    hash = amqp::ContentHash(message.exchange, hash);
-    hash = amqp::ContentHash(message.routing_key, hash);
+    hash = ContentHash(message.exchange, hash);
+    hash = ContentHash(message.routing_key, hash);
   }
-  return {.hash = amqp::ContentHash(message.body, hash),
+  return {.hash = ContentHash(message.body, hash),
           .has_id = !id.empty(),
           .failures = headers.FindInt64(kRetryCountHeader).value_or(0)};
 }

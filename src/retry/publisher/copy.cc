@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <limits>
 
-#include "amqp/codec/properties_codec.h"
 #include "retry/delivery/error_text.h"
 #include "retry/delivery/headers.h"
 #include "retryq/amqp/table.h"
@@ -17,15 +15,6 @@ namespace {
 // consume it, and puts a name behind it otherwise: alone, which AMQP 1.0 lets through, it leads
 // nowhere.
 constexpr std::string_view kDirectReplyTo = "amq.rabbitmq.reply-to";
-
-// The most that the fields of retrying take, without the delivery's texts.
-constexpr std::size_t MostFieldsSize() {
-  std::size_t size = kMaxErrorSize;
-  for (const std::string_view name : kRetryHeaders) {
-    size += amqp::FieldSize(name, std::max(amqp::kInt64Size, amqp::StringSize({})));
-  }
-  return size;
-}
 
 std::int64_t AsInt64(std::uint64_t number) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -40,84 +29,71 @@ bool StaysInCopy(std::string_view name) { return !IsRetryHeader(name) && StaysUn
 
 }  // namespace
 
-amqp::TableFieldWriter Copy::Take(const amqp::Message& message, bool (*stays)(std::string_view),
-                                  std::size_t more) {
+void Copy::Take(const amqp::Message& message, bool (*stays)(std::string_view)) {
   properties_ = message.properties;
   properties_.delivery_mode = 2;
   properties_.expiration.reset();
   properties_.user_id.reset();
   if (properties_.reply_to == kDirectReplyTo) properties_.reply_to.reset();
-  const amqp::TableView headers = properties_.headers.value_or(amqp::TableView());
-  const std::size_t room = headers.bytes().size() + more;
-  if (headers_.size() < room) headers_.resize(room);
-  amqp::TableFieldWriter writer(headers_.data());
-  for (const amqp::FieldView& field : headers) {
+  headers_.clear();
+  amqp::TableWriter writer(&headers_);
+  for (const amqp::FieldView& field : message.properties.headers.value_or(amqp::TableView())) {
     if (stays(field.name)) writer.Copy(field);
   }
-  return writer;
-}
-
-void Copy::SetHeaders(const amqp::TableFieldWriter& writer) {
-  const auto size = static_cast<std::size_t>(writer.end() - headers_.data());
-  assert(size <= headers_.size());
-  properties_.headers = amqp::TableView(std::string_view(headers_).substr(0, size));
 }
 
 bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
                  std::size_t max_header_size) {
-  const std::string_view queue = delivery.queue();
-  const std::string_view exchange = delivery.exchange();
-  const std::string_view routing_key = delivery.routing_key();
-  amqp::TableFieldWriter writer = Take(*delivery.message(), StaysInCopy,
-                                       MostFieldsSize() + queue.size() + exchange.size() +
-                                           routing_key.size() + annotation.id.size());
+  Take(*delivery.message(), StaysInCopy);
+  amqp::TableWriter writer(&headers_);
   writer.SetInt64(kRetryCountHeader, AsInt64(annotation.failures));
   if (annotation.first_failure) {
     writer.SetInt64(kRetryFirstFailureHeader, absl::ToUnixMillis(*annotation.first_failure));
   }
-  writer.SetString(kRetryQueueHeader, queue);
-  writer.SetString(kRetryExchangeHeader, exchange);
-  writer.SetString(kRetryRoutingKeyHeader, routing_key);
+  writer.SetString(kRetryQueueHeader, delivery.queue());
+  writer.SetString(kRetryExchangeHeader, delivery.exchange());
+  writer.SetString(kRetryRoutingKeyHeader, delivery.routing_key());
   writer.SetString(kRetryIdHeader, annotation.id);
   if (annotation.remaining > absl::ZeroDuration()) {
     writer.SetInt64(kRetryRemainingHeader, absl::ToInt64Milliseconds(annotation.remaining));
   }
-  SetHeaders(writer);
+  properties_.headers = amqp::TableView(headers_);
 
   const std::size_t necessary = amqp::ContentHeaderSize(properties_);
   if (necessary > max_header_size) return false;
-  AddOptional(annotation, max_header_size - necessary, &writer);
-  SetHeaders(writer);
+  AddOptional(annotation, max_header_size - necessary);
+  properties_.headers = amqp::TableView(headers_);
   return true;
 }
 
 // The most valuable first.
-void Copy::AddOptional(const Annotation& annotation, std::size_t room,
-                       amqp::TableFieldWriter* writer) {
-  const auto reserve = [&room](std::string_view name, std::size_t value_size) {
-    const std::size_t size = amqp::FieldSize(name, value_size);
-    if (size > room) return false;
-    room -= size;
-    return true;
+void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
+  const std::size_t limit = headers_.size() + room;
+  amqp::TableWriter writer(&headers_);
+  const auto add = [&](std::string_view name, std::int64_t value) {
+    const std::size_t before = headers_.size();
+    writer.SetInt64(name, value);
+    if (headers_.size() > limit) headers_.resize(before);
   };
-  if (annotation.delay && reserve(kRetryDelayHeader, amqp::kInt64Size)) {
-    writer->SetInt64(kRetryDelayHeader, absl::ToInt64Milliseconds(*annotation.delay));
+  if (annotation.delay) add(kRetryDelayHeader, absl::ToInt64Milliseconds(*annotation.delay));
+  if (annotation.not_before) {
+    add(kRetryNotBeforeHeader, UnixMillisRoundedUp(*annotation.not_before));
   }
-  if (annotation.not_before && reserve(kRetryNotBeforeHeader, amqp::kInt64Size)) {
-    writer->SetInt64(kRetryNotBeforeHeader, UnixMillisRoundedUp(*annotation.not_before));
-  }
-  if (annotation.parked && reserve(kRetryParkedHeader, amqp::kInt64Size)) {
-    writer->SetInt64(kRetryParkedHeader, absl::ToUnixMillis(*annotation.parked));
-  }
-  if (reserve(kRetryErrorHeader, amqp::StringSize({}))) {
-    const std::string_view error = AsUtf8(annotation.error, std::min(room, kMaxErrorSize), &error_);
-    if (!error.empty()) writer->SetString(kRetryErrorHeader, error);
-  }
+  if (annotation.parked) add(kRetryParkedHeader, absl::ToUnixMillis(*annotation.parked));
+
+  const std::size_t before = headers_.size();
+  writer.SetString(kRetryErrorHeader, {});
+  const std::size_t with_no_text = headers_.size();
+  headers_.resize(before);
+  if (with_no_text >= limit) return;
+  const std::size_t most = std::min(limit - with_no_text, kMaxErrorSize);
+  const std::string_view error = AsUtf8(annotation.error, most, &error_);
+  if (!error.empty()) writer.SetString(kRetryErrorHeader, error);
 }
 
 bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_size) {
-  const amqp::TableFieldWriter writer = Take(message, StaysUnchanged, 0);
-  if (properties_.headers) SetHeaders(writer);
+  Take(message, StaysUnchanged);
+  if (properties_.headers) properties_.headers = amqp::TableView(headers_);
   if (amqp::ContentHeaderSize(properties_) <= max_header_size) return true;
   // A mode that it did not have is a byte more than it came with.
   properties_.delivery_mode = message.properties.delivery_mode;

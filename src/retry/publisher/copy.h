@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "absl/time/time.h"
-#include "amqp/codec/table_field_writer.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/properties.h"
 #include "retryq/delivery.h"
@@ -61,16 +60,12 @@ class Copy {
   const amqp::Properties& properties() const { return properties_; }
 
  private:
-  // Everything that is not changed: properties, and those headers that stay. The fields that are
-  // written behind them may take `more` bytes.
-  amqp::TableFieldWriter Take(const amqp::Message& message, bool (*stays)(std::string_view),
-                              std::size_t more);
-  void AddOptional(const Annotation& annotation, std::size_t room, amqp::TableFieldWriter* writer);
-  // That the headers are those written so far.
-  void SetHeaders(const amqp::TableFieldWriter& writer);
+  // Everything that is not changed: properties, and those headers that stay.
+  void Take(const amqp::Message& message, bool (*stays)(std::string_view));
+  void AddOptional(const Annotation& annotation, std::size_t room);
 
   amqp::Properties properties_;
-  std::string headers_;  // what properties_.headers points into; never gets shorter
+  std::string headers_;  // what properties_.headers points into
   std::string error_;    // kept for its capacity
 };
 

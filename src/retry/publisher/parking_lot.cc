@@ -7,9 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "retry/client/exclusive_queue.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/delay_queues/quorum_lease.h"
+#include "retry/publisher/exclusive_queue.h"
 
 namespace retryq {
 

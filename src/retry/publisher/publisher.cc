@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "amqp/transport/message_pool.h"
-#include "amqp/transport/prefetch.h"
 #include "loop/pauses.h"
 
 namespace retryq {
@@ -15,7 +13,7 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(30);
 constexpr std::uint16_t kNotFound = 404;
-constexpr std::size_t kMaxStale = 1024;  // tickets
+constexpr std::size_t kMaxStale = 1024;  // steps
 
 // Between the tries of messages each of which makes the broker close the connection.
 constexpr absl::Duration kFirstPauseBetweenTrials = absl::Seconds(10);
@@ -47,29 +45,29 @@ Publisher::Publisher(Broker& broker, Environment environment, DelayQueues& delay
       confirm_timeout_(confirm_timeout) {}
 
 Publisher::~Publisher() {
-  for (Slot& slot : slots_) {
-    if (slot.pending != nullptr) slot.pending->publisher_ = nullptr;
+  for (Job& job : jobs_) {
+    if (job.pending != nullptr) job.pending->publisher_ = nullptr;
   }
 }
 
 void Publisher::Send(PendingPublish& pending) {
   if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(slots_.size()));
-    slots_.emplace_back();
+    free_.push_back(static_cast<std::uint32_t>(jobs_.size()));
+    jobs_.emplace_back();
   }
   const std::uint32_t index = free_.back();
   free_.pop_back();
-  slots_[index].pending = &pending;
+  jobs_[index].pending = &pending;
   pending.publisher_ = this;
-  pending.slot_ = index;
+  pending.job_ = index;
   if (!pending.was_refused_) return Advance(index);
   const absl::Duration pause = PauseBeforeTrial();
-  if (pause > absl::ZeroDuration()) return Pause(index, pause, &Publisher::Try);
+  if (pause > absl::ZeroDuration()) return Pause(index, State::kAwaitingTrial, pause);
   Try(index);
 }
 
 void Publisher::Try(std::uint32_t index) {
-  slots_[index].suspect = true;
+  jobs_[index].suspect = true;
   ++suspects_;
   Advance(index);
   AdvanceQueuedSoon();  // nobody else may be on trial
@@ -80,7 +78,7 @@ absl::Duration Publisher::PauseBeforeTrial() {
   if (pause_between_trials_ == absl::ZeroDuration()) return absl::ZeroDuration();
   const absl::Duration now = environment_.clock->SinceBoot();
   if (now - next_trial_ > kForgotten) {
-    costly_trials_ = 0;
+    lost_in_trials_ = 0;
     pause_between_trials_ = absl::ZeroDuration();
     return absl::ZeroDuration();
   }
@@ -91,21 +89,21 @@ absl::Duration Publisher::PauseBeforeTrial() {
 
 void Publisher::OnConvictedAgain(std::uint16_t code) {
   if (!ClosesConnection(code)) return;
-  pause_between_trials_ = Pauses::After(++costly_trials_, kFirstPauseBetweenTrials,
+  pause_between_trials_ = Pauses::After(++lost_in_trials_, kFirstPauseBetweenTrials,
                                         kLongestPauseBetweenTrials, *environment_.random);
   next_trial_ = std::max(next_trial_, environment_.clock->SinceBoot() + pause_between_trials_);
 }
 
 void Publisher::CallOff(PendingPublish& pending) {
-  if (slots_[pending.slot_].state == Slot::State::kQueued) ++stale_;
-  Release(pending.slot_);
+  if (jobs_[pending.job_].state == State::kQueued) ++stale_;
+  Release(pending.job_);
   DropStale();
   AdvanceQueuedSoon();
 }
 
-bool Publisher::Is(Ticket ticket, Slot::State state) const {
-  const Slot& slot = slots_[ticket.slot];
-  return slot.attempt == ticket.attempt && slot.state == state;
+bool Publisher::Is(Step step, State state) const {
+  const Job& job = jobs_[step.job];
+  return job.step == step.number && job.state == state;
 }
 
 // Whether the broker takes another publish now. If not, because of those that are open, the answer
@@ -124,36 +122,36 @@ bool Publisher::MayAdvance(std::uint32_t index) const {
 
 void Publisher::Queue(std::uint32_t index) {
   if (on_trial_ == index) on_trial_.reset();
-  Slot& slot = slots_[index];
-  slot.state = Slot::State::kQueued;
-  queued_.push_back({index, ++slot.attempt});
+  Job& job = jobs_[index];
+  job.state = State::kQueued;
+  queued_.push_back({index, ++job.step});
 }
 
 // Where nothing may be published for long, those that are called off must not pile up.
 void Publisher::DropStale() {
   if (stale_ <= kMaxStale || stale_ <= queued_.size() / 2) return;
-  std::erase_if(queued_, [this](Ticket ticket) { return !Is(ticket, Slot::State::kQueued); });
+  std::erase_if(queued_, [this](Step step) { return !Is(step, State::kQueued); });
   stale_ = 0;
 }
 
 void Publisher::AdvanceQueued() {
   while (!queued_.empty() && suspects_ == 0 && HasRoom()) {
-    const Ticket next = queued_.front();
+    const Step next = queued_.front();
     queued_.pop_front();
-    if (Is(next, Slot::State::kQueued)) {
-      Advance(next.slot);
+    if (Is(next, State::kQueued)) {
+      Advance(next.job);
     } else if (stale_ > 0) {
       --stale_;
     }
   }
   if (queued_.empty() || suspects_ == 0 || on_trial_.has_value() || !HasRoom()) return;
-  const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Ticket ticket) {
-    return Is(ticket, Slot::State::kQueued) && slots_[ticket.slot].suspect;
+  const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Step step) {
+    return Is(step, State::kQueued) && jobs_[step.job].suspect;
   });
   if (next == queued_.end()) return;  // they are pausing
-  if (open_publishes_ > 0 && slots_[next->slot].pending->was_refused_) return AwaitAnswers();
+  if (open_publishes_ > 0 && jobs_[next->job].pending->was_refused_) return AwaitAnswers();
   await_timer_.reset();
-  on_trial_ = next->slot;
+  on_trial_ = next->job;
   queued_.erase(next);
   Advance(*on_trial_);
 }
@@ -184,8 +182,8 @@ void Publisher::Advance(std::uint32_t index) {
     Queue(index);
     return;
   }
-  Slot& slot = slots_[index];
-  const std::optional<DelayRoute> route = slot.pending->Route();
+  Job& job = jobs_[index];
+  const std::optional<DelayRoute> route = job.pending->Route();
   if (!route.has_value()) {
     Publish(index, Lease());
     return;
@@ -196,137 +194,121 @@ void Publisher::Advance(std::uint32_t index) {
   }
   const absl::Duration pause = delay_queues_.RefusedFor(*route);
   if (pause > absl::ZeroDuration()) return WaitForQueue(index, pause);
-  slot.state = Slot::State::kAcquiring;
-  const Ticket ticket{index, ++slot.attempt};
-  delay_queues_.Acquire(*route, [self = lifeline_.ptr(), ticket](absl::StatusOr<Lease> lease) {
+  job.state = State::kAcquiring;
+  const Step step{index, ++job.step};
+  delay_queues_.Acquire(*route, [self = lifeline_.ptr(), step](absl::StatusOr<Lease> lease) {
     if (!self) return;
     Publisher& publisher = *self.get();
-    if (!publisher.Is(ticket, Slot::State::kAcquiring)) return;
+    if (!publisher.Is(step, State::kAcquiring)) return;
     if (!lease.ok()) {
-      publisher.Acquit(ticket.slot);  // others shall not wait for its queue
-      const std::optional<DelayRoute> refused = publisher.slots_[ticket.slot].pending->Route();
+      publisher.Acquit(step.job);  // others shall not wait for its queue
+      const std::optional<DelayRoute> refused = publisher.jobs_[step.job].pending->Route();
       const absl::Duration wait =
           refused ? publisher.delay_queues_.RefusedFor(*refused) : absl::ZeroDuration();
       if (publisher.ready_ && wait > absl::ZeroDuration()) {
-        publisher.WaitForQueue(ticket.slot, wait);
+        publisher.WaitForQueue(step.job, wait);
       } else {
-        publisher.TryAgain(ticket.slot);
+        publisher.TryAgain(step.job);
       }
-    } else if (!publisher.MayAdvance(ticket.slot)) {
-      publisher.Queue(ticket.slot);
+    } else if (!publisher.MayAdvance(step.job)) {
+      publisher.Queue(step.job);
     } else {
-      publisher.Publish(ticket.slot, *std::move(lease));
+      publisher.Publish(step.job, *std::move(lease));
     }
   });
 }
 
 void Publisher::Publish(std::uint32_t index, Lease lease) {
-  Slot& slot = slots_[index];
+  Job& job = jobs_[index];
   PublishParams params;
   if (lease.name != nullptr) {
     params.exchange = *lease.name;
   } else {
-    lease.safe_from = slot.pending->SafeFrom();
+    lease.safe_from = job.pending->SafeFrom();
   }
-  slot.lease = std::move(lease);
-  if (!slot.pending->Fill(&params)) {
-    Pause(index, absl::ZeroDuration(), &Publisher::GiveBackTooLarge);
+  job.lease = std::move(lease);
+  if (!job.pending->Fill(&params)) {
+    Pause(index, State::kTooLarge, absl::ZeroDuration());
     return;
   }
-  slot.state = Slot::State::kPublished;
-  slot.published_at = UnblockedTime();
-  slot.alone = open_publishes_++ == 0;
-  slots_[last_published_].next = index;
-  last_published_ = index;
-  const Ticket ticket{index, ++slot.attempt};
-  broker_.Publish(params,
-                  [this, ticket](const PublishResult& result) { OnResult(ticket, result); });
+  job.state = State::kPublished;
+  job.published_at = UnblockedTime();
+  job.alone = open_publishes_++ == 0;
+  const Step step{index, ++job.step};
+  broker_.Publish(params, [this, step](const PublishResult& result) { OnResult(step, result); });
   if (confirm_timer_ == nullptr) WatchConfirms();
 }
 
-void Publisher::OnResult(Ticket ticket, const PublishResult& result) {
+void Publisher::OnResult(Step step, const PublishResult& result) {
   --open_publishes_;
-  PrefetchAfter(slots_[ticket.slot]);
-  if (!Is(ticket, Slot::State::kPublished)) {
+  if (!Is(step, State::kPublished)) {
     AdvanceQueuedSoon();
     return;
   }
   const Moment now = environment_.clock->Look();
-  Slot& slot = slots_[ticket.slot];
-  slot.overdue = false;
-  slot.confirmed_after = UnblockedTime(now.since_boot) - slot.published_at;
+  Job& job = jobs_[step.job];
+  job.overdue = false;
+  job.confirmed_after = UnblockedTime(now.since_boot) - job.published_at;
   switch (result.outcome) {
     case PublishOutcome::kConfirmed:
-      OnConfirmed(ticket.slot, now);
+      OnConfirmed(step.job, now);
       return;
     case PublishOutcome::kReturned:
-      OnReturned(ticket.slot, result);
+      OnReturned(step.job, result);
       return;
     case PublishOutcome::kNacked:
-      OnNacked(ticket.slot);
+      OnNacked(step.job);
       return;
     case PublishOutcome::kUnknown:
-      OnChannelClosed(ticket.slot, result);
+      OnChannelClosed(step.job, result);
       return;
   }
 }
 
-// Answers come in the order of the publishes, mostly, and so late that no cache holds what they are
-// about: the message of the next one, the pending publish of the one after it, which leads to its
-// message, and the slot of the third, which leads to its pending publish.
-void Publisher::PrefetchAfter(const Slot& slot) const {
-  const Slot& next = slots_[slot.next];
-  const Slot& second = slots_[next.next];
-  if (next.pending != nullptr) amqp::MessagePool::PrefetchEnd(next.pending->message_);
-  if (second.pending != nullptr) amqp::Prefetch(second.pending, PendingPublish::kPrefetched);
-  amqp::Prefetch(&slots_[second.next], sizeof(Slot));
-}
-
 void Publisher::OnNacked(std::uint32_t index) {
-  Slot& slot = slots_[index];
+  Job& job = jobs_[index];
   std::optional<std::string> full;
-  if (slot.lease.name != nullptr) full = delay_queues_.Nacked(slot.lease);
-  SayUnconfirmed(slot, "nacked", full ? *full : "the broker nacked the publish");
+  if (job.lease.name != nullptr) full = delay_queues_.Nacked(job.lease);
+  SayUnconfirmed(job, "nacked", full ? *full : "the broker nacked the publish");
   // To try again at once would be of no use.
-  if (full) slot.failures = std::max(slot.failures, 1U);
+  if (full) job.failures = std::max(job.failures, 1U);
   Acquit(index);
   TryAgain(index);
 }
 
 void Publisher::OnConfirmed(std::uint32_t index, const Moment& now) {
-  const Slot& slot = slots_[index];
-  if (slot.lease.name == nullptr || delay_queues_.Covers(slot.lease, now.since_boot)) {
+  const Job& job = jobs_[index];
+  if (job.lease.name == nullptr || delay_queues_.Covers(job.lease, now.since_boot)) {
     OnCovered(index, now);
   } else {
-    SayUnconfirmed(slot, "late", "confirmed too late: its queue may be gone already");
+    SayUnconfirmed(job, "late", "confirmed too late: its queue may be gone already");
     Acquit(index);
     TryAgain(index);
   }
 }
 
 void Publisher::OnCovered(std::uint32_t index, const Moment& now) {
-  Slot& slot = slots_[index];
-  if (slot.lease.safe_from > now.since_boot) {
+  Job& job = jobs_[index];
+  if (job.lease.safe_from > now.since_boot) {
     Acquit(index);
-    Pause(index, slot.lease.safe_from - now.since_boot, &Publisher::OnConfirmed);
-    slot.state = Slot::State::kSettling;
+    Pause(index, State::kSettling, job.lease.safe_from - now.since_boot);
     AdvanceQueued();
     return;
   }
-  const std::shared_ptr<const std::string> delay_queue = std::move(slot.lease.name);
+  const std::shared_ptr<const std::string> delay_queue = std::move(job.lease.name);
   Finish(index, {.delay_queue = delay_queue == nullptr ? std::string_view() : *delay_queue,
-                 .confirmed_after = slot.confirmed_after,
+                 .confirmed_after = job.confirmed_after,
                  .at = now});
 }
 
 void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
-  const Slot& slot = slots_[index];
-  if (slot.lease.name == nullptr) {
+  const Job& job = jobs_[index];
+  if (job.lease.name == nullptr) {
     Finish(index, {.kind = SendResult::Kind::kReturned, .code = result.code, .text = result.text});
     return;
   }
-  Report({.kind = EventKind::kReturned, .time = {}}, slot, result.text);
-  delay_queues_.Broken(slot.lease, result.text);
+  Report({.kind = EventKind::kReturned, .time = {}}, job, result.text);
+  delay_queues_.Broken(job.lease, result.text);
   Acquit(index);
   TryAgain(index);
 }
@@ -334,21 +316,21 @@ void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
 // Not knowing whether it arrived: the channel or the connection is gone.
 void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result) {
   const bool connection_lost = result.code == 0;
-  SayUnconfirmed(slots_[index], connection_lost ? "lost" : "closed",
+  SayUnconfirmed(jobs_[index], connection_lost ? "lost" : "closed",
                  connection_lost ? "the connection was lost before the confirm" : result.text);
   if (connection_lost) {
     TryAgain(index);
     return;
   }
-  const bool gone = result.code == kNotFound && slots_[index].lease.name != nullptr;
-  if (gone) OnExchangeGone(slots_[index], result.text);
-  if (on_trial_ == index && slots_[index].alone && !gone) {
-    if (std::exchange(slots_[index].pending->was_refused_, true)) OnConvictedAgain(result.code);
+  const bool gone = result.code == kNotFound && jobs_[index].lease.name != nullptr;
+  if (gone) OnExchangeGone(jobs_[index], result.text);
+  if (on_trial_ == index && jobs_[index].alone && !gone) {
+    if (std::exchange(jobs_[index].pending->was_refused_, true)) OnConvictedAgain(result.code);
     Finish(index, {.kind = SendResult::Kind::kRefused, .code = result.code, .text = result.text});
     return;
   }
-  if (!gone && !slots_[index].suspect) {
-    slots_[index].suspect = true;
+  if (!gone && !jobs_[index].suspect) {
+    jobs_[index].suspect = true;
     ++suspects_;
   }
   TryAgain(index);
@@ -356,9 +338,9 @@ void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result
 
 // The delay exchange that the broker's text names is gone, and others may be
 // too.
-void Publisher::OnExchangeGone(const Slot& slot, std::string_view text) {
-  if (!delay_queues_.Covers(slot.lease)) return;  // known already
-  for (const Slot& other : slots_) {
+void Publisher::OnExchangeGone(const Job& job, std::string_view text) {
+  if (!delay_queues_.Covers(job.lease)) return;  // known already
+  for (const Job& other : jobs_) {
     if (other.lease.name == nullptr || !delay_queues_.Covers(other.lease)) continue;
     if (text.find("'" + *other.lease.name + "'") == std::string_view::npos) continue;
     delay_queues_.Broken(other.lease, text);
@@ -369,32 +351,31 @@ void Publisher::OnExchangeGone(const Slot& slot, std::string_view text) {
 
 void Publisher::TryAgain(std::uint32_t index) {
   if (on_trial_ == index) on_trial_.reset();
-  Slot& slot = slots_[index];
-  ++slot.failures;
-  slot.lease = Lease();
+  Job& job = jobs_[index];
+  ++job.failures;
+  job.lease = Lease();
   // What was open more than once when the connection was lost may be the reason: others go first
   // with the next one. Suspects are tried one at a time anyway, and others wait for that.
-  if (!ready_ && (slot.failures <= 1 || slot.suspect)) {
+  if (!ready_ && (job.failures <= 1 || job.suspect)) {
     Queue(index);
     return;
   }
-  Pause(index, PauseAfter(slot.failures, *environment_.random), &Publisher::Retry);
+  Pause(index, State::kPausing, PauseAfter(job.failures, *environment_.random));
   AdvanceQueued();
 }
 
 // All who want that queue wait for the same time.
 void Publisher::WaitForQueue(std::uint32_t index, absl::Duration pause) {
   Acquit(index);
-  Pause(index, pause, &Publisher::Retry);
+  Pause(index, State::kPausing, pause);
   AdvanceQueuedSoon();
 }
 
 void Publisher::Hurry() {
   delay_queues_.Hurry();
-  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    const Slot& slot = slots_[index];
-    if (slot.state != Slot::State::kPausing || !slot.may_hurry) continue;
-    Pause(index, absl::ZeroDuration(), &Publisher::Retry);
+  for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
+    if (jobs_[index].state != State::kPausing) continue;
+    Pause(index, State::kPausing, absl::ZeroDuration());
   }
 }
 
@@ -403,30 +384,42 @@ void Publisher::Retry(std::uint32_t index) {
   AdvanceQueued();  // it may be a suspect, and nobody else on trial
 }
 
-void Publisher::Pause(std::uint32_t index, absl::Duration pause,
-                      void (Publisher::*then)(std::uint32_t)) {
-  Slot& slot = slots_[index];
-  slot.state = Slot::State::kPausing;
-  slot.may_hurry = then == &Publisher::Retry;
-  ++slot.attempt;
-  slot.pause = environment_.timers->After(pause, [this, index, then] {
-    const std::unique_ptr<Timer> fired = std::move(slots_[index].pause);
-    (this->*then)(index);
+void Publisher::Pause(std::uint32_t index, State state, absl::Duration pause) {
+  Job& job = jobs_[index];
+  job.state = state;
+  ++job.step;
+  job.pause = environment_.timers->After(pause, [this, index] {
+    const std::unique_ptr<Timer> fired = std::move(jobs_[index].pause);
+    OnPauseOver(index);
   });
+}
+
+void Publisher::OnPauseOver(std::uint32_t index) {
+  switch (jobs_[index].state) {
+    case State::kAwaitingTrial:
+      return Try(index);
+    case State::kPausing:
+      return Retry(index);
+    case State::kSettling:
+      return OnConfirmed(index);
+    case State::kTooLarge:
+      return Finish(index, {.kind = SendResult::Kind::kTooLarge});
+    case State::kFree:
+    case State::kQueued:
+    case State::kAcquiring:
+    case State::kPublished:
+      return;  // these do not end by a timer
+  }
 }
 
 // Answered without the channel being closed: it is no culprit.
 void Publisher::Acquit(std::uint32_t index) {
   if (on_trial_ == index) on_trial_.reset();
-  if (std::exchange(slots_[index].suspect, false)) --suspects_;
-}
-
-void Publisher::GiveBackTooLarge(std::uint32_t index) {
-  Finish(index, {.kind = SendResult::Kind::kTooLarge});
+  if (std::exchange(jobs_[index].suspect, false)) --suspects_;
 }
 
 void Publisher::Finish(std::uint32_t index, const SendResult& result) {
-  PendingPublish* const pending = slots_[index].pending;
+  PendingPublish* const pending = jobs_[index].pending;
   Release(index);
   const Lifeline<Publisher>::Watch alive(lifeline_);
   pending->OnSent(result);
@@ -435,15 +428,15 @@ void Publisher::Finish(std::uint32_t index, const SendResult& result) {
 
 void Publisher::Release(std::uint32_t index) {
   Acquit(index);
-  Slot& slot = slots_[index];
-  slot.pending->publisher_ = nullptr;
-  slot.pending = nullptr;
-  slot.state = Slot::State::kFree;
-  ++slot.attempt;
-  slot.failures = 0;
-  slot.overdue = false;
-  slot.lease = Lease();
-  slot.pause.reset();
+  Job& job = jobs_[index];
+  job.pending->publisher_ = nullptr;
+  job.pending = nullptr;
+  job.state = State::kFree;
+  ++job.step;
+  job.failures = 0;
+  job.overdue = false;
+  job.lease = Lease();
+  job.pause.reset();
   free_.push_back(index);
 }
 
@@ -455,12 +448,12 @@ void Publisher::OnReady() {
 void Publisher::OnLost() {
   ready_ = false;
   OnBlocked(false);
-  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    Slot& slot = slots_[index];
-    if (slot.state != Slot::State::kSettling) continue;
-    SayUnconfirmed(slot, "lost",
+  for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
+    Job& job = jobs_[index];
+    if (job.state != State::kSettling) continue;
+    SayUnconfirmed(job, "lost",
                    "the connection was lost before its new queue was sure to outlast a crash");
-    slot.pause.reset();
+    job.pause.reset();
     TryAgain(index);
   }
 }
@@ -486,8 +479,8 @@ void Publisher::WatchConfirms() {
   confirm_timer_.reset();
   if (blocked_since_.has_value()) return;
   absl::Duration earliest = absl::InfiniteDuration();
-  for (const Slot& slot : slots_) {
-    if (slot.state == Slot::State::kPublished) earliest = std::min(earliest, slot.published_at);
+  for (const Job& job : jobs_) {
+    if (job.state == State::kPublished) earliest = std::min(earliest, job.published_at);
   }
   if (earliest == absl::InfiniteDuration()) return;
   confirm_timer_ = environment_.timers->After(earliest + confirm_timeout_ - UnblockedTime(),
@@ -499,18 +492,18 @@ void Publisher::OnConfirmsOverdue() {
   bool dropped = false;
   bool silent = false;
   std::vector<DelayRoute> routes;
-  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    Slot& slot = slots_[index];
-    if (slot.state != Slot::State::kPublished || now - slot.published_at < confirm_timeout_) {
+  for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
+    Job& job = jobs_[index];
+    if (job.state != State::kPublished || now - job.published_at < confirm_timeout_) {
       continue;
     }
-    SayUnconfirmed(slot, "timeout", "no confirm in time");
-    if (slot.lease.name != nullptr && !std::exchange(dropped, true)) {
+    SayUnconfirmed(job, "timeout", "no confirm in time");
+    if (job.lease.name != nullptr && !std::exchange(dropped, true)) {
       delay_queues_.DropAll(absl::UnavailableError("confirms are overdue"));
     }
-    if (std::exchange(slot.overdue, true)) {
+    if (std::exchange(job.overdue, true)) {
       silent = true;
-      if (const auto route = slot.pending->Route()) routes.push_back(*route);
+      if (const auto route = job.pending->Route()) routes.push_back(*route);
     }
     Acquit(index);
     TryAgain(index);
@@ -528,18 +521,17 @@ void Publisher::OnSilence(const std::vector<DelayRoute>& routes) {
       "the broker has not confirmed a message twice in a row: trying another connection"));
 }
 
-void Publisher::SayUnconfirmed(const Slot& slot, std::string_view cause,
-                               std::string_view why) const {
-  Report({.kind = EventKind::kUnconfirmed, .time = {}, .cause = cause}, slot, why);
+void Publisher::SayUnconfirmed(const Job& job, std::string_view cause, std::string_view why) const {
+  Report({.kind = EventKind::kUnconfirmed, .time = {}, .cause = cause}, job, why);
 }
 
-void Publisher::Report(Event event, const Slot& slot, std::string_view why) const {
+void Publisher::Report(Event event, const Job& job, std::string_view why) const {
   if (environment_.observer == nullptr) return;
   event.time = environment_.clock->Now();
-  event.queue = slot.pending->Origin();
-  event.id = slot.pending->Id();
+  event.queue = job.pending->Origin();
+  event.id = job.pending->Id();
   event.error = why;
-  if (slot.lease.name != nullptr) event.delay_queue = *slot.lease.name;
+  if (job.lease.name != nullptr) event.delay_queue = *job.lease.name;
   environment_.observer->OnEvent(event);
 }
 

@@ -41,9 +41,6 @@ struct SendResult {
 // the sending off.
 class PendingPublish {
  public:
-  // From its front on, so much of a pending publish is what `OnSent` needs.
-  static constexpr std::size_t kPrefetched = 320;
-
   PendingPublish() = default;
   PendingPublish(const PendingPublish&) = delete;
   PendingPublish& operator=(const PendingPublish&) = delete;
@@ -71,8 +68,7 @@ class PendingPublish {
  protected:
   virtual ~PendingPublish();
 
-  // The message that `OnSent` will let go of, where there is one.
-  void WillDrop(const amqp::Message* message) { message_ = message; }
+  void WillDrop(const amqp::Message* /*message*/) {}
 
   // Another message: nothing is known of it.
   void Acquit() { was_refused_ = false; }
@@ -80,9 +76,8 @@ class PendingPublish {
  private:
   friend class Publisher;
   Publisher* publisher_ = nullptr;  // while it is being sent
-  std::uint32_t slot_ = 0;
-  bool was_refused_ = false;  // found guilty: from then on it is sent alone
-  const amqp::Message* message_ = nullptr;
+  std::uint32_t job_ = 0;           // the publisher's, meanwhile
+  bool was_refused_ = false;        // found guilty: from then on it is sent alone
 };
 
 // Sends pending publishes until they have arrived: through a delay queue whose lease is
@@ -127,8 +122,8 @@ class Publisher {
   // There is no time to wait, as at a stop: what pauses is tried once more at once.
   void Hurry();
 
-  // Parcels under way.
-  std::size_t size() const { return slots_.size() - free_.size(); }
+  // Pending publishes under way.
+  std::size_t size() const { return jobs_.size() - free_.size(); }
   // Publishes that the broker has not answered.
   std::size_t unanswered() const { return open_publishes_; }
   // What is kept of those that wait, and of some that were called off.
@@ -137,40 +132,63 @@ class Publisher {
  private:
   friend class PendingPublish;
 
-  // The way of one pending publish. A slot's number and attempt name one publish;
-  // answers to any other attempt come too late and are ignored.
-  struct Slot {
-    enum class State {
-      kFree,
-      kQueued,     // waits for the connection, for room, or behind a suspect
-      kPausing,    // waits before it is tried again
-      kAcquiring,  // waits for the lease of its delay queue
-      kPublished,  // waits for the confirm
-      kSettling,   // confirmed; waits until its new queue would outlast a crash of the broker
-    };
+  // Where a pending publish is on its way:
+  //
+  //   Send ──┬── refused before ────▶ kAwaitingTrial
+  //          │                             │ its turn
+  //          ▼                             ▼
+  //        kQueued ◀───────────────────────┴──────┬────────────────────────┐
+  //          │                            no room │                        │ time to try again
+  //          ├── a delay, and no lease ──▶ kAcquiring ─── refused ───▶ kPausing
+  //          │                                    │ lease                  ▲
+  //          ├── no delay, or a lease ────────────┤                        │
+  //          │                                    ▼                        │
+  //          │                               kPublished ─── returned ──────┤
+  //          │                                    │         nacked         │
+  //          │                                    │         late           │
+  //          │                                    │         in doubt       │
+  //          │                          confirmed ├──▶ kSettling ──────────┘
+  //          ▼ cannot be sent                     ▼         │    connection lost
+  //      kTooLarge ───────────────────────────▶ OnSent ◀────┘
+  //
+  // Where there is room it leaves kQueued at once. It goes back there, and not to kPausing, when
+  // the connection is lost with it for the first time. A publish without a delay that is returned,
+  // and one that alone makes the broker close the channel, have arrived at `OnSent` too.
+  enum class State {
+    kFree,
+    kAwaitingTrial,  // refused before: others of its kind have their turn first
+    kQueued,         // waits for the connection, for room, or behind a suspect
+    kAcquiring,      // waits for the lease of its delay queue
+    kPublished,      // waits for the confirm
+    kSettling,       // confirmed; waits until its new queue would outlast a crash of the broker
+    kPausing,        // waits before it is tried again
+    kTooLarge,       // cannot be sent, which is reported in the next turn of the loop
+  };
+
+  // One pending publish on its way.
+  struct Job {
     State state = State::kFree;
     PendingPublish* pending = nullptr;
     bool suspect = false;  // open when the broker closed a channel
     bool alone = false;    // published while nothing else was open
     bool overdue = false;  // its confirm stayed out the last time
-    std::uint32_t attempt = 0;
-    std::uint32_t next = 0;       // the slot that was published after this one
+    std::uint32_t step = 0;
     std::uint32_t failures = 0;   // of this pending publish, for the pauses
     absl::Duration published_at;  // in unblocked time
     absl::Duration confirmed_after;
     Lease lease;
     std::unique_ptr<Timer> pause;
-    bool may_hurry = false;  // it pauses only to leave the broker alone
   };
 
-  // One publish: which slot, and which attempt of it.
-  struct Ticket {
-    std::uint32_t slot;
-    std::uint32_t attempt;
+  // One step of a job, such as one publish. Answers to an earlier step come too late and are
+  // ignored.
+  struct Step {
+    std::uint32_t job;
+    std::uint32_t number;
   };
 
   void CallOff(PendingPublish& pending);
-  bool Is(Ticket ticket, Slot::State state) const;
+  bool Is(Step step, State state) const;
 
   // What has been found guilty.
   void Try(std::uint32_t index);
@@ -189,21 +207,21 @@ class Publisher {
   void Publish(std::uint32_t index, Lease lease);
 
   // After it.
-  void OnResult(Ticket ticket, const PublishResult& result);
-  void PrefetchAfter(const Slot& slot) const;
+  void OnResult(Step step, const PublishResult& result);
   void OnNacked(std::uint32_t index);
   void OnConfirmed(std::uint32_t index) { OnConfirmed(index, environment_.clock->Look()); }
   void OnConfirmed(std::uint32_t index, const Moment& now);
   void OnCovered(std::uint32_t index, const Moment& now);
   void OnReturned(std::uint32_t index, const PublishResult& result);
   void OnChannelClosed(std::uint32_t index, const PublishResult& result);
-  void OnExchangeGone(const Slot& slot, std::string_view text);
+  void OnExchangeGone(const Job& job, std::string_view text);
   void TryAgain(std::uint32_t index);
   void WaitForQueue(std::uint32_t index, absl::Duration pause);
   void Retry(std::uint32_t index);
-  void Pause(std::uint32_t index, absl::Duration pause, void (Publisher::*then)(std::uint32_t));
+  // Lets it be in `state` for so long; `OnPauseOver` takes it on from there.
+  void Pause(std::uint32_t index, State state, absl::Duration pause);
+  void OnPauseOver(std::uint32_t index);
   void Acquit(std::uint32_t index);
-  void GiveBackTooLarge(std::uint32_t index);
   void Finish(std::uint32_t index, const SendResult& result);
   void Release(std::uint32_t index);
 
@@ -214,8 +232,8 @@ class Publisher {
   void OnConfirmsOverdue();
   void OnSilence(const std::vector<DelayRoute>& routes);
 
-  void SayUnconfirmed(const Slot& slot, std::string_view cause, std::string_view why) const;
-  void Report(Event event, const Slot& slot, std::string_view why) const;
+  void SayUnconfirmed(const Job& job, std::string_view cause, std::string_view why) const;
+  void Report(Event event, const Job& job, std::string_view why) const;
 
   Broker& broker_;
   Environment environment_;
@@ -223,18 +241,17 @@ class Publisher {
   const absl::Duration confirm_timeout_;
 
   bool ready_ = false;
-  std::deque<Slot> slots_;  // stay where they are while an observer has more sent
+  std::deque<Job> jobs_;  // stay where they are while an observer has more sent
   std::vector<std::uint32_t> free_;
-  std::deque<Ticket> queued_;             // in order; stale ones are passed over
+  std::deque<Step> queued_;               // in order; stale ones are passed over
   std::size_t stale_ = 0;                 // of those, at least
   std::unique_ptr<Timer> advance_timer_;  // for what is queued
   std::unique_ptr<Timer> await_timer_;    // for what must be sent alone
-  std::uint32_t last_published_ = 0;      // a slot, if there is any
   std::size_t open_publishes_ =
       0;                        // not answered by the broker, with or without a caller that waits
-  std::uint32_t suspects_ = 0;  // slots that are suspect
+  std::uint32_t suspects_ = 0;  // jobs that are suspect
   std::optional<std::uint32_t> on_trial_;  // the suspect that is under way
-  std::uint32_t costly_trials_ = 0;        // of culprits for which the connection was closed again
+  std::uint32_t lost_in_trials_ = 0;       // connections, by culprits that were tried again
   absl::Duration pause_between_trials_ = absl::ZeroDuration();
   absl::Duration next_trial_ = -absl::InfiniteDuration();  // not before, since boot
 

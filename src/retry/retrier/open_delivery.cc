@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "loop/pauses.h"
-#include "retry/delay_queues/delay_queue_name.h"
+#include "retry/delay_queues/route_declaration.h"
 #include "retry/policy/saturating_sum.h"
 
 namespace retryq {

@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "amqp/transport/prefetch.h"
 #include "retry/client/alive.h"
-#include "retry/client/exclusive_queue.h"
 #include "retry/client/shared_state.h"
 #include "retry/delivery/dropped_settlement.h"
 #include "retry/delivery/earlier_failures.h"
@@ -24,6 +23,7 @@
 #include "retry/delivery/remaining_delay.h"
 #include "retry/delivery/timed_out.h"
 #include "retry/policy/saturating_sum.h"
+#include "retry/publisher/exclusive_queue.h"
 #include "retry/retrier/open_delivery.h"
 #include "retry/retrier/retrier_options.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "client.h"
+#include "loop_client.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) die("usage: first_delivery URL QUEUE");

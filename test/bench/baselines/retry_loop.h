@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client.h"
+#include "loop_client.h"
 #include "workload.h"
 
 /* Consume, publish a copy into a delay queue, ack when the copy is confirmed: the loop that people

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "client.h"
+#include "loop_client.h"
 #include "workload.h"
 
 /* Acks are sent when nothing more has been read, and before the prefetch limit stops the flow. */

@@ -1,11 +1,9 @@
 #ifndef RETRYQ_TEST_UNIT_AMQP_FAKE_SERVER_H_
 #define RETRYQ_TEST_UNIT_AMQP_FAKE_SERVER_H_
 
-#include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
-#include <event2/listener.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
@@ -23,11 +21,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/channel/overloaded.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/method_codec.h"
+#include "amqp/codec/overloaded.h"
 #include "amqp/codec/properties_codec.h"
 #include "retryq/event_loop.h"
+#include "support/loopback_listener.h"
 
 namespace retryq::amqp {
 
@@ -36,29 +35,13 @@ namespace retryq::amqp {
 class FakeServer {
  public:
   // `tls`: how it speaks TLS, which must outlive it; null: not at all.
-  explicit FakeServer(EventLoop& loop, SSL_CTX* tls = nullptr) : loop_(loop), tls_(tls) {
-    sockaddr_in any = {};
-    any.sin_family = AF_INET;
-    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    listener_ = evconnlistener_new_bind(
-        loop.base(),
-        [](evconnlistener*, evutil_socket_t fd, sockaddr*, int, void* self) {
-          static_cast<FakeServer*>(self)->Accept(fd);
-        },
-        this, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1, reinterpret_cast<sockaddr*>(&any),
-        sizeof(any));
-    socklen_t size = sizeof(any);
-    getsockname(evconnlistener_get_fd(listener_), reinterpret_cast<sockaddr*>(&any), &size);
-    port_ = ntohs(any.sin_port);
-  }
-  ~FakeServer() {
-    HangUp();
-    evconnlistener_free(listener_);
-  }
+  explicit FakeServer(EventLoop& loop, SSL_CTX* tls = nullptr)
+      : loop_(loop), tls_(tls), listener_(loop, [this](evutil_socket_t fd) { Accept(fd); }) {}
+  ~FakeServer() { HangUp(); }
   FakeServer(const FakeServer&) = delete;
   FakeServer& operator=(const FakeServer&) = delete;
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return listener_.port(); }
 
   // What the clients have said, a line a method: "3 basic.ack 7 multiple".
   std::vector<std::string> heard;
@@ -333,8 +316,7 @@ class FakeServer {
 
   EventLoop& loop_;
   SSL_CTX* const tls_;
-  evconnlistener* listener_ = nullptr;
-  std::uint16_t port_ = 0;
+  const testing::LoopbackListener listener_;
   std::vector<std::unique_ptr<Client>> clients_;
   Client* current_ = nullptr;
 };

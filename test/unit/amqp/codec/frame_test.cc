@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "amqp/connection/protocol_error.h"
+#include "amqp/codec/protocol_error.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "amqp/codec/method_codec.h"
-#include "amqp/connection/protocol_error.h"
+#include "amqp/codec/protocol_error.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "amqp/codec/properties_codec.h"
-#include "amqp/connection/protocol_error.h"
+#include "amqp/codec/protocol_error.h"
 #include "unit/amqp/hex.h"
 
 namespace retryq::amqp {

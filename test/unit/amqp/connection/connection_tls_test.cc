@@ -2,7 +2,6 @@
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <event2/listener.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
@@ -19,6 +18,7 @@
 #include "amqp/transport/tls_client.h"
 #include "retryq/amqp/connection.h"
 #include "support/certificates.h"
+#include "support/loopback_listener.h"
 #include "support/temporary_directory.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/run_until.h"
@@ -41,29 +41,17 @@ class RawServer {
   using Treatment = std::function<void(bufferevent*)>;
 
   // `on_input`: called with the stream, and all that came in it, whenever something came.
-  RawServer(EventLoop& loop, Treatment on_input) : loop_(loop), on_input_(std::move(on_input)) {
-    sockaddr_in any = {};
-    any.sin_family = AF_INET;
-    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    listener_ = evconnlistener_new_bind(
-        loop.base(),
-        [](evconnlistener*, evutil_socket_t fd, sockaddr*, int, void* self) {
-          static_cast<RawServer*>(self)->Accept(fd);
-        },
-        this, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1, reinterpret_cast<sockaddr*>(&any),
-        sizeof(any));
-    socklen_t size = sizeof(any);
-    getsockname(evconnlistener_get_fd(listener_), reinterpret_cast<sockaddr*>(&any), &size);
-    port_ = ntohs(any.sin_port);
-  }
+  RawServer(EventLoop& loop, Treatment on_input)
+      : loop_(loop),
+        on_input_(std::move(on_input)),
+        listener_(loop, [this](evutil_socket_t fd) { Accept(fd); }) {}
   ~RawServer() {
     for (bufferevent* stream : streams_) bufferevent_free(stream);
-    evconnlistener_free(listener_);
   }
   RawServer(const RawServer&) = delete;
   RawServer& operator=(const RawServer&) = delete;
 
-  Endpoint endpoint() const { return {.host = "127.0.0.1", .port = port_}; }
+  Endpoint endpoint() const { return {.host = "127.0.0.1", .port = listener_.port()}; }
 
  private:
   void Accept(evutil_socket_t fd) {
@@ -78,8 +66,7 @@ class RawServer {
 
   EventLoop& loop_;
   const Treatment on_input_;
-  evconnlistener* listener_ = nullptr;
-  std::uint16_t port_ = 0;
+  const retryq::testing::LoopbackListener listener_;
   std::vector<bufferevent*> streams_;
 };
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/method_codec.h"
-#include "amqp/connection/protocol_error.h"
+#include "amqp/codec/protocol_error.h"
 
 namespace retryq::amqp {
 namespace handshake_test {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "retry/delay_queues/delay_queue_name.h"
+#include "retry/delay_queues/route_declaration.h"
 #include "retryq/delay_queue_name.h"
 
 namespace retryq {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/codec/properties_codec.h"
 #include "retry/delivery/error_text.h"
 #include "retry/delivery/history.h"
+#include "retryq/amqp/properties.h"
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
 

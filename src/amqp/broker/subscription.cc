@@ -1,0 +1,195 @@
+#include "amqp/broker/subscription.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/channel/reply_status.h"
+#include "amqp/transport/process_name.h"
+
+namespace retryq::amqp {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(10);
+
+// A connection that goes so soon after a consumer was accepted may have gone because of it.
+constexpr absl::Duration kSuspectFor = absl::Seconds(1);
+
+ConsumeParams WithConsumerTag(ConsumeParams params) {
+  if (params.consumer_tag.empty()) {
+    params.consumer_tag = absl::StrCat("retryq.", HostAndProcessName());
+  }
+  return params;
+}
+
+}  // namespace
+
+template <typename Call>
+void Subscriptions::ForEach(const Call& call) {
+  const std::vector<QueueSubscription*> present = entries_;
+  for (QueueSubscription* entry : present) {
+    const bool still_there = std::count(entries_.begin(), entries_.end(), entry) > 0;
+    if (still_there) call(*entry);
+  }
+}
+
+void Subscriptions::OnOpen() {
+  ForEach([](QueueSubscription& subscription) { subscription.OnConnectionOpen(); });
+}
+
+void Subscriptions::OnLost(const absl::Status& why) {
+  ForEach([&](QueueSubscription& subscription) { subscription.OnConnectionLost(why); });
+}
+
+void Subscriptions::Forget() {
+  ForEach([](QueueSubscription& subscription) { subscription.Forget(); });
+}
+
+Channel* Subscriptions::FindChannel(std::uint64_t generation) {
+  for (const QueueSubscription* entry : entries_) {
+    Channel* const channel = entry->channel_.get();
+    if (channel != nullptr && channel->generation() == generation) return channel;
+  }
+  return nullptr;
+}
+
+void Subscriptions::Ack(DeliveryTag tag) {
+  if (Channel* channel = FindChannel(tag.generation)) channel->Ack(tag.tag);
+}
+
+void Subscriptions::Reject(DeliveryTag tag, bool requeue) {
+  if (Channel* channel = FindChannel(tag.generation)) channel->Reject(tag.tag, requeue);
+}
+
+QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
+                                     Subscriptions& subscriptions, ConsumeParams params,
+                                     SubscriptionListener* listener)
+    : loop_(loop),
+      connection_(connection),
+      subscriptions_(subscriptions),
+      params_(WithConsumerTag(std::move(params))),
+      listener_(listener),
+      pauses_(kFirstPause, kLongestPause) {
+  subscriptions_.entries_.push_back(this);
+  if (connection_.is_open()) Subscribe();
+}
+
+QueueSubscription::~QueueSubscription() { std::erase(subscriptions_.entries_, this); }
+
+void QueueSubscription::Subscribe() {
+  channel_ = connection_.OpenChannel(this);
+  channel_->Qos(params_.prefetch, [](const absl::Status&) {});
+  StartConsumer();
+}
+
+void QueueSubscription::StartConsumer() {
+  answered_at_.reset();
+  channel_->Consume(params_, [this](const absl::StatusOr<std::string>& tag) {
+    if (!tag.ok()) return;  // OnChannelClosed follows
+    answered_at_ = loop_.clock().SinceBoot();
+    suspect_ = false;
+    pauses_.Succeeded(*answered_at_);
+    listener_->OnSubscribed();
+  });
+}
+
+void QueueSubscription::OnConnectionOpen() {
+  if (!wanted_ || channel_ != nullptr) return;
+  suspect_ ? SubscribeAfterPause() : Subscribe();
+}
+
+void QueueSubscription::OnConnectionLost(const absl::Status& why) {
+  again_.reset();
+  // Where there is a channel, it says so itself in a moment.
+  if (channel_ == nullptr && wanted_) listener_->OnInterrupted(why);
+}
+
+void QueueSubscription::OnDelivery(std::string_view, MessagePtr message) {
+  listener_->OnDelivery(std::move(message));
+}
+
+void QueueSubscription::OnConsumerCancelled(std::string_view) {
+  Interrupt(absl::AbortedError(absl::StrCat(
+      "consuming queue '", params_.queue,
+      "': the broker ended the consumer, as it does when the queue is deleted or moves")));
+}
+
+void QueueSubscription::OnChannelClosed(const ChannelError& why) {
+  Interrupt(WithContext(absl::StrCat("consuming queue '", params_.queue, "'"), why.status));
+}
+
+void QueueSubscription::Interrupt(const absl::Status& why) {
+  channel_.reset();
+  if (closed_ != nullptr) return std::exchange(closed_, nullptr)();
+  const absl::Duration now = loop_.clock().SinceBoot();
+  suspect_ = !connection_.is_open() && (!answered_at_ || now - *answered_at_ < kSuspectFor);
+  if (connection_.is_open() || suspect_) pause_ = pauses_.Next(now, loop_.random());
+  if (connection_.is_open() && wanted_) SubscribeAfterPause();
+  const std::weak_ptr<bool> alive = alive_;
+  listener_->OnInterrupted(why);
+  if (!alive.expired()) OnNothingMore();
+}
+
+void QueueSubscription::SubscribeAfterPause() {
+  again_ = loop_.After(pause_, [this] { Subscribe(); });
+}
+
+// An answer to our cancel, or an end of the channel that was quicker.
+void QueueSubscription::OnNothingMore() {
+  const std::weak_ptr<bool> alive = alive_;
+  for (const std::function<void()>& cancelled : std::exchange(cancelled_, {})) {
+    cancelled();
+    if (alive.expired()) return;
+  }
+}
+
+void QueueSubscription::Defer(std::function<void()> work) {
+  loop_.executor()->Post([weak = std::weak_ptr(alive_), work = std::move(work)] {
+    if (!weak.expired()) work();
+  });
+}
+
+void QueueSubscription::Cancel(std::function<void()> cancelled) {
+  wanted_ = false;
+  again_.reset();
+  if (channel_ == nullptr) return Defer(std::move(cancelled));
+  cancelled_.push_back(std::move(cancelled));
+  channel_->Cancel(params_.consumer_tag, [this](const absl::Status&) { OnNothingMore(); });
+}
+
+void QueueSubscription::Resume() {
+  if (std::exchange(wanted_, true)) return;
+  if (channel_ != nullptr) {
+    StartConsumer();
+  } else if (connection_.is_open()) {
+    Subscribe();
+  }
+}
+
+void QueueSubscription::Close(std::function<void()> closed) {
+  wanted_ = false;
+  again_.reset();
+  std::erase(subscriptions_.entries_, this);
+  if (channel_ == nullptr) return Defer(std::move(closed));
+  if (closed_ != nullptr) {
+    closed_ = [first = std::move(closed_), second = std::move(closed),
+               alive = std::weak_ptr(alive_)] {
+      first();
+      if (!alive.expired()) second();
+    };
+    return;
+  }
+  closed_ = std::move(closed);
+  channel_->Close([this] {
+    if (closed_ != nullptr) std::exchange(closed_, nullptr)();
+  });
+}
+
+void QueueSubscription::Forget() {
+  wanted_ = false;
+  again_.reset();
+  channel_.reset();
+}
+
+}  // namespace retryq::amqp

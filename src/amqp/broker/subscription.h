@@ -1,0 +1,103 @@
+#ifndef RETRYQ_SRC_AMQP_BROKER_SUBSCRIPTION_H_
+#define RETRYQ_SRC_AMQP_BROKER_SUBSCRIPTION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "loop/pauses.h"
+#include "retryq/amqp/connection.h"
+#include "retryq/broker.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::amqp {
+
+class QueueSubscription;
+
+// All subscriptions of a connection, to be told of what concerns them all. Each enters
+// and leaves by itself; a call to one may make and destroy any.
+class Subscriptions {
+ public:
+  void OnOpen();
+  void OnLost(const absl::Status& why);
+  // Closes all channels, after the acks so far, and calls nobody any more.
+  void Forget();
+
+  // Acks and rejects find their channel by generation; others are dropped.
+  void Ack(DeliveryTag tag);
+  void Reject(DeliveryTag tag, bool requeue);
+
+ private:
+  friend class QueueSubscription;
+
+  Channel* FindChannel(std::uint64_t generation);
+  template <typename Call>
+  void ForEach(const Call& call);
+
+  std::vector<QueueSubscription*> entries_;
+};
+
+// A consumer on a channel of its own, made anew whenever it is gone.
+class QueueSubscription final : public Subscription, private ChannelListener {
+ public:
+  // All but `params` must outlive it.
+  QueueSubscription(EventLoop& loop, Connection& connection, Subscriptions& subscriptions,
+                    ConsumeParams params, SubscriptionListener* listener);
+  ~QueueSubscription() override;
+
+  void Cancel(std::function<void()> cancelled) override;
+  void Resume() override;
+  void Close(std::function<void()> closed) override;
+
+ private:
+  friend class Subscriptions;
+
+  void OnConnectionOpen();
+  void OnConnectionLost(const absl::Status& why);
+
+  // ChannelListener
+  void OnDelivery(std::string_view consumer_tag, MessagePtr message) override;
+  void OnConsumerCancelled(std::string_view consumer_tag) override;
+  void OnChannelClosed(const ChannelError& why) override;
+
+  // On a channel that is to be opened, or on the one there is.
+  void Subscribe();
+  void StartConsumer();
+  // Never again, and no more calls.
+  void Forget();
+  // Calls `work` in a later turn, if this is still there.
+  void Defer(std::function<void()> work);
+
+  // Calls those who wait for that.
+  void OnNothingMore();
+
+  // Subscribes again after a pause if the connection is open, else with the next one.
+  void Interrupt(const absl::Status& why);
+  void SubscribeAfterPause();
+
+  EventLoop& loop_;
+  Connection& connection_;
+  Subscriptions& subscriptions_;
+  const ConsumeParams params_;
+  SubscriptionListener* const listener_;
+
+  Pauses pauses_;
+  absl::Duration pause_;
+  std::unique_ptr<Timer> again_;
+  std::optional<absl::Duration> answered_at_;  // since boot; nothing while it is not
+  // It may be why the connection was lost: with the next one others go first.
+  bool suspect_ = false;
+  bool wanted_ = true;                            // not after Cancel
+  std::unique_ptr<Channel> channel_;              // null while there is none
+  std::vector<std::function<void()>> cancelled_;  // waiting for that
+  std::function<void()> closed_;                  // the same; null: nobody does
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_BROKER_SUBSCRIPTION_H_

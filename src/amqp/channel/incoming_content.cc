@@ -1,0 +1,73 @@
+#include "amqp/channel/incoming_content.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/codec/properties_codec.h"
+#include "amqp/codec/protocol_error.h"
+
+namespace retryq::amqp {
+namespace {
+
+// Ahead of what has come: a frame or so.
+constexpr std::size_t kMostReserved = std::size_t{128} << 10;
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_view payload) {
+  if (message_ == nullptr || has_header_) {
+    return ProtocolError(ReplyCode::kUnexpectedFrame, "nothing announced it");
+  }
+  message_->header.assign(payload);
+  const absl::StatusOr<std::uint64_t> body_size =
+      DecodeContentHeader(message_->header, &message_->properties);
+  if (!body_size.ok()) return body_size.status();
+  if (*body_size > kMaxBodySize) {
+    return ProtocolError(ReplyCode::kContentTooLarge,
+                         absl::StrCat("it announces ", *body_size, " bytes, where at most ",
+                                      kMaxBodySize, " are accepted"));
+  }
+  has_header_ = true;
+  received_ = 0;
+  missing_ = *body_size;
+  return TakeIfWhole();
+}
+
+absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_view payload) {
+  if (!has_header_) {
+    return ProtocolError(ReplyCode::kUnexpectedFrame, "no content header announced it");
+  }
+  if (payload.size() > missing_) {
+    return ProtocolError(ReplyCode::kFrameError, "more body than the content header promised");
+  }
+  message_->content.replace(received_, payload.size(), payload);
+  Added(payload.size());
+  return TakeIfWhole();
+}
+
+// What the message before has left there stays until it is written over: to fill a string with
+// zeros first takes as long as a copy.
+std::span<char> IncomingContent::Room(std::size_t rest) {
+  if (!has_header_ || rest > missing_) return {};
+  std::string& content = message_->content;
+  const std::size_t size = std::min(rest, kMostReserved);
+  if (content.size() < received_ + size) content.resize(received_ + size);
+  return std::span(content).subspan(received_, size);
+}
+
+void IncomingContent::Added(std::size_t size) {
+  received_ += size;
+  missing_ -= size;
+}
+
+std::shared_ptr<Message> IncomingContent::TakeIfWhole() {
+  if (missing_ > 0) return nullptr;
+  has_header_ = false;
+  message_->content.erase(received_);
+  message_->body = message_->content;
+  return std::move(message_);
+}
+
+}  // namespace retryq::amqp

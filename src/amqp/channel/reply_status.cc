@@ -1,0 +1,45 @@
+#include "amqp/channel/reply_status.h"
+
+#include "absl/strings/str_cat.h"
+#include "amqp/codec/protocol_error.h"
+#include "amqp/codec/text.h"
+
+namespace retryq::amqp {
+namespace {
+
+// "queue limit in vhost 'v' (10) is reached", "exchange limit of 10 is reached".
+bool IsOfLimit(std::string_view text) {
+  return text.find(" limit ") != std::string_view::npos &&
+         text.find(" is reached") != std::string_view::npos;
+}
+
+absl::StatusCode StatusCodeOf(std::uint16_t code, std::string_view text) {
+  switch (ReplyCode{code}) {
+    case ReplyCode::kAccessRefused:
+      return absl::StatusCode::kPermissionDenied;
+    case ReplyCode::kNotFound:
+      return absl::StatusCode::kNotFound;
+    case ReplyCode::kResourceLocked:
+      return absl::StatusCode::kAborted;
+    case ReplyCode::kPreconditionFailed:
+      return IsOfLimit(text) ? absl::StatusCode::kResourceExhausted
+                             : absl::StatusCode::kFailedPrecondition;
+    case ReplyCode::kFrameError:
+    case ReplyCode::kSyntaxError:
+      return absl::StatusCode::kInvalidArgument;
+    default:
+      return absl::StatusCode::kUnavailable;
+  }
+}
+
+}  // namespace
+
+absl::Status ChannelCloseStatus(std::uint16_t code, std::string_view text) {
+  return absl::Status(StatusCodeOf(code, text), absl::StrCat(code, " ", Text(text)));
+}
+
+absl::Status WithContext(std::string_view context, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(Text(context), ": ", status.message()));
+}
+
+}  // namespace retryq::amqp

@@ -1,0 +1,22 @@
+#ifndef RETRYQ_SRC_AMQP_CHANNEL_REPLY_STATUS_H_
+#define RETRYQ_SRC_AMQP_CHANNEL_REPLY_STATUS_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace retryq::amqp {
+
+// What a channel.close means: 403 kPermissionDenied, 404 kNotFound, 405 kAborted, 406
+// kFailedPrecondition, but kResourceExhausted where a limit of queues or exchanges is reached, 501
+// and 502 kInvalidArgument, else kUnavailable. The message is the broker's text with the code in
+// front.
+absl::Status ChannelCloseStatus(std::uint16_t code, std::string_view text);
+
+// `status` with what was being done in front of its message: "declaring queue 'q': 404 …".
+absl::Status WithContext(std::string_view context, const absl::Status& status);
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_CHANNEL_REPLY_STATUS_H_

@@ -1,0 +1,23 @@
+#ifndef RETRYQ_SRC_AMQP_CODEC_BLAME_H_
+#define RETRYQ_SRC_AMQP_CODEC_BLAME_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace retryq::amqp {
+
+// Which frame is to blame for a breach of the protocol.
+struct Blame {
+  std::string frame;  // "method frame basic.deliver on channel 3"
+  std::uint16_t channel = 0;
+  std::uint16_t class_id = 0;   // of a method frame, else 0
+  std::uint16_t method_id = 0;  // likewise
+};
+
+// As much as can be told of the frame that begins with `bytes`, which may be any.
+Blame BlameFrame(std::string_view bytes);
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_CODEC_BLAME_H_

@@ -1,0 +1,48 @@
+#ifndef RETRYQ_SRC_AMQP_CODEC_PROTOCOL_ERROR_H_
+#define RETRYQ_SRC_AMQP_CODEC_PROTOCOL_ERROR_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace retryq::amqp {
+
+// The reply codes of connection.close, channel.close and basic.return.
+// https://www.rabbitmq.com/amqp-0-9-1-reference#constants
+enum class ReplyCode : std::uint16_t {
+  kSuccess = 200,
+  kContentTooLarge = 311,
+  kNoRoute = 312,
+  kNoConsumers = 313,
+  kConnectionForced = 320,
+  kInvalidPath = 402,
+  kAccessRefused = 403,
+  kNotFound = 404,
+  kResourceLocked = 405,
+  kPreconditionFailed = 406,
+  kFrameError = 501,
+  kSyntaxError = 502,
+  kCommandInvalid = 503,
+  kChannelError = 504,
+  kUnexpectedFrame = 505,
+  kResourceError = 506,
+  kNotAllowed = 530,
+  kNotImplemented = 540,
+  kInternalError = 541,
+};
+
+// Whether an error with this code ends only the channel that it is about, and not the connection.
+bool EndsChannelOnly(ReplyCode code);
+
+// What the peer sent breaks the protocol: an error to close the connection or channel with. It is
+// kInternal, its message is `text`, and it carries `code`. The text says what is wrong with the
+// frame and not which one it is: Session puts that in front.
+absl::Status ProtocolError(ReplyCode code, std::string_view text);
+
+// The code that `status` carries; kInternalError if it is no ProtocolError.
+ReplyCode ReplyCodeOf(const absl::Status& status);
+
+}  // namespace retryq::amqp
+
+#endif  // RETRYQ_SRC_AMQP_CODEC_PROTOCOL_ERROR_H_

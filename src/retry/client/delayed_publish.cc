@@ -1,0 +1,220 @@
+#include "retry/client/delayed_publish.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "loop/pauses.h"
+#include "retry/delay_queues/route_declaration.h"
+#include "retry/delivery/headers.h"
+#include "retry/publisher/copy.h"
+
+namespace retryq {
+namespace {
+
+constexpr std::uint8_t kPersistent = 2;
+
+absl::StatusCode CodeOfRefusal(std::uint16_t reply_code) {
+  switch (reply_code) {
+    case 403:
+      return absl::StatusCode::kPermissionDenied;
+    case 404:
+      return absl::StatusCode::kNotFound;
+    default:
+      return absl::StatusCode::kInvalidArgument;
+  }
+}
+
+// Between looks for the target, where the broker could not say whether it is there.
+constexpr absl::Duration kFirstLook = absl::Milliseconds(100);
+constexpr absl::Duration kLongestLook = absl::Seconds(10);
+
+// The delay in whole milliseconds; zero: at once.
+absl::Duration WholeDelay(const PublishOptions& options, absl::Time now) {
+  const absl::Duration delay = options.at ? *options.at - now : options.delay;
+  return absl::Ceil(std::max(delay, absl::ZeroDuration()), absl::Milliseconds(1));
+}
+
+}  // namespace
+
+absl::Status ValidateDelay(const PublishOptions& options, absl::Time now,
+                           const DelayQueueOptions& delay_queues) {
+  if (options.at && options.delay != absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("delay and at exclude each other: set one of them");
+  }
+  const char* const field = options.at ? "at" : "delay";
+  const absl::Duration delay = WholeDelay(options, now);
+  const absl::Duration longest = options.round_up ? DelayGrid::kLongest : kMaxQueueLifetime;
+  if (delay > longest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " must be at most ", absl::FormatDuration(longest), " from now",
+                     options.round_up ? " where it is rounded up, to hold for any consumer" : "",
+                     ", but is ", absl::FormatDuration(delay)));
+  }
+  return ValidateLease(std::min(delay, DelayGrid::kLongest), delay_queues, field);
+}
+
+DelayedPublish::DelayedPublish(std::shared_ptr<SharedState> shared, OutgoingMessage message,
+                               const PublishOptions& options,
+                               std::function<void(absl::Status)> done)
+    : shared_(std::move(shared)),
+      body_(std::make_shared<const std::string>(std::move(message.body))),
+      message_(std::move(message)),
+      options_(options),
+      id_(!options.round_up && message_.message_id.empty()
+              ? NewRetryId(*shared_->environment().random)
+              : message_.message_id),
+      done_(std::move(done)) {
+  deadline_ = shared_->environment().timers->After(options_.deadline, [this] {
+    Finish(absl::UnavailableError(absl::StrCat("the publish to ", Target(),
+                                               " was not confirmed in time", Problem(),
+                                               "; it may still arrive")));
+  });
+  listener_ = shared_->AddListener(this);
+}
+
+DelayedPublish::~DelayedPublish() { shared_->RemoveListener(listener_); }
+
+std::string DelayedPublish::Problem() const {
+  if (!shared_->ready()) {
+    const std::string& why = problem_.empty() ? shared_->lost_because() : problem_;
+    return absl::StrCat(": there is no connection to the broker", why.empty() ? "" : ": ", why);
+  }
+  return problem_.empty() ? "" : absl::StrCat(": ", problem_);
+}
+
+void DelayedPublish::GiveUp() {
+  Finish(absl::UnavailableError(absl::StrCat(
+      "the publish to ", Target(), " was not confirmed before the stop; it may still arrive")));
+}
+
+void DelayedPublish::Start() {
+  if (shared_->ready()) OnReady();
+}
+
+void DelayedPublish::OnReady() {
+  if (state_ == State::kWaiting && again_ == nullptr) LookForTarget();
+}
+
+void DelayedPublish::OnLost(const absl::Status& why) {
+  problem_ = std::string(why.message());
+  if (!absl::IsUnavailable(why)) Finish(why);
+}
+
+// A time to arrive at is looked at anew: it may have taken a while to get a connection.
+void DelayedPublish::Plan() {
+  delay_ = WholeDelay(options_, shared_->environment().clock->Now());
+  hop_ = {};
+  if (delay_ > absl::ZeroDuration()) {
+    if (options_.round_up) delay_ = shared_->delay_steps().grid().RoundUp(delay_);
+    hop_ = options_.round_up ? Hop{.ttl = delay_} : shared_->delay_steps().First(delay_);
+  }
+  amqp::Table headers = message_.headers;
+  if (hop_.left > absl::ZeroDuration()) {
+    const absl::Time due = shared_->environment().clock->Now() + delay_;
+    headers.Set(kRetryDelayHeader, absl::ToInt64Milliseconds(delay_));
+    headers.Set(kRetryNotBeforeHeader, UnixMillisRoundedUp(options_.at.value_or(due)));
+    headers.Set(kRetryRemainingHeader, absl::ToInt64Milliseconds(hop_.left));
+    headers.Set(kRetryIdHeader, id_);
+  }
+  headers_ = headers.Encode().value_or("");
+}
+
+void DelayedPublish::LookForTarget() {
+  if (WholeDelay(options_, shared_->environment().clock->Now()) ==
+      absl::ZeroDuration()) {  // the publish itself will tell
+    OnTarget(absl::OkStatus());
+    return;
+  }
+  state_ = State::kLooking;
+  const bool to_queue = message_.exchange.empty();
+  shared_->target_checks().Look(
+      {.exchange = message_.exchange, .queue = to_queue ? message_.routing_key : ""},
+      [self = lifeline_.ptr()](const absl::Status& there) {
+        if (self) self->OnTarget(there);
+      });
+}
+
+void DelayedPublish::OnTarget(const absl::Status& there) {
+  if (state_ == State::kDone) return;
+  if (absl::IsUnavailable(there)) {
+    state_ = State::kWaiting;
+    problem_ = std::string(there.message());
+    const Environment& environment = shared_->environment();
+    again_ = environment.timers->After(
+        Pauses::After(++failures_, kFirstLook, kLongestLook, *environment.random), [this] {
+          const std::unique_ptr<Timer> fired = std::move(again_);
+          Start();
+        });
+  } else if (!there.ok()) {
+    Finish(there);
+  } else {
+    state_ = State::kSending;
+    Plan();
+    shared_->publisher().Send(*this);
+  }
+}
+
+std::optional<DelayRoute> DelayedPublish::Route() const {
+  if (!IsDelayed()) return std::nullopt;
+  DelayRoute route{.ttl = hop_.ttl, .dead_letter_exchange = message_.exchange};
+  if (HasOwnDelayQueues(shared_->options())) {
+    route.owner_is_exchange = !message_.exchange.empty();
+    route.owner = route.owner_is_exchange ? message_.exchange : message_.routing_key;
+  }
+  return route;
+}
+
+bool DelayedPublish::Fill(PublishParams* params) {
+  if (!IsDelayed()) params->exchange = message_.exchange;
+  params->routing_key = message_.routing_key;
+  params->body = *body_;
+  params->body_owner = body_;
+  params->properties.delivery_mode = kPersistent;
+  if (!headers_.empty()) params->properties.headers = amqp::TableView(headers_);
+  if (!message_.content_type.empty()) params->properties.content_type = message_.content_type;
+  if (!message_.message_id.empty()) params->properties.message_id = message_.message_id;
+  return true;
+}
+
+void DelayedPublish::OnSent(const SendResult& result) {
+  switch (result.kind) {
+    case SendResult::Kind::kSent:
+      shared_->Report({.kind = EventKind::kPublished,
+                       .time = {},
+                       .queue = message_.routing_key,
+                       .delay = delay_,
+                       .delay_queue = result.delay_queue,
+                       .id = message_.message_id,
+                       .confirmed_after = result.confirmed_after});
+      Finish(absl::OkStatus());
+      return;
+    case SendResult::Kind::kReturned:
+      Finish(absl::NotFoundError(absl::StrCat("no queue takes the message to ", Target(), ": ",
+                                              std::string(result.text))));
+      return;
+    case SendResult::Kind::kRefused:
+      Finish(absl::Status(CodeOfRefusal(result.code),
+                          absl::StrCat("the broker refuses the message to ", Target(), ": ",
+                                       std::string(result.text))));
+      return;
+    case SendResult::Kind::kTooLarge:
+      Finish(absl::InvalidArgumentError("the message's headers are larger than one frame"));
+      return;
+  }
+}
+
+std::string DelayedPublish::Target() const {
+  if (message_.exchange.empty()) return absl::StrCat("queue '", message_.routing_key, "'");
+  return absl::StrCat("exchange '", message_.exchange, "' with routing key '", message_.routing_key,
+                      "'");
+}
+
+void DelayedPublish::Finish(absl::Status status) {
+  if (std::exchange(state_, State::kDone) == State::kDone) return;
+  const SharedState::CallOut calling(*shared_);
+  std::exchange(done_, nullptr)(std::move(status));
+}
+
+}  // namespace retryq

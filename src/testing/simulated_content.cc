@@ -1,0 +1,172 @@
+#include "testing/simulated_content.h"
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+namespace retryq::testing {
+namespace {
+
+constexpr std::string_view kDeathHeader = "x-death";
+constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
+constexpr std::string_view kAcquiredCountHeader = "x-acquired-count";
+
+using Entry = std::shared_ptr<const amqp::Table>;
+
+// What the views of the properties show, in bytes.
+std::size_t TextSize(const amqp::Properties& properties) {
+  std::size_t size = properties.headers ? properties.headers->bytes().size() : 0;
+  for (const auto& text :
+       {properties.content_type, properties.content_encoding, properties.correlation_id,
+        properties.reply_to, properties.expiration, properties.message_id, properties.type,
+        properties.user_id, properties.app_id, properties.cluster_id}) {
+    size += text.value_or(std::string_view()).size();
+  }
+  return size;
+}
+
+// The entries of x-death, the newest first; none where they cannot be read.
+amqp::Array Deaths(const amqp::Properties& properties) {
+  if (!properties.headers) return {};
+  const auto field = properties.headers->Find(kDeathHeader);
+  if (!field) return {};
+  const absl::StatusOr<amqp::Value> value = field->Decode();
+  if (!value.ok()) return {};
+  const auto* deaths = std::get_if<amqp::Array>(&value->variant);
+  return deaths == nullptr ? amqp::Array() : *deaths;
+}
+
+bool Says(const amqp::Table& entry, std::string_view name, std::string_view text) {
+  const amqp::Value* value = entry.Find(name);
+  return value != nullptr && *value == amqp::Value(text);
+}
+
+const amqp::Table* AsEntry(const amqp::Value& value) {
+  const auto* entry = std::get_if<Entry>(&value.variant);
+  return entry == nullptr ? nullptr : entry->get();
+}
+
+// All header fields but that one.
+std::string HeadersWithout(const amqp::Properties& properties, std::string_view name) {
+  std::string bytes;
+  if (!properties.headers) return bytes;
+  amqp::TableWriter writer(&bytes);
+  for (const amqp::FieldView& field : *properties.headers) {
+    if (field.name != name) writer.Copy(field);
+  }
+  return bytes;
+}
+
+ContentPtr WithHeaders(const Content& content, std::string_view exchange,
+                       std::string_view routing_key, amqp::Properties properties,
+                       std::string_view headers) {
+  properties.headers = amqp::TableView(headers);
+  return std::make_shared<const Content>(exchange, routing_key, properties, content.body());
+}
+
+}  // namespace
+
+Content::Content(std::string_view exchange, std::string_view routing_key,
+                 const amqp::Properties& properties, std::string_view body)
+    : exchange_(exchange), routing_key_(routing_key), properties_(properties), body_(body) {
+  text_.reserve(TextSize(properties));  // so that nothing moves while views are made
+  Keep(&properties_.content_type);
+  Keep(&properties_.content_encoding);
+  if (properties_.headers) {
+    std::optional<std::string_view> bytes = properties_.headers->bytes();
+    Keep(&bytes);
+    properties_.headers = amqp::TableView(*bytes);
+  }
+  Keep(&properties_.correlation_id);
+  Keep(&properties_.reply_to);
+  Keep(&properties_.expiration);
+  Keep(&properties_.message_id);
+  Keep(&properties_.type);
+  Keep(&properties_.user_id);
+  Keep(&properties_.app_id);
+  Keep(&properties_.cluster_id);
+}
+
+template <typename View>
+void Content::Keep(std::optional<View>* field) {
+  if (!field->has_value()) return;
+  const std::size_t start = text_.size();
+  text_.append(**field);
+  *field = std::string_view(text_).substr(start);
+}
+
+amqp::MessagePtr MakeDelivery(const ContentPtr& content, amqp::DeliveryTag tag, bool redelivered) {
+  // Its views show the content, which therefore lives as long.
+  struct Delivered : amqp::Message {
+    ContentPtr shown;
+  };
+  auto message = std::make_shared<Delivered>();
+  message->shown = content;
+  message->delivery_tag = tag;
+  message->redelivered = redelivered;
+  message->exchange = content->exchange();
+  message->routing_key = content->routing_key();
+  message->properties = content->properties();
+  message->body = content->body();
+  return message;
+}
+
+ContentPtr DeadLettered(const Content& content, std::string_view queue, std::string_view reason,
+                        absl::Time time, std::string_view exchange, std::string_view routing_key) {
+  amqp::Properties properties = content.properties();
+  amqp::Array deaths = Deaths(properties);
+  std::int64_t count = 1;
+  for (auto entry = deaths.begin(); entry != deaths.end(); ++entry) {
+    const amqp::Table* table = AsEntry(*entry);
+    if (table == nullptr || !Says(*table, "queue", queue) || !Says(*table, "reason", reason)) {
+      continue;
+    }
+    if (const amqp::Value* counted = table->Find("count"); counted != nullptr) {
+      if (const auto* number = std::get_if<std::int64_t>(&counted->variant)) count = *number + 1;
+    }
+    deaths.erase(entry);
+    break;
+  }
+  amqp::Table newest = {
+      {"count", count},
+      {"reason", reason},
+      {"queue", queue},
+      {"time", amqp::Timestamp{static_cast<std::uint64_t>(absl::ToUnixSeconds(time))}},
+      {"exchange", std::string_view(content.exchange())},
+      {"routing-keys", amqp::Array{std::string_view(content.routing_key())}}};
+  if (properties.expiration) newest.Set("original-expiration", *properties.expiration);
+  deaths.insert(deaths.begin(), amqp::Value(std::move(newest)));
+
+  std::string headers = HeadersWithout(properties, kDeathHeader);
+  const bool is_first = !properties.headers || !properties.headers->Find("x-first-death-queue");
+  amqp::Table added = {{std::string(kDeathHeader), std::move(deaths)}};
+  if (is_first) {
+    added.Set("x-first-death-queue", queue);
+    added.Set("x-first-death-reason", reason);
+    added.Set("x-first-death-exchange", std::string_view(content.exchange()));
+  }
+  headers += added.Encode().value_or(std::string());
+  properties.expiration.reset();
+  return WithHeaders(content, exchange, routing_key, properties, headers);
+}
+
+bool HasExpiredIn(const Content& content, std::string_view queue) {
+  for (const amqp::Value& value : Deaths(content.properties())) {
+    const amqp::Table* entry = AsEntry(value);
+    if (entry != nullptr && Says(*entry, "queue", queue) && Says(*entry, "reason", "expired")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+ContentPtr WithDeliveryCounts(const Content& content, std::int64_t failed, std::int64_t acquired) {
+  std::string headers = HeadersWithout(content.properties(), kDeliveryCountHeader);
+  amqp::TableWriter writer(&headers);
+  if (failed > 0) writer.SetInt64(kDeliveryCountHeader, failed);
+  if (acquired > 0) writer.SetInt64(kAcquiredCountHeader, acquired);
+  return WithHeaders(content, content.exchange(), content.routing_key(), content.properties(),
+                     headers);
+}
+
+}  // namespace retryq::testing

@@ -1,0 +1,63 @@
+#ifndef RETRYQ_SRC_TESTING_SIMULATED_CONTENT_H_
+#define RETRYQ_SRC_TESTING_SIMULATED_CONTENT_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "retryq/amqp/message.h"
+#include "retryq/amqp/properties.h"
+#include "retryq/amqp/table.h"
+
+namespace retryq::testing {
+
+// What a message is, wherever it lies. Immutable, and shared by all its copies and deliveries.
+class Content {
+ public:
+  // Copies all that the views show.
+  Content(std::string_view exchange, std::string_view routing_key,
+          const amqp::Properties& properties, std::string_view body);
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+
+  const std::string& exchange() const { return exchange_; }
+  const std::string& routing_key() const { return routing_key_; }
+  const amqp::Properties& properties() const { return properties_; }
+  std::string_view body() const { return body_; }
+
+  // The message-id; empty if there is none.
+  std::string_view id() const { return properties_.message_id.value_or(std::string_view()); }
+  bool persistent() const { return properties_.delivery_mode == 2; }
+
+ private:
+  template <typename View>
+  void Keep(std::optional<View>* field);
+
+  std::string exchange_;
+  std::string routing_key_;
+  amqp::Properties properties_;  // into text_
+  std::string text_;
+  std::string body_;
+};
+
+using ContentPtr = std::shared_ptr<const Content>;
+
+// As a consumer gets it.
+amqp::MessagePtr MakeDelivery(const ContentPtr& content, amqp::DeliveryTag tag, bool redelivered);
+
+// A message dead-lettered from `queue` to where the arguments say, with the headers that tell so.
+// The newest entry of x-death comes first, and entries of one queue and reason are counted.
+ContentPtr DeadLettered(const Content& content, std::string_view queue, std::string_view reason,
+                        absl::Time time, std::string_view exchange, std::string_view routing_key);
+
+// Whether an earlier entry of x-death says that it expired in `queue`.
+bool HasExpiredIn(const Content& content, std::string_view queue);
+
+// With the headers by which a quorum queue says how often it was delivered and came back: those
+// that are above zero.
+ContentPtr WithDeliveryCounts(const Content& content, std::int64_t failed, std::int64_t acquired);
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_SRC_TESTING_SIMULATED_CONTENT_H_

@@ -1,0 +1,143 @@
+// The same as the baselines, on retryq: consumes what waits in a queue, and prints what that took
+// as one line of JSON.
+//
+//   bench_cycle_worker retry|success URL QUEUE WARMUP MESSAGES TTLS
+//
+// With more than one TTL the handler names each delay itself. Events are counted, as whoever has
+// metrics would.
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "bench/baselines/workload.h"
+#include "retryq/retryq.h"
+
+namespace retryq::bench {
+namespace {
+
+constexpr int kUsage = 64;
+// Of them 64 are the steps of the grid, so that 256 TTLs find room.
+constexpr std::size_t kDelayQueues = 512;
+
+struct Arguments {
+  bool fails;
+  std::string url;
+  std::string queue;
+  std::uint64_t warmup;
+  std::uint64_t messages;
+  std::uint64_t ttls;
+};
+
+struct Usage {
+  std::chrono::steady_clock::time_point time;
+  rusage used;
+
+  static Usage Now() {
+    Usage usage{.time = std::chrono::steady_clock::now(), .used = {}};
+    getrusage(RUSAGE_SELF, &usage.used);
+    return usage;
+  }
+};
+
+double Seconds(const timeval& from, const timeval& to) {
+  return static_cast<double>(to.tv_sec - from.tv_sec) +
+         static_cast<double>(to.tv_usec - from.tv_usec) / 1e6;
+}
+
+// Ends the measurement after the turn with the last message, whose acks leave in it; then drains.
+class Counter final : public Observer {
+ public:
+  Counter(EventLoop& loop, const Arguments& arguments)
+      : loop_(loop),
+        counted_(arguments.fails ? EventKind::kRetried : EventKind::kHandled),
+        warmup_(arguments.warmup),
+        last_(arguments.warmup + arguments.messages) {}
+
+  void OnEvent(const Event& event) override {
+    if (event.kind != counted_) return;
+    ++done_;
+    if (done_ == warmup_) begin_ = Usage::Now();
+    if (done_ != last_) return;
+    loop_.executor()->Post([this] {
+      end_ = Usage::Now();
+      loop_.Drain();
+    });
+  }
+  const Usage& begin() const { return begin_; }
+  const std::optional<Usage>& end() const { return end_; }
+
+ private:
+  EventLoop& loop_;
+  const EventKind counted_;
+  const std::uint64_t warmup_;
+  const std::uint64_t last_;
+  std::uint64_t done_ = 0;
+  Usage begin_ = Usage::Now();
+  std::optional<Usage> end_;
+};
+
+absl::Status Work(const Arguments& arguments) {
+  EventLoop loop;
+  Counter counter(loop, arguments);
+  Client client(loop, {.url = arguments.url,
+                       .delay_queues = {.max_delay_queues = kDelayQueues},
+                       .observer = &counter});
+  std::vector<absl::Duration> delays;
+  for (std::uint64_t i = 0; i < arguments.ttls; ++i) {
+    delays.push_back(absl::Milliseconds(kFirstTtl + i * kTtlStep));
+  }
+  const absl::Status error = absl::UnavailableError(RETRYQ_BENCH_ERROR);
+  std::uint64_t handled = 0;
+  absl::StatusOr<Consumer> consumer =
+      client.Consume({.queue = arguments.queue,
+                      .retry = {.backoff = {.delays = delays}, .max_attempts = 0},
+                      .prefetch = kPrefetch},
+                     [&](const Delivery&) -> Outcome {
+                       if (!arguments.fails) return Outcome::Ok();
+                       if (delays.size() == 1) return error;
+                       return Outcome::RetryAfter(delays[handled++ % delays.size()], error);
+                     });
+  if (!consumer.ok()) return consumer.status();
+  if (const absl::Status ended = loop.Run(); !ended.ok()) return ended;
+  if (!counter.end()) return absl::CancelledError("ended before the last message");
+
+  const Usage& begin = counter.begin();
+  const Usage& end = *counter.end();
+  std::cout << absl::StrFormat(
+      "{\"messages\":%d,\"seconds\":%.6f,\"user_seconds\":%.6f,\"system_seconds\":%.6f}\n",
+      arguments.messages, std::chrono::duration<double>(end.time - begin.time).count(),
+      Seconds(begin.used.ru_utime, end.used.ru_utime),
+      Seconds(begin.used.ru_stime, end.used.ru_stime));
+  return absl::OkStatus();
+}
+
+int Main(const std::vector<std::string>& words) {
+  Arguments arguments{};
+  if (words.size() != 6 || (words[0] != "retry" && words[0] != "success") ||
+      !absl::SimpleAtoi(words[3], &arguments.warmup) ||
+      !absl::SimpleAtoi(words[4], &arguments.messages) ||
+      !absl::SimpleAtoi(words[5], &arguments.ttls) || arguments.ttls == 0) {
+    std::cerr << "usage: bench_cycle_worker retry|success URL QUEUE WARMUP MESSAGES TTLS\n";
+    return kUsage;
+  }
+  arguments.fails = words[0] == "retry";
+  arguments.url = words[1];
+  arguments.queue = words[2];
+  const absl::Status status = Work(arguments);
+  if (!status.ok()) std::cerr << "bench_cycle_worker: " << status << '\n';
+  return ExitCode(status);
+}
+
+}  // namespace
+}  // namespace retryq::bench
+
+int main(int argc, char** argv) { return retryq::bench::Main({argv + 1, argv + argc}); }

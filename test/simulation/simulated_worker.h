@@ -1,0 +1,57 @@
+#ifndef RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_
+#define RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "retryq/client.h"
+#include "retryq/observer.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_time.h"
+
+namespace retryq::simulation {
+
+// A process that consumes: the real client on a simulated broker, with a clock of its own. It can
+// be killed and started again.
+class Worker {
+ public:
+  struct Options {
+    ClientOptions client = {};
+    ConsumerOptions consumer = {};
+    absl::Duration skew = absl::ZeroDuration();  // of its wall clock
+    std::function<absl::Duration()> latency;
+    AsyncHandler handler;
+    Observer* observer = nullptr;  // outlives it
+  };
+
+  // All must outlive it.
+  Worker(testing::SimulatedTime& time, testing::SeededRandom& random,
+         testing::SimulatedRabbitMq& rabbit, Options options);
+
+  void Start();
+  void Kill();
+  bool runs() const { return client_.has_value(); }
+  // Something was not there at its start: the process has ended, and somebody starts it again.
+  bool failed() const { return failed_; }
+  testing::SimulatedBroker& broker() { return *broker_; }  // while it runs
+
+ private:
+  testing::SimulatedTime& time_;
+  testing::SeededRandom& random_;
+  testing::SimulatedRabbitMq& rabbit_;
+  const Options options_;
+  const testing::SkewedClock clock_;
+
+  bool failed_ = false;
+  std::optional<testing::SimulatedBroker> broker_;
+  std::optional<Client> client_;
+  std::optional<Consumer> consumer_;
+};
+
+}  // namespace retryq::simulation
+
+#endif  // RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_

@@ -1,0 +1,151 @@
+#include "amqp/channel/incoming_content.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "amqp/codec/properties_codec.h"
+#include "amqp/codec/protocol_error.h"
+
+namespace retryq::amqp {
+namespace incoming_content_test {
+
+std::string Header(std::uint64_t body_size) {
+  std::string payload;
+  AppendContentHeader(body_size, {.content_type = "text/plain"}, &payload);
+  return payload;
+}
+
+TEST(IncomingContent, IsWholeWithItsHeaderIfThereIsNoBody) {
+  IncomingContent content;
+  content.Begin(std::make_shared<Message>());
+  EXPECT_TRUE(content.expected());
+  const auto message = content.OnHeader(Header(0));
+  ASSERT_TRUE(message.ok()) << message.status();
+  ASSERT_NE(*message, nullptr);
+  EXPECT_EQ((*message)->body, "");
+  EXPECT_EQ((*message)->properties.content_type, "text/plain");
+  EXPECT_FALSE(content.expected());
+}
+
+TEST(IncomingContent, JoinsTheBodysFrames) {
+  IncomingContent content;
+  for (int round = 0; round < 2; ++round) {
+    content.Begin(std::make_shared<Message>());
+    EXPECT_EQ(content.OnHeader(Header(6)).value(), nullptr);
+    EXPECT_EQ(content.OnBody("abc").value(), nullptr);
+    EXPECT_TRUE(content.expected());
+    EXPECT_EQ(content.OnBody("").value(), nullptr);
+    const auto message = content.OnBody("def");
+    ASSERT_TRUE(message.ok()) << message.status();
+    EXPECT_EQ((*message)->body, "abcdef");
+  }
+}
+
+TEST(IncomingContent, DoesNotBelieveAHugeBodyBeforeItComes) {
+  IncomingContent content;
+  const auto message = std::make_shared<Message>();
+  content.Begin(message);
+  EXPECT_TRUE(content.OnHeader(Header(kMaxBodySize)).ok());
+  EXPECT_LT(message->content.capacity(), std::size_t{1} << 20);
+}
+
+void Write(std::string_view bytes, std::span<char> room) {
+  ASSERT_GE(room.size(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), room.begin());
+}
+
+TEST(IncomingContent, TakesPartsOfABodyInPlace) {
+  IncomingContent content;
+  content.Begin(std::make_shared<Message>());
+  EXPECT_TRUE(content.OnHeader(Header(9)).ok());
+  EXPECT_EQ(content.OnBody("abc").value(), nullptr);
+  const std::span<char> room = content.Room(5);
+  EXPECT_EQ(room.size(), 5U);
+  Write("de", room);
+  content.Added(2);
+  EXPECT_EQ(content.Room(3).data(), room.data() + 2);
+  Write("fg", content.Room(3));
+  content.Added(2);
+  EXPECT_EQ(content.OnBody("h").value(), nullptr);
+  Write("i", content.Room(1));
+  content.Added(1);
+  EXPECT_EQ(content.OnBody("").value()->body, "abcdefghi");
+}
+
+TEST(IncomingContent, HasNoRoomForWhatIsNotToCome) {
+  IncomingContent content;
+  EXPECT_TRUE(content.Room(1).empty());
+  content.Begin(std::make_shared<Message>());
+  EXPECT_TRUE(content.Room(1).empty());
+  EXPECT_TRUE(content.OnHeader(Header(3)).ok());
+  EXPECT_TRUE(content.Room(4).empty());
+  EXPECT_EQ(content.OnBody("a").value(), nullptr);
+  EXPECT_TRUE(content.Room(3).empty());
+  EXPECT_EQ(content.Room(2).size(), 2U);
+}
+
+TEST(IncomingContent, HasNotMuchRoomAheadOfWhatHasCome) {
+  IncomingContent content;
+  const auto message = std::make_shared<Message>();
+  content.Begin(message);
+  EXPECT_TRUE(content.OnHeader(Header(kMaxBodySize)).ok());
+  EXPECT_GT(content.Room(kMaxBodySize).size(), std::size_t{1} << 16);
+  EXPECT_LT(message->content.capacity(), std::size_t{1} << 20);
+}
+
+TEST(IncomingContent, LeavesNothingOfTheMessageBeforeInItsMemory) {
+  IncomingContent content;
+  const auto message = std::make_shared<Message>();
+  for (const std::string body : {"a long body", "short", "", "one of middle"}) {
+    content.Begin(message);
+    auto whole = content.OnHeader(Header(body.size()));
+    if (!body.empty()) whole = content.OnBody(body);
+    EXPECT_EQ(whole.value()->body, body);
+    EXPECT_EQ(message->content, body);
+  }
+  content.Begin(message);
+  EXPECT_TRUE(content.OnHeader(Header(3)).ok());
+  Write("abc", content.Room(3));
+  content.Added(3);
+  EXPECT_EQ(content.OnBody("").value()->body, "abc");
+}
+
+TEST(IncomingContent, RefusesABodyThatNoBrokerCarries) {
+  IncomingContent content;
+  content.Begin(std::make_shared<Message>());
+  EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(kMaxBodySize + 1)).status()),
+            ReplyCode::kContentTooLarge);
+}
+
+TEST(IncomingContent, RefusesFramesOutOfPlace) {
+  IncomingContent content;
+  EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(1)).status()), ReplyCode::kUnexpectedFrame);
+  EXPECT_EQ(ReplyCodeOf(content.OnBody("x").status()), ReplyCode::kUnexpectedFrame);
+  content.Begin(std::make_shared<Message>());
+  EXPECT_EQ(ReplyCodeOf(content.OnBody("x").status()), ReplyCode::kUnexpectedFrame);
+  EXPECT_TRUE(content.OnHeader(Header(1)).ok());
+  EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(1)).status()), ReplyCode::kUnexpectedFrame);
+}
+
+TEST(IncomingContent, RefusesMoreBodyThanPromised) {
+  IncomingContent content;
+  content.Begin(std::make_shared<Message>());
+  EXPECT_TRUE(content.OnHeader(Header(3)).ok());
+  EXPECT_EQ(ReplyCodeOf(content.OnBody("four").status()), ReplyCode::kFrameError);
+}
+
+TEST(IncomingContent, RefusesAHeaderWhoseLengthsLie) {
+  IncomingContent content;
+  content.Begin(std::make_shared<Message>());
+  std::string header = Header(0);
+  header.pop_back();
+  EXPECT_FALSE(content.OnHeader(header).ok());
+}
+
+}  // namespace incoming_content_test
+}  // namespace retryq::amqp

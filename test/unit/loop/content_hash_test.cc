@@ -1,0 +1,107 @@
+#include "loop/content_hash.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace retryq {
+namespace content_hash_test {
+
+constexpr std::size_t kManyLengths = 130;  // of which each way through the hash has several
+
+std::string Ascending(std::size_t size) {
+  std::string bytes(size, '\0');
+  std::iota(bytes.begin(), bytes.end(), '\1');
+  return bytes;
+}
+
+TEST(ContentHash, IsOfTheBytesWhereverTheyLie) {
+  for (std::size_t size = 0; size < kManyLengths; ++size) {
+    const std::string bytes = Ascending(size);
+    const std::string shifted = "x" + bytes + "y";
+    EXPECT_EQ(ContentHash(bytes, 5), ContentHash(std::string_view(shifted).substr(1, size), 5));
+  }
+}
+
+TEST(ContentHash, DependsOnEachBit) {
+  for (std::size_t size = 0; size < kManyLengths; ++size) {
+    std::string bytes = Ascending(size);
+    std::unordered_set<std::uint64_t> seen = {ContentHash(bytes)};
+    for (char& byte : bytes) {
+      for (int bit = 0; bit < 8; ++bit) {
+        byte = static_cast<char>(byte ^ 1 << bit);
+        seen.insert(ContentHash(bytes));
+        byte = static_cast<char>(byte ^ 1 << bit);
+      }
+    }
+    EXPECT_EQ(seen.size(), 1 + 8 * size) << "of " << size << " bytes";
+  }
+}
+
+TEST(ContentHash, DependsOnEachBitOfTheHashBefore) {
+  for (std::size_t size = 0; size < kManyLengths; ++size) {
+    const std::string bytes = Ascending(size);
+    std::unordered_set<std::uint64_t> seen = {ContentHash(bytes)};
+    for (int bit = 0; bit < 64; ++bit) seen.insert(ContentHash(bytes, std::uint64_t{1} << bit));
+    EXPECT_EQ(seen.size(), 65U) << "of " << size << " bytes";
+  }
+}
+
+TEST(ContentHash, DependsOnTheOrder) {
+  std::string bytes = Ascending(96);
+  const std::uint64_t hash = ContentHash(bytes);
+  for (const std::ptrdiff_t block : {1, 2, 4, 8, 16, 32, 48}) {
+    std::string swapped = bytes;
+    std::swap_ranges(swapped.begin(), swapped.begin() + block, swapped.begin() + block);
+    EXPECT_NE(ContentHash(swapped), hash) << "blocks of " << block;
+  }
+}
+
+TEST(ContentHash, DependsOnTheLength) {
+  std::unordered_set<std::uint64_t> seen;
+  for (std::size_t size = 0; size < kManyLengths; ++size) {
+    seen.insert(ContentHash(std::string(size, '\0')));
+  }
+  EXPECT_EQ(seen.size(), kManyLengths);
+}
+
+TEST(ContentHash, TellsShortContentsOfDifferentLengthsApart) {
+  std::unordered_set<std::uint64_t> seen;
+  constexpr std::size_t kNumbers = 100'000;
+  for (std::size_t i = 0; i < kNumbers; ++i) seen.insert(ContentHash(std::to_string(i)));
+  EXPECT_EQ(seen.size(), kNumbers);
+}
+
+TEST(ContentHash, DependsOnWhereAPartEnds) {
+  const std::string bytes = Ascending(kManyLengths);
+  std::unordered_set<std::uint64_t> seen;
+  for (std::size_t size = 0; size <= bytes.size(); ++size) {
+    const std::string_view all = bytes;
+    seen.insert(ContentHash(all.substr(size), ContentHash(all.substr(0, size))));
+  }
+  EXPECT_EQ(seen.size(), bytes.size() + 1);
+}
+
+// Many that differ in little, as the copies of one consumer do.
+TEST(ContentHash, TellsAMillionAlmostAlikeApart) {
+  std::vector<std::uint64_t> hashes;
+  std::string bytes(40, 'h');
+  for (std::uint32_t number = 0; number < 1'000'000; ++number) {
+    for (std::size_t i = 0; i < sizeof(number); ++i) {
+      bytes[17 + i] = static_cast<char>(number >> 8 * i);
+    }
+    hashes.push_back(ContentHash(bytes));
+  }
+  std::sort(hashes.begin(), hashes.end());
+  EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
+}
+
+}  // namespace content_hash_test
+}  // namespace retryq

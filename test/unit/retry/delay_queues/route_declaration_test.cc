@@ -1,0 +1,173 @@
+#include "retry/delay_queues/route_declaration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace retryq {
+namespace delay_queue_name_test {
+
+using ::testing::MatchesRegex;
+
+constexpr DelayRoute kSecond{.ttl = absl::Seconds(1), .dead_letter_exchange = "work"};
+
+std::string PlainName(const DelayRoute& route, const DelayQueueOptions& options = {}) {
+  return DelayQueueDeclaration(route, options, NameFamily::kPlain).queue.name;
+}
+
+std::string HashedName(const DelayRoute& route, const DelayQueueOptions& options = {}) {
+  return DelayQueueDeclaration(route, options, NameFamily::kHashed).queue.name;
+}
+
+TEST(DelayQueueName, SaysTheTtlInMilliseconds) {
+  EXPECT_EQ(PlainName(kSecond), "retry.1000");
+  EXPECT_EQ(PlainName({.ttl = absl::Hours(24 * 3649)}), "retry.315273600000");
+  EXPECT_EQ(PlainName(kSecond, {.prefix = "again"}), "again.1000");
+}
+
+TEST(DelayQueueName, TellsTheWayThroughTheDefaultExchangeApart) {
+  EXPECT_EQ(PlainName({.ttl = absl::Seconds(1), .direct = true}), "retry.1000.direct");
+}
+
+// These are on brokers: no version may change them.
+TEST(DelayQueueName, HashesTheArgumentsInTheSameWayForEver) {
+  EXPECT_EQ(HashedName(kSecond), "retry.1000.c6d04246");
+  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1)}), "retry.1000.0994f715");
+  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1), .direct = true}), "retry.1000.direct.0994f715");
+}
+
+TEST(DelayQueueName, HashesWhateverMakesTheArgumentsDiffer) {
+  const std::set<std::string> names = {
+      HashedName(kSecond),
+      HashedName({.ttl = absl::Seconds(1), .dead_letter_exchange = "other"}),
+      HashedName(kSecond, {.margin = absl::Minutes(2)}),
+      HashedName(kSecond, {.min_window = absl::Minutes(5)}),
+  };
+  EXPECT_EQ(names.size(), 4U);
+  for (const std::string& name : names) EXPECT_THAT(name, MatchesRegex("retry\\.1000\\.[0-9a-f]*"));
+  for (const std::string& name : names)
+    EXPECT_EQ(name.size(), std::string("retry.1000.").size() + 8);
+}
+
+TEST(DelayQueueName, IsTheSameForOptionsThatMakeNoDifference) {
+  EXPECT_EQ(HashedName(kSecond), HashedName(kSecond, {.max_window = absl::Minutes(20)}));
+}
+
+TEST(DelayQueueName, OfAQuorumQueueEndsWithItsSlot) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
+  const auto name = [&](NameFamily family, std::int64_t epoch, int slot) {
+    return DelayQueueDeclaration(kSecond, quorum, family, {.epoch = epoch, .slot = slot})
+        .queue.name;
+  };
+  EXPECT_EQ(name(NameFamily::kPlain, 6, 2), "retry.1000.q2");
+  // No stamp in the hash: quorum names stay in the broker's memory for ever, and must be few.
+  EXPECT_EQ(name(NameFamily::kHashed, 6, 2), name(NameFamily::kHashed, 10, 2));
+  EXPECT_THAT(name(NameFamily::kHashed, 6, 2), MatchesRegex("retry\\.1000\\.[0-9a-f]*\\.q2"));
+}
+
+// F37: a quorum delay queue that is shared is held up, for all, by one work queue that is gone.
+TEST(DelayQueueName, OfAQuorumQueueSaysWhomItBelongsTo) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
+  const auto name = [](DelayRoute route, const DelayQueueOptions& options) {
+    route.ttl = absl::Seconds(1);
+    return PlainName(route, options);
+  };
+  EXPECT_EQ(name({.owner = "orders"}, quorum), "retry.1000.orders.q0");
+  EXPECT_EQ(name({.direct = true, .owner = "orders"}, quorum), "retry.1000.direct.orders.q0");
+  EXPECT_EQ(name({.owner = "work", .owner_is_exchange = true}, quorum),
+            "retry.1000.exchange.work.q0");
+  EXPECT_EQ(HashedName({.ttl = absl::Seconds(1), .owner = "orders"}, quorum),
+            "retry.1000.18f6adcd.orders.q0");
+  EXPECT_EQ(name({.owner = "orders"}, {.queue_type = QueueType::kQuorum, .declare = false}),
+            "retry.1000.orders.q");
+  // Shared.
+  EXPECT_EQ(name({.owner = "orders"}, {}), "retry.1000");
+  EXPECT_EQ(name({.owner = "orders"}, {.queue_type = QueueType::kQuorum, .share = true}),
+            "retry.1000.q0");
+  EXPECT_EQ(name({}, quorum), "retry.1000.q0");
+}
+
+// These are on brokers, too.
+TEST(DelayQueueName, HasAHashForAWorkQueueWhoseNameIsTooLongOrReadsOtherwise) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
+  const auto name = [&](const std::string& owner) {
+    return PlainName({.ttl = absl::Seconds(1), .owner = owner}, quorum);
+  };
+  EXPECT_EQ(name("direct"), "retry.1000.#1ef2d34570fda3fc.q0");
+  for (const std::string owner : {"direct.orders", "exchange", "exchange.orders", "c0ffee00",
+                                  "c0ffee00.orders", "#48b28a6d0f8a1e4e", "#"}) {
+    EXPECT_THAT(name(owner), MatchesRegex("retry\\.1000\\.#[0-9a-f]*\\.q0")) << owner;
+    EXPECT_EQ(name(owner).size(), std::string("retry.1000.#0123456789abcdef.q0").size());
+  }
+  for (const std::string owner : {"directly", "exchanges", "c0ffee0", "c0ffee001", "q1",
+                                  "orders.q1", "1000", "a.b..c", "."}) {
+    EXPECT_EQ(name(owner), "retry.1000." + owner + ".q0");
+  }
+  const std::size_t room = 255 - std::string("retry.1000..q0").size();
+  EXPECT_EQ(name(std::string(room, 'x')).size(), 255U);
+  EXPECT_THAT(name(std::string(room + 1, 'x')), MatchesRegex("retry\\.1000\\.#[0-9a-f]*\\.q0"));
+  EXPECT_NE(name(std::string(room + 1, 'x')), name(std::string(room + 2, 'x')));
+}
+
+TEST(DelayQueueName, IsNeverLongerThanRabbitMqTakes) {
+  for (const bool exchange : {false, true}) {
+    for (std::size_t length = 1; length <= 255; ++length) {
+      const std::string owner(length, 'x');
+      const DelayRoute route{.ttl = kMaxQueueLifetime,
+                             .direct = !exchange,
+                             .owner = owner,
+                             .owner_is_exchange = exchange};
+      const DelayQueueOptions options{.prefix = std::string(100, 'p'),
+                                      .queue_type = QueueType::kQuorum};
+      EXPECT_LE(PlainName(route, options).size(), 255U);
+      EXPECT_LE(HashedName(route, options).size(), 255U);
+    }
+  }
+}
+
+TEST(DelayQueueDeclaration, HasAllArgumentsOfAQuorumDelayQueue) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum, .outage = absl::Hours(1)};
+  const DeclareParams params =
+      DelayQueueDeclaration(kSecond, quorum, NameFamily::kPlain, {.epoch = 2 * 997 + 5, .slot = 3});
+  EXPECT_EQ(params.queue.arguments, (amqp::Table{{"x-queue-type", "quorum"},
+                                                 {"x-message-ttl", std::int64_t{1000}},
+                                                 {"x-expires", std::int64_t{2 * 3'601'000 + 5}},
+                                                 {"x-dead-letter-exchange", "work"},
+                                                 {"x-dead-letter-strategy", "at-least-once"},
+                                                 {"x-overflow", "reject-publish"}}));
+  EXPECT_EQ(params.exchange->name, "retry.1000.q3");
+}
+
+TEST(DelayQueueDeclaration, HasAllArgumentsOfAClassicDelayQueue) {
+  const DeclareParams params = DelayQueueDeclaration(kSecond, {}, NameFamily::kPlain);
+  EXPECT_TRUE(params.queue.durable);
+  EXPECT_FALSE(params.queue.passive);
+  EXPECT_EQ(params.queue.arguments, (amqp::Table{{"x-queue-type", "classic"},
+                                                 {"x-message-ttl", std::int64_t{1000}},
+                                                 {"x-expires", std::int64_t{121'000}},
+                                                 {"x-dead-letter-exchange", "work"}}));
+}
+
+TEST(DelayQueueDeclaration, SendsTheDefaultExchangeAsAnEmptyName) {
+  const DeclareParams params =
+      DelayQueueDeclaration({.ttl = absl::Seconds(1)}, {}, NameFamily::kPlain);
+  ASSERT_NE(params.queue.arguments.Find("x-dead-letter-exchange"), nullptr);
+  EXPECT_EQ(*params.queue.arguments.Find("x-dead-letter-exchange"), amqp::Value(""));
+}
+
+TEST(DelayQueueDeclaration, HasAFanoutExchangeOfTheSameNameThatGoesWithTheQueue) {
+  for (const NameFamily family : {NameFamily::kPlain, NameFamily::kHashed}) {
+    const DeclareParams params = DelayQueueDeclaration(kSecond, {}, family);
+    ASSERT_TRUE(params.exchange.has_value());
+    EXPECT_EQ(params.exchange->name, params.queue.name);
+    EXPECT_EQ(params.exchange->type, "fanout");
+    EXPECT_TRUE(params.exchange->durable);
+    EXPECT_TRUE(params.exchange->auto_delete);
+  }
+}
+
+}  // namespace delay_queue_name_test
+}  // namespace retryq
