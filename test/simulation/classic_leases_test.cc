@@ -95,7 +95,7 @@ class Client : private MockBroker {
         queues_(*this, testing::EnvironmentOf(around.time, around.random), kOptions) {}
 
   void PublishOne(const DelayRoute& route) {
-    if (const Lease lease = queues_.Hold(route); lease.name != nullptr) {
+    if (const Lease lease = queues_.CurrentLease(route); lease.name != nullptr) {
       Send(lease);
       return;
     }

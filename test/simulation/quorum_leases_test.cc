@@ -178,7 +178,7 @@ class Client : private MockBroker {
         queues_(*this, EnvironmentWith(&clock_), kOptions) {}
 
   void PublishOne(const DelayRoute& route) {
-    if (const Lease lease = queues_.Hold(route); lease.name != nullptr) return Send(lease);
+    if (const Lease lease = queues_.CurrentLease(route); lease.name != nullptr) return Send(lease);
     queues_.Acquire(route, [this](const absl::StatusOr<Lease>& lease) {
       if (lease.ok()) Send(*lease);
     });

@@ -10,10 +10,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "loop/pauses.h"
 #include "retry/client/alive.h"
+#include "retry/delay_queues/current_entries.h"
 #include "retry/delay_queues/delay_queue_entry.h"
 #include "retry/delay_queues/delay_queue_name.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
-#include "retry/delivery/current_entries.h"
 
 namespace retryq {
 namespace {

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_RETRY_DELIVERY_CURRENT_ENTRIES_H_
-#define RETRYQ_SRC_RETRY_DELIVERY_CURRENT_ENTRIES_H_
+#ifndef RETRYQ_SRC_RETRY_DELAY_QUEUES_CURRENT_ENTRIES_H_
+#define RETRYQ_SRC_RETRY_DELAY_QUEUES_CURRENT_ENTRIES_H_
 
 #include "absl/container/flat_hash_map.h"
 #include "retry/delay_queues/delay_queue_entry.h"
@@ -44,4 +44,4 @@ class CurrentEntries {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_SRC_RETRY_DELIVERY_CURRENT_ENTRIES_H_
+#endif  // RETRYQ_SRC_RETRY_DELAY_QUEUES_CURRENT_ENTRIES_H_

@@ -1,4 +1,4 @@
-#include "retry/delivery/current_entries.h"
+#include "retry/delay_queues/current_entries.h"
 
 #include <gtest/gtest.h>
 
