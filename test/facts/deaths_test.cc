@@ -1,11 +1,10 @@
 // What RabbitMQ writes into x-death: what people who move here bring with them.
 
-#include "retry/delivery/deaths.h"
-
 #include <gmock/gmock.h>
 
 #include "facts/facts_test.h"
-#include "retry/delivery/earlier_failures.h"
+#include "retry/delivery/delivery_facts.h"
+#include "support/read_facts.h"
 
 namespace retryq::testing {
 namespace deaths_test {
@@ -44,7 +43,8 @@ class DeathFacts : public Facts {
   }
 
   std::uint64_t Failures(const amqp::Message& message) {
-    return ReadEarlierFailures(message, "work", {.earlier_counts = {"x-death"}});
+    return ReadFactsOf(message, {.queue = "work", .retry = {.earlier_counts = {"x-death"}}})
+        .history.failures;
   }
 
   // Takes the message off the work queue, as who publishes a copy of it does.

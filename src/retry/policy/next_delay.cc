@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "absl/numeric/int128.h"
 
@@ -10,6 +11,9 @@ namespace retryq {
 namespace {
 
 constexpr absl::Duration kShortest = absl::Milliseconds(1);
+
+// Of FixedDelays. Messages that fail more often wait for long, most of them.
+constexpr std::size_t kMostDelays = 64;
 
 // Uniform in [from, to], both in whole milliseconds.
 absl::Duration Between(absl::Duration from, absl::Duration to, Random& random) {
@@ -74,6 +78,19 @@ bool IsForeseeable(const BackoffOptions& options) {
 absl::Duration ShortestJittered(const BackoffOptions& options, absl::Duration delay) {
   const double least = std::ceil((1.0 - options.jitter) * absl::ToDoubleMilliseconds(delay));
   return std::clamp(absl::Milliseconds(static_cast<std::int64_t>(least)), kShortest, delay);
+}
+
+FixedDelays::FixedDelays(const BackoffOptions& options) {
+  if (!IsForeseeable(options) || options.jitter != 0.0) return;
+  const absl::Duration last = BackoffDelay(options, std::numeric_limits<std::uint64_t>::max());
+  while (delays_.size() < kMostDelays) {
+    delays_.push_back(BackoffDelay(options, delays_.size()));
+    // Growth stays where it has come to; a list may have the same in its middle.
+    if (delays_.back() == last && delays_.size() >= options.delays.size()) {
+      last_ = last;
+      return;
+    }
+  }
 }
 
 }  // namespace retryq

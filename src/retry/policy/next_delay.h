@@ -1,6 +1,11 @@
 #ifndef RETRYQ_SRC_RETRY_POLICY_NEXT_DELAY_H_
 #define RETRYQ_SRC_RETRY_POLICY_NEXT_DELAY_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "absl/time/time.h"
 #include "retryq/backoff.h"
 #include "retryq/random.h"
@@ -17,6 +22,24 @@ bool IsForeseeable(const BackoffOptions& options);
 
 // The shortest that a fraction of jitter makes of `delay`, in whole milliseconds, at least 1 ms.
 absl::Duration ShortestJittered(const BackoffOptions& options, absl::Duration delay);
+
+// What NextDelay returns by the number of failures alone, without chance or a function, worked out
+// beforehand: growth takes more than all else that is decided about a message.
+class FixedDelays {
+ public:
+  // Valid options only.
+  explicit FixedDelays(const BackoffOptions& options);
+
+  // The delay after so many earlier failures; nothing where it is not known beforehand.
+  std::optional<absl::Duration> After(std::uint64_t failures) const {
+    if (failures < delays_.size()) return delays_[static_cast<std::size_t>(failures)];
+    return last_;
+  }
+
+ private:
+  std::vector<absl::Duration> delays_;  // of the first failures
+  std::optional<absl::Duration> last_;  // of all that follow, where it is the same for all
+};
 
 }  // namespace retryq
 

@@ -1,12 +1,12 @@
 #include "retry/retrier/open_delivery.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "loop/pauses.h"
 #include "retry/delay_queues/route_declaration.h"
-#include "retry/policy/saturating_sum.h"
 
 namespace retryq {
 namespace {
@@ -27,19 +27,40 @@ constexpr std::size_t kLeastShared = 512;
 
 }  // namespace
 
-OpenDelivery::OpenDelivery(RetrierContext& context, std::function<void()> closed)
-    : context_(context), closed_(std::move(closed)) {}
+OpenDelivery::OpenDelivery(RetrierContext& context, std::function<void()> released)
+    : context_(context), released_(std::move(released)) {}
+
+void OpenDelivery::Enter(State state) {
+  if (state_ == State::kFree) ++context_.open;
+  if (state_ == State::kHandling) --context_.handling;
+  state_ = state;
+  if (state_ == State::kFree) --context_.open;
+  if (state_ == State::kHandling) ++context_.handling;
+}
 
 void OpenDelivery::Begin(Delivery delivery) {
+  assert(state_ == State::kFree);
   id_.clear();
   handling_.reset();
   holds_ = 0;
   Acquit();
   delivery_.emplace(std::move(delivery));
-  ++context_.open;
+  Enter(State::kDeciding);
 }
 
-void OpenDelivery::Deliver() {
+void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
+  assert(state_ == State::kDeciding);
+  Enter(State::kWaiting);
+  timer_ = context_.shared.environment().timers->After(remaining, [this, due = std::move(due)] {
+    const std::unique_ptr<Timer> fired = std::move(timer_);
+    due();
+  });
+}
+
+void OpenDelivery::BeginHandling() {
+  assert(state_ == State::kDeciding || state_ == State::kWaiting);
+  Enter(State::kHandling);
+  if (!is_observed()) return;
   const HeldClock::Hold now(context_.shared.clock());
   called_at_ = context_.shared.clock().SinceBoot();
   Event event{.kind = EventKind::kDelivered, .time = {}};
@@ -47,57 +68,81 @@ void OpenDelivery::Deliver() {
   if (due && !delivery_->redelivered()) {
     event.lateness = std::max(absl::ZeroDuration(), context_.shared.clock().Now() - *due);
   }
-  Report(event);
+  Describe(event);
+  context_.shared.Report(event);
 }
 
 void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> handling) {
+  assert(state_ == State::kHandling);
   const HeldClock::Hold now(context_.shared.clock());
   const Environment& environment = context_.shared.environment();
-  if (environment.observer != nullptr) {
+  if (is_observed()) {
     handling_ = handling.value_or(environment.clock->SinceBoot() - called_at_);
   }
+  Enter(State::kDeciding);
   {
     const SharedState::CallOut predicates(context_.shared, SharedState::Place::kAmid);
     context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
-                           *environment.random, &decision_);
+                           *environment.random, &step_);
   }
-  Conclude();
+  CarryOut();
 }
 
-void OpenDelivery::Conclude(RetryPolicy::Decision decision) {
-  decision_ = std::move(decision);
-  Conclude();
+void OpenDelivery::CarryOut(Step step) {
+  step_ = std::move(step);
+  CarryOut();
 }
 
-void OpenDelivery::Conclude() {
-  using Kind = RetryPolicy::Decision::Kind;
-  if (decision_.kind == Kind::kAck) {
-    Ack(EventKind::kHandled);
-    return;
-  }
-  if (decision_.kind == Kind::kRequeue) {
-    GiveBack();
-    return;
-  }
-  Event failed{.kind = EventKind::kFailed, .time = {}, .error = decision_.error};
-  Report(failed);
-  switch (decision_.kind) {
+void OpenDelivery::CarryOut() {
+  assert(state_ == State::kDeciding);
+  using Kind = Step::Kind;
+  switch (step_.kind) {
+    case Kind::kHandle:
+    case Kind::kWait:
+    case Kind::kSkip:
+      assert(false);  // for RetrierImpl
+      return;
     case Kind::kAck:
-    case Kind::kRequeue:
-      break;
+      Ack();
+      Close(EventKind::kHandled);
+      return;
+    case Kind::kGiveBack:
+      GiveBack();
+      return;
+    case Kind::kForward:
+      hop_ = context_.shared.delay_steps().First(step_.delay);
+      Publish(CopyKind::kForwarded);
+      return;
+    case Kind::kMove:
+      Publish(CopyKind::kMoved);
+      return;
     case Kind::kRetry:
-      hop_ = context_.shared.delay_steps().First(decision_.delay);
-      Send(Sending::kCopy);
-      break;
     case Kind::kPark:
-      Send(Sending::kParked);
-      break;
     case Kind::kReject:
-      Reject(EventKind::kRejected);
-      break;
     case Kind::kDiscard:
-      Ack(EventKind::kDiscarded);
-      break;
+      CarryOutFailure();
+      return;
+  }
+}
+
+void OpenDelivery::CarryOutFailure() {
+  Event failed{.kind = EventKind::kFailed, .time = {}, .error = step_.error};
+  Describe(failed);
+  if (step_.kind == Step::Kind::kRetry) {
+    hop_ = context_.shared.delay_steps().First(step_.delay);
+    Publish(CopyKind::kRetried);
+    context_.shared.Report(failed);
+  } else if (step_.kind == Step::Kind::kPark) {
+    Publish(CopyKind::kParked);
+    context_.shared.Report(failed);
+  } else if (step_.kind == Step::Kind::kReject) {
+    Reject(/*requeue=*/false);
+    context_.shared.Report(failed);
+    Close(EventKind::kRejected);
+  } else {
+    Ack();
+    context_.shared.Report(failed);
+    Close(EventKind::kDiscarded);
   }
 }
 
@@ -108,35 +153,11 @@ void OpenDelivery::GiveBack() {
       context_.shared.ready() && !context_.shared.publisher().blocked() &&
       context_.counted_returns.WouldCount(context_.shared.broker().server_version());
   if (by_copy) {
-    Send(Sending::kGivenBack);
+    Publish(CopyKind::kGivenBack);
   } else {
-    Reject(EventKind::kRequeued);
+    Reject(/*requeue=*/true);
+    Close(EventKind::kRequeued);
   }
-}
-
-void OpenDelivery::Move() {
-  decision_.Clear();
-  // For a copy that must be parked instead.
-  decision_.error = "the broker delivers it again and again, and nobody settles it";
-  decision_.first_failure = delivery_->first_failure().value_or(context_.shared.clock().Now());
-  Send(Sending::kMoved);
-}
-
-void OpenDelivery::Forward(absl::Duration remaining) {
-  left_ = remaining;
-  hop_ = context_.shared.delay_steps().First(remaining);
-  decision_.Clear();
-  // For a copy that must be parked instead.
-  decision_.error = "it could not be sent on for the rest of its delay";
-  decision_.first_failure = delivery_->first_failure().value_or(context_.shared.clock().Now());
-  Send(Sending::kForwarded);
-}
-
-void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
-  timer_ = context_.shared.environment().timers->After(remaining, [this, due = std::move(due)] {
-    const std::unique_ptr<Timer> fired = std::move(timer_);
-    due();
-  });
 }
 
 // A delivery that came through the named work exchange finds back through it. Any other would be
@@ -146,7 +167,7 @@ void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
 // exchange.
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
   const std::string& work_exchange = context_.options.work_exchange;
-  return sending_ == Sending::kCopy && hop_.left == absl::ZeroDuration() &&
+  return copy_kind_ == CopyKind::kRetried && hop_.left == absl::ZeroDuration() &&
          !work_exchange.empty() && delivery_->message()->exchange == work_exchange;
 }
 
@@ -172,9 +193,9 @@ absl::Duration OpenDelivery::SafeFrom() const {
 }
 
 Annotation OpenDelivery::Annotate() const {
-  if (IsDirect() || sending_ == Sending::kForwarded) {
+  if (IsDirect() || copy_kind_ == CopyKind::kForwarded) {
     const Delivery::History& history = delivery_->history();
-    const bool forwarded = sending_ == Sending::kForwarded;
+    const bool forwarded = copy_kind_ == CopyKind::kForwarded;
     return {.failures = history.failures,
             .first_failure = history.first_failure,
             .not_before = history.not_before,
@@ -184,13 +205,13 @@ Annotation OpenDelivery::Annotate() const {
             .id = id_};
   }
   Annotation annotation{.failures = SaturatingSum(delivery_->attempt(), 1),
-                        .first_failure = decision_.first_failure,
-                        .error = decision_.error,
+                        .first_failure = step_.first_failure,
+                        .error = step_.error,
                         .id = id_};
-  if (sending_ == Sending::kCopy) {
-    annotation.delay = decision_.delay;
+  if (copy_kind_ == CopyKind::kRetried) {
+    annotation.delay = step_.delay;
     annotation.remaining = hop_.left;
-    annotation.not_before = context_.shared.clock().Now() + decision_.delay;
+    annotation.not_before = context_.shared.clock().Now() + step_.delay;
   } else {
     annotation.parked = context_.shared.clock().Now();
   }
@@ -200,12 +221,12 @@ Annotation OpenDelivery::Annotate() const {
 bool OpenDelivery::Fill(PublishParams* params) {
   const std::size_t limit = context_.shared.broker().max_header_size();
   Copy& copy = context_.copy;
-  if (sending_ == Sending::kUnchanged) {
+  if (copy_kind_ == CopyKind::kParkedUnchanged) {
     if (!copy.BuildUnchanged(*delivery_->message(), limit + kTakenBeyond)) return false;
   } else if (!copy.Build(*delivery_, Annotate(), limit)) {
     return false;
   }
-  if (sending_ == Sending::kParked || sending_ == Sending::kUnchanged) {
+  if (copy_kind_ == CopyKind::kParked || copy_kind_ == CopyKind::kParkedUnchanged) {
     params->routing_key = context_.parking_lot.queue();
   } else if (ReturnsThroughWorkExchange()) {
     params->routing_key = delivery_->message()->routing_key;
@@ -213,70 +234,67 @@ bool OpenDelivery::Fill(PublishParams* params) {
     params->routing_key = context_.options.queue;
   }
   params->properties = copy.properties();
-  WillDrop(delivery_->message().get());
   params->body = delivery_->body();
   if (params->body.size() >= kLeastShared) params->body_owner = delivery_->message();
   return true;
 }
 
-void OpenDelivery::Send(Sending what) {
-  sending_ = what;
+void OpenDelivery::Publish(CopyKind kind) {
+  copy_kind_ = kind;
   if (id_.empty()) {
     id_ = delivery_->id();
     if (id_.empty()) AssignNewRetryId(*context_.shared.environment().random, &id_);
   }
+  Enter(State::kPublishing);
   context_.shared.publisher().Send(*this);
 }
 
 void OpenDelivery::OnSent(const SendResult& result) {
-  if (sending_ == Sending::kGivenBack && result.kind != SendResult::Kind::kSent) {
-    Reject(EventKind::kRequeued);
+  assert(state_ == State::kPublishing);
+  if (result.kind == SendResult::Kind::kSent) {
+    AckCopied(result);
+  } else if (copy_kind_ == CopyKind::kGivenBack) {
+    Reject(/*requeue=*/true);
+    Close(EventKind::kRequeued);
   } else if (IsDelayed() || IsDirect()) {
-    OnCopySent(result);
+    OnCopyRefused(result);
   } else {
-    OnParkedSent(result);
+    OnParkedRefused(result);
   }
 }
 
-void OpenDelivery::OnCopySent(const SendResult& result) {
+void OpenDelivery::OnCopyRefused(const SendResult& result) {
   switch (result.kind) {
-    case SendResult::Kind::kSent:
-      AckCopied(sending_ == Sending::kMoved       ? EventKind::kMoved
-                : sending_ == Sending::kGivenBack ? EventKind::kRequeued
-                : sending_ == Sending::kForwarded ? EventKind::kForwarded
-                                                  : EventKind::kRetried,
-                result);
-      return;
     case SendResult::Kind::kTooLarge:
-      decision_.reason = absl::StrCat(
+      step_.reason = absl::StrCat(
           "its headers leave no room for those of retrying; parked unchanged "
           "after: ",
-          decision_.error);
-      Send(Sending::kUnchanged);
+          step_.error);
+      Publish(CopyKind::kParkedUnchanged);
       return;
     case SendResult::Kind::kRefused:
       if (IsForbidden(result.code)) break;  // not the message's fault
-      decision_.reason = absl::StrCat("the broker refuses its copy (", std::string(result.text),
-                                      "); parked after: ", decision_.error);
-      Send(Sending::kParked);
+      step_.reason = absl::StrCat("the broker refuses its copy (", std::string(result.text),
+                                  "); parked after: ", step_.error);
+      Publish(CopyKind::kParked);
       return;
-    case SendResult::Kind::kReturned:
-      break;  // never with a delay; a copy that was to be moved waits for its queue
+    case SendResult::Kind::kReturned:  // never with a delay; what is moved waits for its queue
+    case SendResult::Kind::kSent:
+      break;
   }
   Hold(result.text);
 }
 
-void OpenDelivery::OnParkedSent(const SendResult& result) {
+void OpenDelivery::OnParkedRefused(const SendResult& result) {
   switch (result.kind) {
     case SendResult::Kind::kSent:
-      AckCopied(EventKind::kParked, result);
-      return;
+      break;
     case SendResult::Kind::kReturned:
       OnParkedQueueGone();
       return;
     case SendResult::Kind::kTooLarge:
-      if (sending_ == Sending::kParked) {
-        Send(Sending::kUnchanged);
+      if (copy_kind_ == CopyKind::kParked) {
+        Publish(CopyKind::kParkedUnchanged);
       } else {
         Hold(
             "its headers are larger than the connection's frame_max allows; "
@@ -290,13 +308,13 @@ void OpenDelivery::OnParkedSent(const SendResult& result) {
 }
 
 void OpenDelivery::OnParkedQueueGone() {
-  context_.parking_lot.Ensure([self = lifeline_.ptr(), tag = delivery_->message()->delivery_tag](
-                                  const absl::Status& there) {
+  Enter(State::kDeclaring);
+  context_.parking_lot.Ensure([self = lifeline_.ptr()](const absl::Status& there) {
     if (!self) return;
     OpenDelivery& open = *self.get();
-    if (!open.delivery_.has_value() || open.delivery_->message()->delivery_tag != tag) return;
+    assert(open.state_ == State::kDeclaring);
     if (there.ok()) {
-      open.Send(open.sending_);
+      open.Publish(open.copy_kind_);
     } else {
       open.Hold(there.ToString());
     }
@@ -305,53 +323,70 @@ void OpenDelivery::OnParkedQueueGone() {
 
 // Nowhere to go now: it stays unacked, is reported, and tried again.
 void OpenDelivery::Hold(std::string_view why) {
-  Event held{.kind = EventKind::kHeld, .time = {}, .error = why};
-  Report(held);
+  Enter(State::kHeld);
   const absl::Duration pause =
       Pauses::After(++holds_, kFirstHold, kLongestHold, *context_.shared.environment().random);
   timer_ = context_.shared.environment().timers->After(pause, [this] {
     const std::unique_ptr<Timer> fired = std::move(timer_);
-    Send(sending_);
+    Publish(copy_kind_);
   });
+  Event held{.kind = EventKind::kHeld, .time = {}, .error = why};
+  Describe(held);
+  context_.shared.Report(held);
 }
 
-void OpenDelivery::AckCopied(EventKind kind, const SendResult& result) {
+void OpenDelivery::AckCopied(const SendResult& result) {
   const HeldClock::Hold now(context_.shared.clock(), result.at);
-  Event event{.kind = kind, .time = {}};
+  Ack();
+  Event event{.kind = EventKind::kParked, .time = {}};
   event.delay_queue = result.delay_queue;
   event.confirmed_after = result.confirmed_after;
-  if (kind == EventKind::kRetried) event.delay = decision_.delay;
-  if (kind == EventKind::kForwarded) event.delay = left_;
-  Ack(event);
-}
-
-void OpenDelivery::Ack(EventKind kind) {
-  Event event{.kind = kind, .time = {}};
-  Ack(event);
-}
-
-void OpenDelivery::Ack(Event& event) {
-  context_.shared.broker().Ack(delivery_->message()->delivery_tag);
+  if (IsDelayed()) event.delay = step_.delay;
+  switch (copy_kind_) {
+    case CopyKind::kRetried:
+      event.kind = EventKind::kRetried;
+      break;
+    case CopyKind::kForwarded:
+      event.kind = EventKind::kForwarded;
+      break;
+    case CopyKind::kMoved:
+      event.kind = EventKind::kMoved;
+      break;
+    case CopyKind::kGivenBack:
+      event.kind = EventKind::kRequeued;
+      break;
+    case CopyKind::kParked:
+    case CopyKind::kParkedUnchanged:
+      break;
+  }
   Close(event);
 }
 
-void OpenDelivery::Reject(EventKind kind) {
-  context_.shared.broker().Reject(delivery_->message()->delivery_tag,
-                                  /*requeue=*/kind == EventKind::kRequeued);
+void OpenDelivery::Ack() {
+  context_.shared.broker().Ack(delivery_->message()->delivery_tag);
+  Enter(State::kFree);
+}
+
+void OpenDelivery::Reject(bool requeue) {
+  context_.shared.broker().Reject(delivery_->message()->delivery_tag, requeue);
+  Enter(State::kFree);
+}
+
+void OpenDelivery::Close(EventKind kind) {
   Event event{.kind = kind, .time = {}};
   Close(event);
 }
 
 void OpenDelivery::Close(Event& event) {
-  --context_.open;
-  event.error = decision_.reason;
-  Report(event);
+  event.error = step_.reason;
+  Describe(event);
+  context_.shared.Report(event);
   delivery_.reset();
-  closed_();
+  released_();
 }
 
-void OpenDelivery::Report(Event& event) const {
-  if (context_.shared.environment().observer == nullptr) return;
+void OpenDelivery::Describe(Event& event) const {
+  if (!is_observed()) return;
   event.queue = context_.options.queue;
   event.attempt = delivery_->attempt();
   event.id = id_.empty() ? delivery_->id() : std::string_view(id_);
@@ -360,7 +395,6 @@ void OpenDelivery::Report(Event& event) const {
   if (says_handling) event.handling = handling_;
   event.in_flight = context_.open;
   event.delivery = &*delivery_;
-  context_.shared.Report(event);
 }
 
 }  // namespace retryq

@@ -13,9 +13,9 @@
 #include "absl/time/time.h"
 #include "retry/client/alive.h"
 #include "retry/client/shared_state.h"
-#include "retry/delivery/redeliveries.h"
+#include "retry/delivery/counted_returns.h"
+#include "retry/policy/decide.h"
 #include "retry/policy/delay_steps.h"
-#include "retry/policy/retry_policy.h"
 #include "retry/publisher/copy.h"
 #include "retry/publisher/parking_lot.h"
 #include "retry/publisher/publisher.h"
@@ -32,63 +32,81 @@ struct RetrierContext {
   const RetryPolicy policy;
   ParkingLot parking_lot;
   CountedReturns counted_returns;
-  Copy copy;             // scratch: a copy is sent before the next one is built
-  std::size_t open = 0;  // deliveries
+  Copy copy;                 // scratch: a copy is sent before the next one is built
+  std::size_t open = 0;      // deliveries
+  std::size_t handling = 0;  // of those, with the handler
 };
 
-// One delivery, from its handler's call to the one Ack or Reject that ends it:
+// One delivery, from its arrival to the one Ack or Reject that ends it: carries out the steps that
+// RetryPolicy decides on. Its states:
 //
-//   handled ──▶ ok ──────────────────────────────────────────▶ acked
-//      │ ├────▶ retry ──▶ copy to the delay queue, confirmed ─▶ acked
-//      │ │          └ the copy is too large, or the broker refuses it
-//      │ ├────▶ park ───▶ copy to the parked queue, confirmed ▶ acked
-//      │ │          └ that is refused as well: held, and tried again
-//      │ ├────▶ reject, discard ────────────────────────────▶ settled
-//      │ └────▶ requeue ────────────────────────────────────▶ settled, by basic.nack
-//      │            └ the broker would count it: copy to its own queue, confirmed ▶ acked
+//   kFree       ── Begin ─────────────────────────────────────────────────▶ kDeciding
+//   kDeciding   ── kHandle ───────────────────────────────────────────────▶ kHandling
+//               ── kWait ─────────────────────────────────────────────────▶ kWaiting
+//               ── kForward, kMove, kRetry, kPark, kGiveBack by a copy ───▶ kPublishing
+//               ── kAck, kDiscard, kReject, kGiveBack by basic.nack ──────▶ kFree
+//   kWaiting    ── the rest of its delay is over ─────────────────────────▶ kHandling
+//   kHandling   ── Settle, with the handler's outcome ────────────────────▶ kDeciding
+//   kPublishing ── confirmed, and acked ──────────────────────────────────▶ kFree
+//               ── refused, or its headers have no room: parked instead ──▶ kPublishing
+//               ── returned: the parked queue is gone ────────────────────▶ kDeclaring
+//               ── refused wherever it goes ──────────────────────────────▶ kHeld
+//   kDeclaring  ── the parked queue is there again ───────────────────────▶ kPublishing
+//               ── it cannot be declared ─────────────────────────────────▶ kHeld
+//   kHeld       ── after a pause ─────────────────────────────────────────▶ kPublishing
 //
-// or without any handler's call, where the broker has delivered it too often, or where its delay
-// takes more than one delay queue; what is decided without one (`Conclude`) goes the ways above:
+// Each of them is entered in `Enter`, nowhere else. `Abandon` leads to kFree from everywhere, and
+// the observer is not told. It is told last, after what it is told of has been done.
 //
-//   move ─────▶ copy to its own queue, confirmed ────────────▶ acked
-//   forward ──▶ copy to the next delay queue, confirmed ─────▶ acked
-//                 └ refused: parked, as above
-//   wait ─────▶ what is left of its delay is too little for a queue; then it is handled
-//
-// Reused from delivery to delivery. Its confirm comes so late that no cache holds it any more: it
-// begins with a line of the caches, and what a confirm needs is in few of them.
-class alignas(64) OpenDelivery final : private PendingPublish {
+// Reused from delivery to delivery.
+class OpenDelivery final : private PendingPublish {
  public:
-  // `closed` is called when it is settled; it may begin the next one.
-  OpenDelivery(RetrierContext& context, std::function<void()> closed);
+  enum class State {
+    kFree,        // has no delivery
+    kDeciding,    // its next step is decided on, and carried out at once
+    kWaiting,     // for the rest of its delay
+    kHandling,    // with the handler, or on the way to it
+    kPublishing,  // a copy is on its way: `copy_kind_`
+    kDeclaring,   // its parked queue is missing, and is declared; then it is published again
+    kHeld,        // its copy can be published nowhere: after a pause it is tried again
+  };
 
-  // Takes a delivery; it must not have one.
-  void Begin(Delivery delivery);
+  // `released` is called when it is kFree again, last of all.
+  OpenDelivery(RetrierContext& context, std::function<void()> released);
 
+  State state() const { return state_; }
   const Delivery& delivery() const { return *delivery_; }
 
-  // The handler is about to be called.
-  void Deliver();
+  // Takes a delivery. From kFree.
+  void Begin(Delivery delivery);
 
-  // What the handler said, and how long it took where anybody wants to know. Once per `Begin`.
-  void Settle(const Outcome& outcome, std::optional<absl::Duration> handling);
+  // Carries out a step that is neither kHandle, kWait nor kSkip. From kDeciding.
+  void CarryOut(Step step);
 
-  // Instead: what was decided without a call of the handler.
-  void Conclude(RetryPolicy::Decision decision);
-
-  // Instead: puts a copy behind the others in its queue, which counts its deliveries anew. What the
-  // message remembers of its failures stays.
-  void Move();
-
-  // Instead: puts a copy into the next delay queue for what is left of its delay, above zero and in
-  // whole milliseconds. No attempt is counted.
-  void Forward(absl::Duration remaining);
-
-  // Calls `due` after that time, unless destroyed before. Which it may be inside.
+  // kWait: calls `due` after that time, unless destroyed before. Which it may be inside. From
+  // kDeciding.
   void Wait(absl::Duration remaining, std::function<void()> due);
 
+  // kHandle: the handler is about to be called. From kDeciding and kWaiting.
+  void BeginHandling();
+
+  // What the handler returned, and how long it took where anybody wants to know: decides on the
+  // next step and carries it out. From kHandling.
+  void Settle(const Outcome& outcome, std::optional<absl::Duration> handling);
+
+  // The channel is gone. To be destroyed next.
+  void Abandon() { Enter(State::kFree); }
+
  private:
-  enum class Sending { kCopy, kMoved, kGivenBack, kForwarded, kParked, kUnchanged };
+  // What the copy is, and where it goes.
+  enum class CopyKind {
+    kRetried,          // to a delay queue
+    kForwarded,        // to a delay queue, for the rest of its delay
+    kMoved,            // to the end of its own queue
+    kGivenBack,        // the same
+    kParked,           // to the parked queue
+    kParkedUnchanged,  // the same, without headers of retrying
+  };
 
   // PendingPublish.
   std::optional<DelayRoute> Route() const override;
@@ -98,43 +116,49 @@ class alignas(64) OpenDelivery final : private PendingPublish {
   std::string_view Origin() const override { return context_.options.queue; }
   std::string_view Id() const override { return delivery_->id(); }
 
-  void Conclude();
-  // Puts the message back into its queue, so that it does not count as failed.
+  void Enter(State state);
+  void CarryOut();
+  void CarryOutFailure();
   void GiveBack();
-  void Send(Sending what);
-  void OnCopySent(const SendResult& result);
-  void OnParkedSent(const SendResult& result);
+  void Publish(CopyKind kind);
+  void OnCopyRefused(const SendResult& result);
+  void OnParkedRefused(const SendResult& result);
   void OnParkedQueueGone();
   void Hold(std::string_view why);
-  void AckCopied(EventKind kind, const SendResult& result);
-  void Ack(EventKind kind);
-  void Ack(Event& event);
-  void Reject(EventKind kind);
-  // Says what was decided as the event's reason.
+  void AckCopied(const SendResult& result);
+  // The end, for the broker.
+  void Ack();
+  void Reject(bool requeue);
+  // And then for the observer; the next delivery may come.
+  void Close(EventKind kind);
   void Close(Event& event);
+
   // Whether the copy goes to the work queue itself.
-  bool IsDirect() const { return sending_ == Sending::kMoved || sending_ == Sending::kGivenBack; }
-  bool IsDelayed() const { return sending_ == Sending::kCopy || sending_ == Sending::kForwarded; }
+  bool IsDirect() const {
+    return copy_kind_ == CopyKind::kMoved || copy_kind_ == CopyKind::kGivenBack;
+  }
+  bool IsDelayed() const {
+    return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kForwarded;
+  }
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
-  // Fills in what is known of the delivery before.
-  void Report(Event& event) const;
+  bool is_observed() const { return context_.shared.environment().observer != nullptr; }
+  // Fills in what is known of the delivery.
+  void Describe(Event& event) const;
 
   RetrierContext& context_;
+  const std::function<void()> released_;
 
-  // What a confirm needs.
-  Sending sending_ = Sending::kCopy;
-  std::uint32_t holds_ = 0;
-  const std::function<void()> closed_;
-  std::optional<Delivery> delivery_;
-  RetryPolicy::Decision decision_;
-  std::string id_;  // of the copies
-
-  std::optional<absl::Duration> handling_;
-  absl::Duration called_at_ = absl::ZeroDuration();  // since boot, where an observer wants to know
+  State state_ = State::kFree;
+  CopyKind copy_kind_ = CopyKind::kRetried;          // kPublishing, kDeclaring, kHeld
+  std::optional<Delivery> delivery_;                 // unless kFree
+  Step step_;                                        // the last one that was decided on
   Hop hop_ = {};                                     // where the copy goes, if it is delayed
-  absl::Duration left_;                              // kForwarded: of the whole delay
-  std::unique_ptr<Timer> timer_;                     // of a hold, or a wait
+  std::string id_;                                   // of the copies; empty before the first one
+  std::uint32_t holds_ = 0;                          // so far
+  std::unique_ptr<Timer> timer_;                     // kWaiting, kHeld
+  absl::Duration called_at_ = absl::ZeroDuration();  // since boot, where an observer wants to know
+  std::optional<absl::Duration> handling_;           // the same: how long it took
   Lifeline<OpenDelivery> lifeline_{this};
 };
 

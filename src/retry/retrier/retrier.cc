@@ -4,33 +4,29 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "amqp/transport/prefetch.h"
 #include "retry/client/alive.h"
 #include "retry/client/shared_state.h"
+#include "retry/delivery/delivery_facts.h"
 #include "retry/delivery/dropped_settlement.h"
-#include "retry/delivery/earlier_failures.h"
-#include "retry/delivery/early_return.h"
-#include "retry/delivery/handed_over.h"
-#include "retry/delivery/handler_call.h"
-#include "retry/delivery/history.h"
-#include "retry/delivery/redeliveries.h"
-#include "retry/delivery/remaining_delay.h"
 #include "retry/delivery/timed_out.h"
-#include "retry/policy/saturating_sum.h"
 #include "retry/publisher/exclusive_queue.h"
+#include "retry/policy/decide.h"
 #include "retry/retrier/open_delivery.h"
 #include "retry/retrier/retrier_options.h"
 
 namespace retryq {
 namespace {
 
-constexpr absl::Duration kSayEarlyEvery = absl::Minutes(1);
+constexpr absl::Duration kReportEarlyEvery = absl::Minutes(1);
 
 // A delivery that is nearly as old as one that has timed out has timed out too: the broker may have
 // sent it earlier than it came.
@@ -49,6 +45,55 @@ std::optional<QueueType> ParkedQueueType(const DelayQueueOptions& options) {
   return options.declare ? std::optional(options.queue_type) : std::nullopt;
 }
 
+// To be called while an exception of a handler is caught: what it says, as an error like any other.
+absl::Status HandlerThrew() {
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    return absl::UnknownError(std::string("the handler threw: ") + exception.what());
+  } catch (...) {
+    return absl::UnknownError("the handler threw something that is no std::exception");
+  }
+}
+
+// Calls the handler. An exception is an error: kUnknown.
+Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
+  try {
+    return handler(delivery);
+  } catch (...) {
+    return HandlerThrew();
+  }
+}
+
+// The same for one that settles later. One that throws has dropped its settlement, which retries,
+// if it has not settled before: returns why, else ok.
+absl::Status CallHandler(const AsyncHandler& handler, const Delivery& delivery,
+                         Settlement settlement) {
+  try {
+    handler(delivery, std::move(settlement));
+    return absl::OkStatus();
+  } catch (...) {
+    return HandlerThrew();
+  }
+}
+
+// A delivery on its way to another thread: either that takes it and handles it, or it is taken back
+// before, with its memory, as its channel is gone. Thread-safe.
+class HandedOver {
+ public:
+  explicit HandedOver(Delivery delivery) : delivery_(std::move(delivery)) {}
+
+  // Nothing if it was taken back, or has been taken before.
+  std::optional<Delivery> Take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(delivery_, std::nullopt);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Delivery> delivery_;  // guarded by mutex_
+};
+
 // Keeps the open deliveries and leads handlers' outcomes to them.
 class RetrierImpl final {
  public:
@@ -62,33 +107,33 @@ class RetrierImpl final {
   DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads);
   DeliveryHandler Wrap(AsyncHandler handler);
   std::size_t open() const { return context_.open; }
-  std::size_t handling() const { return handling_; }
+  std::size_t handling() const { return context_.handling; }
   void Abandon(const absl::Status& why);
   void WhenIdle(std::function<void()> idle);
 
  private:
-  // Names one delivery: a slot, and how often it had been used before, so that
-  // an outcome that comes after `Abandon` meets nothing.
+  // Names one delivery: its place, and how often that had been used before, so that an outcome that
+  // comes after `Abandon` meets nothing.
   struct Id {
-    std::uint32_t slot;
+    std::uint32_t place;
     std::uint32_t use;
   };
 
-  struct Slot {
+  // Where one delivery is kept at a time. Its memory is used again.
+  struct Place {
+    bool is_taken() const {
+      return delivery != nullptr && delivery->state() != OpenDelivery::State::kFree;
+    }
+    bool is_handling() const {
+      return delivery != nullptr && delivery->state() == OpenDelivery::State::kHandling;
+    }
+
     std::unique_ptr<OpenDelivery> delivery;
     std::uint32_t use = 0;
-    bool taken = false;
-    bool handling = false;                               // with the handler
     std::shared_ptr<HandedOver> handed_over = nullptr;   // to another thread
     std::shared_ptr<std::atomic<bool>> begun = nullptr;  // with an asynchronous handler
     absl::Status thrown = {};      // by its handler, which has yet to settle or has dropped that
     absl::Duration taken_at = {};  // since boot, where timeouts are for us to count
-  };
-
-  // A delivery for the handler, and what is left of its delay, for which no queue is worth while.
-  struct Taken {
-    Id id;
-    absl::Duration wait;
   };
 
   // A call of the handler on the loop's thread, which may destroy the retrier or have it abandon
@@ -98,8 +143,8 @@ class RetrierImpl final {
    public:
     Running(const AlivePtr<RetrierImpl>& retrier, Id id)
         : retrier_(retrier),
-          slot_(id.slot),
-          delivery_(*retrier->slots_[id.slot].delivery),
+          place_(id.place),
+          delivery_(*retrier->places_[id.place].delivery),
           outer_(std::exchange(retrier->running_, this)) {}
     ~Running() {
       if (retrier_) retrier_->running_ = outer_;
@@ -112,7 +157,7 @@ class RetrierImpl final {
    private:
     friend class RetrierImpl;
     const AlivePtr<RetrierImpl>& retrier_;
-    const std::uint32_t slot_;
+    const std::uint32_t place_;
     const OpenDelivery& delivery_;
     std::unique_ptr<OpenDelivery> abandoned_;
     Running* const outer_;
@@ -130,26 +175,18 @@ class RetrierImpl final {
 
   DeliveryHandler Deliver(Call call);
   static void Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr message);
+  Step Decide(const DeliveryFacts& facts) const;
+  Id Take(amqp::MessagePtr message, const Delivery::History& history);
+  void Skip(amqp::MessagePtr message, const Delivery::History& history);
   static void CallHandlerOf(const Wrapped& wrapped, Id id);
-  absl::Duration LeftOf(const Delivery::History& history) const;
-  // Takes the message in. Nothing for the handler if another queue's consumer is the one to retry
-  // it, if workers have died of it, if it must be moved first, or go through one more delay queue.
-  std::optional<Taken> Take(amqp::MessagePtr message);
-  void PrefetchNext() const;
-  Delivery::History HistoryOf(const amqp::Message& message) const;
-  Redeliveries RedeliveriesOf(const amqp::Message& message);
+  void ReportIfEarly(const Delivery& delivery);
   bool CountsTimeouts(const amqp::Message& message);
-  std::shared_ptr<std::atomic<bool>> BeginAsync(Slot& slot) const;
+  std::shared_ptr<std::atomic<bool>> BeginAsync(Place& place) const;
   void RememberTimeouts();
-  std::optional<RetryPolicy::Decision> Count(const Redeliveries& redeliveries,
-                                             Delivery::History& history) const;
-  bool SkipIfOthers(const amqp::MessagePtr& message);
-  void SayIfEarly(const Delivery& delivery);
   void LookForWorkExchange(std::function<void(const absl::Status&)> done);
   void Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling = std::nullopt);
-  void HandlerIsDone(Slot& slot);
-  void Destroy(std::uint32_t slot);
-  void Free(std::uint32_t slot);
+  void Destroy(std::uint32_t place);
+  void Release(std::uint32_t place);
   void TellIfIdle();
 
   const std::shared_ptr<SharedState> shared_;
@@ -157,15 +194,14 @@ class RetrierImpl final {
   std::shared_ptr<Delivery::Source> source_;  // of what is delivered now
   RetrierContext context_;
 
-  std::deque<Slot> slots_;  // stay where they are while more deliveries come
+  std::deque<Place> places_;  // stay where they are while more deliveries come
   std::vector<std::uint32_t> free_;
-  std::size_t handling_ = 0;    // slots
   Running* running_ = nullptr;  // the innermost call
   // Since 4.3 the broker does not count consumer timeouts.
   TimedOut timed_out_;
   std::uint64_t generation_ = 0;  // of the channel that this is known of:
   bool counts_timeouts_ = false;
-  absl::Duration say_early_from_ = -absl::InfiniteDuration();
+  absl::Duration report_early_from_ = -absl::InfiniteDuration();
   std::function<void()> idle_;
   std::unique_ptr<Timer> idle_timer_;
   std::optional<Lifeline<RetrierImpl>> lifeline_{this};
@@ -210,10 +246,10 @@ RetrierImpl::RetrierImpl(std::shared_ptr<SharedState> shared, RetrierOptions opt
 
 RetrierImpl::~RetrierImpl() {
   source_->abandoned = true;
-  for (const Slot& slot : slots_) {
-    if (slot.handed_over != nullptr) slot.handed_over->Take();
+  for (const Place& place : places_) {
+    if (place.handed_over != nullptr) place.handed_over->Take();
   }
-  for (const Running* call = running_; call != nullptr; call = call->outer_) Destroy(call->slot_);
+  for (const Running* call = running_; call != nullptr; call = call->outer_) Destroy(call->place_);
 }
 
 void RetrierImpl::Retire(std::unique_ptr<RetrierImpl> retrier) {
@@ -258,9 +294,9 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
   return Deliver([kept = std::make_shared<const Handler>(std::move(handler)),
                   threads = std::move(threads)](const AlivePtr<RetrierImpl>& self, Id id) {
     const Environment& environment = self->shared_->environment();
-    Slot& slot = self->slots_[id.slot];
-    slot.handed_over = std::make_shared<HandedOver>(slot.delivery->delivery());
-    threads->Post([self, id, kept, handed_over = slot.handed_over, executor = environment.executor,
+    Place& place = self->places_[id.place];
+    place.handed_over = std::make_shared<HandedOver>(place.delivery->delivery());
+    threads->Post([self, id, kept, handed_over = place.handed_over, executor = environment.executor,
                    &clock = self->shared_->thread_clock()] {
       const std::optional<Delivery> delivery = handed_over->Take();
       if (!delivery) return;
@@ -283,9 +319,9 @@ DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
     const std::shared_ptr<Delivery::Source>& source = self->source_;
     Settlement settlement(self->shared_->environment().executor, settle,
                           std::shared_ptr<const std::atomic<bool>>(source, &source->abandoned),
-                          self->BeginAsync(self->slots_[id.slot]));
+                          self->BeginAsync(self->places_[id.place]));
     absl::Status thrown = CallHandler(handler, call.delivery(), std::move(settlement));
-    if (!thrown.ok() && self) self->slots_[id.slot].thrown = std::move(thrown);
+    if (!thrown.ok() && self) self->places_[id.place].thrown = std::move(thrown);
   });
 }
 
@@ -298,98 +334,92 @@ DeliveryHandler RetrierImpl::Deliver(Call call) {
   };
 }
 
+// The way of a delivery: what is known of it is read, decides on its first step, and that is
+// carried out.
 void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr message) {
   const AlivePtr<RetrierImpl>& self = wrapped->retrier;
   if (!self) return;
-  const std::optional<Taken> taken = self->Take(std::move(message));
-  if (!taken.has_value() || !self) return;
-  if (taken->wait == absl::ZeroDuration()) {
-    CallHandlerOf(*wrapped, taken->id);
+  DeliveryFacts facts = ReadFacts(*message, self->options_, self->shared_->options().prefix,
+                                  *self->shared_->environment().clock, self->timed_out_);
+  Step step = self->Decide(facts);
+  if (!self) return;  // a backoff function has destroyed it
+  facts.history.failures = step.failures;
+  if (step.kind == Step::Kind::kSkip) {
+    self->Skip(std::move(message), facts.history);
     return;
   }
-  self->slots_[taken->id.slot].delivery->Wait(
-      taken->wait, [wrapped, id = taken->id] { CallHandlerOf(*wrapped, id); });
+  self->context_.counted_returns.Learn(facts);
+  const Id id = self->Take(std::move(message), facts.history);
+  OpenDelivery& delivery = *self->places_[id.place].delivery;
+  self->ReportIfEarly(delivery.delivery());
+  if (!self) return;
+  switch (step.kind) {
+    case Step::Kind::kHandle:
+      CallHandlerOf(*wrapped, id);
+      return;
+    case Step::Kind::kWait:
+      delivery.Wait(step.delay, [wrapped, id] { CallHandlerOf(*wrapped, id); });
+      return;
+    default:
+      delivery.CarryOut(std::move(step));
+  }
+}
+
+Step RetrierImpl::Decide(const DeliveryFacts& facts) const {
+  const SharedState::CallOut predicates(*shared_, SharedState::Place::kAmid);
+  return context_.policy.Decide(facts, *shared_->environment().random);
+}
+
+RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr message, const Delivery::History& history) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(places_.size()));
+    places_.emplace_back();
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  Place& place = places_[index];
+  if (place.delivery == nullptr) {
+    place.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Release(index); });
+  }
+  if (CountsTimeouts(*message)) place.taken_at = shared_->environment().clock->SinceBoot();
+  place.delivery->Begin(Delivery(std::move(message), source_, history));
+  return {index, place.use};
+}
+
+void RetrierImpl::Skip(amqp::MessagePtr message, const Delivery::History& history) {
+  shared_->broker().Ack(message->delivery_tag);
+  const Delivery delivery(std::move(message), source_, history);
+  shared_->Report({.kind = EventKind::kSkipped,
+                   .time = {},
+                   .queue = options_.queue,
+                   .id = delivery.id(),
+                   .delivery = &delivery});
 }
 
 void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
   RetrierImpl& self = *wrapped.retrier.get();
-  if (self.shared_->environment().observer != nullptr) self.slots_[id.slot].delivery->Deliver();
+  self.places_[id.place].delivery->BeginHandling();
   if (!wrapped.retrier) return;
-  self.slots_[id.slot].handling = true;
-  ++self.handling_;
   const SharedState::CallOut calling(*self.shared_);
   wrapped.call(wrapped.retrier, id);
 }
 
-// Almost no message has anything left: those need no look at the clock.
-absl::Duration RetrierImpl::LeftOf(const Delivery::History& history) const {
-  if (!history.remaining) return absl::ZeroDuration();
-  return RemainingDelay(history, shared_->environment().clock->Now());
-}
-
-// No cache holds what the next delivery will be kept in.
-void RetrierImpl::PrefetchNext() const {
-  if (free_.empty()) return;
-  const OpenDelivery* const next = slots_[free_.back()].delivery.get();
-  if (next != nullptr) amqp::Prefetch(next, sizeof(*next));
-}
-
-std::optional<RetrierImpl::Taken> RetrierImpl::Take(amqp::MessagePtr message) {
-  if (SkipIfOthers(message)) return std::nullopt;
-  if (free_.empty()) {
-    const auto slot = static_cast<std::uint32_t>(slots_.size());
-    slots_.emplace_back();
-    free_.push_back(slot);
-  }
-  const std::uint32_t index = free_.back();
-  free_.pop_back();
-  PrefetchNext();
-  Slot& slot = slots_[index];
-  if (slot.delivery == nullptr) {
-    slot.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Free(index); });
-  }
-  Delivery::History history = HistoryOf(*message);
-  const absl::Duration left = LeftOf(history);
-  std::optional<RetryPolicy::Decision> decision;
-  if (left == absl::ZeroDuration()) {  // else no worker has died of it: none has handled it yet
-    decision = Count(RedeliveriesOf(*message), history);
-  }
-  context_.counted_returns.Learn(*message);
-  if (CountsTimeouts(*message)) slot.taken_at = shared_->environment().clock->SinceBoot();
-  const bool must_move = IsNearDeliveryLimit(*message);
-  slot.delivery->Begin(Delivery(std::move(message), source_, history));
-  slot.taken = true;
-  SayIfEarly(slot.delivery->delivery());
-  if (left >= DelayGrid::kShortestHop) {
-    slot.delivery->Forward(left);
-    return std::nullopt;
-  }
-  if (decision) {
-    slot.delivery->Conclude(*std::move(decision));
-    return std::nullopt;
-  }
-  if (must_move) {
-    slot.delivery->Move();
-    return std::nullopt;
-  }
-  return Taken{.id = {index, slot.use}, .wait = left};
-}
-
-Delivery::History RetrierImpl::HistoryOf(const amqp::Message& message) const {
-  Delivery::History history = ReadHistory(message, options_.queue, options_.former_queues);
-  const std::uint64_t earlier = ReadEarlierFailures(message, options_.queue, options_.retry);
-  history.failures = std::max(history.failures, earlier);
-  return history;
-}
-
-Redeliveries RetrierImpl::RedeliveriesOf(const amqp::Message& message) {
-  Redeliveries redeliveries = ReadRedeliveries(message, options_.retry.count_redeliveries);
-  redeliveries.timed_out = timed_out_.Take(message);
-  if (redeliveries.timed_out > 0) {
-    redeliveries.count = SaturatingSum(redeliveries.count, redeliveries.timed_out);
-    redeliveries.broker_counts = false;
-  }
-  return redeliveries;
+void RetrierImpl::ReportIfEarly(const Delivery& delivery) {
+  const Environment& environment = shared_->environment();
+  if (environment.observer == nullptr || !delivery.history().not_before) return;
+  const absl::Duration now = environment.clock->SinceBoot();
+  if (now < report_early_from_) return;
+  const std::optional<EarlyReturn> early = FindEarlyReturn(delivery, environment.clock->Now());
+  if (!early) return;
+  report_early_from_ = now + kReportEarlyEvery;
+  shared_->Report({.kind = EventKind::kOverridden,
+                   .time = {},
+                   .queue = options_.queue,
+                   .delay = delivery.history().delay,
+                   .delay_queue = early->delay_queue,
+                   .id = delivery.id(),
+                   .error = early->why,
+                   .delivery = &delivery});
 }
 
 // Known anew for each channel, as the broker may be another one.
@@ -403,15 +433,15 @@ bool RetrierImpl::CountsTimeouts(const amqp::Message& message) {
 }
 
 // Only where it is asked for. It is used again once no settlement has it.
-std::shared_ptr<std::atomic<bool>> RetrierImpl::BeginAsync(Slot& slot) const {
+std::shared_ptr<std::atomic<bool>> RetrierImpl::BeginAsync(Place& place) const {
   if (!counts_timeouts_) {
-    slot.begun = nullptr;
-  } else if (slot.begun != nullptr && slot.begun.use_count() == 1) {
-    *slot.begun = true;
+    place.begun = nullptr;
+  } else if (place.begun != nullptr && place.begun.use_count() == 1) {
+    *place.begun = true;
   } else {
-    slot.begun = std::make_shared<std::atomic<bool>>(true);
+    place.begun = std::make_shared<std::atomic<bool>>(true);
   }
-  return slot.begun;
+  return place.begun;
 }
 
 // The broker has ended the consumer, as it does when a delivery stays unsettled for too long. The
@@ -421,99 +451,38 @@ void RetrierImpl::RememberTimeouts() {
   if (!counts_timeouts_) return;
   const absl::Duration now = shared_->environment().clock->SinceBoot();
   absl::Duration longest = absl::ZeroDuration();
-  for (const Slot& slot : slots_) {
-    if (slot.taken) longest = std::max(longest, now - slot.taken_at);
+  for (const Place& place : places_) {
+    if (place.is_taken()) longest = std::max(longest, now - place.taken_at);
   }
-  for (const Slot& slot : slots_) {
-    if (!slot.taken || !slot.handling || now - slot.taken_at < longest * kTimedOutToo) continue;
-    if (slot.handed_over != nullptr && slot.handed_over->Take()) continue;
-    if (slot.begun != nullptr && !*slot.begun) continue;
-    timed_out_.Remember(*slot.delivery->delivery().message());
+  for (const Place& place : places_) {
+    if (!place.is_handling() || now - place.taken_at < longest * kTimedOutToo) continue;
+    if (place.handed_over != nullptr && place.handed_over->Take()) continue;
+    if (place.begun != nullptr && !*place.begun) continue;
+    timed_out_.Remember(*place.delivery->delivery().message());
   }
-}
-
-// Adds the redeliveries to the failures. The last of them is decided on as a failure is: the
-// message goes its way without the handler where that says more than to try again, and where only
-// a copy can keep the count.
-std::optional<RetryPolicy::Decision> RetrierImpl::Count(const Redeliveries& redeliveries,
-                                                        Delivery::History& history) const {
-  if (redeliveries.count == 0) return std::nullopt;
-  const absl::Time now = shared_->environment().clock->Now();
-  history.failures = SaturatingSum(history.failures, redeliveries.count - 1);
-  history.first_failure = history.first_failure.value_or(now);
-  const RetryPolicy::Decision decision = [&] {
-    const SharedState::CallOut predicates(*shared_, SharedState::Place::kAmid);
-    return context_.policy.DecideUnsettled(WhyUnsettled(redeliveries), history, now,
-                                           *shared_->environment().random);
-  }();
-  if (decision.kind != RetryPolicy::Decision::Kind::kRetry || !redeliveries.broker_counts) {
-    return decision;
-  }
-  history.failures = SaturatingSum(history.failures, 1);
-  return std::nullopt;
-}
-
-void RetrierImpl::SayIfEarly(const Delivery& delivery) {
-  const Environment& environment = shared_->environment();
-  if (environment.observer == nullptr || !delivery.history().not_before) return;
-  const absl::Duration now = environment.clock->SinceBoot();
-  if (now < say_early_from_) return;
-  const std::optional<EarlyReturn> early = FindEarlyReturn(delivery, environment.clock->Now());
-  if (!early) return;
-  say_early_from_ = now + kSayEarlyEvery;
-  shared_->Report({.kind = EventKind::kOverridden,
-                   .time = {},
-                   .queue = options_.queue,
-                   .delay = delivery.history().delay,
-                   .delay_queue = early->delay_queue,
-                   .id = delivery.id(),
-                   .error = early->why,
-                   .delivery = &delivery});
-}
-
-bool RetrierImpl::SkipIfOthers(const amqp::MessagePtr& message) {
-  if (!options_.skip_others ||
-      !IsOthersRetry(*message, options_.queue, shared_->options().prefix, options_.former_queues)) {
-    return false;
-  }
-  shared_->broker().Ack(message->delivery_tag);
-  const Delivery delivery(message, source_,
-                          ReadHistory(*message, options_.queue, options_.former_queues));
-  shared_->Report({.kind = EventKind::kSkipped,
-                   .time = {},
-                   .queue = options_.queue,
-                   .id = delivery.id(),
-                   .delivery = &delivery});
-  return true;
 }
 
 void RetrierImpl::Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling) {
-  Slot& slot = slots_[id.slot];
-  if (!slot.taken || slot.use != id.use) return;
-  HandlerIsDone(slot);
-  const bool has_thrown = !slot.thrown.ok() && IsDropped(outcome);
+  Place& place = places_[id.place];
+  if (place.use != id.use || !place.is_handling()) return;
+  const bool has_thrown = !place.thrown.ok() && IsDropped(outcome);
   if (outcome.took()) handling = outcome.took();
-  slot.delivery->Settle(has_thrown ? Outcome(slot.thrown) : outcome, handling);
+  place.delivery->Settle(has_thrown ? Outcome(place.thrown) : outcome, handling);
 }
 
-void RetrierImpl::HandlerIsDone(Slot& slot) {
-  if (std::exchange(slot.handling, false)) --handling_;
-}
-
-void RetrierImpl::Destroy(std::uint32_t slot) {
-  std::unique_ptr<OpenDelivery> delivery = std::move(slots_[slot].delivery);
+void RetrierImpl::Destroy(std::uint32_t place) {
+  std::unique_ptr<OpenDelivery> delivery = std::move(places_[place].delivery);
   for (Running* call = running_; delivery != nullptr && call != nullptr; call = call->outer_) {
     if (&call->delivery_ == delivery.get()) call->abandoned_ = std::move(delivery);
   }
 }
 
-void RetrierImpl::Free(std::uint32_t slot) {
-  HandlerIsDone(slots_[slot]);
-  slots_[slot].taken = false;
-  slots_[slot].thrown = absl::OkStatus();
-  slots_[slot].handed_over = nullptr;
-  ++slots_[slot].use;
-  free_.push_back(slot);
+void RetrierImpl::Release(std::uint32_t index) {
+  Place& place = places_[index];
+  place.thrown = absl::OkStatus();
+  place.handed_over = nullptr;
+  ++place.use;
+  free_.push_back(index);
   TellIfIdle();
 }
 
@@ -528,12 +497,13 @@ void RetrierImpl::Abandon(const absl::Status& why) {
   // What waits for a thread is not begun any more; a handler that runs can see that it is in vain.
   source_->abandoned = true;
   source_ = std::make_shared<Delivery::Source>(options_.queue);
-  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    if (!slots_[index].taken) continue;
-    if (slots_[index].handed_over != nullptr) slots_[index].handed_over->Take();
+  for (std::uint32_t index = 0; index < places_.size(); ++index) {
+    const Place& place = places_[index];
+    if (!place.is_taken()) continue;
+    if (place.handed_over != nullptr) place.handed_over->Take();
+    place.delivery->Abandon();
     Destroy(index);
-    --context_.open;
-    Free(index);
+    Release(index);
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "retry/policy/retry_policy.h"
+#include "retry/policy/decide.h"
 
 namespace retryq {
 namespace {

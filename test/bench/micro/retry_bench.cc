@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "retry/delay_queues/delay_queues.h"
-#include "retry/delivery/history.h"
-#include "retry/policy/retry_policy.h"
+#include "retry/delivery/delivery_facts.h"
+#include "retry/delivery/timed_out.h"
+#include "retry/policy/decide.h"
 #include "retry/publisher/copy.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"
+#include "support/read_facts.h"
 #include "support/scripted_broker.h"
 
 namespace retryq {
@@ -44,33 +46,40 @@ void PolicyAndLease(benchmark::State& state) {
   testing::ScriptedBroker broker(time);
   DelayQueues queues(broker, testing::EnvironmentOf(time, random, nullptr), DelayQueueOptions{});
   const auto message = RetriedMessage();
-  const Delivery::History history = ReadHistory(*message, "orders");
+  const Delivery::History history = testing::ReadHistory(*message, "orders");
   const RetryPolicy policy({.backoff = {.max = absl::Minutes(10)}});
   const Outcome outcome = absl::UnavailableError("connection refused");
-  RetryPolicy::Decision decision;
-  policy.Decide(outcome, history, time.Now(), random, &decision);
-  queues.Acquire({.ttl = decision.delay}, [](const absl::StatusOr<Lease>&) {});
+  Step step;
+  policy.Decide(outcome, history, time.Now(), random, &step);
+  queues.Acquire({.ttl = step.delay}, [](const absl::StatusOr<Lease>&) {});
   time.Advance(absl::Seconds(1));
   for (auto _ : state) {
-    policy.Decide(outcome, history, time.Now(), random, &decision);
-    const Lease lease = queues.CurrentLease({.ttl = decision.delay});
+    policy.Decide(outcome, history, time.Now(), random, &step);
+    const Lease lease = queues.CurrentLease({.ttl = step.delay});
     if (lease.name == nullptr) state.SkipWithError("no lease");
     benchmark::DoNotOptimize(queues.Covers(lease));
   }
 }
 BENCHMARK(PolicyAndLease);
 
-void ReadHistoryOfRetry(benchmark::State& state) {
-  const auto message = RetriedMessage();
-  for (auto _ : state) benchmark::DoNotOptimize(ReadHistory(*message, "orders"));
+void ReadFactsOf(benchmark::State& state, const amqp::MessagePtr& message) {
+  const testing::SimulatedTime time;
+  const RetrierOptions options{.queue = "orders"};
+  TimedOut timed_out;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(ReadFacts(*message, options, "retry", time, timed_out));
+  }
 }
-BENCHMARK(ReadHistoryOfRetry);
+void ReadFactsOfNew(benchmark::State& state) { ReadFactsOf(state, testing::MakeMessage()); }
+void ReadFactsOfRetry(benchmark::State& state) { ReadFactsOf(state, RetriedMessage()); }
+BENCHMARK(ReadFactsOfNew);
+BENCHMARK(ReadFactsOfRetry);
 
 // The headers of a copy: eleven come, ten of them are written anew.
 void PatchHeaders(benchmark::State& state) {
   const auto message = RetriedMessage();
   const Delivery delivery(message, std::make_shared<const std::string>("orders"),
-                          ReadHistory(*message, "orders"));
+                          testing::ReadHistory(*message, "orders"));
   const Annotation annotation{.failures = 4,
                               .first_failure = absl::FromUnixMillis(1700000000000),
                               .not_before = absl::FromUnixMillis(1700000060000),

@@ -1,5 +1,3 @@
-#include "retry/delivery/earlier_failures.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -11,6 +9,7 @@
 
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
+#include "support/read_facts.h"
 
 namespace retryq {
 namespace earlier_failures_test {
@@ -18,13 +17,18 @@ namespace earlier_failures_test {
 using testing::MakeMessage;
 using testing::MakeMessageWithHeaderBytes;
 using testing::NestedTableBytes;
+using testing::ReadFactsOf;
 
 std::int64_t operator""_i64(unsigned long long number) { return static_cast<std::int64_t>(number); }
+
+std::uint64_t EarlierFailures(const amqp::Message& message, const RetryOptions& options) {
+  return ReadFactsOf(message, {.queue = "orders", .retry = options}).history.failures;
+}
 
 // What a message with these headers brings to the queue "orders".
 std::uint64_t Failures(const amqp::Table& headers, std::vector<std::string> counts) {
   const auto message = MakeMessage({.headers = headers});
-  return ReadEarlierFailures(*message, "orders", {.earlier_counts = std::move(counts)});
+  return EarlierFailures(*message, {.earlier_counts = std::move(counts)});
 }
 
 // As RabbitMQ writes it.
@@ -137,7 +141,7 @@ TEST(EarlierFailures, AreNoneWhereADeathNestsTooDeep) {
   bytes += entry;
   const auto message = MakeMessageWithHeaderBytes(bytes);
   ASSERT_TRUE(message->properties.headers->Find("x-death").has_value());
-  EXPECT_EQ(ReadEarlierFailures(*message, "orders", {.earlier_counts = {"x-death"}}), 0U);
+  EXPECT_EQ(EarlierFailures(*message, {.earlier_counts = {"x-death"}}), 0U);
 }
 
 TEST(EarlierFailures, AreNoneOfAMessageThatRetryqHasCopied) {
@@ -154,11 +158,11 @@ TEST(EarlierFailures, AreWhatAQuorumQueueHasCountedUnlessThatCountsAnyway) {
       MakeMessage({.headers = amqp::Table{{"x-delivery-count", 6_i64}}}));
   RetryOptions options{.count_redeliveries = CountRedeliveries::kNever,
                        .earlier_counts = {"x-delivery-count"}};
-  EXPECT_EQ(ReadEarlierFailures(*message, "orders", options), 6U);
+  EXPECT_EQ(EarlierFailures(*message, options), 6U);
   message->redelivered = true;
-  EXPECT_EQ(ReadEarlierFailures(*message, "orders", options), 6U);
+  EXPECT_EQ(EarlierFailures(*message, options), 6U);
   options.count_redeliveries = CountRedeliveries::kWhereCounted;
-  EXPECT_EQ(ReadEarlierFailures(*message, "orders", options), 0U);
+  EXPECT_EQ(EarlierFailures(*message, options), 0U);
 }
 
 }  // namespace earlier_failures_test

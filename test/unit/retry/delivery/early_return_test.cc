@@ -1,19 +1,19 @@
-#include "retry/delivery/early_return.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
-#include "retry/delivery/history.h"
+#include "retry/delivery/delivery_facts.h"
 #include "support/make_message.h"
+#include "support/read_facts.h"
 
 namespace retryq {
 namespace early_return_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::ReadHistory;
 
 const absl::Time kDue = absl::FromUnixSeconds(1'800'000'000);
 

@@ -1,5 +1,3 @@
-#include "retry/delivery/history.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -10,12 +8,15 @@
 
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
+#include "support/read_facts.h"
 
 namespace retryq {
 namespace history_test {
 
 using testing::MakeMessage;
 using testing::MakeMessageWithHeaderBytes;
+using testing::ReadFactsOf;
+using testing::ReadHistory;
 
 std::int64_t operator""_i64(unsigned long long number) { return static_cast<std::int64_t>(number); }
 
@@ -187,6 +188,11 @@ TEST(ReadHistory, CutsAnErrorLongerThanACopysAtACodePoint) {
   EXPECT_EQ(ReadHistory(*message, "orders").last_error, std::string(1023, 'e'));
 }
 
+bool IsOthersRetry(const amqp::Message& message, const std::string& queue,
+                   std::string_view prefix) {
+  return ReadFactsOf(message, {.queue = queue, .skip_others = true}, prefix).others_retry;
+}
+
 // Either wholly random bytes, or a valid history with some bytes changed.
 TEST(ReadHistory, SurvivesAnyBytes) {
   std::mt19937 random(11);  // NOLINT: the same bytes each time
@@ -225,7 +231,7 @@ class IsOthersRetryTest : public ::testing::Test {
 
   void SetDeaths(amqp::Array deaths) { headers_.Set("x-death", std::move(deaths)); }
 
-  bool IsSkippedBy(std::string_view queue, std::string_view prefix = "retry") const {
+  bool IsSkippedBy(const std::string& queue, std::string_view prefix = "retry") const {
     return IsOthersRetry(
         *MakeMessage({.exchange = exchange_, .routing_key = key_, .headers = headers_}), queue,
         prefix);
@@ -303,6 +309,12 @@ TEST_F(IsOthersRetryTest, DoesNotHoldForDeathsOfAnotherShape) {
   EXPECT_FALSE(IsSkippedBy("invoices"));
   SetDeaths({amqp::Table{{"reason", "expired"}, {"queue", 4_i64}}});
   EXPECT_FALSE(IsSkippedBy("invoices"));
+}
+
+TEST_F(IsOthersRetryTest, IsNotLookedForUnlessAskedFor) {
+  const auto message =
+      MakeMessage({.exchange = exchange_, .routing_key = key_, .headers = headers_});
+  EXPECT_FALSE(ReadFactsOf(*message, {.queue = "invoices"}).others_retry);
 }
 
 TEST(History, GoesOnUnderAFormerNameOfTheQueue) {

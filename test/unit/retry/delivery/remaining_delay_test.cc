@@ -1,6 +1,6 @@
-#include "retry/delivery/remaining_delay.h"
-
 #include <gtest/gtest.h>
+
+#include "retry/delivery/delivery_facts.h"
 
 namespace retryq {
 namespace remaining_delay_test {

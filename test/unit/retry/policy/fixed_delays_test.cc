@@ -1,11 +1,11 @@
-#include "retry/policy/fixed_delays.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <vector>
+
+#include "retry/policy/next_delay.h"
 
 namespace retryq {
 namespace fixed_delays_test {

@@ -1,5 +1,3 @@
-#include "retry/policy/retry_policy.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "retry/policy/decide.h"
 #include "retryq/backoff.h"
 #include "retryq/testing/seeded_random.h"
 
 namespace retryq {
 namespace retry_policy_test {
 
-using Decision = RetryPolicy::Decision;
-using Kind = Decision::Kind;
+using Kind = Step::Kind;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 const absl::Status kDown = absl::UnavailableError("down");
@@ -28,8 +26,8 @@ RetryOptions Doubling() {
   return options;
 }
 
-Decision Decide(const RetryOptions& options, const Outcome& outcome,
-                const Delivery::History& history = {}) {
+Step Decide(const RetryOptions& options, const Outcome& outcome,
+            const Delivery::History& history = {}) {
   testing::SeededRandom random;
   return RetryPolicy(options).Decide(outcome, history, kNow, random);
 }
@@ -41,16 +39,16 @@ TEST(RetryPolicy, RetriesAnErrorAfterTheBackoffOfItsFailures) {
                                    absl::Seconds(8), absl::Seconds(10), absl::Seconds(10)};
   std::uint64_t failures = 0;
   for (const absl::Duration delay : delays) {
-    const Decision decision = Decide(Doubling(), kDown, {.failures = failures++});
-    EXPECT_EQ(decision.kind, Kind::kRetry);
-    EXPECT_EQ(decision.delay, delay);
+    const Step step = Decide(Doubling(), kDown, {.failures = failures++});
+    EXPECT_EQ(step.kind, Kind::kRetry);
+    EXPECT_EQ(step.delay, delay);
   }
 }
 
 TEST(RetryPolicy, SaysTheErrorAndItsCode) {
-  const Decision decision = Decide(Doubling(), kDown);
-  EXPECT_EQ(decision.error, "UNAVAILABLE: down");
-  EXPECT_EQ(decision.reason, "UNAVAILABLE: down");
+  const Step step = Decide(Doubling(), kDown);
+  EXPECT_EQ(step.error, "UNAVAILABLE: down");
+  EXPECT_EQ(step.reason, "UNAVAILABLE: down");
 }
 
 TEST(RetryPolicy, ParksWhatNoRetryWillMend) {
@@ -103,11 +101,11 @@ TEST(RetryPolicy, ParksPermanentErrorsWhateverHappensAtTheLimit) {
 }
 
 TEST(RetryPolicy, ParksAndDiscardsWhenToldTo) {
-  const Decision park = Decide(Doubling(), Outcome::Park(kDown));
+  const Step park = Decide(Doubling(), Outcome::Park(kDown));
   EXPECT_EQ(park.kind, Kind::kPark);
   EXPECT_EQ(park.error, "UNAVAILABLE: down");
 
-  const Decision discard = Decide(Doubling(), Outcome::Discard("sent twice"));
+  const Step discard = Decide(Doubling(), Outcome::Discard("sent twice"));
   EXPECT_EQ(discard.kind, Kind::kDiscard);
   EXPECT_EQ(discard.reason, "sent twice");
 }
@@ -117,10 +115,10 @@ TEST(RetryPolicy, GivesUpWithTheLastAttempt) {
   options.max_attempts = 8;
   EXPECT_EQ(Decide(options, kDown, {.failures = 6}).kind, Kind::kRetry);
 
-  const Decision decision = Decide(options, kDown, {.failures = 7});
-  EXPECT_EQ(decision.kind, Kind::kPark);
-  EXPECT_EQ(decision.error, "UNAVAILABLE: down");
-  EXPECT_EQ(decision.reason, "gave up after 8 attempts: UNAVAILABLE: down");
+  const Step step = Decide(options, kDown, {.failures = 7});
+  EXPECT_EQ(step.kind, Kind::kPark);
+  EXPECT_EQ(step.error, "UNAVAILABLE: down");
+  EXPECT_EQ(step.reason, "gave up after 8 attempts: UNAVAILABLE: down");
 }
 
 TEST(RetryPolicy, GivesUpAfterOneAttemptWhereNoMoreAreAllowed) {
@@ -137,10 +135,10 @@ TEST(RetryPolicy, GivesUpWhenMoreAttemptsWereMadeThanAreAllowedNow) {
 
 TEST(RetryPolicy, NeverGivesUpWithoutALimit) {
   constexpr std::uint64_t kHuge = std::numeric_limits<std::int64_t>::max();
-  const Decision decision =
+  const Step step =
       Decide(Doubling(), kDown, {.failures = kHuge, .first_failure = absl::UnixEpoch()});
-  EXPECT_EQ(decision.kind, Kind::kRetry);
-  EXPECT_EQ(decision.delay, absl::Seconds(10));
+  EXPECT_EQ(step.kind, Kind::kRetry);
+  EXPECT_EQ(step.delay, absl::Seconds(10));
 }
 
 TEST(RetryPolicy, DoesAtTheLimitWhatTheOptionsSay) {
@@ -161,10 +159,10 @@ TEST(RetryPolicy, StartsNoRetryLaterThanMaxAgeAfterTheFirstFailure) {
   const absl::Time latest = kNow + absl::Seconds(2) - absl::Minutes(1);
   EXPECT_EQ(Decide(options, kDown, {.failures = 1, .first_failure = latest}).kind, Kind::kRetry);
 
-  const Decision decision =
+  const Step step =
       Decide(options, kDown, {.failures = 1, .first_failure = latest - absl::Nanoseconds(1)});
-  EXPECT_EQ(decision.kind, Kind::kPark);
-  EXPECT_EQ(decision.reason,
+  EXPECT_EQ(step.kind, Kind::kPark);
+  EXPECT_EQ(step.reason,
             "gave up after 2 attempts, as the next would start more than 1m after the first "
             "failure: UNAVAILABLE: down");
 }
@@ -187,10 +185,10 @@ TEST(RetryPolicy, KeepsTheFirstFailureOfTheHistory) {
 TEST(RetryPolicy, TakesAFirstFailureInTheFutureAsNow) {
   RetryOptions options = Doubling();
   options.max_age = absl::Milliseconds(999);
-  const Decision decision =
+  const Step step =
       Decide(options, kDown, {.failures = 1, .first_failure = kNow + absl::Hours(9000)});
-  EXPECT_EQ(decision.first_failure, kNow);
-  EXPECT_EQ(decision.kind, Kind::kPark);
+  EXPECT_EQ(step.first_failure, kNow);
+  EXPECT_EQ(step.kind, Kind::kPark);
 }
 
 TEST(RetryPolicy, WaitsAsLongAsTheHandlerAsksInWholeMilliseconds) {
@@ -235,9 +233,9 @@ TEST(RetryPolicy, GivesUpPermanentErrorsAsTheOptionsSay) {
   RetryOptions options = Doubling();
   options.retry_only = absl::IsUnavailable;
   options.on_permanent = OnLimit::kReject;
-  const Decision decision = Decide(options, absl::NotFoundError("x"));
-  EXPECT_EQ(decision.kind, Kind::kReject);
-  EXPECT_EQ(decision.reason, "NOT_FOUND: x");
+  const Step step = Decide(options, absl::NotFoundError("x"));
+  EXPECT_EQ(step.kind, Kind::kReject);
+  EXPECT_EQ(step.reason, "NOT_FOUND: x");
   options.on_permanent = OnLimit::kDiscard;
   EXPECT_EQ(Decide(options, absl::NotFoundError("x")).kind, Kind::kDiscard);
   EXPECT_EQ(Decide(options, Outcome::Park(absl::NotFoundError("x"))).kind, Kind::kPark);
@@ -352,11 +350,11 @@ TEST(NextRetry, IsWhatConsumersGoBy) {
           history.first_failure = kNow - absl::Seconds(5) * static_cast<std::int64_t>(failures);
           history.delay = absl::Seconds(4);
         }
-        const Decision decision = Decide(policy, error, history);
+        const Step step = Decide(policy, error, history);
         const std::optional<absl::Duration> next = Next(policy, error, history);
-        EXPECT_EQ(next.has_value(), decision.kind == Kind::kRetry) << error << failures;
+        EXPECT_EQ(next.has_value(), step.kind == Kind::kRetry) << error << failures;
         if (next) {
-          EXPECT_EQ(*next, decision.delay) << error << failures;
+          EXPECT_EQ(*next, step.delay) << error << failures;
         }
         ++(next ? retried : given_up);
       }

@@ -13,16 +13,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "retry/delivery/error_text.h"
-#include "retry/delivery/history.h"
 #include "retryq/amqp/properties.h"
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
+#include "support/read_facts.h"
 
 namespace retryq {
 namespace copy_test {
 
 using testing::MakeMessage;
 using testing::MakeMessageWithHeaderBytes;
+using testing::ReadHistory;
 
 constexpr std::size_t kPlenty = 131'072;
 const auto kQueue = std::make_shared<const std::string>("orders");

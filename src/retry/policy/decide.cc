@@ -1,4 +1,4 @@
-#include "retry/policy/retry_policy.h"
+#include "retry/policy/decide.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "retry/delivery/error_text.h"
-#include "retry/policy/next_delay.h"
 #include "retryq/backoff.h"
+#include "retryq/delay_grid.h"
 
 namespace retryq {
 namespace {
 
-using Kind = RetryPolicy::Decision::Kind;
+using Kind = Step::Kind;
 
 constexpr absl::Duration kShortestDelay = absl::Milliseconds(1);
 
@@ -100,24 +100,25 @@ bool TooLate(const RetryOptions& options, absl::Duration age, absl::Duration del
   return LimitsAge(options) && age + delay > options.max_age;
 }
 
+// Retried after `step.delay`, or given up.
 void RetryWithinLimits(const RetryOptions& options, const Delivery::History& history,
-                       absl::Time now, const Terms& terms, RetryPolicy::Decision& decision) {
+                       absl::Time now, const Terms& terms, Step& step) {
   const bool too_often = TooOften(terms, history.failures);
   const bool too_late =
-      LimitsAge(options) && TooLate(options, now - decision.first_failure, decision.delay);
+      LimitsAge(options) && TooLate(options, now - step.first_failure, step.delay);
   if (!too_often && !too_late) {
-    decision.kind = Kind::kRetry;
+    step.kind = Kind::kRetry;
     return;
   }
   const std::uint64_t calls = history.failures + 1;
-  decision.kind = KindOf(terms.on_limit);
-  decision.delay = absl::ZeroDuration();
-  decision.reason = absl::StrCat(
+  step.kind = KindOf(terms.on_limit);
+  step.delay = absl::ZeroDuration();
+  step.reason = absl::StrCat(
       "gave up after ", calls, calls == 1 ? " attempt" : " attempts",
       too_often ? ""
                 : absl::StrCat(", as the next would start more than ",
                                absl::FormatDuration(options.max_age), " after the first failure"),
-      ": ", decision.error);
+      ": ", step.error);
 }
 
 }  // namespace
@@ -129,63 +130,102 @@ RetryPolicy::RetryPolicy(RetryOptions options)
   }
 }
 
-RetryPolicy::Decision RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history,
-                                          absl::Time now, Random& random) const {
-  Decision decision;
-  Decide(outcome, history, now, random, &decision);
-  return decision;
+Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
+  Step step;
+  step.failures = facts.history.failures;
+  if (facts.others_retry) {
+    step.kind = Kind::kSkip;
+    return step;
+  }
+  if (facts.left >= DelayGrid::kShortestHop) {
+    step.kind = Kind::kForward;
+    step.delay = facts.left;
+    step.first_failure = facts.history.first_failure.value_or(facts.read_at);
+    step.error = "it could not be sent on for the rest of its delay";
+    return step;
+  }
+  if (facts.redeliveries.count > 0) {
+    Delivery::History history = facts.history;
+    history.failures = SaturatingSum(history.failures, facts.redeliveries.count - 1);
+    Step unsettled = DecideUnsettled(facts.redeliveries, history, facts.read_at, random);
+    if (unsettled.kind != Kind::kRetry || !facts.redeliveries.broker_counts) return unsettled;
+    step.failures = SaturatingSum(history.failures, 1);
+  }
+  if (facts.near_delivery_limit) {
+    step.kind = Kind::kMove;
+    step.first_failure = facts.history.first_failure.value_or(facts.read_at);
+    step.error = "the broker delivers it again and again, and nobody settles it";
+    return step;
+  }
+  if (facts.left > absl::ZeroDuration()) {
+    step.kind = Kind::kWait;
+    step.delay = facts.left;
+  }
+  return step;
+}
+
+Step RetryPolicy::DecideUnsettled(const Redeliveries& redeliveries,
+                                  const Delivery::History& history, absl::Time now,
+                                  Random& random) const {
+  const absl::Status error = WhyUnsettled(redeliveries);
+  Step step;
+  step.failures = history.failures;
+  step.first_failure = FirstFailure(history, now);
+  step.error = ErrorText(error);
+  step.reason = step.error;
+  step.delay = DelayAfter(error, nullptr, history, now, random);
+  RetryWithinLimits(options_, history, now, TermsOf(options_, nullptr), step);
+  return step;
+}
+
+Step RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
+                         Random& random) const {
+  Step step;
+  Decide(outcome, history, now, random, &step);
+  return step;
 }
 
 void RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
-                         Random& random, Decision* decision) const {
-  decision->Clear();
+                         Random& random, Step* step) const {
+  step->Clear();
   const absl::Status& status = outcome.status();
-  if (outcome.kind() == Outcome::Kind::kByStatus && status.ok()) return;
+  if (outcome.kind() == Outcome::Kind::kByStatus && status.ok()) {
+    step->kind = Kind::kAck;
+    return;
+  }
   if (outcome.kind() == Outcome::Kind::kRequeue) {
-    decision->kind = Kind::kRequeue;
+    step->kind = Kind::kGiveBack;
     return;
   }
 
-  decision->first_failure = FirstFailure(history, now);
-  AssignErrorText(status, &decision->error);
-  decision->reason = decision->error;
+  step->first_failure = FirstFailure(history, now);
+  AssignErrorText(status, &step->error);
+  step->reason = step->error;
   switch (outcome.kind()) {
     case Outcome::Kind::kRequeue:
       break;  // decided above
     case Outcome::Kind::kPark:
-      decision->kind = Kind::kPark;
+      step->kind = Kind::kPark;
       break;
     case Outcome::Kind::kDiscard:
-      decision->kind = Kind::kDiscard;
+      step->kind = Kind::kDiscard;
       break;
     case Outcome::Kind::kRetryAfter:
-      decision->delay = Clamp(outcome.delay(), options_.max_retry_after);
+      step->delay = Clamp(outcome.delay(), options_.max_retry_after);
       RetryWithinLimits(options_, history, now, TermsOf(options_, RuleFor(options_, status)),
-                        *decision);
+                        *step);
       break;
     case Outcome::Kind::kByStatus: {
       const ErrorRule* const rule = RuleFor(options_, status);
       if (rule == nullptr && IsPermanent(options_, status)) {
-        decision->kind = KindOf(options_.on_permanent);
+        step->kind = KindOf(options_.on_permanent);
         break;
       }
-      decision->delay = DelayAfter(status, rule, history, now, random);
-      RetryWithinLimits(options_, history, now, TermsOf(options_, rule), *decision);
+      step->delay = DelayAfter(status, rule, history, now, random);
+      RetryWithinLimits(options_, history, now, TermsOf(options_, rule), *step);
       break;
     }
   }
-}
-
-RetryPolicy::Decision RetryPolicy::DecideUnsettled(const absl::Status& error,
-                                                   const Delivery::History& history, absl::Time now,
-                                                   Random& random) const {
-  Decision decision;
-  decision.first_failure = FirstFailure(history, now);
-  decision.error = ErrorText(error);
-  decision.reason = decision.error;
-  decision.delay = DelayAfter(error, nullptr, history, now, random);
-  RetryWithinLimits(options_, history, now, TermsOf(options_, nullptr), decision);
-  return decision;
 }
 
 absl::Duration RetryPolicy::DelayAfter(const absl::Status& error, const ErrorRule* rule,

@@ -1,0 +1,33 @@
+#ifndef RETRYQ_TEST_SUPPORT_READ_FACTS_H_
+#define RETRYQ_TEST_SUPPORT_READ_FACTS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retry/delivery/delivery_facts.h"
+#include "retry/delivery/timed_out.h"
+#include "retryq/amqp/message.h"
+#include "retryq/delivery.h"
+#include "retryq/retrier.h"
+#include "retryq/testing/simulated_time.h"
+
+namespace retryq::testing {
+
+// What a consumer reads that remembers nothing of earlier deliveries.
+inline DeliveryFacts ReadFactsOf(const amqp::Message& message, const RetrierOptions& options,
+                                 std::string_view prefix = "retry") {
+  const SimulatedTime time;
+  TimedOut timed_out;
+  return ReadFacts(message, options, prefix, time, timed_out);
+}
+
+// Of those, the history.
+inline Delivery::History ReadHistory(const amqp::Message& message, const std::string& queue,
+                                     const std::vector<std::string>& former_queues = {}) {
+  return ReadFactsOf(message, {.queue = queue, .former_queues = former_queues}).history;
+}
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_SUPPORT_READ_FACTS_H_

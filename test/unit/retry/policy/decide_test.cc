@@ -1,0 +1,264 @@
+#include "retry/policy/decide.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "retryq/testing/seeded_random.h"
+
+namespace retryq {
+namespace decide_test {
+
+using Kind = Step::Kind;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
+const absl::Status kDown = absl::UnavailableError("down");
+
+// What is decided on, and on what.
+struct Rule {
+  const char* when;
+  DeliveryFacts facts = {};                       // of its arrival, or of its handler's call:
+  std::optional<Outcome> outcome = std::nullopt;  // none when it arrives
+  RetryOptions options = {};
+  Kind step;
+  absl::Duration delay = absl::ZeroDuration();
+  std::uint64_t failures = 0;  // when it arrives: that the message then has
+  std::string reason = {};
+};
+
+Step Decide(const Rule& rule) {
+  testing::SeededRandom random;
+  const RetryPolicy policy(rule.options);
+  if (rule.outcome) return policy.Decide(*rule.outcome, rule.facts.history, kNow, random);
+  DeliveryFacts facts = rule.facts;
+  facts.read_at = kNow;
+  return policy.Decide(facts, random);
+}
+
+void ExpectAll(const std::vector<Rule>& rules) {
+  for (const Rule& rule : rules) {
+    SCOPED_TRACE(rule.when);
+    const Step step = Decide(rule);
+    EXPECT_EQ(step.kind, rule.step);
+    EXPECT_EQ(step.delay, rule.delay);
+    EXPECT_EQ(step.failures, rule.failures);
+    EXPECT_EQ(step.reason, rule.reason);
+  }
+}
+
+constexpr char kDied[] = "ABORTED: the worker that had it died or lost its connection";
+constexpr char kDiedTwice[] =
+    "ABORTED: the worker that had it died or lost its connection, 2 times";
+constexpr char kTimedOut[] =
+    "ABORTED: the worker that had it exceeded the broker's consumer timeout";
+
+TEST(Decide, AMessageThatArrivesIsHandled) {
+  ExpectAll({
+      {.when = "it is new", .step = Kind::kHandle},
+      {.when = "it has failed before",
+       .facts = {.history = {.failures = 3}},
+       .step = Kind::kHandle,
+       .failures = 3},
+      {.when = "it has failed more often than is allowed now: its handler has the last word",
+       .facts = {.history = {.failures = 30}},
+       .options = {.max_attempts = 3},
+       .step = Kind::kHandle,
+       .failures = 30},
+      {.when = "its queue has delivered it before, and does not count that",
+       .facts = {.redelivered = true},
+       .step = Kind::kHandle},
+  });
+}
+
+TEST(Decide, ADelayThatIsNotOverIsWaitedFor) {
+  ExpectAll({
+      {.when = "a delay queue is worth while",
+       .facts = {.history = {.failures = 3}, .left = absl::Milliseconds(20)},
+       .step = Kind::kForward,
+       .delay = absl::Milliseconds(20),
+       .failures = 3},
+      {.when = "too little is left for a queue",
+       .facts = {.history = {.failures = 3}, .left = absl::Milliseconds(19)},
+       .step = Kind::kWait,
+       .delay = absl::Milliseconds(19),
+       .failures = 3},
+  });
+}
+
+TEST(Decide, RedeliveriesCountAsFailures) {
+  ExpectAll({
+      {.when = "the broker keeps their count: it is handled with that",
+       .facts = {.history = {.failures = 3}, .redeliveries = {.count = 2, .broker_counts = true}},
+       .step = Kind::kHandle,
+       .failures = 5},
+      {.when = "nobody but a copy keeps it: the last of them is retried",
+       .facts = {.history = {.failures = 3}, .redeliveries = {.count = 1}},
+       .step = Kind::kRetry,
+       .delay = absl::Seconds(8),
+       .failures = 3,
+       .reason = kDied},
+      {.when = "the handler exceeded the consumer timeout",
+       .facts = {.redeliveries = {.count = 1, .timed_out = 1}},
+       .step = Kind::kRetry,
+       .delay = absl::Seconds(1),
+       .reason = kTimedOut},
+      {.when = "the last of them was the last attempt",
+       .facts = {.history = {.failures = 1}, .redeliveries = {.count = 2, .broker_counts = true}},
+       .options = {.max_attempts = 3},
+       .step = Kind::kPark,
+       .failures = 2,
+       .reason = std::string("gave up after 3 attempts: ") + kDiedTwice},
+      {.when = "the last of them was the last attempt, and the options reject what is given up",
+       .facts = {.redeliveries = {.count = 1, .broker_counts = true}},
+       .options = {.max_attempts = 1, .on_limit = OnLimit::kReject},
+       .step = Kind::kReject,
+       .reason = std::string("gave up after 1 attempt: ") + kDied},
+      {.when = "whatever is permanent of a handler's errors",
+       .facts = {.redeliveries = {.count = 1}},
+       .options = {.permanent = absl::IsAborted},
+       .step = Kind::kRetry,
+       .delay = absl::Seconds(1),
+       .reason = kDied},
+  });
+}
+
+// RabbitMQ 4 drops a message that it has delivered 21 times (F33 in doc/rabbitmq_facts.md).
+TEST(Decide, AMessageThatItsQueueWouldSoonDropIsMovedToTheEnd) {
+  ExpectAll({
+      {.when = "with the redeliveries that count",
+       .facts = {.redeliveries = {.count = 10, .broker_counts = true}, .near_delivery_limit = true},
+       .step = Kind::kMove,
+       .failures = 10},
+      {.when = "without them, where none count",
+       .facts = {.history = {.failures = 3}, .near_delivery_limit = true},
+       .step = Kind::kMove,
+       .failures = 3},
+      {.when = "before the rest of its delay is waited for",
+       .facts = {.left = absl::Milliseconds(19), .near_delivery_limit = true},
+       .step = Kind::kMove},
+      {.when = "unless it goes through a delay queue first",
+       .facts = {.left = absl::Milliseconds(20), .near_delivery_limit = true},
+       .step = Kind::kForward,
+       .delay = absl::Milliseconds(20)},
+      {.when = "unless it is given up",
+       .facts = {.redeliveries = {.count = 10, .broker_counts = true}, .near_delivery_limit = true},
+       .options = {.max_attempts = 10, .on_limit = OnLimit::kDiscard},
+       .step = Kind::kDiscard,
+       .failures = 9,
+       .reason = std::string("gave up after 10 attempts: ") + kDied + ", 10 times"},
+  });
+}
+
+TEST(Decide, AMessageThatAnotherQueueRetriesIsSkipped) {
+  ExpectAll({
+      {.when = "it is new to this queue", .facts = {.others_retry = true}, .step = Kind::kSkip},
+      {.when = "whatever else is known of it",
+       .facts = {.redeliveries = {.count = 99},
+                 .left = absl::Hours(1),
+                 .near_delivery_limit = true,
+                 .others_retry = true},
+       .step = Kind::kSkip},
+  });
+}
+
+TEST(Decide, TheOutcomeOfAHandlerIsObeyed) {
+  ExpectAll({
+      {.when = "it was handled", .outcome = Outcome::Ok(), .step = Kind::kAck},
+      {.when = "an error: the delay grows with the failures",
+       .facts = {.history = {.failures = 3}},
+       .outcome = kDown,
+       .step = Kind::kRetry,
+       .delay = absl::Seconds(8),
+       .reason = "UNAVAILABLE: down"},
+      {.when = "the handler chose the delay",
+       .facts = {.history = {.failures = 3}},
+       .outcome = Outcome::RetryAfter(absl::Seconds(5), kDown),
+       .step = Kind::kRetry,
+       .delay = absl::Seconds(5),
+       .reason = "UNAVAILABLE: down"},
+      {.when = "retrying cannot fix it",
+       .outcome = absl::InvalidArgumentError("no such customer"),
+       .step = Kind::kPark,
+       .reason = "INVALID_ARGUMENT: no such customer"},
+      {.when = "retrying cannot fix it, and the options reject such messages",
+       .outcome = absl::InvalidArgumentError("no such customer"),
+       .options = {.on_permanent = OnLimit::kReject},
+       .step = Kind::kReject,
+       .reason = "INVALID_ARGUMENT: no such customer"},
+      {.when = "the options have a rule for the error",
+       .outcome = absl::InvalidArgumentError("busy"),
+       .options = {.for_errors = {{.codes = {absl::StatusCode::kInvalidArgument},
+                                   .backoff = BackoffOptions{.base = absl::Seconds(30)}}}},
+       .step = Kind::kRetry,
+       .delay = absl::Seconds(30),
+       .reason = "INVALID_ARGUMENT: busy"},
+      {.when = "the handler parks it",
+       .outcome = Outcome::Park(kDown),
+       .step = Kind::kPark,
+       .reason = "UNAVAILABLE: down"},
+      {.when = "the handler discards it",
+       .outcome = Outcome::Discard("sent twice"),
+       .step = Kind::kDiscard,
+       .reason = "sent twice"},
+      {.when = "the handler gives it back: that is no attempt, not even the last one",
+       .outcome = Outcome::Requeue(),
+       .options = {.max_attempts = 1},
+       .step = Kind::kGiveBack},
+  });
+}
+
+TEST(Decide, AMessageIsGivenUpAtALimit) {
+  ExpectAll({
+      {.when = "one attempt is left",
+       .facts = {.history = {.failures = 1}},
+       .outcome = kDown,
+       .options = {.max_attempts = 3},
+       .step = Kind::kRetry,
+       .delay = absl::Seconds(2),
+       .reason = "UNAVAILABLE: down"},
+      {.when = "that was the last attempt",
+       .facts = {.history = {.failures = 2}},
+       .outcome = kDown,
+       .options = {.max_attempts = 3},
+       .step = Kind::kPark,
+       .reason = "gave up after 3 attempts: UNAVAILABLE: down"},
+      {.when = "the next attempt would come too late",
+       .facts = {.history = {.failures = 2, .first_failure = kNow - absl::Seconds(57)}},
+       .outcome = kDown,
+       .options = {.max_age = absl::Minutes(1), .on_limit = OnLimit::kDiscard},
+       .step = Kind::kDiscard,
+       .reason = "gave up after 3 attempts, as the next would start more than 1m after the first "
+                 "failure: UNAVAILABLE: down"},
+      {.when = "a delay that the handler chose does not lift it",
+       .facts = {.history = {.failures = 2}},
+       .outcome = Outcome::RetryAfter(absl::Seconds(5), kDown),
+       .options = {.max_attempts = 3, .on_limit = OnLimit::kReject},
+       .step = Kind::kReject,
+       .reason = "gave up after 3 attempts: UNAVAILABLE: down"},
+  });
+}
+
+// A copy that can be neither moved nor sent on is parked, with an error that explains it.
+TEST(Decide, WhatIsMovedOrSentOnHasAnErrorForTheCaseThatItMustBeParked) {
+  const absl::Time first = kNow - absl::Hours(1);
+  for (const std::optional<absl::Time> known :
+       {std::optional(first), std::optional<absl::Time>()}) {
+    const DeliveryFacts facts{.history = {.first_failure = known}};
+    Rule move{.when = "moved", .facts = facts, .step = Kind::kMove};
+    move.facts.near_delivery_limit = true;
+    Rule forward{.when = "sent on", .facts = facts, .step = Kind::kForward};
+    forward.facts.left = absl::Hours(1);
+    for (const Rule& rule : {move, forward}) {
+      const Step step = Decide(rule);
+      EXPECT_EQ(step.kind, rule.step);
+      EXPECT_NE(step.error, "");
+      EXPECT_EQ(step.first_failure, known.value_or(kNow));
+    }
+  }
+}
+
+}  // namespace decide_test
+}  // namespace retryq

@@ -1,0 +1,191 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retryq/retrier.h"
+#include "unit/retry/retrier/retrier_fixture.h"
+
+namespace retryq {
+namespace handler_calls_test {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeMessage;
+using testing::RetrierTest;
+using ::testing::SizeIs;
+
+class HandlerCalls : public RetrierTest {};
+
+// Keeps the work for the test to run.
+class HandExecutor final : public Executor {
+ public:
+  void Post(std::function<void()> work) override { works.push_back(std::move(work)); }
+  std::vector<std::function<void()>> works;
+};
+
+TEST_F(HandlerCalls, BeginsNothingOnAThreadWhoseChannelIsGone) {
+  MakeRetrier({.queue = "orders"});
+  const auto threads = std::make_shared<HandExecutor>();
+  std::vector<Delivery> handled;
+  deliver_ = retrier_->Wrap(
+      [&](const Delivery& delivery) {
+        handled.push_back(delivery);
+        return Outcome::Ok();
+      },
+      threads);
+  Deliver();
+  Deliver();
+  ASSERT_THAT(threads->works, SizeIs(2));
+  EXPECT_EQ(retrier_->handling(), 2U);
+  threads->works[0]();
+  ASSERT_THAT(handled, SizeIs(1));
+  EXPECT_FALSE(handled[0].abandoned());
+  retrier_->Abandon();
+  EXPECT_TRUE(handled[0].abandoned());
+  EXPECT_EQ(retrier_->handling(), 0U);
+  threads->works[1]();
+  EXPECT_THAT(handled, SizeIs(1));
+  time_.RunReady();
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  Deliver();
+  threads->works[2]();
+  ASSERT_THAT(handled, SizeIs(2));
+  EXPECT_FALSE(handled[1].abandoned());
+}
+
+TEST_F(HandlerCalls, KeepsTheMemoryOfNoDeliveryWhoseChannelIsGone) {
+  MakeRetrier({.queue = "orders"});
+  const auto threads = std::make_shared<HandExecutor>();
+  deliver_ = retrier_->Wrap([](const Delivery&) { return Outcome::Ok(); }, threads);
+  auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
+  const std::weak_ptr<amqp::Message> kept = message;
+  deliver_(std::move(message));
+  EXPECT_FALSE(kept.expired());
+  retrier_->Abandon();
+  EXPECT_TRUE(kept.expired());
+}
+
+// Nothing of it may be touched from then on: AddressSanitizer looks.
+TEST_F(HandlerCalls, MayBeDestroyedByTheBackoffOfARedelivery) {
+  RetryOptions retry;
+  retry.backoff.function = [this](const Failure&) {
+    retrier_.reset();
+    shared_.reset();
+    return absl::Seconds(1);
+  };
+  bool handled = false;
+  Start({.queue = "orders", .retry = retry}, Handler([&](const Delivery&) {
+          handled = true;
+          return Outcome::Ok();
+        }));
+  Redeliver(3);
+  EXPECT_FALSE(handled);
+}
+
+TEST_F(HandlerCalls, SaysWhatAnAsynchronousHandlerThrew) {
+  Start({.queue = "orders"}, AsyncHandler([](const Delivery&, const Settlement&) {
+          throw std::runtime_error("out of paper");
+        }));
+  Deliver();
+  time_.RunReady();
+  EXPECT_THAT(std::string(events_.Last(EventKind::kFailed)->error), HasSubstr("out of paper"));
+}
+
+TEST_F(HandlerCalls, AnAsynchronousHandlerSettlesWhenItLikes) {
+  std::vector<Settlement> settlements;
+  Start({.queue = "orders"}, AsyncHandler([&settlements](Delivery, Settlement settlement) {
+          settlements.push_back(std::move(settlement));
+        }));
+  Deliver();
+  Deliver();
+  time_.Advance(absl::Minutes(1));
+  EXPECT_EQ(retrier_->open(), 2U);
+  std::move(settlements[1]).Settle(Outcome::Ok());
+  time_.RunReady();
+  EXPECT_THAT(broker_.acked, ElementsAre(2));
+  settlements.clear();  // dropped unsettled: retried
+  time_.RunReady();
+  EXPECT_EQ(LastPublish().exchange, "retry.1000");
+}
+
+TEST_F(HandlerCalls, AbandonedDeliveriesAreForgotten) {
+  std::vector<Settlement> settlements;
+  Start({.queue = "orders"}, AsyncHandler([&settlements](Delivery, Settlement settlement) {
+          settlements.push_back(std::move(settlement));
+        }));
+  Deliver();
+  Deliver();
+  std::move(settlements[0]).Settle(absl::UnavailableError("down"));
+  time_.RunReady();
+  retrier_->Abandon();
+  EXPECT_EQ(retrier_->open(), 0U);
+  LastPublish().Confirm();
+  std::move(settlements[1]).Settle(Outcome::Ok());
+  time_.RunReady();
+  EXPECT_THAT(broker_.acked, IsEmpty());
+}
+
+TEST_F(HandlerCalls, TheHandlerMayDestroyTheRetrier) {
+  Start({.queue = "orders"}, Handler([this](const Delivery& delivery) -> Outcome {
+          retrier_.reset();
+          deliver_ = nullptr;
+          return absl::UnavailableError(std::string(delivery.body()));
+        }));
+  auto deliver = deliver_;
+  deliver(MakeMessage({}));
+  time_.RunReady();
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(HandlerCalls, AHandlerReadsItsDeliveryAfterItHasHadItAbandoned) {
+  std::string body;
+  Start({.queue = "orders"}, Handler([this, &body](const Delivery& delivery) -> Outcome {
+          retrier_->Abandon();
+          body = delivery.body();
+          return absl::UnavailableError("down");
+        }));
+  Deliver({.body = "order 7"});
+  EXPECT_EQ(body, "order 7");
+  EXPECT_EQ(retrier_->open(), 0U);
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(HandlerCalls, AnAsynchronousHandlerReadsItsDeliveryAfterItHasDestroyedTheRetrier) {
+  std::string body;
+  Start({.queue = "orders"}, AsyncHandler([this, &body](const Delivery& delivery, Settlement) {
+          retrier_.reset();
+          body = delivery.body();
+        }));
+  Deliver({.body = "order 7"});
+  EXPECT_EQ(body, "order 7");
+  EXPECT_THAT(broker_.acked, IsEmpty());
+}
+
+TEST_F(HandlerCalls, AHandlerWithinAHandlerMayAbandonBothDeliveries) {
+  int calls = 0;
+  std::vector<std::string> bodies;
+  Start({.queue = "orders"}, Handler([&, this](const Delivery& delivery) -> Outcome {
+          if (++calls == 1) {
+            Deliver({.body = "inner"});
+            Deliver({.body = "another, in a slot that is free again"});
+          } else {
+            retrier_->Abandon();
+          }
+          bodies.emplace_back(delivery.body());
+          return absl::UnavailableError("down");
+        }));
+  Deliver({.body = "outer"});
+  EXPECT_THAT(bodies, ElementsAre("inner", "another, in a slot that is free again", "outer"));
+  EXPECT_EQ(retrier_->open(), 0U);
+}
+
+}  // namespace handler_calls_test
+}  // namespace retryq

@@ -1,0 +1,95 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "retry/delivery/headers.h"
+#include "retryq/retrier.h"
+#include "unit/retry/retrier/retrier_fixture.h"
+
+namespace retryq {
+namespace next_delivery_test {
+
+using testing::Fails;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::RetrierTest;
+using ::testing::SizeIs;
+
+// The memory of one delivery is the next one's.
+class NextDelivery : public RetrierTest {
+ protected:
+  // The one before was handled, gave up, and was parked.
+  void StartAfterAnother(CountRedeliveries count) {
+    Start({.queue = "orders", .retry = {.max_attempts = 2, .count_redeliveries = count}},
+          Handler(Fails));
+    Deliver({.headers = Failed(1)});
+    LastPublish().Confirm();
+    ASSERT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("gave up"));
+    ASSERT_TRUE(events_.Last(EventKind::kFailed)->handling.has_value());
+    events_.entries.clear();
+  }
+
+  static amqp::Table Failed(std::int64_t count) {
+    return {{kRetryQueueHeader.data(), "orders"}, {kRetryCountHeader.data(), count}};
+  }
+};
+
+TEST_F(NextDelivery, IsMovedForNoReasonOfTheOneBefore) {
+  StartAfterAnother(CountRedeliveries::kNever);
+  Redeliver(10);
+  LastPublish().Confirm();
+  ASSERT_EQ(events_.Count(EventKind::kMoved), 1U);
+  EXPECT_EQ(events_.Last(EventKind::kMoved)->error, "");
+}
+
+TEST_F(NextDelivery, IsSentOnForNoReasonOfTheOneBefore) {
+  StartAfterAnother(CountRedeliveries::kNever);
+  amqp::Table headers = Failed(1);
+  headers.Set(kRetryRemainingHeader, std::int64_t{60'000});
+  headers.Set(kRetryNotBeforeHeader, absl::ToUnixMillis(time_.Now() + absl::Minutes(1)));
+  Deliver({.headers = headers});
+  LastPublish().Confirm();
+  ASSERT_EQ(events_.Count(EventKind::kForwarded), 1U);
+  EXPECT_EQ(events_.Last(EventKind::kForwarded)->error, "");
+}
+
+TEST_F(NextDelivery, WasNotHandledWhereTheOneBeforeWas) {
+  StartAfterAnother(CountRedeliveries::kAlways);
+  Redeliver(5);
+  LastPublish().Confirm();
+  ASSERT_EQ(events_.Count(EventKind::kFailed), 1U);
+  EXPECT_EQ(events_.Last(EventKind::kFailed)->handling, std::nullopt);
+}
+
+TEST_F(NextDelivery, IsHeldForASecondAtFirst) {
+  Start({.queue = "orders"}, Handler(Fails));
+  // Refused wherever it goes, until it is held.
+  const auto hold = [this](std::size_t times) {
+    events_.entries.clear();
+    for (int i = 0; i < 1000 && events_.Count(EventKind::kHeld) < times; ++i) {
+      if (broker_.open().empty()) {
+        time_.Advance(absl::Milliseconds(100));
+      } else {
+        broker_.CloseChannel(406, "PRECONDITION_FAILED - too large");
+        time_.RunReady();
+      }
+    }
+    ASSERT_EQ(events_.Count(EventKind::kHeld), times);
+  };
+  Deliver();
+  hold(5);
+  while (broker_.open().empty()) time_.Advance(absl::Seconds(1));
+  broker_.open().front()->Confirm();
+  ASSERT_EQ(retrier_->open(), 0U);
+
+  Deliver();
+  hold(1);
+  ASSERT_THAT(broker_.open(), IsEmpty());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(broker_.open(), SizeIs(1));
+}
+
+}  // namespace next_delivery_test
+}  // namespace retryq

@@ -1,0 +1,246 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "retry/delivery/headers.h"
+#include "retryq/retrier.h"
+#include "unit/retry/retrier/retrier_fixture.h"
+
+namespace retryq {
+namespace returned_deliveries_test {
+
+using ::testing::ElementsAre;
+using testing::Fails;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeMessage;
+using testing::RetrierTest;
+using ::testing::SizeIs;
+
+class ReturnedDeliveries : public RetrierTest {};
+
+TEST_F(ReturnedDeliveries, GivesBackUncountedWhatTheHandlerRequeues) {
+  broker_.version = "4.3.6";
+  Start({.queue = "orders", .retry = {.max_attempts = 1}},
+        Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  Deliver();
+  EXPECT_THAT(broker_.requeued, ElementsAre(1));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
+  EXPECT_EQ(events_.Count(EventKind::kRequeued), 1U);
+}
+
+TEST_F(ReturnedDeliveries, GivesBackByACopyWhatABrokerBefore4_3WouldCount) {
+  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  Redeliver(2, {{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}});
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().exchange, "");
+  EXPECT_EQ(LastPublish().routing_key, "orders");
+  EXPECT_EQ(*LastPublish().headers.Find("x-retry-count"), amqp::Value(std::int64_t{5}));
+  EXPECT_EQ(LastPublish().headers.Find("x-delivery-count"), nullptr);
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_THAT(broker_.requeued, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kRequeued), 1U);
+}
+
+TEST_F(ReturnedDeliveries, GivesBackByItselfWhatNoCopyCanBePublishedOf) {
+  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  broker_.Block(true);
+  Deliver();
+  EXPECT_THAT(broker_.requeued, ElementsAre(1));
+  broker_.Block(false);
+  Deliver();
+  LastPublish().Return();
+  EXPECT_THAT(broker_.requeued, ElementsAre(1, 2));
+  broker_.Lose();
+  Deliver();
+  EXPECT_THAT(broker_.requeued, ElementsAre(1, 2, 3));
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+}
+
+// On 4.3, where a timeout is not counted by the broker.
+class ConsumerTimeouts : public RetrierTest {
+ protected:
+  void StartWithTimeouts(std::uint64_t max_attempts = 3) {
+    broker_.version = "4.3.6";
+    Start({.queue = "orders", .retry = {.max_attempts = max_attempts}},
+          AsyncHandler([this](const Delivery& delivery, Settlement settlement) {
+            attempts_.push_back(delivery.attempt());
+            settlement.SetBegun(begins_);
+            kept_.push_back(std::move(settlement));
+          }));
+  }
+  // `acquired`, `failed`: what the queue has counted.
+  void DeliverAgain(std::int64_t acquired, std::int64_t failed = 0, std::string_view body = "body",
+                    amqp::Table headers = {}) {
+    if (acquired > 0) headers.Set("x-acquired-count", acquired);
+    if (failed > 0) headers.Set("x-delivery-count", failed);
+    auto message =
+        std::const_pointer_cast<amqp::Message>(MakeMessage({.body = body, .headers = headers}));
+    message->delivery_tag = {.generation = channel_, .tag = ++tag_};
+    message->redelivered = acquired > 0;
+    deliver_(std::move(message));
+    time_.RunReady();
+  }
+  void TimeOut(absl::Duration after = absl::Minutes(30)) {
+    time_.Advance(after);
+    retrier_->Abandon(absl::AbortedError("cancelled"));
+    ++channel_;
+  }
+
+  std::uint64_t channel_ = 1;
+  bool begins_ = true;
+  std::vector<std::uint64_t> attempts_;
+  std::vector<Settlement> kept_;
+};
+
+TEST_F(ConsumerTimeouts, CountsATimeoutAsAFailureThatIsRetried) {
+  StartWithTimeouts();
+  DeliverAgain(0);
+  TimeOut();
+  DeliverAgain(1);
+  EXPECT_THAT(attempts_, ElementsAre(0));
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().exchange, "retry.1000");
+  EXPECT_EQ(*LastPublish().headers.Find("x-retry-count"), amqp::Value(std::int64_t{1}));
+  EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("consumer timeout"));
+}
+
+TEST_F(ConsumerTimeouts, AddsTimeoutsToWhatTheBrokerCounts) {
+  StartWithTimeouts(/*max_attempts=*/3);
+  DeliverAgain(2, 2);
+  EXPECT_THAT(attempts_, ElementsAre(2));
+  TimeOut();
+  DeliverAgain(3, 2);
+  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
+}
+
+TEST_F(ConsumerTimeouts, DoesNotCountWhatWasGivenBack) {
+  StartWithTimeouts(/*max_attempts=*/1);
+  for (std::int64_t i = 0; i < 5; ++i) DeliverAgain(i);
+  EXPECT_THAT(attempts_, ElementsAre(0, 0, 0, 0, 0));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(ConsumerTimeouts, DoesNotCountALostConnectionTwice) {
+  StartWithTimeouts();
+  DeliverAgain(0);
+  time_.Advance(absl::Minutes(30));
+  retrier_->Abandon(absl::UnavailableError("gone"));
+  DeliverAgain(1, 1);
+  EXPECT_THAT(attempts_, ElementsAre(0, 1));
+}
+
+TEST_F(ConsumerTimeouts, DoesNotCountWhatHadNotBegun) {
+  StartWithTimeouts();
+  begins_ = false;
+  DeliverAgain(0);
+  TimeOut();
+  DeliverAgain(1);
+  EXPECT_THAT(attempts_, ElementsAre(0, 0));
+}
+
+TEST_F(ConsumerTimeouts, DoesNotCountWhatCameMuchLaterThanWhatTimedOut) {
+  StartWithTimeouts();
+  DeliverAgain(0, 0, "old");
+  time_.Advance(absl::Minutes(10));
+  DeliverAgain(0, 0, "young");
+  TimeOut(absl::Minutes(20));
+  DeliverAgain(1, 0, "young");
+  EXPECT_THAT(attempts_, ElementsAre(0, 0, 0));
+  DeliverAgain(1, 0, "old");
+  EXPECT_THAT(attempts_, SizeIs(3));
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+}
+
+TEST_F(ConsumerTimeouts, DoesNotTakeAnotherMessageForTheOneThatTimedOut) {
+  StartWithTimeouts();
+  DeliverAgain(1, 0, "one");
+  TimeOut();
+  DeliverAgain(1, 0, "two");
+  DeliverAgain(1, 0, "one");  // a twin: what timed out has come back twice by now
+  EXPECT_THAT(attempts_, ElementsAre(0, 0, 0));
+  DeliverAgain(2, 0, "one");
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+}
+
+// RabbitMQ 4 drops a message that it has delivered 21 times (F33 in doc/rabbitmq_facts.md).
+TEST_F(ReturnedDeliveries, MovesWhatIsDeliveredTooOftenBehindTheOthersInItsQueue) {
+  int calls = 0;
+  Start({.queue = "orders"}, [&](const Delivery&) {
+    ++calls;
+    return Outcome::Ok();
+  });
+  Redeliver(10);
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().exchange, "");
+  EXPECT_EQ(LastPublish().routing_key, "orders");
+  EXPECT_TRUE(LastPublish().mandatory);
+  EXPECT_TRUE(LastPublish().persistent);
+  EXPECT_EQ(LastPublish().headers.Find("x-delivery-count"), nullptr);
+  EXPECT_THAT(broker_.acked, IsEmpty());
+
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_EQ(events_.Count(EventKind::kMoved), 1U);
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(retrier_->open(), 0U);
+}
+
+TEST_F(ReturnedDeliveries, HandlesWhatIsDeliveredLessOftenAndWhatOnlyBringsTheCountAlong) {
+  int calls = 0;
+  Start({.queue = "orders"}, [&](const Delivery&) {
+    ++calls;
+    return Outcome::Ok();
+  });
+  Redeliver(9);
+  Deliver({.headers = amqp::Table{{"x-delivery-count", std::int64_t{15}}}});
+  EXPECT_EQ(calls, 2);
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(ReturnedDeliveries, WhatIsMovedRemembersItsFailuresAndCountsNoMoreThanItShall) {
+  Start({.queue = "orders", .retry = {.count_redeliveries = CountRedeliveries::kNever}},
+        Handler(Fails));
+  const amqp::Table remembered = {{kRetryCountHeader.data(), std::int64_t{3}},
+                                  {kRetryFirstFailureHeader.data(), std::int64_t{1'000}},
+                                  {kRetryNotBeforeHeader.data(), std::int64_t{2'000}},
+                                  {kRetryDelayHeader.data(), std::int64_t{500}},
+                                  {kRetryQueueHeader.data(), "orders"},
+                                  {kRetryExchangeHeader.data(), "shop"},
+                                  {kRetryRoutingKeyHeader.data(), "order.placed"},
+                                  {kRetryErrorHeader.data(), "down"},
+                                  {kRetryIdHeader.data(), "id"}};
+  Redeliver(12, remembered);
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  for (const auto& [name, value] : remembered.fields()) {
+    const amqp::Value* kept = LastPublish().headers.Find(name);
+    ASSERT_NE(kept, nullptr) << name;
+    EXPECT_EQ(*kept, value) << name;
+  }
+}
+
+TEST_F(ReturnedDeliveries, ParksWhatTheBrokerRefusesToTakeWhereItShouldMove) {
+  Start({.queue = "orders"}, Handler(Fails));
+  Redeliver(10);
+  for (int turn = 0; turn < 10 && LastPublish().routing_key == "orders"; ++turn) {
+    broker_.CloseChannel(406, "PRECONDITION_FAILED - too large");
+    time_.RunReady();
+  }
+  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_EQ(events_.Count(EventKind::kParked), 1U);
+}
+
+}  // namespace returned_deliveries_test
+}  // namespace retryq
