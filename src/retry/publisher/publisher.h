@@ -68,8 +68,6 @@ class PendingPublish {
  protected:
   virtual ~PendingPublish();
 
-  void WillDrop(const amqp::Message* /*message*/) {}
-
   // Another message: nothing is known of it.
   void Acquit() { was_refused_ = false; }
 

@@ -212,7 +212,7 @@ class Chaos {
   bool misbehaves_ = true;
 };
 
-TEST(PublisherChaos, LeavesNoParcelBehindAndBlamesNoInnocent) {
+TEST(PublisherChaos, LeavesNoPublishBehindAndBlamesNoInnocent) {
   for (std::uint64_t seed = 1; seed <= 10'000; ++seed) {
     Chaos(seed).Run();
     ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;

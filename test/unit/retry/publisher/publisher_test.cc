@@ -145,7 +145,7 @@ TEST_F(PublisherTest, SaysThatNothingTakesAMessageWithoutDelay) {
   EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kReturned));
 }
 
-TEST_F(PublisherTest, SaysLaterThatAParcelIsTooLarge) {
+TEST_F(PublisherTest, SaysLaterThatAPublishIsTooLarge) {
   NotingPublish pending("one");
   pending.fits = false;
   publisher().Send(pending);
@@ -397,7 +397,7 @@ TEST_F(PublisherQuorumTest, PublishesAgainWhatACrashMayHaveTaken) {
   EXPECT_THAT(OpenBodies(), ElementsAre("one"));
 }
 
-TEST_F(PublisherQuorumTest, MayLoseAParcelThatIsConfirmedAndWaits) {
+TEST_F(PublisherQuorumTest, MayLoseAPublishThatIsConfirmedAndWaits) {
   auto pending = std::make_unique<NotingPublish>("one", kSecond);
   Send(*pending);
   broker_.open()[0]->Confirm();
@@ -545,7 +545,7 @@ TEST_F(PublisherTest, BlamesNobodyWhoWasNotAloneOnTheChannel) {
   EXPECT_THAT(innocent.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-TEST_F(PublisherTest, AsksNoParcelWhileOneIsCalledOff) {
+TEST_F(PublisherTest, AsksNoPublishWhileOneIsCalledOff) {
   auto first = std::make_unique<NotingPublish>("first");
   auto second = std::make_unique<NotingPublish>("second");
   Send(*first);
@@ -588,7 +588,7 @@ TEST_F(PublisherTest, DeclaresAllAgainWhereAnExchangeIsGone) {
   EXPECT_EQ(events_.Last(EventKind::kLeaseBroken)->delay_queue, "retry.60000");
 }
 
-TEST_F(PublisherTest, MayBeGivenTheSameParcelAgainInsideItsAnswer) {
+TEST_F(PublisherTest, MayBeGivenTheSamePublishAgainInsideItsAnswer) {
   NotingPublish pending("one");
   pending.on_sent = [&] {
     if (pending.ends.size() == 1) publisher().Send(pending);
@@ -600,7 +600,7 @@ TEST_F(PublisherTest, MayBeGivenTheSameParcelAgainInsideItsAnswer) {
   EXPECT_EQ(pending.ends.size(), 2U);
 }
 
-TEST_F(PublisherTest, MayLoseAParcelInsideItsAnswer) {
+TEST_F(PublisherTest, MayLoseAPublishInsideItsAnswer) {
   auto pending = std::make_unique<NotingPublish>("one");
   pending->on_sent = [&] { pending.reset(); };
   Send(*pending);
