@@ -1,8 +1,29 @@
 #include "cli/management/management_flags.h"
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
 namespace retryq::cli {
+namespace {
+
+// A host by one of its names, as far as that can be known without asking anyone.
+std::string OneNameOf(std::string host) {
+  absl::AsciiStrToLower(&host);
+  if (host.ends_with('.')) host.pop_back();
+  return host == "localhost" || host == "::1" || host.starts_with("127.") ? "localhost" : host;
+}
+
+bool IsOnAHostOf(const amqp::ConnectionOptions& broker, const ManagementUrl& management) {
+  return std::any_of(broker.endpoints.begin(), broker.endpoints.end(),
+                     [host = OneNameOf(management.endpoint.host)](const amqp::Endpoint& endpoint) {
+                       return OneNameOf(endpoint.host) == host;
+                     });
+}
+
+}  // namespace
 
 void AddFlags(FlagParser& parser, ManagementFlags& flags) {
   parser.Group("Where");
@@ -11,8 +32,9 @@ void AddFlags(FlagParser& parser, ManagementFlags& flags) {
              "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
   parser.Add("--management", "URL", &flags.management,
              "http://user:password@host:port of the management API, or https:// with the\n"
-             "parameters of amqps:// (default: $RETRYQ_MANAGEMENT_URL, else port 15672 of the\n"
-             "--url hosts with their user; beside amqps:// by https, port 15671)");
+             "parameters of amqps:// (default: $RETRYQ_MANAGEMENT_URL, which beside --url must\n"
+             "name a host of it; else port 15672 of the --url hosts with their user; beside\n"
+             "amqps:// by https, port 15671)");
 }
 
 void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place) {
@@ -33,11 +55,17 @@ void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* pl
   }
   if (!url) return;
   const auto management = ParseManagementUrl(*url, place->connection);
-  if (management.ok()) {
-    place->management = *management;
-  } else {
-    reader.Complain(source + ": " + std::string(management.status().message()));
+  if (!management.ok()) {
+    return reader.Complain(source + ": " + std::string(management.status().message()));
   }
+  // A variable that was set for another broker must not decide what is looked at, or deleted.
+  if (!flags.management && !flags.urls.empty() && !IsOnAHostOf(place->connection, *management)) {
+    return reader.Complain(absl::StrCat(
+        "--url names the broker ", amqp::Describe(place->connection),
+        ", and RETRYQ_MANAGEMENT_URL the management API of another host, ", Describe(*management),
+        "; unset the variable, or name the management API of that broker by --management"));
+  }
+  place->management = *management;
 }
 
 }  // namespace retryq::cli
