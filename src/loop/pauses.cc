@@ -28,8 +28,13 @@ absl::Duration Pauses::Longest(Random& random) { return Jittered(longest_, rando
 
 absl::Duration Pauses::After(std::uint32_t failures, absl::Duration first, absl::Duration longest,
                              Random& random) {
+  return Jittered(WholeAfter(failures, first, longest), random);
+}
+
+absl::Duration Pauses::WholeAfter(std::uint32_t failures, absl::Duration first,
+                                  absl::Duration longest) {
   const std::uint32_t doublings = std::min<std::uint32_t>(failures - 1, 30);
-  return Jittered(std::min(longest, first * (std::int64_t{1} << doublings)), random);
+  return std::min(longest, first * (std::int64_t{1} << doublings));
 }
 
 }  // namespace retryq

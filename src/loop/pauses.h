@@ -31,6 +31,9 @@ class Pauses {
   // The pause after so many failures in a row, 1 or more.
   static absl::Duration After(std::uint32_t failures, absl::Duration first, absl::Duration longest,
                               Random& random);
+  // The same with nothing left to chance, for what one client does alone.
+  static absl::Duration WholeAfter(std::uint32_t failures, absl::Duration first,
+                                   absl::Duration longest);
 
  private:
   absl::Duration first_;

@@ -56,8 +56,9 @@ TEST_F(CommandErrors, SendSaysThatItWaitsForADeadBrokerAndWhy) {
 
 TEST_F(CommandErrors, ParkedOnADeadBrokerIsAnErrorWithTheCauseAndNoResult) {
   for (const char* action : {"list", "show", "replay", "drop"}) {
-    Arguments arguments = {"parked", action, "--queue", "orders.parked"};
+    Arguments arguments = {"parked", action, "--queue", "orders"};
     if (action == std::string("drop")) arguments.push_back("--yes");
+    if (action == std::string("replay")) arguments.push_back("--all");
     const End end = Run(arguments, kDeadBroker);
     EXPECT_EQ(end.code, 69) << action << end.err;
     EXPECT_EQ(end.out, "") << action;

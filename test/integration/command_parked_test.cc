@@ -87,6 +87,48 @@ TEST_P(CommandParked, ListsThoseThatAreMeant) {
   EXPECT_TRUE(Holds("orders.parked", 3));
 }
 
+TEST_P(CommandParked, CountsByError) {
+  Park("1", PastOf("a", "timeout"));
+  Park("2", PastOf("b", "out of\tpaper"));
+  Park("3", PastOf("c", "timeout"));
+  peer_.Publish("", "orders.parked", "theirs");
+  EXPECT_EQ(Parked("list", {"--by", "error"}).out,
+            "   count  error\n       2  timeout\n       1  -\n       1  out of\\u{9}paper\n\n"
+            "4 of 4 messages in orders.parked\n");
+  EXPECT_EQ(Parked("list", {"--by", "error", "--json", "--error", "time"}).out,
+            "{\"count\":2,\"error\":\"timeout\"}\n");
+  EXPECT_EQ(JsonLines(Parked("list", {"--by", "error", "--json"}).out).size(), 3U);
+  EXPECT_TRUE(Holds("orders.parked", 4));
+}
+
+TEST_P(CommandParked, ShowsMoreColumns) {
+  amqp::Table headers = PastOf("a", "no");
+  headers.Set("customer", std::int32_t{7});
+  Park("1", headers, {.correlation_id = "c-1"});
+  const Arguments columns = {"--column", "correlation-id", "--column", "customer", "--column", "x"};
+  const End table = Parked("list", columns);
+  EXPECT_THAT(table.out,
+              HasSubstr("correlation-id        customer              x                     "
+                        "error\n"));
+  EXPECT_THAT(table.out,
+              HasSubstr("c-1                   7                     -                     "
+                        "no\n"));
+  Arguments json = columns;
+  json.emplace_back("--json");
+  const nlohmann::json expected = {{"correlation-id", "c-1"}, {"customer", "7"}};
+  EXPECT_EQ(JsonLines(Parked("list", json).out).at(0).at("columns"), expected);
+}
+
+TEST_P(CommandParked, LooksIntoAParkedQueueOfAnotherName) {
+  peer_.DeclareQueue("given-up", {{"x-queue-type", GetParam()}});
+  const std::string headers = PastOf("a", "no").Encode().value();
+  peer_.Publish("", "given-up", "1", {.headers = amqp::TableView(headers)});
+  EXPECT_THAT(Parked("list", {"--parked", "given-up"}).out,
+              HasSubstr("1 of 1 messages in given-up"));
+  EXPECT_EQ(Parked("replay", {"--parked", "given-up"}).code, 0);
+  EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"1", 1}}));
+}
+
 TEST_P(CommandParked, ListsEachOfManyOnce) {
   constexpr int kCount = 5000;  // more than one consumer gets
   ParkMany(kCount);
@@ -286,9 +328,14 @@ TEST_P(CommandParked, WhatDoesNotSayWhereItFailedStaysAndIsSaid) {
   Park("ours", PastOf("a", "no"));
   const End end = Parked("replay");
   EXPECT_EQ(end.code, 69);
-  EXPECT_THAT(end.err, AllOf(HasSubstr("1 stay in orders.parked"), HasSubstr("--to-queue")));
+  EXPECT_THAT(end.err, AllOf(HasSubstr("1 stay in orders.parked: retryq did not park them"),
+                             HasSubstr("--foreign")));
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"ours", 1}}));
-  EXPECT_EQ(Parked("replay", {"--to-queue", "orders"}).code, 0);
+  const End foreign = Parked("replay", {"--foreign"});
+  EXPECT_EQ(foreign.code, 69);
+  EXPECT_THAT(foreign.err, AllOf(HasSubstr("1 stay in orders.parked: they do not say which queue"),
+                                 HasSubstr("--to-queue")));
+  EXPECT_EQ(Parked("replay", {"--foreign", "--to-queue", "orders"}).code, 0);
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"theirs", 1}}));
 }
 
@@ -350,11 +397,51 @@ TEST_P(CommandParked, DropsThoseThatAreMeant) {
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
+// As when someone names a work queue for the parked one.
+TEST_P(CommandParked, DropsAndReplaysNothingThatRetryqDidNotPark) {
+  const amqp::Table retried = {{"x-retry-count", std::int64_t{1}}, {"x-retry-queue", "orders"}};
+  for (int i = 0; i < 2; ++i) Publish("live");
+  const std::string headers = retried.Encode().value();
+  peer_.Publish("", "orders", "retried", {.headers = amqp::TableView(headers)});
+  for (const char* const command : {"drop", "replay"}) {
+    Arguments flags = {"--parked", "orders"};
+    if (command == std::string("drop")) flags.emplace_back("--yes");
+    const End end = Parked(command, flags);
+    EXPECT_EQ(end.code, 69) << end.err;
+    EXPECT_THAT(end.err, HasSubstr("3 stay in orders: retryq did not park them"));
+    EXPECT_THAT(end.out, HasSubstr("0 of 3 messages in orders"));
+    EXPECT_TRUE(Holds("orders", 3));
+  }
+  EXPECT_EQ(Parked("drop", {"--parked", "orders", "--yes", "--foreign"}).code, 0);
+  EXPECT_TRUE(Holds("orders", 0));
+}
+
+// script(1) gives it a terminal.
+TEST_P(CommandParked, AsksBeforeItReplaysEverything) {
+  ParkMany(3);
+  CommandRun blind({"parked", "replay", "--queue", "orders"}, vhost_.Url());
+  EXPECT_EQ(blind.Wait(), 64) << blind.Story();
+  EXPECT_THAT(blind.err(), HasSubstr("--all is missing"));
+  const auto replay = [this](const std::string& answer) {
+    const std::string command = RETRYQ_COMMAND " parked replay --queue orders";
+    CommandRun run({"-qec", command, "/dev/null"}, vhost_.Url(), answer, "/usr/bin/script");
+    EXPECT_EQ(run.Wait(), 0) << run.Story();
+    return run.out();
+  };
+  EXPECT_THAT(replay("n\n"), AllOf(HasSubstr("Replay 3 of the 3 messages in orders.parked?"),
+                                   HasSubstr("nothing was replayed")));
+  EXPECT_TRUE(Holds("orders.parked", 3));
+  CommandRun some({"parked", "replay", "--queue", "orders", "--limit", "1"}, vhost_.Url());
+  EXPECT_EQ(some.Wait(), 0) << some.Story();
+  EXPECT_THAT(replay("y\n"), HasSubstr("replayed 2 of 2 messages"));
+  EXPECT_TRUE(Holds("orders", 3));
+}
+
 // script(1) gives it a terminal.
 TEST_P(CommandParked, AsksBeforeItDrops) {
   ParkMany(3);
   const auto drop = [this](const std::string& answer) {
-    const std::string command = RETRYQ_COMMAND " parked drop --queue orders.parked --limit 2";
+    const std::string command = RETRYQ_COMMAND " parked drop --queue orders --limit 2";
     CommandRun run({"-qec", command, "/dev/null"}, vhost_.Url(), answer, "/usr/bin/script");
     EXPECT_EQ(run.Wait(), 0) << run.Story();
     return run.out();
@@ -370,7 +457,7 @@ TEST_P(CommandParked, AsksBeforeItDrops) {
 TEST_P(CommandParked, DrawsABarWhileItIsAtWork) {
   ParkMany(40);
   const std::string command =
-      RETRYQ_COMMAND " parked replay --queue orders.parked --rate 20 --window 1";
+      RETRYQ_COMMAND " parked replay --queue orders --all --rate 20 --window 1";
   CommandRun run({"-qec", command, "/dev/null"}, vhost_.Url(), "", "/usr/bin/script");
   EXPECT_EQ(run.Wait(), 0) << run.Story();
   EXPECT_THAT(run.out(), AllOf(HasSubstr("[#"), HasSubstr(" of 40, "), HasSubstr("s left"),

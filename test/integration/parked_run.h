@@ -25,9 +25,10 @@ class ParkedTest : public CommandTest {
     std::string err;
   };
 
-  // `retryq parked COMMAND --queue orders.parked FLAGS`
+  // `retryq parked COMMAND --queue orders FLAGS`, which asks nothing.
   static Arguments ParkedArguments(const std::string& command, const Arguments& flags) {
-    Arguments all = {"parked", command, "--queue", "orders.parked"};
+    Arguments all = {"parked", command, "--queue", "orders"};
+    if (command == "replay") all.emplace_back("--all");
     all.insert(all.end(), flags.begin(), flags.end());
     return all;
   }
@@ -43,6 +44,7 @@ class ParkedTest : public CommandTest {
                             absl::Duration age = absl::Minutes(1)) {
     return {{"x-retry-count", std::int64_t{8}},
             {"x-retry-first-failure", absl::ToUnixMillis(absl::Now() - age)},
+            {"x-retry-parked", absl::ToUnixMillis(absl::Now() - age)},
             {"x-retry-queue", "orders"},
             {"x-retry-exchange", ""},
             {"x-retry-routing-key", "orders"},

@@ -118,7 +118,7 @@ class Client : private MockBroker {
     around_.Later(latency, [this, params = std::move(params), done = std::move(done),
                             connection = connection_] {
       if (connection != connection_ && around_.random.OneIn(2)) return;
-      const DeclareOk answer = around_.broker.Declare(params);
+      const absl::StatusOr<DeclareOk> answer = around_.broker.Declare(params);
       around_.Later(around_.Latency(), [this, answer, done, connection] {
         if (connection == connection_) done(answer);
       });

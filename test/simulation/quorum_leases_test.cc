@@ -9,15 +9,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "mocks/mock_broker.h"
@@ -26,124 +23,14 @@
 #include "retry/delay_queues/route_declaration.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/model_broker.h"
 
 namespace retryq {
 namespace quorum_leases_test {
 
-using MessageId = std::uint64_t;
+using MessageId = ModelBroker::MessageId;
 
 const DelayQueueOptions kOptions{.queue_type = QueueType::kQuorum, .outage = absl::Minutes(10)};
-
-// How RabbitMQ treats quorum delay queues, in the numbering of doc/rabbitmq_facts.md: no declare
-// keeps one (F4); other arguments are refused; what is published while it goes is confirmed and
-// lost (F6); its exchange goes with it (F21); downtime counts (F28), or a restart begins the time
-// anew.
-class QuorumModel {
- public:
-  QuorumModel(testing::SimulatedTime& time, testing::SeededRandom& random)
-      : time_(time), random_(random), restarts_renew_(random.OneIn(2)) {}
-
-  bool up() const { return up_; }
-  void GoDown() {
-    Settle();
-    up_ = false;
-  }
-  void ComeBack() {
-    for (auto& [name, queue] : queues_) {
-      Settle(queue);  // what is over goes before all else
-      if (restarts_renew_ && !queue.gone) queue.end = Now() + queue.expires;
-    }
-    up_ = true;
-    Settle();
-  }
-
-  absl::StatusOr<DeclareOk> Declare(const DeclareParams& params) {
-    Settle();
-    const auto found = queues_.find(params.queue.name);
-    if (found != queues_.end() && !found->second.gone) {
-      if (found->second.arguments == params.queue.arguments) return DeclareOk{};
-      return absl::FailedPreconditionError("inequivalent arg 'x-expires'");
-    }
-    queues_.insert_or_assign(params.queue.name,
-                             Queue{.arguments = params.queue.arguments,
-                                   .ttl = MillisecondsOf(params, "x-message-ttl"),
-                                   .expires = MillisecondsOf(params, "x-expires"),
-                                   .end = Now() + MillisecondsOf(params, "x-expires")});
-    return DeclareOk{};
-  }
-
-  // False: there is no such exchange, which closes the channel. True: confirmed.
-  bool Publish(const std::string& name, MessageId message) {
-    Settle();
-    const auto found = queues_.find(name);
-    if (found == queues_.end()) return false;
-    Queue& queue = found->second;
-    if (queue.gone) {
-      if (Now() >= queue.end + kGoing || random_.OneIn(2)) return false;
-      lost_.insert(message);
-      return true;
-    }
-    queue.messages.push_back({message, Now() + queue.ttl});
-    return true;
-  }
-
-  void Settle() {
-    if (!up_) return;
-    for (auto& [name, queue] : queues_) Settle(queue);
-  }
-
-  // When the first queue goes that holds a message; infinite if none does.
-  absl::Duration NextLoss() {
-    Settle();
-    absl::Duration next = absl::InfiniteDuration();
-    for (const auto& [name, queue] : queues_) {
-      if (!queue.messages.empty()) next = std::min(next, queue.end);
-    }
-    return next;
-  }
-
-  std::size_t queues() const { return queues_.size(); }
-  const std::unordered_set<MessageId>& lost() const { return lost_; }
-
- private:
-  static constexpr absl::Duration kGoing = absl::Milliseconds(40);
-
-  struct Queue {
-    amqp::Table arguments;
-    absl::Duration ttl;
-    absl::Duration expires;
-    absl::Duration end;
-    bool gone = false;
-    std::deque<std::pair<MessageId, absl::Duration>> messages = {};  // and when they are due
-  };
-
-  static absl::Duration MillisecondsOf(const DeclareParams& params, const char* argument) {
-    const amqp::Value* value = params.queue.arguments.Find(argument);
-    return absl::Milliseconds(std::get<std::int64_t>(value->variant));
-  }
-
-  absl::Duration Now() const { return time_.SinceBoot(); }
-
-  // While the broker is down nothing leaves, but the queue's time runs on.
-  void Settle(Queue& queue) {
-    const absl::Duration leaves_until =
-        up_ ? std::min(Now(), queue.end) : -absl::InfiniteDuration();
-    while (!queue.messages.empty() && queue.messages.front().second <= leaves_until) {
-      queue.messages.pop_front();
-    }
-    if (Now() < queue.end) return;
-    for (const auto& [message, due] : queue.messages) lost_.insert(message);
-    queue.messages.clear();
-    queue.gone = true;
-  }
-
-  testing::SimulatedTime& time_;
-  testing::SeededRandom& random_;
-  const bool restarts_renew_;
-  bool up_ = true;
-  std::map<std::string, Queue> queues_;
-  std::unordered_set<MessageId> lost_;
-};
 
 // What all clients of one history share.
 struct Surroundings {
@@ -162,7 +49,7 @@ struct Surroundings {
 
   testing::SimulatedTime time;
   testing::SeededRandom random;
-  QuorumModel broker{time, random};
+  ModelBroker broker{time, random, /*restarts_renew=*/random.OneIn(2)};
   std::vector<std::unique_ptr<Timer>> timers;
   std::unordered_set<MessageId> safe;
   MessageId last_message = 0;

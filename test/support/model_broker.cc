@@ -13,14 +13,33 @@ absl::Duration MillisecondsOf(const DeclareParams& params, const char* argument)
 
 }  // namespace
 
-DeclareOk ModelBroker::Declare(const DeclareParams& params) {
-  const absl::Duration now = time_.SinceBoot();
-  const auto [found, is_new] = queues_.try_emplace(
-      params.queue.name, Queue{.ttl = MillisecondsOf(params, "x-message-ttl"),
-                               .expires = MillisecondsOf(params, "x-expires"),
-                               .end = now + MillisecondsOf(params, "x-expires")});
+void ModelBroker::GoDown() {
+  Settle();
+  up_ = false;
+}
+
+void ModelBroker::ComeBack() {
+  for (auto& [name, queue] : queues_) {
+    Settle(queue);  // what is over goes before all else
+    if (restarts_renew_ && !queue.gone) queue.end = time_.SinceBoot() + queue.expires;
+  }
+  up_ = true;
+  Settle();
+}
+
+absl::StatusOr<DeclareOk> ModelBroker::Declare(const DeclareParams& params) {
+  const auto found = queues_.find(params.queue.name);
+  if (found == queues_.end()) {
+    queues_.emplace(params.queue.name, NewQueue(params));
+    return DeclareOk{};
+  }
   Queue& queue = found->second;
   Settle(queue);
+  return queue.quorum ? DeclareQuorum(queue, params) : DeclareClassic(queue);
+}
+
+DeclareOk ModelBroker::DeclareClassic(Queue& queue) {
+  const absl::Duration now = time_.SinceBoot();
   const auto waiting = static_cast<std::uint32_t>(queue.messages.size());
   const bool at_its_end = now >= queue.end - kEdge && now < queue.end + kEdge;
   if (at_its_end && !queue.has_deceived && random_.OneIn(2)) {
@@ -36,6 +55,25 @@ DeclareOk ModelBroker::Declare(const DeclareParams& params) {
   queue.end = now + queue.expires;
   for (Message& message : queue.messages) message.counted = true;
   return {.message_count = static_cast<std::uint32_t>(queue.messages.size())};
+}
+
+absl::StatusOr<DeclareOk> ModelBroker::DeclareQuorum(Queue& queue, const DeclareParams& params) {
+  if (queue.gone) {
+    queue = NewQueue(params);
+  } else if (queue.arguments != params.queue.arguments) {
+    return absl::FailedPreconditionError("inequivalent arg 'x-expires'");
+  }
+  return DeclareOk{};
+}
+
+ModelBroker::Queue ModelBroker::NewQueue(const DeclareParams& params) const {
+  const amqp::Value* const type = params.queue.arguments.Find("x-queue-type");
+  const absl::Duration expires = MillisecondsOf(params, "x-expires");
+  return {.arguments = params.queue.arguments,
+          .quorum = type != nullptr && *type == amqp::Value("quorum"),
+          .ttl = MillisecondsOf(params, "x-message-ttl"),
+          .expires = expires,
+          .end = time_.SinceBoot() + expires};
 }
 
 bool ModelBroker::Publish(const std::string& name, MessageId message) {
@@ -78,13 +116,23 @@ std::optional<absl::Duration> ModelBroker::EndOf(const std::string& name) const 
   return found->second.end;
 }
 
+absl::Duration ModelBroker::NextLoss() {
+  Settle();
+  absl::Duration next = absl::InfiniteDuration();
+  for (const auto& [name, queue] : queues_) {
+    if (!queue.messages.empty()) next = std::min(next, queue.end);
+  }
+  return next;
+}
+
 void ModelBroker::Settle() {
+  if (!up_) return;
   for (auto& [name, queue] : queues_) Settle(queue);
 }
 
 void ModelBroker::Settle(Queue& queue) {
   const absl::Duration now = time_.SinceBoot();
-  while (!queue.messages.empty()) {
+  while (up_ && !queue.messages.empty()) {
     const absl::Duration leaves = now + (queue.messages.front().deadline - time_.Now());
     if (leaves > now || leaves >= queue.end) break;
     queue.messages.pop_front();

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_TEST_SUPPORT_MODEL_BROKER_H_
 #define RETRYQ_TEST_SUPPORT_MODEL_BROKER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -8,22 +9,35 @@
 #include <string>
 #include <unordered_set>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "retryq/amqp/table.h"
 #include "retryq/broker.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq {
 
-// How RabbitMQ treats classic delay queues, with all that makes it dangerous and in the
-// numbering of doc/rabbitmq_facts.md:
-//  - a queue that nobody redeclares for x-expires goes, with its messages (F1, F2, F3);
-//  - declared within `kEdge` of that, it may answer and go all the same, once (F5, F31);
+// How RabbitMQ treats delay queues, with all that makes it dangerous and in the numbering of
+// doc/rabbitmq_facts.md:
+//  - a queue goes with its messages when x-expires is over (F1, F2, F3); a declare begins that time
+//    anew for a classic queue, and for a quorum queue it does not (F4);
+//  - a quorum queue refuses a declare with other arguments;
+//  - a classic queue that is declared within `kEdge` of its end may answer and go all the same,
+//    once (F5, F31);
 //  - what is published into it meanwhile is confirmed and lost (F6);
 //  - its exchange goes with it (F21);
 //  - messages leave at the head only, at a deadline by the wall clock (F10), queues go by a
-//    clock that never steps (F30).
+//    clock that never steps (F30);
+//  - while the broker is down nothing leaves, but the time of a queue runs on (F28), or a restart
+//    begins it anew.
 // Every call is handled at the simulated instant at which it is made.
+//
+// Why not retryq::testing::SimulatedRabbitMq: that moves messages from queue to queue as a broker
+// does, chooses the moments itself, and is what whole workers are simulated on. The histories of
+// leases need to steer towards the moments that are dangerous (`EndOf`, `NextLoss`,
+// `ToleratedStep`), with answers that come in any order. That both are written from the facts alone
+// lets an error in one show.
 class ModelBroker {
  public:
   using MessageId = std::uint64_t;
@@ -31,11 +45,17 @@ class ModelBroker {
   // How long the end of a queue takes, on either side of it.
   static constexpr absl::Duration kEdge = absl::Milliseconds(40);
 
-  // Both must outlive it.
-  ModelBroker(testing::SimulatedTime& time, testing::SeededRandom& random)
-      : time_(time), random_(random) {}
+  // Both must outlive it. `restarts_renew`: a restart begins the time of all queues anew.
+  ModelBroker(testing::SimulatedTime& time, testing::SeededRandom& random,
+              bool restarts_renew = false)
+      : time_(time), random_(random), restarts_renew_(restarts_renew) {}
 
-  DeclareOk Declare(const DeclareParams& params);
+  // While it is down it must not be called, except to come back.
+  bool up() const { return up_; }
+  void GoDown();
+  void ComeBack();
+
+  absl::StatusOr<DeclareOk> Declare(const DeclareParams& params);
 
   // False: there is no such exchange, which closes the channel. True: confirmed.
   bool Publish(const std::string& name, MessageId message);
@@ -49,6 +69,12 @@ class ModelBroker {
 
   // When the queue will go if nobody declares it; nothing if there is none.
   std::optional<absl::Duration> EndOf(const std::string& name) const;
+
+  // When the first queue goes that holds a message; infinite if none does.
+  absl::Duration NextLoss();
+
+  // Names that have been declared so far.
+  std::size_t queues() const { return queues_.size(); }
 
   // Messages that went with their queue. Up to date after `Settle`.
   const std::unordered_set<MessageId>& lost() const { return lost_; }
@@ -68,6 +94,8 @@ class ModelBroker {
   };
 
   struct Queue {
+    amqp::Table arguments;
+    bool quorum;
     absl::Duration ttl;
     absl::Duration expires;
     absl::Duration end;
@@ -76,11 +104,16 @@ class ModelBroker {
     std::deque<Message> messages = {};
   };
 
+  DeclareOk DeclareClassic(Queue& queue);
+  absl::StatusOr<DeclareOk> DeclareQuorum(Queue& queue, const DeclareParams& params);
+  Queue NewQueue(const DeclareParams& params) const;
   void Settle(Queue& queue);
   void Bury(Queue& queue);
 
   testing::SimulatedTime& time_;
   testing::SeededRandom& random_;
+  const bool restarts_renew_;
+  bool up_ = true;
   std::map<std::string, Queue> queues_;  // those that are gone too: their end takes a while
   std::unordered_set<MessageId> lost_;
   std::uint64_t deceptions_ = 0;

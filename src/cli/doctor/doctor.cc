@@ -152,35 +152,47 @@ class Examination {
     if (operators.ok()) operator_policies_ = operators->json;
   }
 
-  // As the management API shows it; where its statistics do not say yet what policies make of it,
-  // by what the policies say themselves.
-  Json QueueOf(Json queue, const std::string& name, PolicyTarget target) const {
-    if (FieldOf(queue, "effective_policy_definition").is_object()) return queue;
-    queue.update(WithPolicies(name, target, policies_, operator_policies_));
+  // A queue that messages are kept in, as the management API shows it; where its statistics do not
+  // say yet what policies make of it, by what the policies say themselves. Null where it is not
+  // there, or not shown; but where a worker would make it, it is what that would make.
+  Json KeptQueueOf(const std::string& name, bool made_if_missing) {
+    if (!has_management_ || name.empty()) return nullptr;
+    const auto answer = api_.Get(Path("queues", name));
+    Json queue = answer.ok() ? answer->json : Json();
+    bool quorum = TextOf(queue, "type") == "quorum";
+    if (absl::IsNotFound(answer.status()) && made_if_missing) {
+      queue = Json::object();
+      quorum = options_.delay_queues.queue_type == QueueType::kQuorum;
+    }
+    if (!queue.is_object()) return nullptr;
+    if (!FieldOf(queue, "effective_policy_definition").is_object()) {
+      queue.update(WithPolicies(name,
+                                quorum ? PolicyTarget::kQuorumQueue : PolicyTarget::kClassicQueue,
+                                policies_, operator_policies_));
+    }
     return queue;
+  }
+
+  KeptQueue Kept(const std::string& check, const std::string& name, const Json& queue) const {
+    return {.check = check,
+            .name = name,
+            .vhost = options_.place.connection.vhost,
+            .own_names = OwnNames(options_),
+            .json = queue,
+            .policies = policies_,
+            .operator_policies = operator_policies_};
   }
 
   // What only the management API shows.
   void CheckMoreOfTheWorkQueue() {
-    if (!has_management_ || options_.queue.empty()) return;
-    const auto answer = api_.Get(Path("queues", options_.queue));
-    if (!answer.ok() || !answer->json.is_object()) return;  // that it is not there has been said
-    const bool quorum = TextOf(answer->json, "type") == "quorum";
-    const Json queue = QueueOf(answer->json, options_.queue,
-                               quorum ? PolicyTarget::kQuorumQueue : PolicyTarget::kClassicQueue);
-    report_.Add(CheckKeptWorkQueue({.check = "work queue",
-                                    .name = options_.queue,
-                                    .vhost = options_.place.connection.vhost,
-                                    .own_names = OwnNames(options_),
-                                    .json = queue,
-                                    .policies = policies_,
-                                    .operator_policies = operator_policies_},
+    const Json queue = KeptQueueOf(options_.queue, /*made_if_missing=*/false);
+    if (queue.is_null()) return;  // that it is not there has been said
+    report_.Add(CheckKeptWorkQueue(Kept("work queue", options_.queue, queue),
                                    options_.delay_queues.queue_type));
     constexpr char kArgument[] = "x-dead-letter-exchange";
-    std::optional<std::string> exchange = TextOf(FieldOf(answer->json, "arguments"), kArgument);
+    std::optional<std::string> exchange = TextOf(FieldOf(queue, "arguments"), kArgument);
     if (!exchange) {
-      exchange =
-          TextOf(FieldOf(answer->json, "effective_policy_definition"), "dead-letter-exchange");
+      exchange = TextOf(FieldOf(queue, "effective_policy_definition"), "dead-letter-exchange");
     }
     if (!exchange || exchange->empty()) return;
     const absl::Status there = session_.CheckExchange(*exchange);
@@ -201,22 +213,10 @@ class Examination {
   }
 
   void CheckMoreOfTheParkedQueue() {
-    if (!has_management_ || options_.parked_queue.empty()) return;
-    const auto answer = api_.Get(Path("queues", options_.parked_queue));
     // The first worker makes one of the type of its delay queues.
-    const bool will_be_made = absl::IsNotFound(answer.status()) && options_.delay_queues.declare;
-    if (!will_be_made && (!answer.ok() || !answer->json.is_object())) return;
-    const bool quorum = will_be_made ? options_.delay_queues.queue_type == QueueType::kQuorum
-                                     : TextOf(answer->json, "type") == "quorum";
-    const Json queue = QueueOf(will_be_made ? Json::object() : answer->json, options_.parked_queue,
-                               quorum ? PolicyTarget::kQuorumQueue : PolicyTarget::kClassicQueue);
-    report_.Add(CheckKeptParkedQueue({.check = "parked queue",
-                                      .name = options_.parked_queue,
-                                      .vhost = options_.place.connection.vhost,
-                                      .own_names = OwnNames(options_),
-                                      .json = queue,
-                                      .policies = policies_,
-                                      .operator_policies = operator_policies_}));
+    const Json queue = KeptQueueOf(options_.parked_queue, options_.delay_queues.declare);
+    if (queue.is_null()) return;
+    report_.Add(CheckKeptParkedQueue(Kept("parked queue", options_.parked_queue, queue)));
   }
 
   void CheckTypeOfTheWorkExchange() {
@@ -284,7 +284,7 @@ class Examination {
         shovels.ok()) {
       report_.Add(CheckShovels(shovels->json, options_));
     }
-    CheckLimits(static_cast<std::int64_t>(queues.size()));
+    CheckLimitsOfTheBroker(static_cast<std::int64_t>(queues.size()));
     const std::optional<Json> policies = Get("policies", Path("policies"));
     const std::optional<Json> operators =
         policies ? Get("policies", Path("operator-policies")) : std::nullopt;
@@ -299,7 +299,7 @@ class Examination {
     report_.Add(CheckPolicies(*policies, *operators, queues, options_));
   }
 
-  void CheckLimits(std::int64_t delay_queues) {
+  void CheckLimitsOfTheBroker(std::int64_t delay_queues) {
     const auto of_vhost = Get("limits", Path("vhost-limits"));
     if (!of_vhost) return;
     const auto of_user =
@@ -309,17 +309,15 @@ class Examination {
     const auto connections =
         Get("limits", "/connections?columns=vhost,user,channels,client_properties.connection_name");
     if (!queues || !connections) return;
-    const std::int64_t count = IntegerOf(*queues, "total_count").value_or(0);
-    bool any = false;
-    for (auto& finding : {CheckQueueLimit(*of_vhost, count, delay_queues, options_),
-                          CheckVhostConnections(*of_vhost, *connections, options_),
-                          CheckUserConnections(*of_user, *connections, options_),
-                          CheckUserChannels(*of_user, *connections, options_)}) {
-      if (!finding) continue;
-      report_.Add(*finding);
-      any = true;
-    }
-    if (!any) report_.Add(Ok("limits", "leave room for a worker"));
+    const std::vector<Finding> findings =
+        CheckLimits({.of_vhost = *of_vhost,
+                     .of_user = *of_user,
+                     .connections = *connections,
+                     .queues = IntegerOf(*queues, "total_count").value_or(0),
+                     .own_queues = delay_queues},
+                    options_);
+    report_.Add(findings);
+    if (findings.empty()) report_.Add(Ok("limits", "leave room for a worker"));
   }
 
   // A delay queue made for the question: the broker says what its policies make of it, some seconds

@@ -88,11 +88,8 @@ DoctorOptions ReadOptions(const DoctorFlags& flags, FlagReader& reader) {
 }  // namespace
 
 absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments) {
-  DoctorFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
-  AddFlags(parser, flags);
-  return parser.ParseInto(arguments,
-                          [&flags](FlagReader& reader) { return ReadOptions(flags, reader); });
+  return ParseFlags({kDescription, kUsage, kFooter}, arguments, DoctorFlags(), AddFlags,
+                    ReadOptions);
 }
 
 }  // namespace retryq::cli

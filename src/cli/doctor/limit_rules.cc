@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/doctor/remedy_text.h"
@@ -41,10 +43,6 @@ std::string Raise(const char* command, const std::string& whose, const Json& lim
                       ForShell(all.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
-std::string OfVhost(const DoctorOptions& options) {
-  return "-p " + ForShell(options.place.connection.vhost);
-}
-
 // How many connections, or with "channels" how many channels on them, there are where a field has
 // this value. Without doctor's own.
 std::int64_t CountWhere(const Json& connections, const char* field, const std::string& value,
@@ -60,22 +58,33 @@ std::int64_t CountWhere(const Json& connections, const char* field, const std::s
   return count;
 }
 
-struct Room {
-  std::int64_t limit;
+// A limit, and how close it is.
+struct Rule {
+  const char* name;
+  const char* what;  // is limited
+  bool of_user;      // else of the vhost
   std::int64_t used;
-  std::int64_t needed;
+  std::int64_t needed;         // by one more worker
+  std::int64_t needed_by_any;  // a lower limit can never be kept
+  std::int64_t spare;          // what the remedy leaves room for
 };
 
-// Nothing where there is room enough. A limit below what one worker needs can never be kept.
-std::optional<Finding> CheckRoom(const Room& room, std::int64_t needed_by_any,
-                                 const std::string& whose, const char* what,
-                                 const std::string& remedy) {
-  if (room.used + room.needed <= room.limit) return std::nullopt;
-  const std::string finding =
-      absl::StrCat(whose, " may have ", room.limit, " ", what, " and has ", room.used,
-                   "; a worker needs up to ", room.needed, " more");
-  return room.limit < needed_by_any ? Problem("limits", finding, remedy)
-                                    : Warning("limits", finding, remedy);
+// Nothing where there is room enough.
+std::optional<Finding> CheckRoom(const Rule& rule, const LimitFacts& facts,
+                                 const amqp::ConnectionOptions& connection) {
+  const Json& limits = rule.of_user ? facts.of_user : facts.of_vhost;
+  const std::optional<std::int64_t> limit = LimitNamed(limits, rule.name);
+  if (!limit || rule.used + rule.needed <= *limit) return std::nullopt;
+  const std::string finding = absl::StrCat(
+      rule.of_user ? "user " + InQuotes(connection.user) : "vhost " + InQuotes(connection.vhost),
+      " may have ", *limit, " ", rule.what, " and has ", rule.used, "; a worker needs up to ",
+      rule.needed, " more");
+  const std::string whose =
+      rule.of_user ? ForShell(connection.user) : "-p " + ForShell(connection.vhost);
+  const std::string remedy = Raise(rule.of_user ? "set_user_limits" : "set_vhost_limits", whose,
+                                   limits, rule.name, rule.used + rule.spare);
+  return *limit < rule.needed_by_any ? Problem("limits", finding, remedy)
+                                     : Warning("limits", finding, remedy);
 }
 
 }  // namespace
@@ -90,51 +99,28 @@ std::int64_t MostQueuesOf(const DoctorOptions& options) {
   return delays * of_a_delay * ways + (options.parked_queue.empty() ? 0 : 1);
 }
 
-std::optional<Finding> CheckQueueLimit(const Json& limits, std::int64_t queues, std::int64_t own,
-                                       const DoctorOptions& options) {
-  const std::optional<std::int64_t> limit = LimitNamed(limits, "max-queues");
-  if (!limit) return std::nullopt;
-  const std::int64_t needed = std::max<std::int64_t>(MostQueuesOf(options) - own, 0);
-  return CheckRoom(
-      {.limit = *limit, .used = queues, .needed = needed}, queues + 1,
-      "vhost " + InQuotes(options.place.connection.vhost), "queues",
-      Raise("set_vhost_limits", OfVhost(options), limits, "max-queues", queues + needed + 10));
-}
-
-std::optional<Finding> CheckVhostConnections(const Json& limits, const Json& connections,
-                                             const DoctorOptions& options) {
-  const std::optional<std::int64_t> limit = LimitNamed(limits, "max-connections");
-  if (!limit) return std::nullopt;
-  const std::string& vhost = options.place.connection.vhost;
-  const std::int64_t used = CountWhere(connections, "vhost", vhost, /*channels=*/false);
-  return CheckRoom({.limit = *limit, .used = used, .needed = kConnectionsOfAWorker},
-                   kConnectionsOfAWorker, "vhost " + InQuotes(vhost), "connections",
-                   Raise("set_vhost_limits", OfVhost(options), limits, "max-connections",
-                         used + 10 * kConnectionsOfAWorker));
-}
-
-std::optional<Finding> CheckUserConnections(const Json& limits, const Json& connections,
-                                            const DoctorOptions& options) {
-  const std::optional<std::int64_t> limit = LimitNamed(limits, "max-connections");
-  if (!limit) return std::nullopt;
-  const std::string& user = options.place.connection.user;
-  const std::int64_t used = CountWhere(connections, "user", user, /*channels=*/false);
-  return CheckRoom({.limit = *limit, .used = used, .needed = kConnectionsOfAWorker},
-                   kConnectionsOfAWorker, "user " + InQuotes(user), "connections",
-                   Raise("set_user_limits", ForShell(user), limits, "max-connections",
-                         used + 10 * kConnectionsOfAWorker));
-}
-
-std::optional<Finding> CheckUserChannels(const Json& limits, const Json& connections,
-                                         const DoctorOptions& options) {
-  const std::optional<std::int64_t> limit = LimitNamed(limits, "max-channels");
-  if (!limit) return std::nullopt;
-  const std::string& user = options.place.connection.user;
-  const std::int64_t used = CountWhere(connections, "user", user, /*channels=*/true);
-  return CheckRoom({.limit = *limit, .used = used, .needed = kChannelsOfAWorker},
-                   kChannelsOfAWorker, "user " + InQuotes(user), "channels",
-                   Raise("set_user_limits", ForShell(user), limits, "max-channels",
-                         used + 10 * kChannelsOfAWorker));
+std::vector<Finding> CheckLimits(const LimitFacts& facts, const DoctorOptions& options) {
+  const amqp::ConnectionOptions& broker = options.place.connection;
+  const std::int64_t queues = std::max<std::int64_t>(MostQueuesOf(options) - facts.own_queues, 0);
+  const auto used = [&facts](const char* field, const std::string& value, bool channels) {
+    return CountWhere(facts.connections, field, value, channels);
+  };
+  constexpr std::int64_t kLinks = kConnectionsOfAWorker;
+  constexpr std::int64_t kChannels = kChannelsOfAWorker;
+  const Rule rules[] = {
+      {"max-queues", "queues", false, facts.queues, queues, facts.queues + 1, queues + 10},
+      {"max-connections", "connections", false, used("vhost", broker.vhost, false), kLinks, kLinks,
+       10 * kLinks},
+      {"max-connections", "connections", true, used("user", broker.user, false), kLinks, kLinks,
+       10 * kLinks},
+      {"max-channels", "channels", true, used("user", broker.user, true), kChannels, kChannels,
+       10 * kChannels},
+  };
+  std::vector<Finding> findings;
+  for (const Rule& rule : rules) {
+    if (auto finding = CheckRoom(rule, facts, broker)) findings.push_back(*std::move(finding));
+  }
+  return findings;
 }
 
 Finding LimitReached(const absl::Status& refusal) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "cli/doctor/doctor_options.h"
@@ -18,23 +18,17 @@ namespace retryq::cli {
 // How many queues a worker with these options may need at a time, its parked queue included.
 std::int64_t MostQueuesOf(const DoctorOptions& options);
 
-// Of the vhost's queues. `limits`: GET /api/vhost-limits/VHOST. `queues`: how many there are;
-// `own`: those of them that a worker with these options uses.
-std::optional<Finding> CheckQueueLimit(const nlohmann::json& limits, std::int64_t queues,
-                                       std::int64_t own, const DoctorOptions& options);
+// What the management API shows of them.
+struct LimitFacts {
+  const nlohmann::json& of_vhost;     // GET /api/vhost-limits/VHOST
+  const nlohmann::json& of_user;      // GET /api/user-limits/USER
+  const nlohmann::json& connections;  // GET /api/connections
+  std::int64_t queues = 0;            // in the vhost
+  std::int64_t own_queues = 0;        // those of them that a worker with these options uses
+};
 
-// Of the connections to the vhost. `connections`: GET /api/connections.
-std::optional<Finding> CheckVhostConnections(const nlohmann::json& limits,
-                                             const nlohmann::json& connections,
-                                             const DoctorOptions& options);
-
-// Of the user's connections and channels. `limits`: GET /api/user-limits/USER.
-std::optional<Finding> CheckUserConnections(const nlohmann::json& limits,
-                                            const nlohmann::json& connections,
-                                            const DoctorOptions& options);
-std::optional<Finding> CheckUserChannels(const nlohmann::json& limits,
-                                         const nlohmann::json& connections,
-                                         const DoctorOptions& options);
+// Of the vhost's queues and connections, and of the user's connections and channels.
+std::vector<Finding> CheckLimits(const LimitFacts& facts, const DoctorOptions& options);
 
 // A declare that was refused as the vhost or the cluster has as many queues or exchanges as it may.
 Finding LimitReached(const absl::Status& refusal);

@@ -278,12 +278,14 @@ std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t rea
       absl::StrCat("start a worker: retryq work --queue ", ForShell(queue)));
 }
 
-std::optional<Finding> CheckNothingParked(const std::string& queue, std::uint32_t parked) {
+std::optional<Finding> CheckNothingParked(const DoctorOptions& options, std::uint32_t parked) {
   if (parked == 0) return std::nullopt;
-  return Warning("parked queue",
-                 absl::StrCat(parked, " messages were given up and wait in ", InQuotes(queue)),
-                 absl::StrCat("see why, then replay or drop them: retryq parked list --queue ",
-                              ForShell(queue)));
+  const std::string& queue = options.parked_queue;
+  const bool is_by_name = queue == options.queue + ".parked";
+  return Warning(
+      "parked queue", absl::StrCat(parked, " messages were given up and wait in ", InQuotes(queue)),
+      absl::StrCat("see why, then replay or drop them: retryq parked list --queue ",
+                   ForShell(options.queue), is_by_name ? "" : " --parked " + ForShell(queue)));
 }
 
 }  // namespace retryq::cli

@@ -58,7 +58,7 @@ std::optional<Finding> CheckExchangeType(const nlohmann::json& exchange);
 // Messages that nobody consumes, and messages that were given up.
 std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t ready,
                                      std::uint32_t consumers);
-std::optional<Finding> CheckNothingParked(const std::string& queue, std::uint32_t parked);
+std::optional<Finding> CheckNothingParked(const DoctorOptions& options, std::uint32_t parked);
 
 }  // namespace retryq::cli
 

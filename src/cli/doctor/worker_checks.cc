@@ -123,7 +123,7 @@ std::vector<Finding> CheckParkedQueue(BrokerSession& session, const DoctorOption
   if (options.parked_queue.empty()) return {};
   const absl::StatusOr<DeclareOk> there = Look(session, options.parked_queue);
   if (there.ok()) {
-    if (auto parked = CheckNothingParked(options.parked_queue, there->message_count)) {
+    if (auto parked = CheckNothingParked(options, there->message_count)) {
       return {*std::move(parked)};
     }
     return {Ok("parked queue", InQuotes(options.parked_queue) + " is there: 0 messages parked")};

@@ -76,6 +76,18 @@ class FlagParser {
   std::unique_ptr<Impl> impl_;
 };
 
+// How each subcommand parses its arguments, with flags and options of its own: `add` tells the
+// parser of the flags, and `read` makes options of what was given for them. `flags` are what they
+// are before anything was.
+template <typename Flags, typename Options>
+absl::StatusOr<std::variant<Options, Answer>> ParseFlags(
+    FlagParser parser, const Arguments& arguments, Flags flags,
+    void (*add)(FlagParser&, std::type_identity_t<Flags>&),
+    Options (*read)(const std::type_identity_t<Flags>&, FlagReader&)) {
+  add(parser, flags);
+  return parser.ParseInto(arguments, [&](FlagReader& reader) { return read(flags, reader); });
+}
+
 }  // namespace retryq::cli
 
 #endif  // RETRYQ_CLI_FLAGS_FLAG_PARSER_H_

@@ -1,33 +1,22 @@
 #include "cli/management/http_client.h"
 
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/bufferevent_ssl.h>
-#include <event2/http.h>
-#include <event2/keyvalq_struct.h>
-#include <netdb.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-#include <poll.h>
-#include <sys/socket.h>
+#include <curl/curl.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
-#include <system_error>
-#include <thread>
+#include <ctime>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cli/text/io.h"
 #include "cli/text/waiting.h"
+#include "loop/libevent_ptr.h"
 
 namespace retryq::cli {
 namespace {
@@ -35,7 +24,7 @@ namespace {
 constexpr char kTlsRemedy[] =
     "; say whom to trust (?cacertfile=FILE), or http:// for a port without TLS";
 
-constexpr ev_ssize_t kMaxHeaders = 64 << 10;
+constexpr std::size_t kMaxHeaders = 64 << 10;
 
 template <auto kFree>
 struct Freed {
@@ -44,400 +33,331 @@ struct Freed {
     kFree(object);
   }
 };
-using Connection = std::unique_ptr<evhttp_connection, Freed<evhttp_connection_free>>;
-using SslContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
-using Ssl = std::unique_ptr<SSL, Freed<SSL_free>>;
+using Easy = std::unique_ptr<CURL, Freed<curl_easy_cleanup>>;
+using Multi = std::unique_ptr<CURLM, Freed<curl_multi_cleanup>>;
+using Url = std::unique_ptr<CURLU, Freed<curl_url_cleanup>>;
+using Strings = std::unique_ptr<curl_slist, Freed<curl_slist_free_all>>;
 
-std::string OrEmpty(const char* text) { return text == nullptr ? "" : text; }
-
-// "Sun, 22 Nov 2026 07:01:58 GMT"
-std::optional<absl::Time> ParseDate(const char* text) {
-  absl::Time time;
-  std::string error;
-  if (text == nullptr || !absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", text, &time, &error)) {
-    return std::nullopt;
-  }
-  return time;
+// As a URL has it: an IPv6 address in brackets, without its interface.
+std::string InUrl(const std::string& host) {
+  const std::string without_interface = host.substr(0, host.find('%'));
+  return host.find(':') == std::string::npos ? host : "[" + without_interface + "]";
 }
 
-HttpReply ReadReply(evhttp_request* request) {
-  HttpReply reply{.status = evhttp_request_get_response_code(request)};
-  reply.date = ParseDate(evhttp_find_header(evhttp_request_get_input_headers(request), "Date"));
-  evbuffer* body = evhttp_request_get_input_buffer(request);
-  reply.body.resize(evbuffer_get_length(body));
-  evbuffer_remove(body, reply.body.data(), reply.body.size());
-  return reply;
+// "scheme://host:port"; null where that is no name or address of a host.
+Url MakeUrl(bool tls, const std::string& host, std::uint16_t port) {
+  if (host.find('\0') != std::string::npos) return nullptr;
+  Url url(curl_url());
+  const std::size_t interface = host.find(':') == std::string::npos ? host.npos : host.find('%');
+  const bool taken =
+      curl_url_set(url.get(), CURLUPART_SCHEME, tls ? "https" : "http", 0) == CURLUE_OK &&
+      curl_url_set(url.get(), CURLUPART_HOST, InUrl(host).c_str(), 0) == CURLUE_OK &&
+      curl_url_set(url.get(), CURLUPART_PORT, std::to_string(port).c_str(), 0) == CURLUE_OK &&
+      (interface == host.npos ||
+       curl_url_set(url.get(), CURLUPART_ZONEID, host.c_str() + interface + 1, 0) == CURLUE_OK);
+  return taken ? std::move(url) : nullptr;
 }
 
-bool IsAddress(const std::string& host) {
-  std::array<unsigned char, 16> bytes;
-  return evutil_inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
-         evutil_inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
-}
-
-// Why there is no connection to the address, which libevent keeps to itself; empty if there is one
-// now. Takes a second at the most.
-std::string WhyNoConnection(const std::string& address, std::uint16_t port) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* target = nullptr;
-  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &target) != 0) return "";
-  const std::unique_ptr<addrinfo, Freed<freeaddrinfo>> owner(target);
-  const FileDescriptor socket(
-      ::socket(target->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  int error = 0;
-  if (!socket.is_open() ||
-      (::connect(socket.get(), target->ai_addr, target->ai_addrlen) != 0 && errno != EINPROGRESS)) {
-    error = errno;
-  } else {
-    pollfd connected = {socket.get(), POLLOUT, 0};
-    socklen_t size = sizeof error;
-    if (::poll(&connected, 1, 1000) == 0) return "it does not answer";
-    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  }
-  return error == 0 ? "" : std::strerror(error);
-}
-
-// The addresses of a host, or why there are none.
-struct Found {
-  std::vector<std::string> addresses;
-  std::string why;
-};
-
-Found LookUp(const std::string& host, int flags) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = flags;
-  addrinfo* first = nullptr;
-  const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &first);
-  if (error != 0) return {.addresses = {}, .why = ::gai_strerror(error)};
-  const std::unique_ptr<addrinfo, Freed<freeaddrinfo>> owner(first);
-  Found found;
-  for (const addrinfo* each = first; each != nullptr; each = each->ai_next) {
-    std::array<char, NI_MAXHOST> text;
-    if (::getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
-                      NI_NUMERICHOST) == 0) {
-      found.addresses.emplace_back(text.data());
-    }
-  }
-  return found;
-}
-
-std::string LastSslError() {
-  const char* reason = ERR_reason_error_string(ERR_get_error());
-  ERR_clear_error();
-  return reason == nullptr ? "unknown error" : reason;
+// What OpenSSL says, of a longer text of libcurl's: "…:SSL routines::wrong version number, errno
+// 0". Empty if it says nothing.
+std::string OpenSslReason(std::string_view text) {
+  constexpr std::string_view kBefore = "SSL routines::";
+  const std::size_t found = text.find(kBefore);
+  if (found == std::string_view::npos) return "";
+  text.remove_prefix(found + kBefore.size());
+  return std::string(text.substr(0, text.find(',')));
 }
 
 }  // namespace
 
-// Whom to trust, and who we are.
-class HttpClient::Tls {
+// libcurl on the event loop: it says which sockets and which moment to wait for.
+class HttpClient::Transfers {
  public:
-  explicit Tls(const amqp::TlsOptions& options)
-      : options_(options), context_(SSL_CTX_new(TLS_client_method())) {
-    if (context_ == nullptr || SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION) != 1) {
-      why_not_ = absl::StrCat("OpenSSL: ", LastSslError());
-      return;
-    }
-    SSL_CTX_set_verify(context_.get(), options.verify_peer ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
-                       nullptr);
-    if (options.ca_file.empty()) {
-      if (SSL_CTX_set_default_verify_paths(context_.get()) != 1) {
-        why_not_ = absl::StrCat("the system's trust store: ", LastSslError());
-      }
-    } else if (SSL_CTX_load_verify_file(context_.get(), options.ca_file.c_str()) != 1) {
-      why_not_ = absl::StrCat("cacertfile '", options.ca_file, "': ", LastSslError());
-    }
-    if (options.cert_file.empty()) return;
-    if (SSL_CTX_use_certificate_chain_file(context_.get(), options.cert_file.c_str()) != 1) {
-      why_not_ = absl::StrCat("certfile '", options.cert_file, "': ", LastSslError());
-    } else if (SSL_CTX_use_PrivateKey_file(context_.get(), options.key_file.c_str(),
-                                           SSL_FILETYPE_PEM) != 1) {
-      why_not_ = absl::StrCat("keyfile '", options.key_file, "': ", LastSslError());
-    }
+  explicit Transfers(EventLoop& loop) : loop_(loop) {
+    static const CURLcode kOnce = curl_global_init(CURL_GLOBAL_DEFAULT);
+    static_cast<void>(kOnce);
+    multi_.reset(curl_multi_init());
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &Transfers::OnSocket);
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &Transfers::OnTimer);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
   }
 
-  // Why there is no using it; empty if there is.
-  const std::string& why_not() const { return why_not_; }
-
-  // The start of a connection to `host`, which the certificate must be for. kUnavailable where
-  // OpenSSL does not take the name.
-  absl::StatusOr<Ssl> NewSsl(const std::string& host) const {
-    Ssl ssl(SSL_new(context_.get()));
-    const std::string name =
-        InCertificates(options_.server_name.empty() ? host : options_.server_name);
-    if (ssl != nullptr && Expect(name, ssl.get())) return ssl;
-    return absl::UnavailableError(
-        absl::StrCat("OpenSSL cannot connect to '", name, "': ", LastSslError()));
+  // How the transfer ended. Nothing if the loop was stopped before, which ends it.
+  std::optional<CURLcode> Run(CURL* transfer) {
+    end_.reset();
+    if (curl_multi_add_handle(multi_.get(), transfer) != CURLM_OK) return CURLE_FAILED_INIT;
+    loop_.Run().IgnoreError();  // nothing here fails a loop
+    curl_multi_remove_handle(multi_.get(), transfer);
+    return end_;
   }
 
  private:
-  // As certificates and SNI have it: without the dot at its end, and without an interface.
-  static std::string InCertificates(const std::string& host) {
-    std::string name = host.substr(0, host.find('%'));
-    if (name.ends_with('.')) name.pop_back();
-    return name;
+  static int OnSocket(CURL* /*transfer*/, curl_socket_t socket, int what, void* self,
+                      void* /*unused*/) {
+    Transfers& transfers = *static_cast<Transfers*>(self);
+    transfers.sockets_.erase(socket);  // before another event for it begins
+    if (what == CURL_POLL_REMOVE) return 0;
+    const int events = EV_PERSIST | ((what & CURL_POLL_IN) != 0 ? EV_READ : 0) |
+                       ((what & CURL_POLL_OUT) != 0 ? EV_WRITE : 0);
+    EventPtr& event = transfers.sockets_[socket];
+    event.reset(event_new(transfers.loop_.base(), socket, static_cast<short>(events),
+                          &Transfers::OnReady, self));
+    return event != nullptr && event_add(event.get(), nullptr) == 0 ? 0 : -1;
   }
 
-  // Whether OpenSSL has taken all that is to be asked for and checked.
-  static bool Expect(const std::string& name, SSL* ssl) {
-    X509_VERIFY_PARAM* rules = SSL_get0_param(ssl);
-    if (IsAddress(name)) return X509_VERIFY_PARAM_set1_ip_asc(rules, name.c_str()) == 1;
-    return !name.empty() &&  // which OpenSSL would take for any
-           X509_VERIFY_PARAM_set1_host(rules, name.data(), name.size()) == 1 &&
-           SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-                    const_cast<char*>(name.c_str())) == 1;  // NOLINT: OpenSSL only reads it
+  static void OnReady(evutil_socket_t socket, short what, void* self) {
+    static_cast<Transfers*>(self)->Act(socket, ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
+                                                   ((what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
   }
 
-  const amqp::TlsOptions options_;
-  const SslContext context_;
-  std::string why_not_;
+  static int OnTimer(CURLM* /*multi*/, long milliseconds, void* self) {
+    Transfers& transfers = *static_cast<Transfers*>(self);
+    transfers.timer_.reset();
+    if (milliseconds < 0) return 0;
+    transfers.timer_ = transfers.loop_.After(
+        absl::Milliseconds(milliseconds), [&transfers] { transfers.Act(CURL_SOCKET_TIMEOUT, 0); });
+    return 0;
+  }
+
+  void Act(curl_socket_t socket, int ready) {
+    int running = 0;
+    curl_multi_socket_action(multi_.get(), socket, ready, &running);
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      end_ = message->data.result;
+      loop_.Stop();
+    }
+  }
+
+  EventLoop& loop_;
+  std::map<curl_socket_t, EventPtr> sockets_;
+  std::unique_ptr<Timer> timer_;
+  std::optional<CURLcode> end_;
+  Multi multi_;  // goes first
 };
 
-// One request at one address.
-class HttpClient::Exchange {
+// One request to one host.
+class HttpClient::Request {
  public:
-  enum class End {
-    kReply,
-    kNoConnection,
-    kNoAnswer,
-    kNoTls,
-    kNoHttp,
-    kTooLarge,
-    kTimeout,
-    kStopped
-  };
-
-  Exchange(HttpClient& client, const Address& address) : client_(client), sent_(absl::Now()) {
-    bufferevent* socket = NewSocket(address.host);
-    if (socket == nullptr) return;
-    connection_.reset(
-        evhttp_connection_base_bufferevent_new(client.loop_.base(), /*dnsbase=*/nullptr, socket,
-                                               address.address.c_str(), client.url_.endpoint.port));
-    evhttp_connection_set_max_body_size(connection_.get(),
-                                        static_cast<ev_ssize_t>(client.options_.max_body));
-    evhttp_connection_set_max_headers_size(connection_.get(), kMaxHeaders);
+  Request(const HttpClient& client, const std::string& host, const std::string& path,
+          absl::Duration timeout)
+      : client_(client),
+        name_(client.url_.tls && !client.url_.tls->server_name.empty()
+                  ? client.url_.tls->server_name
+                  : host),
+        url_(MakeUrl(client.url_.tls.has_value(), name_, client.url_.endpoint.port)),
+        easy_(curl_easy_init()) {
+    const ManagementUrl& url = client.url_;
+    Set(CURLOPT_ERRORBUFFER, text_.data());
+    Set(CURLOPT_CURLU, url_.get());
+    Set(CURLOPT_REQUEST_TARGET, (url.path_prefix + path).c_str());
+    Set(CURLOPT_PROTOCOLS_STR, "http,https");
+    Set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
+    Set(CURLOPT_PROXY, "");  // whatever the environment says
+    Set(CURLOPT_NOSIGNAL, 1L);
+    Set(CURLOPT_QUICK_EXIT, 1L);  // does not wait for the thread that resolves the host
+    Set(CURLOPT_FORBID_REUSE, 1L);
+    Set(CURLOPT_TIMEOUT_MS,
+        static_cast<long>(std::max<std::int64_t>(absl::ToInt64Milliseconds(timeout), 1)));
+    Set(CURLOPT_HTTPAUTH, long{CURLAUTH_BASIC});
+    Set(CURLOPT_USERNAME, url.user.c_str());
+    Set(CURLOPT_PASSWORD, url.password.c_str());
+    Set(CURLOPT_WRITEFUNCTION, &Request::OnBody);
+    Set(CURLOPT_WRITEDATA, this);
+    Set(CURLOPT_HEADERFUNCTION, &Request::OnHeader);
+    Set(CURLOPT_HEADERDATA, this);
+    Add(headers_, "Host: " + amqp::Describe(url.endpoint));
+    Set(CURLOPT_HTTPHEADER, headers_.get());
+    if (url.tls) SetTls(*url.tls);
+    if (name_ == host) return;
+    // What the certificate is for is not where the server is.
+    if (MakeUrl(/*tls=*/true, host, url.endpoint.port) == nullptr) url_ = nullptr;
+    Add(connect_to_, absl::StrCat("::", host.find(':') == host.npos ? host : "[" + host + "]", ":",
+                                  url.endpoint.port));
+    Set(CURLOPT_CONNECT_TO, connect_to_.get());
   }
 
-  End Run(const std::string& path, absl::Duration timeout) {
-    if (connection_ == nullptr) return End::kNoTls;
-    const ManagementUrl& url = client_.url_;
-    evhttp_request* request = evhttp_request_new(&Exchange::OnDone, this);
-    evhttp_request_set_error_cb(request, &Exchange::OnError);
-    evkeyvalq* headers = evhttp_request_get_output_headers(request);
-    evhttp_add_header(headers, "Host", amqp::Describe(url.endpoint).c_str());
-    evhttp_add_header(headers, "Connection", "close");
-    evhttp_add_header(
-        headers, "Authorization",
-        absl::StrCat("Basic ", absl::Base64Escape(url.user + ":" + url.password)).c_str());
-    if (evhttp_make_request(connection_.get(), request, EVHTTP_REQ_GET,
-                            (url.path_prefix + path).c_str()) != 0) {
-      return End::kNoConnection;
-    }
-    const std::unique_ptr<Timer> timer =
-        client_.loop_.After(timeout, [this] { Finish(End::kTimeout); });
-    if (!end_) client_.loop_.Run().IgnoreError();  // nothing here fails a loop
-    return end_.value_or(End::kStopped);
+  // ok once there is a reply; kCancelled if the loop was stopped before.
+  absl::Status Run(Transfers& transfers) {
+    if (url_ == nullptr) return CannotConnect("that is no name of a host");
+    reply_.sent = absl::Now();
+    const std::optional<CURLcode> end = transfers.Run(easy_.get());
+    reply_.received = absl::Now();
+    if (!end) return absl::CancelledError("interrupted");
+    return *end == CURLE_OK ? absl::OkStatus() : Failure(*end);
   }
 
   HttpReply TakeReply() {
-    reply_.sent = sent_;
-    reply_.received = absl::Now();
+    long status = 0;
+    curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+    reply_.status = static_cast<int>(status);
+    curl_off_t before_sending = 0;  // microseconds for the host's name, the connection and TLS
+    curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &before_sending);
+    reply_.sent = std::min(reply_.sent + absl::Microseconds(before_sending), reply_.received);
+    curl_header* date = nullptr;
+    if (curl_easy_header(easy_.get(), "Date", 0, CURLH_HEADER, -1, &date) == CURLHE_OK) {
+      const std::time_t seconds = curl_getdate(date->value, nullptr);
+      if (seconds >= 0) reply_.date = absl::FromTimeT(seconds);
+    }
     return std::move(reply_);
   }
-  // What the operating system or OpenSSL says; may be empty.
-  const std::string& detail() const { return detail_; }
 
  private:
-  // Null, with a detail, where TLS cannot begin.
-  bufferevent* NewSocket(const std::string& host) {
-    constexpr int kOptions = BEV_OPT_CLOSE_ON_FREE;
-    event_base* base = client_.loop_.base();
-    if (client_.tls_ == nullptr) return bufferevent_socket_new(base, -1, kOptions);
-    absl::StatusOr<Ssl> ssl = client_.tls_->NewSsl(host);
-    if (!ssl.ok()) {
-      detail_ = std::string(ssl.status().message());
-      return nullptr;
-    }
-    ssl_ = ssl->release();  // the socket's from now on
-    tls_socket_ =
-        bufferevent_openssl_socket_new(base, -1, ssl_, BUFFEREVENT_SSL_CONNECTING, kOptions);
-    return tls_socket_;
+  template <typename Value>
+  void Set(CURLoption option, Value value) {
+    curl_easy_setopt(easy_.get(), option, value);
   }
 
-  // Comes before OnDone, which has no request then; but not where there was no connection.
-  static void OnError(evhttp_request_error error, void* arg) {
-    Exchange& exchange = *static_cast<Exchange*>(arg);
-    switch (error) {
-      case EVREQ_HTTP_INVALID_HEADER:
-        exchange.error_ = End::kNoHttp;
+  static void Add(Strings& list, const std::string& text) {
+    list.reset(curl_slist_append(list.release(), text.c_str()));
+  }
+
+  // Trusts whom connections to the broker trust: the authorities in the file and no others, else
+  // the system's, where OpenSSL looks for them.
+  void SetTls(const amqp::TlsOptions& tls) {
+    Set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
+    Set(CURLOPT_SSL_OPTIONS, long{CURLSSLOPT_NO_PARTIALCHAIN});
+    Set(CURLOPT_SSL_VERIFYPEER, tls.verify_peer ? 1L : 0L);
+    Set(CURLOPT_SSL_VERIFYHOST, tls.verify_peer ? 2L : 0L);
+    if (!tls.ca_file.empty()) {
+      Set(CURLOPT_CAINFO, tls.ca_file.c_str());
+      Set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+    } else {
+      if (const char* file = std::getenv("SSL_CERT_FILE")) Set(CURLOPT_CAINFO, file);
+      if (const char* folder = std::getenv("SSL_CERT_DIR")) Set(CURLOPT_CAPATH, folder);
+    }
+    if (tls.cert_file.empty()) return;
+    Set(CURLOPT_SSLCERT, tls.cert_file.c_str());
+    Set(CURLOPT_SSLKEY, tls.key_file.c_str());
+    Set(CURLOPT_KEYPASSWD, "");  // else OpenSSL asks on the terminal
+  }
+
+  static std::size_t OnBody(char* data, std::size_t /*one*/, std::size_t size, void* self) {
+    Request& request = *static_cast<Request*>(self);
+    const std::size_t limit = request.client_.options_.max_body;
+    if (size > limit - request.reply_.body.size()) {
+      request.too_large_ = absl::StrCat("the answer is above ", limit >> 20, " MiB");
+      return 0;
+    }
+    request.reply_.body.append(data, size);
+    return size;
+  }
+
+  static std::size_t OnHeader(char* /*data*/, std::size_t /*one*/, std::size_t size, void* self) {
+    Request& request = *static_cast<Request*>(self);
+    request.header_bytes_ += size;
+    if (request.header_bytes_ <= kMaxHeaders) return size;
+    request.too_large_ = absl::StrCat("the answer's headers are above ", kMaxHeaders >> 10, " KiB");
+    return 0;
+  }
+
+  absl::Status Failure(CURLcode end) const {
+    const std::string text = text_.data();
+    if (!too_large_.empty()) return absl::ResourceExhaustedError(too_large_);
+    switch (end) {
+      case CURLE_COULDNT_RESOLVE_HOST:
+        return absl::UnavailableError("the host is not known (" + text + ")");
+      case CURLE_COULDNT_CONNECT: {
+        long error = 0;
+        curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
+        return absl::UnavailableError(error == 0 ? text : std::strerror(static_cast<int>(error)));
+      }
+      case CURLE_OPERATION_TIMEDOUT:
+        return absl::DeadlineExceededError(
+            absl::StrCat("no answer within ", absl::FormatDuration(client_.options_.timeout)));
+      case CURLE_SSL_CACERT_BADFILE:
+        return absl::InvalidArgumentError(absl::StrCat(
+            client_.url_.tls->ca_file.empty() ? std::string("the system's trust store")
+                                              : "cacertfile '" + client_.url_.tls->ca_file + "'",
+            ": ", text));
+      case CURLE_SSL_CERTPROBLEM:
+        return absl::InvalidArgumentError(absl::StrCat("certfile '", client_.url_.tls->cert_file,
+                                                       "', keyfile '", client_.url_.tls->key_file,
+                                                       "': ", text));
+      case CURLE_PEER_FAILED_VERIFICATION:
+        return BadCertificate(text);
+      case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9, as libcurl takes everything for that
+      case CURLE_WEIRD_SERVER_REPLY:
+        return absl::FailedPreconditionError("what answers there speaks no HTTP");
+      default:
         break;
-      case EVREQ_HTTP_DATA_TOO_LONG:
-        exchange.error_ = End::kTooLarge;
-        break;
-      case EVREQ_HTTP_TIMEOUT:
-      case EVREQ_HTTP_EOF:
-      case EVREQ_HTTP_BUFFER_ERROR:
-      case EVREQ_HTTP_REQUEST_CANCEL:
-        exchange.error_ = End::kNoAnswer;
-        break;
     }
+    if (const std::string reason = OpenSslReason(text); !reason.empty()) return NoTls(reason);
+    if (end == CURLE_SSL_CONNECT_ERROR) return CannotConnect(text);
+    return absl::UnavailableError("the connection was closed before the answer");
   }
 
-  static void OnDone(evhttp_request* request, void* arg) {
-    Exchange& exchange = *static_cast<Exchange*>(arg);
-    if (request != nullptr && evhttp_request_get_response_code(request) != 0) {
-      exchange.reply_ = ReadReply(request);
-      return exchange.Finish(End::kReply);
-    }
-    if (exchange.tls_socket_ != nullptr && exchange.ExplainTls()) {
-      return exchange.Finish(End::kNoTls);
-    }
-    if (exchange.error_) return exchange.Finish(*exchange.error_);
-    exchange.Finish(End::kNoConnection);
+  static absl::Status NoTls(const std::string& why) {
+    return absl::FailedPreconditionError(absl::StrCat("TLS: ", why, kTlsRemedy));
   }
 
-  // Whether TLS is why there is no answer.
-  bool ExplainTls() {
-    const long verdict = SSL_get_verify_result(ssl_);
-    const unsigned long error = bufferevent_get_openssl_error(tls_socket_);
-    ERR_clear_error();
-    if (verdict != X509_V_OK) {
-      detail_ = absl::StrCat("its certificate: ", X509_verify_cert_error_string(verdict));
-    } else if (const char* reason = ERR_reason_error_string(error)) {
-      detail_ = reason;
+  absl::Status CannotConnect(const std::string& why) const {
+    return NoTls(absl::StrCat("OpenSSL cannot connect to '", name_, "': ", why));
+  }
+
+  absl::Status BadCertificate(std::string_view text) const {
+    constexpr std::string_view kBefore = "SSL certificate problem: ";
+    if (text.starts_with(kBefore)) {
+      return NoTls(absl::StrCat("its certificate: ", std::string(text.substr(kBefore.size()))));
     }
-    return !detail_.empty();
+    return NoTls(absl::StrCat("its certificate: hostname mismatch, it is not for '", name_, "'"));
   }
 
-  void Finish(End end) {
-    if (end_) return;
-    end_ = end;
-    client_.loop_.Stop();
-  }
-
-  HttpClient& client_;
-  const absl::Time sent_;
-  SSL* ssl_ = nullptr;                 // the socket's
-  bufferevent* tls_socket_ = nullptr;  // the connection's
+  const HttpClient& client_;
+  const std::string name_;  // that the certificate must be for
+  Url url_;                 // null where that cannot be a host's
+  Strings headers_;
+  Strings connect_to_;
+  std::array<char, CURL_ERROR_SIZE> text_ = {};
   HttpReply reply_;
-  std::string detail_;
-  std::optional<End> error_;
-  std::optional<End> end_;
-  Connection connection_;  // goes first
+  std::size_t header_bytes_ = 0;
+  std::string too_large_;  // what is
+  Easy easy_;              // goes first
 };
 
 HttpClient::HttpClient(EventLoop& loop, ManagementUrl url, Options options)
     : loop_(loop),
       url_(std::move(url)),
       options_(options),
-      tls_(url_.tls ? std::make_unique<Tls>(*url_.tls) : nullptr) {}
+      transfers_(std::make_unique<Transfers>(loop)),
+      hosts_(url_.more_hosts) {
+  hosts_.insert(hosts_.begin(), url_.endpoint.host);
+}
 
 HttpClient::~HttpClient() = default;
 
-absl::Status HttpClient::Fail(absl::StatusCode code, const std::string& what) const {
-  return {code, absl::StrCat(Describe(url_), ": ", what)};
-}
-
-absl::Status HttpClient::Resolve(absl::Time deadline) {
-  if (!addresses_.empty()) return absl::OkStatus();
-  // Each host has its share, and what asks one of them as well.
-  const absl::Duration patience =
-      (deadline - absl::Now()) / static_cast<std::int64_t>(url_.more_hosts.size() + 2);
-  absl::Status first = Resolve(url_.endpoint.host, patience);
-  if (absl::IsCancelled(first)) return first;
-  for (const std::string& host : url_.more_hosts) {
-    if (absl::IsCancelled(Resolve(host, patience))) break;
-  }
-  return addresses_.empty() ? first : absl::OkStatus();
-}
-
-// On a thread of its own, as it may take minutes, and cannot be interrupted.
-absl::Status HttpClient::Resolve(const std::string& host, absl::Duration patience) {
-  const auto found = std::make_shared<std::optional<Found>>(LookUp(host, AI_NUMERICHOST));
-  if ((*found)->addresses.empty()) {
-    found->reset();
-    const auto answer = [&loop = loop_, to = loop_.executor(),
-                         weak = std::weak_ptr(found)](Found it) {
-      to->Post([&loop, weak, it = std::move(it)] {
-        const auto waiting = weak.lock();
-        if (waiting == nullptr) return;
-        *waiting = it;
-        loop.Stop();
-      });
-    };
-    try {
-      std::thread([host, answer] { answer(LookUp(host, 0)); }).detach();
-    } catch (const std::system_error& error) {
-      answer({.addresses = {}, .why = error.what()});
-    }
-    const std::unique_ptr<Timer> timer = loop_.After(patience, [&] {
-      *found = Found{.addresses = {},
-                     .why = absl::StrCat("no answer within ", absl::FormatDuration(patience))};
-      loop_.Stop();
-    });
-    loop_.Run().IgnoreError();  // nothing here fails a loop
-    if (!*found) return Fail(absl::StatusCode::kCancelled, "interrupted");
-  }
-  for (const std::string& address : (*found)->addresses) {
-    addresses_.push_back({.host = host, .address = address});
-  }
-  if (!(*found)->addresses.empty()) return absl::OkStatus();
-  return Fail(absl::StatusCode::kUnavailable, "the host is not known: " + (*found)->why);
-}
-
 absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
-  if (tls_ != nullptr && !tls_->why_not().empty()) {
-    return Fail(absl::StatusCode::kInvalidArgument, tls_->why_not());
-  }
   std::optional<Waiting> waiting;
   if (options_.say_waiting) waiting.emplace(loop_, Describe(url_));
   const absl::Time deadline = absl::Now() + options_.timeout;
-  if (absl::Status status = Resolve(deadline); !status.ok()) return status;
-  using End = Exchange::End;
-  std::string detail;
-  for (std::size_t i = 0; i < addresses_.size(); ++i) {
-    // Each address has its share of the time that is left.
+  absl::Status failure;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    // Each host has its share of the time that is left.
     const absl::Duration patience =
-        (deadline - absl::Now()) / static_cast<std::int64_t>(addresses_.size() - i);
-    Exchange exchange(*this, addresses_[i]);
-    const End end = exchange.Run(path, patience);
-    if (!exchange.detail().empty()) detail = exchange.detail();
-    switch (end) {
-      case End::kReply:
-        std::swap(addresses_.front(), addresses_[i]);
-        return exchange.TakeReply();
-      case End::kStopped:
-        return Fail(absl::StatusCode::kCancelled, "interrupted");
-      case End::kNoTls:
-        return Fail(absl::StatusCode::kFailedPrecondition, "TLS: " + detail + kTlsRemedy);
-      case End::kNoHttp:
-        return Fail(absl::StatusCode::kFailedPrecondition, "what answers there speaks no HTTP");
-      case End::kTooLarge:
-        return Fail(absl::StatusCode::kResourceExhausted,
-                    absl::StrCat("the answer is above ", options_.max_body >> 20, " MiB"));
-      case End::kNoAnswer:
-        return Fail(absl::StatusCode::kUnavailable, "the connection was closed before the answer");
-      case End::kTimeout:
-        detail = absl::StrCat("no answer within ", absl::FormatDuration(options_.timeout));
-        if (i + 1 == addresses_.size()) return Fail(absl::StatusCode::kDeadlineExceeded, detail);
-        break;
-      case End::kNoConnection:
-        detail = WhyNoConnection(addresses_[i].address, url_.endpoint.port);
-        break;
+        (deadline - absl::Now()) / static_cast<std::int64_t>(hosts_.size() - i);
+    Request request(*this, hosts_[i], path, patience);
+    const absl::Status status = request.Run(*transfers_);
+    if (status.ok()) {
+      std::swap(hosts_.front(), hosts_[i]);
+      return request.TakeReply();
     }
-    if (waiting) waiting->Because(detail);
+    if (waiting)
+      waiting->Because(std::string_view(status.message().data(), status.message().size()));
+    const absl::Status complete(status.code(),
+                                absl::StrCat(Describe(url_), ": ", std::string(status.message())));
+    // What no other node would change is the answer; else the first one's failure is.
+    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return complete;
+    failure.Update(complete);
   }
-  return Fail(absl::StatusCode::kUnavailable, detail.empty() ? "no connection" : detail);
+  return failure;
 }
 
 std::string PercentEncode(const std::string& text) {
-  const std::unique_ptr<char, decltype(&std::free)> encoded(
-      evhttp_uriencode(text.data(), static_cast<ev_ssize_t>(text.size()), /*space_to_plus=*/0),
-      &std::free);
-  return OrEmpty(encoded.get());
+  const std::unique_ptr<char, Freed<curl_free>> encoded(
+      curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())));
+  return encoded.get();
 }
 
 }  // namespace retryq::cli

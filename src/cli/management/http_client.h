@@ -24,8 +24,9 @@ struct HttpReply {
   absl::Time received;
 };
 
-// An HTTP client for a command that does one thing after the other, by means of libevent's. Each
-// request is made on a connection of its own, to all addresses of the hosts in turn.
+// An HTTP client for a command that does one thing after the other: libcurl on the event loop. Each
+// request is made on a connection of its own, to the hosts in turn until one answers. Proxies of
+// the environment are ignored, and redirects are replies.
 class HttpClient {
  public:
   struct Options {
@@ -45,31 +46,21 @@ class HttpClient {
   // GETs a path such as "/api/overview", percent-encoded: runs the loop until the answer is there.
   // Whatever the server answers is a reply, 404 and 503 too. Errors begin with the URL:
   // kUnavailable (no connection), kDeadlineExceeded, kFailedPrecondition (TLS, or what answers is
-  // no HTTP server), kResourceExhausted (a body above max_body), kInvalidArgument (TLS's files),
-  // kCancelled (the loop was stopped).
+  // no HTTP server), kResourceExhausted (a body above max_body, headers above 64 KiB),
+  // kInvalidArgument (TLS's files), kCancelled (the loop was stopped).
   absl::StatusOr<HttpReply> Get(const std::string& path);
 
   const ManagementUrl& url() const { return url_; }
 
  private:
-  class Exchange;
-  class Tls;
-  // One of a host.
-  struct Address {
-    std::string host;
-    std::string address;  // IPv4 or IPv6
-  };
-
-  // All hosts, or one: kUnavailable where there is no address, kCancelled.
-  absl::Status Resolve(absl::Time deadline);
-  absl::Status Resolve(const std::string& host, absl::Duration patience);
-  absl::Status Fail(absl::StatusCode code, const std::string& what) const;
+  class Transfers;
+  class Request;
 
   EventLoop& loop_;
   const ManagementUrl url_;
   const Options options_;
-  std::unique_ptr<Tls> tls_;
-  std::vector<Address> addresses_;  // the one that answered last comes first
+  const std::unique_ptr<Transfers> transfers_;
+  std::vector<std::string> hosts_;  // the one that answered last comes first
 };
 
 // As part of a path or a query: all but letters, digits and -._~ as %XX.

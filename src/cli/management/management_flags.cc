@@ -1,8 +1,29 @@
 #include "cli/management/management_flags.h"
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
 namespace retryq::cli {
+namespace {
+
+// A host by one of its names, as far as that can be known without asking anyone.
+std::string OneNameOf(std::string host) {
+  absl::AsciiStrToLower(&host);
+  if (host.ends_with('.')) host.pop_back();
+  return host == "localhost" || host == "::1" || host.starts_with("127.") ? "localhost" : host;
+}
+
+bool IsOnAHostOf(const amqp::ConnectionOptions& broker, const ManagementUrl& management) {
+  return std::any_of(broker.endpoints.begin(), broker.endpoints.end(),
+                     [host = OneNameOf(management.endpoint.host)](const amqp::Endpoint& endpoint) {
+                       return OneNameOf(endpoint.host) == host;
+                     });
+}
+
+}  // namespace
 
 void AddFlags(FlagParser& parser, ManagementFlags& flags) {
   parser.Group("Where");
@@ -11,12 +32,13 @@ void AddFlags(FlagParser& parser, ManagementFlags& flags) {
              "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
   parser.Add("--management", "URL", &flags.management,
              "http://user:password@host:port of the management API, or https:// with the\n"
-             "parameters of amqps:// (default: $RETRYQ_MANAGEMENT_URL, else port 15672 of the\n"
-             "--url hosts with their user; beside amqps:// by https, port 15671)");
+             "parameters of amqps:// (default: $RETRYQ_MANAGEMENT_URL, which beside --url must\n"
+             "name a host of it; else port 15672 of the --url hosts with their user; beside\n"
+             "amqps:// by https, port 15671)");
 }
 
-ManagementUrl ReadManagement(const FlagText& flag, const amqp::ConnectionOptions& broker,
-                             FlagReader& reader) {
+ManagementUrl ReadManagement(const FlagText& flag, const std::vector<std::string>& urls,
+                             const amqp::ConnectionOptions& broker, FlagReader& reader) {
   FlagText url = flag;
   std::string source = "--management";
   const char* variable = std::getenv("RETRYQ_MANAGEMENT_URL");
@@ -26,9 +48,18 @@ ManagementUrl ReadManagement(const FlagText& flag, const amqp::ConnectionOptions
   }
   if (!url) return DefaultManagementUrl(broker);
   absl::StatusOr<ManagementUrl> management = ParseManagementUrl(*url, broker);
-  if (management.ok()) return *std::move(management);
-  reader.Complain(source + ": " + std::string(management.status().message()));
-  return DefaultManagementUrl(broker);
+  if (!management.ok()) {
+    reader.Complain(source + ": " + std::string(management.status().message()));
+    return DefaultManagementUrl(broker);
+  }
+  // A variable that was set for another broker must not decide what is looked at, or deleted.
+  if (!flag && !urls.empty() && !IsOnAHostOf(broker, *management)) {
+    reader.Complain(absl::StrCat(
+        "--url names the broker ", amqp::Describe(broker),
+        ", and RETRYQ_MANAGEMENT_URL the management API of another host, ", Describe(*management),
+        "; unset the variable, or name the management API of that broker by --management"));
+  }
+  return *std::move(management);
 }
 
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
@@ -40,7 +71,7 @@ amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
 void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place) {
   reader.ReadUrls(flags.urls, &place->client);
   place->connection = ConnectionOf(place->client);
-  place->management = ReadManagement(flags.management, place->connection, reader);
+  place->management = ReadManagement(flags.management, flags.urls, place->connection, reader);
 }
 
 }  // namespace retryq::cli

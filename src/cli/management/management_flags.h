@@ -29,8 +29,8 @@ struct BrokerPlace {
 
 // Where the management API of `broker` is: by the flag, by RETRYQ_MANAGEMENT_URL, or on the
 // broker's hosts. What is wrong is complained of.
-ManagementUrl ReadManagement(const FlagText& flag, const amqp::ConnectionOptions& broker,
-                             FlagReader& reader);
+ManagementUrl ReadManagement(const FlagText& flag, const std::vector<std::string>& urls,
+                             const amqp::ConnectionOptions& broker, FlagReader& reader);
 
 // The broker of URLs that have been read.
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);

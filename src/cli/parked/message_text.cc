@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "cli/parked/json_layout.h"
+#include "cli/parked/message_fields.h"
 #include "cli/parked/parked_message.h"
 #include "cli/parked/parked_row.h"
 #include "cli/text/escaped_text.h"
@@ -24,33 +23,6 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostHeaders = std::size_t{1} << 20;  // bytes of JSON
-
-using Properties = std::vector<std::pair<std::string, std::string>>;
-
-Properties PropertiesOf(const amqp::Message& message) {
-  Properties properties;
-  const auto add = [&properties](const char* name, std::optional<std::string_view> text) {
-    if (text) properties.emplace_back(name, *text);
-  };
-  const auto add_number = [&properties](const char* name, const auto& number) {
-    if (number) properties.emplace_back(name, std::to_string(*number));
-  };
-  const amqp::Properties& p = message.properties;
-  add("content-type", p.content_type);
-  add("content-encoding", p.content_encoding);
-  add_number("delivery-mode", p.delivery_mode);
-  add_number("priority", p.priority);
-  add("correlation-id", p.correlation_id);
-  add("reply-to", p.reply_to);
-  add("expiration", p.expiration);
-  add("message-id", p.message_id);
-  add_number("timestamp", p.timestamp);
-  add("type", p.type);
-  add("user-id", p.user_id);
-  add("app-id", p.app_id);
-  add("cluster-id", p.cluster_id);
-  return properties;
-}
 
 std::string HeadersOf(const amqp::Message& message) {
   return HeadersJson(Headers(message.properties.headers.value_or(amqp::TableView())), kMostHeaders);
@@ -130,7 +102,7 @@ absl::StatusOr<std::string> MessageText(const amqp::Message& message, BodyFormat
 }
 
 std::string MessageJson(const amqp::Message& message) {
-  OrderedJson json = OrderedJson::parse(ParkedJsonRow(message));
+  OrderedJson json = OrderedJson::parse(ParkedJsonRow(message, {}));
   json["properties"] = OrderedJson::object();
   for (const auto& [name, value] : PropertiesOf(message)) json["properties"][name] = value;
   json["headers"] = OrderedJson::parse(HeadersOf(message));

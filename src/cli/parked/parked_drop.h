@@ -6,8 +6,8 @@
 
 namespace retryq::cli {
 
-// Takes the parked messages that match off their queue for good. Unless the options say yes, it
-// counts them first, and asks on the terminal.
+// Takes the parked messages that match off their queue for good. What retryq did not park stays
+// unless the options say otherwise, and the status says so.
 ParkedResult DropParked(const ParkedOptions& options);
 
 }  // namespace retryq::cli

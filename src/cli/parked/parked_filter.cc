@@ -43,9 +43,9 @@ bool HasHeader(const amqp::Message& message, const std::string& name, std::strin
 
 bool ParkedFilter::Matches(const amqp::Message& message, absl::Time now) const {
   const ParkedMessage parked(message);
-  if (!ids.empty() && !Has(ids, parked.id) && !Has(ids, message.properties.message_id)) {
-    return false;
-  }
+  const auto& own_id = message.properties.message_id ? message.properties.message_id
+                                                     : message.properties.correlation_id;
+  if (!ids.empty() && !Has(ids, parked.id) && !Has(ids, own_id)) return false;
   if (error && !(parked.error && ContainsIgnoringCase(*parked.error, *error))) return false;
   if (older_than || newer_than) {
     const std::optional<absl::Time> since = parked.parked ? parked.parked : parked.first_failure;

@@ -13,7 +13,7 @@ namespace retryq::cli {
 
 // Which of the parked messages are meant: those for which all that is set holds.
 struct ParkedFilter {
-  std::vector<std::string> ids;      // one of them is its x-retry-id or its message-id
+  std::vector<std::string> ids;      // its x-retry-id or message-id, or correlation-id
   std::optional<std::string> error;  // its last error contains this, in upper or lower case
   // Since it was parked, or where it does not say when that was, since its first failure. A message
   // that says neither is neither older nor newer.

@@ -16,7 +16,7 @@ namespace retryq::cli {
 namespace {
 
 constexpr char kDescription[] =
-    "Looks at the messages that were given up, and sends them to their queues again.";
+    "Looks at the messages of a work queue that were given up, and sends them there again.";
 
 constexpr char kUsage[] = "retryq parked list|show|replay|drop --queue QUEUE [OPTIONS]";
 
@@ -29,23 +29,23 @@ constexpr char kFooter[] =
 Each has its own --help.
 
 Example: look, try one, then send all that failed for that reason at 20 a second
-  retryq parked list --queue orders.parked
-  retryq parked replay --queue orders.parked --error timeout --limit 1
-  retryq parked replay --queue orders.parked --error timeout --rate 20
+  retryq parked list --queue orders --by error
+  retryq parked replay --queue orders --error timeout --limit 1
+  retryq parked replay --queue orders --error timeout --rate 20
 )";
 
 constexpr char kListFooter[] =
     R"(Messages stay where they are. What does not say when it was parked, as what other systems or older
-versions have parked, shows "-" there, and its age is that since its first failure. A quorum queue counts how often it has taken a message back, and drops it when that exceeds the
-delivery limit: what has come to half of it is therefore put behind the others by a confirmed copy, which
-counts from 0. The management API says what the limit is; where it cannot be asked, 2 is taken for it.
+versions have parked, shows "-" there, and its age is that since its first failure. A quorum queue counts
+how often it has taken a message back, and drops it when that exceeds the delivery limit: what has come to
+half of it is therefore put behind the others by a confirmed copy, which counts from 0. The management API says what the limit is; where it cannot be asked, 2 is taken for it.
 A limit below 2 is refused.
 
 Exit codes: 64 wrong options; 69 no such queue, or the connection was lost; 75 ended by a signal;
 77 refused by the broker.
 
 Example: what was given up for that reason since yesterday
-  retryq parked list --queue orders.parked --error timeout --newer-than 1d
+  retryq parked list --queue orders --error timeout --newer-than 1d
 )";
 
 constexpr char kShowFooter[] =
@@ -53,7 +53,7 @@ constexpr char kShowFooter[] =
 connection was lost; 75 ended by a signal; 77 refused by the broker.
 
 Example: save a body
-  retryq parked show --queue orders.parked --id 5f0c77d1 --body raw > body
+  retryq parked show --queue orders --id 5f0c77d1 --body raw > body
 )";
 
 constexpr char kReplayFooter[] =
@@ -63,21 +63,26 @@ What cannot be replayed stays parked, with a reason. Ended at any point, by a si
 connection, it loses nothing, and doubles at most the --window copies that were under way; the first
 SIGINT or SIGTERM lets these finish and doubles none.
 
+Without a filter it counts, and asks on the terminal; where there is none it needs --all. What retryq did
+not park (it has no x-retry-parked) stays unless --foreign is given.
+
 Exit codes: 0 all that match are replayed; 64 wrong options; 69 some stay, no such queue, or the
 connection was lost; 75 ended by a signal; 77 refused by the broker.
 
 Example: see what would be sent where, then do it, slowly
-  retryq parked replay --queue orders.parked --older-than 1h --dry-run
-  retryq parked replay --queue orders.parked --older-than 1h --rate 20
+  retryq parked replay --queue orders --older-than 1h --dry-run
+  retryq parked replay --queue orders --older-than 1h --rate 20
 )";
 
 constexpr char kDropFooter[] =
     R"(Counts the messages that match, asks on the terminal, and drops no more than that. What is parked
-meanwhile stays. Exit codes: 64 wrong options; 69 no such queue, or the connection was lost; 75 ended by a
+meanwhile stays, and so does what retryq did not park (it has no x-retry-parked) unless --foreign is given.
+
+Exit codes: 64 wrong options; 69 some stay, no such queue, or the connection was lost; 75 ended by a
 signal; 77 refused by the broker.
 
 Example: what was parked a month ago is of no use any more
-  retryq parked drop --queue orders.parked --older-than 30d
+  retryq parked drop --queue orders --older-than 30d
 )";
 
 struct Command {
@@ -109,24 +114,31 @@ constexpr std::array<std::pair<std::string_view, BodyFormat>, 5> kBodyFormats = 
      {"raw", BodyFormat::kRaw}}};
 
 struct ParkedFlags {
+  ParkedAction action;
   ManagementFlags management;
-  FlagText queue;
-  std::vector<std::string> ids, headers;
-  FlagText error, older_than, newer_than, limit;
+  FlagText queue, parked;
+  std::vector<std::string> ids, headers, columns;
+  FlagText error, older_than, newer_than, limit, by;
   bool json = false;
   FlagText body;
   FlagText to_queue, to_exchange, routing_key, rate, window;
   bool trust_routing_keys = false;
   bool dry_run = false;
+  bool foreign = false;
+  bool all = false;
   bool yes = false;
 };
 
-void AddFlags(FlagParser& parser, ParkedAction action, ParkedFlags& flags) {
+void AddFlags(FlagParser& parser, ParkedFlags& flags) {
+  const ParkedAction action = flags.action;
   AddFlags(parser, flags.management);
-  parser.Add("--queue", "QUEUE", &flags.queue, "The parked queue, such as orders.parked");
+  parser.Add("--queue", "QUEUE", &flags.queue,
+             "The work queue whose messages were given up. Required");
+  parser.Add("--parked", "QUEUE", &flags.parked, "Where they are parked (default: QUEUE.parked)");
 
   parser.Group("Which messages (default: all); all that are given must hold");
-  parser.Add("--id", "ID", &flags.ids, "Its x-retry-id or message-id; again for more of them");
+  parser.Add("--id", "ID", &flags.ids,
+             "Its x-retry-id or message-id (without one, its correlation-id); again for more");
   parser.Add("--error", "TEXT", &flags.error,
              "Its last error contains TEXT, in upper or lower case");
   parser.Add("--older-than", "DURATION", &flags.older_than, "It was parked longer ago: 30m, 2d");
@@ -138,8 +150,7 @@ void AddFlags(FlagParser& parser, ParkedAction action, ParkedFlags& flags) {
   }
 
   if (action == ParkedAction::kReplay) {
-    parser.Group(
-        "Whereto (default: each to the queue it failed in, if QUEUE is that one's .parked)");
+    parser.Group("Whereto (default: each that failed in the work queue to that)");
     parser.Add("--to-queue", "QUEUE", &flags.to_queue, "To this queue");
     parser.Add("--to-exchange", "EXCHANGE", &flags.to_exchange, "To this exchange");
     parser.Add("--routing-key", "KEY", &flags.routing_key, "With --to-exchange: by this key");
@@ -152,14 +163,22 @@ void AddFlags(FlagParser& parser, ParkedAction action, ParkedFlags& flags) {
     parser.Add("--window", "NUMBER", &flags.window,
                "Copies that are unconfirmed at a time, which bounds memory (default: 256)");
     parser.Add("--dry-run", &flags.dry_run, "Only show what would be replayed where");
+    parser.Add("--all", &flags.all, "Do not ask where no filter and no --limit is given");
+    parser.Add("--foreign", &flags.foreign, "Also what retryq did not park");
   } else if (action == ParkedAction::kDrop) {
     parser.Group("How");
     parser.Add("--yes", &flags.yes, "Do not ask");
+    parser.Add("--foreign", &flags.foreign, "Also what retryq did not park");
   } else {
     parser.Group("Output");
     if (action == ParkedAction::kShow) {
       parser.Add("--body", "auto|text|json|hex|raw", &flags.body,
                  "How it is shown; raw: its bytes and nothing else (default: auto)");
+    } else {
+      parser.Add("--by", "error", &flags.by, "Count the messages with the same last error");
+      parser.Add("--column", "NAME", &flags.columns,
+                 "Show this property (such as correlation-id or type) or header, too; again for\n"
+                 "more");
     }
     parser.Add("--json", &flags.json,
                action == ParkedAction::kShow
@@ -232,7 +251,7 @@ void ReadTarget(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* opt
         "--to-exchange: needs --routing-key KEY, or --trust-routing-keys for the key of each "
         "message's first publish, which anyone who may publish to the work queue can have made up");
   }
-  if (flags.to_queue && flags.to_queue == flags.queue) {
+  if (flags.to_queue && *flags.to_queue == options->queue) {
     reader.Complain("--to-queue: is the parked queue itself; name another one");
   }
   if (flags.to_queue) options->target = ReplayTarget{.exchange = "", .routing_key = flags.to_queue};
@@ -264,10 +283,49 @@ void ReadBody(const FlagText& text, FlagReader& reader, BodyFormat* format) {
   }
 }
 
-ParkedOptions ReadOptions(ParkedAction action, const ParkedFlags& flags, FlagReader& reader) {
-  ParkedOptions options{.action = action};
-  if (!flags.queue) reader.Complain("--queue is missing: name the parked queue");
-  reader.Read("--queue", flags.queue, &options.queue);
+void ReadQueues(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
+  constexpr std::size_t kLongestName = 255;
+  if (!flags.queue) {
+    reader.Complain("--queue is missing: name the work queue whose messages were given up");
+  }
+  reader.Read("--queue", flags.queue, &options->work_queue);
+  options->queue = options->work_queue + ".parked";
+  reader.Read("--parked", flags.parked, &options->queue);
+  if (options->queue.size() > kLongestName) {
+    reader.Complain(std::string(flags.parked ? "--parked" : "--queue") +
+                    ": the name of the parked queue is longer than 255 bytes");
+  }
+}
+
+void ReadColumns(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
+  options->columns = flags.columns;
+  if (std::find(flags.columns.begin(), flags.columns.end(), "") != flags.columns.end()) {
+    reader.Complain("--column '': name a property or a header");
+  }
+  if (!flags.by) return;
+  options->by_error = *flags.by == "error";
+  if (!options->by_error) reader.Complain("--by '" + *flags.by + "': write error");
+  if (!flags.columns.empty()) {
+    reader.Complain("--column: cannot be combined with --by; give one or the other");
+  }
+}
+
+// What takes many messages away is agreed to, on the terminal or beforehand.
+void ReadAgreement(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
+  const bool is_for_good = flags.action == ParkedAction::kDrop && !flags.yes;
+  const bool replays_all = flags.action == ParkedAction::kReplay && options->filter.empty() &&
+                           !options->limit && !flags.dry_run && !flags.all;
+  options->ask = is_for_good || replays_all;
+  if (!options->ask || ::isatty(STDIN_FILENO) != 0) return;
+  reader.Complain(
+      is_for_good
+          ? "--yes is missing: there is no terminal to ask on, and dropping is for good"
+          : "--all is missing: there is no terminal to ask on, and no filter says which to replay");
+}
+
+ParkedOptions ReadOptions(const ParkedFlags& flags, FlagReader& reader) {
+  ParkedOptions options{.action = flags.action};
+  ReadQueues(flags, reader, &options);
   BrokerPlace place;
   ReadFlags(flags.management, reader, &place);
   options.connection = std::move(place.connection);
@@ -278,12 +336,11 @@ ParkedOptions ReadOptions(ParkedAction action, const ParkedFlags& flags, FlagRea
   ReadBody(flags.body, reader, &options.body);
   options.json = flags.json;
   options.dry_run = flags.dry_run;
-  options.yes = flags.yes;
+  options.foreign = flags.foreign;
+  ReadColumns(flags, reader, &options);
+  ReadAgreement(flags, reader, &options);
   if (flags.json && flags.body) {
     reader.Complain("--body: is for people; leave it out, or --json");
-  }
-  if (options.action == ParkedAction::kDrop && !flags.yes && ::isatty(STDIN_FILENO) == 0) {
-    reader.Complain("--yes is missing: there is no terminal to ask on, and dropping is for good");
   }
   return options;
 }
@@ -319,14 +376,11 @@ absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseParked(const Arguments&
       });
   if (command == kCommands.end()) return ParseWithoutCommand(arguments);
 
-  ParkedFlags flags;
-  const std::string name(command->name);
-  FlagParser parser(command->description, "retryq parked " + name + " --queue QUEUE [OPTIONS]",
-                    command->footer);
-  AddFlags(parser, command->action, flags);
-  return parser.ParseInto(
-      Arguments(arguments.begin() + 1, arguments.end()),
-      [&](FlagReader& reader) { return ReadOptions(command->action, flags, reader); });
+  const std::string usage =
+      "retryq parked " + std::string(command->name) + " --queue QUEUE [OPTIONS]";
+  return ParseFlags({command->description, usage, command->footer},
+                    Arguments(arguments.begin() + 1, arguments.end()),
+                    ParkedFlags{.action = command->action}, AddFlags, ReadOptions);
 }
 
 }  // namespace retryq::cli

@@ -6,7 +6,8 @@
 
 namespace retryq::cli {
 
-// The parked messages that match, as a table or a JSON object a line. All stay where they are.
+// The parked messages that match, or how many there are of each error, as a table or a JSON object
+// a line. All stay where they are.
 ParkedResult ListParked(const ParkedOptions& options);
 
 }  // namespace retryq::cli

@@ -25,6 +25,7 @@ ParkedMessage::ParkedMessage(const amqp::Message& message) {
 
   id = name("x-retry-id");
   if (!id) id = message.properties.message_id;
+  if (!id) id = message.properties.correlation_id;  // all that Celery sets
   if (const auto count = natural("x-retry-count")) attempts = static_cast<std::uint64_t>(*count);
   if (const auto millis = natural("x-retry-first-failure")) {
     first_failure = absl::FromUnixMillis(*millis);

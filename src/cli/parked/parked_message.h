@@ -16,7 +16,7 @@ namespace retryq::cli {
 struct ParkedMessage {
   explicit ParkedMessage(const amqp::Message& message);
 
-  std::optional<std::string_view> id;     // x-retry-id, else the message-id
+  std::optional<std::string_view> id;     // x-retry-id, message-id or correlation-id
   std::optional<std::uint64_t> attempts;  // calls of the handler, all in vain
   std::optional<absl::Time> first_failure;
   std::optional<absl::Time> parked;          // absent where an older retryq has parked it
@@ -24,6 +24,9 @@ struct ParkedMessage {
   std::optional<std::string_view> queue;     // where it failed
   std::optional<std::string_view> exchange;  // where it was first published, and with which key
   std::optional<std::string_view> routing_key;
+
+  // Whether retryq says that it parked it: what is in the queue by mistake does not.
+  bool is_ours() const { return parked && queue; }
 
   // How often a quorum queue has taken it back; 0 where nobody counts. The count of a message that
   // was not delivered before came with it and says nothing.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/management/management_url.h"
 #include "cli/parked/parked_filter.h"
@@ -33,16 +34,20 @@ struct ParkedOptions {
   ParkedAction action = ParkedAction::kList;
   amqp::ConnectionOptions connection;
   ManagementUrl management;  // is asked for the queue's delivery limit
-  std::string queue;
+  std::string work_queue;
+  std::string queue;  // where its messages are parked
   ParkedFilter filter;
   std::optional<std::uint64_t> limit;  // at most so many of those that match; none = all
+  bool foreign = false;                // replay and drop what retryq did not park, too
   bool json = false;
+  bool by_error = false;             // list: how many there are of each error
+  std::vector<std::string> columns;  // list: properties and headers to show besides
   BodyFormat body = BodyFormat::kAuto;
   std::optional<ReplayTarget> target;  // none = the queue that each failed in
   double rate = 0;                     // a second; 0 = no limit
   std::uint16_t window = 256;          // copies that are unconfirmed at a time
   bool dry_run = false;
-  bool yes = false;  // to drop without a question
+  bool ask = false;  // on the terminal, before anything is replayed or dropped
 };
 
 }  // namespace retryq::cli

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "cli/parked/delivery_limit.h"
+#include "cli/parked/parked_message.h"
 
 namespace retryq::cli {
 namespace {
@@ -26,7 +28,11 @@ Progress StderrProgress(const std::string& queue, absl::Duration start) {
 }  // namespace
 
 ParkedPass::ParkedPass(const ParkedOptions& options, std::uint16_t window)
-    : options_(options), window_(window), now_(loop_.clock().Now()) {}
+    : options_(options),
+      window_(window),
+      ours_only_(!options.foreign && (options.action == ParkedAction::kReplay ||
+                                      options.action == ParkedAction::kDrop)),
+      now_(loop_.clock().Now()) {}
 
 ParkedPass::~ParkedPass() = default;
 
@@ -46,9 +52,19 @@ absl::Status ParkedPass::Run() {
 void ParkedPass::OnMessage(amqp::MessagePtr message) {
   const bool is_meant = matched_ != options_.limit && options_.filter.Matches(*message, now_);
   if (!is_meant) return reader_->Keep(message);
+  if (ours_only_ && !ParkedMessage(*message).is_ours()) {
+    ++foreign_;
+    return reader_->Keep(message);
+  }
   ++matched_;
   OnMatch(std::move(message));
   if (matched_ == options_.limit) reader_->Stop();
+}
+
+std::string ParkedPass::WhyForeignStay() const {
+  return absl::StrCat(foreign_, " stay in ", options_.queue,
+                      ": retryq did not park them (they have no x-retry-parked); remedy: look at "
+                      "them, and where they are meant, add --foreign");
 }
 
 std::uint16_t ReadingWindow(const ParkedOptions& options) {

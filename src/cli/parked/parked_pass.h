@@ -36,6 +36,9 @@ class ParkedPass : private ParkedVisitor {
   bool began() const { return reader_ && reader_->began(); }
   std::uint64_t total() const { return reader_ ? reader_->total() : 0; }
   std::uint64_t matched() const { return matched_; }
+  // Those that would be meant, to be replayed or dropped, if retryq had parked them. They stay.
+  std::uint64_t foreign() const { return foreign_; }
+  std::string WhyForeignStay() const;
 
  protected:
   // One that is meant. It is to be answered as ParkedVisitor says.
@@ -50,11 +53,13 @@ class ParkedPass : private ParkedVisitor {
 
   const ParkedOptions& options_;
   const std::uint16_t window_;
+  const bool ours_only_;
   EventLoop loop_;
   const absl::Time now_;
   std::optional<Progress> progress_;
   std::optional<ParkedReader> reader_;
   std::uint64_t matched_ = 0;
+  std::uint64_t foreign_ = 0;
 };
 
 // As many as one consumer may have where their bodies are not kept: so many that it is hardly ever

@@ -83,8 +83,8 @@ void ParkedReader::Begin(const absl::StatusOr<DeclareOk>& queue) {
   if (absl::IsNotFound(queue.status())) {
     return Abort(absl::NotFoundError(
         absl::StrCat("there is no queue '", options_.queue,
-                     "': name the parked queue by --queue, such as orders.parked, and its vhost in "
-                     "the --url")));
+                     "': --queue is the work queue, whose messages are parked in QUEUE.parked "
+                     "unless --parked names another queue; its vhost is the one in the --url")));
   }
   if (!queue.ok()) return Abort(queue.status());
   waiting_.reset();

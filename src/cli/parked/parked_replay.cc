@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "cli/parked/pacer.h"
 #include "cli/parked/parked_message.h"
+#include "cli/parked/parked_question.h"
 #include "cli/parked/parked_row.h"
 #include "cli/text/escaped_text.h"
 
@@ -51,9 +52,10 @@ class Replaying final : public ParkedPass {
     std::vector<std::string> lines;
     if (!status.ok()) lines.emplace_back(status.message());
     for (const auto& [why, count] : stayed_) {
-      if (status.ok()) status = absl::UnavailableError("");
       lines.push_back(absl::StrCat(count, " stay in ", options_.queue, ": ", why));
     }
+    if (foreign() > 0) lines.push_back(WhyForeignStay());
+    if (status.ok() && !lines.empty()) status = absl::UnavailableError("");
     if (in_doubt_ + open_ > 0) {
       lines.push_back(absl::StrCat(
           in_doubt_ + open_, " stay in ", options_.queue,
@@ -74,7 +76,7 @@ class Replaying final : public ParkedPass {
     }
     if (options_.dry_run) {
       ++targets_[*target];
-      rows_.append(ParkedTableRow(*message)).append("\n");
+      rows_.append(ParkedTableRow(*message, {})).append("\n");
       return reader().Keep(message);
     }
     waiting_.emplace_back(std::move(message), *std::move(target));
@@ -84,8 +86,8 @@ class Replaying final : public ParkedPass {
   std::optional<Target> TargetOf(const amqp::Message& message) const {
     const ParkedMessage parked(message);
     if (!options_.target) {
-      if (!IsParkedQueueOf(parked.queue)) return std::nullopt;
-      return Target("", *parked.queue);
+      if (parked.queue != options_.work_queue) return std::nullopt;
+      return Target("", options_.work_queue);
     }
     if (options_.target->routing_key) {
       return Target(options_.target->exchange, *options_.target->routing_key);
@@ -95,12 +97,7 @@ class Replaying final : public ParkedPass {
   }
 
   // Anyone who may publish to the work queue or to this one can write an `x-retry-queue`: it is
-  // believed only where this is that queue's parked queue by its name.
-  bool IsParkedQueueOf(std::optional<std::string_view> queue) const {
-    return queue && !queue->empty() &&
-           absl::StrCat(std::string(*queue), ".parked") == options_.queue;
-  }
-
+  // believed only where it names the work queue that was asked for.
   std::string WhyNowhere(const amqp::Message& message) const {
     if (options_.target) {
       return "they do not say with which routing key they were published; "
@@ -112,11 +109,9 @@ class Replaying final : public ParkedPass {
              "remedy: --to-queue QUEUE";
     }
     const std::string queue = EscapedText(*parked.queue);
-    return absl::StrCat(
-        "they claim to have failed in ", queue,
-        ", whose parked queue this is not by its name, and anyone could have written "
-        "that; remedy: where it is true, --to-queue ",
-        queue, " --header x-retry-queue=", queue);
+    return absl::StrCat("they claim to have failed in ", queue, ", not in ", options_.work_queue,
+                        ", and anyone could have written that; remedy: where it is true, --queue ",
+                        queue, " --parked ", options_.queue);
   }
 
   void OnAbandoned() override {
@@ -190,7 +185,7 @@ class Replaying final : public ParkedPass {
     const bool dry = options_.dry_run;
     std::uint64_t count = 0;
     for (const auto& [target, messages] : targets_) count += messages;
-    std::string text = rows_.empty() ? "" : absl::StrCat(ParkedTableHead(), "\n", rows_, "\n");
+    std::string text = rows_.empty() ? "" : absl::StrCat(ParkedTableHead({}), "\n", rows_, "\n");
     absl::StrAppend(&text, dry ? "would replay " : "replayed ", count, " of ", total(),
                     " messages in ", options_.queue, "\n");
     for (const auto& [target, messages] : targets_) {
@@ -215,6 +210,9 @@ class Replaying final : public ParkedPass {
 
 }  // namespace
 
-ParkedResult ReplayParked(const ParkedOptions& options) { return Replaying(options).Replay(); }
+ParkedResult ReplayParked(const ParkedOptions& options) {
+  const ParkedAgreement agreement = AskAboutParked(options, "Replay", "replayed", "");
+  return agreement.options ? Replaying(*agreement.options).Replay() : agreement.result;
+}
 
 }  // namespace retryq::cli

@@ -150,11 +150,7 @@ PlanOptions ReadOptions(const PlanFlags& flags, FlagReader& reader) {
 }  // namespace
 
 absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments) {
-  PlanFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
-  AddFlags(parser, flags);
-  return parser.ParseInto(arguments,
-                          [&flags](FlagReader& reader) { return ReadOptions(flags, reader); });
+  return ParseFlags({kDescription, kUsage, kFooter}, arguments, PlanFlags(), AddFlags, ReadOptions);
 }
 
 }  // namespace retryq::cli

@@ -83,11 +83,8 @@ QueuesOptions ReadOptions(const QueuesFlags& flags, FlagReader& reader) {
 }  // namespace
 
 absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments& arguments) {
-  QueuesFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
-  AddFlags(parser, flags);
-  return parser.ParseInto(arguments,
-                          [&flags](FlagReader& reader) { return ReadOptions(flags, reader); });
+  return ParseFlags({kDescription, kUsage, kFooter}, arguments, QueuesFlags(), AddFlags,
+                    ReadOptions);
 }
 
 }  // namespace retryq::cli

@@ -6,7 +6,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 
 namespace retryq::cli {
 namespace {
@@ -32,13 +31,6 @@ std::string_view TakeFront(std::string_view& text, std::string_view set) {
   return front;
 }
 
-std::optional<double> ParseDecimal(std::string_view text) {
-  double value = 0;
-  const bool digits_outside = !text.empty() && text.front() != '.' && text.back() != '.';
-  if (!digits_outside || !absl::SimpleAtod({text.data(), text.size()}, &value)) return std::nullopt;
-  return value;
-}
-
 std::string_view Trim(std::string_view text) {
   const absl::string_view trimmed = absl::StripAsciiWhitespace({text.data(), text.size()});
   return {trimmed.data(), trimmed.size()};
@@ -46,22 +38,25 @@ std::string_view Trim(std::string_view text) {
 
 }  // namespace
 
+// absl::ParseDuration takes less and more than this: no days, but signs, blanks, infinity, `us`,
+// `.5s` and `5.s`.
 std::optional<absl::Duration> ParseDuration(std::string_view text) {
   if (text == "0") return absl::ZeroDuration();
   if (text.empty()) return std::nullopt;
   absl::Duration sum;
   while (!text.empty()) {
-    const std::optional<double> number = ParseDecimal(TakeFront(text, "0123456789."));
-    const std::string_view name = TakeFront(text, "dhms");
-    const auto* const unit = std::find_if(kUnits.begin(), kUnits.end(),
-                                          [name](const Unit& known) { return known.name == name; });
-    if (!number || unit == kUnits.end()) return std::nullopt;
-    sum += *number * unit->length;
+    const std::string number(TakeFront(text, "0123456789."));
+    const std::string unit(TakeFront(text, "dhms"));
+    const bool days = unit == "d";
+    absl::Duration part;
+    if (number.empty() || number.front() == '.' || number.back() == '.' || unit.empty() ||
+        !absl::ParseDuration(number + (days ? "h" : unit), &part)) {
+      return std::nullopt;
+    }
+    sum += days ? 24 * part : part;
     if (sum > kLongest) return std::nullopt;
   }
-  // A fraction such as 1.001s has no exact double: what that adds must not reach the next
-  // millisecond.
-  return absl::Floor(sum + absl::Nanoseconds(500), absl::Microseconds(1));
+  return absl::Floor(sum, absl::Microseconds(1));
 }
 
 std::string DurationText(absl::Duration duration) {

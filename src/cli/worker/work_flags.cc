@@ -90,6 +90,7 @@ struct WorkFlags {
   bool skip_others = false;
   bool lines = false;
   bool json = false;
+  Arguments command;  // what is behind --
 };
 
 void AddFlags(FlagParser& parser, WorkFlags& flags) {
@@ -219,7 +220,7 @@ void ReadCommand(const Arguments& command, FlagReader& reader, WorkOptions* opti
   }
 }
 
-WorkOptions ReadOptions(const WorkFlags& flags, const Arguments& command, FlagReader& reader) {
+WorkOptions ReadOptions(const WorkFlags& flags, FlagReader& reader) {
   WorkOptions options;
   if (!flags.queue) reader.Complain("--queue is missing: name the queue to work on");
   reader.Read("--queue", flags.queue, &options.consumer.queue);
@@ -241,14 +242,14 @@ WorkOptions ReadOptions(const WorkFlags& flags, const Arguments& command, FlagRe
   const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
   const amqp::ConnectionOptions broker = ConnectionOf(options.client);
   options.vhost = broker.vhost;
-  options.management = ReadManagement(flags.management, broker, reader);
+  options.management = ReadManagement(flags.management, flags.urls, broker, reader);
   ReadFlags(flags.delay_queues, heartbeat, reader, &options.client.delay_queues);
 
   ReadRunning(flags, reader, &options);
   options.log_from = flags.json ? Severity::kDebug : Severity::kInfo;
   reader.Read("--log-level", flags.log_level, &options.log_from);
   ReadMetrics(flags.metrics, reader, &options);
-  ReadCommand(command, reader, &options);
+  ReadCommand(flags.command, reader, &options);
 
   options.json = flags.json;
   return options;
@@ -260,13 +261,9 @@ absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arg
   // What is behind -- is not ours to interpret.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   const Arguments ours(arguments.begin(), dashes);
-  const Arguments command(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
-
   WorkFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
-  AddFlags(parser, flags);
-  return parser.ParseInto(ours,
-                          [&](FlagReader& reader) { return ReadOptions(flags, command, reader); });
+  flags.command.assign(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+  return ParseFlags({kDescription, kUsage, kFooter}, ours, std::move(flags), AddFlags, ReadOptions);
 }
 
 }  // namespace retryq::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "loop/pauses.h"
 #include "retry/delay_queues/classic_lease.h"
 
 namespace retryq {
@@ -13,10 +14,8 @@ namespace {
 constexpr absl::Duration kMaxDeclareTime = absl::Seconds(5);
 
 // Pauses between renewals that are refused: 1 s, 2 s, 4 s, 8 s, 8 s, ….
-constexpr int kMaxDoublings = 3;
-absl::Duration PauseAfter(int refusals) {
-  return absl::Seconds(1 << std::min(refusals - 1, kMaxDoublings));
-}
+constexpr absl::Duration kFirstRefusedPause = absl::Seconds(1);
+constexpr absl::Duration kLongestRefusedPause = absl::Seconds(8);
 
 // The lease of a queue that another user has made, without x-expires: one answer, which says that
 // it is there, is good for ever.
@@ -86,7 +85,7 @@ LeaseClock::Answer DelayQueueEntry::Answered(absl::Duration now, const DeclareOk
 void DelayQueueEntry::Refused(absl::Duration now) {
   sent_at_.reset();
   ++refusals_;
-  retry_from_ = now + PauseAfter(refusals_);
+  retry_from_ = now + Pauses::WholeAfter(refusals_, kFirstRefusedPause, kLongestRefusedPause);
 }
 
 // A publish and the declares sent after it go on channels of their own: the answer may not count

@@ -87,7 +87,7 @@ class DelayQueueEntry {
   LeaseClock::Answer Answered(absl::Duration now, const DeclareOk& answer);
   void Refused(absl::Duration now);
   // In a row.
-  int refusals() const { return refusals_; }
+  std::uint32_t refusals() const { return refusals_; }
 
   // Goes on to another name of the same family, where a queue of other arguments holds this one.
   // False where there is none.
@@ -139,7 +139,7 @@ class DelayQueueEntry {
   std::optional<absl::Duration> sent_at_;
   absl::Duration last_given_ = -absl::InfiniteDuration();
   bool messages_waiting_ = false;  // as the last answer said
-  int refusals_ = 0;
+  std::uint32_t refusals_ = 0;
   absl::Duration retry_from_ = -absl::InfiniteDuration();
 };
 

@@ -1,9 +1,9 @@
 #include "retry/delivery/error_text.h"
 
+#include <utf8.h>
+
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 
 #include "absl/strings/string_view.h"
 
@@ -12,56 +12,10 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-std::uint8_t ByteAt(std::string_view text, std::size_t index) {
-  return static_cast<std::uint8_t>(text[index]);
-}
-
-bool IsContinuation(std::uint8_t byte) { return (byte & 0xC0) == 0x80; }
-
-// Bytes of the code point at the start of `text`, which is not empty; 0 if it is not valid. Table
-// 3-7 of the Unicode standard: only the second byte's range depends on the first.
-std::size_t CodePointSize(std::string_view text) {
-  const std::uint8_t first = ByteAt(text, 0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  const std::size_t size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  if (text.size() < size) return 0;
-
-  const std::uint8_t lowest = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const std::uint8_t highest = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  if (ByteAt(text, 1) < lowest || ByteAt(text, 1) > highest) return 0;
-  for (std::size_t i = 2; i < size; ++i) {
-    if (!IsContinuation(ByteAt(text, i))) return 0;
-  }
-  return size;
-}
-
-bool IsAsciiWord(const char* bytes) {
-  constexpr std::uint64_t kNotAscii = 0x8080'8080'8080'8080;
-  std::uint64_t word = 0;
-  std::memcpy(&word, bytes, sizeof(word));
-  return (word & kNotAscii) == 0;
-}
-
-// Of ASCII: all of it, or less than it begins with, as it is looked at in whole words.
-std::size_t AsciiWordsSize(std::string_view text) {
-  constexpr std::size_t kWord = sizeof(std::uint64_t);
-  if (text.size() < kWord) return 0;
-  const std::size_t last = text.size() - kWord;
-  for (std::size_t size = 0; size < last; size += kWord) {
-    if (!IsAsciiWord(text.data() + size)) return size;
-  }
-  return IsAsciiWord(text.data() + last) ? text.size() : last;
-}
+bool IsContinuation(char byte) { return (byte & 0xC0) == 0x80; }
 
 std::string_view ValidBeginning(std::string_view text) {
-  std::string_view rest = text.substr(AsciiWordsSize(text));
-  while (!rest.empty()) {
-    const std::size_t size = CodePointSize(rest);
-    if (size == 0) break;
-    rest.remove_prefix(size);
-  }
-  return text.substr(0, text.size() - rest.size());
+  return {text.begin(), utf8::find_invalid(text.begin(), text.end())};
 }
 
 // By code, as they stand in front of a message. absl::StatusCodeToString allocates the longer ones.
@@ -125,7 +79,7 @@ std::string_view AsUtf8(std::string_view text, std::size_t max_size, std::string
 std::string_view CutUtf8(std::string_view text, std::size_t max_size) {
   if (text.size() <= max_size) return text;
   std::size_t size = max_size;
-  while (size > 0 && max_size - size < 3 && IsContinuation(ByteAt(text, size))) --size;
+  while (size > 0 && max_size - size < 3 && IsContinuation(text[size])) --size;
   return text.substr(0, size);
 }
 

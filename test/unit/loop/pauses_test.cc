@@ -67,5 +67,13 @@ TEST(Pauses, CanBeTheLongestAtOnce) {
   EXPECT_EQ(pauses.Longest(lowest), absl::Seconds(5));
 }
 
+TEST(Pauses, CanLeaveNothingToChance) {
+  constexpr absl::Duration kFirst = absl::Seconds(1);
+  constexpr absl::Duration kLongest = absl::Seconds(8);
+  EXPECT_EQ(Pauses::WholeAfter(1, kFirst, kLongest), absl::Seconds(1));
+  EXPECT_EQ(Pauses::WholeAfter(3, kFirst, kLongest), absl::Seconds(4));
+  EXPECT_EQ(Pauses::WholeAfter(UINT32_MAX, kFirst, kLongest), kLongest);
+}
+
 }  // namespace pauses_test
 }  // namespace retryq

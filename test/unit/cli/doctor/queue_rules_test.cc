@@ -13,6 +13,7 @@ namespace retryq::cli {
 namespace queue_rules_test {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -236,9 +237,15 @@ TEST_F(QueueRules, MindMessagesThatNobodyTakes) {
   EXPECT_EQ(CheckConsumed("orders", 0, 0), std::nullopt);
   EXPECT_EQ(CheckConsumed("orders", 7, 1), std::nullopt);
   EXPECT_THAT(TextOf(*CheckConsumed("orders", 7, 0)), HasSubstr("7 messages are ready"));
-  EXPECT_EQ(CheckNothingParked("orders.parked", 0), std::nullopt);
-  EXPECT_THAT(CheckNothingParked("orders.parked", 3)->remedy,
-              HasSubstr("retryq parked list --queue 'orders.parked'"));
+  DoctorOptions options;
+  options.queue = "orders";
+  options.parked_queue = "orders.parked";
+  EXPECT_EQ(CheckNothingParked(options, 0), std::nullopt);
+  EXPECT_THAT(CheckNothingParked(options, 3)->remedy,
+              EndsWith("retryq parked list --queue 'orders'"));
+  options.parked_queue = "dead";
+  EXPECT_THAT(CheckNothingParked(options, 3)->remedy,
+              EndsWith("retryq parked list --queue 'orders' --parked 'dead'"));
 }
 
 }  // namespace queue_rules_test

@@ -63,6 +63,29 @@ TEST_F(HttpClientTest, TakesEveryStatusForAReply) {
   EXPECT_EQ(reply->body, "alarm");
 }
 
+TEST_F(HttpClientTest, FollowsNoRedirect) {
+  const absl::StatusOr<HttpReply> reply =
+      Answered("HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n");
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->status, 301);
+}
+
+TEST_F(HttpClientTest, SendsThePathAsItIs) {
+  const CannedServer server(loop_, HttpAnswer("200 OK", "{}"));
+  HttpClient client(loop_, To(server));
+  ASSERT_TRUE(client.Get("/api/queues/%2F/..").ok());  // a queue of that name
+  EXPECT_THAT(server.requests()[0], StartsWith("GET /api/queues/%2F/.. HTTP/1.1\r\n"));
+}
+
+TEST_F(HttpClientTest, IgnoresTheProxyOfTheEnvironment) {
+  ::setenv("http_proxy", "http://127.0.0.1:1", 1);
+  ::setenv("all_proxy", "http://127.0.0.1:1", 1);
+  const absl::StatusOr<HttpReply> reply = Answered(HttpAnswer("200 OK", "{}"));
+  ::unsetenv("http_proxy");
+  ::unsetenv("all_proxy");
+  EXPECT_TRUE(reply.ok()) << reply.status();
+}
+
 TEST_F(HttpClientTest, CanBeUsedAgain) {
   const CannedServer server(loop_, HttpAnswer("200 OK", "{}"));
   HttpClient client(loop_, To(server));
@@ -178,13 +201,63 @@ TEST_F(HttpClientTest, LooksForNoDotAtTheEndOfANameAndForNoPartOfOne) {
   }
 }
 
+TEST_F(HttpClientTest, TrustsTheSystemsAuthoritiesOnlyWhereNoneIsNamed) {
+  const Identity authority({.common_name = "authority", .is_authority = true});
+  const Identity other({.common_name = "other", .is_authority = true});
+  const Identity identity({.common_name = "broker"}, authority);
+  const retryq::testing::ServerContext context = retryq::testing::MakeServerContext(identity);
+  const CannedServer server(loop_, HttpAnswer("200 OK", "{}"), context.get());
+  const retryq::testing::TemporaryDirectory files;
+  ManagementUrl url = To(server);
+  ::setenv("SSL_CERT_FILE", files.Write("system.pem", authority.certificate()).c_str(), 1);
+  url.tls = amqp::TlsOptions{};
+  const absl::Status by_system = Get(url).status();
+  url.tls->ca_file = files.Write("other.pem", other.certificate());
+  const absl::Status by_file = Get(url).status();
+  ::unsetenv("SSL_CERT_FILE");
+  EXPECT_TRUE(by_system.ok()) << by_system;
+  EXPECT_EQ(by_file.code(), absl::StatusCode::kFailedPrecondition) << by_file;
+}
+
+TEST_F(HttpClientTest, ShowsItsOwnCertificate) {
+  const Identity authority({.common_name = "authority", .is_authority = true});
+  const Identity identity({.common_name = "broker"}, authority);
+  const Identity own({.common_name = "retryq"}, authority);
+  const retryq::testing::TemporaryDirectory files;
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    const retryq::testing::ServerContext context =
+        retryq::testing::MakeServerContext(identity, version, version);
+    retryq::testing::DemandClientCertificate(context.get(), authority);
+    const CannedServer server(loop_, HttpAnswer("200 OK", "{}"), context.get());
+    ManagementUrl url = To(server);
+    url.tls = amqp::TlsOptions{.ca_file = files.Write("ca.pem", authority.certificate())};
+    EXPECT_FALSE(Get(url).ok());
+    url.tls->cert_file = files.Write("own.pem", own.certificate());
+    url.tls->key_file = files.Write("own.key", own.key());
+    EXPECT_TRUE(Get(url).ok()) << Get(url).status();
+  }
+}
+
 TEST_F(HttpClientTest, SaysWhichOfTlsFilesWillNotDo) {
-  const CannedServer server(loop_, "");
+  const Identity authority({.common_name = "authority", .is_authority = true});
+  const Identity identity({.common_name = "broker"}, authority);
+  const retryq::testing::ServerContext context = retryq::testing::MakeServerContext(identity);
+  const CannedServer server(loop_, HttpAnswer("200 OK", "{}"), context.get());
+  const retryq::testing::TemporaryDirectory files;
   ManagementUrl url = To(server);
   url.tls = amqp::TlsOptions{.ca_file = "/no/such/file.pem"};
   const absl::Status status = Get(url).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("/no/such/file.pem"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cacertfile '/no/such/file.pem'"));
+
+  url.tls->ca_file = files.Write("ca.pem", authority.certificate());
+  url.tls->cert_file = files.Write("own.pem", identity.certificate());
+  for (const std::string& key : {std::string("no key"), identity.encrypted_key("secret")}) {
+    url.tls->key_file = files.Write("own.key", key);
+    const absl::Status refused = Get(url).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("keyfile '" + url.tls->key_file + "'"));
+  }
 }
 
 TEST(PercentEncode, LeavesNothingThatMeansSomething) {

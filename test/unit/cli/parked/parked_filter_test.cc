@@ -32,6 +32,16 @@ TEST(ParkedFilter, KnowsAMessageByEitherId) {
   EXPECT_FALSE((ParkedFilter{.ids = {""}}).Matches(*MakeMessage(), kNow));
 }
 
+TEST(ParkedFilter, KnowsAMessageWithoutMessageIdByItsCorrelationId) {
+  const ParkedFilter filter = {.ids = {"task"}};
+  const amqp::Table ours = {{"x-retry-id", "ours"}};
+  EXPECT_TRUE(filter.Matches(
+      *MakeMessage({.properties = {.correlation_id = "task"}, .headers = ours}), kNow));
+  EXPECT_FALSE(filter.Matches(
+      *MakeMessage({.properties = {.correlation_id = "task", .message_id = "m"}, .headers = ours}),
+      kNow));
+}
+
 TEST(ParkedFilter, FindsAnErrorInAnyCase) {
   const auto message = MakeMessage({.headers = amqp::Table{{"x-retry-error", "No Paper"}}});
   EXPECT_TRUE((ParkedFilter{.error = "no pap"}).Matches(*message, kNow));

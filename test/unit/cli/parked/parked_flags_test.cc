@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 
 Arguments With(const Arguments& more) {
-  Arguments all = {more.front(), "--queue", "orders.parked", "--url", "amqp://u:secret@h/v"};
+  Arguments all = {more.front(), "--queue", "orders", "--url", "amqp://u:secret@h/v"};
   all.insert(all.end(), more.begin() + 1, more.end());
   return all;
 }
@@ -40,7 +40,9 @@ std::string Help(const Arguments& arguments) {
 TEST(ParkedFlags, ListsEverythingByDefault) {
   const ParkedOptions options = Parse({"list"});
   EXPECT_EQ(options.action, ParkedAction::kList);
+  EXPECT_EQ(options.work_queue, "orders");
   EXPECT_EQ(options.queue, "orders.parked");
+  EXPECT_EQ(Parse({"list", "--parked", "dead"}).queue, "dead");
   EXPECT_EQ(options.connection.vhost, "v");
   EXPECT_TRUE(options.filter.empty());
   EXPECT_FALSE(options.limit.has_value());
@@ -60,9 +62,9 @@ TEST(ParkedFlags, TakeFilters) {
 }
 
 TEST(ParkedFlags, ReplayWhereTheyAreTold) {
-  EXPECT_FALSE(Parse({"replay"}).target.has_value());
+  EXPECT_FALSE(Parse({"replay", "--all"}).target.has_value());
   const ParkedOptions queue =
-      Parse({"replay", "--to-queue", "q", "--rate", "0.5", "--window", "9"});
+      Parse({"replay", "--all", "--to-queue", "q", "--rate", "0.5", "--window", "9"});
   EXPECT_EQ(queue.target->exchange, "");
   EXPECT_EQ(queue.target->routing_key, "q");
   EXPECT_EQ(queue.rate, 0.5);
@@ -72,7 +74,38 @@ TEST(ParkedFlags, ReplayWhereTheyAreTold) {
   EXPECT_EQ(exchange.target->exchange, "x");
   EXPECT_FALSE(exchange.target->routing_key.has_value());
   EXPECT_TRUE(exchange.dry_run);
-  EXPECT_EQ(Parse({"replay", "--to-exchange", "x", "--routing-key", ""}).target->routing_key, "");
+  EXPECT_EQ(
+      Parse({"replay", "--all", "--to-exchange", "x", "--routing-key", ""}).target->routing_key,
+      "");
+}
+
+// The tests' stdin may be a terminal.
+TEST(ParkedFlags, AskBeforeMuchIsTakenAway) {
+  const auto asks = [](const Arguments& arguments) {
+    const auto parsed = ParseParked(With(arguments));
+    return parsed.ok() ? std::get<ParkedOptions>(*parsed).ask
+                       : std::string(parsed.status().message())
+                                 .find(
+                                     " is missing: there is no "
+                                     "terminal") != std::string::npos;
+  };
+  EXPECT_TRUE(asks({"replay"}));
+  EXPECT_TRUE(asks({"replay", "--foreign", "--rate", "1"}));
+  EXPECT_FALSE(asks({"replay", "--all"}));
+  EXPECT_FALSE(asks({"replay", "--dry-run"}));
+  EXPECT_FALSE(asks({"replay", "--limit", "1"}));
+  EXPECT_FALSE(asks({"replay", "--error", "x"}));
+  EXPECT_TRUE(asks({"drop"}));
+  EXPECT_TRUE(asks({"drop", "--error", "x"}));
+  EXPECT_FALSE(asks({"drop", "--yes"}));
+  EXPECT_FALSE(asks({"list"}));
+}
+
+TEST(ParkedFlags, ListInMoreThanOneWay) {
+  EXPECT_TRUE(Parse({"list", "--by", "error"}).by_error);
+  EXPECT_THAT(Parse({"list", "--column", "type", "--column", "vip"}).columns,
+              ElementsAre("type", "vip"));
+  EXPECT_TRUE(Parse({"drop", "--yes", "--foreign"}).foreign);
 }
 
 TEST(ParkedFlags, ShowABodyInManyWays) {
@@ -102,6 +135,12 @@ TEST(ParkedFlags, SayAllThatIsWrong) {
   EXPECT_THAT(Complaints(With({"replay", "--to-exchange", ""})), HasSubstr("--to-exchange ''"));
   EXPECT_THAT(Complaints(With({"replay", "--rate", "0"})), HasSubstr("--rate '0'"));
   EXPECT_THAT(Complaints(With({"replay", "--window", "10001"})), HasSubstr("--window '10001'"));
+  EXPECT_THAT(Complaints(With({"list", "--by", "id"})), HasSubstr("--by 'id': write error"));
+  EXPECT_THAT(Complaints(With({"list", "--by", "error", "--column", "type"})),
+              HasSubstr("--column: cannot be combined with --by"));
+  EXPECT_THAT(Complaints(With({"list", "--column", ""})), HasSubstr("--column ''"));
+  EXPECT_THAT(Complaints({"list", "--queue", std::string(249, 'q')}),
+              HasSubstr("longer than 255 bytes"));
   EXPECT_THAT(Complaints(With({"list", "--rate", "1"})),
               HasSubstr("--rate: there is no such flag"));
 }

@@ -147,6 +147,32 @@ TEST_F(QueuesFlagsTest, TakeTheManagementApiFromTheFlagOrTheEnvironment) {
               HasSubstr("RETRYQ_MANAGEMENT_URL: must begin with http://"));
 }
 
+TEST_F(QueuesFlagsTest, TakeNoOtherBrokersManagementApiFromTheEnvironment) {
+  ::setenv("RETRYQ_MANAGEMENT_URL", "http://u:s3cret@staging:15672", 1);
+  const Arguments url = {"--url", "amqp://me:pw@prod/shop"};
+  const absl::Status status = ParseQueues(url).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  const std::string what(status.message());
+  EXPECT_THAT(what, HasSubstr("prod:5672"));
+  EXPECT_THAT(what, HasSubstr("http://staging:15672"));
+  EXPECT_THAT(what, Not(HasSubstr("s3cret")));
+  EXPECT_EQ(Describe(Parsed({"--url", "amqp://prod", "--url", "amqp://Staging."}).management),
+            "http://staging:15672");
+  // What is said on the command line is meant; and two variables were set by the same person.
+  EXPECT_EQ(Describe(Parsed({"--url", "amqp://prod", "--management", "http://api:1"}).management),
+            "http://api:1");
+  ::setenv("RETRYQ_URL", "amqp://prod", 1);
+  EXPECT_EQ(Describe(Parsed({}).management), "http://staging:15672");
+}
+
+TEST_F(QueuesFlagsTest, KnowTheNamesOfThisMachine) {
+  ::setenv("RETRYQ_MANAGEMENT_URL", "http://127.0.0.1:15673", 1);
+  for (const char* const host : {"localhost", "LOCALHOST", "127.0.0.1", "[::1]"}) {
+    EXPECT_EQ(Describe(Parsed({"--url", std::string("amqp://") + host}).management),
+              "http://127.0.0.1:15673");
+  }
+}
+
 TEST_F(QueuesFlagsTest, ComplainOfAllThatIsWrongAtOnce) {
   const absl::Status status =
       ParseQueues({"--prefix", "amq.x", "--management", "http://u:s3cret@h:x", "--nope"}).status();
