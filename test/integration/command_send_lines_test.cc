@@ -43,6 +43,14 @@ class CommandSendLines : public CommandTest {
     return {code, Answers(run.out()), run.err()};
   }
 
+  std::set<std::string> BodiesIn(const std::string& queue) {
+    std::set<std::string> bodies;
+    while (const amqp::MessagePtr message = peer_.Get(queue)) {
+      bodies.insert(std::string(message->body));
+    }
+    return bodies;
+  }
+
   // The command of a shell line, which is one of this vhost's.
   CommandRun Shell(const std::string& line) {
     return CommandRun({"-c", line}, vhost_.Url(), "", "/bin/bash");
@@ -60,11 +68,7 @@ TEST_F(CommandSendLines, AnswersEachLineById) {
   EXPECT_EQ(end.err, "");
   EXPECT_EQ(end.answers.size(), 3000U);
   for (const auto& [id, answer] : end.answers) EXPECT_EQ(answer["ok"], true) << answer;
-  std::set<std::string> bodies;
-  while (const amqp::MessagePtr message = peer_.Get("orders")) {
-    bodies.insert(std::string(message->body));
-  }
-  EXPECT_EQ(bodies.size(), 3000U);
+  EXPECT_EQ(BodiesIn("orders").size(), 3000U);
 }
 
 TEST_F(CommandSendLines, SendsAllThatALineSays) {
@@ -99,14 +103,14 @@ TEST_F(CommandSendLines, DelaysWhatALineDelays) {
 
 TEST_F(CommandSendLines, FailuresAreInTheAnswersAndInTheExitStatus) {
   const End end = SendLines(
-      "{\"id\":1,\"queue\":\"orders\",\"body\":\"b\"}\n"
+      "{\"id\":1,\"queue\":\"orders\",\"body\":\"first\"}\n"
       "\n"
       "{\"id\":2,\"queue\":\"odrers\",\"body\":\"b\"}\n"
       "not JSON\n"
       "{\"id\":3,\"queue\":\"orders\",\"bdoy\":\"b\"}\n"
       "{\"id\":4,\"exchange\":\"none\",\"routing_key\":\"k\"}\n"
       "{\"id\":5,\"queue\":\"orders\",\"user_id\":\"somebody\"}\n"
-      "{\"id\":6,\"queue\":\"orders\",\"body\":\"b\"}");
+      "{\"id\":6,\"queue\":\"orders\",\"body\":\"last\"}");
   EXPECT_EQ(end.code, 69);
   EXPECT_THAT(end.err, HasSubstr("retryq send: 5 of 7 messages failed"));
   EXPECT_EQ(end.answers.at("1")["ok"], true);
@@ -117,7 +121,8 @@ TEST_F(CommandSendLines, FailuresAreInTheAnswersAndInTheExitStatus) {
   EXPECT_THAT(end.answers.at("4")["error"].get<std::string>(), HasSubstr("none"));
   EXPECT_THAT(end.answers.at("5")["error"].get<std::string>(), HasSubstr("somebody"));
   EXPECT_EQ(end.answers.at("6")["ok"], true);
-  EXPECT_EQ(peer_.Count("orders"), 2U);
+  // What was open when the broker closed the channel because of another may be there twice.
+  EXPECT_THAT(BodiesIn("orders"), ::testing::UnorderedElementsAre("first", "last"));
 }
 
 TEST_F(CommandSendLines, DeclaresTheQueueThatIsMissing) {

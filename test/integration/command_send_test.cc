@@ -177,6 +177,25 @@ TEST_F(CommandSend, ArrivesAtATime) {
   EXPECT_THAT(end.out, HasSubstr("arrives in queue orders at " + at.substr(0, 19)));
 }
 
+// As doc/declaring_and_sending.md shows it.
+TEST_F(CommandSend, AWorkerAnswersARequest) {
+  peer_.DeclareQueue("answers");
+  ASSERT_EQ(
+      Send({"--queue", "orders", "--reply-to", "answers", "--correlation-id", "c-1", "ask"}).code,
+      0);
+  CommandRun work(
+      {"work", "--json", "--queue", "orders", "--", "sh", "-c",
+       "tr a-z A-Z | " RETRYQ_COMMAND " send --queue \"$RETRYQ_REPLY_TO\" --correlation-id "
+       "\"$RETRYQ_CORRELATION_ID\" -"},
+      vhost_.Url());
+  ASSERT_TRUE(work.Says("acked")) << work.err();
+  const amqp::MessagePtr answer = peer_.Get("answers");
+  ASSERT_NE(answer, nullptr);
+  EXPECT_EQ(answer->body, "ASK");
+  EXPECT_EQ(answer->properties.correlation_id, "c-1");
+  EXPECT_TRUE(work.Stop());
+}
+
 TEST_F(CommandSend, RefusesWrongOptions) {
   const End end = Send({"--queue", "orders", "--delay", "5", "body"});
   EXPECT_EQ(end.code, 64);

@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{64} * 1024;
 
-// Files and /dev/null never wait, and cannot be polled for that.
+// Only pipes, sockets and terminals have their readers wait, and can be polled for that.
 bool IsAlwaysReadable(int fd) {
   struct stat status = {};
   if (::fstat(fd, &status) != 0) return true;  // reading it reports why
-  return S_ISREG(status.st_mode) || (S_ISCHR(status.st_mode) && ::isatty(fd) == 0);
+  return !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode) && ::isatty(fd) == 0;
 }
 
 }  // namespace

@@ -153,6 +153,7 @@ class RequestReader {
       return absl::OkStatus();
     }
     if (field == "expiration") {
+      if (value == "") return absl::OkStatus();  // none, as work --lines has it
       message_.expiration =
           value.is_string() ? ParseExpiration(value.get_ref<const std::string&>()) : std::nullopt;
       return message_.expiration ? absl::OkStatus()

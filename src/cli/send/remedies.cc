@@ -9,7 +9,7 @@ namespace retryq::cli {
 
 absl::Status WithSendRemedy(const absl::Status& status, bool to_queue) {
   std::string remedy;
-  if (absl::IsNotFound(status) && !absl::StrContains(status.message(), "vhost '")) {
+  if (absl::IsNotFound(status) && !absl::StartsWith(status.message(), "no vhost '")) {
     remedy = to_queue ? "declare the queue (retryq declare --queue, or --declare), or correct its "
                         "name"
                       : "bind a queue (retryq declare --queue QUEUE --exchange EXCHANGE "

@@ -34,8 +34,14 @@ constexpr char kFooter[] =
   RETRYQ_QUEUE          the work queue
   RETRYQ_EXCHANGE, RETRYQ_ROUTING_KEY
                         where it was first published
-  RETRYQ_MESSAGE_ID, RETRYQ_CORRELATION_ID, RETRYQ_CONTENT_TYPE
+  RETRYQ_MESSAGE_ID, RETRYQ_CORRELATION_ID, RETRYQ_CONTENT_TYPE, RETRYQ_CONTENT_ENCODING,
+  RETRYQ_REPLY_TO, RETRYQ_TYPE, RETRYQ_APP_ID, RETRYQ_PRIORITY
                         its properties
+  RETRYQ_TIMESTAMP, RETRYQ_EXPIRATION
+                        seconds since 1970; milliseconds
+  RETRYQ_REDELIVERED    true where the broker has delivered it before, else false
+  TRACEPARENT, TRACESTATE
+                        its headers of that name, empty if it has none
   RETRYQ_HEADERS        its headers as one line of JSON: byte arrays as base64, decimals as
                         strings, timestamps as seconds since 1970, and in place of what is
                         longer than 64 KiB or nests too deep {"retryq-omitted": "why"}
@@ -54,7 +60,9 @@ With --lines COMMAND is started --jobs times and stays. It reads messages from i
 JSON each, and answers each with a line on its stdout, at once (flush it) and in any order:
   {"id":7,"attempt":0,"max_attempts":25,"last_error":"","retry_id":"…","queue":"orders",
    "exchange":"","routing_key":"orders","message_id":"…","correlation_id":"…","content_type":"…",
-   "headers":{…},"body":"…"}   (or "body_base64", where the body is not UTF-8)
+   "content_encoding":"","reply_to":"","type":"","app_id":"","expiration":"","priority":null,
+   "timestamp":null,"redelivered":false,"traceparent":"","tracestate":"","headers":{…},"body":"…"}
+     (or "body_base64", where the body is not UTF-8)
   {"id":7,"ok":true}                            done, acked
   {"id":7,"error":"busy"}                       failed, retried
   {"id":7,"error":"busy","retry_after":"30s"}   the same, after that; a number is seconds

@@ -66,6 +66,7 @@ TEST(LineRequest, ReadsTimesInEachForm) {
   EXPECT_EQ(Read(R"({"queue":"q","delay":1.5})").publish.delay, absl::Milliseconds(1500));
   EXPECT_EQ(Read(R"({"queue":"q","expiration":"30s"})").message.expiration, absl::Seconds(30));
   EXPECT_EQ(Read(R"({"queue":"q","expiration":"30000"})").message.expiration, absl::Seconds(30));
+  EXPECT_FALSE(Read(R"({"queue":"q","expiration":""})").message.expiration);
 }
 
 TEST(LineRequest, ReadsABodyOfAnyBytes) {
