@@ -145,11 +145,9 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
     return step;
   }
   if (facts.redeliveries.count > 0) {
-    Delivery::History history = facts.history;
-    history.failures = SaturatingSum(history.failures, facts.redeliveries.count - 1);
-    Step unsettled = DecideUnsettled(facts.redeliveries, history, facts.read_at, random);
-    if (unsettled.kind != Kind::kRetry || !facts.redeliveries.broker_counts) return unsettled;
-    step.failures = SaturatingSum(history.failures, 1);
+    DecideUnsettled(facts, random, &step);
+    if (step.kind != Kind::kRetry || !facts.redeliveries.broker_counts) return step;
+    step = {.failures = SaturatingSum(step.failures, 1)};
   }
   if (facts.near_delivery_limit) {
     step.kind = Kind::kMove;
@@ -164,18 +162,16 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
   return step;
 }
 
-Step RetryPolicy::DecideUnsettled(const Redeliveries& redeliveries,
-                                  const Delivery::History& history, absl::Time now,
-                                  Random& random) const {
-  const absl::Status error = WhyUnsettled(redeliveries);
-  Step step;
-  step.failures = history.failures;
-  step.first_failure = FirstFailure(history, now);
-  step.error = ErrorText(error);
-  step.reason = step.error;
-  step.delay = DelayAfter(error, nullptr, history, now, random);
-  RetryWithinLimits(options_, history, now, TermsOf(options_, nullptr), step);
-  return step;
+void RetryPolicy::DecideUnsettled(const DeliveryFacts& facts, Random& random, Step* step) const {
+  Delivery::History history = facts.history;
+  history.failures = SaturatingSum(history.failures, facts.redeliveries.count - 1);
+  const absl::Status error = WhyUnsettled(facts.redeliveries);
+  step->failures = history.failures;
+  step->first_failure = FirstFailure(history, facts.read_at);
+  step->error = ErrorText(error);
+  step->reason = step->error;
+  step->delay = DelayAfter(error, nullptr, history, facts.read_at, random);
+  RetryWithinLimits(options_, history, facts.read_at, TermsOf(options_, nullptr), *step);
 }
 
 Step RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,

@@ -104,8 +104,8 @@ class RetryPolicy {
   const RetryOptions& options() const { return options_; }
 
  private:
-  Step DecideUnsettled(const Redeliveries& redeliveries, const Delivery::History& history,
-                       absl::Time now, Random& random) const;
+  // On the last of the redeliveries. `step->failures` are those before it.
+  void DecideUnsettled(const DeliveryFacts& facts, Random& random, Step* step) const;
   // `rule`: which one is for the error; null if none.
   absl::Duration DelayAfter(const absl::Status& error, const ErrorRule* rule,
                             const Delivery::History& history, absl::Time now, Random& random) const;
