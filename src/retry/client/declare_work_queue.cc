@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "retry/client/exclusive_queue.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
+#include "retry/publisher/exclusive_queue.h"
 #include "retry/retrier/retrier_options.h"
 
 namespace retryq {
