@@ -26,7 +26,7 @@ install(
 set(manual_directory ${PROJECT_BINARY_DIR}/man)
 file(MAKE_DIRECTORY ${manual_directory})
 set(manual_pages)
-foreach(command "" work plan send queues parked "parked list" "parked show" "parked replay" "parked drop" doctor
+foreach(command "" work plan declare send queues parked "parked list" "parked show" "parked replay" "parked drop" doctor
                 completions)
   string(REPLACE " " ";" words "${command}")
   string(STRIP "retryq ${command}" name)

@@ -41,9 +41,10 @@ absl::Status DeclareExchange(Connection& connection, const retryq::ExchangeDecla
                      connection.Answer(kDeclareChannel));
 }
 
-absl::Status Bind(Connection& connection, const std::string& queue, const std::string& exchange) {
+absl::Status Bind(Connection& connection, const std::string& queue, const std::string& exchange,
+                  const std::string& key) {
   amqp_queue_bind(connection.get(), kDeclareChannel, ToBytes(queue), ToBytes(exchange),
-                  amqp_empty_bytes, amqp_empty_table);
+                  ToBytes(key), amqp_empty_table);
   return WithContext(absl::StrCat("binding queue '", queue, "' to exchange '", exchange, "'"),
                      connection.Answer(kDeclareChannel));
 }
@@ -128,7 +129,8 @@ void Publishing::Declare(retryq::DeclareParams params, retryq::Broker::DeclareCa
         if (auto status = DeclareExchange(connection, *params.exchange); !status.ok()) {
           return status;
         }
-        const absl::Status bound = Bind(connection, params.queue.name, params.exchange->name);
+        const absl::Status bound =
+            Bind(connection, params.queue.name, params.exchange->name, params.binding_key);
         if (!bound.ok()) return bound;
         return ok;
       },

@@ -27,7 +27,7 @@ struct QueueDeclaration {
   amqp::Table arguments = {};
 };
 
-// An exchange to declare and to bind to the queue declared with it.
+// An exchange to declare and to bind to the queue that is declared with it.
 struct ExchangeDeclaration {
   std::string name;
   std::string type = "fanout";
@@ -37,8 +37,9 @@ struct ExchangeDeclaration {
 
 struct DeclareParams {
   QueueDeclaration queue;
-  // Declared after the queue, then bound to it with an empty routing key.
+  // Declared after the queue, then bound to it with this key.
   std::optional<ExchangeDeclaration> exchange = std::nullopt;
+  std::string binding_key = {};
 };
 
 // The broker's answer to a declare.

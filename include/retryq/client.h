@@ -16,6 +16,7 @@
 #include "retryq/observer.h"
 #include "retryq/outgoing_message.h"
 #include "retryq/retrier.h"
+#include "retryq/work_queue.h"
 
 namespace retryq {
 
@@ -57,10 +58,11 @@ struct ClientOptions {
 // and report to nobody.
 //
 // When the loop drains, publishes that are open are waited for as long as some are still confirmed.
-// Where for three seconds none is, they are answered with kUnavailable.
+// Where for three seconds none is, they are answered with kUnavailable. Declares that are open are
+// answered so at once.
 class RETRYQ_EXPORT Client {
  public:
-  // Wrong options are said by `Consume` and `Publish`.
+  // Wrong options are reported by `Consume`, `Publish` and `Declare`.
   Client(EventLoop& loop, ClientOptions options);
   // On a Broker of your own, which must outlive the client.
   Client(EventLoop& loop, Broker& broker, ClientOptions options);
@@ -101,6 +103,17 @@ class RETRYQ_EXPORT Client {
   // given up before the deadline: a lost connection and a resource alarm are
   // waited for, and the message published again, so it can arrive twice.
   void Publish(OutgoingMessage message, PublishOptions options,
+               std::function<void(absl::Status)> done);
+
+  // Declares a work queue, then its exchanges with the bindings. May be repeated. Calls `done`
+  // once, unless it is empty: ok when all is there as asked, made or found; kFailedPrecondition:
+  // something exists with other arguments (the message says which, and the remedy) or belongs to
+  // another connection; kInvalidArgument names the wrong fields, or what the broker does not know;
+  // kPermissionDenied: it takes the right to configure queue and exchange, to write to the queue
+  // and to read from the exchange; kResourceExhausted: the broker's limit of queues is reached;
+  // kUnavailable when the deadline is over first, or where the connection is lost each time. What
+  // was made before an error stays.
+  void Declare(WorkQueue work_queue, DeclareOptions options,
                std::function<void(absl::Status)> done);
 
  private:

@@ -4,17 +4,19 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "retryq/export.h"
 #include "retryq/retry_options.h"
+#include "retryq/work_queue.h"
 
 namespace retryq {
 
 struct ConsumerOptions {
-  // The work queue. It must exist. Required.
+  // The work queue. It must exist, unless `declare` is set. Required.
   std::string queue;
 
   // The exchange that messages return through. "" (the default exchange): to
@@ -54,6 +56,11 @@ struct ConsumerOptions {
 
   // Shown in the management UI. Empty: host and process id.
   std::string consumer_tag = {};
+
+  // Declares `queue` so if it is missing, with its bindings: at the start, and whenever it is found
+  // to be gone later. A queue that is there is consumed as it is, whatever its arguments. The name
+  // in it is empty, or `queue`.
+  std::optional<WorkQueue> declare = std::nullopt;
 };
 
 // A running consumer, made by Client::Consume, which says what is guaranteed. Move-only. Used on

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_OUTGOING_MESSAGE_H_
 #define RETRYQ_OUTGOING_MESSAGE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -9,14 +10,33 @@
 
 namespace retryq {
 
-// A message to publish, now or later. Owns what it names.
+// A message to publish, now or later. Owns what it names. Texts are at most 255 bytes, except the
+// body. A property whose text is empty is not sent.
 struct OutgoingMessage {
   std::string exchange = {};  // "" is the default exchange: the routing key names a queue
   std::string routing_key = {};
   std::string body = {};
-  std::string content_type = {};  // none if empty
-  std::string message_id = {};    // none if empty
+  std::string content_type = {};
+  std::string message_id = {};
   amqp::Table headers = {};
+  std::string content_encoding = {};  // such as gzip; the body is sent as it is
+  std::string correlation_id = {};
+  std::string reply_to = {};  // the queue for an answer
+  std::string type = {};      // what kind of message it is, to the application
+  std::string app_id = {};
+  std::string user_id = {};  // the connection's user: the broker refuses any other
+
+  // For queues that have priorities. 0 to 255.
+  std::optional<std::uint8_t> priority = std::nullopt;
+  // When it was made; whole seconds since 1970 are sent.
+  std::optional<absl::Time> timestamp = std::nullopt;
+  // How long it may wait in its queue until the broker drops it or dead-letters it: zero to ten
+  // years, sent in whole milliseconds. Not with a delay, which it would end early. Copies of a
+  // message that fails do not expire.
+  std::optional<absl::Duration> expiration = std::nullopt;
+  // Transient: a classic queue need not write it to disk and loses it when the broker restarts. A
+  // quorum queue writes it anyway. Copies of a message that fails are persistent.
+  bool transient = false;
 };
 
 // When a message shall arrive.

@@ -12,5 +12,6 @@
 #include "retryq/observer.h"           // IWYU pragma: export
 #include "retryq/outcome.h"            // IWYU pragma: export
 #include "retryq/settlement.h"         // IWYU pragma: export
+#include "retryq/work_queue.h"         // IWYU pragma: export
 
 #endif  // RETRYQ_RETRYQ_H_

@@ -15,6 +15,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "cli/completion/completions.h"
+#include "cli/declare/declare.h"
+#include "cli/declare/declare_flags.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/doctor_flags.h"
 #include "cli/parked/parked.h"
@@ -25,6 +27,7 @@
 #include "cli/queues/queues_flags.h"
 #include "cli/send/send.h"
 #include "cli/send/send_flags.h"
+#include "cli/send/send_lines.h"
 #include "cli/text/io.h"
 #include "cli/worker/work.h"
 #include "cli/worker/work_flags.h"
@@ -39,6 +42,7 @@ Options:
   --version   Print the version and exit
 
 Example: what fails waits 1s, 2s, 4s, ... in the queues retry.1000, retry.2000, retry.4000, ...
+  retryq declare --queue orders
   retryq send --queue orders 'order 42'
   retryq work --queue orders -- ./handle-order
 
@@ -89,12 +93,29 @@ int RunPlan(const std::string& who, const Arguments& arguments) {
 }
 
 int RunSend(const std::string& who, const Arguments& arguments) {
-  return Run<SendOptions>(who, ParseSend(arguments), [](const SendOptions& options) {
-    absl::StatusOr<std::string> sent = Send(options);
-    // It is sent, whether or not anybody reads this.
-    if (sent.ok() && !sent->empty()) Tell("retryq send", *std::exchange(sent, "") + "\n");
-    return sent;
-  });
+  auto request = ParseSend(arguments);
+  if (!request.ok()) return Fail(who, request.status());
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
+  const SendOptions& options = std::get<SendOptions>(*request);
+  if (options.lines) {
+    const absl::Status status = SendLines(options);
+    if (status.ok()) return EX_OK;
+    const int code = Fail(who, status);
+    return absl::IsCancelled(status) ? EX_TEMPFAIL : code;
+  }
+  const absl::StatusOr<std::string> sent = Send(options);
+  if (!sent.ok()) return Fail(who, sent.status());
+  // It is sent, whether or not anybody reads this.
+  if (!sent->empty()) Tell(who, *sent + "\n");
+  return EX_OK;
+}
+
+int RunDeclare(const std::string& who, const Arguments& arguments) {
+  return Run<DeclareCommandOptions>(who, ParseDeclare(arguments),
+                                    [](const DeclareCommandOptions& options) {
+                                      const absl::Status status = Declare(options);
+                                      return status.ok() ? absl::StatusOr<std::string>("") : status;
+                                    });
 }
 
 int RunQueues(const std::string& who, const Arguments& arguments) {
@@ -149,8 +170,10 @@ constexpr std::array kSubcommands = {
                "Run a program for each message of a queue; retry those that fail later"},
     Subcommand{"plan", RunPlan, FlagsOf<ParsePlan>,
                "Show a policy's delays, the queues they need, and what an outage does"},
+    Subcommand{"declare", RunDeclare, FlagsOf<ParseDeclare>,
+               "Declare a work queue, an exchange and bindings, where they are missing"},
     Subcommand{"send", RunSend, FlagsOf<ParseSend>,
-               "Publish a message, now or so that it arrives later"},
+               "Publish a message, or many, now or so that they arrive later"},
     Subcommand{"queues", RunQueues, FlagsOf<ParseQueues>,
                "Show the delay queues: what waits in them, and until when"},
     Subcommand{"parked", RunParked, FlagsOf<ParseParked>,

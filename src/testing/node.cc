@@ -81,7 +81,7 @@ absl::StatusOr<DeclareOk> Node::Declare(const DeclareParams& params) {
     return absl::FailedPreconditionError(
         absl::StrCat("inequivalent arg for exchange '", params.exchange->name, "'"));
   }
-  exchanges_.Bind(params.exchange->name, params.queue.name, "");
+  exchanges_.Bind(params.exchange->name, params.queue.name, params.binding_key);
   return answer;
 }
 

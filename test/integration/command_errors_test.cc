@@ -48,10 +48,43 @@ TEST_F(CommandErrors, AWrongPasswordIs77) {
 constexpr char kDeadBroker[] = "amqp://127.0.0.1:1/";
 
 TEST_F(CommandErrors, SendSaysThatItWaitsForADeadBrokerAndWhy) {
-  CommandRun run({"send", "--queue", "orders", "body"}, kDeadBroker);
+  CommandRun run({"send", "--queue", "orders", "--wait", "1m", "body"}, kDeadBroker);
   ASSERT_TRUE(run.Until([&] { return !run.err().empty(); }));
   EXPECT_THAT(run.err(), AllOf(HasSubstr("retryq: waiting for "),
                                HasSubstr("127.0.0.1:1: Connection refused")));
+}
+
+// Every command that does one thing and ends answers within two seconds, with one sentence, the
+// remedy and the exit status. A machine under load is slower: the test has more patience.
+TEST_F(CommandErrors, WhatABrokerRefusesIsOneSentenceWithTheRemedy) {
+  const std::string no_rights = vhost_.AddUser(TestVhost::Rights{"^$", "^$", ".*"});
+  std::string no_vhost = vhost_.Url();
+  no_vhost += "-that-is-not-there";
+  struct Case {
+    std::string url;
+    int code;
+    const char* remedy;
+  };
+  const Arguments commands[] = {{"declare", "--queue", "new"},
+                                {"send", "--queue", "orders", "body"},
+                                {"send", "--queue", "new", "--declare", "body"},
+                                {"send", "--lines", "--queue", "orders"}};
+  for (const Case& broken :
+       {Case{kDeadBroker, 69, "remedy: start the broker"},
+        Case{vhost_.UrlAs("guest", "hunter2"), 77, "check user and password"},
+        Case{no_vhost, 69, "create it"},
+        Case{vhost_.UrlAs(no_rights, no_rights), 77, "remedy: grant the user"}}) {
+    for (const Arguments& arguments : commands) {
+      const bool is_lines = arguments[1] == "--lines";
+      if (is_lines && std::string(broken.remedy).starts_with("remedy: grant")) continue;  // below
+      CommandRun run(arguments, broken.url, "{\"body\":\"b\"}\n");
+      EXPECT_EQ(run.Wait(), broken.code) << ::testing::PrintToString(arguments) << run.err();
+      EXPECT_THAT(run.err(), AllOf(HasSubstr("retryq " + arguments.front() + ": "),
+                                   HasSubstr(broken.remedy), Not(HasSubstr("hunter2"))));
+      EXPECT_EQ(run.err().find('\n'), run.err().size() - 1) << "one line: " << run.err();
+      EXPECT_EQ(run.out(), "");
+    }
+  }
 }
 
 TEST_F(CommandErrors, ParkedOnADeadBrokerIsAnErrorWithTheCauseAndNoResult) {

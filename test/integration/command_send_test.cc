@@ -2,11 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "integration/command_run.h"
 
 namespace retryq::testing {
 namespace command_send_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class CommandSend : public CommandTest {
@@ -97,8 +100,100 @@ TEST_F(CommandSend, SaysWhereNothingTakesTheMessage) {
         Arguments{"--exchange", "odrers", "--routing-key", "k", "body"}}) {
     const End end = Send(arguments);
     EXPECT_EQ(end.code, 69) << end.err;
-    EXPECT_THAT(end.err, HasSubstr("odrers"));
+    EXPECT_THAT(end.err, AllOf(HasSubstr("odrers"), HasSubstr("remedy: ")));
   }
+}
+
+TEST_F(CommandSend, SendsAllProperties) {
+  const End end = Send({"--queue",
+                        "orders",
+                        "--content-encoding",
+                        "gzip",
+                        "--correlation-id",
+                        "c-1",
+                        "--reply-to",
+                        "answers",
+                        "--type",
+                        "order",
+                        "--app-id",
+                        "shop",
+                        "--user-id",
+                        "guest",
+                        "--priority",
+                        "3",
+                        "--expiration",
+                        "1h",
+                        "--timestamp",
+                        "1700000000",
+                        "--transient",
+                        "--header-json",
+                        "n=7",
+                        "--header-json",
+                        "b=true",
+                        "an order"});
+  ASSERT_EQ(end.code, 0) << end.err;
+  const amqp::MessagePtr message = peer_.Get("orders");
+  ASSERT_NE(message, nullptr);
+  const amqp::Properties& properties = message->properties;
+  EXPECT_EQ(properties.content_encoding, "gzip");
+  EXPECT_EQ(properties.correlation_id, "c-1");
+  EXPECT_EQ(properties.reply_to, "answers");
+  EXPECT_EQ(properties.type, "order");
+  EXPECT_EQ(properties.app_id, "shop");
+  EXPECT_EQ(properties.user_id, "guest");
+  EXPECT_EQ(properties.priority, 3);
+  EXPECT_EQ(properties.expiration, "3600000");
+  EXPECT_EQ(properties.timestamp, 1'700'000'000U);
+  EXPECT_EQ(properties.delivery_mode, 1);
+  EXPECT_EQ(properties.headers->Find("n")->type, 'l');
+  EXPECT_EQ(properties.headers->Find("b")->type, 't');
+}
+
+TEST_F(CommandSend, AnotherUserIsRefused) {
+  const End end = Send({"--queue", "orders", "--user-id", "somebody", "an order"});
+  EXPECT_EQ(end.code, 64) << end.err;
+  EXPECT_THAT(end.err, HasSubstr("somebody"));
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+}
+
+TEST_F(CommandSend, DeclaresTheQueueThatIsMissing) {
+  for (const char* type : {"classic", "quorum"}) {
+    for (int time = 0; time < 2; ++time) {
+      const End end = Send({"--queue", type, "--declare", "--declare-type", type, "an order"});
+      EXPECT_EQ(end.code, 0) << end.err;
+    }
+    EXPECT_EQ(vhost_.Queue(type).value()["arguments"]["x-queue-type"], type);
+    EXPECT_EQ(peer_.Count(type), 2U);
+  }
+  // It takes one that is there as it is.
+  EXPECT_EQ(Send({"--queue", "classic", "--declare", "--declare-type", "quorum", "b"}).code, 0);
+}
+
+TEST_F(CommandSend, ArrivesAtATime) {
+  const std::string at =
+      absl::FormatTime(absl::RFC3339_sec, absl::Now() + absl::Seconds(2), absl::UTCTimeZone());
+  const End end = Send({"--queue", "orders", "--at", at, "later"});
+  ASSERT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, HasSubstr("arrives in queue orders at " + at.substr(0, 19)));
+}
+
+// As doc/declaring_and_sending.md shows it.
+TEST_F(CommandSend, AWorkerAnswersARequest) {
+  peer_.DeclareQueue("answers");
+  ASSERT_EQ(
+      Send({"--queue", "orders", "--reply-to", "answers", "--correlation-id", "c-1", "ask"}).code,
+      0);
+  CommandRun work(
+      {"work", "--json", "--queue", "orders", "--", "sh", "-c",
+       "tr a-z A-Z | " RETRYQ_COMMAND " send --queue \"$RETRYQ_REPLY_TO\" --correlation-id "
+       "\"$RETRYQ_CORRELATION_ID\" -"},
+      vhost_.Url());
+  ASSERT_TRUE(work.Says("acked")) << work.err();
+  const amqp::MessagePtr answer = peer_.Get("answers");
+  ASSERT_NE(answer, nullptr);
+  EXPECT_EQ(answer->body, "ASK");
+  EXPECT_EQ(answer->properties.correlation_id, "c-1");
+  EXPECT_TRUE(work.Stop());
 }
 
 TEST_F(CommandSend, RefusesWrongOptions) {

@@ -46,7 +46,7 @@ struct RandomCaller::Party final : public Observer {
   const std::unique_ptr<Broker> broker;
   std::optional<Client> client;
   bool is_alive = true;
-  int unanswered = 0;  // publishes
+  int unanswered = 0;  // publishes and declares
 };
 
 struct RandomCaller::Consuming {
@@ -164,7 +164,8 @@ void RandomCaller::ExpectDrained() {
 void RandomCaller::ExpectAnswered() {
   world_.Pass(kAfterAll);
   for (const Party& party : parties_) {
-    EXPECT_TRUE(!party.is_alive || party.unanswered == 0) << "a publish was not answered";
+    EXPECT_TRUE(!party.is_alive || party.unanswered == 0)
+        << "a publish or a declare was not answered";
   }
 }
 
@@ -214,7 +215,7 @@ void RandomCaller::Called() {
 }
 
 void RandomCaller::Act() {
-  switch (random_.Below(20)) {
+  switch (random_.Below(21)) {
     case 0:
     case 1:
       return Connect();
@@ -246,6 +247,8 @@ void RandomCaller::Act() {
       return MoveConsumer();
     case 17:
       return Wrap();
+    case 18:
+      return Declare();
     default:
       return world_.Trouble(/*amid=*/depth_ > 0);
   }
@@ -336,6 +339,7 @@ ConsumerOptions RandomCaller::AnyConsumerOptions() {
   if (random_.OneIn(8)) options.retry.backoff.jitter = OddFraction(random_);
   if (random_.OneIn(8)) options.retry.backoff.delays = {OddDuration(), OddDuration()};
   if (random_.OneIn(8)) options.consumer_tag = OddText();
+  if (random_.OneIn(6)) options.declare = WorkQueue{.name = random_.OneIn(4) ? OddText() : ""};
   if (random_.OneIn(8)) options.handler_threads = options_.threads ? 0 : -1;
   return options;
 }
@@ -494,6 +498,32 @@ void RandomCaller::Publish() {
                 if (must_end) --party->unanswered;
                 Called();
               });
+}
+
+void RandomCaller::Declare() {
+  Party* const party = AnyParty();
+  if (party == nullptr) return;
+  WorkQueue work_queue{.name = OneOf<std::string>({"one", "new", OddText()})};
+  if (random_.OneIn(3)) work_queue.type = QueueType::kQuorum;
+  if (random_.OneIn(4)) work_queue.arguments.Set(OddText(), OddFraction(random_));
+  if (random_.OneIn(3)) {
+    work_queue.bindings = {{.exchange = OneOf<std::string>({"shop", "other", OddText()}),
+                            .exchange_type = OneOf<std::string>({"topic", "fanout", OddText()}),
+                            .routing_key = OddText()}};
+  }
+  DeclareOptions options{.only_if_missing = random_.OneIn(2)};
+  if (random_.OneIn(3)) options.deadline = OddDuration();
+  if (random_.OneIn(10)) return party->client->Declare(std::move(work_queue), options, nullptr);
+  const bool must_end = options.deadline < kAfterAll;
+  if (must_end) ++party->unanswered;
+  party->client->Declare(std::move(work_queue), options,
+                         [this, party, must_end, called = false](const absl::Status&) mutable {
+                           EXPECT_TRUE(party->is_alive)
+                               << "a declare of a client that is gone was answered";
+                           EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
+                           if (must_end) --party->unanswered;
+                           Called();
+                         });
 }
 
 // By the client itself, or by a publisher for later where that can say it.

@@ -113,6 +113,7 @@ class RandomCaller {
   void Drain();
 
   void Publish();
+  void Declare();
   void PublishWith(Party& party, OutgoingMessage message, const PublishOptions& options,
                    std::function<void(absl::Status)> done);
   void Settle();

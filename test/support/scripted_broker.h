@@ -60,6 +60,8 @@ class ScriptedBroker final : public Broker {
   // How it answers. By name: what is not here is answered with ok.
   std::function<absl::Status(const QueueDeclaration&)> on_declare;
   std::function<absl::Status(const std::string&)> on_check_exchange;
+  // Is shown each publish.
+  std::function<void(const PublishParams&)> on_publish;
 
   // The publishes that are not answered yet.
   std::vector<Published*> open() {
@@ -109,6 +111,7 @@ class ScriptedBroker final : public Broker {
     Later([done = std::move(done), status] { done(status); });
   }
   void Publish(const PublishParams& params, PublishCallback done) override {
+    if (on_publish) on_publish(params);
     publishes.push_back(
         {.exchange = std::string(params.exchange),
          .routing_key = std::string(params.routing_key),

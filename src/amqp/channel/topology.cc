@@ -63,10 +63,10 @@ void Topology::DeclareExchange(Lanes::iterator lane, const DeclareParams& params
     done(ok);
   };
   lane->channel().DeclareExchange(
-      *params.exchange, [lane, finish, queue = params.queue.name,
-                         exchange = params.exchange->name](const absl::Status& status) {
+      *params.exchange, [lane, finish, queue = params.queue.name, exchange = params.exchange->name,
+                         key = params.binding_key](const absl::Status& status) {
         if (!status.ok()) return finish(status);
-        lane->channel().BindQueue(queue, exchange, /*routing_key=*/"", Table(), finish);
+        lane->channel().BindQueue(queue, exchange, key, Table(), finish);
       });
 }
 

@@ -137,6 +137,22 @@ void FlagParser::Add(const std::string& flag, const std::string& value,
       ->group(impl_->group);
 }
 
+void FlagParser::AddInOrder(const std::string& flag, const std::string& value,
+                            std::function<void(const std::string& given)> take,
+                            const std::string& help) {
+  impl_->app
+      .add_option_function<std::vector<std::string>>(
+          flag,
+          [take = std::move(take)](const std::vector<std::string>& given) {
+            for (const std::string& one : given) take(one);
+          },
+          help)
+      ->allow_extra_args(false)
+      ->trigger_on_parse()
+      ->option_text(value)
+      ->group(impl_->group);
+}
+
 void FlagParser::Add(const std::string& flag, bool* set, const std::string& help) {
   impl_->app.add_flag(flag, *set, help)->group(impl_->group);
 }

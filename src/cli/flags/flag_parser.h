@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 #define RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ class FlagParser {
            const std::string& help);
   void Add(const std::string& flag, const std::string& value, std::vector<std::string>* texts,
            const std::string& help);
+  // `--name VALUE`, each time: in the order in which all flags added so are given.
+  void AddInOrder(const std::string& flag, const std::string& value,
+                  std::function<void(const std::string& given)> take, const std::string& help);
   // `--name`.
   void Add(const std::string& flag, bool* set, const std::string& help);
   // An argument without a flag, at most one.

@@ -62,6 +62,10 @@ class DefinitionsWriter {
     AddQueue(options_.parked_queue, std::move(arguments));
   }
 
+  void AddWorkQueue(QueueType type) {
+    AddQueue(options_.queue, {{"x-queue-type", type == QueueType::kQuorum ? "quorum" : "classic"}});
+  }
+
   std::string Text() const {
     const Json all = {{"queues", queues_}, {"exchanges", exchanges_}, {"bindings", bindings_}};
     return all.dump(2, ' ', false, Json::error_handler_t::replace).append("\n");
@@ -96,6 +100,7 @@ std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOpt
           delay, {.dead_letter_exchange = "", .direct = true, .work_queue = options.queue});
     }
   }
+  if (options.work_queue) writer.AddWorkQueue(*options.work_queue);
   if (!options.parked_queue.empty()) writer.AddParkedQueue();
   return writer.Text();
 }

@@ -10,8 +10,9 @@
 namespace retryq::cli {
 
 // Delay queues for these delays as RabbitMQ's definitions, to be imported by a user who may
-// configure the broker: queues that never expire, their exchanges and bindings, and the parked
-// queue. For workers that declare nothing (`DelayQueueOptions::declare`).
+// configure the broker: queues that never expire, their exchanges and bindings, the parked queue
+// and, if asked for, the work queue. For workers that declare nothing
+// (`DelayQueueOptions::declare`).
 std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options);
 
 }  // namespace retryq::cli

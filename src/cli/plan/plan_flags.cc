@@ -55,7 +55,7 @@ struct PlanFlags {
   std::vector<std::string> urls;
   RetryingFlags retrying;
   DelayQueueFlags delay_queues;
-  FlagText queue, work_exchange, parked;
+  FlagText queue, work_exchange, parked, work_queue;
   FlagText simulate, svg;
   bool definitions = false;
   bool any_delay = false;
@@ -89,6 +89,8 @@ void AddFlags(FlagParser& parser, PlanFlags& flags) {
              "--definitions: also its parked queue");
   parser.Add("--parked", "QUEUE", &flags.parked,
              "With --definitions: what that is named (default: QUEUE.parked)");
+  parser.Add("--work-queue", "classic|quorum", &flags.work_queue,
+             "With --definitions: also QUEUE itself, durable, of that type");
   parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
              "With --definitions: the exchange that retries return through\n"
              "(default: straight to their queue)");
@@ -111,6 +113,13 @@ void ReadDefinitions(const PlanFlags& flags, FlagReader& reader, PlanOptions* op
   options->any_delay = flags.any_delay;
   reader.Read("--parked", flags.parked, &options->parked_queue);
   reader.Read("--work-exchange", flags.work_exchange, &options->work_exchange);
+  if (flags.work_queue) {
+    options->work_queue = QueueType::kClassic;
+    reader.Read("--work-queue", flags.work_queue, &*options->work_queue);
+    if (!flags.queue) {
+      reader.Complain("--work-queue: adds the --queue to the definitions; name it");
+    }
+  }
   if (flags.queue && !flags.parked) options->parked_queue = options->queue + ".parked";
   const DelayQueueOptions& delay_queues = options->delay_queues;
   if (!flags.queue && delay_queues.queue_type == QueueType::kQuorum && !delay_queues.share) {
@@ -136,10 +145,10 @@ PlanOptions ReadOptions(const PlanFlags& flags, FlagReader& reader) {
   if (flags.definitions) {
     RefuseBesideDefinitions(flags, reader);
     ReadDefinitions(flags, reader, &options);
-  } else if (flags.any_delay || flags.parked || flags.work_exchange) {
+  } else if (flags.any_delay || flags.parked || flags.work_exchange || flags.work_queue) {
     reader.Complain(
-        "--any-delay, --parked and --work-exchange: are for --definitions; add that, or leave them "
-        "out");
+        "--any-delay, --parked, --work-queue and --work-exchange: are for --definitions; add that, "
+        "or leave them out");
   }
   if (reader.status().ok()) {
     reader.Complain(ValidateLease(LongestDelay(options.retry.backoff), options.delay_queues));

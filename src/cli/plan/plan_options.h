@@ -33,8 +33,9 @@ struct PlanOptions {
   // kDefinitions.
   std::string vhost = "/";
   std::string work_exchange;
-  std::string parked_queue;  // empty: none is wanted
-  bool any_delay = false;    // also the queues for delays that are not in the plan
+  std::string parked_queue;             // empty: none is wanted
+  std::optional<QueueType> work_queue;  // `queue` itself, so; none: it is there already
+  bool any_delay = false;               // also the queues for delays that are not in the plan
 };
 
 }  // namespace retryq::cli

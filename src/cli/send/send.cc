@@ -2,41 +2,26 @@
 
 #include <unistd.h>
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/connect/broker_watch.h"
+#include "cli/send/remedies.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
-#include "cli/text/waiting.h"
-#include "retryq/amqp/connection_options.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {
 namespace {
 
-// An error as a status prints it, without its code.
-std::string_view WithoutCode(std::string_view error) {
-  const std::size_t end = error.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-  return end > 0 && error.substr(end).starts_with(": ") ? error.substr(end + 2) : error;
-}
-
-// Remembers by which way the message went, and reports what holds it up.
+// Remembers by which way the message went.
 class RouteObserver : public Observer {
  public:
-  explicit RouteObserver(Waiting& waiting) : waiting_(waiting) {}
+  explicit RouteObserver(BrokerWatch& watch) : watch_(watch) {}
 
   void OnEvent(const Event& event) override {
-    if (event.kind == EventKind::kBlocked) {
-      waiting_.Because(absl::StrCat("it takes no messages for now: ", std::string(event.error)));
-    } else if (!event.error.empty()) {
-      waiting_.Because(WithoutCode(event.error));
-    } else if (event.kind == EventKind::kConnected || event.kind == EventKind::kUnblocked) {
-      waiting_.Because("the message is not confirmed yet");
-    }
+    watch_.OnEvent(event);
     if (event.kind != EventKind::kPublished) return;
     delay_queue_ = event.delay_queue;
     delay_ = event.delay.value_or(absl::ZeroDuration());
@@ -46,7 +31,7 @@ class RouteObserver : public Observer {
   absl::Duration delay() const { return delay_; }
 
  private:
-  Waiting& waiting_;
+  BrokerWatch& watch_;
   std::string delay_queue_;
   absl::Duration delay_;
 };
@@ -56,15 +41,14 @@ std::string Target(const OutgoingMessage& message) {
   return "exchange " + message.exchange + " with routing key " + message.routing_key;
 }
 
-std::string DescribeBroker(const ClientOptions& client) {
-  std::vector<std::string> urls = client.more_urls;
-  urls.insert(urls.begin(), client.url);
-  const absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(urls);
-  return connection.ok() ? amqp::Describe(*connection) : "the broker";
-}
-
 std::string DescribeRoute(const SendOptions& options, const std::string& target,
                           const RouteObserver& route) {
+  if (options.publish.at) {
+    if (route.delay_queue().empty()) return "";
+    return absl::StrCat(
+        "waits in ", route.delay_queue(), " and arrives in ", target, " at ",
+        absl::FormatTime(absl::RFC3339_sec, *options.publish.at, absl::UTCTimeZone()));
+  }
   const absl::Duration asked = options.publish.delay;
   if (asked <= absl::ZeroDuration()) return "";
   const std::string way = "waits in " + route.delay_queue() + " and arrives in " + target;
@@ -87,16 +71,28 @@ absl::StatusOr<std::string> Send(SendOptions options) {
     options.message.body = *std::move(body);
   }
   const std::string target = Target(options.message);
+  const bool to_queue = options.message.exchange.empty();
   EventLoop loop;
-  Waiting waiting(loop, DescribeBroker(options.client));
-  RouteObserver route(waiting);
+  BrokerWatch watch(loop, options.client, options.wait, "the message is not confirmed yet");
+  RouteObserver route(watch);
   options.client.observer = &route;
   absl::Status published;
   Client client(loop, options.client);
-  client.Publish(std::move(options.message), options.publish, [&](absl::Status status) {
-    published = std::move(status);
-    loop.Stop();
-  });
+  const auto publish = [&] {
+    client.Publish(std::move(options.message), options.publish, [&](absl::Status status) {
+      published = WithSendRemedy(status, to_queue);
+      loop.Stop();
+    });
+  };
+  if (options.declare) {
+    client.Declare(*options.declare, {.only_if_missing = true}, [&](absl::Status status) {
+      if (status.ok()) return publish();
+      published = std::move(status);
+      loop.Stop();
+    });
+  } else {
+    publish();
+  }
   if (absl::Status run = loop.Run(); !run.ok()) return run;
   if (!published.ok()) return published;
   return DescribeRoute(options, target, route);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "cli/text/headers_json.h"
@@ -27,6 +28,11 @@ std::string Assignment(std::string_view name, std::string_view value) {
   return assignment;
 }
 
+template <typename Number>
+std::string NumberText(const std::optional<Number>& number) {
+  return number ? std::to_string(*number) : "";
+}
+
 bool SameName(std::string_view a, std::string_view b) {
   return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
 }
@@ -44,6 +50,7 @@ std::vector<std::string> InheritedEnvironment() {
 std::vector<std::string> ChildEnvironment(const MessageFacts& message) {
   const Delivery& delivery = message.delivery;
   const amqp::Properties& properties = delivery.properties();
+  const amqp::TableView headers = delivery.headers().all();
   std::vector<std::string> variables = {
       Assignment("RETRYQ_ATTEMPT", std::to_string(message.failures)),
       Assignment("RETRYQ_MAX_ATTEMPTS", std::to_string(message.max_attempts)),
@@ -55,6 +62,16 @@ std::vector<std::string> ChildEnvironment(const MessageFacts& message) {
       Assignment("RETRYQ_MESSAGE_ID", properties.message_id.value_or("")),
       Assignment("RETRYQ_CORRELATION_ID", properties.correlation_id.value_or("")),
       Assignment("RETRYQ_CONTENT_TYPE", properties.content_type.value_or("")),
+      Assignment("RETRYQ_CONTENT_ENCODING", properties.content_encoding.value_or("")),
+      Assignment("RETRYQ_REPLY_TO", properties.reply_to.value_or("")),
+      Assignment("RETRYQ_TYPE", properties.type.value_or("")),
+      Assignment("RETRYQ_APP_ID", properties.app_id.value_or("")),
+      Assignment("RETRYQ_PRIORITY", NumberText(properties.priority)),
+      Assignment("RETRYQ_TIMESTAMP", NumberText(properties.timestamp)),
+      Assignment("RETRYQ_EXPIRATION", properties.expiration.value_or("")),
+      Assignment("RETRYQ_REDELIVERED", delivery.redelivered() ? "true" : "false"),
+      Assignment("TRACEPARENT", headers.FindString("traceparent").value_or("")),
+      Assignment("TRACESTATE", headers.FindString("tracestate").value_or("")),
       Assignment("RETRYQ_HEADERS", HeadersJson(delivery.headers(), kMaxVariable)),
   };
   const auto ours_end = static_cast<std::ptrdiff_t>(variables.size());

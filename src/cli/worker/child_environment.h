@@ -32,7 +32,10 @@ struct MessageFacts {
 //
 //   RETRYQ_ATTEMPT, RETRYQ_MAX_ATTEMPTS, RETRYQ_LAST_ERROR, RETRYQ_ID, RETRYQ_QUEUE,
 //   RETRYQ_EXCHANGE, RETRYQ_ROUTING_KEY, RETRYQ_MESSAGE_ID, RETRYQ_CORRELATION_ID,
-//   RETRYQ_CONTENT_TYPE, and RETRYQ_HEADERS as HeadersJson writes it
+//   RETRYQ_CONTENT_TYPE, RETRYQ_CONTENT_ENCODING, RETRYQ_REPLY_TO, RETRYQ_TYPE, RETRYQ_APP_ID,
+//   RETRYQ_PRIORITY, RETRYQ_TIMESTAMP (seconds since 1970), RETRYQ_EXPIRATION (milliseconds),
+//   RETRYQ_REDELIVERED (true or false), RETRYQ_HEADERS as HeadersJson writes it; and TRACEPARENT
+//   and TRACESTATE from the headers of that name, as W3C's trace context has them
 //
 // A NUL byte, which no variable can hold, becomes U+FFFD.
 std::vector<std::string> ChildEnvironment(const MessageFacts& message);

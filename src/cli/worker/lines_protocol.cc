@@ -29,6 +29,11 @@ void AppendField(std::string_view name, std::string_view text, std::string* line
   AppendText(text, line);
 }
 
+template <typename Number>
+void AppendNumber(std::string_view name, const std::optional<Number>& number, std::string* line) {
+  line->append(",\"").append(name).append("\":").append(number ? std::to_string(*number) : "null");
+}
+
 absl::Status Wrong(const std::string& why) { return absl::InvalidArgumentError(why); }
 
 absl::StatusOr<absl::Duration> RetryAfterOf(const Json& value) {
@@ -60,6 +65,17 @@ std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t ma
   AppendField("message_id", properties.message_id.value_or(""), &line);
   AppendField("correlation_id", properties.correlation_id.value_or(""), &line);
   AppendField("content_type", properties.content_type.value_or(""), &line);
+  AppendField("content_encoding", properties.content_encoding.value_or(""), &line);
+  AppendField("reply_to", properties.reply_to.value_or(""), &line);
+  AppendField("type", properties.type.value_or(""), &line);
+  AppendField("app_id", properties.app_id.value_or(""), &line);
+  AppendField("expiration", properties.expiration.value_or(""), &line);
+  AppendNumber("priority", properties.priority, &line);
+  AppendNumber("timestamp", properties.timestamp, &line);
+  line.append(",\"redelivered\":").append(delivery.redelivered() ? "true" : "false");
+  const amqp::TableView headers = delivery.headers().all();
+  AppendField("traceparent", headers.FindString("traceparent").value_or(""), &line);
+  AppendField("tracestate", headers.FindString("tracestate").value_or(""), &line);
   line.append(",\"headers\":").append(HeadersJson(delivery.headers(), kMostHeaders));
   const std::string_view body = delivery.body();
   if (IsUtf8(body)) {

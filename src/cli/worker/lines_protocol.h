@@ -21,11 +21,13 @@ inline constexpr std::size_t kLongestAnswer = std::size_t{1} << 20;
 //
 //   {"id":7,"attempt":0,"max_attempts":25,"last_error":"","retry_id":"…","queue":"orders",
 //    "exchange":"","routing_key":"orders","message_id":"…","correlation_id":"…",
-//    "content_type":"…","headers":{…},"body":"…"}
+//    "content_type":"…","content_encoding":"","reply_to":"","type":"","app_id":"","expiration":"",
+//    "priority":null,"timestamp":null,"redelivered":false,"traceparent":"","tracestate":"",
+//    "headers":{…},"body":"…"}
 //
-// All of them always, texts empty where the message has no such property, except the body: where
-// it is not UTF-8, "body_base64" is there instead. `id` is what the answer has to say; headers are
-// those of HeadersJson, up to a mebibyte.
+// All of them always, texts empty and numbers null where the message has no such property, except
+// the body: where it is not UTF-8, "body_base64" is there instead. `id` is what the answer has to
+// say; headers are those of HeadersJson, up to a mebibyte.
 std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts);
 
 // What a child has answered.

@@ -34,8 +34,14 @@ constexpr char kFooter[] =
   RETRYQ_QUEUE          the work queue
   RETRYQ_EXCHANGE, RETRYQ_ROUTING_KEY
                         where it was first published
-  RETRYQ_MESSAGE_ID, RETRYQ_CORRELATION_ID, RETRYQ_CONTENT_TYPE
+  RETRYQ_MESSAGE_ID, RETRYQ_CORRELATION_ID, RETRYQ_CONTENT_TYPE, RETRYQ_CONTENT_ENCODING,
+  RETRYQ_REPLY_TO, RETRYQ_TYPE, RETRYQ_APP_ID, RETRYQ_PRIORITY
                         its properties
+  RETRYQ_TIMESTAMP, RETRYQ_EXPIRATION
+                        seconds since 1970; milliseconds
+  RETRYQ_REDELIVERED    true where the broker has delivered it before, else false
+  TRACEPARENT, TRACESTATE
+                        its headers of that name, empty if it has none
   RETRYQ_HEADERS        its headers as one line of JSON: byte arrays as base64, decimals as
                         strings, timestamps as seconds since 1970, and in place of what is
                         longer than 64 KiB or nests too deep {"retryq-omitted": "why"}
@@ -54,7 +60,9 @@ With --lines COMMAND is started --jobs times and stays. It reads messages from i
 JSON each, and answers each with a line on its stdout, at once (flush it) and in any order:
   {"id":7,"attempt":0,"max_attempts":25,"last_error":"","retry_id":"…","queue":"orders",
    "exchange":"","routing_key":"orders","message_id":"…","correlation_id":"…","content_type":"…",
-   "headers":{…},"body":"…"}   (or "body_base64", where the body is not UTF-8)
+   "content_encoding":"","reply_to":"","type":"","app_id":"","expiration":"","priority":null,
+   "timestamp":null,"redelivered":false,"traceparent":"","tracestate":"","headers":{…},"body":"…"}
+     (or "body_base64", where the body is not UTF-8)
   {"id":7,"ok":true}                            done, acked
   {"id":7,"error":"busy"}                       failed, retried
   {"id":7,"error":"busy","retry_after":"30s"}   the same, after that; a number is seconds
@@ -79,13 +87,14 @@ four programs that stay, with up to 16 messages each
 
 struct WorkFlags {
   std::vector<std::string> urls;
-  FlagText queue, work_exchange;
+  FlagText queue, work_exchange, declare_type;
   RetryingFlags retrying;
   FlagText on_limit, parked, on_parked, count_redeliveries;
   std::vector<std::string> earlier_counts, former_queues;
   DelayQueueFlags delay_queues;
   FlagText prefetch, jobs, in_flight, timeout, consumer_timeout, grace;
   FlagText log_level, metrics;
+  bool declare = false;
   bool skip_others = false;
   bool lines = false;
   bool json = false;
@@ -93,7 +102,12 @@ struct WorkFlags {
 
 void AddFlags(FlagParser& parser, WorkFlags& flags) {
   parser.Group("Where");
-  parser.Add("--queue", "QUEUE", &flags.queue, "The queue to work on. Required; it must exist");
+  parser.Add("--queue", "QUEUE", &flags.queue,
+             "The queue to work on. Required; it must exist, see --declare");
+  parser.Add("--declare", &flags.declare,
+             "Declare QUEUE, durable, where it is missing; see also retryq declare");
+  parser.Add("--declare-type", "classic|quorum", &flags.declare_type,
+             "With --declare: what it becomes (default: classic)");
   parser.Add("--url", "URL", &flags.urls,
              "amqp://user:password@host:port/vhost; again for more nodes of a cluster\n"
              "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
@@ -193,6 +207,18 @@ void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* option
   reader.Read("--grace", flags.grace, &options->grace);
 }
 
+void ReadDeclare(const WorkFlags& flags, FlagReader& reader, ConsumerOptions* options) {
+  if (flags.declare_type && !flags.declare) {
+    reader.Complain("--declare-type: is for --declare; add that, or leave this out");
+  }
+  if (!flags.declare) return;
+  options->declare.emplace();
+  reader.Read("--declare-type", flags.declare_type, &options->declare->type);
+  if (flags.delay_queues.no_declare) {
+    reader.Complain("--declare and --no-declare: exclude each other; leave one of them out");
+  }
+}
+
 void ReadMetrics(const FlagText& text, FlagReader& reader, WorkOptions* options) {
   if (!text) return;
   absl::StatusOr<MetricsAddress> address = ParseMetricsAddress(*text);
@@ -226,6 +252,7 @@ WorkOptions ReadOptions(const WorkFlags& flags, const Arguments& command, FlagRe
     reader.Complain(
         "--skip-others: is for retries through a --work-exchange; name it, or leave this out");
   }
+  ReadDeclare(flags, reader, &options.consumer);
   RetryOptions& retry = options.consumer.retry;
   reader.Read("--on-limit", flags.on_limit, &retry.on_limit);
   reader.Read("--count-redeliveries", flags.count_redeliveries, &retry.count_redeliveries);

@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "retry/client/alive.h"
 #include "retry/client/consumer_impl.h"
+#include "retry/client/declare_work_queue.h"
+#include "retry/client/pending_declare.h"
 #include "retry/client/shared_state.h"
 #include "retry/publisher/delayed_publish.h"
 #include "retry/retrier/retrier_options.h"
@@ -45,6 +48,22 @@ absl::Status ValidateClient(const ClientOptions& options, absl::Duration heartbe
   return Join(status, absl::InvalidArgumentError("max_open_publishes must be above zero"));
 }
 
+absl::Status ValidateTimes(const OutgoingMessage& message) {
+  absl::Status status;
+  if (message.timestamp &&
+      (*message.timestamp < absl::UnixEpoch() || *message.timestamp == absl::InfiniteFuture())) {
+    status = absl::InvalidArgumentError("timestamp must be 1970 or later, and finite");
+  }
+  if (message.expiration &&
+      (*message.expiration < absl::ZeroDuration() || *message.expiration > kMaxQueueLifetime)) {
+    status = Join(status,
+                  absl::InvalidArgumentError(absl::StrCat(
+                      "expiration must be between 0 and ", absl::FormatDuration(kMaxQueueLifetime),
+                      ", but is ", absl::FormatDuration(*message.expiration))));
+  }
+  return status;
+}
+
 // What would close the connection, and delay what others publish, is refused by name.
 absl::Status ValidateMessage(const OutgoingMessage& message) {
   const absl::StatusOr<std::string> headers = message.headers.Encode();
@@ -56,7 +75,13 @@ absl::Status ValidateMessage(const OutgoingMessage& message) {
       {"exchange", message.exchange},
       {"routing_key", message.routing_key},
       {"content_type", message.content_type},
-      {"message_id", message.message_id}};
+      {"message_id", message.message_id},
+      {"content_encoding", message.content_encoding},
+      {"correlation_id", message.correlation_id},
+      {"reply_to", message.reply_to},
+      {"type", message.type},
+      {"app_id", message.app_id},
+      {"user_id", message.user_id}};
   for (const auto& [field, name] : names) {
     if (name.size() <= kLongestName) continue;
     status = Join(
@@ -67,7 +92,13 @@ absl::Status ValidateMessage(const OutgoingMessage& message) {
     status = Join(status, absl::InvalidArgumentError(absl::StrCat(
                               names_queue ? "routing_key" : "exchange", " must not contain NUL")));
   }
-  return status;
+  return Join(status, ValidateTimes(message));
+}
+
+// What is to be declared for a consumer, with its queue's name.
+WorkQueue Named(WorkQueue work_queue, const std::string& queue) {
+  if (work_queue.name.empty()) work_queue.name = queue;
+  return work_queue;
 }
 
 constexpr absl::Duration kLongestConsumerTimeout = absl::Hours(24 * 3650);
@@ -87,6 +118,15 @@ absl::Status ValidateConsumer(const ConsumerOptions& options) {
                               "consumer_timeout must be between 1ms and 3650 days (0: as the "
                               "broker is configured), but is ",
                               absl::FormatDuration(timeout))));
+  }
+  if (!options.declare) return status;
+  if (!options.declare->name.empty() && options.declare->name != options.queue) {
+    status = Join(status, absl::InvalidArgumentError(
+                              "declare.name must be empty, or the queue that is consumed"));
+  }
+  // A queue without a name is reported once.
+  if (!options.queue.empty()) {
+    status = Join(status, Validate(Named(*options.declare, options.queue)));
   }
   return status;
 }
@@ -141,6 +181,8 @@ class Client::Impl {
 
   void Publish(OutgoingMessage message, const PublishOptions& options,
                std::function<void(absl::Status)> done);
+  void Declare(WorkQueue work_queue, const DeclareOptions& options,
+               std::function<void(absl::Status)> done);
 
  private:
   Impl(Environment environment, std::function<void(absl::Status)> fatal, ClientOptions options)
@@ -167,6 +209,7 @@ class Client::Impl {
     drain_.reset();
     if (shared_ != nullptr) shared_->Silence();
     for (const auto& [number, publish] : publishes_) publish->Mute();
+    for (const auto& [number, declare] : declares_) declare->Mute();
   }
   void DrainWith(EventLoop& loop) {
     if (shared_ == nullptr) return;
@@ -183,6 +226,7 @@ class Client::Impl {
   }
 
   void Drain(EventLoop::DrainDone done);
+  void GiveUpDeclares();
   void FinishPublishes(std::function<void()> finished);
   void WatchPublishes();
   void AnswerLater(std::function<void(absl::Status)> done, absl::Status status);
@@ -195,6 +239,8 @@ class Client::Impl {
   const std::shared_ptr<ConsumerSet> consumers_ = std::make_shared<ConsumerSet>();
   std::map<std::uint64_t, std::unique_ptr<DelayedPublish>> publishes_;
   std::uint64_t next_publish_ = 0;
+  std::map<std::uint64_t, std::unique_ptr<PendingDeclare>> declares_;
+  std::uint64_t next_declare_ = 0;
   std::shared_ptr<void> drain_;
   std::unique_ptr<Timer> drain_watch_;
   std::function<void()> publishes_finished_;  // at a stop; null: nobody waits
@@ -229,8 +275,10 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
   if (options.consumer_timeout > absl::ZeroDuration()) {
     params.arguments.Set("x-consumer-timeout", absl::ToInt64Milliseconds(options.consumer_timeout));
   }
+  std::optional<WorkQueue> declare;
+  if (options.declare) declare = Named(*std::move(options.declare), options.queue);
   auto consumer = std::make_unique<Consumer::Impl>(shared_, *std::move(retrier), std::move(params),
-                                                   Fatal(), consumers_);
+                                                   std::move(declare), Fatal(), consumers_);
   if constexpr (std::is_same_v<SomeHandler, Handler>) {
     const absl::Status started = consumer->Start(std::move(handler), options.handler_threads);
     if (!started.ok()) return started;
@@ -246,6 +294,11 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
   absl::Status valid =
       Join(invalid_, ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
   valid = Join(valid, ValidateMessage(message));
+  if (message.expiration && (options.at || options.delay > absl::ZeroDuration())) {
+    valid =
+        Join(valid, absl::InvalidArgumentError(
+                        "expiration cannot be combined with a delay, which it would end early"));
+  }
   if (valid.ok() && publishes_.size() >= options_.max_open_publishes) {
     valid = absl::ResourceExhaustedError(
         absl::StrCat("max_open_publishes: ", publishes_.size(),
@@ -276,6 +329,28 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
   });
 }
 
+void Client::Impl::Declare(WorkQueue work_queue, const DeclareOptions& options,
+                           std::function<void(absl::Status)> done) {
+  if (done == nullptr) done = [](const absl::Status&) {};
+  absl::Status valid = Join(invalid_, Validate(work_queue));
+  if (!valid.ok()) return AnswerLater(std::move(done), std::move(valid));
+  const std::uint64_t number = next_declare_++;
+  auto declare = std::make_unique<PendingDeclare>(
+      shared_, std::move(work_queue), options,
+      [this, number, done = std::move(done)](absl::Status status) {
+        const auto finished = declares_.extract(number);  // kept until `done` has returned
+        done(std::move(status));
+      });
+  PendingDeclare& started = *declare;
+  declares_.emplace(number, std::move(declare));
+  if (!shared_->is_amid()) return started.Start();
+  environment_.executor->Post([self = lifeline_.ptr(), number] {
+    if (!self) return;
+    const auto found = self->declares_.find(number);
+    if (found != self->declares_.end()) found->second->Start();
+  });
+}
+
 void Client::Impl::AnswerLater(std::function<void(absl::Status)> done, absl::Status status) {
   environment_.executor->Post(
       [self = lifeline_.ptr(), done = std::move(done), status = std::move(status)] {
@@ -286,6 +361,9 @@ void Client::Impl::AnswerLater(std::function<void(absl::Status)> done, absl::Sta
 // First the consumers, whose last acks must reach the broker, then the
 // connections.
 void Client::Impl::Drain(EventLoop::DrainDone done) {
+  const AlivePtr<Impl> alive = lifeline_.ptr();
+  GiveUpDeclares();
+  if (!alive || muted_) return;
   const auto close = [self = lifeline_.ptr(), done = std::move(done)] {
     if (!self) return;
     self->FinishPublishes([self, done] {
@@ -298,6 +376,16 @@ void Client::Impl::Drain(EventLoop::DrainDone done) {
     consumer->Drain(absl::InfiniteDuration(), [left, close](bool) {
       if (--*left == 0) close();
     });
+  }
+}
+
+// What is declared in their answers has its deadline.
+void Client::Impl::GiveUpDeclares() {
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  const std::uint64_t end = next_declare_;
+  while (!declares_.empty() && declares_.begin()->first < end) {
+    declares_.begin()->second->GiveUp();
+    if (!self || muted_) return;
   }
 }
 
@@ -350,6 +438,11 @@ absl::StatusOr<Consumer> Client::Consume(ConsumerOptions options, AsyncHandler h
 void Client::Publish(OutgoingMessage message, PublishOptions options,
                      std::function<void(absl::Status)> done) {
   impl_->Publish(std::move(message), options, std::move(done));
+}
+
+void Client::Declare(WorkQueue work_queue, DeclareOptions options,
+                     std::function<void(absl::Status)> done) {
+  impl_->Declare(std::move(work_queue), options, std::move(done));
 }
 
 }  // namespace retryq

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "retry/client/consumer_impl.h"
+#include "retry/client/declare_work_queue.h"
 
 namespace retryq {
 namespace {
@@ -49,11 +50,13 @@ class PoolExecutor final : public Executor {
 }  // namespace
 
 Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrier> retrier,
-                     ConsumeParams params, std::function<void(absl::Status)> fatal,
+                     ConsumeParams params, std::optional<WorkQueue> declare,
+                     std::function<void(absl::Status)> fatal,
                      std::shared_ptr<ConsumerSet> consumers)
     : shared_(std::move(shared)),
       retrier_(std::move(retrier)),
       params_(std::move(params)),
+      declare_(std::move(declare)),
       fatal_(std::move(fatal)),
       consumers_(std::move(consumers)),
       pauses_(kFirstPrepare, kLongestPrepare) {
@@ -101,9 +104,18 @@ void Consumer::Impl::OnLost(const absl::Status& why) { GaveUpAtStart(why); }
 
 void Consumer::Impl::Prepare() {
   state_ = State::kPreparing;
-  retrier_->Prepare([self = lifeline_.ptr()](const absl::Status& status) {
-    if (self) self->OnPrepared(status);
+  EnsureQueue([self = lifeline_.ptr()](const absl::Status& there) {
+    if (!self || self->state_ != State::kPreparing) return;
+    if (!there.ok()) return self->OnPrepared(there);
+    self->retrier_->Prepare([self](const absl::Status& status) {
+      if (self) self->OnPrepared(status);
+    });
   });
+}
+
+void Consumer::Impl::EnsureQueue(std::function<void(const absl::Status&)> done) {
+  if (!declare_) return done(absl::OkStatus());
+  DeclareWorkQueue(shared_->broker(), *declare_, /*only_if_missing=*/true, std::move(done));
 }
 
 void Consumer::Impl::OnPrepared(const absl::Status& status) {
@@ -138,7 +150,19 @@ void Consumer::Impl::OnInterrupted(const absl::Status& refusal) {
   const absl::Status why = Explained(refusal, params_.queue);
   retrier_->Abandon(refusal);
   if (pool_ != nullptr) pool_->DropWaiting();
-  if (!GaveUpAtStart(why)) SayInterrupted(why);
+  if (GaveUpAtStart(why)) return;
+  if (absl::IsNotFound(why)) RestoreQueue();
+  SayInterrupted(why);
+}
+
+// The subscription tries again by itself.
+void Consumer::Impl::RestoreQueue() {
+  if (!declare_ || std::exchange(restoring_, true)) return;
+  EnsureQueue([self = lifeline_.ptr()](const absl::Status& restored) {
+    if (!self) return;
+    self->restoring_ = false;
+    if (!restored.ok()) self->SayInterrupted(restored);
+  });
 }
 
 void Consumer::Impl::SayInterrupted(const absl::Status& why) {

@@ -18,6 +18,7 @@
 #include "retryq/broker.h"
 #include "retryq/consumer.h"
 #include "retryq/retrier.h"
+#include "retryq/work_queue.h"
 
 namespace retryq {
 
@@ -28,9 +29,11 @@ using ConsumerSet = std::set<Consumer::Impl*>;  // in no order that matters
 // consumes, hands deliveries to the retrier, and lets both end in order.
 class Consumer::Impl final : private SubscriptionListener, private BrokerListener {
  public:
-  // `fatal` hears of what makes the first start impossible.
+  // `declare`: what to declare if the queue is missing; none: nothing. `fatal` hears of what makes
+  // the first start impossible.
   Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrier> retrier, ConsumeParams params,
-       std::function<void(absl::Status)> fatal, std::shared_ptr<ConsumerSet> consumers);
+       std::optional<WorkQueue> declare, std::function<void(absl::Status)> fatal,
+       std::shared_ptr<ConsumerSet> consumers);
   ~Impl() override;
 
   // Once. With threads a blocking handler runs on those; kResourceExhausted where there are none.
@@ -52,6 +55,10 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
 
   void Begin(DeliveryHandler deliver);
   void Prepare();
+  // Declares the queue if it is missing, and that is wanted.
+  void EnsureQueue(std::function<void(const absl::Status&)> done);
+  // Declares again what somebody has deleted.
+  void RestoreQueue();
   void OnPrepared(const absl::Status& status);
   bool GaveUpAtStart(const absl::Status& why);
   // At most once a minute.
@@ -67,6 +74,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   const std::shared_ptr<SharedState> shared_;
   const std::unique_ptr<Retrier> retrier_;
   const ConsumeParams params_;
+  const std::optional<WorkQueue> declare_;
   const std::function<void(absl::Status)> fatal_;
   const std::shared_ptr<ConsumerSet> consumers_;  // outlives the client, if this does
 
@@ -76,7 +84,8 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   std::optional<absl::Duration> interruption_said_;  // since boot
 
   SharedState::ListenerId listener_ = 0;
-  Pauses pauses_;  // of preparing
+  bool restoring_ = false;  // declares a queue that is gone
+  Pauses pauses_;           // of preparing
   std::unique_ptr<Timer> again_;
   DeliveryHandler deliver_;
   std::unique_ptr<Subscription> subscription_;

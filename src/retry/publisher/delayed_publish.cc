@@ -13,7 +13,14 @@
 namespace retryq {
 namespace {
 
+constexpr std::uint8_t kTransient = 1;
 constexpr std::uint8_t kPersistent = 2;
+
+std::string ExpirationText(const OutgoingMessage& message) {
+  if (!message.expiration) return "";
+  const absl::Duration whole = absl::Ceil(*message.expiration, absl::Milliseconds(1));
+  return std::to_string(absl::ToInt64Milliseconds(whole));
+}
 
 absl::StatusCode CodeOfRefusal(std::uint16_t reply_code) {
   switch (reply_code) {
@@ -65,6 +72,7 @@ DelayedPublish::DelayedPublish(std::shared_ptr<SharedState> shared, OutgoingMess
       id_(!options.round_up && message_.message_id.empty()
               ? NewRetryId(*shared_->environment().random)
               : message_.message_id),
+      expiration_(ExpirationText(message_)),
       done_(std::move(done)) {
   deadline_ = shared_->environment().timers->After(options_.deadline, [this] {
     Finish(absl::UnavailableError(absl::StrCat("the publish to ", Target(),
@@ -171,10 +179,25 @@ bool DelayedPublish::Fill(PublishParams* params) {
   params->routing_key = message_.routing_key;
   params->body = *body_;
   params->body_owner = body_;
-  params->properties.delivery_mode = kPersistent;
-  if (!headers_.empty()) params->properties.headers = amqp::TableView(headers_);
-  if (!message_.content_type.empty()) params->properties.content_type = message_.content_type;
-  if (!message_.message_id.empty()) params->properties.message_id = message_.message_id;
+  amqp::Properties& properties = params->properties;
+  properties.delivery_mode = message_.transient ? kTransient : kPersistent;
+  if (!headers_.empty()) properties.headers = amqp::TableView(headers_);
+  const auto set = [](const std::string& text, std::optional<std::string_view>* property) {
+    if (!text.empty()) *property = text;
+  };
+  set(message_.content_type, &properties.content_type);
+  set(message_.content_encoding, &properties.content_encoding);
+  set(message_.correlation_id, &properties.correlation_id);
+  set(message_.reply_to, &properties.reply_to);
+  set(expiration_, &properties.expiration);
+  set(message_.message_id, &properties.message_id);
+  set(message_.type, &properties.type);
+  set(message_.user_id, &properties.user_id);
+  set(message_.app_id, &properties.app_id);
+  properties.priority = message_.priority;
+  if (message_.timestamp) {
+    properties.timestamp = static_cast<std::uint64_t>(absl::ToUnixSeconds(*message_.timestamp));
+  }
   return true;
 }
 

@@ -70,7 +70,8 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   absl::Duration delay_;  // as it is kept
   Hop hop_ = {};          // of no time: straight to its target
   const std::string id_;  // of all copies
-  std::string headers_;   // encoded
+  const std::string expiration_;
+  std::string headers_;  // encoded
   State state_ = State::kWaiting;
   std::function<void(absl::Status)> done_;
   std::unique_ptr<Timer> deadline_;

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <variant>
+
+#include "absl/time/clock.h"
 
 namespace retryq::cli {
 namespace send_flags_test {
@@ -88,6 +91,123 @@ TEST(SendFlags, NeedsOneTarget) {
   EXPECT_THAT(Complaints({"--exchange", "", "--routing-key", "k", "body"}),
               HasSubstr("--exchange ''"));
   EXPECT_EQ(Parse({"--exchange", "fan", "--routing-key", "", "body"}).message.routing_key, "");
+}
+
+TEST(SendFlags, HasAllProperties) {
+  const OutgoingMessage message = Parse({"--queue",
+                                         "orders",
+                                         "--content-encoding",
+                                         "gzip",
+                                         "--correlation-id",
+                                         "c",
+                                         "--reply-to",
+                                         "r",
+                                         "--type",
+                                         "t",
+                                         "--app-id",
+                                         "p",
+                                         "--user-id",
+                                         "u",
+                                         "--priority",
+                                         "9",
+                                         "--expiration",
+                                         "30s",
+                                         "--timestamp",
+                                         "1700000000",
+                                         "--transient",
+                                         "--header-json",
+                                         "n=7",
+                                         "--header-json",
+                                         "o={\"a\":[1.5,null]}",
+                                         "--header",
+                                         "s=7",
+                                         "body"})
+                                      .message;
+  EXPECT_EQ(message.content_encoding, "gzip");
+  EXPECT_EQ(message.correlation_id, "c");
+  EXPECT_EQ(message.reply_to, "r");
+  EXPECT_EQ(message.type, "t");
+  EXPECT_EQ(message.app_id, "p");
+  EXPECT_EQ(message.user_id, "u");
+  EXPECT_EQ(message.priority, 9);
+  EXPECT_EQ(message.expiration, absl::Seconds(30));
+  EXPECT_EQ(message.timestamp, absl::FromUnixSeconds(1'700'000'000));
+  EXPECT_TRUE(message.transient);
+  EXPECT_EQ(message.headers,
+            (amqp::Table{{"s", "7"},
+                         {"n", std::int64_t{7}},
+                         {"o", amqp::Table{{"a", amqp::Array{1.5, amqp::Value()}}}}}));
+}
+
+TEST(SendFlags, ReadsTimes) {
+  EXPECT_EQ(Parse({"--queue", "q", "--at", "2026-12-31T08:00:00Z", "b"}).publish.at,
+            absl::FromUnixSeconds(1'798'704'000));
+  const absl::Time before = absl::Now();
+  const auto timestamp = Parse({"--queue", "q", "--timestamp", "now", "b"}).message.timestamp;
+  ASSERT_TRUE(timestamp);
+  EXPECT_GE(*timestamp, before);
+  EXPECT_LE(*timestamp, absl::Now());
+}
+
+TEST(SendFlags, DeclaresTheQueue) {
+  EXPECT_FALSE(Parse({"--queue", "orders", "b"}).declare);
+  const SendOptions options =
+      Parse({"--queue", "orders", "--declare", "--declare-type", "quorum", "b"});
+  ASSERT_TRUE(options.declare);
+  EXPECT_EQ(options.declare->name, "orders");
+  EXPECT_EQ(options.declare->type, QueueType::kQuorum);
+  EXPECT_THAT(Complaints({"--exchange", "x", "--routing-key", "k", "--declare", "b"}),
+              HasSubstr("--declare: declares the --queue"));
+  EXPECT_THAT(Complaints({"--queue", "q", "--declare-type", "quorum", "b"}),
+              HasSubstr("--declare-type: is for --declare"));
+}
+
+TEST(SendFlags, ReadsLines) {
+  const SendOptions options = Parse({"--lines"});
+  ASSERT_TRUE(options.lines);
+  EXPECT_EQ(options.lines->in_flight, 2000U);
+  EXPECT_EQ(Parse({"--lines", "--in-flight", "7"}).lines->in_flight, 7U);
+  EXPECT_EQ(Parse({"--lines", "--exchange", "shop"}).message.exchange, "shop");
+  const std::string complaints =
+      Complaints({"--lines", "--delay", "1s", "--in-flight", "0", "body"});
+  EXPECT_THAT(complaints, HasSubstr("BODY: is in the lines"));
+  EXPECT_THAT(complaints, HasSubstr("--delay and --at: are in the lines"));
+  EXPECT_THAT(complaints, HasSubstr("--in-flight '0'"));
+  EXPECT_THAT(Complaints({"--queue", "q", "--in-flight", "7", "b"}),
+              HasSubstr("--in-flight: is for --lines"));
+}
+
+TEST(SendFlags, NamesPropertiesThatAreWrong) {
+  const std::string complaints = Complaints({"--queue",
+                                             "q",
+                                             "--header-json",
+                                             "n=seven",
+                                             "--header-json",
+                                             "x",
+                                             "--header-json",
+                                             "u=18446744073709551615",
+                                             "--priority",
+                                             "256",
+                                             "--expiration",
+                                             "soon",
+                                             "--timestamp",
+                                             "yesterday",
+                                             "--at",
+                                             "tomorrow",
+                                             "--delay",
+                                             "1s",
+                                             "--type",
+                                             std::string(256, 't'),
+                                             "b"});
+  for (const char* part :
+       {"--header-json 'n=seven': the value is not JSON", "--header-json 'x': write NAME=JSON",
+        "--header-json 'u=18446744073709551615': the number", "--priority '256'",
+        "--expiration 'soon'", "--timestamp 'yesterday'", "--at 'tomorrow'",
+        "--delay and --at: exclude each other", "--type: has 256 bytes"}) {
+    EXPECT_THAT(complaints, HasSubstr(part));
+  }
+  EXPECT_THAT(Complaints({"--queue", "q", "--expiration", "1s", "--delay", "5s", "b"}),
+              HasSubstr("--expiration: would end the delay early"));
 }
 
 TEST(SendFlags, SaysAllThatIsWrong) {

@@ -33,9 +33,19 @@ std::map<std::string, std::string> AsMap(const std::vector<std::string>& environ
 }
 
 TEST(ChildEnvironment, TellsAllAboutTheMessage) {
-  const Delivery delivery = MakeDelivery(
-      {.properties = {.content_type = "text/plain", .correlation_id = "c-1", .message_id = "m-1"},
-       .headers = amqp::Table{{"customer", "7"}}});
+  const Delivery delivery =
+      MakeDelivery({.properties = {.content_type = "text/plain",
+                                   .content_encoding = "gzip",
+                                   .priority = 3,
+                                   .correlation_id = "c-1",
+                                   .reply_to = "answers",
+                                   .expiration = "30000",
+                                   .message_id = "m-1",
+                                   .timestamp = 1'700'000'000,
+                                   .type = "order",
+                                   .app_id = "shop"},
+                    .headers = amqp::Table{
+                        {"customer", "7"}, {"traceparent", "00-1-2-01"}, {"tracestate", "a=b"}}});
   auto environment = AsMap(ChildEnvironment({.delivery = delivery,
                                              .id = "id-1",
                                              .failures = 2,
@@ -51,19 +61,34 @@ TEST(ChildEnvironment, TellsAllAboutTheMessage) {
   EXPECT_EQ(environment["RETRYQ_MESSAGE_ID"], "m-1");
   EXPECT_EQ(environment["RETRYQ_CORRELATION_ID"], "c-1");
   EXPECT_EQ(environment["RETRYQ_CONTENT_TYPE"], "text/plain");
-  EXPECT_EQ(environment["RETRYQ_HEADERS"], R"({"customer":"7"})");
+  EXPECT_EQ(environment["RETRYQ_CONTENT_ENCODING"], "gzip");
+  EXPECT_EQ(environment["RETRYQ_REPLY_TO"], "answers");
+  EXPECT_EQ(environment["RETRYQ_TYPE"], "order");
+  EXPECT_EQ(environment["RETRYQ_APP_ID"], "shop");
+  EXPECT_EQ(environment["RETRYQ_PRIORITY"], "3");
+  EXPECT_EQ(environment["RETRYQ_TIMESTAMP"], "1700000000");
+  EXPECT_EQ(environment["RETRYQ_EXPIRATION"], "30000");
+  EXPECT_EQ(environment["RETRYQ_REDELIVERED"], "false");
+  EXPECT_EQ(environment["TRACEPARENT"], "00-1-2-01");
+  EXPECT_EQ(environment["TRACESTATE"], "a=b");
+  EXPECT_EQ(environment["RETRYQ_HEADERS"],
+            R"({"customer":"7","traceparent":"00-1-2-01","tracestate":"a=b"})");
 }
 
 TEST(ChildEnvironment, KeepsOursAndReplacesWhatWasInherited) {
   ::setenv("RETRYQ_TEST_OF_ENVIRONMENT", "kept", 1);
   ::setenv("RETRYQ_MESSAGE_ID", "of an outer message", 1);
+  ::setenv("TRACEPARENT", "of another trace", 1);
   const Delivery delivery = MakeDelivery();
   auto environment = AsMap(ChildEnvironment({.delivery = delivery}));
   ::unsetenv("RETRYQ_MESSAGE_ID");
+  ::unsetenv("TRACEPARENT");
   ::unsetenv("RETRYQ_TEST_OF_ENVIRONMENT");
   EXPECT_EQ(environment["RETRYQ_TEST_OF_ENVIRONMENT"], "kept");
   EXPECT_TRUE(environment.contains("RETRYQ_MESSAGE_ID"));
   EXPECT_EQ(environment["RETRYQ_MESSAGE_ID"], "");
+  EXPECT_EQ(environment["TRACEPARENT"], "");
+  EXPECT_EQ(environment["RETRYQ_PRIORITY"], "");
 }
 
 TEST(ChildEnvironment, ReplacesNulBytes) {

@@ -30,8 +30,20 @@ Json Line(const MessageParts& parts, const Delivery::History& history = {}) {
 TEST(LinesProtocol, TellsAllAboutAMessage) {
   EXPECT_EQ(
       Line({.body = "two\nlines \"quoted\"",
-            .properties = {.content_type = "text/plain", .correlation_id = "c", .message_id = "m"},
-            .headers = amqp::Table{{"tenant", "blue"}, {"x-retry-count", std::int64_t{2}}}},
+            .properties = {.content_type = "text/plain",
+                           .content_encoding = "gzip",
+                           .priority = 3,
+                           .correlation_id = "c",
+                           .reply_to = "answers",
+                           .expiration = "30000",
+                           .message_id = "m",
+                           .timestamp = 1'700'000'000,
+                           .type = "order",
+                           .app_id = "shop"},
+            .headers = amqp::Table{{"tenant", "blue"},
+                                   {"traceparent", "00-1-2-01"},
+                                   {"tracestate", "a=b"},
+                                   {"x-retry-count", std::int64_t{2}}}},
            {.failures = 2,
             .last_error = "before",
             .id = "r-1",
@@ -48,7 +60,17 @@ TEST(LinesProtocol, TellsAllAboutAMessage) {
             {"message_id", "m"},
             {"correlation_id", "c"},
             {"content_type", "text/plain"},
-            {"headers", {{"tenant", "blue"}}},
+            {"content_encoding", "gzip"},
+            {"reply_to", "answers"},
+            {"type", "order"},
+            {"app_id", "shop"},
+            {"expiration", "30000"},
+            {"priority", 3},
+            {"timestamp", 1'700'000'000},
+            {"redelivered", false},
+            {"traceparent", "00-1-2-01"},
+            {"tracestate", "a=b"},
+            {"headers", {{"tenant", "blue"}, {"traceparent", "00-1-2-01"}, {"tracestate", "a=b"}}},
             {"body", "two\nlines \"quoted\""}}));
 }
 
@@ -57,7 +79,10 @@ TEST(LinesProtocol, SaysEverythingEvenWhereThereIsNothing) {
   EXPECT_EQ(line.at("body"), "");
   EXPECT_EQ(line.at("retry_id"), "");
   EXPECT_EQ(line.at("headers"), Json::object());
-  EXPECT_EQ(line.size(), 13U);
+  EXPECT_EQ(line.at("reply_to"), "");
+  EXPECT_EQ(line.at("priority"), nullptr);
+  EXPECT_EQ(line.at("timestamp"), nullptr);
+  EXPECT_EQ(line.size(), 23U);
 }
 
 TEST(LinesProtocol, TellsABodyThatIsNoTextInBase64) {

@@ -1,0 +1,103 @@
+#include "cli/connect/broker_watch.h"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "cli/text/duration.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::cli {
+namespace {
+
+// An error as a status prints it: "NOT_FOUND: no such vhost".
+absl::Status StatusFrom(std::string_view error) {
+  const std::size_t end = error.find(": ");
+  for (int code = 1; end != std::string_view::npos && code <= 16; ++code) {
+    const auto candidate = static_cast<absl::StatusCode>(code);
+    if (absl::StatusCodeToString(candidate) != error.substr(0, end)) continue;
+    return absl::Status(candidate, std::string(error.substr(end + 2)));
+  }
+  return absl::UnknownError(std::string(error));
+}
+
+}  // namespace
+
+void AddBrokerFlags(FlagParser& parser, BrokerFlags& flags) {
+  parser.Add("--url", "URL", &flags.urls,
+             "amqp://user:password@host:port/vhost; again for more nodes of a cluster\n"
+             "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
+  parser.Add("--wait", "DURATION", &flags.wait,
+             "How long to wait for a broker that cannot be reached (default: 1s500ms)");
+}
+
+absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, ClientOptions* client,
+                               absl::Duration* wait) {
+  reader.Read("--wait", flags.wait, wait);
+  return reader.ReadUrls(flags.urls, client);
+}
+
+std::string DescribeBroker(const ClientOptions& client) {
+  std::vector<std::string> urls = client.more_urls;
+  urls.insert(urls.begin(), client.url);
+  const absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(urls);
+  return connection.ok() ? amqp::Describe(*connection) : "the broker";
+}
+
+BrokerWatch::BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Duration wait,
+                         std::string then)
+    : loop_(loop), broker_(DescribeBroker(client)), then_(std::move(then)) {
+  Begin("no answer yet");
+  timer_ = loop.After(wait, [this] {
+    const std::unique_ptr<Timer> fired = std::move(timer_);
+    is_overdue_ = true;
+    // An attempt that goes on may still succeed: it takes several round trips.
+    if (!problem_.empty()) GiveUp();
+  });
+}
+
+void BrokerWatch::Begin(std::string_view why) {
+  if (!waiting_) waiting_.emplace(loop_, broker_);
+  waiting_->Because(why);
+}
+
+void BrokerWatch::OnEvent(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kConnected:
+      has_connected_ = true;
+      timer_.reset();
+      [[fallthrough]];
+    case EventKind::kUnblocked:
+      then_.empty() ? waiting_.reset() : Begin(then_);
+      return;
+    case EventKind::kBlocked:
+      return Begin(absl::StrCat("it takes no messages for now: ", std::string(event.error)));
+    case EventKind::kDisconnected:
+      return OnDisconnected(event.error);
+    default:
+      if (!event.error.empty() && waiting_) {
+        waiting_->Because(std::string(StatusFrom(event.error).message()));
+      }
+      return;
+  }
+}
+
+void BrokerWatch::OnDisconnected(std::string_view error) {
+  const absl::Status why = StatusFrom(error);
+  problem_ = std::string(why.message());
+  Begin(problem_);
+  if (has_connected_) return;
+  if (!absl::IsUnavailable(why)) return loop_.Fail(why);
+  if (is_overdue_) GiveUp();
+}
+
+void BrokerWatch::GiveUp() {
+  loop_.Fail(absl::UnavailableError(
+      absl::StrCat(problem_,
+                   "; remedy: start the broker, or name another by --url or RETRYQ_URL; --wait 1m "
+                   "waits for it")));
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,25 @@
+#include "cli/declare/declare.h"
+
+#include <utility>
+
+#include "cli/connect/broker_watch.h"
+#include "retryq/retryq.h"
+
+namespace retryq::cli {
+
+absl::Status Declare(const DeclareCommandOptions& options) {
+  EventLoop loop;
+  BrokerWatch watch(loop, options.client, options.wait, "the declare is not answered yet");
+  ClientOptions client_options = options.client;
+  client_options.observer = &watch;
+  Client client(loop, std::move(client_options));
+  absl::Status declared;
+  client.Declare(options.work_queue, {}, [&](absl::Status status) {
+    declared = std::move(status);
+    loop.Stop();
+  });
+  const absl::Status run = loop.Run();
+  return run.ok() ? declared : run;
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,22 @@
+#ifndef RETRYQ_CLI_SEND_MESSAGE_FIELDS_H_
+#define RETRYQ_CLI_SEND_MESSAGE_FIELDS_H_
+
+#include <optional>
+#include <string_view>
+
+#include "absl/time/time.h"
+
+namespace retryq::cli {
+
+// A time as RFC 3339 has it, such as 2027-01-31T08:00:00Z or with an offset.
+std::optional<absl::Time> ParseTime(std::string_view text);
+
+// The same, or whole seconds since 1970.
+std::optional<absl::Time> ParseTimestamp(std::string_view text);
+
+// A duration, such as 30s, or the milliseconds that AMQP has there, such as 30000.
+std::optional<absl::Duration> ParseExpiration(std::string_view text);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_SEND_MESSAGE_FIELDS_H_

@@ -1,0 +1,190 @@
+#include "cli/send/send_lines.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/connect/broker_watch.h"
+#include "cli/send/answer_writer.h"
+#include "cli/send/line_reader.h"
+#include "cli/send/line_request.h"
+#include "cli/send/remedies.h"
+#include "retryq/retryq.h"
+
+namespace retryq::cli {
+namespace {
+
+// What keeps memory small beside --in-flight: bodies that are not confirmed, and answers that are
+// not read. One message of any size can always be on its way.
+constexpr std::size_t kMostOpenBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostAnswerBytes = std::size_t{1} << 20;
+
+// One run of `retryq send --lines`.
+class LineSender : private Observer {
+ public:
+  explicit LineSender(const SendOptions& options)
+      : options_(options), watch_(loop_, options.client, options.wait, "") {
+    ClientOptions client = options.client;
+    client.observer = this;
+    client.max_open_publishes = options.lines->in_flight;
+    client_.emplace(loop_, std::move(client));
+  }
+
+  absl::Status Run() {
+    drain_ = loop_.OnDrain([this](EventLoop::DrainDone done) {
+      is_interrupted_ = !writer_.is_broken();
+      drained_ = std::move(done);
+      End(absl::OkStatus());
+    });
+    const absl::Status run = loop_.RunUntilSignal();
+    if (!run.ok()) return run;
+    return Result();
+  }
+
+ private:
+  // Nothing is read before there is a connection: a broker that refuses it is one error, and not
+  // one for each line.
+  void OnEvent(const Event& event) override {
+    watch_.OnEvent(event);
+    if (event.kind != EventKind::kConnected || std::exchange(has_begun_, true)) return;
+    if (!options_.declare) return reader_.Resume();
+    client_->Declare(*options_.declare, {.only_if_missing = true}, [this](absl::Status status) {
+      status.ok() ? reader_.Resume() : loop_.Fail(std::move(status));
+    });
+  }
+
+  bool HasRoom() const {
+    return open_ < options_.lines->in_flight && open_bytes_ < kMostOpenBytes &&
+           writer_.size() < kMostAnswerBytes;
+  }
+
+  bool OnLine(std::string_view line) {
+    ++line_;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return true;
+    LineRequest request{.message = options_.message, .publish = options_.publish};
+    if (const absl::Status read = ParseRequest(line, &request); !read.ok()) {
+      Answer(request.id, absl::InvalidArgumentError(
+                             absl::StrCat("line ", line_, ": ", std::string(read.message()))));
+      return HasRoom();
+    }
+    ++open_;
+    const std::size_t size = request.message.body.size();
+    open_bytes_ += size;
+    const bool to_queue = request.message.exchange.empty();
+    client_->Publish(std::move(request.message), request.publish,
+                     [this, size, to_queue, id = std::move(request.id)](absl::Status status) {
+                       --open_;
+                       open_bytes_ -= size;
+                       Answer(id, status.ok() ? status : WithSendRemedy(status, to_queue));
+                       Continue();
+                     });
+    return HasRoom();
+  }
+
+  bool OnTooLong() {
+    ++line_;
+    Answer("null", absl::InvalidArgumentError(absl::StrCat("line ", line_, " is longer than ",
+                                                           kLongestRequest, " bytes")));
+    return HasRoom();
+  }
+
+  void Answer(std::string_view id, const absl::Status& status) {
+    ++answered_;
+    if (!status.ok()) ++failed_;
+    if (writer_.is_broken()) {
+      ++unread_;
+    } else {
+      writer_.Write(AnswerLine(id, status));
+    }
+  }
+
+  // Once a turn of the loop, as many answers come in one.
+  void Continue() {
+    if (continuing_ != nullptr) return;
+    continuing_ = loop_.After(absl::ZeroDuration(), [this] {
+      const std::unique_ptr<Timer> fired = std::move(continuing_);
+      if (HasRoom()) reader_.Resume();
+      EndIfDone();
+    });
+  }
+
+  void OnBroken(const std::string& why) {
+    broken_because_ = why;
+    ++unread_;
+    loop_.Drain();
+  }
+
+  // Reads nothing more.
+  void End(const absl::Status& why) {
+    reader_.Stop();
+    has_ended_ = true;
+    if (!why.ok()) input_error_ = why;
+    EndIfDone();
+  }
+
+  void EndIfDone() {
+    if (!has_ended_ || open_ > 0 || writer_.size() > 0) return;
+    if (drained_ != nullptr) return std::exchange(drained_, nullptr)();
+    loop_.Stop();
+  }
+
+  absl::Status Result() const {
+    if (!broken_because_.empty()) {
+      return absl::DataLossError(absl::StrCat("cannot write to stdout: ", broken_because_,
+                                              "; answers that were not written: at least ",
+                                              unread_));
+    }
+    if (!input_error_.ok()) return input_error_;
+    const std::string failed =
+        failed_ == 0 ? ""
+                     : absl::StrCat(failed_, " of ", answered_,
+                                    " messages failed: the answers on stdout say why");
+    if (is_interrupted_) {
+      return absl::CancelledError(absl::StrCat("stopped by a signal after ", answered_, " messages",
+                                               failed.empty() ? "" : "; ", failed));
+    }
+    return failed.empty() ? absl::OkStatus() : absl::UnavailableError(failed);
+  }
+
+  const SendOptions& options_;
+  EventLoop loop_;
+  BrokerWatch watch_;
+  AnswerWriter writer_{loop_,
+                       STDOUT_FILENO,
+                       {.on_idle = [this] { Continue(); },
+                        .on_broken = [this](const std::string& why) { OnBroken(why); }}};
+  LineReader reader_{loop_,
+                     STDIN_FILENO,
+                     kLongestRequest,
+                     {.on_line = [this](std::string_view line) { return OnLine(line); },
+                      .on_too_long = [this] { return OnTooLong(); },
+                      .on_end = [this](const absl::Status& status) { End(status); }}};
+  std::uint64_t line_ = 0;      // the number of the last one
+  std::size_t open_ = 0;        // publishes
+  std::size_t open_bytes_ = 0;  // of their bodies
+  std::uint64_t answered_ = 0;
+  std::uint64_t failed_ = 0;
+  std::uint64_t unread_ = 0;  // answers
+  bool has_begun_ = false;
+  bool has_ended_ = false;
+  bool is_interrupted_ = false;
+  absl::Status input_error_;
+  std::string broken_because_;
+  EventLoop::DrainDone drained_;
+  std::unique_ptr<Timer> continuing_;
+  std::shared_ptr<void> drain_;
+  std::optional<Client> client_;  // the first to go
+};
+
+}  // namespace
+
+absl::Status SendLines(const SendOptions& options) { return LineSender(options).Run(); }
+
+}  // namespace retryq::cli

@@ -1,0 +1,208 @@
+#include "retry/client/declare_work_queue.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "retry/client/exclusive_queue.h"
+#include "retry/delay_queues/delay_queue_remedies.h"
+#include "retry/retrier/retrier_options.h"
+
+namespace retryq {
+namespace {
+
+constexpr std::string_view kTypeArgument = "x-queue-type";
+constexpr std::string_view kReservedPrefix = "amq.";
+
+// Of two clients that declare a queue at the same time one may get a 404 (F46).
+constexpr int kMostAttempts = 3;
+
+std::string InQuotes(std::string_view text) { return absl::StrCat("'", std::string(text), "'"); }
+
+void CheckObjectName(const std::string& field, const std::string& name,
+                     std::vector<std::string>* errors) {
+  if (name.empty()) errors->push_back(absl::StrCat(field, " must not be empty"));
+  if (name.size() > kLongestName) {
+    errors->push_back(absl::StrCat(field, " must be at most 255 bytes long"));
+  }
+  if (name.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
+    errors->push_back(absl::StrCat(field, " must contain neither line breaks nor NUL"));
+  }
+}
+
+// The broker closes the connection where it knows no such type.
+bool IsExchangeType(std::string_view type) {
+  return type == "direct" || type == "topic" || type == "fanout" || type == "headers" ||
+         (type.starts_with("x-") && type.size() <= kLongestName &&
+          type.find('\0') == std::string_view::npos);
+}
+
+// What stands between two texts, the first such place.
+std::optional<std::string> Between(std::string_view text, std::string_view before,
+                                   std::string_view behind) {
+  const std::size_t begin = text.find(before);
+  if (begin == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(begin + before.size());
+  const std::size_t end = behind.empty() ? text.size() : text.find(behind);
+  if (end == std::string_view::npos) return std::nullopt;
+  return std::string(text.substr(0, end));
+}
+
+// How the broker writes a value: none, 'quorum', or the value '5' of type 'signedint'.
+std::string ValueText(std::string value) {
+  if (const auto number = Between(value, "the value ", " of type")) return *number;
+  return value;
+}
+
+// The difference in a text such as "inequivalent arg 'x-queue-type' for queue 'orders' in vhost
+// '/': received 'quorum' but current is 'classic'" (F55). Nothing where it is another text.
+std::optional<std::string> Difference(std::string_view text) {
+  const auto argument = Between(text, "inequivalent arg '", "'");
+  const auto asked = Between(text, "received ", " but current is ");
+  const auto found = Between(text, " but current is ", "");
+  if (!argument || !asked || !found) return std::nullopt;
+  return absl::StrCat(*argument, " is ", ValueText(*found), ", and ", ValueText(*asked),
+                      " was asked for");
+}
+
+absl::Status WithText(const absl::Status& refusal, absl::StatusCode code, std::string_view remedy) {
+  return absl::Status(
+      code, absl::StrCat(std::string(refusal.message()), "; remedy: ", std::string(remedy)));
+}
+
+absl::Status ExplainDifference(const absl::Status& refusal, const std::string& object,
+                               std::string_view remedy) {
+  const std::string_view text(refusal.message().data(), refusal.message().size());
+  if (!absl::StrContains(refusal.message(), "inequivalent arg")) {
+    return WithText(refusal, absl::StatusCode::kInvalidArgument, "correct what it names");
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      object, " exists with other arguments: ", Difference(text).value_or(std::string(text)),
+      "; remedy: ask for what it has, or delete it and declare it again", std::string(remedy)));
+}
+
+// One declaration on its way, kept by what the broker will call.
+class Attempt : public std::enable_shared_from_this<Attempt> {
+ public:
+  Attempt(Broker& broker, WorkQueue work_queue, std::function<void(const absl::Status&)> done)
+      : broker_(broker), work_queue_(std::move(work_queue)), done_(std::move(done)) {}
+
+  void Look() {
+    broker_.Declare({.queue = {.name = work_queue_.name, .passive = true}},
+                    [self = shared_from_this()](const absl::StatusOr<DeclareOk>& answer) {
+                      if (absl::IsNotFound(answer.status())) return self->Declare();
+                      self->done_(ExplainIfExclusive(answer.status()));
+                    });
+  }
+
+  // The queue, with the next of the exchanges that lead to it, if there are any.
+  void Declare() {
+    DeclareParams params{.queue = {.name = work_queue_.name, .arguments = work_queue_.arguments}};
+    params.queue.arguments.Set(kTypeArgument,
+                               work_queue_.type == QueueType::kQuorum ? "quorum" : "classic");
+    if (next_binding_ < work_queue_.bindings.size()) {
+      const WorkQueueBinding& binding = work_queue_.bindings[next_binding_];
+      params.exchange = {.name = binding.exchange, .type = binding.exchange_type};
+      params.binding_key = binding.routing_key;
+    }
+    broker_.Declare(std::move(params),
+                    [self = shared_from_this()](const absl::StatusOr<DeclareOk>& answer) {
+                      self->OnAnswer(answer.status());
+                    });
+  }
+
+ private:
+  void OnAnswer(const absl::Status& answer) {
+    if (absl::IsNotFound(answer) && ++attempts_ < kMostAttempts) return Declare();
+    if (!answer.ok()) return done_(Explain(answer));
+    if (++next_binding_ < work_queue_.bindings.size()) return Declare();
+    done_(absl::OkStatus());
+  }
+
+  absl::Status Explain(const absl::Status& refusal) const {
+    const bool is_of_exchange = absl::StrContains(refusal.message(), "exchange '");
+    switch (refusal.code()) {
+      case absl::StatusCode::kFailedPrecondition:
+        if (is_of_exchange && next_binding_ < work_queue_.bindings.size()) {
+          return ExplainDifference(
+              refusal,
+              absl::StrCat("exchange ", InQuotes(work_queue_.bindings[next_binding_].exchange)),
+              ", with its bindings");
+        }
+        return ExplainDifference(refusal, absl::StrCat("queue ", InQuotes(work_queue_.name)),
+                                 " once it is empty");
+      case absl::StatusCode::kPermissionDenied:
+        if (absl::StrContains(refusal.message(), "reserved prefix")) {
+          return WithText(refusal, absl::StatusCode::kInvalidArgument,
+                          "choose a name that does not begin with amq.");
+        }
+        return WithText(
+            refusal, refusal.code(),
+            absl::StrCat("grant the user 'configure'",
+                         work_queue_.bindings.empty()
+                             ? std::string(" on the queue")
+                             : " on the queue and the exchange, 'write' on the queue and 'read' "
+                               "on the exchange",
+                         " (rabbitmqctl set_permissions)"));
+      case absl::StatusCode::kResourceExhausted:
+        return WithText(refusal, refusal.code(), RemedyForLimit());
+      case absl::StatusCode::kNotFound:
+        return WithText(refusal, refusal.code(), "start the node that the queue lives on");
+      default:
+        return ExplainIfExclusive(refusal);
+    }
+  }
+
+  Broker& broker_;
+  const WorkQueue work_queue_;
+  const std::function<void(const absl::Status&)> done_;
+  std::size_t next_binding_ = 0;
+  int attempts_ = 0;  // that got a 404
+};
+
+}  // namespace
+
+absl::Status Validate(const WorkQueue& work_queue) {
+  std::vector<std::string> errors;
+  CheckObjectName("queue", work_queue.name, &errors);
+  if (work_queue.name.starts_with(kReservedPrefix)) {
+    errors.emplace_back("queue must not begin with amq., which RabbitMQ keeps for itself");
+  }
+  if (work_queue.arguments.Find(kTypeArgument) != nullptr) {
+    errors.emplace_back("arguments must not contain x-queue-type: set type");
+  }
+  if (const auto encoded = work_queue.arguments.Encode(); !encoded.ok()) {
+    errors.push_back(absl::StrCat("arguments: ", std::string(encoded.status().message())));
+  } else if (const auto finite = amqp::TableView(*encoded).CheckFinite(); !finite.ok()) {
+    errors.push_back(absl::StrCat("arguments: ", std::string(finite.message())));
+  }
+  for (const WorkQueueBinding& binding : work_queue.bindings) {
+    CheckObjectName("exchange", binding.exchange, &errors);
+    if (!IsExchangeType(binding.exchange_type)) {
+      errors.push_back(
+          absl::StrCat("exchange_type must be direct, topic, fanout, headers or x-…, "
+                       "but is ",
+                       InQuotes(binding.exchange_type)));
+    }
+    if (binding.routing_key.size() > kLongestName) {
+      errors.emplace_back("routing_key must be at most 255 bytes long");
+    }
+  }
+  if (errors.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
+}
+
+void DeclareWorkQueue(Broker& broker, WorkQueue work_queue, bool only_if_missing,
+                      std::function<void(const absl::Status&)> done) {
+  const auto attempt = std::make_shared<Attempt>(broker, std::move(work_queue), std::move(done));
+  only_if_missing ? attempt->Look() : attempt->Declare();
+}
+
+}  // namespace retryq

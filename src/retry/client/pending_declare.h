@@ -1,0 +1,62 @@
+#ifndef RETRYQ_SRC_RETRY_CLIENT_PENDING_DECLARE_H_
+#define RETRYQ_SRC_RETRY_CLIENT_PENDING_DECLARE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "retry/client/alive.h"
+#include "retry/client/shared_state.h"
+#include "retryq/broker.h"
+#include "retryq/clock.h"
+#include "retryq/work_queue.h"
+
+namespace retryq {
+
+// A call of Client::Declare: waits for the connection, declares, and tries again where that was
+// lost meanwhile. A connection that is closed each time is closed because of the declaration.
+class PendingDeclare final : private BrokerListener {
+ public:
+  // `done` is called once, and may destroy it. The work queue is valid.
+  PendingDeclare(std::shared_ptr<SharedState> shared, WorkQueue work_queue,
+                 const DeclareOptions& options, std::function<void(absl::Status)> done);
+  ~PendingDeclare() override;
+
+  void Start();
+
+  // At a stop: reports that it was not answered.
+  void GiveUp();
+
+  // `done` is not called any more.
+  void Mute() { state_ = State::kDone; }
+
+ private:
+  void OnReady() override;
+  void OnLost(const absl::Status& why) override;
+  void OnBlocked(bool /*blocked*/, std::string_view /*reason*/) override {}
+
+  void Declare();
+  void OnAnswer(const absl::Status& answer);
+  void Finish(absl::Status status);
+
+  enum class State { kWaiting, kDeclaring, kDone };
+
+  const std::shared_ptr<SharedState> shared_;
+  const WorkQueue work_queue_;
+  const bool only_if_missing_;
+  State state_ = State::kWaiting;
+  std::function<void(absl::Status)> done_;
+  std::unique_ptr<Timer> deadline_;
+  std::uint32_t failures_ = 0;
+  std::unique_ptr<Timer> again_;
+  std::string problem_;  // the last one
+  SharedState::ListenerId listener_ = 0;
+  Lifeline<PendingDeclare> lifeline_{this};
+};
+
+}  // namespace retryq
+
+#endif  // RETRYQ_SRC_RETRY_CLIENT_PENDING_DECLARE_H_

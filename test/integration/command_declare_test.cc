@@ -1,0 +1,146 @@
+// `retryq declare`, and workers that declare their queue.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "integration/command_run.h"
+
+namespace retryq::testing {
+namespace command_declare_test {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class CommandDeclare : public CommandTest {
+ protected:
+  struct End {
+    std::optional<int> code;
+    std::string out;
+    std::string err;
+  };
+
+  End Declare(const Arguments& arguments) {
+    Arguments all = {"declare"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    CommandRun run(all, vhost_.Url());
+    const std::optional<int> code = run.Wait();
+    return {code, run.out(), run.err()};
+  }
+
+  nlohmann::json ArgumentsOf(const std::string& queue) {
+    return vhost_.Queue(queue).value()["arguments"];
+  }
+};
+
+TEST_F(CommandDeclare, DeclaresADurableQueueAndMayBeRepeated) {
+  for (const char* type : {"classic", "quorum"}) {
+    for (int time = 0; time < 2; ++time) {
+      const End end = Declare({"--queue", type, "--queue-type", type, "--argument",
+                               "x-max-length=1000", "--argument", "x-overflow=reject-publish"});
+      EXPECT_EQ(end.code, 0) << end.err;
+      EXPECT_EQ(end.out, "");
+    }
+    EXPECT_EQ(vhost_.Queue(type).value()["durable"], true);
+    EXPECT_EQ(ArgumentsOf(type), (nlohmann::json{{"x-queue-type", type},
+                                                 {"x-max-length", 1000},
+                                                 {"x-overflow", "reject-publish"}}));
+  }
+}
+
+// A classic queue that was declared without a type is one.
+TEST_F(CommandDeclare, FindsAClassicQueueOfAnotherClient) {
+  EXPECT_EQ(Declare({"--queue", "orders"}).code, 0);
+}
+
+TEST_F(CommandDeclare, DeclaresExchangesAndBindings) {
+  for (int time = 0; time < 2; ++time) {
+    const End end =
+        Declare({"--queue", "orders", "--exchange", "shop", "--routing-key", "order.#",
+                 "--routing-key", "return.#", "--exchange", "all", "--exchange-type", "fanout"});
+    EXPECT_EQ(end.code, 0) << end.err;
+  }
+  EXPECT_EQ(vhost_.Exchange("shop").value()["type"], "topic");
+  EXPECT_EQ(vhost_.Exchange("shop").value()["durable"], true);
+  EXPECT_EQ(vhost_.Exchange("all").value()["type"], "fanout");
+  peer_.Publish("shop", "order.placed", "1");
+  peer_.Publish("shop", "return.made", "2");
+  peer_.Publish("all", "", "3");
+  EXPECT_EQ(peer_.Count("orders"), 3U);
+}
+
+TEST_F(CommandDeclare, BindsToAnExchangeOfTheBroker) {
+  const End end = Declare({"--queue", "orders", "--exchange", "amq.topic", "--routing-key", "#"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  peer_.Publish("amq.topic", "k", "1");
+  EXPECT_EQ(peer_.Count("orders"), 1U);
+}
+
+TEST_F(CommandDeclare, NamesWhatIsThereWithOtherArguments) {
+  ASSERT_EQ(Declare({"--queue", "short", "--argument", "x-max-length=5"}).code, 0);
+  peer_.DeclareQueue("shy", {}, {.auto_delete = true});
+  peer_.DeclareExchange("shop", "direct");
+  struct Case {
+    Arguments arguments;
+    const char* difference;
+  };
+  for (const Case& differs :
+       {Case{{"--queue", "orders", "--queue-type", "quorum"},
+             "queue 'orders' exists with other arguments: x-queue-type is "},
+        Case{{"--queue", "short"}, "x-max-length is '5', and none was asked for"},
+        Case{{"--queue", "short", "--argument", "x-max-length=6"},
+             "x-max-length is '5', and '6' was asked for"},
+        Case{{"--queue", "shy"}, "auto_delete is 'true', and 'false' was asked for"},
+        Case{{"--queue", "orders", "--exchange", "shop", "--routing-key", "k"},
+             "exchange 'shop' exists with other arguments: type is 'direct', and 'topic'"}}) {
+    const End end = Declare(differs.arguments);
+    EXPECT_EQ(end.code, 69) << end.err;
+    EXPECT_THAT(end.err, AllOf(HasSubstr(differs.difference), HasSubstr("remedy: ")));
+  }
+}
+
+TEST_F(CommandDeclare, AnArgumentThatTheBrokerDoesNotTakeIs64) {
+  const End end = Declare({"--queue", "new", "--argument", "x-max-length=-1"});
+  EXPECT_EQ(end.code, 64) << end.err;
+  EXPECT_THAT(end.err, AllOf(HasSubstr("x-max-length"), HasSubstr("remedy: ")));
+}
+
+TEST_F(CommandDeclare, AnExchangeTypeThatTheBrokerDoesNotKnowIs64) {
+  const End end = Declare(
+      {"--queue", "new", "--exchange", "odd", "--exchange-type", "x-none", "--routing-key", "k"});
+  EXPECT_EQ(end.code, 64) << end.err;
+  EXPECT_THAT(end.err, AllOf(HasSubstr("x-none"), HasSubstr("remedy: ")));
+}
+
+TEST_F(CommandDeclare, AWorkerDeclaresItsQueue) {
+  for (const char* type : {"classic", "quorum"}) {
+    CommandRun run(
+        {"work", "--json", "--queue", type, "--declare", "--declare-type", type, "--", "true"},
+        vhost_.Url());
+    ASSERT_TRUE(run.Says("consuming")) << run.err();
+    EXPECT_EQ(ArgumentsOf(type)["x-queue-type"], type);
+    EXPECT_TRUE(run.Stop());
+  }
+}
+
+TEST_F(CommandDeclare, AWorkerDeclaresAgainWhatSomebodyHasDeleted) {
+  CommandRun run({"work", "--json", "--queue", "new", "--declare", "--", "true"}, vhost_.Url());
+  ASSERT_TRUE(run.Says("consuming")) << run.err();
+  vhost_.DeleteQueue("new");
+  ASSERT_TRUE(run.Says("consuming", 2)) << run.err();
+  peer_.Publish("", "new", "1");
+  ASSERT_TRUE(run.Says("acked")) << run.err();
+  EXPECT_TRUE(run.Stop());
+}
+
+TEST_F(CommandDeclare, TheFirstExampleOfTheHelpRuns) {
+  ASSERT_EQ(Declare({"--queue", "new"}).code, 0);
+  CommandRun send({"send", "--queue", "new", "order 42"}, vhost_.Url());
+  EXPECT_EQ(send.Wait(), 0) << send.err();
+  CommandRun work({"work", "--json", "--queue", "new", "--", "true"}, vhost_.Url());
+  EXPECT_TRUE(work.Says("acked")) << work.err();
+  EXPECT_TRUE(work.Stop());
+}
+
+}  // namespace command_declare_test
+}  // namespace retryq::testing

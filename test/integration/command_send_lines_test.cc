@@ -1,0 +1,191 @@
+// `retryq send --lines`.
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "integration/command_run.h"
+
+namespace retryq::testing {
+namespace command_send_lines_test {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Json = nlohmann::json;
+
+class CommandSendLines : public CommandTest {
+ protected:
+  struct End {
+    std::optional<int> code;
+    std::map<std::string, Json> answers;  // by id, as JSON
+    std::string err;
+  };
+
+  static std::map<std::string, Json> Answers(const std::string& out) {
+    std::map<std::string, Json> answers;
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);) {
+      const Json answer = Json::parse(line);
+      EXPECT_TRUE(answers.emplace(answer["id"].dump(), answer).second) << "twice: " << line;
+    }
+    return answers;
+  }
+
+  End SendLines(const std::string& input, const Arguments& flags = {}) {
+    Arguments all = {"send", "--lines"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    CommandRun run(all, vhost_.Url(), input);
+    const std::optional<int> code = run.Wait();
+    return {code, Answers(run.out()), run.err()};
+  }
+
+  std::set<std::string> BodiesIn(const std::string& queue) {
+    std::set<std::string> bodies;
+    while (const amqp::MessagePtr message = peer_.Get(queue)) {
+      bodies.insert(std::string(message->body));
+    }
+    return bodies;
+  }
+
+  // The command of a shell line, which is one of this vhost's.
+  CommandRun Shell(const std::string& line) {
+    return CommandRun({"-c", line}, vhost_.Url(), "", "/bin/bash");
+  }
+};
+
+TEST_F(CommandSendLines, AnswersEachLineById) {
+  std::string input;
+  for (int i = 0; i < 3000; ++i) {
+    input += R"({"id":)" + std::to_string(i) + R"(,"queue":"orders","body":"order )" +
+             std::to_string(i) + "\"}\n";
+  }
+  const End end = SendLines(input, {"--in-flight", "100"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.err, "");
+  EXPECT_EQ(end.answers.size(), 3000U);
+  for (const auto& [id, answer] : end.answers) EXPECT_EQ(answer["ok"], true) << answer;
+  EXPECT_EQ(BodiesIn("orders").size(), 3000U);
+}
+
+TEST_F(CommandSendLines, SendsAllThatALineSays) {
+  const End end =
+      SendLines(R"({"id":"a","queue":"orders","body_base64":"AAH/","headers":{"n":7,"l":[1,"x"]},)"
+                R"("priority":3,"correlation_id":"c","reply_to":"r","type":"t","app_id":"p",)"
+                R"("message_id":"m","content_type":"text/plain","content_encoding":"gzip",)"
+                R"("expiration":"1h","timestamp":1700000000,"transient":true})");
+  ASSERT_EQ(end.code, 0) << end.err;
+  const amqp::MessagePtr message = peer_.Get("orders");
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->body, std::string("\0\x01\xFF", 3));
+  const amqp::Properties& properties = message->properties;
+  EXPECT_EQ(properties.headers->FindInt64("n"), 7);
+  EXPECT_EQ(properties.headers->Find("l")->type, 'A');
+  EXPECT_EQ(properties.priority, 3);
+  EXPECT_EQ(properties.correlation_id, "c");
+  EXPECT_EQ(properties.reply_to, "r");
+  EXPECT_EQ(properties.expiration, "3600000");
+  EXPECT_EQ(properties.delivery_mode, 1);
+}
+
+TEST_F(CommandSendLines, DelaysWhatALineDelays) {
+  const End end = SendLines(
+      "{\"id\":1,\"queue\":\"orders\",\"body\":\"later\",\"delay\":\"500ms\"}\n"
+      "{\"id\":2,\"queue\":\"orders\",\"body\":\"now\"}\n");
+  ASSERT_EQ(end.code, 0) << end.err;
+  EXPECT_TRUE(vhost_.HasQueue("retry.500"));
+  ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 2; }, absl::Seconds(20)));
+  EXPECT_EQ(peer_.Get("orders")->body, "now");
+}
+
+TEST_F(CommandSendLines, FailuresAreInTheAnswersAndInTheExitStatus) {
+  const End end = SendLines(
+      "{\"id\":1,\"queue\":\"orders\",\"body\":\"first\"}\n"
+      "\n"
+      "{\"id\":2,\"queue\":\"odrers\",\"body\":\"b\"}\n"
+      "not JSON\n"
+      "{\"id\":3,\"queue\":\"orders\",\"bdoy\":\"b\"}\n"
+      "{\"id\":4,\"exchange\":\"none\",\"routing_key\":\"k\"}\n"
+      "{\"id\":5,\"queue\":\"orders\",\"user_id\":\"somebody\"}\n"
+      "{\"id\":6,\"queue\":\"orders\",\"body\":\"last\"}");
+  EXPECT_EQ(end.code, 69);
+  EXPECT_THAT(end.err, HasSubstr("retryq send: 5 of 7 messages failed"));
+  EXPECT_EQ(end.answers.at("1")["ok"], true);
+  EXPECT_THAT(end.answers.at("2")["error"].get<std::string>(), HasSubstr("remedy: declare"));
+  EXPECT_THAT(end.answers.at("null")["error"].get<std::string>(),
+              HasSubstr("line 4: the line is not JSON"));
+  EXPECT_THAT(end.answers.at("3")["error"].get<std::string>(), HasSubstr("\"bdoy\""));
+  EXPECT_THAT(end.answers.at("4")["error"].get<std::string>(), HasSubstr("none"));
+  EXPECT_THAT(end.answers.at("5")["error"].get<std::string>(), HasSubstr("somebody"));
+  EXPECT_EQ(end.answers.at("6")["ok"], true);
+  // What was open when the broker closed the channel because of another may be there twice.
+  EXPECT_THAT(BodiesIn("orders"), ::testing::UnorderedElementsAre("first", "last"));
+}
+
+TEST_F(CommandSendLines, DeclaresTheQueueThatIsMissing) {
+  const End end = SendLines("{\"id\":1,\"body\":\"b\"}\n", {"--queue", "new", "--declare"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(peer_.Count("new"), 1U);
+}
+
+TEST_F(CommandSendLines, NothingToSendIsNoFailure) {
+  const End end = SendLines("");
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.answers, IsEmpty());
+}
+
+TEST_F(CommandSendLines, AnswersWhileMoreMayCome) {
+  CommandRun run =
+      Shell("(echo '{\"id\":1,\"queue\":\"orders\"}'; sleep 1000) | exec " RETRYQ_COMMAND
+            " send --lines");
+  EXPECT_TRUE(run.Until([&] { return !run.out().empty(); }));
+  EXPECT_EQ(run.out(), "{\"id\":1,\"ok\":true}\n");
+}
+
+TEST_F(CommandSendLines, ASignalEndsItWithAllAnswers) {
+  CommandRun run(
+      {"-c",
+       "exec 3< <(for ((i = 0;; ++i)); do "
+       "echo \"{\\\"id\\\":$i,\\\"queue\\\":\\\"orders\\\"}\"; done); exec " RETRYQ_COMMAND
+       " send --lines <&3"},
+      vhost_.Url(), "", "/bin/bash");
+  ASSERT_TRUE(run.Until([&] { return !run.out().empty(); }));
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait(), 75) << run.err();
+  EXPECT_THAT(run.err(), HasSubstr("retryq send: stopped by a signal after "));
+  const auto answers = Answers(run.out());
+  for (const auto& [id, answer] : answers) EXPECT_EQ(answer["ok"], true) << answer;
+  EXPECT_EQ(peer_.Count("orders"), answers.size());
+}
+
+TEST_F(CommandSendLines, AReaderThatIsGoneEndsItCleanly) {
+  CommandRun run = Shell(
+      "for ((i = 0; i < 100000; ++i)); do echo \"{\\\"id\\\":$i,\\\"queue\\\":\\\"orders\\\"}\"; "
+      "done 2>/dev/null | " RETRYQ_COMMAND
+      " send --lines | head -n 1 >/dev/null; "
+      "exit ${PIPESTATUS[1]}");
+  EXPECT_EQ(run.Wait(absl::Seconds(60)), 74) << run.err();
+  EXPECT_THAT(run.err(), HasSubstr("retryq send: cannot write to stdout: Broken pipe"));
+}
+
+TEST_F(CommandSendLines, AnswersThatCannotBeWrittenAre74) {
+  CommandRun run = Shell("echo '{\"id\":1,\"queue\":\"orders\"}' | " RETRYQ_COMMAND
+                         " send --lines >/dev/full; exit ${PIPESTATUS[1]}");
+  EXPECT_EQ(run.Wait(), 74) << run.err();
+  EXPECT_THAT(run.err(), HasSubstr("No space left on device"));
+}
+
+TEST_F(CommandSendLines, NoRightIsAnAnswer) {
+  const std::string user = vhost_.AddUser(TestVhost::Rights{"^$", "^$", ".*"});
+  CommandRun run({"send", "--lines", "--queue", "orders"}, vhost_.UrlAs(user, user),
+                 "{\"id\":1}\n");
+  EXPECT_EQ(run.Wait(), 69) << run.err();
+  EXPECT_THAT(Answers(run.out()).at("1")["error"].get<std::string>(),
+              HasSubstr("remedy: grant the user 'write'"));
+}
+
+}  // namespace command_send_lines_test
+}  // namespace retryq::testing

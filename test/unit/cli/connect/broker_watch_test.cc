@@ -1,0 +1,67 @@
+#include "cli/connect/broker_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace retryq::cli {
+namespace broker_watch_test {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class BrokerWatchTest : public ::testing::Test {
+ protected:
+  void Hear(EventKind kind, std::string_view error = "") {
+    watch_.OnEvent({.kind = kind, .time = {}, .error = error});
+  }
+
+  // Whether the loop goes on without it.
+  absl::Status Run() {
+    const auto timer = loop_.After(absl::Milliseconds(1), [this] { loop_.Stop(); });
+    return loop_.Run();
+  }
+
+  EventLoop loop_;
+  BrokerWatch watch_{loop_, {}, absl::ZeroDuration(), ""};
+};
+
+TEST_F(BrokerWatchTest, ARefusalEndsTheLoopWithItsCode) {
+  Hear(EventKind::kDisconnected, "UNAUTHENTICATED: wrong password");
+  EXPECT_EQ(loop_.Run(), absl::UnauthenticatedError("wrong password"));
+}
+
+TEST_F(BrokerWatchTest, ABrokerThatIsDownEndsTheLoopWithTheRemedy) {
+  Hear(EventKind::kDisconnected, "UNAVAILABLE: localhost:5672: Connection refused");
+  const absl::Status status = loop_.Run();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("localhost:5672: Connection refused; remedy: start the broker"),
+                    HasSubstr("--wait"), Not(HasSubstr("UNAVAILABLE"))));
+}
+
+TEST_F(BrokerWatchTest, AnAttemptThatIsUnderWayIsWaitedFor) {
+  EXPECT_EQ(Run(), absl::OkStatus());
+  Hear(EventKind::kDisconnected, "UNAVAILABLE: Connection timed out");
+  EXPECT_TRUE(absl::IsUnavailable(loop_.Run()));
+}
+
+TEST_F(BrokerWatchTest, AConnectionThatIsLostIsWaitedFor) {
+  Hear(EventKind::kConnected);
+  EXPECT_TRUE(watch_.has_connected());
+  Hear(EventKind::kDisconnected, "UNAVAILABLE: the connection was reset");
+  EXPECT_EQ(Run(), absl::OkStatus());
+  Hear(EventKind::kDisconnected, "UNAUTHENTICATED: wrong password");
+  EXPECT_EQ(Run(), absl::OkStatus());
+}
+
+TEST(DescribeBroker, HasNoPassword) {
+  ClientOptions client;
+  client.url = "amqp://user:hunter2@broker:5673/";
+  EXPECT_THAT(DescribeBroker(client), AllOf(HasSubstr("broker:5673"), Not(HasSubstr("hunter2"))));
+}
+
+}  // namespace broker_watch_test
+}  // namespace retryq::cli
