@@ -81,8 +81,7 @@ absl::Status ExplainDifference(const absl::Status& refusal, const std::string& o
                                std::string_view remedy) {
   const std::string_view text(refusal.message().data(), refusal.message().size());
   if (!absl::StrContains(refusal.message(), "inequivalent arg")) {
-    return WithText(refusal, absl::StatusCode::kInvalidArgument,
-                    "correct what it names, see rabbitmq.com/docs/queues");
+    return WithText(refusal, absl::StatusCode::kInvalidArgument, "correct what it names");
   }
   return absl::FailedPreconditionError(absl::StrCat(
       object, " exists with other arguments: ", Difference(text).value_or(std::string(text)),

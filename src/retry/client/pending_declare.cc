@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "loop/pauses.h"
 #include "retry/client/declare_work_queue.h"
@@ -68,6 +69,11 @@ void PendingDeclare::OnAnswer(const absl::Status& answer) {
   if (!absl::IsUnavailable(answer)) return Finish(answer);
   state_ = State::kWaiting;
   if (problem_.empty()) problem_ = std::string(answer.message());
+  // Before 4.3 the broker closes the connection for it, after that the channel.
+  if (absl::StrContains(problem_, "unknown exchange type")) {
+    return Finish(absl::InvalidArgumentError(
+        absl::StrCat(problem_, "; remedy: correct it, or enable the plugin that has it")));
+  }
   if (++failures_ >= kMostLostDeclares) {
     return Finish(absl::UnavailableError(absl::StrCat("the connection was lost each of ", failures_,
                                                       " times that queue '", work_queue_.name,

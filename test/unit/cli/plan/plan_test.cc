@@ -135,6 +135,18 @@ TEST_F(PlanTest, WithDecorrelatedJitterEachDelayIsUpToThreeTimesTheLongestBefore
   EXPECT_THAT(Numbers(plan, "delay_ms"), ElementsAre(3000, 9000, 20'000, 20'000));
 }
 
+TEST_F(PlanTest, DefinesTheWorkQueueIfAsked) {
+  const Json definitions =
+      Parsed({"--queue", "orders", "--delays", "1s", "--work-queue", "quorum"}, "--definitions");
+  EXPECT_THAT(Names(definitions, "queues"), ElementsAre("retry.1000", "orders", "orders.parked"));
+  EXPECT_EQ(definitions["queues"][1]["durable"], true);
+  EXPECT_EQ(definitions["queues"][1]["arguments"], Json({{"x-queue-type", "quorum"}}));
+  EXPECT_THAT(Complaints({"--definitions", "--work-queue", "quorum"}),
+              HasSubstr("--work-queue: adds the --queue to the definitions"));
+  EXPECT_THAT(Complaints({"--queue", "orders", "--work-queue", "quorum"}),
+              HasSubstr("are for --definitions"));
+}
+
 TEST_F(PlanTest, WithJitterCountsAndDefinesTheQueuesThatAnyDelayGoesThrough) {
   const Arguments jitter = {"--jitter", "0.5", "--base", "1s", "--factor", "1"};
   const Json definitions = Parsed(jitter, "--definitions");

@@ -45,6 +45,17 @@ class WorkFlagsTest : public ::testing::Test {
   }
 };
 
+TEST_F(WorkFlagsTest, DeclaresItsQueueIfAsked) {
+  EXPECT_FALSE(Parse({}).consumer.declare);
+  EXPECT_EQ(Parse({"--declare"}).consumer.declare->type, QueueType::kClassic);
+  EXPECT_EQ(Parse({"--declare", "--declare-type", "quorum"}).consumer.declare->type,
+            QueueType::kQuorum);
+  EXPECT_THAT(Complaints({"--declare-type", "quorum"}),
+              HasSubstr("--declare-type: is for --declare"));
+  EXPECT_THAT(Complaints({"--declare", "--no-declare"}),
+              HasSubstr("--declare and --no-declare: exclude each other"));
+}
+
 TEST_F(WorkFlagsTest, HasTheDefaultsOfTheDesign) {
   const WorkOptions options = Parse({});
   EXPECT_EQ(options.consumer.queue, "orders");

@@ -216,12 +216,21 @@ TEST_F(DeclareTest, DeclaresAgainWhereTheConnectionWasLost) {
 
 TEST_F(DeclareTest, DoesNotCloseTheConnectionForEver) {
   broker_.Ready();
-  Refuse(absl::UnavailableError("COMMAND_INVALID - unknown exchange type"));
-  Declare({.name = "orders", .bindings = {{.exchange = "shop", .exchange_type = "x-none"}}});
+  Refuse(absl::UnavailableError("closed the connection: 541 INTERNAL_ERROR"));
+  Declare({.name = "orders"});
   time_.Advance(absl::Seconds(10));
   EXPECT_TRUE(absl::IsUnavailable(Answer())) << Answer();
-  EXPECT_THAT(Message(), HasSubstr("unknown exchange type"));
+  EXPECT_THAT(Message(), HasSubstr("541 INTERNAL_ERROR"));
   EXPECT_THAT(broker_.declares, SizeIs(3));
+}
+
+TEST_F(DeclareTest, AnUnknownExchangeTypeIsInvalidThoughTheBrokerClosesTheConnection) {
+  broker_.Ready();
+  Refuse(absl::UnavailableError("503 COMMAND_INVALID - unknown exchange type 'x-none'"));
+  Declare({.name = "orders", .bindings = {{.exchange = "shop", .exchange_type = "x-none"}}});
+  EXPECT_TRUE(absl::IsInvalidArgument(Answer())) << Answer();
+  EXPECT_THAT(Message(), AllOf(HasSubstr("'x-none'"), HasSubstr("remedy: ")));
+  EXPECT_THAT(broker_.declares, SizeIs(1));
 }
 
 TEST_F(DeclareTest, NamesAllWrongFieldsAtOnce) {
