@@ -102,9 +102,13 @@ MessagePool::MessagePool() : shelf_(std::make_shared<Shelf>()) {}
 MessagePool::~MessagePool() = default;
 
 std::shared_ptr<Message> MessagePool::Take() {
+#ifdef RETRYQ_NO_MESSAGE_POOL
+  return std::make_shared<Message>();
+#else
   Node* const node = shelf_->Pop();
   node->shelf = shelf_;
   return {&node->message, [](Message*) {}, Within<Message>(node)};
+#endif
 }
 
 }  // namespace retryq::amqp

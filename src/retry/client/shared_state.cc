@@ -21,8 +21,7 @@ bool DeadLetteringMayStop(const std::string& version) {
          minor == 3 && patch < 3;
 }
 
-Environment With(const Clock& clock, Observer* observer, Environment environment) {
-  environment.clock = &clock;
+Environment With(Observer* observer, Environment environment) {
   environment.observer = observer;
   return environment;
 }
@@ -44,9 +43,7 @@ SharedState::SharedState(Broker& broker, Environment environment, DelayQueueOpti
     : owned_(std::move(owned)),
       broker_(broker),
       gate_(environment.observer, amid_),
-      thread_clock_(*environment.clock),
-      clock_(thread_clock_),
-      environment_(With(clock_, gate_.get(), std::move(environment))),
+      environment_(With(gate_.get(), std::move(environment))),
       options_(std::move(options)),
       delay_queues_(broker, environment_, options_),
       publisher_(broker, environment_, delay_queues_, options_.confirm_timeout),

@@ -59,11 +59,9 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   ~SharedState() override;
 
   Broker& broker() { return broker_; }
-  // Its clock is one for the loop's thread, and can be held.
   const Environment& environment() const { return environment_; }
-  HeldClock& clock() { return clock_; }
-  // For other threads.
-  const Clock& thread_clock() const { return thread_clock_; }
+  const Clock& clock() const { return *environment_.clock; }
+  const Clock& thread_clock() const { return clock(); }
   DelayQueues& delay_queues() { return delay_queues_; }
   Publisher& publisher() { return publisher_; }
   DelaySteps& delay_steps() { return delay_steps_; }
@@ -130,8 +128,6 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   int calls_out_ = 0;
   int amid_ = 0;
   ObserverGate gate_;
-  const Clock& thread_clock_;
-  HeldClock clock_;
   const Environment environment_;
   const DelayQueueOptions options_;
   DelayQueues delay_queues_;
