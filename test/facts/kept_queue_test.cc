@@ -174,6 +174,26 @@ TEST_F(KeptQueueFacts, F55AnExclusiveQueueRefusesEvenALook) {
   EXPECT_TRUE(absl::IsAborted(look)) << look;
 }
 
+TEST_F(KeptQueueFacts, F56APolicyThatHasAQueueRefuseDropsItsHeadAtFirst) {
+  for (const bool refuses : {false, true}) {
+    amqp::Table arguments = Arguments("classic");
+    if (refuses) arguments.Set("x-overflow", "reject-publish");
+    peer_->DeclareQueue("work", arguments);
+    ASSERT_TRUE(asker_.PublishMany("work", 10));
+    const std::string policy = "/policies/" + vhost_.name() + "/full";
+    vhost_.management().Put(policy,
+                            {{"pattern", "^work$"},
+                             {"apply-to", "queues"},
+                             {"definition", {{"max-length", 3}, {"overflow", "reject-publish"}}}});
+    ASSERT_TRUE(Eventually([&] {
+      return asker_.Publish({.routing_key = "work"}).outcome == PublishOutcome::kNacked;
+    }));
+    EXPECT_EQ(peer_->Count("work") >= 10, refuses) << peer_->Count("work");
+    vhost_.management().Delete(policy);
+    peer_->Delete("work");
+  }
+}
+
 class BrokerWideFacts : public PrivateBrokerFacts {};
 
 TEST_F(BrokerWideFacts, F51TheClustersLimitsAreThereFrom4AndThatOfExchangesFrom41) {

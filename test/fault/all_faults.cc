@@ -8,7 +8,7 @@ namespace retryq::fault {
 std::vector<Fault> AllFaults() {
   std::vector<Fault> all;
   for (auto* const part : {&NetworkFaults, &PhaseFaults, &WorkerFaults, &QueueFaults, &VhostFaults,
-                           &BrokerFaults, &DiskFaults, &ClusterFaults}) {
+                           &IsolationFaults, &BrokerFaults, &DiskFaults, &ClusterFaults}) {
     std::vector<Fault> faults = part();
     all.insert(all.end(), std::make_move_iterator(faults.begin()),
                std::make_move_iterator(faults.end()));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "fault/worker_log.h"
 
 namespace retryq::fault {
@@ -19,12 +20,37 @@ struct Fault {
     kBroker,     // a broker that nobody else uses meanwhile
     kSmallDisk,  // one whose data lies on a small disk
     kCluster,    // three nodes
+    kUpgrade,    // three nodes of 4.0, which become those of the version that is tested
+  };
+
+  // A second work queue, `innocent`, that has nothing to do with the fault. The referee counts it
+  // separately: it must lose nothing, and no retry may be late.
+  enum class Innocent {
+    kNone,
+    kSameWorkers,  // each worker consumes both queues with one client
+    kOwnWorker,    // a worker of its own, which reaches the broker without the proxy
   };
 
   std::string name;
   std::string what;
   Place place = Place::kVhost;
   std::string work_queue_type = "classic";
+
+  Innocent innocent = Innocent::kNone;
+
+  // How late a retry of the innocent queue may be at the most, where the fault itself keeps the
+  // broker from delivering for a while.
+  absl::Duration innocent_lateness = absl::ZeroDuration();
+
+  // Whether the work queue is auto-delete; whether it refuses messages when it is full.
+  bool auto_delete_work_queue = false;
+  bool work_queue_refuses = false;
+
+  // Whether messages kill workers, which are started again then.
+  bool workers_die = false;
+
+  // What all workers are told (worker_main.cc).
+  std::vector<std::string> worker_flags = {};
 
   // Whether it is part of a quick run.
   bool quick = true;
@@ -59,6 +85,7 @@ std::vector<Fault> QueueFaults();
 std::vector<Fault> VhostFaults();
 std::vector<Fault> BrokerFaults();
 std::vector<Fault> DiskFaults();
+std::vector<Fault> IsolationFaults();
 std::vector<Fault> ClusterFaults();
 
 // All of them, in the order of the table.

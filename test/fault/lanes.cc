@@ -21,6 +21,10 @@ constexpr int kVhostsAtOnce = 3;
 constexpr int kBrokersAtOnce = 2;
 constexpr int kClusterNodes = 3;
 
+// Releases as `broker start --version` knows them.
+constexpr char kUpgradeFrom[] = "trixie";
+constexpr char kUpgradeTo[] = "sid";
+
 using Nodes = std::vector<std::unique_ptr<BrokerNode>>;
 
 // Calls `work(0)` to `work(size - 1)`, so many of them at once, and waits for all.
@@ -61,12 +65,13 @@ class Lanes {
 
   Nodes One(const std::string& parent) const {
     Nodes nodes;
-    nodes.push_back(Start(parent, {}));
+    nodes.push_back(Start(parent, options_.broker_arguments));
     return nodes;
   }
 
-  Nodes Cluster() const {
-    Nodes nodes = One(options_.directory);
+  Nodes Cluster(const std::vector<std::string>& arguments) const {
+    Nodes nodes;
+    nodes.push_back(Start(options_.directory, arguments));
     while (nodes.size() < kClusterNodes) {
       nodes.push_back(Start(options_.directory, {"--join", nodes.front()->directory()}));
     }
@@ -76,8 +81,6 @@ class Lanes {
  private:
   std::unique_ptr<BrokerNode> Start(const std::string& parent,
                                     std::vector<std::string> arguments) const {
-    arguments.insert(arguments.end(), options_.broker_arguments.begin(),
-                     options_.broker_arguments.end());
     return std::make_unique<BrokerNode>(
         BrokerNode::Options{.arguments = std::move(arguments),
                             .parent = parent,
@@ -100,7 +103,9 @@ class Lanes {
                    .nodes = views,
                    .directory = options_.directory,
                    .worker_program = options_.worker_program,
-                   .stops = options_.stops});
+                   .stops = options_.stops,
+                   .quick = options_.quick,
+                   .most_late = options_.most_late});
       report_.End(*job.fault, job.queue_type, scene.Run());
     } catch (const std::exception& error) {
       Fail(job, error.what());
@@ -143,7 +148,16 @@ void RunLanes(const std::vector<Job>& jobs, const LaneOptions& options, Report& 
         report.Skip(*job.fault, job.queue_type, std::string(options.small_disk_status.message()));
       }
     }
-    lanes.Run(at(Fault::Place::kCluster), 1, [&] { return lanes.Cluster(); });
+    lanes.Run(at(Fault::Place::kCluster), 1,
+              [&] { return lanes.Cluster(options.broker_arguments); });
+    const std::vector<Job> upgrades = at(Fault::Place::kUpgrade);
+    if (options.broker_arguments == std::vector<std::string>{"--version", kUpgradeTo}) {
+      lanes.RunEach(upgrades, 1, [&] { return lanes.Cluster({"--version", kUpgradeFrom}); });
+    } else {
+      for (const Job& job : upgrades) {
+        report.Skip(*job.fault, job.queue_type, absl::StrCat("only with --version ", kUpgradeTo));
+      }
+    }
   });
   vhosts.join();
   brokers.join();

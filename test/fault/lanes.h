@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "fault/fault.h"
 #include "fault/report.h"
 
@@ -23,6 +24,8 @@ struct LaneOptions {
   std::string small_disk;                     // a directory
   absl::Status small_disk_status;             // why there is none
   bool stops = false;                         // of a worker, during each fault
+  bool quick = false;
+  absl::Duration most_late;  // of a retry of an innocent work queue
 };
 
 // Runs all jobs, several at once where they do not disturb each other: those that need only a vhost

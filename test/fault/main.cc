@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/time/time.h"
 #include "fault/fault.h"
 #include "fault/lanes.h"
 #include "fault/report.h"
@@ -27,6 +29,7 @@ struct Flags {
   bool list = false;
   bool quick = false;
   bool stop = false;
+  absl::Duration most_late = absl::Seconds(1);
 };
 
 int Complain(const std::string& what) {
@@ -59,6 +62,10 @@ std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
       flags->queue_types.push_back(value);
     } else if (flag == "--version") {
       flags->broker_arguments.insert(flags->broker_arguments.end(), {"--version", value});
+    } else if (flag == "--late") {
+      int seconds = 0;
+      if (!absl::SimpleAtoi(value, &seconds) || seconds < 1) return "--late '" + value + "'";
+      flags->most_late = absl::Seconds(seconds);
     } else if (flag == "--json") {
       flags->json = value;
     } else if (flag == "--directory") {
@@ -103,7 +110,9 @@ int Run(const std::string& worker_program, const std::vector<std::string>& argum
                       .worker_program = worker_program,
                       .broker_arguments = flags.broker_arguments,
                       .small_disk = flags.directory + "/disk",
-                      .stops = flags.stop};
+                      .stops = flags.stop,
+                      .quick = flags.quick,
+                      .most_late = flags.most_late};
   if (needs_small_disk) options.small_disk_status = MountSmallDisk(options.small_disk);
 
   Report report;

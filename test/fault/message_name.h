@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,16 +11,31 @@
 
 namespace retryq::fault {
 
-// What the body of a message says: its number, and how often the producer had published that before
-// without learning whether it arrived. Written "17.0".
+// Which messages one belongs to; each kind is numbered and counted by itself.
+enum class Kind {
+  kOrder,     // of the work queue that the fault is about
+  kInnocent,  // of the work queue beside it
+  kPoison,    // among the orders: kills workers, or has headers that no honest publisher writes
+};
+inline constexpr std::size_t kKinds = 3;
+
+// What the body of a message says: its kind and number, and how often the producer had published
+// that before without learning whether it arrived. Written "17.0", "i17.0" or "x17.0".
 struct MessageName {
+  Kind kind = Kind::kOrder;
   std::uint64_t number = 0;
   std::uint64_t repetition = 0;
 
-  std::string Text() const { return std::to_string(number) + "." + std::to_string(repetition); }
+  std::string Text() const {
+    return std::string(Letter(kind)) + std::to_string(number) + "." + std::to_string(repetition);
+  }
 
   static std::optional<MessageName> Parse(std::string_view text) {
     MessageName name;
+    for (const Kind kind : {Kind::kInnocent, Kind::kPoison}) {
+      if (text.starts_with(Letter(kind))) name.kind = kind;
+    }
+    text.remove_prefix(Letter(name.kind).size());
     const char* const end = text.data() + text.size();
     const auto [dot, error] = std::from_chars(text.data(), end, name.number);
     if (error != std::errc() || dot == end || *dot != '.') return std::nullopt;
@@ -29,6 +45,11 @@ struct MessageName {
   }
 
   friend auto operator<=>(const MessageName&, const MessageName&) = default;
+
+ private:
+  static constexpr std::string_view Letter(Kind kind) {
+    return kind == Kind::kInnocent ? "i" : kind == Kind::kPoison ? "x" : "";
+  }
 };
 
 }  // namespace retryq::fault

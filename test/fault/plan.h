@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/time/time.h"
+
 namespace retryq::fault {
 
 // How often a message fails: a third succeed at once, half fail one to three times, and a sixth
@@ -17,11 +19,31 @@ inline std::uint64_t FailuresOf(std::uint64_t number) {
   return kFailures[number % kFailures.size()];
 }
 
+// Unsettled messages that a consumer has at the most.
+inline constexpr std::uint16_t kPrefetch = 32;
+
 // Calls of the handler, after which a message that always fails is parked.
 inline constexpr std::uint64_t kMaxAttempts = 4;
 
 inline constexpr const char* kWorkQueue = "orders";
 inline constexpr const char* kParkedQueue = "orders.parked";
+
+// The work queue beside it, which a fault of the first must not touch.
+inline constexpr const char* kInnocentQueue = "innocent";
+inline constexpr const char* kInnocentParkedQueue = "innocent.parked";
+
+// The pause after so many failures.
+inline constexpr absl::Duration kBaseDelay = absl::Milliseconds(400);
+inline absl::Duration DelayAfter(std::uint64_t failures) {
+  return kBaseDelay * (std::int64_t{1} << (failures - 1));
+}
+
+// What a worker that is told to hang never settles: one in ten of those that always fail.
+inline bool Hangs(std::uint64_t number) { return number % 60 == 4; }
+
+// What poison does, by number.
+enum class Poison { kKills, kLongHeaders, kDeepHeaders, kForgedCounts, kForgedWay };
+inline Poison PoisonOf(std::uint64_t number) { return static_cast<Poison>(number % 5); }
 
 }  // namespace retryq::fault
 

@@ -4,19 +4,19 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "fault/plan.h"
 
 namespace retryq::fault {
 namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(20);
 constexpr std::size_t kAtOnce = 50;  // a tick, of what waits
+constexpr absl::Duration kPauseAfterRefusal = absl::Milliseconds(200);
 
 }  // namespace
 
-Producer::Producer(EventLoop& loop, amqp::ConnectionOptions options, int messages_a_second)
+Producer::Producer(EventLoop& loop, amqp::ConnectionOptions options, Load load)
     : loop_(loop),
-      rate_(messages_a_second),
+      load_(std::move(load)),
       last_tick_(absl::Now()),
       connection_(loop, std::move(options), this) {
   tick_ = loop_.After(kTick, [this] { OnTick(); });
@@ -43,13 +43,16 @@ void Producer::OnTick() {
   const absl::Time now = absl::Now();
   // It goes on begetting messages while the broker is away, but does not make up for its own
   // absence.
-  due_ += rate_ * absl::ToDoubleSeconds(std::min(now - last_tick_, absl::Seconds(1)));
+  if (!paused_)
+    due_ += load_.messages_a_second *
+            absl::ToDoubleSeconds(std::min(now - last_tick_, absl::Seconds(1)));
   last_tick_ = now;
-  for (; due_ >= 1; --due_) waiting_.push_back({.number = next_++});
+  for (; due_ >= 1; --due_) waiting_.push_back({.kind = load_.kind, .number = next_++});
 
   if (!ready_ && connection_.is_open() && (channel_ == nullptr || !channel_->is_open())) {
     OpenChannel();
   }
+  if (paused_ || now < publishes_from_) return;
   for (std::size_t i = std::min(waiting_.size(), kAtOnce); i > 0 && ready_ && !blocked_; --i) {
     const MessageName name = waiting_.front();
     waiting_.pop_front();
@@ -61,13 +64,14 @@ void Producer::Publish(const MessageName& name) {
   ++open_;
   const std::string body = name.Text();
   channel_->Publish(
-      {.routing_key = kWorkQueue, .properties = {.delivery_mode = std::uint8_t{2}}, .body = body},
+      {.routing_key = load_.queue, .properties = {.delivery_mode = std::uint8_t{2}}, .body = body},
       [this, name](const PublishResult& result) {
         --open_;
         if (result.outcome == PublishOutcome::kConfirmed) return;
         // Only where it may have arrived is it another message the next time.
         const bool unknown = result.outcome == PublishOutcome::kUnknown;
-        waiting_.push_back({name.number, name.repetition + (unknown ? 1 : 0)});
+        waiting_.push_back({name.kind, name.number, name.repetition + (unknown ? 1 : 0)});
+        if (!unknown) publishes_from_ = absl::Now() + kPauseAfterRefusal;
       });
 }
 

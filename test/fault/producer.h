@@ -13,20 +13,33 @@
 
 namespace retryq::fault {
 
-// Sends numbered messages straight to the work queue, persistent and mandatory, at a steady rate,
+// Sends numbered messages straight to a work queue, persistent and mandatory, at a steady rate,
 // and keeps each until the broker has confirmed it: what it has begun to send arrives, whatever
 // happens meanwhile, once the broker takes it. Used on the loop's thread.
 class Producer final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
-  Producer(EventLoop& loop, amqp::ConnectionOptions options, int messages_a_second);
+  // What it sends.
+  struct Load {
+    std::string queue;
+    Kind kind = Kind::kOrder;
+    int messages_a_second = 0;
+  };
+
+  Producer(EventLoop& loop, amqp::ConnectionOptions options, Load load);
+
+  // Begins no more messages, and publishes none, until it is resumed.
+  void Pause() { paused_ = true; }
+  void Resume() { paused_ = false; }
 
   // Begins no more messages; goes on with those it has begun.
-  void Finish() { rate_ = 0; }
+  void Finish() { load_.messages_a_second = 0; }
 
   // Messages begun: their numbers are those below.
   std::uint64_t sent() const { return next_; }
   // Those that the broker has not confirmed yet.
   std::uint64_t unconfirmed() const { return open_ + waiting_.size(); }
+  // Those that it has published and not been answered.
+  std::uint64_t open() const { return open_; }
 
  private:
   void OnOpen() override;
@@ -39,12 +52,14 @@ class Producer final : private amqp::ConnectionListener, private amqp::ChannelLi
   void Publish(const MessageName& name);
 
   EventLoop& loop_;
-  int rate_;
+  Load load_;
   double due_ = 0;
   absl::Time last_tick_;
   std::uint64_t next_ = 0;
   std::uint64_t open_ = 0;
   std::deque<MessageName> waiting_;  // to be published, perhaps again
+  absl::Time publishes_from_ = absl::InfinitePast();
+  bool paused_ = false;
   bool ready_ = false;
   bool blocked_ = false;
   std::unique_ptr<Timer> tick_;

@@ -21,6 +21,26 @@ std::string Verdict(const Fault& fault, const std::string& queue_type, const Sce
   return absl::StrCat("ok: lost by RabbitMQ itself (", fault.classic_may_lose, ")");
 }
 
+// What is said of the innocent work queue and of poison; empty where there was none.
+std::string Others(const SceneResult& result) {
+  std::string words;
+  if (result.innocent.has_value()) {
+    absl::StrAppend(&words,
+                    absl::StrFormat("; innocent: %d sent, %d lost, %d twice", result.innocent->sent,
+                                    result.innocent->lost + result.innocent->waiting,
+                                    result.innocent->duplicates));
+    if (result.lateness.has_value()) {
+      absl::StrAppend(&words, absl::StrFormat(", at most %.2f s late",
+                                              absl::ToDoubleSeconds(*result.lateness)));
+    }
+  }
+  if (result.poison.has_value()) {
+    absl::StrAppend(&words, "; poison: ", result.poison->parked, " of ", result.poison->sent,
+                    " parked");
+  }
+  return words;
+}
+
 std::string Line(const std::string& fault, const std::string& queue_type, std::string_view rest) {
   return absl::StrFormat("%-22s %-8s%s\n", fault, queue_type, std::string(rest));
 }
@@ -53,6 +73,7 @@ void Report::End(const Fault& fault, const std::string& queue_type, const SceneR
   if (verdict.empty()) {
     words = absl::StrCat("FAILED", result.failure.empty() ? "" : ": ", result.failure);
   }
+  words += Others(result);
   if (result.stop.has_value()) {
     absl::StrAppend(&words,
                     absl::StrFormat(" (stopped in %.1f s)", absl::ToDoubleSeconds(*result.stop)));
@@ -75,6 +96,14 @@ void Report::End(const Fault& fault, const std::string& queue_type, const SceneR
                         {"stuck", result.stuck},
                         {"passed", !verdict.empty()},
                         {"verdict", words}};
+  if (result.innocent.has_value()) {
+    run["innocent"] = {{"sent", result.innocent->sent},
+                       {"lost", result.innocent->lost + result.innocent->waiting},
+                       {"duplicates", result.innocent->duplicates}};
+    if (result.lateness.has_value()) {
+      run["innocent"]["late_ms"] = absl::ToInt64Milliseconds(*result.lateness);
+    }
+  }
   if (result.stop.has_value()) run["stop_ms"] = absl::ToInt64Milliseconds(*result.stop);
   if (result.recovery.has_value()) run["recovery_ms"] = absl::ToInt64Milliseconds(*result.recovery);
   runs_->push_back(std::move(run));

@@ -10,11 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "fault/plan.h"
+#include "fault/poison.h"
 #include "retryq/amqp/connection_options.h"
 
 namespace retryq::fault {
 namespace {
 
+// Those of the work queue that the fault is about.
 constexpr std::size_t kWorkers = 2;
 
 // The worker that is told to end during a fault: faults that are about one worker are about the
@@ -35,17 +37,9 @@ constexpr absl::Duration kQuiet = absl::Seconds(8);
 // How often Fault::unstick is tried where messages are missing and nothing moves.
 constexpr int kMostUnsticks = 4;
 
+constexpr int kInnocentRate = 20;  // messages a second
+
 const testing::TestVhost::Rights kAllRights = {.configure = ".*", .write = ".*", .read = ".*"};
-
-// Notes that this has happened to the message of that number.
-void Mark(std::uint64_t number, std::vector<bool>* numbers) {
-  if (numbers->size() <= number) numbers->resize(number + 1);
-  (*numbers)[number] = true;
-}
-
-std::uint64_t CountOf(const std::vector<bool>& numbers) {
-  return static_cast<std::uint64_t>(std::count(numbers.begin(), numbers.end(), true));
-}
 
 amqp::ConnectionOptions ProducerOptions(const std::vector<std::string>& urls) {
   amqp::ConnectionOptions options = amqp::ParseUris(urls).value();
@@ -79,6 +73,7 @@ Scene::~Scene() {
   workers_.clear();
   traffic_.Call([this](EventLoop&) {
     producer_.reset();
+    innocent_producer_.reset();
     proxy_.reset();
   });
 }
@@ -87,6 +82,7 @@ SceneResult Scene::Run() {
   SceneResult result;
   try {
     Start();
+    account(Kind::kInnocent).MeasureLatenessFrom(absl::Now());
     is_struck_ = true;
     options_.fault.strike(*this);
     StopDuringFault();
@@ -106,18 +102,54 @@ SceneResult Scene::Run() {
     Listen();
     // What they had open is back once the broker has seen that they are gone.
     const std::unique_ptr<testing::Peer> peer = Connect();
-    Await("the workers' deliveries are back", [&] { return peer->Consumers(kWorkQueue) == 0; });
+    Await("the workers' deliveries are back", [&] {
+      const std::vector<std::string> queues = vhost_->QueuesBeginning("");
+      return std::all_of(queues.begin(), queues.end(), [&](const std::string& queue) {
+        return (queue != kWorkQueue && queue != kInnocentQueue) ||
+               options_.fault.auto_delete_work_queue || peer->Consumers(queue) == 0;
+      });
+    });
     CountWaiting();
   } catch (const std::exception& error) {
     if (result.failure.empty()) result.failure = error.what();
   }
   result.stuck = stuck_;
   result.stop = stop_;
-  result.count = referee_.Result(sent());
-  if (result.failure.empty() && result.count.waiting > 0) {
-    result.failure = absl::StrCat(result.count.waiting, " still wait");
-  }
+  Judge(&result);
   return result;
+}
+
+void Scene::Judge(SceneResult* result) {
+  const auto fail = [result](const std::string& why) {
+    if (result->failure.empty()) result->failure = why;
+  };
+  result->count = referee().Result(sent());
+  if (result->count.waiting > 0) fail(absl::StrCat(result->count.waiting, " still wait"));
+  if (poison_sent_ > 0) {
+    result->poison = account(Kind::kPoison).referee().Result(poison_sent_);
+    const std::uint64_t missing = poison_sent_ - result->poison->parked;
+    if (missing > 0) fail(absl::StrCat(missing, " poisonous messages were not parked"));
+  }
+  if (innocent_producer_ == nullptr) return;
+  const Account& innocent = account(Kind::kInnocent);
+  result->innocent = innocent.referee().Result(sent(Kind::kInnocent));
+  result->lateness = innocent.lateness();
+  std::uint64_t missing = result->innocent->waiting;
+  if (!BrokerLosesEverywhere()) missing += result->innocent->lost;
+  if (missing > 0) fail(absl::StrCat("of the innocent queue ", missing, " are missing"));
+  if (!result->lateness.has_value()) return fail("nothing of the innocent queue was retried");
+  const absl::Duration most = std::max(options_.most_late, options_.fault.innocent_lateness);
+  if (*result->lateness > most) {
+    fail(absl::StrCat("a retry of the innocent queue was ", absl::FormatDuration(*result->lateness),
+                      " late"));
+  }
+}
+
+// Trouble of a whole cluster is that of the innocent queue, too.
+bool Scene::BrokerLosesEverywhere() const {
+  const Fault& fault = options_.fault;
+  return options_.queue_type == "classic" && !fault.classic_may_lose.empty() &&
+         (fault.place == Fault::Place::kCluster || fault.place == Fault::Place::kUpgrade);
 }
 
 void Scene::Start() {
@@ -133,29 +165,86 @@ void Scene::Start() {
     worker_urls.push_back(WithPort(worker_url, PortOf(each->url())));
   }
   const std::uint16_t proxy_port = traffic_.Call([&](EventLoop& loop) {
-    producer_ = std::make_unique<Producer>(loop, ProducerOptions(urls), options_.fault.rate);
+    producer_ = std::make_unique<Producer>(
+        loop, ProducerOptions(urls),
+        Producer::Load{.queue = kWorkQueue, .messages_a_second = options_.fault.rate});
+    if (options_.fault.innocent != Fault::Innocent::kNone) {
+      innocent_producer_ =
+          std::make_unique<Producer>(loop, ProducerOptions(urls),
+                                     Producer::Load{.queue = kInnocentQueue,
+                                                    .kind = Kind::kInnocent,
+                                                    .messages_a_second = kInnocentRate});
+    }
     proxy_ = std::make_unique<testing::Proxy>(loop, PortOf(node().url()),
                                               testing::Proxy::ReadAlong{&in_flight_});
     return proxy_->port();
   });
-  for (std::size_t i = 0; i < kWorkers; ++i) {
-    Worker::Options worker{.program = options_.worker_program,
-                           .log = absl::StrCat(options_.directory, "/", options_.fault.name, "-",
-                                               options_.queue_type, "-", i),
-                           .queue_type = options_.queue_type,
-                           .confirm_timeout = kConfirmTimeout,
-                           .urls = worker_urls};
-    // Of a cluster they know all nodes.
-    if (nodes().size() == 1) worker.urls = {WithPort(worker_url, proxy_port)};
-    workers_.push_back(std::make_unique<Worker>(std::move(worker)));
-    workers_.back()->Start();
-  }
+  // Of a cluster they know all nodes.
+  StartWorkers(nodes().size() == 1 ? std::vector{WithPort(worker_url, proxy_port)} : worker_urls,
+               worker_urls);
   if (options_.fault.at_once) return;
   AwaitRecovery();
-  // Whoever was parked has been in all delay queues. A while later they are sure to outlast a
+  // A message that is parked has been in all delay queues. A while later they are sure to outlast a
   // crash.
-  Await("messages are parked", [this] { return any_parked_; });
+  Await("messages are parked", [this] { return account(Kind::kOrder).any_parked(); });
   Last(absl::Seconds(2));
+}
+
+void Scene::StartWorkers(const std::vector<std::string>& proxied,
+                         const std::vector<std::string>& all) {
+  const auto start = [&](const std::vector<std::string>& urls, std::vector<std::string> flags) {
+    flags.insert(flags.end(), options_.fault.worker_flags.begin(),
+                 options_.fault.worker_flags.end());
+    workers_.push_back(std::make_unique<Worker>(
+        Worker::Options{.program = options_.worker_program,
+                        .log = absl::StrCat(options_.directory, "/", options_.fault.name, "-",
+                                            options_.queue_type, "-", workers_.size()),
+                        .queue_type = options_.queue_type,
+                        .confirm_timeout = kConfirmTimeout,
+                        .flags = std::move(flags),
+                        .urls = urls}));
+    workers_.back()->Start();
+  };
+  std::vector<std::string> queues = {"--orders"};
+  if (options_.fault.innocent == Fault::Innocent::kSameWorkers) queues.push_back("--innocent");
+  for (std::size_t i = 0; i < kWorkers; ++i) start(proxied, queues);
+  if (options_.fault.innocent == Fault::Innocent::kOwnWorker) start(all, {"--innocent"});
+}
+
+void Scene::RestartWorker(std::size_t index, const std::vector<std::string>& flags) {
+  std::vector<std::string> all = options_.fault.worker_flags;
+  all.push_back("--orders");
+  if (options_.fault.innocent == Fault::Innocent::kSameWorkers) all.push_back("--innocent");
+  all.insert(all.end(), flags.begin(), flags.end());
+  if (!worker(index).Stop(absl::Seconds(15))) throw std::runtime_error("a worker did not end well");
+  worker(index).SetFlags(std::move(all));
+  worker(index).Start();
+}
+
+void Scene::CheckWorkers() {
+  for (const auto& worker : workers_) {
+    if (!options_.fault.workers_die) {
+      worker->CheckRuns();
+    } else if (worker != workers_.back() || workers_.size() == kWorkers) {
+      worker->StartAgainIfDead();
+    }
+  }
+}
+
+void Scene::PauseProducer() {
+  traffic_.Call([this](EventLoop&) { producer_->Pause(); });
+  Await("the broker answers the producer",
+        [&] { return traffic_.Call([this](EventLoop&) { return producer_->open(); }) == 0; });
+}
+
+void Scene::ResumeProducer() {
+  traffic_.Call([this](EventLoop&) { producer_->Resume(); });
+}
+
+void Scene::PublishPoison(testing::Peer& peer) {
+  const MessageName name{.kind = Kind::kPoison, .number = poison_sent_++};
+  const std::string headers = PoisonousHeaders(PoisonOf(name.number));
+  peer.Publish("", kWorkQueue, name.Text(), {.headers = amqp::TableView(headers)});
 }
 
 std::unique_ptr<testing::Peer> Scene::Connect() const {
@@ -165,8 +254,15 @@ std::unique_ptr<testing::Peer> Scene::Connect() const {
 void Scene::GiveRights() const { vhost_->SetRights(worker_user_, kAllRights); }
 
 void Scene::DeclareWorkQueue() const {
-  Connect()->DeclareQueue(kWorkQueue,
-                          amqp::Table{{"x-queue-type", options_.fault.work_queue_type}});
+  const std::unique_ptr<testing::Peer> peer = Connect();
+  const amqp::Table arguments = {{"x-queue-type", options_.fault.work_queue_type}};
+  amqp::Table work_queue_arguments = arguments;
+  if (options_.fault.work_queue_refuses) work_queue_arguments.Set("x-overflow", "reject-publish");
+  peer->DeclareQueue(kWorkQueue, work_queue_arguments,
+                     {.auto_delete = options_.fault.auto_delete_work_queue});
+  if (options_.fault.innocent != Fault::Innocent::kNone) {
+    peer->DeclareQueue(kInnocentQueue, arguments);
+  }
 }
 
 void Scene::Last(absl::Duration duration) {
@@ -174,6 +270,7 @@ void Scene::Last(absl::Duration duration) {
   const absl::Time end = begin + duration;
   for (; absl::Now() < end; absl::SleepFor(kLook)) {
     Listen();
+    if (options_.fault.workers_die) CheckWorkers();
     if (absl::Now() > begin + duration / 4) StopDuringFault();
   }
 }
@@ -198,7 +295,7 @@ void Scene::Await(const std::string& what, const std::function<bool()>& conditio
   for (const absl::Time end = absl::Now() + patience;; absl::SleepFor(kLook)) {
     Listen();
     if (condition()) return;
-    for (const auto& worker : workers_) worker->CheckRuns();
+    CheckWorkers();
     if (absl::Now() > end) {
       throw std::runtime_error(
           absl::StrCat("not within ", absl::FormatDuration(patience), ": ", what));
@@ -213,13 +310,17 @@ void Scene::AwaitRecovery() {
       "both workers retry", [&] { return RecoveryFrom(from).has_value(); }, absl::Minutes(2));
 }
 
-std::uint64_t Scene::sent() {
-  return traffic_.Call([this](EventLoop&) { return producer_ == nullptr ? 0 : producer_->sent(); });
+std::uint64_t Scene::sent() { return sent(Kind::kOrder); }
+
+std::uint64_t Scene::sent(Kind kind) {
+  if (kind == Kind::kPoison) return poison_sent_;
+  const std::unique_ptr<Producer>& producer = kind == Kind::kOrder ? producer_ : innocent_producer_;
+  return traffic_.Call([&](EventLoop&) { return producer == nullptr ? 0 : producer->sent(); });
 }
 
 std::uint64_t Scene::handled() {
   Listen();
-  return CountOf(handled_);
+  return account(Kind::kOrder).handled();
 }
 
 std::string Scene::AwaitDelayQueue(absl::Duration delay) {
@@ -237,10 +338,21 @@ std::string Scene::AwaitDelayQueue(absl::Duration delay) {
 
 // Waits until nothing more is to be expected.
 void Scene::Settle() {
-  traffic_.Call([this](EventLoop&) { producer_->Finish(); });
+  const auto for_each_producer = [&](auto function) {
+    traffic_.Call([&](EventLoop&) {
+      for (Producer* producer : {producer_.get(), innocent_producer_.get()}) {
+        if (producer != nullptr) function(*producer);
+      }
+    });
+  };
+  for_each_producer([](Producer& producer) { producer.Finish(); });
   Await(
-      "the broker confirms what the producer sends",
-      [&] { return traffic_.Call([this](EventLoop&) { return producer_->unconfirmed(); }) == 0; },
+      "the broker confirms what the producers send",
+      [&] {
+        std::uint64_t unconfirmed = 0;
+        for_each_producer([&](Producer& producer) { unconfirmed += producer.unconfirmed(); });
+        return unconfirmed == 0;
+      },
       kSettlePatience);
   const absl::Time end = absl::Now() + kSettlePatience;
   int unsticks_left = options_.fault.unstick ? kMostUnsticks : 0;
@@ -249,12 +361,12 @@ void Scene::Settle() {
   // What is still missing then is counted where it is.
   for (; absl::Now() < end && !AllHaveEnded(); absl::SleepFor(kLook)) {
     Listen();
-    for (const auto& worker : workers_) worker->CheckRuns();
+    CheckWorkers();
     if (absl::Now() - last_news_ < kQuiet) continue;
     if ((unsticks_left == 0 || empty_means_gone) && QueuesAreEmpty()) break;
     if (unsticks_left == 0) continue;
     --unsticks_left;
-    stuck_ = std::max(stuck_, sent() - CountOf(ended_));
+    stuck_ = std::max(stuck_, sent() - account(Kind::kOrder).ended());
     options_.fault.unstick(*this);
     last_news_ = absl::Now();
   }
@@ -267,10 +379,11 @@ void Scene::Stop() {
 }
 
 void Scene::CountWaiting() {
-  // The work queue last, as what comes due meanwhile goes there.
+  // The work queues last, as what comes due meanwhile goes there.
   std::vector<std::string> queues = vhost_->QueuesBeginning("");
-  std::stable_partition(queues.begin(), queues.end(),
-                        [](const std::string& queue) { return queue != kWorkQueue; });
+  std::stable_partition(queues.begin(), queues.end(), [](const std::string& queue) {
+    return queue != kWorkQueue && queue != kInnocentQueue;
+  });
   for (const std::string& queue : queues) {
     try {
       Empty(queue);
@@ -286,10 +399,12 @@ void Scene::Empty(const std::string& queue) {
   while (const amqp::MessagePtr message = peer->Get(queue)) {
     const std::optional<MessageName> name = MessageName::Parse(message->body);
     if (!name.has_value()) throw std::runtime_error("a stranger's message in " + queue);
-    if (queue == kParkedQueue) {
-      referee_.Parked(*name);
+    Referee& referee = account(name->kind).referee();
+    // One in another queue's parked queue counts as waiting, which is a failure.
+    if (queue == (name->kind == Kind::kInnocent ? kInnocentParkedQueue : kParkedQueue)) {
+      referee.Parked(*name);
     } else {
-      referee_.Waiting(*name);
+      referee.Waiting(*name);
     }
   }
 }
@@ -298,27 +413,25 @@ void Scene::Listen() {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     for (const WorkerEntry& entry : workers_[i]->News()) {
       last_news_ = absl::Now();
-      if (entry.act == options_.fault.recovery) signs_[i].push_back(entry.at);
-      if (entry.act == WorkerAct::kRetried) continue;
-      if (entry.act == WorkerAct::kHandled) {
-        referee_.Handled(entry.name);
-        Mark(entry.name.number, &handled_);
-      } else {
-        any_parked_ = true;
+      account(entry.name.kind).Add(entry);
+      if (i < kWorkers && entry.name.kind == Kind::kOrder && entry.act == options_.fault.recovery) {
+        signs_[i].push_back(entry.at);
       }
-      Mark(entry.name.number, &ended_);
     }
   }
 }
 
-bool Scene::AllHaveEnded() { return CountOf(ended_) == sent(); }
+bool Scene::AllHaveEnded() {
+  const auto have_ended = [this](Kind kind) { return account(kind).ended() == sent(kind); };
+  return have_ended(Kind::kOrder) && have_ended(Kind::kInnocent) && have_ended(Kind::kPoison);
+}
 
 bool Scene::QueuesAreEmpty() const {
   const testing::Json queues =
       vhost_->management().Get("/queues/" + vhost_->name()).value_or(testing::Json::array());
   return std::all_of(queues.begin(), queues.end(), [](const testing::Json& queue) {
     // What a quorum queue has yet to dead-letter is counted apart.
-    return queue.at("name") == kParkedQueue ||
+    return queue.at("name") == kParkedQueue || queue.at("name") == kInnocentParkedQueue ||
            (queue.value("messages", 1) == 0 && queue.value("messages_dlx", 0) == 0);
   });
 }

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_TEST_FAULT_SCENE_H_
 #define RETRYQ_TEST_FAULT_SCENE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "fault/account.h"
 #include "fault/fault.h"
 #include "fault/in_flight.h"
 #include "fault/loop_thread.h"
@@ -27,6 +29,9 @@ namespace retryq::fault {
 // How a run went.
 struct SceneResult {
   Count count;
+  std::optional<Count> innocent;           // of the second work queue
+  std::optional<absl::Duration> lateness;  // of its latest retry
+  std::optional<Count> poison;
   std::optional<absl::Duration> recovery;
   std::optional<absl::Duration> stop;  // how long a worker took to end during the fault
   std::string failure;                 // besides a loss; empty: none
@@ -46,6 +51,9 @@ class Scene {
     std::string directory;                          // for logs
     std::string worker_program;
     bool stops = false;  // a worker is told to end during the fault, and started again after it
+    bool quick = false;  // what may last long is short
+    // How late a retry of the innocent work queue may be.
+    absl::Duration most_late = absl::Seconds(1);
   };
 
   // The workers' heartbeats, in seconds, and how long they wait for a confirm. A peer that is
@@ -72,7 +80,9 @@ class Scene {
   const std::string& worker_user() const { return worker_user_; }
   void GiveRights() const;
   Worker& worker(std::size_t index) { return *workers_.at(index); }
-  Referee& referee() { return referee_; }
+  Referee& referee() { return account(Kind::kOrder).referee(); }
+  const std::string& queue_type() const { return options_.queue_type; }
+  bool quick() const { return options_.quick; }
 
   // Somebody else on the broker.
   std::unique_ptr<testing::Peer> Connect() const;
@@ -98,6 +108,16 @@ class Scene {
   // Waits until both workers have retried something again, from now on.
   void AwaitRecovery();
 
+  // Ends a worker gracefully and starts it again, with these flags besides those of the fault.
+  void RestartWorker(std::size_t index, const std::vector<std::string>& flags);
+
+  // Publishes one message of this kind (plan.h).
+  void PublishPoison(testing::Peer& peer);
+
+  // The producer begins no messages between these two, and all it has begun have been confirmed.
+  void PauseProducer();
+  void ResumeProducer();
+
   // The messages begun so far.
   std::uint64_t sent();
   // How many of them have been handled.
@@ -108,6 +128,8 @@ class Scene {
 
  private:
   void Start();
+  void StartWorkers(const std::vector<std::string>& proxied, const std::vector<std::string>& all);
+  void CheckWorkers();
   void Settle();
   void Stop();
   // Tells a worker to end, once, and notes how long it took.
@@ -118,7 +140,12 @@ class Scene {
   void Empty(const std::string& queue);
   // Reads what the workers have done, and counts it.
   void Listen();
+  Account& account(Kind kind) { return accounts_[static_cast<std::size_t>(kind)]; }
+  std::uint64_t sent(Kind kind);
   bool AllHaveEnded();
+  void Judge(SceneResult* result);
+  // Whether RabbitMQ itself may lose messages of the innocent queue.
+  bool BrokerLosesEverywhere() const;
   bool QueuesAreEmpty() const;
   std::optional<absl::Duration> RecoveryFrom(absl::Time end) const;
 
@@ -129,6 +156,9 @@ class Scene {
   LoopThread traffic_;
   std::unique_ptr<testing::Proxy> proxy_;
   std::unique_ptr<Producer> producer_;
+  std::unique_ptr<Producer> innocent_producer_;
+  std::uint64_t poison_sent_ = 0;
+  // The last one is that of the innocent queue, where that has one of its own.
   std::vector<std::unique_ptr<Worker>> workers_;
 
   bool is_struck_ = false;
@@ -136,10 +166,7 @@ class Scene {
   bool is_stopped_ = false;  // the worker that was told to end
 
   std::uint64_t stuck_ = 0;
-  Referee referee_;
-  std::vector<bool> ended_;    // by number, as far as the workers said so
-  std::vector<bool> handled_;  // likewise
-  bool any_parked_ = false;
+  std::array<Account, kKinds> accounts_;
   std::vector<std::vector<absl::Time>> signs_;  // of recovery: when which worker gave one
   absl::Time last_news_ = absl::InfinitePast();
 };

@@ -35,6 +35,7 @@ void Worker::Start() {
   std::vector<std::string> words = {
       options_.program, options_.log, options_.queue_type,
       std::to_string(absl::ToInt64Milliseconds(options_.confirm_timeout))};
+  words.insert(words.end(), options_.flags.begin(), options_.flags.end());
   words.insert(words.end(), options_.urls.begin(), options_.urls.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -81,10 +82,21 @@ bool Worker::Stop(absl::Duration patience) {
   return false;
 }
 
-void Worker::CheckRuns() {
+bool Worker::HasEnded() {
   int status = 0;
-  if (process_ == 0 || !Reap(process_, &status, WNOHANG)) return;
+  if (process_ == 0 || !Reap(process_, &status, WNOHANG)) return false;
   process_ = 0;
+  return true;
+}
+
+bool Worker::StartAgainIfDead() {
+  if (!HasEnded()) return false;
+  Start();
+  return true;
+}
+
+void Worker::CheckRuns() {
+  if (!HasEnded()) return;
   throw std::runtime_error("a worker ended by itself, see " + options_.log + ".err");
 }
 

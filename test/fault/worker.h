@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -21,6 +22,7 @@ class Worker {
     std::string log;  // what it did is appended there, over all its lives; what it says to LOG.err
     std::string queue_type;
     absl::Duration confirm_timeout;
+    std::vector<std::string> flags;  // further ones of fault_worker
     std::vector<std::string> urls;
   };
 
@@ -31,6 +33,8 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   void Start();
+  // With these flags from its next start on.
+  void SetFlags(std::vector<std::string> flags) { options_.flags = std::move(flags); }
   // SIGKILL, SIGSTOP and SIGCONT.
   void Kill();
   void Freeze() const;
@@ -40,12 +44,16 @@ class Worker {
 
   // Fails if it has ended by itself.
   void CheckRuns();
+  // Whether it has: it is started again then.
+  bool StartAgainIfDead();
 
   // What it did since the last call.
   std::vector<WorkerEntry> News() { return ReadWorkerLog(options_.log, &offset_); }
 
  private:
-  const Options options_;
+  bool HasEnded();
+
+  Options options_;
   pid_t process_ = 0;  // 0: none runs
   std::size_t offset_ = 0;
 };

@@ -23,9 +23,10 @@ WorkerLog::WorkerLog(const std::string& path)
 
 WorkerLog::~WorkerLog() { ::close(file_); }
 
-void WorkerLog::Append(WorkerAct act, const MessageName& name) {
+void WorkerLog::Append(WorkerAct act, const MessageName& name, std::uint64_t failures) {
   const std::string line = std::string(1, static_cast<char>(act)) + " " + name.Text() + " " +
-                           std::to_string(absl::ToUnixMillis(absl::Now())) + "\n";
+                           std::to_string(absl::ToUnixMillis(absl::Now())) + " " +
+                           std::to_string(failures) + "\n";
   if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     std::perror("cannot write down what the worker does");
     std::abort();
@@ -44,10 +45,14 @@ std::vector<WorkerEntry> ReadWorkerLog(const std::string& path, std::size_t* off
   char act = 0;
   std::string name;
   std::int64_t milliseconds = 0;
-  while (lines >> act >> name >> milliseconds) {
+  std::uint64_t failures = 0;
+  while (lines >> act >> name >> milliseconds >> failures) {
     const std::optional<MessageName> parsed = MessageName::Parse(name);
     if (!parsed.has_value()) throw std::runtime_error(path + " names a message '" + name + "'");
-    entries.push_back({static_cast<WorkerAct>(act), *parsed, absl::FromUnixMillis(milliseconds)});
+    entries.push_back({.act = static_cast<WorkerAct>(act),
+                       .name = *parsed,
+                       .at = absl::FromUnixMillis(milliseconds),
+                       .failures = failures});
   }
   return entries;
 }

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_TEST_FAULT_WORKER_LOG_H_
 #define RETRYQ_TEST_FAULT_WORKER_LOG_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,17 +11,19 @@
 namespace retryq::fault {
 
 // What a worker has done, a line each in a file that outlives it: kind, message, milliseconds since
-// the epoch.
+// the epoch, failures before.
 enum class WorkerAct : char {
   kHandled = 'h',  // written before the handler returns ok
   kRetried = 'r',
   kParked = 'p',
+  kCalled = 'c',  // written as the handler begins, of innocent messages
 };
 
 struct WorkerEntry {
   WorkerAct act = WorkerAct::kHandled;
   MessageName name;
   absl::Time at;
+  std::uint64_t failures = 0;  // where it was called
 };
 
 // Appends lines, each by a single write. Ends the process where that fails: a message that is
@@ -32,7 +35,7 @@ class WorkerLog {
   WorkerLog(const WorkerLog&) = delete;
   WorkerLog& operator=(const WorkerLog&) = delete;
 
-  void Append(WorkerAct act, const MessageName& name);
+  void Append(WorkerAct act, const MessageName& name, std::uint64_t failures = 0);
 
  private:
   const int file_;

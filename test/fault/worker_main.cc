@@ -1,12 +1,20 @@
 // A worker of the fault suite: retries by plan, and writes down what it does.
 //
-//   fault_worker LOG classic|quorum CONFIRM_TIMEOUT_MS URL…
+//   fault_worker LOG classic|quorum CONFIRM_TIMEOUT_MS [FLAG…] URL…
+//     --orders     consumes the work queue that faults are about
+//     --innocent   consumes the one beside it; both: one client, two consumers
+//     --share      names quorum delay queues as before they belonged to a work queue
+//     --count      counts redeliveries, as workers do by default
+//     --hang       never settles some messages (plan.h)
 
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,16 +27,22 @@
 namespace retryq::fault {
 namespace {
 
+constexpr int kUsageError = 64;
+
 class Worker final : public Observer {
  public:
-  explicit Worker(const std::string& log) : log_(log) {}
+  Worker(const std::string& log, bool hangs) : log_(log), hangs_(hangs) {}
 
-  Outcome Handle(const Delivery& delivery) {
+  void Handle(const Delivery& delivery, Settlement settlement) {
     const std::optional<MessageName> name = MessageName::Parse(delivery.body());
-    if (!name.has_value()) return absl::InvalidArgumentError("not a message of this suite");
-    if (delivery.attempt() < FailuresOf(name->number)) return absl::UnavailableError("as planned");
-    log_.Append(WorkerAct::kHandled, *name);
-    return absl::OkStatus();
+    if (!name.has_value()) {
+      return std::move(settlement).Settle(absl::InvalidArgumentError("not of this suite"));
+    }
+    if (hangs_ && name->kind == Kind::kOrder && Hangs(name->number)) {
+      hanging_.push_back(std::move(settlement));
+      return;
+    }
+    std::move(settlement).Settle(OutcomeOf(*name, delivery.attempt()));
   }
 
   void OnEvent(const Event& event) override {
@@ -37,7 +51,8 @@ class Worker final : public Observer {
       if (!name.has_value()) return;
       log_.Append(event.kind == EventKind::kRetried ? WorkerAct::kRetried : WorkerAct::kParked,
                   *name);
-    } else if (event.kind != EventKind::kHandled && event.kind != EventKind::kFailed) {
+    } else if (event.kind != EventKind::kDelivered && event.kind != EventKind::kHandled &&
+               event.kind != EventKind::kFailed) {
       // For whoever looks into a run that failed.
       std::cerr << absl::FormatTime("%H:%M:%E3S", event.time, absl::LocalTimeZone()) << ' '
                 << EventName(event.kind) << ' ' << event.queue << ' ' << event.delay_queue << ' '
@@ -46,34 +61,87 @@ class Worker final : public Observer {
   }
 
  private:
+  Outcome OutcomeOf(const MessageName& name, std::uint64_t failures) {
+    if (name.kind == Kind::kPoison) {
+      // At once, as by a crash.
+      if (PoisonOf(name.number) == Poison::kKills) std::_Exit(EXIT_FAILURE);
+      return absl::UnavailableError("poison");
+    }
+    if (name.kind == Kind::kInnocent) log_.Append(WorkerAct::kCalled, name, failures);
+    if (failures < FailuresOf(name.number)) return absl::UnavailableError("as planned");
+    log_.Append(WorkerAct::kHandled, name);
+    return absl::OkStatus();
+  }
+
   WorkerLog log_;
+  const bool hangs_;
+  std::vector<Settlement> hanging_;
 };
 
+struct Flags {
+  bool orders = false;
+  bool innocent = false;
+  bool share = false;
+  bool count = false;
+  bool hang = false;
+};
+
+// Answers how many arguments from `from` on were flags.
+std::size_t Parse(const std::vector<std::string>& arguments, std::size_t from, Flags* flags) {
+  const std::map<std::string_view, bool*> known = {{"--orders", &flags->orders},
+                                                   {"--innocent", &flags->innocent},
+                                                   {"--share", &flags->share},
+                                                   {"--count", &flags->count},
+                                                   {"--hang", &flags->hang}};
+  std::size_t count = 0;
+  for (; from + count < arguments.size(); ++count) {
+    const auto flag = known.find(arguments[from + count]);
+    if (flag == known.end()) break;
+    *flag->second = true;
+  }
+  return count;
+}
+
 int Run(const std::vector<std::string>& arguments) {
-  Worker worker(arguments[0]);
+  constexpr std::size_t kFirstFlag = 3;
+  Flags flags;
+  const std::size_t first_url = kFirstFlag + Parse(arguments, kFirstFlag, &flags);
+  if (first_url == arguments.size()) return kUsageError;
+  Worker worker(arguments[0], flags.hang);
   EventLoop loop;
   ClientOptions options;
-  options.url = arguments[3];
-  options.more_urls.assign(arguments.begin() + 4, arguments.end());
+  options.url = arguments[first_url];
+  options.more_urls.assign(arguments.begin() + static_cast<std::ptrdiff_t>(first_url) + 1,
+                           arguments.end());
   options.name = "fault_worker";
   options.observer = &worker;
   options.delay_queues.queue_type =
       arguments[1] == "quorum" ? QueueType::kQuorum : QueueType::kClassic;
+  options.delay_queues.share = flags.share;
   options.delay_queues.margin = absl::Seconds(8);
   options.delay_queues.confirm_timeout = absl::Milliseconds(std::stol(arguments[2]));
   Client client(loop, options);
-  ConsumerOptions consumer_options;
-  consumer_options.queue = kWorkQueue;
-  consumer_options.parked_queue = kParkedQueue;
-  consumer_options.prefetch = 32;
-  consumer_options.retry.backoff.base = absl::Milliseconds(400);
-  consumer_options.retry.max_attempts = kMaxAttempts;
-  // Workers die by the dozen here, of no message's fault.
-  consumer_options.retry.count_redeliveries = CountRedeliveries::kNever;
-  const absl::StatusOr<Consumer> consumer =
-      client.Consume(std::move(consumer_options),
-                     [&](const Delivery& delivery) { return worker.Handle(delivery); });
-  const absl::Status end = consumer.ok() ? loop.RunUntilSignal() : consumer.status();
+  std::vector<Consumer> consumers;
+  const auto consume = [&](const char* queue, const char* parked_queue) -> absl::Status {
+    ConsumerOptions consumer_options;
+    consumer_options.queue = queue;
+    consumer_options.parked_queue = parked_queue;
+    consumer_options.prefetch = kPrefetch;
+    consumer_options.retry.backoff.base = kBaseDelay;
+    consumer_options.retry.max_attempts = kMaxAttempts;
+    // Workers die by the dozen here, of no message's fault.
+    if (!flags.count) consumer_options.retry.count_redeliveries = CountRedeliveries::kNever;
+    absl::StatusOr<Consumer> consumer =
+        client.Consume(std::move(consumer_options), [&](Delivery delivery, Settlement settlement) {
+          worker.Handle(delivery, std::move(settlement));
+        });
+    if (consumer.ok()) consumers.push_back(*std::move(consumer));
+    return consumer.status();
+  };
+  absl::Status end = absl::OkStatus();
+  if (flags.orders) end.Update(consume(kWorkQueue, kParkedQueue));
+  if (flags.innocent) end.Update(consume(kInnocentQueue, kInnocentParkedQueue));
+  if (end.ok()) end = loop.RunUntilSignal();
   if (!end.ok()) std::cerr << "fault_worker: " << end << std::endl;
   return ExitCode(end);
 }
@@ -85,7 +153,7 @@ int main(int argc, char** argv) {
   // Nothing is left of a suite that was killed.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (argc < 5) {
-    std::cerr << "usage: fault_worker LOG classic|quorum CONFIRM_TIMEOUT_MS URL...\n";
+    std::cerr << "usage: fault_worker LOG classic|quorum CONFIRM_TIMEOUT_MS [FLAG...] URL...\n";
     return 64;
   }
   return retryq::fault::Run({argv + 1, argv + argc});

@@ -64,6 +64,10 @@ void BrokerNode::Shutdown() const { RunHere({"shutdown"}); }
 
 void BrokerNode::Restart() const { RunHere({"restart"}); }
 
+void BrokerNode::RestartAs(const std::string& version) const {
+  RunHere({"restart", "--version", version});
+}
+
 std::string BrokerNode::Control(const std::vector<std::string>& arguments) const {
   std::vector<std::string> all = {"ctl"};
   all.insert(all.end(), arguments.begin(), arguments.end());

@@ -43,6 +43,8 @@ class BrokerNode {
   void Shutdown() const;
   // Starts it on the same ports and data, gracefully ended before where it runs.
   void Restart() const;
+  // The same as RabbitMQ of another release, which `broker start --version` knows.
+  void RestartAs(const std::string& version) const;
 
   // rabbitmqctl; answers what it prints.
   std::string Control(const std::vector<std::string>& arguments) const;

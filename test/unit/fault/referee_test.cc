@@ -77,6 +77,11 @@ TEST(FaultReferee, DoesNotBlameOthersForWhatTheProducerSentTwice) {
 TEST(FaultMessageName, IsReadAsItWasWritten) {
   const MessageName name{.number = 17, .repetition = 3};
   EXPECT_EQ(MessageName::Parse(name.Text()), name);
+  for (const Kind kind : {Kind::kInnocent, Kind::kPoison}) {
+    const MessageName other{.kind = kind, .number = 17, .repetition = 3};
+    EXPECT_EQ(MessageName::Parse(other.Text()), other);
+    EXPECT_NE(other.Text(), name.Text());
+  }
   for (const char* text : {"", "17", "17.", ".3", "x.3", "17.3 "}) {
     EXPECT_FALSE(MessageName::Parse(text).has_value()) << text;
   }

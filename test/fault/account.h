@@ -1,0 +1,90 @@
+#ifndef RETRYQ_TEST_FAULT_ACCOUNT_H_
+#define RETRYQ_TEST_FAULT_ACCOUNT_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "fault/plan.h"
+#include "fault/referee.h"
+#include "fault/worker_log.h"
+
+namespace retryq::fault {
+
+// What is known of the messages of one kind while the workers run.
+class Account {
+ public:
+  void Add(const WorkerEntry& entry) {
+    switch (entry.act) {
+      case WorkerAct::kRetried:
+        return;
+      case WorkerAct::kCalled:
+        NoteCall(entry);
+        return;
+      case WorkerAct::kHandled:
+        referee_.Handled(entry.name);
+        Mark(entry.name.number, &handled_);
+        break;
+      case WorkerAct::kParked:
+        any_parked_ = true;
+        break;
+    }
+    Mark(entry.name.number, &ended_);
+  }
+
+  Referee& referee() { return referee_; }
+  const Referee& referee() const { return referee_; }
+
+  // Messages that have been handled, and those that have been handled or parked.
+  std::uint64_t handled() const { return CountOf(handled_); }
+  std::uint64_t ended() const { return CountOf(ended_); }
+  bool any_parked() const { return any_parked_; }
+
+  // Of messages that failed before this lateness is not measured: the first publish into a new
+  // quorum queue takes longer.
+  void MeasureLatenessFrom(absl::Time from) { measured_from_ = from; }
+  // By how much the latest retry came after its delay was over, counted from the failure; nothing
+  // before the first retry. Only of messages whose calls are written down.
+  std::optional<absl::Duration> lateness() const { return lateness_; }
+
+ private:
+  struct Call {
+    std::uint64_t failures = 0;
+    absl::Time at;
+  };
+
+  static void Mark(std::uint64_t number, std::vector<bool>* numbers) {
+    if (numbers->size() <= number) numbers->resize(number + 1);
+    (*numbers)[number] = true;
+  }
+  static std::uint64_t CountOf(const std::vector<bool>& numbers) {
+    return static_cast<std::uint64_t>(std::count(numbers.begin(), numbers.end(), true));
+  }
+
+  void NoteCall(const WorkerEntry& entry) {
+    const Call call{.failures = entry.failures, .at = entry.at};
+    const auto [last, is_first] = calls_.try_emplace(entry.name, call);
+    if (is_first) return;
+    if (call.failures == last->second.failures + 1 && last->second.at > measured_from_) {
+      const absl::Duration late = call.at - last->second.at - DelayAfter(call.failures);
+      lateness_ = std::max(late, lateness_.value_or(late));
+    }
+    last->second = call;
+  }
+
+  Referee referee_;
+  std::vector<bool> ended_;    // by number
+  std::vector<bool> handled_;  // likewise
+  bool any_parked_ = false;
+  std::map<MessageName, Call> calls_;  // the last one
+  absl::Time measured_from_ = absl::InfiniteFuture();
+  std::optional<absl::Duration> lateness_;
+};
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_ACCOUNT_H_

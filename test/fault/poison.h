@@ -1,0 +1,16 @@
+#ifndef RETRYQ_TEST_FAULT_POISON_H_
+#define RETRYQ_TEST_FAULT_POISON_H_
+
+#include <string>
+
+#include "fault/plan.h"
+
+namespace retryq::fault {
+
+// The header table that poison of this kind is published with, as bytes: what no honest publisher
+// writes.
+std::string PoisonousHeaders(Poison poison);
+
+}  // namespace retryq::fault
+
+#endif  // RETRYQ_TEST_FAULT_POISON_H_
