@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "retry/client/held_clock.h"
 #include "retry/client/target_checks.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/policy/delay_steps.h"
@@ -61,7 +60,6 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   Broker& broker() { return broker_; }
   const Environment& environment() const { return environment_; }
   const Clock& clock() const { return *environment_.clock; }
-  const Clock& thread_clock() const { return clock(); }
   DelayQueues& delay_queues() { return delay_queues_; }
   Publisher& publisher() { return publisher_; }
   DelaySteps& delay_steps() { return delay_steps_; }

@@ -61,7 +61,6 @@ void OpenDelivery::BeginHandling() {
   assert(state_ == State::kDeciding || state_ == State::kWaiting);
   Enter(State::kHandling);
   if (!is_observed()) return;
-  const HeldClock::Hold now(context_.shared.clock());
   called_at_ = context_.shared.clock().SinceBoot();
   Event event{.kind = EventKind::kDelivered, .time = {}};
   const std::optional<absl::Time> due = delivery_->history().not_before;
@@ -74,7 +73,6 @@ void OpenDelivery::BeginHandling() {
 
 void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> handling) {
   assert(state_ == State::kHandling);
-  const HeldClock::Hold now(context_.shared.clock());
   const Environment& environment = context_.shared.environment();
   if (is_observed()) {
     handling_ = handling.value_or(environment.clock->SinceBoot() - called_at_);
@@ -336,7 +334,6 @@ void OpenDelivery::Hold(std::string_view why) {
 }
 
 void OpenDelivery::AckCopied(const SendResult& result) {
-  const HeldClock::Hold now(context_.shared.clock(), result.at);
   Ack();
   Event event{.kind = EventKind::kParked, .time = {}};
   event.delay_queue = result.delay_queue;

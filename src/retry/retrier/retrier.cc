@@ -297,7 +297,7 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
     Place& place = self->places_[id.place];
     place.handed_over = std::make_shared<HandedOver>(place.delivery->delivery());
     threads->Post([self, id, kept, handed_over = place.handed_over, executor = environment.executor,
-                   &clock = self->shared_->thread_clock()] {
+                   &clock = self->shared_->clock()] {
       const std::optional<Delivery> delivery = handed_over->Take();
       if (!delivery) return;
       const absl::Duration begun = clock.SinceBoot();
