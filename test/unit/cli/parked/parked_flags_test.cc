@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <variant>
 
@@ -13,6 +14,11 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
+
+class ParkedFlags : public ::testing::Test {
+ protected:
+  void SetUp() override { ::unsetenv("RETRYQ_MANAGEMENT_URL"); }
+};
 
 Arguments With(const Arguments& more) {
   Arguments all = {more.front(), "--queue", "orders", "--url", "amqp://u:secret@h/v"};
@@ -37,7 +43,7 @@ std::string Help(const Arguments& arguments) {
   return parsed.ok() ? std::get<Answer>(*parsed).text : "";
 }
 
-TEST(ParkedFlags, ListsEverythingByDefault) {
+TEST_F(ParkedFlags, ListsEverythingByDefault) {
   const ParkedOptions options = Parse({"list"});
   EXPECT_EQ(options.action, ParkedAction::kList);
   EXPECT_EQ(options.work_queue, "orders");
@@ -48,7 +54,7 @@ TEST(ParkedFlags, ListsEverythingByDefault) {
   EXPECT_FALSE(options.limit.has_value());
 }
 
-TEST(ParkedFlags, TakeFilters) {
+TEST_F(ParkedFlags, TakeFilters) {
   const ParkedOptions options =
       Parse({"list", "--id", "a", "--id", "b", "--error", "Time", "--older-than", "1h",
              "--newer-than", "2d", "--header", "a=b=c", "--limit", "7", "--json"});
@@ -61,7 +67,7 @@ TEST(ParkedFlags, TakeFilters) {
   EXPECT_TRUE(options.json);
 }
 
-TEST(ParkedFlags, ReplayWhereTheyAreTold) {
+TEST_F(ParkedFlags, ReplayWhereTheyAreTold) {
   EXPECT_FALSE(Parse({"replay", "--all"}).target.has_value());
   const ParkedOptions queue =
       Parse({"replay", "--all", "--to-queue", "q", "--rate", "0.5", "--window", "9"});
@@ -80,7 +86,7 @@ TEST(ParkedFlags, ReplayWhereTheyAreTold) {
 }
 
 // The tests' stdin may be a terminal.
-TEST(ParkedFlags, AskBeforeMuchIsTakenAway) {
+TEST_F(ParkedFlags, AskBeforeMuchIsTakenAway) {
   const auto asks = [](const Arguments& arguments) {
     const auto parsed = ParseParked(With(arguments));
     return parsed.ok() ? std::get<ParkedOptions>(*parsed).ask
@@ -101,21 +107,21 @@ TEST(ParkedFlags, AskBeforeMuchIsTakenAway) {
   EXPECT_FALSE(asks({"list"}));
 }
 
-TEST(ParkedFlags, ListInMoreThanOneWay) {
+TEST_F(ParkedFlags, ListInMoreThanOneWay) {
   EXPECT_TRUE(Parse({"list", "--by", "error"}).by_error);
   EXPECT_THAT(Parse({"list", "--column", "type", "--column", "vip"}).columns,
               ElementsAre("type", "vip"));
   EXPECT_TRUE(Parse({"drop", "--yes", "--foreign"}).foreign);
 }
 
-TEST(ParkedFlags, ShowABodyInManyWays) {
+TEST_F(ParkedFlags, ShowABodyInManyWays) {
   EXPECT_EQ(Parse({"show"}).body, BodyFormat::kAuto);
   EXPECT_EQ(Parse({"show", "--body", "raw"}).body, BodyFormat::kRaw);
   EXPECT_THAT(Complaints(With({"show", "--body", "xml"})),
               HasSubstr("--body 'xml': write auto, text, json, hex or raw"));
 }
 
-TEST(ParkedFlags, SayAllThatIsWrong) {
+TEST_F(ParkedFlags, SayAllThatIsWrong) {
   EXPECT_THAT(Complaints({"list", "--limit", "0", "--older-than", "long", "--header", "=x"}),
               AllOf(HasSubstr("--queue is missing"), HasSubstr("--limit '0'"),
                     HasSubstr("--older-than 'long'"), HasSubstr("--header '=x'")));
@@ -145,13 +151,13 @@ TEST(ParkedFlags, SayAllThatIsWrong) {
               HasSubstr("--rate: there is no such flag"));
 }
 
-TEST(ParkedFlags, NeedACommand) {
+TEST_F(ParkedFlags, NeedACommand) {
   EXPECT_THAT(Complaints({}), HasSubstr("say list, show, replay or drop"));
   EXPECT_THAT(Complaints({"--queue", "q"}), HasSubstr("a command is missing"));
   EXPECT_THAT(Complaints({"lst"}), HasSubstr("there is no command 'lst'"));
 }
 
-TEST(ParkedFlags, HelpHasExamples) {
+TEST_F(ParkedFlags, HelpHasExamples) {
   EXPECT_THAT(Help({"--help"}), AllOf(HasSubstr("Example"), HasSubstr("replay")));
   for (const char* command : {"list", "show", "replay", "drop"}) {
     EXPECT_THAT(Help({command, "--help"}),

@@ -16,7 +16,10 @@ using ::testing::Not;
 
 class WorkFlagsTest : public ::testing::Test {
  protected:
-  void SetUp() override { ::unsetenv("RETRYQ_URL"); }
+  void SetUp() override {
+    ::unsetenv("RETRYQ_URL");
+    ::unsetenv("RETRYQ_MANAGEMENT_URL");
+  }
   void TearDown() override { ::unsetenv("RETRYQ_URL"); }
 
   // The options of `--queue orders ARGUMENTS -- true`.
