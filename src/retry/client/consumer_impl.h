@@ -57,7 +57,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void Prepare();
   // Declares the queue if it is missing, and that is wanted.
   void EnsureQueue(std::function<void(const absl::Status&)> done);
-  // Declares again what somebody has deleted.
+  // Declares again what was deleted.
   void RestoreQueue();
   void OnPrepared(const absl::Status& status);
   bool GaveUpAtStart(const absl::Status& why);
