@@ -297,8 +297,7 @@ void Publisher::OnCovered(std::uint32_t index, const Moment& now) {
   }
   const std::shared_ptr<const std::string> delay_queue = std::move(job.lease.name);
   Finish(index, {.delay_queue = delay_queue == nullptr ? std::string_view() : *delay_queue,
-                 .confirmed_after = job.confirmed_after,
-                 .at = now});
+                 .confirmed_after = job.confirmed_after});
 }
 
 void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {

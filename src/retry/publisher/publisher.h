@@ -31,9 +31,8 @@ struct SendResult {
   std::uint16_t code = 0;
   std::string_view text = {};         // valid during the call
   std::string_view delay_queue = {};  // kSent with a delay: where it waits now
-  // kSent: from the publish to the confirm, while not blocked, and the moment of `OnSent`.
+  // kSent: from the publish to the confirm, while not blocked.
   absl::Duration confirmed_after = absl::ZeroDuration();
-  Moment at = {};
 };
 
 // A message that must arrive. The caller that wants it sent implements this, gives it
