@@ -93,31 +93,30 @@ void OpenDelivery::CarryOut(Step step) {
 
 void OpenDelivery::CarryOut() {
   assert(state_ == State::kDeciding);
-  using Kind = Step::Kind;
   switch (step_.kind) {
-    case Kind::kHandle:
-    case Kind::kWait:
-    case Kind::kSkip:
+    case Step::Kind::kHandle:
+    case Step::Kind::kWait:
+    case Step::Kind::kSkip:
       assert(false);  // for RetrierImpl
       return;
-    case Kind::kAck:
+    case Step::Kind::kAck:
       Ack();
       Close(EventKind::kHandled);
       return;
-    case Kind::kGiveBack:
+    case Step::Kind::kGiveBack:
       GiveBack();
       return;
-    case Kind::kForward:
+    case Step::Kind::kForward:
       hop_ = context_.shared.delay_steps().First(step_.delay);
       Publish(CopyKind::kForwarded);
       return;
-    case Kind::kMove:
+    case Step::Kind::kMove:
       Publish(CopyKind::kMoved);
       return;
-    case Kind::kRetry:
-    case Kind::kPark:
-    case Kind::kReject:
-    case Kind::kDiscard:
+    case Step::Kind::kRetry:
+    case Step::Kind::kPark:
+    case Step::Kind::kReject:
+    case Step::Kind::kDiscard:
       CarryOutFailure();
       return;
   }
