@@ -21,7 +21,7 @@ std::string Verdict(const Fault& fault, const std::string& queue_type, const Sce
   return absl::StrCat("ok: lost by RabbitMQ itself (", fault.classic_may_lose, ")");
 }
 
-// What is said of the innocent work queue and of poison; empty where there was none.
+// The columns about the innocent work queue and about poison; empty where there was none.
 std::string Others(const SceneResult& result) {
   std::string words;
   if (result.innocent.has_value()) {

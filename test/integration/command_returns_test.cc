@@ -13,8 +13,8 @@
 namespace retryq::testing {
 namespace command_returns_test {
 
-using ::testing::HasSubstr;
 using cli::ReturnTrouble;
+using ::testing::HasSubstr;
 using Kind = ReturnTrouble::Kind;
 
 // With a watch of its own that looks ten times a second.
@@ -89,8 +89,8 @@ TEST_F(CommandReturns, AQueueThatIsFullIsATroubleUntilThereIsRoom) {
   peer_.DeclareQueue("orders", {{"x-max-length", 2}, {"x-overflow", "reject-publish"}});
   for (const char* body : {"a", "b"}) peer_.Publish("", "orders", body);
   const auto watch = Watch();
-  // The broker shows the length of a queue some seconds later, and nothing is asked where no copy is
-  // due.
+  // The broker shows the length of a queue some seconds later, and nothing is asked where no copy
+  // is due.
   ASSERT_TRUE(Until([&] {
     Retried(*watch, "retry.100");
     return Last(Kind::kFull);

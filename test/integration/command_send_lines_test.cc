@@ -109,7 +109,7 @@ TEST_F(CommandSendLines, FailuresAreInTheAnswersAndInTheExitStatus) {
       "not JSON\n"
       "{\"id\":3,\"queue\":\"orders\",\"bdoy\":\"b\"}\n"
       "{\"id\":4,\"exchange\":\"none\",\"routing_key\":\"k\"}\n"
-      "{\"id\":5,\"queue\":\"orders\",\"user_id\":\"somebody\"}\n"
+      "{\"id\":5,\"queue\":\"orders\",\"user_id\":\"stranger\"}\n"
       "{\"id\":6,\"queue\":\"orders\",\"body\":\"last\"}");
   EXPECT_EQ(end.code, 69);
   EXPECT_THAT(end.err, HasSubstr("retryq send: 5 of 7 messages failed"));
@@ -119,7 +119,7 @@ TEST_F(CommandSendLines, FailuresAreInTheAnswersAndInTheExitStatus) {
               HasSubstr("line 4: the line is not JSON"));
   EXPECT_THAT(end.answers.at("3")["error"].get<std::string>(), HasSubstr("\"bdoy\""));
   EXPECT_THAT(end.answers.at("4")["error"].get<std::string>(), HasSubstr("none"));
-  EXPECT_THAT(end.answers.at("5")["error"].get<std::string>(), HasSubstr("somebody"));
+  EXPECT_THAT(end.answers.at("5")["error"].get<std::string>(), HasSubstr("stranger"));
   EXPECT_EQ(end.answers.at("6")["ok"], true);
   // What was open when the broker closed the channel because of another may be there twice.
   EXPECT_THAT(BodiesIn("orders"), ::testing::UnorderedElementsAre("first", "last"));

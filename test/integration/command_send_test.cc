@@ -150,9 +150,9 @@ TEST_F(CommandSend, SendsAllProperties) {
 }
 
 TEST_F(CommandSend, AnotherUserIsRefused) {
-  const End end = Send({"--queue", "orders", "--user-id", "somebody", "an order"});
+  const End end = Send({"--queue", "orders", "--user-id", "stranger", "an order"});
   EXPECT_EQ(end.code, 64) << end.err;
-  EXPECT_THAT(end.err, HasSubstr("somebody"));
+  EXPECT_THAT(end.err, HasSubstr("stranger"));
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 

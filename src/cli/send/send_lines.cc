@@ -21,8 +21,8 @@
 namespace retryq::cli {
 namespace {
 
-// What keeps memory small beside --in-flight: bodies that are not confirmed, and answers that are
-// not read. One message of any size can always be on its way.
+// What limits memory, together with --in-flight: bodies that are not confirmed, and answers that
+// are not read. One message of any size can always be on its way.
 constexpr std::size_t kMostOpenBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostAnswerBytes = std::size_t{1} << 20;
 
@@ -138,7 +138,7 @@ class LineSender : private Observer {
   absl::Status Result() const {
     if (!broken_because_.empty()) {
       return absl::DataLossError(absl::StrCat("cannot write to stdout: ", broken_because_,
-                                              "; answers that were not written: at least ",
+                                              "; answers that could not be written: at least ",
                                               unread_));
     }
     if (!input_error_.ok()) return input_error_;

@@ -18,8 +18,8 @@
 #include "retry/delivery/delivery_facts.h"
 #include "retry/delivery/dropped_settlement.h"
 #include "retry/delivery/timed_out.h"
-#include "retry/publisher/exclusive_queue.h"
 #include "retry/policy/decide.h"
+#include "retry/publisher/exclusive_queue.h"
 #include "retry/retrier/open_delivery.h"
 #include "retry/retrier/retrier_options.h"
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 namespace retryq::cli {
@@ -19,6 +20,20 @@ TEST(WorkMetrics, SaysThatItIsStoppingWhateverComesAfterwards) {
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   EXPECT_EQ(metrics.Trouble(), "stopping");
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 0"));
+}
+
+TEST(WorkMetrics, ShowWhyCopiesCannotReturnAndHowManyWait) {
+  WorkMetrics metrics;
+  metrics.OnReturns("orders", ReturnTrouble{.kind = ReturnTrouble::Kind::kFull, .undelivered = 3});
+  EXPECT_THAT(metrics.Text(),
+              HasSubstr("retryq_returns_blocked{queue=\"orders\",reason=\"full\"} 1"));
+  EXPECT_THAT(metrics.Text(),
+              HasSubstr("retryq_returns_blocked{queue=\"orders\",reason=\"gone\"} 0"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_undelivered_copies{queue=\"orders\"} 3"));
+  metrics.OnReturns("orders", std::nullopt);
+  EXPECT_THAT(metrics.Text(),
+              HasSubstr("retryq_returns_blocked{queue=\"orders\",reason=\"full\"} 0"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_undelivered_copies{queue=\"orders\"} 0"));
 }
 
 }  // namespace work_metrics_test
