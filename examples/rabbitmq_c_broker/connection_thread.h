@@ -15,7 +15,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "connection.h"
+#include "blocking_connection.h"
 #include "retryq/amqp/connection_options.h"
 
 namespace examples {

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "blocking_connection.h"
 #include "confirms.h"
-#include "connection.h"
 #include "connection_thread.h"
 #include "content.h"
 #include "loop_calls.h"

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "publishing.h"
+#include "queue_subscription.h"
 #include "retryq/amqp/connection_options.h"
-#include "subscription.h"
 
 namespace examples {
 namespace {

@@ -38,7 +38,7 @@
 #include "timeline/queue_watch.h"
 #include "timeline/screen.h"
 #include "timeline/tally.h"
-#include "webhook_worker/http_client.h"
+#include "webhook_worker/event_http_client.h"
 
 namespace examples {
 namespace {

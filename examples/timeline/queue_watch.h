@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "retryq/event_loop.h"
-#include "webhook_worker/http_client.h"
+#include "webhook_worker/event_http_client.h"
 
 namespace examples {
 

@@ -24,7 +24,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "http_client.h"
+#include "event_http_client.h"
 #include "retryq/retryq.h"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "fault/plan.h"
-#include "fault/referee.h"
+#include "fault/messages.h"
+#include "fault/run_referee.h"
 #include "fault/worker_log.h"
 
 namespace retryq::fault {
@@ -36,8 +36,8 @@ class Account {
     Mark(entry.name.number, &ended_);
   }
 
-  Referee& referee() { return referee_; }
-  const Referee& referee() const { return referee_; }
+  RunReferee& referee() { return referee_; }
+  const RunReferee& referee() const { return referee_; }
 
   // Messages that have been handled, and those that have been handled or parked.
   std::uint64_t handled() const { return CountOf(handled_); }
@@ -76,7 +76,7 @@ class Account {
     last->second = call;
   }
 
-  Referee referee_;
+  RunReferee referee_;
   std::vector<bool> ended_;    // by number
   std::vector<bool> handled_;  // likewise
   bool any_parked_ = false;

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fault/fault.h"
-#include "fault/plan.h"
+#include "fault/messages.h"
 #include "fault/scene.h"
 
 namespace retryq::fault {

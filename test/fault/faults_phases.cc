@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "fault/fault.h"
-#include "fault/methods.h"
 #include "fault/scene.h"
+#include "fault/wire_methods.h"
 
 namespace retryq::fault {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fault/fault.h"
-#include "fault/plan.h"
+#include "fault/messages.h"
 #include "fault/scene.h"
 
 namespace retryq::fault {

@@ -3,8 +3,8 @@
 #include <cstddef>
 
 #include "fault/fault.h"
-#include "fault/methods.h"
 #include "fault/scene.h"
+#include "fault/wire_methods.h"
 
 namespace retryq::fault {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "fault/methods.h"
+#include "fault/wire_methods.h"
 
 namespace retryq::fault {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "fault/plan.h"
+#include "fault/messages.h"
 
 namespace retryq::fault {
 

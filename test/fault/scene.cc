@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "fault/plan.h"
+#include "fault/messages.h"
 #include "fault/poison.h"
 #include "retryq/amqp/connection_options.h"
 
@@ -399,7 +399,7 @@ void Scene::Empty(const std::string& queue) {
   while (const amqp::MessagePtr message = peer->Get(queue)) {
     const std::optional<MessageName> name = MessageName::Parse(message->body);
     if (!name.has_value()) throw std::runtime_error("a stranger's message in " + queue);
-    Referee& referee = account(name->kind).referee();
+    RunReferee& referee = account(name->kind).referee();
     // One in another queue's parked queue counts as waiting, which is a failure.
     if (queue == (name->kind == Kind::kInnocent ? kInnocentParkedQueue : kParkedQueue)) {
       referee.Parked(*name);

@@ -17,7 +17,7 @@
 #include "fault/in_flight.h"
 #include "fault/loop_thread.h"
 #include "fault/producer.h"
-#include "fault/referee.h"
+#include "fault/run_referee.h"
 #include "fault/worker.h"
 #include "support/broker_node.h"
 #include "support/peer.h"
@@ -80,7 +80,7 @@ class Scene {
   const std::string& worker_user() const { return worker_user_; }
   void GiveRights() const;
   Worker& worker(std::size_t index) { return *workers_.at(index); }
-  Referee& referee() { return account(Kind::kOrder).referee(); }
+  RunReferee& referee() { return account(Kind::kOrder).referee(); }
   const std::string& queue_type() const { return options_.queue_type; }
   bool quick() const { return options_.quick; }
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "fault/plan.h"
+#include "fault/messages.h"
 #include "fault/worker_log.h"
 #include "retryq/retryq.h"
 

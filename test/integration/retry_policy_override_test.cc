@@ -30,7 +30,7 @@ class RetryPolicyOverride : public RetryTest {
     EXPECT_TRUE(consumer.ok());
     for (int i = 0; i < messages; ++i) peer_.Publish("", "orders", "body");
     EXPECT_TRUE(RunUntil([&] { return events_.Count(kind) > 0; }));
-    const EventLog::Entry* said = events_.Last(kind);
+    const RecordedEvents::Entry* said = events_.Last(kind);
     return said == nullptr ? "" : said->error;
   }
 };

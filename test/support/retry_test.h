@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "retryq/retryq.h"
-#include "support/event_log.h"
 #include "support/peer.h"
+#include "support/recorded_events.h"
 #include "support/test_vhost.h"
 
 namespace retryq::testing {
@@ -118,7 +118,7 @@ class RetryTest : public ::testing::Test {
   TestVhost vhost_;
   Peer peer_{vhost_.Url()};
   EventLoop loop_;
-  EventLog events_;
+  RecordedEvents events_;
   Calls calls_;
 
  private:
@@ -127,7 +127,7 @@ class RetryTest : public ::testing::Test {
     std::string story = "; events:";
     const std::size_t size = events_.entries.size();
     for (std::size_t i = size < 30 ? 0 : size - 30; i < size; ++i) {
-      const EventLog::Entry& entry = events_.entries[i];
+      const RecordedEvents::Entry& entry = events_.entries[i];
       story.append("\n  ").append(EventName(entry.kind)).append(" ").append(entry.queue);
       story.append(" ").append(entry.delay_queue).append(" ").append(entry.error);
     }

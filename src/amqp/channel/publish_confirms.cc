@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "loop/content_hash.h"
+#include "amqp/channel/content_hash.h"
 
 namespace retryq::amqp {
 namespace {

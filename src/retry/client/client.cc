@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "retry/client/alive.h"
+#include "loop/alive.h"
 #include "retry/client/consumer_impl.h"
 #include "retry/client/declare_work_queue.h"
 #include "retry/client/delayed_publish.h"
 #include "retry/client/pending_declare.h"
-#include "retry/client/shared_state.h"
+#include "retry/delivery/headers.h"
 #include "retry/retrier/retrier_options.h"
+#include "retry/retrier/shared_state.h"
 #include "retryq/amqp/make_broker.h"
 
 namespace retryq {

@@ -11,10 +11,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "loop/alive.h"
 #include "loop/pauses.h"
 #include "loop/worker_pool.h"
-#include "retry/client/alive.h"
-#include "retry/client/shared_state.h"
+#include "retry/retrier/shared_state.h"
 #include "retryq/broker.h"
 #include "retryq/consumer.h"
 #include "retryq/retrier.h"

@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
+#include "retry/delivery/headers.h"
 #include "retry/publisher/exclusive_queue.h"
-#include "retry/retrier/retrier_options.h"
 
 namespace retryq {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "retry/client/alive.h"
-#include "retry/client/shared_state.h"
+#include "loop/alive.h"
 #include "retry/policy/delay_steps.h"
 #include "retry/publisher/publisher.h"
+#include "retry/retrier/shared_state.h"
 #include "retryq/outgoing_message.h"
 
 namespace retryq {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "retry/client/alive.h"
-#include "retry/client/shared_state.h"
+#include "loop/alive.h"
+#include "retry/retrier/shared_state.h"
 #include "retryq/broker.h"
 #include "retryq/clock.h"
 #include "retryq/work_queue.h"

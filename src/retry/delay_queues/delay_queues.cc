@@ -8,8 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "loop/alive.h"
 #include "loop/pauses.h"
-#include "retry/client/alive.h"
 #include "retry/delay_queues/current_entries.h"
 #include "retry/delay_queues/delay_queue_entry.h"
 #include "retry/delay_queues/delay_queue_remedies.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "retry/delivery/headers.h"
 #include "retry/policy/delay_steps.h"
-#include "retry/retrier/retrier_options.h"
 #include "retryq/delay_queue_declaration.h"
 
 namespace retryq {

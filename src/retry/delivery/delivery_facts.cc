@@ -20,9 +20,6 @@ namespace {
 // Half of RabbitMQ's default limit: room for those who die before they have moved it.
 constexpr std::int64_t kManyDeliveries = 10;
 
-// Names, routing keys and message ids are short strings.
-constexpr std::size_t kMaxShortString = 255;
-
 constexpr absl::Duration kToleratedSkew = absl::Seconds(1);
 constexpr int kToleratedPart = 20;
 
@@ -86,7 +83,7 @@ std::optional<std::string_view> Text(const Field& field) {
 
 std::optional<std::string_view> ShortText(const Field& field) {
   const std::optional<std::string_view> text = Text(field);
-  return text && text->size() <= kMaxShortString ? text : std::nullopt;
+  return text && text->size() <= kLongestName ? text : std::nullopt;
 }
 
 std::optional<std::int64_t> Natural(const Field& field) {

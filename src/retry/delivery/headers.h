@@ -2,6 +2,7 @@
 #define RETRYQ_SRC_RETRY_DELIVERY_HEADERS_H_
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace retryq {
@@ -24,6 +25,9 @@ inline constexpr std::string_view kRetryRemainingHeader = "x-retry-remaining";
 
 // Only on copies in a parked queue: when they were parked.
 inline constexpr std::string_view kRetryParkedHeader = "x-retry-parked";
+
+// Bytes, of names, routing keys and message ids: short strings in AMQP 0-9-1.
+inline constexpr std::size_t kLongestName = 255;
 
 // What retrying owns.
 inline constexpr std::array kRetryHeaders = {

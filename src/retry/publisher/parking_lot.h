@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "retry/client/alive.h"
+#include "loop/alive.h"
 #include "retryq/broker.h"
 #include "retryq/clock.h"
 #include "retryq/delay_queue_options.h"

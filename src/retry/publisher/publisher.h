@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "retry/client/alive.h"
+#include "loop/alive.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retryq/broker.h"
 #include "retryq/clock.h"

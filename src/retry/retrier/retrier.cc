@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "retry/client/alive.h"
-#include "retry/client/shared_state.h"
+#include "loop/alive.h"
 #include "retry/delivery/delivery_facts.h"
 #include "retry/delivery/dropped_settlement.h"
 #include "retry/delivery/timed_out.h"
@@ -22,6 +21,7 @@
 #include "retry/publisher/exclusive_queue.h"
 #include "retry/retrier/open_delivery.h"
 #include "retry/retrier/retrier_options.h"
+#include "retry/retrier/shared_state.h"
 
 namespace retryq {
 namespace {

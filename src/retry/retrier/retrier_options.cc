@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "retry/delivery/headers.h"
 #include "retry/policy/decide.h"
 
 namespace retryq {

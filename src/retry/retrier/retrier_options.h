@@ -1,15 +1,11 @@
 #ifndef RETRYQ_SRC_RETRY_RETRIER_RETRIER_OPTIONS_H_
 #define RETRYQ_SRC_RETRY_RETRIER_RETRIER_OPTIONS_H_
 
-#include <cstddef>
-
 #include "absl/status/status.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/retrier.h"
 
 namespace retryq {
-
-inline constexpr std::size_t kLongestName = 255;  // bytes, in AMQP 0-9-1
 
 // kInvalidArgument naming every wrong field, separated by "; ". The longest
 // delay must be one that a delay queue can have.

@@ -11,8 +11,8 @@
 #include "retryq/client.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
-#include "support/event_log.h"
 #include "support/make_message.h"
+#include "support/recorded_events.h"
 #include "support/scripted_broker.h"
 
 // How consumers and publishes end, in simulated time.
@@ -21,10 +21,10 @@ namespace retryq {
 namespace client_stop_test {
 
 using ::testing::ElementsAre;
-using testing::EventLog;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakeMessage;
+using testing::RecordedEvents;
 using testing::ScriptedBroker;
 
 class ClientStopTest : public ::testing::Test {
@@ -62,7 +62,7 @@ class ClientStopTest : public ::testing::Test {
   testing::SimulatedTime time_;
   testing::SeededRandom random_;
   ScriptedBroker broker_{time_};
-  EventLog events_;
+  RecordedEvents events_;
   std::vector<absl::Status> fatal_;
   std::optional<Client> client_{std::in_place, testing::EnvironmentOf(time_, random_, &events_),
                                 broker_, ClientOptions{},
@@ -192,12 +192,12 @@ TEST_F(ClientStopTest, SaysWhereTheVersionOfTheBrokerMayKeepMessages) {
     broker_.version = version;
     ClientOptions options;
     options.delay_queues.queue_type = type;
-    EventLog events;
+    RecordedEvents events;
     client_.emplace(testing::EnvironmentOf(time_, random_, &events), broker_, options,
                     [this](const absl::Status& error) { fatal_.push_back(error); });
     broker_.Ready();
     time_.RunReady();
-    const EventLog::Entry* connected = events.Last(EventKind::kConnected);
+    const RecordedEvents::Entry* connected = events.Last(EventKind::kConnected);
     const std::string error = connected == nullptr ? "no event" : connected->error;
     client_.reset();
     return error;

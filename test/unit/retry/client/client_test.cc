@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "retryq/testing/simulated_time.h"
-#include "support/event_log.h"
 #include "support/make_message.h"
 #include "support/no_threads.h"
+#include "support/recorded_events.h"
 #include "support/scripted_broker.h"
 
 // The client's parts that need no connection: consumers and publishes on a
@@ -22,10 +22,10 @@ namespace retryq {
 namespace client_test {
 
 using ::testing::ElementsAre;
-using testing::EventLog;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakeMessage;
+using testing::RecordedEvents;
 using testing::ScriptedBroker;
 using ::testing::SizeIs;
 
@@ -57,7 +57,7 @@ class ClientTest : public ::testing::Test {
 
   testing::SimulatedTime broker_time_;
   ScriptedBroker broker_{broker_time_};
-  EventLog events_;
+  RecordedEvents events_;
   EventLoop loop_;
   std::optional<Client> client_{std::in_place, loop_, broker_, ClientOptions{.observer = &events_}};
   absl::Status result_;

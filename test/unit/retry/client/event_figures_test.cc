@@ -13,16 +13,16 @@
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
-#include "support/event_log.h"
+#include "support/recorded_events.h"
 
 namespace retryq {
 namespace event_figures_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using testing::EventLog;
 using ::testing::Ge;
 using ::testing::Le;
+using testing::RecordedEvents;
 
 class EventFigures : public ::testing::Test {
  protected:
@@ -43,16 +43,16 @@ class EventFigures : public ::testing::Test {
     consumer_.emplace(*std::move(consumer));
   }
 
-  const EventLog::Entry& Last(EventKind kind) const {
-    static const EventLog::Entry kNone = {};
-    const EventLog::Entry* const entry = events_.Last(kind);
+  const RecordedEvents::Entry& Last(EventKind kind) const {
+    static const RecordedEvents::Entry kNone = {};
+    const RecordedEvents::Entry* const entry = events_.Last(kind);
     EXPECT_NE(entry, nullptr) << EventName(kind);
     return entry == nullptr ? kNone : *entry;
   }
 
   std::vector<std::optional<std::size_t>> InFlight() const {
     std::vector<std::optional<std::size_t>> all;
-    for (const EventLog::Entry& entry : events_.entries) {
+    for (const RecordedEvents::Entry& entry : events_.entries) {
       if (entry.in_flight) all.push_back(entry.in_flight);
     }
     return all;
@@ -62,7 +62,7 @@ class EventFigures : public ::testing::Test {
   testing::SeededRandom random_;
   testing::SimulatedRabbitMq rabbit_{time_, random_};
   testing::SimulatedBroker broker_{rabbit_};
-  EventLog events_;
+  RecordedEvents events_;
   Client client_{
       testing::EnvironmentOf(time_, random_, &events_), broker_, {}, [](const absl::Status& fatal) {
         ADD_FAILURE() << fatal;

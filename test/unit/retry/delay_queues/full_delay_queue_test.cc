@@ -11,14 +11,14 @@
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
-#include "support/event_log.h"
+#include "support/recorded_events.h"
 
 namespace retryq {
 namespace full_delay_queue_test {
 
-using testing::EventLog;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::RecordedEvents;
 
 class FullDelayQueueTest : public ::testing::TestWithParam<QueueType> {};
 
@@ -26,7 +26,7 @@ TEST_P(FullDelayQueueTest, LeavesMessagesUnackedAndTriesAgainWithGrowingPauses) 
   constexpr int kMessages = 40;
   testing::SimulatedTime time;
   testing::SeededRandom random(1);
-  EventLog events;
+  RecordedEvents events;
   testing::SimulatedRabbitMq rabbit(time, random);
   testing::SimulatedBroker broker(rabbit);
   Client client(testing::EnvironmentOf(time, random, &events), broker,

@@ -16,16 +16,16 @@
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
-#include "support/event_log.h"
+#include "support/recorded_events.h"
 
 namespace retryq {
 namespace poison_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using testing::EventLog;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::RecordedEvents;
 using testing::SimulatedBroker;
 
 constexpr char kQueue[] = "orders";
@@ -92,7 +92,7 @@ class PoisonTest : public ::testing::Test {
 
   testing::SimulatedTime time_;
   testing::SeededRandom random_{1};
-  EventLog events_;
+  RecordedEvents events_;
   testing::SimulatedRabbitMq rabbit_{time_, random_};
   std::vector<std::string> calls_;
   std::vector<std::uint64_t> attempts_;

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "retry/client/shared_state.h"
 #include "retry/publisher/publisher.h"
+#include "retry/retrier/shared_state.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"

@@ -13,19 +13,19 @@
 #include <utility>
 #include <vector>
 
-#include "retry/client/shared_state.h"
 #include "retry/delay_queues/quorum_lease.h"
+#include "retry/retrier/shared_state.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
-#include "support/event_log.h"
+#include "support/recorded_events.h"
 #include "support/scripted_broker.h"
 
 namespace retryq {
 namespace publisher_test {
 
 using ::testing::ElementsAre;
-using testing::EventLog;
 using ::testing::IsEmpty;
+using testing::RecordedEvents;
 using testing::ScriptedBroker;
 
 constexpr DelayRoute kSecond{.ttl = absl::Seconds(1)};
@@ -89,7 +89,7 @@ class PublisherTest : public ::testing::Test {
 
   testing::SimulatedTime time_;
   testing::SeededRandom random_;
-  EventLog events_;
+  RecordedEvents events_;
   ScriptedBroker broker_{time_};
   const std::shared_ptr<SharedState> owned_hub_ =
       SharedState::Create(broker_, testing::EnvironmentOf(time_, random_, &events_), {});

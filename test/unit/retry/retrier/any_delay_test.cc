@@ -21,15 +21,15 @@
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
-#include "support/event_log.h"
+#include "support/recorded_events.h"
 
 namespace retryq {
 namespace any_delay_test {
 
 using ::testing::ElementsAre;
-using testing::EventLog;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::RecordedEvents;
 using ::testing::SizeIs;
 
 constexpr absl::Duration kOdd = absl::Milliseconds(98'765);
@@ -64,7 +64,7 @@ class Process {
   Consumer& consumer() { return consumers_.back(); }
   void StopConsuming() { consumers_.clear(); }
 
-  EventLog events;
+  RecordedEvents events;
 
  private:
   const testing::SkewedClock clock_;
@@ -185,7 +185,7 @@ class NewQueues final : public Observer {
     });
   }
 
-  EventLog log;
+  RecordedEvents log;
 
  private:
   std::vector<std::pair<std::int64_t, absl::Time>> declared_;
@@ -247,7 +247,7 @@ TEST_P(EveryDelay, IsKeptToTheMillisecondInFewHopsAndFewQueues) {
   std::map<std::string, int> hops;
   const std::size_t grid = DelayGrid(options.delay_queues.max_delay_queues).steps().size();
   const int most = grid >= 64 ? 15 : grid >= 32 ? 24 : 40;
-  for (const EventLog::Entry& entry : queues.log.entries) {
+  for (const RecordedEvents::Entry& entry : queues.log.entries) {
     if (entry.kind == EventKind::kDeclared) ttls.insert(TtlOf(entry.delay_queue));
     if (entry.kind == EventKind::kRetried) hops[entry.id] = 1;
     if (entry.kind == EventKind::kForwarded) {
@@ -301,7 +301,7 @@ class DelaysOfSeveralClients {
     while (handled < clients) ASSERT_TRUE(time_.AdvanceToNextTimer());
     EXPECT_THAT(rabbit_.let_go(), IsEmpty());
     for (const auto& process : processes_) {
-      for (const EventLog::Entry& entry : process->events.entries) {
+      for (const RecordedEvents::Entry& entry : process->events.entries) {
         if (entry.kind == EventKind::kDeclared) ttls_.insert(TtlOf(entry.delay_queue));
       }
     }
@@ -369,7 +369,7 @@ TEST_F(AnyDelay, GoesThroughQueuesThatGetShorterWithoutCallingTheHandler) {
   EXPECT_GE(calls_[1].at - calls_[0].at, kOdd);
   EXPECT_LE(calls_[1].at - calls_[0].at, kOdd + absl::Milliseconds(20));
   std::vector<std::string> way;
-  for (const EventLog::Entry& entry : process.events.entries) {
+  for (const RecordedEvents::Entry& entry : process.events.entries) {
     if (entry.kind == EventKind::kRetried || entry.kind == EventKind::kForwarded) {
       way.push_back(entry.delay_queue);
     }

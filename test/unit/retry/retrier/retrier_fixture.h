@@ -10,8 +10,8 @@
 #include "retryq/retrier.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
-#include "support/event_log.h"
 #include "support/make_message.h"
+#include "support/recorded_events.h"
 #include "support/scripted_broker.h"
 
 namespace retryq::testing {
@@ -56,7 +56,7 @@ class RetrierTest : public ::testing::Test {
 
   SimulatedTime time_;
   SeededRandom random_{1};
-  EventLog events_;
+  RecordedEvents events_;
   ScriptedBroker broker_{time_};
   std::shared_ptr<Retrier::Shared> shared_;
   std::unique_ptr<Retrier> retrier_;

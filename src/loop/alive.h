@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_RETRY_CLIENT_ALIVE_H_
-#define RETRYQ_SRC_RETRY_CLIENT_ALIVE_H_
+#ifndef RETRYQ_SRC_LOOP_ALIVE_H_
+#define RETRYQ_SRC_LOOP_ALIVE_H_
 
 #include <memory>
 #include <utility>
@@ -68,4 +68,4 @@ class Lifeline {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_SRC_RETRY_CLIENT_ALIVE_H_
+#endif  // RETRYQ_SRC_LOOP_ALIVE_H_

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_RETRY_CLIENT_TARGET_CHECKS_H_
-#define RETRYQ_SRC_RETRY_CLIENT_TARGET_CHECKS_H_
+#ifndef RETRYQ_SRC_RETRY_RETRIER_TARGET_CHECKS_H_
+#define RETRYQ_SRC_RETRY_RETRIER_TARGET_CHECKS_H_
 
 #include <compare>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "retry/client/alive.h"
+#include "loop/alive.h"
 #include "retryq/broker.h"
 #include "retryq/clock.h"
 
@@ -69,4 +69,4 @@ class TargetChecks {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_SRC_RETRY_CLIENT_TARGET_CHECKS_H_
+#endif  // RETRYQ_SRC_RETRY_RETRIER_TARGET_CHECKS_H_

@@ -1,4 +1,4 @@
-#include "retry/client/target_checks.h"
+#include "retry/retrier/target_checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

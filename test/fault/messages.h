@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TEST_FAULT_PLAN_H_
-#define RETRYQ_TEST_FAULT_PLAN_H_
+#ifndef RETRYQ_TEST_FAULT_MESSAGES_H_
+#define RETRYQ_TEST_FAULT_MESSAGES_H_
 
 #include <array>
 #include <cstddef>
@@ -47,4 +47,4 @@ inline Poison PoisonOf(std::uint64_t number) { return static_cast<Poison>(number
 
 }  // namespace retryq::fault
 
-#endif  // RETRYQ_TEST_FAULT_PLAN_H_
+#endif  // RETRYQ_TEST_FAULT_MESSAGES_H_

@@ -1,8 +1,8 @@
-#include "fault/referee.h"
+#include "fault/run_referee.h"
 
 #include <gmock/gmock.h>
 
-#include "fault/plan.h"
+#include "fault/messages.h"
 
 namespace retryq::fault {
 namespace referee_test {
@@ -10,8 +10,8 @@ namespace referee_test {
 using ::testing::ElementsAre;
 
 // Messages 0 to 3, of which 0 and 1 were handled and 2 was parked.
-Referee AllButTheLast() {
-  Referee referee;
+RunReferee AllButTheLast() {
+  RunReferee referee;
   referee.Handled({.number = 0});
   referee.Handled({.number = 1});
   referee.Parked({.number = 2});
@@ -28,20 +28,20 @@ TEST(FaultReferee, CountsWhatWasHandledAndParked) {
 }
 
 TEST(FaultReferee, CallsAMissingMessageLost) {
-  const Referee referee = AllButTheLast();
+  const RunReferee referee = AllButTheLast();
   EXPECT_EQ(referee.Result(4).lost, 1U);
   EXPECT_THAT(referee.Missing(4), ElementsAre(3));
 }
 
 TEST(FaultReferee, CallsAMessageThatWaitsNeitherLostNorDone) {
-  Referee referee = AllButTheLast();
+  RunReferee referee = AllButTheLast();
   referee.Waiting({.number = 3});
   EXPECT_EQ(referee.Result(4).waiting, 1U);
   EXPECT_EQ(referee.Result(4).lost, 0U);
 }
 
 TEST(FaultReferee, HasNoMoreDestroyedThanCanHaveBeen) {
-  Referee referee = AllButTheLast();
+  RunReferee referee = AllButTheLast();
   referee.MayHaveDestroyed(2);
   EXPECT_EQ(referee.Result(5).destroyed, 2U);
   EXPECT_EQ(referee.Result(5).lost, 0U);
@@ -50,13 +50,13 @@ TEST(FaultReferee, HasNoMoreDestroyedThanCanHaveBeen) {
 }
 
 TEST(FaultReferee, DestroysNothingThatIsStillThere) {
-  Referee referee = AllButTheLast();
+  RunReferee referee = AllButTheLast();
   referee.MayHaveDestroyed(2);
   EXPECT_EQ(referee.Result(3).destroyed, 0U);
 }
 
 TEST(FaultReferee, CountsEachTimeTooManyAsADuplicate) {
-  Referee referee = AllButTheLast();
+  RunReferee referee = AllButTheLast();
   referee.Handled({.number = 0});
   referee.Parked({.number = 1});
   referee.Waiting({.number = 2});
@@ -68,7 +68,7 @@ TEST(FaultReferee, CountsEachTimeTooManyAsADuplicate) {
 }
 
 TEST(FaultReferee, DoesNotBlameOthersForWhatTheProducerSentTwice) {
-  Referee referee = AllButTheLast();
+  RunReferee referee = AllButTheLast();
   referee.Handled({.number = 0, .repetition = 1});
   EXPECT_EQ(referee.Result(3).duplicates, 0U);
   EXPECT_EQ(referee.Result(3).handled, 2U);

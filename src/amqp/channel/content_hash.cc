@@ -1,4 +1,4 @@
-#include "loop/content_hash.h"
+#include "amqp/channel/content_hash.h"
 
 #include <array>
 #include <concepts>

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TEST_FAULT_METHODS_H_
-#define RETRYQ_TEST_FAULT_METHODS_H_
+#ifndef RETRYQ_TEST_FAULT_WIRE_METHODS_H_
+#define RETRYQ_TEST_FAULT_WIRE_METHODS_H_
 
 #include <cstdint>
 
@@ -31,4 +31,4 @@ inline constexpr Method kBasicNack{60, 120};
 
 }  // namespace retryq::fault
 
-#endif  // RETRYQ_TEST_FAULT_METHODS_H_
+#endif  // RETRYQ_TEST_FAULT_WIRE_METHODS_H_

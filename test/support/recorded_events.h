@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TEST_SUPPORT_EVENT_LOG_H_
-#define RETRYQ_TEST_SUPPORT_EVENT_LOG_H_
+#ifndef RETRYQ_TEST_SUPPORT_RECORDED_EVENTS_H_
+#define RETRYQ_TEST_SUPPORT_RECORDED_EVENTS_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -53,4 +53,4 @@ class EventLog final : public Observer {
 
 }  // namespace retryq::testing
 
-#endif  // RETRYQ_TEST_SUPPORT_EVENT_LOG_H_
+#endif  // RETRYQ_TEST_SUPPORT_RECORDED_EVENTS_H_

@@ -1,4 +1,4 @@
-#include "http_client.h"
+#include "event_http_client.h"
 
 #include <event2/buffer.h>
 #include <event2/dns.h>

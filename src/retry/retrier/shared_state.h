@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_RETRY_CLIENT_SHARED_STATE_H_
-#define RETRYQ_SRC_RETRY_CLIENT_SHARED_STATE_H_
+#ifndef RETRYQ_SRC_RETRY_RETRIER_SHARED_STATE_H_
+#define RETRYQ_SRC_RETRY_RETRIER_SHARED_STATE_H_
 
 #include <cstdint>
 #include <map>
@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "retry/client/target_checks.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/policy/delay_steps.h"
 #include "retry/publisher/publisher.h"
+#include "retry/retrier/target_checks.h"
 #include "retryq/broker.h"
 #include "retryq/observer.h"
 #include "retryq/retrier.h"
@@ -140,4 +140,4 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_SRC_RETRY_CLIENT_SHARED_STATE_H_
+#endif  // RETRYQ_SRC_RETRY_RETRIER_SHARED_STATE_H_

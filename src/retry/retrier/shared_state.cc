@@ -1,4 +1,4 @@
-#include "retry/client/shared_state.h"
+#include "retry/retrier/shared_state.h"
 
 #include <cstdio>
 #include <utility>

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_LOOP_CONTENT_HASH_H_
-#define RETRYQ_SRC_LOOP_CONTENT_HASH_H_
+#ifndef RETRYQ_SRC_AMQP_CHANNEL_CONTENT_HASH_H_
+#define RETRYQ_SRC_AMQP_CHANNEL_CONTENT_HASH_H_
 
 #include <cstdint>
 #include <string_view>
@@ -14,4 +14,4 @@ std::uint64_t ContentHash(std::string_view bytes, std::uint64_t before = 0);
 
 }  // namespace retryq
 
-#endif  // RETRYQ_SRC_LOOP_CONTENT_HASH_H_
+#endif  // RETRYQ_SRC_AMQP_CHANNEL_CONTENT_HASH_H_

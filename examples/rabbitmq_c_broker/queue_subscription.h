@@ -1,5 +1,5 @@
-#ifndef RETRYQ_EXAMPLES_RABBITMQ_C_BROKER_SUBSCRIPTION_H_
-#define RETRYQ_EXAMPLES_RABBITMQ_C_BROKER_SUBSCRIPTION_H_
+#ifndef RETRYQ_EXAMPLES_RABBITMQ_C_BROKER_QUEUE_SUBSCRIPTION_H_
+#define RETRYQ_EXAMPLES_RABBITMQ_C_BROKER_QUEUE_SUBSCRIPTION_H_
 
 #include <amqp.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "connection.h"
+#include "blocking_connection.h"
 #include "connection_thread.h"
 #include "content.h"
 #include "loop_calls.h"
@@ -77,4 +77,4 @@ class QueueSubscription final : public retryq::Subscription, private ConnectionU
 
 }  // namespace examples
 
-#endif  // RETRYQ_EXAMPLES_RABBITMQ_C_BROKER_SUBSCRIPTION_H_
+#endif  // RETRYQ_EXAMPLES_RABBITMQ_C_BROKER_QUEUE_SUBSCRIPTION_H_

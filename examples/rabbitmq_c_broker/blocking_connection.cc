@@ -1,4 +1,4 @@
-#include "connection.h"
+#include "blocking_connection.h"
 
 #include <amqp_framing.h>
 #include <amqp_tcp_socket.h>

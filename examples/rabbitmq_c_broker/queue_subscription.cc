@@ -1,4 +1,4 @@
-#include "subscription.h"
+#include "queue_subscription.h"
 
 #include <amqp_framing.h>
 

@@ -1,4 +1,4 @@
-#include "retry/client/alive.h"
+#include "loop/alive.h"
 
 #include <gtest/gtest.h>
 

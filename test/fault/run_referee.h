@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TEST_FAULT_REFEREE_H_
-#define RETRYQ_TEST_FAULT_REFEREE_H_
+#ifndef RETRYQ_TEST_FAULT_RUN_REFEREE_H_
+#define RETRYQ_TEST_FAULT_RUN_REFEREE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Count {
 
 // Counts messages by number. All that was sent must have been handled, be parked, or wait
 // somewhere; what is missing was destroyed by hand, as far as that can have been, and lost beyond.
-class Referee {
+class RunReferee {
  public:
   void Handled(const MessageName& name) { ++tallies_[name].handled; }
   void Parked(const MessageName& name) { ++tallies_[name].parked; }
@@ -81,4 +81,4 @@ class Referee {
 
 }  // namespace retryq::fault
 
-#endif  // RETRYQ_TEST_FAULT_REFEREE_H_
+#endif  // RETRYQ_TEST_FAULT_RUN_REFEREE_H_

@@ -1,4 +1,4 @@
-#include "retry/client/target_checks.h"
+#include "retry/retrier/target_checks.h"
 
 #include <utility>
 
