@@ -93,7 +93,7 @@ class QueueTool final : private amqp::ConnectionListener, private amqp::ChannelL
     }
   }
 
-  // No retrying here, although the connection would: whoever declares a queue waits for it.
+  // No retrying here, although the connection would: the caller waits for the queue.
   void OnLost(const absl::Status& why) override { loop_.Fail(why); }
   void OnChannelClosed(const amqp::ChannelError& why) override { loop_.Fail(why.status); }
 

@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   retryq::EventLoop loop;
   retryq::Client client(loop, {.url = url != nullptr ? url : "amqp://localhost"});
   // Goes before the client and the loop. They could go first as well: a settlement that is used or
-  // dropped after them does nothing, and the broker gives the message to somebody else.
+  // dropped after them does nothing, and the broker gives the message to another consumer.
   examples::ThreadPool pool(kThreads);
 
   const absl::StatusOr<retryq::Consumer> numbers = client.Consume(

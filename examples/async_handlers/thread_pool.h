@@ -21,7 +21,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Thread-safe. Takes as much as it is given: whoever calls it bounds that.
+  // Thread-safe. Takes as much as it is given: the caller bounds that.
   void Run(absl::AnyInvocable<void()> work);
 
  private:

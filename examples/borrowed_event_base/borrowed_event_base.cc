@@ -93,7 +93,7 @@ class OrderServer {
                        "\n"));
   }
 
-  // Whoever sent it is answered when the broker has it for sure; the loop goes on meanwhile.
+  // The sender gets its answer when the broker has confirmed it; the loop goes on meanwhile.
   void Take(evhttp_request* request) {
     client_.Publish({.routing_key = queue_, .body = BodyOf(request)}, {},
                     [this, request](const absl::Status& published) {

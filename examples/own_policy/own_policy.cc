@@ -34,7 +34,7 @@ retryq::RetryOptions Policy() {
                               .max_attempts = 6};
   // The first rule that matches an error counts; what it does not set is as above.
   policy.for_errors = {
-      // Whoever throttles wants a steady pace, and gets it for longer.
+      // A server that throttles wants a steady pace, and gets it for longer.
       {.codes = {absl::StatusCode::kResourceExhausted},
        .backoff = retryq::BackoffOptions{.base = absl::Milliseconds(300), .factor = 1},
        .max_attempts = 8},

@@ -20,7 +20,7 @@
 
 namespace examples {
 
-// Whoever uses a connection. Called on its thread; an error gives the connection up.
+// A user of a connection. Called on its thread; an error gives the connection up.
 class ConnectionUser {
  public:
   virtual ~ConnectionUser() = default;

@@ -24,7 +24,7 @@
 namespace examples {
 
 // The connection for publishing and declaring: what retryq::Broker promises of these. Functions are
-// called on the loop's thread, but for those of ConnectionUser.
+// called on the loop's thread, except those of ConnectionUser.
 //
 // Callbacks never leave the loop's thread: the connection's thread knows them by a number, and what
 // it has to say about one that is gone by then is dropped.

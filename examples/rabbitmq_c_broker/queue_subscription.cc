@@ -69,7 +69,7 @@ void QueueSubscription::StartConsumer() {
 
 void QueueSubscription::OnDisconnected(const absl::Status& why) {
   connection_ = 0;
-  // Whoever waits for the end of a consumer has it now. Any of these calls may destroy this.
+  // Those who wait for the end of the consumer are called now. Any of these calls may destroy this.
   for (std::size_t left = cancelled_.size(); left > 0; --left) {
     loop_.Post([this] { OnCancelled(); });
   }

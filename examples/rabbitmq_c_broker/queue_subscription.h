@@ -25,7 +25,7 @@ using Subscriptions = std::set<QueueSubscription*>;
 
 // A consumer on a connection of its own: a broker with an alarm stops reading from those who
 // publish, and acks must still get through. Whatever ends it, the broker requeues what is unacked,
-// and another connection takes over. Functions are called on the loop's thread, but for those of
+// and another connection takes over. Functions are called on the loop's thread, except those of
 // ConnectionUser.
 class QueueSubscription final : public retryq::Subscription, private ConnectionUser {
  public:

@@ -21,7 +21,7 @@ namespace examples {
 //
 // What a blocking client costs: a declare that the broker does not answer holds up all publishes
 // with it, until after 15 s the connection is given up; and rabbitmq-c decodes nested headers by
-// recursion with no limit, so that whoever may publish can exhaust its stack.
+// recursion with no limit, so that every publisher can exhaust its stack.
 absl::StatusOr<std::unique_ptr<retryq::Broker>> MakeRabbitmqCBroker(
     std::shared_ptr<retryq::Executor> loop, std::string_view url,
     const std::string& name = "rabbitmq_c_broker");

@@ -1,4 +1,4 @@
-# Prints what headers declare and whoever includes them can use, a line each: "retryq::Client: void Publish(…)". Comments, bodies
+# Prints what headers declare and their users can use, a line each: "retryq::Client: void Publish(…)". Comments, bodies
 # of functions, private parts and what is in a namespace `internal` are left out.
 
 function trim(s) {

@@ -55,7 +55,7 @@ class Facts : public ::testing::Test {
     EXPECT_TRUE(loop_.Run().ok());
   }
 
-  // Whether somebody has said so.
+  // Whether it was set.
   static bool HasTimeForSlowFacts() { return std::getenv("RETRYQ_SLOW_FACTS") != nullptr; }
 
   // Looking does not count as use.

@@ -99,7 +99,7 @@ TEST_F(LeaseFacts, F4DeclaringAQuorumQueueNeverRenews) {
   EXPECT_GE(absl::Now() - declared, kExpires);
 }
 
-// Declared once at that moment, about one in a thousand goes all the same.
+// Declared once at that moment, about one in a thousand is deleted nevertheless.
 TEST_F(LeaseFacts, F31WhatIsDeclaredTwiceAtTheEdgeOfALeaseStays) {
   constexpr int kQueues = 300;
   constexpr std::int64_t kLeaseMs = 15'000;

@@ -1,4 +1,4 @@
-// What somebody deletes or purges by hand while messages are in it.
+// What is deleted or purged by hand while messages are in it.
 
 #include <stdexcept>
 

@@ -10,7 +10,7 @@
 
 namespace retryq::fault {
 
-// An event loop that runs on a thread of its own, so that traffic flows while somebody else waits.
+// An event loop that runs on a thread of its own, so that traffic flows while another thread waits.
 class LoopThread {
  public:
   LoopThread() {

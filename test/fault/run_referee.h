@@ -17,7 +17,7 @@ struct Count {
   std::uint64_t parked = 0;   // and not handled
   std::uint64_t waiting = 0;  // still in a queue, and neither handled nor parked
   std::uint64_t duplicates = 0;
-  std::uint64_t destroyed = 0;  // gone with what somebody deleted or purged by hand
+  std::uint64_t destroyed = 0;  // gone with what was deleted or purged by hand
   std::uint64_t lost = 0;
 };
 

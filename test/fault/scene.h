@@ -84,7 +84,7 @@ class Scene {
   const std::string& queue_type() const { return options_.queue_type; }
   bool quick() const { return options_.quick; }
 
-  // Somebody else on the broker.
+  // Another client of the broker.
   std::unique_ptr<testing::Peer> Connect() const;
   void DeclareWorkQueue() const;
 

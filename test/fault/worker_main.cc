@@ -53,7 +53,7 @@ class Worker final : public Observer {
                   *name);
     } else if (event.kind != EventKind::kDelivered && event.kind != EventKind::kHandled &&
                event.kind != EventKind::kFailed) {
-      // For whoever looks into a run that failed.
+      // For a run that failed.
       std::cerr << absl::FormatTime("%H:%M:%E3S", event.time, absl::LocalTimeZone()) << ' '
                 << EventName(event.kind) << ' ' << event.queue << ' ' << event.delay_queue << ' '
                 << event.error << std::endl;

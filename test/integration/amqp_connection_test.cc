@@ -15,7 +15,7 @@ using ::testing::Not;
 
 class AmqpConnection : public AmqpTest {
  protected:
-  // What is said of a connection that cannot be made.
+  // The error of a connection that cannot be made.
   absl::Status FailToConnect(const ConnectionOptions& options) {
     ConnectionLog log;
     Connection connection(loop_, options, &log);
@@ -214,7 +214,7 @@ TEST_F(AmqpConnection, MayBeDestroyedWhenItOpens) {
   RunUntil(loop_, [&] { return destroyer.opened; });
 }
 
-// The broker's own users have no secret that expires, but it answers all the same.
+// The broker's own users have no secret that expires, but it answers nevertheless.
 TEST_F(AmqpConnection, TellsTheBrokerANewSecretAndLogsInWithIt) {
   const testing::Json rights = {{"configure", ""}, {"write", ""}, {"read", ""}};
   const std::string name = absl::StrCat("renewer-", absl::Hex(loop_.random().Next()));

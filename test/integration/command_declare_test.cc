@@ -123,7 +123,7 @@ TEST_F(CommandDeclare, AWorkerDeclaresItsQueue) {
   }
 }
 
-TEST_F(CommandDeclare, AWorkerDeclaresAgainWhatSomebodyHasDeleted) {
+TEST_F(CommandDeclare, AWorkerDeclaresAgainWhatWasDeleted) {
   CommandRun run({"work", "--json", "--queue", "new", "--declare", "--", "true"}, vhost_.Url());
   ASSERT_TRUE(run.Says("consuming")) << run.err();
   vhost_.DeleteQueue("new");

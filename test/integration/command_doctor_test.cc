@@ -66,7 +66,7 @@ TEST_F(CommandDoctor, SaysWhyThereIsNoConnection) {
   EXPECT_THAT(vhost.Finding("connection"), HasSubstr("no-such-vhost"));
 
   if (HasTlsUrl()) {
-    // Signed by somebody whom nobody trusts.
+    // Signed by an authority that nobody trusts.
     std::string url = vhost_.TlsUrl();
     const Diagnosis untrusted = Doctor({}, url.erase(url.find('?')));
     EXPECT_EQ(untrusted.code, 69) << untrusted.story;

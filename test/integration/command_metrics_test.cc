@@ -1,4 +1,4 @@
-// `retryq work --metrics`: what a scraper and whoever looks after the process see. test/monitoring
+// `retryq work --metrics`: what a scraper and an operator see. test/monitoring
 // asks a real Prometheus.
 
 #include <arpa/inet.h>

@@ -21,7 +21,7 @@ class CommandWatch : public CommandTest {
  protected:
   void SetUp() override {
     CommandTest::SetUp();
-    // As somebody else's client would have made them.
+    // As another client would have made them.
     for (const char* name : {"retry.600000", "retry.3600000"}) peer_.DeclareQueue(name);
   }
 
@@ -103,7 +103,7 @@ TEST_F(CommandWatch, GivesTheTerminalBackWhateverEndsIt) {
 TEST_F(CommandWatch, GivesTheTerminalBackWhileItIsStopped) {
   std::string line;
   for (const std::string& word : Command()) line += "'" + word + "' ";
-  // A shell with job control, as whoever types ^Z has.
+  // A shell with job control, as a user who types ^Z has.
   TerminalRun run({"/bin/sh", "-c", "set -m; " + line + "; echo stopped; read go; fg; echo ended"});
   ASSERT_TRUE(run.Shows("q quit"));
   run.Press("\x1a");

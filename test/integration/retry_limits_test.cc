@@ -64,7 +64,7 @@ TEST_F(RetryLimits, ParkAfterTheLastAttemptWithWhatHappened) {
   EXPECT_TRUE(NothingLeft());
 }
 
-TEST_F(RetryLimits, ParkAtOnceWhatNoRetryWillMend) {
+TEST_F(RetryLimits, ParkAtOnceWhatRetryingCannotFix) {
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders", .retry = Attempts(3)},
                                        calls_.Answer(absl::InvalidArgumentError("no JSON")));

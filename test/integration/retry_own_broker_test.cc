@@ -11,7 +11,7 @@
 namespace retryq::testing {
 namespace retry_own_broker_test {
 
-// Somebody's consumer: all it does with a delivery is to call the function it was given.
+// A consumer of the caller's own: all it does with a delivery is to call the function it was given.
 class OwnConsumer final : public SubscriptionListener {
  public:
   void OnSubscribed() override {}

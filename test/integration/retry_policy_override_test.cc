@@ -21,7 +21,7 @@ class RetryPolicyOverride : public RetryTest {
                             {{"pattern", "^retry[.]"}, {"definition", definition}});
   }
 
-  // Fails a message once, and answers what is said about the delay queue.
+  // Fails a message once, and returns what is reported about the delay queue.
   std::string Said(absl::Duration delay, EventKind kind, int messages) {
     peer_.DeclareQueue("orders");
     Client client(loop_, Options());

@@ -154,7 +154,7 @@ TEST_F(RetryShutdown, DestroyingAConsumerRequeuesWhatIsOpen) {
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 3; }));
   EXPECT_TRUE(peer_.Get("orders")->redelivered);
 
-  // What is said too late meets nobody.
+  // What is settled too late is ignored.
   for (Settlement& settlement : open_) std::move(settlement).Settle(Outcome::Ok());
   ASSERT_TRUE(RunFor(absl::Milliseconds(100)).ok());
   EXPECT_EQ(events_.Count(EventKind::kHandled), 0U);

@@ -211,7 +211,7 @@ struct MissingRight {
   }
 };
 
-// What is missing is said, the message stays, and all goes on once the right is given.
+// What is missing is reported, the message stays, and all goes on once the right is given.
 class RetryMissingRight : public RetryRights, public ::testing::WithParamInterface<MissingRight> {};
 
 TEST_P(RetryMissingRight, IsSaidAndWaitedFor) {

@@ -1,4 +1,4 @@
-// A program of somebody who uses retryq::prometheus. Exits with 0 if an event is counted.
+// A program that uses retryq::prometheus. Exits with 0 if an event is counted.
 
 #include <prometheus/registry.h>
 

@@ -1,4 +1,4 @@
-// A program of somebody who uses the installed library: its handler fails twice, in simulated time.
+// A program that uses the installed library: its handler fails twice, in simulated time.
 // Exits with 0 if all was as it should be. Takes across the boundary what a library could lose
 // there: an exception, a virtual call, type information.
 
