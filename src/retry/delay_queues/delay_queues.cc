@@ -23,8 +23,8 @@ namespace {
 constexpr std::size_t kMaxRenamedRoutes = 1024;
 
 // Between declares that are refused.
-constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPause = absl::Seconds(30);
+constexpr absl::Duration kFirstDeclarePause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestDeclarePause = absl::Seconds(30);
 
 // Routes whose pauses are remembered, at least as long as those last.
 constexpr std::size_t kMaxRefusedRoutes = 1024;
@@ -95,7 +95,7 @@ class DelayQueues::Impl {
 
   // Refused now or lately.
   struct Refusals {
-    Pauses pauses{kFirstPause, kLongestPause};
+    Pauses pauses{kFirstDeclarePause, kLongestDeclarePause};
     absl::Duration until;  // since boot
   };
   absl::flat_hash_map<DelayRouteKey, Refusals, DelayRouteKey::Hash, DelayRouteKey::Equal> refusals_;

@@ -10,14 +10,14 @@
 namespace retryq {
 namespace {
 
-constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPause = absl::Seconds(30);
+constexpr absl::Duration kFirstPublishPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPublishPause = absl::Seconds(30);
 constexpr std::uint16_t kNotFound = 404;
 constexpr std::size_t kMaxStale = 1024;  // steps
 
 // Between the tries of messages each of which makes the broker close the connection.
-constexpr absl::Duration kFirstPauseBetweenTrials = absl::Seconds(10);
-constexpr absl::Duration kLongestPauseBetweenTrials = absl::Minutes(1);
+constexpr absl::Duration kFirstPublishPauseBetweenTrials = absl::Seconds(10);
+constexpr absl::Duration kLongestPublishPauseBetweenTrials = absl::Minutes(1);
 constexpr absl::Duration kForgotten = absl::Minutes(10);  // after the last one
 
 // What a broker answers with a connection.close, and never with a channel.close.
@@ -28,7 +28,7 @@ bool ClosesConnection(std::uint16_t code) {
 // None before the first repetition, which is enough for most of what happens; then growing.
 absl::Duration PauseAfter(std::uint32_t failures, Random& random) {
   if (failures <= 1) return absl::ZeroDuration();
-  return Pauses::After(failures - 1, kFirstPause, kLongestPause, random);
+  return Pauses::After(failures - 1, kFirstPublishPause, kLongestPublishPause, random);
 }
 
 }  // namespace
@@ -89,8 +89,8 @@ absl::Duration Publisher::PauseBeforeTrial() {
 
 void Publisher::OnConvictedAgain(std::uint16_t code) {
   if (!ClosesConnection(code)) return;
-  pause_between_trials_ = Pauses::After(++lost_in_trials_, kFirstPauseBetweenTrials,
-                                        kLongestPauseBetweenTrials, *environment_.random);
+  pause_between_trials_ = Pauses::After(++lost_in_trials_, kFirstPublishPauseBetweenTrials,
+                                        kLongestPublishPauseBetweenTrials, *environment_.random);
   next_trial_ = std::max(next_trial_, environment_.clock->SinceBoot() + pause_between_trials_);
 }
 
