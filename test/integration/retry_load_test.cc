@@ -70,7 +70,7 @@ TEST_F(RetryLoad, HandlesTenThousandExactlyOnceAfterThreeFailuresEach) {
 
 TEST_F(RetryLoad, IsSharedByTwoWorkersOfOneQueue) {
   constexpr int kMessages = 1000;
-  EventLog second_events;
+  RecordedEvents second_events;
   ClientOptions second_options = Options();
   second_options.observer = &second_events;
   const ConsumerOptions consumer_options = {

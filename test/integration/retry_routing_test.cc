@@ -51,7 +51,7 @@ TEST_F(RetryRouting, ConsumersOfDifferentQueuesShareDelayQueues) {
 TEST_F(RetryRouting, ClientsWithDifferentWorkExchangesShareAPrefix) {
   peer_.DeclareExchange("work", "direct");
   peer_.Bind("orders", "work", "order");
-  EventLog second_events;
+  RecordedEvents second_events;
   Client first(loop_, Options());
   const auto orders = first.Consume(On("orders", "work"), orders_.FailTimes(1));
   ASSERT_TRUE(orders.ok()) << orders.status();

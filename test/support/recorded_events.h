@@ -11,7 +11,7 @@
 namespace retryq::testing {
 
 // Remembers what happened.
-class EventLog final : public Observer {
+class RecordedEvents final : public Observer {
  public:
   struct Entry {
     EventKind kind;
