@@ -3,23 +3,20 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "cli/management/same_host.h"
 
 namespace retryq::cli {
 namespace {
 
-// A host by one of its names, as far as that can be known without asking anyone.
-std::string OneNameOf(std::string host) {
-  absl::AsciiStrToLower(&host);
-  if (host.ends_with('.')) host.pop_back();
-  return host == "localhost" || host == "::1" || host.starts_with("127.") ? "localhost" : host;
-}
+// For name servers, in case that a host has several names.
+constexpr absl::Duration kLongestLookUp = absl::Seconds(1);
 
 bool IsOnAHostOf(const amqp::ConnectionOptions& broker, const ManagementUrl& management) {
   return std::any_of(broker.endpoints.begin(), broker.endpoints.end(),
-                     [host = OneNameOf(management.endpoint.host)](const amqp::Endpoint& endpoint) {
-                       return OneNameOf(endpoint.host) == host;
+                     [&management](const amqp::Endpoint& endpoint) {
+                       return IsSameHost(endpoint.host, management.endpoint.host, kLongestLookUp);
                      });
 }
 
@@ -32,7 +29,7 @@ void AddFlags(FlagParser& parser, ManagementFlags& flags) {
              "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
   parser.Add("--management", "URL", &flags.management,
              "http://user:password@host:port of the management API, or https:// with the\n"
-             "parameters of amqps:// (default: $RETRYQ_MANAGEMENT_URL, which beside --url must\n"
+             "parameters of amqps:// (default: $RETRYQ_MANAGEMENT_URL, which with --url must\n"
              "name a host of it; else port 15672 of the --url hosts with their user; beside\n"
              "amqps:// by https, port 15671)");
 }
