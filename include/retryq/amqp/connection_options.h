@@ -26,7 +26,8 @@ struct Endpoint {
 // How to know the broker by its certificate, and how to be known by one of our own. TLS 1.2 or
 // newer. Files are in PEM format and read once, when the connection object is made.
 struct TlsOptions {
-  // The certificates of the authorities to trust, and of no others. Empty: the system's.
+  // The certificates of the authorities to trust, and of no others; an intermediate one needs no
+  // root beside it. Empty: the system's.
   std::string ca_file;
 
   // Our certificate, followed by those between it and its authority, and its private key, which

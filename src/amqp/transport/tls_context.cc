@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -78,6 +79,11 @@ std::string TlsContext::TrustAuthorities() {
                : "the system's trust store cannot be used";
   }
   if (std::string why = WhyUnreadable(options_.ca_file); !why.empty()) return why;
+  // An authority in the file is trusted although the one that has signed it is not in there.
+  X509_VERIFY_PARAM* const rules = SSL_CTX_get0_param(context_.get());
+  if (X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN) != 1) {
+    return "OpenSSL cannot be told to trust what it holds";
+  }
   if (SSL_CTX_load_verify_file(context_.get(), options_.ca_file.c_str()) == 1) return "";
   return "it holds no certificate in PEM format (-----BEGIN CERTIFICATE-----)";
 }

@@ -214,6 +214,14 @@ TEST_F(ConnectionTls, OpensByAWildcard) {
   Open();
 }
 
+TEST_F(ConnectionTls, TrustsAnIntermediateAuthorityWithoutItsRoot) {
+  const Identity intermediate({.common_name = "Ours", .names = "", .is_authority = true},
+                              authority_);
+  options_.tls->ca_file = Write("intermediate.pem", intermediate.certificate());
+  Serve(Identity({.common_name = "rabbit"}, intermediate));
+  Open();
+}
+
 TEST_F(ConnectionTls, AsksForTheServerByName) {
   std::string asked_for;
   ServeWell();
