@@ -2,9 +2,10 @@
 //
 // usage: node watch_queues.mjs DIRECTORY
 //
-// Logs in at RETRYQ_MANAGEMENT_URL, where a worker fails messages so that they wait in retry.1000, and leaves pictures in
-// DIRECTORY. Prints "the worker may stop" once it has seen enough of that, goes on until the queue is gone, and prints a
-// line for each thing seen. Exit code 1, and a picture of it, where something is not seen in time.
+// Logs in at RETRYQ_MANAGEMENT_URL and leaves pictures in DIRECTORY. It watches a queue from its declaration to the release
+// of what waits for it, and asks the caller for each step by a line "do: STEP": declare, fail (a worker fails messages, so
+// that they wait in retry.1000), stop, delay (they wait in retry.3600000), release. Prints a line for each thing seen. Exit
+// code 1, and a picture of it, where something is not seen in time.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +13,8 @@ import { chromium } from 'playwright-core';
 
 const WORK_QUEUE = 'orders';
 const QUEUE = 'retry.1000';
+const LATER_QUEUE = 'retry.3600000';
+const MESSAGES = 20;
 const WIDTH = 1200;
 const PATIENCE_MS = 60_000;
 // A lease is TTL + window + margin, and the broker and the page need some seconds each to notice.
@@ -30,6 +33,7 @@ const FLAGS = [
 
 let passed = 0;
 const seen = (what) => { ++passed; console.log(`ok    ${what}`); };
+const ask = (step) => console.log(`do: ${step}`);
 const picture = (page, name, more = {}) => page.screenshot({ path: join(directory, `${name}.png`), ...more });
 
 // What the table of queues shows: by a queue's name its cells, by their columns' heads. Nothing before it is there.
@@ -43,12 +47,14 @@ async function readTable(page) {
   }));
 }
 
-// Looks again and again, as the page refreshes itself, until the condition holds for the delay queue's row.
-async function until(page, what, condition, patience = PATIENCE_MS) {
+// Looks again and again, as the page refreshes itself, until the condition holds for the rows of these queues. Returns the
+// first of them.
+async function until(page, what, queues, condition, patience = PATIENCE_MS) {
   const end = Date.now() + patience;
   for (;;) {
     const table = await readTable(page);
-    if (table.has(WORK_QUEUE) && condition(table.get(QUEUE))) return table.get(QUEUE);
+    const rows = queues.map((queue) => table.get(queue));
+    if (condition(...rows)) return rows[0];
     if (Date.now() > end) {
       throw new Error(`not seen within ${patience / 1000} s: ${what}; the table was ${JSON.stringify([...table])}`);
     }
@@ -65,8 +71,13 @@ async function watch(page) {
   seen('logged in');
 
   await page.goto(new URL('#/queues', management).href);
+  ask('declare');
+  await until(page, `${WORK_QUEUE}, durable`, [WORK_QUEUE], (found) => found?.Features.split(/\s+/).includes('D'));
+  seen(`${WORK_QUEUE}, as retryq declare has made it`);
+
+  ask('fail');
   const features = ['TTL', 'Exp', 'DLX'];
-  const row = await until(page, `${QUEUE} with messages`, (found) => Number(found?.Ready) > 0);
+  const row = await until(page, `${QUEUE} with messages`, [QUEUE], (found) => Number(found?.Ready) > 0);
   const shown = row.Features.split(/\s+/);
   for (const feature of features) {
     if (!shown.includes(feature)) throw new Error(`${QUEUE} does not show ${feature}, but ${row.Features}`);
@@ -84,10 +95,20 @@ async function watch(page) {
   await picture(page, 'queue', { fullPage: true, clip: { x: 0, y: 0, width: WIDTH, height: 720 } });
 
   await page.goto(new URL('#/queues', management).href);
-  console.log('the worker may stop');
-  await until(page, `${QUEUE} gone`, (found) => found === undefined, LEASE_PATIENCE_MS);
+  ask('stop');
+  await until(page, `${QUEUE} gone`, [WORK_QUEUE, QUEUE], (work, delay) => work !== undefined && delay === undefined,
+    LEASE_PATIENCE_MS);
   seen('gone after its lease');
   await picture(page, 'gone');
+
+  ask('delay');
+  await until(page, `${LATER_QUEUE} with all messages`, [LATER_QUEUE], (found) => Number(found?.Ready) === MESSAGES);
+  seen(`${LATER_QUEUE} with ${MESSAGES} messages, for an hour`);
+  ask('release');
+  await until(page, `${WORK_QUEUE} with all messages`, [WORK_QUEUE, LATER_QUEUE],
+    (work, later) => Number(work?.Ready) === MESSAGES && Number(later?.Ready ?? 0) === 0);
+  seen(`${WORK_QUEUE} with all of them, as retryq waiting release has sent them back`);
+  await picture(page, 'released');
 }
 
 mkdirSync(directory, { recursive: true });
