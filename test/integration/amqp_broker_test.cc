@@ -298,7 +298,7 @@ TEST_F(AmqpBroker, PausesAndResumesAndAcksAcrossThePause) {
   RunUntil(loop_, [&] { return cancelled; });
   Publish({.exchange = "", .routing_key = queue, .body = "meanwhile"});
   EXPECT_EQ(CountMessages(queue), 1U);
-  subscription->Resume();
+  subscription->Resume(/*prefetch=*/64);
   RunUntil(loop_, [&] { return log.deliveries.size() == 2; });
   EXPECT_EQ(log.subscribed, 2);
   for (const MessagePtr& message : log.deliveries) broker_->Ack(message->delivery_tag);

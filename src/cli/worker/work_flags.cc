@@ -54,7 +54,8 @@ Its exit code says what becomes of the message:
            ended so, failed, retried. Else consuming pauses until COMMAND can be run, and the
            message waits and loses no attempt
   other, a signal or --timeout: failed, retried. The error is the last line on stderr. If that
-           says "retry-after: 30s" it sets the delay, and the line before it is the error.
+           says "retry-after: 30s" it sets the delay, and the line before it is the error. If it
+           says "snooze: 30s" the message comes back after that delay, and has not failed.
 COMMAND's stdout and stderr are retryq's; with --json its stdout goes to stderr as well.
 
 With --lines COMMAND is started --jobs times and stays. It reads messages from its stdin, a line of
@@ -68,6 +69,9 @@ JSON each, and answers each with a line on its stdout, at once (flush it) and in
   {"id":7,"error":"busy"}                       failed, retried
   {"id":7,"error":"busy","retry_after":"30s"}   the same, after that; a number is seconds
   {"id":7,"park":"no such customer"}            retrying cannot fix it: parked
+  {"id":7,"discard":"too late"}                 acked and gone
+  {"id":7,"snooze":"30s","reason":"closed"}     comes back after that, and has not failed; "reason"
+                                                may be left out
 If it ends, writes anything else or takes longer than --timeout it is started again; of the messages
 that it had the first has failed, the others go to the next. Where it ends before it has read
 anything, or has never answered any message, none has failed, and consuming pauses until it works.
