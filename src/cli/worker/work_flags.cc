@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/flags/breaker_flags.h"
 #include "cli/flags/delay_queue_flags.h"
 #include "cli/flags/retrying_flags.h"
 #include "cli/management/management_flags.h"
@@ -96,6 +97,7 @@ struct WorkFlags {
   RetryingFlags retrying;
   FlagText on_limit, parked, on_parked, count_redeliveries;
   std::vector<std::string> earlier_counts, former_queues;
+  BreakerFlags breaker;
   DelayQueueFlags delay_queues;
   FlagText prefetch, jobs, in_flight, timeout, consumer_timeout, grace;
   FlagText log_level, metrics;
@@ -147,6 +149,9 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "header: x-retry-count, x-death, x-delivery-count or any other; again for more");
 
   AddFlags(parser, flags.delay_queues);
+
+  parser.Group("Circuit breaker");
+  AddFlags(parser, flags.breaker);
 
   parser.Group("Running");
   parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
@@ -269,6 +274,7 @@ WorkOptions ReadOptions(const WorkFlags& flags, FlagReader& reader) {
   retry.earlier_counts = flags.earlier_counts;
   options.consumer.former_queues = flags.former_queues;
   ReadFlags(flags.retrying, reader, &retry);
+  ReadFlags(flags.breaker, reader, &options.consumer.breaker);
 
   const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
   const amqp::ConnectionOptions broker = ConnectionOf(options.client);
