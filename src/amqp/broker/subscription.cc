@@ -81,6 +81,7 @@ QueueSubscription::~QueueSubscription() { std::erase(subscriptions_.entries_, th
 void QueueSubscription::Subscribe() {
   channel_ = connection_.OpenChannel(this);
   prefetch_.reset();
+  open_cancels_ = 0;
   StartConsumer();
 }
 
@@ -96,6 +97,7 @@ std::string QueueSubscription::ConsumerTag() const {
 
 void QueueSubscription::StartConsumer() {
   answered_at_.reset();
+  consumes_ = true;
   // The prefetch is that of consumers that are started after it is set.
   if (std::exchange(prefetch_, params_.prefetch) != params_.prefetch) {
     channel_->Qos(params_.prefetch, [](const absl::Status&) {});
@@ -170,16 +172,30 @@ void QueueSubscription::Defer(std::function<void()> work) {
 void QueueSubscription::Cancel(std::function<void()> cancelled) {
   wanted_ = false;
   again_.reset();
+  consumes_ = false;
   if (channel_ == nullptr) return Defer(std::move(cancelled));
   cancelled_.push_back(std::move(cancelled));
-  channel_->Cancel(consumer_tag_, [this](const absl::Status&) { OnNothingMore(); });
+  ++open_cancels_;
+  channel_->Cancel(consumer_tag_, [this](const absl::Status& answer) { OnCancelled(answer); });
+}
+
+// May be resumed by then.
+void QueueSubscription::OnCancelled(const absl::Status& answer) {
+  --open_cancels_;
+  const std::weak_ptr<bool> alive = alive_;
+  const bool is_last = open_cancels_ == 0 && answer.ok();
+  OnNothingMore();
+  if (alive.expired() || !is_last || open_cancels_ > 0) return;
+  if (wanted_ && !consumes_ && channel_ != nullptr) StartConsumer();
 }
 
 void QueueSubscription::Resume(std::uint16_t prefetch) {
   params_.prefetch = prefetch;
   if (std::exchange(wanted_, true)) return;
   if (channel_ != nullptr) {
-    StartConsumer();
+    // A quorum queue answers a cancel after what was asked behind it (F62 in
+    // doc/rabbitmq_facts.md).
+    if (open_cancels_ == 0) StartConsumer();
   } else if (connection_.is_open()) {
     Subscribe();
   }

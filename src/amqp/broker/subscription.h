@@ -74,6 +74,8 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   // Calls `work` in a later turn, if this is still there.
   void Defer(std::function<void()> work);
 
+  void OnCancelled(const absl::Status& answer);
+
   // Calls those who wait for that.
   void OnNothingMore();
 
@@ -97,6 +99,8 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   // It may be why the connection was lost: with the next one others go first.
   bool suspect_ = false;
   bool wanted_ = true;                            // not after Cancel
+  bool consumes_ = false;                         // a consumer was started, and not cancelled since
+  int open_cancels_ = 0;                          // unanswered, on this channel
   std::unique_ptr<Channel> channel_;              // null while there is none
   std::vector<std::function<void()>> cancelled_;  // waiting for that
   std::function<void()> closed_;                  // the same; null: nobody does
