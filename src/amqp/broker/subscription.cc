@@ -193,7 +193,7 @@ void QueueSubscription::Resume(std::uint16_t prefetch) {
   params_.prefetch = prefetch;
   if (std::exchange(wanted_, true)) return;
   if (channel_ != nullptr) {
-    // A quorum queue answers a cancel after what was asked behind it (F62 in
+    // A quorum queue answers a cancel after what was asked behind it (F60 in
     // doc/rabbitmq_facts.md).
     if (open_cancels_ == 0) StartConsumer();
   } else if (connection_.is_open()) {
