@@ -6,10 +6,8 @@
 
 namespace retryq::cli {
 
-void AddFlags(FlagParser& parser, BreakerFlags& flags) {
-  parser.Add("--breaker", &flags.breaker,
-             "Pause consuming while most runs fail and are to be retried; then one message\n"
-             "at a time is tried until enough of them succeed. What has not begun goes back");
+void AddFlags(FlagParser& parser, BreakerFlags& flags, const std::string& description) {
+  parser.Add("--breaker", &flags.breaker, description);
   parser.Add("--breaker-calls", "NUMBER", &flags.calls,
              "With --breaker: how many of the last runs are looked at (default: 20)");
   parser.Add("--breaker-ratio", "RATIO", &flags.ratio,

@@ -2,6 +2,7 @@
 #define RETRYQ_CLI_FLAGS_BREAKER_FLAGS_H_
 
 #include <optional>
+#include <string>
 
 #include "cli/flags/flag_parser.h"
 #include "cli/flags/flag_reader.h"
@@ -15,7 +16,8 @@ struct BreakerFlags {
   FlagText calls, ratio, pause, probes;
 };
 
-void AddFlags(FlagParser& parser, BreakerFlags& flags);
+// `description`: of --breaker.
+void AddFlags(FlagParser& parser, BreakerFlags& flags, const std::string& description);
 
 // Their values; nothing without --breaker. What is wrong is complained of.
 void ReadFlags(const BreakerFlags& flags, FlagReader& reader, std::optional<BreakerOptions>* value);

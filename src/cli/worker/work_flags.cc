@@ -151,7 +151,9 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
   AddFlags(parser, flags.delay_queues);
 
   parser.Group("Circuit breaker");
-  AddFlags(parser, flags.breaker);
+  AddFlags(parser, flags.breaker,
+           "Pause consuming while most runs fail and are to be retried; then one message\n"
+           "at a time is tried until enough of them succeed. What has not begun goes back");
 
   parser.Group("Running");
   parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
