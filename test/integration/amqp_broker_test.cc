@@ -308,6 +308,7 @@ TEST_F(AmqpBroker, ResumesWithAPrefetchThatEarlierDeliveriesDoNotCountInto) {
     subscription->Resume(/*prefetch=*/1);
     subscription->Cancel([] {});
     subscription->Resume(/*prefetch=*/1);
+    RunUntil(loop_, [&] { return log.subscribed == 2; });
     publish(5);
     RunUntil(loop_, [&] { return log.deliveries.size() == 4; });
     for (std::size_t i = 0; i < 3; ++i) broker_->Ack(log.deliveries[i]->delivery_tag);
