@@ -31,6 +31,7 @@ QueueSubscription::QueueSubscription(const retryq::amqp::ConnectionOptions& opti
     : params_(WithConsumerTag(std::move(params))),
       all_(all),
       listener_(listener),
+      prefetch_(params_.prefetch),
       loop_(std::move(loop)),
       thread_(options, name, *this) {
   all_.insert(this);
@@ -48,7 +49,10 @@ void QueueSubscription::OnConnected(std::uint64_t number) {
 }
 
 void QueueSubscription::StartConsumer() {
-  thread_.Post(connection_, [this](Connection& connection) -> absl::Status {
+  thread_.Post(connection_, [this, prefetch = prefetch_](Connection& connection) -> absl::Status {
+    // It is that of consumers that are started after it is set.
+    amqp_basic_qos(connection.get(), kChannel, /*prefetch_size=*/0, prefetch, /*global=*/0);
+    if (absl::Status status = connection.Answer(kChannel); !status.ok()) return status;
     const absl::StatusOr<std::string> arguments = params_.arguments.Encode();
     if (!arguments.ok()) return arguments.status();
     const DecodedTable table(*arguments);
@@ -93,7 +97,8 @@ void QueueSubscription::OnCancelled() {
   cancelled();
 }
 
-void QueueSubscription::Resume() {
+void QueueSubscription::Resume(std::uint16_t prefetch) {
+  prefetch_ = prefetch;
   if (!std::exchange(wanted_, true) && connection_ != 0) StartConsumer();
 }
 
@@ -126,8 +131,6 @@ absl::Status QueueSubscription::OnOpen(Connection& connection, std::uint64_t num
   number_ = number;
   delivery_ = IncomingContent();
   if (absl::Status status = connection.OpenChannel(kChannel); !status.ok()) return status;
-  amqp_basic_qos(connection.get(), kChannel, /*prefetch_size=*/0, params_.prefetch, /*global=*/0);
-  if (absl::Status status = connection.Answer(kChannel); !status.ok()) return status;
   loop_.Post([this, number] { OnConnected(number); });
   return absl::OkStatus();
 }

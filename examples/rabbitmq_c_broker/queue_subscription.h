@@ -36,7 +36,7 @@ class QueueSubscription final : public retryq::Subscription, private ConnectionU
   ~QueueSubscription() override;
 
   void Cancel(std::function<void()> cancelled) override;
-  void Resume() override;
+  void Resume(std::uint16_t prefetch) override;
   void Close(std::function<void()> closed) override;
 
   // Deliveries of another connection than the present one are ignored: the broker has requeued
@@ -58,13 +58,14 @@ class QueueSubscription final : public retryq::Subscription, private ConnectionU
   absl::Status OnMethod(Connection& connection, const amqp_method_t& method);
   absl::Status CancelConsumer(Connection& connection);
 
-  const retryq::ConsumeParams params_;
+  const retryq::ConsumeParams params_;  // but for the prefetch
   Subscriptions& all_;
 
   // Of the loop's thread.
   retryq::SubscriptionListener* listener_;  // null once closed
   bool wanted_ = true;                      // not after Cancel
-  std::uint64_t connection_ = 0;            // the number of the one that is open, or 0
+  std::uint16_t prefetch_;
+  std::uint64_t connection_ = 0;  // the number of the one that is open, or 0
   std::deque<std::function<void()>> cancelled_;
 
   // Of the connection's.

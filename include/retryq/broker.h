@@ -115,8 +115,9 @@ class RETRYQ_EXPORT Subscription {
   virtual void Cancel(std::function<void()> cancelled) = 0;
 
   // Subscribes again after `Cancel`, on the same channel: earlier tags stay
-  // good.
-  virtual void Resume() = 0;
+  // good. From now on `prefetch` is that of ConsumeParams; what is unacked of
+  // before does not count into it.
+  virtual void Resume(std::uint16_t prefetch) = 0;
 
   // Closes the channel after everything settled so far, and calls `closed` when
   // the broker has answered, so that no ack is lost on the way, or when the

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "retryq/breaker.h"
 #include "retryq/export.h"
 #include "retryq/retry_options.h"
 #include "retryq/work_queue.h"
@@ -56,6 +57,14 @@ struct ConsumerOptions {
 
   // Shown in the management UI. Empty: host and process id.
   std::string consumer_tag = {};
+
+  // Pauses consuming while most calls fail with errors that are retried, as the service that they
+  // call is down: messages keep their attempts and wait in `queue`, and the service is left alone.
+  // After the pause one message at a time is tried (prefetch 1). Messages that were prefetched and
+  // not begun go back without being counted; with an asynchronous handler all have begun, unless
+  // it settles them by Outcome::Requeue when the observer hears kBreakerOpened. Each consumer has a
+  // breaker of its own. Nothing: none.
+  std::optional<BreakerOptions> breaker = std::nullopt;
 
   // Declares `queue` so if it is missing, with its bindings: at the start, and whenever it is found
   // to be gone later. A queue that is there is consumed as it is, whatever its arguments. The name

@@ -43,6 +43,8 @@ enum class EventKind {
   kRejected,       // "rejected": to the queue's own dead-letter exchange, if it has
                    // one
   kDiscarded,      // "discarded": acked and gone, as told
+  kSnoozed,        // "snoozed": the handler wants the message later, which is not a failure: the
+                   // copy is confirmed in `delay_queue`, the original acked; `error` has the reason
   kRequeued,       // "requeued": given back to the queue unhandled, as told or on a graceful stop
   kMoved,          // "moved": redelivered so often that the broker would soon take it for poison; a
                    // copy of it is behind the others in the same queue, counted anew
@@ -56,6 +58,10 @@ enum class EventKind {
   kHeld,           // "held": neither copy nor park was possible; kept unacked, tried
                    // again
   kPublished,      // "published": a message of Client::Publish is confirmed
+  kBreakerOpened,  // "breaker_opened": so many calls of the handler have failed that consuming
+                   // pauses for `delay`; `error` is the last error
+  kBreakerProbing,  // "breaker_probing": one message at a time is tried; `error` is why it opened
+  kBreakerClosed,   // "breaker_closed": consuming goes on as before
 };
 
 // "declared", "retried", …: the name in the JSON log. Static storage.
@@ -92,11 +98,11 @@ struct Event {
   // kDelivered, of a message that has waited: how much later than it was due, by this machine's
   // clock and that of the worker that sent it. The wait in the work queue is part of it.
   std::optional<absl::Duration> lateness = std::nullopt;
-  // kHandled, kFailed and kRequeued, after a call of the handler: from the call to its outcome, or
-  // what `Outcome::Took` says.
+  // kHandled, kFailed, kSnoozed and kRequeued, after a call of the handler: from the call to its
+  // outcome, or what `Outcome::Took` says.
   std::optional<absl::Duration> handling = std::nullopt;
-  // Where a copy was confirmed (kRetried, kParked, kMoved, kForwarded, kPublished): from its
-  // publish to the confirm, without the time in which the broker took no publishes.
+  // Where a copy was confirmed (kRetried, kSnoozed, kParked, kMoved, kForwarded, kPublished): from
+  // its publish to the confirm, without the time in which the broker took no publishes.
   std::optional<absl::Duration> confirmed_after = std::nullopt;
   // Of events about `queue` and its messages: its deliveries that are open after this, with the
   // handler or waiting for a confirm.

@@ -27,6 +27,7 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
     kPark,
     kDiscard,
     kRequeue,  // back into the queue
+    kSnooze,   // comes back after `delay`; not a failure
   };
 
   // NOLINTNEXTLINE(google-explicit-constructor): a handler returns its status.
@@ -50,6 +51,13 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
   // On a broker before 4.3, whose quorum queues count each return, a copy goes to the end of the
   // queue: see RetryOptions::count_redeliveries.
   static Outcome Requeue();
+
+  // Comes back after this delay, through delay queues as a retry does; no attempt is counted. For a
+  // handler that cannot handle the message yet. The delay is that of RetryAfter: whole
+  // milliseconds, rounded up, and held between 1 ms and `RetryOptions::max_retry_after`. The reason
+  // goes to the observer. Nothing limits how often a message is snoozed, except that one which has
+  // failed before is given up where it would come back later than `RetryOptions::max_age` allows.
+  static Outcome Snooze(absl::Duration delay, std::string reason);
 
   // The same, with how long the handling took, which becomes `Event::handling`: for a handler that
   // lets messages wait, as for a thread of its own. Without it that is the time from the handler's

@@ -25,12 +25,16 @@ namespace retryq {
 //   retryq_deliveries_total{queue}          deliveries given to the handler
 //   retryq_handler_failures_total{queue}    calls that ended in anything but success
 //   retryq_outcomes_total{queue,outcome}    how deliveries ended: acked, retried, parked, rejected,
-//                                           discarded, requeued, moved, forwarded, skipped
+//                                           discarded, snoozed, requeued, moved, forwarded, skipped
 //   retryq_retries_total{queue,attempt}     retries, by failures so far: 1 to 30, then "more"
 //   retryq_held_total{queue}                messages that could be neither retried nor parked, each
 //                                           time it was tried
 //   retryq_in_flight{queue}                 deliveries that are open
-//   retryq_consuming{queue}                 1 while the broker delivers, else 0
+//   retryq_consuming{queue}                 1 while the broker delivers, else 0; stays 1 while the
+//   circuit
+//                                           breaker is open
+//   retryq_breaker_state{queue}             circuit breaker: 0 closed or none, 1 probing, 2 open
+//   retryq_breaker_openings_total{queue}    times that it opened
 //   retryq_handler_duration_seconds{queue}  histogram: from the handler's call to its outcome
 //   retryq_delay_lateness_seconds{queue}    histogram: from when a retry was due to its delivery,
 //                                           the wait in the work queue included; by the clocks of

@@ -32,9 +32,10 @@ const Histogram::BucketBoundaries kConfirmBuckets = {
     0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 
 // What a delivery can end with.
-constexpr std::array kOutcomes = {EventKind::kHandled,  EventKind::kRetried,   EventKind::kParked,
-                                  EventKind::kRejected, EventKind::kDiscarded, EventKind::kRequeued,
-                                  EventKind::kMoved,    EventKind::kForwarded, EventKind::kSkipped};
+constexpr std::array kOutcomes = {
+    EventKind::kHandled,   EventKind::kRetried, EventKind::kParked,   EventKind::kRejected,
+    EventKind::kDiscarded, EventKind::kSnoozed, EventKind::kRequeued, EventKind::kMoved,
+    EventKind::kForwarded, EventKind::kSkipped};
 
 constexpr std::array kDelayQueueEvents = {
     EventKind::kDeclared,    EventKind::kRenewed,    EventKind::kRenamed,      EventKind::kLapsed,
@@ -88,6 +89,8 @@ class PrometheusMetrics::Impl {
     Counter& held;
     Gauge& in_flight;
     Gauge& consuming;
+    Gauge& breaker_state;
+    Counter& breaker_openings;
     Histogram& handler_duration;
     Histogram& lateness;
     CountersByKind outcomes = {};
@@ -149,6 +152,16 @@ class PrometheusMetrics::Impl {
       case EventKind::kInterrupted:
         queue.consuming.Set(0);
         break;
+      case EventKind::kBreakerClosed:
+        queue.breaker_state.Set(0);
+        break;
+      case EventKind::kBreakerProbing:
+        queue.breaker_state.Set(1);
+        break;
+      case EventKind::kBreakerOpened:
+        queue.breaker_state.Set(2);
+        queue.breaker_openings.Increment();
+        break;
       default:
         break;
     }
@@ -167,6 +180,8 @@ class PrometheusMetrics::Impl {
                            .held = held_.Add(labels),
                            .in_flight = in_flight_.Add(labels),
                            .consuming = consuming_.Add(labels),
+                           .breaker_state = breaker_state_.Add(labels),
+                           .breaker_openings = breaker_openings_.Add(labels),
                            .handler_duration = handler_duration_.Add(labels, kWaitBuckets),
                            .lateness = lateness_.Add(labels, kWaitBuckets)})
             .first->second;
@@ -212,6 +227,11 @@ class PrometheusMetrics::Impl {
       "retryq_in_flight", "Deliveries with the handler, or waiting for their copy's confirm.");
   Family<Gauge>& consuming_ =
       GaugeFamily("retryq_consuming", "1 while the broker delivers from the queue.");
+  Family<Gauge>& breaker_state_ =
+      GaugeFamily("retryq_breaker_state",
+                  "The circuit breaker: 0 closed or none, 1 probing, 2 open: consuming pauses.");
+  Family<Counter>& breaker_openings_ =
+      CounterFamily("retryq_breaker_openings_total", "Times the circuit breaker has opened.");
   Family<Histogram>& handler_duration_ =
       HistogramFamily("retryq_handler_duration_seconds", "From the handler's call to its outcome.");
   Family<Histogram>& lateness_ = HistogramFamily("retryq_delay_lateness_seconds",

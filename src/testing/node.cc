@@ -435,12 +435,14 @@ void Node::StopConsuming(ChannelId id) {
   if (!queue->consumed()) Touch(*queue);
 }
 
-void Node::ResumeConsuming(ChannelId id) {
+void Node::ResumeConsuming(ChannelId id, std::uint16_t prefetch) {
   const auto found = consumers_.find(id);
   if (found == consumers_.end() || found->second.consuming) return;
   Queue* const queue = FindLive(found->second.queue);
   if (queue == nullptr) return found->second.channel->Cancelled();
   found->second.consuming = true;
+  found->second.prefetch = prefetch;
+  found->second.before = found->second.last_tag;
   queue->consumers.push_back(id);
   Schedule(*queue);
   Deliver(*queue);
@@ -452,7 +454,7 @@ void Node::Deliver(Queue& queue) {
     const ChannelId id = queue.consumers.front();
     std::rotate(queue.consumers.begin(), queue.consumers.begin() + 1, queue.consumers.end());
     Consumer& consumer = consumers_.at(id);
-    if (consumer.prefetch > 0 && consumer.unacked.size() >= consumer.prefetch) {
+    if (!consumer.HasRoom()) {
       ++busy;
       continue;
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -89,7 +90,8 @@ class Node {
   // Consuming. A channel that is not known is passed over, as the client cannot know yet.
   absl::Status Consume(ChannelId id, std::shared_ptr<Channel> channel, const ConsumeParams& params);
   void StopConsuming(ChannelId id);
-  void ResumeConsuming(ChannelId id);
+  // What is unsettled of before does not count into the prefetch.
+  void ResumeConsuming(ChannelId id, std::uint16_t prefetch);
   void Ack(ChannelId id, std::uint64_t tag);
   void Reject(ChannelId id, std::uint64_t tag, bool requeue);
   // `given_back`: behind a basic.nack of all that is unsettled (41).
@@ -127,6 +129,13 @@ class Node {
     bool consuming = true;
     std::uint64_t last_tag = 0;
     std::map<std::uint64_t, Unacked> unacked = {};
+    std::uint64_t before = 0;  // the last tag of before it was resumed
+
+    bool HasRoom() const {
+      if (prefetch == 0 || unacked.size() < prefetch) return true;
+      const auto since = unacked.upper_bound(before);
+      return std::distance(since, unacked.end()) < prefetch;
+    }
   };
   // What has left its queue so recently that a crash brings it back.
   struct Ghost {

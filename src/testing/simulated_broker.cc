@@ -103,7 +103,7 @@ class SimulatedBroker::Impl::Consuming final : public Subscription {
   void OnWireLost();
 
   void Cancel(std::function<void()> cancelled) override;
-  void Resume() override;
+  void Resume(std::uint16_t prefetch) override;
   void Close(std::function<void()> closed) override;
 
  private:
@@ -151,7 +151,7 @@ class SimulatedBroker::Impl::Consuming final : public Subscription {
   void Finish();
 
   const std::shared_ptr<Impl> impl_;
-  const ConsumeParams params_;
+  ConsumeParams params_;
   SubscriptionListener* listener_;              // nullptr once it is closed
   std::shared_ptr<Link> channel_;               // nullptr while there is none
   bool wanted_ = true;                          // not cancelled
@@ -188,7 +188,9 @@ void SimulatedBroker::Impl::Consuming::Interrupt(const absl::Status& why) {
   again_ = impl_->node_.time().After(kReconnectEvery, [this] {
     if (impl_->consuming_ != nullptr) Subscribe();
   });
+  const std::vector<std::function<void()>> waiting = std::exchange(waiting_, {});
   if (listener_ != nullptr) listener_->OnInterrupted(why);  // may destroy it
+  for (const auto& done : waiting) done();
 }
 
 void SimulatedBroker::Impl::Consuming::OnWireLost() {
@@ -233,14 +235,16 @@ void SimulatedBroker::Impl::Consuming::Finish() {
   for (const auto& done : std::exchange(waiting_, {})) done();
 }
 
-void SimulatedBroker::Impl::Consuming::Resume() {
+void SimulatedBroker::Impl::Consuming::Resume(std::uint16_t prefetch) {
+  params_.prefetch = prefetch;
   if (std::exchange(wanted_, true)) return;
   if (channel_ == nullptr) {
     if (impl_->consuming_ != nullptr) Subscribe();
     return;
   }
-  impl_->consuming_->ToBroker(
-      [&node = impl_->node_, link = channel_] { node.ResumeConsuming(link->id); });
+  impl_->consuming_->ToBroker([&node = impl_->node_, link = channel_, prefetch] {
+    node.ResumeConsuming(link->id, prefetch);
+  });
 }
 
 void SimulatedBroker::Impl::Consuming::Close(std::function<void()> closed) {

@@ -287,6 +287,45 @@ TEST_F(AmqpBroker, RejectsToTheQueueOrAway) {
   EXPECT_EQ(CountMessages(queue), 0U);
 }
 
+// RabbitMQ makes room by consumer tag: what is acked of before must not let more come.
+TEST_F(AmqpBroker, ResumesWithAPrefetchThatEarlierDeliveriesDoNotCountInto) {
+  for (const char* const type : {"classic", "quorum"}) {
+    SCOPED_TRACE(type);
+    const std::string queue = NewQueueName();
+    ASSERT_TRUE(
+        Declare({.queue = {.name = queue, .arguments = Table{{"x-queue-type", type}}}}).ok());
+    const auto publish = [&](int messages) {
+      for (int i = 0; i < messages; ++i) {
+        Publish({.exchange = "", .routing_key = queue, .body = "body"});
+      }
+    };
+    publish(3);
+    SubscriptionLog log;
+    const auto subscription = broker_->Consume({.queue = queue}, &log);
+    RunUntil(loop_, [&] { return log.deliveries.size() == 3; });
+    // None waits for the answer to the other.
+    subscription->Cancel([] {});
+    subscription->Resume(/*prefetch=*/1);
+    subscription->Cancel([] {});
+    subscription->Resume(/*prefetch=*/1);
+    RunUntil(loop_, [&] { return log.subscribed == 2; });
+    publish(5);
+    RunUntil(loop_, [&] { return log.deliveries.size() == 4; });
+    for (std::size_t i = 0; i < 3; ++i) broker_->Ack(log.deliveries[i]->delivery_tag);
+    bool over = false;
+    const auto timer = loop_.After(absl::Milliseconds(300), [&] { over = true; });
+    RunUntil(loop_, [&] { return over; });
+    EXPECT_EQ(log.deliveries.size(), 4U);
+    broker_->Ack(log.deliveries[3]->delivery_tag);
+    RunUntil(loop_, [&] { return log.deliveries.size() == 5; });
+
+    subscription->Cancel([] {});
+    subscription->Resume(/*prefetch=*/64);
+    RunUntil(loop_, [&] { return log.deliveries.size() == 8; });
+    EXPECT_TRUE(log.interrupted.empty());
+  }
+}
+
 TEST_F(AmqpBroker, PausesAndResumesAndAcksAcrossThePause) {
   const std::string queue = NewQueue();
   Publish({.exchange = "", .routing_key = queue, .body = "before"});
@@ -298,7 +337,7 @@ TEST_F(AmqpBroker, PausesAndResumesAndAcksAcrossThePause) {
   RunUntil(loop_, [&] { return cancelled; });
   Publish({.exchange = "", .routing_key = queue, .body = "meanwhile"});
   EXPECT_EQ(CountMessages(queue), 1U);
-  subscription->Resume();
+  subscription->Resume(/*prefetch=*/64);
   RunUntil(loop_, [&] { return log.deliveries.size() == 2; });
   EXPECT_EQ(log.subscribed, 2);
   for (const MessagePtr& message : log.deliveries) broker_->Ack(message->delivery_tag);

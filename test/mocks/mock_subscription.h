@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <functional>
 
 #include "retryq/broker.h"
@@ -12,7 +13,7 @@ namespace retryq {
 class MockSubscription : public Subscription {
  public:
   MOCK_METHOD(void, Cancel, (std::function<void()> cancelled), (override));
-  MOCK_METHOD(void, Resume, (), (override));
+  MOCK_METHOD(void, Resume, (std::uint16_t prefetch), (override));
   MOCK_METHOD(void, Close, (std::function<void()> closed), (override));
 };
 

@@ -42,6 +42,8 @@ TEST_P(Histories, LoseNothingAndRepeatNothingWithoutReason) {
   std::uint64_t calls = 0;
   std::uint64_t duplicates = 0;
   std::uint64_t forgiven = 0;
+  std::uint64_t snoozes = 0;
+  std::uint64_t openings = 0;
   absl::Duration length;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     History history(seed, GetParam().trouble, GetParam().queue_type);
@@ -53,13 +55,21 @@ TEST_P(Histories, LoseNothingAndRepeatNothingWithoutReason) {
     calls += history.ledger().calls();
     duplicates += history.ledger().duplicates();
     forgiven += history.ledger().forgiven();
+    snoozes += history.ledger().snoozes();
+    openings += history.breaker_openings();
     length += history.length();
   }
-  std::printf("%lu histories, %.0f hours: %lu messages, %lu calls, %lu duplicates, %lu forgiven\n",
-              static_cast<unsigned long>(last - first + 1), absl::ToDoubleHours(length),
-              static_cast<unsigned long>(messages), static_cast<unsigned long>(calls),
-              static_cast<unsigned long>(duplicates), static_cast<unsigned long>(forgiven));
+  std::printf(
+      "%lu histories, %.0f hours: %lu messages, %lu calls, %lu snoozes, %lu openings of a "
+      "breaker, %lu duplicates, %lu forgiven\n",
+      static_cast<unsigned long>(last - first + 1), absl::ToDoubleHours(length),
+      static_cast<unsigned long>(messages), static_cast<unsigned long>(calls),
+      static_cast<unsigned long>(snoozes), static_cast<unsigned long>(openings),
+      static_cast<unsigned long>(duplicates), static_cast<unsigned long>(forgiven));
   EXPECT_GT(calls, messages);
+  if (only != 0) return;
+  EXPECT_GT(openings, 0U);
+  EXPECT_TRUE(snoozes > 0 || GetParam().trouble == Trouble::kStale);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfHours, Histories,

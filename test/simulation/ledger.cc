@@ -17,20 +17,36 @@ void Ledger::Called(const Delivery& delivery, absl::Time now) {
   ++calls_;
   const std::string id = IdOf(delivery);
   Account& account = accounts_[id];
-  if (++account.calls[delivery.attempt()] > 1) ++duplicates_;
+  const auto snooze = account.snoozes.find(delivery.attempt());
+  const bool has_snoozed = snooze != account.snoozes.end();
+  if (++account.calls[delivery.attempt()] > (has_snoozed ? 2 : 1)) ++duplicates_;
+  const absl::Duration delay = delivery.history().delay.value_or(absl::ZeroDuration());
+  if (has_snoozed && delay == snooze->second.delay) {
+    CheckTime(absl::StrCat(id, ": what was snoozed"), now - snooze->second.at, delay);
+    return;
+  }
   if (delivery.attempt() == 0) return;
   const auto failure = account.failures.find(delivery.attempt() - 1);
   if (failure == account.failures.end()) {
     early_.push_back(absl::StrCat(id, ": call ", delivery.attempt(), " follows no failure"));
     return;
   }
-  const absl::Duration waited = now - failure->second;
-  const absl::Duration delay = delivery.history().delay.value_or(absl::ZeroDuration());
-  if (waited < delay - clocks_differ_) {
-    early_.push_back(absl::StrCat(id, ": call ", delivery.attempt(), " came after ",
-                                  absl::FormatDuration(waited), " instead of ",
-                                  absl::FormatDuration(delay)));
-  }
+  CheckTime(absl::StrCat(id, ": call ", delivery.attempt()), now - failure->second, delay);
+}
+
+void Ledger::CheckTime(const std::string& what, absl::Duration waited, absl::Duration delay) {
+  if (waited >= delay - clocks_differ_) return;
+  early_.push_back(absl::StrCat(what, " came after ", absl::FormatDuration(waited), " instead of ",
+                                absl::FormatDuration(delay)));
+}
+
+bool Ledger::MaySnooze(const Delivery& delivery) const {
+  return !accounts_.at(IdOf(delivery)).snoozes.contains(delivery.attempt());
+}
+
+void Ledger::Snoozed(const Delivery& delivery, absl::Duration delay, absl::Time now) {
+  ++snoozes_;
+  accounts_[IdOf(delivery)].snoozes.emplace(delivery.attempt(), Snooze{.at = now, .delay = delay});
 }
 
 void Ledger::Failed(const Delivery& delivery, absl::Time now) {
@@ -46,8 +62,10 @@ std::vector<std::string> Ledger::Faults() const {
     if (done == 0 && !account.forgiven) {
       faults.push_back(absl::StrCat(id, ": lost after ", account.calls.size(), " calls"));
     }
-    const bool called_twice = std::any_of(account.calls.begin(), account.calls.end(),
-                                          [](const auto& call) { return call.second > 1; });
+    const bool called_twice =
+        std::any_of(account.calls.begin(), account.calls.end(), [&account](const auto& call) {
+          return call.second > (account.snoozes.contains(call.first) ? 2 : 1);
+        });
     if ((done > 1 || called_twice) && !account.excused) {
       faults.push_back(absl::StrCat(id, ": arrived twice without a reason"));
     }

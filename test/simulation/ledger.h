@@ -24,6 +24,10 @@ class Ledger {
   void Failed(const Delivery& delivery, absl::Time now);
   void Handled(const Delivery& delivery);
 
+  // The same: it wants the message again after `delay`, once for each attempt.
+  bool MaySnooze(const Delivery& delivery) const;
+  void Snoozed(const Delivery& delivery, absl::Duration delay, absl::Time now);
+
   // Calls may be early by this much: delays of several hops go by the workers' clocks.
   void LetClocksDiffer(absl::Duration by) { clocks_differ_ = by; }
 
@@ -41,24 +45,33 @@ class Ledger {
 
   std::uint64_t calls() const { return calls_; }
   std::uint64_t duplicates() const { return duplicates_; }
+  std::uint64_t snoozes() const { return snoozes_; }
   std::uint64_t forgiven() const;
   std::size_t size() const { return accounts_.size(); }
 
  private:
+  struct Snooze {
+    absl::Time at;
+    absl::Duration delay;
+  };
   struct Account {
     std::map<std::uint64_t, int> calls;            // by attempt
     std::map<std::uint64_t, absl::Time> failures;  // the first of each attempt
+    std::map<std::uint64_t, Snooze> snoozes;       // the same
     int handled = 0;
     int parked = 0;
     bool excused = false;
     bool forgiven = false;
   };
 
+  void CheckTime(const std::string& what, absl::Duration waited, absl::Duration delay);
+
   std::map<std::string, Account> accounts_;
   std::vector<std::string> early_;
   absl::Duration clocks_differ_;
   std::uint64_t calls_ = 0;
   std::uint64_t duplicates_ = 0;
+  std::uint64_t snoozes_ = 0;
 };
 
 }  // namespace retryq::simulation

@@ -53,6 +53,7 @@ void History::Watch::OnEvent(const Event& event) {
   if (event.kind == EventKind::kUnconfirmed || event.kind == EventKind::kReturned) {
     ledger_.Excuse(event.id);
   }
+  if (event.kind == EventKind::kBreakerOpened) ++breaker_openings_;
 }
 
 History::History(std::uint64_t seed, Trouble trouble, QueueType queue_type)
@@ -92,6 +93,14 @@ void History::SetUp() {
   consumer_options_.queue = kQueue;
   consumer_options_.prefetch = static_cast<std::uint16_t>(1 + random_.Below(40));
   if (random_.OneIn(3)) consumer_options_.work_exchange = kExchange;
+
+  if (random_.OneIn(3)) {
+    consumer_options_.breaker =
+        BreakerOptions{.calls = static_cast<int>(1 + random_.Below(20)),
+                       .ratio = static_cast<double>(1 + random_.Below(4)) / 4,
+                       .pause = absl::Seconds(static_cast<std::int64_t>(1 + random_.Below(5))),
+                       .probes = static_cast<int>(1 + random_.Below(3))};
+  }
 
   DelayQueueOptions& delay_queues = client_options_.delay_queues;
   delay_queues.queue_type = queue_type_;
@@ -211,6 +220,12 @@ void History::OnDelivery(Delivery delivery, Settlement settlement) {
 
 void History::Conclude(const Delivery& delivery, Settlement settlement) {
   const Plan& plan = plans_.at(std::string(*delivery.properties().message_id));
+  if (any_delay_ && random_.OneIn(6) && ledger_.MaySnooze(delivery)) {
+    const absl::Duration delay = absl::Ceil(AnyDelay(), absl::Milliseconds(1));
+    ledger_.Snoozed(delivery, delay, time_.Now());
+    std::move(settlement).Settle(Outcome::Snooze(delay, "later"));
+    return;
+  }
   if (delivery.attempt() < plan.failures) {
     ledger_.Failed(delivery, time_.Now());
     const bool asks = any_delay_ && random_.OneIn(3);

@@ -46,6 +46,7 @@ class History {
   std::vector<std::string> Run();
 
   const Ledger& ledger() const { return ledger_; }
+  std::uint64_t breaker_openings() const { return watch_.breaker_openings(); }
   absl::Duration length() const { return time_.SinceBoot() - began_; }
 
  private:
@@ -60,9 +61,11 @@ class History {
    public:
     explicit Watch(Ledger& ledger) : ledger_(ledger) {}
     void OnEvent(const Event& event) override;
+    std::uint64_t breaker_openings() const { return breaker_openings_; }
 
    private:
     Ledger& ledger_;
+    std::uint64_t breaker_openings_ = 0;
   };
 
   void SetUp();
@@ -118,7 +121,7 @@ class History {
   std::uint64_t last_message_ = 0;
   bool healed_ = false;
   bool slow_ = false;
-  bool any_delay_ = false;      // jitter, and handlers that choose delays
+  bool any_delay_ = false;      // jitter, and handlers that choose delays, and snooze
   absl::Duration outage_left_;  // what quorum queues put up with
   absl::Duration clock_from_;   // since boot: when it may be set back again
   std::deque<std::unique_ptr<Timer>> timers_;

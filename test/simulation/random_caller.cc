@@ -340,14 +340,27 @@ ConsumerOptions RandomCaller::AnyConsumerOptions() {
   if (random_.OneIn(8)) options.retry.backoff.delays = {OddDuration(), OddDuration()};
   if (random_.OneIn(8)) options.consumer_tag = OddText();
   if (random_.OneIn(6)) options.declare = WorkQueue{.name = random_.OneIn(4) ? OddText() : ""};
+  if (random_.OneIn(3)) {
+    options.breaker = BreakerOptions{.calls = OneOf<int>({1, 1, 2, 10}),
+                                     .pause = absl::Seconds(1),
+                                     .probes = OneOf<int>({1, 2})};
+    if (random_.OneIn(4)) {
+      options.breaker = BreakerOptions{.calls = OneOf<int>({-1, 0, 10'000, 10'001}),
+                                       .ratio = OddFraction(random_),
+                                       .pause = OddDuration(),
+                                       .probes = OneOf<int>({-1, 0, 1, 1'000'000})};
+    }
+  }
   if (random_.OneIn(8)) options.handler_threads = options_.threads ? 0 : -1;
   return options;
 }
 
 Outcome RandomCaller::AnyOutcome() {
-  switch (random_.Below(8)) {
+  switch (random_.Below(9)) {
     case 0:
       return absl::UnavailableError(OddText());
+    case 8:
+      return Outcome::Snooze(OddDuration(), OddText());
     case 1:
       return absl::InvalidArgumentError("no");
     case 2:

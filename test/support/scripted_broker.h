@@ -2,6 +2,7 @@
 #define RETRYQ_TEST_SUPPORT_SCRIPTED_BROKER_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -50,6 +51,7 @@ class ScriptedBroker final : public Broker {
   SubscriptionListener* subscriber = nullptr;
   std::vector<absl::Status> reconnects;
   bool cancelled = false;
+  std::vector<std::uint16_t> resumed_with;  // prefetch
   bool closed = false;
   bool ends_subscriptions = true;  // else it answers neither a cancel nor a close of one
   std::size_t header_limit = 131064;
@@ -150,7 +152,10 @@ class ScriptedBroker final : public Broker {
       broker_.cancelled = true;
       if (broker_.ends_subscriptions) broker_.Later(std::move(done));
     }
-    void Resume() override { broker_.cancelled = false; }
+    void Resume(std::uint16_t prefetch) override {
+      broker_.cancelled = false;
+      broker_.resumed_with.push_back(prefetch);
+    }
     void Close(std::function<void()> done) override {
       broker_.subscriber = nullptr;
       if (broker_.ends_subscriptions) broker_.Later(std::move(done));

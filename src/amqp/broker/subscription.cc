@@ -69,6 +69,7 @@ QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
       connection_(connection),
       subscriptions_(subscriptions),
       params_(WithConsumerTag(std::move(params))),
+      first_prefetch_(params_.prefetch),
       listener_(listener),
       pauses_(kFirstPause, kLongestPause) {
   subscriptions_.entries_.push_back(this);
@@ -79,13 +80,31 @@ QueueSubscription::~QueueSubscription() { std::erase(subscriptions_.entries_, th
 
 void QueueSubscription::Subscribe() {
   channel_ = connection_.OpenChannel(this);
-  channel_->Qos(params_.prefetch, [](const absl::Status&) {});
+  prefetch_.reset();
+  open_cancels_ = 0;
   StartConsumer();
+}
+
+// RabbitMQ makes room for another delivery when one of the same consumer tag is settled, also where
+// that was delivered before the consumer was cancelled and started again. So a consumer with
+// another prefetch has another tag, where there is room for one.
+std::string QueueSubscription::ConsumerTag() const {
+  constexpr std::size_t kLongest = 255;
+  if (params_.prefetch == first_prefetch_) return params_.consumer_tag;
+  std::string tag = absl::StrCat(params_.consumer_tag, ".prefetch", params_.prefetch);
+  return tag.size() <= kLongest ? tag : params_.consumer_tag;
 }
 
 void QueueSubscription::StartConsumer() {
   answered_at_.reset();
-  channel_->Consume(params_, [this](const absl::StatusOr<std::string>& tag) {
+  consumes_ = true;
+  // The prefetch is that of consumers that are started after it is set.
+  if (std::exchange(prefetch_, params_.prefetch) != params_.prefetch) {
+    channel_->Qos(params_.prefetch, [](const absl::Status&) {});
+  }
+  ConsumeParams params = params_;
+  params.consumer_tag = consumer_tag_ = ConsumerTag();
+  channel_->Consume(params, [this](const absl::StatusOr<std::string>& tag) {
     if (!tag.ok()) return;  // OnChannelClosed follows
     answered_at_ = loop_.clock().SinceBoot();
     suspect_ = false;
@@ -153,15 +172,30 @@ void QueueSubscription::Defer(std::function<void()> work) {
 void QueueSubscription::Cancel(std::function<void()> cancelled) {
   wanted_ = false;
   again_.reset();
+  consumes_ = false;
   if (channel_ == nullptr) return Defer(std::move(cancelled));
   cancelled_.push_back(std::move(cancelled));
-  channel_->Cancel(params_.consumer_tag, [this](const absl::Status&) { OnNothingMore(); });
+  ++open_cancels_;
+  channel_->Cancel(consumer_tag_, [this](const absl::Status& answer) { OnCancelled(answer); });
 }
 
-void QueueSubscription::Resume() {
+// May be resumed by then.
+void QueueSubscription::OnCancelled(const absl::Status& answer) {
+  --open_cancels_;
+  const std::weak_ptr<bool> alive = alive_;
+  const bool is_last = open_cancels_ == 0 && answer.ok();
+  OnNothingMore();
+  if (alive.expired() || !is_last || open_cancels_ > 0) return;
+  if (wanted_ && !consumes_ && channel_ != nullptr) StartConsumer();
+}
+
+void QueueSubscription::Resume(std::uint16_t prefetch) {
+  params_.prefetch = prefetch;
   if (std::exchange(wanted_, true)) return;
   if (channel_ != nullptr) {
-    StartConsumer();
+    // A quorum queue answers a cancel after what was asked behind it (F60 in
+    // doc/rabbitmq_facts.md).
+    if (open_cancels_ == 0) StartConsumer();
   } else if (connection_.is_open()) {
     Subscribe();
   }

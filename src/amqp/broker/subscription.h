@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,7 +51,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   ~QueueSubscription() override;
 
   void Cancel(std::function<void()> cancelled) override;
-  void Resume() override;
+  void Resume(std::uint16_t prefetch) override;
   void Close(std::function<void()> closed) override;
 
  private:
@@ -67,10 +68,13 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   // On a channel that is to be opened, or on the one there is.
   void Subscribe();
   void StartConsumer();
+  std::string ConsumerTag() const;
   // Never again, and no more calls.
   void Forget();
   // Calls `work` in a later turn, if this is still there.
   void Defer(std::function<void()> work);
+
+  void OnCancelled(const absl::Status& answer);
 
   // Calls those who wait for that.
   void OnNothingMore();
@@ -82,7 +86,10 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   EventLoop& loop_;
   Connection& connection_;
   Subscriptions& subscriptions_;
-  const ConsumeParams params_;
+  ConsumeParams params_;
+  const std::uint16_t first_prefetch_;
+  std::optional<std::uint16_t> prefetch_;  // of the channel; nothing before it is set
+  std::string consumer_tag_;               // of the consumer that was started last
   SubscriptionListener* const listener_;
 
   Pauses pauses_;
@@ -92,6 +99,8 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   // It may be why the connection was lost: with the next one others go first.
   bool suspect_ = false;
   bool wanted_ = true;                            // not after Cancel
+  bool consumes_ = false;                         // a consumer was started, and not cancelled since
+  int open_cancels_ = 0;                          // unanswered, on this channel
   std::unique_ptr<Channel> channel_;              // null while there is none
   std::vector<std::function<void()>> cancelled_;  // waiting for that
   std::function<void()> closed_;                  // the same; null: nobody does

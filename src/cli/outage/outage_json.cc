@@ -26,7 +26,7 @@ nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageRepor
                        {"parked", sample.parked},
                        {"delay_queues", sample.delay_queues}});
   }
-  return {
+  Json json = {
       {"outage_begin_ms", Millis(report.outage_begin)},
       {"outage_end_ms", Millis(report.outage_end)},
       {"end_ms", Millis(report.end)},
@@ -56,6 +56,13 @@ nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageRepor
       {"sample_ms", Millis(report.interval)},
       {"samples", std::move(samples)},
   };
+  if (outage.breaker) {
+    json["breaker"] = {{"calls", outage.breaker->calls},
+                       {"ratio", outage.breaker->ratio},
+                       {"pause_ms", Millis(outage.breaker->pause)},
+                       {"probes", outage.breaker->probes}};
+  }
+  return json;
 }
 
 }  // namespace retryq::cli

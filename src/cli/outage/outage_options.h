@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/time/time.h"
+#include "retryq/breaker.h"
 
 namespace retryq::cli {
 
@@ -31,6 +32,13 @@ struct OutageOptions {
 
   // The part of the calls it takes that fails anyway, from 0 to below 1.
   double error_rate = 0;
+
+  // The consumer's circuit breaker, if it has one.
+  std::optional<BreakerOptions> breaker;
+
+  // With a breaker: calls a second that the workers make at most, so that what has piled up while
+  // it was open takes its time. Not set: twice the rate, at least 100.
+  std::optional<double> speed;
 
   // How long the simulation goes on, not less than until the outage ends. Not set: somewhat beyond
   // the recovery, which it waits for as long as ten outages and two of the policy's longest delays

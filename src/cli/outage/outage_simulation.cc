@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <random>
@@ -15,6 +16,7 @@
 #include "cli/outage/queue_lifetimes.h"
 #include "cli/outage/sample_series.h"
 #include "retryq/backoff.h"
+#include "retryq/breaker.h"
 #include "retryq/delay_queue_declaration.h"
 #include "retryq/random.h"
 
@@ -129,7 +131,8 @@ class Downstream {
 // A message, and when its next attempt is.
 struct Attempt {
   std::int64_t at = 0;              // microseconds
-  std::int64_t arrived = 0;         // the same: the first failure as well, as it was called at once
+  std::int64_t arrived = 0;         // the same
+  std::int64_t first_failure = 0;   // the same, once it has failed
   std::int64_t previous_delay = 0;  // milliseconds
   std::uint32_t failures = 0;
   std::uint32_t number = 0;  // in the order of arrival
@@ -141,8 +144,6 @@ struct Attempt {
     return a.at != b.at ? a.at > b.at : a.number > b.number;
   }
 };
-
-std::int64_t Micros(absl::Duration duration) { return absl::ToInt64Microseconds(duration); }
 
 absl::Status TooLarge(const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -158,6 +159,57 @@ absl::Duration LongestDelayInUse(const BackoffOptions& backoff) {
   if (!backoff.delays.empty()) return LongestDelay(backoff);
   return BackoffRange(backoff, std::numeric_limits<std::uint64_t>::max()).longest;
 }
+
+std::int64_t Micros(absl::Duration duration) { return absl::ToInt64Microseconds(duration); }
+
+// Calls a second that workers with a circuit breaker make at most.
+double SpeedOf(const OutageOptions& outage) {
+  constexpr double kLeastSpeed = 100;
+  return outage.speed.value_or(std::max(2 * outage.rate, kLeastSpeed));
+}
+
+// What the workers of a queue do that have a circuit breaker: they take messages one after the
+// other, at a certain pace, and none while it is open. Times are microseconds.
+class PacedWorkers {
+ public:
+  PacedWorkers(const BreakerOptions& breaker, double speed)
+      : breaker_(breaker), between_calls_(1e6 / speed) {}
+
+  void Add(const Attempt& attempt) { waiting_.push_back(attempt); }
+
+  // Whether a message that comes now waits behind what the outage has left behind.
+  bool IsBehind() const {
+    return breaker_.state() != Breaker::State::kClosed || (has_opened_ && !waiting_.empty());
+  }
+
+  // When the next message is called for, not before `now`.
+  std::int64_t NextCall(std::int64_t now) const {
+    if (waiting_.empty()) return kNever;
+    const absl::Duration pause = breaker_.PauseLeft(absl::Microseconds(now));
+    return std::max({now + Micros(pause), now, static_cast<std::int64_t>(std::llround(free_at_))});
+  }
+
+  Attempt Take(std::int64_t now) {
+    breaker_.TryAgain(absl::Microseconds(now));
+    free_at_ = static_cast<double>(now) + between_calls_;
+    Attempt attempt = waiting_.front();
+    waiting_.pop_front();
+    attempt.at = now;
+    return attempt;
+  }
+
+  void OnCall(bool failed, std::int64_t now) {
+    breaker_.OnCall(failed ? CallResult::kFailed : CallResult::kSucceeded, absl::Microseconds(now));
+    has_opened_ = has_opened_ || breaker_.state() == Breaker::State::kOpen;
+  }
+
+ private:
+  Breaker breaker_;
+  const double between_calls_;
+  double free_at_ = 0;
+  bool has_opened_ = false;
+  std::deque<Attempt> waiting_;  // in the work queue
+};
 
 absl::Duration BeginOf(const OutageOptions& outage) {
   return outage.start.value_or(absl::Ceil(outage.outage / 10, absl::Seconds(1)));
@@ -177,13 +229,18 @@ class Simulation {
         random_(outage.seed),
         arrivals_(outage, Micros(begin_), random_),
         downstream_(outage, Micros(begin_), Micros(end_of_outage_), random_),
-        queues_(DelayQueueTtls(retry, delay_queues), delay_queues) {}
+        queues_(DelayQueueTtls(retry, delay_queues), delay_queues) {
+    if (outage.breaker) workers_.emplace(*outage.breaker, SpeedOf(outage));
+  }
 
   absl::StatusOr<OutageReport> Run(const SimulationProgress& progress) {
     for (;;) {
       // Where nothing comes any more it is never.
       const bool retry_is_next = !retries_.empty() && retries_.Top().at <= arrivals_.next();
-      const std::int64_t now = retry_is_next ? retries_.Top().at : arrivals_.next();
+      const std::int64_t next = retry_is_next ? retries_.Top().at : arrivals_.next();
+      const std::int64_t call = workers_ ? workers_->NextCall(now_) : kNever;
+      const bool call_is_next = call < next;
+      const std::int64_t now = call_is_next ? call : next;
       if (now >= Micros(end_of_outage_)) LeaveOutage(now);
       if (now >= Micros(end_)) break;
       if (report_.calls == limits_.calls) {
@@ -192,15 +249,20 @@ class Simulation {
       if (progress != nullptr && report_.calls % kCallsBetweenProgress == 0) {
         progress(absl::Microseconds(now), report_.calls);
       }
-      if (retry_is_next) {
+      now_ = now;
+      if (call_is_next) {
+        --report_.waiting;
+        Call(workers_->Take(now));
+      } else if (retry_is_next) {
         const Attempt attempt = retries_.Top();
         retries_.Pop();
         --report_.waiting;
-        Call(attempt);
+        Deliver(attempt);
       } else {
         if (report_.arrived == limits_.messages) return TooManyMessages(limits_);
         arrivals_.Take();
-        Call({.at = now, .arrived = now, .number = static_cast<std::uint32_t>(report_.arrived++)});
+        Deliver(
+            {.at = now, .arrived = now, .number = static_cast<std::uint32_t>(report_.arrived++)});
       }
       series_.SetMessages(absl::Microseconds(now), report_.waiting, report_.parked);
     }
@@ -210,10 +272,25 @@ class Simulation {
  private:
   using Answer = Downstream::Answer;
 
+  // It is in the work queue: called for at once, or when the workers come to it.
+  void Deliver(Attempt attempt) {
+    if (!workers_) return Call(attempt);
+    if (workers_->IsBehind()) MarkAffected(attempt);
+    workers_->Add(attempt);
+    report_.most_waiting = std::max(report_.most_waiting, ++report_.waiting);
+  }
+
+  void MarkAffected(Attempt& attempt) {
+    if (attempt.affected) return;
+    attempt.affected = true;
+    ++affected_;
+  }
+
   void Call(Attempt attempt) {
     const absl::Duration now = absl::Microseconds(attempt.at);
     const Answer answer = downstream_.Call(attempt.at);
     ++report_.calls;
+    if (workers_) workers_->OnCall(answer != Answer::kOk, attempt.at);
     CountInSecond(now);
     series_.AddCall(now, answer != Answer::kOk);
     report_.most_attempts = std::max<std::uint64_t>(report_.most_attempts, attempt.failures + 1U);
@@ -224,10 +301,8 @@ class Simulation {
       return;
     }
     ++report_.failures;
-    if (answer != Answer::kFailed && !attempt.affected) {
-      attempt.affected = true;
-      ++affected_;
-    }
+    if (answer != Answer::kFailed) MarkAffected(attempt);
+    if (attempt.failures == 0) attempt.first_failure = attempt.at;
     Retry(attempt);
   }
 
@@ -238,7 +313,7 @@ class Simulation {
         .previous_delay = attempt.failures > 0
                               ? std::optional(absl::Milliseconds(attempt.previous_delay))
                               : std::nullopt,
-        .age = absl::Microseconds(attempt.at - attempt.arrived)};
+        .age = absl::Microseconds(attempt.at - attempt.first_failure)};
     const std::optional<absl::Duration> delay = NextRetry(retry_, failure, random_);
     if (!delay) {
       ++report_.parked;
@@ -318,6 +393,8 @@ class Simulation {
   Arrivals arrivals_;
   Downstream downstream_;
   EventCalendar<Attempt> retries_;
+  std::optional<PacedWorkers> workers_;  // nothing: each message is called for at once
+  std::int64_t now_ = 0;                 // of the last event
   QueueLifetimes queues_;
   SampleSeries series_;
   LatencyHistogram latencies_;

@@ -24,8 +24,9 @@ using SimulationProgress = std::function<void(absl::Duration simulated, std::uin
 
 // Lives through an outage of the downstream, event by event: messages arrive, each is called for at
 // once, and what fails waits as NextRetry, which consumers go by, decides. Broker and workers are
-// taken to keep up, whatever comes. The options must be valid, as flags are once they are read.
-// kInvalidArgument, with the remedy, where it becomes too large.
+// taken to keep up, whatever comes; workers with a circuit breaker as far as `speed` allows. The
+// options must be valid, as flags are once they are read. kInvalidArgument, with the remedy, where
+// it becomes too large.
 absl::StatusOr<OutageReport> SimulateOutage(const OutageOptions& outage, const RetryOptions& retry,
                                             const DelayQueueOptions& delay_queues,
                                             const SimulationProgress& progress = nullptr,

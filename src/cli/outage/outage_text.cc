@@ -126,4 +126,31 @@ std::string OutageText(const OutageOptions& outage, const OutageReport& report,
   return writer.text();
 }
 
+std::string BreakerText(const BreakerOptions& breaker, const OutageReport& without,
+                        const OutageReport& with) {
+  std::string text = absl::StrFormat(
+      "With a circuit breaker that opens when %s of %d calls have failed, for %s, and closes after "
+      "%d successes:\n",
+      NumberText(breaker.ratio), breaker.calls, DurationText(breaker.pause), breaker.probes);
+  const auto add = [&](const char* name, const std::string& before, const std::string& after) {
+    absl::StrAppend(&text, absl::StrFormat("%-28s %12s %12s\n", name, before, after));
+  };
+  const auto add_number = [&](const char* name, std::uint64_t OutageReport::*number) {
+    add(name, absl::StrCat(without.*number), absl::StrCat(with.*number));
+  };
+  const auto recovery = [](const OutageReport& report) {
+    return report.recovery ? Text(*report.recovery) : "not in time";
+  };
+  add("", "without", "with");
+  add_number("calls", &OutageReport::calls);
+  add_number("attempts used: failed calls", &OutageReport::failures);
+  add_number("attempts of one message", &OutageReport::most_attempts);
+  add_number("parked", &OutageReport::parked);
+  add_number("most waiting", &OutageReport::most_waiting);
+  add_number("calls/s until the end, most", &OutageReport::most_calls_until_end);
+  add_number("calls/s after it, most", &OutageReport::most_calls_after);
+  add("recovered after the end", recovery(without), recovery(with));
+  return text;
+}
+
 }  // namespace retryq::cli

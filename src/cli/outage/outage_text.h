@@ -16,6 +16,10 @@ std::string OutageTitle(const OutageOptions& outage, const OutageReport& report)
 std::string OutageText(const OutageOptions& outage, const OutageReport& report,
                        const PlotStyle& style);
 
+// What a circuit breaker changes, in figures. `with`: the same outage with `breaker`.
+std::string BreakerText(const BreakerOptions& breaker, const OutageReport& without,
+                        const OutageReport& with);
+
 }  // namespace retryq::cli
 
 #endif  // RETRYQ_CLI_OUTAGE_OUTAGE_TEXT_H_

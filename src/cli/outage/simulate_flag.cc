@@ -94,6 +94,8 @@ const std::vector<Key>& Keys() {
       {"rate", [](const auto& text, auto& to) { return ReadRate(text, &to.rate); }, kRate},
       {"capacity", [](const auto& text, auto& to) { return ReadCapacity(text, &to.capacity); },
        absl::StrCat(kRate, "; more than none")},
+      {"speed", [](const auto& text, auto& to) { return ReadCapacity(text, &to.speed.emplace()); },
+       absl::StrCat(kRate, "; more than none")},
       {"start", [](const auto& text, auto& to) { return ReadDuration(text, &to.start); },
        kDuration},
       {"duration", [](const auto& text, auto& to) { return ReadDuration(text, &to.duration); },

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/flags/breaker_flags.h"
 #include "cli/flags/delay_queue_flags.h"
 #include "cli/flags/retrying_flags.h"
 #include "cli/outage/simulate_flag.h"
@@ -35,6 +36,8 @@ the other flags say; how to read it: share/doc/retryq/examples/planning.md. Its 
   capacity=NUMBER/s  calls that the downstream takes; those beyond fail at once (default: any number)
   error_rate=PART    of the calls it takes, those that fail anyway (default: 0)
   arrivals=HOW       even, or poisson: independently of each other (default: even)
+  speed=NUMBER/s     with --breaker: calls that the workers make at most (default: twice the rate,
+                     at least 100/s)
   start=DURATION     when the outage begins (default: after a tenth of it)
   duration=DURATION  how long it all goes on (default: somewhat beyond the recovery)
   seed=NUMBER        of chance; one seed is one history (default: 1)
@@ -49,6 +52,8 @@ Example: retries after 1s, 10s, 100s, 500s, 500s
   retryq plan --base 1s --factor 10 --max 500s --max-attempts 6
 Example: ten minutes of outage, with full jitter, as a plot
   retryq plan --jitter full --simulate outage=10m,rate=200/s,capacity=500/s
+Example: what a circuit breaker would change
+  retryq plan --jitter full --simulate outage=10m,rate=200/s,capacity=500/s --breaker
 )";
 
 struct PlanFlags {
@@ -57,6 +62,7 @@ struct PlanFlags {
   DelayQueueFlags delay_queues;
   FlagText queue, work_exchange, parked, work_queue;
   FlagText simulate, svg;
+  BreakerFlags breaker;
   bool definitions = false;
   bool any_delay = false;
   bool json = false;
@@ -70,6 +76,9 @@ void AddFlags(FlagParser& parser, PlanFlags& flags) {
   parser.Add("--simulate", "KEY=VALUE,...", &flags.simulate,
              "An outage to live through, as in outage=10m,rate=200/s,capacity=500/s: the\n"
              "load on the downstream, what waits and is parked, delay queues, the recovery");
+  AddFlags(parser, flags.breaker,
+           "With --simulate: the same outage once more with a circuit breaker, as work\n"
+           "--breaker has, and what that changes");
 
   parser.Group("Output");
   parser.Add("--json", &flags.json,
@@ -140,6 +149,10 @@ PlanOptions ReadOptions(const PlanFlags& flags, FlagReader& reader) {
   }
   if (flags.json) options.format = PlanOptions::Format::kJson;
   if (flags.simulate) options.outage = ReadSimulate(*flags.simulate, reader);
+  ReadFlags(flags.breaker, reader, &options.breaker);
+  if (flags.breaker.breaker && !flags.simulate) {
+    reader.Complain("--breaker: is for --simulate; add that, or leave this out");
+  }
   reader.Read("--svg", flags.svg, &options.svg_file);
   reader.Read("--queue", flags.queue, &options.queue);
   if (flags.definitions) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/outage/outage_options.h"
+#include "retryq/breaker.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/retry_options.h"
 
@@ -25,6 +26,8 @@ struct PlanOptions {
   // kTable and kJson: an outage to simulate, and where an SVG image of it, or of the delays, goes;
   // empty: nowhere.
   std::optional<OutageOptions> outage;
+  // Beside it the same outage with this circuit breaker.
+  std::optional<BreakerOptions> breaker;
   std::string svg_file;
 
   // The work queue, which is in the names of quorum delay queues. Empty: none in particular.

@@ -33,7 +33,7 @@ absl::Status WriteImage(const std::string& file, const std::string& image) {
                                                  "; name a file where you may write"));
 }
 
-absl::StatusOr<OutageReport> Simulate(const PlanOptions& options) {
+absl::StatusOr<OutageReport> Simulate(const PlanOptions& options, const OutageOptions& outage) {
   const bool watched = ::isatty(STDERR_FILENO) != 0;
   const auto progress = [watched](absl::Duration simulated, std::uint64_t calls) {
     if (!watched || calls == 0) return;
@@ -42,7 +42,7 @@ absl::StatusOr<OutageReport> Simulate(const PlanOptions& options) {
                                          ", ", calls / 1'000'000, " million calls"));
   };
   absl::StatusOr<OutageReport> report =
-      SimulateOutage(*options.outage, options.retry, options.delay_queues, progress);
+      SimulateOutage(outage, options.retry, options.delay_queues, progress);
   if (watched) WriteAll(STDERR_FILENO, kEraseLine);
   return report;
 }
@@ -52,9 +52,18 @@ absl::StatusOr<OutageReport> Simulate(const PlanOptions& options) {
 absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
   std::optional<OutageReport> report;
   if (options.outage) {
-    absl::StatusOr<OutageReport> simulated = Simulate(options);
+    absl::StatusOr<OutageReport> simulated = Simulate(options, *options.outage);
     if (!simulated.ok()) return simulated.status();
     report = *std::move(simulated);
+  }
+  std::optional<OutageReport> with_breaker;
+  OutageOptions outage_with_breaker;
+  if (options.outage && options.breaker) {
+    outage_with_breaker = *options.outage;
+    outage_with_breaker.breaker = options.breaker;
+    absl::StatusOr<OutageReport> simulated = Simulate(options, outage_with_breaker);
+    if (!simulated.ok()) return simulated.status();
+    with_breaker = *std::move(simulated);
   }
   if (!options.svg_file.empty()) {
     const std::string image =
@@ -63,10 +72,17 @@ absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
   }
   if (!report) return PlanText(options);
   if (options.format != PlanOptions::Format::kJson) {
-    return OutageText(*options.outage, *report, PlotStyleFor(STDOUT_FILENO));
+    std::string text = OutageText(*options.outage, *report, PlotStyleFor(STDOUT_FILENO));
+    if (with_breaker) {
+      absl::StrAppend(&text, "\n", BreakerText(*options.breaker, *report, *with_breaker));
+    }
+    return text;
   }
   nlohmann::ordered_json json = PlanJson(options);
   json["simulation"] = OutageJson(*options.outage, *report);
+  if (with_breaker) {
+    json["simulation"]["with_breaker"] = OutageJson(outage_with_breaker, *with_breaker);
+  }
   return json.dump().append("\n");
 }
 

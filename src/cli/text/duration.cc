@@ -69,13 +69,14 @@ std::string DurationText(absl::Duration duration) {
   return text.empty() ? "0s" : text;
 }
 
-std::optional<absl::Duration> ParseRetryAfter(std::string_view line) {
-  constexpr std::string_view kName = "retry-after:";
+std::optional<absl::Duration> ParseDelayLine(std::string_view name, std::string_view line) {
   line = Trim(line);
-  if (!absl::StartsWithIgnoreCase({line.data(), line.size()}, {kName.data(), kName.size()})) {
+  if (!absl::StartsWithIgnoreCase({line.data(), line.size()}, {name.data(), name.size()})) {
     return std::nullopt;
   }
-  const std::string value(Trim(line.substr(kName.size())));
+  line = line.substr(name.size());
+  if (!line.starts_with(':')) return std::nullopt;
+  const std::string value(Trim(line.substr(1)));
   if (const std::optional<absl::Duration> delay = ParseDuration(value)) return delay;
   return ParseDuration(value + "s");
 }

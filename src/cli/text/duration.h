@@ -16,9 +16,9 @@ std::optional<absl::Duration> ParseDuration(std::string_view text);
 // As ParseDuration reads it, in whole milliseconds: `1m30s`, `1s500ms`, `0s`. Never negative.
 std::string DurationText(absl::Duration duration);
 
-// The delay in a line `retry-after: 30s`, in any case; a bare number is seconds, as in HTTP.
-// Nothing if the line says something else.
-std::optional<absl::Duration> ParseRetryAfter(std::string_view line);
+// The delay in a line such as `retry-after: 30s`, whose name is case-insensitive; a bare number is
+// seconds, as in HTTP. Nothing for any other line.
+std::optional<absl::Duration> ParseDelayLine(std::string_view name, std::string_view line);
 
 }  // namespace retryq::cli
 

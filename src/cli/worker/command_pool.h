@@ -43,6 +43,7 @@ class CommandPool final : public JobPool {
 
   void Start() override {}
   void Handle(Delivery delivery, Settlement settlement) override;
+  void GiveBackWaiting() override { waiting_.Requeue(); }
   void Stop(std::function<void()> stopped) override;
   std::size_t open() const override { return running_.size(); }
   std::vector<Job> EndAll() override;

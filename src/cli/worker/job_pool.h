@@ -18,6 +18,9 @@ class JobPool {
 
   virtual void Handle(Delivery delivery, Settlement settlement) = 0;
 
+  // Gives back to its queue what waits for a program.
+  virtual void GiveBackWaiting() = 0;
+
   // Begins nothing more: what waits goes back to its queue. Calls `stopped` when all that runs has
   // ended.
   virtual void Stop(std::function<void()> stopped) = 0;

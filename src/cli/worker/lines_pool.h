@@ -58,6 +58,7 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
 
   void Start() override;
   void Handle(Delivery delivery, Settlement settlement) override;
+  void GiveBackWaiting() override { waiting_.Requeue(); }
 
   // Closes the stdin of each child once it has answered all. What they have when they end without
   // an answer goes back to its queue, except the first, which has failed.

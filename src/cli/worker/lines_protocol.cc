@@ -36,7 +36,7 @@ void AppendNumber(std::string_view name, const std::optional<Number>& number, st
 
 absl::Status Wrong(const std::string& why) { return absl::InvalidArgumentError(why); }
 
-absl::StatusOr<absl::Duration> RetryAfterOf(const Json& value) {
+absl::StatusOr<absl::Duration> DelayOf(const std::string& name, const Json& value) {
   constexpr double kLongest = 100.0 * 365 * 24 * 3600;
   if (value.is_number()) {
     const double seconds = value.get<double>();
@@ -46,7 +46,55 @@ absl::StatusOr<absl::Duration> RetryAfterOf(const Json& value) {
         ParseDuration(value.get_ref<const std::string&>());
     if (duration) return *duration;
   }
-  return Wrong("\"retry_after\" is neither a duration, such as \"30s\", nor a number of seconds");
+  return Wrong(absl::StrCat("\"", name,
+                            "\" is neither a duration, such as \"30s\", nor a number of seconds"));
+}
+
+// What an answer says beside its id. The texts are in its JSON.
+struct AnswerFields {
+  // Null for any other name.
+  const std::string** TextNamed(std::string_view name) {
+    return name == "error"     ? &error
+           : name == "park"    ? &park
+           : name == "discard" ? &discard
+           : name == "reason"  ? &reason
+                               : nullptr;
+  }
+  std::optional<absl::Duration>* DelayNamed(std::string_view name) {
+    return name == "retry_after" ? &retry_after : name == "snooze" ? &snooze : nullptr;
+  }
+
+  bool ok = false;
+  const std::string* error = nullptr;
+  const std::string* park = nullptr;
+  const std::string* discard = nullptr;
+  const std::string* reason = nullptr;
+  std::optional<absl::Duration> retry_after;
+  std::optional<absl::Duration> snooze;
+};
+
+absl::StatusOr<Outcome> OutcomeOf(const AnswerFields& fields) {
+  const int outcomes = fields.ok + (fields.error != nullptr) + (fields.park != nullptr) +
+                       (fields.discard != nullptr) + fields.snooze.has_value();
+  if (outcomes != 1) {
+    return Wrong(
+        "it says none, or more than one, of \"ok\", \"error\", \"park\", \"discard\" and "
+        "\"snooze\"");
+  }
+  if (fields.retry_after && fields.error == nullptr) {
+    return Wrong("\"retry_after\" is for an \"error\"");
+  }
+  if (fields.reason != nullptr && !fields.snooze) return Wrong("\"reason\" is for a \"snooze\"");
+  if (fields.error != nullptr) {
+    const absl::Status status = absl::UnknownError(*fields.error);
+    return fields.retry_after ? Outcome::RetryAfter(*fields.retry_after, status) : Outcome(status);
+  }
+  if (fields.park != nullptr) return Outcome::Park(absl::UnknownError(*fields.park));
+  if (fields.discard != nullptr) return Outcome::Discard(*fields.discard);
+  if (fields.snooze) {
+    return Outcome::Snooze(*fields.snooze, fields.reason == nullptr ? "" : *fields.reason);
+  }
+  return Outcome::Ok();
 }
 
 }  // namespace
@@ -95,10 +143,7 @@ absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
   }
   LinesAnswer answer;
   bool has_id = false;
-  bool is_ok = false;
-  const std::string* error = nullptr;
-  const std::string* park = nullptr;
-  std::optional<absl::Duration> retry_after;
+  AnswerFields fields;
   for (const auto& [name, value] : json.items()) {
     if (name == "id") {
       if (!value.is_number_unsigned()) return Wrong("its \"id\" is not that of a message");
@@ -106,30 +151,24 @@ absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
       has_id = true;
     } else if (name == "ok") {
       if (value != true) return Wrong("\"ok\" is not true; say \"error\" for what is not");
-      is_ok = true;
-    } else if (name == "error" || name == "park") {
+      fields.ok = true;
+    } else if (const std::string** const text = fields.TextNamed(name)) {
       if (!value.is_string()) return Wrong(absl::StrCat("its \"", name, "\" is no text"));
-      (name == "error" ? error : park) = &value.get_ref<const std::string&>();
-    } else if (name == "retry_after") {
-      const absl::StatusOr<absl::Duration> delay = RetryAfterOf(value);
-      if (!delay.ok()) return delay.status();
-      retry_after = *delay;
+      *text = &value.get_ref<const std::string&>();
+    } else if (std::optional<absl::Duration>* const delay = fields.DelayNamed(name)) {
+      const absl::StatusOr<absl::Duration> duration = DelayOf(name, value);
+      if (!duration.ok()) return duration.status();
+      *delay = *duration;
     } else {
       return Wrong(absl::StrCat("it has a field \"", name,
-                                "\"; those there are: id, ok, error, retry_after, park"));
+                                "\"; those there are: id, ok, error, retry_after, park, discard, "
+                                "snooze, reason"));
     }
   }
   if (!has_id) return Wrong("it has no \"id\"; give that of the message that it answers");
-  if (is_ok + (error != nullptr) + (park != nullptr) != 1) {
-    return Wrong("it says none, or more than one, of \"ok\", \"error\" and \"park\"");
-  }
-  if (retry_after && error == nullptr) return Wrong("\"retry_after\" is for an \"error\"");
-  if (error != nullptr) {
-    const absl::Status status = absl::UnknownError(*error);
-    answer.outcome = retry_after ? Outcome::RetryAfter(*retry_after, status) : Outcome(status);
-  } else if (park != nullptr) {
-    answer.outcome = Outcome::Park(absl::UnknownError(*park));
-  }
+  absl::StatusOr<Outcome> outcome = OutcomeOf(fields);
+  if (!outcome.ok()) return outcome.status();
+  answer.outcome = *std::move(outcome);
   return answer;
 }
 

@@ -42,6 +42,10 @@ struct LinesAnswer {
 //   {"id":7,"error":"busy"}                      retried as the policy says
 //   {"id":7,"error":"busy","retry_after":"30s"}  retried after that; a number is seconds
 //   {"id":7,"park":"no such customer"}           parked for that reason
+//   {"id":7,"discard":"too late"}                acked and gone, for that reason
+//   {"id":7,"snooze":"30s"}                      comes back after that, and has not failed;
+//   "reason"
+//                                                may say why
 //
 // kInvalidArgument, with what is wrong, for all else, unknown fields included.
 absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line);

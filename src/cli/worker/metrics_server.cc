@@ -80,9 +80,11 @@ void MetricsServer::OnAccepted(int socket) {
 MetricsConnection::Reply MetricsServer::PageOf(std::string_view path) const {
   if (path == "/metrics") return {.type = kPrometheusText, .body = pages_.metrics()};
   if (path == "/healthz") {
-    const std::optional<std::string> trouble = pages_.trouble();
-    return {
-        .status = trouble ? 503 : 200, .type = kPlainText, .body = trouble.value_or("ok") + "\n"};
+    if (const std::optional<std::string> trouble = pages_.trouble()) {
+      return {.status = 503, .type = kPlainText, .body = *trouble + "\n"};
+    }
+    const auto notice = pages_.notice == nullptr ? std::nullopt : pages_.notice();
+    return {.type = kPlainText, .body = notice ? "ok: " + *notice + "\n" : "ok\n"};
   }
   return {.status = 404, .type = kPlainText, .body = "there is /metrics and /healthz\n"};
 }

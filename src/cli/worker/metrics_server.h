@@ -32,11 +32,11 @@ struct MetricsAddress {
 absl::StatusOr<MetricsAddress> ParseMetricsAddress(const std::string& text);
 
 // An HTTP server on the loop, for a scraper and for an orchestrator: GET /metrics
-// answers with the metrics, GET /healthz with 200 "ok", or with 503 and why the process is of no
-// use right now. A connection is for one request, and for ten seconds at most (MetricsConnection).
-// There are never more than kMostConnections: the oldest makes room for the next, so that peers
-// which only connect can neither keep a scraper out nor use up the process's file descriptors. Used
-// on the loop's thread; destroy it before the loop.
+// answers with the metrics, GET /healthz with 200 "ok" or "ok: " and what is worth knowing, or with
+// 503 and why the process is of no use right now. A connection is for one request, and for ten
+// seconds at most (MetricsConnection). There are never more than kMostConnections: the oldest makes
+// room for the next, so that peers which only connect can neither keep a scraper out nor use up the
+// process's file descriptors. Used on the loop's thread; destroy it before the loop.
 class MetricsServer {
  public:
   static constexpr std::size_t kMostConnections = 16;
@@ -48,6 +48,8 @@ class MetricsServer {
     std::function<std::optional<std::string>()> trouble;
     // Hears at most once a minute why no connection can be accepted. Null: nobody does.
     std::function<void(const std::string& why)> cannot_accept = nullptr;
+    // What is worth knowing although it is well; nothing if there is nothing. Null: the same.
+    std::function<std::optional<std::string>()> notice = nullptr;
   };
 
   // kInvalidArgument names the address and says why nothing can listen there.

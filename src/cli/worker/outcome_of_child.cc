@@ -18,8 +18,9 @@ constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
 struct LastWords {
-  std::string_view error;  // the last line, or the one before a retry-after
+  std::string_view error;  // the last line, or the one before one of these:
   std::optional<absl::Duration> retry_after;
+  std::optional<absl::Duration> snooze;
 };
 
 // Takes the last line with anything in it off the end of `text`; empty if there is none.
@@ -35,8 +36,11 @@ std::string_view TakeLastLine(std::string_view& text) {
 
 LastWords LastWordsOf(std::string_view errors) {
   const std::string_view last = TakeLastLine(errors);
-  if (const std::optional<absl::Duration> delay = ParseRetryAfter(last)) {
+  if (const std::optional<absl::Duration> delay = ParseDelayLine("retry-after", last)) {
     return {.error = TakeLastLine(errors), .retry_after = delay};
+  }
+  if (const std::optional<absl::Duration> delay = ParseDelayLine("snooze", last)) {
+    return {.error = TakeLastLine(errors), .snooze = delay};
   }
   return {.error = last};
 }
@@ -77,8 +81,10 @@ Outcome OutcomeOf(const ChildResult& result, absl::Duration timeout) {
   if (exited && result.code == EX_OK) return Outcome::Ok();
   const absl::Status error = absl::UnknownError(DescribeEnd(result, timeout));
   if (exited && result.code == EX_DATAERR) return Outcome::Park(error);
-  const std::optional<absl::Duration> retry_after = LastWordsOf(result.errors).retry_after;
-  return retry_after ? Outcome::RetryAfter(*retry_after, error) : Outcome(error);
+  const LastWords last = LastWordsOf(result.errors);
+  // What ended otherwise did not get to its own decision.
+  if (exited && last.snooze) return Outcome::Snooze(*last.snooze, std::string(last.error));
+  return last.retry_after ? Outcome::RetryAfter(*last.retry_after, error) : Outcome(error);
 }
 
 std::optional<std::string> WhyNotRun(const ChildResult& result) {

@@ -11,9 +11,10 @@
 namespace retryq::cli {
 
 // What became of a message, judged by the child that got it: exit 0 is ok, 65 (EX_DATAERR) parks,
-// all else retries; a last line `retry-after: 30s` on stderr sets the delay of a retry. The error
-// is how the child ended and the last other line that it wrote there: "exit 3: no such customer",
-// "killed by SIGSEGV". `timeout` is what the child was given.
+// all else retries; a last line `retry-after: 30s` on stderr sets the delay of a retry, and after
+// `snooze: 30s` the message comes back after that delay and has not failed. The error is how the
+// child ended and the last other line that it wrote there: "exit 3: no such customer", "killed by
+// SIGSEGV". `timeout` is what the child was given.
 Outcome OutcomeOf(const ChildResult& result, absl::Duration timeout);
 
 // The error that OutcomeOf gives; "exit 0" for none.

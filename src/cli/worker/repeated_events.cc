@@ -13,7 +13,8 @@ struct Recovery {
 };
 constexpr std::array kRecoveries = {
     Recovery{"connected", "disconnected"}, Recovery{"unblocked", "blocked"},
-    Recovery{"consuming", "interrupted"}, Recovery{"resumed", "paused"}};
+    Recovery{"consuming", "interrupted"}, Recovery{"resumed", "paused"},
+    Recovery{"breaker_closed", "breaker_opened"}};
 
 // Each is about another message.
 constexpr std::array<std::string_view, 4> kFates = {"parked", "rejected", "discarded",

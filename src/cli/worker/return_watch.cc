@@ -108,7 +108,8 @@ ReturnWatch::~ReturnWatch() {
 }
 
 void ReturnWatch::OnEvent(const Event& event) {
-  const bool waits = event.kind == EventKind::kRetried || event.kind == EventKind::kForwarded;
+  const bool waits = event.kind == EventKind::kRetried || event.kind == EventKind::kSnoozed ||
+                     event.kind == EventKind::kForwarded;
   if (!waits || event.delay_queue.empty() || !event.delay) return;
   const absl::Time due = absl::Now() + *event.delay;
   const auto known = due_.find(event.delay_queue);

@@ -102,6 +102,7 @@ class Worker : private Observer {
     log_.OnEvent(event);
     if (metrics_) metrics_->OnEvent(event);
     if (hook_ && event.kind == EventKind::kParked) hook_->OnParked(event);
+    if (event.kind == EventKind::kBreakerOpened) pool_->GiveBackWaiting();
     returns_.OnEvent(event);
   }
 
@@ -234,7 +235,8 @@ class Worker : private Observer {
                                .cannot_accept =
                                    [this](const std::string& why) {
                                      Say(Severity::kWarning, "metrics_unreachable", why);
-                                   }});
+                                   },
+                               .notice = [this] { return metrics_->Notice(); }});
     if (!server.ok()) {
       return absl::InvalidArgumentError("--metrics: " + std::string(server.status().message()));
     }

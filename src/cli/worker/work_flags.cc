@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/flags/breaker_flags.h"
 #include "cli/flags/delay_queue_flags.h"
 #include "cli/flags/retrying_flags.h"
 #include "cli/management/management_flags.h"
@@ -54,7 +55,8 @@ Its exit code says what becomes of the message:
            ended so, failed, retried. Else consuming pauses until COMMAND can be run, and the
            message waits and loses no attempt
   other, a signal or --timeout: failed, retried. The error is the last line on stderr. If that
-           says "retry-after: 30s" it sets the delay, and the line before it is the error.
+           says "retry-after: 30s" it sets the delay, and the line before it is the error. If it
+           says "snooze: 30s" the message comes back after that delay, and has not failed.
 COMMAND's stdout and stderr are retryq's; with --json its stdout goes to stderr as well.
 
 With --lines COMMAND is started --jobs times and stays. It reads messages from its stdin, a line of
@@ -68,6 +70,9 @@ JSON each, and answers each with a line on its stdout, at once (flush it) and in
   {"id":7,"error":"busy"}                       failed, retried
   {"id":7,"error":"busy","retry_after":"30s"}   the same, after that; a number is seconds
   {"id":7,"park":"no such customer"}            retrying cannot fix it: parked
+  {"id":7,"discard":"too late"}                 acked and gone
+  {"id":7,"snooze":"30s","reason":"closed"}     comes back after that, and has not failed; "reason"
+                                                may be left out
 If it ends, writes anything else or takes longer than --timeout it is started again; of the messages
 that it had the first has failed, the others go to the next. Where it ends before it has read
 anything, or has never answered any message, none has failed, and consuming pauses until it works.
@@ -92,6 +97,7 @@ struct WorkFlags {
   RetryingFlags retrying;
   FlagText on_limit, parked, on_parked, count_redeliveries;
   std::vector<std::string> earlier_counts, former_queues;
+  BreakerFlags breaker;
   DelayQueueFlags delay_queues;
   FlagText prefetch, jobs, in_flight, timeout, consumer_timeout, grace;
   FlagText log_level, metrics;
@@ -143,6 +149,11 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "header: x-retry-count, x-death, x-delivery-count or any other; again for more");
 
   AddFlags(parser, flags.delay_queues);
+
+  parser.Group("Circuit breaker");
+  AddFlags(parser, flags.breaker,
+           "Pause consuming while most runs fail and are to be retried; then one message\n"
+           "at a time is tried until enough of them succeed. What has not begun goes back");
 
   parser.Group("Running");
   parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
@@ -265,6 +276,7 @@ WorkOptions ReadOptions(const WorkFlags& flags, FlagReader& reader) {
   retry.earlier_counts = flags.earlier_counts;
   options.consumer.former_queues = flags.former_queues;
   ReadFlags(flags.retrying, reader, &retry);
+  ReadFlags(flags.breaker, reader, &options.consumer.breaker);
 
   const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
   const amqp::ConnectionOptions broker = ConnectionOf(options.client);

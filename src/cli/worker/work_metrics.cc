@@ -35,13 +35,33 @@ void WorkMetrics::OnEvent(const Event& event) {
     return;
   }
   metrics_.OnEvent(event);
-  if (event.kind == EventKind::kConsuming) {
-    consuming_ = true;
-  } else if (event.kind == EventKind::kInterrupted) {
-    consuming_ = false;
-    why_not_ = event.error;
-  } else if (event.kind == EventKind::kDisconnected && !consuming_) {
-    why_not_ = event.error;
+  switch (event.kind) {
+    case EventKind::kConnected:
+      connected_ = true;
+      break;
+    case EventKind::kDisconnected:
+      connected_ = false;
+      if (!consuming_) why_not_ = event.error;
+      break;
+    case EventKind::kConsuming:
+      consuming_ = true;
+      break;
+    case EventKind::kInterrupted:
+      consuming_ = false;
+      why_not_ = event.error;
+      break;
+    case EventKind::kBreakerOpened:
+      breaker_ = Breaker::State::kOpen;
+      breaker_error_ = event.error;
+      break;
+    case EventKind::kBreakerProbing:
+      breaker_ = Breaker::State::kProbing;
+      break;
+    case EventKind::kBreakerClosed:
+      breaker_ = Breaker::State::kClosed;
+      break;
+    default:
+      break;
   }
 }
 
@@ -59,8 +79,15 @@ std::string WorkMetrics::Text() const {
 }
 
 std::optional<std::string> WorkMetrics::Trouble() const {
-  if (consuming_) return std::nullopt;
+  // After a lost connection a consumer whose breaker is open consumes again only at its end.
+  const bool waits = breaker_ == Breaker::State::kOpen && connected_ && !stopping_;
+  if (consuming_ || waits) return std::nullopt;
   return why_not_;
+}
+
+std::optional<std::string> WorkMetrics::Notice() const {
+  if (breaker_ == Breaker::State::kClosed) return std::nullopt;
+  return "the circuit breaker is " + std::string(NameOf(breaker_)) + ", after " + breaker_error_;
 }
 
 }  // namespace retryq::cli

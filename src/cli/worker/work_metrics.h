@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/worker/return_watch.h"
+#include "retryq/breaker.h"
 #include "retryq/observer.h"
 #include "retryq/prometheus_metrics.h"
 
@@ -30,15 +31,22 @@ class WorkMetrics final : public Observer {
   // In Prometheus' text format.
   std::string Text() const;
 
-  // Why no messages are consumed; nothing while they are.
+  // Why no messages are consumed; nothing while they are, and while the circuit breaker keeps them
+  // waiting.
   std::optional<std::string> Trouble() const;
+
+  // That the circuit breaker does so, and why; nothing while it is closed.
+  std::optional<std::string> Notice() const;
 
  private:
   prometheus::Registry registry_;
   PrometheusMetrics metrics_;
   prometheus::Family<prometheus::Gauge>& returns_blocked_;
   prometheus::Family<prometheus::Gauge>& undelivered_;
+  bool connected_ = false;
   bool consuming_ = false;
+  Breaker::State breaker_ = Breaker::State::kClosed;
+  std::string breaker_error_;
   bool stopping_ = false;
   std::string why_not_ = "not connected yet";
 };

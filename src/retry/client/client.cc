@@ -120,6 +120,7 @@ absl::Status ValidateConsumer(const ConsumerOptions& options) {
                               "broker is configured), but is ",
                               absl::FormatDuration(timeout))));
   }
+  if (options.breaker) status = Join(status, Validate(*options.breaker));
   if (!options.declare) return status;
   if (!options.declare->name.empty() && options.declare->name != options.queue) {
     status = Join(status, absl::InvalidArgumentError(
@@ -263,8 +264,8 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
     valid = Join(valid, absl::InvalidArgumentError("the handler must not be empty"));
   }
   if (!valid.ok()) return valid;
-  absl::StatusOr<std::unique_ptr<Retrier>> retrier =
-      Retrier::Create(shared_, std::move(of_retrier));
+  absl::StatusOr<std::unique_ptr<GatedRetrier>> retrier =
+      GatedRetrier::Create(shared_, std::move(of_retrier));
   if (!retrier.ok()) return retrier.status();
 
   // The priority is the default one, and changes nothing but that a stream refuses it (F54 in
@@ -278,8 +279,9 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
   }
   std::optional<WorkQueue> declare;
   if (options.declare) declare = Named(*std::move(options.declare), options.queue);
-  auto consumer = std::make_unique<Consumer::Impl>(shared_, *std::move(retrier), std::move(params),
-                                                   std::move(declare), Fatal(), consumers_);
+  auto consumer =
+      std::make_unique<Consumer::Impl>(shared_, *std::move(retrier), std::move(params),
+                                       std::move(declare), options.breaker, Fatal(), consumers_);
   if constexpr (std::is_same_v<SomeHandler, Handler>) {
     const absl::Status started = consumer->Start(std::move(handler), options.handler_threads);
     if (!started.ok()) return started;

@@ -23,6 +23,9 @@ constexpr int kVainLooksIfPublished = 3;
 // However some of them are: messages that wait long between attempts could go on one by one.
 constexpr int kMostIdleLooks = 4;
 
+// While the circuit breaker is probing.
+constexpr std::uint16_t kProbePrefetch = 1;
+
 // What waiting does not fix.
 bool IsFatal(const absl::Status& why) { return !absl::IsUnavailable(why) && !absl::IsAborted(why); }
 
@@ -49,8 +52,9 @@ class PoolExecutor final : public Executor {
 
 }  // namespace
 
-Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrier> retrier,
+Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<GatedRetrier> retrier,
                      ConsumeParams params, std::optional<WorkQueue> declare,
+                     const std::optional<BreakerOptions>& breaker,
                      std::function<void(absl::Status)> fatal,
                      std::shared_ptr<ConsumerSet> consumers)
     : shared_(std::move(shared)),
@@ -62,6 +66,11 @@ Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrie
       pauses_(kFirstPrepare, kLongestPrepare) {
   consumers_->insert(this);
   listener_ = shared_->AddListener(this);
+  if (!breaker) return;
+  breaker_.emplace(*breaker);
+  retrier_->Watch([self = lifeline_.ptr()](CallResult result, std::string_view error) {
+    if (self) self->OnCall(result, error);
+  });
 }
 
 Consumer::Impl::~Impl() {
@@ -134,7 +143,17 @@ void Consumer::Impl::OnPrepared(const absl::Status& status) {
     return;
   }
   state_ = State::kConsuming;
-  if (!paused_) subscription_ = shared_->broker().Consume(params_, this);
+  StartFlow();
+}
+
+void Consumer::Impl::StartFlow() {
+  if (paused_) return;
+  const bool probes = breaker_ && breaker_->state() == Breaker::State::kProbing;
+  const std::uint16_t prefetch = probes ? kProbePrefetch : params_.prefetch;
+  if (subscription_ != nullptr) return subscription_->Resume(prefetch);
+  ConsumeParams params = params_;
+  params.prefetch = prefetch;
+  subscription_ = shared_->broker().Consume(std::move(params), this);
 }
 
 void Consumer::Impl::OnSubscribed() {
@@ -197,12 +216,80 @@ void Consumer::Impl::Pause() {
 }
 
 void Consumer::Impl::Resume() {
-  if (!std::exchange(paused_, false) || state_ != State::kConsuming) return;
-  if (subscription_ != nullptr) {
-    subscription_->Resume();
+  if (!std::exchange(paused_, false) || state_ != State::kConsuming || breaker_is_open()) return;
+  StartFlow();
+}
+
+// Amid the work on a delivery: what others are told of, and what they may change, waits for the
+// next turn of the loop.
+void Consumer::Impl::OnCall(CallResult result, std::string_view error) {
+  if (state_ != State::kConsuming) return;
+  if (!breaker_->OnCall(result, shared_->clock().SinceBoot())) return;
+  if (breaker_is_open()) {
+    OnBreakerOpened(error);
   } else {
-    subscription_ = shared_->broker().Consume(params_, this);
+    OnBreakerClosed();
   }
+}
+
+// The cancel goes out before all that is given back, which the broker then has for others.
+void Consumer::Impl::OnBreakerOpened(std::string_view error) {
+  breaker_error_ = error;
+  flow_has_ended_ = false;
+  subscription_->Cancel([self = lifeline_.ptr(), opening = ++breaker_openings_] {
+    if (!self || self->breaker_openings_ != opening) return;
+    self->flow_has_ended_ = true;
+    self->ProbeIfDue();
+  });
+  retrier_->CloseGate();
+  AwaitPause(breaker_->options().pause);
+  shared_->environment().executor->Post([self = lifeline_.ptr()] {
+    if (!self) return;
+    self->retrier_->GiveBackUnbegun();
+    if (self) self->ReportBreaker(EventKind::kBreakerOpened);
+  });
+}
+
+// A consumer has the prefetch that it was started with.
+void Consumer::Impl::OnBreakerClosed() {
+  if (!paused_) {
+    subscription_->Cancel([] {});
+    StartFlow();
+  }
+  shared_->environment().executor->Post([self = lifeline_.ptr()] {
+    if (self) self->ReportBreaker(EventKind::kBreakerClosed);
+  });
+}
+
+void Consumer::Impl::AwaitPause(absl::Duration left) {
+  breaker_pause_ = shared_->environment().timers->After(left, [this] {
+    const std::unique_ptr<Timer> fired = std::move(breaker_pause_);
+    ProbeIfDue();
+  });
+}
+
+// What was on its way when the flow was ended must not be taken for what is tried now.
+void Consumer::Impl::ProbeIfDue() {
+  if (state_ != State::kConsuming || !flow_has_ended_ || breaker_pause_ != nullptr) return;
+  const absl::Duration now = shared_->clock().SinceBoot();
+  if (const absl::Duration left = breaker_->PauseLeft(now); left > absl::ZeroDuration()) {
+    return AwaitPause(left);  // its timer was early
+  }
+  if (!breaker_->TryAgain(now)) return;
+  retrier_->OpenGate();
+  StartFlow();
+  ReportBreaker(EventKind::kBreakerProbing);
+}
+
+void Consumer::Impl::ReportBreaker(EventKind kind) {
+  const std::string error = kind == EventKind::kBreakerClosed ? "" : breaker_error_;
+  Event event{.kind = kind,
+              .time = {},
+              .queue = params_.queue,
+              .error = error,
+              .in_flight = retrier_->open()};
+  if (kind == EventKind::kBreakerOpened) event.delay = breaker_->options().pause;
+  shared_->Report(event);
 }
 
 // May be called again meanwhile: all hear of the end, which the earliest deadline brings.
@@ -218,6 +305,7 @@ void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> dr
   EndDrainAt(shared_->environment().clock->SinceBoot() + deadline);
   if (state_ == State::kDraining || state_ == State::kClosing) return;
   state_ = State::kDraining;
+  breaker_pause_.reset();
   shared_->publisher().Hurry();
   WatchDrain();
   auto finish = [self = lifeline_.ptr()] {

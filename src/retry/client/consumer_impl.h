@@ -2,11 +2,13 @@
 #define RETRYQ_SRC_RETRY_CLIENT_CONSUMER_IMPL_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,10 +16,11 @@
 #include "loop/alive.h"
 #include "loop/pauses.h"
 #include "loop/worker_pool.h"
+#include "retry/retrier/gated_retrier.h"
 #include "retry/retrier/shared_state.h"
+#include "retryq/breaker.h"
 #include "retryq/broker.h"
 #include "retryq/consumer.h"
-#include "retryq/retrier.h"
 #include "retryq/work_queue.h"
 
 namespace retryq {
@@ -31,8 +34,9 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
  public:
   // `declare`: what to declare if the queue is missing; none: nothing. `fatal` hears of what makes
   // the first start impossible.
-  Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<Retrier> retrier, ConsumeParams params,
-       std::optional<WorkQueue> declare, std::function<void(absl::Status)> fatal,
+  Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<GatedRetrier> retrier,
+       ConsumeParams params, std::optional<WorkQueue> declare,
+       const std::optional<BreakerOptions>& breaker, std::function<void(absl::Status)> fatal,
        std::shared_ptr<ConsumerSet> consumers);
   ~Impl() override;
 
@@ -63,6 +67,18 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   bool GaveUpAtStart(const absl::Status& why);
   // At most once a minute.
   void SayInterrupted(const absl::Status& why);
+  // The flow of deliveries, unless it is paused.
+  void StartFlow();
+
+  // The circuit breaker: what a call of the handler makes of it, and what it makes of the flow.
+  void OnCall(CallResult result, std::string_view error);
+  void OnBreakerOpened(std::string_view error);
+  void OnBreakerClosed();
+  void AwaitPause(absl::Duration left);
+  void ProbeIfDue();
+  void ReportBreaker(EventKind kind);
+  bool breaker_is_open() const { return breaker_ && breaker_->state() == Breaker::State::kOpen; }
+
   // Closes the channel behind all that is settled.
   void CloseAndEndDrain(bool complete);
   void EndDrain(bool complete);
@@ -72,7 +88,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   enum class State { kStarting, kPreparing, kConsuming, kDraining, kClosing, kDone };
 
   const std::shared_ptr<SharedState> shared_;
-  const std::unique_ptr<Retrier> retrier_;
+  const std::unique_ptr<GatedRetrier> retrier_;
   const ConsumeParams params_;
   const std::optional<WorkQueue> declare_;
   const std::function<void(absl::Status)> fatal_;
@@ -82,6 +98,12 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   bool paused_ = false;
   bool consumed_once_ = false;
   std::optional<absl::Duration> interruption_said_;  // since boot
+
+  std::optional<Breaker> breaker_;      // nothing: there is none
+  std::string breaker_error_;           // why it opened last
+  std::uint64_t breaker_openings_ = 0;  // so far
+  bool flow_has_ended_ = false;         // since it opened last
+  std::unique_ptr<Timer> breaker_pause_;
 
   SharedState::ListenerId listener_ = 0;
   bool restoring_ = false;  // declares a queue that is gone

@@ -42,6 +42,8 @@ std::string_view EventName(EventKind kind) {
       return "parked";
     case EventKind::kRejected:
       return "rejected";
+    case EventKind::kSnoozed:
+      return "snoozed";
     case EventKind::kRequeued:
       return "requeued";
     case EventKind::kMoved:
@@ -60,6 +62,12 @@ std::string_view EventName(EventKind kind) {
       return "held";
     case EventKind::kPublished:
       return "published";
+    case EventKind::kBreakerOpened:
+      return "breaker_opened";
+    case EventKind::kBreakerProbing:
+      return "breaker_probing";
+    case EventKind::kBreakerClosed:
+      return "breaker_closed";
   }
   return "unknown";
 }
@@ -79,8 +87,11 @@ Severity SeverityOf(EventKind kind) {
     case EventKind::kLapsed:
     case EventKind::kFailed:
     case EventKind::kRetried:
+    case EventKind::kSnoozed:
     case EventKind::kRequeued:
     case EventKind::kPublished:
+    case EventKind::kBreakerProbing:
+    case EventKind::kBreakerClosed:
       return Severity::kInfo;
     case EventKind::kDisconnected:
     case EventKind::kBlocked:
@@ -92,6 +103,7 @@ Severity SeverityOf(EventKind kind) {
     case EventKind::kMoved:
     case EventKind::kReturned:
     case EventKind::kUnconfirmed:
+    case EventKind::kBreakerOpened:
       return Severity::kWarning;
     case EventKind::kLeaseBroken:
     case EventKind::kOverridden:

@@ -22,6 +22,11 @@ Outcome Outcome::Discard(std::string reason) {
   return Outcome(Kind::kDiscard, absl::UnknownError(reason));
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the same
+Outcome Outcome::Snooze(absl::Duration delay, std::string reason) {
+  return Outcome(Kind::kSnooze, absl::CancelledError(reason), delay);
+}
+
 Outcome Outcome::Requeue() {
   return Outcome(Kind::kRequeue, absl::CancelledError("given back unhandled"));
 }

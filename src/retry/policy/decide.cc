@@ -121,6 +121,21 @@ void RetryWithinLimits(const RetryOptions& options, const Delivery::History& his
       ": ", step.error);
 }
 
+// Comes back after `step.delay`, or is given up: a snooze is not a failure, but the age of a
+// message that has failed before goes on.
+void SnoozeWithinAge(const RetryOptions& options, const Delivery::History& history, absl::Time now,
+                     const absl::Status& why, Step& step) {
+  step.kind = Kind::kSnooze;
+  step.reason = std::string(why.message());
+  step.error = absl::StrCat("snoozed", step.reason.empty() ? "" : ": ", step.reason);
+  if (!history.first_failure || !TooLate(options, now - step.first_failure, step.delay)) return;
+  step.kind = KindOf(options.on_limit);
+  step.delay = absl::ZeroDuration();
+  step.reason =
+      absl::StrCat("gave up, as it would come back more than ",
+                   absl::FormatDuration(options.max_age), " after the first failure: ", step.error);
+}
+
 }  // namespace
 
 RetryPolicy::RetryPolicy(RetryOptions options)
@@ -195,10 +210,16 @@ void RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& histor
   }
 
   step->first_failure = FirstFailure(history, now);
+  if (outcome.kind() == Outcome::Kind::kSnooze) {
+    step->delay = Clamp(outcome.delay(), options_.max_retry_after);
+    SnoozeWithinAge(options_, history, now, status, *step);
+    return;
+  }
   AssignErrorText(status, &step->error);
   step->reason = step->error;
   switch (outcome.kind()) {
     case Outcome::Kind::kRequeue:
+    case Outcome::Kind::kSnooze:
       break;  // decided above
     case Outcome::Kind::kPark:
       step->kind = Kind::kPark;
@@ -207,6 +228,7 @@ void RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& histor
       step->kind = Kind::kDiscard;
       break;
     case Outcome::Kind::kRetryAfter:
+      step->transient = true;
       step->delay = Clamp(outcome.delay(), options_.max_retry_after);
       RetryWithinLimits(options_, history, now, TermsOf(options_, RuleFor(options_, status)),
                         *step);
@@ -217,6 +239,7 @@ void RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& histor
         step->kind = KindOf(options_.on_permanent);
         break;
       }
+      step->transient = true;
       step->delay = DelayAfter(status, rule, history, now, random);
       RetryWithinLimits(options_, history, now, TermsOf(options_, rule), *step);
       break;

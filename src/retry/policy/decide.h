@@ -28,16 +28,17 @@ struct Step {
 
     // After its handler's call, or when it arrives and the workers that had it have not settled it:
     kAck,
-    kRetry,    // a copy goes to a delay queue, then it is acked
-    kPark,     // a copy goes to the parked queue, then it is acked
-    kReject,   // to the queue's own dead-letter exchange, if it has one
-    kDiscard,  // acked
-    kGiveBack  // back into its queue, without counting as failed
+    kRetry,     // a copy goes to a delay queue, then it is acked
+    kPark,      // a copy goes to the parked queue, then it is acked
+    kReject,    // to the queue's own dead-letter exchange, if it has one
+    kDiscard,   // acked
+    kGiveBack,  // back into its queue, without counting as failed
+    kSnooze     // a copy goes to a delay queue, then it is acked; it does not count as failed
   };
 
   Kind kind = Kind::kHandle;
 
-  // kRetry, kWait, kForward: how long, in whole milliseconds, above zero.
+  // kRetry, kSnooze, kWait, kForward: how long, in whole milliseconds, above zero.
   absl::Duration delay = absl::ZeroDuration();
 
   // When it arrives: the failures before this step, with the redeliveries that count. It becomes
@@ -45,17 +46,22 @@ struct Step {
   std::uint64_t failures = 0;
 
   // When the message failed first. Of kRetry, kPark, kReject and kDiscard: never after now,
-  // whatever the headers state. Of kForward and kMove: for the case that their copy must be parked
-  // instead.
+  // whatever the headers state. Of kForward, kMove and kSnooze: for the case that their copy must
+  // be parked instead.
   absl::Time first_failure = {};
 
   // The error that the copy states, e.g. "UNAVAILABLE: connection refused": for `x-retry-error`. Of
-  // kForward and kMove it is for the case that their copy must be parked instead.
+  // kForward, kMove and kSnooze it is for the case that their copy must be parked instead.
   std::string error = {};
 
   // For people, why: the error, preceded where a limit is reached, e.g. "gave up after 8 attempts:
-  // UNAVAILABLE: connection refused". Empty where nothing failed.
+  // UNAVAILABLE: connection refused". Of kSnooze the handler's own words. Empty where nothing
+  // failed.
   std::string reason = {};
+
+  // After the call of a handler: whether it ended in an error of the kind that is retried, also
+  // where a limit ends that.
+  bool transient = false;
 
   // Whether the delivery has failed.
   bool failed() const {
@@ -71,6 +77,7 @@ struct Step {
     first_failure = {};
     error.clear();
     reason.clear();
+    transient = false;
   }
 };
 

@@ -25,6 +25,11 @@ constexpr absl::Duration kLongestHold = absl::Minutes(1);
 // A smaller body is copied in less time than its owner is taken and left.
 constexpr std::size_t kLeastShared = 512;
 
+CallResult ResultOf(const Step& step) {
+  if (step.kind == Step::Kind::kAck) return CallResult::kSucceeded;
+  return step.transient ? CallResult::kFailed : CallResult::kNeither;
+}
+
 }  // namespace
 
 OpenDelivery::OpenDelivery(RetrierContext& context, std::function<void()> released)
@@ -60,6 +65,7 @@ void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
 void OpenDelivery::BeginHandling() {
   assert(state_ == State::kDeciding || state_ == State::kWaiting);
   Enter(State::kHandling);
+  closings_ = context_.closings;
   if (!is_observed()) return;
   called_at_ = context_.shared.clock().SinceBoot();
   Event event{.kind = EventKind::kDelivered, .time = {}};
@@ -83,7 +89,15 @@ void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> 
     context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
                            *environment.random, &step_);
   }
+  if (context_.on_call != nullptr && closings_ == context_.closings) {
+    context_.on_call(ResultOf(step_), step_.error);
+  }
   CarryOut();
+}
+
+void OpenDelivery::GiveBackUnhandled() {
+  if (state_ == State::kWaiting) Enter(State::kDeciding);
+  CarryOut({.kind = Step::Kind::kGiveBack});
 }
 
 void OpenDelivery::CarryOut(Step step) {
@@ -109,6 +123,10 @@ void OpenDelivery::CarryOut() {
     case Step::Kind::kForward:
       hop_ = context_.shared.delay_steps().First(step_.delay);
       Publish(CopyKind::kForwarded);
+      return;
+    case Step::Kind::kSnooze:
+      hop_ = context_.shared.delay_steps().First(step_.delay);
+      Publish(CopyKind::kSnoozed);
       return;
     case Step::Kind::kMove:
       Publish(CopyKind::kMoved);
@@ -164,8 +182,9 @@ void OpenDelivery::GiveBack() {
 // exchange.
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
   const std::string& work_exchange = context_.options.work_exchange;
-  return copy_kind_ == CopyKind::kRetried && hop_.left == absl::ZeroDuration() &&
-         !work_exchange.empty() && delivery_->message()->exchange == work_exchange;
+  const bool first_hop = copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed;
+  return first_hop && hop_.left == absl::ZeroDuration() && !work_exchange.empty() &&
+         delivery_->message()->exchange == work_exchange;
 }
 
 std::optional<DelayRoute> OpenDelivery::Route() const {
@@ -198,6 +217,16 @@ Annotation OpenDelivery::Annotate() const {
             .not_before = history.not_before,
             .delay = history.delay,
             .remaining = forwarded ? hop_.left : history.remaining.value_or(absl::ZeroDuration()),
+            .error = history.last_error,
+            .id = id_};
+  }
+  if (copy_kind_ == CopyKind::kSnoozed) {
+    const Delivery::History& history = delivery_->history();
+    return {.failures = history.failures,
+            .first_failure = history.first_failure,
+            .not_before = context_.shared.clock().Now() + step_.delay,
+            .delay = step_.delay,
+            .remaining = hop_.left,
             .error = history.last_error,
             .id = id_};
   }
@@ -342,6 +371,9 @@ void OpenDelivery::AckCopied(const SendResult& result) {
     case CopyKind::kRetried:
       event.kind = EventKind::kRetried;
       break;
+    case CopyKind::kSnoozed:
+      event.kind = EventKind::kSnoozed;
+      break;
     case CopyKind::kForwarded:
       event.kind = EventKind::kForwarded;
       break;
@@ -386,8 +418,9 @@ void OpenDelivery::Describe(Event& event) const {
   event.queue = context_.options.queue;
   event.attempt = delivery_->attempt();
   event.id = id_.empty() ? delivery_->id() : std::string_view(id_);
-  const bool says_handling = event.kind == EventKind::kHandled ||
-                             event.kind == EventKind::kFailed || event.kind == EventKind::kRequeued;
+  const bool says_handling =
+      event.kind == EventKind::kHandled || event.kind == EventKind::kFailed ||
+      event.kind == EventKind::kSnoozed || event.kind == EventKind::kRequeued;
   if (says_handling) event.handling = handling_;
   event.in_flight = context_.open;
   event.delivery = &*delivery_;

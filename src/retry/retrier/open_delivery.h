@@ -18,6 +18,7 @@
 #include "retry/publisher/copy.h"
 #include "retry/publisher/parking_lot.h"
 #include "retry/publisher/publisher.h"
+#include "retry/retrier/gated_retrier.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
@@ -32,9 +33,13 @@ struct RetrierContext {
   const RetryPolicy policy;
   ParkingLot parking_lot;
   CountedReturns counted_returns;
-  Copy copy;                 // scratch: a copy is sent before the next one is built
-  std::size_t open = 0;      // deliveries
-  std::size_t handling = 0;  // of those, with the handler
+  Copy copy;  // scratch: a copy is sent before the next one is built
+  // See GatedRetrier.
+  GatedRetrier::OnCall on_call = nullptr;
+  bool gate_closed = false;
+  std::uint64_t closings = 0;  // of the gate, so far
+  std::size_t open = 0;        // deliveries
+  std::size_t handling = 0;    // of those, with the handler
 };
 
 // One delivery, from its arrival to the one Ack or Reject that ends it: carries out the steps that
@@ -43,9 +48,11 @@ struct RetrierContext {
 //   kFree       ── Begin ─────────────────────────────────────────────────▶ kDeciding
 //   kDeciding   ── kHandle ───────────────────────────────────────────────▶ kHandling
 //               ── kWait ─────────────────────────────────────────────────▶ kWaiting
-//               ── kForward, kMove, kRetry, kPark, kGiveBack by a copy ───▶ kPublishing
+//               ── kForward, kMove, kRetry, kSnooze, kPark,
+//                  kGiveBack by a copy ───────────────────────────────────▶ kPublishing
 //               ── kAck, kDiscard, kReject, kGiveBack by basic.nack ──────▶ kFree
 //   kWaiting    ── the rest of its delay is over ─────────────────────────▶ kHandling
+//               ── the same, and the gate is closed ──────────────────────▶ kDeciding
 //   kHandling   ── Settle, with the handler's outcome ────────────────────▶ kDeciding
 //   kPublishing ── confirmed, and acked ──────────────────────────────────▶ kFree
 //               ── refused, or its headers have no room: parked instead ──▶ kPublishing
@@ -94,6 +101,9 @@ class OpenDelivery final : private PendingPublish {
   // next step and carries it out. From kHandling.
   void Settle(const Outcome& outcome, std::optional<absl::Duration> handling);
 
+  // Gives it back to its queue in place of a call of the handler. From kDeciding and kWaiting.
+  void GiveBackUnhandled();
+
   // The channel is gone. To be destroyed next.
   void Abandon() { Enter(State::kFree); }
 
@@ -101,6 +111,7 @@ class OpenDelivery final : private PendingPublish {
   // What the copy is, and where it goes.
   enum class CopyKind {
     kRetried,          // to a delay queue
+    kSnoozed,          // the same
     kForwarded,        // to a delay queue, for the rest of its delay
     kMoved,            // to the end of its own queue
     kGivenBack,        // the same
@@ -138,7 +149,8 @@ class OpenDelivery final : private PendingPublish {
     return copy_kind_ == CopyKind::kMoved || copy_kind_ == CopyKind::kGivenBack;
   }
   bool IsDelayed() const {
-    return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kForwarded;
+    return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed ||
+           copy_kind_ == CopyKind::kForwarded;
   }
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
@@ -159,6 +171,7 @@ class OpenDelivery final : private PendingPublish {
   std::unique_ptr<Timer> timer_;                     // kWaiting, kHeld
   absl::Duration called_at_ = absl::ZeroDuration();  // since boot, where an observer wants to know
   std::optional<absl::Duration> handling_;           // the same: how long it took
+  std::uint64_t closings_ = 0;                       // of the gate, before the call
   Lifeline<OpenDelivery> lifeline_{this};
 };
 

@@ -19,6 +19,7 @@
 #include "retry/delivery/timed_out.h"
 #include "retry/policy/decide.h"
 #include "retry/publisher/exclusive_queue.h"
+#include "retry/retrier/gated_retrier.h"
 #include "retry/retrier/open_delivery.h"
 #include "retry/retrier/retrier_options.h"
 #include "retry/retrier/shared_state.h"
@@ -110,6 +111,10 @@ class RetrierImpl final {
   std::size_t handling() const { return context_.handling; }
   void Abandon(const absl::Status& why);
   void WhenIdle(std::function<void()> idle);
+  void Watch(GatedRetrier::OnCall on_call) { context_.on_call = std::move(on_call); }
+  void CloseGate();
+  void OpenGate() { context_.gate_closed = false; }
+  void GiveBackUnbegun();
 
  private:
   // Names one delivery: its place, and how often that had been used before, so that an outcome that
@@ -208,7 +213,7 @@ class RetrierImpl final {
 };
 
 // What users hold: destroys the retrier when that can be.
-class RetrierHandle final : public Retrier {
+class RetrierHandle final : public GatedRetrier {
  public:
   explicit RetrierHandle(std::unique_ptr<RetrierImpl> impl) : impl_(std::move(impl)) {}
   ~RetrierHandle() override { RetrierImpl::Retire(std::move(impl_)); }
@@ -224,6 +229,10 @@ class RetrierHandle final : public Retrier {
   void Abandon() override { impl_->Abandon(absl::UnavailableError("abandoned")); }
   void Abandon(const absl::Status& why) override { impl_->Abandon(why); }
   void WhenIdle(std::function<void()> idle) override { impl_->WhenIdle(std::move(idle)); }
+  void Watch(OnCall on_call) override { impl_->Watch(std::move(on_call)); }
+  void CloseGate() override { impl_->CloseGate(); }
+  void OpenGate() override { impl_->OpenGate(); }
+  void GiveBackUnbegun() override { impl_->GiveBackUnbegun(); }
 
  private:
   std::unique_ptr<RetrierImpl> impl_;
@@ -398,6 +407,7 @@ void RetrierImpl::Skip(amqp::MessagePtr message, const Delivery::History& histor
 
 void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
   RetrierImpl& self = *wrapped.retrier.get();
+  if (self.context_.gate_closed) return self.places_[id.place].delivery->GiveBackUnhandled();
   self.places_[id.place].delivery->BeginHandling();
   if (!wrapped.retrier) return;
   const SharedState::CallOut calling(*self.shared_);
@@ -507,6 +517,22 @@ void RetrierImpl::Abandon(const absl::Status& why) {
   }
 }
 
+void RetrierImpl::CloseGate() {
+  context_.gate_closed = true;
+  ++context_.closings;
+}
+
+// An observer that is told may do anything.
+void RetrierImpl::GiveBackUnbegun() {
+  const AlivePtr<RetrierImpl> self = lifeline_->ptr();
+  for (std::uint32_t index = 0; self && index < places_.size(); ++index) {
+    const Place& place = places_[index];
+    if (!place.is_handling() || place.handed_over == nullptr || !place.handed_over->Take())
+      continue;
+    Settle({index, place.use}, Outcome::Requeue());
+  }
+}
+
 void RetrierImpl::WhenIdle(std::function<void()> idle) {
   idle_ = std::move(idle);
   TellIfIdle();
@@ -523,6 +549,11 @@ void RetrierImpl::TellIfIdle() {
 
 absl::StatusOr<std::unique_ptr<Retrier>> Retrier::Create(std::shared_ptr<Shared> shared,
                                                          RetrierOptions options) {
+  return GatedRetrier::Create(std::move(shared), std::move(options));
+}
+
+absl::StatusOr<std::unique_ptr<GatedRetrier>> GatedRetrier::Create(std::shared_ptr<Shared> shared,
+                                                                   RetrierOptions options) {
   auto state = std::static_pointer_cast<SharedState>(std::move(shared));
   if (absl::Status valid = Validate(options, state->options()); !valid.ok()) return valid;
   return std::make_unique<RetrierHandle>(

@@ -62,7 +62,7 @@ class QuietBroker final : public Broker {
     explicit QuietSubscription(std::shared_ptr<Executor> executor)
         : executor_(std::move(executor)) {}
     void Cancel(std::function<void()> cancelled) override { executor_->Post(std::move(cancelled)); }
-    void Resume() override {}
+    void Resume(std::uint16_t /*prefetch*/) override {}
     void Close(std::function<void()> closed) override { executor_->Post(std::move(closed)); }
 
    private:

@@ -32,13 +32,14 @@ TEST_F(PrometheusMetricsTest, CountsWhatBecomesOfDeliveries) {
   for (const EventKind kind :
        {EventKind::kHandled, EventKind::kHandled, EventKind::kRetried, EventKind::kParked,
         EventKind::kRejected, EventKind::kDiscarded, EventKind::kRequeued, EventKind::kMoved,
-        EventKind::kForwarded, EventKind::kSkipped, EventKind::kDelivered, EventKind::kFailed}) {
+        EventKind::kSnoozed, EventKind::kForwarded, EventKind::kSkipped, EventKind::kDelivered,
+        EventKind::kFailed}) {
     metrics_.OnEvent(OfQueue(kind));
   }
   const std::string text = Text();
   EXPECT_THAT(text, HasSubstr(R"(retryq_outcomes_total{outcome="acked",queue="orders"} 2)"));
   for (const char* outcome : {"retried", "parked", "rejected", "discarded", "requeued", "moved",
-                              "forwarded", "skipped"}) {
+                              "snoozed", "forwarded", "skipped"}) {
     EXPECT_THAT(text, HasSubstr("retryq_outcomes_total{outcome=\"" + std::string(outcome) +
                                 "\",queue=\"orders\"} 1"));
   }

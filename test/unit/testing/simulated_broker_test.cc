@@ -189,9 +189,37 @@ TEST_F(SimulatedBrokerTest, CancelsLeavesTagsGoodAndResumes) {
   time_.Advance(absl::Milliseconds(10));
   EXPECT_THAT(inbox_.Bodies(), ElementsAre("a"));
   EXPECT_EQ(rabbit_.Count("work"), 1U);
-  subscription->Resume();
+  subscription->Resume(/*prefetch=*/64);
   time_.Advance(absl::Milliseconds(10));
   EXPECT_THAT(inbox_.Bodies(), ElementsAre("a", "b"));
+}
+
+TEST_F(SimulatedBrokerTest, ResumesWithAPrefetchThatEarlierDeliveriesDoNotCountInto) {
+  Send("a");
+  Send("b");
+  const auto subscription = Consume();
+  ASSERT_THAT(inbox_.messages, SizeIs(2));
+  subscription->Cancel([] {});
+  time_.Advance(absl::Milliseconds(10));
+  for (const char* body : {"c", "d", "e"}) Send(body);
+  subscription->Resume(/*prefetch=*/1);
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_THAT(inbox_.Bodies(), ElementsAre("a", "b", "c"));
+  broker_.Ack(inbox_.messages[0]->delivery_tag);
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_THAT(inbox_.messages, SizeIs(3));
+  broker_.Ack(inbox_.messages[2]->delivery_tag);
+  time_.Advance(absl::Milliseconds(10));
+  EXPECT_THAT(inbox_.Bodies(), ElementsAre("a", "b", "c", "d"));
+}
+
+TEST_F(SimulatedBrokerTest, EndsACancelWhoseConsumerTheBrokerEndsMeanwhile) {
+  const auto subscription = Consume();
+  bool cancelled = false;
+  rabbit_.DeleteQueue("work");
+  subscription->Cancel([&] { cancelled = true; });
+  time_.Advance(absl::Seconds(5));
+  EXPECT_TRUE(cancelled);
 }
 
 TEST_F(SimulatedBrokerTest, ClosingASubscriptionHandlesItsLastAcksFirst) {

@@ -67,6 +67,69 @@ TEST(OutageSimulation, WithAnyCapacityRecoversWithinOneDelay) {
   EXPECT_EQ(report.arrived, report.handled + report.waiting);
 }
 
+OutageOptions WithBreaker(OutageOptions outage, const BreakerOptions& breaker = {}) {
+  outage.breaker = breaker;
+  return outage;
+}
+
+// Ten messages a second: the first ten fail, and the breaker is open from 0.9 s on. Pauses end at
+// 30.9 s and 60.9 s, by when the outage is over.
+TEST(OutageSimulation, ABreakerTriesOneMessageForEachPauseAndParksNone) {
+  RetryOptions retry = Doubling();
+  retry.max_attempts = 3;
+  const BreakerOptions breaker{.calls = 10, .ratio = 1, .pause = absl::Seconds(30)};
+  const OutageReport report = Simulate(WithBreaker(Outage(absl::Minutes(1)), breaker), retry);
+  EXPECT_EQ(report.failures, 10U + 1U);
+  EXPECT_EQ(report.parked, 0U);
+  EXPECT_EQ(report.calls, report.handled + report.failures);
+  EXPECT_EQ(report.most_attempts, 3U);  // of the one that is tried: it came back first
+  EXPECT_EQ(report.waiting_at_outage_end, 600U);
+  EXPECT_EQ(report.arrived, report.handled + report.waiting);
+}
+
+// 600 wait, and ten more come each second: at 100 a second they take seven seconds, and those that
+// came last before that wait for none.
+TEST(OutageSimulation, WhatABreakerKeptWaitingLeavesAtTheWorkersSpeed) {
+  OutageOptions outage = WithBreaker(
+      Outage(absl::Minutes(1)), {.calls = 10, .ratio = 1, .pause = absl::Seconds(30), .probes = 1});
+  outage.speed = 100;
+  const OutageReport slow = Simulate(outage, Doubling());
+  EXPECT_EQ(slow.most_calls_after, 100U);
+  ASSERT_TRUE(slow.recovery);
+  EXPECT_GT(*slow.recovery, absl::Seconds(7));
+  EXPECT_LT(*slow.recovery, absl::Seconds(8.5));
+  outage.speed = 1000;
+  EXPECT_LT(*Simulate(outage, Doubling()).recovery, absl::Seconds(2));
+}
+
+TEST(OutageSimulation, ABreakerThatNeverOpensChangesNothing) {
+  OutageOptions outage = Outage(absl::ZeroDuration());
+  outage.duration = absl::Minutes(10);
+  outage.error_rate = 0.1;
+  const OutageReport without = Simulate(outage, Fixed(absl::Seconds(10)));
+  outage.speed = 1e6;
+  const OutageReport with = Simulate(WithBreaker(outage), Fixed(absl::Seconds(10)));
+  EXPECT_EQ(with.calls, without.calls);
+  EXPECT_EQ(with.failures, without.failures);
+  EXPECT_EQ(with.handled, without.handled);
+}
+
+TEST(OutageSimulation, CountsTheAgeFromTheFirstFailureAndNotFromTheWaitBeforeIt) {
+  RetryOptions retry = Fixed(absl::Seconds(1));
+  retry.max_age = absl::Seconds(20);
+  const BreakerOptions breaker{.calls = 5, .ratio = 1, .pause = absl::Minutes(1)};
+  const OutageReport report = Simulate(WithBreaker(Outage(absl::Seconds(59)), breaker), retry);
+  EXPECT_EQ(report.parked, 0U);
+}
+
+TEST(OutageSimulation, IsAsJsonWithItsBreaker) {
+  const OutageOptions outage = WithBreaker(Outage(absl::Seconds(10)));
+  const auto json = OutageJson(outage, Simulate(outage, Doubling()));
+  EXPECT_EQ(json.at("breaker").at("calls"), 20);
+  EXPECT_EQ(json.at("breaker").at("pause_ms"), 30'000);
+  EXPECT_FALSE(OutageJson(Outage(absl::Seconds(10)), {}).contains("breaker"));
+}
+
 // Attempts at 0, 1 and 3 s: all three fail for who arrives before 97 s of the 100.
 TEST(OutageSimulation, ParksExactlyThoseWhoseScheduleTheOutageOutlasts) {
   RetryOptions retry = Doubling();

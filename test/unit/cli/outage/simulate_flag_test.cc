@@ -28,7 +28,7 @@ std::string Complaints(const std::string& text) {
 TEST(SimulateFlag, ReadsAllKeys) {
   const OutageOptions options = Read(
       "outage=10m,rate=200/s,capacity=500/s,start=5s,duration=1h,error_rate=0.25,burst=7,"
-      "arrivals=poisson,seed=42");
+      "arrivals=poisson,seed=42,speed=300/s");
   EXPECT_EQ(options.outage, absl::Minutes(10));
   EXPECT_EQ(options.rate, 200);
   EXPECT_EQ(options.capacity, 500);
@@ -38,6 +38,7 @@ TEST(SimulateFlag, ReadsAllKeys) {
   EXPECT_EQ(options.burst, 7U);
   EXPECT_TRUE(options.poisson);
   EXPECT_EQ(options.seed, 42U);
+  EXPECT_EQ(options.speed, 300);
 }
 
 TEST(SimulateFlag, RatesAreASecondAMinuteOrAnHour) {

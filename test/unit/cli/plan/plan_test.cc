@@ -298,6 +298,32 @@ TEST_F(PlanTest, ASimulationInJsonHasAllNumbersBesideThePlan) {
   EXPECT_EQ(simulation.at("arrived"), simulation.at("handled").get<int>() + 570);
 }
 
+TEST_F(PlanTest, ShowsWhatACircuitBreakerChangesInAnOutage) {
+  const Arguments outage = {"--max-attempts", "3", "--simulate", "outage=1m,rate=10/s",
+                            "--breaker"};
+  const std::string text = Shown(outage);
+  EXPECT_THAT(text,
+              HasSubstr("With a circuit breaker that opens when 0.5 of 20 calls have failed, for "
+                        "30s, and closes after 3 successes:\n"));
+  EXPECT_THAT(text, HasSubstr("\nparked                                570            0\n"));
+  EXPECT_THAT(Text({"--max-attempts", "3"}), Not(HasSubstr("breaker")));
+
+  Arguments as_json = outage;
+  as_json.insert(as_json.end(), {"--breaker-pause", "20s", "--json"});
+  const Json simulation = Json::parse(Shown(as_json)).at("simulation");
+  EXPECT_EQ(simulation.at("parked"), 570);
+  EXPECT_FALSE(simulation.contains("breaker"));
+  const Json& with = simulation.at("with_breaker");
+  EXPECT_EQ(with.at("parked"), 0);
+  EXPECT_LT(with.at("failures"), 20);
+  EXPECT_EQ(with.at("breaker").at("pause_ms"), 20'000);
+}
+
+TEST_F(PlanTest, ComplainsOfABreakerWithoutAnOutage) {
+  EXPECT_THAT(Complaints({"--breaker"}), HasSubstr("--breaker: is for --simulate"));
+  EXPECT_THAT(Complaints({"--breaker-calls", "5"}), HasSubstr("--breaker-calls: is for --breaker"));
+}
+
 TEST_F(PlanTest, DrawsTheDelaysOrTheOutageToAFile) {
   const testing::TemporaryDirectory files;
   const std::string table = Shown({"--max-attempts", "3", "--svg", files.File("delays.svg")});

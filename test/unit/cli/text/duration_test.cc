@@ -58,19 +58,22 @@ TEST(DurationText, IsReadBack) {
   }
 }
 
-TEST(ParseRetryAfter, ReadsTheDelayOfThatLineOnly) {
-  EXPECT_EQ(ParseRetryAfter("retry-after: 30s"), absl::Seconds(30));
-  EXPECT_EQ(ParseRetryAfter("Retry-After:1m30s"), absl::Seconds(90));
-  EXPECT_EQ(ParseRetryAfter("  RETRY-AFTER:  500ms  "), absl::Milliseconds(500));
-  EXPECT_EQ(ParseRetryAfter("retry-after"), std::nullopt);
-  EXPECT_EQ(ParseRetryAfter("retry-after: soon"), std::nullopt);
-  EXPECT_EQ(ParseRetryAfter("please retry-after: 30s"), std::nullopt);
-  EXPECT_EQ(ParseRetryAfter(""), std::nullopt);
+TEST(ParseDelayLine, ReadsTheDelayOfThatLineOnly) {
+  EXPECT_EQ(ParseDelayLine("retry-after", "retry-after: 30s"), absl::Seconds(30));
+  EXPECT_EQ(ParseDelayLine("retry-after", "Retry-After:1m30s"), absl::Seconds(90));
+  EXPECT_EQ(ParseDelayLine("retry-after", "  RETRY-AFTER:  500ms  "), absl::Milliseconds(500));
+  EXPECT_EQ(ParseDelayLine("retry-after", "retry-after"), std::nullopt);
+  EXPECT_EQ(ParseDelayLine("retry-after", "retry-after: soon"), std::nullopt);
+  EXPECT_EQ(ParseDelayLine("retry-after", "please retry-after: 30s"), std::nullopt);
+  EXPECT_EQ(ParseDelayLine("retry-after", "retry-after-all: 30s"), std::nullopt);
+  EXPECT_EQ(ParseDelayLine("retry-after", "snooze: 30s"), std::nullopt);
+  EXPECT_EQ(ParseDelayLine("snooze", "Snooze: 30s"), absl::Seconds(30));
+  EXPECT_EQ(ParseDelayLine("retry-after", ""), std::nullopt);
 }
 
-TEST(ParseRetryAfter, TakesABareNumberForSeconds) {
-  EXPECT_EQ(ParseRetryAfter("Retry-After: 120"), absl::Seconds(120));
-  EXPECT_EQ(ParseRetryAfter("Retry-After: 0"), absl::ZeroDuration());
+TEST(ParseDelayLine, TakesABareNumberForSeconds) {
+  EXPECT_EQ(ParseDelayLine("retry-after", "Retry-After: 120"), absl::Seconds(120));
+  EXPECT_EQ(ParseDelayLine("retry-after", "Retry-After: 0"), absl::ZeroDuration());
 }
 
 }  // namespace duration_test

@@ -135,6 +135,21 @@ TEST_F(CommandPoolTest, TellsWhatHasBegunFromWhatWaits) {
   Until([&] { return waits->load(); });
 }
 
+TEST_F(CommandPoolTest, GivesBackWhatWaitsAndGoesOnWithWhatRuns) {
+  StartScript("until test -e '" + directory_.File("go") + "'; do sleep 0.01; done");
+  for (const char* name : {"runs", "waits", "waits too"}) Give(name);
+  pool_->GiveBackWaiting();
+  Settled(2);
+  EXPECT_EQ(Result("waits"), "requeued");
+  EXPECT_EQ(Result("waits too"), "requeued");
+  EXPECT_EQ(pool_->open(), 1U);
+  Give("next");
+  directory_.Write("go", "");
+  Settled(4);
+  EXPECT_EQ(Result("runs"), "ok");
+  EXPECT_EQ(Result("next"), "ok");
+}
+
 TEST_F(CommandPoolTest, CountsTheTimeOfTheCommandWithoutThatOfWaitingForIt) {
   StartScript("sleep 0.2");
   for (const char* name : {"a", "b", "c", "d"}) Give(name);

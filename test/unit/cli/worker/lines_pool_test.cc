@@ -141,6 +141,21 @@ TEST_F(LinesPoolTest, GivesAChildMessageAfterMessage) {
   EXPECT_THAT(ends_, IsEmpty());
 }
 
+TEST_F(LinesPoolTest, GivesBackWhatWaitsAndGoesOnWithWhatChildrenHave) {
+  Start(ForEach("until test -e " + File("go") + "; do sleep 0.01; done; " + kOk));
+  for (const char* name : {"begun", "waits", "waits too"}) Give(name);
+  pool_->GiveBackWaiting();
+  Settled(2);
+  EXPECT_TRUE(Requeued("waits"));
+  EXPECT_TRUE(Requeued("waits too"));
+  EXPECT_EQ(pool_->open(), 1U);
+  Give("next");
+  files_.Write("go", "");
+  Settled(4);
+  EXPECT_TRUE(Ok("begun"));
+  EXPECT_TRUE(Ok("next"));
+}
+
 TEST_F(LinesPoolTest, KeepsAsManyChildrenBusyAsItShall) {
   // None answers before all have got one.
   Start(ForEach("echo >> " + File("got") + "; until test $(wc -l < " + File("got") +

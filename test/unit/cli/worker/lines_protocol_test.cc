@@ -118,6 +118,16 @@ TEST(LinesProtocol, KnowsEachAnswer) {
   const Outcome parked = Read(R"({"id":7,"park":"no such customer"})").outcome;
   EXPECT_EQ(parked.kind(), Kind::kPark);
   EXPECT_EQ(parked.status(), absl::UnknownError("no such customer"));
+
+  const Outcome discarded = Read(R"({"id":7,"discard":"too late"})").outcome;
+  EXPECT_EQ(discarded.kind(), Kind::kDiscard);
+  EXPECT_EQ(discarded.status(), absl::UnknownError("too late"));
+
+  const Outcome snoozed = Read(R"({"id":7,"snooze":"30s","reason":"closed"})").outcome;
+  EXPECT_EQ(snoozed.kind(), Kind::kSnooze);
+  EXPECT_EQ(snoozed.delay(), absl::Seconds(30));
+  EXPECT_EQ(snoozed.status().message(), "closed");
+  EXPECT_EQ(Read(R"({"snooze":5,"id":7})").outcome.delay(), absl::Seconds(5));
 }
 
 TEST(LinesProtocol, SaysWhatIsWrongWithAnyOther) {
@@ -150,6 +160,12 @@ TEST(LinesProtocol, SaysWhatIsWrongWithAnyOther) {
                 HasSubstr("neither a duration"));
   }
   EXPECT_THAT(wrong(R"({"id":7,"ok":true,"retry_after":3})"), HasSubstr("is for an \"error\""));
+  EXPECT_THAT(wrong(R"({"id":7,"snooze":"5s","retry_after":3})"), HasSubstr("is for an \"error\""));
+  EXPECT_THAT(wrong(R"({"id":7,"snooze":"soon"})"), HasSubstr("\"snooze\" is neither a duration"));
+  EXPECT_THAT(wrong(R"({"id":7,"snooze":"5s","ok":true})"), HasSubstr("none, or more than one"));
+  EXPECT_THAT(wrong(R"({"id":7,"discard":"d","park":"p"})"), HasSubstr("none, or more than one"));
+  EXPECT_THAT(wrong(R"({"id":7,"discard":1})"), HasSubstr("\"discard\" is no text"));
+  EXPECT_THAT(wrong(R"({"id":7,"reason":"r","park":"p"})"), HasSubstr("is for a \"snooze\""));
   wrong(std::string(100'000, '['));
 }
 

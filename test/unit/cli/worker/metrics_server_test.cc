@@ -55,7 +55,8 @@ class MetricsServerTest : public ::testing::Test {
   absl::StatusOr<std::unique_ptr<MetricsServer>> Listen(const std::string& address) {
     return MetricsServer::Listen(loop_, ParseMetricsAddress(address).value(),
                                  {.metrics = [] { return std::string("retryq_connected 1\n"); },
-                                  .trouble = [this] { return trouble_; }});
+                                  .trouble = [this] { return trouble_; },
+                                  .notice = [this] { return notice_; }});
   }
 
   static std::uint16_t PortOf(const MetricsServer& server) {
@@ -95,6 +96,7 @@ class MetricsServerTest : public ::testing::Test {
 
   EventLoop loop_;
   std::optional<std::string> trouble_;
+  std::optional<std::string> notice_;
 };
 
 TEST_F(MetricsServerTest, ServesTheMetrics) {
@@ -114,6 +116,9 @@ TEST_F(MetricsServerTest, SaysWhetherAllIsWell) {
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_EQ(Ask(**server, "/healthz").status, 200);
   EXPECT_EQ(Ask(**server, "/healthz").body, "ok\n");
+  notice_ = "the circuit breaker is open";
+  EXPECT_EQ(Ask(**server, "/healthz").status, 200);
+  EXPECT_EQ(Ask(**server, "/healthz").body, "ok: the circuit breaker is open\n");
   trouble_ = "no connection";
   EXPECT_EQ(Ask(**server, "/healthz").status, 503);
   EXPECT_EQ(Ask(**server, "/healthz").body, "no connection\n");

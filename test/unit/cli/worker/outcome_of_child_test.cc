@@ -73,6 +73,25 @@ TEST(OutcomeOf, ADelayDoesNotKeepFromParking) {
             Kind::kPark);
 }
 
+TEST(OutcomeOf, ALastLineSnoozes) {
+  const Outcome outcome =
+      OutcomeOf({.end = End::kExited, .code = 75, .errors = "closed at night\nsnooze: 8h\n"});
+  EXPECT_EQ(outcome.kind(), Kind::kSnooze);
+  EXPECT_EQ(outcome.delay(), absl::Hours(8));
+  EXPECT_EQ(outcome.status().message(), "closed at night");
+}
+
+TEST(OutcomeOf, OnlyAProgramThatHasExitedSnoozes) {
+  for (const ChildResult::End end : {End::kSignaled, End::kTimedOut}) {
+    const Outcome outcome = OutcomeOf({.end = end, .code = SIGTERM, .errors = "snooze: 30s\n"});
+    EXPECT_EQ(outcome.kind(), Kind::kByStatus);
+    EXPECT_FALSE(outcome.status().ok());
+  }
+  EXPECT_TRUE(OutcomeOf({.end = End::kExited, .errors = "snooze: 30s\n"}).status().ok());
+  EXPECT_EQ(OutcomeOf({.end = End::kExited, .code = 65, .errors = "snooze: 30s\n"}).kind(),
+            Kind::kPark);
+}
+
 TEST(WhyNotRun, IsForWhatNeverCameToHandlingTheMessage) {
   EXPECT_EQ(WhyNotRun({.end = End::kNotStarted, .code = ENOENT}),
             "cannot be started: No such file or directory");

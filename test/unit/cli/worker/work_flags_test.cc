@@ -59,6 +59,37 @@ TEST_F(WorkFlagsTest, DeclaresItsQueueIfAsked) {
               HasSubstr("--declare and --no-declare: exclude each other"));
 }
 
+TEST_F(WorkFlagsTest, HasACircuitBreakerIfAsked) {
+  EXPECT_FALSE(Parse({}).consumer.breaker);
+  const BreakerOptions defaults = *Parse({"--breaker"}).consumer.breaker;
+  EXPECT_EQ(defaults.calls, 20);
+  EXPECT_EQ(defaults.ratio, 0.5);
+  EXPECT_EQ(defaults.pause, absl::Seconds(30));
+  EXPECT_EQ(defaults.probes, 3);
+  const BreakerOptions given = *Parse({"--breaker", "--breaker-calls", "50", "--breaker-ratio",
+                                       "0.8", "--breaker-pause", "1m", "--breaker-probes", "5"})
+                                    .consumer.breaker;
+  EXPECT_EQ(given.calls, 50);
+  EXPECT_EQ(given.ratio, 0.8);
+  EXPECT_EQ(given.pause, absl::Minutes(1));
+  EXPECT_EQ(given.probes, 5);
+}
+
+TEST_F(WorkFlagsTest, RefusesWhatIsWrongWithTheCircuitBreaker) {
+  for (const char* flag :
+       {"--breaker-calls", "--breaker-ratio", "--breaker-pause", "--breaker-probes"}) {
+    EXPECT_THAT(Complaints({flag, "1"}),
+                HasSubstr(std::string(flag) + ": is for --breaker; add that, or leave this out"));
+  }
+  const std::string complaints =
+      Complaints({"--breaker", "--breaker-calls", "0", "--breaker-ratio", "1.5", "--breaker-pause",
+                  "10ms", "--breaker-probes", "many"});
+  EXPECT_THAT(complaints, HasSubstr("--breaker-calls '0'"));
+  EXPECT_THAT(complaints, HasSubstr("--breaker-ratio must be above 0 and at most 1, but is 1.5"));
+  EXPECT_THAT(complaints, HasSubstr("--breaker-pause must be 1s to 24h, but is 10ms"));
+  EXPECT_THAT(complaints, HasSubstr("--breaker-probes 'many'"));
+}
+
 TEST_F(WorkFlagsTest, HasTheDefaultsOfTheDesign) {
   const WorkOptions options = Parse({});
   EXPECT_EQ(options.consumer.queue, "orders");

@@ -22,6 +22,51 @@ TEST(WorkMetrics, SaysThatItIsStoppingWhateverComesAfterwards) {
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 0"));
 }
 
+TEST(WorkMetrics, SayThatTheBreakerIsOpenAndThatAllIsWell) {
+  WorkMetrics metrics;
+  metrics.OnEvent({.kind = EventKind::kConnected, .time = {}});
+  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
+  EXPECT_EQ(metrics.Notice(), std::nullopt);
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_breaker_state{queue=\"orders\"} 0"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_breaker_openings_total{queue=\"orders\"} 0"));
+
+  metrics.OnEvent({.kind = EventKind::kBreakerOpened,
+                   .time = {},
+                   .queue = "orders",
+                   .error = "UNAVAILABLE: down"});
+  EXPECT_EQ(metrics.Trouble(), std::nullopt);
+  EXPECT_EQ(metrics.Notice(), "the circuit breaker is open, after UNAVAILABLE: down");
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_breaker_state{queue=\"orders\"} 2"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_breaker_openings_total{queue=\"orders\"} 1"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 1"));
+
+  metrics.OnEvent({.kind = EventKind::kBreakerProbing, .time = {}, .queue = "orders"});
+  EXPECT_EQ(metrics.Notice(), "the circuit breaker is probing, after UNAVAILABLE: down");
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_breaker_state{queue=\"orders\"} 1"));
+
+  metrics.OnEvent({.kind = EventKind::kBreakerClosed, .time = {}, .queue = "orders"});
+  EXPECT_EQ(metrics.Notice(), std::nullopt);
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_breaker_state{queue=\"orders\"} 0"));
+}
+
+TEST(WorkMetrics, AreWellAfterALostConnectionWhileTheBreakerIsOpen) {
+  WorkMetrics metrics;
+  metrics.OnEvent({.kind = EventKind::kConnected, .time = {}});
+  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
+  metrics.OnEvent({.kind = EventKind::kBreakerOpened, .time = {}, .queue = "orders"});
+  metrics.OnEvent({.kind = EventKind::kDisconnected, .time = {}, .error = "lost"});
+  metrics.OnEvent(
+      {.kind = EventKind::kInterrupted, .time = {}, .queue = "orders", .error = "lost"});
+  EXPECT_EQ(metrics.Trouble(), "lost");
+  metrics.OnEvent({.kind = EventKind::kConnected, .time = {}});
+  EXPECT_EQ(metrics.Trouble(), std::nullopt);
+  metrics.OnEvent({.kind = EventKind::kBreakerProbing, .time = {}, .queue = "orders"});
+  EXPECT_EQ(metrics.Trouble(), "lost");  // until the broker accepts the consumer
+  metrics.BeginStop("orders");
+  metrics.OnEvent({.kind = EventKind::kBreakerOpened, .time = {}, .queue = "orders"});
+  EXPECT_EQ(metrics.Trouble(), "stopping");
+}
+
 TEST(WorkMetrics, ShowWhyCopiesCannotReturnAndHowManyWait) {
   WorkMetrics metrics;
   metrics.OnReturns("orders", ReturnTrouble{.kind = ReturnTrouble::Kind::kFull, .undelivered = 3});

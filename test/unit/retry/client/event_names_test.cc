@@ -8,7 +8,7 @@
 namespace retryq {
 namespace event_names_test {
 
-constexpr int kKinds = static_cast<int>(EventKind::kPublished) + 1;
+constexpr int kKinds = static_cast<int>(EventKind::kBreakerClosed) + 1;
 
 TEST(EventName, IsTheDesignsWordForWhatBecameOfAMessage) {
   EXPECT_EQ(EventName(EventKind::kDeclared), "declared");
@@ -20,6 +20,7 @@ TEST(EventName, IsTheDesignsWordForWhatBecameOfAMessage) {
   EXPECT_EQ(EventName(EventKind::kRejected), "rejected");
   EXPECT_EQ(EventName(EventKind::kDiscarded), "discarded");
   EXPECT_EQ(EventName(EventKind::kRequeued), "requeued");
+  EXPECT_EQ(EventName(EventKind::kSnoozed), "snoozed");
   EXPECT_EQ(EventName(EventKind::kMoved), "moved");
   EXPECT_EQ(EventName(EventKind::kForwarded), "forwarded");
   EXPECT_EQ(EventName(EventKind::kSkipped), "skipped");

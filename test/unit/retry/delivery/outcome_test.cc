@@ -45,5 +45,12 @@ TEST(Outcome, DiscardKeepsItsReason) {
   EXPECT_EQ(outcome.status().message(), "sent twice");
 }
 
+TEST(Outcome, SnoozeKeepsItsDelayAndReason) {
+  const Outcome outcome = Outcome::Snooze(absl::Seconds(30), "closed at night");
+  EXPECT_EQ(outcome.kind(), Outcome::Kind::kSnooze);
+  EXPECT_EQ(outcome.delay(), absl::Seconds(30));
+  EXPECT_EQ(outcome.status().message(), "closed at night");
+}
+
 }  // namespace outcome_test
 }  // namespace retryq

@@ -207,7 +207,69 @@ TEST(Decide, TheOutcomeOfAHandlerIsObeyed) {
        .outcome = Outcome::Requeue(),
        .options = {.max_attempts = 1},
        .step = Kind::kGiveBack},
+      {.when = "the handler snoozes it: that is no attempt, not even the last one",
+       .outcome = Outcome::Snooze(absl::Hours(8), "closed at night"),
+       .options = {.max_attempts = 1},
+       .step = Kind::kSnooze,
+       .delay = absl::Hours(8),
+       .reason = "closed at night"},
   });
+}
+
+TEST(Decide, ASnoozeIsHeldToTheLimitsOfDelaysAndOfAge) {
+  const absl::Time long_ago = kNow - absl::Minutes(59);
+  const RetryOptions an_hour{.max_age = absl::Hours(1), .on_limit = OnLimit::kReject};
+  ExpectAll({
+      {.when = "the delay is no whole milliseconds",
+       .outcome = Outcome::Snooze(absl::Microseconds(1500), ""),
+       .step = Kind::kSnooze,
+       .delay = absl::Milliseconds(2)},
+      {.when = "there is no delay",
+       .outcome = Outcome::Snooze(-absl::InfiniteDuration(), ""),
+       .step = Kind::kSnooze,
+       .delay = absl::Milliseconds(1)},
+      {.when = "the delay is longer than allowed",
+       .outcome = Outcome::Snooze(absl::InfiniteDuration(), ""),
+       .options = {.max_retry_after = absl::Hours(2)},
+       .step = Kind::kSnooze,
+       .delay = absl::Hours(2)},
+      {.when = "it has never failed: it has no age",
+       .outcome = Outcome::Snooze(absl::Hours(8), "later"),
+       .options = an_hour,
+       .step = Kind::kSnooze,
+       .delay = absl::Hours(8),
+       .reason = "later"},
+      {.when = "it has failed before, and comes back in time",
+       .facts = {.history = {.failures = 2, .first_failure = long_ago}},
+       .outcome = Outcome::Snooze(absl::Minutes(1), "later"),
+       .options = an_hour,
+       .step = Kind::kSnooze,
+       .delay = absl::Minutes(1),
+       .reason = "later"},
+      {.when = "it has failed before, and would come back too late",
+       .facts = {.history = {.failures = 2, .first_failure = long_ago}},
+       .outcome = Outcome::Snooze(absl::Minutes(2), "later"),
+       .options = an_hour,
+       .step = Kind::kReject,
+       .reason = "gave up, as it would come back more than 1h after the first failure: snoozed: "
+                 "later"},
+  });
+}
+
+TEST(Decide, OnlyErrorsOfTheKindThatIsRetriedAreTransient) {
+  const auto transient = [](const Outcome& outcome, const RetryOptions& options = {}) {
+    return Decide({.when = "", .outcome = outcome, .options = options, .step = Kind::kAck})
+        .transient;
+  };
+  EXPECT_TRUE(transient(kDown));
+  EXPECT_TRUE(transient(Outcome::RetryAfter(absl::Seconds(1), kDown)));
+  EXPECT_TRUE(transient(kDown, {.max_attempts = 1}));  // a limit does not change what it is
+  EXPECT_FALSE(transient(Outcome::Ok()));
+  EXPECT_FALSE(transient(absl::InvalidArgumentError("no such customer")));
+  EXPECT_FALSE(transient(Outcome::Park(kDown)));
+  EXPECT_FALSE(transient(Outcome::Discard("sent twice")));
+  EXPECT_FALSE(transient(Outcome::Requeue()));
+  EXPECT_FALSE(transient(Outcome::Snooze(absl::Seconds(1), "later")));
 }
 
 TEST(Decide, AMessageIsGivenUpAtALimit) {
@@ -239,6 +301,14 @@ TEST(Decide, AMessageIsGivenUpAtALimit) {
        .step = Kind::kReject,
        .reason = "gave up after 3 attempts: UNAVAILABLE: down"},
   });
+}
+
+TEST(Decide, WhatIsSnoozedHasAnErrorForTheCaseThatItMustBeParked) {
+  const Step step = Decide({.when = "snoozed",
+                            .outcome = Outcome::Snooze(absl::Seconds(1), "later"),
+                            .step = Kind::kSnooze});
+  EXPECT_EQ(step.error, "snoozed: later");
+  EXPECT_EQ(step.first_failure, kNow);
 }
 
 // A copy that can be neither moved nor sent on is parked, with an error that explains it.

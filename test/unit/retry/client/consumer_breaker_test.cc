@@ -1,0 +1,394 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "retryq/client.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_rabbitmq.h"
+#include "retryq/testing/simulated_time.h"
+#include "support/recorded_events.h"
+
+// A consumer with a circuit breaker, on a RabbitMQ in memory.
+
+namespace retryq {
+namespace consumer_breaker_test {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::RecordedEvents;
+using ::testing::SizeIs;
+
+const absl::Status kDown = absl::UnavailableError("the bank is down");
+
+// Does what the test says.
+class Watcher final : public Observer {
+ public:
+  void OnEvent(const Event& event) override {
+    if (then != nullptr) then(event);
+  }
+  std::function<void(const Event&)> then;
+};
+
+class ConsumerBreaker : public ::testing::TestWithParam<const char*> {
+ protected:
+  ConsumerBreaker() {
+    rabbit_.DeclareQueue("work", {{"x-queue-type", GetParam()}});
+    observer_.then = [this](const Event& event) {
+      events_.OnEvent(event);
+      if (on_event_ != nullptr) on_event_(event);
+    };
+    Connect();
+  }
+
+  void Connect() {
+    broker_.emplace(rabbit_);
+    client_.emplace(testing::EnvironmentOf(time_, random_, &observer_), *broker_, ClientOptions{},
+                    [](const absl::Status&) {});
+  }
+
+  static ConsumerOptions Options() {
+    return {.queue = "work",
+            .retry = {.backoff = {.base = absl::Seconds(1), .factor = 1}, .max_attempts = 0},
+            .breaker = BreakerOptions{.calls = 10, .pause = absl::Seconds(30), .probes = 3}};
+  }
+
+  template <typename SomeHandler>
+  Consumer& Consume(ConsumerOptions options, SomeHandler handler) {
+    absl::StatusOr<Consumer> consumer = client_->Consume(std::move(options), std::move(handler));
+    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    consumers_.push_back(*std::move(consumer));
+    time_.Advance(absl::Seconds(1));
+    return consumers_.back();
+  }
+
+  Handler Handles() {
+    return [this](const Delivery& delivery) -> Outcome { return Call(delivery); };
+  }
+  Outcome Call(const Delivery& delivery) {
+    ++calls_;
+    most_attempts_ = std::max(most_attempts_, delivery.attempt() + 1);
+    if (down_) return kDown;
+    ++handled_[std::string(delivery.body())];
+    return Outcome::Ok();
+  }
+
+  void Send(int messages) {
+    for (int i = 0; i < messages; ++i) {
+      ASSERT_TRUE(rabbit_.Publish("", "work", {}, absl::StrCat(sent_++)));
+    }
+  }
+
+  int TakeCalls() { return std::exchange(calls_, 0); }
+
+  void ExpectAllHandledOnce() {
+    time_.Advance(absl::Minutes(10));
+    EXPECT_EQ(handled_.size(), static_cast<std::size_t>(sent_));
+    for (const auto& [body, times] : handled_) EXPECT_EQ(times, 1) << body;
+    for (const std::string& queue : rabbit_.queues()) EXPECT_EQ(rabbit_.Count(queue), 0U) << queue;
+    EXPECT_THAT(rabbit_.let_go(), IsEmpty());
+  }
+
+  std::size_t Count(EventKind kind) const { return events_.Count(kind); }
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
+  testing::SimulatedRabbitMq rabbit_{time_, random_, {.version = "4.0.5"}};
+  std::optional<testing::SimulatedBroker> broker_;
+  Watcher observer_;
+  RecordedEvents events_;
+  std::function<void(const Event&)> on_event_;
+  std::optional<Client> client_;
+  std::vector<Consumer> consumers_;
+  bool down_ = true;
+  int sent_ = 0;
+  int calls_ = 0;
+  std::uint64_t most_attempts_ = 0;
+  std::map<std::string, int> handled_;
+};
+
+TEST_P(ConsumerBreaker, OpensProbesAndClosesAndLosesNothing) {
+  Consume(Options(), Handles());
+  Send(500);
+  time_.Advance(absl::Seconds(5));
+  // Ten calls that failed, and not one more.
+  EXPECT_EQ(TakeCalls(), 10);
+  ASSERT_EQ(Count(EventKind::kBreakerOpened), 1U);
+  const RecordedEvents::Entry& opened = *events_.Last(EventKind::kBreakerOpened);
+  EXPECT_EQ(opened.queue, "work");
+  EXPECT_THAT(opened.error, HasSubstr("the bank is down"));
+  EXPECT_EQ(opened.delay, absl::Seconds(30));
+  // All is ready in its queue, for others.
+  EXPECT_EQ(rabbit_.Count("work"), 500U);
+
+  // One call for each pause.
+  time_.Advance(absl::Minutes(5));
+  EXPECT_GE(calls_, 9);
+  EXPECT_LE(TakeCalls(), 10);
+  EXPECT_EQ(Count(EventKind::kBreakerProbing), Count(EventKind::kBreakerOpened) - 1);
+  EXPECT_EQ(Count(EventKind::kBreakerClosed), 0U);
+
+  down_ = false;
+  time_.Advance(absl::Seconds(31));
+  EXPECT_EQ(Count(EventKind::kBreakerClosed), 1U);
+  EXPECT_EQ(events_.Last(EventKind::kBreakerClosed)->error, "");
+  ExpectAllHandledOnce();
+  EXPECT_EQ(Count(EventKind::kParked), 0U);
+}
+
+TEST_P(ConsumerBreaker, CountsNothingForMessagesThatGoBackUnbegun) {
+  ConsumerOptions options = Options();
+  options.retry.count_redeliveries = CountRedeliveries::kWhereCounted;
+  Consume(std::move(options), Handles());
+  Send(64);
+  time_.Advance(absl::Minutes(10));
+  const int failed_calls = TakeCalls();
+  down_ = false;
+  std::uint64_t attempts = 0;
+  on_event_ = [&](const Event& event) {
+    if (event.kind == EventKind::kHandled) attempts += *event.attempt;
+  };
+  ExpectAllHandledOnce();
+  // All failures that messages bring along are calls that failed.
+  EXPECT_EQ(attempts, static_cast<std::uint64_t>(failed_calls));
+}
+
+TEST_P(ConsumerBreaker, TriesOneMessageAtATime) {
+  std::vector<Settlement> open;
+  std::size_t most_open = 0;
+  bool fail = true;
+  on_event_ = [&](const Event& event) {
+    if (event.kind != EventKind::kBreakerOpened) return;
+    for (Settlement& settlement : std::exchange(open, {})) {
+      std::move(settlement).Settle(Outcome::Requeue());
+    }
+  };
+  Consume(Options(), AsyncHandler([&](const Delivery&, Settlement settlement) {
+            ++calls_;
+            if (fail) return std::move(settlement).Settle(kDown);
+            open.push_back(std::move(settlement));
+            most_open = std::max(most_open, open.size());
+          }));
+  Send(200);
+  time_.Advance(absl::Seconds(29));
+  ASSERT_EQ(Count(EventKind::kBreakerOpened), 1U);
+  fail = false;
+  for (int probe = 0; probe < 3; ++probe) {
+    EXPECT_THAT(open, SizeIs(probe == 0 ? 0 : 1));
+    time_.Advance(absl::Seconds(3));
+    ASSERT_THAT(open, SizeIs(1));
+    if (probe == 2) break;
+    std::move(std::exchange(open, {}).front()).Settle(Outcome::Ok());
+    time_.Advance(absl::Milliseconds(100));
+  }
+  EXPECT_EQ(most_open, 1U);
+  std::move(std::exchange(open, {}).front()).Settle(Outcome::Ok());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(Count(EventKind::kBreakerClosed), 1U);
+  EXPECT_THAT(open, SizeIs(64));  // the full prefetch
+}
+
+TEST_P(ConsumerBreaker, DoesNotCountWhatTheHandlerDecidesOtherwise) {
+  int number = 0;
+  Consume(Options(), Handler([&](const Delivery&) -> Outcome {
+            switch (++number % 5) {
+              case 0:
+                return absl::InvalidArgumentError("no such customer");
+              case 1:
+                return Outcome::Park(kDown);
+              case 2:
+                return Outcome::Discard("sent twice");
+              case 3:
+                return Outcome::Snooze(absl::Hours(1), "later");
+              default:
+                return number < 500 ? Outcome::Requeue() : Outcome::Ok();
+            }
+          }));
+  Send(500);
+  time_.Advance(absl::Minutes(1));
+  EXPECT_GT(number, 500);
+  EXPECT_EQ(Count(EventKind::kBreakerOpened), 0U);
+}
+
+TEST_P(ConsumerBreaker, CountsFailuresThatALimitEnds) {
+  ConsumerOptions options = Options();
+  options.retry.max_attempts = 1;
+  Consume(std::move(options), Handles());
+  Send(100);
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(Count(EventKind::kBreakerOpened), 1U);
+  EXPECT_EQ(rabbit_.Count("work.parked"), 10U);
+}
+
+TEST_P(ConsumerBreaker, StaysPausedByItsCallerWhateverTheBreakerDoes) {
+  Consumer& consumer = Consume(Options(), Handles());
+  Send(100);
+  time_.Advance(absl::Seconds(5));
+  ASSERT_EQ(Count(EventKind::kBreakerOpened), 1U);
+  TakeCalls();
+  consumer.Pause();
+  time_.Advance(absl::Minutes(2));
+  EXPECT_EQ(TakeCalls(), 0);
+  EXPECT_EQ(Count(EventKind::kBreakerProbing), 1U);
+  consumer.Resume();
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(TakeCalls(), 1);  // a probe
+  consumer.Pause();
+  consumer.Resume();
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(TakeCalls(), 0);  // it is open
+  down_ = false;
+  ExpectAllHandledOnce();
+}
+
+TEST_P(ConsumerBreaker, DrainsWhileItIsOpenAndDoesNothingAfter) {
+  Consumer& consumer = Consume(Options(), Handles());
+  Send(100);
+  time_.Advance(absl::Seconds(5));
+  TakeCalls();
+  std::vector<bool> drained;
+  consumer.Drain(absl::Minutes(1), [&](bool complete) { drained.push_back(complete); });
+  time_.Advance(absl::Seconds(2));
+  EXPECT_THAT(drained, ElementsAre(true));
+  time_.Advance(absl::Minutes(5));
+  EXPECT_EQ(TakeCalls(), 0);
+  EXPECT_EQ(Count(EventKind::kBreakerProbing), 0U);
+  EXPECT_EQ(rabbit_.Count("work"), 100U);
+}
+
+TEST_P(ConsumerBreaker, StaysOpenOverALostConnectionAndProbesOnTheNext) {
+  Consume(Options(), Handles());
+  Send(100);
+  time_.Advance(absl::Seconds(5));
+  TakeCalls();
+  broker_->CutConsuming({});
+  time_.Advance(absl::Seconds(20));
+  EXPECT_EQ(TakeCalls(), 0);
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(TakeCalls(), 1);
+  broker_->SetReachable(false);
+  broker_->CutConsuming({});
+  time_.Advance(absl::Minutes(5));
+  down_ = false;
+  broker_->SetReachable(true);
+  ExpectAllHandledOnce();
+  EXPECT_EQ(Count(EventKind::kBreakerClosed), 1U);
+}
+
+TEST_P(ConsumerBreaker, ProbesAfterTheConnectionWasLostAmidTheCancel) {
+  Consume(Options(), Handles());
+  on_event_ = [this](const Event& event) {
+    if (event.kind == EventKind::kBreakerOpened && Count(EventKind::kBreakerOpened) == 1) {
+      broker_->CutConsuming({});
+    }
+  };
+  Send(100);
+  time_.Advance(absl::Seconds(5));
+  ASSERT_EQ(Count(EventKind::kBreakerOpened), 1U);
+  down_ = false;
+  ExpectAllHandledOnce();
+}
+
+TEST_P(ConsumerBreaker, MayBeDestroyedInEachOfItsEvents) {
+  for (const EventKind kind :
+       {EventKind::kBreakerOpened, EventKind::kBreakerProbing, EventKind::kBreakerClosed}) {
+    for (const bool client_too : {false, true}) {
+      SCOPED_TRACE(EventName(kind));
+      down_ = true;
+      bool gone = false;
+      on_event_ = [&](const Event& event) {
+        if (event.kind == EventKind::kBreakerProbing) down_ = false;
+        if (event.kind != kind || std::exchange(gone, true)) return;
+        consumers_.clear();
+        if (client_too) client_.reset();
+      };
+      absl::StatusOr<Consumer> consumer = client_->Consume(Options(), Handles());
+      ASSERT_TRUE(consumer.ok());
+      consumers_.push_back(*std::move(consumer));
+      Send(100);
+      time_.Advance(absl::Minutes(2));
+      EXPECT_TRUE(gone);
+      on_event_ = nullptr;
+      if (client_too) Connect();
+    }
+  }
+  down_ = false;
+  Consume(Options(), Handles());
+  ExpectAllHandledOnce();
+}
+
+TEST_P(ConsumerBreaker, IsOfItsConsumerAlone) {
+  rabbit_.DeclareQueue("other", {{"x-queue-type", GetParam()}});
+  Consume(Options(), Handles());
+  int others = 0;
+  ConsumerOptions options = Options();
+  options.queue = "other";
+  Consume(std::move(options), Handler([&](const Delivery&) {
+            ++others;
+            return Outcome::Ok();
+          }));
+  Send(100);
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(Count(EventKind::kBreakerOpened), 1U);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(rabbit_.Publish("", "other"));
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(others, 100);
+  EXPECT_EQ(TakeCalls(), 10);
+}
+
+TEST_P(ConsumerBreaker, IgnoresCallsThatBeganBeforeItOpened) {
+  std::vector<Settlement> slow;
+  Consume(Options(), AsyncHandler([&](const Delivery& delivery, Settlement settlement) {
+            ++calls_;
+            if (delivery.attempt() == 0 && slow.size() < 5) {
+              slow.push_back(std::move(settlement));
+            } else {
+              std::move(settlement).Settle(kDown);
+            }
+          }));
+  Send(60);
+  time_.Advance(absl::Seconds(5));
+  ASSERT_EQ(Count(EventKind::kBreakerOpened), 1U);
+  time_.Advance(absl::Seconds(20));
+  for (Settlement& settlement : slow) std::move(settlement).Settle(Outcome::Ok());
+  time_.Advance(absl::Seconds(20));
+  EXPECT_EQ(Count(EventKind::kBreakerClosed), 0U);
+  EXPECT_EQ(Count(EventKind::kBreakerOpened), 2U);  // by the probe
+}
+
+TEST_P(ConsumerBreaker, IsOffUnlessAskedFor) {
+  ConsumerOptions options = Options();
+  options.breaker.reset();
+  Consume(std::move(options), Handles());
+  Send(100);
+  time_.Advance(absl::Seconds(5));
+  EXPECT_GT(calls_, 100);
+  EXPECT_EQ(Count(EventKind::kBreakerOpened), 0U);
+}
+
+TEST_P(ConsumerBreaker, IsRefusedWithAllOtherWrongOptions) {
+  ConsumerOptions options = Options();
+  options.prefetch = 0;
+  options.breaker->ratio = 2;
+  const absl::Status status = client_->Consume(std::move(options), Handles()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("prefetch"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("breaker.ratio"));
+}
+
+INSTANTIATE_TEST_SUITE_P(WorkQueues, ConsumerBreaker, ::testing::Values("classic", "quorum"),
+                         [](const auto& of) { return std::string(of.param); });
+
+}  // namespace consumer_breaker_test
+}  // namespace retryq
