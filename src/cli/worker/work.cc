@@ -202,9 +202,8 @@ class Worker : private Observer {
                                       .max_attempts = options_.consumer.retry.max_attempts,
                                       .children = ChildOptions(options_)},
                   *std::move(thread), loop_.executor(),
-                  [this](const std::string& id, const std::string& error) {
-                    log_.Say(Severity::kError, "on_parked_failed", options_.consumer.queue, error,
-                             id);
+                  [this](const Delivery& parked, const std::string& id, const std::string& error) {
+                    log_.SayOf(parked, id, Severity::kError, "on_parked_failed", error);
                   });
     return absl::OkStatus();
   }
