@@ -3,6 +3,7 @@
 
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
+#include <prometheus/labels.h>
 #include <prometheus/registry.h>
 
 #include <optional>
@@ -17,7 +18,8 @@ namespace retryq::cli {
 // What `retryq work --metrics` reports about one worker: its metrics, and whether it is of use.
 class WorkMetrics final : public Observer {
  public:
-  WorkMetrics();
+  // Each metric has these labels besides its own.
+  explicit WorkMetrics(prometheus::Labels labels = {});
 
   void OnEvent(const Event& event) override;
 
@@ -34,6 +36,7 @@ class WorkMetrics final : public Observer {
   std::optional<std::string> Trouble() const;
 
  private:
+  const prometheus::Labels labels_;
   prometheus::Registry registry_;
   PrometheusMetrics metrics_;
   prometheus::Family<prometheus::Gauge>& returns_blocked_;

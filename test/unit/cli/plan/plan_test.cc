@@ -237,7 +237,7 @@ TEST_F(PlanTest, WarnsOfMoreQuorumQueuesThanABrokerBearsEasily) {
   for (int seconds = 2; seconds <= 400; ++seconds) delays += "," + std::to_string(seconds) + "s";
   const Arguments many = {"--queue-type", "quorum", "--max-delay-queues", "400",
                           "--delays",     delays,   "--max-attempts",     "401"};
-  EXPECT_THAT(Text(many), HasSubstr("warning: up to 1200 quorum queues for each work queue: "));
+  EXPECT_THAT(Text(many), HasSubstr("warning: up to 1122 quorum queues for each work queue: "));
   EXPECT_THAT(Text(many), HasSubstr("remedy: share them among work queues"));
   const Json warnings = Parsed(many, "--json").at("warnings");
   ASSERT_EQ(warnings.size(), 1U);
