@@ -122,11 +122,13 @@ TEST_F(CommandQueues, KnowsTheLeasesOfQuorumQueues) {
 }
 
 TEST_F(CommandQueues, ShowsWhoseMessagesWaitAndWhichAreOverdue) {
-  peer_.DeclareExchange("shop", "fanout");
   Delay("10m");
-  const End delayed = Run({"send", "--exchange", "shop", "--routing-key", "k", "--delay", "20m",
-                           "--queue-type", "quorum", "body"});
-  ASSERT_EQ(delayed.code, 0) << delayed.err;
+  // As a program makes it that publishes with a delay to an exchange.
+  const std::string to_exchange = "retry.1200000.exchange.shop.q0";
+  peer_.DeclareQueue(to_exchange, {{"x-queue-type", "quorum"},
+                                   {"x-message-ttl", std::int64_t{1'200'000}},
+                                   {"x-dead-letter-exchange", "shop"}});
+  peer_.Publish("", to_exchange, "a message");
   CommandRun worker({"work", "--json", "--queue", "orders", "--base", "3s", "--queue-type",
                      "quorum", "--", "false"},
                     vhost_.Url());

@@ -202,7 +202,7 @@ TEST_F(Moving, FromCountsInNestedHeaders) {
   std::vector<std::uint64_t> attempts;
   for (std::size_t i = 0; i < calls_.size(); ++i) attempts.push_back(calls_[i].attempt());
   EXPECT_THAT(attempts, ElementsAre(3, 4));
-  EXPECT_EQ(calls_.back().headers().Find("rascal")->Decode()->variant, amqp::Value(rascal).variant);
+  EXPECT_TRUE(*calls_.back().headers().Find("rascal")->Decode() == amqp::Value(rascal));
 }
 
 // Had: one set of wait queues for many work queues, a policy each, chosen errors retried, after the
