@@ -66,7 +66,7 @@ const Subcommand kSubcommands[] = {
     // What becomes of a line is its answer.
     {{"send", "--lines", "--queue", "QUEUE"}, {69, 77, 69, 69, 69}},
     {{"send", "--lines", "--queue", "QUEUE"},
-     {69, 77, 69, 69, 77},
+     {69, 77, 69, 69, kNothing},  // see CommandSendLines
      false,
      false,
      R"({"body":"b","delay":"10m"})"},
