@@ -84,6 +84,10 @@ struct RetryOptions {
   // whichever is more. The largest of them is where the count of retries goes on. Messages that
   // retryq has copied before, and replayed ones, go by its own headers alone; what is no natural
   // number counts as 0. Age begins with the first failure here. Up to 16 names of 1 to 255 bytes.
+  //
+  // A name that is no header is a path into nested tables, its keys separated by dots:
+  // "rascal.recovery.orders.republished". A key may contain dots: in each table, from the headers
+  // down, the longest key that the rest of the path begins with is followed. At most 32 levels.
   std::vector<std::string> earlier_counts = {};
 
   // Errors that retrying cannot fix: those messages are given up at once. The default:

@@ -174,9 +174,15 @@ TEST_F(KeptQueueFacts, F55AnExclusiveQueueRefusesEvenALook) {
   EXPECT_TRUE(absl::IsAborted(look)) << look;
 }
 
-TEST_F(KeptQueueFacts, F56APolicyThatHasAQueueRefuseDropsItsHeadAtFirst) {
-  for (const bool refuses : {false, true}) {
-    amqp::Table arguments = Arguments("classic");
+TEST_F(KeptQueueFacts, F56APolicyThatHasAClassicQueueRefuseDropsItsHeadAtFirst) {
+  struct Case {
+    const char* type;
+    bool refuses;  // by argument
+    bool keeps;
+  };
+  for (const auto& [type, refuses, keeps] :
+       {Case{"classic", false, false}, Case{"classic", true, true}, Case{"quorum", false, true}}) {
+    amqp::Table arguments = Arguments(type);
     if (refuses) arguments.Set("x-overflow", "reject-publish");
     peer_->DeclareQueue("work", arguments);
     ASSERT_TRUE(asker_.PublishMany("work", 10));
@@ -188,7 +194,7 @@ TEST_F(KeptQueueFacts, F56APolicyThatHasAQueueRefuseDropsItsHeadAtFirst) {
     ASSERT_TRUE(Eventually([&] {
       return asker_.Publish({.routing_key = "work"}).outcome == PublishOutcome::kNacked;
     }));
-    EXPECT_EQ(peer_->Count("work") >= 10, refuses) << peer_->Count("work");
+    EXPECT_EQ(peer_->Count("work") >= 10, keeps) << type << refuses << peer_->Count("work");
     vhost_.management().Delete(policy);
     peer_->Delete("work");
   }

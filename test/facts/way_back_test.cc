@@ -62,6 +62,32 @@ TEST_F(WayBackFacts, F10ExpiryIsNeverEarlyAndPrompt) {
   }
 }
 
+// `retryq queues` shows what is overdue by nothing else.
+TEST_F(WayBackFacts, F38TheManagementApiShowsWhatIsOverdueOnlyAsDeadLetters) {
+  const amqp::Table nowhere = {{"x-dead-letter-routing-key", "nobody"}};
+  peer_->DeclareQueue("classic", Delaying("classic", "", nowhere));
+  peer_->DeclareQueue("quorum", Reliable(Delaying("quorum", "", nowhere)));
+  for (const char* queue : {"classic", "quorum"}) ASSERT_TRUE(asker_.PublishMany(queue, 40));
+  Json quorum;
+  ASSERT_TRUE(Eventually([&] {
+    quorum = vhost_.Queue("quorum").value_or(Json::object());
+    return quorum.value("messages_dlx", 0) == 40;
+  })) << quorum;
+  EXPECT_EQ(quorum.at("messages"), 40);
+  EXPECT_EQ(quorum.at("messages_ready"), 0);
+  EXPECT_EQ(quorum.at("messages_unacknowledged"), 0);
+  EXPECT_FALSE(quorum.contains("idle_since"));
+  Json classic;
+  ASSERT_TRUE(Eventually([&] {
+    classic = vhost_.Queue("classic").value_or(Json::object());
+    return classic.contains("idle_since") && classic.value("messages", -1) == 0;
+  })) << classic;
+  EXPECT_FALSE(classic.contains("messages_dlx"));
+  for (const Json& queue : {quorum, classic}) {
+    EXPECT_TRUE(queue.value("head_message_timestamp", Json()).is_null()) << queue;
+  }
+}
+
 TEST_F(WayBackFacts, F11AClassicQueueDropsWhatItCannotDeadLetter) {
   peer_->DeclareQueue("waiting",
                       Delaying("classic", "", {{"x-dead-letter-routing-key", "nobody"}}));

@@ -111,6 +111,20 @@ TEST_F(CommandDoctorQueues, MindsPoliciesOfTheWorkAndTheParkedQueue) {
   AwaitPolicy("others", "message-ttl");  // still
 }
 
+TEST_F(CommandDoctorQueues, MindsAPolicyThatDropsTheHeadBeforeItRefuses) {
+  peer_.DeclareQueue("refuses", {{"x-overflow", "reject-publish"}});
+  peer_.DeclareQueue("replicated", {{"x-queue-type", "quorum"}});
+  SetPolicy("policies", "^(orders|refuses|replicated)$",
+            {{"max-length", 1000}, {"overflow", "reject-publish"}});
+  for (const char* queue : {"orders", "refuses", "replicated"}) AwaitPolicy(queue, "overflow");
+  const auto wrong_with = [this](const std::string& queue) {
+    return Wrong(Doctor({"--queue", queue, "--queue-type", "quorum"}), "work queue");
+  };
+  EXPECT_THAT(wrong_with("orders"), HasSubstr("RabbitMQ first drops its oldest messages"));
+  EXPECT_EQ(wrong_with("refuses"), "");
+  EXPECT_EQ(wrong_with("replicated"), "");
+}
+
 TEST_F(CommandDoctorQueues, LeavesTheQueueWhatElseAPolicySets) {
   peer_.DeclareExchange("dlx", "fanout");
   SetPolicy("policies", "^orders$", {{"max-length", 1000}, {"dead-letter-exchange", "dlx"}});

@@ -1,4 +1,5 @@
-// What the command refuses, with which exit code and in which words.
+// What the command refuses, with which exit code and in which words. What it does where the broker
+// refuses something is in command_answers_test.cc.
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -34,16 +35,6 @@ class CommandErrors : public CommandTest {
   }
 };
 
-TEST_F(CommandErrors, AWrongPasswordIs77) {
-  for (const Arguments& arguments : {Arguments{"work", "--queue", "orders", "--", "true"},
-                                     Arguments{"send", "--queue", "orders", "body"}}) {
-    const End end = Run(arguments, vhost_.UrlAs("guest", "hunter2"));
-    EXPECT_EQ(end.code, 77) << end.err;
-    EXPECT_THAT(end.err, AllOf(HasSubstr("retryq " + arguments.front() + ": "), HasSubstr("guest"),
-                               Not(HasSubstr("hunter2"))));
-  }
-}
-
 // Nobody listens there.
 constexpr char kDeadBroker[] = "amqp://127.0.0.1:1/";
 
@@ -52,51 +43,6 @@ TEST_F(CommandErrors, SendSaysThatItWaitsForADeadBrokerAndWhy) {
   ASSERT_TRUE(run.Until([&] { return !run.err().empty(); }));
   EXPECT_THAT(run.err(), AllOf(HasSubstr("retryq: waiting for "),
                                HasSubstr("127.0.0.1:1: Connection refused")));
-}
-
-// Every command that does one thing and ends answers within two seconds, with one sentence, the
-// remedy and the exit status. A machine under load is slower: the test has more patience.
-TEST_F(CommandErrors, WhatABrokerRefusesIsOneSentenceWithTheRemedy) {
-  const std::string no_rights = vhost_.AddUser(TestVhost::Rights{"^$", "^$", ".*"});
-  std::string no_vhost = vhost_.Url();
-  no_vhost += "-that-is-not-there";
-  struct Case {
-    std::string url;
-    int code;
-    const char* remedy;
-  };
-  const Arguments commands[] = {{"declare", "--queue", "new"},
-                                {"send", "--queue", "orders", "body"},
-                                {"send", "--queue", "new", "--declare", "body"},
-                                {"send", "--lines", "--queue", "orders"}};
-  for (const Case& broken :
-       {Case{kDeadBroker, 69, "remedy: start the broker"},
-        Case{vhost_.UrlAs("guest", "hunter2"), 77, "check user and password"},
-        Case{no_vhost, 69, "create it"},
-        Case{vhost_.UrlAs(no_rights, no_rights), 77, "remedy: grant the user"}}) {
-    for (const Arguments& arguments : commands) {
-      const bool is_lines = arguments[1] == "--lines";
-      if (is_lines && std::string(broken.remedy).starts_with("remedy: grant")) continue;  // below
-      CommandRun run(arguments, broken.url, "{\"body\":\"b\"}\n");
-      EXPECT_EQ(run.Wait(), broken.code) << ::testing::PrintToString(arguments) << run.err();
-      EXPECT_THAT(run.err(), AllOf(HasSubstr("retryq " + arguments.front() + ": "),
-                                   HasSubstr(broken.remedy), Not(HasSubstr("hunter2"))));
-      EXPECT_EQ(run.err().find('\n'), run.err().size() - 1) << "one line: " << run.err();
-      EXPECT_EQ(run.out(), "");
-    }
-  }
-}
-
-TEST_F(CommandErrors, ParkedOnADeadBrokerIsAnErrorWithTheCauseAndNoResult) {
-  for (const char* action : {"list", "show", "replay", "drop"}) {
-    Arguments arguments = {"parked", action, "--queue", "orders"};
-    if (action == std::string("drop")) arguments.push_back("--yes");
-    if (action == std::string("replay")) arguments.push_back("--all");
-    const End end = Run(arguments, kDeadBroker);
-    EXPECT_EQ(end.code, 69) << action << end.err;
-    EXPECT_EQ(end.out, "") << action;
-    EXPECT_THAT(end.err, HasSubstr("Connection refused")) << action;
-  }
 }
 
 TEST_F(CommandErrors, NoThreadIs71) {
@@ -132,31 +78,10 @@ TEST_F(CommandErrors, AResultThatCannotBeWrittenIs74) {
   }
 }
 
-TEST_F(CommandErrors, AMissingVhostIs69) {
-  std::string url = vhost_.Url();
-  url += "-that-is-not-there";
-  const End end = Work({"--queue", "orders"}, url);
-  EXPECT_EQ(end.code, 69) << end.err;
-  EXPECT_THAT(end.err, HasSubstr("vhost"));
-}
-
-TEST_F(CommandErrors, AMissingQueueIs69) {
-  const End end = Work({"--queue", "odrers"}, vhost_.Url());
-  EXPECT_EQ(end.code, 69) << end.err;
-  EXPECT_THAT(end.err, HasSubstr("odrers"));
-}
-
 TEST_F(CommandErrors, AMissingWorkExchangeIs69) {
   const End end = Work({"--queue", "orders", "--work-exchange", "wrok"}, vhost_.Url());
   EXPECT_EQ(end.code, 69) << end.err;
   EXPECT_THAT(end.err, HasSubstr("wrok"));
-}
-
-TEST_F(CommandErrors, AMissingPermissionIs77) {
-  const std::string user = vhost_.AddUser(TestVhost::Rights{".*", ".*", "^$"});
-  const End end = Work({"--queue", "orders"}, vhost_.UrlAs(user, user));
-  EXPECT_EQ(end.code, 77) << end.err;
-  EXPECT_THAT(end.err, HasSubstr("orders"));
 }
 
 TEST_F(CommandErrors, WrongOptionsAre64ALineEach) {

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "command_run.h"
+#include "retryq/amqp/connection_options.h"
 
 namespace retryq::testing {
 namespace command_metrics_test {
@@ -51,15 +53,22 @@ TEST_F(CommandMetrics, SayWhatBecameOfMessages) {
   Publish("an order");
   ASSERT_TRUE(run.Says("parked"));
   const std::string metrics = Get(run, "/metrics");
-  for (const char* line :
-       {R"(retryq_outcomes_total{outcome="retried",queue="orders"} 1)",
-        R"(retryq_outcomes_total{outcome="parked",queue="orders"} 1)",
-        R"(retryq_retries_total{attempt="1",queue="orders"} 1)",
-        R"(retryq_handler_duration_seconds_count{queue="orders"} 2)",
-        R"(retryq_delay_lateness_seconds_count{queue="orders"} 1)",
-        R"(retryq_in_flight{queue="orders"} 0)", R"(retryq_consuming{queue="orders"} 1)",
-        "retryq_confirm_duration_seconds_count 2", "retryq_delay_queues 1", "retryq_connected 1"}) {
-    EXPECT_THAT(metrics, HasSubstr(std::string("\n") + line + "\n"));
+  // Each also says of which broker and vhost.
+  const auto broker = amqp::ParseUri(vhost_.Url()).value();
+  const std::string place = "broker=\"" + amqp::Describe(broker.endpoints.front()) + "\",vhost=\"" +
+                            vhost_.name() + "\"} ";
+  for (const auto& [metric, value] : std::map<std::string, std::string>{
+           {R"(retryq_outcomes_total{outcome="retried",queue="orders",)", "1"},
+           {R"(retryq_outcomes_total{outcome="parked",queue="orders",)", "1"},
+           {R"(retryq_retries_total{attempt="1",queue="orders",)", "1"},
+           {R"(retryq_handler_duration_seconds_count{queue="orders",)", "2"},
+           {R"(retryq_delay_lateness_seconds_count{queue="orders",)", "1"},
+           {R"(retryq_in_flight{queue="orders",)", "0"},
+           {R"(retryq_consuming{queue="orders",)", "1"},
+           {"retryq_confirm_duration_seconds_count{", "2"},
+           {"retryq_delay_queues{", "1"},
+           {"retryq_connected{", "1"}}) {
+    EXPECT_THAT(metrics, HasSubstr("\n" + metric + place + value + "\n"));
   }
   EXPECT_TRUE(run.Stop());
 }
@@ -69,7 +78,8 @@ TEST_F(CommandMetrics, SayWhyNothingIsConsumed) {
                  "amqp://guest:guest@127.0.0.1:1/");
   ASSERT_TRUE(run.Says("serving_metrics"));
   EXPECT_THAT(Get(run, "/healthz"), HasSubstr(" 503 "));
-  EXPECT_THAT(Get(run, "/metrics"), HasSubstr("\nretryq_connected 0\n"));
+  EXPECT_THAT(Get(run, "/metrics"),
+              HasSubstr("\nretryq_connected{broker=\"127.0.0.1:1\",vhost=\"/\"} 0\n"));
   EXPECT_TRUE(run.Stop());
 }
 

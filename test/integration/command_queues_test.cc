@@ -9,6 +9,7 @@
 namespace retryq::testing {
 namespace command_queues_test {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -118,6 +119,47 @@ TEST_F(CommandQueues, KnowsTheLeasesOfQuorumQueues) {
   EXPECT_LE(queue.at("lease_left_at_least_ms"), queue.at("lease_left_at_most_ms"));
   EXPECT_LE(queue.at("lease_left_at_most_ms"), queue.at("expires_ms"));
   ASSERT_TRUE(worker.Stop());
+}
+
+TEST_F(CommandQueues, ShowsWhoseMessagesWaitAndWhichAreOverdue) {
+  Delay("10m");
+  // As a program makes it that publishes with a delay to an exchange.
+  const std::string to_exchange = "retry.1200000.exchange.shop.q0";
+  peer_.DeclareQueue(to_exchange, {{"x-queue-type", "quorum"},
+                                   {"x-message-ttl", std::int64_t{1'200'000}},
+                                   {"x-dead-letter-exchange", "shop"}});
+  peer_.Publish("", to_exchange, "a message");
+  CommandRun worker({"work", "--json", "--queue", "orders", "--base", "3s", "--queue-type",
+                     "quorum", "--", "false"},
+                    vhost_.Url());
+  Publish("an order");
+  ASSERT_TRUE(worker.Says("retried"));
+  ASSERT_TRUE(worker.Stop());
+  peer_.Delete("orders");
+  nlohmann::json all;
+  ASSERT_TRUE(CommandRun::WaitUntil(
+      [&] {
+        all = Json();
+        return all.at("totals").at("overdue") == 1 && all.at("totals").at("waiting") == 3;
+      },
+      absl::Seconds(60)))
+      << all;
+  ASSERT_EQ(all.at("queues").size(), 3U) << all;
+  const nlohmann::json& gone = all.at("queues").at(0);
+  EXPECT_EQ(gone.at("work_queue"), "orders");
+  EXPECT_EQ(gone.at("overdue"), 1);
+  EXPECT_EQ(gone.at("undelivered"), 1);
+  const nlohmann::json& shared = all.at("queues").at(1);
+  EXPECT_EQ(shared.at("name"), "retry.600000");
+  EXPECT_TRUE(shared.at("work_queue").is_null());
+  EXPECT_EQ(shared.at("overdue"), 0);
+  EXPECT_EQ(all.at("queues").at(2).at("exchange"), "shop");
+  EXPECT_EQ(all.at("queues").at(2).at("overdue"), 0);
+  const End table = Queues({});
+  EXPECT_THAT(table.out, ContainsRegex("retry[.]3000[.]orders[.]q[0-3] .* 1        1 .* orders\n"));
+  EXPECT_THAT(table.out, ContainsRegex("retry[.]600000 .* 1        0 .* many\n"));
+  EXPECT_THAT(table.out, ContainsRegex("exchange shop\n"));
+  EXPECT_THAT(table.out, HasSubstr("1 messages are due and not delivered yet"));
 }
 
 TEST_F(CommandQueues, ShowsWhatAPolicyDoesToThem) {

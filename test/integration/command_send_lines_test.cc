@@ -101,6 +101,23 @@ TEST_F(CommandSendLines, DelaysWhatALineDelays) {
   EXPECT_EQ(peer_.Get("orders")->body, "now");
 }
 
+TEST_F(CommandSendLines, ARightThatDelaysNeedIsAFailureOfTheseAndEndsIt) {
+  const std::string user = vhost_.AddUser(TestVhost::Rights{"^$", "^amq[.]default$", "^orders$"});
+  // More may come: the end is its own.
+  CommandRun run(
+      {"-c", "(cat; exec sleep 600) | exec " RETRYQ_COMMAND " send --lines --queue orders"},
+      vhost_.UrlAs(user, user),
+      "{\"id\":1,\"body\":\"now\"}\n{\"id\":2,\"body\":\"later\",\"delay\":\"10m\"}\n",
+      "/bin/bash");
+  ASSERT_TRUE(run.Until([&run] { return run.err().find('\n') != std::string::npos; }));
+  const std::map<std::string, Json> answers = Answers(run.out());
+  ASSERT_EQ(answers.size(), 2U) << run.out();
+  EXPECT_EQ(answers.at("1").value("ok", false), true);
+  EXPECT_THAT(answers.at("2").value("error", ""), HasSubstr("grant the user 'configure'"));
+  EXPECT_THAT(run.err(), HasSubstr("retryq send: delay queue 'retry.600000' cannot be declared"));
+  EXPECT_EQ(peer_.Count("orders"), 1U);
+}
+
 TEST_F(CommandSendLines, FailuresAreInTheAnswersAndInTheExitStatus) {
   const End end = SendLines(
       "{\"id\":1,\"queue\":\"orders\",\"body\":\"first\"}\n"

@@ -60,7 +60,7 @@ TEST_F(CommandWatch, HasKeys) {
   run.Press("h");
   ASSERT_TRUE(run.Shows("one line up"));
   run.Press("x ");  // what means nothing is passed over, a blank ends the help
-  ASSERT_TRUE(run.Shows("returns to"));
+  ASSERT_TRUE(run.Shows("serves"));
   run.Press("s");
   ASSERT_TRUE(run.Shows("waiting"));
   run.Press("p");

@@ -63,6 +63,30 @@ TEST_F(CommandWork, WritesEventsThatAProgramCanRead) {
   EXPECT_THAT(run.err(), HasSubstr("bad \xFF byte"));
 }
 
+TEST_F(CommandWork, WritesTheTraceIdOfAMessageIntoItsEvents) {
+  constexpr char kTrace[] = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const std::string headers =
+      amqp::Table{{"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}
+          .Encode()
+          .value();
+  const std::string malformed = amqp::Table{{"traceparent", "00-4bf9-00f0-01"}}.Encode().value();
+  CommandRun run = Work({}, "test $RETRYQ_ATTEMPT = 1");
+  peer_.Publish("", "orders", "traced",
+                {.headers = amqp::TableView(headers), .message_id = "traced"});
+  peer_.Publish("", "orders", "malformed",
+                {.headers = amqp::TableView(malformed), .message_id = "malformed"});
+  peer_.Publish("", "orders", "none", {.message_id = "none"});
+  ASSERT_TRUE(run.Says("acked", 3));
+  ASSERT_TRUE(run.Stop());
+  for (const auto& event : run.events()) {
+    const bool is_traced = event.value("id", "") == "traced";
+    EXPECT_EQ(event.value("trace_id", ""), is_traced ? kTrace : "") << event;
+  }
+  for (const char* name : {"delivered", "failed", "retried", "acked"}) {
+    EXPECT_FALSE(run.events(name).empty()) << name;
+  }
+}
+
 TEST_F(CommandWork, LogsInWordsWithoutJson) {
   CommandRun run({"work", "--queue", "orders", "--", "sh", "-c", "echo to stdout; exit 65"},
                  vhost_.Url());

@@ -177,6 +177,34 @@ TEST_F(Moving, FromOneRetryQueueWithATtlPerMessage) {
   EXPECT_THAT(attempts["long"], ElementsAre(0));  // waits on, and holds up nobody
 }
 
+// Had: copies to the end of the queue, counted in tables inside of a header, by queue. A queue's
+// name may have dots. As rascal writes it: numbers take as few bytes as they need.
+TEST_F(Moving, FromCountsInNestedHeaders) {
+  peer_.DeclareQueue("orders.v1");
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders.v1",
+                      .retry = {.backoff = {.base = absl::Milliseconds(100)},
+                                .max_attempts = 5,
+                                .earlier_counts = {"rascal.recovery.orders.v1.republished"}}},
+                     calls_.FailTimes(10));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const amqp::Table counted = {{"republished", std::int8_t{3}}};
+  const amqp::Table recovery = {{"orders.v1", counted}, {"bills", amqp::Table{}}};
+  const amqp::Table rascal = {{"originalQueue", "orders.v1"},
+                              {"recovery", recovery},
+                              {"originalExchange", ""},
+                              {"originalRoutingKey", "orders.v1"},
+                              {"error", amqp::Table{{"message", "oops"}}}};
+  const std::string headers = amqp::Table{{"rascal", rascal}}.Encode().value();
+  Publish("orders.v1", "counted", {.headers = amqp::TableView(headers)});
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+  std::vector<std::uint64_t> attempts;
+  for (std::size_t i = 0; i < calls_.size(); ++i) attempts.push_back(calls_[i].attempt());
+  EXPECT_THAT(attempts, ElementsAre(3, 4));
+  EXPECT_TRUE(*calls_.back().headers().Find("rascal")->Decode() == amqp::Value(rascal));
+}
+
 // Had: one set of wait queues for many work queues, a policy each, chosen errors retried, after the
 // limit the queue's own dead-letter exchange. Suffered: a headers exchange that collapses with its
 // bindings, queues for ever.

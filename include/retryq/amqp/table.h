@@ -151,6 +151,8 @@ class RETRYQ_EXPORT Table {
   std::vector<Field> fields_;
 };
 
+class TableView;
+
 // One field of an encoded table: views into the table's bytes.
 struct RETRYQ_EXPORT FieldView {
   std::string_view name;
@@ -163,6 +165,8 @@ struct RETRYQ_EXPORT FieldView {
   std::optional<std::int64_t> AsInt64() const;
   // 'S' or 'x': the text. Nothing otherwise.
   std::optional<std::string_view> AsString() const;
+  // 'F': the nested table. Nothing otherwise.
+  std::optional<TableView> AsTable() const;
   // `kInvalidArgument` where it nests deeper than kMaxTableDepth.
   absl::StatusOr<Value> Decode() const;
 };

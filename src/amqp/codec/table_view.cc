@@ -63,6 +63,11 @@ std::optional<std::string_view> FieldView::AsString() const {
   return Content(value);
 }
 
+std::optional<TableView> FieldView::AsTable() const {
+  if (type != 'F') return std::nullopt;
+  return TableView(Content(value));
+}
+
 void TableView::Iterator::Advance() {
   if (!TakeField(&rest_, &field_)) *this = Iterator();
 }

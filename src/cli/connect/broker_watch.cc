@@ -12,6 +12,9 @@
 namespace retryq::cli {
 namespace {
 
+// Begins what RabbitMQ says where a right is missing (403).
+constexpr std::string_view kRefusedText = "ACCESS_REFUSED";
+
 // An error as a status prints it: "NOT_FOUND: no such vhost".
 absl::Status StatusFrom(std::string_view error) {
   const std::size_t end = error.find(": ");
@@ -47,8 +50,11 @@ std::string DescribeBroker(const ClientOptions& client) {
 }
 
 BrokerWatch::BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Duration wait,
-                         std::string then)
-    : loop_(loop), broker_(DescribeBroker(client)), then_(std::move(then)) {
+                         std::string then, Refused refused)
+    : loop_(loop),
+      broker_(DescribeBroker(client)),
+      then_(std::move(then)),
+      refused_(std::move(refused)) {
   Begin("no answer yet");
   timer_ = loop.After(wait, [this] {
     const std::unique_ptr<Timer> fired = std::move(timer_);
@@ -76,6 +82,12 @@ void BrokerWatch::OnEvent(const Event& event) {
       return Begin(absl::StrCat("it takes no messages for now: ", std::string(event.error)));
     case EventKind::kDisconnected:
       return OnDisconnected(event.error);
+    case EventKind::kDeclareFailed:
+      if (event.error.find(kRefusedText) != std::string_view::npos) {
+        const absl::Status why = absl::PermissionDeniedError(std::string(event.error));
+        return refused_ == nullptr ? loop_.Fail(why) : refused_(why);
+      }
+      [[fallthrough]];
     default:
       if (!event.error.empty() && waiting_) {
         waiting_->Because(std::string(StatusFrom(event.error).message()));
@@ -95,9 +107,7 @@ void BrokerWatch::OnDisconnected(std::string_view error) {
 
 void BrokerWatch::GiveUp() {
   loop_.Fail(absl::UnavailableError(
-      absl::StrCat(problem_,
-                   "; remedy: start the broker, or name another by --url or RETRYQ_URL; --wait 1m "
-                   "waits for it")));
+      absl::StrCat(problem_, "; remedy: ", kUnreachableRemedy, "; --wait 1m waits for it")));
 }
 
 }  // namespace retryq::cli

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_CONNECT_BROKER_WATCH_H_
 #define RETRYQ_CLI_CONNECT_BROKER_WATCH_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,11 +36,16 @@ absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, Cli
 // the connection, or cannot be reached for so long, with the remedy. What is waited for longer than
 // two seconds is reported on stderr, with the reason. Once there has been a connection, one that is
 // lost is waited for.
+//
+// A right to declare delay queues that is missing is waited for by nobody here: `refused` is called
+// with that, or fails the loop if there is none.
 class BrokerWatch : public Observer {
  public:
   // `loop` must outlive it. `wait`: for the first connection. `then`: why the command waits once
   // there is a connection; empty: it does not.
-  BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Duration wait, std::string then);
+  using Refused = std::function<void(const absl::Status& why)>;
+  BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Duration wait, std::string then,
+              Refused refused = nullptr);
 
   void OnEvent(const Event& event) override;
 
@@ -53,6 +59,7 @@ class BrokerWatch : public Observer {
   EventLoop& loop_;
   const std::string broker_;
   const std::string then_;
+  const Refused refused_;
   std::optional<Waiting> waiting_;
   bool has_connected_ = false;
   bool is_overdue_ = false;

@@ -50,7 +50,10 @@ class Examination {
     GetRights();
     GetPolicies();
     if (open.ok()) {
-      report_.Add(CheckWorkQueue(session_, options_));
+      const std::vector<Finding> work_queue = CheckWorkQueue(session_, options_);
+      has_work_queue_ =
+          work_queue.empty() || work_queue.front().result != Finding::Result::kProblem;
+      report_.Add(work_queue);
       CheckMoreOfTheWorkQueue();
       const std::vector<Finding> exchange = CheckWorkExchange(session_, options_);
       report_.Add(exchange);
@@ -64,7 +67,10 @@ class Examination {
     CheckQueues(open.ok());
     CheckServer();
     if (!open.ok()) return;
-    report_.Add(CheckLease(session_, options_));
+    // It takes seconds, and what is wrong with the work queue comes first.
+    report_.Add(has_work_queue_
+                    ? CheckLease(session_, options_)
+                    : Skipped("lease", "not examined without the work queue", "see work queue"));
     // Last, as a connection that has published is not read any more while there is an alarm.
     report_.Add(CheckPermissions(session_, options_));
     if (session_.blocked() && !has_management_) {
@@ -350,8 +356,9 @@ class Examination {
   BrokerSession session_;
   ManagementApi api_;
   bool has_management_ = false;
-  Json policies_;           // null where they are not known
-  Json operator_policies_;  // the same
+  bool has_work_queue_ = true;  // or none is named
+  Json policies_;               // null where they are not known
+  Json operator_policies_;      // the same
   std::optional<ManagementApi::ClockDifference> clock_;
 };
 

@@ -20,6 +20,7 @@
 #include "cli/management/json_fields.h"
 #include "cli/management/management_answer.h"
 #include "cli/text/duration.h"
+#include "cli/text/many_quorum_queues.h"
 #include "retryq/amqp/table.h"
 #include "retryq/backoff.h"
 #include "retryq/delay_queue_declaration.h"
@@ -418,11 +419,13 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
   using Kind = std::tuple<bool, bool, bool, std::string, std::string>;
   std::map<Kind, std::set<absl::Duration>> ttls;
   std::size_t count = 0;
+  std::int64_t quorum_queues = 0;
   for (const Json& queue : queues) {
     const std::string name = TextOf(queue, "name").value_or("");
     const auto parts = ParseDelayQueueName(name, options.delay_queues.prefix);
     if (!parts) continue;
     ++count;
+    if (parts->slot || !parts->work_queue.empty() || !parts->exchange.empty()) ++quorum_queues;
     ttls[{parts->slot.has_value(), parts->direct, !parts->hash.empty(), parts->work_queue,
           parts->exchange}]
         .insert(parts->ttl);
@@ -470,6 +473,13 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
         "delay queues",
         absl::StrCat("clients do not agree, as hashes in names say: ", Some(hashed)),
         "see the event 'renamed' in their logs, which says why; the queues go by themselves"));
+  }
+  if (quorum_queues > kManyQuorumQueues) {
+    findings.push_back(
+        Warning("delay queues",
+                absl::StrCat("there are ", quorum_queues,
+                             " quorum delay queues of this prefix: ", ManyQuorumQueuesCost()),
+                FewerQuorumQueues(options.delay_queues)));
   }
   std::size_t most = 0;
   for (const auto& [kind, of_kind] : ttls) most = std::max(most, of_kind.size());

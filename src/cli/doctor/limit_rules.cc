@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/doctor/remedy_text.h"
 #include "cli/management/json_fields.h"
+#include "cli/text/many_quorum_queues.h"
 #include "retryq/delay_queue_declaration.h"
 
 namespace retryq::cli {
@@ -90,9 +91,8 @@ std::optional<Finding> CheckRoom(const Rule& rule, const LimitFacts& facts,
 }  // namespace
 
 std::int64_t MostQueuesOf(const DoctorOptions& options) {
-  // At a time there are up to three of a quorum delay, see doc/queue_types.md.
   const std::int64_t of_a_delay =
-      options.delay_queues.queue_type == QueueType::kQuorum && options.delay_queues.declare ? 3 : 1;
+      std::max<std::int64_t>(QuorumQueuesOfADelay(options.delay_queues), 1);
   const std::int64_t ways = options.work_exchange.empty() ? 1 : 2;
   const auto delays =
       static_cast<std::int64_t>(DelayQueueTtls(options.retry, options.delay_queues).size());

@@ -9,6 +9,7 @@
 #include "cli/doctor/policy_rules.h"
 #include "cli/doctor/remedy_text.h"
 #include "cli/management/json_fields.h"
+#include "cli/management/queue_settings.h"
 
 namespace retryq::cli {
 namespace {
@@ -21,10 +22,6 @@ struct Setting {
   std::string source;  // "its argument x-message-ttl" or "policy 'a'"
   bool is_argument;    // which cannot be changed
 };
-
-const Json& EffectivePolicy(const KeptQueue& queue) {
-  return FieldOf(queue.json, "effective_policy_definition");
-}
 
 // The names of those that apply to it.
 std::string PolicySource(const KeptQueue& queue, const char* key) {
@@ -40,24 +37,13 @@ std::string PolicySource(const KeptQueue& queue, const char* key) {
   return policy ? absl::StrCat("policy ", InQuotes(*policy)) : "a policy";
 }
 
-Setting ArgumentOf(const Json& value, const char* key) {
-  return {.value = value, .source = absl::StrCat("its argument x-", key), .is_argument = true};
-}
-
-Setting PolicyOf(const KeptQueue& queue, const Json& value, const char* key) {
-  return {.value = value, .source = PolicySource(queue, key), .is_argument = false};
-}
-
-// Of a limit that both an argument and a policy set, the smaller one counts; of anything else, the
-// argument. Nothing where neither does.
 std::optional<Setting> SettingOf(const KeptQueue& queue, const char* key) {
-  const std::string name = absl::StrCat("x-", key);
-  const Json& argument = FieldOf(FieldOf(queue.json, "arguments"), name.c_str());
-  const Json& of_policy = FieldOf(EffectivePolicy(queue), key);
-  if (argument.is_null() && of_policy.is_null()) return std::nullopt;
-  if (argument.is_null()) return PolicyOf(queue, of_policy, key);
-  const bool is_smaller = argument.is_number() && of_policy.is_number() && of_policy < argument;
-  return is_smaller ? PolicyOf(queue, of_policy, key) : ArgumentOf(argument, key);
+  const std::optional<QueueSetting> setting = QueueSettingOf(queue.json, key);
+  if (!setting) return std::nullopt;
+  return Setting{.value = setting->value,
+                 .source = setting->is_argument ? absl::StrCat("its argument x-", key)
+                                                : PolicySource(queue, key),
+                 .is_argument = setting->is_argument};
 }
 
 std::optional<Setting> LimitOf(const KeptQueue& queue, const char* key) {
@@ -68,17 +54,13 @@ std::optional<Setting> LimitOf(const KeptQueue& queue, const char* key) {
 
 // A length limit, and the key that sets it.
 std::optional<std::pair<Setting, const char*>> LengthLimitOf(const KeptQueue& queue) {
-  for (const char* key : {"max-length", "max-length-bytes"}) {
-    if (auto limit = LimitOf(queue, key)) return std::pair(*std::move(limit), key);
-  }
-  return std::nullopt;
+  const std::vector<LengthLimit> limits = LengthLimitsOf(queue.json);
+  if (limits.empty()) return std::nullopt;
+  const char* const key = limits.front().key;
+  return std::pair(*SettingOf(queue, key), key);
 }
 
-bool RefusesWhenFull(const KeptQueue& queue) {
-  const std::optional<Setting> overflow = SettingOf(queue, "overflow");
-  return overflow && overflow->value.is_string() &&
-         overflow->value.get_ref<const std::string&>().starts_with("reject-publish");
-}
+bool RefusesWhenFull(const KeptQueue& queue) { return RefusalOf(queue.json).has_value(); }
 
 bool IsOfType(const KeptQueue& queue, const char* type) {
   return TextOf(queue.json, "type") == type;
@@ -146,6 +128,7 @@ std::vector<Finding> CheckKept(const KeptQueue& queue) {
   AddTo(findings, CheckMessageTtl(queue));
   AddTo(findings, CheckExpires(queue));
   AddTo(findings, CheckDropHead(queue));
+  AddTo(findings, CheckPolicyThatRefuses(queue));
   return findings;
 }
 
@@ -204,6 +187,28 @@ std::optional<Finding> CheckDropHead(const KeptQueue& queue) {
   if (!limit) return std::nullopt;
   return TakenAway(queue, limit->first, limit->second,
                    "when the queue is full, each new message pushes the oldest one out");
+}
+
+std::optional<Finding> CheckPolicyThatRefuses(const KeptQueue& queue) {
+  const std::optional<QueueSetting> refusal = RefusalOf(queue.json);
+  const auto limit = LengthLimitOf(queue);
+  if (!refusal || refusal->is_argument || !limit || limit->first.is_argument ||
+      !IsOfType(queue, "classic")) {
+    return std::nullopt;
+  }
+  const auto& [setting, key] = *limit;
+  return Warning(
+      queue.check,
+      absl::StrCat(setting.source, " sets ", key, " ", NumberText(setting), ", and ",
+                   PolicySource(queue, "overflow"), " sets overflow ",
+                   Printable(refusal->value.get<std::string>(), 40),
+                   ": where that begins to apply to a classic queue, RabbitMQ first drops its "
+                   "oldest messages, until no more than that are left, and only then refuses new "
+                   "ones"),
+      absl::StrCat("leave the policy as it is while more than that are in the queue; ",
+                   DeclareAgain(queue,
+                                "with the argument x-overflow reject-publish, or as a quorum "
+                                "queue: neither drops any")));
 }
 
 std::optional<Finding> CheckRefusesWhenFull(const KeptQueue& queue, QueueType delay_queues) {

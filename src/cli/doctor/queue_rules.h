@@ -41,6 +41,10 @@ std::optional<Finding> CheckMessageTtl(const KeptQueue& queue);
 std::optional<Finding> CheckExpires(const KeptQueue& queue);
 std::optional<Finding> CheckDropHead(const KeptQueue& queue);
 
+// A policy that limits a classic queue and has it refuse what is beyond: where it begins to apply,
+// what is there already is dropped from the head first (F56).
+std::optional<Finding> CheckPolicyThatRefuses(const KeptQueue& queue);
+
 // Of the work queue alone: full and classic, beside classic delay queues (F39); quorum beside
 // classic delay queues (F26); delayed retry of RabbitMQ 4.3 (F49).
 std::optional<Finding> CheckRefusesWhenFull(const KeptQueue& queue, QueueType delay_queues);

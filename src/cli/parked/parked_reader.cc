@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/parked/parked_message.h"
 #include "cli/text/escaped_text.h"
@@ -29,6 +30,21 @@ amqp::ConnectionOptions Named(amqp::ConnectionOptions options) {
   return options;
 }
 
+// An error that ends everything, with what to do about it. `reached`: the broker was.
+absl::Status WithRemedy(const absl::Status& error, bool reached) {
+  const absl::string_view message = error.message();
+  std::string remedy;
+  if (absl::IsUnavailable(error) && !reached) {
+    remedy = kUnreachableRemedy;
+  } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to queue")) {
+    remedy = "grant the user 'read' on the queue (rabbitmqctl set_permissions)";
+  } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to exchange")) {
+    remedy = "grant the user 'write' on the exchange (rabbitmqctl set_permissions)";
+  }
+  if (remedy.empty()) return error;
+  return {error.code(), absl::StrCat(message, "; remedy: ", remedy)};
+}
+
 }  // namespace
 
 ParkedReader::ParkedReader(EventLoop& loop, Options options, ParkedVisitor& visitor,
@@ -52,7 +68,7 @@ absl::Status ParkedReader::Run() {
   waiting_.reset();
   tick_.reset();
   progress_.End();
-  return error_.ok() ? run : error_;
+  return WithRemedy(error_.ok() ? run : error_, channel_ != nullptr);
 }
 
 void ParkedReader::OnOpen() {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/plan/definitions.h"
 #include "cli/text/duration.h"
+#include "cli/text/many_quorum_queues.h"
 #include "retryq/backoff.h"
 #include "retryq/delay_grid.h"
 #include "retryq/delay_queue_declaration.h"
@@ -97,6 +98,22 @@ std::string Count(std::size_t count, const char* what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
+// At a time, of one work queue: a plan knows no others.
+std::int64_t MostQuorumQueues(const Queues& queues, const PlanOptions& options) {
+  return static_cast<std::int64_t>(queues.used().size()) *
+         QuorumQueuesOfADelay(options.delay_queues);
+}
+
+// A warning where that many queues cost a broker too much; empty else.
+std::string WarningOf(const Queues& queues, const PlanOptions& options) {
+  const std::int64_t most = MostQuorumQueues(queues, options);
+  if (most <= kManyQuorumQueues) return "";
+  return absl::StrCat("up to ", most, " quorum queues",
+                      BelongToOne(options.delay_queues) ? " for each work queue" : "", ": ",
+                      ManyQuorumQueuesCost(),
+                      "; remedy: ", FewerQuorumQueues(options.delay_queues));
+}
+
 std::string Table(const Plan& plan, const PlanOptions& options) {
   const Queues queues(plan, options);
   const auto name = [&queues](absl::Duration delay) {
@@ -139,6 +156,14 @@ std::string Table(const Plan& plan, const PlanOptions& options) {
     text +=
         "Chance chooses each delay from its range; queue, x-expires and elapsed are those of the "
         "longest.\n";
+  }
+  const std::int64_t of_each = MostQuorumQueues(queues, options);
+  if (const std::string warning = WarningOf(queues, options); !warning.empty()) {
+    absl::StrAppend(&text, "warning: ", warning, "\n");
+  } else if (of_each > 0 && BelongToOne(options.delay_queues)) {
+    absl::StrAppend(&text, "More than ", kManyQuorumQueues / of_each,
+                    " such work queues have more than ", kManyQuorumQueues,
+                    " quorum queues: --share-delay-queues then.\n");
   }
   return text;
 }
@@ -195,7 +220,11 @@ Json PlanJson(const PlanOptions& options) {
     attempt["elapsed_ms"] = absl::ToInt64Milliseconds(step.elapsed);
     attempts.push_back(std::move(attempt));
   }
-  return {{"attempts", std::move(attempts)}, {"delay_queues", queues.used().size()}};
+  Json json = {{"attempts", std::move(attempts)}, {"delay_queues", queues.used().size()}};
+  if (const std::string warning = WarningOf(queues, options); !warning.empty()) {
+    json["warnings"] = Json::array({warning});
+  }
+  return json;
 }
 
 std::string PlanText(const PlanOptions& options) {

@@ -20,6 +20,10 @@ constexpr absl::Duration kStatistics = absl::Seconds(5);
 
 constexpr absl::Duration kRateWindow = absl::Seconds(60);
 
+// A queue that was idle for longer than its TTL and this has let go what was due, also by figures
+// that are as old as they can be.
+constexpr absl::Duration kLateStatistics = absl::Seconds(10);
+
 // Below this TTL that is too coarse to say when a message came.
 constexpr absl::Duration kShortestEstimated = absl::Seconds(20);
 
@@ -110,7 +114,14 @@ void ReadMessages(const Json& queue, absl::Time now, DelayQueueStatus* status) {
     status->out_per_second = std::max(0.0, *status->in_per_second - *growth);
   }
 
+  status->overdue = status->undelivered;
+  if (!status->overdue && status->waiting) status->overdue = 0;
+
   if (!status->ttl || status->waiting.value_or(0) == 0) return;
+  if (const std::optional<absl::Time> idle = IdleSince(queue);
+      idle && *idle + *status->ttl + kLateStatistics < now) {
+    status->overdue = status->waiting;
+  }
   absl::Duration at_most = *status->ttl;
   if (const std::optional<absl::Time> idle = IdleSince(queue)) {
     at_most = std::min(at_most, *idle + *status->ttl - now);
@@ -194,6 +205,14 @@ std::optional<DelayQueueStatus> ReadDelayQueue(const Json& queue, std::string_vi
   return status;
 }
 
+std::string Serves(const DelayQueueStatus& queue) {
+  if (!queue.parts.exchange.empty()) return "exchange " + Printable(queue.parts.exchange, 60);
+  const std::string whose =
+      queue.parts.work_queue.empty() ? "many" : Printable(queue.parts.work_queue, 60);
+  const std::string& exchange = queue.dead_letter_exchange;
+  return exchange.empty() ? whose : absl::StrCat(whose, " through ", Printable(exchange, 60));
+}
+
 std::vector<std::string> Oddities(const DelayQueueStatus& queue) {
   std::vector<std::string> oddities;
   if (!queue.state.empty() && queue.state != "running" && queue.state != "idle") {
@@ -207,6 +226,12 @@ std::vector<std::string> Oddities(const DelayQueueStatus& queue) {
         *queue.undelivered,
         " messages are due and not delivered yet: if that does not change, the queue", whose,
         " that they return to is gone or full; RabbitMQ tries again every 3 minutes"));
+  }
+  if (queue.overdue.value_or(0) > queue.undelivered.value_or(0)) {
+    oddities.push_back(
+        absl::StrCat(*queue.overdue,
+                     " messages should have left it, and it has done nothing for longer than its "
+                     "TTL: look at the node that it lives on"));
   }
   std::vector<std::string> policies;
   if (!queue.policy.empty()) policies.push_back("policy '" + Printable(queue.policy) + "'");

@@ -31,6 +31,9 @@ struct DelayQueueStatus {
   std::optional<std::int64_t> waiting;
   // Of those, the ones whose time is over and that no queue has taken yet; quorum queues only.
   std::optional<std::int64_t> undelivered;
+  // What is certainly due by now and still here: `undelivered`, or all that waits where the queue
+  // has been idle for longer than its TTL.
+  std::optional<std::int64_t> overdue;
   std::optional<double> in_per_second;  // over the last minute
   std::optional<double> out_per_second;
 
@@ -52,6 +55,11 @@ struct DelayQueueStatus {
 // where it is no delay queue of this prefix.
 std::optional<DelayQueueStatus> ReadDelayQueue(const nlohmann::json& queue, std::string_view prefix,
                                                absl::Time now);
+
+// Whose messages wait there, as far as its name says: the work queue, "exchange <name>" where they
+// were published with a delay to that, or "many"; and "through <exchange>" where they return that
+// way. Of a name that is too long there is a hash, with "#" in front.
+std::string Serves(const DelayQueueStatus& queue);
 
 // What about the queue is not as its name and retryq's clients have it, a sentence each.
 std::vector<std::string> Oddities(const DelayQueueStatus& queue);

@@ -21,12 +21,15 @@ constexpr char kUsage[] = "retryq queues [OPTIONS]";
 constexpr char kFooter[] =
     R"(ttl         how long a message waits
 waiting     messages in the queue
+overdue     of these, what is due and still there: in a quorum queue what the broker cannot deliver,
+            as the queue that it returns to is gone or full; classic queues drop that
 next due    until the next of them leaves: ~ is worked out from the broker's statistics, give or
             take 5s; <= is the most it can be
 lease left  until the broker drops the queue if no worker declares it again, at most; workers keep
             it while messages are in it. Quorum queues are never kept: each lives as long as it says
 in/s, out/s messages a second, over the last minute
-returns to  where messages go from there: to the queue that they failed in, or through an exchange
+serves      whose messages wait there: the work queue, or the exchange that they were published to;
+            many, where all work queues share it; and the exchange that they return through
 
 The broker's own statistics, which all this is made from, are up to 5s old.
 Exit codes: 64 wrong options; 69 no management API, or no such vhost; 77 refused.

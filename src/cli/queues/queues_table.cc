@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "cli/management/json_fields.h"
 #include "cli/text/duration.h"
 
@@ -49,31 +50,23 @@ std::string Rate(const std::optional<double>& rate) {
   return rate ? absl::StrFormat("%.1f", *rate) : kUnknown;
 }
 
-std::string ReturnsTo(const DelayQueueStatus& queue) {
-  if (queue.dead_letter_exchange.empty()) {
-    const std::string& work_queue = queue.parts.work_queue;
-    return work_queue.empty() ? "its own queue" : "queue " + Printable(work_queue, 60);
-  }
-  return "exchange " + Printable(queue.dead_letter_exchange, 60);
+std::string Number(const std::optional<std::int64_t>& number) {
+  return number ? absl::StrCat(*number) : kUnknown;
 }
 
 // The cells of a line; the first and the last are aligned to the left.
-constexpr std::size_t kColumns = 9;
+constexpr std::size_t kColumns = 10;
 using Cells = std::array<std::string, kColumns>;
 
-const Cells kHeading = {"queue",      "ttl",  "type",  "waiting",   "next due",
-                        "lease left", "in/s", "out/s", "returns to"};
+const Cells kHeading = {"queue",    "ttl",        "type", "waiting", "overdue",
+                        "next due", "lease left", "in/s", "out/s",   "serves"};
 
 Cells CellsOf(const DelayQueueStatus& queue) {
-  return {Printable(queue.name),
-          queue.ttl ? DurationText(*queue.ttl) : "none",
-          Printable(queue.type, 10),
-          queue.waiting ? absl::StrCat(*queue.waiting) : kUnknown,
-          NextDue(queue),
-          LeaseLeft(queue),
-          Rate(queue.in_per_second),
-          Rate(queue.out_per_second),
-          ReturnsTo(queue)};
+  return {Printable(queue.name),      queue.ttl ? DurationText(*queue.ttl) : "none",
+          Printable(queue.type, 10),  Number(queue.waiting),
+          Number(queue.overdue),      NextDue(queue),
+          LeaseLeft(queue),           Rate(queue.in_per_second),
+          Rate(queue.out_per_second), Serves(queue)};
 }
 
 Cells CellsOf(const DelayQueueTotals& totals) {
@@ -81,6 +74,7 @@ Cells CellsOf(const DelayQueueTotals& totals) {
           "",
           "",
           absl::StrCat(totals.waiting),
+          absl::StrCat(totals.overdue),
           "",
           "",
           Rate(totals.in_per_second),
@@ -115,8 +109,11 @@ OrderedJson ToJson(const DelayQueueStatus& queue) {
           {"type", queue.type},
           {"work_queue", queue.parts.work_queue.empty() ? OrderedJson(nullptr)
                                                         : OrderedJson(queue.parts.work_queue)},
+          {"exchange",
+           queue.parts.exchange.empty() ? OrderedJson(nullptr) : OrderedJson(queue.parts.exchange)},
           {"state", queue.state},
           {"waiting", OrNull(queue.waiting)},
+          {"overdue", OrNull(queue.overdue)},
           {"undelivered", OrNull(queue.undelivered)},
           {"next_due_ms", MillisecondsOrNull(queue.next_due)},
           {"next_due_at_most_ms", MillisecondsOrNull(queue.next_due_at_most)},
@@ -135,6 +132,7 @@ DelayQueueTotals TotalsOf(const DelayQueueList& list) {
   DelayQueueTotals totals{.queues = list.queues.size()};
   for (const DelayQueueStatus& queue : list.queues) {
     totals.waiting += queue.waiting.value_or(0);
+    totals.overdue += queue.overdue.value_or(0);
     totals.in_per_second += queue.in_per_second.value_or(0);
     totals.out_per_second += queue.out_per_second.value_or(0);
   }
@@ -181,6 +179,7 @@ std::string JsonText(const DelayQueueList& list) {
                            {"totals",
                             {{"queues", totals.queues},
                              {"waiting", totals.waiting},
+                             {"overdue", totals.overdue},
                              {"in_per_second", totals.in_per_second},
                              {"out_per_second", totals.out_per_second}}}};
   return all.dump(-1, ' ', false, OrderedJson::error_handler_t::replace).append("\n");
@@ -192,13 +191,15 @@ std::string LinesText(const DelayQueueList& list) {
   for (const DelayQueueStatus& queue : list.queues) {
     const Cells cells = CellsOf(queue);
     absl::StrAppend(&text, time, " queue=", cells[0], " ttl=", cells[1], " type=", cells[2],
-                    " waiting=", cells[3], " next_due=", cells[4]);
-    absl::StrAppend(&text, " lease_left=", queue.lease ? cells[5] : "none", " in=", cells[6],
-                    " out=", cells[7], "\n");
+                    " waiting=", cells[3], " overdue=", cells[4]);
+    absl::StrAppend(&text, " next_due=", cells[5], " lease_left=", queue.lease ? cells[6] : "none",
+                    " in=", cells[7], " out=", cells[8]);
+    absl::StrAppend(&text, " serves=", absl::StrReplaceAll(cells[9], {{" ", ":"}}), "\n");
   }
   const Cells totals = CellsOf(TotalsOf(list));
   absl::StrAppend(&text, time, " queues=", list.queues.size(), " waiting=", totals[3],
-                  " in=", totals[6], " out=", totals[7], "\n");
+                  " overdue=", totals[4]);
+  absl::StrAppend(&text, " in=", totals[7], " out=", totals[8], "\n");
   return text;
 }
 

@@ -14,6 +14,7 @@ namespace retryq::cli {
 struct DelayQueueTotals {
   std::size_t queues = 0;
   std::int64_t waiting = 0;
+  std::int64_t overdue = 0;
   double in_per_second = 0;
   double out_per_second = 0;
 };

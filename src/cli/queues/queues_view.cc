@@ -123,8 +123,10 @@ std::vector<ViewLine> QueuesView::Help() const {
        {"q          quit", "up, k      one line up", "down, j    one line down",
         "page up, page down, home, end", "s          sort by ttl, waiting, next due, in/s",
         "p, space   pause, and go on", "h, ?       this help; any of these ends it", "",
+        "overdue    due, and still there: no queue takes it",
         "next due   ~ is worked out, give or take 5s; <= is the most it can be",
-        "lease left until the broker drops the queue if no worker declares it again"}) {
+        "lease left until the broker drops the queue if no worker declares it again",
+        "serves     whose messages wait there; many: all work queues share it"}) {
     lines.push_back({text, LineStyle::kIdle});
   }
   return lines;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,11 +27,16 @@ namespace {
 constexpr std::size_t kMostOpenBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostAnswerBytes = std::size_t{1} << 20;
 
+// How long messages that are on their way may still be confirmed once a delay queue was refused.
+constexpr absl::Duration kRefusedPatience = absl::Seconds(1);
+
 // One run of `retryq send --lines`.
 class LineSender : private Observer {
  public:
   explicit LineSender(const SendOptions& options)
-      : options_(options), watch_(loop_, options.client, options.wait, "") {
+      : options_(options),
+        watch_(loop_, options.client, options.wait, "",
+               [this](const absl::Status& why) { OnRefused(why); }) {
     ClientOptions client = options.client;
     client.observer = this;
     client.max_open_publishes = options.lines->in_flight;
@@ -61,7 +67,7 @@ class LineSender : private Observer {
   }
 
   bool HasRoom() const {
-    return open_ < options_.lines->in_flight && open_bytes_ < kMostOpenBytes &&
+    return open_.size() < options_.lines->in_flight && open_bytes_ < kMostOpenBytes &&
            writer_.size() < kMostAnswerBytes;
   }
 
@@ -74,18 +80,34 @@ class LineSender : private Observer {
                              absl::StrCat("line ", line_, ": ", std::string(read.message()))));
       return HasRoom();
     }
-    ++open_;
     const std::size_t size = request.message.body.size();
     open_bytes_ += size;
+    const std::uint64_t number = line_;
+    open_.emplace(number, std::move(request.id));
     const bool to_queue = request.message.exchange.empty();
     client_->Publish(std::move(request.message), request.publish,
-                     [this, size, to_queue, id = std::move(request.id)](absl::Status status) {
-                       --open_;
+                     [this, size, to_queue, number](absl::Status status) {
+                       const auto open = open_.extract(number);
+                       if (open.empty()) return;  // it has an answer
                        open_bytes_ -= size;
-                       Answer(id, status.ok() ? status : WithSendRemedy(status, to_queue));
+                       Answer(open.mapped(),
+                              status.ok() ? status : WithSendRemedy(status, to_queue));
                        Continue();
                      });
     return HasRoom();
+  }
+
+  // Delays need a right that is missing: those messages are never confirmed.
+  void OnRefused(const absl::Status& why) {
+    if (!refused_.ok()) return;
+    refused_ = why;
+    reader_.Stop();
+    has_ended_ = true;
+    refused_timer_ = loop_.After(kRefusedPatience, [this] {
+      const std::unique_ptr<Timer> fired = std::move(refused_timer_);
+      for (const auto& [line, id] : std::exchange(open_, {})) Answer(id, refused_);
+      EndIfDone();
+    });
   }
 
   bool OnTooLong() {
@@ -130,7 +152,7 @@ class LineSender : private Observer {
   }
 
   void EndIfDone() {
-    if (!has_ended_ || open_ > 0 || writer_.size() > 0) return;
+    if (!has_ended_ || !open_.empty() || writer_.size() > 0) return;
     if (drained_ != nullptr) return std::exchange(drained_, nullptr)();
     loop_.Stop();
   }
@@ -142,6 +164,7 @@ class LineSender : private Observer {
                                               unread_));
     }
     if (!input_error_.ok()) return input_error_;
+    if (!refused_.ok()) return refused_;
     const std::string failed =
         failed_ == 0 ? ""
                      : absl::StrCat(failed_, " of ", answered_,
@@ -166,8 +189,9 @@ class LineSender : private Observer {
                      {.on_line = [this](std::string_view line) { return OnLine(line); },
                       .on_too_long = [this] { return OnTooLong(); },
                       .on_end = [this](const absl::Status& status) { End(status); }}};
-  std::uint64_t line_ = 0;      // the number of the last one
-  std::size_t open_ = 0;        // publishes
+  std::uint64_t line_ = 0;  // the number of the last one
+  // The ids of what is not confirmed, by line. Those of the oldest come first.
+  std::map<std::uint64_t, std::string> open_;
   std::size_t open_bytes_ = 0;  // of their bodies
   std::uint64_t answered_ = 0;
   std::uint64_t failed_ = 0;
@@ -176,6 +200,8 @@ class LineSender : private Observer {
   bool has_ended_ = false;
   bool is_interrupted_ = false;
   absl::Status input_error_;
+  absl::Status refused_;  // the right to declare delay queues
+  std::unique_ptr<Timer> refused_timer_;
   std::string broken_because_;
   EventLoop::DrainDone drained_;
   std::unique_ptr<Timer> continuing_;

@@ -6,6 +6,7 @@
 
 #include "absl/time/time.h"
 #include "cli/text/duration.h"
+#include "cli/worker/trace_id.h"
 
 namespace retryq::cli {
 namespace {
@@ -39,6 +40,10 @@ std::string Shortened(std::string_view text) {
 
 bool IsPlain(char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '=' && c != '\\'; }
 
+std::string_view TraceOf(const Event& event, const LineExtras& extras) {
+  return event.delivery == nullptr ? extras.trace_id : TraceIdOf(*event.delivery);
+}
+
 std::string QuotedIfNeeded(std::string_view text) {
   if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlain)) return std::string(text);
   return Dump(text);
@@ -58,6 +63,7 @@ std::string JsonLine(Severity severity, std::string_view name, const Event& even
   if (event.delay) json["delay_ms"] = absl::ToInt64Milliseconds(*event.delay);
   add_text("delay_queue", event.delay_queue);
   add_text("id", event.id);
+  add_text("trace_id", TraceOf(event, extras));
   add_text("error", event.error);
   add_text("cause", event.cause);
   if (event.lateness) json["late_ms"] = Milliseconds(*event.lateness);

@@ -14,6 +14,8 @@ namespace retryq::cli {
 struct LineExtras {
   std::string_view url = {};   // one that the command itself reports
   std::uint64_t repeated = 0;  // how many such events have not been logged
+  // Of the event's message, where `Event::delivery` does not have it any more.
+  std::string_view trace_id = {};
 };
 
 // The longest text in a line, in bytes; of a longer one the beginning is there, and "…".
@@ -25,8 +27,8 @@ inline constexpr std::size_t kLongestText = 500;
 
 // {"time":"2026-11-21T01:26:15.000Z","level":"info","event":"retried","queue":"orders","attempt":0,
 //  "delay_ms":1000,"delay_queue":"retry.1000","id":"6f1d","error":"exit 3"}
-// and where they are known cause, late_ms, took_ms, confirm_ms, in_flight, delay_queues and
-// repeated.
+// and where they are known trace_id, cause, late_ms, took_ms, confirm_ms, in_flight, delay_queues
+// and repeated.
 std::string JsonLine(Severity severity, std::string_view name, const Event& event,
                      const LineExtras& extras = {});
 

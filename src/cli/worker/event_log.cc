@@ -27,10 +27,10 @@ constexpr std::size_t kAtOnce = PIPE_BUF;
 EventLog::EventLog(Timers& timers, Options options)
     : options_(options),
       repeated_(timers, [this](Severity severity, std::string_view name, const Event& event,
-                               std::uint64_t repeated) {
+                               const LineExtras& extras) {
         Event now = event;
         now.time = absl::Now();
-        Write(severity, name, now, {.repeated = repeated});
+        Write(severity, name, now, extras);
       }) {}
 
 void EventLog::OnEvent(const Event& event) {
@@ -38,8 +38,19 @@ void EventLog::OnEvent(const Event& event) {
 }
 
 void EventLog::Say(Severity severity, std::string_view name, std::string_view queue,
-                   std::string_view error, std::string_view id) {
-  Log(severity, name, {.kind = {}, .time = absl::Now(), .queue = queue, .id = id, .error = error});
+                   std::string_view error) {
+  Log(severity, name, {.kind = {}, .time = absl::Now(), .queue = queue, .error = error});
+}
+
+void EventLog::SayOf(const Delivery& delivery, std::string_view id, Severity severity,
+                     std::string_view name, std::string_view error) {
+  Log(severity, name,
+      {.kind = {},
+       .time = absl::Now(),
+       .queue = delivery.queue(),
+       .id = id,
+       .error = error,
+       .delivery = &delivery});
 }
 
 void EventLog::SayUrl(Severity severity, std::string_view name, std::string_view queue,

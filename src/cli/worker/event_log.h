@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "cli/worker/event_line.h"
 #include "cli/worker/repeated_events.h"
+#include "retryq/delivery.h"
 #include "retryq/observer.h"
 #include "retryq/timers.h"
 
@@ -36,8 +37,12 @@ class EventLog : public Observer {
   void OnEvent(const Event& event) override;
 
   // What the command itself has to say, as an event of that name, now.
-  void Say(Severity severity, std::string_view name, std::string_view queue, std::string_view error,
-           std::string_view id = {});
+  void Say(Severity severity, std::string_view name, std::string_view queue,
+           std::string_view error);
+
+  // The same, about a message that has this id.
+  void SayOf(const Delivery& delivery, std::string_view id, Severity severity,
+             std::string_view name, std::string_view error);
 
   // Where something listens.
   void SayUrl(Severity severity, std::string_view name, std::string_view queue,

@@ -33,7 +33,7 @@ void ParkedHook::OnParked(const Event& parked) {
   if (parked.delivery == nullptr) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (waiting_.size() >= options_.most_waiting) {
-    Fail(std::string(parked.id), "not run: too many parked messages wait for it");
+    Fail(*parked.delivery, std::string(parked.id), "not run: too many parked messages wait for it");
     return;
   }
   // This failure is not in the message's own history yet.
@@ -84,11 +84,11 @@ void ParkedHook::Run(const Task& task) {
                                             .input = task.delivery.body(),
                                             .timeout = options_.timeout});
   if (result.end == ChildResult::End::kExited && result.code == 0) return;
-  Fail(task.id, DescribeEnd(result, options_.timeout));
+  Fail(task.delivery, task.id, DescribeEnd(result, options_.timeout));
 }
 
-void ParkedHook::Fail(const std::string& id, const std::string& error) {
-  loop_->Post([on_failure = on_failure_, id, error] { (*on_failure)(id, error); });
+void ParkedHook::Fail(const Delivery& parked, const std::string& id, const std::string& error) {
+  loop_->Post([on_failure = on_failure_, parked, id, error] { (*on_failure)(parked, id, error); });
 }
 
 void ParkedHook::TellIfIdle() {

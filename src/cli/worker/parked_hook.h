@@ -30,8 +30,10 @@ class ParkedHook {
     ChildRunner::Options children = {};
   };
 
-  // Says that the line failed for the message with this id, or was not run. Called on the loop.
-  using OnFailure = std::function<void(const std::string& id, const std::string& error)>;
+  // Says that the line failed for this message, which has this id, or was not run. Called on the
+  // loop.
+  using OnFailure =
+      std::function<void(const Delivery& parked, const std::string& id, const std::string& error)>;
 
   // `thread`: one.
   ParkedHook(Options options, std::unique_ptr<WorkerPool> thread, std::shared_ptr<Executor> loop,
@@ -60,7 +62,7 @@ class ParkedHook {
 
   void Work();
   void Run(const Task& task);
-  void Fail(const std::string& id, const std::string& error);
+  void Fail(const Delivery& parked, const std::string& id, const std::string& error);
   // With the mutex held.
   void TellIfIdle();
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/worker/trace_id.h"
+
 namespace retryq::cli {
 namespace {
 
@@ -32,6 +34,7 @@ void RepeatedEvents::Trouble::Keep(Severity its_severity, const Event& event) {
   severity = its_severity;
   delay_queue = event.delay_queue;
   id = event.id;
+  trace_id = event.delivery == nullptr ? std::string_view() : TraceIdOf(*event.delivery);
   error = event.error;
   cause = event.cause;
   last = event;
@@ -70,7 +73,9 @@ bool RepeatedEvents::Pass(Severity severity, std::string_view name, const Event&
 
 void RepeatedEvents::ReportHeldBack(const Key& key, Trouble& trouble) {
   const std::uint64_t count = std::exchange(trouble.held_back, 0);
-  if (count > 0) report_(trouble.severity, key.first, trouble.Last(key.second), count);
+  if (count == 0) return;
+  report_(trouble.severity, key.first, trouble.Last(key.second),
+          {.repeated = count, .trace_id = trouble.trace_id});
 }
 
 void RepeatedEvents::Watch(const Key& key, Trouble& trouble) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "cli/worker/event_line.h"
 #include "retryq/observer.h"
 #include "retryq/timers.h"
 
@@ -23,9 +24,9 @@ class RepeatedEvents {
  public:
   static constexpr absl::Duration kReportEvery = absl::Minutes(1);
 
-  // The event is valid during the call.
+  // The event is valid during the call. The extras have the number, and the trace of the last one.
   using Report = std::function<void(Severity severity, std::string_view name, const Event& event,
-                                    std::uint64_t repeated)>;
+                                    const LineExtras& extras)>;
 
   // `timers` must outlive it.
   RepeatedEvents(Timers& timers, Report report) : timers_(timers), report_(std::move(report)) {}
@@ -45,7 +46,7 @@ class RepeatedEvents {
 
     std::uint64_t held_back = 0;
     Severity severity = Severity::kWarning;                    // of the last of these
-    std::string delay_queue, id, error, cause;                 // of the last one
+    std::string delay_queue, id, trace_id, error, cause;       // of the last one
     Event last = {.kind = EventKind{}, .time = absl::Time()};  // its other fields
     std::unique_ptr<Timer> timer;
   };

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/management/json_fields.h"
 #include "cli/management/management_answer.h"
+#include "cli/management/queue_settings.h"
 
 namespace retryq::cli {
 namespace {
@@ -16,14 +16,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr absl::Duration kPatience = absl::Seconds(5);  // with each answer
-
-// The smaller one of what the queue's argument and its policies set.
-std::optional<std::int64_t> LimitFrom(const Json& queue, const char* argument, const char* policy) {
-  const auto by_argument = IntegerOf(FieldOf(queue, "arguments"), argument);
-  const auto by_policy = IntegerOf(FieldOf(queue, "effective_policy_definition"), policy);
-  if (!by_argument || !by_policy) return by_argument ? by_argument : by_policy;
-  return std::min(*by_argument, *by_policy);
-}
 
 std::string QueuePath(const std::string& vhost, const std::string& queue) {
   return absl::StrCat("/queues/", PercentEncode(vhost), "/", PercentEncode(queue));
@@ -50,21 +42,12 @@ std::string_view NameOf(ReturnTrouble::Kind kind) {
 }
 
 std::optional<std::string> WhyFull(const Json& queue) {
-  const std::string overflow =
-      TextOf(FieldOf(queue, "arguments"), "x-overflow")
-          .value_or(TextOf(FieldOf(queue, "effective_policy_definition"), "overflow").value_or(""));
-  if (!absl::StartsWith(overflow, "reject-publish")) return std::nullopt;
-  struct Limit {
-    const char* argument;
-    const char* policy;
-    const char* reached_by;
-  };
-  for (const Limit& limit :
-       {Limit{"x-max-length", "max-length", "messages_ready"},
-        Limit{"x-max-length-bytes", "max-length-bytes", "message_bytes_ready"}}) {
-    const auto most = LimitFrom(queue, limit.argument, limit.policy);
-    const auto now = IntegerOf(queue, limit.reached_by);
-    if (most && now && *now >= *most) return absl::StrCat(limit.policy, " ", *most, ", ", overflow);
+  const std::optional<QueueSetting> refusal = RefusalOf(queue);
+  if (!refusal) return std::nullopt;
+  for (const LengthLimit& limit : LengthLimitsOf(queue)) {
+    const std::optional<std::int64_t> now = IntegerOf(queue, limit.reached_by);
+    if (!now || *now < limit.most) continue;
+    return absl::StrCat(limit.key, " ", limit.most, ", ", refusal->value.get<std::string>());
   }
   return std::nullopt;
 }

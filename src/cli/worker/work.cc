@@ -1,5 +1,6 @@
 #include "cli/worker/work.h"
 
+#include <prometheus/labels.h>
 #include <unistd.h>
 
 #include <memory>
@@ -24,6 +25,7 @@
 #include "cli/worker/return_watch.h"
 #include "cli/worker/work_metrics.h"
 #include "loop/worker_pool.h"
+#include "retryq/amqp/connection_options.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {
@@ -49,6 +51,15 @@ constexpr absl::Duration kUsualConsumerTimeout = absl::Minutes(30);
 
 // How long the end waits for the confirms of what is given back, past a second signal or --grace.
 constexpr absl::Duration kGiveBackPatience = absl::Seconds(1);
+
+// What tells the metrics of workers on several brokers and vhosts apart.
+prometheus::Labels MetricLabels(const WorkOptions& options) {
+  prometheus::Labels labels = {{"vhost", options.vhost}};
+  if (const auto broker = amqp::ParseUri(options.client.url); broker.ok()) {
+    labels["broker"] = amqp::Describe(broker->endpoints.front());
+  }
+  return labels;
+}
 
 // One run of `retryq work`: brings consumer, children and log together, and ends them in order.
 class Worker : private Observer {
@@ -203,9 +214,8 @@ class Worker : private Observer {
                                       .max_attempts = options_.consumer.retry.max_attempts,
                                       .children = ChildOptions(options_)},
                   *std::move(thread), loop_.executor(),
-                  [this](const std::string& id, const std::string& error) {
-                    log_.Say(Severity::kError, "on_parked_failed", options_.consumer.queue, error,
-                             id);
+                  [this](const Delivery& parked, const std::string& id, const std::string& error) {
+                    log_.SayOf(parked, id, Severity::kError, "on_parked_failed", error);
                   });
     return absl::OkStatus();
   }
@@ -226,7 +236,7 @@ class Worker : private Observer {
 
   absl::Status ServeMetrics() {
     if (!options_.metrics) return absl::OkStatus();
-    metrics_.emplace();
+    metrics_.emplace(MetricLabels(options_));
     metrics_->OnReturns(options_.consumer.queue, std::nullopt);
     absl::StatusOr<std::unique_ptr<MetricsServer>> server =
         MetricsServer::Listen(loop_, *options_.metrics,

@@ -146,7 +146,8 @@ void AddFlags(FlagParser& parser, WorkFlags& flags) {
              "(default: counted)");
   parser.Add("--earlier-count", "HEADER", &flags.earlier_counts,
              "Messages of another retry system bring their count of failures in this\n"
-             "header: x-retry-count, x-death, x-delivery-count or any other; again for more");
+             "header: x-retry-count, x-death, x-delivery-count or any other, or in a table\n"
+             "inside of it, by its path: rascal.recovery.QUEUE.republished; again for more");
 
   AddFlags(parser, flags.delay_queues);
 

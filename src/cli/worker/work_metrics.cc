@@ -1,12 +1,17 @@
 #include "cli/worker/work_metrics.h"
 
 #include <prometheus/gauge.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
+
+#include <utility>
+#include <vector>
 
 namespace retryq::cli {
 
-WorkMetrics::WorkMetrics()
-    : metrics_(registry_),
+WorkMetrics::WorkMetrics(prometheus::Labels labels)
+    : labels_(std::move(labels)),
+      metrics_(registry_),
       returns_blocked_(
           prometheus::BuildGauge()
               .Name("retryq_returns_blocked")
@@ -75,7 +80,13 @@ void WorkMetrics::OnReturns(const std::string& queue, const std::optional<Return
 }
 
 std::string WorkMetrics::Text() const {
-  return prometheus::TextSerializer().Serialize(registry_.Collect());
+  std::vector<prometheus::MetricFamily> families = registry_.Collect();
+  for (prometheus::MetricFamily& family : families) {
+    for (prometheus::ClientMetric& metric : family.metric) {
+      for (const auto& [name, value] : labels_) metric.label.push_back({name, value});
+    }
+  }
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 std::optional<std::string> WorkMetrics::Trouble() const {

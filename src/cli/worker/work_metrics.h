@@ -3,6 +3,7 @@
 
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
+#include <prometheus/labels.h>
 #include <prometheus/registry.h>
 
 #include <optional>
@@ -18,7 +19,8 @@ namespace retryq::cli {
 // What `retryq work --metrics` reports about one worker: its metrics, and whether it is of use.
 class WorkMetrics final : public Observer {
  public:
-  WorkMetrics();
+  // Each metric has these labels besides its own.
+  explicit WorkMetrics(prometheus::Labels labels = {});
 
   void OnEvent(const Event& event) override;
 
@@ -39,6 +41,7 @@ class WorkMetrics final : public Observer {
   std::optional<std::string> Notice() const;
 
  private:
+  const prometheus::Labels labels_;
   prometheus::Registry registry_;
   PrometheusMetrics metrics_;
   prometheus::Family<prometheus::Gauge>& returns_blocked_;

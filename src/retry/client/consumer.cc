@@ -29,9 +29,15 @@ constexpr std::uint16_t kProbePrefetch = 1;
 // What waiting does not fix.
 bool IsFatal(const absl::Status& why) { return !absl::IsUnavailable(why) && !absl::IsAborted(why); }
 
-// Why consuming was refused, with the remedy where it is for the priority that each of our
-// consumers has (F54 in doc/rabbitmq_facts.md).
+// Why consuming was refused, with the remedy: where a right is missing, and where it is for the
+// priority that each of our consumers has (F54 in doc/rabbitmq_facts.md).
 absl::Status Explained(const absl::Status& why, const std::string& queue) {
+  if (absl::IsPermissionDenied(why) && absl::StrContains(why.message(), "consuming queue")) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(why.message(),
+                     "; remedy: grant the user 'read' on the queue (rabbitmqctl "
+                     "set_permissions)"));
+  }
   if (!absl::IsFailedPrecondition(why) || !absl::StrContains(why.message(), "stream_queue")) {
     return why;
   }

@@ -98,7 +98,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
     broker_.Declare({.queue = {.name = work_queue_.name, .passive = true}},
                     [self = shared_from_this()](const absl::StatusOr<DeclareOk>& answer) {
                       if (absl::IsNotFound(answer.status())) return self->Declare();
-                      self->done_(ExplainIfExclusive(answer.status()));
+                      self->done_(answer.ok() ? absl::OkStatus() : self->Explain(answer.status()));
                     });
   }
 

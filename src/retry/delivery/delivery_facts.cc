@@ -29,21 +29,53 @@ constexpr char kEarlyRemedy[] =
 
 using Field = std::optional<amqp::FieldView>;
 
+// Follows a path, keys separated by dots, into nested tables: RetryOptions::earlier_counts. Shown
+// all fields of a table, it keeps the one to follow: that with the longest name that the path
+// begins with, of those of one name the first. It is what the path leads to where the whole path is
+// its name; otherwise it must be a table.
+class PathStep {
+ public:
+  void Consider(const amqp::FieldView& field, std::string_view path) {
+    if (field_ && field.name.size() <= field_->name.size()) return;
+    if (!path.starts_with(field.name)) return;
+    const std::string_view rest = path.substr(field.name.size());
+    if (rest.empty() || (rest.front() == '.' && field.type == 'F')) field_ = field;
+  }
+
+  // Goes on to the end of the path.
+  Field Follow(std::string_view path) const {
+    PathStep step = *this;
+    for (int level = 1; step.field_ && step.field_->name.size() < path.size(); ++level) {
+      if (level == amqp::kMaxTableDepth) return std::nullopt;
+      path.remove_prefix(step.field_->name.size() + 1);
+      const std::optional<amqp::TableView> table = step.field_->AsTable();
+      step = {};
+      if (!table) return std::nullopt;
+      for (const amqp::FieldView& field : *table) step.Consider(field, path);
+    }
+    return step.field_;
+  }
+
+ private:
+  Field field_;
+};
+
 // The fields of a message that say something about its way, found in one walk. Of fields of one
 // name the first counts.
 struct HeaderFields {
   // `names_of_counts`: RetryOptions::earlier_counts.
   HeaderFields(const amqp::Message& message, const std::vector<std::string>& names_of_counts) {
     if (!message.properties.headers) return;
-    earlier_counts.resize(names_of_counts.size());
+    std::vector<PathStep> steps(names_of_counts.size());
     for (const amqp::FieldView& field : *message.properties.headers) {
       Field* const known = field.name.starts_with(kRetryPrefix) ? OfRetrying(field.name)
                            : field.name.starts_with("x-")       ? OfBroker(field.name)
                                                                 : nullptr;
       if (known != nullptr && !*known) *known = field;
-      for (std::size_t i = 0; i < names_of_counts.size(); ++i) {
-        if (!earlier_counts[i] && field.name == names_of_counts[i]) earlier_counts[i] = field;
-      }
+      for (std::size_t i = 0; i < steps.size(); ++i) steps[i].Consider(field, names_of_counts[i]);
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      earlier_counts.push_back(steps[i].Follow(names_of_counts[i]));
     }
   }
 
@@ -214,11 +246,13 @@ std::uint64_t CountEarlierFailures(const HeaderFields& fields, const RetrierOpti
                                    bool redeliveries_count) {
   if (fields.queue || fields.id) return 0;
   std::uint64_t failures = 0;
-  for (const Field& field : fields.earlier_counts) {
+  for (std::size_t i = 0; i < fields.earlier_counts.size(); ++i) {
+    const std::string& name = options.retry.earlier_counts[i];
+    const Field& field = fields.earlier_counts[i];
     if (!field) continue;
-    if (field->name == kDeathHeader) {
+    if (name == kDeathHeader) {
       failures = std::max(failures, CountDeaths(field, options.queue));
-    } else if (field->name != kDeliveryCountHeader || !redeliveries_count) {
+    } else if (name != kDeliveryCountHeader || !redeliveries_count) {
       failures = std::max(failures, CountIn(*field));
     }
   }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "loop/alive.h"
 #include "retry/delivery/delivery_facts.h"
@@ -37,6 +38,14 @@ absl::Status WithRemedy(const absl::Status& refusal) {
   if (absl::IsNotFound(refusal)) {
     return absl::NotFoundError(
         absl::StrCat(refusal.message(), "; declare it first, or correct its name"));
+  }
+  // From 4.3 on a look needs a right (F48 in doc/rabbitmq_facts.md).
+  if (absl::IsPermissionDenied(refusal)) {
+    const bool is_of_exchange = absl::StrContains(refusal.message(), "exchange '");
+    return absl::PermissionDeniedError(
+        absl::StrCat(refusal.message(), "; remedy: grant the user ",
+                     is_of_exchange ? "'write' on the exchange" : "'read' on the queue",
+                     " (rabbitmqctl set_permissions)"));
   }
   return ExplainIfExclusive(refusal);
 }

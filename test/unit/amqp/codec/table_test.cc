@@ -268,6 +268,7 @@ TEST(TableView, FindsTheFirstFieldOfAName) {
   const TableView view(bytes);
   EXPECT_EQ(view.FindInt64("a"), 1);
   EXPECT_EQ(view.FindString("s"), "text");
+  EXPECT_FALSE(view.Find("s")->AsTable().has_value());
   EXPECT_FALSE(view.Find("b").has_value());
   EXPECT_FALSE(view.FindInt64("s").has_value());
   EXPECT_FALSE(view.FindString("a").has_value());

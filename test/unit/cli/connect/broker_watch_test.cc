@@ -57,6 +57,27 @@ TEST_F(BrokerWatchTest, AConnectionThatIsLostIsWaitedFor) {
   EXPECT_EQ(Run(), absl::OkStatus());
 }
 
+constexpr char kNoRight[] =
+    "delay queue 'retry.1000' cannot be declared (403 ACCESS_REFUSED - access to queue "
+    "'retry.1000' in vhost '/' refused for user 'u'); remedy: grant the user 'configure'";
+
+TEST_F(BrokerWatchTest, ARightThatIsMissingForDelayQueuesEndsTheLoopWithTheRemedy) {
+  Hear(EventKind::kConnected);
+  Hear(EventKind::kDeclareFailed, "delay queue 'retry.1000' cannot be declared (a limit)");
+  EXPECT_EQ(Run(), absl::OkStatus());
+  Hear(EventKind::kDeclareFailed, kNoRight);
+  EXPECT_EQ(loop_.Run(), absl::PermissionDeniedError(kNoRight));
+}
+
+TEST_F(BrokerWatchTest, ARightThatIsMissingForDelayQueuesIsReportedToWhoeverAsksForIt) {
+  absl::Status refused;
+  BrokerWatch watch(loop_, {}, absl::ZeroDuration(), "",
+                    [&refused](const absl::Status& why) { refused = why; });
+  watch.OnEvent({.kind = EventKind::kDeclareFailed, .time = {}, .error = kNoRight});
+  EXPECT_EQ(refused, absl::PermissionDeniedError(kNoRight));
+  EXPECT_EQ(Run(), absl::OkStatus());
+}
+
 TEST(DescribeBroker, HasNoPassword) {
   ClientOptions client;
   client.url = "amqp://user:hunter2@broker:5673/";

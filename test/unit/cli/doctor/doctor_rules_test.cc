@@ -282,6 +282,26 @@ TEST_F(DoctorRules, CountTheDelaysOfEachWorkQueue) {
               HasSubstr("17 delays with queues of one work queue, more than the 16"));
 }
 
+TEST_F(DoctorRules, MindMoreQuorumQueuesThanABrokerBearsEasily) {
+  DoctorOptions options = Options({"--queue-type", "quorum"});
+  std::vector<Json> queues;
+  for (int i = 0; i < 1000; ++i) {
+    queues.push_back(
+        Declared(absl::Seconds(1), options, {.work_queue = "orders." + std::to_string(i)}));
+  }
+  // Classic ones cost less.
+  queues.push_back(Declared(absl::Seconds(1), Options(), {}));
+  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), Not(HasSubstr("warning")));
+  queues.push_back(Declared(absl::Seconds(2), options, {.work_queue = "orders"}));
+  const std::string said = Said(CheckDelayQueues(queues, options));
+  EXPECT_THAT(said, HasSubstr("there are 1001 quorum delay queues of this prefix"));
+  EXPECT_THAT(said, HasSubstr("--share-delay-queues"));
+  // Whatever the worker itself would declare.
+  EXPECT_THAT(Said(CheckDelayQueues(queues, Options())), HasSubstr("there are 1001 quorum"));
+  options.delay_queues.share = true;
+  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), Not(HasSubstr("--share-delay-queues;")));
+}
+
 TEST_F(DoctorRules, NeedTheWorkQueueToLookForItsQuorumDelayQueues) {
   const Arguments arguments = {"--queue-type",   "quorum", "--no-declare", "--delays", "1s",
                                "--max-attempts", "2"};

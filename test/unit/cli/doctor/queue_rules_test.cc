@@ -202,6 +202,40 @@ TEST_F(QueueRules, MindAFullClassicWorkQueueBesideClassicDelayQueues) {
             Result::kProblem);
 }
 
+TEST_F(QueueRules, MindAPolicyThatDropsTheHeadOfAClassicQueueBeforeItRefuses) {
+  for (const char* overflow : {"reject-publish", "reject-publish-dlx"}) {
+    const Json definition = {{"max-length", 10}, {"overflow", overflow}};
+    const auto finding = CheckPolicyThatRefuses(WithPolicy(definition));
+    EXPECT_EQ(ResultOf(finding), Result::kWarning);
+    EXPECT_THAT(finding->finding,
+                AllOf(HasSubstr("policy 'limits' sets max-length 10, and policy 'limits' sets "
+                                "overflow reject-publish"),
+                      HasSubstr("drops its oldest messages")));
+    EXPECT_THAT(finding->remedy,
+                AllOf(HasSubstr("x-overflow reject-publish"), HasSubstr("quorum")));
+    EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(WithOperatorPolicy(definition))), Result::kWarning);
+    EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(WithPolicy(definition, "quorum"))), Result::kOk);
+    // Beside delay queues of any type, and in the parked queue.
+    EXPECT_EQ(CheckKeptWorkQueue(WithPolicy(definition), kQuorum).size(), 1U);
+    EXPECT_EQ(CheckKeptParkedQueue(WithPolicy(definition)).size(), 1U);
+  }
+  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(WithPolicy({{"max-length", 10}}))), Result::kOk);
+  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(WithPolicy({{"overflow", "reject-publish"}}))),
+            Result::kOk);
+}
+
+TEST_F(QueueRules, MindNoPolicyThatRefusesWhereTheArgumentsSaySo) {
+  const Json definition = {{"max-length", 10}, {"overflow", "reject-publish"}};
+  const KeptQueue refuses = WithPolicy(definition);
+  json_["arguments"] = {{"x-overflow", "reject-publish"}};
+  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(refuses)), Result::kOk);
+  // It has never had more than that.
+  json_["arguments"] = {{"x-max-length", 5}};
+  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(refuses)), Result::kOk);
+  json_["arguments"] = {{"x-max-length", 50}};
+  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(refuses)), Result::kWarning);
+}
+
 TEST_F(QueueRules, MindAQuorumWorkQueueBesideClassicDelayQueues) {
   const Json quorum = {{"type", "quorum"}};
   EXPECT_EQ(ResultOf(CheckQuorumBesideClassic(Queue(quorum), kClassic)), Result::kWarning);

@@ -232,6 +232,28 @@ TEST_F(PlanTest, DefinitionsHoldQueuesThatNeverExpire) {
   EXPECT_EQ(definitions.at("bindings").at(1).at("destination"), "retry.10000");
 }
 
+TEST_F(PlanTest, WarnsOfMoreQuorumQueuesThanABrokerBearsEasily) {
+  std::string delays = "1s";
+  for (int seconds = 2; seconds <= 400; ++seconds) delays += "," + std::to_string(seconds) + "s";
+  const Arguments many = {"--queue-type", "quorum", "--max-delay-queues", "400",
+                          "--delays",     delays,   "--max-attempts",     "401"};
+  EXPECT_THAT(Text(many), HasSubstr("warning: up to 1122 quorum queues for each work queue: "));
+  EXPECT_THAT(Text(many), HasSubstr("remedy: share them among work queues"));
+  const Json warnings = Parsed(many, "--json").at("warnings");
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0].get<std::string>(), HasSubstr("--max-delay-queues"));
+
+  Arguments classic = many;
+  classic[1] = "classic";
+  EXPECT_THAT(Text(classic), Not(HasSubstr("warning")));
+  EXPECT_FALSE(Parsed(classic, "--json").contains("warnings"));
+  const std::string few = Text({"--queue-type", "quorum", "--delays", "1s,2s,3s,4s"});
+  EXPECT_THAT(few, Not(HasSubstr("warning")));
+  EXPECT_THAT(few, HasSubstr("More than 83 such work queues have more than 1000 quorum queues"));
+  EXPECT_THAT(Text({"--queue-type", "quorum", "--share-delay-queues"}),
+              Not(HasSubstr("work queues have more")));
+}
+
 TEST_F(PlanTest, DefinitionsOfQuorumQueuesAreThoseOfOneWorkQueueUnlessTheyAreShared) {
   EXPECT_THAT(Complaints({"--definitions", "--queue-type", "quorum"}),
               HasSubstr("--queue: is missing, as quorum delay queues belong to one work queue"));

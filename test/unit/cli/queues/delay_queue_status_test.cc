@@ -12,6 +12,7 @@
 namespace retryq::cli {
 namespace delay_queue_status_test {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -179,6 +180,27 @@ TEST(DelayQueueStatus, CountsWhatNoQueueTakes) {
   queue["messages_dlx"] = 33;
   EXPECT_EQ(Read(queue).undelivered, 33);
   EXPECT_THAT(Oddities(Read(queue)), ElementsAre(HasSubstr("33 messages are due")));
+}
+
+TEST(DelayQueueStatus, KnowsWhatIsOverdueAndNothingElse) {
+  Json queue = Minute();
+  EXPECT_EQ(Read(queue).overdue, 0);
+  queue["messages"] = 5;
+  EXPECT_EQ(Read(queue).overdue, 0);
+  queue["messages_dlx"] = 3;
+  EXPECT_EQ(Read(queue).overdue, 3);
+  // While anything has happened within its TTL, it is not known of any one message.
+  queue["idle_since"] = Text(kNow - absl::Seconds(69));
+  EXPECT_EQ(Read(queue).overdue, 3);
+  queue["idle_since"] = Text(kNow - absl::Seconds(71));
+  EXPECT_EQ(Read(queue).overdue, 5);
+  EXPECT_THAT(Oddities(Read(queue)), Contains(HasSubstr("5 messages should have left it")));
+  queue["messages"] = 0;
+  queue["messages_dlx"] = 0;
+  EXPECT_EQ(Read(queue).overdue, 0);
+  queue.erase("messages");
+  queue.erase("messages_dlx");
+  EXPECT_EQ(Read(queue).overdue, std::nullopt);
 }
 
 TEST(DelayQueueStatus, SaysThatAQueueIsNotFitForItsName) {

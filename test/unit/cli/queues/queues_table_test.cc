@@ -24,6 +24,7 @@ DelayQueueList List() {
                           .ttl = absl::Seconds(1),
                           .lease = absl::Seconds(121),
                           .waiting = 12,
+                          .overdue = 0,
                           .in_per_second = 3.25,
                           .out_per_second = 3,
                           .next_due_at_most = absl::Milliseconds(250),
@@ -35,6 +36,7 @@ DelayQueueList List() {
                           .ttl = absl::Minutes(1),
                           .lease = absl::Hours(48),
                           .waiting = 3,
+                          .overdue = 0,
                           .next_due = absl::Milliseconds(40'100),
                           .next_due_at_most = absl::Seconds(45),
                           .lease_left_at_least = absl::Hours(20),
@@ -45,12 +47,13 @@ DelayQueueList List() {
 TEST(QueuesTable, IsForPeople) {
   EXPECT_EQ(
       TableText(List(), "retry", "/"),
-      "queue               ttl     type  waiting  next due  lease left  in/s  out/s  returns to\n"
-      "retry.1000           1s  classic       12   <=300ms     <=1m59s   3.2    3.0  its own "
-      "queue\n"
-      "retry.60000.direct   1m   quorum        3      ~41s  20h..1d20h     -      -  exchange "
-      "work\n"
-      "2 queues                               15                         3.2    3.0\n");
+      "queue               ttl     type  waiting  overdue  next due  lease left  in/s  out/s  "
+      "serves\n"
+      "retry.1000           1s  classic       12        0   <=300ms     <=1m59s   3.2    3.0  "
+      "many\n"
+      "retry.60000.direct   1m   quorum        3        0      ~41s  20h..1d20h     -      -  "
+      "many through work\n"
+      "2 queues                               15        0                         3.2    3.0\n");
 }
 
 TEST(QueuesTable, SaysThatThereIsNothingAndThatThisIsFine) {
@@ -62,15 +65,29 @@ TEST(QueuesTable, NamesTheWorkQueueOfAQuorumQueue) {
   DelayQueueList list = List();
   list.queues[0].parts.work_queue = "orders";
   list.queues[0].undelivered = 40;
-  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("3.0  queue orders\n"));
+  list.queues[0].overdue = 40;
+  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("3.0  orders\n"));
   EXPECT_THAT(TableText(list, "retry", "/"),
               HasSubstr("\nretry.1000: 40 messages are due and not delivered yet: if that does not "
                         "change, the queue 'orders' that they return to is gone or full"));
   const Json queues = Json::parse(JsonText(list)).at("queues");
   EXPECT_EQ(queues.at(0).at("work_queue"), "orders");
   EXPECT_EQ(queues.at(0).at("undelivered"), 40);
+  EXPECT_EQ(queues.at(0).at("overdue"), 40);
+  EXPECT_EQ(Json::parse(JsonText(list)).at("totals").at("overdue"), 40);
+  EXPECT_TRUE(queues.at(0).at("exchange").is_null());
   EXPECT_TRUE(queues.at(1).at("work_queue").is_null());
   EXPECT_TRUE(queues.at(1).at("undelivered").is_null());
+}
+
+TEST(QueuesTable, NamesTheExchangeThatMessagesWereDelayedTo) {
+  DelayQueueList list = List();
+  list.queues[0].parts.exchange = "work";
+  list.queues[0].dead_letter_exchange = "work";
+  list.queues[1].parts.work_queue = "#0123456789abcdef";
+  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("3.0  exchange work\n"));
+  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("-  #0123456789abcdef through work\n"));
+  EXPECT_EQ(Json::parse(JsonText(list)).at("queues").at(0).at("exchange"), "work");
 }
 
 TEST(QueuesTable, EndsWithWhatIsOdd) {
@@ -90,6 +107,7 @@ TEST(QueuesTable, IsJsonForProgramsWhateverNamesThereAre) {
   EXPECT_EQ(second.at("name"), "retry.1000");
   EXPECT_EQ(second.at("ttl_ms"), 1000);
   EXPECT_EQ(second.at("waiting"), 12);
+  EXPECT_EQ(second.at("overdue"), 0);
   EXPECT_TRUE(second.at("next_due_ms").is_null());
   EXPECT_EQ(second.at("next_due_at_most_ms"), 250);
   EXPECT_EQ(second.at("lease_left_at_most_ms"), 118'213);
@@ -97,16 +115,17 @@ TEST(QueuesTable, IsJsonForProgramsWhateverNamesThereAre) {
   EXPECT_TRUE(json.at("queues").at(1).at("in_per_second").is_null());
   EXPECT_EQ(json.at("totals").at("queues"), 2);
   EXPECT_EQ(json.at("totals").at("waiting"), 15);
+  EXPECT_EQ(json.at("totals").at("overdue"), 0);
   EXPECT_EQ(json.at("totals").at("in_per_second"), 3.25);
 }
 
 TEST(QueuesTable, IsALineAQueueForPipes) {
   EXPECT_EQ(LinesText(List()),
-            "2027-01-15T08:00:00.123Z queue=retry.1000 ttl=1s type=classic waiting=12 "
-            "next_due=<=300ms lease_left=<=1m59s in=3.2 out=3.0\n"
+            "2027-01-15T08:00:00.123Z queue=retry.1000 ttl=1s type=classic waiting=12 overdue=0 "
+            "next_due=<=300ms lease_left=<=1m59s in=3.2 out=3.0 serves=many\n"
             "2027-01-15T08:00:00.123Z queue=retry.60000.direct ttl=1m type=quorum waiting=3 "
-            "next_due=~41s lease_left=20h..1d20h in=- out=-\n"
-            "2027-01-15T08:00:00.123Z queues=2 waiting=15 in=3.2 out=3.0\n");
+            "overdue=0 next_due=~41s lease_left=20h..1d20h in=- out=- serves=many:through:work\n"
+            "2027-01-15T08:00:00.123Z queues=2 waiting=15 overdue=0 in=3.2 out=3.0\n");
 }
 
 class QueuesFlagsTest : public ::testing::Test {

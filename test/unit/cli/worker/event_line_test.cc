@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+
+#include "support/make_message.h"
 
 namespace retryq::cli {
 namespace event_line_test {
@@ -62,6 +66,26 @@ TEST(JsonLine, HasTheFiguresThatAreKnown) {
   EXPECT_EQ(json["delay_queues"], 6);
   EXPECT_EQ(json["repeated"], 7);
   EXPECT_EQ(json["url"], "http://y");
+}
+
+TEST(JsonLine, HasTheTraceIdOfTheMessage) {
+  const auto line_of = [](const char* traceparent) {
+    const Delivery delivery(
+        testing::MakeMessage({.headers = amqp::Table{{"traceparent", traceparent}}}),
+        std::make_shared<const std::string>("orders"), {});
+    Event event = Retried();
+    event.delivery = &delivery;
+    return nlohmann::json::parse(JsonLine(Severity::kInfo, "retried", event));
+  };
+  EXPECT_EQ(line_of("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")["trace_id"],
+            "4bf92f3577b34da6a3ce929d0e0e4736");
+  EXPECT_FALSE(line_of("00-4bf92f35-00f067aa0ba902b7-01").contains("trace_id"));
+}
+
+TEST(JsonLine, HasTheTraceIdOfAMessageThatIsGone) {
+  EXPECT_EQ(nlohmann::json::parse(
+                JsonLine(Severity::kInfo, "held", Retried(), {.trace_id = "4bf9"}))["trace_id"],
+            "4bf9");
 }
 
 TEST(TextLine, SaysHowLateAndHowLong) {

@@ -63,7 +63,7 @@ class ParkedHookTest : public ::testing::Test {
                                                    .stderr_fd = null_.get(),
                                                    .kill_grace = absl::Milliseconds(50)}},
                   WorkerPool::Create(1).value(), loop_,
-                  [this](const std::string& id, const std::string& error) {
+                  [this](const Delivery&, const std::string& id, const std::string& error) {
                     failures_.push_back(id + ": " + error);
                   });
     return *hook_;

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/make_message.h"
 
 namespace retryq::cli {
 namespace repeated_events_test {
@@ -30,9 +32,9 @@ class RepeatedEventsTest : public ::testing::Test {
   std::vector<std::string> log_;
   std::optional<RepeatedEvents> events_{
       std::in_place, time_,
-      [this](Severity, std::string_view name, const Event& event, std::uint64_t repeated) {
+      [this](Severity, std::string_view name, const Event& event, const LineExtras& extras) {
         log_.push_back(
-            absl::StrCat(std::string(name), " ", std::string(event.error), " x", repeated));
+            absl::StrCat(std::string(name), " ", std::string(event.error), " x", extras.repeated));
       }};
 };
 
@@ -85,6 +87,26 @@ TEST_F(RepeatedEventsTest, ReportsATroubleThatIsOverAndLogsItAnewWhenItIsBack) {
   Happens(EventKind::kDisconnected, "third", "");
   EXPECT_THAT(log_, ElementsAre("disconnected first", "disconnected second x1", "connected ",
                                 "disconnected third"));
+}
+
+TEST_F(RepeatedEventsTest, ReportsTheTraceOfTheLastMessageThatMayBeGoneByThen) {
+  std::vector<std::string> traces;
+  RepeatedEvents events(
+      time_, [&traces](Severity, std::string_view, const Event& event, const LineExtras& extras) {
+        EXPECT_EQ(event.delivery, nullptr);
+        traces.emplace_back(extras.trace_id);
+      });
+  for (const char* trace : {"00000000000000000000000000000001", "00000000000000000000000000000002",
+                            "00000000000000000000000000000003"}) {
+    const std::string traceparent = absl::StrCat("00-", trace, "-00f067aa0ba902b7-01");
+    const Delivery delivery(
+        testing::MakeMessage({.headers = amqp::Table{{"traceparent", traceparent}}}),
+        std::make_shared<const std::string>("orders"), {});
+    events.Pass(Severity::kError, "held",
+                {.kind = EventKind::kHeld, .time = absl::UnixEpoch(), .delivery = &delivery});
+  }
+  time_.Advance(absl::Minutes(1));
+  EXPECT_THAT(traces, ElementsAre("00000000000000000000000000000003"));
 }
 
 TEST_F(RepeatedEventsTest, ReportsWhatItHoldsBackAtTheEnd) {

@@ -67,6 +67,16 @@ TEST(WorkMetrics, AreWellAfterALostConnectionWhileTheBreakerIsOpen) {
   EXPECT_EQ(metrics.Trouble(), "stopping");
 }
 
+TEST(WorkMetrics, HaveTheLabelsOfTheirBroker) {
+  WorkMetrics metrics({{"broker", "rabbit:5672"}, {"vhost", "shop \"1\""}});
+  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
+  for (const char* line :
+       {"retryq_consuming{queue=\"orders\",broker=\"rabbit:5672\",vhost=\"shop \\\"1\\\"\"} 1",
+        "retryq_connected{broker=\"rabbit:5672\",vhost=\"shop \\\"1\\\"\"} 0"}) {
+    EXPECT_THAT(metrics.Text(), HasSubstr(line));
+  }
+}
+
 TEST(WorkMetrics, ShowWhyCopiesCannotReturnAndHowManyWait) {
   WorkMetrics metrics;
   metrics.OnReturns("orders", ReturnTrouble{.kind = ReturnTrouble::Kind::kFull, .undelivered = 3});

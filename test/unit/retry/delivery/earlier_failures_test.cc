@@ -62,6 +62,84 @@ TEST(EarlierFailures, OfSeveralHeadersTheLargestCounts) {
   EXPECT_EQ(Failures(headers, {"a", "b", "c"}), 9U);
 }
 
+TEST(EarlierFailures, AreReadFromNestedTablesByAPath) {
+  const amqp::Table headers = {
+      {"rascal",
+       amqp::Table{{"originalQueue", "orders"},
+                   {"recovery", amqp::Table{{"orders", amqp::Table{{"republished", 3_i64}}},
+                                            {"bills", amqp::Table{{"republished", "5"}}}}}}}};
+  EXPECT_EQ(Failures(headers, {"rascal.recovery.orders.republished"}), 3U);
+  EXPECT_EQ(Failures(headers, {"rascal.recovery.bills.republished"}), 5U);
+}
+
+TEST(EarlierFailures, AreReadFromAHeaderOfThatNameBeforeAnyPath) {
+  const amqp::Table nested = amqp::Table{{"b", 3_i64}};
+  EXPECT_EQ(Failures({{"a", nested}, {"a.b", 4_i64}}, {"a.b"}), 4U);
+  EXPECT_EQ(Failures({{"a.b", 4_i64}, {"a", nested}}, {"a.b"}), 4U);
+  EXPECT_EQ(Failures({{"a.b", "none"}, {"a", nested}}, {"a.b"}), 0U);
+}
+
+TEST(EarlierFailures, AreFoundBehindKeysThatContainDots) {
+  const amqp::Table count = {{"republished", 3_i64}};
+  const amqp::Table by_name = {{"orders.v1", count}};
+  const amqp::Table by_parts = {{"orders", amqp::Table{{"v1", count}}}};
+  EXPECT_EQ(Failures({{"recovery", by_name}}, {"recovery.orders.v1.republished"}), 3U);
+  EXPECT_EQ(Failures({{"recovery", by_parts}}, {"recovery.orders.v1.republished"}), 3U);
+}
+
+TEST(EarlierFailures, OfTheKeysThatAPathBeginsWithTheLongestIsFollowed) {
+  const amqp::Table five = {{"n", 5_i64}};
+  const amqp::Table headers = {{"a", amqp::Table{{"b", amqp::Table{{"n", 4_i64}}}}},
+                               {"a.b", five},
+                               {"a", amqp::Table{{"b", amqp::Table{{"n", 6_i64}}}}}};
+  EXPECT_EQ(Failures(headers, {"a.b.n"}), 5U);
+  // There is no way back from it.
+  EXPECT_EQ(Failures({{"a", amqp::Table{{"b.n", 4_i64}}}, {"a.b", amqp::Table{}}}, {"a.b.n"}), 0U);
+  // What is no table leads nowhere.
+  EXPECT_EQ(Failures({{"a", amqp::Table{{"b.n", 4_i64}}}, {"a.b", 7_i64}}, {"a.b.n"}), 4U);
+}
+
+TEST(EarlierFailures, OfTwoKeysOfOneNameTheFirstIsFollowed) {
+  amqp::Table twice;
+  twice.Append("a", amqp::Table{{"n", 1_i64}});
+  twice.Append("a", amqp::Table{{"n", 2_i64}, {"m", 2_i64}});
+  EXPECT_EQ(Failures(twice, {"a.n"}), 1U);
+  EXPECT_EQ(Failures(twice, {"a.m"}), 0U);
+}
+
+TEST(EarlierFailures, AreNoneWhereAPathLeadsNowhere) {
+  const amqp::Table headers = {{"a", amqp::Table{{"b", amqp::Table{{"n", 4_i64}}}}},
+                               {"ab", amqp::Table{{"n", 4_i64}}},
+                               {"list", amqp::Array{amqp::Value(amqp::Table{{"n", 4_i64}})}}};
+  for (const char* path : {"a", "a.b", "a.n", "a.b.n.", "a.b.n.more", "a..b.n", ".a.b.n", "a.b.",
+                           "a.bn", "b.n", "list.n", "list.0.n", ".", ".."}) {
+    EXPECT_EQ(Failures(headers, {path}), 0U) << path;
+  }
+}
+
+TEST(EarlierFailures, AreFoundAsDeepAsTablesAreDecoded) {
+  const auto failures_at = [](int levels) {
+    amqp::Table table = {{"n", 4_i64}};
+    std::string path = "n";
+    for (int level = 1; level < levels; ++level) {
+      table = amqp::Table{{"t", std::move(table)}};
+      path = "t." + path;
+    }
+    return Failures(table, {path});
+  };
+  EXPECT_EQ(failures_at(amqp::kMaxTableDepth), 4U);
+  // Deeper than a table can be encoded here.
+  std::string path = "t";
+  for (int level = 1; level < 100; ++level) path += ".t";
+  const auto message = MakeMessageWithHeaderBytes(NestedTableBytes(100));
+  EXPECT_EQ(EarlierFailures(*message, {.earlier_counts = {path}}), 0U);
+}
+
+// Deaths are those that the broker has written, and no others.
+TEST(EarlierFailures, DoNotCountDeathsInsideOfOtherHeaders) {
+  EXPECT_EQ(Failures({{"kept", Deaths({Death("orders", "rejected", 3)})}}, {"kept.x-death"}), 0U);
+}
+
 TEST(EarlierFailures, AreNoneWhereTheHeaderIsNonsense) {
   for (const amqp::Value& nonsense :
        {amqp::Value("many"), amqp::Value("-3"), amqp::Value("3.5"), amqp::Value(""),

@@ -412,6 +412,18 @@ TEST_F(RetrierTest, AMistypedQueueLeavesNoParkedQueueBehind) {
   EXPECT_THAT(broker_.declares, SizeIs(1));
 }
 
+TEST_F(RetrierTest, SaysWhichRightALookNeeds) {
+  MakeRetrier({.queue = "orders"});
+  broker_.on_declare = [](const QueueDeclaration&) {
+    return absl::PermissionDeniedError("access to queue 'orders' refused");
+  };
+  absl::Status prepared;
+  retrier_->Prepare([&prepared](const absl::Status& status) { prepared = status; });
+  time_.RunReady();
+  EXPECT_TRUE(absl::IsPermissionDenied(prepared)) << prepared;
+  EXPECT_THAT(std::string(prepared.message()), HasSubstr("grant the user 'read' on the queue"));
+}
+
 TEST_F(RetrierTest, NamesAllOptionsThatAreWrong) {
   MakeRetrier({.queue = "orders"});
   const auto retrier = Retrier::Create(
