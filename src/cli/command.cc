@@ -122,15 +122,19 @@ int RunQueues(const std::string& who, const Arguments& arguments) {
   return Run<QueuesOptions>(who, ParseQueues(arguments), Queues);
 }
 
-int RunParked(const std::string& who, const Arguments& arguments) {
-  auto request = ParseParked(arguments);
-  if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
-  const ParkedResult result = Parked(std::get<ParkedOptions>(*request));
+// Prints what came of a command on messages, also where it failed.
+int TellResult(const std::string& who, const MessagesResult& result) {
   const int told = Tell(who, result.text);
   if (result.status.ok()) return told;
   const int code = Fail(who, result.status);
   return absl::IsCancelled(result.status) ? EX_TEMPFAIL : code;
+}
+
+int RunParked(const std::string& who, const Arguments& arguments) {
+  auto request = ParseParked(arguments);
+  if (!request.ok()) return Fail(who, request.status());
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
+  return TellResult(who, Parked(std::get<ParkedOptions>(*request)));
 }
 
 // A problem that it finds is what it was asked for, and no error.
@@ -177,7 +181,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"queues", RunQueues, FlagsOf<ParseQueues>,
                "Show the delay queues: what waits in them, and until when"},
     Subcommand{"parked", RunParked, FlagsOf<ParseParked>,
-               "List, show, replay or drop messages that were given up"},
+               "List, show, replay, edit or drop messages that were given up"},
     Subcommand{"doctor", RunDoctor, FlagsOf<ParseDoctor>,
                "Check a broker for all that breaks retrying"},
     Subcommand{"completions", RunCompletions, FlagsOf<ParseCompletions>,
