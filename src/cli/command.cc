@@ -29,6 +29,8 @@
 #include "cli/send/send_flags.h"
 #include "cli/send/send_lines.h"
 #include "cli/text/io.h"
+#include "cli/waiting/waiting_command.h"
+#include "cli/waiting/waiting_flags.h"
 #include "cli/worker/work.h"
 #include "cli/worker/work_flags.h"
 #include "retryq/event_loop.h"
@@ -137,6 +139,13 @@ int RunParked(const std::string& who, const Arguments& arguments) {
   return TellResult(who, Parked(std::get<ParkedOptions>(*request)));
 }
 
+int RunWaiting(const std::string& who, const Arguments& arguments) {
+  auto request = ParseWaiting(arguments);
+  if (!request.ok()) return Fail(who, request.status());
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
+  return TellResult(who, RunWaitingCommand(std::get<WaitingOptions>(*request)));
+}
+
 // A problem that it finds is what it was asked for, and no error.
 int RunDoctor(const std::string& who, const Arguments& arguments) {
   const auto request = ParseDoctor(arguments);
@@ -180,6 +189,8 @@ constexpr std::array kSubcommands = {
                "Publish a message, or many, now or so that they arrive later"},
     Subcommand{"queues", RunQueues, FlagsOf<ParseQueues>,
                "Show the delay queues: what waits in them, and until when"},
+    Subcommand{"waiting", RunWaiting, FlagsOf<ParseWaiting>,
+               "List, show, release, park or drop messages that wait for a queue"},
     Subcommand{"parked", RunParked, FlagsOf<ParseParked>,
                "List, show, replay, edit or drop messages that were given up"},
     Subcommand{"doctor", RunDoctor, FlagsOf<ParseDoctor>,
