@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 
 namespace retryq::cli {
@@ -49,7 +50,11 @@ void CopyPublisher::Advance() {
 }
 
 void CopyPublisher::OnChannelClosed(const amqp::ChannelError& why) {
-  on_closed_(why.status);
+  on_closed_(absl::IsPermissionDenied(why.status)
+                 ? absl::PermissionDeniedError(
+                       absl::StrCat(std::string(why.status.message()),
+                                    "; remedy: give the user the right to write to where they go"))
+                 : why.status);
   Advance();  // each is answered, as not sent
 }
 

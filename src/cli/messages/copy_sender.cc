@@ -85,6 +85,7 @@ void CopySender::OnPublished(const amqp::MessagePtr& message, const CopyTarget& 
 }
 
 void CopySender::NoteFailure(const CopyTarget& target, const PublishResult& result) {
+  constexpr std::uint16_t kForbidden = 403;
   constexpr std::uint16_t kNoExchange = 404;
   constexpr std::uint16_t kDoesNotFit = 501;
   const std::string where = Describe(target);
@@ -100,6 +101,8 @@ void CopySender::NoteFailure(const CopyTarget& target, const PublishResult& resu
     ++kept_["their headers do not fit into a frame; remedy: raise frame_max, on the broker too"];
   } else if (result.code == kNoExchange) {
     ++kept_[absl::StrCat(where, " is not there")];
+  } else if (result.code == kForbidden) {
+    ++kept_[absl::StrCat("the user may not publish to ", where)];
   } else {
     ++in_doubt_;
   }

@@ -199,8 +199,9 @@ void MessageReader::Stop() {
 }
 
 void MessageReader::Abandon(const absl::Status& why) {
-  if (finished_) return;
+  if (closing_) return;
   if (error_.ok()) error_ = why;
+  if (finished_) return;
   Stop();
   visitor_.OnAbandoned();
   Step();
@@ -271,6 +272,11 @@ void MessageReader::PutBack() {
     });
     return;
   }
+  // In a later turn, as the publisher's channel may be about to tell why it is closed.
+  return_ = loop_.After(absl::ZeroDuration(), [this] { EndConnection(); });
+}
+
+void MessageReader::EndConnection() {
   closing_ = true;
   connection_->Close(kClose, [this] {
     channel_.reset();
@@ -304,7 +310,12 @@ void MessageReader::OnConsumerCancelled(std::string_view) {
                                             "', as it does when the queue is deleted or moves")));
 }
 
-void MessageReader::OnChannelClosed(const amqp::ChannelError& why) { Abort(why.status); }
+void MessageReader::OnChannelClosed(const amqp::ChannelError& why) {
+  if (!absl::IsPermissionDenied(why.status)) return Abort(why.status);
+  Abort(absl::PermissionDeniedError(absl::StrCat(std::string(why.status.message()),
+                                                 "; remedy: give the user the right to read '",
+                                                 options_.queue, "'")));
+}
 
 void MessageReader::Abort(const absl::Status& error) {
   if (finished_) return Finish();

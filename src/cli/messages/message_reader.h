@@ -117,6 +117,7 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   void Move(const amqp::MessagePtr& message);
   bool GivesBack() const;
   void PutBack();
+  void EndConnection();
   absl::Duration PatienceForReturn() const;
   void AwaitReturn(absl::Duration deadline);
   void Finish();

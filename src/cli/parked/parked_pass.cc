@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/messages/message_past.h"
 #include "cli/messages/delivery_limit.h"
+#include "cli/messages/message_past.h"
 
 namespace retryq::cli {
 

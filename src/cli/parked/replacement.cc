@@ -1,9 +1,11 @@
 #include "cli/parked/replacement.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/messages/json_layout.h"
@@ -20,14 +22,17 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kSeparator = "--- body ---\n";
 
-// Fields that stay the same from delivery to delivery.
-std::string KeptHeaders(const amqp::Message& message) {
-  std::string bytes;
-  amqp::TableWriter writer(&bytes);
+// Fields that stay the same from delivery to delivery, in any order: a broker that adds its count
+// sorts them.
+std::vector<std::string_view> KeptFields(const amqp::Message& message) {
+  std::vector<std::string_view> fields;
   for (const amqp::FieldView& field : message.properties.headers.value_or(amqp::TableView())) {
-    if (field.name != "x-delivery-count" && field.name != "x-acquired-count") writer.Copy(field);
+    if (field.name != "x-delivery-count" && field.name != "x-acquired-count") {
+      fields.push_back(field.bytes);
+    }
   }
-  return bytes;
+  std::sort(fields.begin(), fields.end());
+  return fields;
 }
 
 absl::StatusOr<std::string> EditedHeaders(const amqp::Message& original, const Json& edited) {
@@ -64,7 +69,7 @@ absl::StatusOr<std::string> EditedHeaders(const amqp::Message& original, const J
 }  // namespace
 
 bool IsSame(const amqp::Message& a, const amqp::Message& b) {
-  return a.body == b.body && KeptHeaders(a) == KeptHeaders(b);
+  return a.body == b.body && KeptFields(a) == KeptFields(b);
 }
 
 amqp::MessagePtr Replaced(const amqp::Message& message, const Replacement& replacement) {
