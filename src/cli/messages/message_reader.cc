@@ -280,6 +280,7 @@ void MessageReader::EndConnection() {
   closing_ = true;
   connection_->Close(kClose, [this] {
     channel_.reset();
+    publisher_.reset();
     if (kept_ == 0 || other_consumers_) return loop_.Stop();
     closing_ = false;
     afterwards_.emplace(loop_, options_.connection, static_cast<amqp::ConnectionListener*>(this));
