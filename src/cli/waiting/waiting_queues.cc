@@ -123,7 +123,12 @@ absl::StatusOr<WaitingPlace> FindWaiting(const WaitingOptions& options) {
   amqp::ConnectionOptions connection = options.place.connection;
   connection.connection_name = "retryq waiting";
   BrokerSession session(loop, std::move(connection));
-  if (absl::Status opened = session.Open(); !opened.ok()) return opened;
+  if (absl::Status opened = session.Open(); !opened.ok()) {
+    if (!absl::IsUnavailable(opened)) return opened;
+    return absl::UnavailableError(
+        absl::StrCat(std::string(opened.message()),
+                     "; remedy: start the broker, or name another by --url or RETRYQ_URL"));
+  }
 
   const std::int64_t limit =
       IsVersion4(session.server_version()) ? kDefaultDeliveryLimit : kUnlimited;
