@@ -29,6 +29,8 @@
 #include "cli/send/send_flags.h"
 #include "cli/send/send_lines.h"
 #include "cli/text/io.h"
+#include "cli/waiting/waiting_command.h"
+#include "cli/waiting/waiting_flags.h"
 #include "cli/worker/work.h"
 #include "cli/worker/work_flags.h"
 #include "retryq/event_loop.h"
@@ -122,15 +124,26 @@ int RunQueues(const std::string& who, const Arguments& arguments) {
   return Run<QueuesOptions>(who, ParseQueues(arguments), Queues);
 }
 
-int RunParked(const std::string& who, const Arguments& arguments) {
-  auto request = ParseParked(arguments);
-  if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
-  const ParkedResult result = Parked(std::get<ParkedOptions>(*request));
+// Prints what came of a command on messages, also where it failed.
+int TellResult(const std::string& who, const MessagesResult& result) {
   const int told = Tell(who, result.text);
   if (result.status.ok()) return told;
   const int code = Fail(who, result.status);
   return absl::IsCancelled(result.status) ? EX_TEMPFAIL : code;
+}
+
+int RunParked(const std::string& who, const Arguments& arguments) {
+  auto request = ParseParked(arguments);
+  if (!request.ok()) return Fail(who, request.status());
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
+  return TellResult(who, Parked(std::get<ParkedOptions>(*request)));
+}
+
+int RunWaiting(const std::string& who, const Arguments& arguments) {
+  auto request = ParseWaiting(arguments);
+  if (!request.ok()) return Fail(who, request.status());
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
+  return TellResult(who, RunWaitingCommand(std::get<WaitingOptions>(*request)));
 }
 
 // A problem that it finds is what it was asked for, and no error.
@@ -176,8 +189,10 @@ constexpr std::array kSubcommands = {
                "Publish a message, or many, now or so that they arrive later"},
     Subcommand{"queues", RunQueues, FlagsOf<ParseQueues>,
                "Show the delay queues: what waits in them, and until when"},
+    Subcommand{"waiting", RunWaiting, FlagsOf<ParseWaiting>,
+               "List, show, release, park or drop messages that wait for a queue"},
     Subcommand{"parked", RunParked, FlagsOf<ParseParked>,
-               "List, show, replay or drop messages that were given up"},
+               "List, show, replay, edit or drop messages that were given up"},
     Subcommand{"doctor", RunDoctor, FlagsOf<ParseDoctor>,
                "Check a broker for all that breaks retrying"},
     Subcommand{"completions", RunCompletions, FlagsOf<ParseCompletions>,

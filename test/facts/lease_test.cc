@@ -99,6 +99,26 @@ TEST_F(LeaseFacts, F4DeclaringAQuorumQueueNeverRenews) {
   EXPECT_GE(absl::Now() - declared, kExpires);
 }
 
+TEST_F(LeaseFacts, F59TheEndOfAConsumerBeginsTheLeaseAnew) {
+  for (const std::string type : {"classic", "quorum"}) {
+    peer_->DeclareQueue(type, Expiring(type));
+    ASSERT_TRUE(asker_.PublishMany(type, 1));
+  }
+  const absl::Time end = absl::Now() + kExpires + 2 * kTick;
+  while (absl::Now() < end) {
+    for (const std::string type : {"classic", "quorum"}) {
+      ASSERT_TRUE(Exists(type)) << type;
+      Asker consumer(loop_, vhost_.Url());
+      consumer.Consume(type, 1);
+      consumer.Drop();
+    }
+    Wait(kExpires / 3);
+  }
+  for (const std::string type : {"classic", "quorum"}) {
+    EXPECT_TRUE(Eventually([&] { return !Exists(type); }, kExpires + kTick + kSlack)) << type;
+  }
+}
+
 // Declared once at that moment, about one in a thousand is deleted nevertheless.
 TEST_F(LeaseFacts, F31WhatIsDeclaredTwiceAtTheEdgeOfALeaseStays) {
   constexpr int kQueues = 300;

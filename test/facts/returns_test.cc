@@ -1,5 +1,6 @@
 // What comes back to a quorum queue, and how the queue counts it.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -63,6 +64,41 @@ TEST_F(ReturnFacts, F41WhatIsGivenBackBeforeTheChannelClosesDoesNotFrom4_3) {
   asker_.Consume("work", 1);
   asker_.Drop();
   EXPECT_EQ(Next(), Expected(0, 1));
+}
+
+// Messages expire at the head of a queue only: one that is put back in the wrong place is late.
+class PlaceFacts : public Facts {
+ protected:
+  // What is in a queue, in its order, after the first of four was delivered and put back.
+  std::string OrderAfter(const amqp::Table& more, bool by_nack) {
+    peer_->DeclareQueue("delay", Arguments("quorum", more));
+    for (const char* body : {"a", "b", "c", "d"}) peer_->Publish("", "delay", body);
+    {
+      RawConnection consumer(vhost_.Url());
+      const std::uint64_t tag = consumer.Take("delay");
+      if (by_nack) {
+        consumer.Nack(tag);
+        Eventually([&] { return peer_->Count("delay") == 4; });
+      }
+    }
+    EXPECT_TRUE(Eventually([&] { return peer_->Count("delay") == 4; }));
+    std::string order;
+    for (int i = 0; i < 4; ++i) order += peer_->Get("delay")->body;
+    peer_->Delete("delay");
+    return order;
+  }
+};
+
+TEST_F(PlaceFacts, F58WhatAConnectionHadThatHasEndedIsInFrontAgain) {
+  EXPECT_EQ(OrderAfter({}, /*by_nack=*/false), "abcd");
+  EXPECT_EQ(OrderAfter({{"x-delivery-limit", 10}}, /*by_nack=*/false), "abcd");
+}
+
+TEST_F(PlaceFacts, F58ANackPutsBehindAllOthersBefore4_3WhereThereIsNoLimit) {
+  amqp::Table unlimited;
+  if (asker_.IsAtLeast(4)) unlimited.Set("x-delivery-limit", -1);
+  EXPECT_EQ(OrderAfter(unlimited, /*by_nack=*/true), asker_.IsAtLeast(4, 3) ? "abcd" : "bcda");
+  EXPECT_EQ(OrderAfter({{"x-delivery-limit", 10}}, /*by_nack=*/true), "abcd");
 }
 
 class ConsumerTimeoutFacts : public PrivateBrokerFacts {

@@ -45,6 +45,40 @@ TEST_F(CommandErrors, SendSaysThatItWaitsForADeadBrokerAndWhy) {
                                HasSubstr("127.0.0.1:1: Connection refused")));
 }
 
+TEST_F(CommandErrors, WhatStopsWaitingIsOneSentenceWithTheRemedy) {
+  std::string no_vhost = vhost_.Url();
+  no_vhost += "-that-is-not-there";
+  struct Case {
+    std::string url;
+    std::string management;
+    std::string queue;
+    int code;
+    const char* remedy;
+  };
+  for (const Case& broken :
+       {Case{kDeadBroker + vhost_.name(), ManagementUrl(), "orders", 69,
+             "remedy: start the broker"},
+        Case{vhost_.Url(), "http://127.0.0.1:1", "orders", 69, "is the management plugin on"},
+        Case{vhost_.UrlAs("guest", "hunter2"), ManagementUrl(), "orders", 77,
+             "check user and password"},
+        Case{no_vhost, ManagementUrl(), "orders", 69, "-that-is-not-there"},
+        Case{vhost_.Url(), ManagementUrl(), "nowhere", 69, "declare it (retryq declare)"}}) {
+    for (const std::string action : {"list", "show", "release", "park", "drop"}) {
+      // Of a vhost that is not there all queues are missing.
+      Arguments arguments = {"waiting",    action,         "--queue",
+                             broken.queue, "--management", broken.management};
+      if (action == "release" || action == "park") arguments.emplace_back("--all");
+      if (action == "drop") arguments.emplace_back("--yes");
+      const End end = Run(arguments, broken.url);
+      EXPECT_EQ(end.code, broken.code) << ::testing::PrintToString(arguments) << end.err;
+      EXPECT_THAT(end.err, AllOf(HasSubstr("retryq waiting: "), HasSubstr(broken.remedy),
+                                 Not(HasSubstr("hunter2"))));
+      EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << "one line: " << end.err;
+      EXPECT_EQ(end.out, "");
+    }
+  }
+}
+
 TEST_F(CommandErrors, NoThreadIs71) {
   // The limit holds for no superuser; who takes its place may still read what only that one may, as
   // where all this is built. LeakSanitizer would need a thread to look.

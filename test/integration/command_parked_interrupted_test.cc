@@ -23,32 +23,15 @@ class CommandParkedInterrupted : public ParkedQueueTest {
     return CommandRun(all, url);
   }
 
-  // Takes all there is. Whether none of `sent` is missing, and no more than `duplicates` are there
-  // twice.
   ::testing::AssertionResult AllAreThere(int sent, int duplicates) {
-    std::map<std::string, int> bodies = TakeAll("orders");
-    for (const auto& [body, count] : TakeAll("orders.parked")) bodies[body] += count;
-    int extra = 0;
-    for (const auto& [body, count] : bodies) extra += count - 1;
-    if (static_cast<int>(bodies.size()) == sent && extra <= duplicates) {
-      return ::testing::AssertionSuccess();
-    }
-    return ::testing::AssertionFailure()
-           << bodies.size() << " of " << sent << " are there, and " << extra << " twice";
+    return ParkedQueueTest::AllAreThere({"orders", "orders.parked"}, sent, duplicates);
   }
 
   // How many have left the parked queue for the other one.
   bool HasReplayed(int count) { return peer_.Count("orders") >= static_cast<unsigned>(count); }
 
-  // A quorum queue takes back a moment later what a consumer had that is gone.
   bool IsAllBack(int messages) {
-    return CommandRun::WaitUntil(
-        [&] {
-          return peer_.Consumers("orders.parked") == 0 &&
-                 peer_.Count("orders.parked") + peer_.Count("orders") >=
-                     static_cast<unsigned>(messages);
-        },
-        absl::Seconds(30));
+    return ParkedQueueTest::IsAllBack("orders.parked", "orders", messages);
   }
 };
 

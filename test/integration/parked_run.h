@@ -2,29 +2,20 @@
 #define RETRYQ_TEST_INTEGRATION_PARKED_RUN_H_
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "integration/command_run.h"
+#include "integration/messages_run.h"
 #include "retryq/amqp/table.h"
 
 namespace retryq::testing {
 
 // A test of `retryq parked` on "orders.parked", where the messages of "orders" are.
-class ParkedTest : public CommandTest {
+class ParkedTest : public MessagesTest {
  protected:
-  struct End {
-    std::optional<int> code;
-    std::string out;
-    std::string err;
-  };
-
   // `retryq parked COMMAND --queue orders FLAGS`, which asks nothing.
   static Arguments ParkedArguments(const std::string& command, const Arguments& flags) {
     Arguments all = {"parked", command, "--queue", "orders"};
@@ -34,9 +25,7 @@ class ParkedTest : public CommandTest {
   }
 
   End Parked(const std::string& command, const Arguments& flags = {}) {
-    CommandRun run(ParkedArguments(command, flags), vhost_.Url());
-    const std::optional<int> code = run.Wait(absl::Seconds(60));
-    return {code, run.out(), run.err()};
+    return RunToEnd(ParkedArguments(command, flags));
   }
 
   // What retryq writes into the headers of a parked message.
@@ -68,21 +57,6 @@ class ParkedTest : public CommandTest {
     }
     peer_.AwaitConfirms();
   }
-
-  // Takes all there is off a queue: how often each body was there.
-  std::map<std::string, int> TakeAll(const std::string& queue) {
-    std::map<std::string, int> bodies;
-    while (const amqp::MessagePtr message = peer_.Get(queue)) ++bodies[std::string(message->body)];
-    return bodies;
-  }
-
-  // A quorum queue shows a moment later what came or went.
-  ::testing::AssertionResult Holds(const std::string& queue, std::uint32_t messages) {
-    if (CommandRun::WaitUntil([&] { return peer_.Count(queue) == messages; }, absl::Seconds(20))) {
-      return ::testing::AssertionSuccess();
-    }
-    return ::testing::AssertionFailure() << queue << " holds " << peer_.Count(queue);
-  }
 };
 
 // The same for each type that a parked queue can have.
@@ -93,10 +67,6 @@ class ParkedQueueTest : public ParkedTest, public ::testing::WithParamInterface<
     peer_.DeclareQueue("orders.parked", {{"x-queue-type", GetParam()}});
   }
 };
-
-inline std::string QueueTypeName(const ::testing::TestParamInfo<const char*>& info) {
-  return info.param;
-}
 
 }  // namespace retryq::testing
 

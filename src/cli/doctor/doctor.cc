@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cli/doctor/broker_session.h"
+#include "cli/connect/broker_session.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/doctor/limit_rules.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "cli/doctor/broker_session.h"
+#include "cli/connect/broker_session.h"
 #include "retryq/broker.h"
 #include "retryq/delay_queue_name.h"
 #include "retryq/delay_queue_options.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/doctor/broker_session.h"
+#include "cli/connect/broker_session.h"
 #include "cli/doctor/doctor_options.h"
 #include "cli/doctor/doctor_report.h"
 

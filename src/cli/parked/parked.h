@@ -1,13 +1,13 @@
 #ifndef RETRYQ_CLI_PARKED_PARKED_H_
 #define RETRYQ_CLI_PARKED_PARKED_H_
 
+#include "cli/messages/message_pass.h"
 #include "cli/parked/parked_options.h"
-#include "cli/parked/parked_pass.h"
 
 namespace retryq::cli {
 
 // Does what `retryq parked` is asked to do.
-ParkedResult Parked(const ParkedOptions& options);
+MessagesResult Parked(const ParkedOptions& options);
 
 }  // namespace retryq::cli
 

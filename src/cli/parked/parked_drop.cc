@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/parked/parked_pass.h"
 #include "cli/parked/parked_question.h"
 
 namespace retryq::cli {
@@ -18,7 +19,7 @@ class Dropping final : public ParkedPass {
 
 }  // namespace
 
-ParkedResult DropParked(const ParkedOptions& options) {
+MessagesResult DropParked(const ParkedOptions& options) {
   const ParkedAgreement agreement = AskAboutParked(options, "Drop", "dropped", " for good");
   if (!agreement.options) return agreement.result;
   Dropping dropping(*agreement.options);

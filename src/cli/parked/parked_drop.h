@@ -1,14 +1,14 @@
 #ifndef RETRYQ_CLI_PARKED_PARKED_DROP_H_
 #define RETRYQ_CLI_PARKED_PARKED_DROP_H_
 
+#include "cli/messages/message_pass.h"
 #include "cli/parked/parked_options.h"
-#include "cli/parked/parked_pass.h"
 
 namespace retryq::cli {
 
 // Takes the parked messages that match off their queue for good. What retryq did not park stays
 // unless the options say otherwise, and the status says so.
-ParkedResult DropParked(const ParkedOptions& options);
+MessagesResult DropParked(const ParkedOptions& options);
 
 }  // namespace retryq::cli
 

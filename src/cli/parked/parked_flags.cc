@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "cli/flags/own_commands.h"
 #include "cli/management/management_flags.h"
+#include "cli/messages/message_flags.h"
 
 namespace retryq::cli {
 namespace {
@@ -18,13 +20,12 @@ namespace {
 constexpr char kDescription[] =
     "Looks at the messages of a work queue that were given up, and sends them there again.";
 
-constexpr char kUsage[] = "retryq parked list|show|replay|drop --queue QUEUE [OPTIONS]";
-
 constexpr char kFooter[] =
     R"(Commands:
   list        Show what is parked, a line each
   show        Show one message whole
   replay      Publish messages to the queues they failed in, and take them off the parked queue
+  edit        Open one message in an editor, replay what was made of it, and take it off the parked queue
   drop        Take messages off the parked queue for good
 Each has its own --help.
 
@@ -72,6 +73,22 @@ connection was lost; 75 ended by a signal; 77 refused by the broker.
 Example: see what would be sent where, then do it, slowly
   retryq parked replay --queue orders --older-than 1h --dry-run
   retryq parked replay --queue orders --older-than 1h --rate 20
+Example: replace the body of one
+  retryq parked replay --queue orders --id 5f0c77d1 --body corrected.json
+)";
+
+constexpr char kEditFooter[] =
+    R"(Opens $VISUAL, else $EDITOR, with a file: the headers as JSON, a line "--- body ---", and the body. What is
+saved is replayed, marked by x-retry-edited, and the message is taken off the parked queue once that copy is
+confirmed. A file that was not changed, and an editor that fails, replay nothing. Headers whose value was not
+changed keep their AMQP type. While the editor is open the message is in the queue; if it is not the same any
+more afterwards, nothing is replayed, and the file is kept. A body that is no text: replay --id X --body FILE.
+
+Exit codes: 0 replayed, or not changed; 64 wrong options, or the file is no JSON object, that line and a body;
+69 no such queue or message, no editor, or it stays; 75 ended by a signal; 77 refused by the broker.
+
+Example: correct an address and send it again
+  EDITOR=nano retryq parked edit --queue orders --id 5f0c77d1
 )";
 
 constexpr char kDropFooter[] =
@@ -102,26 +119,23 @@ constexpr std::array kCommands = {
             "Publishes parked messages to the queues they failed in, and takes them off the parked "
             "queue.",
             kReplayFooter},
+    Command{"edit", ParkedAction::kEdit,
+            "Opens one parked message in an editor, and replays what was made of it.", kEditFooter},
     Command{"drop", ParkedAction::kDrop, "Takes messages off a parked queue for good.",
             kDropFooter},
 };
-
-constexpr std::array<std::pair<std::string_view, BodyFormat>, 5> kBodyFormats = {
-    {{"auto", BodyFormat::kAuto},
-     {"text", BodyFormat::kText},
-     {"json", BodyFormat::kJson},
-     {"hex", BodyFormat::kHex},
-     {"raw", BodyFormat::kRaw}}};
 
 struct ParkedFlags {
   ParkedAction action;
   ManagementFlags management;
   FlagText queue, parked;
-  std::vector<std::string> ids, headers, columns;
-  FlagText error, older_than, newer_than, limit, by;
+  ChoiceFlags choice;
+  std::vector<std::string> columns;
+  FlagText by;
   bool json = false;
   FlagText body;
-  FlagText to_queue, to_exchange, routing_key, rate, window;
+  FlagText to_queue, to_exchange, routing_key;
+  PaceFlags pace;
   bool trust_routing_keys = false;
   bool dry_run = false;
   bool foreign = false;
@@ -136,20 +150,10 @@ void AddFlags(FlagParser& parser, ParkedFlags& flags) {
              "The work queue whose messages were given up. Required");
   parser.Add("--parked", "QUEUE", &flags.parked, "Where they are parked (default: QUEUE.parked)");
 
-  parser.Group("Which messages (default: all); all that are given must hold");
-  parser.Add("--id", "ID", &flags.ids,
-             "Its x-retry-id or message-id (without one, its correlation-id); again for more");
-  parser.Add("--error", "TEXT", &flags.error,
-             "Its last error contains TEXT, in upper or lower case");
-  parser.Add("--older-than", "DURATION", &flags.older_than, "It was parked longer ago: 30m, 2d");
-  parser.Add("--newer-than", "DURATION", &flags.newer_than, "It was parked less long ago");
-  parser.Add("--header", "NAME=VALUE", &flags.headers,
-             "It has this header: a text, a whole number, true or false; again for more");
-  if (action != ParkedAction::kShow) {
-    parser.Add("--limit", "NUMBER", &flags.limit, "At most so many of them, from the front");
-  }
+  AddFlags(parser, flags.choice, "was parked",
+           action != ParkedAction::kShow && action != ParkedAction::kEdit);
 
-  if (action == ParkedAction::kReplay) {
+  if (action == ParkedAction::kReplay || action == ParkedAction::kEdit) {
     parser.Group("Whereto (default: each that failed in the work queue to that)");
     parser.Add("--to-queue", "QUEUE", &flags.to_queue, "To this queue");
     parser.Add("--to-exchange", "EXCHANGE", &flags.to_exchange, "To this exchange");
@@ -158,10 +162,15 @@ void AddFlags(FlagParser& parser, ParkedFlags& flags) {
         "--trust-routing-keys", &flags.trust_routing_keys,
         "With --to-exchange: each by the key of its first publish, x-retry-routing-key, which\n"
         "anyone who may publish to the work queue can have made up");
+  }
+  if (action == ParkedAction::kEdit) {
     parser.Group("How");
-    parser.Add("--rate", "NUMBER", &flags.rate, "At most so many a second, such as 20 or 0.5");
-    parser.Add("--window", "NUMBER", &flags.window,
-               "Copies that are unconfirmed at a time, which bounds memory (default: 256)");
+    parser.Add("--foreign", &flags.foreign, "Also what retryq did not park");
+  } else if (action == ParkedAction::kReplay) {
+    parser.Group("How");
+    parser.Add("--body", "FILE", &flags.body,
+               "With one --id: with the body that is in this file, - for stdin");
+    AddFlags(parser, flags.pace);
     parser.Add("--dry-run", &flags.dry_run, "Only show what would be replayed where");
     parser.Add("--all", &flags.all, "Do not ask where no filter and no --limit is given");
     parser.Add("--foreign", &flags.foreign, "Also what retryq did not park");
@@ -172,13 +181,10 @@ void AddFlags(FlagParser& parser, ParkedFlags& flags) {
   } else {
     parser.Group("Output");
     if (action == ParkedAction::kShow) {
-      parser.Add("--body", "auto|text|json|hex|raw", &flags.body,
-                 "How it is shown; raw: its bytes and nothing else (default: auto)");
+      AddBodyFlag(parser, flags.body);
     } else {
       parser.Add("--by", "error", &flags.by, "Count the messages with the same last error");
-      parser.Add("--column", "NAME", &flags.columns,
-                 "Show this property (such as correlation-id or type) or header, too; again for\n"
-                 "more");
+      AddColumnFlag(parser, flags.columns);
     }
     parser.Add("--json", &flags.json,
                action == ParkedAction::kShow
@@ -186,39 +192,6 @@ void AddFlags(FlagParser& parser, ParkedFlags& flags) {
                      "or body_base64 where that is not UTF-8"
                    : "One JSON object a line: {\"id\",\"parked\",\"first_failure\",\"attempts\",\n"
                      "\"error\",\"queue\",\"exchange\",\"routing_key\",\"bytes\"}");
-  }
-}
-
-void ReadHeaders(const std::vector<std::string>& headers, FlagReader& reader,
-                 ParkedFilter* filter) {
-  for (const std::string& header : headers) {
-    const std::size_t equals = header.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      reader.Complain("--header '" + header + "': write NAME=VALUE");
-    } else {
-      filter->headers.emplace_back(header.substr(0, equals), header.substr(equals + 1));
-    }
-  }
-}
-
-void ReadAge(std::string_view flag, const FlagText& text, FlagReader& reader,
-             std::optional<absl::Duration>* age) {
-  if (!text) return;
-  absl::Duration duration;
-  reader.Read(flag, text, &duration);
-  *age = duration;
-}
-
-void ReadFilter(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
-  options->filter.ids = flags.ids;
-  options->filter.error = flags.error;
-  ReadAge("--older-than", flags.older_than, reader, &options->filter.older_than);
-  ReadAge("--newer-than", flags.newer_than, reader, &options->filter.newer_than);
-  ReadHeaders(flags.headers, reader, &options->filter);
-  if (flags.limit) {
-    std::uint64_t limit = 0;
-    reader.Read("--limit", flags.limit, 1, INT64_MAX, &limit);
-    options->limit = limit;
   }
 }
 
@@ -261,28 +234,6 @@ void ReadTarget(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* opt
   }
 }
 
-void ReadPace(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
-  reader.Read("--rate", flags.rate, &options->rate);
-  constexpr double kSlowest = 0.001;  // a message in a quarter of an hour
-  if (flags.rate && options->rate < kSlowest) {
-    reader.Complain("--rate '" + *flags.rate +
-                    "': write a number from 0.001; leave it out for no limit");
-  }
-  reader.Read("--window", flags.window, 1, 10000, &options->window);
-}
-
-void ReadBody(const FlagText& text, FlagReader& reader, BodyFormat* format) {
-  if (!text) return;
-  const auto* const found =
-      std::find_if(kBodyFormats.begin(), kBodyFormats.end(),
-                   [&text](const auto& known) { return known.first == *text; });
-  if (found == kBodyFormats.end()) {
-    reader.Complain("--body '" + *text + "': write auto, text, json, hex or raw");
-  } else {
-    *format = found->second;
-  }
-}
-
 void ReadQueues(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
   constexpr std::size_t kLongestName = 255;
   if (!flags.queue) {
@@ -297,24 +248,34 @@ void ReadQueues(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* opt
   }
 }
 
-void ReadColumns(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
-  options->columns = flags.columns;
-  if (std::find(flags.columns.begin(), flags.columns.end(), "") != flags.columns.end()) {
-    reader.Complain("--column '': name a property or a header");
-  }
+void ReadBy(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
+  ReadColumnFlag(flags.columns, flags.by, reader, &options->columns);
   if (!flags.by) return;
   options->by_error = *flags.by == "error";
   if (!options->by_error) reader.Complain("--by '" + *flags.by + "': write error");
-  if (!flags.columns.empty()) {
-    reader.Complain("--column: cannot be combined with --by; give one or the other");
+}
+
+// One message is replaced, and which one must be certain.
+void ReadReplacement(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
+  const bool replaces =
+      flags.action == ParkedAction::kEdit || (flags.action == ParkedAction::kReplay && flags.body);
+  if (flags.action == ParkedAction::kReplay) options->body_file = flags.body;
+  if (!replaces) return;
+  if (flags.choice.ids.size() != 1) {
+    reader.Complain(flags.action == ParkedAction::kEdit
+                        ? "--id: name the one message that is edited"
+                        : "--body: is for one message; name it by one --id");
   }
+  if (flags.body && flags.body->empty()) reader.Complain("--body '': name a file, or - for stdin");
+  options->choice.limit = 1;
 }
 
 // What takes many messages away is agreed to, on the terminal or beforehand.
 void ReadAgreement(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
   const bool is_for_good = flags.action == ParkedAction::kDrop && !flags.yes;
-  const bool replays_all = flags.action == ParkedAction::kReplay && options->filter.empty() &&
-                           !options->limit && !flags.dry_run && !flags.all;
+  const bool replays_all = flags.action == ParkedAction::kReplay &&
+                           options->choice.filter.empty() && !options->choice.limit &&
+                           !flags.dry_run && !flags.all;
   options->ask = is_for_good || replays_all;
   if (!options->ask || ::isatty(STDIN_FILENO) != 0) return;
   reader.Complain(
@@ -330,41 +291,25 @@ ParkedOptions ReadOptions(const ParkedFlags& flags, FlagReader& reader) {
   ReadFlags(flags.management, reader, &place);
   options.connection = std::move(place.connection);
   options.management = std::move(place.management);
-  ReadFilter(flags, reader, &options);
+  ReadFlags(flags.choice, reader, &options.choice);
   ReadTarget(flags, reader, &options);
-  ReadPace(flags, reader, &options);
-  ReadBody(flags.body, reader, &options.body);
+  ReadFlags(flags.pace, reader, &options.rate, &options.window);
+  if (flags.action == ParkedAction::kShow) {
+    ReadBodyFlag(flags.body, flags.json, reader, &options.body);
+  }
+  ReadReplacement(flags, reader, &options);
   options.json = flags.json;
   options.dry_run = flags.dry_run;
   options.foreign = flags.foreign;
-  ReadColumns(flags, reader, &options);
+  ReadBy(flags, reader, &options);
   ReadAgreement(flags, reader, &options);
-  if (flags.json && flags.body) {
-    reader.Complain("--body: is for people; leave it out, or --json");
-  }
   return options;
 }
 
-absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseWithoutCommand(
-    const Arguments& arguments) {
-  const bool asks_for_flags = arguments == Arguments{kDescribeFlags};
-  const bool asks_for_help =
-      !arguments.empty() && (arguments.front() == "-h" || arguments.front() == "--help");
-  if (!asks_for_flags && !asks_for_help) {
-    return absl::InvalidArgumentError((arguments.empty() || arguments.front().starts_with('-')
-                                           ? std::string("a command is missing")
-                                           : "there is no command '" + arguments.front() + "'") +
-                                      ": say list, show, replay or drop; see retryq parked --help");
-  }
-  FlagParser parser(kDescription, kUsage, kFooter);
-  FlagText command;
-  // The help has a list of its own.
-  if (asks_for_flags) parser.AddPositional("list|show|replay|drop", &command, "What to do");
-  FlagReader reader;
-  const absl::StatusOr<std::optional<Answer>> answer =
-      parser.Parse({asks_for_flags ? kDescribeFlags : "--help"}, reader);
-  if (!answer.ok()) return answer.status();
-  return answer->value();
+OwnCommands Own() {
+  OwnCommands own{.who = "retryq parked", .description = kDescription, .footer = kFooter};
+  for (const Command& command : kCommands) own.names.emplace_back(command.name);
+  return own;
 }
 
 }  // namespace
@@ -374,7 +319,11 @@ absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseParked(const Arguments&
       std::find_if(kCommands.begin(), kCommands.end(), [&arguments](const Command& known) {
         return !arguments.empty() && known.name == arguments.front();
       });
-  if (command == kCommands.end()) return ParseWithoutCommand(arguments);
+  if (command == kCommands.end()) {
+    const absl::StatusOr<Answer> answer = ParseWithoutCommand(Own(), arguments);
+    if (!answer.ok()) return answer.status();
+    return *answer;
+  }
 
   const std::string usage =
       "retryq parked " + std::string(command->name) + " --queue QUEUE [OPTIONS]";

@@ -1,18 +1,15 @@
 #include "cli/parked/parked_list.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "cli/parked/parked_message.h"
+#include "cli/messages/message_past.h"
+#include "cli/parked/parked_pass.h"
 #include "cli/parked/parked_row.h"
-#include "cli/text/escaped_text.h"
 
 namespace retryq::cli {
 namespace {
@@ -20,11 +17,11 @@ namespace {
 class Listing final : public ParkedPass {
  public:
   explicit Listing(const ParkedOptions& options)
-      : ParkedPass(options, ReadingWindow(options)), options_(options) {}
+      : ParkedPass(options, ReadingWindow(options.choice)), options_(options) {}
 
   // The table, or a JSON object a line; empty where nothing is meant.
   std::string Text() const {
-    if (options_.by_error) return Counts();
+    if (options_.by_error) return CountsText(counts_, "error", options_.json);
     if (options_.json || lines_.empty()) return lines_;
     return absl::StrCat(ParkedTableHead(options_.columns), "\n", lines_);
   }
@@ -32,35 +29,14 @@ class Listing final : public ParkedPass {
  private:
   void OnMatch(amqp::MessagePtr message) override {
     if (options_.by_error) {
-      ++counts_[std::string(ParkedMessage(*message).error.value_or(""))];
+      ++counts_[std::string(MessagePast(*message).error.value_or(""))];
     } else {
       lines_
-          .append(options_.json ? ParkedJsonRow(*message, options_.columns)
+          .append(options_.json ? JsonLine(MessageJsonRow(*message, options_.columns))
                                 : ParkedTableRow(*message, options_.columns))
           .append("\n");
     }
     reader().Keep(message);
-  }
-
-  // The most frequent error first.
-  std::string Counts() const {
-    std::vector<std::pair<std::string, std::uint64_t>> counts(counts_.begin(), counts_.end());
-    std::stable_sort(counts.begin(), counts.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
-    std::string text;
-    if (!options_.json && !counts.empty()) text = "   count  error\n";
-    for (const auto& [error, count] : counts) {
-      if (options_.json) {
-        nlohmann::ordered_json json = {{"count", count}};
-        if (!error.empty()) json["error"] = error;
-        text.append(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-        text.push_back('\n');
-      } else {
-        absl::StrAppendFormat(&text, "%8d  %s\n", count,
-                              error.empty() ? std::string("-") : EscapedText(error));
-      }
-    }
-    return text;
   }
 
   const ParkedOptions& options_;
@@ -72,7 +48,7 @@ class Listing final : public ParkedPass {
 
 }  // namespace
 
-ParkedResult ListParked(const ParkedOptions& options) {
+MessagesResult ListParked(const ParkedOptions& options) {
   Listing listing(options);
   absl::Status status = listing.Run();
   std::string text = listing.Text();

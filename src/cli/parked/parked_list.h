@@ -1,14 +1,14 @@
 #ifndef RETRYQ_CLI_PARKED_PARKED_LIST_H_
 #define RETRYQ_CLI_PARKED_PARKED_LIST_H_
 
+#include "cli/messages/message_pass.h"
 #include "cli/parked/parked_options.h"
-#include "cli/parked/parked_pass.h"
 
 namespace retryq::cli {
 
 // The parked messages that match, or how many there are of each error, as a table or a JSON object
 // a line. All stay where they are.
-ParkedResult ListParked(const ParkedOptions& options);
+MessagesResult ListParked(const ParkedOptions& options);
 
 }  // namespace retryq::cli
 

@@ -7,21 +7,13 @@
 #include <vector>
 
 #include "cli/management/management_url.h"
-#include "cli/parked/parked_filter.h"
+#include "cli/messages/message_pass.h"
+#include "cli/messages/message_text.h"
 #include "retryq/amqp/connection_options.h"
 
 namespace retryq::cli {
 
-enum class ParkedAction { kList, kShow, kReplay, kDrop };
-
-// How to show a body.
-enum class BodyFormat {
-  kAuto,  // as JSON or text if it is such, else in hex
-  kText,
-  kJson,
-  kHex,
-  kRaw,  // its bytes, and nothing else
-};
+enum class ParkedAction { kList, kShow, kReplay, kEdit, kDrop };
 
 // Where replayed messages go.
 struct ReplayTarget {
@@ -36,16 +28,16 @@ struct ParkedOptions {
   ManagementUrl management;  // is asked for the queue's delivery limit
   std::string work_queue;
   std::string queue;  // where its messages are parked
-  ParkedFilter filter;
-  std::optional<std::uint64_t> limit;  // at most so many of those that match; none = all
-  bool foreign = false;                // replay and drop what retryq did not park, too
+  MessageChoice choice;
+  bool foreign = false;  // replay and drop what retryq did not park, too
   bool json = false;
   bool by_error = false;             // list: how many there are of each error
   std::vector<std::string> columns;  // list: properties and headers to show besides
   BodyFormat body = BodyFormat::kAuto;
-  std::optional<ReplayTarget> target;  // none = the queue that each failed in
-  double rate = 0;                     // a second; 0 = no limit
-  std::uint16_t window = 256;          // copies that are unconfirmed at a time
+  std::optional<ReplayTarget> target;    // none = the queue that each failed in
+  std::optional<std::string> body_file;  // replay: of the body to replace that of the one message
+  double rate = 0;                       // a second; 0 = no limit
+  std::uint16_t window = 256;            // copies that are unconfirmed at a time
   bool dry_run = false;
   bool ask = false;  // on the terminal, before anything is replayed or dropped
 };

@@ -1,32 +1,23 @@
 #include "cli/parked/parked_question.h"
 
-#include <unistd.h>
-
 #include <cstdint>
-#include <iostream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "cli/text/io.h"
+#include "cli/messages/question.h"
 
 namespace retryq::cli {
 namespace {
 
 class Counting final : public ParkedPass {
  public:
-  explicit Counting(const ParkedOptions& options) : ParkedPass(options, ReadingWindow(options)) {}
+  explicit Counting(const ParkedOptions& options)
+      : ParkedPass(options, ReadingWindow(options.choice)) {}
 
  private:
   void OnMatch(amqp::MessagePtr message) override { reader().Keep(message); }
 };
-
-bool Agrees(const std::string& question) {
-  WriteAll(STDERR_FILENO, question + " [y/N] ");
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
 
 }  // namespace
 
@@ -52,7 +43,7 @@ ParkedAgreement AskAboutParked(const ParkedOptions& options, const std::string& 
   }
   // What has been parked meanwhile was not asked about.
   ParkedOptions agreed = options;
-  agreed.limit = count;
+  agreed.choice.limit = count;
   return {.options = std::move(agreed)};
 }
 

@@ -13,7 +13,7 @@ namespace retryq::cli {
 // tell if there is nothing to go on with.
 struct ParkedAgreement {
   std::optional<ParkedOptions> options;
-  ParkedResult result;
+  MessagesResult result;
 };
 
 // Where the options say so: counts what is meant, and asks on the terminal. `verb` is what is done

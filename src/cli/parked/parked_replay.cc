@@ -1,24 +1,27 @@
 #include "cli/parked/parked_replay.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
-#include <deque>
+#include <cstring>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
-#include "cli/parked/pacer.h"
-#include "cli/parked/parked_message.h"
+#include "cli/messages/copy_sender.h"
+#include "cli/messages/message_past.h"
+#include "cli/parked/parked_pass.h"
 #include "cli/parked/parked_question.h"
 #include "cli/parked/parked_row.h"
 #include "cli/text/escaped_text.h"
+#include "cli/text/io.h"
 
 namespace retryq::cli {
 namespace {
@@ -27,73 +30,89 @@ namespace {
 constexpr double kLongestTurnSeconds = 300;
 
 std::uint16_t Window(const ParkedOptions& options) {
-  if (options.dry_run) return ReadingWindow(options);
+  if (options.dry_run) return ReadingWindow(options.choice);
   if (options.rate <= 0) return options.window;
   const double in_a_turn = std::max(1.0, options.rate * kLongestTurnSeconds);
   return static_cast<std::uint16_t>(std::min<double>(options.window, in_a_turn));
 }
 
-std::string Describe(const std::string& exchange, const std::string& routing_key) {
-  if (exchange.empty()) return absl::StrCat("queue ", EscapedText(routing_key));
-  return absl::StrCat("exchange ", EscapedText(exchange), " with routing key ",
-                      EscapedText(routing_key));
-}
-
 class Replaying final : public ParkedPass {
  public:
-  explicit Replaying(const ParkedOptions& options)
+  Replaying(const ParkedOptions& options, const Replacement* replacement)
       : ParkedPass(options, Window(options)),
         options_(options),
-        window_(Window(options)),
-        pacer_(options.rate) {}
+        replacement_(replacement),
+        sender_(loop(), {.rate = options.rate,
+                         .window = Window(options),
+                         .again = "replay again",
+                         .elsewhere = "name another place by --to-queue or --to-exchange"}) {}
 
-  ParkedResult Replay() {
+  MessagesResult Replay() {
     absl::Status status = Run();
     std::vector<std::string> lines;
     if (!status.ok()) lines.emplace_back(status.message());
-    for (const auto& [why, count] : stayed_) {
+    const auto add = [&](const std::string& why, std::uint64_t count) {
       lines.push_back(absl::StrCat(count, " stay in ", options_.queue, ": ", why));
-    }
+    };
+    for (const auto& [why, count] : nowhere_) add(why, count);
+    for (const auto& [why, count] : sender_.kept()) add(why, count);
     if (foreign() > 0) lines.push_back(WhyForeignStay());
     if (status.ok() && !lines.empty()) status = absl::UnavailableError("");
-    if (in_doubt_ + open_ > 0) {
+    if (sender_.in_doubt() > 0) {
       lines.push_back(absl::StrCat(
-          in_doubt_ + open_, " stay in ", options_.queue,
+          sender_.in_doubt(), " stay in ", options_.queue,
           ", and their copies may still have arrived: the broker's answer is missing"));
+    }
+    if (status.ok() && replacement_ != nullptr && matched() == 0) {
+      status = absl::NotFoundError("");
+      lines.push_back(absl::StrCat("there is no such message in ", options_.queue,
+                                   replacement_->original == nullptr
+                                       ? ": see retryq parked list"
+                                       : " any more, or it was changed: nothing was replayed"));
     }
     if (!status.ok()) status = absl::Status(status.code(), absl::StrJoin(lines, "\n"));
     return {.text = began() ? Text() : "", .status = std::move(status)};
   }
 
  private:
-  using Target = std::pair<std::string, std::string>;  // exchange and routing key
+  bool IsCandidate(const amqp::Message& message) override {
+    return replacement_ == nullptr || replacement_->original == nullptr ||
+           IsSame(message, *replacement_->original);
+  }
 
   void OnMatch(amqp::MessagePtr message) override {
-    std::optional<Target> target = TargetOf(*message);
+    std::optional<CopyTarget> target = TargetOf(*message);
     if (!target) {
-      ++stayed_[WhyNowhere(*message)];
+      ++nowhere_[WhyNowhere(*message)];
       return reader().Keep(message);
     }
     if (options_.dry_run) {
-      ++targets_[*target];
+      ++would_go_[*target];
       rows_.append(ParkedTableRow(*message, {})).append("\n");
       return reader().Keep(message);
     }
-    waiting_.emplace_back(std::move(message), *std::move(target));
-    Advance();
+    CopyPlan plan{.purpose = CopyPlan::Purpose::kReplay};
+    if (replacement_ != nullptr) {
+      plan = {.purpose = CopyPlan::Purpose::kEdit, .at = now()};
+      message = Replaced(*message, *replacement_);
+    }
+    sender_.Send(reader(), {.message = std::move(message),
+                            .plan = std::move(plan),
+                            .exchange = target->first,
+                            .routing_key = target->second});
   }
 
-  std::optional<Target> TargetOf(const amqp::Message& message) const {
-    const ParkedMessage parked(message);
+  std::optional<CopyTarget> TargetOf(const amqp::Message& message) const {
+    const MessagePast past(message);
     if (!options_.target) {
-      if (parked.queue != options_.work_queue) return std::nullopt;
-      return Target("", options_.work_queue);
+      if (past.queue != options_.work_queue) return std::nullopt;
+      return CopyTarget("", options_.work_queue);
     }
     if (options_.target->routing_key) {
-      return Target(options_.target->exchange, *options_.target->routing_key);
+      return CopyTarget(options_.target->exchange, *options_.target->routing_key);
     }
-    if (!parked.routing_key) return std::nullopt;
-    return Target(options_.target->exchange, *parked.routing_key);
+    if (!past.routing_key) return std::nullopt;
+    return CopyTarget(options_.target->exchange, *past.routing_key);
   }
 
   // Anyone who may publish to the work queue or to this one can write an `x-retry-queue`: it is
@@ -103,116 +122,66 @@ class Replaying final : public ParkedPass {
       return "they do not say with which routing key they were published; "
              "remedy: --routing-key KEY";
     }
-    const ParkedMessage parked(message);
-    if (!parked.queue || parked.queue->empty()) {
+    const MessagePast past(message);
+    if (!past.queue || past.queue->empty()) {
       return "they do not say which queue they failed in (x-retry-queue); "
              "remedy: --to-queue QUEUE";
     }
-    const std::string queue = EscapedText(*parked.queue);
+    const std::string queue = EscapedText(*past.queue);
     return absl::StrCat("they claim to have failed in ", queue, ", not in ", options_.work_queue,
                         ", and anyone could have written that; remedy: where it is true, --queue ",
                         queue, " --parked ", options_.queue);
   }
 
-  void OnAbandoned() override {
-    abandoned_ = true;
-    for (const auto& [message, target] : std::exchange(waiting_, {})) reader().Keep(message);
-  }
-
-  void Advance() {
-    again_.reset();
-    while (!waiting_.empty() && open_ < window_) {
-      const absl::Duration now = loop().clock().SinceBoot();
-      if (const absl::Duration wait = pacer_.Wait(now); wait > absl::ZeroDuration()) {
-        again_ = loop().After(wait, [this] { Advance(); });
-        return;
-      }
-      pacer_.Step(now);
-      auto [message, target] = std::move(waiting_.front());
-      waiting_.pop_front();
-      Send(message, target);
-    }
-  }
-
-  void Send(const amqp::MessagePtr& message, const Target& target) {
-    ++open_;
-    reader().publisher().Publish({.message = message,
-                                  .purpose = ParkedCopy::Purpose::kReplay,
-                                  .exchange = target.first,
-                                  .routing_key = target.second},
-                                 [this, message, target](const PublishResult& result) {
-                                   OnPublished(message, target, result);
-                                 });
-  }
-
-  void OnPublished(const amqp::MessagePtr& message, const Target& target,
-                   const PublishResult& result) {
-    --open_;
-    if (result.outcome == PublishOutcome::kConfirmed) {
-      ++targets_[target];
-      reader().Take(message);
-    } else {
-      NoteFailure(target, result);
-      reader().Keep(message);
-    }
-    if (!abandoned_) Advance();
-  }
-
-  void NoteFailure(const Target& target, const PublishResult& result) {
-    constexpr std::uint16_t kNoExchange = 404;
-    constexpr std::uint16_t kDoesNotFit = 501;
-    const std::string where = Describe(target.first, target.second);
-    if (result.outcome == PublishOutcome::kReturned) {
-      ++stayed_[absl::StrCat(where, " is not there or leads nowhere (", EscapedText(result.text),
-                             "); remedy: declare it, or name another place "
-                             "by --to-queue or --to-exchange")];
-    } else if (result.outcome == PublishOutcome::kNacked) {
-      ++stayed_[absl::StrCat(
-          where,
-          " refuses them, as a full queue does (x-max-length with "
-          "x-overflow reject-publish); remedy: replay again when there is room")];
-    } else if (result.code == kDoesNotFit) {
-      ++stayed_
-          ["their headers do not fit into a frame; remedy: raise frame_max, on the broker too"];
-    } else if (result.code == kNoExchange) {
-      ++stayed_[absl::StrCat(where, " is not there")];
-    } else {
-      ++in_doubt_;
-    }
-  }
+  void OnAbandoned() override { sender_.Abandon(); }
 
   std::string Text() const {
     const bool dry = options_.dry_run;
+    const auto& targets = dry ? would_go_ : sender_.targets();
     std::uint64_t count = 0;
-    for (const auto& [target, messages] : targets_) count += messages;
+    for (const auto& [target, messages] : targets) count += messages;
     std::string text = rows_.empty() ? "" : absl::StrCat(ParkedTableHead({}), "\n", rows_, "\n");
     absl::StrAppend(&text, dry ? "would replay " : "replayed ", count, " of ", total(),
                     " messages in ", options_.queue, "\n");
-    for (const auto& [target, messages] : targets_) {
-      absl::StrAppend(&text, "  ", messages, " to ", Describe(target.first, target.second), "\n");
+    for (const auto& [target, messages] : targets) {
+      absl::StrAppend(&text, "  ", messages, " to ", Describe(target), "\n");
     }
     return text;
   }
 
   const ParkedOptions& options_;
-  const std::uint16_t window_;
-  Pacer pacer_;
-  std::unique_ptr<Timer> again_;  // while the pace holds up the first that waits
-  std::deque<std::pair<amqp::MessagePtr, Target>> waiting_;
-  std::uint64_t open_ = 0;  // copies under way
-  bool abandoned_ = false;
-
-  std::uint64_t in_doubt_ = 0;
-  std::map<Target, std::uint64_t> targets_;      // how many went where
-  std::map<std::string, std::uint64_t> stayed_;  // how many did not, and why
-  std::string rows_;                             // of a dry run
+  const Replacement* const replacement_;  // of the one that is meant; none: as it is
+  CopySender sender_;
+  std::map<CopyTarget, std::uint64_t> would_go_;  // of a dry run
+  std::map<std::string, std::uint64_t> nowhere_;  // how many do not say where to, and why
+  std::string rows_;                              // of a dry run
 };
+
+absl::StatusOr<std::string> ReadBodyFile(const std::string& name) {
+  if (name == "-") return ReadAll(STDIN_FILENO);
+  const FileDescriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--body '", EscapedText(name), "': ", std::strerror(errno)));
+  }
+  return ReadAll(file.get());
+}
 
 }  // namespace
 
-ParkedResult ReplayParked(const ParkedOptions& options) {
+MessagesResult ReplayParked(const ParkedOptions& options) {
+  if (options.body_file) {
+    absl::StatusOr<std::string> body = ReadBodyFile(*options.body_file);
+    if (!body.ok()) return {.status = body.status()};
+    return ReplaceParked(options, {.body = *std::move(body)});
+  }
   const ParkedAgreement agreement = AskAboutParked(options, "Replay", "replayed", "");
-  return agreement.options ? Replaying(*agreement.options).Replay() : agreement.result;
+  if (!agreement.options) return agreement.result;
+  return Replaying(*agreement.options, nullptr).Replay();
+}
+
+MessagesResult ReplaceParked(const ParkedOptions& options, const Replacement& replacement) {
+  return Replaying(options, &replacement).Replay();
 }
 
 }  // namespace retryq::cli

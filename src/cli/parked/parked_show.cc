@@ -1,16 +1,20 @@
 #include "cli/parked/parked_show.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/parked/message_text.h"
+#include "cli/messages/message_row.h"
+#include "cli/messages/message_text.h"
+#include "cli/parked/parked_pass.h"
 
 namespace retryq::cli {
 namespace {
 
 class Showing final : public ParkedPass {
  public:
-  explicit Showing(const ParkedOptions& options) : ParkedPass(options, ReadingWindow(options)) {}
+  explicit Showing(const ParkedOptions& options)
+      : ParkedPass(options, ReadingWindow(options.choice)) {}
 
   const amqp::MessagePtr& message() const { return message_; }
 
@@ -25,18 +29,22 @@ class Showing final : public ParkedPass {
 
 }  // namespace
 
-ParkedResult ShowParked(const ParkedOptions& options) {
+absl::StatusOr<amqp::MessagePtr> FindParked(const ParkedOptions& options) {
   ParkedOptions first = options;
-  first.limit = 1;
+  first.choice.limit = 1;
   Showing showing(first);
-  if (absl::Status status = showing.Run(); !status.ok()) return {.status = std::move(status)};
-  if (showing.message() == nullptr) {
-    return {.status =
-                absl::NotFoundError(absl::StrCat("none of the ", showing.total(), " messages in ",
-                                                 options.queue, " is meant by these flags"))};
-  }
-  if (options.json) return {.text = MessageJson(*showing.message())};
-  absl::StatusOr<std::string> text = MessageText(*showing.message(), options.body);
+  if (absl::Status status = showing.Run(); !status.ok()) return status;
+  if (showing.message() != nullptr) return showing.message();
+  if (showing.foreign() > 0) return absl::UnavailableError(showing.WhyForeignStay());
+  return absl::NotFoundError(absl::StrCat("none of the ", showing.total(), " messages in ",
+                                          options.queue, " is meant by these flags"));
+}
+
+MessagesResult ShowParked(const ParkedOptions& options) {
+  const absl::StatusOr<amqp::MessagePtr> message = FindParked(options);
+  if (!message.ok()) return {.status = message.status()};
+  if (options.json) return {.text = MessageJson(**message, MessageJsonRow(**message, {}))};
+  absl::StatusOr<std::string> text = MessageText(**message, options.body);
   if (!text.ok()) return {.status = text.status()};
   return {.text = *std::move(text)};
 }

@@ -50,20 +50,20 @@ TEST_F(ParkedFlags, ListsEverythingByDefault) {
   EXPECT_EQ(options.queue, "orders.parked");
   EXPECT_EQ(Parse({"list", "--parked", "dead"}).queue, "dead");
   EXPECT_EQ(options.connection.vhost, "v");
-  EXPECT_TRUE(options.filter.empty());
-  EXPECT_FALSE(options.limit.has_value());
+  EXPECT_TRUE(options.choice.filter.empty());
+  EXPECT_FALSE(options.choice.limit.has_value());
 }
 
 TEST_F(ParkedFlags, TakeFilters) {
   const ParkedOptions options =
       Parse({"list", "--id", "a", "--id", "b", "--error", "Time", "--older-than", "1h",
              "--newer-than", "2d", "--header", "a=b=c", "--limit", "7", "--json"});
-  EXPECT_THAT(options.filter.ids, ElementsAre("a", "b"));
-  EXPECT_EQ(options.filter.error, "Time");
-  EXPECT_EQ(options.filter.older_than, absl::Hours(1));
-  EXPECT_EQ(options.filter.newer_than, absl::Hours(48));
-  EXPECT_THAT(options.filter.headers, ElementsAre(Pair("a", "b=c")));
-  EXPECT_EQ(options.limit, 7U);
+  EXPECT_THAT(options.choice.filter.ids, ElementsAre("a", "b"));
+  EXPECT_EQ(options.choice.filter.error, "Time");
+  EXPECT_EQ(options.choice.filter.older_than, absl::Hours(1));
+  EXPECT_EQ(options.choice.filter.newer_than, absl::Hours(48));
+  EXPECT_THAT(options.choice.filter.headers, ElementsAre(Pair("a", "b=c")));
+  EXPECT_EQ(options.choice.limit, 7U);
   EXPECT_TRUE(options.json);
 }
 
@@ -121,6 +121,20 @@ TEST_F(ParkedFlags, ShowABodyInManyWays) {
               HasSubstr("--body 'xml': write auto, text, json, hex or raw"));
 }
 
+TEST_F(ParkedFlags, ReplaceOneMessage) {
+  const ParkedOptions replay = Parse({"replay", "--id", "a", "--body", "file"});
+  EXPECT_EQ(replay.body_file, "file");
+  EXPECT_EQ(replay.choice.limit, 1U);
+  EXPECT_FALSE(replay.ask);
+  EXPECT_EQ(Parse({"edit", "--id", "a"}).choice.limit, 1U);
+  EXPECT_THAT(Complaints(With({"replay", "--all", "--body", "file"})),
+              HasSubstr("--body: is for one message; name it by one --id"));
+  EXPECT_THAT(Complaints(With({"replay", "--id", "a", "--body", ""})), HasSubstr("--body ''"));
+  EXPECT_THAT(Complaints(With({"edit"})), HasSubstr("--id: name the one message"));
+  EXPECT_THAT(Complaints(With({"edit", "--id", "a", "--id", "b"})),
+              HasSubstr("--id: name the one message"));
+}
+
 TEST_F(ParkedFlags, SayAllThatIsWrong) {
   EXPECT_THAT(Complaints({"list", "--limit", "0", "--older-than", "long", "--header", "=x"}),
               AllOf(HasSubstr("--queue is missing"), HasSubstr("--limit '0'"),
@@ -152,14 +166,14 @@ TEST_F(ParkedFlags, SayAllThatIsWrong) {
 }
 
 TEST_F(ParkedFlags, NeedACommand) {
-  EXPECT_THAT(Complaints({}), HasSubstr("say list, show, replay or drop"));
+  EXPECT_THAT(Complaints({}), HasSubstr("say list, show, replay, edit or drop"));
   EXPECT_THAT(Complaints({"--queue", "q"}), HasSubstr("a command is missing"));
   EXPECT_THAT(Complaints({"lst"}), HasSubstr("there is no command 'lst'"));
 }
 
 TEST_F(ParkedFlags, HelpHasExamples) {
   EXPECT_THAT(Help({"--help"}), AllOf(HasSubstr("Example"), HasSubstr("replay")));
-  for (const char* command : {"list", "show", "replay", "drop"}) {
+  for (const char* command : {"list", "show", "replay", "edit", "drop"}) {
     EXPECT_THAT(Help({command, "--help"}),
                 AllOf(HasSubstr("Example"), HasSubstr("Exit codes"), HasSubstr("--older-than")));
   }

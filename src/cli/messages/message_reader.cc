@@ -1,0 +1,377 @@
+#include "cli/messages/message_reader.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/messages/message_past.h"
+#include "cli/text/escaped_text.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr absl::Duration kTick = absl::Milliseconds(100);
+// No delivery for so long: perhaps there is none.
+constexpr absl::Duration kQuiet = absl::Milliseconds(400);
+constexpr absl::Duration kQuietAtTheEnd = absl::Milliseconds(50);
+constexpr int kEmptyLooks = 2;
+// No delivery for so long, although messages are there.
+constexpr absl::Duration kPatience = absl::Seconds(60);
+// For what has been sent already to arrive before a consumer is cancelled.
+constexpr absl::Duration kFill = absl::Seconds(5);
+// For the broker to put back what was unacked, and how often to ask.
+constexpr absl::Duration kReturn = absl::Seconds(5);
+// Where what is put back can come due at once.
+constexpr absl::Duration kReturnToDelay = absl::Milliseconds(500);
+constexpr absl::Duration kReturnLook = absl::Milliseconds(20);
+constexpr absl::Duration kClose = absl::Seconds(5);
+
+// "4.3.6"; what is no version is an old one.
+bool IsBefore43(const std::string& version) {
+  int major = 0;
+  int minor = 0;
+  std::sscanf(version.c_str(), "%d.%d", &major, &minor);
+  return major < 4 || (major == 4 && minor < 3);
+}
+
+// An error that ends everything, with what to do about it. `reached`: the broker was.
+absl::Status WithRemedy(const absl::Status& error, bool reached) {
+  const absl::string_view message = error.message();
+  std::string remedy;
+  if (absl::IsUnavailable(error) && !reached) {
+    remedy = kUnreachableRemedy;
+  } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to queue")) {
+    remedy = "grant the user 'read' on the queue (rabbitmqctl set_permissions)";
+  } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to exchange")) {
+    remedy = "grant the user 'write' on the exchange (rabbitmqctl set_permissions)";
+  }
+  if (remedy.empty()) return error;
+  return {error.code(), absl::StrCat(message, "; remedy: ", remedy)};
+}
+
+}  // namespace
+
+MessageReader::MessageReader(EventLoop& loop, Options options, MessageVisitor& visitor,
+                             Progress& progress)
+    : loop_(loop), options_(std::move(options)), visitor_(visitor), progress_(progress) {
+  connection_.emplace(loop, options_.connection, static_cast<amqp::ConnectionListener*>(this));
+}
+
+MessageReader::~MessageReader() {
+  // Before the channel, which would give back what it has.
+  if (!GivesBack()) connection_.reset();
+}
+
+absl::Status MessageReader::Run() {
+  const std::shared_ptr<void> drain = loop_.OnDrain([this](const EventLoop::DrainDone&) {
+    const absl::Status interrupted = absl::CancelledError("interrupted");
+    channel_ != nullptr ? Abandon(interrupted) : Abort(interrupted);
+  });
+  waiting_.emplace(loop_, amqp::Describe(options_.connection));
+  Tick();
+  absl::Status run = loop_.RunUntilSignal();
+  waiting_.reset();
+  tick_.reset();
+  progress_.End();
+  return WithRemedy(error_.ok() ? run : error_, channel_ != nullptr);
+}
+
+void MessageReader::OnOpen() {
+  if (afterwards_) {
+    channel_ = afterwards_->OpenChannel(this);
+    return AwaitReturn(Now() + PatienceForReturn());
+  }
+  if (channel_ != nullptr) return;
+  publisher_.emplace(loop_, *connection_, [this](const absl::Status& why) { Abandon(why); });
+  channel_ = connection_->OpenChannel(this);
+  channel_->Qos(options_.window, [](const absl::Status&) {});
+  channel_->DeclareQueue({.name = options_.queue, .passive = true},
+                         [this](const absl::StatusOr<DeclareOk>& queue) { Begin(queue); });
+}
+
+void MessageReader::OnLost(const absl::Status& why) {
+  Abort(absl::Status(
+      why.code(),
+      absl::StrCat(std::string(why.message()),
+                   channel_ == nullptr ? "" : "; what was not acked is in the queue again")));
+}
+
+void MessageReader::OnBlocked(bool blocked, std::string_view reason) {
+  is_blocked_ = blocked;
+  progress_.Say(
+      blocked
+          ? absl::StrCat("the broker takes no messages for now: ", EscapedText(reason), "; waiting")
+          : "the broker takes messages again");
+}
+
+void MessageReader::Begin(const absl::StatusOr<DeclareOk>& queue) {
+  if (absl::IsNotFound(queue.status())) {
+    return Abort(absl::NotFoundError(
+        absl::StrCat("there is no queue '", options_.queue, "'", options_.if_missing)));
+  }
+  if (!queue.ok()) return Abort(queue.status());
+  waiting_.reset();
+  began_ = true;
+  total_ = queue->message_count;
+  other_consumers_ = queue->consumer_count > 0;
+  began_at_ = last_delivery_ = Now();
+  if (total_ == 0) Stop();
+  Step();
+}
+
+void MessageReader::StartConsumer() {
+  consumer_ = Consumer::kStarting;
+  unacked_ = 0;
+  held_ = 0;
+  // No tag of ours: a quorum queue takes a consumer of the same tag for the same one.
+  channel_->Consume({.queue = options_.queue}, [this](const absl::StatusOr<std::string>& tag) {
+    if (!tag.ok()) return;  // OnChannelClosed follows
+    consumer_ = Consumer::kActive;
+    consumer_tag_ = *tag;
+    Step();
+  });
+}
+
+void MessageReader::CancelConsumer() {
+  consumer_ = Consumer::kCancelling;
+  channel_->Cancel(consumer_tag_, [this](const absl::Status& cancelled) {
+    if (!cancelled.ok()) return;
+    consumer_ = Consumer::kNone;
+    Step();
+  });
+}
+
+void MessageReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
+  last_delivery_ = Now();
+  empty_looks_ = 0;
+  ++unacked_;
+  if (ending_ && options_.place == Place::kExact) {
+    ++held_;
+    ++kept_;
+    return Step();
+  }
+  if (ending_) {
+    // To take one of them now would bring the next one.
+    bystanders_.push_back(std::move(message));
+    return Step();
+  }
+  ++undecided_;
+  if (++seen_ >= total_) nothing_left_ = true;
+  visitor_.OnMessage(std::move(message));
+  if (nothing_left_) Stop();
+  Step();
+}
+
+void MessageReader::Keep(const amqp::MessagePtr& message) {
+  --undecided_;
+  if (options_.move_at && error_.ok() && MessagePast(*message).returns >= *options_.move_at) {
+    Move(message);
+  } else {
+    ++held_;
+    ++kept_;
+  }
+  Step();
+}
+
+void MessageReader::Take(const amqp::MessagePtr& message) {
+  --undecided_;
+  --unacked_;
+  channel_->Ack(message->delivery_tag.tag);
+  Step();
+}
+
+void MessageReader::Move(const amqp::MessagePtr& message) {
+  ++moving_;
+  publisher_->Publish(
+      {.message = message,
+       .plan = {.purpose = CopyPlan::Purpose::kMove},
+       .exchange = "",
+       .routing_key = options_.queue},
+      [this, message](const PublishResult& result) {
+        --moving_;
+        if (result.outcome == PublishOutcome::kConfirmed) {
+          --unacked_;
+          ++moved_;
+          channel_->Ack(message->delivery_tag.tag);
+          return Step();
+        }
+        ++held_;
+        ++kept_;
+        Abandon(absl::FailedPreconditionError(absl::StrCat(
+            "a message of queue '", options_.queue,
+            "' has been taken back so often that its delivery limit may soon drop it, and it could "
+            "not be put behind the others",
+            result.text.empty() ? "" : absl::StrCat(" (", std::string(result.text), ")"),
+            ": nothing more is read; remedy: a delivery limit of -1, by a policy")));
+      });
+}
+
+void MessageReader::Stop() {
+  if (std::exchange(ending_, true)) return;
+  ending_since_ = Now();
+  empty_looks_ = 0;
+  Step();
+}
+
+void MessageReader::Abandon(const absl::Status& why) {
+  if (closing_) return;
+  if (error_.ok()) error_ = why;
+  if (finished_) return;
+  Stop();
+  visitor_.OnAbandoned();
+  Step();
+}
+
+// What is on its way when a consumer is cancelled goes back unseen, and counts as taken back. So a
+// consumer is cancelled when it has got all that it may have; or when all has been seen: what
+// comes behind that was hardly ever delivered before.
+bool MessageReader::MayCancel() const {
+  if (!ending_) return held_ >= options_.window;
+  return nothing_left_ || cut_short_ || unacked_ >= options_.window ||
+         Now() - ending_since_ > kFill;
+}
+
+void MessageReader::Step() {
+  if (channel_ == nullptr || finished_) return;
+  switch (consumer_) {
+    case Consumer::kStarting:
+    case Consumer::kCancelling:
+      return;
+    case Consumer::kActive:
+      if (options_.place == Place::kExact) return StepInPlace();
+      if (MayCancel()) CancelConsumer();
+      return;
+    case Consumer::kNone:
+      if (!ending_) return StartConsumer();
+      break;
+  }
+  const std::vector<amqp::MessagePtr> bystanders = std::exchange(bystanders_, {});
+  undecided_ += bystanders.size();
+  for (const amqp::MessagePtr& message : bystanders) Keep(message);
+  if (undecided_ == 0 && moving_ == 0) PutBack();
+}
+
+// What the broker has sent when a consumer is cancelled can arrive behind its answer, and would be
+// put back before the rest. So the consumer goes together with all that it has.
+void MessageReader::StepInPlace() {
+  if (!MayCancel()) return;
+  if (!ending_) return CutShort();
+  if (undecided_ == 0) PutBack();
+}
+
+void MessageReader::CutShort() {
+  if (cut_short_ || finished_) return;
+  cut_short_ = !ending_ || undecided_ > 0;
+  Stop();
+  visitor_.OnAbandoned();
+  Step();
+}
+
+// A channel that is closed gives back what it has; a connection does not.
+bool MessageReader::GivesBack() const {
+  return options_.place == Place::kAny || !connection_ ||
+         !IsBefore43(connection_->server_version());
+}
+
+absl::Duration MessageReader::PatienceForReturn() const {
+  return options_.longest == absl::InfiniteDuration() ? kReturn : kReturnToDelay;
+}
+
+void MessageReader::PutBack() {
+  finished_ = true;
+  consumer_ = Consumer::kNone;
+  if (GivesBack()) {
+    channel_->Close([this] {
+      channel_ = connection_->OpenChannel(this);
+      AwaitReturn(Now() + PatienceForReturn());
+    });
+    return;
+  }
+  // In a later turn, as the publisher's channel may be about to tell why it is closed.
+  return_ = loop_.After(absl::ZeroDuration(), [this] { EndConnection(); });
+}
+
+void MessageReader::EndConnection() {
+  closing_ = true;
+  connection_->Close(kClose, [this] {
+    channel_.reset();
+    publisher_.reset();
+    if (kept_ == 0 || other_consumers_) return loop_.Stop();
+    closing_ = false;
+    afterwards_.emplace(loop_, options_.connection, static_cast<amqp::ConnectionListener*>(this));
+  });
+}
+
+// A quorum queue takes back a moment after the channel or the connection is closed. A look then, by
+// this command or another, shall find all there.
+void MessageReader::AwaitReturn(absl::Duration deadline) {
+  if (kept_ == 0 || other_consumers_) return Finish();
+  channel_->DeclareQueue({.name = options_.queue, .passive = true},
+                         [this, deadline](const absl::StatusOr<DeclareOk>& queue) {
+                           if (!queue.ok() || queue->message_count >= kept_ || Now() > deadline)
+                             return Finish();
+                           return_ = loop_.After(kReturnLook,
+                                                 [this, deadline] { AwaitReturn(deadline); });
+                         });
+}
+
+void MessageReader::Finish() {
+  if (std::exchange(closing_, true)) return;
+  (afterwards_ ? afterwards_ : connection_)->Close(kClose, [this] { loop_.Stop(); });
+}
+
+void MessageReader::OnConsumerCancelled(std::string_view) {
+  Abort(absl::UnavailableError(absl::StrCat("the broker ended the consumer of queue '",
+                                            options_.queue,
+                                            "', as it does when the queue is deleted or moves")));
+}
+
+void MessageReader::OnChannelClosed(const amqp::ChannelError& why) {
+  if (!absl::IsPermissionDenied(why.status)) return Abort(why.status);
+  Abort(absl::PermissionDeniedError(absl::StrCat(std::string(why.status.message()),
+                                                 "; remedy: give the user the right to read '",
+                                                 options_.queue, "'")));
+}
+
+void MessageReader::Abort(const absl::Status& error) {
+  if (finished_) return Finish();
+  if (error_.ok()) error_ = error;
+  finished_ = true;
+  loop_.Stop();
+}
+
+void MessageReader::Tick() {
+  tick_ = loop_.After(kTick, [this] {
+    if (began_) progress_.Update(seen_, total_, Now());
+    LookForEnd();
+    if (began_ && Now() - began_at_ > options_.longest) CutShort();
+    Step();
+    Tick();
+  });
+}
+
+// Another consumer may have taken what is missing.
+void MessageReader::LookForEnd() {
+  if (consumer_ != Consumer::kActive || looking_ || is_blocked_ || nothing_left_) return;
+  if (Now() - last_delivery_ < (ending_ ? kQuietAtTheEnd : kQuiet)) return;
+  if (unacked_ >= options_.window) return;
+  looking_ = true;
+  channel_->DeclareQueue(
+      {.name = options_.queue, .passive = true}, [this](const absl::StatusOr<DeclareOk>& queue) {
+        looking_ = false;
+        if (!queue.ok()) return;  // OnChannelClosed follows
+        if (queue->message_count == 0 && ++empty_looks_ >= kEmptyLooks) {
+          nothing_left_ = true;
+          Stop();
+          return Step();
+        }
+        if (queue->message_count == 0 || Now() - last_delivery_ < kPatience) return;
+        Abandon(absl::FailedPreconditionError(absl::StrCat(
+            queue->message_count, " messages wait in queue '", options_.queue,
+            "', and the broker delivers none of them: another consumer may have the queue for "
+            "itself (x-single-active-consumer); end that one")));
+      });
+}
+
+}  // namespace retryq::cli

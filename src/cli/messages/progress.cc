@@ -1,0 +1,80 @@
+#include "cli/messages/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/text/duration.h"
+#include "cli/text/io.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr absl::Duration kFirstDrawing = absl::Milliseconds(300);
+constexpr absl::Duration kRedrawing = absl::Milliseconds(100);
+constexpr absl::Duration kNextLine = absl::Seconds(10);
+constexpr std::size_t kMaxBar = 40;
+constexpr char kEraseLine[] = "\r\x1b[K";
+
+double Rate(std::uint64_t done, absl::Duration elapsed) {
+  const double seconds = absl::ToDoubleSeconds(elapsed);
+  return seconds > 0 ? static_cast<double>(done) / seconds : 0;
+}
+
+// "500 of 2000, 250/s, 6s left"
+std::string Figures(std::uint64_t done, std::uint64_t total, absl::Duration elapsed) {
+  const double rate = Rate(done, elapsed);
+  std::string text = absl::StrFormat("%d of %d, %.0f/s", done, total, rate);
+  if (done > 0 && done < total && rate > 0) {
+    const double seconds = std::ceil(static_cast<double>(total - done) / rate);
+    text += ", " + DurationText(absl::Seconds(seconds)) + " left";
+  }
+  return text;
+}
+
+}  // namespace
+
+void Progress::Update(std::uint64_t done, std::uint64_t total, absl::Duration now) {
+  const absl::Duration elapsed = now - start_;
+  if (next_ == absl::ZeroDuration()) next_ = options_.is_terminal ? kFirstDrawing : kNextLine;
+  if (ended_ || elapsed < next_) return;
+  next_ = elapsed + (options_.is_terminal ? kRedrawing : kNextLine);
+  if (options_.is_terminal) {
+    WriteAll(options_.fd, kEraseLine + ProgressBar(done, total, elapsed, options_.width - 1));
+    drawn_ = true;
+  } else {
+    WriteAll(options_.fd, ProgressLine(options_.what, done, total, elapsed) + "\n");
+  }
+}
+
+void Progress::Say(const std::string& text) {
+  WriteAll(options_.fd, (std::exchange(drawn_, false) ? kEraseLine : "") +
+                            absl::StrCat(options_.what, ": ", text, "\n"));
+}
+
+void Progress::End() {
+  if (drawn_ && !ended_) WriteAll(options_.fd, kEraseLine);
+  ended_ = true;
+}
+
+std::string ProgressLine(const std::string& what, std::uint64_t done, std::uint64_t total,
+                         absl::Duration elapsed) {
+  return what + ": " + Figures(done, total, elapsed);
+}
+
+std::string ProgressBar(std::uint64_t done, std::uint64_t total, absl::Duration elapsed,
+                        std::size_t width) {
+  const double part =
+      total == 0 ? 1 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+  const std::string figures =
+      absl::StrFormat(" %3.0f%% ", std::floor(part * 100)) + Figures(done, total, elapsed);
+  constexpr std::size_t kBrackets = 2;
+  if (figures.size() + kBrackets >= width) return figures.substr(0, width);
+  const std::size_t bar = std::min(width - figures.size() - kBrackets, kMaxBar);
+  const auto filled = static_cast<std::size_t>(part * static_cast<double>(bar));
+  return absl::StrCat("[", std::string(filled, '#'), std::string(bar - filled, '-'), "]", figures);
+}
+
+}  // namespace retryq::cli

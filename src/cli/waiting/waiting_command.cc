@@ -1,0 +1,28 @@
+#include "cli/waiting/waiting_command.h"
+
+#include "cli/waiting/waiting_list.h"
+#include "cli/waiting/waiting_queues.h"
+#include "cli/waiting/waiting_show.h"
+#include "cli/waiting/waiting_take.h"
+
+namespace retryq::cli {
+
+MessagesResult RunWaitingCommand(const WaitingOptions& options) {
+  const absl::StatusOr<WaitingPlace> place = FindWaiting(options);
+  if (!place.ok()) return {.status = place.status()};
+  // Messages can wait for a queue that is gone; where none do, its name is more likely wrong.
+  if (place->queues.empty() && !place->has_work_queue) return {.status = NoWorkQueue(options)};
+  switch (options.action) {
+    case WaitingAction::kList:
+      return ListWaiting(options, *place);
+    case WaitingAction::kShow:
+      return ShowWaiting(options, *place);
+    case WaitingAction::kRelease:
+    case WaitingAction::kPark:
+    case WaitingAction::kDrop:
+      return TakeWaiting(options, *place);
+  }
+  return {};
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,97 @@
+#include "cli/waiting/waiting_pass.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/messages/message_past.h"
+#include "cli/text/io.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr absl::Duration kLongestLook = absl::Seconds(10);
+
+// Where all that is held waits for its turn, so that nothing is held that could be due.
+constexpr absl::Duration kLongestTaking = absl::Minutes(5);
+constexpr double kTurnSeconds = 2;
+
+// The most that a consumer can be given at once.
+constexpr std::uint16_t kAll = std::numeric_limits<std::uint16_t>::max();
+
+}  // namespace
+
+WaitingPass::WaitingPass(const WaitingOptions& options, const WaitingQueue& queue,
+                         const MessageChoice& choice)
+    : MessagePass(choice), options_(options), queue_(queue), choice_(choice) {}
+
+// The first one that is shown is taken, and so on: nothing is held longer than its turn takes.
+bool WaitingPass::TakesAllInOrder() const {
+  const bool takes = options_.action != WaitingAction::kList &&
+                     options_.action != WaitingAction::kShow && !options_.dry_run && !options_.ask;
+  return takes && queue_.is_owned && choice_.filter.empty() && !choice_.limit;
+}
+
+absl::Status WaitingPass::Run() {
+  MessageReader::Options reader{
+      .connection = options_.place.connection,
+      .queue = queue_.name,
+      .window = kAll,
+      .place = queue_.is_quorum ? MessageReader::Place::kExact : MessageReader::Place::kAny,
+      .longest = kLongestLook};
+  reader.connection.connection_name = "retryq waiting";
+  if (TakesAllInOrder()) {
+    reader.window = options_.window;
+    if (options_.rate > 0) {
+      const double turn = std::max(1.0, options_.rate * kTurnSeconds);
+      reader.window = static_cast<std::uint16_t>(std::min<double>(options_.window, turn));
+    }
+    reader.longest = kLongestTaking;
+  }
+  absl::Status status = MessagePass::Run(std::move(reader));
+  return absl::IsNotFound(status) && !began() ? absl::OkStatus() : status;
+}
+
+bool WaitingPass::IsCandidate(const amqp::Message& message) {
+  if (queue_.delivery_limit) {
+    returns_ = std::max(returns_, MessagePast(message).returns + 1);
+  }
+  if (!WaitsFor(message, queue_, options_.work_queue)) return false;
+  ++waiting_;
+  return true;
+}
+
+void WaitingSum::Add(const WaitingPass& pass) {
+  waiting += pass.waiting();
+  matched += pass.matched();
+  if (pass.waiting() > 0) ++queues;
+}
+
+void WaitingSum::NoteIfCutShort(const WaitingPass& pass, const WaitingQueue& queue) {
+  if (!pass.cut_short()) return;
+  problems.push_back(absl::StrCat(
+      "not all of the ", pass.total(), " messages in ", queue.name,
+      " were looked at, so that what comes due is not held up; remedy: run it again later, when "
+      "fewer wait"));
+}
+
+absl::Status WaitingSum::StatusWith(const absl::Status& status) const {
+  if (problems.empty()) return status;
+  const std::string text = absl::StrJoin(problems, "\n");
+  if (status.ok()) return absl::UnavailableError(text);
+  return absl::Status(status.code(), absl::StrCat(std::string(status.message()), "\n", text));
+}
+
+void WarnOfLimit(const WaitingQueue& queue, std::int64_t returns) {
+  if (!queue.delivery_limit || returns * 2 < *queue.delivery_limit) return;
+  WriteAll(STDERR_FILENO,
+           absl::StrCat("retryq waiting: messages in ", queue.name, " have been looked at ",
+                        returns, " times, and go to the work queue early once that exceeds ",
+                        *queue.delivery_limit,
+                        " (delivery limit); RabbitMQ before 4.3 counts each look\n"));
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,28 @@
+#ifndef RETRYQ_CLI_WAITING_WAITING_ROW_H_
+#define RETRYQ_CLI_WAITING_WAITING_ROW_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "absl/time/time.h"
+#include "cli/messages/message_row.h"
+#include "cli/waiting/waiting_queues.h"
+#include "retryq/amqp/message.h"
+
+namespace retryq::cli {
+
+// The heads of the table's columns.
+std::string WaitingTableHead(const Columns& columns);
+
+// A message that waits as a line of the table, and as a JSON object.
+std::string WaitingTableRow(const amqp::Message& message, const WaitingQueue& queue,
+                            const Columns& columns);
+nlohmann::ordered_json WaitingJsonRow(const amqp::Message& message, const WaitingQueue& queue,
+                                      const Columns& columns);
+
+// When it is due, roughly: "overdue", "within 1m", …; empty where it does not say.
+std::string DueText(const amqp::Message& message, absl::Time now);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_WAITING_WAITING_ROW_H_

@@ -1,0 +1,406 @@
+// `retryq waiting`: looking at what waits in delay queues, sending it back, parking and dropping
+// it.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "integration/waiting_run.h"
+
+namespace retryq::testing {
+namespace command_waiting_test {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<nlohmann::json> JsonLines(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+class CommandWaiting : public WaitingTest {
+ protected:
+  // The ids that `list` shows, in their order.
+  std::vector<std::string> Listed(const Arguments& flags = {}) {
+    Arguments all = {"--json"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const End end = Waiting("list", all);
+    EXPECT_EQ(end.code, 0) << end.err;
+    std::vector<std::string> ids;
+    for (const nlohmann::json& line : JsonLines(end.out)) ids.push_back(line.at("id"));
+    return ids;
+  }
+
+  // `retryq work` whose messages wait for ten minutes in queues of this kind.
+  CommandRun Worker(const std::string& script) {
+    Arguments arguments = {"work", "--json", "--queue", "orders", "--base", "10m", "--max", "10m"};
+    if (!IsClassic()) {
+      arguments.insert(arguments.end(), {"--queue-type", "quorum", "--outage", "10m"});
+    }
+    if (GetParam() == std::string("shared")) arguments.emplace_back("--share-delay-queues");
+    arguments.insert(arguments.end(), {"--", "sh", "-c", script});
+    return CommandRun(arguments, vhost_.Url());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, CommandWaiting, ::testing::Values("classic", "quorum", "shared"),
+                         QueueTypeName);
+
+TEST_P(CommandWaiting, ListsWhatAWorkerHasDelayedAndReleasesItAsTheRetryThatItIs) {
+  Publish("an order");
+  CommandRun work = Worker("echo \"$RETRYQ_ATTEMPT $RETRYQ_LAST_ERROR\" >>" + File("calls") +
+                           "; test -e " + File("fixed") + " || { echo no paper >&2; exit 1; }");
+  ASSERT_TRUE(work.Says("retried")) << work.Story();
+  const auto lines = JsonLines(Waiting("list", {"--json"}).out);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].at("attempt"), 1);
+  EXPECT_EQ(lines[0].at("error"), "exit 1: no paper");
+  EXPECT_EQ(lines[0].at("delay_ms"), 600000);
+  EXPECT_THAT(std::string(lines[0].at("delay_queue")), HasSubstr("retry.600000"));
+  EXPECT_EQ(lines[0].at("queue"), "orders");
+  EXPECT_EQ(lines[0].at("bytes"), 8);
+  absl::Time due;
+  ASSERT_TRUE(absl::ParseTime(absl::RFC3339_full, std::string(lines[0].at("due")), &due, nullptr));
+  EXPECT_GT(due, absl::Now() + absl::Minutes(8));
+  EXPECT_LT(due, absl::Now() + absl::Minutes(10));
+
+  files_.Write("fixed", "");
+  const End end = Waiting("release");
+  ASSERT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out,
+              HasSubstr("released 1 of 1 messages that wait for orders\n  1 from retry.6"));
+  ASSERT_TRUE(work.Says("acked")) << work.Story();
+  EXPECT_EQ(work.events("acked")[0].at("attempt"), 1);
+  EXPECT_EQ(work.events("acked")[0].at("id"), work.events("retried")[0].at("id"));
+  EXPECT_EQ(files_.Read("calls"), "0 \n1 exit 1: no paper\n");
+  for (const nlohmann::json& event : work.events()) {
+    EXPECT_NE(event.at("event"), "overridden") << event;
+    EXPECT_NE(event.at("event"), "forwarded") << event;
+    EXPECT_NE(event.at("event"), "lease_broken") << event;
+  }
+  EXPECT_EQ(Listed().size(), 0U);
+  ASSERT_TRUE(work.Stop());
+}
+
+TEST_P(CommandWaiting, AMessageThatWasSentWithADelayWaitsToo) {
+  if (IsClassic()) {
+    const End sent =
+        RunToEnd({"send", "--queue", "orders", "--delay", "10m", "--message-id", "m-1", "later"});
+    ASSERT_EQ(sent.code, 0) << sent.err;
+  } else {
+    DeclareDelayQueue();
+    peer_.Publish(DelayQueue(), "orders", "later", {.message_id = "m-1"});
+  }
+  EXPECT_THAT(Listed(), ElementsAre("m-1"));
+  EXPECT_EQ(Waiting("release").code, 0);
+  const amqp::MessagePtr message = peer_.Get("orders");
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->body, "later");
+  EXPECT_EQ(message->properties.message_id, "m-1");
+}
+
+TEST_P(CommandWaiting, ListsOfAllDelayQueuesWhatIsDueNextFirst) {
+  DeclareDelayQueue();
+  DeclareDelayQueue(absl::Minutes(5));
+  Wait("late");
+  Wait("soon", {.error = "out of\tpaper", .attempts = 7, .ttl = absl::Minutes(5)});
+  const End table = Waiting("list");
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.out,
+              AllOf(HasSubstr("due                   attempts  delay queue"),
+                    HasSubstr("out of\\u{9}paper"), HasSubstr("         7  retry.300000"),
+                    HasSubstr("\n2 of 2 messages that wait for orders, in 2 delay queues"
+                              "\n")));
+  EXPECT_THAT(Listed(), ElementsAre("soon", "late"));
+  EXPECT_EQ(JsonLines(Waiting("list", {"--json", "--column", "x-retry-count"}).out)
+                .at(0)
+                .at("columns")
+                .at("x-retry-count"),
+            "7");
+  EXPECT_TRUE(Holds(DelayQueue(), 1));
+  EXPECT_TRUE(Holds(DelayQueue(absl::Minutes(5)), 1));
+}
+
+TEST_P(CommandWaiting, ListsThoseThatAreMeant) {
+  DeclareDelayQueue();
+  Wait("a", {.error = "INTERNAL: paper", .age = absl::Hours(30)});
+  amqp::Table vip = PastOf("b", {.error = "UNAVAILABLE: Timeout", .age = absl::Hours(3)});
+  vip.Set("vip", true);
+  Wait("b", {}, vip);
+  Wait("c", {.error = "timeout"});
+  EXPECT_THAT(Listed(), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(Listed({"--error", "TIMEOUT"}), ElementsAre("b", "c"));
+  EXPECT_THAT(Listed({"--older-than", "2h"}), ElementsAre("a", "b"));
+  EXPECT_THAT(Listed({"--newer-than", "1d"}), ElementsAre("b", "c"));
+  EXPECT_THAT(Listed({"--header", "vip=true"}), ElementsAre("b"));
+  EXPECT_THAT(Listed({"--id", "c", "--id", "a"}), ElementsAre("a", "c"));
+  EXPECT_THAT(Listed({"--limit", "2"}), ElementsAre("a", "b"));
+  EXPECT_TRUE(Holds(DelayQueue(), 3));
+}
+
+TEST_P(CommandWaiting, CountsByErrorAttemptAndDueTime) {
+  DeclareDelayQueue();
+  DeclareDelayQueue(absl::Seconds(50));
+  Wait("a", {.error = "timeout", .attempts = 1});
+  Wait("b", {.error = "timeout", .attempts = 2});
+  Wait("c", {.error = "paper", .attempts = 2, .ttl = absl::Seconds(50)});
+  EXPECT_THAT(Waiting("list", {"--by", "error"}).out,
+              HasSubstr("   count  error\n       2  timeout\n       1  paper\n\n3 of 3"));
+  EXPECT_THAT(Waiting("list", {"--by", "attempt"}).out,
+              HasSubstr("   count  attempt\n       2  2\n       1  1\n"));
+  EXPECT_EQ(Waiting("list", {"--by", "due", "--json"}).out,
+            "{\"count\":2,\"due\":\"within 10m\"}\n{\"count\":1,\"due\":\"within 1m\"}\n");
+}
+
+TEST_P(CommandWaiting, ShowsOneWhole) {
+  DeclareDelayQueue();
+  Wait("m-1");
+  Wait("m-2", {.error = "no paper"});
+  const End end = Waiting("show", {"--id", "m-2"});
+  ASSERT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, AllOf(HasSubstr("error             no paper\n"), HasSubstr("\ndue     "),
+                             HasSubstr("waits in          " + DelayQueue() + "\n"),
+                             HasSubstr("3 bytes, text\n\nm-2\n")));
+  const auto json = nlohmann::json::parse(Waiting("show", {"--id", "m-2", "--json"}).out);
+  EXPECT_EQ(json.at("delay_queue"), DelayQueue());
+  EXPECT_EQ(json.at("body"), "m-2");
+  const End none = Waiting("show", {"--id", "m-3"});
+  EXPECT_EQ(none.code, 69);
+  EXPECT_THAT(none.err, HasSubstr("none of the 2 messages that wait for orders"));
+  EXPECT_TRUE(Holds(DelayQueue(), 2));
+}
+
+TEST_P(CommandWaiting, ListsEachOfManyOnce) {
+  constexpr int kCount = 5000;
+  DeclareDelayQueue();
+  WaitMany(kCount);
+  const std::vector<std::string> ids = Listed();
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), static_cast<std::size_t>(kCount));
+  EXPECT_EQ(ids.size(), static_cast<std::size_t>(kCount));
+  EXPECT_TRUE(Holds(DelayQueue(), kCount));
+}
+
+// What is put back in the wrong place comes due only with what is before it.
+TEST_P(CommandWaiting, LooksMakeNothingLateOrEarly) {
+  constexpr absl::Duration kDelay = absl::Seconds(6);
+  constexpr int kMessages = 5;
+  DeclareDelayQueue(kDelay);
+  std::map<std::string, absl::Time> due;
+  for (int i = 0; i < kMessages; ++i) {
+    const std::string id = absl::StrCat("m-", i);
+    Wait(id, {.ttl = kDelay});
+    due[id] = absl::Now() + kDelay;
+    const absl::Time next = absl::Now() + absl::Milliseconds(900);
+    EXPECT_EQ(Listed().size(), static_cast<std::size_t>(i + 1));
+    EXPECT_EQ(Waiting("show", {"--id", "m-0"}).code, 0);
+    EXPECT_EQ(Listed({"--limit", "1"}).size(), 1U);
+    CommandRun::WaitUntil([&] { return absl::Now() >= next; }, absl::Seconds(5));
+  }
+  for (int i = 0; i < kMessages; ++i) {
+    amqp::MessagePtr message;
+    ASSERT_TRUE(CommandRun::WaitUntil(
+        [&] {
+          message = peer_.Get("orders");
+          return message != nullptr;
+        },
+        absl::Seconds(30)));
+    const std::string id(message->body);
+    EXPECT_EQ(id, absl::StrCat("m-", i));
+    EXPECT_GT(absl::Now(), due[id] - absl::Milliseconds(300)) << id;
+    EXPECT_LT(absl::Now(), due[id] + absl::Milliseconds(700)) << id;
+  }
+}
+
+// F3 and F4: of a quorum queue too, as nothing else renews it.
+TEST_P(CommandWaiting, ALookBeginsTheLeaseAnew) {
+  constexpr absl::Duration kLease = absl::Seconds(8);
+  DeclareDelayQueue(kLong, kLease);
+  Wait("m-1");
+  const absl::Time declared = absl::Now();
+  CommandRun::WaitUntil([&] { return absl::Now() > declared + absl::Seconds(5); }, kLease);
+  EXPECT_THAT(Waiting("list").out, HasSubstr("1 of 1"));
+  const absl::Time looked = absl::Now();
+  const auto is_gone = [this] { return !vhost_.HasQueue(DelayQueue()); };
+  EXPECT_FALSE(CommandRun::WaitUntil(is_gone, kLease - absl::Milliseconds(500)))
+      << "after " << absl::Now() - looked;
+  EXPECT_TRUE(CommandRun::WaitUntil(is_gone, absl::Seconds(30)));
+}
+
+TEST_P(CommandWaiting, ReleasesACopyThatIsTheRetry) {
+  DeclareDelayQueue();
+  amqp::Table headers = PastOf("m-1", {.error = "no paper"});
+  const amqp::Table own = {
+      {"text", "t"}, {"byte", std::int8_t{-3}}, {"table", amqp::Table{{"a", amqp::Array{1, "b"}}}}};
+  for (const auto& [name, value] : own.fields()) headers.Set(name, value);
+  headers.Set("x-retry-remaining", std::int64_t{5000});
+  Wait("body", {}, headers);
+  ASSERT_EQ(Waiting("release").code, 0);
+  const amqp::MessagePtr message = peer_.Get("orders");
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->body, "body");
+  EXPECT_EQ(message->exchange, "");
+  EXPECT_EQ(message->properties.delivery_mode, 2);
+  const amqp::Table arrived = message->properties.headers->Decode().value();
+  for (const auto& [name, value] : headers.fields()) {
+    const bool is_delay =
+        name == "x-retry-delay" || name == "x-retry-not-before" || name == "x-retry-remaining";
+    if (is_delay) {
+      EXPECT_EQ(arrived.Find(name), nullptr) << name;
+    } else {
+      ASSERT_NE(arrived.Find(name), nullptr) << name;
+      EXPECT_EQ(*arrived.Find(name), value) << name;
+    }
+  }
+}
+
+TEST_P(CommandWaiting, ReleasesThoseThatAreMeantAndNoOthers) {
+  DeclareDelayQueue();
+  Wait("1", {.error = "paper"});
+  Wait("2", {.error = "timeout"});
+  Wait("3", {.error = "timeout"});
+  const End dry = Waiting("release", {"--error", "timeout", "--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("timeout\n"), Not(HasSubstr("paper")),
+                             HasSubstr("would release 2 of 3 messages that wait for orders\n")));
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+  EXPECT_EQ(Waiting("release", {"--error", "timeout", "--limit", "1"}).code, 0);
+  EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"2", 1}}));
+  const End json = Waiting("release", {"--error", "timeout", "--json"});
+  EXPECT_EQ(JsonLines(json.out).at(0).at("id"), "3");
+  EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"3", 1}}));
+  EXPECT_TRUE(Holds(DelayQueue(), 1));
+}
+
+TEST_P(CommandWaiting, LeavesAloneWhatWaitsForOthers) {
+  if (!IsShared()) GTEST_SKIP() << "each work queue has its own";
+  peer_.DeclareQueue("invoices");
+  DeclareDelayQueue();
+  for (int i = 0; i < 3; ++i) {
+    Wait(absl::StrCat("order-", i));
+    Wait(absl::StrCat("invoice-", i), {.queue = "invoices"});
+  }
+  // Anyone can write this header: it returns to the other queue.
+  Wait("forged", {.queue = "invoices"}, PastOf("forged", {}));
+  EXPECT_THAT(Listed(), ElementsAre("order-0", "order-1", "order-2"));
+  EXPECT_EQ(Waiting("release", {"--id", "order-0"}).code, 0);
+  EXPECT_EQ(Waiting("park", {"--id", "order-1"}).code, 0);
+  EXPECT_EQ(Waiting("drop").code, 0);
+  EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"order-0", 1}}));
+  EXPECT_EQ(TakeAll("orders.parked"), (std::map<std::string, int>{{"order-1", 1}}));
+  EXPECT_EQ(peer_.Count("invoices"), 0U);
+  EXPECT_EQ(TakeAll(DelayQueue()),
+            (std::map<std::string, int>{
+                {"invoice-0", 1}, {"invoice-1", 1}, {"invoice-2", 1}, {"forged", 1}}));
+}
+
+TEST_P(CommandWaiting, WhatAFullQueueRefusesStaysAndIsReported) {
+  peer_.Delete("orders");
+  peer_.DeclareQueue("orders", {{"x-max-length", 10}, {"x-overflow", "reject-publish"}});
+  DeclareDelayQueue();
+  WaitMany(100);
+  const End end = Waiting("release");
+  EXPECT_EQ(end.code, 69);
+  EXPECT_THAT(end.err, AllOf(HasSubstr(" stay in " + DelayQueue() + ": queue orders refuses them"),
+                             HasSubstr("remedy: release again")));
+  EXPECT_TRUE(AllAreThere({"orders", DelayQueue()}, 100, 0));
+}
+
+TEST_P(CommandWaiting, ParksForAWorkQueueThatIsGone) {
+  DeclareDelayQueue();
+  WaitMany(3);
+  peer_.Delete("orders");
+  const End end = Waiting("release");
+  EXPECT_EQ(end.code, 69);
+  EXPECT_THAT(end.err, HasSubstr("there is no queue 'orders'"));
+  EXPECT_EQ(Waiting("park").code, 0);
+  EXPECT_TRUE(AllAreThere({"orders.parked", DelayQueue()}, 3, 0));
+}
+
+TEST_P(CommandWaiting, ParksAsAWorkerDoes) {
+  DeclareDelayQueue();
+  Wait("m-1", {.error = "no paper", .attempts = 4});
+  const End end = Waiting("park");
+  ASSERT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, HasSubstr("parked 1 of 1 messages that wait for orders\n"));
+  EXPECT_EQ(vhost_.Queue("orders.parked")->at("type"), IsClassic() ? "classic" : "quorum");
+  const auto listed = JsonLines(RunToEnd({"parked", "list", "--queue", "orders", "--json"}).out);
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0].at("id"), "m-1");
+  EXPECT_EQ(listed[0].at("attempts"), 4);
+  EXPECT_EQ(listed[0].at("error"), "no paper");
+  EXPECT_TRUE(listed[0].contains("parked"));
+  EXPECT_EQ(RunToEnd({"parked", "replay", "--queue", "orders", "--all"}).code, 0);
+  const amqp::MessagePtr replayed = peer_.Get("orders");
+  ASSERT_NE(replayed, nullptr);
+  EXPECT_FALSE(replayed->properties.headers->Find("x-retry-count"));
+  EXPECT_EQ(replayed->properties.headers->FindString("x-retry-id"), "m-1");
+}
+
+TEST_P(CommandWaiting, DropsThoseThatAreMeant) {
+  DeclareDelayQueue();
+  Wait("1", {.error = "paper"});
+  Wait("2", {.error = "timeout"});
+  const End asked = RunToEnd({"waiting", "drop", "--queue", "orders"});
+  EXPECT_EQ(asked.code, 64);
+  EXPECT_THAT(asked.err, HasSubstr("--yes"));
+  const End end = Waiting("drop", {"--error", "paper"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, HasSubstr("dropped 1 of 2 messages that wait for orders\n"));
+  EXPECT_EQ(TakeAll(DelayQueue()), (std::map<std::string, int>{{"2", 1}}));
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+}
+
+TEST_P(CommandWaiting, ReleasesNoFasterThanItIsTold) {
+  DeclareDelayQueue();
+  WaitMany(11);
+  const absl::Time before = absl::Now();
+  ASSERT_EQ(Waiting("release", {"--rate", "20"}).code, 0);
+  EXPECT_GE(absl::Now() - before, absl::Milliseconds(500 - 50));
+  EXPECT_TRUE(Holds("orders", 11));
+}
+
+// Before 4.3 a quorum queue counts looks; what exceeds its limit goes to the work queue early.
+TEST_P(CommandWaiting, HoweverOftenTheyAreListedNoneIsLost) {
+  DeclareDelayQueue();
+  WaitMany(5);
+  for (int i = 0; i < 25; ++i) ASSERT_EQ(Waiting("list").code, 0);
+  EXPECT_TRUE(CommandRun::WaitUntil(
+      [this] { return peer_.Count("orders") + peer_.Count(DelayQueue()) == 5; },
+      absl::Seconds(20)));
+  EXPECT_TRUE(AllAreThere({"orders", DelayQueue()}, 5, 0));
+}
+
+TEST_P(CommandWaiting, ThereIsNothingToListWhereNothingWaits) {
+  const End end = Waiting("list");
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.out, "0 of 0 messages that wait for orders, in 0 delay queues\n");
+  EXPECT_EQ(Waiting("release").code, 0);
+}
+
+TEST_P(CommandWaiting, AMissingRightIsAnErrorThatNamesIt) {
+  DeclareDelayQueue();
+  Wait("m-1");
+  const std::string user = vhost_.AddUser(TestVhost::Rights{"^$", "^$", "^$"});
+  const Arguments management = {"--management", ManagementUrl()};
+  const End list = RunToEnd(WaitingArguments("list", management), vhost_.UrlAs(user, user));
+  EXPECT_EQ(list.code, 77) << list.err;
+  EXPECT_THAT(list.err, AllOf(HasSubstr("retryq waiting: "),
+                              HasSubstr("the right to read '" + DelayQueue() + "'")));
+  vhost_.SetRights(user, {"^$", "^$", ".*"});
+  const End release = RunToEnd(WaitingArguments("release", management), vhost_.UrlAs(user, user));
+  EXPECT_EQ(release.code, 77) << release.err;
+  EXPECT_THAT(release.err,
+              AllOf(HasSubstr("the right to write"), HasSubstr("1 stay in " + DelayQueue())));
+  const End park = RunToEnd(WaitingArguments("park", management), vhost_.UrlAs(user, user));
+  EXPECT_EQ(park.code, 77) << park.err;
+  EXPECT_THAT(park.err, HasSubstr("configure 'orders.parked'"));
+  EXPECT_TRUE(Holds(DelayQueue(), 1));
+}
+
+}  // namespace command_waiting_test
+}  // namespace retryq::testing

@@ -1,0 +1,83 @@
+#ifndef RETRYQ_TEST_INTEGRATION_MESSAGES_RUN_H_
+#define RETRYQ_TEST_INTEGRATION_MESSAGES_RUN_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "integration/command_run.h"
+#include "retryq/amqp/message.h"
+
+namespace retryq::testing {
+
+// A test of commands that look at messages in queues.
+class MessagesTest : public CommandTest {
+ protected:
+  struct End {
+    std::optional<int> code;
+    std::string out;
+    std::string err;
+  };
+
+  // Runs the command to its end.
+  End RunToEnd(const Arguments& arguments) { return RunToEnd(arguments, vhost_.Url()); }
+  static End RunToEnd(const Arguments& arguments, const std::string& url) {
+    CommandRun run(arguments, url);
+    const std::optional<int> code = run.Wait(absl::Seconds(60));
+    return {code, run.out(), run.err()};
+  }
+
+  // Takes all there is off a queue: how often each body was there.
+  std::map<std::string, int> TakeAll(const std::string& queue) {
+    std::map<std::string, int> bodies;
+    while (const amqp::MessagePtr message = peer_.Get(queue)) ++bodies[std::string(message->body)];
+    return bodies;
+  }
+
+  // A quorum queue shows a moment later what came or went.
+  ::testing::AssertionResult Holds(const std::string& queue, std::uint32_t messages) {
+    if (CommandRun::WaitUntil([&] { return peer_.Count(queue) == messages; }, absl::Seconds(20))) {
+      return ::testing::AssertionSuccess();
+    }
+    return ::testing::AssertionFailure() << queue << " holds " << peer_.Count(queue);
+  }
+
+  // Takes all that is in these queues. Whether none of `sent` is missing, and no more than
+  // `duplicates` are there twice.
+  ::testing::AssertionResult AllAreThere(const std::vector<std::string>& queues, int sent,
+                                         int duplicates) {
+    std::map<std::string, int> bodies;
+    for (const std::string& queue : queues) {
+      for (const auto& [body, count] : TakeAll(queue)) bodies[body] += count;
+    }
+    int extra = 0;
+    for (const auto& [body, count] : bodies) extra += count - 1;
+    if (static_cast<int>(bodies.size()) == sent && extra <= duplicates) {
+      return ::testing::AssertionSuccess();
+    }
+    return ::testing::AssertionFailure()
+           << bodies.size() << " of " << sent << " are there, and " << extra << " twice";
+  }
+
+  // Whether nobody consumes `from` any more, and it and `to` hold as many as were sent. A quorum
+  // queue takes back a moment later what a consumer had that is gone.
+  bool IsAllBack(const std::string& from, const std::string& to, int messages) {
+    return CommandRun::WaitUntil(
+        [&] {
+          return peer_.Consumers(from) == 0 &&
+                 peer_.Count(from) + peer_.Count(to) >= static_cast<unsigned>(messages);
+        },
+        absl::Seconds(30));
+  }
+};
+
+inline std::string QueueTypeName(const ::testing::TestParamInfo<const char*>& info) {
+  return info.param;
+}
+
+}  // namespace retryq::testing
+
+#endif  // RETRYQ_TEST_INTEGRATION_MESSAGES_RUN_H_
