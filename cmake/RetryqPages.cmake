@@ -26,8 +26,9 @@ install(
 set(manual_directory ${PROJECT_BINARY_DIR}/man)
 file(MAKE_DIRECTORY ${manual_directory})
 set(manual_pages)
-foreach(command "" work plan declare send queues parked "parked list" "parked show" "parked replay" "parked drop" doctor
-                completions)
+foreach(command "" work plan declare send queues waiting "waiting list" "waiting show" "waiting release"
+                "waiting park" "waiting drop" parked "parked list" "parked show" "parked replay" "parked edit" "parked drop"
+                doctor completions)
   string(REPLACE " " ";" words "${command}")
   string(STRIP "retryq ${command}" name)
   string(REPLACE " " "-" name "${name}")

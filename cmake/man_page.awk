@@ -98,7 +98,7 @@ END {
   }
   begin_section("SEE ALSO")
   print escaped("retryq(1), retryq-work(1), retryq-plan(1), retryq-declare(1), retryq-send(1), retryq-queues(1),")
-  print escaped("retryq-parked(1), retryq-doctor(1), retryq-completions(1); the pages beside README.md where the package puts its documentation")
+  print escaped("retryq-waiting(1), retryq-parked(1), retryq-doctor(1), retryq-completions(1); the pages beside README.md where the package puts its documentation")
 }
 
 # Groups of flags end with the one that holds --help; the commands of one follow it.

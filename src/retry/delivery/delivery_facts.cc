@@ -347,6 +347,14 @@ std::optional<EarlyReturn> FindEarlyReturn(const Delivery& delivery, absl::Time 
                        absl::StrCat("'", last.queue, "' is limited in length and let a message go ",
                                     how_early, " early", kEarlyRemedy)};
   }
+  // A quorum queue counts how often it was looked at, except from 4.3 on.
+  if (last.reason == "delivery_limit") {
+    return EarlyReturn{
+        last.queue, absl::StrCat("'", last.queue, "' let a message go ", how_early,
+                                 " early, as it was looked at more often than its delivery limit "
+                                 "allows; remedy: look less often (retryq waiting, the management "
+                                 "UI), or a policy with delivery-limit -1 for delay queues")};
+  }
   if (early <= std::max(kToleratedSkew, *history.delay / kToleratedPart)) return std::nullopt;
   return EarlyReturn{last.queue,
                      absl::StrCat("'", last.queue, "' let a message go ", how_early, " early",

@@ -93,7 +93,8 @@ absl::Duration RemainingDelay(const Delivery::History& history, absl::Time now);
 
 // A message that came back too soon. The arguments of its delay queue forbid that, and the broker
 // says nothing of a policy or operator policy that wins over them: `message-ttl` lets messages out
-// early, `max-length` pushes them out at the head (F29 in doc/rabbitmq_facts.md).
+// early, `max-length` pushes them out at the head (F29 in doc/rabbitmq_facts.md). Who looks at them
+// in a quorum queue puts them back, which exceeds its delivery limit at some time.
 struct EarlyReturn {
   std::string delay_queue;
   std::string why;  // with the remedy

@@ -64,6 +64,13 @@ TEST(EarlyReturn, TellsALengthLimitHoweverLittleItIsEarly) {
   EXPECT_THAT(early->why, HasSubstr("limited in length"));
 }
 
+TEST(EarlyReturn, TellsThatAMessageWasLookedAtTooOften) {
+  const std::optional<EarlyReturn> early = Find(absl::Milliseconds(1), "delivery_limit");
+  ASSERT_TRUE(early.has_value());
+  EXPECT_THAT(early->why, AllOf(HasSubstr("'retry.60000'"), HasSubstr("looked at more often"),
+                                HasSubstr("delivery-limit -1")));
+}
+
 TEST(EarlyReturn, IsNotLookedForInAMessageThatDidNotWait) {
   const amqp::MessagePtr message = testing::MakeMessage();
   EXPECT_FALSE(FindEarlyReturn(Delivery(message, std::make_shared<const std::string>("orders"),
