@@ -37,8 +37,8 @@ absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, Cli
 // two seconds is reported on stderr, with the reason. Once there has been a connection, one that is
 // lost is waited for.
 //
-// A right to declare delay queues that is missing is waited for by nobody here: `refused` is called
-// with that, or fails the loop if there is none.
+// A missing right to declare delay queues is not waited for: `refused` is called with the error, or
+// the loop fails where there is no such callback.
 class BrokerWatch : public Observer {
  public:
   // `loop` must outlive it. `wait`: for the first connection. `then`: why the command waits once

@@ -69,7 +69,7 @@ TEST_F(BrokerWatchTest, ARightThatIsMissingForDelayQueuesEndsTheLoopWithTheRemed
   EXPECT_EQ(loop_.Run(), absl::PermissionDeniedError(kNoRight));
 }
 
-TEST_F(BrokerWatchTest, ARightThatIsMissingForDelayQueuesIsReportedToWhoeverAsksForIt) {
+TEST_F(BrokerWatchTest, ARightThatIsMissingForDelayQueuesGoesToTheCallback) {
   absl::Status refused;
   BrokerWatch watch(loop_, {}, absl::ZeroDuration(), "",
                     [&refused](const absl::Status& why) { refused = why; });
