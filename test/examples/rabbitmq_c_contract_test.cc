@@ -255,7 +255,7 @@ TEST_F(RetryOnRabbitmqCContract, CancelsAfterTheLastDeliveryAndResumesOnTheSameC
   EXPECT_EQ(inbox.messages.size(), *at_cancel);
   EXPECT_EQ(peer_.Count("orders") + *at_cancel, kMessages);
 
-  subscription->Resume(/*prefetch=*/64);
+  subscription->Resume(/*prefetch=*/0);
   ASSERT_TRUE(RunUntil([&] { return inbox.messages.size() == kMessages; }));
   for (const amqp::MessagePtr& message : inbox.messages) broker_->Ack(message->delivery_tag);
   bool closed = false;

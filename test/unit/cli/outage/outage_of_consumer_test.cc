@@ -20,16 +20,18 @@ namespace outage_of_consumer_test {
 // What a consumer makes of the same outage.
 class ConsumerInOutage {
  public:
-  explicit ConsumerInOutage(const RetryOptions& retry) {
+  explicit ConsumerInOutage(const RetryOptions& retry,
+                            const std::optional<BreakerOptions>& breaker = std::nullopt) {
     rabbit_.DeclareQueue("orders");
-    auto consumer = client_.Consume({.queue = "orders", .retry = retry, .prefetch = 10'000},
-                                    [this](const Delivery&) -> Outcome {
-                                      ++calls;
-                                      if (time_.SinceBoot() < outage_end_)
-                                        return absl::UnavailableError("it is down");
-                                      ++handled;
-                                      return Outcome::Ok();
-                                    });
+    auto consumer =
+        client_.Consume({.queue = "orders", .retry = retry, .prefetch = 10'000, .breaker = breaker},
+                        [this](const Delivery&) -> Outcome {
+                          ++calls;
+                          if (time_.SinceBoot() < outage_end_)
+                            return absl::UnavailableError("it is down");
+                          ++handled;
+                          return Outcome::Ok();
+                        });
     EXPECT_TRUE(consumer.ok()) << consumer.status();
     consumer_.emplace(*std::move(consumer));
     time_.Advance(absl::Seconds(1));  // to connect
@@ -102,6 +104,22 @@ TEST(OutageOfConsumer, IsWhatTheSimulationSays) {
   EXPECT_EQ(consumer.waiting_at_outage_end, simulated->waiting_at_outage_end);
   // Those that arrive afterwards are called for once.
   EXPECT_EQ(consumer.calls, simulated->calls - (simulated->arrived - consumer.arrived));
+  EXPECT_EQ(consumer.most_delay_queues, simulated->most_delay_queues);
+}
+
+// Five failures open it at 1.5 s, and messages are tried at 11.5 s and 21.5 s.
+TEST(OutageOfConsumer, WithABreakerIsWhatTheSimulationSays) {
+  OutageOptions outage = Outage();
+  outage.breaker = BreakerOptions{.calls = 5, .ratio = 1, .pause = absl::Seconds(10)};
+  const auto simulated = SimulateOutage(outage, Doubling(), {});
+  ASSERT_TRUE(simulated.ok()) << simulated.status();
+  ConsumerInOutage consumer(Doubling(), outage.breaker);
+  consumer.Live(outage);
+  EXPECT_EQ(consumer.calls - consumer.handled, 7U);
+  EXPECT_EQ(simulated->failures, 7U);
+  EXPECT_EQ(consumer.handled, consumer.arrived);
+  EXPECT_EQ(simulated->parked, 0U);
+  EXPECT_EQ(consumer.waiting_at_outage_end, simulated->waiting_at_outage_end);
   EXPECT_EQ(consumer.most_delay_queues, simulated->most_delay_queues);
 }
 
