@@ -36,7 +36,7 @@ enum Situation : std::size_t {
 constexpr std::array kRemedies = {
     "remedy: start the broker|rabbitmq-plugins enable|see that the broker runs",
     "check user and password|give a user and password",
-    "create it|see the end of --url",
+    "create it|the end of --url",
     "declare it|retryq declare|--parked",
     "grant the user|rabbitmqctl set_",
 };
@@ -81,6 +81,27 @@ const Subcommand kSubcommands[] = {
     {{"parked", "show", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
     {{"parked", "replay", "--all", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
     {{"parked", "drop", "--yes", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
+    {{"parked", "edit", "--id", "x", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
+    {{"waiting", "list", "--queue", "QUEUE"},
+     {69, 77, 69, 69, 77},
+     false,
+     /*asks_management=*/true},
+    {{"waiting", "show", "--id", "x", "--queue", "QUEUE"},
+     {69, 77, 69, 69, 77},
+     false,
+     /*asks_management=*/true},
+    {{"waiting", "release", "--all", "--queue", "QUEUE"},
+     {69, 77, 69, 69, 77},
+     false,
+     /*asks_management=*/true},
+    {{"waiting", "park", "--all", "--queue", "QUEUE"},
+     {69, 77, 69, 69, 77},
+     false,
+     /*asks_management=*/true},
+    {{"waiting", "drop", "--yes", "--queue", "QUEUE"},
+     {69, 77, 69, 69, 77},
+     false,
+     /*asks_management=*/true},
 };
 
 class CommandAnswers : public CommandTest, public ::testing::WithParamInterface<Situation> {
