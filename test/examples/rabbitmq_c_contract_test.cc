@@ -256,7 +256,9 @@ TEST_F(RetryOnRabbitmqCContract, CancelsAfterTheLastDeliveryAndResumesOnTheSameC
   EXPECT_EQ(peer_.Count("orders") + *at_cancel, kMessages);
 
   subscription->Resume(/*prefetch=*/0);
-  ASSERT_TRUE(RunUntil([&] { return inbox.messages.size() == kMessages; }));
+  ASSERT_TRUE(RunUntil([&] { return inbox.messages.size() == kMessages; }))
+      << inbox.messages.size() << " messages, " << *at_cancel << " of them before the cancel, "
+      << ::testing::PrintToString(inbox.interruptions);
   for (const amqp::MessagePtr& message : inbox.messages) broker_->Ack(message->delivery_tag);
   bool closed = false;
   subscription->Close([&] { closed = true; });

@@ -94,6 +94,19 @@ std::vector<amqp::MessagePtr> Asker::Consume(const std::string& queue, std::size
   return deliveries_;
 }
 
+void Asker::CancelAtDelivery() {
+  bool is_cancelled = false;
+  cancel_at_delivery_ = [&](std::string_view tag) {
+    channel().Cancel(tag, [&](const absl::Status&) { is_cancelled = true; });
+  };
+  Until([&] { return is_cancelled; });
+}
+
+void Asker::OnDelivery(std::string_view consumer_tag, amqp::MessagePtr message) {
+  deliveries_.push_back(std::move(message));
+  if (cancel_at_delivery_ != nullptr) std::exchange(cancel_at_delivery_, nullptr)(consumer_tag);
+}
+
 std::vector<amqp::MessagePtr> Asker::Take(const std::string& queue, std::size_t count) {
   std::vector<amqp::MessagePtr> taken = Consume(queue, count);
   for (const auto& message : taken) channel().Ack(message->delivery_tag.tag);

@@ -44,6 +44,8 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   // Begins to consume, and waits for this many deliveries. They stay unacked, and more may come.
   std::vector<amqp::MessagePtr> Consume(const std::string& queue, std::size_t count);
   const std::vector<amqp::MessagePtr>& deliveries() const { return deliveries_; }
+  // Ends the consumer with the next delivery, and waits for both.
+  void CancelAtDelivery();
   // Takes `count` off the queue for good.
   std::vector<amqp::MessagePtr> Take(const std::string& queue, std::size_t count);
   // Back into the queue, by basic.nack.
@@ -63,9 +65,7 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   void OnOpen() override {}
   void OnLost(const absl::Status& why) override { lost_.push_back(why); }
   void OnBlocked(bool blocked, std::string_view /*reason*/) override { blocked_ = blocked; }
-  void OnDelivery(std::string_view /*consumer_tag*/, amqp::MessagePtr message) override {
-    deliveries_.push_back(std::move(message));
-  }
+  void OnDelivery(std::string_view consumer_tag, amqp::MessagePtr message) override;
   void OnChannelClosed(const amqp::ChannelError& /*why*/) override {}
 
   // Runs the loop until what `ask` asks has been answered by the function it gets.
@@ -77,6 +77,7 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   amqp::Connection connection_;
   std::unique_ptr<amqp::Channel> channel_;
   std::vector<amqp::MessagePtr> deliveries_;
+  std::function<void(std::string_view tag)> cancel_at_delivery_;  // null: not to be
   std::vector<absl::Status> lost_;
   bool blocked_ = false;
 };

@@ -66,6 +66,30 @@ TEST_F(ReturnFacts, F41WhatIsGivenBackBeforeTheChannelClosesDoesNotFrom4_3) {
   EXPECT_EQ(Next(), Expected(0, 1));
 }
 
+// Only chance has a message on its way at that moment, so it is tried until one is.
+TEST_F(ReturnFacts, F61WhatIsOnItsWayToAConsumerThatIsCancelledGoesBackAndCountsBefore4_3) {
+  constexpr int kRounds = 300;
+  constexpr std::size_t kMessages = 8;
+  Counts counts;
+  for (int round = 0; round < kRounds && counts == Counts(); ++round) {
+    const std::string queue = "round " + std::to_string(round);
+    peer_->DeclareQueue(queue, Arguments("quorum"));
+    Asker consumer(loop_, vhost_.Url());
+    consumer.Consume(queue, 0);
+    for (std::size_t i = 0; i < kMessages; ++i) peer_->Send("", queue, "message");
+    consumer.CancelAtDelivery();
+    peer_->AwaitConfirms();
+    ASSERT_TRUE(Eventually(
+        [&] { return peer_->Count(queue) + consumer.deliveries().size() == kMessages; }));
+    // What the consumer has stays with it, uncounted.
+    while (const amqp::MessagePtr left = peer_->Get(queue)) {
+      if (counts == Counts()) counts = CountsOf(*left);
+    }
+    peer_->Delete(queue);
+  }
+  EXPECT_EQ(counts, Expected(0, 1));
+}
+
 // Messages expire at the head of a queue only: one that is put back in the wrong place is late.
 class PlaceFacts : public Facts {
  protected:

@@ -9,11 +9,15 @@
 #include <stdexcept>
 
 #include "absl/strings/escaping.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace retryq::testing {
 namespace {
 
 constexpr int kTimeoutSeconds = 30;
+constexpr int kAgain = 5;
+constexpr absl::Duration kAskAgainAfter = absl::Milliseconds(200);
 
 template <auto kFree>
 struct Freed {
@@ -41,7 +45,12 @@ Management::Management(const std::string& url) {
 }
 
 std::optional<Json> Management::Get(const std::string& path) const {
-  const Answer answer = Ask(EVHTTP_REQ_GET, path, "");
+  Answer answer = Ask(EVHTTP_REQ_GET, path, "");
+  // RabbitMQ 4.3 answers so about a queue that goes at this moment.
+  for (int again = 0; answer.code == 500 && again < kAgain; ++again) {
+    absl::SleepFor(kAskAgainAfter);
+    answer = Ask(EVHTTP_REQ_GET, path, "");
+  }
   if (answer.code == 404) return std::nullopt;
   if (answer.code != 200) {
     throw std::runtime_error("GET " + path + ": " + std::to_string(answer.code) + answer.body);
