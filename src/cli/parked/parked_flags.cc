@@ -39,8 +39,8 @@ constexpr char kListFooter[] =
     R"(Messages stay where they are. What does not say when it was parked, as what other systems or older
 versions have parked, shows "-" there, and its age is that since its first failure. A quorum queue counts
 how often it has taken a message back, and drops it when that exceeds the delivery limit: what has come to
-half of it is therefore put behind the others by a confirmed copy, which counts from 0. The management API says what the limit is; where it cannot be asked, 2 is taken for it.
-A limit below 2 is refused.
+half of it is therefore put behind the others by a confirmed copy, which counts from 0. The management
+API reports the limit; if it cannot be asked, 2 is assumed. A limit below 2 is refused.
 
 Exit codes: 64 wrong options; 69 no such queue, or the connection was lost; 75 ended by a signal;
 77 refused by the broker.

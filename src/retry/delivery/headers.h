@@ -7,8 +7,8 @@
 
 namespace retryq {
 
-// The header names of the wire contract: "The copy" in doc/design.md. Numbers are int64, times
-// milliseconds since the Unix epoch, texts long strings.
+// The header names of the wire contract: "The copy" in doc/on_the_wire.md. Numbers are int64,
+// times milliseconds since the Unix epoch, texts long strings.
 inline constexpr std::string_view kRetryPrefix = "x-retry-";
 inline constexpr std::string_view kRetryCountHeader = "x-retry-count";
 inline constexpr std::string_view kRetryFirstFailureHeader = "x-retry-first-failure";
