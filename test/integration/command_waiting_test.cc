@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -402,6 +403,22 @@ TEST_P(CommandWaiting, ThereIsNothingToListWhereNothingWaits) {
   EXPECT_EQ(Waiting("release").code, 0);
 }
 
+TEST_P(CommandWaiting, NothingForAQueueThatIsNotThereIsAnErrorThoughOthersWait) {
+  DeclareDelayQueue();
+  Wait("m-1");
+  peer_.Delete("orders");
+  EXPECT_THAT(Listed(), ElementsAre("m-1"));
+  for (const std::string action : {"list", "show", "release", "park", "drop"}) {
+    Arguments arguments = WaitingArguments(action, {"--management", ManagementUrl()});
+    std::replace(arguments.begin(), arguments.end(), std::string("orders"), std::string("odrers"));
+    const End end = RunToEnd(arguments, vhost_.Url());
+    EXPECT_EQ(end.code, 69) << action << end.out;
+    EXPECT_EQ(end.out, "") << action;
+    EXPECT_THAT(end.err, HasSubstr("there is no queue 'odrers'")) << action;
+  }
+  EXPECT_TRUE(Holds(DelayQueue(), 1));
+}
+
 TEST_P(CommandWaiting, AMissingRightIsAnErrorThatNamesIt) {
   DeclareDelayQueue();
   Wait("m-1");
@@ -409,8 +426,9 @@ TEST_P(CommandWaiting, AMissingRightIsAnErrorThatNamesIt) {
   const Arguments management = {"--management", ManagementUrl()};
   const End list = RunToEnd(WaitingArguments("list", management), vhost_.UrlAs(user, user));
   EXPECT_EQ(list.code, 77) << list.err;
-  EXPECT_THAT(list.err, AllOf(HasSubstr("retryq waiting: "), HasSubstr("the right to read"),
-                              HasSubstr(DelayQueue())));
+  EXPECT_EQ(list.out, "");
+  EXPECT_THAT(list.err,
+              AllOf(HasSubstr("retryq waiting: "), HasSubstr("'read'"), HasSubstr(DelayQueue())));
   vhost_.SetRights(user, {"^$", "^$", ".*"});
   const End release = RunToEnd(WaitingArguments("release", management), vhost_.UrlAs(user, user));
   EXPECT_EQ(release.code, 77) << release.err;

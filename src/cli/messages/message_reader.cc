@@ -327,12 +327,7 @@ void MessageReader::OnConsumerCancelled(std::string_view) {
                                             "', as it does when the queue is deleted or moves")));
 }
 
-void MessageReader::OnChannelClosed(const amqp::ChannelError& why) {
-  if (!absl::IsPermissionDenied(why.status)) return Abort(why.status);
-  Abort(absl::PermissionDeniedError(absl::StrCat(std::string(why.status.message()),
-                                                 "; remedy: give the user the right to read '",
-                                                 options_.queue, "'")));
-}
+void MessageReader::OnChannelClosed(const amqp::ChannelError& why) { Abort(why.status); }
 
 void MessageReader::Abort(const absl::Status& error) {
   if (finished_) return Finish();

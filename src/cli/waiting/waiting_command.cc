@@ -10,8 +10,6 @@ namespace retryq::cli {
 MessagesResult RunWaitingCommand(const WaitingOptions& options) {
   const absl::StatusOr<WaitingPlace> place = FindWaiting(options);
   if (!place.ok()) return {.status = place.status()};
-  // Messages can wait for a queue that is gone; where none do, its name is more likely wrong.
-  if (place->queues.empty() && !place->has_work_queue) return {.status = NoWorkQueue(options)};
   switch (options.action) {
     case WaitingAction::kList:
       return ListWaiting(options, *place);

@@ -83,7 +83,7 @@ std::string ListText(WaitingListed listed, const WaitingOptions& options) {
 
 MessagesResult ListWaiting(const WaitingOptions& options, const WaitingPlace& place) {
   WaitingListed listed;
-  WaitingSum sum;
+  WaitingSum sum{.options = options, .place = place};
   absl::Status status;
   MessageChoice choice = options.choice;
   for (const WaitingQueue& queue : place.queues) {
@@ -96,6 +96,8 @@ MessagesResult ListWaiting(const WaitingOptions& options, const WaitingPlace& pl
     if (choice.limit) *choice.limit -= pass.matched();
     if (choice.limit == 0) break;
   }
+  status = sum.StatusWith(status);
+  if (!status.ok() && sum.waiting == 0) return {.status = std::move(status)};
   std::string text = ListText(std::move(listed), options);
   if (!options.json) {
     if (!text.empty()) text.push_back('\n');
@@ -103,7 +105,7 @@ MessagesResult ListWaiting(const WaitingOptions& options, const WaitingPlace& pl
                     options.work_queue, ", in ", sum.queues,
                     sum.queues == 1 ? " delay queue\n" : " delay queues\n");
   }
-  return {.text = std::move(text), .status = sum.StatusWith(status)};
+  return {.text = std::move(text), .status = std::move(status)};
 }
 
 }  // namespace retryq::cli

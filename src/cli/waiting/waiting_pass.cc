@@ -79,6 +79,9 @@ void WaitingSum::NoteIfCutShort(const WaitingPass& pass, const WaitingQueue& que
 }
 
 absl::Status WaitingSum::StatusWith(const absl::Status& status) const {
+  if ((status.ok() || absl::IsNotFound(status)) && finds_nothing()) {
+    return NoWorkQueue(options);
+  }
   if (problems.empty()) return status;
   const std::string text = absl::StrJoin(problems, "\n");
   if (status.ok()) return absl::UnavailableError(text);

@@ -49,6 +49,8 @@ class WaitingPass : public MessagePass {
 
 // What the passes through all delay queues of a work queue have found together.
 struct WaitingSum {
+  const WaitingOptions& options;
+  const WaitingPlace& place;
   std::uint64_t waiting = 0;
   std::uint64_t matched = 0;
   std::uint64_t queues = 0;           // with messages that wait for the work queue
@@ -57,6 +59,9 @@ struct WaitingSum {
   void Add(const WaitingPass& pass);
   // For a pass that is not followed by another one.
   void NoteIfCutShort(const WaitingPass& pass, const WaitingQueue& queue);
+
+  // Messages can wait for a queue that is gone; where none do, its name is more likely wrong.
+  bool finds_nothing() const { return waiting == 0 && !place.has_work_queue; }
 
   // ok, or all problems behind `status`, a line each.
   absl::Status StatusWith(const absl::Status& status) const;

@@ -44,7 +44,7 @@ MessagesResult Shown(const amqp::Message& message, const WaitingQueue& queue,
 MessagesResult ShowWaiting(const WaitingOptions& options, const WaitingPlace& place) {
   MessageChoice first = options.choice;
   first.limit = 1;
-  WaitingSum sum;
+  WaitingSum sum{.options = options, .place = place};
   for (const WaitingQueue& queue : place.queues) {
     ShowingWaiting pass(options, queue, first);
     if (absl::Status status = pass.Run(); !status.ok()) return {.status = std::move(status)};

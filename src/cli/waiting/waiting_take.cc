@@ -162,7 +162,7 @@ class Takings {
   const WaitingOptions& options_;
   const WaitingPlace& place_;
   MessageChoice choice_;
-  WaitingSum sum_;
+  WaitingSum sum_{.options = options_, .place = place_};
   std::uint64_t taken_ = 0;
   std::map<std::string, std::uint64_t> taken_from_;
   std::string rows_;
@@ -171,7 +171,9 @@ class Takings {
 MessagesResult TakeAgreed(const WaitingOptions& options, const WaitingPlace& place) {
   const TakeWords words = WordsFor(options);
   Takings takings(options, place);
-  const absl::Status status = takings.Run();
+  absl::Status status = takings.Run();
+  status = takings.sum().StatusWith(status);
+  if (!status.ok() && takings.sum().waiting == 0) return {.status = std::move(status)};
   std::string text = takings.rows();
   if (!options.json) {
     if (!text.empty()) text = absl::StrCat(WaitingTableHead({}), "\n", text, "\n");
@@ -182,7 +184,7 @@ MessagesResult TakeAgreed(const WaitingOptions& options, const WaitingPlace& pla
       absl::StrAppend(&text, "  ", count, " from ", queue, "\n");
     }
   }
-  return {.text = std::move(text), .status = takings.sum().StatusWith(status)};
+  return {.text = std::move(text), .status = std::move(status)};
 }
 
 }  // namespace
