@@ -43,7 +43,7 @@ class RETRYQ_EXPORT EventLoop : public Timers {
 
   // Runs until `Stop`, `Drain` or `Fail`. Returns the first status given to
   // `Fail`, before the run or during it, else ok. kFailedPrecondition inside a
-  // run.
+  // run, also of a borrowed base by its owner.
   absl::Status Run();
 
   // Runs until SIGINT, SIGTERM or (unless it is ignored) SIGHUP, then drains: calls every function

@@ -71,17 +71,22 @@ class EventLoop::Impl {
       if (!IsIgnored(SIGHUP)) signals.push_back(CatchSignal(SIGHUP));
     }
     if (drain_wanted_) BeginDrain();
-    while (!ended()) {
-      event_base_loop(base_, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+    bool runs = true;  // not amid a turn that the owner of a borrowed base runs
+    while (runs && !ended()) {
+      runs = event_base_loop(base_, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) >= 0;
       // The owner of a borrowed base has ended it.
       if (event_base_got_break(base_) || event_base_got_exit(base_)) break;
     }
     // What was destroyed in this turn, inside a call of ours, waits there for its end.
-    executor_->RunPosted();
+    if (runs) executor_->RunPosted();
     running_ = false;
     drain_wanted_ = false;
     drains_->Reset();
     grace_timer_.reset();
+    if (!runs) {
+      return absl::FailedPreconditionError(
+          "the owner of the event base runs it already: that runs this loop too");
+    }
     return std::exchange(failure_, absl::OkStatus());
   }
 

@@ -344,6 +344,27 @@ TEST(EventLoop, RunsOnABorrowedBase) {
   event_base_free(base);
 }
 
+TEST(EventLoop, DoesNotRunInsideACallbackOfABorrowedBase) {
+  event_base* const base = event_base_new();
+  {
+    EventLoop loop = EventLoop::Borrow(base);
+    std::vector<absl::Status> inside;
+    loop.executor()->Post([&] {
+      inside.push_back(loop.Run());
+      inside.push_back(loop.RunUntilSignal());
+      event_base_loopbreak(base);
+    });
+    event_base_dispatch(base);
+    ASSERT_EQ(inside.size(), 2U);
+    for (const absl::Status& status : inside) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    }
+    loop.executor()->Post([&loop] { loop.Stop(); });
+    EXPECT_TRUE(loop.Run().ok());
+  }
+  event_base_free(base);
+}
+
 TEST(EventLoop, HasAWallClockAndOneThatRunsWithoutSteps) {
   EventLoop loop;
   EXPECT_GT(loop.clock().Now(), absl::FromUnixSeconds(1700000000));
