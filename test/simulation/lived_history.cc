@@ -426,6 +426,11 @@ std::vector<std::string> History::Run() {
     faults.push_back(
         absl::StrCat(ledger_.duplicates(), " calls came twice, with no trouble at all"));
   }
+  for (const auto& worker : workers_) {
+    if (worker->calls_while_open() == 0) continue;
+    faults.push_back(absl::StrCat(worker->calls_while_open(),
+                                  " handlers were called while the circuit breaker was open"));
+  }
   if (!ended) faults.push_back("messages are still under way after three days");
 
   // With nothing to wait for, no delay queue stays.

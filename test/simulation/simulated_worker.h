@@ -1,8 +1,8 @@
 #ifndef RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_
 #define RETRYQ_TEST_SIMULATION_SIMULATED_WORKER_H_
 
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -17,7 +17,7 @@ namespace retryq::simulation {
 
 // A process that consumes: the real client on a simulated broker, with a clock of its own. It can
 // be killed and started again.
-class Worker {
+class Worker : private Observer {
  public:
   struct Options {
     ClientOptions client = {};
@@ -38,8 +38,13 @@ class Worker {
   // Something was not there at its start: the process has ended, and somebody starts it again.
   bool failed() const { return failed_; }
   testing::SimulatedBroker& broker() { return *broker_; }  // while it runs
+  // Handlers that were called between the opening of its circuit breaker and the first try.
+  std::uint64_t calls_while_open() const { return calls_while_open_; }
 
  private:
+  void OnEvent(const Event& event) override;
+  void OnDelivery(Delivery delivery, Settlement settlement);
+
   testing::SimulatedTime& time_;
   testing::SeededRandom& random_;
   testing::SimulatedRabbitMq& rabbit_;
@@ -47,6 +52,8 @@ class Worker {
   const testing::SkewedClock clock_;
 
   bool failed_ = false;
+  bool breaker_is_open_ = false;
+  std::uint64_t calls_while_open_ = 0;
   std::optional<testing::SimulatedBroker> broker_;
   std::optional<Client> client_;
   std::optional<Consumer> consumer_;

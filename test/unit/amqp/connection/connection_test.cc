@@ -3,21 +3,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "amqp/codec/properties_codec.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/run_until.h"
 
 namespace retryq::amqp {
 namespace connection_test {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class ConnectionTest : public ::testing::Test, public ConnectionListener, public ChannelListener {
  protected:
@@ -360,6 +365,76 @@ TEST_F(ConnectionTest, PublishesNoMoreWhileTooManyAreUnconfirmed) {
   EXPECT_EQ(channel->unconfirmed(), Channel::kMaxUnconfirmed);
 }
 
+TEST_F(ConnectionTest, PublishesAHeaderOfExactlyTheLimitAndNoLargerOne) {
+  const auto channel = OpenChannel();
+  server_.obliging = true;
+  constexpr std::size_t kFrameMax = 131072;
+  const std::string empty = Table{{"x", ""}}.Encode().value();
+  const std::size_t around = ContentHeaderSize({.headers = TableView(empty)});
+  for (std::size_t more = 0; more <= 1; ++more) {
+    const std::string text(kFrameMax - around + more, 't');
+    const std::string headers = Table{{"x", text}}.Encode().value();
+    channel->Publish(
+        {.routing_key = "key", .properties = {.headers = TableView(headers)}},
+        [this](const PublishResult& result) { answers_.push_back(absl::StrCat(result.code)); });
+    RunUntil([&] { return answers_.size() == more + 1; });
+  }
+  EXPECT_THAT(answers_, ElementsAre("0", "501"));
+}
+
+TEST_F(ConnectionTest, AsksNothingWithArgumentsThatWouldCloseTheConnection) {
+  const auto channel = OpenChannel();
+  server_.obliging = true;
+  const auto declare = [&](Table arguments) {
+    std::optional<absl::Status> answer;
+    channel->DeclareQueue({.name = "queue", .arguments = std::move(arguments)},
+                          [&](const absl::StatusOr<DeclareOk>& ok) { answer = ok.status(); });
+    RunUntil([&] { return answer.has_value(); });
+    return std::string(answer->message());
+  };
+  EXPECT_THAT(declare({{"x-limit", std::nan("")}}),
+              AllOf(HasSubstr("'queue'"), HasSubstr("\"x-limit\" is no finite number")));
+  EXPECT_THAT(declare({{"x-long", std::string(131072, 'a')}}),
+              AllOf(HasSubstr("'queue'"), HasSubstr("do not fit into a frame")));
+  EXPECT_THAT(server_.heard, IsEmpty());
+  EXPECT_EQ(declare({{"x-limit", 1.5}}), "");
+}
+
+// Nothing says which one it is: whoever published knows what was open.
+TEST_F(ConnectionTest, BlamesAPublishWhereTheBrokerClosesTheConnectionForWhatItReads) {
+  for (const int code : {501, 502, 503, 540, 541}) {
+    const auto channel = OpenChannel();
+    Publish(*channel, "x");
+    server_.Say(0, method::ConnectionClose{.reply_code = static_cast<std::uint16_t>(code)});
+    RunUntil([&] { return !answers_.empty(); });
+    EXPECT_THAT(std::exchange(answers_, {}), ElementsAre(absl::StrCat("x unknown ", code)));
+    Connect();
+  }
+}
+
+TEST_F(ConnectionTest, BlamesNoPublishWhereTheBrokerClosesTheConnectionForAnythingElse) {
+  for (const int code : {320, 402, 504, 506, 530}) {
+    const auto channel = OpenChannel();
+    Publish(*channel, "x");
+    server_.Say(0, method::ConnectionClose{.reply_code = static_cast<std::uint16_t>(code)});
+    RunUntil([&] { return !answers_.empty(); });
+    EXPECT_THAT(std::exchange(answers_, {}), ElementsAre("x unknown 0"));
+    Connect();
+  }
+}
+
+TEST_F(ConnectionTest, ComesBackAfterPausesThatGrowWhereItIsLostAtOnce) {
+  options_.reconnect_initial = absl::Milliseconds(20);
+  Connect();
+  const absl::Duration begun = loop_.clock().SinceBoot();
+  for (int losses = 1; losses <= 3; ++losses) {
+    server_.HangUp();
+    RunUntil([&] { return opened_ == losses + 1; });
+  }
+  // 20, 40 and 80 ms, or half of each.
+  EXPECT_GE(loop_.clock().SinceBoot() - begun, absl::Milliseconds(70));
+}
+
 TEST_F(ConnectionTest, TellsTheBrokerANewSecret) {
   std::vector<absl::Status> answers;
   const auto note = [&](const absl::Status& status) { answers.push_back(status); };
@@ -390,6 +465,22 @@ TEST_F(ConnectionTest, RefusesASecretThatFitsIntoNoFrame) {
   EXPECT_FALSE(answer.has_value());
   RunUntil([&] { return answer.has_value(); });
   EXPECT_TRUE(absl::IsInvalidArgument(*answer)) << *answer;
+}
+
+TEST_F(ConnectionTest, RefusesASecretThatDoesNotFitIntoTheFramesInForce) {
+  server_.on_step = [this](FakeServer::Step step) {
+    if (step != FakeServer::Step::kStartOk) return false;
+    server_.Say(0, method::ConnectionTune{.channel_max = 2047, .frame_max = 4096});
+    return true;
+  };
+  Connect();
+  server_.heard.clear();
+  std::optional<absl::Status> answer;
+  connection_->UpdateSecret(std::string(4096, 's'),
+                            [&](const absl::Status& status) { answer = status; });
+  RunUntil([&] { return answer.has_value() || !server_.heard.empty(); });
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_THAT(std::string(answer->message()), HasSubstr("frame_max is 4096"));
 }
 
 TEST_F(ConnectionTest, RefusesASecretThatWouldBeCutOff) {

@@ -1,0 +1,100 @@
+#include "amqp/broker/subscription.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "retryq/amqp/make_broker.h"
+#include "unit/amqp/lifetime_stage.h"
+
+namespace retryq::amqp {
+namespace subscription_test {
+
+using ::testing::Contains;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// A broker on connections that come back within milliseconds. The pauses are those of the
+// subscription: 100 ms after the first failure, then twice as long, or half of that.
+class SubscriptionTest : public ::testing::Test, public LifetimeStage, public SubscriptionListener {
+ protected:
+  void Consume() {
+    subscription_ = broker_->Consume({.queue = "queue", .consumer_tag = "me"}, this);
+  }
+  void AwaitSubscribed(int times) {
+    Await([this, times] { return subscribed_ == times; });
+    server.Address("1 basic.consume");
+  }
+  MessagePtr Delivered(std::uint64_t tag) {
+    deliveries_.clear();
+    server.Say(1, method::BasicDeliver{.consumer_tag = "me", .delivery_tag = tag});
+    server.SayContent(1, {}, "body");
+    Await([this] { return !deliveries_.empty(); });
+    return deliveries_.front();
+  }
+  // From now on each attempt to consume ends like that.
+  void EndEachAttempt(std::function<void(std::uint16_t channel)> end) {
+    server.on_method = [this, end = std::move(end)](std::uint16_t channel,
+                                                    const ClientMethod& asked) {
+      if (!std::holds_alternative<method::BasicConsume>(asked)) return false;
+      attempts_.push_back(loop.clock().SinceBoot());
+      end(channel);
+      return true;
+    };
+  }
+
+  void OnSubscribed() override { ++subscribed_; }
+  void OnDelivery(MessagePtr message) override { deliveries_.push_back(std::move(message)); }
+  void OnInterrupted(const absl::Status&) override {}
+
+  const std::unique_ptr<Broker> broker_ = MakeBroker(loop, OptionsToConnect());
+  std::unique_ptr<Subscription> subscription_;
+  int subscribed_ = 0;
+  std::vector<MessagePtr> deliveries_;
+  std::vector<absl::Duration> attempts_;
+};
+
+// The numbers of the new channel are those of the old one: it would be another message that is
+// settled.
+TEST_F(SubscriptionTest, SettlesNothingThatCameOnAnEarlierChannel) {
+  Consume();
+  AwaitSubscribed(1);
+  const MessagePtr stale = Delivered(1);
+  server.Say(1, method::ChannelClose{.reply_code = 404});
+  AwaitSubscribed(2);
+  const MessagePtr fresh = Delivered(1);
+  broker_->Ack(stale->delivery_tag);
+  broker_->Reject(stale->delivery_tag, /*requeue=*/true);
+  Settle();
+  EXPECT_THAT(server.heard, Not(Contains(StartsWith("1 basic.ack"))));
+  EXPECT_THAT(server.heard, Not(Contains(StartsWith("1 basic.nack"))));
+  broker_->Ack(fresh->delivery_tag);
+  AwaitHeard("1 basic.ack 1");
+}
+
+TEST_F(SubscriptionTest, TriesAgainAfterAPauseWhereTheQueueIsRefused) {
+  EndEachAttempt([this](std::uint16_t channel) {
+    server.Say(channel, method::ChannelClose{.reply_code = 403});
+  });
+  Consume();
+  Await([this] { return attempts_.size() == 3; });
+  EXPECT_GE(attempts_[1] - attempts_[0], absl::Milliseconds(50));
+  EXPECT_GE(attempts_[2] - attempts_[1], absl::Milliseconds(100));
+}
+
+TEST_F(SubscriptionTest, TriesAgainAfterAPauseWhereTheConnectionIsLostEachTime) {
+  EndEachAttempt([this](std::uint16_t) { server.HangUp(); });
+  Consume();
+  Await([this] { return attempts_.size() == 3; });
+  EXPECT_GE(attempts_[1] - attempts_[0], absl::Milliseconds(50));
+  EXPECT_GE(attempts_[2] - attempts_[1], absl::Milliseconds(100));
+}
+
+}  // namespace subscription_test
+}  // namespace retryq::amqp
