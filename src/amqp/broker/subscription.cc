@@ -115,7 +115,8 @@ void QueueSubscription::StartConsumer() {
 
 void QueueSubscription::OnConnectionOpen() {
   if (!wanted_ || channel_ != nullptr) return;
-  suspect_ ? SubscribeAfterPause() : Subscribe();
+  // A pause goes on while connections come and go, which another suspect may end sooner each time.
+  suspect_ ? SubscribeAfterPause(/*at_least=*/kFirstPause) : Subscribe();
 }
 
 void QueueSubscription::OnConnectionLost(const absl::Status& why) {
@@ -143,15 +144,16 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
   if (closed_ != nullptr) return std::exchange(closed_, nullptr)();
   const absl::Duration now = loop_.clock().SinceBoot();
   suspect_ = !connection_.is_open() && (!answered_at_ || now - *answered_at_ < kSuspectFor);
-  if (connection_.is_open() || suspect_) pause_ = pauses_.Next(now, loop_.random());
+  if (connection_.is_open() || suspect_) due_ = now + pauses_.Next(now, loop_.random());
   if (connection_.is_open() && wanted_) SubscribeAfterPause();
   const std::weak_ptr<bool> alive = alive_;
   listener_->OnInterrupted(why);
   if (!alive.expired()) OnNothingMore();
 }
 
-void QueueSubscription::SubscribeAfterPause() {
-  again_ = loop_.After(pause_, [this] { Subscribe(); });
+void QueueSubscription::SubscribeAfterPause(absl::Duration at_least) {
+  const absl::Duration left = due_ - loop_.clock().SinceBoot();
+  again_ = loop_.After(std::max(left, at_least), [this] { Subscribe(); });
 }
 
 // An answer to our cancel, or an end of the channel that was quicker.

@@ -81,7 +81,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
 
   // Subscribes again after a pause if the connection is open, else with the next one.
   void Interrupt(const absl::Status& why);
-  void SubscribeAfterPause();
+  void SubscribeAfterPause(absl::Duration at_least = absl::ZeroDuration());
 
   EventLoop& loop_;
   Connection& connection_;
@@ -93,7 +93,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   SubscriptionListener* const listener_;
 
   Pauses pauses_;
-  absl::Duration pause_;
+  absl::Duration due_;  // since boot: when its pause is over
   std::unique_ptr<Timer> again_;
   std::optional<absl::Duration> answered_at_;  // since boot; nothing while it is not
   // It may be why the connection was lost: with the next one others go first.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -94,6 +96,23 @@ TEST_F(SubscriptionTest, TriesAgainAfterAPauseWhereTheConnectionIsLostEachTime) 
   Await([this] { return attempts_.size() == 3; });
   EXPECT_GE(attempts_[1] - attempts_[0], absl::Milliseconds(50));
   EXPECT_GE(attempts_[2] - attempts_[1], absl::Milliseconds(100));
+}
+
+// As another consumer can do it, over and over, that is no reason for this one to wait for ever.
+TEST_F(SubscriptionTest, TriesAgainThoughConnectionsEndSoonerThanItsPause) {
+  constexpr std::size_t kFailures = 4;
+  EndEachAttempt([this](std::uint16_t) {
+    if (attempts_.size() <= kFailures) server.HangUp();
+  });
+  Consume();
+  Await([this] { return attempts_.size() == kFailures; });
+  std::unique_ptr<Timer> next;
+  const std::function<void()> cut = [&] {
+    server.HangUp();
+    next = loop.After(absl::Milliseconds(150), cut);
+  };
+  cut();
+  Await([this] { return attempts_.size() > kFailures; });
 }
 
 }  // namespace subscription_test
