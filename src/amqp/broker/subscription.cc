@@ -1,6 +1,8 @@
 #include "amqp/broker/subscription.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +16,9 @@ constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(10);
 
 // A connection that goes so soon after a consumer was accepted may have gone because of it.
-constexpr absl::Duration kSuspectFor = absl::Seconds(1);
+constexpr absl::Duration kTrial = absl::Seconds(1);
+// Where the broker does not answer, others need not wait for longer.
+constexpr absl::Duration kTrialUnanswered = absl::Seconds(10);
 
 ConsumeParams WithConsumerTag(ConsumeParams params) {
   if (params.consumer_tag.empty()) {
@@ -35,11 +39,41 @@ void Subscriptions::ForEach(const Call& call) {
 }
 
 void Subscriptions::OnOpen() {
+  if (new_suspects_ > 0) {
+    most_on_trial_ = std::max<std::size_t>(1, std::exchange(new_suspects_, 0) / 2);
+  }
   ForEach([](QueueSubscription& subscription) { subscription.OnConnectionOpen(); });
+  AdmitSuspects();
 }
 
 void Subscriptions::OnLost(const absl::Status& why) {
   ForEach([&](QueueSubscription& subscription) { subscription.OnConnectionLost(why); });
+}
+
+std::size_t Subscriptions::OnTrial() const {
+  return static_cast<std::size_t>(
+      std::count_if(entries_.begin(), entries_.end(),
+                    [](const QueueSubscription* entry) { return entry->trial_ != nullptr; }));
+}
+
+void Subscriptions::OnTrialOver(bool passed) {
+  if (passed && most_on_trial_ < std::numeric_limits<std::size_t>::max()) ++most_on_trial_;
+  AdmitSuspects();
+}
+
+// Who waits for longest goes first: nobody's failures keep another from its turn.
+void Subscriptions::AdmitSuspects() {
+  std::vector<QueueSubscription*> waiting;
+  std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(waiting),
+               [](const QueueSubscription* entry) { return entry->waits_for_room_; });
+  std::sort(
+      waiting.begin(), waiting.end(),
+      [](const QueueSubscription* a, const QueueSubscription* b) { return a->due_ < b->due_; });
+  for (QueueSubscription* entry : waiting) {
+    if (OnTrial() >= most_on_trial_) return;
+    entry->waits_for_room_ = false;
+    entry->Subscribe();
+  }
 }
 
 void Subscriptions::Forget() {
@@ -76,7 +110,18 @@ QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
   if (connection_.is_open()) Subscribe();
 }
 
-QueueSubscription::~QueueSubscription() { std::erase(subscriptions_.entries_, this); }
+QueueSubscription::~QueueSubscription() { Leave(); }
+
+void QueueSubscription::Leave() {
+  std::erase(subscriptions_.entries_, this);
+  if (std::exchange(trial_, nullptr) != nullptr) subscriptions_.OnTrialOver(/*passed=*/false);
+}
+
+void QueueSubscription::Stop() {
+  wanted_ = false;
+  again_.reset();
+  waits_for_room_ = false;
+}
 
 void QueueSubscription::Subscribe() {
   channel_ = connection_.OpenChannel(this);
@@ -96,7 +141,7 @@ std::string QueueSubscription::ConsumerTag() const {
 }
 
 void QueueSubscription::StartConsumer() {
-  answered_at_.reset();
+  BeginTrial(kTrialUnanswered);
   consumes_ = true;
   // The prefetch is that of consumers that are started after it is set.
   if (std::exchange(prefetch_, params_.prefetch) != params_.prefetch) {
@@ -106,21 +151,30 @@ void QueueSubscription::StartConsumer() {
   params.consumer_tag = consumer_tag_ = ConsumerTag();
   channel_->Consume(params, [this](const absl::StatusOr<std::string>& tag) {
     if (!tag.ok()) return;  // OnChannelClosed follows
-    answered_at_ = loop_.clock().SinceBoot();
-    suspect_ = false;
-    pauses_.Succeeded(*answered_at_);
+    BeginTrial(kTrial);
+    pauses_.Succeeded(loop_.clock().SinceBoot());
     listener_->OnSubscribed();
+  });
+}
+
+void QueueSubscription::BeginTrial(absl::Duration patience) {
+  trial_ = loop_.After(patience, [this, passed = patience == kTrial] {
+    const std::unique_ptr<Timer> fired = std::move(trial_);
+    if (passed) suspect_ = false;
+    subscriptions_.OnTrialOver(passed);
   });
 }
 
 void QueueSubscription::OnConnectionOpen() {
   if (!wanted_ || channel_ != nullptr) return;
-  // A pause goes on while connections come and go, which another suspect may end sooner each time.
-  suspect_ ? SubscribeAfterPause(/*at_least=*/kFirstPause) : Subscribe();
+  if (!suspect_) return Subscribe();
+  waits_for_room_ = due_ <= loop_.clock().SinceBoot();
+  if (!waits_for_room_) SubscribeAfterPause();
 }
 
 void QueueSubscription::OnConnectionLost(const absl::Status& why) {
   again_.reset();
+  waits_for_room_ = false;
   // Where there is a channel, it says so itself in a moment.
   if (channel_ == nullptr && wanted_) listener_->OnInterrupted(why);
 }
@@ -143,17 +197,30 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
   channel_.reset();
   if (closed_ != nullptr) return std::exchange(closed_, nullptr)();
   const absl::Duration now = loop_.clock().SinceBoot();
-  suspect_ = !connection_.is_open() && (!answered_at_ || now - *answered_at_ < kSuspectFor);
+  const bool was_on_trial = trial_ != nullptr;
+  trial_.reset();
+  suspect_ = !connection_.is_open() && was_on_trial;
+  if (suspect_) ++subscriptions_.new_suspects_;
   if (connection_.is_open() || suspect_) due_ = now + pauses_.Next(now, loop_.random());
+  // It was alone, and leaves room.
+  if (connection_.is_open() && was_on_trial) {
+    Defer([this] { subscriptions_.OnTrialOver(/*passed=*/false); });
+  }
   if (connection_.is_open() && wanted_) SubscribeAfterPause();
   const std::weak_ptr<bool> alive = alive_;
   listener_->OnInterrupted(why);
   if (!alive.expired()) OnNothingMore();
 }
 
-void QueueSubscription::SubscribeAfterPause(absl::Duration at_least) {
+// The pause goes on while connections come and go, which another suspect may end sooner each time.
+void QueueSubscription::SubscribeAfterPause() {
   const absl::Duration left = due_ - loop_.clock().SinceBoot();
-  again_ = loop_.After(std::max(left, at_least), [this] { Subscribe(); });
+  again_ = loop_.After(std::max(left, absl::ZeroDuration()), [this] {
+    const std::unique_ptr<Timer> fired = std::move(again_);
+    if (!suspect_) return Subscribe();
+    waits_for_room_ = true;
+    subscriptions_.AdmitSuspects();
+  });
 }
 
 // An answer to our cancel, or an end of the channel that was quicker.
@@ -172,8 +239,7 @@ void QueueSubscription::Defer(std::function<void()> work) {
 }
 
 void QueueSubscription::Cancel(std::function<void()> cancelled) {
-  wanted_ = false;
-  again_.reset();
+  Stop();
   consumes_ = false;
   if (channel_ == nullptr) return Defer(std::move(cancelled));
   cancelled_.push_back(std::move(cancelled));
@@ -199,14 +265,13 @@ void QueueSubscription::Resume(std::uint16_t prefetch) {
     // doc/rabbitmq_facts.md).
     if (open_cancels_ == 0) StartConsumer();
   } else if (connection_.is_open()) {
-    Subscribe();
+    suspect_ ? SubscribeAfterPause() : Subscribe();
   }
 }
 
 void QueueSubscription::Close(std::function<void()> closed) {
-  wanted_ = false;
-  again_.reset();
-  std::erase(subscriptions_.entries_, this);
+  Stop();
+  Leave();
   if (channel_ == nullptr) return Defer(std::move(closed));
   if (closed_ != nullptr) {
     closed_ = [first = std::move(closed_), second = std::move(closed),
@@ -223,8 +288,8 @@ void QueueSubscription::Close(std::function<void()> closed) {
 }
 
 void QueueSubscription::Forget() {
-  wanted_ = false;
-  again_.reset();
+  Stop();
+  trial_.reset();
   channel_.reset();
 }
 

@@ -1,8 +1,10 @@
 #ifndef RETRYQ_SRC_AMQP_BROKER_SUBSCRIPTION_H_
 #define RETRYQ_SRC_AMQP_BROKER_SUBSCRIPTION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,13 @@ class QueueSubscription;
 
 // All subscriptions of a connection, to be told of what concerns them all. Each enters
 // and leaves by itself; a call to one may make and destroy any.
+//
+// A consumer that makes the broker end the connection, such as one that is sent a message on which
+// the broker crashes, takes all others along. Which it was shows by trial: a consumer is on trial
+// until a second after the broker has accepted it. Those that were when the connection went are
+// suspects. With the next connection the others go first, and then suspects, each after its pause:
+// half as many at once as were on trial, so that after a few connections the one is alone, and more
+// with each that passes.
 class Subscriptions {
  public:
   void OnOpen();
@@ -39,7 +48,13 @@ class Subscriptions {
   template <typename Call>
   void ForEach(const Call& call);
 
+  std::size_t OnTrial() const;
+  void OnTrialOver(bool passed);
+  void AdmitSuspects();
+
   std::vector<QueueSubscription*> entries_;
+  std::size_t new_suspects_ = 0;  // since the last connection
+  std::size_t most_on_trial_ = std::numeric_limits<std::size_t>::max();  // with suspects among them
 };
 
 // A consumer on a channel of its own, made anew whenever it is gone.
@@ -71,6 +86,9 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   std::string ConsumerTag() const;
   // Never again, and no more calls.
   void Forget();
+  void Leave();
+  // Starts no consumer any more.
+  void Stop();
   // Calls `work` in a later turn, if this is still there.
   void Defer(std::function<void()> work);
 
@@ -79,9 +97,11 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   // Calls those who wait for that.
   void OnNothingMore();
 
+  void BeginTrial(absl::Duration patience);
+
   // Subscribes again after a pause if the connection is open, else with the next one.
   void Interrupt(const absl::Status& why);
-  void SubscribeAfterPause(absl::Duration at_least = absl::ZeroDuration());
+  void SubscribeAfterPause();
 
   EventLoop& loop_;
   Connection& connection_;
@@ -95,9 +115,9 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   Pauses pauses_;
   absl::Duration due_;  // since boot: when its pause is over
   std::unique_ptr<Timer> again_;
-  std::optional<absl::Duration> answered_at_;  // since boot; nothing while it is not
-  // It may be why the connection was lost: with the next one others go first.
-  bool suspect_ = false;
+  std::unique_ptr<Timer> trial_;                  // null: not on trial
+  bool suspect_ = false;                          // see Subscriptions
+  bool waits_for_room_ = false;                   // a suspect whose pause is over
   bool wanted_ = true;                            // not after Cancel
   bool consumes_ = false;                         // a consumer was started, and not cancelled since
   int open_cancels_ = 0;                          // unanswered, on this channel
