@@ -15,20 +15,22 @@ class Ring {
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  T& operator[](std::size_t i) { return slots_[(head_ + i) & (slots_.size() - 1)]; }
-  const T& operator[](std::size_t i) const { return slots_[(head_ + i) & (slots_.size() - 1)]; }
+  T& operator[](std::size_t i) { return elements_[(head_ + i) & (elements_.size() - 1)]; }
+  const T& operator[](std::size_t i) const {
+    return elements_[(head_ + i) & (elements_.size() - 1)];
+  }
   T& front() { return (*this)[0]; }
   const T& front() const { return (*this)[0]; }
 
   void push_back(T value) {
-    if (size_ == slots_.size()) Grow();
+    if (size_ == elements_.size()) Grow();
     (*this)[size_] = std::move(value);
     ++size_;
   }
 
   T pop_front() {
     T value = std::exchange(front(), T());
-    head_ = (head_ + 1) & (slots_.size() - 1);
+    head_ = (head_ + 1) & (elements_.size() - 1);
     --size_;
     return value;
   }
@@ -39,13 +41,13 @@ class Ring {
 
  private:
   void Grow() {
-    std::vector<T> larger(slots_.empty() ? 16 : slots_.size() * 2);
+    std::vector<T> larger(elements_.empty() ? 16 : elements_.size() * 2);
     for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
-    slots_ = std::move(larger);
+    elements_ = std::move(larger);
     head_ = 0;
   }
 
-  std::vector<T> slots_;  // as many as a power of two, or none
+  std::vector<T> elements_;  // as many as a power of two, or none
   std::size_t head_ = 0;
   std::size_t size_ = 0;
 };

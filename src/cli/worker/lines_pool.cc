@@ -25,14 +25,14 @@ LinesPool::LinesPool(EventLoop& loop, Options options, Callbacks callbacks)
       callbacks_(std::move(callbacks)),
       availability_(callbacks_.on_state) {
   for (std::size_t i = 0; i < options_.children; ++i) {
-    slots_.push_back({.pauses = Pauses(options_.first_pause, options_.longest_pause)});
+    programs_.push_back({.pauses = Pauses(options_.first_pause, options_.longest_pause)});
   }
 }
 
 LinesPool::~LinesPool() { EndAll(); }
 
 void LinesPool::Start() {
-  for (Slot& slot : slots_) StartChild(slot);
+  for (Program& program : programs_) StartChild(program);
 }
 
 void LinesPool::Handle(Delivery delivery, Settlement settlement) {
@@ -67,8 +67,8 @@ void LinesPool::WatchForAnswer(absl::Duration patience) {
 // The one that has the fewest.
 LinesChild* LinesPool::WithRoom() {
   LinesChild* best = nullptr;
-  for (const Slot& slot : slots_) {
-    LinesChild* const child = slot.child.get();
+  for (const Program& program : programs_) {
+    LinesChild* const child = program.child.get();
     if (child == nullptr || !child->takes_more() || child->open() >= options_.in_flight) continue;
     if (best == nullptr || child->open() < best->open()) best = child;
     if (best->open() == 0) break;
@@ -79,9 +79,9 @@ LinesChild* LinesPool::WithRoom() {
 void LinesPool::OnAnswered(LinesChild& child) {
   ever_answered_ = true;
   silence_.reset();
-  for (Slot& slot : slots_) {
-    if (slot.child.get() != &child) continue;
-    slot.pauses = Pauses(options_.first_pause, options_.longest_pause);
+  for (Program& program : programs_) {
+    if (program.child.get() != &child) continue;
+    program.pauses = Pauses(options_.first_pause, options_.longest_pause);
   }
   availability_.Worked();
   if (stopping_) {
@@ -92,11 +92,12 @@ void LinesPool::OnAnswered(LinesChild& child) {
 }
 
 void LinesPool::OnEnded(LinesChild& child, LinesChild::End end) {
-  const auto slot = std::find_if(slots_.begin(), slots_.end(),
-                                 [&](const Slot& each) { return each.child.get() == &child; });
+  const auto program = std::find_if(programs_.begin(), programs_.end(), [&](const Program& each) {
+    return each.child.get() == &child;
+  });
   const bool answered = child.has_answered();
-  slot->child.reset();
-  slot->timer.reset();
+  program->child.reset();
+  program->timer.reset();
   // Such an end says something about the program, or about nothing.
   const bool in_vain = end.not_run || !end.begun || !ever_answered_;
   const bool works = !in_vain || availability_.TakeProof();
@@ -113,43 +114,43 @@ void LinesPool::OnEnded(LinesChild& child, LinesChild::End end) {
   waiting_.Return(std::move(end.unanswered), /*first=*/!in_vain);
   if (!works) availability_.Fail(end.why);
   if (answered && !in_vain) {
-    StartChild(*slot);
+    StartChild(*program);
   } else {
-    StartLater(*slot);
+    StartLater(*program);
   }
   Feed();
 }
 
-void LinesPool::StartChild(Slot& slot) {
+void LinesPool::StartChild(Program& program) {
   LinesChild::Owner& owner = *this;
   auto child = std::make_unique<LinesChild>(loop_, options_.child, owner);
   if (const int error = child->Start()) {
     availability_.Fail(*WhyNotRun({.end = ChildResult::End::kNotStarted, .code = error}));
-    return StartLater(slot);
+    return StartLater(program);
   }
-  slot.child = std::move(child);
+  program.child = std::move(child);
   availability_.TryAgain();
   if (availability_.state() != Availability::State::kWorks) {
-    slot.timer = loop_.After(options_.proof, [this, &slot] {
-      const std::unique_ptr<Timer> fired = std::move(slot.timer);
+    program.timer = loop_.After(options_.proof, [this, &program] {
+      const std::unique_ptr<Timer> fired = std::move(program.timer);
       availability_.Recover();
     });
   }
   Feed();
 }
 
-void LinesPool::StartLater(Slot& slot) {
-  const absl::Duration pause = slot.pauses.Next(loop_.clock().SinceBoot(), loop_.random());
-  slot.timer = loop_.After(pause, [this, &slot] {
-    const std::unique_ptr<Timer> fired = std::move(slot.timer);
-    StartChild(slot);
+void LinesPool::StartLater(Program& program) {
+  const absl::Duration pause = program.pauses.Next(loop_.clock().SinceBoot(), loop_.random());
+  program.timer = loop_.After(pause, [this, &program] {
+    const std::unique_ptr<Timer> fired = std::move(program.timer);
+    StartChild(program);
   });
 }
 
 void LinesPool::Stop(std::function<void()> stopped) {
   stopping_ = true;
   stopped_ = std::move(stopped);
-  for (Slot& slot : slots_) slot.timer.reset();
+  for (Program& program : programs_) program.timer.reset();
   silence_.reset();
   waiting_.Requeue();
   CloseIdle();
@@ -157,20 +158,21 @@ void LinesPool::Stop(std::function<void()> stopped) {
 }
 
 void LinesPool::CloseIdle() {
-  for (const Slot& slot : slots_) {
-    if (slot.child != nullptr && slot.child->open() == 0) slot.child->Close();
+  for (const Program& program : programs_) {
+    if (program.child != nullptr && program.child->open() == 0) program.child->Close();
   }
 }
 
 void LinesPool::CheckStopped() {
-  const bool none = std::all_of(slots_.begin(), slots_.end(),
-                                [](const Slot& slot) { return slot.child == nullptr; });
+  const bool none = std::all_of(programs_.begin(), programs_.end(),
+                                [](const Program& program) { return program.child == nullptr; });
   if (none && stopped_) std::exchange(stopped_, nullptr)();
 }
 
 std::size_t LinesPool::open() const {
   std::size_t open = 0;
-  for (const Slot& slot : slots_) open += slot.child == nullptr ? 0 : slot.child->open();
+  for (const Program& program : programs_)
+    open += program.child == nullptr ? 0 : program.child->open();
   return open;
 }
 
@@ -178,14 +180,14 @@ std::vector<Job> LinesPool::EndAll() {
   std::vector<Job> unsettled;
   silence_.reset();
   for (Job& job : waiting_.TakeAll()) unsettled.push_back(std::move(job));
-  for (Slot& slot : slots_) {
-    slot.timer.reset();
-    if (slot.child == nullptr) continue;
-    slot.child->Terminate("ended with the worker");
-    for (Job& job : slot.child->TakeOpen()) unsettled.push_back(std::move(job));
+  for (Program& program : programs_) {
+    program.timer.reset();
+    if (program.child == nullptr) continue;
+    program.child->Terminate("ended with the worker");
+    for (Job& job : program.child->TakeOpen()) unsettled.push_back(std::move(job));
   }
   // All at once, and then each waits for its own.
-  for (Slot& slot : slots_) slot.child.reset();
+  for (Program& program : programs_) program.child.reset();
   return unsettled;
 }
 

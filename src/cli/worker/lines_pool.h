@@ -67,7 +67,7 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
   std::vector<Job> EndAll() override;
 
  private:
-  struct Slot {
+  struct Program {
     std::unique_ptr<LinesChild> child;
     std::unique_ptr<Timer> timer;  // of its start, or of its proof
     Pauses pauses;
@@ -76,8 +76,8 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
   void OnAnswered(LinesChild& child) override;
   void OnEnded(LinesChild& child, LinesChild::End end) override;
 
-  void StartChild(Slot& slot);
-  void StartLater(Slot& slot);
+  void StartChild(Program& program);
+  void StartLater(Program& program);
   void Feed();
   void WatchForAnswer(absl::Duration patience);
   LinesChild* WithRoom();
@@ -87,7 +87,7 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
   EventLoop& loop_;
   const Options options_;
   const Callbacks callbacks_;
-  std::vector<Slot> slots_;
+  std::vector<Program> programs_;
   WaitingJobs waiting_;
   Availability availability_;
   bool ever_answered_ = false;
