@@ -3,8 +3,8 @@
 //
 //   bench_cycle_worker retry|success URL QUEUE WARMUP MESSAGES TTLS
 //
-// With more than one TTL the handler names each delay itself. Events are counted, as whoever has
-// metrics would.
+// With more than one TTL the handler names each delay itself. Events are counted, as a program that
+// has metrics would.
 
 #include <sys/resource.h>
 

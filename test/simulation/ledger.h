@@ -37,7 +37,7 @@ class Ledger {
   // May arrive twice, as it was under way when something went wrong.
   void Excuse(std::string_view id) { accounts_[std::string(id)].excused = true; }
 
-  // Taken by somebody's hand, or by what RabbitMQ itself does not keep: may be missing.
+  // Taken by a person's hand, or by what RabbitMQ itself does not keep: may be missing.
   void Forgive(std::string_view id) { accounts_[std::string(id)].forgiven = true; }
 
   // What is wrong, a line each; empty if nothing is.

@@ -27,7 +27,7 @@ enum class Trouble {
   kNone,      // nothing: each message arrives exactly as often as it fails, and once more
   kNetwork,   // connections are cut, stall and come late; workers are killed; clocks differ
   kBroker,    // that, and the broker crashes, restarts and sounds alarms
-  kOperator,  // that, and somebody deletes and purges queues, and takes permissions away
+  kOperator,  // that, and a person deletes and purges queues, and takes permissions away
   kClock,     // the broker's clock is set back again and again, a little at a time
   kStale,     // quorum: restarts begin the leases of old queues anew, for hours
 };

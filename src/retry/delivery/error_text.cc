@@ -2,6 +2,7 @@
 
 #include <utf8.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -14,8 +15,11 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 bool IsContinuation(char byte) { return (byte & 0xC0) == 0x80; }
 
+// Most texts are ASCII, which needs no decoding.
 std::string_view ValidBeginning(std::string_view text) {
-  return {text.begin(), utf8::find_invalid(text.begin(), text.end())};
+  const auto decoded_from =
+      std::find_if(text.begin(), text.end(), [](char byte) { return (byte & 0x80) != 0; });
+  return {text.begin(), utf8::find_invalid(decoded_from, text.end())};
 }
 
 // By code, as they stand in front of a message. absl::StatusCodeToString allocates the longer ones.
