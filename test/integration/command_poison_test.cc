@@ -11,7 +11,7 @@ namespace retryq::testing {
 namespace command_poison_test {
 
 // Its parent is the worker.
-constexpr char kKillTheWorker[] = R"(grep -q poison && kill -9 "$PPID"; exit 0)";
+constexpr char kKillTheWorker[] = R"(grep -q poison && sleep 0.5 && kill -9 "$PPID"; exit 0)";
 
 class CommandPoison : public CommandTest {
  protected:

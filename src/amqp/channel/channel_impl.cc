@@ -187,7 +187,7 @@ absl::Status Channel::Impl::CountForcedAnswer() {
 }
 
 absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
-  auto message = messages_.Take();
+  auto message = std::make_shared<Message>();
   message->delivery_tag = {.generation = generation_, .tag = deliver.delivery_tag};
   message->redelivered = deliver.redelivered;
   message->SetEnvelope(deliver.exchange, deliver.routing_key);
@@ -197,7 +197,7 @@ absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
 }
 
 absl::Status Channel::Impl::OnReturn(const method::BasicReturn& returned) {
-  auto message = messages_.Take();
+  auto message = std::make_shared<Message>();
   message->SetEnvelope(returned.exchange, returned.routing_key);
   returned_ = {.code = returned.reply_code, .text = std::string(returned.reply_text)};
   incoming_.Begin(std::move(message));

@@ -18,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "amqp/channel/ack_coalescer.h"
 #include "amqp/channel/incoming_content.h"
-#include "amqp/channel/message_pool.h"
 #include "amqp/channel/publish_confirms.h"
 #include "amqp/channel/reply_status.h"
 #include "amqp/codec/frame.h"
@@ -231,7 +230,6 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   std::size_t delivered_ = 0;
   std::size_t answers_ = 0;  // to calls_
 
-  MessagePool messages_;
   // The message that is arriving, and what announced it.
   IncomingContent incoming_;
   std::string consumer_tag_;          // of a delivery
