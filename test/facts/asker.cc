@@ -90,6 +90,7 @@ std::vector<amqp::MessagePtr> Asker::Consume(const std::string& queue, std::size
   const auto tag = Wait<absl::StatusOr<std::string>>(
       [&](auto done) { channel().Consume({.queue = queue}, std::move(done)); });
   if (!tag.ok()) throw std::runtime_error(tag.status().ToString());
+  tag_ = *tag;
   Until([&] { return deliveries_.size() >= count; });
   return deliveries_;
 }

@@ -44,6 +44,7 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   // Begins to consume, and waits for this many deliveries. They stay unacked, and more may come.
   std::vector<amqp::MessagePtr> Consume(const std::string& queue, std::size_t count);
   const std::vector<amqp::MessagePtr>& deliveries() const { return deliveries_; }
+  const std::string& tag() const { return tag_; }  // of that consumer
   // Ends the consumer with the next delivery, and waits for both.
   void CancelAtDelivery();
   // Takes `count` off the queue for good.
@@ -77,6 +78,7 @@ class Asker final : private amqp::ConnectionListener, private amqp::ChannelListe
   amqp::Connection connection_;
   std::unique_ptr<amqp::Channel> channel_;
   std::vector<amqp::MessagePtr> deliveries_;
+  std::string tag_;
   std::function<void(std::string_view tag)> cancel_at_delivery_;  // null: not to be
   std::vector<absl::Status> lost_;
   bool blocked_ = false;

@@ -1,14 +1,19 @@
 // What comes back to a quorum queue, and how the queue counts it.
 
+#include <gmock/gmock.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "facts/private_broker_facts_test.h"
 #include "facts/raw_connection.h"
 
 namespace retryq::testing {
 namespace returns_test {
+
+using ::testing::HasSubstr;
 
 class ReturnFacts : public Facts {
  protected:
@@ -64,6 +69,34 @@ TEST_F(ReturnFacts, F41WhatIsGivenBackBeforeTheChannelClosesDoesNotFrom4_3) {
   asker_.Consume("work", 1);
   asker_.Drop();
   EXPECT_EQ(Next(), Expected(0, 1));
+}
+
+// Not in each case, so it is tried until it is so. Our client takes that for a break of the
+// protocol.
+TEST_F(ReturnFacts, F60ACancelRightBehindAcksIsAnsweredAfterWhatIsAskedBehindIt) {
+  constexpr int kRounds = 100;
+  bool reversed = false;
+  for (int round = 0; round < kRounds && !reversed; ++round) {
+    const std::string queue = "round " + std::to_string(round);
+    peer_->DeclareQueue(queue, Arguments("quorum"));
+    for (int i = 0; i < 20; ++i) peer_->Send("", queue, "message");
+    peer_->AwaitConfirms();
+    Asker consumer(loop_, vhost_.Url());
+    consumer.channel().Qos(10, [](const absl::Status&) {});
+    for (const amqp::MessagePtr& message : consumer.Consume(queue, 10)) {
+      consumer.channel().Ack(message->delivery_tag.tag);
+    }
+    bool answered = false;
+    consumer.channel().Cancel(consumer.tag(), [](const absl::Status&) {});
+    consumer.channel().Qos(1, [&](const absl::Status&) { answered = true; });
+    ASSERT_TRUE(Eventually([&] { return answered || !consumer.lost().empty(); }));
+    reversed = !consumer.lost().empty();
+    if (reversed) {
+      EXPECT_THAT(consumer.lost().front().message(), HasSubstr("basic.qos-ok"));
+    }
+    peer_->Delete(queue);
+  }
+  EXPECT_TRUE(reversed);
 }
 
 // Only chance has a message on its way at that moment, so it is tried until one is.

@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "cli/send/message_fields.h"
+#include "cli/send/parse_time.h"
 #include "cli/text/duration.h"
 #include "cli/text/typed_value.h"
 

@@ -12,7 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "cli/connect/broker_watch.h"
-#include "cli/send/message_fields.h"
+#include "cli/send/parse_time.h"
 #include "cli/text/typed_value.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delay_queue_options.h"

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_CLI_SEND_MESSAGE_FIELDS_H_
-#define RETRYQ_CLI_SEND_MESSAGE_FIELDS_H_
+#ifndef RETRYQ_CLI_SEND_PARSE_TIME_H_
+#define RETRYQ_CLI_SEND_PARSE_TIME_H_
 
 #include <optional>
 #include <string_view>
@@ -19,4 +19,4 @@ std::optional<absl::Duration> ParseExpiration(std::string_view text);
 
 }  // namespace retryq::cli
 
-#endif  // RETRYQ_CLI_SEND_MESSAGE_FIELDS_H_
+#endif  // RETRYQ_CLI_SEND_PARSE_TIME_H_

@@ -1,4 +1,4 @@
-#include "cli/send/message_fields.h"
+#include "cli/send/parse_time.h"
 
 #include <cstdint>
 #include <string>
