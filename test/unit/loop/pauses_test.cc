@@ -75,5 +75,11 @@ TEST(Pauses, CanLeaveNothingToChance) {
   EXPECT_EQ(Pauses::WholeAfter(UINT32_MAX, kFirst, kLongest), kLongest);
 }
 
+TEST(Pauses, StayTheLongestHoweverManyFailuresThereWere) {
+  for (std::uint32_t failures = 4; failures < 200; ++failures) {
+    EXPECT_EQ(Pauses::WholeAfter(failures, absl::Seconds(1), absl::Seconds(8)), absl::Seconds(8));
+  }
+}
+
 }  // namespace pauses_test
 }  // namespace retryq

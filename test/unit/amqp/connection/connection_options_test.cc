@@ -79,6 +79,13 @@ TEST(Validate, KnowsTheBoundsOfReadCoalescing) {
   EXPECT_FALSE(Validate({.read_coalescing = absl::Nanoseconds(-1)}).ok());
 }
 
+TEST(Validate, KnowsTheBoundsOfTheHeartbeat) {
+  EXPECT_TRUE(Validate({.heartbeat = absl::ZeroDuration()}).ok());
+  EXPECT_TRUE(Validate({.heartbeat = absl::Seconds(65535)}).ok());
+  EXPECT_FALSE(Validate({.heartbeat = absl::Seconds(65536)}).ok());
+  EXPECT_FALSE(Validate({.heartbeat = absl::InfiniteDuration()}).ok());
+}
+
 TEST(Validate, LeavesLimitsOfZeroToTheBroker) {
   EXPECT_TRUE(Validate({.frame_max = 0, .channel_max = 0}).ok());
 }
