@@ -1,0 +1,64 @@
+#include "retry/retrier/shared_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_time.h"
+#include "support/recorded_events.h"
+#include "support/scripted_broker.h"
+
+namespace retryq::testing {
+namespace shared_state_test {
+
+using ::testing::ElementsAre;
+
+// Notes who was told, and leaves, or has others leave, while all are.
+class Leaver : public BrokerListener {
+ public:
+  Leaver(SharedState& shared, std::string name, std::vector<std::string>& told)
+      : shared_(shared), name_(std::move(name)), told_(told), id_(shared.AddListener(this)) {}
+  ~Leaver() override { shared_.RemoveListener(id_); }
+
+  void OnReady() override {
+    told_.push_back(name_);
+    const std::vector<std::unique_ptr<Leaver>*> to_go = to_go_;
+    for (std::unique_ptr<Leaver>* leaver : to_go) leaver->reset();
+  }
+  void OnLost(const absl::Status&) override {}
+  void OnBlocked(bool, std::string_view) override {}
+
+  std::vector<std::unique_ptr<Leaver>*> to_go_;
+
+ private:
+  SharedState& shared_;
+  const std::string name_;
+  std::vector<std::string>& told_;
+  const SharedState::ListenerId id_;
+};
+
+TEST(SharedStateTest, ListenersMayGoWhileAllAreTold) {
+  SimulatedTime time;
+  SeededRandom random(1);
+  RecordedEvents events;
+  ScriptedBroker broker(time);
+  const auto shared = SharedState::Create(broker, EnvironmentOf(time, random, &events), {});
+  std::vector<std::string> told;
+  auto first = std::make_unique<Leaver>(*shared, "first", told);
+  auto second = std::make_unique<Leaver>(*shared, "second", told);
+  auto third = std::make_unique<Leaver>(*shared, "third", told);
+  auto fourth = std::make_unique<Leaver>(*shared, "fourth", told);
+  second->to_go_ = {&first, &third, &second};
+  broker.Ready();
+  EXPECT_THAT(told, ElementsAre("first", "second", "fourth"));
+  EXPECT_EQ(second, nullptr);
+}
+
+}  // namespace shared_state_test
+}  // namespace retryq::testing
