@@ -3,8 +3,8 @@
 //
 //   rabbitmq_c_broker [QUEUE]      on the broker that RETRYQ_URL names
 //
-// retryq::Client takes such a broker too, and does what Worker does here; this is for a program that
-// consumes by means of their own.
+// retryq::Client takes such a broker too, and does what Worker does here; this is for a program
+// that consumes by means of their own.
 #include <cstdlib>
 #include <iostream>
 #include <memory>
