@@ -58,7 +58,7 @@ class QueueSubscription final : public retryq::Subscription, private ConnectionU
   absl::Status OnMethod(Connection& connection, const amqp_method_t& method);
   absl::Status CancelConsumer(Connection& connection);
 
-  const retryq::ConsumeParams params_;  // but for the prefetch
+  const retryq::ConsumeParams params_;  // all except the prefetch, see prefetch_
   Subscriptions& all_;
 
   // Of the loop's thread.

@@ -32,7 +32,7 @@ enum Situation : std::size_t {
   kMissingRights,
 };
 
-// What is said about it, in the words of one subcommand or another.
+// The remedies for each, as the subcommands word them.
 constexpr std::array kRemedies = {
     "remedy: start the broker|rabbitmq-plugins enable|see that the broker runs",
     "check user and password|give a user and password",

@@ -400,7 +400,7 @@ TEST_F(ConnectionTest, AsksNothingWithArgumentsThatWouldCloseTheConnection) {
   EXPECT_EQ(declare({{"x-limit", 1.5}}), "");
 }
 
-// Nothing says which one it is: whoever published knows what was open.
+// The broker does not name the publish: the publisher knows which were open.
 TEST_F(ConnectionTest, BlamesAPublishWhereTheBrokerClosesTheConnectionForWhatItReads) {
   for (const int code : {501, 502, 503, 540, 541}) {
     const auto channel = OpenChannel();
