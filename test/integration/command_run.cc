@@ -86,9 +86,10 @@ std::vector<nlohmann::json> CommandRun::events(std::string_view name) const {
 
 ::testing::AssertionResult CommandRun::Until(const std::function<bool()>& condition,
                                              std::string_view what) {
-  if (WaitUntil([&] { return condition() || Ended(); }, absl::Seconds(30)) && condition()) {
-    return ::testing::AssertionSuccess();
-  }
+  // A condition that has held need not hold twice: some of them publish.
+  bool held = false;
+  WaitUntil([&] { return (held = condition()) || Ended(); }, absl::Seconds(30));
+  if (held || condition()) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << what << " did not happen;" << Story();
 }
 
