@@ -1,7 +1,9 @@
 #include "retryq/event_loop.h"
 
 #include <signal.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -10,7 +12,6 @@
 #include "loop/drains.h"
 #include "loop/libevent_ptr.h"
 #include "loop/loop_executor.h"
-#include "loop/loop_timer.h"
 #include "loop/system_clock.h"
 #include "loop/system_random.h"
 
@@ -45,6 +46,37 @@ void IgnoreSigpipeUnlessHandled() {
     signal(SIGPIPE, SIG_IGN);
   }
 }
+
+absl::Duration Monotonic() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return absl::DurationFromTimespec(now);
+}
+
+// One call, never early: libevent counts from the beginning of the turn in which
+// a timer is started, so one that comes too soon is started again for the rest.
+class LoopTimer final : public Timer {
+ public:
+  LoopTimer(event_base* base, absl::Duration delay, std::function<void()> callback)
+      : due_(Monotonic() + std::max(delay, absl::ZeroDuration())), callback_(std::move(callback)) {
+    event_.reset(evtimer_new(
+        base,
+        [](evutil_socket_t, short, void* self) { static_cast<LoopTimer*>(self)->OnTimeout(); },
+        this));
+    StartTimer(event_.get(), delay);
+  }
+
+ private:
+  void OnTimeout() {
+    const absl::Duration early = due_ - Monotonic();
+    if (early > absl::ZeroDuration()) return StartTimer(event_.get(), early);
+    std::exchange(callback_, nullptr)();  // which may destroy this timer
+  }
+
+  const absl::Duration due_;  // CLOCK_MONOTONIC, as libevent's
+  std::function<void()> callback_;
+  EventPtr event_;
+};
 
 }  // namespace
 

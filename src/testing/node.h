@@ -10,6 +10,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,12 +21,33 @@
 #include "retryq/random.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
+#include "retryq/timers.h"
 #include "testing/exchanges.h"
-#include "testing/mail.h"
 #include "testing/simulated_content.h"
 #include "testing/simulated_queue.h"
 
 namespace retryq::testing {
+
+// Calls that nobody takes back: each is made once its time has come, unless the whole is destroyed
+// before.
+class Mail {
+ public:
+  // `timers` must outlive it.
+  explicit Mail(Timers& timers) : timers_(timers) {}
+
+  void After(absl::Duration delay, std::function<void()> call) {
+    const std::uint64_t number = ++last_;
+    timers_held_.emplace(number, timers_.After(delay, [this, number, call = std::move(call)] {
+      const auto fired = timers_held_.extract(number);  // kept until the call has returned
+      call();
+    }));
+  }
+
+ private:
+  Timers& timers_;
+  std::uint64_t last_ = 0;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Timer>> timers_held_;
+};
 
 // Who consumes, as the node sees it: a channel with one consumer at a time.
 class Channel {

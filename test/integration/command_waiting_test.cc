@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "integration/terminal_run.h"
 #include "integration/waiting_run.h"
@@ -19,24 +18,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<nlohmann::json> JsonLines(const std::string& text) {
-  std::vector<nlohmann::json> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
-
 class CommandWaiting : public WaitingTest {
  protected:
-  // The ids that `list` shows, in their order.
   std::vector<std::string> Listed(const Arguments& flags = {}) {
     Arguments all = {"--json"};
     all.insert(all.end(), flags.begin(), flags.end());
-    const End end = Waiting("list", all);
-    EXPECT_EQ(end.code, 0) << end.err;
-    std::vector<std::string> ids;
-    for (const nlohmann::json& line : JsonLines(end.out)) ids.push_back(line.at("id"));
-    return ids;
+    return IdsIn(Waiting("list", all));
   }
 
   // `retryq work` whose messages wait for ten minutes in queues of this kind.

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,23 @@ class MessagesTest : public CommandTest {
     CommandRun run(arguments, url);
     const std::optional<int> code = run.Wait(absl::Seconds(60));
     return {code, run.out(), run.err()};
+  }
+
+  static std::vector<nlohmann::json> JsonLines(const std::string& text) {
+    std::vector<nlohmann::json> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      lines.push_back(nlohmann::json::parse(line));
+    }
+    return lines;
+  }
+
+  // The ids that `list --json` shows, in their order.
+  static std::vector<std::string> IdsIn(const End& end) {
+    EXPECT_EQ(end.code, 0) << end.err;
+    std::vector<std::string> ids;
+    for (const nlohmann::json& line : JsonLines(end.out)) ids.push_back(line.at("id"));
+    return ids;
   }
 
   // Takes all there is off a queue: how often each body was there.

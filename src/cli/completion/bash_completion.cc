@@ -1,8 +1,7 @@
-#include "cli/completion/bash_completion.h"
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/completion/shell_quoting.h"
+#include "cli/completion/shell_scripts.h"
 
 namespace retryq::cli {
 namespace {

@@ -3,9 +3,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "cli/completion/bash_completion.h"
-#include "cli/completion/fish_completion.h"
-#include "cli/completion/zsh_completion.h"
+#include "cli/completion/shell_scripts.h"
 #include "cli/flags/flag_reader.h"
 
 namespace retryq::cli {

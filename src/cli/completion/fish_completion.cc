@@ -1,10 +1,9 @@
-#include "cli/completion/fish_completion.h"
-
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "cli/completion/shell_scripts.h"
 
 namespace retryq::cli {
 namespace {

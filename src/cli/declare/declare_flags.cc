@@ -1,11 +1,10 @@
-#include "cli/declare/declare_flags.h"
-
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/declare/declare_command.h"
 #include "cli/text/typed_value.h"
 
 namespace retryq::cli {

@@ -1,8 +1,7 @@
-#include "cli/doctor/doctor_flags.h"
-
 #include <optional>
 #include <utility>
 
+#include "cli/doctor/doctor_command.h"
 #include "cli/flags/delay_queue_flags.h"
 #include "cli/flags/retrying_flags.h"
 

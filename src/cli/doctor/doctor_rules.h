@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/doctor/doctor_options.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/management/management_api.h"
 #include "retryq/amqp/connection_options.h"

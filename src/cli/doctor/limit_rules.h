@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cli/doctor/doctor_options.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/doctor/doctor_report.h"
 
 namespace retryq::cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/doctor/doctor_options.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/doctor/doctor_report.h"
 #include "retryq/delay_queue_options.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/connect/broker_session.h"
-#include "cli/doctor/doctor_options.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/doctor/doctor_report.h"
 
 namespace retryq::cli {

@@ -1,9 +1,9 @@
-#include "cli/outage/outage_json.h"
-
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "cli/outage/outage_output.h"
 
 namespace retryq::cli {
 namespace {

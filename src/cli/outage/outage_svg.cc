@@ -1,5 +1,3 @@
-#include "cli/outage/outage_svg.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -7,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "cli/outage/outage_text.h"
+#include "cli/outage/outage_output.h"
 #include "cli/plot/axis_ticks.h"
 #include "cli/plot/number_text.h"
 #include "cli/plot/svg.h"

@@ -1,11 +1,10 @@
-#include "cli/outage/outage_text.h"
-
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/outage/outage_output.h"
 #include "cli/plot/bar_plot.h"
 #include "cli/plot/number_text.h"
 #include "cli/text/duration.h"

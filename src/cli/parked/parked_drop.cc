@@ -1,8 +1,7 @@
-#include "cli/parked/parked_drop.h"
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/parked/parked_actions.h"
 #include "cli/parked/parked_pass.h"
 #include "cli/parked/parked_question.h"
 

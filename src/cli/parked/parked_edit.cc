@@ -1,12 +1,9 @@
-#include "cli/parked/parked_edit.h"
-
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/parked/editor.h"
-#include "cli/parked/parked_replay.h"
-#include "cli/parked/parked_show.h"
+#include "cli/parked/parked_actions.h"
 #include "cli/parked/replacement.h"
 
 namespace retryq::cli {

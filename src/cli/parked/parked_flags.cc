@@ -1,5 +1,3 @@
-#include "cli/parked/parked_flags.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "cli/flags/own_commands.h"
 #include "cli/management/management_flags.h"
 #include "cli/messages/message_flags.h"
+#include "cli/parked/parked_command.h"
 
 namespace retryq::cli {
 namespace {

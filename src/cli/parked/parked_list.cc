@@ -1,5 +1,3 @@
-#include "cli/parked/parked_list.h"
-
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -8,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/messages/message_past.h"
+#include "cli/parked/parked_actions.h"
 #include "cli/parked/parked_pass.h"
 #include "cli/parked/parked_row.h"
 

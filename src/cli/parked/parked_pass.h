@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "cli/messages/message_pass.h"
-#include "cli/parked/parked_options.h"
+#include "cli/parked/parked_command.h"
 
 namespace retryq::cli {
 

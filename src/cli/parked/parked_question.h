@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/parked/parked_options.h"
+#include "cli/parked/parked_command.h"
 #include "cli/parked/parked_pass.h"
 
 namespace retryq::cli {

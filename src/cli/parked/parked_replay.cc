@@ -1,5 +1,3 @@
-#include "cli/parked/parked_replay.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/messages/copy_sender.h"
 #include "cli/messages/message_past.h"
+#include "cli/parked/parked_actions.h"
 #include "cli/parked/parked_pass.h"
 #include "cli/parked/parked_question.h"
 #include "cli/parked/parked_row.h"

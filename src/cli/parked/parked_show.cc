@@ -1,11 +1,10 @@
-#include "cli/parked/parked_show.h"
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/messages/message_row.h"
 #include "cli/messages/message_text.h"
+#include "cli/parked/parked_actions.h"
 #include "cli/parked/parked_pass.h"
 
 namespace retryq::cli {

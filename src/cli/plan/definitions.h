@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/plan/plan_options.h"
+#include "cli/plan/plan_command.h"
 
 namespace retryq::cli {
 

@@ -1,5 +1,3 @@
-#include "cli/plan/plan_flags.h"
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "cli/flags/delay_queue_flags.h"
 #include "cli/flags/retrying_flags.h"
 #include "cli/outage/simulate_flag.h"
+#include "cli/plan/plan_command.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/client.h"
 

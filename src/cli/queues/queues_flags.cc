@@ -1,9 +1,8 @@
-#include "cli/queues/queues_flags.h"
-
 #include <optional>
 #include <utility>
 
 #include "cli/management/management_flags.h"
+#include "cli/queues/queues_command.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq::cli {

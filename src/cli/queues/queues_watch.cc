@@ -1,5 +1,3 @@
-#include "cli/queues/queues_watch.h"
-
 #include <event2/event.h>
 #include <poll.h>
 #include <unistd.h>
@@ -15,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "cli/management/management_api.h"
-#include "cli/queues/queues.h"
+#include "cli/queues/queues_command.h"
 #include "cli/queues/queues_screen.h"
 #include "cli/queues/queues_table.h"
 #include "cli/queues/queues_view.h"

@@ -1,5 +1,3 @@
-#include "cli/send/send_flags.h"
-
 #include <unistd.h>
 
 #include <cstddef>
@@ -13,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "cli/connect/broker_watch.h"
 #include "cli/send/parse_time.h"
+#include "cli/send/send_command.h"
 #include "cli/text/typed_value.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delay_queue_options.h"

@@ -1,5 +1,3 @@
-#include "cli/send/send_lines.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "cli/send/line_reader.h"
 #include "cli/send/line_request.h"
 #include "cli/send/remedies.h"
+#include "cli/send/send_command.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {

@@ -1,9 +1,7 @@
 #include "cli/waiting/waiting_command.h"
 
-#include "cli/waiting/waiting_list.h"
+#include "cli/waiting/waiting_actions.h"
 #include "cli/waiting/waiting_queues.h"
-#include "cli/waiting/waiting_show.h"
-#include "cli/waiting/waiting_take.h"
 
 namespace retryq::cli {
 

@@ -1,5 +1,3 @@
-#include "cli/waiting/waiting_flags.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/flags/own_commands.h"
 #include "cli/messages/message_flags.h"
+#include "cli/waiting/waiting_command.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq::cli {

@@ -1,5 +1,3 @@
-#include "cli/waiting/waiting_list.h"
-
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,6 +9,7 @@
 #include "absl/time/time.h"
 #include "cli/messages/message_past.h"
 #include "cli/messages/message_row.h"
+#include "cli/waiting/waiting_actions.h"
 #include "cli/waiting/waiting_pass.h"
 #include "cli/waiting/waiting_row.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "cli/messages/message_pass.h"
-#include "cli/waiting/waiting_options.h"
+#include "cli/waiting/waiting_command.h"
 #include "cli/waiting/waiting_queues.h"
 
 namespace retryq::cli {

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cli/waiting/waiting_options.h"
+#include "cli/waiting/waiting_command.h"
 #include "retryq/amqp/message.h"
 
 namespace retryq::cli {

@@ -1,11 +1,10 @@
-#include "cli/waiting/waiting_show.h"
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/messages/message_past.h"
 #include "cli/messages/message_text.h"
+#include "cli/waiting/waiting_actions.h"
 #include "cli/waiting/waiting_pass.h"
 #include "cli/waiting/waiting_row.h"
 

@@ -1,5 +1,3 @@
-#include "cli/waiting/waiting_take.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/messages/copy_sender.h"
 #include "cli/messages/question.h"
+#include "cli/waiting/waiting_actions.h"
 #include "cli/waiting/waiting_pass.h"
 #include "cli/waiting/waiting_row.h"
 

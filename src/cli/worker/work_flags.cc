@@ -1,5 +1,3 @@
-#include "cli/worker/work_flags.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -11,6 +9,7 @@
 #include "cli/flags/retrying_flags.h"
 #include "cli/management/management_flags.h"
 #include "cli/worker/executable.h"
+#include "cli/worker/work_command.h"
 
 namespace retryq::cli {
 namespace {

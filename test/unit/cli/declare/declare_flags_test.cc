@@ -1,11 +1,12 @@
-#include "cli/declare/declare_flags.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
 #include <variant>
+
+#include "cli/declare/declare_command.h"
+#include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
 namespace declare_flags_test {
@@ -15,16 +16,10 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 DeclareCommandOptions Parse(const Arguments& arguments) {
-  const auto parsed = ParseDeclare(arguments);
-  EXPECT_TRUE(parsed.ok()) << parsed.status();
-  return parsed.ok() ? std::get<DeclareCommandOptions>(*parsed) : DeclareCommandOptions();
+  return OptionsIn(ParseDeclare(arguments));
 }
 
-std::string Complaints(const Arguments& arguments) {
-  const auto parsed = ParseDeclare(arguments);
-  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
-  return std::string(parsed.status().message());
-}
+std::string Complaints(const Arguments& arguments) { return ComplaintsIn(ParseDeclare(arguments)); }
 
 TEST(DeclareFlags, DeclaresAClassicQueueWithoutMore) {
   const DeclareCommandOptions options = Parse({"--queue", "orders"});

@@ -10,10 +10,11 @@
 #include <variant>
 #include <vector>
 
-#include "cli/doctor/doctor_flags.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/management/management_answer.h"
 #include "retryq/delay_grid.h"
 #include "retryq/delay_queue_declaration.h"
+#include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
 namespace doctor_rules_test {
@@ -32,9 +33,7 @@ class DoctorRules : public ::testing::Test {
   }
 
   static DoctorOptions Options(const Arguments& arguments = {}) {
-    const auto parsed = ParseDoctor(arguments);
-    EXPECT_TRUE(parsed.ok()) << parsed.status();
-    return parsed.ok() ? std::get<DoctorOptions>(*parsed) : DoctorOptions();
+    return OptionsIn(ParseDoctor(arguments));
   }
 
   static Finding Clock(absl::Duration difference, const DelayQueueOptions& options = {}) {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cli/outage/outage_json.h"
+#include "cli/outage/outage_output.h"
 #include "retryq/backoff.h"
 
 namespace retryq::cli {

@@ -1,11 +1,11 @@
-#include "cli/parked/parked_flags.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
-#include <variant>
+
+#include "cli/parked/parked_command.h"
+#include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
 namespace parked_flags_test {
@@ -26,22 +26,11 @@ Arguments With(const Arguments& more) {
   return all;
 }
 
-ParkedOptions Parse(const Arguments& arguments) {
-  const auto parsed = ParseParked(With(arguments));
-  EXPECT_TRUE(parsed.ok()) << parsed.status();
-  return parsed.ok() ? std::get<ParkedOptions>(*parsed) : ParkedOptions();
-}
+ParkedOptions Parse(const Arguments& arguments) { return OptionsIn(ParseParked(With(arguments))); }
 
-std::string Complaints(const Arguments& arguments) {
-  const auto parsed = ParseParked(arguments);
-  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
-  return std::string(parsed.status().message());
-}
+std::string Complaints(const Arguments& arguments) { return ComplaintsIn(ParseParked(arguments)); }
 
-std::string Help(const Arguments& arguments) {
-  const auto parsed = ParseParked(arguments);
-  return parsed.ok() ? std::get<Answer>(*parsed).text : "";
-}
+std::string Help(const Arguments& arguments) { return HelpIn(ParseParked(arguments)); }
 
 TEST_F(ParkedFlags, ListsEverythingByDefault) {
   const ParkedOptions options = Parse({"list"});

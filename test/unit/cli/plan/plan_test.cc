@@ -7,14 +7,13 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "cli/plan/plan_flags.h"
-#include "cli/plan/show_plan.h"
+#include "cli/plan/plan_command.h"
 #include "support/temporary_directory.h"
 #include "support/well_formed.h"
+#include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
 namespace plan_test {
@@ -53,9 +52,7 @@ class PlanTest : public ::testing::Test {
     return Json::parse(Text(arguments));
   }
   static std::string Complaints(const Arguments& arguments) {
-    const auto parsed = ParsePlan(arguments);
-    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(parsed.status().message());
+    return ComplaintsIn(ParsePlan(arguments));
   }
 
   static std::vector<std::int64_t> Numbers(const Json& plan, const std::string& field) {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/outage/outage_output.h"
 #include "cli/outage/outage_simulation.h"
-#include "cli/outage/outage_svg.h"
 #include "cli/plan/plan.h"
 #include "cli/plan/schedule_svg.h"
 #include "support/well_formed.h"

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <variant>
 
-#include "cli/queues/queues_flags.h"
+#include "cli/queues/queues_command.h"
+#include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
 namespace queues_table_test {
@@ -135,9 +135,7 @@ class QueuesFlagsTest : public ::testing::Test {
     ::unsetenv("RETRYQ_MANAGEMENT_URL");
   }
   static QueuesOptions Parsed(const Arguments& arguments) {
-    const auto parsed = ParseQueues(arguments);
-    EXPECT_TRUE(parsed.ok()) << parsed.status();
-    return parsed.ok() ? std::get<QueuesOptions>(*parsed) : QueuesOptions();
+    return OptionsIn(ParseQueues(arguments));
   }
 };
 

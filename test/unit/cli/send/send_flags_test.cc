@@ -1,5 +1,3 @@
-#include "cli/send/send_flags.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,8 @@
 #include <variant>
 
 #include "absl/time/clock.h"
+#include "cli/send/send_command.h"
+#include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
 namespace send_flags_test {
@@ -16,17 +16,9 @@ namespace send_flags_test {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-SendOptions Parse(const Arguments& arguments) {
-  const auto parsed = ParseSend(arguments);
-  EXPECT_TRUE(parsed.ok()) << parsed.status();
-  return parsed.ok() ? std::get<SendOptions>(*parsed) : SendOptions();
-}
+SendOptions Parse(const Arguments& arguments) { return OptionsIn(ParseSend(arguments)); }
 
-std::string Complaints(const Arguments& arguments) {
-  const auto parsed = ParseSend(arguments);
-  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
-  return std::string(parsed.status().message());
-}
+std::string Complaints(const Arguments& arguments) { return ComplaintsIn(ParseSend(arguments)); }
 
 TEST(SendFlags, SendsToAQueue) {
   const SendOptions options = Parse({"--queue", "orders", "the body"});

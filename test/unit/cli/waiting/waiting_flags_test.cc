@@ -1,11 +1,11 @@
-#include "cli/waiting/waiting_flags.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
-#include <variant>
+
+#include "cli/waiting/waiting_command.h"
+#include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
 namespace waiting_flags_test {
@@ -26,21 +26,12 @@ Arguments With(const Arguments& more) {
 }
 
 WaitingOptions Parse(const Arguments& arguments) {
-  const auto parsed = ParseWaiting(With(arguments));
-  EXPECT_TRUE(parsed.ok()) << parsed.status();
-  return parsed.ok() ? std::get<WaitingOptions>(*parsed) : WaitingOptions();
+  return OptionsIn(ParseWaiting(With(arguments)));
 }
 
-std::string Complaints(const Arguments& arguments) {
-  const auto parsed = ParseWaiting(arguments);
-  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
-  return std::string(parsed.status().message());
-}
+std::string Complaints(const Arguments& arguments) { return ComplaintsIn(ParseWaiting(arguments)); }
 
-std::string Help(const Arguments& arguments) {
-  const auto parsed = ParseWaiting(arguments);
-  return parsed.ok() ? std::get<Answer>(*parsed).text : "";
-}
+std::string Help(const Arguments& arguments) { return HelpIn(ParseWaiting(arguments)); }
 
 TEST_F(WaitingFlags, ListEverythingByDefault) {
   const WaitingOptions options = Parse({"list"});

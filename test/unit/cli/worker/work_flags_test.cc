@@ -1,5 +1,3 @@
-#include "cli/worker/work_flags.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,9 @@
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "cli/worker/work_command.h"
+#include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
 namespace work_flags_test {
@@ -24,9 +25,7 @@ class WorkFlagsTest : public ::testing::Test {
 
   // The options of `--queue orders ARGUMENTS -- true`.
   static WorkOptions Parse(Arguments arguments) {
-    const auto parsed = ParseWork(Complete(std::move(arguments)));
-    EXPECT_TRUE(parsed.ok()) << parsed.status();
-    return parsed.ok() ? std::get<WorkOptions>(*parsed) : WorkOptions();
+    return OptionsIn(ParseWork(Complete(std::move(arguments))));
   }
 
   // The complaints about the same.
@@ -35,9 +34,7 @@ class WorkFlagsTest : public ::testing::Test {
   }
 
   static std::string ComplaintsAboutAll(const Arguments& arguments) {
-    const auto parsed = ParseWork(arguments);
-    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(parsed.status().message());
+    return ComplaintsIn(ParseWork(arguments));
   }
 
  private:

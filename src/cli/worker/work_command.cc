@@ -1,4 +1,4 @@
-#include "cli/worker/work.h"
+#include "cli/worker/work_command.h"
 
 #include <prometheus/labels.h>
 #include <unistd.h>

@@ -1,9 +1,12 @@
-#ifndef RETRYQ_CLI_PLAN_PLAN_OPTIONS_H_
-#define RETRYQ_CLI_PLAN_PLAN_OPTIONS_H_
+#ifndef RETRYQ_CLI_PLAN_PLAN_COMMAND_H_
+#define RETRYQ_CLI_PLAN_PLAN_COMMAND_H_
 
 #include <optional>
 #include <string>
+#include <variant>
 
+#include "absl/status/statusor.h"
+#include "cli/flags/flag_parser.h"
 #include "cli/outage/outage_options.h"
 #include "retryq/breaker.h"
 #include "retryq/delay_queue_options.h"
@@ -41,6 +44,14 @@ struct PlanOptions {
   bool any_delay = false;               // also the queues for delays that are not in the plan
 };
 
+// The arguments behind `retryq plan`, RETRYQ_URL taken into account. kInvalidArgument with all that
+// is wrong, a line each, naming the flag and the remedy.
+absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments);
+
+// `retryq plan`: simulates and draws what was asked for. Returns what there is to print. Says how
+// far it has come where that takes long and stderr is a terminal.
+absl::StatusOr<std::string> ShowPlan(const PlanOptions& options);
+
 }  // namespace retryq::cli
 
-#endif  // RETRYQ_CLI_PLAN_PLAN_OPTIONS_H_
+#endif  // RETRYQ_CLI_PLAN_PLAN_COMMAND_H_

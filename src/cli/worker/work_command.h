@@ -1,11 +1,15 @@
-#ifndef RETRYQ_CLI_WORKER_WORK_OPTIONS_H_
-#define RETRYQ_CLI_WORKER_WORK_OPTIONS_H_
+#ifndef RETRYQ_CLI_WORKER_WORK_COMMAND_H_
+#define RETRYQ_CLI_WORKER_WORK_COMMAND_H_
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/flags/flag_parser.h"
 #include "cli/management/management_url.h"
 #include "cli/worker/metrics_server.h"
 #include "retryq/client.h"
@@ -36,6 +40,14 @@ struct WorkOptions {
   std::optional<MetricsAddress> metrics;
 };
 
+// The arguments behind `retryq work`, RETRYQ_URL taken into account. kInvalidArgument with all that
+// is wrong, a line each, naming the flag and the remedy.
+absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments);
+
+// Works until a signal ends it, and settles what runs then; ok after that. An error before the
+// first message could be consumed: see Client::Consume.
+absl::Status Work(const WorkOptions& options);
+
 }  // namespace retryq::cli
 
-#endif  // RETRYQ_CLI_WORKER_WORK_OPTIONS_H_
+#endif  // RETRYQ_CLI_WORKER_WORK_COMMAND_H_

@@ -1,4 +1,4 @@
-#include "cli/declare/declare.h"
+#include "cli/declare/declare_command.h"
 
 #include <utility>
 

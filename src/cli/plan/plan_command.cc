@@ -1,4 +1,4 @@
-#include "cli/plan/show_plan.h"
+#include "cli/plan/plan_command.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,10 +10,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/outage/outage_json.h"
+#include "cli/outage/outage_output.h"
 #include "cli/outage/outage_simulation.h"
-#include "cli/outage/outage_svg.h"
-#include "cli/outage/outage_text.h"
 #include "cli/plan/plan.h"
 #include "cli/plan/schedule_svg.h"
 #include "cli/plot/plot_style.h"

@@ -1,10 +1,6 @@
-#include "cli/parked/parked.h"
+#include "cli/parked/parked_command.h"
 
-#include "cli/parked/parked_drop.h"
-#include "cli/parked/parked_edit.h"
-#include "cli/parked/parked_list.h"
-#include "cli/parked/parked_replay.h"
-#include "cli/parked/parked_show.h"
+#include "cli/parked/parked_actions.h"
 
 namespace retryq::cli {
 

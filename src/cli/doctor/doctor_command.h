@@ -1,9 +1,12 @@
-#ifndef RETRYQ_CLI_DOCTOR_DOCTOR_OPTIONS_H_
-#define RETRYQ_CLI_DOCTOR_DOCTOR_OPTIONS_H_
+#ifndef RETRYQ_CLI_DOCTOR_DOCTOR_COMMAND_H_
+#define RETRYQ_CLI_DOCTOR_DOCTOR_COMMAND_H_
 
 #include <optional>
 #include <string>
+#include <variant>
 
+#include "absl/status/statusor.h"
+#include "cli/flags/flag_parser.h"
 #include "cli/management/management_flags.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/retry_options.h"
@@ -30,6 +33,13 @@ struct DoctorOptions {
   std::optional<GrantedRights> granted = std::nullopt;
 };
 
+// The arguments behind `retryq doctor`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL taken into account.
+// kInvalidArgument with all that is wrong, a line each, naming the flag and the remedy.
+absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments);
+
+// `retryq doctor`: looks at everything and prints what it finds to stdout. Returns the exit code.
+int Doctor(const DoctorOptions& options);
+
 }  // namespace retryq::cli
 
-#endif  // RETRYQ_CLI_DOCTOR_DOCTOR_OPTIONS_H_
+#endif  // RETRYQ_CLI_DOCTOR_DOCTOR_COMMAND_H_

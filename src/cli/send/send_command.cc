@@ -1,4 +1,4 @@
-#include "cli/send/send.h"
+#include "cli/send/send_command.h"
 
 #include <unistd.h>
 

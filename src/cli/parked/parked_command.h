@@ -1,11 +1,14 @@
-#ifndef RETRYQ_CLI_PARKED_PARKED_OPTIONS_H_
-#define RETRYQ_CLI_PARKED_PARKED_OPTIONS_H_
+#ifndef RETRYQ_CLI_PARKED_PARKED_COMMAND_H_
+#define RETRYQ_CLI_PARKED_PARKED_COMMAND_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "cli/flags/flag_parser.h"
 #include "cli/management/management_url.h"
 #include "cli/messages/message_pass.h"
 #include "cli/messages/message_text.h"
@@ -42,6 +45,13 @@ struct ParkedOptions {
   bool ask = false;  // on the terminal, before anything is replayed or dropped
 };
 
+// The arguments behind `retryq parked`, RETRYQ_URL taken into account. kInvalidArgument with all
+// that is wrong, a line each, naming the flag and the remedy.
+absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseParked(const Arguments& arguments);
+
+// Does what `retryq parked` is asked to do.
+MessagesResult Parked(const ParkedOptions& options);
+
 }  // namespace retryq::cli
 
-#endif  // RETRYQ_CLI_PARKED_PARKED_OPTIONS_H_
+#endif  // RETRYQ_CLI_PARKED_PARKED_COMMAND_H_

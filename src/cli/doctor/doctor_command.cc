@@ -1,4 +1,4 @@
-#include "cli/doctor/doctor.h"
+#include "cli/doctor/doctor_command.h"
 
 #include <sysexits.h>
 #include <unistd.h>

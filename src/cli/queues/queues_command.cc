@@ -1,4 +1,4 @@
-#include "cli/queues/queues.h"
+#include "cli/queues/queues_command.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,6 @@
 #include "absl/time/clock.h"
 #include "cli/management/management_queues.h"
 #include "cli/queues/queues_table.h"
-#include "cli/queues/queues_watch.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

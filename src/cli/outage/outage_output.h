@@ -1,6 +1,7 @@
-#ifndef RETRYQ_CLI_OUTAGE_OUTAGE_TEXT_H_
-#define RETRYQ_CLI_OUTAGE_OUTAGE_TEXT_H_
+#ifndef RETRYQ_CLI_OUTAGE_OUTAGE_OUTPUT_H_
+#define RETRYQ_CLI_OUTAGE_OUTAGE_OUTPUT_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "cli/outage/outage_options.h"
@@ -20,6 +21,14 @@ std::string OutageText(const OutageOptions& outage, const OutageReport& report,
 std::string BreakerText(const BreakerOptions& breaker, const OutageReport& without,
                         const OutageReport& with);
 
+// All numbers of a simulated outage. Times are in milliseconds; what is not there (a capacity, a
+// recovery) is null.
+nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageReport& report);
+
+// A simulated outage as an SVG image: calls, messages waiting, delay queues and parked messages
+// over one axis of time.
+std::string OutageSvg(const OutageOptions& outage, const OutageReport& report);
+
 }  // namespace retryq::cli
 
-#endif  // RETRYQ_CLI_OUTAGE_OUTAGE_TEXT_H_
+#endif  // RETRYQ_CLI_OUTAGE_OUTAGE_OUTPUT_H_

@@ -1,0 +1,41 @@
+#ifndef RETRYQ_TEST_UNIT_CLI_FLAGS_PARSED_ARGUMENTS_H_
+#define RETRYQ_TEST_UNIT_CLI_FLAGS_PARSED_ARGUMENTS_H_
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/flags/flag_parser.h"
+
+namespace retryq::cli {
+
+// What the parser of a subcommand has made of its arguments.
+template <typename Options>
+using ParsedArguments = absl::StatusOr<std::variant<Options, Answer>>;
+
+// Of arguments that must be right.
+template <typename Options>
+Options OptionsIn(const ParsedArguments<Options>& parsed) {
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  return parsed.ok() ? std::get<Options>(*parsed) : Options();
+}
+
+// About arguments that must be wrong.
+template <typename Options>
+std::string ComplaintsIn(const ParsedArguments<Options>& parsed) {
+  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(parsed.status().message());
+}
+
+// The help; empty where there is none.
+template <typename Options>
+std::string HelpIn(const ParsedArguments<Options>& parsed) {
+  return parsed.ok() ? std::get<Answer>(*parsed).text : "";
+}
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_TEST_UNIT_CLI_FLAGS_PARSED_ARGUMENTS_H_
