@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "retryq/delayed_publisher.h"
+#include "support/make_message.h"
 
 namespace retryq::simulation {
 namespace {
@@ -442,8 +443,10 @@ void RandomCaller::ResumeConsumer() {
 }
 
 void RandomCaller::DestroyConsumer() {
-  const std::shared_ptr<Consuming> one = AnyConsumer();
-  if (one == nullptr) return;
+  if (const auto one = AnyConsumer()) Destroy(one);
+}
+
+void RandomCaller::Destroy(const std::shared_ptr<Consuming>& one) {
   one->is_alive = false;
   std::erase(consumers_, one);
   one->consumer.reset();
@@ -473,6 +476,8 @@ void RandomCaller::Drain() {
     EXPECT_TRUE(one->is_alive) << "a consumer that is gone was drained";
     EXPECT_FALSE(std::exchange(called, true)) << "drained twice";
     ++one->drained;
+    // As who has waited for that does.
+    if (!ending_ && one->is_alive && random_.OneIn(3)) return Destroy(one);
     Called();
   });
 }
@@ -579,9 +584,7 @@ void RandomCaller::Wrap() {
   if (retrier_ == nullptr) return BeginWrapping();
   switch (random_.Below(6)) {
     case 0:
-      retrier_.reset();
-      deliver_ = nullptr;
-      return;
+      return EndWrapping();
     case 1:
       return retrier_->Abandon();
     case 2:
@@ -595,11 +598,24 @@ void RandomCaller::Wrap() {
 void RandomCaller::BeginWrapping() {
   Party& party = parties_.emplace_back(*this);
   auto shared = Retrier::Shared::Create(*party.broker, world_.EnvironmentFor(&party));
-  auto retrier = Retrier::Create(*shared, {.queue = "one"});
+  RetrierOptions options{.queue = "one"};
+  if (random_.OneIn(2)) {
+    options.retry.backoff.function = [this](const Failure&) {
+      if (random_.OneIn(3)) EndWrapping();
+      Called();
+      return absl::Seconds(1);
+    };
+  }
+  auto retrier = Retrier::Create(*shared, options);
   ASSERT_TRUE(retrier.ok());
   retrier_ = *std::move(retrier);
   deliver_ = AnyWrapping();
   retrier_->Prepare([this](const absl::Status&) { Called(); });
+}
+
+void RandomCaller::EndWrapping() {
+  retrier_.reset();
+  deliver_ = nullptr;
 }
 
 DeliveryHandler RandomCaller::AnyWrapping() {
@@ -621,10 +637,16 @@ DeliveryHandler RandomCaller::AnyWrapping() {
 }
 
 void RandomCaller::DeliverByHand() {
-  auto message = std::make_shared<amqp::Message>();
-  message->delivery_tag = {.generation = 99, .tag = ++last_tag_};
+  testing::MessageParts parts;
+  parts.delivery_tag = {.generation = 99, .tag = ++last_tag_};
+  if (random_.OneIn(2)) parts.headers = OddHeaders();
+  // Others have failed with it.
+  if (random_.OneIn(3)) {
+    parts.redelivered = true;
+    parts.headers = amqp::Table{{"x-delivery-count", OneOf<amqp::Value>({1, 2, 100})}};
+  }
   const DeliveryHandler deliver = deliver_;
-  deliver(std::move(message));
+  deliver(testing::MakeMessage(parts));
 }
 
 // ---- seeds

@@ -109,6 +109,7 @@ class RandomCaller {
   void PauseConsumer();
   void ResumeConsumer();
   void DestroyConsumer();
+  void Destroy(const std::shared_ptr<Consuming>& one);
   void MoveConsumer();
   void Drain();
 
@@ -123,6 +124,7 @@ class RandomCaller {
   // With a retrier of its own, on a broker of its own, fed by hand.
   void Wrap();
   void BeginWrapping();
+  void EndWrapping();
   DeliveryHandler AnyWrapping();
   void DeliverByHand();
 

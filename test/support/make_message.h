@@ -21,6 +21,8 @@ struct MessageParts {
   std::string_view body = "body";
   amqp::Properties properties = {};
   std::optional<amqp::Table> headers = std::nullopt;  // instead of properties.headers
+  amqp::DeliveryTag delivery_tag = {};
+  bool redelivered = false;
 };
 
 // A message as the broker would deliver it: through the wire form and back.
@@ -37,6 +39,8 @@ inline amqp::MessagePtr MakeMessage(const MessageParts& parts = {}) {
   message->routing_key = std::string_view(message->envelope).substr(parts.exchange.size());
   message->content = parts.body;
   message->body = message->content;
+  message->delivery_tag = parts.delivery_tag;
+  message->redelivered = parts.redelivered;
   return message;
 }
 
