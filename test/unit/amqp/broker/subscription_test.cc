@@ -115,5 +115,27 @@ TEST_F(SubscriptionTest, TriesAgainThoughConnectionsEndSoonerThanItsPause) {
   Await([this] { return attempts_.size() > kFailures; });
 }
 
+// Both pauses are over when the connection is back. The one that ends it each time has begun its
+// own later, so it is the other one's turn.
+TEST_F(SubscriptionTest, OfSuspectsWhoHasWaitedLongestGoesFirst) {
+  std::vector<std::string> asked;
+  server.on_method = [this, &asked](std::uint16_t, const ClientMethod& request) {
+    const auto* const consume = std::get_if<method::BasicConsume>(&request);
+    if (consume == nullptr) return false;
+    asked.emplace_back(consume->queue);
+    if (consume->queue == "bad") server.HangUp();
+    return consume->queue == "bad";
+  };
+  ConnectionOptions options = OptionsToConnect();
+  options.reconnect_initial = options.reconnect_max = absl::Milliseconds(800);
+  const std::unique_ptr<Broker> broker = MakeBroker(loop, options);
+  const auto bad = broker->Consume({.queue = "bad", .consumer_tag = "bad"}, this);
+  const auto good = broker->Consume({.queue = "good", .consumer_tag = "good"}, this);
+  Await([&asked] { return !asked.empty(); });
+  asked.clear();
+  Await([this] { return subscribed_ == 1; });
+  EXPECT_LE(std::count(asked.begin(), asked.end(), "bad"), 1);
+}
+
 }  // namespace subscription_test
 }  // namespace retryq::amqp
