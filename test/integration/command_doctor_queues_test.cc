@@ -54,6 +54,18 @@ class CommandDoctorQueues : public CommandDoctor {
   }
 };
 
+// What the management API shows of a queue comes from statistics that are some seconds old.
+TEST_F(CommandDoctorQueues, MindsAPolicyThatIsNewer) {
+  peer_.DeclareQueue("settled");
+  AwaitPolicy("settled", "expires", false);
+  SetPolicy("policies", "^settled$", {{"expires", 1'800'000}});
+  const Diagnosis limited = Doctor({"--queue", "settled"});
+  EXPECT_THAT(Wrong(limited, "work queue"), HasSubstr("policy 'override' sets expires 1800000"));
+  AwaitPolicy("settled", "expires");
+  SetPolicy("policies", "^other$", {{"expires", 1'800'000}});
+  EXPECT_EQ(Wrong(Doctor({"--queue", "settled"}), "work queue"), "");
+}
+
 TEST_F(CommandDoctorQueues, MindsArgumentsOfTheWorkAndTheParkedQueue) {
   const amqp::Table limits = {{"x-message-ttl", std::int64_t{3'600'000}},
                               {"x-expires", std::int64_t{3'600'000}},
@@ -207,6 +219,9 @@ TEST_F(CommandDoctorQueues, MindsLimitsOfTheVhostAndTheUser) {
   EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("user '" + user + "' may have 1 connections"));
   // What cannot be declared says why.
   EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("no more can be declared"));
+  ASSERT_EQ(limited.Of("parked queue", "problem").size(), 1U) << limited.story;
+  EXPECT_THAT(limited.Of("parked queue", "problem")[0].at("remedy").get<std::string>(),
+              HasSubstr("raise that limit"));
   PasteAll(limited);
   const Diagnosis quiet = Doctor(flags, url);
   EXPECT_EQ(quiet.code, 0) << quiet.story;

@@ -112,6 +112,27 @@ TEST_F(CommandErrors, AResultThatCannotBeWrittenIs74) {
   }
 }
 
+TEST_F(CommandErrors, AClosedStdoutCannotBeWrittenEither) {
+  for (const char* command : {"--version", "plan", "queues --watch --json", "doctor --json"}) {
+    CommandRun run({"-c", absl::StrCat("exec " RETRYQ_COMMAND " ", command,
+                                       command[0] == 'q' || command[0] == 'd'
+                                           ? absl::StrCat(" --management ", ManagementUrl())
+                                           : "",
+                                       " >&-")},
+                   vhost_.Url(), "", "/bin/sh");
+    EXPECT_EQ(run.Wait(absl::Seconds(120)), 74) << command << ": " << run.err();
+    EXPECT_THAT(run.err(), HasSubstr("cannot write to stdout: Bad file descriptor")) << command;
+  }
+}
+
+TEST_F(CommandErrors, AnImageThatCannotBeWrittenIs74AndAPlaceThatThereIsNotIs64) {
+  CommandRun full({"plan", "--svg", "/dev/full"}, vhost_.Url());
+  EXPECT_EQ(full.Wait(), 74) << full.err();
+  EXPECT_THAT(full.err(), HasSubstr("No space left on device"));
+  CommandRun nowhere({"plan", "--svg", "/no/such/place.svg"}, vhost_.Url());
+  EXPECT_EQ(nowhere.Wait(), 64) << nowhere.err();
+}
+
 TEST_F(CommandErrors, AMissingWorkExchangeIs69) {
   const End end = Work({"--queue", "orders", "--work-exchange", "wrok"}, vhost_.Url());
   EXPECT_EQ(end.code, 69) << end.err;

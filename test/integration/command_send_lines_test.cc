@@ -178,6 +178,24 @@ TEST_F(CommandSendLines, ASignalEndsItWithAllAnswers) {
   EXPECT_EQ(peer_.Count("orders"), answers.size());
 }
 
+// Nor does it wait for the whole grace period of 25 s.
+TEST_F(CommandSendLines, ASignalEndsItWhereNobodyReadsTheAnswers) {
+  CommandRun run = Shell(
+      "mkfifo_dir=$(mktemp -d); mkfifo $mkfifo_dir/answers; exec 4<>$mkfifo_dir/answers; "
+      "rm -r $mkfifo_dir; exec 3< <(for ((i = 0;; ++i)); do echo '{\"queue\":\"orders\"}'; "
+      "done 2>/dev/null); exec " RETRYQ_COMMAND " send --lines <&3 >&4");
+  std::uint64_t sent = 0;
+  ASSERT_TRUE(run.Until([&] {  // no more are sent, as there is no room for answers
+    const std::uint64_t before = std::exchange(sent, peer_.Count("orders"));
+    return sent > 0 && sent == before;
+  }));
+  const absl::Time signalled = absl::Now();
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait(), 75) << run.err();
+  EXPECT_LT(absl::Now() - signalled, absl::Seconds(15));
+  EXPECT_THAT(run.err(), HasSubstr("; the last answers were not read"));
+}
+
 TEST_F(CommandSendLines, AReaderThatIsGoneEndsItCleanly) {
   CommandRun run = Shell(
       "for ((i = 0; i < 100000; ++i)); do echo \"{\\\"id\\\":$i,\\\"queue\\\":\\\"orders\\\"}\"; "

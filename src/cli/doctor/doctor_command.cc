@@ -158,9 +158,10 @@ class Examination {
     if (operators.ok()) operator_policies_ = operators->json;
   }
 
-  // A queue that messages are kept in, as the management API shows it; where its statistics do not
-  // say yet what policies make of it, by what the policies say themselves. Null where it is not
-  // there, or not shown; but where a worker would make it, it is what that would make.
+  // A queue that messages are kept in, as the management API shows it; but what policies make of
+  // it by what they say themselves where all can be understood, as its statistics come seconds
+  // late. Null where it is not there, or not shown; but where a worker would make it, it is what
+  // that would make.
   Json KeptQueueOf(const std::string& name, bool made_if_missing) {
     if (!has_management_ || name.empty()) return nullptr;
     const auto answer = api_.Get(Path("queues", name));
@@ -171,10 +172,11 @@ class Examination {
       quorum = options_.delay_queues.queue_type == QueueType::kQuorum;
     }
     if (!queue.is_object()) return nullptr;
-    if (!FieldOf(queue, "effective_policy_definition").is_object()) {
+    const bool is_shown = FieldOf(queue, "effective_policy_definition").is_object();
+    if (!is_shown || (CanBeRead(policies_) && CanBeRead(operator_policies_))) {
       queue.update(WithPolicies(name,
                                 quorum ? PolicyTarget::kQuorumQueue : PolicyTarget::kClassicQueue,
-                                policies_, operator_policies_));
+                                policies_, operator_policies_, &queue));
     }
     return queue;
   }

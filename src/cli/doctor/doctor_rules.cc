@@ -535,14 +535,14 @@ std::string GrantCommand(const DoctorOptions& options) {
   const amqp::ConnectionOptions& connection = options.place.connection;
   const GrantedRights granted = options.granted.value_or(GrantedRights());
   const std::string command = absl::StrCat(
-      "rabbitmqctl set_permissions -p ", ForShell(connection.vhost), " ", ForShell(connection.user),
-      " ", ForShell(Merged(granted.configure, configure)), " ",
+      "rabbitmqctl set_permissions -p ", ForShell(connection.vhost), " ",
+      OperandForShell(connection.user), " ", ForShell(Merged(granted.configure, configure)), " ",
       ForShell(Merged(granted.write, write)), " ", ForShell(Merged(granted.read, read)));
   if (options.granted) return command;
   return absl::StrCat(
       "the user's present rights are not shown; put them in front, joined by |, as this replaces "
       "them (rabbitmqctl list_user_permissions ",
-      ForShell(connection.user), "): ", command);
+      OperandForShell(connection.user), "): ", command);
 }
 
 }  // namespace retryq::cli

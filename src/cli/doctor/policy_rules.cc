@@ -26,14 +26,19 @@ using Json = nlohmann::json;
 constexpr const char* kFederationKeys[] = {"federation-upstream", "federation-upstream-set",
                                            "federation-upstream-pattern"};
 
-// Whether a regular expression of the broker's kind (PCRE) is found in the name. Those that cannot
-// be read here are taken to match nothing.
-bool Matches(const std::string& pattern, const std::string& name) {
+// A regular expression of the broker's kind (PCRE); nothing where it cannot be read here.
+std::optional<std::regex> ExpressionOf(const std::string& pattern) {
   try {
-    return std::regex_search(name, std::regex(pattern));
+    return std::regex(pattern);
   } catch (const std::regex_error&) {
-    return false;
+    return std::nullopt;
   }
+}
+
+// Whether it is found in the name. Those that cannot be read here are taken to match nothing.
+bool Matches(const std::string& pattern, const std::string& name) {
+  const std::optional<std::regex> expression = ExpressionOf(pattern);
+  return expression && std::regex_search(name, *expression);
 }
 
 bool AppliesTo(const std::string& apply_to, PolicyTarget target) {
@@ -56,7 +61,7 @@ std::string SetPolicyCommand(bool of_operator, const std::string& vhost, std::in
                              const std::string& pattern, const Json& definition) {
   return absl::StrCat("rabbitmqctl ", of_operator ? "set_operator_policy" : "set_policy", " -p ",
                       ForShell(vhost), " --priority ", priority, " --apply-to ", ForShell(apply_to),
-                      " ", ForShell(name), " ", ForShell(pattern), " ",
+                      " ", OperandForShell(name), " ", ForShell(pattern), " ",
                       ForShell(definition.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
@@ -82,13 +87,18 @@ bool Federates(const Json& policy) {
 
 }  // namespace
 
-const Json& PolicyFor(const Json& policies, const std::string& name, PolicyTarget target) {
+const Json& PolicyFor(const Json& policies, const std::string& name, PolicyTarget target,
+                      const std::optional<std::string>& of_equals) {
   static const Json kNone;
   const Json* best = &kNone;
   if (!policies.is_array()) return *best;
   for (const Json& policy : policies) {
     if (!AppliesTo(TextOf(policy, "apply-to").value_or("all"), target)) continue;
-    if (!best->is_null() && PriorityOf(policy) <= PriorityOf(*best)) continue;
+    const std::int64_t priority = PriorityOf(policy);
+    const bool is_worse =
+        !best->is_null() && priority <= PriorityOf(*best) &&
+        (priority < PriorityOf(*best) || !of_equals || TextOf(policy, "name") != of_equals);
+    if (is_worse) continue;
     const std::optional<std::string> pattern = TextOf(policy, "pattern");
     if (pattern && Matches(*pattern, name)) best = &policy;
   }
@@ -104,10 +114,21 @@ const Json& PolicyNamed(const Json& policies, const std::string& name) {
   return kNone;
 }
 
+bool CanBeRead(const Json& policies) {
+  return policies.is_array() &&
+         std::all_of(policies.begin(), policies.end(), [](const Json& policy) {
+           const std::optional<std::string> pattern = TextOf(policy, "pattern");
+           return pattern && ExpressionOf(*pattern);
+         });
+}
+
 Json WithPolicies(const std::string& queue, PolicyTarget target, const Json& policies,
-                  const Json& operator_policies) {
-  const Json& policy = PolicyFor(policies, queue, target);
-  const Json& of_operator = PolicyFor(operator_policies, queue, target);
+                  const Json& operator_policies, const Json* shown) {
+  const auto best_of = [&](const Json& list, const char* field) -> const Json& {
+    return PolicyFor(list, queue, target, shown ? TextOf(*shown, field) : std::nullopt);
+  };
+  const Json& policy = best_of(policies, "policy");
+  const Json& of_operator = best_of(operator_policies, "operator_policy");
   Json effective = Json::object();
   for (const Json* each : {&policy, &of_operator}) {
     const Json& definition = FieldOf(*each, "definition");
@@ -198,7 +219,7 @@ std::vector<Finding> CheckShovels(const Json& shovels, const DoctorOptions& opti
           absl::StrCat("shovel ", InQuotes(name), " has ", InQuotes(object), " as its ", end,
                        ": messages that wait for a retry take another way"),
           absl::StrCat("rabbitmqctl clear_parameter -p ", ForShell(options.place.connection.vhost),
-                       " shovel ", ForShell(name))));
+                       " shovel ", OperandForShell(name))));
       break;
     }
   }

@@ -2,6 +2,7 @@
 #define RETRYQ_CLI_DOCTOR_POLICY_RULES_H_
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,18 +14,24 @@ namespace retryq::cli {
 enum class PolicyTarget { kExchange, kClassicQueue, kQuorumQueue };
 
 // The policy of these (GET /api/policies/VHOST) that RabbitMQ gives to something of this name: of
-// those that match, the one of the highest priority. Null where there is none.
+// those that match, the one of the highest priority; of several of that, the one called
+// `of_equals`, else the first one. Null where there is none.
 const nlohmann::json& PolicyFor(const nlohmann::json& policies, const std::string& name,
-                                PolicyTarget target);
+                                PolicyTarget target,
+                                const std::optional<std::string>& of_equals = std::nullopt);
 
 // The policy of this name; null where there is none.
 const nlohmann::json& PolicyNamed(const nlohmann::json& policies, const std::string& name);
 
-// What policies make of a queue that does not exist yet, in the fields that the management API has
-// for those that do: "policy", "operator_policy", "effective_policy_definition".
+// Whether these are policies, and all their patterns can be understood here.
+bool CanBeRead(const nlohmann::json& policies);
+
+// What policies make of a queue, in the fields that the management API has: "policy",
+// "operator_policy", "effective_policy_definition". The API itself says it some seconds late:
+// `shown`, if any, only decides between policies of one priority.
 nlohmann::json WithPolicies(const std::string& queue, PolicyTarget target,
-                            const nlohmann::json& policies,
-                            const nlohmann::json& operator_policies);
+                            const nlohmann::json& policies, const nlohmann::json& operator_policies,
+                            const nlohmann::json* shown = nullptr);
 
 // A regular expression for how the names begin that a worker with these options keeps messages in:
 // its work queue, its parked queue and its delay queues. All commands that keep one policy off some

@@ -77,8 +77,8 @@ std::string NumberText(const Setting& setting) {
 // How to have a queue declared in another way, which none can be changed to.
 std::string DeclareAgain(const KeptQueue& queue, const std::string& how) {
   return absl::StrCat("once it is empty, delete it (rabbitmqctl delete_queue -p ",
-                      ForShell(queue.vhost), " ", ForShell(queue.name),
-                      " --if-empty) and declare it ", how);
+                      ForShell(queue.vhost), " --if-empty ", OperandForShell(queue.name),
+                      ") and declare it ", how);
 }
 
 // What else breaks the same promise is taken away by the same command.

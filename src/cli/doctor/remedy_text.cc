@@ -3,9 +3,12 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/text/escaped_text.h"
 
 namespace retryq::cli {
 
@@ -24,8 +27,23 @@ std::string Escaped(const std::string& text) {
 }
 
 std::string ForShell(const std::string& text) {
+  if (EscapedText(text) != text) {
+    std::string word = "$'";
+    for (const char c : text) {
+      if (absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '\'' && c != '\\') {
+        word += c;
+      } else {
+        absl::StrAppendFormat(&word, "\\x%02X", static_cast<unsigned char>(c));
+      }
+    }
+    return word + "'";
+  }
   return absl::StrCat(
       "'", absl::StrJoin(std::vector<std::string>(absl::StrSplit(text, '\'')), "'\\''"), "'");
+}
+
+std::string OperandForShell(const std::string& text) {
+  return absl::StrCat(text.starts_with('-') ? "-- " : "", ForShell(text));
 }
 
 }  // namespace retryq::cli

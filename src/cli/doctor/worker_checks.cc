@@ -144,7 +144,7 @@ std::vector<Finding> CheckParkedQueue(BrokerSession& session, const DoctorOption
                 absl::Status(may.code(), absl::StrCat(InQuotes(options.parked_queue),
                                                       " is not there, and cannot be made (",
                                                       Printable(std::string(may.message())), ")")),
-                GrantCommand(options))};
+                absl::IsResourceExhausted(may) ? LimitReached(may).remedy : GrantCommand(options))};
 }
 
 std::vector<Finding> CheckPermissions(BrokerSession& session, const DoctorOptions& options) {

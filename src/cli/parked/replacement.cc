@@ -41,8 +41,9 @@ absl::StatusOr<std::string> EditedHeaders(const amqp::Message& original, const J
   amqp::TableWriter writer(&bytes);
   for (const amqp::FieldView& field : original.properties.headers.value_or(amqp::TableView())) {
     const std::string name(field.name);
+    // A name that is no UTF-8 is shown as another one, and cannot be edited.
     const bool stays =
-        Headers::IsHidden(field.name) || before == edited ||
+        Headers::IsHidden(field.name) || before == edited || !IsUtf8(name) ||
         (before.contains(name) && edited.contains(name) && before.at(name) == edited.at(name));
     if (stays) writer.Copy(field);
   }

@@ -26,9 +26,11 @@ constexpr char kEraseLine[] = "\r\033[K";
 absl::Status WriteImage(const std::string& file, const std::string& image) {
   const FileDescriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (opened.is_open() && WriteAll(opened.get(), image)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--svg '", file,
-                                                 "': cannot be written: ", std::strerror(errno),
-                                                 "; name a file where you may write"));
+  const std::string why =
+      absl::StrCat("--svg '", file, "': cannot be written: ", std::strerror(errno));
+  // A result that cannot be written is an error of its own; another file may have no room either.
+  if (opened.is_open()) return absl::DataLossError(why);
+  return absl::InvalidArgumentError(absl::StrCat(why, "; name a file where you may write"));
 }
 
 absl::StatusOr<OutageReport> Simulate(const PlanOptions& options, const OutageOptions& outage) {

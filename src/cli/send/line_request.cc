@@ -1,6 +1,7 @@
 #include "cli/send/line_request.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -185,6 +186,48 @@ std::string Line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Finds how a number is written that is the id of a line. As a value it may lose digits: what does
+// not fit into 64 bits becomes a double.
+class NumberOfId final : public nlohmann::json_sax<Json> {
+ public:
+  const std::string& text() const { return text_; }
+
+  bool key(std::string& name) override {
+    is_id_ = depth_ == 1 && name == "id";
+    return true;
+  }
+  bool number_float(double /*value*/, const std::string& text) override {
+    if (is_id_ && depth_ == 1) text_ = text;
+    return true;
+  }
+  bool start_object(std::size_t /*size*/) override { return ++depth_ > 0; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool start_array(std::size_t /*size*/) override { return ++depth_ > 0; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(std::int64_t /*value*/) override { return true; }
+  bool number_unsigned(std::uint64_t /*value*/) override { return true; }
+  bool string(std::string& /*value*/) override { return true; }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*why*/) override {
+    return false;
+  }
+
+ private:
+  std::string text_;
+  int depth_ = 0;
+  bool is_id_ = false;
+};
+
+std::string IdText(const Json& id, std::string_view line) {
+  if (!id.is_number_float()) return Line(id);
+  NumberOfId number;
+  Json::sax_parse(line, &number);
+  return number.text();
+}
+
 }  // namespace
 
 absl::Status ParseRequest(std::string_view line, LineRequest* request) {
@@ -197,7 +240,7 @@ absl::Status ParseRequest(std::string_view line, LineRequest* request) {
   // The id first: the answer to what is wrong has it too.
   if (const auto id = json.find("id"); id != json.end()) {
     if (id->is_structured()) return WrongValue("id", "a text or a number");
-    request->id = Line(*id);
+    request->id = IdText(*id, line);
   }
   for (const auto& [field, value] : json.items()) {
     if (field == "id") continue;

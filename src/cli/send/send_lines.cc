@@ -29,6 +29,10 @@ constexpr std::size_t kMostAnswerBytes = std::size_t{1} << 20;
 // How long messages that are on their way may still be confirmed once a delay queue was refused.
 constexpr absl::Duration kRefusedPatience = absl::Seconds(1);
 
+// After a signal: how long nothing may be confirmed, nor any answer read, until the rest is given
+// up.
+constexpr absl::Duration kStopPatience = absl::Seconds(5);
+
 // One run of `retryq send --lines`.
 class LineSender : private Observer {
  public:
@@ -47,6 +51,7 @@ class LineSender : private Observer {
       is_interrupted_ = !writer_.is_broken();
       drained_ = std::move(done);
       End(absl::OkStatus());
+      WatchStop();
     });
     const absl::Status run = loop_.RunUntilSignal();
     if (!run.ok()) return run;
@@ -150,6 +155,17 @@ class LineSender : private Observer {
     EndIfDone();
   }
 
+  // A reader that takes no answers, and does not go either, shall not use up the grace period.
+  void WatchStop() {
+    if (drained_ == nullptr) return;
+    stop_watch_ = loop_.After(kStopPatience, [this, left = open_.size() + writer_.size()] {
+      const std::unique_ptr<Timer> fired = std::move(stop_watch_);
+      if (drained_ == nullptr) return;
+      if (open_.size() + writer_.size() != left) return WatchStop();
+      std::exchange(drained_, nullptr)();
+    });
+  }
+
   void EndIfDone() {
     if (!has_ended_ || !open_.empty() || writer_.size() > 0) return;
     if (drained_ != nullptr) return std::exchange(drained_, nullptr)();
@@ -169,8 +185,9 @@ class LineSender : private Observer {
                      : absl::StrCat(failed_, " of ", answered_,
                                     " messages failed: the answers on stdout say why");
     if (is_interrupted_) {
-      return absl::CancelledError(absl::StrCat("stopped by a signal after ", answered_, " messages",
-                                               failed.empty() ? "" : "; ", failed));
+      return absl::CancelledError(absl::StrCat(
+          "stopped by a signal after ", answered_, " messages", failed.empty() ? "" : "; ", failed,
+          writer_.size() > 0 ? "; the last answers were not read" : ""));
     }
     return failed.empty() ? absl::OkStatus() : absl::UnavailableError(failed);
   }
@@ -203,6 +220,7 @@ class LineSender : private Observer {
   std::unique_ptr<Timer> refused_timer_;
   std::string broken_because_;
   EventLoop::DrainDone drained_;
+  std::unique_ptr<Timer> stop_watch_;
   std::unique_ptr<Timer> continuing_;
   std::shared_ptr<void> drain_;
   std::optional<Client> client_;  // the first to go

@@ -55,9 +55,10 @@ absl::StatusOr<std::string> ReadAll(int fd) {
 }
 
 void PrepareProcess() {
-  int fd = ::open("/dev/null", O_RDWR);
-  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
-  if (fd > STDERR_FILENO) ::close(fd);
+  // The lowest that is closed is the one that open returns.
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+  }
   // A SIGCHLD that is ignored, which exec passes on, would take the children's exit codes away.
   std::signal(SIGCHLD, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);

@@ -41,7 +41,8 @@ absl::Status WriteResult(std::string_view result);
 absl::StatusOr<std::string> ReadAll(int fd);
 
 // Makes a process fit for what this command does with descriptors, pipes and children, whatever it
-// was started with: 0, 1 and 2 are open, SIGPIPE is ignored, and children can be waited for.
+// was started with: 0, 1 and 2 are open, SIGPIPE is ignored, and children can be waited for. Where
+// stdout was closed, writing to it fails: a result that nobody gets is an error.
 void PrepareProcess();
 
 }  // namespace retryq::cli

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -70,7 +71,7 @@ void EventLog::Write(Severity severity, std::string_view name, const Event& even
   if (unwritten_.empty() && dropped_ > 0) LogDropped();
   if (!unwritten_.empty()) {
     ++dropped_;
-    return;
+    return Complain();
   }
   unwritten_ = options_.format == Format::kJson ? JsonLine(severity, name, event, extras)
                                                 : TextLine(severity, name, event, extras);
@@ -80,7 +81,23 @@ void EventLog::Write(Severity severity, std::string_view name, const Event& even
   if (unwritten_.size() == size) {  // nothing of it is written
     unwritten_.clear();
     ++dropped_;
+    Complain();
   }
+}
+
+void EventLog::Complain() {
+  const absl::Time now = absl::Now();
+  pollfd wanted = {.fd = options_.complaints_fd, .events = POLLOUT, .revents = 0};
+  if (options_.complaints_fd < 0 || now < complain_from_ || poll(&wanted, 1, 0) <= 0) return;
+  complain_from_ = now + kLogDroppedEvery;
+  const std::string sentence = absl::StrCat(
+      "retryq work: cannot write to stdout: ",
+      error_ == 0 ? "nobody reads it" : std::strerror(error_), "; ",
+      has_reader_ ? absl::StrCat("dropped lines of the log: ", dropped_) : "nothing more is logged",
+      "\n");
+  // It is short enough for a pipe.
+  [[maybe_unused]] const ssize_t count =
+      write(options_.complaints_fd, sentence.data(), sentence.size());
 }
 
 bool EventLog::IsWritable() {
@@ -97,11 +114,13 @@ bool EventLog::IsWritable() {
 
 void EventLog::Flush() {
   std::size_t written = 0;
+  error_ = 0;
   while (written < unwritten_.size() && IsWritable()) {
     const ssize_t count = write(options_.fd, unwritten_.data() + written,
                                 std::min(unwritten_.size() - written, kAtOnce));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EPIPE) has_reader_ = false;
+    if (count < 0 && errno != EAGAIN) error_ = errno;
+    if (error_ == EPIPE) has_reader_ = false;
     if (count <= 0) break;
     written += static_cast<std::size_t>(count);
   }

@@ -29,6 +29,8 @@ class EventLog : public Observer {
     Format format = Format::kText;
     Severity from = Severity::kInfo;             // what matters less is left out
     absl::Duration patience = absl::Seconds(1);  // with a reader, once a minute
+    // Where it is said, at most once a minute, that lines of the log are dropped. -1: nowhere else.
+    int complaints_fd = -1;
   };
 
   // `timers` must outlive it.
@@ -56,6 +58,7 @@ class EventLog : public Observer {
   // As much of `unwritten_` as can be written.
   void Flush();
   void LogDropped();
+  void Complain();
   void Log(Severity severity, std::string_view name, const Event& event,
            const LineExtras& extras = {});
   void Write(Severity severity, std::string_view name, const Event& event,
@@ -67,6 +70,8 @@ class EventLog : public Observer {
   std::string unwritten_;                           // the rest of a line whose beginning is written
   std::size_t dropped_ = 0;
   absl::Time log_dropped_from_ = absl::InfinitePast();
+  absl::Time complain_from_ = absl::InfinitePast();
+  int error_ = 0;            // of the last write that failed; 0: nobody reads
   RepeatedEvents repeated_;  // first to go, as it writes
 };
 

@@ -65,6 +65,12 @@ Children& AllChildren() {
   return children;
 }
 
+// What stdout is if it was closed: see PrepareProcess.
+bool CannotBeWritten(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
+}
+
 }  // namespace
 
 int OpenPipe(Pipe* pipe) {
@@ -81,7 +87,12 @@ int Spawn(const std::vector<std::string>& command, const std::vector<std::string
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, stdout_fd, STDOUT_FILENO);
+  if (CannotBeWritten(stdout_fd)) {
+    // No program shall fail only because nobody reads what it prints.
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  } else {
+    posix_spawn_file_actions_adddup2(&actions, stdout_fd, STDOUT_FILENO);
+  }
   posix_spawn_file_actions_adddup2(&actions, stderr_fd, STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
 

@@ -34,7 +34,8 @@ namespace {
 EventLog::Options LogOptions(const WorkOptions& options) {
   return {.fd = options.json ? STDOUT_FILENO : STDERR_FILENO,
           .format = options.json ? EventLog::Format::kJson : EventLog::Format::kText,
-          .from = options.log_from};
+          .from = options.log_from,
+          .complaints_fd = options.json ? STDERR_FILENO : -1};
 }
 
 ChildRunner::Options ChildOptions(const WorkOptions& options) {

@@ -34,6 +34,9 @@ TEST(RemedyText, EscapesWithoutBackslashesWhereItCan) {
   EXPECT_EQ(Escaped("a.b+c"), "a[.]b[+]c");
   EXPECT_EQ(Escaped("^a\\"), "\\^a\\\\");
   EXPECT_EQ(ForShell("it's"), "'it'\\''s'");
+  EXPECT_EQ(ForShell("it's\x1B[31m \\ \xC3\xA9"), "$'it\\x27s\\x1B[31m \\x5C \\xC3\\xA9'");
+  EXPECT_EQ(OperandForShell("a-b"), "'a-b'");
+  EXPECT_EQ(OperandForShell("-p"), "-- '-p'");
 }
 
 TEST(PolicyRules, FindThePolicyThatTheBrokerWouldTake) {
@@ -82,6 +85,28 @@ TEST(PolicyRules, SayWhatAQueueWillBeUnder) {
   const Json none = WithPolicies("orders", PolicyTarget::kClassicQueue, Json(), Json());
   EXPECT_EQ(none.at("policy"), nullptr);
   EXPECT_EQ(none.at("effective_policy_definition"), Json::object());
+}
+
+TEST(PolicyRules, GoByWhatIsShownOnlyBetweenPoliciesOfOnePriority) {
+  const Json policies = Json::array({Policy("a", "^o", "queues", 1, {{"message-ttl", 5}}),
+                                     Policy("b", "^o", "queues", 1, {{"message-ttl", 6}}),
+                                     Policy("c", "^o", "queues", 0, {{"message-ttl", 7}})});
+  const auto chosen = [&](const Json& shown) {
+    const Json queue = {{"policy", shown}, {"effective_policy_definition", Json::object()}};
+    return WithPolicies("orders", PolicyTarget::kClassicQueue, policies, Json::array(), &queue)
+        .at("policy");
+  };
+  EXPECT_EQ(chosen("b"), "b");
+  EXPECT_EQ(chosen("a"), "a");
+  for (const Json& shown : {Json("c"), Json("gone"), Json()}) EXPECT_EQ(chosen(shown), "a");
+}
+
+TEST(PolicyRules, KnowWhatTheyCannotRead) {
+  EXPECT_TRUE(CanBeRead(Json::array()));
+  EXPECT_TRUE(CanBeRead(Json::array({Policy("a", "^(?!x)", "queues", 0, Json::object())})));
+  EXPECT_FALSE(CanBeRead(Json::array({Policy("a", ".*", "queues", 0, Json::object()),
+                                      Policy("b", "(?<!x)y", "queues", 0, Json::object())})));
+  EXPECT_FALSE(CanBeRead(Json()));
 }
 
 TEST(PolicyRules, MindThatDelayExchangesAreFederated) {

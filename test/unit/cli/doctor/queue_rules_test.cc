@@ -113,9 +113,10 @@ TEST_F(QueueRules, MindQueuesThatGoByThemselves) {
   const Json exclusive = {{"exclusive", true}, {"durable", false}};
   EXPECT_THAT(Texts(CheckKeptWorkQueue(Queue(exclusive), kClassic)),
               ElementsAre(HasSubstr("it is exclusive")));
-  EXPECT_THAT(Texts(CheckKeptWorkQueue(Queue({{"auto_delete", true}}), kClassic)),
-              ElementsAre(AllOf(HasSubstr("problem"), HasSubstr("it is auto-delete"),
-                                HasSubstr("rabbitmqctl delete_queue -p 'shop' 'or.ders'"))));
+  EXPECT_THAT(
+      Texts(CheckKeptWorkQueue(Queue({{"auto_delete", true}}), kClassic)),
+      ElementsAre(AllOf(HasSubstr("problem"), HasSubstr("it is auto-delete"),
+                        HasSubstr("rabbitmqctl delete_queue -p 'shop' --if-empty 'or.ders'"))));
   EXPECT_THAT(Texts(CheckKeptParkedQueue(Queue({{"durable", false}}))),
               ElementsAre(AllOf(HasSubstr("problem"), HasSubstr("it is not durable"))));
 }

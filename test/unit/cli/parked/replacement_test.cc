@@ -66,6 +66,19 @@ TEST(ReadEdited, TakesNewHeadersByTheirJsonAndKeepsTheTypesOfOthers) {
   EXPECT_EQ(*headers.Find("x-retry-count"), amqp::Value(std::int64_t{3}));
 }
 
+TEST(ReadEdited, KeepsAHeaderWhoseNameIsNoUtf8) {
+  const auto original =
+      MakeMessage({.body = "b", .headers = amqp::Table{{"caf\xE9", "old"}, {"tenant", "blue"}}});
+  std::string text = EditText(*original).value();
+  text.replace(text.find("blue"), 4, "red!");
+  const auto replacement = ReadEdited(original, text);
+  ASSERT_TRUE(replacement.ok()) << replacement.status();
+  const amqp::Table headers = HeadersOf(*replacement);
+  EXPECT_EQ(headers.fields().size(), 2U);
+  ASSERT_NE(headers.Find("caf\xE9"), nullptr);
+  EXPECT_EQ(*headers.Find("tenant"), amqp::Value("red!"));
+}
+
 TEST(ReadEdited, IgnoresTheLineFeedThatEditorsAdd) {
   EXPECT_EQ(ReadEdited(Original("one"), "{}\n--- body ---\none\n")->body, "one");
   EXPECT_EQ(ReadEdited(Original("one\n"), "{}\n--- body ---\none\n")->body, "one\n");

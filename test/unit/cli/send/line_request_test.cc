@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace retryq::cli {
 namespace line_request_test {
 
@@ -127,6 +129,17 @@ TEST(LineRequest, HasItsIdWhereTheRestIsWrong) {
   LineRequest request;
   EXPECT_FALSE(ParseRequest(R"({"body":7,"id":42})", &request).ok());
   EXPECT_EQ(request.id, "42");
+}
+
+TEST(LineRequest, HasItsIdAsItIsWritten) {
+  for (const char* id : {"1", "-0.50", "1.0", "1e3", "123456789012345678901234567890",
+                         "18446744073709551615", "true", "null", R"("a")"}) {
+    LineRequest request;
+    const std::string line = absl::StrCat(R"({"headers":{"id":2.5,"a":[3.5]},"queue":"q","id":)",
+                                          id, R"(,"body":"\"id\":4.5"})");
+    EXPECT_TRUE(ParseRequest(line, &request).ok()) << line;
+    EXPECT_EQ(request.id, id);
+  }
 }
 
 TEST(LineRequest, OddLinesDoNoHarm) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cli/text/io.h"
+#include "cli/worker/spawn.h"
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq::cli {
@@ -113,6 +114,25 @@ TEST_F(EventLogTest, SaysAtMostOnceAMinuteThatTheDiskIsFull) {
   for (int i = 0; i < 100; ++i) log.OnEvent(At(EventKind::kConnected));
   EXPECT_GE(log.dropped(), 100U);
   EXPECT_LE(log.dropped(), 102U);
+}
+
+TEST_F(EventLogTest, ComplainsElsewhereOnceAMinuteOfWhatCannotBeWritten) {
+  const FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  EventLog log(time_, {.fd = full.get(), .complaints_fd = write_end_.get()});
+  for (int i = 0; i < 100; ++i) log.OnEvent(At(EventKind::kConnected));
+  EXPECT_EQ(Written(),
+            "retryq work: cannot write to stdout: No space left on device; dropped lines of the "
+            "log: 1\n");
+}
+
+TEST_F(EventLogTest, ComplainsElsewhereThatTheReaderHasGone) {
+  Pipe log_pipe;
+  ASSERT_EQ(OpenPipe(&log_pipe), 0);
+  EventLog log(time_, {.fd = log_pipe.write_end.get(), .complaints_fd = write_end_.get()});
+  log_pipe.read_end.Close();
+  for (int i = 0; i < 3; ++i) log.OnEvent(At(EventKind::kParked));
+  EXPECT_EQ(Written(),
+            "retryq work: cannot write to stdout: Broken pipe; nothing more is logged\n");
 }
 
 TEST_F(EventLogTest, SurvivesAReaderThatGoesAway) {
