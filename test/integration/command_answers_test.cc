@@ -20,7 +20,8 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What is promised; a machine under load is slower, so only more than the deadline is a failure.
+// What is promised, and test/bench/answers measures. A machine under load is slower, so only more
+// than the deadline is a failure.
 constexpr absl::Duration kPromised = absl::Seconds(2);
 constexpr absl::Duration kDeadline = absl::Seconds(10);
 
