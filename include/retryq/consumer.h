@@ -36,7 +36,7 @@ struct ConsumerOptions {
   // Unacked deliveries at a time, which bounds memory. 1 to 65535.
   std::uint16_t prefetch = 64;
 
-  // Threads for blocking handlers. 0: handlers run on the loop's thread.
+  // Threads for blocking handlers, at most 1024. 0: handlers run on the loop's thread.
   int handler_threads = 0;
 
   // With a named work exchange: ack unseen what another queue's consumer

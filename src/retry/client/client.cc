@@ -103,14 +103,17 @@ WorkQueue Named(WorkQueue work_queue, const std::string& queue) {
 }
 
 constexpr absl::Duration kLongestConsumerTimeout = absl::Hours(24 * 3650);
+constexpr int kMostHandlerThreads = 1024;
 
 absl::Status ValidateConsumer(const ConsumerOptions& options) {
   absl::Status status;
   if (options.prefetch == 0) {
     status = absl::InvalidArgumentError("prefetch must be 1 to 65535: it bounds memory");
   }
-  if (options.handler_threads < 0) {
-    status = Join(status, absl::InvalidArgumentError("handler_threads must not be negative"));
+  if (options.handler_threads < 0 || options.handler_threads > kMostHandlerThreads) {
+    status = Join(status, absl::InvalidArgumentError(
+                              absl::StrCat("handler_threads must be 0 to ", kMostHandlerThreads,
+                                           ", but is ", options.handler_threads)));
   }
   const absl::Duration timeout = options.consumer_timeout;
   if (timeout != absl::ZeroDuration() &&

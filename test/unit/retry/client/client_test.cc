@@ -88,6 +88,13 @@ TEST_F(ClientTest, SaysAllWrongOptionsAtOnce) {
   }
 }
 
+TEST_F(ClientTest, StartsAsManyThreadsAsAMachineCanHave) {
+  const auto consumer =
+      client_->Consume({.queue = "orders", .handler_threads = 1025}, Handler(Handles));
+  EXPECT_EQ(consumer.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(consumer.status().message(), HasSubstr("handler_threads must be 0 to 1024"));
+}
+
 // A margin that is right for heartbeats of 15 s lets a confirm count after the queue has gone.
 TEST_F(ClientTest, WantsFourHeartbeatsOfItsBrokerAsAMargin) {
   const auto validity = [this](absl::Duration heartbeat, absl::Duration margin) {
