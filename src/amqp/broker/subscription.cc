@@ -1,6 +1,8 @@
 #include "amqp/broker/subscription.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -25,6 +27,14 @@ ConsumeParams WithConsumerTag(ConsumeParams params) {
     params.consumer_tag = absl::StrCat("retryq.", HostAndProcessName());
   }
   return params;
+}
+
+// A broker that does not mind the prefetch would take memory without limit. What an earlier
+// consumer on the channel was sent comes on top of what the present one is.
+std::size_t MostUnsettled(std::uint16_t prefetch) {
+  constexpr std::size_t kSpare = 100;
+  return prefetch == 0 ? std::numeric_limits<std::size_t>::max()
+                       : 2 * std::size_t{prefetch} + kSpare;
 }
 
 }  // namespace
@@ -80,20 +90,20 @@ void Subscriptions::Forget() {
   ForEach([](QueueSubscription& subscription) { subscription.Forget(); });
 }
 
-Channel* Subscriptions::FindChannel(std::uint64_t generation) {
-  for (const QueueSubscription* entry : entries_) {
-    Channel* const channel = entry->channel_.get();
-    if (channel != nullptr && channel->generation() == generation) return channel;
+QueueSubscription* Subscriptions::Find(std::uint64_t generation) {
+  for (QueueSubscription* entry : entries_) {
+    const Channel* const channel = entry->channel_.get();
+    if (channel != nullptr && channel->generation() == generation) return entry;
   }
   return nullptr;
 }
 
 void Subscriptions::Ack(DeliveryTag tag) {
-  if (Channel* channel = FindChannel(tag.generation)) channel->Ack(tag.tag);
+  if (QueueSubscription* entry = Find(tag.generation)) entry->Ack(tag.tag);
 }
 
 void Subscriptions::Reject(DeliveryTag tag, bool requeue) {
-  if (Channel* channel = FindChannel(tag.generation)) channel->Reject(tag.tag, requeue);
+  if (QueueSubscription* entry = Find(tag.generation)) entry->Reject(tag.tag, requeue);
 }
 
 QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
@@ -104,6 +114,7 @@ QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
       subscriptions_(subscriptions),
       params_(WithConsumerTag(std::move(params))),
       first_prefetch_(params_.prefetch),
+      most_unsettled_(MostUnsettled(params_.prefetch)),
       listener_(listener),
       pauses_(kFirstPause, kLongestPause) {
   subscriptions_.entries_.push_back(this);
@@ -126,6 +137,7 @@ void QueueSubscription::Stop() {
 void QueueSubscription::Subscribe() {
   channel_ = connection_.OpenChannel(this);
   prefetch_.reset();
+  unsettled_ = 0;
   open_cancels_ = 0;
   StartConsumer();
 }
@@ -180,7 +192,23 @@ void QueueSubscription::OnConnectionLost(const absl::Status& why) {
 }
 
 void QueueSubscription::OnDelivery(std::string_view, MessagePtr message) {
+  if (++unsettled_ > most_unsettled_) {
+    return connection_.Reconnect(absl::ResourceExhaustedError(
+        absl::StrCat("consuming queue '", params_.queue, "': the broker has delivered ", unsettled_,
+                     " messages that are not acked, with a prefetch of ", params_.prefetch)));
+  }
   listener_->OnDelivery(std::move(message));
+}
+
+// A settlement that comes twice makes the broker close the channel.
+void QueueSubscription::Ack(std::uint64_t tag) {
+  if (unsettled_ > 0) --unsettled_;
+  channel_->Ack(tag);
+}
+
+void QueueSubscription::Reject(std::uint64_t tag, bool requeue) {
+  if (unsettled_ > 0) --unsettled_;
+  channel_->Reject(tag, requeue);
 }
 
 void QueueSubscription::OnConsumerCancelled(std::string_view) {
@@ -259,6 +287,7 @@ void QueueSubscription::OnCancelled(const absl::Status& answer) {
 
 void QueueSubscription::Resume(std::uint16_t prefetch) {
   params_.prefetch = prefetch;
+  most_unsettled_ = std::max(most_unsettled_, MostUnsettled(prefetch));
   if (std::exchange(wanted_, true)) return;
   if (channel_ != nullptr) {
     // A quorum queue answers a cancel after what was asked behind it (F60 in

@@ -44,7 +44,7 @@ class Subscriptions {
  private:
   friend class QueueSubscription;
 
-  Channel* FindChannel(std::uint64_t generation);
+  QueueSubscription* Find(std::uint64_t generation);
   template <typename Call>
   void ForEach(const Call& call);
 
@@ -80,6 +80,10 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   void OnConsumerCancelled(std::string_view consumer_tag) override;
   void OnChannelClosed(const ChannelError& why) override;
 
+  // What came on the channel there is.
+  void Ack(std::uint64_t tag);
+  void Reject(std::uint64_t tag, bool requeue);
+
   // On a channel that is to be opened, or on the one there is.
   void Subscribe();
   void StartConsumer();
@@ -109,6 +113,8 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   ConsumeParams params_;
   const std::uint16_t first_prefetch_;
   std::optional<std::uint16_t> prefetch_;  // of the channel; nothing before it is set
+  std::size_t unsettled_ = 0;              // deliveries of the channel
+  std::size_t most_unsettled_;             // of which the broker has no right to more
   std::string consumer_tag_;               // of the consumer that was started last
   SubscriptionListener* const listener_;
 

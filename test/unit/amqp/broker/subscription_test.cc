@@ -19,6 +19,8 @@ namespace retryq::amqp {
 namespace subscription_test {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -53,12 +55,15 @@ class SubscriptionTest : public ::testing::Test, public LifetimeStage, public Su
 
   void OnSubscribed() override { ++subscribed_; }
   void OnDelivery(MessagePtr message) override { deliveries_.push_back(std::move(message)); }
-  void OnInterrupted(const absl::Status&) override {}
+  void OnInterrupted(const absl::Status& why) override {
+    interrupted_because_ = std::string(why.message());
+  }
 
   const std::unique_ptr<Broker> broker_ = MakeBroker(loop, OptionsToConnect());
   std::unique_ptr<Subscription> subscription_;
   int subscribed_ = 0;
   std::vector<MessagePtr> deliveries_;
+  std::string interrupted_because_;
   std::vector<absl::Duration> attempts_;
 };
 
@@ -78,6 +83,35 @@ TEST_F(SubscriptionTest, SettlesNothingThatCameOnAnEarlierChannel) {
   EXPECT_THAT(server.heard, Not(Contains(StartsWith("1 basic.nack"))));
   broker_->Ack(fresh->delivery_tag);
   AwaitHeard("1 basic.ack 1");
+}
+
+// Of a broker that does not mind it memory would be without limit.
+TEST_F(SubscriptionTest, LeavesABrokerThatDeliversFarMoreThanThePrefetch) {
+  constexpr std::size_t kPrefetch = 4;
+  constexpr std::size_t kMost = 2 * kPrefetch + 100;
+  subscription_ = broker_->Consume({.queue = "queue", .prefetch = 4, .consumer_tag = "me"}, this);
+  AwaitSubscribed(1);
+  for (std::uint64_t tag = 1; tag <= 3 * kMost; ++tag) {
+    server.Say(1, method::BasicDeliver{.consumer_tag = "me", .delivery_tag = tag});
+    server.SayContent(1, {}, "body");
+  }
+  Await([this] { return !interrupted_because_.empty(); });
+  EXPECT_EQ(deliveries_.size(), kMost);
+  EXPECT_THAT(interrupted_because_, HasSubstr("the broker has delivered 109 messages"));
+  AwaitSubscribed(2);
+}
+
+// Each that is settled makes room for another.
+TEST_F(SubscriptionTest, CountsWhatIsNotSettled) {
+  constexpr std::uint64_t kMessages = 500;
+  subscription_ = broker_->Consume({.queue = "queue", .prefetch = 1, .consumer_tag = "me"}, this);
+  AwaitSubscribed(1);
+  for (std::uint64_t tag = 1; tag <= kMessages; ++tag) {
+    const MessagePtr message = Delivered(tag);
+    tag % 2 == 0 ? broker_->Ack(message->delivery_tag)
+                 : broker_->Reject(message->delivery_tag, /*requeue=*/true);
+  }
+  EXPECT_THAT(interrupted_because_, IsEmpty());
 }
 
 TEST_F(SubscriptionTest, TriesAgainAfterAPauseWhereTheQueueIsRefused) {
