@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -25,6 +27,13 @@ constexpr int kMostDrains = 4;  // of a consumer
 // Longer than the longest deadline that ends.
 constexpr absl::Duration kAfterAll = absl::Minutes(10);
 
+// How the error begins of what is held as even its own headers are too large.
+constexpr std::string_view kTooLargeToPark = "its headers are larger";
+
+// As large as a content header may come, by what RabbitMQ takes beyond what was agreed (F53 in
+// doc/rabbitmq_facts.md).
+std::size_t LargestHeader(const Broker& broker) { return broker.max_header_size() + 8; }
+
 // Where another system's counts are.
 constexpr char kTheirCount[] = "x-their-count";
 
@@ -38,8 +47,10 @@ void ExpectCounted(const Delivery& delivery) {
 // A client with its broker and observer. The broker outlives all that is made on it.
 struct RandomCaller::Party final : public Observer {
   explicit Party(RandomCaller& owner) : caller(owner), broker(owner.world_.MakeBroker()) {}
-  void OnEvent(const Event&) override {
+  void OnEvent(const Event& event) override {
     EXPECT_TRUE(is_alive) << "the observer of a client that is gone was called";
+    EXPECT_FALSE(has_room && event.error.starts_with(kTooLargeToPark))
+        << "a message cannot be parked that came as large";
     caller.Called();
   }
 
@@ -47,7 +58,8 @@ struct RandomCaller::Party final : public Observer {
   const std::unique_ptr<Broker> broker;
   std::optional<Client> client;
   bool is_alive = true;
-  int unanswered = 0;  // publishes and declares
+  bool has_room = false;  // for each message that it is given
+  int unanswered = 0;     // publishes and declares
 };
 
 struct RandomCaller::Consuming {
@@ -183,7 +195,8 @@ void RandomCaller::Clear() {
 amqp::Table RandomCaller::OddHeaders() {
   amqp::Table headers;
   if (random_.OneIn(4)) {
-    headers.Set(kTheirCount, OneOf<amqp::Value>({"18446744073709551615", OddNumber(random_), -1}));
+    headers.Set(kTheirCount, OneOf<amqp::Value>({"18446744073709551615", "9223372036854775807",
+                                                 OddNumber(random_), -1}));
     return headers;
   }
   if (!random_.OneIn(3)) return headers;
@@ -493,8 +506,9 @@ void RandomCaller::Publish() {
   const std::string& target = message.exchange.empty() ? message.routing_key : message.exchange;
   bool is_bad = target.find('\0') != std::string::npos || target.size() > 255;
   if (random_.OneIn(8)) {
-    is_bad = true;
-    message.headers.Set("n", std::numeric_limits<double>::quiet_NaN());
+    const double fraction = OddFraction(random_);
+    is_bad |= !std::isfinite(fraction);
+    message.headers.Set("n", AtAnyDepth(random_, fraction));
   }
   if (random_.OneIn(8)) message.headers.Set(OddText(), OddText());
   if (random_.OneIn(8)) message.headers.Set("h", std::string(200'000, 'h'));
@@ -523,7 +537,13 @@ void RandomCaller::Declare() {
   if (party == nullptr) return;
   WorkQueue work_queue{.name = OneOf<std::string>({"one", "new", OddText()})};
   if (random_.OneIn(3)) work_queue.type = QueueType::kQuorum;
-  if (random_.OneIn(4)) work_queue.arguments.Set(OddText(), OddFraction(random_));
+  bool is_bad = work_queue.name.empty() || work_queue.name.size() > 255 ||
+                work_queue.name.find('\0') != std::string::npos;
+  if (random_.OneIn(4)) {
+    const double fraction = OddFraction(random_);
+    is_bad |= !std::isfinite(fraction);
+    work_queue.arguments.Set(OddText(), AtAnyDepth(random_, fraction));
+  }
   if (random_.OneIn(3)) {
     work_queue.bindings = {{.exchange = OneOf<std::string>({"shop", "other", OddText()}),
                             .exchange_type = OneOf<std::string>({"topic", "fanout", OddText()}),
@@ -535,10 +555,13 @@ void RandomCaller::Declare() {
   const bool must_end = options.deadline < kAfterAll;
   if (must_end) ++party->unanswered;
   party->client->Declare(std::move(work_queue), options,
-                         [this, party, must_end, called = false](const absl::Status&) mutable {
+                         [this, party, is_bad, must_end,
+                          called = false](const absl::Status& status) mutable {
                            EXPECT_TRUE(party->is_alive)
                                << "a declare of a client that is gone was answered";
                            EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
+                           EXPECT_TRUE(!is_bad || absl::IsInvalidArgument(status))
+                               << "what closes the connection was declared: " << status;
                            if (must_end) --party->unanswered;
                            Called();
                          });
@@ -609,6 +632,9 @@ void RandomCaller::BeginWrapping() {
   auto retrier = Retrier::Create(*shared, options);
   ASSERT_TRUE(retrier.ok());
   retrier_ = *std::move(retrier);
+  largest_header_ = LargestHeader(*party.broker);
+  // A real connection may hold less after it was lost.
+  party.has_room = world_.loop() == nullptr;
   deliver_ = AnyWrapping();
   retrier_->Prepare([this](const absl::Status&) { Called(); });
 }
@@ -640,6 +666,8 @@ void RandomCaller::DeliverByHand() {
   testing::MessageParts parts;
   parts.delivery_tag = {.generation = 99, .tag = ++last_tag_};
   if (random_.OneIn(2)) parts.headers = OddHeaders();
+  // So large that there is room for nothing else.
+  if (random_.OneIn(4)) parts.headers = HeadersThatFill(largest_header_);
   // Others have failed with it.
   if (random_.OneIn(3)) {
     parts.redelivered = true;
