@@ -140,9 +140,9 @@ class HostileWorld final : public World {
         lies_.push_back(amqp::hostile::FrameHead(type, channel, 0xffffffff));
       }
     }
-    for (const char* const table : {"0161 53 ffffffff 78", "0161 53 ffffffff", "0161 46 ffffffff 78",
-                                    "0161 41 00000006 53 ffffffff 78",
-                                    "0161 46 00000008 0162 53 ffffffff 78"}) {
+    for (const char* const table :
+         {"0161 53 ffffffff 78", "0161 53 ffffffff", "0161 46 ffffffff 78",
+          "0161 41 00000006 53 ffffffff 78", "0161 46 00000008 0162 53 ffffffff 78"}) {
       const std::string bytes = amqp::FromHex(table);
       lies_.push_back(amqp::hostile::Deliver(1) +
                       amqp::hostile::Header(0, {.headers = amqp::TableView(bytes)}));

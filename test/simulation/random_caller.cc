@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <condition_variable>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "retryq/delay_queue_options.h"
 #include "retryq/delayed_publisher.h"
 #include "support/make_message.h"
 
@@ -36,6 +38,24 @@ std::size_t LargestHeader(const Broker& broker) { return broker.max_header_size(
 
 // Where another system's counts are.
 constexpr char kTheirCount[] = "x-their-count";
+
+bool IsName(const std::string& name) {
+  return name.size() <= 255 && name.find('\0') == std::string::npos;
+}
+
+bool IsDelay(absl::Duration delay) {
+  return delay >= absl::Milliseconds(1) && delay <= kMaxQueueLifetime;
+}
+
+// Whether they break a limit that the public headers state.
+bool MustBeRefused(const ConsumerOptions& options) {
+  const BackoffOptions& backoff = options.retry.backoff;
+  return options.queue.empty() || !IsName(options.queue) || !IsName(options.parked_queue) ||
+         !IsName(options.work_exchange) || options.prefetch == 0 || !IsDelay(backoff.base) ||
+         backoff.max > kMaxQueueLifetime || !std::isfinite(backoff.factor) ||
+         !(backoff.factor >= 1) || !(backoff.jitter >= 0 && backoff.jitter <= 1) ||
+         !std::all_of(backoff.delays.begin(), backoff.delays.end(), IsDelay);
+}
 
 // Whatever others have counted: one more must still be a number that headers carry.
 void ExpectCounted(const Delivery& delivery) {
@@ -197,6 +217,11 @@ amqp::Table RandomCaller::OddHeaders() {
   if (random_.OneIn(4)) {
     headers.Set(kTheirCount, OneOf<amqp::Value>({"18446744073709551615", "9223372036854775807",
                                                  OddNumber(random_), -1}));
+    // More than any of them could hold, taken together.
+    const amqp::Table death = {{"count", std::numeric_limits<std::int64_t>::max()},
+                               {"queue", OneOf(queues())},
+                               {"reason", "rejected"}};
+    if (random_.OneIn(2)) headers.Set("x-death", amqp::Array{death, death});
     return headers;
   }
   if (!random_.OneIn(3)) return headers;
@@ -395,6 +420,7 @@ void RandomCaller::Consume() {
   if (party == nullptr || consumers_.size() >= kMostConsumers) return;
   auto consuming = std::make_shared<Consuming>();
   ConsumerOptions options = AnyConsumerOptions();
+  const bool is_bad = MustBeRefused(options);
   absl::StatusOr<Consumer> made = absl::UnknownError("");
   if (random_.OneIn(20)) {
     made = party->client->Consume(std::move(options), Handler());
@@ -435,6 +461,7 @@ void RandomCaller::Consume() {
         }));
   }
   if (!made.ok()) return;
+  EXPECT_FALSE(is_bad) << "a consumer has options beyond the limits";
   consuming->consumer.emplace(*std::move(made));
   consumers_.push_back(std::move(consuming));
 }
@@ -516,6 +543,9 @@ void RandomCaller::Publish() {
   PublishOptions options;
   if (random_.OneIn(3)) options.delay = OddDuration();
   if (random_.OneIn(6)) options.at = world_.EnvironmentFor(nullptr).clock->Now() + OddDuration();
+  const absl::Time now = world_.EnvironmentFor(nullptr).clock->Now();
+  is_bad |=
+      options.delay > kMaxQueueLifetime || (options.at && *options.at - now > kMaxQueueLifetime);
   if (random_.OneIn(3)) options.deadline = OddDuration();
   options.round_up = random_.OneIn(3);
   if (random_.OneIn(10)) return PublishWith(*party, std::move(message), options, nullptr);
@@ -554,17 +584,16 @@ void RandomCaller::Declare() {
   if (random_.OneIn(10)) return party->client->Declare(std::move(work_queue), options, nullptr);
   const bool must_end = options.deadline < kAfterAll;
   if (must_end) ++party->unanswered;
-  party->client->Declare(std::move(work_queue), options,
-                         [this, party, is_bad, must_end,
-                          called = false](const absl::Status& status) mutable {
-                           EXPECT_TRUE(party->is_alive)
-                               << "a declare of a client that is gone was answered";
-                           EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
-                           EXPECT_TRUE(!is_bad || absl::IsInvalidArgument(status))
-                               << "what closes the connection was declared: " << status;
-                           if (must_end) --party->unanswered;
-                           Called();
-                         });
+  party->client->Declare(
+      std::move(work_queue), options,
+      [this, party, is_bad, must_end, called = false](const absl::Status& status) mutable {
+        EXPECT_TRUE(party->is_alive) << "a declare of a client that is gone was answered";
+        EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
+        EXPECT_TRUE(!is_bad || absl::IsInvalidArgument(status))
+            << "what closes the connection was declared: " << status;
+        if (must_end) --party->unanswered;
+        Called();
+      });
 }
 
 // By the client itself, or by a publisher for later where that can say it.

@@ -42,8 +42,8 @@ bool MustBeRefused(const amqp::ConnectionOptions& options) {
          options.handshake_timeout <= absl::ZeroDuration() ||
          options.read_coalescing < absl::ZeroDuration() ||
          options.read_coalescing > absl::Milliseconds(20) ||
-         options.reconnect_max < options.reconnect_initial ||
-         !is_size(options.frame_max, 8192) || !is_size(options.initial_frame_max, 4096);
+         options.reconnect_max < options.reconnect_initial || !is_size(options.frame_max, 8192) ||
+         !is_size(options.initial_frame_max, 4096);
 }
 
 bool Succeeded(const absl::Status& answer) { return answer.ok(); }
@@ -51,9 +51,7 @@ template <typename T>
 bool Succeeded(const absl::StatusOr<T>& answer) {
   return answer.ok();
 }
-bool Succeeded(const PublishResult& result) {
-  return result.outcome == PublishOutcome::kConfirmed;
-}
+bool Succeeded(const PublishResult& result) { return result.outcome == PublishOutcome::kConfirmed; }
 
 }  // namespace
 
@@ -464,8 +462,7 @@ void RandomConnection::Publish(Lane& lane) {
   const std::string key = OddText();
   const std::string type = OddText();
   amqp::Table table = AnyArguments().table;
-  const bool is_near_limit =
-      lane.channel->is_open() && lane.line.connection && random_.OneIn(6);
+  const bool is_near_limit = lane.channel->is_open() && lane.line.connection && random_.OneIn(6);
   // The largest that a frame may carry, and what is by one byte too much (F53).
   const std::size_t most =
       is_near_limit ? lane.line.connection->max_header_size() + amqp::kFrameOverhead : 0;
@@ -475,7 +472,8 @@ void RandomConnection::Publish(Lane& lane) {
   PublishParams params{
       .exchange = exchange, .routing_key = key, .mandatory = random_.OneIn(2), .body = *body};
   if (!is_near_limit && random_.OneIn(2)) params.properties.type = type;
-  if (headers.ok() && (is_near_limit || random_.OneIn(2))) params.properties.headers = amqp::TableView(*headers);
+  if (headers.ok() && (is_near_limit || random_.OneIn(2)))
+    params.properties.headers = amqp::TableView(*headers);
   if (random_.OneIn(2)) params.body_owner = body;
   lane.channel->Publish(params, Done<const PublishResult&>(lane));
 }
