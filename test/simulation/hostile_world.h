@@ -18,8 +18,10 @@
 #include "retryq/amqp/make_broker.h"
 #include "retryq/event_loop.h"
 #include "retryq/testing/seeded_random.h"
+#include "simulation/odd_values.h"
 #include "simulation/random_caller.h"
 #include "unit/amqp/fake_server.h"
+#include "unit/amqp/hex.h"
 #include "unit/amqp/hostile/channel_violations.h"
 #include "unit/amqp/hostile/connection_violations.h"
 #include "unit/amqp/hostile/content_violations.h"
@@ -34,7 +36,10 @@ class HostileWorld final : public World {
     server_.on_method = [this](std::uint16_t channel, const amqp::ClientMethod& method) {
       return Answer(channel, method);
     };
-    server_.on_step = [this](amqp::FakeServer::Step) { return !peaceful_ && random_.OneIn(40); };
+    server_.on_step = [this](amqp::FakeServer::Step) {
+      server_.tune.frame_max = OneOf<std::uint32_t>(random_, {4096, 8192, 131072, 131072, 0});
+      return !peaceful_ && random_.OneIn(40);
+    };
     for (const auto& violations :
          {amqp::hostile::ConnectionViolations(), amqp::hostile::ChannelViolations(),
           amqp::hostile::ContentViolations()}) {
@@ -42,6 +47,7 @@ class HostileWorld final : public World {
         if (!violation.bytes.empty()) lies_.push_back(violation.bytes);
       }
     }
+    AddHugeLengths();
   }
 
   Environment EnvironmentFor(Observer* observer) override {
@@ -80,6 +86,7 @@ class HostileWorld final : public World {
     timer = loop_.After(absl::ZeroDuration(), look);
     // A client on the loop may end it, and so may a drain.
     while (!over) (void)loop_.Run();
+    EXPECT_EQ(server_.excess, 0) << "a frame was sent that is larger than agreed on";
   }
 
   void Deliver(const std::string& /*queue*/, const std::string& message_id,
@@ -97,6 +104,7 @@ class HostileWorld final : public World {
                                                       .redelivered = random_.OneIn(3)});
       server_.SayContent(channel, properties, std::string(1 + random_.Below(4), 'b'));
     }
+    if (random_.OneIn(4)) server_.SayBytes(amqp::hostile::Frame(8, 0, ""));
   }
 
   void Trouble(bool amid) override {
@@ -125,6 +133,22 @@ class HostileWorld final : public World {
   bool ends_everything() const override { return false; }
 
  private:
+  // As many bytes as 32 bits can count, which are not there.
+  void AddHugeLengths() {
+    for (std::uint16_t channel = 0; channel < 2; ++channel) {
+      for (std::uint8_t type = 1; type <= 3; ++type) {
+        lies_.push_back(amqp::hostile::FrameHead(type, channel, 0xffffffff));
+      }
+    }
+    for (const char* const table :
+         {"0161 53 ffffffff 78", "0161 53 ffffffff", "0161 46 ffffffff 78",
+          "0161 41 00000006 53 ffffffff 78", "0161 46 00000008 0162 53 ffffffff 78"}) {
+      const std::string bytes = amqp::FromHex(table);
+      lies_.push_back(amqp::hostile::Deliver(1) +
+                      amqp::hostile::Header(0, {.headers = amqp::TableView(bytes)}));
+    }
+  }
+
   // Real time is short: a step lasts this long, where the loop does not need more for its turns.
   static constexpr absl::Duration kLongestStep = absl::Milliseconds(4);
   static constexpr int kTurns = 40;

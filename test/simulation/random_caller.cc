@@ -2,15 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "retryq/delay_queue_options.h"
 #include "retryq/delayed_publisher.h"
 #include "support/make_message.h"
 
@@ -25,8 +29,33 @@ constexpr int kMostDrains = 4;  // of a consumer
 // Longer than the longest deadline that ends.
 constexpr absl::Duration kAfterAll = absl::Minutes(10);
 
+// How the error begins of what is held as even its own headers are too large.
+constexpr std::string_view kTooLargeToPark = "its headers are larger";
+
+// As large as a content header may come, by what RabbitMQ takes beyond what was agreed (F53 in
+// doc/rabbitmq_facts.md).
+std::size_t LargestHeader(const Broker& broker) { return broker.max_header_size() + 8; }
+
 // Where another system's counts are.
 constexpr char kTheirCount[] = "x-their-count";
+
+bool IsName(const std::string& name) {
+  return name.size() <= 255 && name.find('\0') == std::string::npos;
+}
+
+bool IsDelay(absl::Duration delay) {
+  return delay >= absl::Milliseconds(1) && delay <= kMaxQueueLifetime;
+}
+
+// Whether they break a limit that the public headers state.
+bool MustBeRefused(const ConsumerOptions& options) {
+  const BackoffOptions& backoff = options.retry.backoff;
+  return options.queue.empty() || !IsName(options.queue) || !IsName(options.parked_queue) ||
+         !IsName(options.work_exchange) || options.prefetch == 0 || !IsDelay(backoff.base) ||
+         backoff.max > kMaxQueueLifetime || !std::isfinite(backoff.factor) ||
+         !(backoff.factor >= 1) || !(backoff.jitter >= 0 && backoff.jitter <= 1) ||
+         !std::all_of(backoff.delays.begin(), backoff.delays.end(), IsDelay);
+}
 
 // Whatever others have counted: one more must still be a number that headers carry.
 void ExpectCounted(const Delivery& delivery) {
@@ -38,8 +67,10 @@ void ExpectCounted(const Delivery& delivery) {
 // A client with its broker and observer. The broker outlives all that is made on it.
 struct RandomCaller::Party final : public Observer {
   explicit Party(RandomCaller& owner) : caller(owner), broker(owner.world_.MakeBroker()) {}
-  void OnEvent(const Event&) override {
+  void OnEvent(const Event& event) override {
     EXPECT_TRUE(is_alive) << "the observer of a client that is gone was called";
+    EXPECT_FALSE(has_room && event.error.starts_with(kTooLargeToPark))
+        << "a message cannot be parked that came as large";
     caller.Called();
   }
 
@@ -47,7 +78,8 @@ struct RandomCaller::Party final : public Observer {
   const std::unique_ptr<Broker> broker;
   std::optional<Client> client;
   bool is_alive = true;
-  int unanswered = 0;  // publishes and declares
+  bool has_room = false;  // for each message that it is given
+  int unanswered = 0;     // publishes and declares
 };
 
 struct RandomCaller::Consuming {
@@ -183,7 +215,13 @@ void RandomCaller::Clear() {
 amqp::Table RandomCaller::OddHeaders() {
   amqp::Table headers;
   if (random_.OneIn(4)) {
-    headers.Set(kTheirCount, OneOf<amqp::Value>({"18446744073709551615", OddNumber(random_), -1}));
+    headers.Set(kTheirCount, OneOf<amqp::Value>({"18446744073709551615", "9223372036854775807",
+                                                 OddNumber(random_), -1}));
+    // More than any of them could hold, taken together.
+    const amqp::Table death = {{"count", std::numeric_limits<std::int64_t>::max()},
+                               {"queue", OneOf(queues())},
+                               {"reason", "rejected"}};
+    if (random_.OneIn(2)) headers.Set("x-death", amqp::Array{death, death});
     return headers;
   }
   if (!random_.OneIn(3)) return headers;
@@ -382,6 +420,7 @@ void RandomCaller::Consume() {
   if (party == nullptr || consumers_.size() >= kMostConsumers) return;
   auto consuming = std::make_shared<Consuming>();
   ConsumerOptions options = AnyConsumerOptions();
+  const bool is_bad = MustBeRefused(options);
   absl::StatusOr<Consumer> made = absl::UnknownError("");
   if (random_.OneIn(20)) {
     made = party->client->Consume(std::move(options), Handler());
@@ -422,6 +461,7 @@ void RandomCaller::Consume() {
         }));
   }
   if (!made.ok()) return;
+  EXPECT_FALSE(is_bad) << "a consumer has options beyond the limits";
   consuming->consumer.emplace(*std::move(made));
   consumers_.push_back(std::move(consuming));
 }
@@ -493,8 +533,9 @@ void RandomCaller::Publish() {
   const std::string& target = message.exchange.empty() ? message.routing_key : message.exchange;
   bool is_bad = target.find('\0') != std::string::npos || target.size() > 255;
   if (random_.OneIn(8)) {
-    is_bad = true;
-    message.headers.Set("n", std::numeric_limits<double>::quiet_NaN());
+    const double fraction = OddFraction(random_);
+    is_bad |= !std::isfinite(fraction);
+    message.headers.Set("n", AtAnyDepth(random_, fraction));
   }
   if (random_.OneIn(8)) message.headers.Set(OddText(), OddText());
   if (random_.OneIn(8)) message.headers.Set("h", std::string(200'000, 'h'));
@@ -502,6 +543,9 @@ void RandomCaller::Publish() {
   PublishOptions options;
   if (random_.OneIn(3)) options.delay = OddDuration();
   if (random_.OneIn(6)) options.at = world_.EnvironmentFor(nullptr).clock->Now() + OddDuration();
+  const absl::Time now = world_.EnvironmentFor(nullptr).clock->Now();
+  is_bad |=
+      options.delay > kMaxQueueLifetime || (options.at && *options.at - now > kMaxQueueLifetime);
   if (random_.OneIn(3)) options.deadline = OddDuration();
   options.round_up = random_.OneIn(3);
   if (random_.OneIn(10)) return PublishWith(*party, std::move(message), options, nullptr);
@@ -523,7 +567,13 @@ void RandomCaller::Declare() {
   if (party == nullptr) return;
   WorkQueue work_queue{.name = OneOf<std::string>({"one", "new", OddText()})};
   if (random_.OneIn(3)) work_queue.type = QueueType::kQuorum;
-  if (random_.OneIn(4)) work_queue.arguments.Set(OddText(), OddFraction(random_));
+  bool is_bad = work_queue.name.empty() || work_queue.name.size() > 255 ||
+                work_queue.name.find('\0') != std::string::npos;
+  if (random_.OneIn(4)) {
+    const double fraction = OddFraction(random_);
+    is_bad |= !std::isfinite(fraction);
+    work_queue.arguments.Set(OddText(), AtAnyDepth(random_, fraction));
+  }
   if (random_.OneIn(3)) {
     work_queue.bindings = {{.exchange = OneOf<std::string>({"shop", "other", OddText()}),
                             .exchange_type = OneOf<std::string>({"topic", "fanout", OddText()}),
@@ -534,14 +584,16 @@ void RandomCaller::Declare() {
   if (random_.OneIn(10)) return party->client->Declare(std::move(work_queue), options, nullptr);
   const bool must_end = options.deadline < kAfterAll;
   if (must_end) ++party->unanswered;
-  party->client->Declare(std::move(work_queue), options,
-                         [this, party, must_end, called = false](const absl::Status&) mutable {
-                           EXPECT_TRUE(party->is_alive)
-                               << "a declare of a client that is gone was answered";
-                           EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
-                           if (must_end) --party->unanswered;
-                           Called();
-                         });
+  party->client->Declare(
+      std::move(work_queue), options,
+      [this, party, is_bad, must_end, called = false](const absl::Status& status) mutable {
+        EXPECT_TRUE(party->is_alive) << "a declare of a client that is gone was answered";
+        EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
+        EXPECT_TRUE(!is_bad || absl::IsInvalidArgument(status))
+            << "what closes the connection was declared: " << status;
+        if (must_end) --party->unanswered;
+        Called();
+      });
 }
 
 // By the client itself, or by a publisher for later where that can say it.
@@ -609,6 +661,9 @@ void RandomCaller::BeginWrapping() {
   auto retrier = Retrier::Create(*shared, options);
   ASSERT_TRUE(retrier.ok());
   retrier_ = *std::move(retrier);
+  largest_header_ = LargestHeader(*party.broker);
+  // A real connection may hold less after it was lost.
+  party.has_room = world_.loop() == nullptr;
   deliver_ = AnyWrapping();
   retrier_->Prepare([this](const absl::Status&) { Called(); });
 }
@@ -640,6 +695,8 @@ void RandomCaller::DeliverByHand() {
   testing::MessageParts parts;
   parts.delivery_tag = {.generation = 99, .tag = ++last_tag_};
   if (random_.OneIn(2)) parts.headers = OddHeaders();
+  // So large that there is room for nothing else.
+  if (random_.OneIn(4)) parts.headers = HeadersThatFill(largest_header_);
   // Others have failed with it.
   if (random_.OneIn(3)) {
     parts.redelivered = true;

@@ -143,6 +143,7 @@ class RandomCaller {
   std::shared_ptr<Later> later_;
   std::unique_ptr<Retrier> retrier_;
   DeliveryHandler deliver_;
+  std::size_t largest_header_ = 0;  // of what that is fed
   std::uint64_t last_tag_ = 0;
   int depth_ = 0;  // of callbacks within callbacks that act
   int calls_ = 0;

@@ -2,11 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
+
+#include "amqp/codec/frame.h"
+#include "amqp/codec/properties_codec.h"
 
 namespace retryq::simulation {
 namespace {
@@ -19,8 +25,41 @@ constexpr std::size_t kMostLanes = 8;
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
 bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+bool HasControl(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; });
+}
+
+// Whether they break a limit that retryq/amqp/connection_options.h states.
+bool MustBeRefused(const amqp::ConnectionOptions& options) {
+  const auto is_size = [](std::uint32_t size, std::uint32_t least) {
+    return size == 0 || (size >= least && size <= 1 << 20);
+  };
+  return HasControl(options.user) || HasNul(options.password) || options.vhost.size() > 255 ||
+         std::any_of(options.endpoints.begin(), options.endpoints.end(),
+                     [](const amqp::Endpoint& one) { return HasControl(one.host); }) ||
+         options.heartbeat < absl::ZeroDuration() || options.heartbeat > absl::Seconds(65535) ||
+         options.connection_timeout <= absl::ZeroDuration() ||
+         options.handshake_timeout <= absl::ZeroDuration() ||
+         options.read_coalescing < absl::ZeroDuration() ||
+         options.read_coalescing > absl::Milliseconds(20) ||
+         options.reconnect_max < options.reconnect_initial || !is_size(options.frame_max, 8192) ||
+         !is_size(options.initial_frame_max, 4096);
+}
+
+bool Succeeded(const absl::Status& answer) { return answer.ok(); }
+template <typename T>
+bool Succeeded(const absl::StatusOr<T>& answer) {
+  return answer.ok();
+}
+bool Succeeded(const PublishResult& result) { return result.outcome == PublishOutcome::kConfirmed; }
 
 }  // namespace
+
+// Of a declare and the like, or the headers of a message.
+struct RandomConnection::Arguments {
+  amqp::Table table;
+  bool is_finite = true;
+};
 
 // Marks that a call is under way, from inside which nothing may call back.
 class RandomConnection::Calling {
@@ -39,7 +78,7 @@ class RandomConnection::Line final : public amqp::ConnectionListener {
   explicit Line(RandomConnection& owner) : caller(owner) {}
 
   void OnOpen() override {
-    EXPECT_FALSE(has_nul) << "a host, user or password with NUL was used";
+    EXPECT_FALSE(must_be_refused) << "options beyond the limits were used";
     EXPECT_TRUE(hears) << "a connection that is gone or closed was opened";
     caller.Called();
   }
@@ -55,9 +94,9 @@ class RandomConnection::Line final : public amqp::ConnectionListener {
 
   RandomConnection& caller;
   std::optional<amqp::Connection> connection;
-  bool has_nul = false;  // its options: they must be refused
-  bool hears = true;     // neither destroyed nor closed
-  int unanswered = 0;    // updates of its secret
+  bool must_be_refused = false;  // as its options are
+  bool hears = true;             // neither destroyed nor closed
+  int unanswered = 0;            // updates of its secret
   int closes = 0;
   int closed = 0;
 };
@@ -154,13 +193,20 @@ void RandomConnection::Clear() {
   }
 }
 
-amqp::Table RandomConnection::OddTable() {
-  amqp::Table table;
+RandomConnection::Arguments RandomConnection::AnyArguments() {
+  Arguments arguments;
+  amqp::Table& table = arguments.table;
   if (random_.OneIn(4)) table.Set(OddText(), OddText());
-  if (random_.OneIn(8)) table.Set("n", OddFraction(random_));
-  if (random_.OneIn(8)) table.Set("h", std::string(200'000, 'h'));
-  if (random_.OneIn(8)) table.Set("u", OddNumber(random_));
-  return table;
+  if (random_.OneIn(8)) {
+    const double fraction = OddFraction(random_);
+    arguments.is_finite = std::isfinite(fraction);
+    table.Set("n", AtAnyDepth(random_, fraction));
+  }
+  if (random_.OneIn(8)) {
+    table.Set("h", std::string(OneOf<std::size_t>({200'000, 131'000, 8'100, 4'050}), 'h'));
+  }
+  if (random_.OneIn(8)) table.Set("u", AtAnyDepth(random_, OddNumber(random_)));
+  return arguments;
 }
 
 void RandomConnection::Called() {
@@ -208,7 +254,10 @@ void RandomConnection::Connect() {
   if (alive >= kMostLines) return;
   amqp::ConnectionOptions options = world_.options();
   const std::string nul("127.0.0.1\0x", 11);
-  if (random_.OneIn(4)) options.endpoints.push_back({.host = OneOf<std::string>({OddText(), nul})});
+  if (random_.OneIn(4)) {
+    options.endpoints.push_back({.host = OneOf<std::string>({OddText(), nul, "127.0.0.1\n"}),
+                                 .port = options.endpoints.front().port});
+  }
   if (random_.OneIn(8)) options.endpoints.clear();
   if (random_.OneIn(8)) options.user = OddText();
   if (random_.OneIn(4)) options.password = OneOf<std::string>({OddText(), nul});
@@ -226,8 +275,7 @@ void RandomConnection::Connect() {
   if (random_.OneIn(16)) options.tls.emplace().ca_file = "nowhere" + OddText();
   Line* const leader = AnyLine();
   Line& line = lines_.emplace_back(*this);
-  line.has_nul = HasNul(options.user) || HasNul(options.password);
-  for (const amqp::Endpoint& one : options.endpoints) line.has_nul |= HasNul(one.host);
+  line.must_be_refused = MustBeRefused(options);
   const Calling calling(*this);
   line.connection.emplace(*world_.loop(), options, &line);
   if (leader != nullptr && random_.OneIn(3)) line.connection->FollowPaceOf(*leader->connection);
@@ -273,7 +321,8 @@ void RandomConnection::CloseLine(Line& line) {
 
 void RandomConnection::UpdateSecret(Line& line) {
   ++line.unanswered;
-  const std::string secret = random_.OneIn(4) ? std::string(20'000, 's') : OddText();
+  const std::string secret =
+      random_.OneIn(3) ? std::string(OneOf<std::size_t>({20'000, 8'000, 4'090}), 's') : OddText();
   const bool is_bad = secret.size() > 8000 || HasNul(secret);
   const Calling calling(*this);
   line.connection->UpdateSecret(
@@ -364,9 +413,10 @@ std::function<void()> RandomConnection::Answered(Lane& lane) {
 }
 
 template <typename T>
-std::function<void(T)> RandomConnection::Done(Lane& lane) {
+std::function<void(T)> RandomConnection::Done(Lane& lane, bool is_bad) {
   if (random_.OneIn(10)) return nullptr;
-  return [this, answered = Answered(lane)](T) {
+  return [this, is_bad, answered = Answered(lane)](T answer) {
+    EXPECT_FALSE(is_bad && Succeeded(answer)) << "what must be refused was sent";
     answered();
     Called();
   };
@@ -376,14 +426,16 @@ void RandomConnection::Ask(Lane& lane) {
   using Counted = absl::StatusOr<std::uint32_t>;
   const Calling calling(*this);
   amqp::Channel& channel = *lane.channel;
+  const Arguments arguments = AnyArguments();
+  const bool is_bad = !arguments.is_finite;
   switch (random_.Below(9)) {
     case 0:
       return channel.DeclareQueue(
-          {.name = OddText(), .passive = random_.OneIn(2), .arguments = OddTable()},
-          Done<absl::StatusOr<DeclareOk>>(lane));
+          {.name = OddText(), .passive = random_.OneIn(2), .arguments = arguments.table},
+          Done<absl::StatusOr<DeclareOk>>(lane, is_bad));
     case 1:
-      return channel.BindQueue(OddText(), OddText(), OddText(), OddTable(),
-                               Done<absl::Status>(lane));
+      return channel.BindQueue(OddText(), OddText(), OddText(), arguments.table,
+                               Done<absl::Status>(lane, is_bad));
     case 2:
       return channel.DeleteQueue(OddText(), Done<Counted>(lane));
     case 3:
@@ -409,20 +461,29 @@ void RandomConnection::Publish(Lane& lane) {
   const std::string exchange = OddText();
   const std::string key = OddText();
   const std::string type = OddText();
-  const absl::StatusOr<std::string> headers = OddTable().Encode();
+  amqp::Table table = AnyArguments().table;
+  const bool is_near_limit = lane.channel->is_open() && lane.line.connection && random_.OneIn(6);
+  // The largest that a frame may carry, and what is by one byte too much (F53).
+  const std::size_t most =
+      is_near_limit ? lane.line.connection->max_header_size() + amqp::kFrameOverhead : 0;
+  if (is_near_limit) table = HeadersThatFill(most + random_.Below(2));
+  const absl::StatusOr<std::string> headers = table.Encode();
   auto body = std::make_shared<const std::string>(random_.OneIn(10) ? 300'000 : 3, 'b');
   PublishParams params{
       .exchange = exchange, .routing_key = key, .mandatory = random_.OneIn(2), .body = *body};
-  if (random_.OneIn(2)) params.properties.type = type;
-  if (headers.ok() && random_.OneIn(2)) params.properties.headers = amqp::TableView(*headers);
+  if (!is_near_limit && random_.OneIn(2)) params.properties.type = type;
+  if (headers.ok() && (is_near_limit || random_.OneIn(2)))
+    params.properties.headers = amqp::TableView(*headers);
   if (random_.OneIn(2)) params.body_owner = body;
   lane.channel->Publish(params, Done<const PublishResult&>(lane));
 }
 
 void RandomConnection::Consume(Lane& lane) {
+  const Arguments arguments = AnyArguments();
   const Calling calling(*this);
-  lane.channel->Consume({.queue = OddText(), .consumer_tag = OddText(), .arguments = OddTable()},
-                        Done<absl::StatusOr<std::string>>(lane));
+  lane.channel->Consume(
+      {.queue = OddText(), .consumer_tag = OddText(), .arguments = arguments.table},
+      Done<absl::StatusOr<std::string>>(lane, !arguments.is_finite));
 }
 
 void RandomConnection::SettleOn(Lane& lane) {

@@ -45,7 +45,8 @@ class RandomConnection {
   }
   std::string OddText() { return simulation::OddText(random_); }
   absl::Duration OddDuration() { return simulation::OddDuration(random_); }
-  amqp::Table OddTable();
+  struct Arguments;
+  Arguments AnyArguments();
 
   void Act();
   // From inside a callback.
@@ -70,9 +71,9 @@ class RandomConnection {
 
   // What the answer of a call on `lane` does first.
   std::function<void()> Answered(Lane& lane);
-  // `done` of a call: `void(T)`.
+  // `done` of a call: `void(T)`. `is_bad`: it must not succeed.
   template <typename T>
-  std::function<void(T)> Done(Lane& lane);
+  std::function<void(T)> Done(Lane& lane, bool is_bad = false);
 
   void ExpectAnswered();
   void Clear();

@@ -53,6 +53,12 @@ class FakeServer {
   std::string mechanisms = "PLAIN";
   std::string mechanism;
   std::string login;
+  // What it offers each.
+  method::ConnectionTune tune = {.channel_max = 2047, .frame_max = 131072};
+  // By how many bytes the largest of their frames exceeded the frame_max of its connection. Of one
+  // with a content header its own head and end do not count, as RabbitMQ has it (F53 in
+  // doc/rabbitmq_facts.md).
+  std::size_t excess = 0;
 
   // The last connection.close or channel.close that was not simply a goodbye.
   struct Complaint {
@@ -142,6 +148,7 @@ class FakeServer {
     FakeServer* server;
     bufferevent* stream;
     bool greeted = false;
+    std::size_t frame_max = 0;  // that both have agreed on; 0: not yet
     std::string unread = {};
     std::vector<std::string> said = {};
     std::map<std::uint16_t, std::uint64_t> published = {};  // messages, by channel
@@ -230,6 +237,7 @@ class FakeServer {
   }
 
   void OnFrame(Client& client, const FrameView& frame) {
+    NoteExcess(client, frame);
     if (frame.type == FrameType::kHeartbeat) heard.emplace_back("heartbeat");
     if (frame.type == FrameType::kBody) content.append(frame.payload);
     if (frame.type != FrameType::kMethod) return;
@@ -238,10 +246,10 @@ class FakeServer {
     if (const auto* start_ok = std::get_if<method::ConnectionStartOk>(&*method)) {
       login = start_ok->response.bytes;
       mechanism = start_ok->mechanism;
-      return OnStep(Step::kStartOk,
-                    method::ConnectionTune{.channel_max = 2047, .frame_max = 131072});
+      return OnStep(Step::kStartOk, tune);
     }
-    if (std::holds_alternative<method::ConnectionTuneOk>(*method)) {
+    if (const auto* tune_ok = std::get_if<method::ConnectionTuneOk>(&*method)) {
+      client.frame_max = tune_ok->frame_max;
       if (on_step) on_step(Step::kTuneOk);
       return;
     }
@@ -253,6 +261,13 @@ class FakeServer {
     NoteComplaint(*method);
     if (on_method && on_method(frame.channel, *method)) return;
     if (obliging) Oblige(client, frame.channel, *method);
+  }
+
+  void NoteExcess(const Client& client, const FrameView& frame) {
+    const std::size_t size =
+        frame.type == FrameType::kHeader ? frame.payload.size() : frame.frame_size();
+    if (client.frame_max == 0 || size <= client.frame_max) return;
+    excess = std::max(excess, size - client.frame_max);
   }
 
   static std::string Describe(const ClientMethod& method) {
