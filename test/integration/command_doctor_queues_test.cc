@@ -219,9 +219,12 @@ TEST_F(CommandDoctorQueues, MindsLimitsOfTheVhostAndTheUser) {
   EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("user '" + user + "' may have 1 connections"));
   // What cannot be declared says why.
   EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("no more can be declared"));
-  ASSERT_EQ(limited.Of("parked queue", "problem").size(), 1U) << limited.story;
-  EXPECT_THAT(limited.Of("parked queue", "problem")[0].at("remedy").get<std::string>(),
-              HasSubstr("raise that limit"));
+  // Newer ones look at the limit last, so that it does not show here.
+  const auto parked = limited.Of("parked queue", "problem");
+  EXPECT_EQ(parked.empty(), IsAtLeast(4, 0)) << limited.story;
+  for (const nlohmann::json& problem : parked) {
+    EXPECT_THAT(problem.at("remedy").get<std::string>(), HasSubstr("raise that limit"));
+  }
   PasteAll(limited);
   const Diagnosis quiet = Doctor(flags, url);
   EXPECT_EQ(quiet.code, 0) << quiet.story;
