@@ -105,6 +105,11 @@ class HostileWorld final : public World {
       server_.SayContent(channel, properties, std::string(1 + random_.Below(4), 'b'));
     }
     if (random_.OneIn(4)) server_.SayBytes(amqp::hostile::Frame(8, 0, ""));
+    if (!peaceful_ && random_.OneIn(8)) {
+      const std::string lie = OneOf(random_, huge_lengths_);
+      server_.Say(channel, amqp::method::BasicDeliver{.consumer_tag = tag, .delivery_tag = 1});
+      server_.SayContent(channel, {.headers = amqp::TableView(lie)}, "");
+    }
   }
 
   void Trouble(bool amid) override {
@@ -140,12 +145,10 @@ class HostileWorld final : public World {
         lies_.push_back(amqp::hostile::FrameHead(type, channel, 0xffffffff));
       }
     }
-    for (const char* const table :
+    for (const char* const headers :
          {"0161 53 ffffffff 78", "0161 53 ffffffff", "0161 46 ffffffff 78",
           "0161 41 00000006 53 ffffffff 78", "0161 46 00000008 0162 53 ffffffff 78"}) {
-      const std::string bytes = amqp::FromHex(table);
-      lies_.push_back(amqp::hostile::Deliver(1) +
-                      amqp::hostile::Header(0, {.headers = amqp::TableView(bytes)}));
+      huge_lengths_.push_back(amqp::FromHex(headers));
     }
   }
 
@@ -193,6 +196,7 @@ class HostileWorld final : public World {
   testing::SeededRandom random_;
   amqp::FakeServer server_{loop_};
   std::vector<std::string> lies_;
+  std::vector<std::string> huge_lengths_;  // headers
   std::vector<Consuming> consumers_;
   std::uint64_t last_tag_ = 0;
   bool peaceful_ = false;

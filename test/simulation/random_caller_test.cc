@@ -57,13 +57,20 @@ class SimulatedWorld final : public World {
   }
 
   void Trouble(bool amid) override {
-    switch (random_.Below(9)) {
+    switch (random_.Below(10)) {
       case 0:
         if (!brokers_.empty()) brokers_[random_.Below(brokers_.size())]->CutPublishing({});
         return;
       case 1:
         if (!brokers_.empty()) brokers_[random_.Below(brokers_.size())]->CutConsuming({});
         return;
+      case 9:
+        // What waiting does not fix, as where the user has been deleted. It ends what listens to
+        // the connection, all of it in the one callback of its loss.
+        if (brokers_.empty()) return;
+        return brokers_[random_.Below(brokers_.size())]->Reconnect(
+            random_.OneIn(2) ? absl::UnauthenticatedError("there is no such user")
+                             : absl::NotFoundError("there is no such vhost"));
       case 2:
         if (!amid) rabbit_.Crash();
         return;

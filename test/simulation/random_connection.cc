@@ -206,6 +206,7 @@ RandomConnection::Arguments RandomConnection::AnyArguments() {
     table.Set("h", std::string(OneOf<std::size_t>({200'000, 131'000, 8'100, 4'050}), 'h'));
   }
   if (random_.OneIn(8)) table.Set("u", AtAnyDepth(random_, OddNumber(random_)));
+  may_be_refused_ |= !table.empty();
   return arguments;
 }
 
@@ -400,8 +401,8 @@ void RandomConnection::CloseLane(Lane& lane) {
 }
 
 std::function<void()> RandomConnection::Answered(Lane& lane) {
-  // What is asked of a closed one is answered in a later turn.
-  const bool later = !lane.channel->is_open();
+  // What is asked of a closed one, or is not sent at all, is answered in a later turn.
+  const bool later = std::exchange(may_be_refused_, false) || !lane.channel->is_open();
   ++lane.unanswered;
   if (later) ++lane.answered_later;
   return [&lane, later, called = false]() mutable {
@@ -426,37 +427,40 @@ void RandomConnection::Ask(Lane& lane) {
   using Counted = absl::StatusOr<std::uint32_t>;
   const Calling calling(*this);
   amqp::Channel& channel = *lane.channel;
+  may_be_refused_ = false;
+  const std::string name = OddText();
+  const std::string other = OddText();
+  const std::string key = OddText();
   const Arguments arguments = AnyArguments();
   const bool is_bad = !arguments.is_finite;
   switch (random_.Below(9)) {
     case 0:
       return channel.DeclareQueue(
-          {.name = OddText(), .passive = random_.OneIn(2), .arguments = arguments.table},
+          {.name = name, .passive = random_.OneIn(2), .arguments = arguments.table},
           Done<absl::StatusOr<DeclareOk>>(lane, is_bad));
     case 1:
-      return channel.BindQueue(OddText(), OddText(), OddText(), arguments.table,
-                               Done<absl::Status>(lane, is_bad));
+      return channel.BindQueue(name, other, key, arguments.table, Done<absl::Status>(lane, is_bad));
     case 2:
-      return channel.DeleteQueue(OddText(), Done<Counted>(lane));
+      return channel.DeleteQueue(name, Done<Counted>(lane));
     case 3:
-      return channel.PurgeQueue(OddText(), Done<Counted>(lane));
+      return channel.PurgeQueue(name, Done<Counted>(lane));
     case 4:
-      return channel.DeclareExchange({.name = OddText(), .type = OddText()},
-                                     Done<absl::Status>(lane));
+      return channel.DeclareExchange({.name = name, .type = other}, Done<absl::Status>(lane));
     case 5:
-      return channel.CheckExchange(OddText(), Done<absl::Status>(lane));
+      return channel.CheckExchange(name, Done<absl::Status>(lane));
     case 6:
-      return channel.DeleteExchange(OddText(), Done<absl::Status>(lane));
+      return channel.DeleteExchange(name, Done<absl::Status>(lane));
     case 7:
       return channel.Qos(OneOf<std::uint16_t>({0, 1, 65535}), Done<absl::Status>(lane));
     default:
-      return channel.Cancel(OddText(), Done<absl::Status>(lane));
+      return channel.Cancel(name, Done<absl::Status>(lane));
   }
 }
 
 void RandomConnection::Publish(Lane& lane) {
   // Mostly as it should be.
   const Calling calling(*this);
+  may_be_refused_ = false;
   if (random_.OneIn(3)) return lane.channel->ConfirmSelect(Done<absl::Status>(lane));
   const std::string exchange = OddText();
   const std::string key = OddText();
@@ -467,6 +471,7 @@ void RandomConnection::Publish(Lane& lane) {
   const std::size_t most =
       is_near_limit ? lane.line.connection->max_header_size() + amqp::kFrameOverhead : 0;
   if (is_near_limit) table = HeadersThatFill(most + random_.Below(2));
+  may_be_refused_ |= is_near_limit;
   const absl::StatusOr<std::string> headers = table.Encode();
   auto body = std::make_shared<const std::string>(random_.OneIn(10) ? 300'000 : 3, 'b');
   PublishParams params{
@@ -479,11 +484,13 @@ void RandomConnection::Publish(Lane& lane) {
 }
 
 void RandomConnection::Consume(Lane& lane) {
+  may_be_refused_ = false;
+  const std::string queue = OddText();
+  const std::string tag = OddText();
   const Arguments arguments = AnyArguments();
   const Calling calling(*this);
-  lane.channel->Consume(
-      {.queue = OddText(), .consumer_tag = OddText(), .arguments = arguments.table},
-      Done<absl::StatusOr<std::string>>(lane, !arguments.is_finite));
+  lane.channel->Consume({.queue = queue, .consumer_tag = tag, .arguments = arguments.table},
+                        Done<absl::StatusOr<std::string>>(lane, !arguments.is_finite));
 }
 
 void RandomConnection::SettleOn(Lane& lane) {

@@ -43,7 +43,11 @@ class RandomConnection {
   T OneOf(const std::vector<T>& values) {
     return simulation::OneOf(random_, values);
   }
-  std::string OddText() { return simulation::OddText(random_); }
+  std::string OddText() {
+    std::string text = simulation::OddText(random_);
+    may_be_refused_ |= text.size() > 255;
+    return text;
+  }
   absl::Duration OddDuration() { return simulation::OddDuration(random_); }
   struct Arguments;
   Arguments AnyArguments();
@@ -69,7 +73,7 @@ class RandomConnection {
   void Consume(Lane& lane);
   void SettleOn(Lane& lane);
 
-  // What the answer of a call on `lane` does first.
+  // What the answer of a call on `lane` does first. All that the call is given is chosen by now.
   std::function<void()> Answered(Lane& lane);
   // `done` of a call: `void(T)`. `is_bad`: it must not succeed.
   template <typename T>
@@ -85,6 +89,7 @@ class RandomConnection {
   int calling_ = 0;  // calls that have not returned
   int depth_ = 0;    // of callbacks within callbacks that act
   int calls_ = 0;
+  bool may_be_refused_ = false;  // what was chosen since the last call on a channel
   bool ending_ = false;
 };
 
