@@ -111,9 +111,9 @@ absl::Status ValidateConsumer(const ConsumerOptions& options) {
     status = absl::InvalidArgumentError("prefetch must be 1 to 65535: it bounds memory");
   }
   if (options.handler_threads < 0 || options.handler_threads > kMostHandlerThreads) {
-    status = Join(status, absl::InvalidArgumentError(
-                              absl::StrCat("handler_threads must be 0 to ", kMostHandlerThreads,
-                                           ", but is ", options.handler_threads)));
+    status = Join(status, absl::InvalidArgumentError(absl::StrCat("handler_threads must be 0 to ",
+                                                                  kMostHandlerThreads, ", but is ",
+                                                                  options.handler_threads)));
   }
   const absl::Duration timeout = options.consumer_timeout;
   if (timeout != absl::ZeroDuration() &&
