@@ -155,7 +155,7 @@ class LineSender : private Observer {
     EndIfDone();
   }
 
-  // A reader that takes no answers, and does not go either, shall not use up the grace period.
+  // A reader that takes no answers, but keeps the pipe open, must not use up the grace period.
   void WatchStop() {
     if (drained_ == nullptr) return;
     stop_watch_ = loop_.After(kStopPatience, [this, left = open_.size() + writer_.size()] {

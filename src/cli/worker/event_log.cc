@@ -92,7 +92,7 @@ void EventLog::Complain() {
   complain_from_ = now + kLogDroppedEvery;
   const std::string sentence = absl::StrCat(
       "retryq work: cannot write to stdout: ",
-      error_ == 0 ? "nobody reads it" : std::strerror(error_), "; ",
+      error_ == 0 ? "its reader takes nothing" : std::strerror(error_), "; ",
       has_reader_ ? absl::StrCat("dropped lines of the log: ", dropped_) : "nothing more is logged",
       "\n");
   // It is short enough for a pipe.

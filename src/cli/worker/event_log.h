@@ -29,7 +29,7 @@ class EventLog : public Observer {
     Format format = Format::kText;
     Severity from = Severity::kInfo;             // what matters less is left out
     absl::Duration patience = absl::Seconds(1);  // with a reader, once a minute
-    // Where it is said, at most once a minute, that lines of the log are dropped. -1: nowhere else.
+    // Gets a sentence, at most once a minute, while lines of the log are dropped. -1: none.
     int complaints_fd = -1;
   };
 
@@ -71,7 +71,7 @@ class EventLog : public Observer {
   std::size_t dropped_ = 0;
   absl::Time log_dropped_from_ = absl::InfinitePast();
   absl::Time complain_from_ = absl::InfinitePast();
-  int error_ = 0;            // of the last write that failed; 0: nobody reads
+  int error_ = 0;            // of the last write that failed; 0: none failed
   RepeatedEvents repeated_;  // first to go, as it writes
 };
 

@@ -88,7 +88,7 @@ int Spawn(const std::vector<std::string>& command, const std::vector<std::string
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
   if (CannotBeWritten(stdout_fd)) {
-    // No program shall fail only because nobody reads what it prints.
+    // A program must not fail because its output is thrown away.
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   } else {
     posix_spawn_file_actions_adddup2(&actions, stdout_fd, STDOUT_FILENO);
