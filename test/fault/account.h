@@ -21,6 +21,7 @@ class Account {
   void Add(const WorkerEntry& entry) {
     switch (entry.act) {
       case WorkerAct::kRetried:
+        due_.push_back(entry.at + DelayAfter(entry.failures));
         return;
       case WorkerAct::kCalled:
         NoteCall(entry);
@@ -43,6 +44,11 @@ class Account {
   std::uint64_t handled() const { return CountOf(handled_); }
   std::uint64_t ended() const { return CountOf(ended_); }
   bool any_parked() const { return any_parked_; }
+  // Messages whose delay, as far as is known now, ends in this time.
+  std::uint64_t DueBetween(absl::Time from, absl::Time to) const {
+    return static_cast<std::uint64_t>(std::count_if(
+        due_.begin(), due_.end(), [=](absl::Time at) { return from <= at && at <= to; }));
+  }
 
   // Of messages that failed before this lateness is not measured: the first publish into a new
   // quorum queue takes longer.
@@ -80,6 +86,7 @@ class Account {
   std::vector<bool> ended_;    // by number
   std::vector<bool> handled_;  // likewise
   bool any_parked_ = false;
+  std::vector<absl::Time> due_;        // of all retries
   std::map<MessageName, Call> calls_;  // the last one
   absl::Time measured_from_ = absl::InfiniteFuture();
   std::optional<absl::Duration> lateness_;

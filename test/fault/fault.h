@@ -52,6 +52,10 @@ struct Fault {
   // What all workers are told (worker_main.cc).
   std::vector<std::string> worker_flags = {};
 
+  // Messages that are on their way show some sign of it within this time. Longer than the longest
+  // delay, and than the management API's figures are old.
+  absl::Duration quiet = absl::Seconds(8);
+
   // Whether it is part of a quick run.
   bool quick = true;
 

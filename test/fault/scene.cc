@@ -30,10 +30,6 @@ constexpr absl::Duration kLook = absl::Milliseconds(50);
 // that a quorum queue could not dead-letter after three.
 constexpr absl::Duration kSettlePatience = absl::Minutes(5);
 
-// Messages that are on their way show some sign of it within this time. Longer than the longest
-// delay, and than the management API's figures are old.
-constexpr absl::Duration kQuiet = absl::Seconds(8);
-
 // How often Fault::unstick is tried where messages are missing and nothing moves.
 constexpr int kMostUnsticks = 4;
 
@@ -323,6 +319,11 @@ std::uint64_t Scene::handled() {
   return account(Kind::kOrder).handled();
 }
 
+std::uint64_t Scene::ComingDue(absl::Time from, absl::Time to) {
+  Listen();
+  return account(Kind::kOrder).DueBetween(from, to);
+}
+
 std::string Scene::AwaitDelayQueue(absl::Duration delay) {
   const std::string prefix = absl::StrCat("retry.", absl::ToInt64Milliseconds(delay));
   std::string found;
@@ -362,7 +363,7 @@ void Scene::Settle() {
   for (; absl::Now() < end && !AllHaveEnded(); absl::SleepFor(kLook)) {
     Listen();
     CheckWorkers();
-    if (absl::Now() - last_news_ < kQuiet) continue;
+    if (absl::Now() - last_news_ < options_.fault.quiet) continue;
     if ((unsticks_left == 0 || empty_means_gone) && QueuesAreEmpty()) break;
     if (unsticks_left == 0) continue;
     --unsticks_left;

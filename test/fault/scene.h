@@ -122,6 +122,8 @@ class Scene {
   std::uint64_t sent();
   // How many of them have been handled.
   std::uint64_t handled();
+  // How many of them come due in this time, as far as the workers have retried them by now.
+  std::uint64_t ComingDue(absl::Time from, absl::Time to);
 
   // The present delay queue for this delay that messages wait in, once some do.
   std::string AwaitDelayQueue(absl::Duration delay);

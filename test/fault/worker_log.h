@@ -11,7 +11,7 @@
 namespace retryq::fault {
 
 // What a worker has done, a line each in a file that outlives it: kind, message, milliseconds since
-// the epoch, failures before.
+// the epoch, failures so far.
 enum class WorkerAct : char {
   kHandled = 'h',  // written before the handler returns ok
   kRetried = 'r',
@@ -23,7 +23,7 @@ struct WorkerEntry {
   WorkerAct act = WorkerAct::kHandled;
   MessageName name;
   absl::Time at;
-  std::uint64_t failures = 0;  // where it was called
+  std::uint64_t failures = 0;  // where it was called or retried
 };
 
 // Appends lines, each by a single write. Ends the process where that fails: a message that is

@@ -50,7 +50,7 @@ class Worker final : public Observer {
       const std::optional<MessageName> name = MessageName::Parse(event.delivery->body());
       if (!name.has_value()) return;
       log_.Append(event.kind == EventKind::kRetried ? WorkerAct::kRetried : WorkerAct::kParked,
-                  *name);
+                  *name, event.attempt.value_or(0) + 1);
     } else if (event.kind != EventKind::kDelivered && event.kind != EventKind::kHandled &&
                event.kind != EventKind::kFailed) {
       // For a run that failed.

