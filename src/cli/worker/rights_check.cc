@@ -68,10 +68,12 @@ void RightsCheck::CleanUp() {
 }
 
 void RightsCheck::OnChannelClosed(const amqp::ChannelError& why) {
-  if (is_cleaning_up_ || !absl::IsPermissionDenied(why.status)) return Finish();
-  refusal_ = absl::PermissionDeniedError(absl::StrCat(
-      "this user may not do what a failed message takes: ", std::string(why.status.message()),
-      "; remedy: ", GrantCommand(worker_)));
+  if (is_cleaning_up_) return Finish();
+  if (absl::IsPermissionDenied(why.status)) {
+    refusal_ = absl::PermissionDeniedError(absl::StrCat(
+        "this user may not do what a failed message takes: ", std::string(why.status.message()),
+        "; remedy: ", GrantCommand(worker_)));
+  }
   CleanUp();
 }
 
