@@ -158,9 +158,11 @@ TEST_F(CommandEveryStop, WhileTheBrokerDoesNotAnswerWhatIsLookedFor) {
 }
 
 TEST_F(CommandEveryStop, WhileDelayQueuesAreRefused) {
-  const std::string user = vhost_.AddUser(TestVhost::Rights{"", ".*", ".*"});
+  const std::string user = vhost_.AddUser(TestVhost::Rights{".*", ".*", ".*"});
   peer_.DeclareQueue("orders.parked");
   CommandRun run({"work", "--json", "--queue", "orders", "--", "false"}, vhost_.UrlAs(user, user));
+  ASSERT_TRUE(run.Says("consuming"));
+  vhost_.SetRights(user, {"", ".*", ".*"});
   for (int i = 0; i < 20; ++i) Publish("an order");
   ASSERT_TRUE(run.Says("declare_failed"));
   Stop(run, "declares of delay queues are refused", kLongest);

@@ -18,8 +18,11 @@
 #include "retryq/amqp/make_broker.h"
 #include "retryq/event_loop.h"
 #include "retryq/testing/seeded_random.h"
+#include "simulation/name_server.h"
 #include "simulation/odd_values.h"
 #include "simulation/random_caller.h"
+#include "support/certificates.h"
+#include "support/temporary_directory.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/hex.h"
 #include "unit/amqp/hostile/channel_violations.h"
@@ -28,10 +31,29 @@
 
 namespace retryq::simulation {
 
-// Real connections to a server on loopback that keeps to no rules.
+// What a server and its clients need for TLS; one for all worlds.
+struct Certificates {
+  const testing::Identity authority{
+      {.common_name = "Our authority", .names = "", .is_authority = true}};
+  const testing::Identity server{{.common_name = "rabbit", .names = "DNS:rabbit.test"}, authority};
+  const testing::ServerContext context = testing::MakeServerContext(server);
+  const testing::TemporaryDirectory files;
+  const std::string ca_file = files.Write("ca.pem", authority.certificate());
+
+  static const Certificates& Instance() {
+    static const Certificates certificates;
+    return certificates;
+  }
+};
+
+// Real connections to a server on loopback that keeps to no rules; in one of three worlds it speaks
+// TLS. It is found by its name, rabbit.test.
 class HostileWorld final : public World {
  public:
-  explicit HostileWorld(std::uint64_t seed) : random_(seed) {
+  explicit HostileWorld(std::uint64_t seed)
+      : random_(seed),
+        has_tls_(random_.OneIn(3)),
+        server_(loop_, has_tls_ ? Certificates::Instance().context.get() : nullptr) {
     server_.obliging = true;
     server_.on_method = [this](std::uint16_t channel, const amqp::ClientMethod& method) {
       return Answer(channel, method);
@@ -59,13 +81,20 @@ class HostileWorld final : public World {
   }
   std::unique_ptr<Broker> MakeBroker() override { return amqp::MakeBroker(loop_, options()); }
   EventLoop* loop() override { return &loop_; }
-  std::string url() override { return absl::StrCat("amqp://127.0.0.1:", server_.port()); }
+  std::string url() override {
+    return has_tls_ ? absl::StrCat("amqps://rabbit.test:", server_.port(),
+                                   "?cacertfile=", Certificates::Instance().ca_file)
+                    : absl::StrCat("amqp://127.0.0.1:", server_.port());
+  }
+  bool has_tls() const { return has_tls_; }
 
   // That lead to the server, and wait for nothing long.
   amqp::ConnectionOptions options() const {
     amqp::ConnectionOptions options;
-    options.endpoints = {{.host = "127.0.0.1", .port = server_.port()}};
+    options.endpoints = {{.host = "rabbit.test", .port = server_.port()}};
+    if (has_tls_) options.tls = {.ca_file = Certificates::Instance().ca_file};
     options.connection_timeout = absl::Milliseconds(50);
+    options.tls_timeout = absl::Milliseconds(50);
     options.handshake_timeout = absl::Milliseconds(50);
     options.reconnect_initial = absl::Milliseconds(1);
     options.reconnect_max = absl::Milliseconds(5);
@@ -192,9 +221,11 @@ class HostileWorld final : public World {
     }
   }
 
+  const NameServer::Slowness slowness_;
   EventLoop loop_;
   testing::SeededRandom random_;
-  amqp::FakeServer server_{loop_};
+  const bool has_tls_;
+  amqp::FakeServer server_;
   std::vector<std::string> lies_;
   std::vector<std::string> huge_lengths_;  // headers
   std::vector<Consuming> consumers_;

@@ -11,8 +11,10 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/properties_codec.h"
+#include "simulation/name_server.h"
 
 namespace retryq::simulation {
 namespace {
@@ -78,7 +80,7 @@ class RandomConnection::Line final : public amqp::ConnectionListener {
   explicit Line(RandomConnection& owner) : caller(owner) {}
 
   void OnOpen() override {
-    EXPECT_FALSE(must_be_refused) << "options beyond the limits were used";
+    EXPECT_FALSE(must_not_open) << "options beyond the limits, or another's certificate, were used";
     EXPECT_TRUE(hears) << "a connection that is gone or closed was opened";
     caller.Called();
   }
@@ -94,9 +96,10 @@ class RandomConnection::Line final : public amqp::ConnectionListener {
 
   RandomConnection& caller;
   std::optional<amqp::Connection> connection;
-  bool must_be_refused = false;  // as its options are
-  bool hears = true;             // neither destroyed nor closed
-  int unanswered = 0;            // updates of its secret
+  bool must_not_open = false;  // as its options are
+  bool must_open = false;      // where nothing is wrong with the server
+  bool hears = true;           // neither destroyed nor closed
+  int unanswered = 0;          // updates of its secret
   int closes = 0;
   int closed = 0;
 };
@@ -177,6 +180,17 @@ void RandomConnection::ExpectAnswered() {
     world_.Pass(absl::Milliseconds(4));
   }
   EXPECT_TRUE(all_answered()) << "a call was not answered";
+  const auto all_open = [this] {
+    return std::all_of(lines_.begin(), lines_.end(), [](const Line& line) {
+      return !line.must_open || !line.hears || line.connection->is_open();
+    });
+  };
+  while (!all_open() && world_.loop()->clock().SinceBoot() < end) {
+    world_.Pass(absl::Milliseconds(4));
+  }
+  EXPECT_TRUE(all_open()) << "a connection was not made, with nothing in its way";
+  EXPECT_LE(NameServer::Instance().TakeMostAtOnce(), 1)
+      << "more than one thread looked up the name of one connection";
 }
 
 void RandomConnection::Clear() {
@@ -254,29 +268,46 @@ void RandomConnection::Connect() {
   for (const Line& line : lines_) alive += line.connection ? 1U : 0U;
   if (alive >= kMostLines) return;
   amqp::ConnectionOptions options = world_.options();
-  const std::string nul("127.0.0.1\0x", 11);
+  const std::uint16_t port = options.endpoints.front().port;
+  std::string& host = options.endpoints.front().host;
+  // The same to everybody, certificates included.
+  host = OneOf<std::string>({host, "rabbit.test.", "RABBIT.test"});
+  const bool is_another = world_.has_tls() && random_.OneIn(6);
+  if (is_another) host = "another.test.";
+  // The server has an address of its own there, too, which is never found.
   if (random_.OneIn(4)) {
-    options.endpoints.push_back({.host = OneOf<std::string>({OddText(), nul, "127.0.0.1\n"}),
-                                 .port = options.endpoints.front().port});
+    options.endpoints.insert(options.endpoints.begin(),
+                             {.host = absl::StrCat("slow", lines_.size(), ".test"), .port = port});
   }
-  if (random_.OneIn(8)) options.endpoints.clear();
-  if (random_.OneIn(8)) options.user = OddText();
-  if (random_.OneIn(4)) options.password = OneOf<std::string>({OddText(), nul});
-  if (random_.OneIn(8)) options.vhost = OddText();
-  if (random_.OneIn(8)) options.connection_name = OddText();
-  if (random_.OneIn(8)) options.heartbeat = OddDuration();
-  if (random_.OneIn(8)) options.connection_timeout = OddDuration();
-  if (random_.OneIn(8)) options.handshake_timeout = OddDuration();
-  if (random_.OneIn(16)) options.reconnect_max = OddDuration();
-  if (random_.OneIn(8)) options.read_coalescing = OddDuration();
-  if (random_.OneIn(8)) options.channel_max = OneOf<std::uint16_t>({0, 1, 2, 65535});
-  if (random_.OneIn(8)) options.frame_max = OneOf<std::uint32_t>({0, 1, 8192, 4294967295});
-  if (random_.OneIn(8)) options.initial_frame_max = OneOf<std::uint32_t>({1, 8192, 4294967295});
-  // The server speaks no TLS: files that are not there are all that can be had.
-  if (random_.OneIn(16)) options.tls.emplace().ca_file = "nowhere" + OddText();
+  bool is_odd = false;
+  const auto odd = [this, &is_odd](std::uint64_t chances) {
+    const bool odd_now = random_.OneIn(chances);
+    is_odd |= odd_now;
+    return odd_now;
+  };
+  const std::string nul("127.0.0.1\0x", 11);
+  if (odd(4)) {
+    options.endpoints.push_back(
+        {.host = OneOf<std::string>({OddText(), nul, "127.0.0.1\n"}), .port = port});
+  }
+  if (odd(8)) options.endpoints.clear();
+  if (odd(8)) options.user = OddText();
+  if (odd(4)) options.password = OneOf<std::string>({OddText(), nul});
+  if (odd(8)) options.vhost = OddText();
+  if (odd(8)) options.connection_name = OddText();
+  if (odd(8)) options.heartbeat = OddDuration();
+  if (odd(8)) options.connection_timeout = OddDuration();
+  if (odd(8)) options.handshake_timeout = OddDuration();
+  if (odd(16)) options.reconnect_max = OddDuration();
+  if (odd(8)) options.read_coalescing = OddDuration();
+  if (odd(8)) options.channel_max = OneOf<std::uint16_t>({0, 1, 2, 65535});
+  if (odd(8)) options.frame_max = OneOf<std::uint32_t>({0, 1, 8192, 4294967295});
+  if (odd(8)) options.initial_frame_max = OneOf<std::uint32_t>({1, 8192, 4294967295});
+  if (odd(16)) options.tls.emplace().ca_file = "nowhere" + OddText();
   Line* const leader = AnyLine();
   Line& line = lines_.emplace_back(*this);
-  line.must_be_refused = MustBeRefused(options);
+  line.must_not_open = MustBeRefused(options) || is_another;
+  line.must_open = !is_another && !is_odd;
   const Calling calling(*this);
   line.connection.emplace(*world_.loop(), options, &line);
   if (leader != nullptr && random_.OneIn(3)) line.connection->FollowPaceOf(*leader->connection);
@@ -325,6 +356,7 @@ void RandomConnection::UpdateSecret(Line& line) {
   const std::string secret =
       random_.OneIn(3) ? std::string(OneOf<std::size_t>({20'000, 8'000, 4'090}), 's') : OddText();
   const bool is_bad = secret.size() > 8000 || HasNul(secret);
+  if (secret.size() > 1000) line.must_open = false;  // the next login may not fit into a frame
   const Calling calling(*this);
   line.connection->UpdateSecret(
       secret, [this, &line, is_bad, called = false](const absl::Status& status) mutable {

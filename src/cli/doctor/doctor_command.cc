@@ -334,7 +334,7 @@ class Examination {
     constexpr absl::Duration kProbePatience = absl::Seconds(20);
     const absl::Status unknown = absl::UnavailableError("the broker does not say");
     if (!options_.delay_queues.declare) return unknown;
-    ThrowAwayQueue probe(session_, options_.delay_queues, options_.work_exchange, absl::Minutes(1));
+    ThrowAwayQueue probe(session_, options_.delay_queues, TargetOf(options_), absl::Minutes(1));
     if (!probe.Declare().ok()) return unknown;
     const absl::Time end = absl::Now() + kProbePatience;
     while (absl::Now() < end) {
@@ -365,6 +365,10 @@ class Examination {
 };
 
 }  // namespace
+
+DelayTarget TargetOf(const DoctorOptions& options) {
+  return {.dead_letter_exchange = options.work_exchange, .work_queue = options.queue};
+}
 
 int Doctor(const DoctorOptions& options) {
   absl::Status written;

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/management/management_flags.h"
+#include "retryq/delay_queue_declaration.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/retry_options.h"
 
@@ -32,6 +33,9 @@ struct DoctorOptions {
   // What the user may do already, by the management API; nothing where that does not tell.
   std::optional<GrantedRights> granted = std::nullopt;
 };
+
+// Where the delay queues of such a worker let their messages go.
+DelayTarget TargetOf(const DoctorOptions& options);
 
 // The arguments behind `retryq doctor`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL taken into account.
 // kInvalidArgument with all that is wrong, a line each, naming the flag and the remedy.

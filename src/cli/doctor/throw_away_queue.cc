@@ -3,15 +3,13 @@
 #include <cstdint>
 #include <random>
 
-#include "retryq/delay_queue_declaration.h"
-
 namespace retryq::cli {
 namespace {
 
 constexpr std::int64_t kShortestTtl = 315'359'000'000;  // milliseconds
 constexpr std::int64_t kLongestTtl = 315'359'999'999;
 
-// The names of quorum queues are never freed in the broker's memory: there is one for all.
+// The names of quorum queues are never freed in the broker's memory: they all have the same TTL.
 absl::Duration TtlOf(QueueType type) {
   if (type == QueueType::kQuorum) return absl::Milliseconds(kLongestTtl);
   std::random_device random;
@@ -22,10 +20,9 @@ absl::Duration TtlOf(QueueType type) {
 }  // namespace
 
 ThrowAwayQueue::ThrowAwayQueue(BrokerSession& session, const DelayQueueOptions& options,
-                               const std::string& dead_letter_exchange, absl::Duration lease)
+                               const DelayTarget& target, absl::Duration lease)
     : session_(session),
-      params_(DelayQueueDeclaration(TtlOf(options.queue_type),
-                                    {.dead_letter_exchange = dead_letter_exchange}, options)) {
+      params_(DelayQueueDeclaration(TtlOf(options.queue_type), target, options)) {
   params_.queue.arguments.Set("x-expires", absl::ToInt64Milliseconds(lease));
 }
 
@@ -44,6 +41,15 @@ absl::Status ThrowAwayQueue::Declare() {
 
 absl::Status ThrowAwayQueue::Look() {
   return session_.DeclareQueue({.name = params_.queue.name, .passive = true}).status();
+}
+
+DeclareParams ThrowAwayForRights(const DelayQueueOptions& options, const DelayTarget& target,
+                                 absl::Duration lease) {
+  DeclareParams params = DelayQueueDeclaration(TtlOf(QueueType::kClassic), target, options);
+  params.queue.arguments = {{"x-queue-type", "classic"},
+                            {"x-dead-letter-exchange", target.dead_letter_exchange},
+                            {"x-expires", absl::ToInt64Milliseconds(lease)}};
+  return params;
 }
 
 bool IsThrowAway(const DelayQueueName& name) {

@@ -1,11 +1,10 @@
 #ifndef RETRYQ_CLI_DOCTOR_THROW_AWAY_QUEUE_H_
 #define RETRYQ_CLI_DOCTOR_THROW_AWAY_QUEUE_H_
 
-#include <string>
-
 #include "absl/time/time.h"
 #include "cli/connect/broker_session.h"
 #include "retryq/broker.h"
+#include "retryq/delay_queue_declaration.h"
 #include "retryq/delay_queue_name.h"
 #include "retryq/delay_queue_options.h"
 
@@ -16,9 +15,9 @@ namespace retryq::cli {
 // and its exchange, too.
 class ThrowAwayQueue {
  public:
-  // Declares nothing yet. `session` must outlive it. `dead_letter_exchange` gets no message.
+  // Declares nothing yet. `session` must outlive it. No message goes to `target`.
   ThrowAwayQueue(BrokerSession& session, const DelayQueueOptions& options,
-                 const std::string& dead_letter_exchange, absl::Duration lease);
+                 const DelayTarget& target, absl::Duration lease);
   ~ThrowAwayQueue();
   ThrowAwayQueue(const ThrowAwayQueue&) = delete;
   ThrowAwayQueue& operator=(const ThrowAwayQueue&) = delete;
@@ -36,6 +35,11 @@ class ThrowAwayQueue {
   DeclareParams params_;
   bool declared_ = false;
 };
+
+// What rights are tried out with: its name and where its messages go are those of such a queue, but
+// it is classic, whatever `options` say, as that costs a broker next to nothing.
+DeclareParams ThrowAwayForRights(const DelayQueueOptions& options, const DelayTarget& target,
+                                 absl::Duration lease);
 
 // Whether a queue of this name is one of these.
 bool IsThrowAway(const DelayQueueName& name);

@@ -155,7 +155,7 @@ std::vector<Finding> CheckPermissions(BrokerSession& session, const DoctorOption
     if (!absl::IsNotFound(may) && !absl::IsAborted(may))
       rights.Has("consume " + InQuotes(options.queue), may);
   }
-  ThrowAwayQueue probe(session, options.delay_queues, options.work_exchange, absl::Minutes(1));
+  ThrowAwayQueue probe(session, options.delay_queues, TargetOf(options), absl::Minutes(1));
   const bool may_declare =
       options.delay_queues.declare && rights.Has("declare delay queues", probe.Declare()) &&
       rights.Has("declare their exchanges", session.DeclareExchange(probe.exchange())) &&
@@ -186,7 +186,7 @@ Finding CheckLease(BrokerSession& session, const DoctorOptions& options) {
   }
   // The broker may be slow: what takes longer than a lease tells nothing.
   for (const absl::Duration lease : {absl::Seconds(3), absl::Seconds(12)}) {
-    ThrowAwayQueue probe(session, options.delay_queues, options.work_exchange, lease);
+    ThrowAwayQueue probe(session, options.delay_queues, TargetOf(options), lease);
     const absl::Time declaring = absl::Now();
     if (absl::Status status = probe.Declare(); !status.ok()) {
       return Skipped("lease", "no throw-away queue could be declared", "see permissions");

@@ -11,7 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/flags/flag_reader.h"
+#include "cli/management/management_flags.h"
 #include "cli/worker/availability.h"
 #include "cli/worker/child_environment.h"
 #include "cli/worker/child_process.h"
@@ -23,6 +25,7 @@
 #include "cli/worker/orphans.h"
 #include "cli/worker/parked_hook.h"
 #include "cli/worker/return_watch.h"
+#include "cli/worker/rights_check.h"
 #include "cli/worker/work_metrics.h"
 #include "loop/worker_pool.h"
 #include "retryq/amqp/connection_options.h"
@@ -92,6 +95,7 @@ class Worker : private Observer {
     absl::StatusOr<Consumer> consumer = Consume();
     if (!consumer.ok()) return InWordsOfFlags(consumer.status());
     consumer_ = *std::move(consumer);
+    CheckRights();
     pool_->Start();
 
     std::shared_ptr<void> drain =
@@ -129,14 +133,14 @@ class Worker : private Observer {
 
   void OnState(Availability::State state, const std::string& why) {
     if (!consumer_ || stopping_since_) return;
-    if (state == Availability::State::kFails) {
-      consumer_->Pause();
+    command_fails_ = state == Availability::State::kFails;
+    PauseOrResume();
+    if (command_fails_) {
       Say(Severity::kError, "paused",
           "COMMAND cannot be run, it is tried again after a few seconds: " + why);
-      return;
+    } else if (state == Availability::State::kWorks) {
+      Say(Severity::kInfo, "resumed", "");
     }
-    consumer_->Resume();
-    if (state == Availability::State::kWorks) Say(Severity::kInfo, "resumed", "");
   }
 
   // Called amid the work of a pool.
@@ -170,6 +174,37 @@ class Worker : private Observer {
                             AsyncHandler([this](Delivery delivery, Settlement settlement) {
                               pool_->Handle(std::move(delivery), std::move(settlement));
                             }));
+  }
+
+  // Until it is known that a failed message can be retried, none is taken.
+  void CheckRights() {
+    const ConsumerOptions& consumer = options_.consumer;
+    rights_.emplace(
+        loop_,
+        DoctorOptions{.place = {.client = options_.client,
+                                .connection = ConnectionOf(options_.client),
+                                .management = options_.management},
+                      .retry = consumer.retry,
+                      .delay_queues = options_.client.delay_queues,
+                      .queue = consumer.queue,
+                      .work_exchange = consumer.work_exchange,
+                      .parked_queue = consumer.parked_queue.empty() ? consumer.queue + ".parked"
+                                                                    : consumer.parked_queue},
+        [this](const absl::Status& may) {
+          if (!may.ok()) return loop_.Fail(may);
+          rights_.reset();
+          PauseOrResume();
+        });
+    PauseOrResume();
+  }
+
+  void PauseOrResume() {
+    if (!consumer_ || stopping_since_) return;
+    if (rights_ || command_fails_) {
+      consumer_->Pause();
+    } else {
+      consumer_->Resume();
+    }
   }
 
   absl::Status MakeCommandPool() {
@@ -286,6 +321,8 @@ class Worker : private Observer {
   std::optional<ParkedHook> hook_;
   std::optional<Client> client_;
   std::optional<Consumer> consumer_;
+  std::optional<RightsCheck> rights_;  // while they are checked
+  bool command_fails_ = false;
 
   std::optional<absl::Duration> stopping_since_;  // since boot
 };

@@ -1,0 +1,92 @@
+#include "cli/worker/rights_check.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "cli/doctor/doctor_rules.h"
+#include "cli/doctor/throw_away_queue.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(2);
+
+// What the throw-away queue lives for where it cannot be deleted.
+constexpr absl::Duration kLease = absl::Seconds(10);
+
+// A refusal closes the channel, which is heard of.
+constexpr auto kIgnored = [](const auto& /*answer*/) {};
+
+amqp::ConnectionOptions Named(amqp::ConnectionOptions connection) {
+  connection.connection_name = "retryq work: rights";
+  return connection;
+}
+
+}  // namespace
+
+RightsCheck::RightsCheck(EventLoop& loop, DoctorOptions worker,
+                         std::function<void(absl::Status)> done)
+    : worker_(std::move(worker)),
+      probe_(ThrowAwayForRights(worker_.delay_queues, TargetOf(worker_), kLease)),
+      done_(std::move(done)),
+      deadline_(loop.After(kPatience, [this] { Finish(); })),
+      connection_(loop, Named(worker_.place.connection), this) {}
+
+// All is asked in one go; the first refusal closes the channel.
+void RightsCheck::OnOpen() {
+  if (done_ == nullptr || channel_ != nullptr) return;
+  channel_ = connection_.OpenChannel(this);
+  channel_->ConfirmSelect(kIgnored);
+  if (worker_.delay_queues.declare) TryToDeclare();
+  const std::string nowhere = probe_.queue.name + ".nowhere";
+  channel_->Publish({.exchange = "", .routing_key = nowhere}, [this](const PublishResult& result) {
+    if (result.outcome != PublishOutcome::kUnknown) CleanUp();
+  });
+}
+
+// What is published goes into the queue, and goes with it.
+void RightsCheck::TryToDeclare() {
+  const std::string& exchange = probe_.exchange->name;
+  channel_->DeclareQueue(probe_.queue, kIgnored);
+  channel_->DeclareExchange(*probe_.exchange, kIgnored);
+  channel_->BindQueue(probe_.queue.name, exchange, probe_.binding_key, {}, kIgnored);
+  channel_->Publish({.exchange = exchange, .routing_key = ""}, kIgnored);
+}
+
+// On a channel of its own, as the first one may be closed.
+void RightsCheck::CleanUp() {
+  if (!worker_.delay_queues.declare) return Finish();
+  is_cleaning_up_ = true;
+  channel_ = connection_.OpenChannel(this);
+  channel_->DeleteQueue(probe_.queue.name, kIgnored);
+  // It goes with its queue, unless the two could not be bound.
+  channel_->DeleteExchange(probe_.exchange->name,
+                           [this](const absl::Status& /*gone*/) { Finish(); });
+}
+
+void RightsCheck::OnChannelClosed(const amqp::ChannelError& why) {
+  if (is_cleaning_up_) return Finish();
+  if (absl::IsPermissionDenied(why.status)) {
+    refusal_ = absl::PermissionDeniedError(absl::StrCat(
+        "this user may not do what a failed message takes: ", std::string(why.status.message()),
+        "; remedy: ", GrantCommand(worker_)));
+  }
+  CleanUp();
+}
+
+// The client's business, which says why.
+void RightsCheck::OnLost(const absl::Status& /*why*/) { Finish(); }
+
+void RightsCheck::OnBlocked(bool blocked, std::string_view /*reason*/) {
+  if (blocked) Finish();
+}
+
+void RightsCheck::Finish() {
+  deadline_.reset();
+  if (const auto done = std::exchange(done_, nullptr)) done(std::move(refusal_));
+}
+
+}  // namespace retryq::cli

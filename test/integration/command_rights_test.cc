@@ -1,0 +1,105 @@
+// What `retryq work` and `retryq doctor` say of a user's rights, as doc/permissions.md has them.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "integration/doctor_run.h"
+
+namespace retryq::testing {
+namespace command_rights_test {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Rights = TestVhost::Rights;
+
+constexpr char kOwnQuorumQueues[] = R"(retry\.[0-9]+\.(direct\.)?([0-9a-f]{8}\.)?orders\.q.*)";
+
+// Of a worker of `orders` whose delay queues match a pattern.
+Rights Enough(const std::string& delay_queues = R"(retry\..*)") {
+  return {.configure = "^(" + delay_queues + R"(|orders\.parked)$)",
+          .write = "^(" + delay_queues + R"(|amq\.default)$)",
+          .read = "^(" + delay_queues + "|orders)$"};
+}
+
+class CommandRights : public CommandDoctor, public ::testing::WithParamInterface<const char*> {
+ protected:
+  CommandRun WorkAs(const Rights& rights, const Arguments& more = {}) {
+    const std::string user = vhost_.AddUser(rights);
+    Arguments work = {"work", "--json",       "--queue",  "orders",      "--base",
+                      "50ms", "--queue-type", GetParam(), "--log-level", "debug"};
+    work.insert(work.end(), more.begin(), more.end());
+    work.insert(work.end(), {"--", "sh", "-c", "test $RETRYQ_ATTEMPT = 1"});
+    return CommandRun(work, vhost_.UrlAs(user, user));
+  }
+
+  // A user without one of the rights that retrying takes learns so before a message is taken.
+  void RefusesToBegin(const Rights& rights, const std::string& missing,
+                      const Arguments& more = {}) {
+    CommandRun run = WorkAs(rights, more);
+    EXPECT_EQ(run.Wait(), 77) << run.Story();
+    EXPECT_THAT(run.err(), HasSubstr(missing));
+    EXPECT_THAT(run.err(), HasSubstr("rabbitmqctl set_permissions -p '" + vhost_.name() + "'"));
+    EXPECT_EQ(run.err().find('\n'), run.err().size() - 1) << "one line: " << run.err();
+    EXPECT_THAT(run.events("consuming"), IsEmpty()) << run.Story();
+  }
+
+  void LeavesNothing() {
+    EXPECT_THAT(vhost_.QueuesBeginning("retry."), IsEmpty());
+    EXPECT_THAT(Exchanges(), IsEmpty());
+  }
+};
+
+TEST_P(CommandRights, WorkBeginsOnlyWithAllThatRetryingTakes) {
+  Publish("an order");
+  const Rights enough = Enough();
+  RefusesToBegin({"^$", enough.write, enough.read}, "queue 'retry.");
+  RefusesToBegin({enough.configure, "^$", enough.read}, "exchange 'amq.default'");
+  RefusesToBegin({enough.configure, "^amq[.]default$", enough.read}, "'retry.");
+  RefusesToBegin({enough.configure, R"(^retry\..*$)", enough.read}, "exchange 'amq.default'");
+  RefusesToBegin({enough.configure, enough.write, "^orders$"}, "'retry.");
+  EXPECT_EQ(peer_.Count("orders"), 1U);
+  EXPECT_FALSE(peer_.Get("orders")->redelivered);
+  LeavesNothing();
+}
+
+TEST_P(CommandRights, WorkBeginsWithNoMore) {
+  CommandRun run = WorkAs(Enough());
+  ASSERT_TRUE(run.Says("consuming"));
+  LeavesNothing();
+  Publish("an order");
+  ASSERT_TRUE(run.Says("acked"));
+  EXPECT_TRUE(run.Stop());
+}
+
+TEST_P(CommandRights, OfOwnQuorumQueuesAreEnough) {
+  if (GetParam() != std::string("quorum")) GTEST_SKIP() << "classic queues are everybody's";
+  const Rights own = Enough(kOwnQuorumQueues);
+  CommandRun run = WorkAs(own);
+  ASSERT_TRUE(run.Says("consuming"));
+  LeavesNothing();
+  Publish("an order");
+  ASSERT_TRUE(run.Says("acked"));
+  EXPECT_TRUE(run.Stop());
+
+  const std::string user = vhost_.AddUser(own);
+  const Diagnosis diagnosis =
+      Doctor({"--queue", "orders", "--queue-type", "quorum"}, vhost_.UrlAs(user, user));
+  EXPECT_EQ(diagnosis.Result("permissions"), "ok") << diagnosis.story;
+}
+
+TEST_P(CommandRights, ToConfigureAreNotNeededWhereNothingIsDeclared) {
+  CommandRun run = WorkAs({"^$", Enough().write, Enough().read}, {"--no-declare"});
+  ASSERT_TRUE(run.Says("consuming"));
+  LeavesNothing();
+  EXPECT_TRUE(run.Stop());
+  RefusesToBegin({"^$", "^$", Enough().read}, "exchange 'amq.default'", {"--no-declare"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, CommandRights, ::testing::Values("classic", "quorum"),
+                         [](const auto& type) { return std::string(type.param); });
+
+}  // namespace command_rights_test
+}  // namespace retryq::testing
