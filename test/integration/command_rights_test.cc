@@ -15,7 +15,11 @@ using ::testing::IsEmpty;
 
 using Rights = TestVhost::Rights;
 
-constexpr char kOwnQuorumQueues[] = R"(retry\.[0-9]+\.(direct\.)?([0-9a-f]{8}\.)?orders\.q.*)";
+// The delay queues that a worker of `orders` uses, and no others.
+std::string OwnDelayQueues(const std::string& type) {
+  return type == "quorum" ? R"(retry\.[0-9]+\.(direct\.)?([0-9a-f]{8}\.)?orders\.q.*)"
+                          : R"(retry\.[0-9]+(\.direct)?(\.[0-9a-f]{8})?)";
+}
 
 // Of a worker of `orders` whose delay queues match a pattern.
 Rights Enough(const std::string& delay_queues = R"(retry\..*)") {
@@ -41,7 +45,7 @@ class CommandRights : public CommandDoctor, public ::testing::WithParamInterface
     CommandRun run = WorkAs(rights, more);
     EXPECT_EQ(run.Wait(), 77) << run.Story();
     EXPECT_THAT(run.err(), HasSubstr(missing));
-    EXPECT_THAT(run.err(), HasSubstr("rabbitmqctl set_permissions -p '" + vhost_.name() + "'"));
+    EXPECT_THAT(run.err(), HasSubstr("rabbitmqctl set_permissions"));
     EXPECT_EQ(run.err().find('\n'), run.err().size() - 1) << "one line: " << run.err();
     EXPECT_THAT(run.events("consuming"), IsEmpty()) << run.Story();
   }
@@ -53,6 +57,7 @@ class CommandRights : public CommandDoctor, public ::testing::WithParamInterface
 };
 
 TEST_P(CommandRights, WorkBeginsOnlyWithAllThatRetryingTakes) {
+  peer_.DeclareQueue("orders.parked");
   Publish("an order");
   const Rights enough = Enough();
   RefusesToBegin({"^$", enough.write, enough.read}, "queue 'retry.");
@@ -74,9 +79,8 @@ TEST_P(CommandRights, WorkBeginsWithNoMore) {
   EXPECT_TRUE(run.Stop());
 }
 
-TEST_P(CommandRights, OfOwnQuorumQueuesAreEnough) {
-  if (GetParam() != std::string("quorum")) GTEST_SKIP() << "classic queues are everybody's";
-  const Rights own = Enough(kOwnQuorumQueues);
+TEST_P(CommandRights, ToItsOwnDelayQueuesAreEnough) {
+  const Rights own = Enough(OwnDelayQueues(GetParam()));
   CommandRun run = WorkAs(own);
   ASSERT_TRUE(run.Says("consuming"));
   LeavesNothing();
@@ -86,11 +90,17 @@ TEST_P(CommandRights, OfOwnQuorumQueuesAreEnough) {
 
   const std::string user = vhost_.AddUser(own);
   const Diagnosis diagnosis =
-      Doctor({"--queue", "orders", "--queue-type", "quorum"}, vhost_.UrlAs(user, user));
+      Doctor({"--queue", "orders", "--queue-type", GetParam()}, vhost_.UrlAs(user, user));
   EXPECT_EQ(diagnosis.Result("permissions"), "ok") << diagnosis.story;
 }
 
+TEST_P(CommandRights, ToDeclareTheParkedQueueAreNeededWhereItIsMissing) {
+  const Rights enough = Enough();
+  RefusesToBegin({R"(^retry\..*$)", enough.write, enough.read}, "'orders.parked'");
+}
+
 TEST_P(CommandRights, ToConfigureAreNotNeededWhereNothingIsDeclared) {
+  peer_.DeclareQueue("orders.parked");
   CommandRun run = WorkAs({"^$", Enough().write, Enough().read}, {"--no-declare"});
   ASSERT_TRUE(run.Says("consuming"));
   LeavesNothing();

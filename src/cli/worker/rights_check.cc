@@ -12,15 +12,15 @@
 namespace retryq::cli {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(2);
+constexpr absl::Duration kRightsPatience = absl::Seconds(2);
 
 // What the throw-away queue lives for where it cannot be deleted.
-constexpr absl::Duration kLease = absl::Seconds(10);
+constexpr absl::Duration kProbeLease = absl::Seconds(10);
 
 // A refusal closes the channel, which is heard of.
 constexpr auto kIgnored = [](const auto& /*answer*/) {};
 
-amqp::ConnectionOptions Named(amqp::ConnectionOptions connection) {
+amqp::ConnectionOptions NamedForRights(amqp::ConnectionOptions connection) {
   connection.connection_name = "retryq work: rights";
   return connection;
 }
@@ -30,10 +30,10 @@ amqp::ConnectionOptions Named(amqp::ConnectionOptions connection) {
 RightsCheck::RightsCheck(EventLoop& loop, DoctorOptions worker,
                          std::function<void(absl::Status)> done)
     : worker_(std::move(worker)),
-      probe_(ThrowAwayForRights(worker_.delay_queues, TargetOf(worker_), kLease)),
+      probe_(ThrowAwayForRights(worker_.delay_queues, TargetOf(worker_), kProbeLease)),
       done_(std::move(done)),
-      deadline_(loop.After(kPatience, [this] { Finish(); })),
-      connection_(loop, Named(worker_.place.connection), this) {}
+      deadline_(loop.After(kRightsPatience, [this] { Finish(); })),
+      connection_(loop, NamedForRights(worker_.place.connection), this) {}
 
 // All is asked in one go; the first refusal closes the channel.
 void RightsCheck::OnOpen() {

@@ -18,7 +18,7 @@ namespace retryq::cli {
 // it, and publish to the default exchange, which parking needs. Tried out at once with a throw-away
 // queue, over a connection that lasts as long as this: else a missing right would show only when a
 // message fails, maybe days later. Where all is granted it leaves nothing on the broker, not even a
-// line in its log. That the parked queue may be declared it does not try.
+// line in its log. The parked queue is the client's business, which needs it from the start.
 class RightsCheck final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   // `loop` must outlive it. `done` is called once, at the latest after two seconds, and may destroy

@@ -18,7 +18,13 @@ namespace {
 // Whether "4.0.5" is of version 4 or later; what is no version is not.
 bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) >= 4; }
 
-absl::Status ExplainedAnswer(const absl::Status& refusal) {
+// `right`: what the user needs for what was refused.
+absl::Status ExplainedAnswer(const absl::Status& refusal, const char* right) {
+  if (absl::IsPermissionDenied(refusal)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(refusal.message(), "; remedy: grant the user '", right,
+                     "' on the queue (rabbitmqctl set_permissions)"));
+  }
   if (absl::IsResourceExhausted(refusal)) {
     return absl::FailedPreconditionError(
         absl::StrCat(refusal.message(), "; remedy: ", RemedyForLimit()));
@@ -67,7 +73,8 @@ void ParkingLot::Look() {
                     if (!self) return;
                     if (absl::IsNotFound(answer.status())) return self->OnMissing();
                     if (!answer.ok() || self->fits_ || !self->type_) {
-                      return self->Answer(ExplainedAnswer(answer.status()));
+                      // From 4.3 on a look needs a right (F48 in doc/rabbitmq_facts.md).
+                      return self->Answer(ExplainedAnswer(answer.status(), "read"));
                     }
                     self->Compare();
                   });
@@ -99,7 +106,7 @@ void ParkingLot::Declare(Judge judge) {
 void ParkingLot::OnMissing() {
   if (type_) {
     return Declare([](const absl::Status& refusal, const std::string& /*queue*/) {
-      return ExplainedAnswer(refusal);
+      return ExplainedAnswer(refusal, "configure");
     });
   }
   Answer(absl::NotFoundError(absl::StrCat(

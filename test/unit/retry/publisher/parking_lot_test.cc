@@ -63,6 +63,22 @@ TEST_F(ParkingLotTest, SaysHowToRaiseALimitOfQueues) {
   EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("set_vhost_limits"));
 }
 
+TEST_F(ParkingLotTest, SaysWhichRightIsMissing) {
+  for (const bool may_look : {true, false}) {
+    broker_.on_declare = [may_look](const QueueDeclaration& queue) {
+      return queue.passive && may_look ? absl::NotFoundError("no queue")
+                                       : absl::PermissionDeniedError("403");
+    };
+    ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+    absl::Status answer;
+    parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+    time_.RunReady();
+    EXPECT_TRUE(absl::IsPermissionDenied(answer));
+    EXPECT_THAT(std::string(answer.message()),
+                ::testing::HasSubstr(may_look ? "'configure'" : "'read'"));
+  }
+}
+
 TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
   ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kQuorum);
   int answers = 0;
