@@ -26,7 +26,8 @@ void NameServer::LookUp(const std::string& name) {
   int& waiting = waiting_[name];
   most_at_once_ = std::max(most_at_once_, ++waiting);
   changed_.wait(lock, [this] { return !is_slow_; });
-  --waiting;
+  if (--waiting == 0) waiting_.erase(name);
+  changed_.notify_all();
 }
 
 NameServer::Slowness::Slowness() {
@@ -37,9 +38,10 @@ NameServer::Slowness::Slowness() {
 
 NameServer::Slowness::~Slowness() {
   NameServer& server = Instance();
-  const std::lock_guard lock(server.mutex_);
+  std::unique_lock lock(server.mutex_);
   server.is_slow_ = false;
   server.changed_.notify_all();
+  server.changed_.wait(lock, [&server] { return server.waiting_.empty(); });
 }
 
 int NameServer::TakeMostAtOnce() {

@@ -21,7 +21,7 @@ class NameServer {
   // Returns when it answers.
   void LookUp(const std::string& name);
 
-  // From now on slow names have no answer; at its end they all have one.
+  // From now on slow names have no answer; at its end they all get one.
   class Slowness {
    public:
     Slowness();
