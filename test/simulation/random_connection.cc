@@ -279,9 +279,10 @@ void RandomConnection::Connect() {
     options.endpoints.insert(options.endpoints.begin(),
                              {.host = absl::StrCat("slow", lines_.size(), ".test"), .port = port});
   }
+  const bool may_be_odd = random_.OneIn(2);
   bool is_odd = false;
-  const auto odd = [this, &is_odd](std::uint64_t chances) {
-    const bool odd_now = random_.OneIn(chances);
+  const auto odd = [this, may_be_odd, &is_odd](std::uint64_t chances) {
+    const bool odd_now = may_be_odd && random_.OneIn(chances);
     is_odd |= odd_now;
     return odd_now;
   };
