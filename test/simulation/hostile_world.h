@@ -46,13 +46,13 @@ struct Certificates {
   }
 };
 
-// Real connections to a server on loopback that keeps to no rules; in every other world it
+// Real connections to a server on loopback that keeps to no rules; in one of four worlds it
 // speaks TLS. It is found by its name, rabbit.test.
 class HostileWorld final : public World {
  public:
   explicit HostileWorld(std::uint64_t seed)
       : random_(seed),
-        has_tls_(random_.OneIn(2)),
+        has_tls_(random_.OneIn(4)),
         server_(loop_, has_tls_ ? Certificates::Instance().context.get() : nullptr) {
     server_.obliging = true;
     server_.on_method = [this](std::uint16_t channel, const amqp::ClientMethod& method) {

@@ -211,7 +211,7 @@ RandomConnection::Arguments RandomConnection::AnyArguments() {
   Arguments arguments;
   amqp::Table& table = arguments.table;
   if (random_.OneIn(4)) table.Set(OddText(), OddText());
-  if (random_.OneIn(8)) {
+  if (random_.OneIn(4)) {
     const double fraction = OddFraction(random_);
     arguments.is_finite = std::isfinite(fraction);
     table.Set("n", AtAnyDepth(random_, fraction));
