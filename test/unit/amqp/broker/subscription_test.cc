@@ -33,10 +33,13 @@ class SubscriptionTest : public ::testing::Test, public LifetimeStage, public Su
   }
   void AwaitSubscribed(int times) {
     Await([this, times] { return subscribed_ == times; });
-    server.Address("1 basic.consume");
+    AddressTheConsumer();
   }
+  // The connection for publishes may have spoken meanwhile.
+  void AddressTheConsumer() { server.Address("1 basic.consume"); }
   MessagePtr Delivered(std::uint64_t tag) {
     deliveries_.clear();
+    AddressTheConsumer();
     server.Say(1, method::BasicDeliver{.consumer_tag = "me", .delivery_tag = tag});
     server.SayContent(1, {}, "body");
     Await([this] { return !deliveries_.empty(); });
@@ -73,6 +76,7 @@ TEST_F(SubscriptionTest, SettlesNothingThatCameOnAnEarlierChannel) {
   Consume();
   AwaitSubscribed(1);
   const MessagePtr stale = Delivered(1);
+  AddressTheConsumer();
   server.Say(1, method::ChannelClose{.reply_code = 404});
   AwaitSubscribed(2);
   const MessagePtr fresh = Delivered(1);
