@@ -13,9 +13,8 @@ namespace {
 
 constexpr absl::Duration kLost = absl::Seconds(20);
 
-// How long a queue may be without a leader, a worker without a connection, or what is on one node
-// alone away, when a node goes: on a busy machine a node takes long to start.
-constexpr absl::Duration kNodeGone = absl::Minutes(1);
+// How long a queue may be without a leader, or a worker without a connection, when a node goes.
+constexpr absl::Duration kElection = absl::Seconds(30);
 
 // How long there may be no node.
 constexpr absl::Duration kUpgrade = absl::Minutes(2);
@@ -106,7 +105,7 @@ std::vector<Fault> ClusterFaults() {
        .place = Fault::Place::kCluster,
        .work_queue_type = "quorum",
        .innocent = Fault::Innocent::kSameWorkers,
-       .innocent_lateness = kNodeGone,
+       .innocent_lateness = kElection,
        .quick = false,
        .classic_may_lose = "F25, F26",
        .unstick = RestartEachInTurn,
@@ -118,7 +117,7 @@ std::vector<Fault> ClusterFaults() {
        .place = Fault::Place::kCluster,
        .work_queue_type = "quorum",
        .innocent = Fault::Innocent::kSameWorkers,
-       .innocent_lateness = kNodeGone,
+       .innocent_lateness = kElection,
        .quick = false,
        .classic_may_lose = "F26",
        .unstick = RestartEachInTurn,

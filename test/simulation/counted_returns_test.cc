@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
+#include "simulation/seeds.h"
 
 namespace retryq::simulation {
 namespace returns_test {
@@ -142,13 +142,11 @@ class Returns {
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-std::uint64_t NumberFrom(const char* variable, std::uint64_t otherwise) {
-  const char* const text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 // A seed that is given, or the first and the last of as many as there shall be.
-std::uint64_t First() { return NumberFrom("RETRYQ_SEED", 1); }
-std::uint64_t Last() { return NumberFrom("RETRYQ_SEED", NumberFrom("RETRYQ_HISTORIES", 100) / 5); }
+std::uint64_t First() { return simulation::NumberFrom("RETRYQ_SEED", 1); }
+std::uint64_t Last() {
+  return simulation::NumberFrom("RETRYQ_SEED", simulation::NumberFrom("RETRYQ_HISTORIES", 100) / 5);
+}
 
 class ReturnsOf : public ::testing::TestWithParam<const char*> {
  protected:

@@ -7,19 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "simulation/lived_history.h"
+#include "simulation/seeds.h"
 
 namespace retryq::simulation {
 namespace histories_test {
-
-std::uint64_t NumberFrom(const char* variable, std::uint64_t otherwise) {
-  const char* const text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 struct Kind {
   Trouble trouble;

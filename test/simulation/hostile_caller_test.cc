@@ -12,6 +12,7 @@
 #include "simulation/hostile_world.h"
 #include "simulation/random_caller.h"
 #include "simulation/random_connection.h"
+#include "simulation/seeds.h"
 
 namespace retryq::simulation {
 namespace hostile_caller_test {

@@ -79,7 +79,12 @@ class HostileWorld final : public World {
             .executor = loop_.executor(),
             .observer = observer};
   }
-  std::unique_ptr<Broker> MakeBroker() override { return amqp::MakeBroker(loop_, options()); }
+  // One in four is missed for longer than leases allow for.
+  std::unique_ptr<Broker> MakeBroker() override {
+    amqp::ConnectionOptions mine = options();
+    if (random_.OneIn(4)) mine.heartbeat = OneOf(random_, kSlowHeartbeats);
+    return amqp::MakeBroker(loop_, mine);
+  }
   EventLoop* loop() override { return &loop_; }
   std::string url() override {
     return has_tls_ ? absl::StrCat("amqps://rabbit.test:", server_.port(),
@@ -184,6 +189,9 @@ class HostileWorld final : public World {
   // Real time is short: a step lasts this long, where the loop does not need more for its turns.
   static constexpr absl::Duration kLongestStep = absl::Milliseconds(4);
   static constexpr int kTurns = 40;
+
+  inline static const std::vector<absl::Duration> kSlowHeartbeats = {
+      absl::Minutes(1), absl::Seconds(65535), absl::ZeroDuration()};
 
   struct Consuming {
     std::string line;  // what its client has said

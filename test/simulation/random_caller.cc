@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <condition_variable>
-#include <cstdlib>
 #include <limits>
-#include <mutex>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "retryq/delay_queue_options.h"
@@ -57,6 +53,11 @@ bool MustBeRefused(const ConsumerOptions& options) {
          !std::all_of(backoff.delays.begin(), backoff.delays.end(), IsDelay);
 }
 
+// Whether leases outlast how long this broker's connection may have been gone unnoticed.
+bool Suits(const DelayQueueOptions& options, const Broker& broker) {
+  return Validate(options, broker.heartbeat()).ok();
+}
+
 // Whatever others have counted: one more must still be a number that headers carry.
 void ExpectCounted(const Delivery& delivery) {
   EXPECT_LE(delivery.attempt(), std::uint64_t{std::numeric_limits<std::int64_t>::max()});
@@ -78,8 +79,9 @@ struct RandomCaller::Party final : public Observer {
   const std::unique_ptr<Broker> broker;
   std::optional<Client> client;
   bool is_alive = true;
-  bool has_room = false;  // for each message that it is given
-  int unanswered = 0;     // publishes and declares
+  bool has_room = false;     // for each message that it is given
+  bool must_refuse = false;  // consumers, as its options are
+  int unanswered = 0;        // publishes and declares
 };
 
 struct RandomCaller::Consuming {
@@ -89,67 +91,9 @@ struct RandomCaller::Consuming {
   int drained = 0;
 };
 
-// A pool of threads as a retrier sees it, whose work begins when the caller wants it.
-class RandomCaller::Later final : public Executor {
- public:
-  void Post(std::function<void()> work) override { waiting_.push_back(std::move(work)); }
-  void RunOne() {
-    if (waiting_.empty()) return;
-    const std::function<void()> work = std::move(waiting_.front());
-    waiting_.pop_front();
-    work();
-  }
-
- private:
-  std::deque<std::function<void()>> waiting_;
-};
-
-// Settles what it is given, or drops it.
-class RandomCaller::OtherThread {
- public:
-  ~OtherThread() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
-  void Take(Settlement settlement) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      given_.push_back(std::move(settlement));
-    }
-    changed_.notify_all();
-  }
-
- private:
-  void Run() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    for (int round = 0;; ++round) {
-      changed_.wait(lock, [this] { return ends_ || !given_.empty(); });
-      if (given_.empty()) return;
-      Settlement one = std::move(given_.front());
-      given_.pop_front();
-      lock.unlock();
-      if (!one.abandoned() && round % 3 != 0) {
-        std::move(one).Settle(round % 3 == 1 ? Outcome::Ok() : absl::UnavailableError("later"));
-      }
-      lock.lock();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Settlement> given_;  // guarded by mutex_
-  bool ends_ = false;             // guarded by mutex_
-  std::thread thread_{[this] { Run(); }};
-};
-
 RandomCaller::RandomCaller(World& world, Options options, std::uint64_t seed)
     : world_(world), options_(std::move(options)), random_(seed) {
-  if (options_.threads) other_thread_ = std::make_unique<OtherThread>();
+  if (options_.threads) other_thread_ = std::make_unique<SettlingThread>();
 }
 
 RandomCaller::~RandomCaller() {
@@ -317,8 +261,10 @@ void RandomCaller::MakeClient(Party& party, const ClientOptions& options) {
     if (random_.OneIn(8)) on_loop.read_coalescing = OddDuration();
     if (random_.OneIn(8)) on_loop.name = OddText();
     if (random_.OneIn(2)) return (void)party.client.emplace(*loop, on_loop);
+    party.must_refuse = !Suits(options.delay_queues, *party.broker);
     return (void)party.client.emplace(*loop, *party.broker, on_loop);
   }
+  party.must_refuse = !Suits(options.delay_queues, *party.broker);
   party.client.emplace(world_.EnvironmentFor(&party), *party.broker, options,
                        [this, &party](absl::Status status) {
                          EXPECT_TRUE(party.is_alive) << "a client that is gone failed";
@@ -420,7 +366,7 @@ void RandomCaller::Consume() {
   if (party == nullptr || consumers_.size() >= kMostConsumers) return;
   auto consuming = std::make_shared<Consuming>();
   ConsumerOptions options = AnyConsumerOptions();
-  const bool is_bad = MustBeRefused(options);
+  const bool is_bad = MustBeRefused(options) || party->must_refuse;
   absl::StatusOr<Consumer> made = absl::UnknownError("");
   if (random_.OneIn(20)) {
     made = party->client->Consume(std::move(options), Handler());
@@ -650,6 +596,8 @@ void RandomCaller::Wrap() {
 void RandomCaller::BeginWrapping() {
   Party& party = parties_.emplace_back(*this);
   auto shared = Retrier::Shared::Create(*party.broker, world_.EnvironmentFor(&party));
+  EXPECT_EQ(shared.ok(), Suits({}, *party.broker));
+  if (!shared.ok()) return;
   RetrierOptions options{.queue = "one"};
   if (random_.OneIn(2)) {
     options.retry.backoff.function = [this](const Failure&) {
@@ -687,7 +635,7 @@ DeliveryHandler RandomCaller::AnyWrapping() {
     return AnyOutcome();
   };
   if (random_.OneIn(2)) return retrier_->Wrap(handler);
-  later_ = std::make_shared<Later>();
+  later_ = std::make_shared<WaitingExecutor>();
   return retrier_->Wrap(handler, later_);
 }
 
@@ -704,24 +652,6 @@ void RandomCaller::DeliverByHand() {
   }
   const DeliveryHandler deliver = deliver_;
   deliver(testing::MakeMessage(parts));
-}
-
-// ---- seeds
-
-std::uint64_t NumberFrom(const char* variable, std::uint64_t otherwise) {
-  const char* const text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-void ForEachSeed(std::uint64_t count, const std::function<void(std::uint64_t seed)>& run) {
-  const std::uint64_t only = NumberFrom("RETRYQ_SEED", 0);
-  const std::uint64_t first = only == 0 ? 1 : only;
-  const std::uint64_t last = only == 0 ? count : only;
-  for (std::uint64_t seed = first; seed <= last; ++seed) {
-    SCOPED_TRACE("RETRYQ_SEED=" + std::to_string(seed));
-    run(seed);
-    if (::testing::Test::HasFailure()) return;
-  }
 }
 
 }  // namespace retryq::simulation

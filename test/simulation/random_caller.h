@@ -14,6 +14,7 @@
 #include "retryq/random.h"
 #include "retryq/testing/seeded_random.h"
 #include "simulation/odd_values.h"
+#include "simulation/other_threads.h"
 
 namespace retryq::simulation {
 
@@ -81,8 +82,6 @@ class RandomCaller {
     Settlement settlement;
     std::shared_ptr<Consuming> consuming;  // null: of the retrier
   };
-  class Later;
-  class OtherThread;
 
   template <typename T>
   T OneOf(const std::vector<T>& values) {
@@ -135,12 +134,12 @@ class RandomCaller {
   World& world_;
   const Options options_;
   testing::SeededRandom random_;
-  std::unique_ptr<OtherThread> other_thread_;
+  std::unique_ptr<SettlingThread> other_thread_;
   std::deque<Party> parties_;
   std::size_t alive_ = 0;  // of those, with a client
   std::vector<std::shared_ptr<Consuming>> consumers_;
   std::deque<Kept> settlements_;
-  std::shared_ptr<Later> later_;
+  std::shared_ptr<WaitingExecutor> later_;
   std::unique_ptr<Retrier> retrier_;
   DeliveryHandler deliver_;
   std::size_t largest_header_ = 0;  // of what that is fed
@@ -149,12 +148,6 @@ class RandomCaller {
   int calls_ = 0;
   bool ending_ = false;
 };
-
-// What the environment variable holds, or `otherwise`.
-std::uint64_t NumberFrom(const char* variable, std::uint64_t otherwise);
-
-// Runs a test of seeds 1 to `count` (or of RETRYQ_SEED alone) until one fails.
-void ForEachSeed(std::uint64_t count, const std::function<void(std::uint64_t seed)>& run);
 
 }  // namespace retryq::simulation
 

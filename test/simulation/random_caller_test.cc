@@ -16,6 +16,7 @@
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
+#include "simulation/seeds.h"
 
 namespace retryq::simulation {
 namespace random_caller_test {

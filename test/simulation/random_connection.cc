@@ -272,8 +272,13 @@ void RandomConnection::Connect() {
   std::string& host = options.endpoints.front().host;
   // The same to everybody, certificates included.
   host = OneOf<std::string>({host, "rabbit.test.", "RABBIT.test"});
-  const bool is_another = world_.has_tls() && random_.OneIn(6);
-  if (is_another) host = "another.test.";
+  // Another one, which is no server of this name, or none at all, which no certificate has.
+  const bool is_another = world_.has_tls() && random_.OneIn(4);
+  if (is_another && random_.OneIn(2)) {
+    host = "another.test.";
+  } else if (is_another) {
+    options.tls->server_name = OneOf<std::string>({"another.test", ".", "%lo"});
+  }
   // The server has an address of its own there, too, which is never found.
   if (random_.OneIn(4)) {
     options.endpoints.insert(options.endpoints.begin(),

@@ -21,7 +21,7 @@
 #include "retryq/event_loop.h"
 #include "retryq/testing/seeded_random.h"
 #include "simulation/odd_values.h"
-#include "simulation/random_caller.h"
+#include "simulation/seeds.h"
 
 namespace retryq::simulation {
 namespace random_loop_test {

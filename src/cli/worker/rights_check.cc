@@ -17,7 +17,7 @@ constexpr absl::Duration kRightsPatience = absl::Seconds(2);
 // What the throw-away queue lives for where it cannot be deleted.
 constexpr absl::Duration kProbeLease = absl::Seconds(10);
 
-// A refusal closes the channel, which is heard of.
+// What is refused closes the channel, and is heard of by OnChannelClosed.
 constexpr auto kIgnored = [](const auto& /*answer*/) {};
 
 amqp::ConnectionOptions NamedForRights(amqp::ConnectionOptions connection) {
@@ -70,9 +70,9 @@ void RightsCheck::CleanUp() {
 void RightsCheck::OnChannelClosed(const amqp::ChannelError& why) {
   if (is_cleaning_up_) return Finish();
   if (absl::IsPermissionDenied(why.status)) {
-    refusal_ = absl::PermissionDeniedError(absl::StrCat(
-        "this user may not do what a failed message takes: ", std::string(why.status.message()),
-        "; remedy: ", GrantCommand(worker_)));
+    refusal_ = absl::PermissionDeniedError(
+        absl::StrCat("a right is missing that retrying needs: ", std::string(why.status.message()),
+                     "; remedy: ", GrantCommand(worker_)));
   }
   CleanUp();
 }

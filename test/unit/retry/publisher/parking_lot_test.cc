@@ -32,6 +32,15 @@ class ParkingLotTest : public ::testing::Test {
     return broker_.declares.back().queue.arguments;
   }
 
+  // What comes of a parked queue where declares are answered as `broker_` is told.
+  absl::Status Ensured() {
+    ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+    absl::Status answer = absl::UnknownError("none");
+    parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+    time_.RunReady();
+    return answer;
+  }
+
   testing::SimulatedTime time_;
   ScriptedBroker broker_{time_};
 };
@@ -55,10 +64,7 @@ TEST_F(ParkingLotTest, SaysHowToRaiseALimitOfQueues) {
     return queue.passive ? absl::NotFoundError("no queue")
                          : absl::ResourceExhaustedError("queue limit in vhost '/' (1) is reached");
   };
-  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
-  absl::Status answer;
-  parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
-  time_.RunReady();
+  const absl::Status answer = Ensured();
   EXPECT_TRUE(absl::IsFailedPrecondition(answer));
   EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("set_vhost_limits"));
 }
@@ -69,10 +75,7 @@ TEST_F(ParkingLotTest, SaysWhichRightIsMissing) {
       return queue.passive && may_look ? absl::NotFoundError("no queue")
                                        : absl::PermissionDeniedError("403");
     };
-    ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
-    absl::Status answer;
-    parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
-    time_.RunReady();
+    const absl::Status answer = Ensured();
     EXPECT_TRUE(absl::IsPermissionDenied(answer));
     EXPECT_THAT(std::string(answer.message()),
                 ::testing::HasSubstr(may_look ? "'configure'" : "'read'"));
@@ -103,11 +106,7 @@ class ParkingLotOfOthers : public ParkingLotTest {
     broker_.on_declare = [refusal](const QueueDeclaration& queue) {
       return queue.passive ? absl::OkStatus() : refusal;
     };
-    ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
-    absl::Status answer = absl::UnknownError("none");
-    parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
-    time_.RunReady();
-    return answer;
+    return Ensured();
   }
 };
 

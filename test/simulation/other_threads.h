@@ -1,0 +1,79 @@
+#ifndef RETRYQ_TEST_SIMULATION_OTHER_THREADS_H_
+#define RETRYQ_TEST_SIMULATION_OTHER_THREADS_H_
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "retryq/delivery.h"
+#include "retryq/executor.h"
+#include "retryq/outcome.h"
+#include "retryq/settlement.h"
+
+namespace retryq::simulation {
+
+// A pool of threads as a retrier sees it, whose work begins when its owner wants it.
+class WaitingExecutor final : public Executor {
+ public:
+  void Post(std::function<void()> work) override { waiting_.push_back(std::move(work)); }
+  void RunOne() {
+    if (waiting_.empty()) return;
+    const std::function<void()> work = std::move(waiting_.front());
+    waiting_.pop_front();
+    work();
+  }
+
+ private:
+  std::deque<std::function<void()>> waiting_;
+};
+
+// A thread that settles what it is given, or drops it. `Take` is called on others.
+class SettlingThread {
+ public:
+  ~SettlingThread() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void Take(Settlement settlement) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      given_.push_back(std::move(settlement));
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  void Run() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (int round = 0;; ++round) {
+      changed_.wait(lock, [this] { return ends_ || !given_.empty(); });
+      if (given_.empty()) return;
+      Settlement one = std::move(given_.front());
+      given_.pop_front();
+      lock.unlock();
+      if (!one.abandoned() && round % 3 != 0) {
+        std::move(one).Settle(round % 3 == 1 ? Outcome::Ok() : absl::UnavailableError("later"));
+      }
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Settlement> given_;  // guarded by mutex_
+  bool ends_ = false;             // guarded by mutex_
+  std::thread thread_{[this] { Run(); }};
+};
+
+}  // namespace retryq::simulation
+
+#endif  // RETRYQ_TEST_SIMULATION_OTHER_THREADS_H_
