@@ -74,7 +74,7 @@ struct RetryOptions {
   // count that: the consumer itself does, from memory, when the message comes to it again; with
   // several workers each further one may call its handler once or twice more. What is given back
   // (Outcome::Requeue, a graceful stop) never counts: before 4.3 it goes back as a copy to the end
-  // of the queue where the broker would count it otherwise, unless nothing can be published.
+  // of the queue where the broker would count it otherwise, except under a resource alarm.
   CountRedeliveries count_redeliveries = CountRedeliveries::kWhereCounted;
 
   // The headers in which messages bring a count of their failures from the retry system that was

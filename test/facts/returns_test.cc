@@ -203,6 +203,28 @@ TEST_F(ConsumerTimeoutFacts, F42AConsumersArgumentSetsItFrom4_3) {
   EXPECT_EQ(AwaitTimeout("work", arguments, absl::Seconds(8)) == nullptr, asker_.IsAtLeast(4, 3));
 }
 
+// Of some nodes that have been started nearly every second timeout is, of others none.
+TEST_F(ConsumerTimeoutFacts, F62ATimeoutIsAtTheLatestWhenSomethingElseHappensInTheQueueFrom4_3) {
+  if (!asker_.IsAtLeast(4, 3)) GTEST_SKIP() << "before, channels have timeouts, not queues";
+  Declare("work", "quorum");
+  peer_->Publish("", "work", "first");
+  asker_.Consume("work", 1);
+  for (int round = 0; round < 3; ++round) {
+    SCOPED_TRACE(round);
+    const auto is_back = [&] { return peer_->Count("work") > 0; };
+    std::size_t published = 1;
+    if (!Eventually(is_back, absl::Seconds(5))) {
+      peer_->Publish("", "work", "another");
+      ++published;
+      ASSERT_TRUE(Eventually(is_back, absl::Seconds(5)));
+    }
+    asker_.Drop();
+    asker_.Take("work", published);
+    peer_->Publish("", "work", "next");
+    asker_.Consume("work", 1);
+  }
+}
+
 // Where the socket is closed right behind the acks only chance shows that some are lost.
 TEST_F(ReturnFacts, F47AChannelThatIsClosedInOrderLosesNoAck) {
   ASSERT_TRUE(asker_.PublishMany("work", 79));

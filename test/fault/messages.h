@@ -32,7 +32,7 @@ inline constexpr const char* kParkedQueue = "orders.parked";
 inline constexpr const char* kInnocentQueue = "innocent";
 inline constexpr const char* kInnocentParkedQueue = "innocent.parked";
 
-// The pause after so many failures.
+// The pause after so many failures, at least one.
 inline constexpr absl::Duration kBaseDelay = absl::Milliseconds(400);
 inline absl::Duration DelayAfter(std::uint64_t failures) {
   return kBaseDelay * (std::int64_t{1} << (failures - 1));

@@ -34,6 +34,9 @@ class Producer final : private amqp::ConnectionListener, private amqp::ChannelLi
   // Begins no more messages; goes on with those it has begun.
   void Finish() { load_.messages_a_second = 0; }
 
+  // One message more, also when it is finished.
+  void SendOneMore() { waiting_.push_back({.kind = load_.kind, .number = next_++}); }
+
   // Messages begun: their numbers are those below.
   std::uint64_t sent() const { return next_; }
   // Those that the broker has not confirmed yet.

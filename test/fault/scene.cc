@@ -237,6 +237,10 @@ void Scene::ResumeProducer() {
   traffic_.Call([this](EventLoop&) { producer_->Resume(); });
 }
 
+void Scene::SendOneMore() {
+  traffic_.Call([this](EventLoop&) { producer_->SendOneMore(); });
+}
+
 void Scene::PublishPoison(testing::Peer& peer) {
   const MessageName name{.kind = Kind::kPoison, .number = poison_sent_++};
   const std::string headers = PoisonousHeaders(PoisonOf(name.number));

@@ -111,6 +111,8 @@ class Scene {
   // Ends a worker gracefully and starts it again, with these flags besides those of the fault.
   void RestartWorker(std::size_t index, const std::vector<std::string>& flags);
 
+  // One order more.
+  void SendOneMore();
   // Publishes one message of this kind (plan.h).
   void PublishPoison(testing::Peer& peer);
 

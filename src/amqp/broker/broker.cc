@@ -74,6 +74,7 @@ class ConsumeEnd final : public ConnectionListener {
       : connection_(loop, std::move(options), this) {}
 
   Connection& connection() { return connection_; }
+  const Connection& connection() const { return connection_; }
   Subscriptions& subscriptions() { return subscriptions_; }
 
   void Close(absl::Duration deadline, std::function<void()> closed) {
@@ -139,7 +140,11 @@ class RabbitBroker final : public Broker {
   std::size_t max_header_size() const override {
     return publish_end_.connection().max_header_size();
   }
-  std::string server_version() const override { return publish_end_.connection().server_version(); }
+  // Deliveries can come before there is a connection to publish on.
+  std::string server_version() const override {
+    const std::string version = publish_end_.connection().server_version();
+    return version.empty() ? consume_end_.connection().server_version() : version;
+  }
   // The broker can make it shorter.
   absl::Duration heartbeat() const override { return heartbeat_; }
 

@@ -146,6 +146,7 @@ void MessageReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
   last_delivery_ = Now();
   empty_looks_ = 0;
   ++unacked_;
+  if (ending_) ++late_;
   if (ending_ && options_.place == Place::kExact) {
     ++held_;
     ++kept_;
@@ -303,17 +304,22 @@ void MessageReader::EndConnection() {
   });
 }
 
+// At least. A copy is ready at once, unless this consumer has got it in turn.
+std::uint64_t MessageReader::LeftInQueue() const {
+  return kept_ + (moved_ > late_ ? moved_ - late_ : 0);
+}
+
 // A quorum queue takes back a moment after the channel or the connection is closed. A look then, by
 // this command or another, shall find all there.
 void MessageReader::AwaitReturn(absl::Duration deadline) {
   if (kept_ == 0 || other_consumers_) return Finish();
-  channel_->DeclareQueue({.name = options_.queue, .passive = true},
-                         [this, deadline](const absl::StatusOr<DeclareOk>& queue) {
-                           if (!queue.ok() || queue->message_count >= kept_ || Now() > deadline)
-                             return Finish();
-                           return_ = loop_.After(kReturnLook,
-                                                 [this, deadline] { AwaitReturn(deadline); });
-                         });
+  channel_->DeclareQueue(
+      {.name = options_.queue, .passive = true},
+      [this, deadline](const absl::StatusOr<DeclareOk>& queue) {
+        if (!queue.ok() || queue->message_count >= LeftInQueue() || Now() > deadline)
+          return Finish();
+        return_ = loop_.After(kReturnLook, [this, deadline] { AwaitReturn(deadline); });
+      });
 }
 
 void MessageReader::Finish() {

@@ -162,10 +162,11 @@ void OpenDelivery::CarryOutFailure() {
 }
 
 // A copy, behind the others, is the only way back that a broker before 4.3 does not count (F41 in
-// doc/rabbitmq_facts.md). Where none can be published now the message goes back by itself.
+// doc/rabbitmq_facts.md). It waits for a connection, as deliveries can come before there is one to
+// publish on; under an alarm, which can last, the message goes back by itself.
 void OpenDelivery::GiveBack() {
   const bool by_copy =
-      context_.shared.ready() && !context_.shared.publisher().blocked() &&
+      !context_.shared.publisher().blocked() &&
       context_.counted_returns.WouldCount(context_.shared.broker().server_version());
   if (by_copy) {
     Publish(CopyKind::kGivenBack);

@@ -47,7 +47,7 @@ TEST(FaultAccount, EndsWhatIsHandledOrParked) {
   Account account;
   account.Add({.act = WorkerAct::kHandled, .name = {.number = 0}, .at = kStart});
   account.Add({.act = WorkerAct::kParked, .name = {.number = 3}, .at = kStart});
-  account.Add({.act = WorkerAct::kRetried, .name = {.number = 4}, .at = kStart});
+  account.Add({.act = WorkerAct::kRetried, .name = {.number = 4}, .at = kStart, .failures = 1});
   EXPECT_EQ(account.handled(), 1U);
   EXPECT_EQ(account.ended(), 2U);
   EXPECT_TRUE(account.any_parked());

@@ -60,10 +60,23 @@ TEST_F(ReturnedDeliveries, GivesBackByItselfWhatNoCopyCanBePublishedOf) {
   Deliver();
   LastPublish().Return();
   EXPECT_THAT(broker_.requeued, ElementsAre(1, 2));
+  EXPECT_THAT(broker_.publishes, SizeIs(1));
+}
+
+// Deliveries have a connection of their own.
+TEST_F(ReturnedDeliveries, WaitsForAConnectionToPublishTheCopyOn) {
+  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
   broker_.Lose();
   Deliver();
-  EXPECT_THAT(broker_.requeued, ElementsAre(1, 2, 3));
-  EXPECT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_THAT(broker_.requeued, IsEmpty());
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  broker_.Ready();
+  time_.RunReady();
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  LastPublish().Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_THAT(broker_.requeued, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kRequeued), 1U);
 }
 
 // On 4.3, where a timeout is not counted by the broker.
