@@ -203,7 +203,7 @@ TEST_F(ConsumerTimeoutFacts, F42AConsumersArgumentSetsItFrom4_3) {
   EXPECT_EQ(AwaitTimeout("work", arguments, absl::Seconds(8)) == nullptr, asker_.IsAtLeast(4, 3));
 }
 
-// Of some nodes that have been started nearly every second timeout is, of others none.
+// Some nodes forget nearly every timeout but the first of a queue, others none.
 TEST_F(ConsumerTimeoutFacts, F62ATimeoutIsAtTheLatestWhenSomethingElseHappensInTheQueueFrom4_3) {
   if (!asker_.IsAtLeast(4, 3)) GTEST_SKIP() << "before, channels have timeouts, not queues";
   Declare("work", "quorum");

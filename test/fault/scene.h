@@ -111,7 +111,7 @@ class Scene {
   // Ends a worker gracefully and starts it again, with these flags besides those of the fault.
   void RestartWorker(std::size_t index, const std::vector<std::string>& flags);
 
-  // One order more.
+  // The producer sends one order more, also when it has finished.
   void SendOneMore();
   // Publishes one message of this kind (plan.h).
   void PublishPoison(testing::Peer& peer);

@@ -304,7 +304,8 @@ void MessageReader::EndConnection() {
   });
 }
 
-// At least. A copy is ready at once, unless this consumer has got it in turn.
+// How many messages are ready at least when all is back: what was kept, and the copies of what was
+// moved, of which this consumer may have got some that are kept as well.
 std::uint64_t MessageReader::LeftInQueue() const {
   return kept_ + (moved_ > late_ ? moved_ - late_ : 0);
 }

@@ -148,7 +148,7 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   std::uint64_t seen_ = 0;
   std::uint64_t kept_ = 0;
   std::uint64_t moved_ = 0;
-  std::uint64_t late_ = 0;       // came while ending: copies of moved ones among them
+  std::uint64_t late_ = 0;       // came while ending, copies of moved ones among them
   std::uint64_t undecided_ = 0;  // shown and not answered yet
   std::uint64_t moving_ = 0;
 
