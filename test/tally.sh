@@ -6,8 +6,8 @@
 
 kept_results=${results:-}
 results=${results:-$(mktemp --directory)}
-# Process groups of their own, to be terminated as a whole.
-background=()
+# By name the process group of what runs in the background, to be terminated as a whole.
+declare -A background=()
 
 clean_up() {
   local group
@@ -117,7 +117,7 @@ in_background() {
     printf '%d\n' "$code" >"$results/code-$name"
   ) &
   set +m
-  background+=($!)
+  background[$name]=$!
 }
 
 # after NAME COMMAND…: runs it once that one is over, and takes its time from then on
@@ -130,10 +130,9 @@ after() {
   "$@"
 }
 
-# finish NAME: waits for it, prints what it printed and returns what it returned
+# finish NAME: prints what it has printed, and prints until it is over; returns what it returned
 finish() {
-  after "$1" true
-  cat "$results/background-$1"
+  tail --quiet --lines=+1 --follow --pid="${background[$1]}" "$results/background-$1"
   return "$(<"$results/code-$1")"
 }
 
