@@ -6,12 +6,12 @@
 
 kept_results=${results:-}
 results=${results:-$(mktemp --directory)}
-# By name the process group of what runs in the background, to be terminated as a whole.
+# By name the session of what runs in the background, to be terminated as a whole.
 declare -A background=()
 
 clean_up() {
-  local group
-  for group in "${background[@]}"; do kill -- -"$group" 2>/dev/null || true; done
+  local session
+  for session in "${background[@]}"; do pkill --session "$session" || true; done
   [[ -n $kept_results ]] || rm -rf "$results"
 }
 trap clean_up EXIT
@@ -97,27 +97,31 @@ run_suite() {
   count "$name" "$suite_passed" "$suite_failed"
 }
 
-# in_background NAME NICENESS COMMAND…: begins it; other parts, which often wait, run meanwhile
+# in_background NAME COMMAND…: begins it, at the lowest priority; other parts, which often wait, run meanwhile. A function that is
+# COMMAND must be exported
 in_background() {
-  local name=$1 niceness=$2
-  shift 2
+  local name=$1
   rm -f "$results/code-$name"
   if has_passed "$name"; then
     echo 0 >"$results/code-$name"
     return
   fi
   printf '%s runs beside what follows\n' "$name"
-  set -m
-  (
-    renice -n "$niceness" $BASHPID >/dev/null
-    code=0
-    SECONDS=0
-    "$@" </dev/null >"$results/background-$name" 2>&1 || code=$?
-    printf '%d\n' "$SECONDS" >"$results/$name.seconds"
-    printf '%d\n' "$code" >"$results/code-$name"
-  ) &
-  set +m
+  results=$results setsid bash -c 'keep_to_the_background "$@"' bash "$@" </dev/null >"$results/background-$name" 2>&1 &
   background[$name]=$!
+}
+
+# keep_to_the_background NAME COMMAND…: runs it, and writes down what it returned and how long it took
+keep_to_the_background() {
+  local name=$1 code=0
+  shift
+  renice -n 19 $$ >/dev/null
+  # Where the kernel schedules sessions as groups, such as a broker's and this one, niceness counts within each only.
+  [[ ! -w /proc/self/autogroup ]] || echo 19 >/proc/self/autogroup
+  SECONDS=0
+  "$@" || code=$?
+  printf '%d\n' "$SECONDS" >"$results/$name.seconds"
+  printf '%d\n' "$code" >"$results/code-$name"
 }
 
 # after NAME COMMAND…: runs it once that one is over, and takes its time from then on
@@ -129,6 +133,7 @@ after() {
   SECONDS=0
   "$@"
 }
+export -f keep_to_the_background after
 
 # finish NAME: prints what it has printed, and prints until it is over; returns what it returned
 finish() {
