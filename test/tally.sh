@@ -109,6 +109,7 @@ in_background() {
   printf '%s runs beside what follows\n' "$name"
   results=$results setsid bash -c 'keep_to_the_background "$@"' bash "$@" </dev/null >"$results/background-$name" 2>&1 &
   background[$name]=$!
+  printf '%d\n' "$!" >"$results/process-$name"
 }
 
 # keep_to_the_background NAME COMMAND…: runs it, and writes down what it returned and how long it took
@@ -124,9 +125,9 @@ keep_to_the_background() {
   printf '%d\n' "$code" >"$results/code-$name"
 }
 
-# after NAME COMMAND…: runs it once that one is over, and takes its time from then on
+# after NAME COMMAND…: runs it once that one is over, even if it was killed, and takes its time from then on
 after() {
-  until [[ -s $results/code-$1 ]]; do
+  until [[ -s $results/code-$1 ]] || ! kill -0 "$(<"$results/process-$1")" 2>/dev/null; do
     sleep 1
   done
   shift
@@ -138,6 +139,8 @@ export -f keep_to_the_background after
 # finish NAME: prints what it has printed, and prints until it is over; returns what it returned
 finish() {
   tail --quiet --lines=+1 --follow --pid="${background[$1]}" "$results/background-$1"
+  # Without a code it was killed.
+  [[ -s $results/code-$1 ]] || return 1
   return "$(<"$results/code-$1")"
 }
 
