@@ -62,9 +62,9 @@ std::vector<std::string> Ledger::Faults() const {
     if (done == 0 && !account.forgiven) {
       faults.push_back(absl::StrCat(id, ": lost after ", account.calls.size(), " calls"));
     }
-    const bool called_twice =
-        std::any_of(account.calls.begin(), account.calls.end(), [&account](const auto& call) {
-          return call.second > (account.snoozes.contains(call.first) ? 2 : 1);
+    const bool called_twice = std::any_of(
+        account.calls.begin(), account.calls.end(), [&snoozes = account.snoozes](const auto& call) {
+          return call.second > (snoozes.contains(call.first) ? 2 : 1);
         });
     if ((done > 1 || called_twice) && !account.excused) {
       faults.push_back(absl::StrCat(id, ": arrived twice without a reason"));

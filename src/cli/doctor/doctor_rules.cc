@@ -111,7 +111,8 @@ std::string KeepOffCommands(const Json& queue, const Json& policies, const Json&
                             const DoctorOptions& options) {
   std::vector<std::string> commands;
   const auto add = [&](const Json& list, const char* field, bool of_operator) {
-    const Json& policy = PolicyNamed(list, TextOf(queue, field).value_or(""));
+    const std::string name = TextOf(queue, field).value_or("");
+    const Json& policy = PolicyNamed(list, name);
     if (HarmsOf(FieldOf(policy, "definition"), options).empty()) return;
     commands.push_back(
         KeepOffCommand(policy, of_operator, OwnNames(options), options.place.connection.vhost));

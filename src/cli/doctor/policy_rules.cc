@@ -6,8 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 // With AddressSanitizer GCC 12 takes members of its automaton for uninitialized (its bug 105562).
+// Clang does not know the warning.
 #pragma GCC diagnostic push
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <regex>
 #pragma GCC diagnostic pop
 #include <set>
@@ -88,7 +91,7 @@ bool Federates(const Json& policy) {
 }  // namespace
 
 const Json& PolicyFor(const Json& policies, const std::string& name, PolicyTarget target,
-                      const std::optional<std::string>& of_equals) {
+                      std::optional<std::string_view> of_equals) {
   static const Json kNone;
   const Json* best = &kNone;
   if (!policies.is_array()) return *best;

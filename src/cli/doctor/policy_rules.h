@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/doctor/doctor_command.h"
@@ -18,7 +19,7 @@ enum class PolicyTarget { kExchange, kClassicQueue, kQuorumQueue };
 // `of_equals`, else the first one. Null where there is none.
 const nlohmann::json& PolicyFor(const nlohmann::json& policies, const std::string& name,
                                 PolicyTarget target,
-                                const std::optional<std::string>& of_equals = std::nullopt);
+                                std::optional<std::string_view> of_equals = std::nullopt);
 
 // The policy of this name; null where there is none.
 const nlohmann::json& PolicyNamed(const nlohmann::json& policies, const std::string& name);

@@ -8,8 +8,11 @@
 #include "cli/management/json_fields.h"
 
 namespace retryq::cli {
+namespace {
 
 using Json = nlohmann::json;
+
+}  // namespace
 
 std::optional<QueueSetting> QueueSettingOf(const Json& queue, const char* key) {
   const std::string name = absl::StrCat("x-", key);
