@@ -27,6 +27,9 @@ constexpr absl::Duration kOldEnough = absl::Milliseconds(1500);
 // For how long a crash can undo an ack.
 constexpr absl::Duration kAckSync = absl::Milliseconds(200);
 
+// How long a quorum queue goes on sending to a consumer that is cancelled (61).
+constexpr absl::Duration kCancelling = absl::Milliseconds(5);
+
 constexpr std::size_t kMaxName = 255;
 
 // Since when quorum queues count failures apart from other returns.
@@ -426,16 +429,40 @@ absl::Status Node::Consume(ChannelId id, std::shared_ptr<Channel> channel,
   return absl::OkStatus();
 }
 
-void Node::StopConsuming(ChannelId id) {
+void Node::StopConsuming(ChannelId id, std::function<void()> stopped) {
+  FinishStop(id);
   const auto found = consumers_.find(id);
-  if (found == consumers_.end()) return;
-  found->second.consuming = false;
-  Queue* const queue = FindLive(found->second.queue);
-  if (queue == nullptr || std::erase(queue->consumers, id) == 0) return;
-  if (!queue->consumed()) Touch(*queue);
+  if (found == consumers_.end()) return stopped();
+  found->second.stopped = std::move(stopped);
+  const Queue* const queue = FindLive(found->second.queue);
+  if (queue == nullptr || !queue->quorum()) return FinishStop(id);
+  mail_.After(Moment(kCancelling), [this, id] { FinishStop(id); });
+}
+
+// (61) The channel handles nothing else before: what it is asked next finds this done.
+void Node::FinishStop(ChannelId id) {
+  const auto found = consumers_.find(id);
+  if (found == consumers_.end() || found->second.stopped == nullptr) return;
+  Consumer& consumer = found->second;
+  const std::function<void()> stopped = std::exchange(consumer.stopped, nullptr);
+  consumer.consuming = false;
+  if (Queue* const queue = FindLive(consumer.queue)) {
+    const bool was_there = std::erase(queue->consumers, id) > 0;
+    for (const std::uint64_t tag : std::exchange(consumer.withheld, {})) {
+      auto unacked = consumer.unacked.extract(tag);
+      if (unacked.empty()) continue;
+      Requeue(*queue, unacked.mapped().place, std::move(unacked.mapped().stored),
+              Return::kGivenBack);
+    }
+    if (was_there && !queue->consumed()) Touch(*queue);
+    Deliver(*queue);
+    Schedule(*queue);
+  }
+  stopped();
 }
 
 void Node::ResumeConsuming(ChannelId id, std::uint16_t prefetch) {
+  FinishStop(id);
   const auto found = consumers_.find(id);
   if (found == consumers_.end() || found->second.consuming) return;
   Queue* const queue = FindLive(found->second.queue);
@@ -469,11 +496,16 @@ void Node::Deliver(Queue& queue) {
     ++queue.unacked;
     consumer.unacked.emplace(tag, Unacked{head.key(), std::move(head.mapped())});
     if (consumer.timeout < absl::InfiniteDuration()) WatchTimeout(id, tag, consumer.timeout);
-    consumer.channel->Deliver(tag, redelivered, std::move(content));
+    if (consumer.stopped != nullptr) {
+      consumer.withheld.push_back(tag);
+    } else {
+      consumer.channel->Deliver(tag, redelivered, std::move(content));
+    }
   }
 }
 
 void Node::Ack(ChannelId id, std::uint64_t tag) {
+  FinishStop(id);
   const auto found = consumers_.find(id);
   if (found == consumers_.end()) return;
   auto unacked = found->second.unacked.extract(tag);
@@ -486,6 +518,7 @@ void Node::Ack(ChannelId id, std::uint64_t tag) {
 }
 
 void Node::Reject(ChannelId id, std::uint64_t tag, bool requeue) {
+  FinishStop(id);
   const auto found = consumers_.find(id);
   if (found == consumers_.end()) return;
   auto unacked = found->second.unacked.extract(tag);
@@ -504,6 +537,7 @@ void Node::Reject(ChannelId id, std::uint64_t tag, bool requeue) {
 }
 
 void Node::CloseChannel(ChannelId id, bool given_back) {
+  FinishStop(id);
   auto closed = consumers_.extract(id);
   if (closed.empty()) return;
   Leave(closed.mapped(), id, given_back ? Return::kGivenBack : Return::kFailed);
@@ -517,6 +551,7 @@ void Node::WatchTimeout(ChannelId id, std::uint64_t tag, absl::Duration timeout)
 
 // (42) What else the consumer has stays with it until it goes.
 void Node::OnTimeout(ChannelId id, std::uint64_t tag) {
+  FinishStop(id);
   const auto found = consumers_.find(id);
   if (found == consumers_.end() || !found->second.unacked.contains(tag)) return;
   Consumer& consumer = found->second;

@@ -112,7 +112,8 @@ class Node {
 
   // Consuming. A channel that is not known is passed over, as the client cannot know yet.
   absl::Status Consume(ChannelId id, std::shared_ptr<Channel> channel, const ConsumeParams& params);
-  void StopConsuming(ChannelId id);
+  // `stopped` is called once the queue sends no more, which takes a quorum queue a moment.
+  void StopConsuming(ChannelId id, std::function<void()> stopped);
   // What is unsettled of before does not count into the prefetch.
   void ResumeConsuming(ChannelId id, std::uint16_t prefetch);
   void Ack(ChannelId id, std::uint64_t tag);
@@ -150,6 +151,8 @@ class Node {
     std::uint16_t prefetch;
     absl::Duration timeout;  // of its deliveries
     bool consuming = true;
+    std::function<void()> stopped = nullptr;   // while its queue does not know yet that it stops
+    std::vector<std::uint64_t> withheld = {};  // sent meanwhile, and not passed on
     std::uint64_t last_tag = 0;
     std::map<std::uint64_t, Unacked> unacked = {};
     std::uint64_t before = 0;  // the last tag of before it was resumed
@@ -202,6 +205,7 @@ class Node {
 
   // Consumers.
   void Deliver(Queue& queue);
+  void FinishStop(ChannelId id);
   void Leave(Consumer& consumer, ChannelId id, Return how);
   void WatchTimeout(ChannelId id, std::uint64_t tag, absl::Duration timeout);
   void OnTimeout(ChannelId id, std::uint64_t tag);

@@ -224,9 +224,10 @@ void SimulatedBroker::Impl::Consuming::Cancel(std::function<void()> cancelled) {
   waiting_.push_back(std::move(cancelled));
   const std::shared_ptr<Wire> wire = impl_->consuming_;
   wire->ToBroker([&node = impl_->node_, wire, link = channel_] {
-    node.StopConsuming(link->id);
-    wire->ToClient([link] {
-      if (link->subscription != nullptr) link->subscription->Finish();
+    node.StopConsuming(link->id, [wire, link] {
+      wire->ToClient([link] {
+        if (link->subscription != nullptr) link->subscription->Finish();
+      });
     });
   });
 }

@@ -123,6 +123,28 @@ TEST_F(ReturnFacts, F61WhatIsOnItsWayToAConsumerThatIsCancelledGoesBackAndCounts
   EXPECT_EQ(counts, Expected(0, 1));
 }
 
+TEST_F(ReturnFacts, F61WhatIsPublishedOnceTheCancelIsAnsweredIsNotTouched) {
+  constexpr int kRounds = 50;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string queue = "round " + std::to_string(round);
+    peer_->DeclareQueue(queue, Arguments("quorum"));
+    Asker consumer(loop_, vhost_.Url());
+    consumer.Consume(queue, 0);
+    peer_->Send("", queue, "before");
+    consumer.CancelAtDelivery();
+    for (int i = 0; i < 4; ++i) peer_->Send("", queue, "after");
+    peer_->AwaitConfirms();
+    for (int i = 0; i < 4; ++i) {
+      const amqp::MessagePtr after = peer_->Get(queue);
+      ASSERT_NE(after, nullptr);
+      EXPECT_EQ(after->body, "after");
+      EXPECT_EQ(CountsOf(*after).failed.value_or(0), 0);
+      EXPECT_EQ(CountsOf(*after).acquired.value_or(0), 0);
+    }
+    peer_->Delete(queue);
+  }
+}
+
 // Messages expire at the head of a queue only: one that is put back in the wrong place is late.
 class PlaceFacts : public Facts {
  protected:

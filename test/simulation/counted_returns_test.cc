@@ -34,8 +34,8 @@ using testing::SimulatedTime;
 constexpr absl::Duration kConsumerTimeout = absl::Minutes(30);
 constexpr std::uint64_t kMaxAttempts = 3;
 
-// Workers that are stopped in order, again and again, and nothing else that goes wrong but what
-// their handlers do.
+// Workers that are stopped in order or paused, again and again, and nothing else that goes wrong
+// but what their handlers do.
 class Returns {
  public:
   Returns(const char* version, std::uint64_t seed, std::size_t workers)
@@ -51,14 +51,18 @@ class Returns {
     for (int i = 0; i < quick; ++i) rabbit_.Publish("", "orders", {}, absl::StrCat("quick ", i));
   }
 
-  void RunFor(absl::Duration duration, bool with_stops) {
+  enum class Ends { kNone, kStops, kPauses };
+  void RunFor(absl::Duration duration, Ends ends) {
     const absl::Duration end = time_.SinceBoot() + duration;
     while (time_.SinceBoot() < end) {
       time_.Advance(absl::Seconds(static_cast<std::int64_t>(5 + random_.Next() % 120)));
-      if (!with_stops) continue;
       Worker& worker = *workers_[random_.Next() % workers_.size()];
-      worker.Stop();
-      worker.Start();
+      if (ends == Ends::kStops) {
+        worker.Stop();
+        worker.Start();
+      } else if (ends == Ends::kPauses) {
+        worker.Pause();
+      }
     }
   }
 
@@ -96,9 +100,7 @@ class Returns {
       std::optional<bool> drained;
       consumer_->Drain(absl::Minutes(1), [&](bool complete) { drained = complete; });
       stopping_ = true;
-      for (Settlement& waiting : std::exchange(waiting_, {})) {
-        std::move(waiting).Settle(Outcome::Requeue());
-      }
+      GiveBack();
       while (!drained) world_.time_.Advance(absl::Milliseconds(100));
       consumer_.reset();
       world_.time_.Advance(absl::Seconds(1));
@@ -107,8 +109,20 @@ class Returns {
       hung_.clear();
       stopping_ = false;
     }
+    void Pause() {
+      consumer_->Pause();
+      GiveBack();
+      world_.time_.Advance(
+          absl::Milliseconds(static_cast<std::int64_t>(world_.random_.Next() % 20)));
+      consumer_->Resume();
+    }
 
    private:
+    void GiveBack() {
+      for (Settlement& waiting : std::exchange(waiting_, {})) {
+        std::move(waiting).Settle(Outcome::Requeue());
+      }
+    }
     void OnDelivery(const Delivery& delivery, Settlement settlement) {
       Account& account = world_.accounts_[std::string(delivery.body())];
       account.attempt = std::max(account.attempt, delivery.attempt());
@@ -153,12 +167,12 @@ class ReturnsOf : public ::testing::TestWithParam<const char*> {
   bool CountsAll() const { return std::string_view(GetParam()) != "4.3.6"; }
 };
 
-TEST_P(ReturnsOf, StopsInOrderNeverCount) {
+TEST_P(ReturnsOf, StopsAndPausesNeverCount) {
   for (std::uint64_t seed = First(); seed <= Last(); ++seed) {
     Returns world(GetParam(), seed, 1 + seed % 3);
     world.Publish(/*hanging=*/0, /*quick=*/30);
     // Not so long that anything could time out.
-    world.RunFor(absl::Minutes(25), /*with_stops=*/true);
+    world.RunFor(absl::Minutes(25), seed % 2 == 0 ? Returns::Ends::kStops : Returns::Ends::kPauses);
     EXPECT_EQ(world.Count("orders.parked"), 0U) << "RETRYQ_SEED=" << seed << ": parked";
     for (const auto& [body, account] : world.accounts()) {
       EXPECT_EQ(account.attempt, 0U) << "RETRYQ_SEED=" << seed << ": " << body;
@@ -174,7 +188,7 @@ TEST_P(ReturnsOf, WhatHangsIsParkedAfterMaxAttempts) {
     const std::size_t workers = 1 + seed % 3;
     Returns world(GetParam(), seed, workers);
     world.Publish(/*hanging=*/1, /*quick=*/0);
-    world.RunFor(absl::Hours(12), /*with_stops=*/false);
+    world.RunFor(absl::Hours(12), Returns::Ends::kNone);
     EXPECT_EQ(world.Count("orders.parked"), 1U) << "RETRYQ_SEED=" << seed << ": not parked";
     const std::uint64_t calls = world.accounts().at("hangs 0").calls;
     EXPECT_GE(calls, kMaxAttempts) << "RETRYQ_SEED=" << seed << ": too early";
@@ -190,7 +204,7 @@ TEST_P(ReturnsOf, WhatWaitsBehindWhatHangsDoesNotCountFrom4_3) {
   for (std::uint64_t seed = First(); seed <= Last(); ++seed) {
     Returns world(GetParam(), seed, 1 + seed % 3);
     world.Publish(/*hanging=*/2, /*quick=*/10);
-    world.RunFor(absl::Hours(24), /*with_stops=*/false);
+    world.RunFor(absl::Hours(24), Returns::Ends::kNone);
     EXPECT_EQ(world.Count("orders.parked"), 2U) << "RETRYQ_SEED=" << seed << ": not parked";
     for (const auto& [body, account] : world.accounts()) {
       if (body.starts_with("hangs")) continue;

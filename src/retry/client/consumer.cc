@@ -162,6 +162,14 @@ void Consumer::Impl::StartFlow() {
   subscription_ = shared_->broker().Consume(std::move(params), this);
 }
 
+void Consumer::Impl::EndFlow(std::function<void()> ended) {
+  retrier_->HoldReturns();
+  subscription_->Cancel([self = lifeline_.ptr(), ended = std::move(ended)] {
+    if (self) self->retrier_->LetReturnsGo();
+    if (self) ended();
+  });
+}
+
 void Consumer::Impl::OnSubscribed() {
   consumed_once_ = true;
   interruption_said_.reset();
@@ -218,7 +226,7 @@ bool Consumer::Impl::GaveUpAtStart(const absl::Status& why) {
 
 void Consumer::Impl::Pause() {
   if (std::exchange(paused_, true) || subscription_ == nullptr) return;
-  subscription_->Cancel([] {});
+  EndFlow([] {});
 }
 
 void Consumer::Impl::Resume() {
@@ -242,10 +250,10 @@ void Consumer::Impl::OnCall(CallResult result, std::string_view error) {
 void Consumer::Impl::OnBreakerOpened(std::string_view error) {
   breaker_error_ = error;
   flow_has_ended_ = false;
-  subscription_->Cancel([self = lifeline_.ptr(), opening = ++breaker_openings_] {
-    if (!self || self->breaker_openings_ != opening) return;
-    self->flow_has_ended_ = true;
-    self->ProbeIfDue();
+  EndFlow([this, opening = ++breaker_openings_] {
+    if (breaker_openings_ != opening) return;
+    flow_has_ended_ = true;
+    ProbeIfDue();
   });
   retrier_->CloseGate();
   AwaitPause(breaker_->options().pause);
@@ -259,7 +267,7 @@ void Consumer::Impl::OnBreakerOpened(std::string_view error) {
 // A consumer has the prefetch that it was started with.
 void Consumer::Impl::OnBreakerClosed() {
   if (!paused_) {
-    subscription_->Cancel([] {});
+    EndFlow([] {});
     StartFlow();
   }
   shared_->environment().executor->Post([self = lifeline_.ptr()] {
@@ -314,14 +322,11 @@ void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> dr
   breaker_pause_.reset();
   shared_->publisher().Hurry();
   WatchDrain();
-  auto finish = [self = lifeline_.ptr()] {
-    if (!self) return;
-    self->retrier_->WhenIdle([self] {
-      if (self) self->CloseAndEndDrain(/*complete=*/true);
-    });
+  const auto finish = [this] {
+    retrier_->WhenIdle([this] { CloseAndEndDrain(/*complete=*/true); });
   };
   if (subscription_ != nullptr) {
-    subscription_->Cancel(std::move(finish));
+    EndFlow(finish);
   } else {
     finish();
   }

@@ -69,6 +69,9 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void SayInterrupted(const absl::Status& why);
   // The flow of deliveries, unless it is paused.
   void StartFlow();
+  // Asks the broker to send no more; `ended` is called once it has answered, or the channel is
+  // gone.
+  void EndFlow(std::function<void()> ended);
 
   // The circuit breaker: what a call of the handler makes of it, and what it makes of the flow.
   void OnCall(CallResult result, std::string_view error);

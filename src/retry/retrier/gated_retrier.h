@@ -11,13 +11,20 @@
 
 namespace retryq {
 
-// What a consumer with a circuit breaker needs of its retrier beside Retrier: it is told how calls
-// end, and has a gate in front of the handler.
+// What a consumer needs of its retrier beside Retrier. For the end of the flow of deliveries: it
+// can hold what goes back to the queue. For a circuit breaker: it is told how calls end, and has a
+// gate in front of the handler.
 class GatedRetrier : public Retrier {
  public:
   // kInvalidArgument names the wrong fields.
   static absl::StatusOr<std::unique_ptr<GatedRetrier>> Create(std::shared_ptr<Shared> shared,
                                                               RetrierOptions options);
+
+  // While they are held, no copy goes to the work queue itself: a queue that was asked to send no
+  // more could still take it for one of its last deliveries, and count it as failed (F61 in
+  // doc/rabbitmq_facts.md). Observers are told of those that are let go.
+  virtual void HoldReturns() = 0;
+  virtual void LetReturnsGo() = 0;
 
   // `on_call` hears how each call of the handler ended, and with which error, except of calls that
   // began before the gate was closed last. It is called amid the work on a delivery: it must not

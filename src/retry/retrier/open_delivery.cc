@@ -100,6 +100,12 @@ void OpenDelivery::GiveBackUnhandled() {
   CarryOut({.kind = Step::Kind::kGiveBack});
 }
 
+void OpenDelivery::Return() {
+  assert(state_ == State::kReturning);
+  Enter(State::kDeciding);
+  CarryOut();
+}
+
 void OpenDelivery::CarryOut(Step step) {
   step_ = std::move(step);
   CarryOut();
@@ -129,7 +135,7 @@ void OpenDelivery::CarryOut() {
       Publish(CopyKind::kSnoozed);
       return;
     case Step::Kind::kMove:
-      Publish(CopyKind::kMoved);
+      PublishBack(CopyKind::kMoved);
       return;
     case Step::Kind::kRetry:
     case Step::Kind::kPark:
@@ -169,7 +175,7 @@ void OpenDelivery::GiveBack() {
       !context_.shared.publisher().blocked() &&
       context_.counted_returns.WouldCount(context_.shared.broker().server_version());
   if (by_copy) {
-    Publish(CopyKind::kGivenBack);
+    PublishBack(CopyKind::kGivenBack);
   } else {
     Reject(/*requeue=*/true);
     Close(EventKind::kRequeued);
@@ -274,6 +280,11 @@ void OpenDelivery::Publish(CopyKind kind) {
   }
   Enter(State::kPublishing);
   context_.shared.publisher().Send(*this);
+}
+
+void OpenDelivery::PublishBack(CopyKind kind) {
+  if (context_.returns_held) return Enter(State::kReturning);
+  Publish(kind);
 }
 
 void OpenDelivery::OnSent(const SendResult& result) {

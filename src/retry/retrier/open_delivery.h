@@ -37,6 +37,7 @@ struct RetrierContext {
   // See GatedRetrier.
   GatedRetrier::OnCall on_call = nullptr;
   bool gate_closed = false;
+  bool returns_held = false;
   std::uint64_t closings = 0;  // of the gate, so far
   std::size_t open = 0;        // deliveries
   std::size_t handling = 0;    // of those, with the handler
@@ -51,6 +52,8 @@ struct RetrierContext {
 //               ── kForward, kMove, kRetry, kSnooze, kPark,
 //                  kGiveBack by a copy ───────────────────────────────────▶ kPublishing
 //               ── kAck, kDiscard, kReject, kGiveBack by basic.nack ──────▶ kFree
+//               ── kMove or kGiveBack by a copy, and returns are held ────▶ kReturning
+//   kReturning  ── returns are held no more ──────────────────────────────▶ kDeciding
 //   kWaiting    ── the rest of its delay is over ─────────────────────────▶ kHandling
 //               ── the same, and the gate is closed ──────────────────────▶ kDeciding
 //   kHandling   ── Settle, with the handler's outcome ────────────────────▶ kDeciding
@@ -73,6 +76,7 @@ class OpenDelivery final : private PendingPublish {
     kDeciding,    // its next step is decided on, and carried out at once
     kWaiting,     // for the rest of its delay
     kHandling,    // with the handler, or on the way to it
+    kReturning,   // is copied to its own queue once the flow of deliveries has ended
     kPublishing,  // a copy is on its way: `copy_kind_`
     kDeclaring,   // its parked queue is missing, and is declared; then it is published again
     kHeld,        // its copy can be published nowhere: after a pause it is tried again
@@ -104,6 +108,9 @@ class OpenDelivery final : private PendingPublish {
   // Gives it back to its queue in place of a call of the handler. From kDeciding and kWaiting.
   void GiveBackUnhandled();
 
+  // Goes on with what was held. From kReturning.
+  void Return();
+
   // The channel is gone. To be destroyed next.
   void Abandon() { Enter(State::kFree); }
 
@@ -132,6 +139,8 @@ class OpenDelivery final : private PendingPublish {
   void CarryOutFailure();
   void GiveBack();
   void Publish(CopyKind kind);
+  // To its own queue; not while returns are held.
+  void PublishBack(CopyKind kind);
   void OnCopyRefused(const SendResult& result);
   void OnParkedRefused(const SendResult& result);
   void OnParkedQueueGone();

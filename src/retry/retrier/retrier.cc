@@ -124,6 +124,8 @@ class RetrierImpl final {
   void CloseGate();
   void OpenGate() { context_.gate_closed = false; }
   void GiveBackUnbegun();
+  void HoldReturns() { context_.returns_held = true; }
+  void LetReturnsGo();
 
  private:
   // Names one delivery: its place, and how often that had been used before, so that an outcome that
@@ -138,8 +140,10 @@ class RetrierImpl final {
     bool is_taken() const {
       return delivery != nullptr && delivery->state() != OpenDelivery::State::kFree;
     }
-    bool is_handling() const {
-      return delivery != nullptr && delivery->state() == OpenDelivery::State::kHandling;
+    bool is_handling() const { return Is(OpenDelivery::State::kHandling); }
+    bool is_returning() const { return Is(OpenDelivery::State::kReturning); }
+    bool Is(OpenDelivery::State state) const {
+      return delivery != nullptr && delivery->state() == state;
     }
 
     std::unique_ptr<OpenDelivery> delivery;
@@ -242,6 +246,8 @@ class RetrierHandle final : public GatedRetrier {
   void CloseGate() override { impl_->CloseGate(); }
   void OpenGate() override { impl_->OpenGate(); }
   void GiveBackUnbegun() override { impl_->GiveBackUnbegun(); }
+  void HoldReturns() override { impl_->HoldReturns(); }
+  void LetReturnsGo() override { impl_->LetReturnsGo(); }
 
  private:
   std::unique_ptr<RetrierImpl> impl_;
@@ -539,6 +545,16 @@ void RetrierImpl::GiveBackUnbegun() {
     if (!place.is_handling() || place.handed_over == nullptr || !place.handed_over->Take())
       continue;
     Settle({index, place.use}, Outcome::Requeue());
+  }
+}
+
+// An observer that is told may do anything here too.
+void RetrierImpl::LetReturnsGo() {
+  context_.returns_held = false;
+  const AlivePtr<RetrierImpl> self = lifeline_->ptr();
+  for (std::uint32_t index = 0; self && index < places_.size(); ++index) {
+    const Place& place = places_[index];
+    if (place.is_returning()) place.delivery->Return();
   }
 }
 

@@ -18,6 +18,7 @@ namespace gated_retrier_test {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::RetrierTest;
+using ::testing::SizeIs;
 
 // Threads that run their work when the test wants it.
 class LaterExecutor final : public Executor {
@@ -36,11 +37,11 @@ class LaterExecutor final : public Executor {
 
 class GatedRetrierTest : public RetrierTest {
  protected:
-  GatedRetrier& Make(RetrierOptions options = {.queue = "orders"}) {
-    broker_.version = "4.3.6";
+  GatedRetrier& Make(const char* version = "4.3.6") {
+    broker_.version = version;
     shared_ =
         Retrier::Shared::Create(broker_, testing::EnvironmentOf(time_, random_, &events_)).value();
-    auto made = GatedRetrier::Create(shared_, std::move(options)).value();
+    auto made = GatedRetrier::Create(shared_, {.queue = "orders"}).value();
     gated_ = made.get();
     retrier_ = std::move(made);
     broker_.Ready();
@@ -150,6 +151,60 @@ TEST_F(GatedRetrierTest, MayBeDestroyedWhileItGivesBack) {
   EXPECT_EQ(retrier_, nullptr);
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
   time_.RunReady();
+}
+
+TEST_F(GatedRetrierTest, HoldsWhatGoesBackByACopyUntilTheFlowHasEnded) {
+  std::vector<Settlement> open;
+  Make("4.0.5");
+  deliver_ = gated_->Wrap(AsyncHandler(
+      [&](const Delivery&, Settlement settlement) { open.push_back(std::move(settlement)); }));
+  for (int i = 0; i < 3; ++i) Deliver();
+  gated_->HoldReturns();
+  for (const std::size_t i : {0U, 2U}) std::move(open[i]).Settle(Outcome::Requeue());
+  std::move(open[1]).Settle(Outcome::Ok());
+  time_.RunReady();
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  EXPECT_THAT(broker_.acked, ElementsAre(2));
+  EXPECT_EQ(gated_->open(), 2U);
+  EXPECT_EQ(gated_->handling(), 0U);
+  gated_->LetReturnsGo();
+  ASSERT_THAT(broker_.publishes, SizeIs(2));
+  for (auto& copy : broker_.publishes) copy.Confirm();
+  EXPECT_THAT(broker_.acked, ElementsAre(2, 1, 3));
+  EXPECT_THAT(broker_.requeued, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kRequeued), 2U);
+}
+
+TEST_F(GatedRetrierTest, HoldsWhatIsMovedToo) {
+  Make("4.0.5");
+  deliver_ = gated_->Wrap(Handler(testing::Fails));
+  gated_->HoldReturns();
+  Redeliver(15);
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  gated_->LetReturnsGo();
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  LastPublish().Confirm();
+  EXPECT_EQ(events_.Count(EventKind::kMoved), 1U);
+}
+
+TEST_F(GatedRetrierTest, HoldsNothingThatGoesBackByItself) {
+  Make("4.3.6");
+  deliver_ = gated_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  gated_->HoldReturns();
+  Deliver();
+  EXPECT_THAT(broker_.requeued, ElementsAre(1));
+}
+
+TEST_F(GatedRetrierTest, ForgetsWhatItHoldsWithItsChannel) {
+  Make("4.0.5");
+  deliver_ = gated_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  gated_->HoldReturns();
+  Deliver();
+  gated_->Abandon();
+  EXPECT_EQ(gated_->open(), 0U);
+  gated_->LetReturnsGo();
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  EXPECT_THAT(broker_.requeued, IsEmpty());
 }
 
 TEST_F(GatedRetrierTest, DoesNotTellOfCallsThatBeganBeforeTheGateWasClosed) {
