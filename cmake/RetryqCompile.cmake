@@ -2,33 +2,38 @@
 
 # Our own targets link this privately, so that our warnings never reach those who use the library.
 add_library(retryq_compile INTERFACE)
-target_compile_options(
-  retryq_compile
-  INTERFACE
-    -Wall
-    -Wextra
-    -Wpedantic
-    -Wconversion
-    -Wsign-conversion
-    -Wdouble-promotion
-    -Wshadow
-    -Wcast-align
-    -Wcast-qual
-    -Wformat=2
-    -Wnon-virtual-dtor
-    -Woverloaded-virtual
-    -Wold-style-cast
-    -Wundef
-    -Wunused
-    # Options are structs filled by designated initializers: what is left out has its default.
-    -Wno-missing-field-initializers
-    # GCC 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651, fixed in 13).
-    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
-    # Where files are compiled as one, GCC takes what is local to each for a header's.
-    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
-    $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond;-Wduplicated-branches;-Wlogical-op;-Wsuggest-override>
-    $<$<CXX_COMPILER_ID:Clang>:-Wimplicit-fallthrough;-Winconsistent-missing-destructor-override>
-    $<$<BOOL:${RETRYQ_WERROR}>:-Werror>)
+# Those who install it have no use for warnings, which cost a tenth of what the command takes to be compiled.
+if(RETRYQ_WARNINGS)
+  target_compile_options(
+    retryq_compile
+    INTERFACE
+      -Wall
+      -Wextra
+      -Wpedantic
+      -Wconversion
+      -Wsign-conversion
+      -Wdouble-promotion
+      -Wshadow
+      -Wcast-align
+      -Wcast-qual
+      -Wformat=2
+      -Wnon-virtual-dtor
+      -Woverloaded-virtual
+      -Wold-style-cast
+      -Wundef
+      -Wunused
+      # Options are structs filled by designated initializers: what is left out has its default.
+      -Wno-missing-field-initializers
+      # GCC 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651, fixed in 13).
+      $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+      # Where files are compiled as one, GCC takes what is local to each for a header's.
+      $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
+      $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond;-Wduplicated-branches;-Wlogical-op;-Wsuggest-override>
+      $<$<CXX_COMPILER_ID:Clang>:-Wimplicit-fallthrough;-Winconsistent-missing-destructor-override>
+      -Werror)
+else()
+  target_compile_options(retryq_compile INTERFACE -w)
+endif()
 
 set(retryq_sanitize ${RETRYQ_SANITIZE})
 if(RETRYQ_FUZZ)

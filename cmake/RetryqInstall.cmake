@@ -58,4 +58,6 @@ if(TARGET retryq_command)
     set_target_properties(retryq_command PROPERTIES INSTALL_RPATH $ORIGIN/${libraries_from_command})
   endif()
   install(TARGETS retryq_command RUNTIME COMPONENT command)
+  # All that the component command consists of, and nothing else.
+  add_custom_target(retryq_command_alone DEPENDS retryq_command retryq_completions retryq_manual_pages)
 endif()

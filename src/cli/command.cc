@@ -17,6 +17,7 @@
 #include "cli/completion/completions.h"
 #include "cli/declare/declare_command.h"
 #include "cli/doctor/doctor_command.h"
+#include "cli/flags/flag_parser.h"
 #include "cli/parked/parked_command.h"
 #include "cli/plan/plan_command.h"
 #include "cli/queues/queues_command.h"

@@ -15,56 +15,7 @@ namespace command_doctor_queues_test {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class CommandDoctorQueues : public CommandDoctor {
- protected:
-  // What is wrong with it, a line each.
-  static std::string Wrong(const Diagnosis& diagnosis, const std::string& check) {
-    std::string all;
-    for (const char* result : {"problem", "warning"}) {
-      for (const auto& each : diagnosis.Of(check, result)) {
-        all += each.at("finding").get<std::string>() + "\n";
-      }
-    }
-    return all;
-  }
-  // Of all findings about queues.
-  static std::string Wrong(const Diagnosis& diagnosis) {
-    return Wrong(diagnosis, "work queue") + Wrong(diagnosis, "parked queue") +
-           Wrong(diagnosis, "work exchange") + Wrong(diagnosis, "limits");
-  }
-
-  // Until the management API shows whether a policy sets that for a queue.
-  void AwaitPolicy(const std::string& queue, const std::string& key, bool set = true) {
-    ASSERT_TRUE(CommandRun::WaitUntil(
-        [&] {
-          const auto shown = vhost_.Queue(queue);
-          if (!shown || !shown->contains("effective_policy_definition")) return false;
-          return shown->at("effective_policy_definition").contains(key) == set;
-        },
-        absl::Seconds(60)));
-  }
-
-  bool IsAtLeast(int major, int minor) const {
-    const std::string version =
-        vhost_.management().Get("/overview")->at("rabbitmq_version").get<std::string>();
-    int is_major = 0;
-    int is_minor = 0;
-    EXPECT_EQ(std::sscanf(version.c_str(), "%d.%d", &is_major, &is_minor), 2) << version;
-    return std::pair(is_major, is_minor) >= std::pair(major, minor);
-  }
-};
-
-// What the management API shows of a queue comes from statistics that are some seconds old.
-TEST_F(CommandDoctorQueues, MindsAPolicyThatIsNewer) {
-  peer_.DeclareQueue("settled");
-  AwaitPolicy("settled", "expires", false);
-  SetPolicy("policies", "^settled$", {{"expires", 1'800'000}});
-  const Diagnosis limited = Doctor({"--queue", "settled"});
-  EXPECT_THAT(Wrong(limited, "work queue"), HasSubstr("policy 'override' sets expires 1800000"));
-  AwaitPolicy("settled", "expires");
-  SetPolicy("policies", "^other$", {{"expires", 1'800'000}});
-  EXPECT_EQ(Wrong(Doctor({"--queue", "settled"}), "work queue"), "");
-}
+class CommandDoctorQueues : public CommandDoctor {};
 
 TEST_F(CommandDoctorQueues, MindsArgumentsOfTheWorkAndTheParkedQueue) {
   const amqp::Table limits = {{"x-message-ttl", std::int64_t{3'600'000}},
@@ -105,54 +56,6 @@ TEST_F(CommandDoctorQueues, MindsQueuesThatGoByThemselves) {
               HasSubstr("it is a stream"));
 }
 
-TEST_F(CommandDoctorQueues, MindsPoliciesOfTheWorkAndTheParkedQueue) {
-  // The parked queue does not exist yet.
-  SetPolicy("policies", "^o", {{"message-ttl", 3'600'000}, {"expires", 3'600'000}});
-  peer_.DeclareQueue("others");
-  AwaitPolicy("orders", "message-ttl");
-  const Diagnosis under = Doctor({"--queue", "orders"});
-  EXPECT_EQ(under.code, 69) << under.story;
-  for (const char* check : {"work queue", "parked queue"}) {
-    EXPECT_THAT(Wrong(under, check), HasSubstr("policy 'override' sets message-ttl 3600000"));
-    EXPECT_THAT(Wrong(under, check), HasSubstr("policy 'override' sets expires 3600000"));
-  }
-  PasteAll(under);
-  AwaitPolicy("orders", "message-ttl", false);
-  const Diagnosis quiet = Doctor({"--queue", "orders"});
-  EXPECT_EQ(Wrong(quiet), "");
-  AwaitPolicy("others", "message-ttl");  // still
-}
-
-TEST_F(CommandDoctorQueues, MindsAPolicyThatDropsTheHeadBeforeItRefuses) {
-  peer_.DeclareQueue("refuses", {{"x-overflow", "reject-publish"}});
-  peer_.DeclareQueue("replicated", {{"x-queue-type", "quorum"}});
-  SetPolicy("policies", "^(orders|refuses|replicated)$",
-            {{"max-length", 1000}, {"overflow", "reject-publish"}});
-  for (const char* queue : {"orders", "refuses", "replicated"}) AwaitPolicy(queue, "overflow");
-  const auto wrong_with = [this](const std::string& queue) {
-    return Wrong(Doctor({"--queue", queue, "--queue-type", "quorum"}), "work queue");
-  };
-  EXPECT_THAT(wrong_with("orders"), HasSubstr("RabbitMQ first drops its oldest messages"));
-  EXPECT_EQ(wrong_with("refuses"), "");
-  EXPECT_EQ(wrong_with("replicated"), "");
-}
-
-TEST_F(CommandDoctorQueues, LeavesTheQueueWhatElseAPolicySets) {
-  peer_.DeclareExchange("dlx", "fanout");
-  SetPolicy("policies", "^orders$", {{"max-length", 1000}, {"dead-letter-exchange", "dlx"}});
-  SetPolicy("operator-policies", "^orders$", Json::object({{"message-ttl", 3'600'000}}));
-  AwaitPolicy("orders", "max-length");
-  AwaitPolicy("orders", "message-ttl");
-  const Diagnosis under = Doctor({"--queue", "orders"});
-  EXPECT_EQ(under.code, 0) << under.story;  // they go to the queue's own dead-letter exchange
-  EXPECT_EQ(under.Of("work queue", "warning").size(), 2U) << under.story;
-  PasteAll(under);
-  AwaitPolicy("orders", "max-length", false);
-  AwaitPolicy("orders", "message-ttl", false);
-  EXPECT_EQ(Wrong(Doctor({"--queue", "orders"})), "");
-  AwaitPolicy("orders", "dead-letter-exchange");
-}
-
 TEST_F(CommandDoctorQueues, MindsWhatClassicDelayQueuesCannotReturnTo) {
   peer_.DeclareQueue("full", {{"x-max-length", std::int64_t{10}},
                               {"x-overflow", "reject-publish"},
@@ -167,19 +70,6 @@ TEST_F(CommandDoctorQueues, MindsWhatClassicDelayQueuesCannotReturnTo) {
   EXPECT_EQ(quorum.code, 0) << quorum.story;
   EXPECT_THAT(Wrong(quorum), HasSubstr("it is a quorum queue, and the delay queues are classic"));
   EXPECT_EQ(Wrong(Doctor({"--queue", "quorum", "--queue-type", "quorum"})), "");
-}
-
-TEST_F(CommandDoctorQueues, MindsDelayedRetryFrom43) {
-  if (!IsAtLeast(4, 3)) GTEST_SKIP() << "RabbitMQ 4.3 and newer";
-  peer_.DeclareQueue("quorum", {{"x-queue-type", "quorum"}});
-  SetPolicy("policies", "^quorum$", {{"delayed-retry-type", "all"}, {"delayed-retry-min", 1000}});
-  AwaitPolicy("quorum", "delayed-retry-type");
-  const Arguments flags = {"--queue", "quorum", "--queue-type", "quorum"};
-  const Diagnosis delayed = Doctor(flags);
-  EXPECT_THAT(Wrong(delayed), HasSubstr("sets delayed-retry-type all"));
-  PasteAll(delayed);
-  AwaitPolicy("quorum", "delayed-retry-type", false);
-  EXPECT_EQ(Wrong(Doctor(flags)), "");
 }
 
 TEST_F(CommandDoctorQueues, MindsMessagesThatNobodyTakes) {

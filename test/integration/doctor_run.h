@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "integration/command_run.h"
@@ -86,6 +88,42 @@ class CommandDoctor : public CommandTest {
     vhost_.management().Put(
         "/" + kind + "/" + Management::Segment(vhost_.name()) + "/override",
         {{"pattern", pattern}, {"apply-to", "queues"}, {"definition", definition}});
+  }
+
+  // What is wrong with it, a line each.
+  static std::string Wrong(const Diagnosis& diagnosis, const std::string& check) {
+    std::string all;
+    for (const char* result : {"problem", "warning"}) {
+      for (const auto& each : diagnosis.Of(check, result)) {
+        all += each.at("finding").get<std::string>() + "\n";
+      }
+    }
+    return all;
+  }
+  // Of all findings about queues.
+  static std::string Wrong(const Diagnosis& diagnosis) {
+    return Wrong(diagnosis, "work queue") + Wrong(diagnosis, "parked queue") +
+           Wrong(diagnosis, "work exchange") + Wrong(diagnosis, "limits");
+  }
+
+  // Until the management API shows whether a policy sets that for a queue.
+  void AwaitPolicy(const std::string& queue, const std::string& key, bool set = true) {
+    ASSERT_TRUE(CommandRun::WaitUntil(
+        [&] {
+          const auto shown = vhost_.Queue(queue);
+          if (!shown || !shown->contains("effective_policy_definition")) return false;
+          return shown->at("effective_policy_definition").contains(key) == set;
+        },
+        absl::Seconds(60)));
+  }
+
+  bool IsAtLeast(int major, int minor) const {
+    const std::string version =
+        vhost_.management().Get("/overview")->at("rabbitmq_version").get<std::string>();
+    int is_major = 0;
+    int is_minor = 0;
+    EXPECT_EQ(std::sscanf(version.c_str(), "%d.%d", &is_major, &is_minor), 2) << version;
+    return std::pair(is_major, is_minor) >= std::pair(major, minor);
   }
 
   // What the broker has besides what it is born with.

@@ -2,7 +2,6 @@
 
 #include <tuple>
 #include <type_traits>
-#include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -25,47 +24,41 @@ const char* FindName(Id id) {
   return name != nullptr ? name : FindName(id, std::type_identity<ClientMethod>());
 }
 
-template <typename Method, typename AnyMethod>
-void ReadInto(std::string_view payload, absl::StatusOr<AnyMethod>* result) {
-  Method method;
-  if (absl::Status status = ReadMethod(payload, &method); status.ok()) {
-    *result = method;
-  } else {
-    *result = std::move(status);
-  }
-}
-
 template <typename... Methods>
-void ReadAny(std::string_view payload, absl::StatusOr<std::variant<Methods...>>* result) {
+absl::Status ReadAny(std::string_view payload, std::variant<Methods...>* any) {
   WireReader reader(payload);
   Id id;
   id.class_id = reader.Integer<std::uint16_t>();
   id.method_id = reader.Integer<std::uint16_t>();
   if (!reader.ok()) {
-    *result = ProtocolError(ReplyCode::kSyntaxError, "it ends before the method's number");
-    return;
+    return ProtocolError(ReplyCode::kSyntaxError, "it ends before the method's number");
   }
-  const bool known = ((id == Methods::kId && (ReadInto<Methods>(payload, result), true)) || ...);
-  if (known) return;
+  absl::Status read;
+  const bool known = ((id == Methods::kId &&
+                       (read = ReadMethod(payload, &any->template emplace<Methods>()), true)) ||
+                      ...);
+  if (known) return read;
   if (FindName(id) != nullptr) {
-    *result = ProtocolError(ReplyCode::kCommandInvalid, "the other side does not send it");
-  } else {
-    *result = ProtocolError(ReplyCode::kNotImplemented, "there is no such method here");
+    return ProtocolError(ReplyCode::kCommandInvalid, "the other side does not send it");
   }
+  return ProtocolError(ReplyCode::kNotImplemented, "there is no such method here");
+}
+
+template <typename AnyMethod>
+absl::StatusOr<AnyMethod> Decode(std::string_view payload) {
+  AnyMethod any;
+  if (absl::Status read = ReadAny(payload, &any); !read.ok()) return read;
+  return any;
 }
 
 }  // namespace
 
 absl::StatusOr<ServerMethod> DecodeServerMethod(std::string_view payload) {
-  absl::StatusOr<ServerMethod> result;
-  ReadAny(payload, &result);
-  return result;
+  return Decode<ServerMethod>(payload);
 }
 
 absl::StatusOr<ClientMethod> DecodeClientMethod(std::string_view payload) {
-  absl::StatusOr<ClientMethod> result;
-  ReadAny(payload, &result);
-  return result;
+  return Decode<ClientMethod>(payload);
 }
 
 std::string MethodName(std::uint16_t class_id, std::uint16_t method_id) {

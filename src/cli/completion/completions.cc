@@ -9,12 +9,11 @@
 namespace retryq::cli {
 namespace {
 
-constexpr char kDescription[] = "Prints a script that completes this command in a shell.";
-
-constexpr char kUsage[] = "retryq completions bash|zsh|fish";
-
-constexpr char kFooter[] =
-    R"(The script knows the subcommands and flags of the retryq that has printed it. For one shell:
+constexpr HelpText kCompletionsHelp = {
+    .description = "Prints a script that completes this command in a shell.",
+    .usage = "retryq completions bash|zsh|fish",
+    .footer =
+        R"(The script knows the subcommands and flags of the retryq that has printed it. For one shell:
   source <(retryq completions bash)
   source <(retryq completions zsh)
   retryq completions fish | source
@@ -23,13 +22,14 @@ Examples: for all that are started from now on
   retryq completions bash > ~/.local/share/bash-completion/completions/retryq
   retryq completions zsh > "${fpath[1]}/_retryq"
   retryq completions fish > ~/.config/fish/completions/retryq.fish
-)";
+)",
+};
 
 }  // namespace
 
 absl::StatusOr<std::variant<Shell, Answer>> ParseCompletions(const Arguments& arguments) {
   FlagText shell;
-  FlagParser parser(kDescription, kUsage, kFooter);
+  FlagParser parser(kCompletionsHelp);
   parser.AddPositional("bash|zsh|fish", &shell, "The shell");
   return parser.ParseInto(arguments, [&shell](FlagReader& reader) {
     if (!shell) {

@@ -15,7 +15,7 @@ std::string QuotedForFish(std::string_view text) {
 }
 
 // A line for a flag; none for an argument that can be anything.
-std::string Line(const std::string& condition, const FlagDescription& flag) {
+std::string CompletionLine(const std::string& condition, const FlagDescription& flag) {
   const std::vector<std::string> choices = ChoicesOf(flag);
   std::string line = absl::StrCat("complete -c retryq -n ", QuotedForFish(condition));
   if (flag.names.empty()) {
@@ -55,14 +55,14 @@ std::string FishCompletion(const std::vector<CommandDescription>& commands) {
       absl::StrAppend(&own_names, " ", own.name);
       for (const FlagDescription& flag : own.flags) {
         absl::StrAppend(
-            &script,
-            Line(absl::StrCat(seen, "; and __fish_seen_subcommand_from ", own.name), flag));
+            &script, CompletionLine(
+                         absl::StrCat(seen, "; and __fish_seen_subcommand_from ", own.name), flag));
       }
     }
     const std::string alone =
         own_names.empty() ? seen
                           : absl::StrCat(seen, "; and not __fish_seen_subcommand_from", own_names);
-    for (const FlagDescription& flag : command.flags) script += Line(alone, flag);
+    for (const FlagDescription& flag : command.flags) script += CompletionLine(alone, flag);
   }
   return script;
 }

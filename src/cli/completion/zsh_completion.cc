@@ -43,7 +43,7 @@ if [[ $funcstack[1] == _retryq ]]; then _retryq "$@"; else compdef _retryq retry
 )";
 
 // Inside of what _arguments and _describe read.
-std::string Escaped(std::string_view text) {
+std::string EscapedForZsh(std::string_view text) {
   return absl::StrReplaceAll(std::string(text),
                              {{"\\", "\\\\"}, {"[", "\\["}, {"]", "\\]"}, {":", "\\:"}});
 }
@@ -53,7 +53,7 @@ std::string Value(const FlagDescription& flag) {
   const std::string how = TakesAFile(flag)  ? "_files"
                           : choices.empty() ? " "
                                             : absl::StrCat("(", absl::StrJoin(choices, " "), ")");
-  return absl::StrCat(":", Escaped(flag.value), ":", how);
+  return absl::StrCat(":", EscapedForZsh(flag.value), ":", how);
 }
 
 // What _arguments takes for a flag.
@@ -69,7 +69,7 @@ std::string Specs(const FlagDescription& flag) {
     const bool with_value = !flag.value.empty();
     const std::string equals = with_value && name.starts_with("--") ? "=" : "";
     absl::StrAppend(&specs, "      ",
-                    Quoted(absl::StrCat(others, name, equals, "[", Escaped(flag.help), "]",
+                    Quoted(absl::StrCat(others, name, equals, "[", EscapedForZsh(flag.help), "]",
                                         with_value ? Value(flag) : "")),
                     " \\\n");
   }
@@ -99,7 +99,7 @@ std::string ShiftToOwn(const CommandDescription& command) {
 std::string ZshCompletion(const std::vector<CommandDescription>& commands) {
   std::string script = kZshBegin;
   for (const CommandDescription& command : commands) {
-    const std::string entry = absl::StrCat(command.name, ":", Escaped(command.summary));
+    const std::string entry = absl::StrCat(command.name, ":", EscapedForZsh(command.summary));
     absl::StrAppend(&script, "    ", Quoted(entry), "\n");
   }
   script += kMiddle;

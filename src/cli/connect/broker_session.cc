@@ -10,7 +10,7 @@
 namespace retryq::cli {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(30);
+constexpr absl::Duration kPatienceWithBroker = absl::Seconds(30);
 
 // A text where every broker wants a number.
 constexpr char kNoNumber[] = "no number";
@@ -45,7 +45,8 @@ BrokerSession::BrokerSession(EventLoop& loop, amqp::ConnectionOptions options)
 
 absl::Status BrokerSession::Open() {
   const Waiting waiting(loop_, broker_);
-  const std::unique_ptr<Timer> timer = loop_.After(2 * kPatience, [this] { loop_.Stop(); });
+  const std::unique_ptr<Timer> timer =
+      loop_.After(2 * kPatienceWithBroker, [this] { loop_.Stop(); });
   while (!opened_) {
     loop_.Run().IgnoreError();  // nothing here fails a loop
     if (!opened_) opened_ = absl::UnavailableError("the broker does not answer");
@@ -78,7 +79,7 @@ Answer BrokerSession::Ask(
   if (blocked_) return absl::UnavailableError("the broker blocks this connection (an alarm)");
   std::optional<Answer> answer;
   const Waiting waiting(loop_, broker_);
-  const std::unique_ptr<Timer> timer = loop_.After(kPatience, [this] { loop_.Stop(); });
+  const std::unique_ptr<Timer> timer = loop_.After(kPatienceWithBroker, [this] { loop_.Stop(); });
   const std::unique_ptr<amqp::Channel> channel = connection_.OpenChannel(this);
   ask(*channel, [this, &answer](Answer given) {
     answer.emplace(std::move(given));

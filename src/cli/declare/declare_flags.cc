@@ -10,22 +10,21 @@
 namespace retryq::cli {
 namespace {
 
-constexpr char kDescription[] =
-    "Declares a work queue, durable, and exchanges with bindings that lead to it. What is there "
-    "already\nstays; it can be repeated.";
-
-constexpr char kUsage[] =
-    "retryq declare --queue QUEUE [OPTIONS] [--exchange EXCHANGE --routing-key KEY]...";
-
-constexpr char kFooter[] =
-    R"(Exits with 0 when all is there as asked, made or found. Exit codes: 64 wrong options; 69 something
+constexpr HelpText kDeclareHelp = {
+    .description =
+        "Declares a work queue, durable, and exchanges with bindings that lead to it. What is "
+        "there already\nstays; it can be repeated.",
+    .usage = "retryq declare --queue QUEUE [OPTIONS] [--exchange EXCHANGE --routing-key KEY]...",
+    .footer =
+        R"(Exits with 0 when all is there as asked, made or found. Exit codes: 64 wrong options; 69 something
 exists with other arguments (the message names the difference and the remedy), or no answer; 77
 refused by the broker.
 
 Example: a quorum queue that takes all orders of the exchange shop, an hour each
   retryq declare --queue orders --queue-type quorum --argument x-message-ttl=3600000 \
     --exchange shop --exchange-type topic --routing-key 'order.#'
-)";
+)",
+};
 
 // --exchange begins a binding; --exchange-type and --routing-key belong to the last one.
 class BindingFlags {
@@ -142,7 +141,7 @@ DeclareCommandOptions ReadOptions(const DeclareFlags& flags, FlagReader& reader)
 absl::StatusOr<std::variant<DeclareCommandOptions, Answer>> ParseDeclare(
     const Arguments& arguments) {
   DeclareFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
+  FlagParser parser(kDeclareHelp);
   AddFlags(parser, flags);
   return parser.ParseInto(arguments,
                           [&flags](FlagReader& reader) { return ReadOptions(flags, reader); });

@@ -8,14 +8,14 @@
 namespace retryq::cli {
 namespace {
 
-constexpr char kDescription[] =
-    "Checks a broker for all that breaks retrying, and says what to do about it. Give it the flags "
-    "that\nretryq work has. Consumes nothing, and leaves nothing behind.";
-
-constexpr char kUsage[] = "retryq doctor [--queue QUEUE] [OPTIONS]";
-
-constexpr char kFooter[] =
-    R"(What is checked:
+constexpr HelpText kDoctorHelp = {
+    .description =
+        "Checks a broker for all that breaks retrying, and says what to do about it. Give it the "
+        "flags "
+        "that\nretryq work has. Consumes nothing, and leaves nothing behind.",
+    .usage = "retryq doctor [--queue QUEUE] [OPTIONS]",
+    .footer =
+        R"(What is checked:
   connection          address, TLS, user, password, vhost
   version             whether retryq is tested with it
   tls                 whether passwords and messages can be read on the way
@@ -43,7 +43,8 @@ passwords.
 
 Example:
   retryq doctor --queue orders --base 1s --max-attempts 8
-)";
+)",
+};
 
 struct DoctorFlags {
   ManagementFlags management;
@@ -87,8 +88,7 @@ DoctorOptions ReadOptions(const DoctorFlags& flags, FlagReader& reader) {
 }  // namespace
 
 absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments) {
-  return ParseFlags({kDescription, kUsage, kFooter}, arguments, DoctorFlags(), AddFlags,
-                    ReadOptions);
+  return ParseFlags<DoctorOptions>(kDoctorHelp, arguments, DoctorFlags(), AddFlags, ReadOptions);
 }
 
 }  // namespace retryq::cli

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
@@ -113,7 +114,7 @@ std::string Report::Json() const {
                       {"remedy", finding.remedy}});
   }
   const Json all = {{"checks", std::move(checks)}};
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace).append("\n");
+  return JsonLine(all).append("\n");
 }
 
 std::string TextOf(const Finding& finding) {

@@ -20,6 +20,7 @@
 #include "cli/management/json_fields.h"
 #include "cli/management/management_answer.h"
 #include "cli/text/duration.h"
+#include "cli/text/json_line.h"
 #include "cli/text/many_quorum_queues.h"
 #include "retryq/amqp/table.h"
 #include "retryq/backoff.h"
@@ -141,7 +142,7 @@ std::vector<std::string> Differences(const Json& queue, const amqp::Table& wante
   const auto note = [&differences](const std::string& name, const Json& is, const Json& should) {
     const auto text = [](const Json& value) {
       if (value.is_null()) return std::string("not set");
-      return Printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60);
+      return Printable(JsonLine(value), 60);
     };
     differences.push_back(absl::StrCat(name, " is ", text(is), " and not ", text(should)));
   };

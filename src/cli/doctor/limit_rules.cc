@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/doctor/remedy_text.h"
 #include "cli/management/json_fields.h"
+#include "cli/text/json_line.h"
 #include "cli/text/many_quorum_queues.h"
 #include "retryq/delay_queue_declaration.h"
 
@@ -40,8 +41,7 @@ std::string Raise(const char* command, const std::string& whose, const Json& lim
                   const char* name, std::int64_t value) {
   Json all = ValueOf(limits);
   all[name] = value;
-  return absl::StrCat("rabbitmqctl ", command, " ", whose, " ",
-                      ForShell(all.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  return absl::StrCat("rabbitmqctl ", command, " ", whose, " ", ForShell(JsonLine(all)));
 }
 
 // How many connections, or with "channels" how many channels on them, there are where a field has

@@ -5,20 +5,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-// With AddressSanitizer GCC 12 takes members of its automaton for uninitialized (its bug 105562).
-// Clang does not know the warning.
-#pragma GCC diagnostic push
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <regex>
-#pragma GCC diagnostic pop
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/doctor/name_pattern.h"
 #include "cli/doctor/remedy_text.h"
 #include "cli/management/json_fields.h"
+#include "cli/text/json_line.h"
 #include "retryq/delay_queue_declaration.h"
 
 namespace retryq::cli {
@@ -29,19 +23,10 @@ using Json = nlohmann::json;
 constexpr const char* kFederationKeys[] = {"federation-upstream", "federation-upstream-set",
                                            "federation-upstream-pattern"};
 
-// A regular expression of the broker's kind (PCRE); nothing where it cannot be read here.
-std::optional<std::regex> ExpressionOf(const std::string& pattern) {
-  try {
-    return std::regex(pattern);
-  } catch (const std::regex_error&) {
-    return std::nullopt;
-  }
-}
-
-// Whether it is found in the name. Those that cannot be read here are taken to match nothing.
+// Whether it is found in the name. Those that are none are found in nothing.
 bool Matches(const std::string& pattern, const std::string& name) {
-  const std::optional<std::regex> expression = ExpressionOf(pattern);
-  return expression && std::regex_search(name, *expression);
+  const std::optional<NamePattern> expression = NamePattern::Create(pattern);
+  return expression && expression->IsFoundIn(name);
 }
 
 bool AppliesTo(const std::string& apply_to, PolicyTarget target) {
@@ -65,7 +50,7 @@ std::string SetPolicyCommand(bool of_operator, const std::string& vhost, std::in
   return absl::StrCat("rabbitmqctl ", of_operator ? "set_operator_policy" : "set_policy", " -p ",
                       ForShell(vhost), " --priority ", priority, " --apply-to ", ForShell(apply_to),
                       " ", OperandForShell(name), " ", ForShell(pattern), " ",
-                      ForShell(definition.dump(-1, ' ', false, Json::error_handler_t::replace)));
+                      ForShell(JsonLine(definition)));
 }
 
 std::string WithoutKeysOf(const Json& policy, bool of_operator, const std::string& queue,
@@ -121,7 +106,7 @@ bool CanBeRead(const Json& policies) {
   return policies.is_array() &&
          std::all_of(policies.begin(), policies.end(), [](const Json& policy) {
            const std::optional<std::string> pattern = TextOf(policy, "pattern");
-           return pattern && ExpressionOf(*pattern);
+           return pattern && NamePattern::Create(*pattern);
          });
 }
 

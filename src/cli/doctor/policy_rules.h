@@ -24,7 +24,7 @@ const nlohmann::json& PolicyFor(const nlohmann::json& policies, const std::strin
 // The policy of this name; null where there is none.
 const nlohmann::json& PolicyNamed(const nlohmann::json& policies, const std::string& name);
 
-// Whether these are policies, and all their patterns can be understood here.
+// Whether these are policies, and all their patterns are regular expressions.
 bool CanBeRead(const nlohmann::json& policies);
 
 // What policies make of a queue, in the fields that the management API has: "policy",

@@ -10,6 +10,7 @@
 #include "cli/doctor/remedy_text.h"
 #include "cli/management/json_fields.h"
 #include "cli/management/queue_settings.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
@@ -70,9 +71,7 @@ bool HasDeadLetterExchange(const KeptQueue& queue) {
   return SettingOf(queue, "dead-letter-exchange").has_value();
 }
 
-std::string NumberText(const Setting& setting) {
-  return setting.value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string SettingText(const Setting& setting) { return JsonLine(setting.value); }
 
 // How to have a queue declared in another way, which none can be changed to.
 std::string DeclareAgain(const KeptQueue& queue, const std::string& how) {
@@ -106,7 +105,7 @@ Finding TakenAway(const KeptQueue& queue, const Setting& setting, const char* ke
                   const std::string& what) {
   Finding finding =
       Problem(queue.check,
-              absl::StrCat(setting.source, " sets ", key, " ", NumberText(setting), ": ", what,
+              absl::StrCat(setting.source, " sets ", key, " ", SettingText(setting), ": ", what,
                            HasDeadLetterExchange(queue) ? " to the queue's own dead-letter exchange"
                                                         : " for good"),
               RemedyFor(queue, setting, key, KeysThatTakeAway(queue)));
@@ -175,7 +174,7 @@ std::optional<Finding> CheckExpires(const KeptQueue& queue) {
   const std::optional<Setting> expires = LimitOf(queue, "expires");
   if (!expires) return std::nullopt;
   return Problem(queue.check,
-                 absl::StrCat(expires->source, " sets expires ", NumberText(*expires),
+                 absl::StrCat(expires->source, " sets expires ", SettingText(*expires),
                               ": without a consumer for that long the queue is deleted, messages "
                               "included"),
                  RemedyFor(queue, *expires, "expires", KeysThatTakeAway(queue)));
@@ -199,7 +198,7 @@ std::optional<Finding> CheckPolicyThatRefuses(const KeptQueue& queue) {
   const auto& [setting, key] = *limit;
   return Warning(
       queue.check,
-      absl::StrCat(setting.source, " sets ", key, " ", NumberText(setting), ", and ",
+      absl::StrCat(setting.source, " sets ", key, " ", SettingText(setting), ", and ",
                    PolicySource(queue, "overflow"), " sets overflow ",
                    Printable(refusal->value.get<std::string>(), 40),
                    ": where that begins to apply to a classic queue, RabbitMQ first drops its "
@@ -220,7 +219,7 @@ std::optional<Finding> CheckRefusesWhenFull(const KeptQueue& queue, QueueType de
   const auto& [setting, key] = *limit;
   return Problem(
       queue.check,
-      absl::StrCat(setting.source, " sets ", key, " ", NumberText(setting),
+      absl::StrCat(setting.source, " sets ", key, " ", SettingText(setting),
                    ", and a full queue refuses messages: retries that come due while it is full "
                    "are dropped by their classic delay queues"),
       absl::StrCat("retry by --queue-type quorum, which keeps them until there is room; or ",

@@ -84,7 +84,7 @@ void ComplainAboutExtras(Arguments extras, FlagReader& reader) {
   }
 }
 
-Answer Describe(const CLI::App& app) {
+Answer DescriptionOf(const CLI::App& app) {
   Answer answer;
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;  // not offered
@@ -99,16 +99,15 @@ Answer Describe(const CLI::App& app) {
 }  // namespace
 
 struct FlagParser::Impl {
-  explicit Impl(std::string description) : app(std::move(description)) {}
+  explicit Impl(std::string_view description) : app(std::string(description)) {}
 
   CLI::App app;
   std::string group = "Options";
 };
 
-FlagParser::FlagParser(std::string description, std::string usage, std::string footer)
-    : impl_(std::make_unique<Impl>(std::move(description))) {
-  impl_->app.formatter(std::make_shared<HelpFormatter>(std::move(usage)));
-  impl_->app.footer(std::move(footer));
+FlagParser::FlagParser(const HelpText& help) : impl_(std::make_unique<Impl>(help.description)) {
+  impl_->app.formatter(std::make_shared<HelpFormatter>(std::string(help.usage)));
+  impl_->app.footer(std::string(help.footer));
   impl_->app.set_help_flag();
   impl_->app.allow_extras();
 }
@@ -166,7 +165,7 @@ absl::StatusOr<std::optional<Answer>> FlagParser::Parse(const Arguments& argumen
                                                         FlagReader& reader) {
   CLI::App& app = impl_->app;
   app.set_help_flag("-h,--help", "Print this and exit")->group("Help");  // the last one
-  if (arguments == Arguments{kDescribeFlags}) return Describe(app);
+  if (arguments == Arguments{kDescribeFlags}) return DescriptionOf(app);
   try {
     app.parse(Arguments(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {

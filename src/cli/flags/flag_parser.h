@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -28,12 +29,18 @@ struct Answer {
 // at. The text says it too, a line each.
 inline constexpr char kDescribeFlags[] = "--describe-flags";
 
+// What the help of a subcommand says around its flags.
+struct HelpText {
+  std::string_view description;
+  std::string_view usage;  // behind "Usage: "
+  std::string_view footer;
+};
+
 // The flags of one subcommand: CLI11 with our manners. It only takes texts apart; FlagReader makes
 // values of them.
 class FlagParser {
  public:
-  // `usage` is what follows "Usage: ", `footer` ends the help.
-  FlagParser(std::string description, std::string usage, std::string footer);
+  explicit FlagParser(const HelpText& help);
   FlagParser(FlagParser&&) noexcept;
   FlagParser& operator=(FlagParser&&) noexcept;
   ~FlagParser();
@@ -83,11 +90,12 @@ class FlagParser {
 // How each subcommand parses its arguments, with flags and options of its own: `add` tells the
 // parser of the flags, and `read` makes options of what was given for them. `flags` are what they
 // are before anything was.
-template <typename Flags, typename Options>
+template <typename Options, typename Flags>
 absl::StatusOr<std::variant<Options, Answer>> ParseFlags(
-    FlagParser parser, const Arguments& arguments, Flags flags,
+    const HelpText& help, const Arguments& arguments, Flags flags,
     void (*add)(FlagParser&, std::type_identity_t<Flags>&),
     Options (*read)(const std::type_identity_t<Flags>&, FlagReader&)) {
+  FlagParser parser(help);
   add(parser, flags);
   return parser.ParseInto(arguments, [&](FlagReader& reader) { return read(flags, reader); });
 }

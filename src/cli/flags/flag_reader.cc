@@ -23,7 +23,7 @@ std::string Refusal(std::string_view flag, const std::string& text,
 }
 
 // The library names fields of its option structs; a user of the command knows flags.
-std::string InWordsOfFlags(std::string complaint) {
+std::string ComplaintInWordsOfFlags(std::string complaint) {
   constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
       {"retry.backoff.base", "--base"},
       {"retry.backoff.step", "--step"},
@@ -60,7 +60,9 @@ std::string InWordsOfFlags(std::string complaint) {
 
 absl::Status InWordsOfFlags(const absl::Status& status) {
   std::vector<std::string> complaints = absl::StrSplit(std::string(status.message()), "; ");
-  for (std::string& complaint : complaints) complaint = InWordsOfFlags(std::move(complaint));
+  for (std::string& complaint : complaints) {
+    complaint = ComplaintInWordsOfFlags(std::move(complaint));
+  }
   return {status.code(), absl::StrJoin(complaints, "\n")};
 }
 

@@ -22,6 +22,9 @@ namespace retryq::cli {
 // field.
 absl::Status InWordsOfFlags(const absl::Status& status);
 
+// Bytes of what has a name in AMQP: queues, exchanges, routing keys (its short strings).
+inline constexpr std::size_t kLongestName = 255;
+
 // What was given for a flag, if anything.
 using FlagText = std::optional<std::string>;
 

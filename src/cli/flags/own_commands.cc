@@ -27,8 +27,8 @@ absl::StatusOr<Answer> ParseWithoutCommand(const OwnCommands& own, const Argumen
                      ": say ", InWords(own.names), "; see ", own.who, " --help"));
   }
   const std::string names = absl::StrJoin(own.names, "|");
-  FlagParser parser(own.description, absl::StrCat(own.who, " ", names, " --queue QUEUE [OPTIONS]"),
-                    own.footer);
+  const std::string usage = absl::StrCat(own.who, " ", names, " --queue QUEUE [OPTIONS]");
+  FlagParser parser({.description = own.description, .usage = usage, .footer = own.footer});
   FlagText command;
   // The help has a list of its own.
   if (asks_for_flags) parser.AddPositional(names, &command, "What to do");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
@@ -57,8 +58,7 @@ std::optional<bool> BoolOf(const Json& json, const char* name) {
 std::string Printable(const std::string& text, std::size_t max_bytes) {
   // What is no UTF-8 becomes U+FFFD.
   const Json json = text;
-  std::string shown =
-      Json::parse(json.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  std::string shown = ParseJson(JsonLine(json)).get<std::string>();
   std::replace_if(shown.begin(), shown.end(), IsControl, ' ');
   if (shown.size() <= max_bytes) return shown;
   std::size_t end = max_bytes;

@@ -8,13 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "cli/management/json_fields.h"
 #include "cli/management/management_answer.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kOk = 200;
+constexpr int kHttpOk = 200;
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
@@ -38,8 +39,8 @@ std::optional<ManagementApi::ClockDifference> CompareClocks(const HttpReply& rep
 
 absl::StatusOr<ManagementApi::Answer> ManagementApi::Get(const std::string& path) {
   absl::StatusOr<Answer> answer = GetHealth(path);
-  if (answer.ok() && answer->http_status != kOk) {
-    return Refusal({.status = answer->http_status, .body = answer->json.dump()}, path);
+  if (answer.ok() && answer->http_status != kHttpOk) {
+    return Refusal({.status = answer->http_status, .body = JsonLine(answer->json)}, path);
   }
   return answer;
 }
@@ -47,9 +48,11 @@ absl::StatusOr<ManagementApi::Answer> ManagementApi::Get(const std::string& path
 absl::StatusOr<ManagementApi::Answer> ManagementApi::GetHealth(const std::string& path) {
   absl::StatusOr<HttpReply> reply = http_.Get("/api" + path);
   if (!reply.ok()) return WithRemedy(reply.status());
-  if (reply->status != kOk && reply->status != kServiceUnavailable) return Refusal(*reply, path);
+  if (reply->status != kHttpOk && reply->status != kServiceUnavailable) {
+    return Refusal(*reply, path);
+  }
   Answer answer{.http_status = reply->status,
-                .json = Json::parse(reply->body, nullptr, /*allow_exceptions=*/false),
+                .json = ParseJson(reply->body),
                 .clock = CompareClocks(*reply),
                 .at = reply->date.value_or(reply->received)};
   if (answer.json.is_discarded()) {
@@ -60,7 +63,7 @@ absl::StatusOr<ManagementApi::Answer> ManagementApi::GetHealth(const std::string
 }
 
 absl::Status ManagementApi::Refusal(const HttpReply& reply, const std::string& path) const {
-  const Json body = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const Json body = ParseJson(reply.body);
   const std::string reason = Printable(TextOf(body, "reason").value_or(""));
   const std::string where = Describe(url()) + ": ";
   const std::string user = absl::StrCat("the user '", Printable(url().user), "'");

@@ -17,7 +17,7 @@ constexpr absl::Duration kQuiet = absl::Milliseconds(400);
 constexpr absl::Duration kQuietAtTheEnd = absl::Milliseconds(50);
 constexpr int kEmptyLooks = 2;
 // No delivery for so long, although messages are there.
-constexpr absl::Duration kPatience = absl::Seconds(60);
+constexpr absl::Duration kPatienceWithQueue = absl::Seconds(60);
 // For what has been sent already to arrive before a consumer is cancelled.
 constexpr absl::Duration kFill = absl::Seconds(5);
 // For the broker to put back what was unacked, and how often to ask.
@@ -368,7 +368,7 @@ void MessageReader::LookForEnd() {
           Stop();
           return Step();
         }
-        if (queue->message_count == 0 || Now() - last_delivery_ < kPatience) return;
+        if (queue->message_count == 0 || Now() - last_delivery_ < kPatienceWithQueue) return;
         Abandon(absl::FailedPreconditionError(absl::StrCat(
             queue->message_count, " messages wait in queue '", options_.queue,
             "', and the broker delivers none of them: another consumer may have the queue for "

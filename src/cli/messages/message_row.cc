@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/messages/message_fields.h"
 #include "cli/text/escaped_text.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
@@ -45,14 +46,6 @@ std::string OriginOf(const MessagePast& past) {
       .append(EscapedText(*past.exchange))
       .append(" ")
       .append(TextOrDash(past.routing_key).append(")"));
-}
-
-std::string JsonTime(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
-}
-
-std::string JsonLine(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 OrderedJson MessageJsonRow(const amqp::Message& message, const Columns& columns) {

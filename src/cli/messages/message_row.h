@@ -35,12 +35,6 @@ std::string OriginOf(const MessagePast& past);
 // What all lists of messages tell programs.
 nlohmann::ordered_json MessageJsonRow(const amqp::Message& message, const Columns& columns);
 
-// With milliseconds.
-std::string JsonTime(absl::Time time);
-
-// One line, without its end; what is not UTF-8 is replaced.
-std::string JsonLine(const nlohmann::ordered_json& json);
-
 // How many there are of each: a table, or with `json` an object a line, {"count":…,NAME:…}. The
 // most frequent first. The empty text is what says nothing.
 std::string CountsText(const std::map<std::string, std::uint64_t>& counts, const std::string& name,

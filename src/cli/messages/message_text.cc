@@ -15,6 +15,7 @@
 #include "cli/messages/message_past.h"
 #include "cli/text/escaped_text.h"
 #include "cli/text/headers_json.h"
+#include "cli/text/json_line.h"
 #include "retryq/delivery.h"
 
 namespace retryq::cli {
@@ -41,7 +42,7 @@ std::string PastOf(const amqp::Message& message) {
   std::string text = Line("id", past.id.value_or("-"));
   const auto add_time = [&text](std::string_view name, std::optional<absl::Time> time) {
     if (!time) return;
-    text += Line(name, absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", *time, absl::UTCTimeZone()));
+    text += Line(name, JsonTime(*time));
   };
   add_time("parked", past.parked);
   add_time("edited", past.edited);
@@ -107,16 +108,16 @@ std::string MessageJson(const amqp::Message& message, OrderedJson row) {
   OrderedJson json = std::move(row);
   json["properties"] = OrderedJson::object();
   for (const auto& [name, value] : PropertiesOf(message)) json["properties"][name] = value;
-  json["headers"] = OrderedJson::parse(VisibleHeaders(message));
+  json["headers"] = ParseOrderedJson(VisibleHeaders(message));
   const std::string deaths = DeathsOf(message);
-  if (!deaths.empty()) json["x_death"] = OrderedJson::parse(deaths);
+  if (!deaths.empty()) json["x_death"] = ParseOrderedJson(deaths);
   if (IsUtf8(message.body)) {
     json["body"] = message.body;
   } else {
     json["body_base64"] =
         absl::Base64Escape(absl::string_view(message.body.data(), message.body.size()));
   }
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return JsonLine(json) + "\n";
 }
 
 std::string HexDump(std::string_view bytes) {

@@ -16,7 +16,6 @@ constexpr absl::Duration kFirstDrawing = absl::Milliseconds(300);
 constexpr absl::Duration kRedrawing = absl::Milliseconds(100);
 constexpr absl::Duration kNextLine = absl::Seconds(10);
 constexpr std::size_t kMaxBar = 40;
-constexpr char kEraseLine[] = "\r\x1b[K";
 
 double Rate(std::uint64_t done, absl::Duration elapsed) {
   const double seconds = absl::ToDoubleSeconds(elapsed);

@@ -8,14 +8,14 @@
 namespace retryq::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::int64_t Millis(absl::Duration duration) { return absl::ToInt64Milliseconds(duration); }
 
 }  // namespace
 
 nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageReport& report) {
-  Json samples = Json::array();
+  OrderedJson samples = OrderedJson::array();
   for (const OutageReport::Sample& sample : report.samples) {
     samples.push_back({{"time_ms", Millis(sample.begin)},
                        {"calls", sample.calls},
@@ -26,17 +26,18 @@ nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageRepor
                        {"parked", sample.parked},
                        {"delay_queues", sample.delay_queues}});
   }
-  Json json = {
+  OrderedJson json = {
       {"outage_begin_ms", Millis(report.outage_begin)},
       {"outage_end_ms", Millis(report.outage_end)},
       {"end_ms", Millis(report.end)},
       {"rate_per_second", outage.rate},
-      {"capacity_per_second", std::isinf(outage.capacity) ? Json() : Json(outage.capacity)},
+      {"capacity_per_second",
+       std::isinf(outage.capacity) ? OrderedJson() : OrderedJson(outage.capacity)},
       {"error_rate", outage.error_rate},
       {"burst", outage.burst},
       {"arrivals", outage.poisson ? "poisson" : "even"},
       {"seed", outage.seed},
-      {"recovery_ms", report.recovery ? Json(Millis(*report.recovery)) : Json()},
+      {"recovery_ms", report.recovery ? OrderedJson(Millis(*report.recovery)) : OrderedJson()},
       {"most_calls_per_second_until_outage_end", report.most_calls_until_end},
       {"most_calls_per_second_after", report.most_calls_after},
       {"waiting_at_outage_end", report.waiting_at_outage_end},

@@ -17,12 +17,12 @@ namespace {
 using Sample = OutageReport::Sample;
 using Anchor = Svg::Anchor;
 
-constexpr double kImageWidth = 860;
-constexpr double kLeft = 70;
-constexpr double kWidth = 760;  // of the panels
-constexpr double kTop = 80;     // of the first panel
+constexpr double kOutageWidth = 860;
+constexpr double kLeftOfPanels = 70;
+constexpr double kPanelWidth = 760;
+constexpr double kTopOfPanels = 80;
 constexpr double kBetween = 46;
-constexpr double kBelow = 60;  // the last panel
+constexpr double kBelowPanels = 60;
 
 struct Panel {
   const char* title;
@@ -38,7 +38,7 @@ constexpr Panel kOthers[] = {{"Messages waiting", 110, &Sample::waiting},
 
 // The image's height, from what stands below one another.
 double ImageHeight() {
-  double height = kTop + kCalls.height + kBelow;
+  double height = kTopOfPanels + kCalls.height + kBelowPanels;
   for (const Panel& panel : kOthers) height += kBetween + panel.height;
   return height;
 }
@@ -48,12 +48,12 @@ class SvgWriter {
   SvgWriter(const OutageOptions& outage, const OutageReport& report)
       : outage_(outage),
         report_(report),
-        svg_(kImageWidth, ImageHeight(), "A simulated outage and its retries", Description()) {}
+        svg_(kOutageWidth, ImageHeight(), "A simulated outage and its retries", Description()) {}
 
   std::string Write() && {
-    svg_.AddText({kLeft, 26}, Anchor::kStart, "text", OutageTitle(outage_, report_));
+    svg_.AddText({kLeftOfPanels, 26}, Anchor::kStart, "text", OutageTitle(outage_, report_));
     DrawLegend();
-    double top = kTop;
+    double top = kTopOfPanels;
     DrawGround(kCalls, top, true);
     DrawCalls(top);
     top += kCalls.height;
@@ -83,9 +83,9 @@ class SvgWriter {
   }
 
   double X(absl::Duration time) const {
-    return kLeft + (kWidth * std::min(absl::FDivDuration(time, report_.end), 1.0));
+    return kLeftOfPanels + (kPanelWidth * std::min(absl::FDivDuration(time, report_.end), 1.0));
   }
-  double Right() const { return kLeft + kWidth; }
+  double Right() const { return kLeftOfPanels + kPanelWidth; }
   static double Y(double value, double most, double top, double height) {
     return top + (height * (1 - (value / most)));
   }
@@ -111,7 +111,7 @@ class SvgWriter {
   // Returns what the top stands for.
   double DrawGround(const Panel& panel, double top, bool tall) {
     const double floor = top + panel.height;
-    svg_.AddText({kLeft, top - 10}, Anchor::kStart, "text", panel.title);
+    svg_.AddText({kLeftOfPanels, top - 10}, Anchor::kStart, "text", panel.title);
     svg_.AddBox({.x = X(report_.outage_begin),
                  .y = top,
                  .width = X(report_.outage_end) - X(report_.outage_begin),
@@ -121,11 +121,11 @@ class SvgWriter {
     for (const double tick : NumberTicks(most, tall ? 7 : 4)) {
       if (tick != std::floor(tick)) continue;  // of calls, messages and queues there are no parts
       const double y = Y(tick, most, top, panel.height);
-      if (tick > 0) svg_.AddLine({kLeft, y}, {Right(), y}, "grid");
-      svg_.AddText({kLeft - 8, y + 4}, Anchor::kEnd, "note", NumberText(tick));
+      if (tick > 0) svg_.AddLine({kLeftOfPanels, y}, {Right(), y}, "grid");
+      svg_.AddText({kLeftOfPanels - 8, y + 4}, Anchor::kEnd, "note", NumberText(tick));
     }
-    svg_.AddLine({kLeft, top}, {kLeft, floor}, "axis");
-    svg_.AddLine({kLeft, floor}, {Right(), floor}, "axis");
+    svg_.AddLine({kLeftOfPanels, top}, {kLeftOfPanels, floor}, "axis");
+    svg_.AddLine({kLeftOfPanels, floor}, {Right(), floor}, "axis");
     return most;
   }
 
@@ -139,13 +139,13 @@ class SvgWriter {
     svg_.AddStepLine(calls, Right(), "first");
     if (outage_.capacity < most) {
       const double y = Y(outage_.capacity, most, top, kCalls.height);
-      svg_.AddLine({kLeft, y}, {Right(), y}, "limit");
+      svg_.AddLine({kLeftOfPanels, y}, {Right(), y}, "limit");
     }
   }
 
   void DrawLegend() {
     constexpr double kY = 50;
-    double x = kLeft;
+    double x = kLeftOfPanels;
     const auto name = [&](const char* text) {
       svg_.AddText({x + 20, kY}, Anchor::kStart, "note", text);
       x += 130;
@@ -169,7 +169,7 @@ class SvgWriter {
       svg_.AddLine({X(time), floor}, {X(time), floor + 5}, "axis");
       svg_.AddText({X(time), floor + 20}, Anchor::kMiddle, "note", DurationText(time));
     }
-    svg_.AddText({kLeft + kWidth / 2, floor + 42}, Anchor::kMiddle, "text",
+    svg_.AddText({kLeftOfPanels + kPanelWidth / 2, floor + 42}, Anchor::kMiddle, "text",
                  "time since the beginning");
   }
 

@@ -19,14 +19,14 @@ namespace retryq::cli {
 namespace {
 
 constexpr double kMostPerSecond = 1e6;
-constexpr absl::Duration kLongest = absl::Hours(24 * 365);
+constexpr absl::Duration kLongestOutage = absl::Hours(24 * 365);
 
 constexpr char kDuration[] = "write a duration of at most 365d, such as 30s, 10m or 1h30m";
 constexpr char kRate[] = "write so many a second, minute or hour, such as 200/s, 30/m or 5000/h";
 
 bool ReadDuration(const std::string& text, absl::Duration* value) {
   const std::optional<absl::Duration> duration = ParseDuration(text);
-  if (!duration || *duration > kLongest) return false;
+  if (!duration || *duration > kLongestOutage) return false;
   *value = *duration;
   return true;
 }
@@ -81,14 +81,14 @@ bool ReadArrivals(const std::string& text, bool* poisson) {
   return *poisson || text == "even";
 }
 
-struct Key {
+struct SimulateKey {
   std::string_view name;
   bool (*read)(const std::string& text, OutageOptions& options);
   std::string what_it_takes;
 };
 
-const std::vector<Key>& Keys() {
-  static const auto* const kKeys = new std::vector<Key>{
+const std::vector<SimulateKey>& Keys() {
+  static const auto* const kKeys = new std::vector<SimulateKey>{
       {"outage", [](const auto& text, auto& to) { return ReadDuration(text, &to.outage); },
        kDuration},
       {"rate", [](const auto& text, auto& to) { return ReadRate(text, &to.rate); }, kRate},
@@ -118,13 +118,14 @@ const std::vector<Key>& Keys() {
 // "outage, rate, …"
 std::string NamesOfKeys() {
   std::string names;
-  for (const Key& key : Keys())
+  for (const SimulateKey& key : Keys()) {
     absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(key.name));
+  }
   return names;
 }
 
-const Key* Find(std::string_view name) {
-  for (const Key& key : Keys()) {
+const SimulateKey* Find(std::string_view name) {
+  for (const SimulateKey& key : Keys()) {
     if (key.name == name) return &key;
   }
   return nullptr;
@@ -158,7 +159,7 @@ OutageOptions ReadSimulate(const std::string& text, FlagReader& reader) {
     const std::string setting(part);
     const std::size_t equals = setting.find('=');
     const std::string name = setting.substr(0, equals);
-    const Key* const key = Find(name);
+    const SimulateKey* const key = Find(name);
     if (equals == std::string::npos) {
       refuse(setting, "write KEY=VALUE with commas between them, as in outage=10m,rate=200/s");
     } else if (key == nullptr) {

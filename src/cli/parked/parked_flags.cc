@@ -16,10 +16,10 @@
 namespace retryq::cli {
 namespace {
 
-constexpr char kDescription[] =
+constexpr char kParkedDescription[] =
     "Looks at the messages of a work queue that were given up, and sends them there again.";
 
-constexpr char kFooter[] =
+constexpr char kParkedFooter[] =
     R"(Commands:
   list        Show what is parked, a line each
   show        Show one message whole
@@ -195,7 +195,6 @@ void AddFlags(FlagParser& parser, ParkedFlags& flags) {
 }
 
 void ReadTarget(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
-  constexpr std::size_t kLongestName = 255;
   const auto check = [&reader](const char* flag, const FlagText& name) {
     if (!name || (!name->empty() && name->size() <= kLongestName)) return;
     reader.Complain(std::string(flag) + (name->empty()
@@ -234,7 +233,6 @@ void ReadTarget(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* opt
 }
 
 void ReadQueues(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
-  constexpr std::size_t kLongestName = 255;
   if (!flags.queue) {
     reader.Complain("--queue is missing: name the work queue whose messages were given up");
   }
@@ -306,7 +304,8 @@ ParkedOptions ReadOptions(const ParkedFlags& flags, FlagReader& reader) {
 }
 
 OwnCommands Own() {
-  OwnCommands own{.who = "retryq parked", .description = kDescription, .footer = kFooter};
+  OwnCommands own{
+      .who = "retryq parked", .description = kParkedDescription, .footer = kParkedFooter};
   for (const Command& command : kCommands) own.names.emplace_back(command.name);
   return own;
 }
@@ -326,9 +325,10 @@ absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseParked(const Arguments&
 
   const std::string usage =
       "retryq parked " + std::string(command->name) + " --queue QUEUE [OPTIONS]";
-  return ParseFlags({command->description, usage, command->footer},
-                    Arguments(arguments.begin() + 1, arguments.end()),
-                    ParkedFlags{.action = command->action}, AddFlags, ReadOptions);
+  return ParseFlags<ParkedOptions>(
+      {.description = command->description, .usage = usage, .footer = command->footer},
+      Arguments(arguments.begin() + 1, arguments.end()), ParkedFlags{.action = command->action},
+      AddFlags, ReadOptions);
 }
 
 }  // namespace retryq::cli

@@ -9,6 +9,7 @@
 #include "cli/parked/parked_actions.h"
 #include "cli/parked/parked_pass.h"
 #include "cli/parked/parked_row.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {

@@ -11,6 +11,7 @@
 #include "cli/messages/json_layout.h"
 #include "cli/messages/message_text.h"
 #include "cli/text/escaped_text.h"
+#include "cli/text/json_line.h"
 #include "cli/text/typed_value.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delivery.h"
@@ -36,7 +37,7 @@ std::vector<std::string_view> KeptFields(const amqp::Message& message) {
 }
 
 absl::StatusOr<std::string> EditedHeaders(const amqp::Message& original, const Json& edited) {
-  const Json before = Json::parse(VisibleHeaders(original));
+  const Json before = ParseJson(VisibleHeaders(original));
   std::string bytes;
   amqp::TableWriter writer(&bytes);
   for (const amqp::FieldView& field : original.properties.headers.value_or(amqp::TableView())) {
@@ -132,7 +133,7 @@ absl::StatusOr<Replacement> ReadEdited(amqp::MessagePtr original, std::string_vi
         "the line '--- body ---' between the headers and the body is missing; leave it where it "
         "is");
   }
-  const Json headers = Json::parse(text.substr(0, at), nullptr, /*allow_exceptions=*/false);
+  const Json headers = ParseJson(text.substr(0, at));
   if (!headers.is_object()) {
     return absl::InvalidArgumentError(
         "the headers, above the line '--- body ---', are no JSON object");

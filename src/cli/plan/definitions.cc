@@ -12,14 +12,14 @@
 namespace retryq::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // RabbitMQ 4 drops what a quorum queue has delivered 20 times, and 3.10 knows no way to say "no
 // limit": this is as good as none on both.
 constexpr std::int64_t kNoDeliveryLimit = 1'000'000'000;
 
-Json ToJson(const amqp::Table& arguments) {
-  Json json = Json::object();
+OrderedJson ArgumentsJson(const amqp::Table& arguments) {
+  OrderedJson json = OrderedJson::object();
   for (const auto& [name, value] : arguments.fields()) {
     if (const auto* number = std::get_if<std::int64_t>(&value.variant)) {
       json[name] = *number;
@@ -38,24 +38,24 @@ class DefinitionsWriter {
     DelayQueueOptions undeclared = options_.delay_queues;
     undeclared.declare = false;
     const DeclareParams params = DelayQueueDeclaration(delay, target, undeclared);
-    AddQueue(params.queue.name, ToJson(params.queue.arguments));
+    AddQueue(params.queue.name, ArgumentsJson(params.queue.arguments));
     exchanges_.push_back({{"name", params.exchange->name},
                           {"vhost", options_.vhost},
                           {"type", params.exchange->type},
                           {"durable", params.exchange->durable},
                           {"auto_delete", params.exchange->auto_delete},
                           {"internal", false},
-                          {"arguments", Json::object()}});
+                          {"arguments", OrderedJson::object()}});
     bindings_.push_back({{"source", params.exchange->name},
                          {"vhost", options_.vhost},
                          {"destination", params.queue.name},
                          {"destination_type", "queue"},
                          {"routing_key", ""},
-                         {"arguments", Json::object()}});
+                         {"arguments", OrderedJson::object()}});
   }
 
   void AddParkedQueue() {
-    Json arguments = {{"x-queue-type", "classic"}};
+    OrderedJson arguments = {{"x-queue-type", "classic"}};
     if (options_.delay_queues.queue_type == QueueType::kQuorum) {
       arguments = {{"x-queue-type", "quorum"}, {"x-delivery-limit", kNoDeliveryLimit}};
     }
@@ -67,12 +67,13 @@ class DefinitionsWriter {
   }
 
   std::string Text() const {
-    const Json all = {{"queues", queues_}, {"exchanges", exchanges_}, {"bindings", bindings_}};
-    return all.dump(2, ' ', false, Json::error_handler_t::replace).append("\n");
+    const OrderedJson all = {
+        {"queues", queues_}, {"exchanges", exchanges_}, {"bindings", bindings_}};
+    return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace).append("\n");
   }
 
  private:
-  void AddQueue(const std::string& name, Json arguments) {
+  void AddQueue(const std::string& name, OrderedJson arguments) {
     queues_.push_back({{"name", name},
                        {"vhost", options_.vhost},
                        {"durable", true},
@@ -81,9 +82,9 @@ class DefinitionsWriter {
   }
 
   const PlanOptions& options_;
-  Json queues_ = Json::array();
-  Json exchanges_ = Json::array();
-  Json bindings_ = Json::array();
+  OrderedJson queues_ = OrderedJson::array();
+  OrderedJson exchanges_ = OrderedJson::array();
+  OrderedJson bindings_ = OrderedJson::array();
 };
 
 }  // namespace

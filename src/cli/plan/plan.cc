@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/plan/definitions.h"
 #include "cli/text/duration.h"
+#include "cli/text/json_line.h"
 #include "cli/text/many_quorum_queues.h"
 #include "retryq/backoff.h"
 #include "retryq/delay_grid.h"
@@ -19,7 +20,7 @@
 namespace retryq::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Rows of a plan that has no end, or one beyond what anybody reads.
 constexpr std::size_t kMostSteps = 1000;
@@ -44,9 +45,9 @@ std::string QueueName(absl::Duration delay, const PlanOptions& options) {
 }
 
 // The queues that a client with this policy has, and which of them a plan takes.
-class Queues {
+class PlannedQueues {
  public:
-  Queues(const Plan& plan, const PlanOptions& options)
+  PlannedQueues(const Plan& plan, const PlanOptions& options)
       : options_(options), all_(DelayQueueTtls(options.retry, options.delay_queues)), used_(all_) {
     const bool exact =
         std::includes(all_.begin(), all_.end(), plan.delays.begin(), plan.delays.end());
@@ -99,13 +100,13 @@ std::string Count(std::size_t count, const char* what) {
 }
 
 // At a time, of one work queue: a plan knows no others.
-std::int64_t MostQuorumQueues(const Queues& queues, const PlanOptions& options) {
+std::int64_t MostQuorumQueues(const PlannedQueues& queues, const PlanOptions& options) {
   return static_cast<std::int64_t>(queues.used().size()) *
          QuorumQueuesOfADelay(options.delay_queues);
 }
 
 // A warning where that many queues cost a broker too much; empty else.
-std::string WarningOf(const Queues& queues, const PlanOptions& options) {
+std::string WarningOf(const PlannedQueues& queues, const PlanOptions& options) {
   const std::int64_t most = MostQuorumQueues(queues, options);
   if (most <= kManyQuorumQueues) return "";
   return absl::StrCat("up to ", most, " quorum queues",
@@ -115,7 +116,7 @@ std::string WarningOf(const Queues& queues, const PlanOptions& options) {
 }
 
 std::string Table(const Plan& plan, const PlanOptions& options) {
-  const Queues queues(plan, options);
+  const PlannedQueues queues(plan, options);
   const auto name = [&queues](absl::Duration delay) {
     const std::size_t further = queues.Further(delay);
     return further == 0 ? queues.NameFor(delay)
@@ -203,12 +204,13 @@ Plan MakePlan(const RetryOptions& retry) {
   return plan;
 }
 
-Json PlanJson(const PlanOptions& options) {
+OrderedJson PlanJson(const PlanOptions& options) {
   const Plan plan = MakePlan(options.retry);
-  const Queues queues(plan, options);
-  Json attempts = Json::array();
+  const PlannedQueues queues(plan, options);
+  OrderedJson attempts = OrderedJson::array();
   for (const Plan::Step& step : plan.steps) {
-    Json attempt = {{"attempt", step.attempt}, {"delay_ms", absl::ToInt64Milliseconds(step.delay)}};
+    OrderedJson attempt = {{"attempt", step.attempt},
+                           {"delay_ms", absl::ToInt64Milliseconds(step.delay)}};
     if (HasJitter(options.retry.backoff)) {
       attempt["delay_min_ms"] = absl::ToInt64Milliseconds(step.shortest_delay);
     }
@@ -220,9 +222,9 @@ Json PlanJson(const PlanOptions& options) {
     attempt["elapsed_ms"] = absl::ToInt64Milliseconds(step.elapsed);
     attempts.push_back(std::move(attempt));
   }
-  Json json = {{"attempts", std::move(attempts)}, {"delay_queues", queues.used().size()}};
+  OrderedJson json = {{"attempts", std::move(attempts)}, {"delay_queues", queues.used().size()}};
   if (const std::string warning = WarningOf(queues, options); !warning.empty()) {
-    json["warnings"] = Json::array({warning});
+    json["warnings"] = OrderedJson::array({warning});
   }
   return json;
 }
@@ -231,9 +233,9 @@ std::string PlanText(const PlanOptions& options) {
   const Plan plan = MakePlan(options.retry);
   switch (options.format) {
     case PlanOptions::Format::kJson:
-      return PlanJson(options).dump().append("\n");
+      return JsonLine(PlanJson(options)).append("\n");
     case PlanOptions::Format::kDefinitions:
-      return Definitions(Queues(plan, options).used(), options);
+      return Definitions(PlannedQueues(plan, options).used(), options);
     case PlanOptions::Format::kTable:
       break;
   }

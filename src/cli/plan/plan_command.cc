@@ -17,11 +17,10 @@
 #include "cli/plot/plot_style.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
-
-constexpr char kEraseLine[] = "\r\033[K";
 
 absl::Status WriteImage(const std::string& file, const std::string& image) {
   const FileDescriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -83,7 +82,7 @@ absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
   if (with_breaker) {
     json["simulation"]["with_breaker"] = OutageJson(outage_with_breaker, *with_breaker);
   }
-  return json.dump().append("\n");
+  return JsonLine(json).append("\n");
 }
 
 }  // namespace retryq::cli

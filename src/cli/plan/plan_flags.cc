@@ -13,17 +13,17 @@
 namespace retryq::cli {
 namespace {
 
-constexpr char kDescription[] =
-    "Shows what becomes of a message that always fails: each delay, the queue that it waits in, "
-    "how\nlong that queue lives unused (x-expires), and the time since the first failure. With "
-    "--simulate:\nwhat becomes of all messages when the service that they need is down for a "
-    "while. "
-    "Asks no broker.";
-
-constexpr char kUsage[] = "retryq plan [OPTIONS]";
-
-constexpr char kFooter[] =
-    R"(attempt is the number of failures so far, as RETRYQ_ATTEMPT will say at the call that follows the
+constexpr HelpText kPlanHelp = {
+    .description =
+        "Shows what becomes of a message that always fails: each delay, the queue that it waits "
+        "in, "
+        "how\nlong that queue lives unused (x-expires), and the time since the first failure. With "
+        "--simulate:\nwhat becomes of all messages when the service that they need is down for a "
+        "while. "
+        "Asks no broker.",
+    .usage = "retryq plan [OPTIONS]",
+    .footer =
+        R"(attempt is the number of failures so far, as RETRYQ_ATTEMPT will say at the call that follows the
 delay. Delays that COMMAND asks for (retry-after) are not in the plan. With --jitter chance chooses
 each delay from its range; what is shorter goes through several of the queues that are counted.
 
@@ -53,7 +53,8 @@ Example: ten minutes of outage, with full jitter, as a plot
   retryq plan --jitter full --simulate outage=10m,rate=200/s,capacity=500/s
 Example: what a circuit breaker would change
   retryq plan --jitter full --simulate outage=10m,rate=200/s,capacity=500/s --breaker
-)";
+)",
+};
 
 struct PlanFlags {
   std::vector<std::string> urls;
@@ -171,7 +172,7 @@ PlanOptions ReadOptions(const PlanFlags& flags, FlagReader& reader) {
 }  // namespace
 
 absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments) {
-  return ParseFlags({kDescription, kUsage, kFooter}, arguments, PlanFlags(), AddFlags, ReadOptions);
+  return ParseFlags<PlanOptions>(kPlanHelp, arguments, PlanFlags(), AddFlags, ReadOptions);
 }
 
 }  // namespace retryq::cli

@@ -15,12 +15,12 @@ namespace {
 using Anchor = Svg::Anchor;
 
 constexpr std::size_t kMostRows = 50;
-constexpr double kImageWidth = 860;
-constexpr double kLeft = 60;
-constexpr double kWidth = 660;  // of all delays; what is right of them is for the last one's text
-constexpr double kTop = 70;
+constexpr double kScheduleWidth = 860;
+constexpr double kLeftOfDelays = 60;
+constexpr double kDelaysWidth = 660;  // what is right of them is for the last one's text
+constexpr double kTopOfRows = 70;
 constexpr double kRow = 20;
-constexpr double kBelow = 70;  // the last row
+constexpr double kBelowRows = 70;
 
 class ScheduleWriter {
  public:
@@ -28,25 +28,27 @@ class ScheduleWriter {
       : plan_(plan),
         rows_(std::min(plan.steps.size(), kMostRows)),
         end_(rows_ == 0 ? absl::Seconds(1) : plan.steps[rows_ - 1].elapsed),
-        svg_(kImageWidth, Floor() + kBelow, "The delays of a policy", Summary()) {}
+        svg_(kScheduleWidth, Floor() + kBelowRows, "The delays of a policy", Summary()) {}
 
   std::string Write() && {
-    svg_.AddText({kLeft, 26}, Anchor::kStart, "strong", Summary());
-    svg_.AddText({kLeft - 10, kTop - 8}, Anchor::kEnd, "note", "attempt");
+    svg_.AddText({kLeftOfDelays, 26}, Anchor::kStart, "strong", Summary());
+    svg_.AddText({kLeftOfDelays - 10, kTopOfRows - 8}, Anchor::kEnd, "note", "attempt");
     if (HasChance()) {
-      svg_.AddBox({.x = kLeft, .y = kTop - 26, .width = 14, .height = 11}, "first");
-      svg_.AddText({kLeft + 20, kTop - 16}, Anchor::kStart, "note", "at least");
-      svg_.AddBox({.x = kLeft + 90, .y = kTop - 26, .width = 14, .height = 11}, "maybe");
-      svg_.AddText({kLeft + 110, kTop - 16}, Anchor::kStart, "note", "as chance decides");
+      svg_.AddBox({.x = kLeftOfDelays, .y = kTopOfRows - 26, .width = 14, .height = 11}, "first");
+      svg_.AddText({kLeftOfDelays + 20, kTopOfRows - 16}, Anchor::kStart, "note", "at least");
+      svg_.AddBox({.x = kLeftOfDelays + 90, .y = kTopOfRows - 26, .width = 14, .height = 11},
+                  "maybe");
+      svg_.AddText({kLeftOfDelays + 110, kTopOfRows - 16}, Anchor::kStart, "note",
+                   "as chance decides");
     }
     constexpr int kMostTicks = 10;
     for (const absl::Duration time : TimeTicks(end_, kMostTicks)) {
-      svg_.AddLine({X(time), kTop}, {X(time), Floor()}, "grid");
+      svg_.AddLine({X(time), kTopOfRows}, {X(time), Floor()}, "grid");
       svg_.AddText({X(time), Floor() + 20}, Anchor::kMiddle, "note", DurationText(time));
     }
     for (std::size_t row = 0; row < rows_; ++row) DrawDelay(plan_.steps[row], row);
-    svg_.AddLine({kLeft, Floor()}, {kLeft + kWidth, Floor()}, "axis");
-    svg_.AddText({kLeft + kWidth / 2, Floor() + 44}, Anchor::kMiddle, "text",
+    svg_.AddLine({kLeftOfDelays, Floor()}, {kLeftOfDelays + kDelaysWidth, Floor()}, "axis");
+    svg_.AddText({kLeftOfDelays + kDelaysWidth / 2, Floor() + 44}, Anchor::kMiddle, "text",
                  "time since the first failure, if each delay is the longest");
     return std::move(svg_).Finish();
   }
@@ -66,11 +68,13 @@ class ScheduleWriter {
                        [](const Plan::Step& step) { return step.shortest_delay < step.delay; });
   }
 
-  double Floor() const { return kTop + (static_cast<double>(rows_) * kRow); }
-  double X(absl::Duration time) const { return kLeft + (kWidth * absl::FDivDuration(time, end_)); }
+  double Floor() const { return kTopOfRows + (static_cast<double>(rows_) * kRow); }
+  double X(absl::Duration time) const {
+    return kLeftOfDelays + (kDelaysWidth * absl::FDivDuration(time, end_));
+  }
 
   void DrawDelay(const Plan::Step& step, std::size_t row) {
-    const double top = kTop + (static_cast<double>(row) * kRow);
+    const double top = kTopOfRows + (static_cast<double>(row) * kRow);
     const double begin = X(step.elapsed - step.delay);
     const double sure = X(step.elapsed - step.delay + step.shortest_delay);
     const double end = X(step.elapsed);
@@ -81,7 +85,7 @@ class ScheduleWriter {
     };
     if (sure < end) bar(sure, end, "maybe");
     bar(begin, sure, "first");
-    svg_.AddText({kLeft - 10, top + 14}, Anchor::kEnd, "note", absl::StrCat(step.attempt));
+    svg_.AddText({kLeftOfDelays - 10, top + 14}, Anchor::kEnd, "note", absl::StrCat(step.attempt));
     svg_.AddText({end + 6, top + 14}, Anchor::kStart, "text", DelayText(step));
   }
 

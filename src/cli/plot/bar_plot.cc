@@ -36,7 +36,7 @@ Glyphs GlyphsOf(const PlotStyle& style) {
 }
 
 // The largest value of each of so many columns.
-std::vector<double> Columns(const std::vector<double>& values, std::size_t width) {
+std::vector<double> LargestPerColumn(const std::vector<double>& values, std::size_t width) {
   std::vector<double> columns;
   for (std::size_t i = 0; i < width; ++i) {
     const std::size_t first = i * values.size() / width;
@@ -81,7 +81,8 @@ std::string Marks(const BarPlot& plot, int width, const Glyphs& glyphs) {
 std::string Draw(const BarPlot& plot, const PlotStyle& style) {
   const Glyphs glyphs = GlyphsOf(style);
   const int width = style.columns - kMargin - 1;
-  const std::vector<double> columns = Columns(plot.values, static_cast<std::size_t>(width));
+  const std::vector<double> columns =
+      LargestPerColumn(plot.values, static_cast<std::size_t>(width));
   const double most = *std::max_element(columns.begin(), columns.end());
   std::vector<int> levels;
   for (const double value : columns) {

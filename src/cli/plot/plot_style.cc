@@ -23,7 +23,7 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-int Columns(int fd) {
+int ColumnsOfTerminal(int fd) {
   int columns = 0;
   if (absl::SimpleAtoi(Variable("COLUMNS"), &columns) && columns > 0) return columns;
   winsize size = {};
@@ -43,7 +43,7 @@ bool SpeaksUnicode() {
 }  // namespace
 
 PlotStyle PlotStyleFor(int fd) {
-  return {.columns = std::clamp(Columns(fd), kFewestColumns, kMostColumns),
+  return {.columns = std::clamp(ColumnsOfTerminal(fd), kFewestColumns, kMostColumns),
           .unicode = SpeaksUnicode()};
 }
 

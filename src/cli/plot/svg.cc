@@ -40,7 +40,7 @@ text { font-family: system-ui, sans-serif; font-size: 13px; fill: #24292f }
 )";
 
 // Text as XML has it; control characters, which it has not, become spaces.
-std::string Escaped(std::string_view text) {
+std::string EscapedForXml(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     switch (c) {
@@ -63,7 +63,7 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-std::string Number(double number) {
+std::string SvgNumber(double number) {
   std::string text = absl::StrFormat("%.1f", number);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text;
@@ -82,15 +82,15 @@ const char* NameOf(Svg::Anchor anchor) {
 }
 
 std::string Steps(const std::vector<Svg::Point>& steps, double right) {
-  std::string path = absl::StrCat("M", Number(steps.front().x), " ", Number(steps.front().y));
-  std::string height = Number(steps.front().y);
+  std::string path = absl::StrCat("M", SvgNumber(steps.front().x), " ", SvgNumber(steps.front().y));
+  std::string height = SvgNumber(steps.front().y);
   for (const Svg::Point& step : steps) {
-    std::string next = Number(step.y);
+    std::string next = SvgNumber(step.y);
     if (next == height) continue;
-    absl::StrAppend(&path, "H", Number(step.x), "V", next);
+    absl::StrAppend(&path, "H", SvgNumber(step.x), "V", next);
     height = std::move(next);
   }
-  return absl::StrCat(path, "H", Number(right));
+  return absl::StrCat(path, "H", SvgNumber(right));
 }
 
 std::string Class(std::string_view kind, std::string_view look) {
@@ -101,36 +101,37 @@ std::string Class(std::string_view kind, std::string_view look) {
 }  // namespace
 
 Svg::Svg(double width, double height, std::string_view title, std::string_view description)
-    : svg_(absl::StrCat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", Number(width),
-                        " ", Number(height), "\" width=\"", Number(width), "\" height=\"",
-                        Number(height), "\" role=\"img\" aria-labelledby=\"title description\">\n",
-                        "<title id=\"title\">", Escaped(title),
-                        "</title>\n<desc id=\"description\">", Escaped(description), "</desc>\n",
-                        kStyle)) {
+    : svg_(absl::StrCat(
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", SvgNumber(width), " ",
+          SvgNumber(height), "\" width=\"", SvgNumber(width), "\" height=\"", SvgNumber(height),
+          "\" role=\"img\" aria-labelledby=\"title description\">\n", "<title id=\"title\">",
+          EscapedForXml(title), "</title>\n<desc id=\"description\">", EscapedForXml(description),
+          "</desc>\n", kStyle)) {
   AddBox({.x = 0, .y = 0, .width = width, .height = height}, "ground");
 }
 
 void Svg::AddText(Point at, Anchor anchor, std::string_view look, std::string_view text) {
-  absl::StrAppend(&svg_, "<text", Class("", look), " x=\"", Number(at.x), "\" y=\"", Number(at.y),
-                  "\" text-anchor=\"", NameOf(anchor), "\">", Escaped(text), "</text>\n");
+  absl::StrAppend(&svg_, "<text", Class("", look), " x=\"", SvgNumber(at.x), "\" y=\"",
+                  SvgNumber(at.y), "\" text-anchor=\"", NameOf(anchor), "\">", EscapedForXml(text),
+                  "</text>\n");
 }
 
 void Svg::AddLine(Point from, Point to, std::string_view look) {
-  absl::StrAppend(&svg_, "<path", Class("", look), " d=\"M", Number(from.x), " ", Number(from.y),
-                  "L", Number(to.x), " ", Number(to.y), "\"/>\n");
+  absl::StrAppend(&svg_, "<path", Class("", look), " d=\"M", SvgNumber(from.x), " ",
+                  SvgNumber(from.y), "L", SvgNumber(to.x), " ", SvgNumber(to.y), "\"/>\n");
 }
 
 void Svg::AddBox(const Box& box, std::string_view look) {
-  absl::StrAppend(&svg_, "<rect", Class("area", look), " x=\"", Number(box.x), "\" y=\"",
-                  Number(box.y), "\" width=\"", Number(box.width), "\" height=\"",
-                  Number(box.height), "\"/>\n");
+  absl::StrAppend(&svg_, "<rect", Class("area", look), " x=\"", SvgNumber(box.x), "\" y=\"",
+                  SvgNumber(box.y), "\" width=\"", SvgNumber(box.width), "\" height=\"",
+                  SvgNumber(box.height), "\"/>\n");
 }
 
 void Svg::AddArea(const std::vector<Point>& steps, double right, double floor,
                   std::string_view look) {
   if (steps.empty()) return;
   absl::StrAppend(&svg_, "<path", Class("area", look), " d=\"", Steps(steps, right), "V",
-                  Number(floor), "H", Number(steps.front().x), "Z\"/>\n");
+                  SvgNumber(floor), "H", SvgNumber(steps.front().x), "Z\"/>\n");
 }
 
 void Svg::AddStepLine(const std::vector<Point>& steps, double right, std::string_view look) {

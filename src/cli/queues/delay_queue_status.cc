@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 // The broker's statistics arrive at this interval (collect_statistics_interval).
-constexpr absl::Duration kStatistics = absl::Seconds(5);
+constexpr absl::Duration kStatisticsAge = absl::Seconds(5);
 
 constexpr absl::Duration kRateWindow = absl::Seconds(60);
 
@@ -48,14 +48,14 @@ std::optional<absl::Time> IdleSince(const Json& queue) {
   return time;
 }
 
-struct Sample {
+struct StatisticsSample {
   absl::Time at;
   std::int64_t value;
 };
 
 // From the newest to the oldest, of "publish" or "messages".
-std::vector<Sample> SamplesOf(const Json& stats, const char* what) {
-  std::vector<Sample> samples;
+std::vector<StatisticsSample> SamplesOf(const Json& stats, const char* what) {
+  std::vector<StatisticsSample> samples;
   const Json& list = FieldOf(FieldOf(stats, what), "samples");
   if (!list.is_array()) return samples;
   for (const Json& each : list) {
@@ -67,8 +67,8 @@ std::vector<Sample> SamplesOf(const Json& stats, const char* what) {
 }
 
 // By how much it grew a second, over the last minute.
-std::optional<double> GrowthPerSecond(const std::vector<Sample>& samples) {
-  for (const Sample& sample : samples) {
+std::optional<double> GrowthPerSecond(const std::vector<StatisticsSample>& samples) {
+  for (const StatisticsSample& sample : samples) {
     const absl::Duration since = samples.front().at - sample.at;
     if (since < kRateWindow) continue;
     const auto growth =
@@ -92,9 +92,9 @@ std::optional<Published> WhenHeadWasPublished(const Json& stats, std::int64_t wa
   if (!total || *total < waiting || waiting < 1) return std::nullopt;
   const std::int64_t head = *total - waiting + 1;
   std::optional<Published> found;
-  for (const Sample& sample : SamplesOf(stats, "publish_details")) {
+  for (const StatisticsSample& sample : SamplesOf(stats, "publish_details")) {
     if (sample.value < head) {
-      if (found) found->earliest = sample.at - kStatistics;
+      if (found) found->earliest = sample.at - kStatisticsAge;
       break;
     }
     found = Published{.latest = sample.at};

@@ -10,15 +10,14 @@ namespace {
 
 constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
 
-constexpr char kDescription[] =
-    "Shows the delay queues of a vhost: what waits in them, when it is due, and how long they "
-    "live.\n"
-    "Asks the management API only, and touches no queue.";
-
-constexpr char kUsage[] = "retryq queues [OPTIONS]";
-
-constexpr char kFooter[] =
-    R"(ttl         how long a message waits
+constexpr HelpText kQueuesHelp = {
+    .description =
+        "Shows the delay queues of a vhost: what waits in them, when it is due, and how long they "
+        "live.\n"
+        "Asks the management API only, and touches no queue.",
+    .usage = "retryq queues [OPTIONS]",
+    .footer =
+        R"(ttl         how long a message waits
 waiting     messages in the queue
 overdue     of these, what is due and still there: in a quorum queue what the broker cannot deliver,
             as the queue that it returns to is gone or full; classic queues drop that
@@ -37,7 +36,8 @@ Examples: all that wait; the same, live; the sum of it for a script
   retryq queues
   retryq queues --watch
   retryq queues --json | jq .totals.waiting
-)";
+)",
+};
 
 struct QueuesFlags {
   ManagementFlags management;
@@ -85,8 +85,7 @@ QueuesOptions ReadOptions(const QueuesFlags& flags, FlagReader& reader) {
 }  // namespace
 
 absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments& arguments) {
-  return ParseFlags({kDescription, kUsage, kFooter}, arguments, QueuesFlags(), AddFlags,
-                    ReadOptions);
+  return ParseFlags<QueuesOptions>(kQueuesHelp, arguments, QueuesFlags(), AddFlags, ReadOptions);
 }
 
 }  // namespace retryq::cli

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "cli/management/json_fields.h"
 #include "cli/text/duration.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
@@ -19,12 +20,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr char kUnknown[] = "-";
 
-std::string Timestamp(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
-}
-
 // As exact as anybody reads it, rounded up.
-std::string Rounded(absl::Duration duration) {
+std::string RoundedText(absl::Duration duration) {
   const absl::Duration unit = duration >= absl::Hours(1)      ? absl::Minutes(1)
                               : duration >= absl::Seconds(10) ? absl::Seconds(1)
                                                               : absl::Milliseconds(100);
@@ -32,25 +29,25 @@ std::string Rounded(absl::Duration duration) {
 }
 
 std::string NextDue(const DelayQueueStatus& queue) {
-  if (queue.next_due) return "~" + Rounded(*queue.next_due);
-  if (queue.next_due_at_most) return "<=" + Rounded(*queue.next_due_at_most);
+  if (queue.next_due) return "~" + RoundedText(*queue.next_due);
+  if (queue.next_due_at_most) return "<=" + RoundedText(*queue.next_due_at_most);
   return kUnknown;
 }
 
 std::string LeaseLeft(const DelayQueueStatus& queue) {
   if (!queue.lease) return "no end";
   if (!queue.lease_left_at_most) return kUnknown;
-  const std::string at_most = Rounded(*queue.lease_left_at_most);
+  const std::string at_most = RoundedText(*queue.lease_left_at_most);
   if (!queue.lease_left_at_least) return "<=" + at_most;
-  const std::string at_least = Rounded(*queue.lease_left_at_least);
+  const std::string at_least = RoundedText(*queue.lease_left_at_least);
   return at_least == at_most ? at_least : absl::StrCat(at_least, "..", at_most);
 }
 
-std::string Rate(const std::optional<double>& rate) {
+std::string RateText(const std::optional<double>& rate) {
   return rate ? absl::StrFormat("%.1f", *rate) : kUnknown;
 }
 
-std::string Number(const std::optional<std::int64_t>& number) {
+std::string CountText(const std::optional<std::int64_t>& number) {
   return number ? absl::StrCat(*number) : kUnknown;
 }
 
@@ -62,11 +59,16 @@ const Cells kHeading = {"queue",    "ttl",        "type", "waiting", "overdue",
                         "next due", "lease left", "in/s", "out/s",   "serves"};
 
 Cells CellsOf(const DelayQueueStatus& queue) {
-  return {Printable(queue.name),      queue.ttl ? DurationText(*queue.ttl) : "none",
-          Printable(queue.type, 10),  Number(queue.waiting),
-          Number(queue.overdue),      NextDue(queue),
-          LeaseLeft(queue),           Rate(queue.in_per_second),
-          Rate(queue.out_per_second), Serves(queue)};
+  return {Printable(queue.name),
+          queue.ttl ? DurationText(*queue.ttl) : "none",
+          Printable(queue.type, 10),
+          CountText(queue.waiting),
+          CountText(queue.overdue),
+          NextDue(queue),
+          LeaseLeft(queue),
+          RateText(queue.in_per_second),
+          RateText(queue.out_per_second),
+          Serves(queue)};
 }
 
 Cells CellsOf(const DelayQueueTotals& totals) {
@@ -77,12 +79,12 @@ Cells CellsOf(const DelayQueueTotals& totals) {
           absl::StrCat(totals.overdue),
           "",
           "",
-          Rate(totals.in_per_second),
-          Rate(totals.out_per_second),
+          RateText(totals.in_per_second),
+          RateText(totals.out_per_second),
           ""};
 }
 
-std::string Line(const Cells& cells, const std::array<std::size_t, kColumns>& widths) {
+std::string TableLine(const Cells& cells, const std::array<std::size_t, kColumns>& widths) {
   std::string line;
   for (std::size_t i = 0; i < kColumns; ++i) {
     const std::string padding(widths[i] - std::min(widths[i], cells[i].size()), ' ');
@@ -103,7 +105,7 @@ OrderedJson OrNull(const std::optional<T>& value) {
   return value ? OrderedJson(*value) : OrderedJson(nullptr);
 }
 
-OrderedJson ToJson(const DelayQueueStatus& queue) {
+OrderedJson QueueJson(const DelayQueueStatus& queue) {
   return {{"name", queue.name},
           {"ttl_ms", MillisecondsOrNull(queue.ttl)},
           {"type", queue.type},
@@ -147,8 +149,9 @@ QueuesTable MakeTable(const DelayQueueList& list) {
   for (const Cells& cells : all) {
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], cells[i].size());
   }
-  QueuesTable table{.heading = Line(all.front(), widths), .totals = Line(all.back(), widths)};
-  for (std::size_t i = 1; i + 1 < all.size(); ++i) table.rows.push_back(Line(all[i], widths));
+  QueuesTable table{.heading = TableLine(all.front(), widths),
+                    .totals = TableLine(all.back(), widths)};
+  for (std::size_t i = 1; i + 1 < all.size(); ++i) table.rows.push_back(TableLine(all[i], widths));
   return table;
 }
 
@@ -172,9 +175,9 @@ std::string TableText(const DelayQueueList& list, const std::string& prefix,
 
 std::string JsonText(const DelayQueueList& list) {
   OrderedJson queues = OrderedJson::array();
-  for (const DelayQueueStatus& queue : list.queues) queues.push_back(ToJson(queue));
+  for (const DelayQueueStatus& queue : list.queues) queues.push_back(QueueJson(queue));
   const DelayQueueTotals totals = TotalsOf(list);
-  const OrderedJson all = {{"time", Timestamp(list.at)},
+  const OrderedJson all = {{"time", JsonTime(list.at)},
                            {"queues", std::move(queues)},
                            {"totals",
                             {{"queues", totals.queues},
@@ -182,11 +185,11 @@ std::string JsonText(const DelayQueueList& list) {
                              {"overdue", totals.overdue},
                              {"in_per_second", totals.in_per_second},
                              {"out_per_second", totals.out_per_second}}}};
-  return all.dump(-1, ' ', false, OrderedJson::error_handler_t::replace).append("\n");
+  return JsonLine(all).append("\n");
 }
 
 std::string LinesText(const DelayQueueList& list) {
-  const std::string time = Timestamp(list.at);
+  const std::string time = JsonTime(list.at);
   std::string text;
   for (const DelayQueueStatus& queue : list.queues) {
     const Cells cells = CellsOf(queue);

@@ -96,25 +96,26 @@ std::string QueuesView::NameOf(Order order) {
   return "in/s";
 }
 
-void QueuesView::Sort() {
-  const auto by = [this](const auto& key) {
-    std::stable_sort(list_.queues.begin(), list_.queues.end(),
-                     [&key](const auto& a, const auto& b) { return key(a) < key(b); });
-  };
-  by([](const DelayQueueStatus& queue) { return std::tie(queue.parts.ttl, queue.name); });
+double QueuesView::KeyOf(const DelayQueueStatus& queue) const {
   switch (order_) {
     case Order::kTtl:
       break;
     case Order::kWaiting:
-      by([](const DelayQueueStatus& queue) { return -queue.waiting.value_or(-1); });
-      break;
+      return static_cast<double>(-queue.waiting.value_or(-1));
     case Order::kNextDue:
-      by(DueOf);
-      break;
+      return absl::ToDoubleSeconds(DueOf(queue));
     case Order::kRate:
-      by([](const DelayQueueStatus& queue) { return -queue.in_per_second.value_or(-1); });
-      break;
+      return -queue.in_per_second.value_or(-1);
   }
+  return 0;
+}
+
+void QueuesView::Sort() {
+  std::sort(list_.queues.begin(), list_.queues.end(), [this](const auto& a, const auto& b) {
+    const double key_of_a = KeyOf(a);
+    const double key_of_b = KeyOf(b);
+    return std::tie(key_of_a, a.parts.ttl, a.name) < std::tie(key_of_b, b.parts.ttl, b.name);
+  });
 }
 
 std::vector<ViewLine> QueuesView::Help() const {

@@ -48,6 +48,8 @@ class QueuesView {
   enum class Order { kTtl, kWaiting, kNextDue, kRate };
 
   static std::string NameOf(Order order);
+  // By it lines are sorted, the least first, and by TTL and name where it is the same.
+  double KeyOf(const DelayQueueStatus& queue) const;
   void Sort();
   std::vector<ViewLine> Rows() const;
   std::vector<ViewLine> Help() const;

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "cli/send/parse_time.h"
 #include "cli/text/duration.h"
+#include "cli/text/json_line.h"
 #include "cli/text/typed_value.h"
 
 namespace retryq::cli {
@@ -40,7 +41,7 @@ absl::Status WrongValue(std::string_view field, std::string_view what_it_takes) 
       absl::StrCat("\"", std::string(field), "\": write ", std::string(what_it_takes)));
 }
 
-absl::StatusOr<std::string> TextOf(std::string_view field, const Json& value) {
+absl::StatusOr<std::string> TextIn(std::string_view field, const Json& value) {
   if (!value.is_string()) return WrongValue(field, "a text");
   return value.get_ref<const std::string&>();
 }
@@ -68,13 +69,13 @@ class RequestReader {
   absl::Status Read(const std::string& field, const Json& value) {
     if (value.is_null()) return absl::OkStatus();  // as if it were not there
     for (const auto& [name, text] : kTextFields) {
-      if (name == field) return Take(TextOf(field, value), &(message_.*text));
+      if (name == field) return Take(TextIn(field, value), &(message_.*text));
     }
-    if (field == "body") return Take(TextOf(field, value), &body_);
+    if (field == "body") return Take(TextIn(field, value), &body_);
     if (field == "body_base64") return Take(Unescaped(value), &body_base64_);
-    if (field == "queue") return Take(TextOf(field, value), &queue_);
-    if (field == "exchange") return Take(TextOf(field, value), &exchange_);
-    if (field == "routing_key") return Take(TextOf(field, value), &routing_key_);
+    if (field == "queue") return Take(TextIn(field, value), &queue_);
+    if (field == "exchange") return Take(TextIn(field, value), &exchange_);
+    if (field == "routing_key") return Take(TextIn(field, value), &routing_key_);
     if (field == "headers") return ReadHeaders(value);
     return ReadOther(field, value);
   }
@@ -182,10 +183,6 @@ class RequestReader {
   std::optional<absl::Duration> delay_;
 };
 
-std::string Line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // Finds how a number is written that is the id of a line. As a value it may lose digits: what does
 // not fit into 64 bits becomes a double.
 class NumberOfId final : public nlohmann::json_sax<Json> {
@@ -222,7 +219,7 @@ class NumberOfId final : public nlohmann::json_sax<Json> {
 };
 
 std::string IdText(const Json& id, std::string_view line) {
-  if (!id.is_number_float()) return Line(id);
+  if (!id.is_number_float()) return JsonLine(id);
   NumberOfId number;
   Json::sax_parse(line, &number);
   return number.text();
@@ -231,7 +228,7 @@ std::string IdText(const Json& id, std::string_view line) {
 }  // namespace
 
 absl::Status ParseRequest(std::string_view line, LineRequest* request) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Json json = ParseJson(line);
   if (!json.is_object()) {
     return absl::InvalidArgumentError(json.is_discarded() ? "the line is not JSON"
                                                           : "the line is no JSON object");
@@ -253,7 +250,9 @@ std::string AnswerLine(std::string_view id, const absl::Status& status) {
   std::string line = "{\"id\":";
   line.append(id);
   if (status.ok()) return line.append(",\"ok\":true}\n");
-  return line.append(",\"error\":").append(Line(Json(std::string(status.message())))).append("}\n");
+  return line.append(",\"error\":")
+      .append(JsonLine(Json(std::string(status.message()))))
+      .append("}\n");
 }
 
 }  // namespace retryq::cli

@@ -12,6 +12,7 @@
 #include "cli/connect/broker_watch.h"
 #include "cli/send/parse_time.h"
 #include "cli/send/send_command.h"
+#include "cli/text/json_line.h"
 #include "cli/text/typed_value.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delay_queue_options.h"
@@ -19,20 +20,18 @@
 namespace retryq::cli {
 namespace {
 
-constexpr std::size_t kLongestName = 255;  // of anything with a name in AMQP
 constexpr std::uint64_t kMostInFlight = 100'000;
 
-constexpr char kDescription[] =
-    "Publishes a message, now or so that it arrives later, and waits until the broker has "
-    "confirmed it;\nwith --lines many, a JSON object a line.";
-
-constexpr char kUsage[] =
-    "retryq send --queue QUEUE [OPTIONS] [BODY|-]\n"
-    "       retryq send --exchange EXCHANGE --routing-key KEY [OPTIONS] [BODY|-]\n"
-    "       retryq send --lines [OPTIONS]";
-
-constexpr char kFooter[] =
-    R"(Exits with 0 only when the broker has confirmed the message and routed it to a queue. Exit codes: 64
+constexpr HelpText kSendHelp = {
+    .description =
+        "Publishes a message, now or so that it arrives later, and waits until the broker has "
+        "confirmed it;\nwith --lines many, a JSON object a line.",
+    .usage =
+        "retryq send --queue QUEUE [OPTIONS] [BODY|-]\n"
+        "       retryq send --exchange EXCHANGE --routing-key KEY [OPTIONS] [BODY|-]\n"
+        "       retryq send --lines [OPTIONS]",
+    .footer =
+        R"(Exits with 0 only when the broker has confirmed the message and routed it to a queue. Exit codes: 64
 wrong options; 69 nothing to route it to, or no answer within 30s; 77 refused by the broker.
 
 --lines reads a JSON object a line, and answers with one a line, in any order:
@@ -49,7 +48,8 @@ Example: arrives in the queue orders half a minute from now
   retryq send --queue orders --delay 30s --header customer=7 'order 42'
 Example: a message for each line of a file, the queue made if it is missing
   jq -c '{id: .number, body: tojson}' orders.jsonl | retryq send --lines --queue orders --declare
-)";
+)",
+};
 
 struct SendFlags {
   BrokerFlags broker;
@@ -161,8 +161,7 @@ void ReadTypedHeaders(const std::vector<std::string>& headers, FlagReader& reade
       reader.Complain("--header-json '" + header + "': write NAME=JSON");
       continue;
     }
-    const auto json = nlohmann::json::parse(header.substr(equals + 1), nullptr,
-                                            /*allow_exceptions=*/false);
+    const auto json = ParseJson(header.substr(equals + 1));
     if (json.is_discarded()) {
       reader.Complain("--header-json '" + header +
                       "': the value is not JSON; write a text as \"text\", or use --header");
@@ -306,7 +305,7 @@ SendOptions ReadOptions(const SendFlags& flags, FlagReader& reader) {
 
 absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arguments) {
   SendFlags flags;
-  FlagParser parser(kDescription, kUsage, kFooter);
+  FlagParser parser(kSendHelp);
   AddFlags(parser, flags);
   return parser.ParseInto(arguments,
                           [&flags](FlagReader& reader) { return ReadOptions(flags, reader); });

@@ -10,7 +10,7 @@
 namespace retryq::cli {
 namespace {
 
-constexpr absl::Duration kLongest = absl::Hours(24 * 365 * 100);
+constexpr absl::Duration kLongestDuration = absl::Hours(24 * 365 * 100);
 
 struct Unit {
   std::string_view name;
@@ -54,7 +54,7 @@ std::optional<absl::Duration> ParseDuration(std::string_view text) {
       return std::nullopt;
     }
     sum += days ? 24 * part : part;
-    if (sum > kLongest) return std::nullopt;
+    if (sum > kLongestDuration) return std::nullopt;
   }
   return absl::Floor(sum, absl::Microseconds(1));
 }

@@ -12,16 +12,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
+#include "cli/text/json_line.h"
 #include "retryq/amqp/table.h"
 
 namespace retryq::cli {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string DumpLine(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json Omitted(std::string why) { return {{"retryq-omitted", std::move(why)}}; }
 
@@ -34,7 +31,7 @@ std::string DecimalText(const amqp::Decimal& decimal) {
 }
 
 // Recursion ends: decoded values nest at most amqp::kMaxTableDepth deep.
-struct ToJson {
+struct ValueToJson {
   Json operator()(const amqp::Value& value) const { return std::visit(*this, value.variant); }
 
   Json operator()(const amqp::Void&) const { return nullptr; }
@@ -67,11 +64,11 @@ struct ToJson {
 
 Json ValueJson(const amqp::FieldView& field) {
   const absl::StatusOr<amqp::Value> value = field.Decode();
-  return value.ok() ? ToJson()(*value) : Omitted(std::string(value.status().message()));
+  return value.ok() ? ValueToJson()(*value) : Omitted(std::string(value.status().message()));
 }
 
 std::string TooLong(std::size_t max_size) {
-  return DumpLine(Omitted("longer than " + std::to_string(max_size) + " bytes"));
+  return JsonLine(Omitted("longer than " + std::to_string(max_size) + " bytes"));
 }
 
 }  // namespace
@@ -84,7 +81,7 @@ std::string HeadersJson(const Headers& headers, std::size_t max_size) {
       if (Headers::IsHidden(field.name)) continue;
       json.emplace(std::string(field.name), ValueJson(field));
     }
-    std::string line = DumpLine(json);
+    std::string line = JsonLine(json);
     if (line.size() <= max_size) return line;
   }
   return TooLong(max_size);
@@ -92,7 +89,7 @@ std::string HeadersJson(const Headers& headers, std::size_t max_size) {
 
 std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size) {
   if (field.value.size() > 4 * max_size) return TooLong(max_size);
-  std::string text = DumpLine(ValueJson(field));
+  std::string text = JsonLine(ValueJson(field));
   return text.size() <= max_size ? text : TooLong(max_size);
 }
 

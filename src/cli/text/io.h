@@ -30,6 +30,9 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+// Erases the line that a terminal is on, and goes to its beginning.
+inline constexpr char kEraseLine[] = "\r\033[K";
+
 // Writes all of `data`, waiting where it must. False if nobody can read it any more. SIGPIPE must
 // be ignored.
 bool WriteAll(int fd, std::string_view data);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
@@ -66,7 +67,7 @@ absl::StatusOr<amqp::Value> ValueAtDepth(const nlohmann::json& json, int depth) 
 absl::StatusOr<amqp::Value> TypedValue(const nlohmann::json& json) { return ValueAtDepth(json, 1); }
 
 amqp::Value ScalarOrText(const std::string& text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = ParseJson(text);
   if (json.is_discarded() || json.is_structured()) return text;
   return TypedValue(json).value_or(amqp::Value(text));
 }

@@ -181,7 +181,6 @@ void AddFlags(FlagParser& parser, WaitingFlags& flags) {
 }
 
 void ReadQueues(const WaitingFlags& flags, FlagReader& reader, WaitingOptions* options) {
-  constexpr std::size_t kLongestName = 255;
   if (!flags.queue || flags.queue->empty()) {
     reader.Complain("--queue is missing: name the work queue that the messages wait for");
   }
@@ -265,9 +264,10 @@ absl::StatusOr<std::variant<WaitingOptions, Answer>> ParseWaiting(const Argument
       absl::StrCat("retryq waiting ", std::string(command->name), " --queue QUEUE [OPTIONS]");
   const std::string footer =
       absl::StrCat(command->footer, kReading, kWaitingExit, command->example);
-  return ParseFlags({command->description, usage, footer},
-                    Arguments(arguments.begin() + 1, arguments.end()),
-                    WaitingFlags{.action = command->action}, AddFlags, ReadOptions);
+  return ParseFlags<WaitingOptions>(
+      {.description = command->description, .usage = usage, .footer = footer},
+      Arguments(arguments.begin() + 1, arguments.end()), WaitingFlags{.action = command->action},
+      AddFlags, ReadOptions);
 }
 
 }  // namespace retryq::cli

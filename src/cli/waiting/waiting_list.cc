@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "cli/messages/message_past.h"
 #include "cli/messages/message_row.h"
+#include "cli/text/json_line.h"
 #include "cli/waiting/waiting_actions.h"
 #include "cli/waiting/waiting_pass.h"
 #include "cli/waiting/waiting_row.h"

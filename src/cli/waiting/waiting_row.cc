@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/messages/message_past.h"
 #include "cli/text/duration.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/messages/message_past.h"
 #include "cli/messages/message_text.h"
+#include "cli/text/json_line.h"
 #include "cli/waiting/waiting_actions.h"
 #include "cli/waiting/waiting_pass.h"
 #include "cli/waiting/waiting_row.h"
@@ -26,8 +27,8 @@ class ShowingWaiting final : public WaitingPass {
   amqp::MessagePtr message_;
 };
 
-MessagesResult Shown(const amqp::Message& message, const WaitingQueue& queue,
-                     const WaitingOptions& options) {
+MessagesResult ShownMessage(const amqp::Message& message, const WaitingQueue& queue,
+                            const WaitingOptions& options) {
   if (options.json) return {.text = MessageJson(message, WaitingJsonRow(message, queue, {}))};
   const MessagePast past(message);
   MoreLines more;
@@ -48,7 +49,7 @@ MessagesResult ShowWaiting(const WaitingOptions& options, const WaitingPlace& pl
     ShowingWaiting pass(options, queue, first);
     if (absl::Status status = pass.Run(); !status.ok()) return {.status = std::move(status)};
     WarnOfLimit(queue, pass.returns());
-    if (pass.message() != nullptr) return Shown(*pass.message(), queue, options);
+    if (pass.message() != nullptr) return ShownMessage(*pass.message(), queue, options);
     sum.Add(pass);
     sum.NoteIfCutShort(pass, queue);
   }

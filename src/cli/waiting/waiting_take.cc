@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/messages/copy_sender.h"
 #include "cli/messages/question.h"
+#include "cli/text/json_line.h"
 #include "cli/waiting/waiting_actions.h"
 #include "cli/waiting/waiting_pass.h"
 #include "cli/waiting/waiting_row.h"

@@ -29,7 +29,7 @@ std::string Assignment(std::string_view name, std::string_view value) {
 }
 
 template <typename Number>
-std::string NumberText(const std::optional<Number>& number) {
+std::string TextOrNone(const std::optional<Number>& number) {
   return number ? std::to_string(*number) : "";
 }
 
@@ -66,8 +66,8 @@ std::vector<std::string> ChildEnvironment(const MessageFacts& message) {
       Assignment("RETRYQ_REPLY_TO", properties.reply_to.value_or("")),
       Assignment("RETRYQ_TYPE", properties.type.value_or("")),
       Assignment("RETRYQ_APP_ID", properties.app_id.value_or("")),
-      Assignment("RETRYQ_PRIORITY", NumberText(properties.priority)),
-      Assignment("RETRYQ_TIMESTAMP", NumberText(properties.timestamp)),
+      Assignment("RETRYQ_PRIORITY", TextOrNone(properties.priority)),
+      Assignment("RETRYQ_TIMESTAMP", TextOrNone(properties.timestamp)),
       Assignment("RETRYQ_EXPIRATION", properties.expiration.value_or("")),
       Assignment("RETRYQ_REDELIVERED", delivery.redelivered() ? "true" : "false"),
       Assignment("TRACEPARENT", headers.FindString("traceparent").value_or("")),

@@ -22,8 +22,8 @@ namespace {
 using MonotonicClock = std::chrono::steady_clock;
 
 MonotonicClock::time_point FromNow(absl::Duration duration) {
-  constexpr absl::Duration kNever = absl::Hours(24 * 365 * 100);
-  return MonotonicClock::now() + absl::ToChronoMilliseconds(std::min(duration, kNever));
+  constexpr absl::Duration kLongestWait = absl::Hours(24 * 365 * 100);
+  return MonotonicClock::now() + absl::ToChronoMilliseconds(std::min(duration, kLongestWait));
 }
 
 // What is left until then, for poll: rounded up, at most a day.

@@ -6,20 +6,13 @@
 
 #include "absl/time/time.h"
 #include "cli/text/duration.h"
+#include "cli/text/json_line.h"
 #include "cli/worker/trace_id.h"
 
 namespace retryq::cli {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-
-std::string Timestamp(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
-}
-
-std::string Dump(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
 
 // To the microsecond.
 double Milliseconds(absl::Duration duration) {
@@ -46,7 +39,7 @@ std::string_view TraceOf(const Event& event, const LineExtras& extras) {
 
 std::string QuotedIfNeeded(std::string_view text) {
   if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlain)) return std::string(text);
-  return Dump(text);
+  return JsonLine(OrderedJson(text));
 }
 
 }  // namespace
@@ -54,7 +47,7 @@ std::string QuotedIfNeeded(std::string_view text) {
 std::string JsonLine(Severity severity, std::string_view name, const Event& event,
                      const LineExtras& extras) {
   OrderedJson json = {
-      {"time", Timestamp(event.time)}, {"level", SeverityName(severity)}, {"event", name}};
+      {"time", JsonTime(event.time)}, {"level", SeverityName(severity)}, {"event", name}};
   const auto add_text = [&json](const char* key, std::string_view text) {
     if (!text.empty()) json[key] = Shortened(text);
   };
@@ -75,12 +68,12 @@ std::string JsonLine(Severity severity, std::string_view name, const Event& even
   if (event.delay_queues) json["delay_queues"] = *event.delay_queues;
   if (extras.repeated > 0) json["repeated"] = extras.repeated;
   add_text("url", extras.url);
-  return Dump(json);
+  return JsonLine(json);
 }
 
 std::string TextLine(Severity severity, std::string_view name, const Event& event,
                      const LineExtras& extras) {
-  std::string line = Timestamp(event.time);
+  std::string line = JsonTime(event.time);
   line.append(" ").append(SeverityName(severity)).append(" ").append(name);
   const auto add = [&line](std::string_view key, std::string_view value) {
     line.append(" ").append(key).append("=").append(QuotedIfNeeded(value));

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {

@@ -11,18 +11,17 @@
 #include "cli/text/duration.h"
 #include "cli/text/escaped_text.h"
 #include "cli/text/headers_json.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostHeaders = std::size_t{1} << 20;
+constexpr std::size_t kMostHeadersOfLine = std::size_t{1} << 20;
 
 // A JSON string; what is not UTF-8 is replaced.
-void AppendText(std::string_view text, std::string* line) {
-  line->append(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
-}
+void AppendText(std::string_view text, std::string* line) { line->append(JsonLine(Json(text))); }
 
 void AppendField(std::string_view name, std::string_view text, std::string* line) {
   line->append(",\"").append(name).append("\":");
@@ -36,7 +35,7 @@ void AppendNumber(std::string_view name, const std::optional<Number>& number, st
 
 absl::Status Wrong(const std::string& why) { return absl::InvalidArgumentError(why); }
 
-absl::StatusOr<absl::Duration> DelayOf(const std::string& name, const Json& value) {
+absl::StatusOr<absl::Duration> AnsweredDelay(const std::string& name, const Json& value) {
   constexpr double kLongest = 100.0 * 365 * 24 * 3600;
   if (value.is_number()) {
     const double seconds = value.get<double>();
@@ -124,7 +123,7 @@ std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t ma
   const amqp::TableView headers = delivery.headers().all();
   AppendField("traceparent", headers.FindString("traceparent").value_or(""), &line);
   AppendField("tracestate", headers.FindString("tracestate").value_or(""), &line);
-  line.append(",\"headers\":").append(HeadersJson(delivery.headers(), kMostHeaders));
+  line.append(",\"headers\":").append(HeadersJson(delivery.headers(), kMostHeadersOfLine));
   const std::string_view body = delivery.body();
   if (IsUtf8(body)) {
     AppendField("body", body, &line);
@@ -136,7 +135,7 @@ std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t ma
 }
 
 absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Json json = ParseJson(line);
   if (!json.is_object()) {
     return Wrong(absl::StrCat("it is ", json.is_discarded() ? "not JSON" : "no JSON object",
                               "; stdout is for answers alone, print anything else to stderr"));
@@ -156,7 +155,7 @@ absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
       if (!value.is_string()) return Wrong(absl::StrCat("its \"", name, "\" is no text"));
       *text = &value.get_ref<const std::string&>();
     } else if (std::optional<absl::Duration>* const delay = fields.DelayNamed(name)) {
-      const absl::StatusOr<absl::Duration> duration = DelayOf(name, value);
+      const absl::StatusOr<absl::Duration> duration = AnsweredDelay(name, value);
       if (!duration.ok()) return duration.status();
       *delay = *duration;
     } else {

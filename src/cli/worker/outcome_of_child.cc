@@ -15,7 +15,7 @@ namespace {
 
 // What shells exit with.
 constexpr int kNotExecutable = 126;
-constexpr int kNotFound = 127;
+constexpr int kCommandNotFound = 127;
 
 struct LastWords {
   std::string_view error;  // the last line, or the one before one of these:
@@ -89,7 +89,8 @@ Outcome OutcomeOf(const ChildResult& result, absl::Duration timeout) {
 
 std::optional<std::string> WhyNotRun(const ChildResult& result) {
   const bool exited = result.end == ChildResult::End::kExited;
-  const bool by_shell = exited && (result.code == kNotExecutable || result.code == kNotFound);
+  const bool by_shell =
+      exited && (result.code == kNotExecutable || result.code == kCommandNotFound);
   if (!by_shell && result.end != ChildResult::End::kNotStarted) return std::nullopt;
   return DescribeEnd(result, absl::ZeroDuration());
 }

@@ -9,14 +9,14 @@ namespace retryq::cli {
 namespace {
 
 // What is over when something else happens.
-struct Recovery {
+struct EndOfTrouble {
   std::string_view event;
   std::string_view ends;
 };
 constexpr std::array kRecoveries = {
-    Recovery{"connected", "disconnected"}, Recovery{"unblocked", "blocked"},
-    Recovery{"consuming", "interrupted"}, Recovery{"resumed", "paused"},
-    Recovery{"breaker_closed", "breaker_opened"}};
+    EndOfTrouble{"connected", "disconnected"}, EndOfTrouble{"unblocked", "blocked"},
+    EndOfTrouble{"consuming", "interrupted"}, EndOfTrouble{"resumed", "paused"},
+    EndOfTrouble{"breaker_closed", "breaker_opened"}};
 
 // Each is about another message.
 constexpr std::array<std::string_view, 4> kFates = {"parked", "rejected", "discarded",
@@ -56,7 +56,7 @@ RepeatedEvents::~RepeatedEvents() {
 }
 
 bool RepeatedEvents::Pass(Severity severity, std::string_view name, const Event& event) {
-  for (const Recovery& recovery : kRecoveries) {
+  for (const EndOfTrouble& recovery : kRecoveries) {
     if (recovery.event != name) continue;
     auto over = troubles_.extract(Key(recovery.ends, event.queue));
     if (!over.empty()) ReportHeldBack(over.key(), over.mapped());

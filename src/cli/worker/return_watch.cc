@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr absl::Duration kPatience = absl::Seconds(5);  // with each answer
+constexpr absl::Duration kPatienceWithReturns = absl::Seconds(5);  // with each answer
 
 std::string QueuePath(const std::string& vhost, const std::string& queue) {
   return absl::StrCat("/queues/", PercentEncode(vhost), "/", PercentEncode(queue));
@@ -83,7 +83,7 @@ ReturnWatch::ReturnWatch(EventLoop& loop, Options options, Callbacks callbacks)
     : loop_(loop),
       options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      api_(asking_, options_.management, {.timeout = kPatience, .say_waiting = false}) {}
+      api_(asking_, options_.management, {.timeout = kPatienceWithReturns, .say_waiting = false}) {}
 
 ReturnWatch::~ReturnWatch() {
   stopping_ = true;

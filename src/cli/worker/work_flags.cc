@@ -15,19 +15,19 @@ namespace retryq::cli {
 namespace {
 
 constexpr std::uint64_t kMostJobs = 1024;
-constexpr std::uint64_t kMostInFlight = 4096;
+constexpr std::uint64_t kMostLinesInFlight = 4096;
 constexpr std::uint64_t kMostPrefetch = 65535;
 
-constexpr char kDescription[] =
-    "Runs COMMAND once for each message of a queue. A message whose COMMAND fails comes back "
-    "later:\n"
-    "it waits in a queue named after its delay, such as retry.4000, which the broker drops when "
-    "unused.";
-
-constexpr char kUsage[] = "retryq work --queue QUEUE [OPTIONS] -- COMMAND [ARGUMENT...]";
-
-constexpr char kFooter[] =
-    R"(COMMAND reads the body from its stdin, and the rest from its environment:
+constexpr HelpText kWorkHelp = {
+    .description =
+        "Runs COMMAND once for each message of a queue. A message whose COMMAND fails comes back "
+        "later:\n"
+        "it waits in a queue named after its delay, such as retry.4000, which the broker drops "
+        "when "
+        "unused.",
+    .usage = "retryq work --queue QUEUE [OPTIONS] -- COMMAND [ARGUMENT...]",
+    .footer =
+        R"(COMMAND reads the body from its stdin, and the rest from its environment:
   RETRYQ_ATTEMPT        failures so far, 0 at first
   RETRYQ_MAX_ATTEMPTS   as the flag says, 0 if there is no limit
   RETRYQ_LAST_ERROR     why it failed last
@@ -88,7 +88,8 @@ after 1s, 10s, 100s, and then every 500s, a quarter of each left to chance
   retryq work --queue orders --delays 1s,10s,100s,500s --jitter 0.25 -- ./charge
 four programs that stay, with up to 16 messages each
   retryq work --queue orders --lines --jobs 4 --in-flight 16 -- ./charge.py
-)";
+)",
+};
 
 struct WorkFlags {
   std::vector<std::string> urls;
@@ -194,7 +195,7 @@ void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* option
   reader.Read("--jobs", flags.jobs, 1, kMostJobs, &jobs);
   reader.Read("--prefetch", flags.prefetch, 1, kMostPrefetch, &prefetch);
   int in_flight = 1;
-  reader.Read("--in-flight", flags.in_flight, 1, kMostInFlight, &in_flight);
+  reader.Read("--in-flight", flags.in_flight, 1, kMostLinesInFlight, &in_flight);
   if (flags.in_flight && !flags.lines) {
     reader.Complain("--in-flight: is for --lines; add that, or leave this out");
   }
@@ -302,7 +303,7 @@ absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arg
   const Arguments ours(arguments.begin(), dashes);
   WorkFlags flags;
   flags.command.assign(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
-  return ParseFlags({kDescription, kUsage, kFooter}, ours, std::move(flags), AddFlags, ReadOptions);
+  return ParseFlags<WorkOptions>(kWorkHelp, ours, std::move(flags), AddFlags, ReadOptions);
 }
 
 }  // namespace retryq::cli

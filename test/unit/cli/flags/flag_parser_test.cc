@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TEST(FlagParser, DescribesItsFlagsWhenAskedTo) {
-  FlagParser parser("", "", "");
+  FlagParser parser(HelpText{});
   FlagText type;
   FlagText body;
   FlagText hidden;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/text/json_line.h"
 #include "support/make_message.h"
 
 namespace retryq::cli {

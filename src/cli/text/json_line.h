@@ -1,0 +1,27 @@
+#ifndef RETRYQ_CLI_TEXT_JSON_LINE_H_
+#define RETRYQ_CLI_TEXT_JSON_LINE_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
+
+namespace retryq::cli {
+
+// Text to JSON and back, here so that what nlohmann/json needs for it is compiled once.
+
+// A value that is_discarded() where the text is no JSON.
+nlohmann::json ParseJson(std::string_view text);
+nlohmann::ordered_json ParseOrderedJson(std::string_view text);
+
+// Without any space, and without an end of line. What is not UTF-8 becomes U+FFFD.
+std::string JsonLine(const nlohmann::json& json);
+std::string JsonLine(const nlohmann::ordered_json& json);
+
+// As all JSON has it: UTC, with milliseconds.
+std::string JsonTime(absl::Time time);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_TEXT_JSON_LINE_H_
