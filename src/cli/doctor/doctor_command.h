@@ -14,6 +14,8 @@
 
 namespace retryq::cli {
 
+struct WorkOptions;
+
 // What a user may do in a vhost: regular expressions.
 struct GrantedRights {
   std::string configure;
@@ -33,6 +35,9 @@ struct DoctorOptions {
   // What the user may do already, by the management API; nothing where that does not tell.
   std::optional<GrantedRights> granted = std::nullopt;
 };
+
+// What such a worker needs.
+DoctorOptions OptionsToExamine(const WorkOptions& worker);
 
 // Where the delay queues of such a worker let their messages go.
 DelayTarget TargetOf(const DoctorOptions& options);

@@ -1,19 +1,19 @@
-#include <optional>
+#include <string>
 #include <utility>
 
 #include "cli/doctor/doctor_command.h"
-#include "cli/flags/delay_queue_flags.h"
-#include "cli/flags/retrying_flags.h"
+#include "cli/worker/work_flags.h"
 
 namespace retryq::cli {
 namespace {
 
 constexpr HelpText kDoctorHelp = {
     .description =
-        "Checks a broker for all that breaks retrying, and says what to do about it. Give it the "
-        "flags "
-        "that\nretryq work has. Consumes nothing, and leaves nothing behind.",
-    .usage = "retryq doctor [--queue QUEUE] [OPTIONS]",
+        "Checks a broker for all that breaks retrying, with a remedy for each problem. Give it the "
+        "command\nline of your worker: it takes every flag of retryq work, with the same meaning. "
+        "It "
+        "consumes\nnothing, runs no COMMAND, and leaves nothing behind.",
+    .usage = "retryq doctor [--queue QUEUE] [OPTIONS] [-- COMMAND [ARGUMENT...]]",
     .footer =
         R"(What is checked:
   connection          address, TLS, user, password, vhost
@@ -46,49 +46,43 @@ Example:
 )",
 };
 
-struct DoctorFlags {
-  ManagementFlags management;
-  FlagText queue, work_exchange, parked;
-  RetryingFlags retrying;
-  DelayQueueFlags delay_queues;
-  bool json = false;
-};
-
-void AddFlags(FlagParser& parser, DoctorFlags& flags) {
-  AddFlags(parser, flags.management);
-  parser.Add("--queue", "QUEUE", &flags.queue, "The work queue");
-  parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
-             "Retries return through this exchange (default: straight to QUEUE)");
-  parser.Add("--parked", "QUEUE", &flags.parked,
-             "Where parked messages wait (default: QUEUE.parked)");
-  AddFlags(parser, flags.retrying);
-  AddFlags(parser, flags.delay_queues);
-  parser.Group("Output");
-  parser.Add("--json", &flags.json,
-             "One JSON object: {\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]};\n"
-             "result is ok, warning, problem or skipped");
+void AddDoctorFlags(FlagParser& parser, WorkFlags& flags) {
+  AddFlags(parser, flags,
+           "One JSON object: {\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]};\n"
+           "result is ok, warning, problem or skipped");
 }
 
-DoctorOptions ReadOptions(const DoctorFlags& flags, FlagReader& reader) {
-  DoctorOptions options;
-  ReadFlags(flags.management, reader, &options.place);
-  ReadFlags(flags.retrying, reader, &options.retry);
-  ReadFlags(flags.delay_queues, options.place.connection.heartbeat, reader, &options.delay_queues);
-  reader.Read("--queue", flags.queue, &options.queue);
-  reader.Read("--work-exchange", flags.work_exchange, &options.work_exchange);
-  reader.Read("--parked", flags.parked, &options.parked_queue);
+DoctorOptions ReadDoctorFlags(const WorkFlags& flags, FlagReader& reader) {
   if (flags.parked && !flags.queue) {
     reader.Complain("--parked: is for --queue; add that, or leave this out");
   }
-  if (flags.queue && !flags.parked) options.parked_queue = options.queue + ".parked";
-  options.json = flags.json;
-  return options;
+  return OptionsToExamine(ReadFlags(flags, reader));
 }
 
 }  // namespace
 
+DoctorOptions OptionsToExamine(const WorkOptions& worker) {
+  const ConsumerOptions& consumer = worker.consumer;
+  DoctorOptions options{.place = {.client = worker.client,
+                                  .connection = ConnectionOf(worker.client),
+                                  .management = worker.management},
+                        .retry = consumer.retry,
+                        .delay_queues = worker.client.delay_queues,
+                        .queue = consumer.queue,
+                        .work_exchange = consumer.work_exchange,
+                        .parked_queue = consumer.parked_queue,
+                        .json = worker.json};
+  if (options.parked_queue.empty() && !options.queue.empty()) {
+    options.parked_queue = options.queue + ".parked";
+  }
+  return options;
+}
+
 absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments) {
-  return ParseFlags<DoctorOptions>(kDoctorHelp, arguments, DoctorFlags(), AddFlags, ReadOptions);
+  WorkFlags flags;
+  const Arguments ours = TakeCommand(arguments, &flags);
+  return ParseFlags<DoctorOptions>(kDoctorHelp, ours, std::move(flags), AddDoctorFlags,
+                                   ReadDoctorFlags);
 }
 
 }  // namespace retryq::cli

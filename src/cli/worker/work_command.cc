@@ -178,23 +178,11 @@ class Worker : private Observer {
 
   // Until it is known that a failed message can be retried, none is taken.
   void CheckRights() {
-    const ConsumerOptions& consumer = options_.consumer;
-    rights_.emplace(
-        loop_,
-        DoctorOptions{.place = {.client = options_.client,
-                                .connection = ConnectionOf(options_.client),
-                                .management = options_.management},
-                      .retry = consumer.retry,
-                      .delay_queues = options_.client.delay_queues,
-                      .queue = consumer.queue,
-                      .work_exchange = consumer.work_exchange,
-                      .parked_queue = consumer.parked_queue.empty() ? consumer.queue + ".parked"
-                                                                    : consumer.parked_queue},
-        [this](const absl::Status& may) {
-          if (!may.ok()) return loop_.Fail(may);
-          rights_.reset();
-          PauseOrResume();
-        });
+    rights_.emplace(loop_, OptionsToExamine(options_), [this](const absl::Status& may) {
+      if (!may.ok()) return loop_.Fail(may);
+      rights_.reset();
+      PauseOrResume();
+    });
     PauseOrResume();
   }
 

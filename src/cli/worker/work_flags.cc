@@ -1,15 +1,12 @@
+#include "cli/worker/work_flags.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cli/flags/breaker_flags.h"
-#include "cli/flags/delay_queue_flags.h"
-#include "cli/flags/retrying_flags.h"
-#include "cli/management/management_flags.h"
 #include "cli/worker/executable.h"
-#include "cli/worker/work_command.h"
 
 namespace retryq::cli {
 namespace {
@@ -91,104 +88,6 @@ four programs that stay, with up to 16 messages each
 )",
 };
 
-struct WorkFlags {
-  std::vector<std::string> urls;
-  FlagText management, queue, work_exchange, declare_type;
-  RetryingFlags retrying;
-  FlagText on_limit, parked, on_parked, count_redeliveries;
-  std::vector<std::string> earlier_counts, former_queues;
-  BreakerFlags breaker;
-  DelayQueueFlags delay_queues;
-  FlagText prefetch, jobs, in_flight, timeout, consumer_timeout, grace;
-  FlagText log_level, metrics;
-  bool declare = false;
-  bool skip_others = false;
-  bool lines = false;
-  bool json = false;
-  Arguments command;  // what is behind --
-};
-
-void AddFlags(FlagParser& parser, WorkFlags& flags) {
-  parser.Group("Where");
-  parser.Add("--queue", "QUEUE", &flags.queue,
-             "The queue to work on. Required; it must exist, see --declare");
-  parser.Add("--declare", &flags.declare,
-             "Declare QUEUE, durable, where it is missing; see also retryq declare");
-  parser.Add("--declare-type", "classic|quorum", &flags.declare_type,
-             "With --declare: what it becomes (default: classic)");
-  parser.Add("--url", "URL", &flags.urls,
-             "amqp://user:password@host:port/vhost; again for more nodes of a cluster\n"
-             "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
-  parser.Add("--management", "URL", &flags.management,
-             "The management API, asked whether QUEUE takes what comes due; where it does not\n"
-             "answer, that is logged once (default: $RETRYQ_MANAGEMENT_URL, else port 15672 of\n"
-             "the --url hosts with their user; beside amqps:// by https, port 15671)");
-  parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
-             "Retries return through this exchange, to all that its bindings lead to\n"
-             "(default: straight to QUEUE)");
-  parser.Add("--skip-others", &flags.skip_others,
-             "With --work-exchange: ack unseen what another queue's worker retries");
-  parser.Add("--former-queue", "QUEUE", &flags.former_queues,
-             "A name that QUEUE had before: attempts of its messages go on; again for more");
-  AddFlags(parser, flags.retrying);
-  parser.Group("How often");
-  parser.Add("--on-limit", "park|reject|discard", &flags.on_limit,
-             "What then becomes of it: park, reject (to QUEUE's own dead-letter\n"
-             "exchange, if it has one) or discard (default: park)");
-  parser.Add("--parked", "QUEUE", &flags.parked,
-             "Where parked messages wait; declared if missing (default: QUEUE.parked)");
-  parser.Add("--on-parked", "COMMAND", &flags.on_parked,
-             "A line for /bin/sh, run for each parked message with the same stdin,\n"
-             "environment and --timeout, one at a time; its failure changes nothing");
-  parser.Add("--count-redeliveries", "counted|always|never", &flags.count_redeliveries,
-             "Redeliveries of what a worker that died had in hand are failures: counted\n"
-             "(of quorum queues, which count them), always (classic ones, too) or never\n"
-             "(default: counted)");
-  parser.Add("--earlier-count", "HEADER", &flags.earlier_counts,
-             "Messages of another retry system bring their count of failures in this\n"
-             "header: x-retry-count, x-death, x-delivery-count or any other, or in a table\n"
-             "inside of it, by its path: rascal.recovery.QUEUE.republished; again for more");
-
-  AddFlags(parser, flags.delay_queues);
-
-  parser.Group("Circuit breaker");
-  AddFlags(parser, flags.breaker,
-           "Pause consuming while most runs fail and are to be retried; then one message\n"
-           "at a time is tried until enough of them succeed. What has not begun goes back");
-
-  parser.Group("Running");
-  parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
-  parser.Add("--lines", &flags.lines,
-             "COMMAND stays and handles message after message, a line of JSON each: see\n"
-             "below. Many times as fast as a COMMAND for each message");
-  parser.Add("--in-flight", "NUMBER", &flags.in_flight,
-             "With --lines: messages that each COMMAND is given before it has answered\n"
-             "(default: 1)");
-  parser.Add("--prefetch", "NUMBER", &flags.prefetch,
-             "Unacked messages at a time, at least --jobs times --in-flight (default: 64)");
-  parser.Add(
-      "--timeout", "DURATION", &flags.timeout,
-      "A command that takes longer over a message is ended, by SIGTERM and then SIGKILL to its\n"
-      "process group, and has failed (default: none)");
-  parser.Add("--consumer-timeout", "DURATION", &flags.consumer_timeout,
-             "How long RabbitMQ lets a message be unsettled until it takes it back, which is a\n"
-             "failure. Quorum queues of RabbitMQ 4.3 or newer go by it; what else there is\n"
-             "the broker's configuration says (default: as that says, mostly 30m)");
-  parser.Add("--grace", "DURATION", &flags.grace,
-             "From the first signal until what still runs is ended (default: 25s)");
-
-  parser.Group("Output");
-  parser.Add("--json", &flags.json,
-             "One JSON object a line on stdout for each event, in place of text on stderr");
-  parser.Add("--log-level", "LEVEL", &flags.log_level,
-             "Log what is at least a debug, info, warning or error\n"
-             "(default: info; with --json debug, which is everything)");
-  parser.Add("--metrics", "PORT", &flags.metrics,
-             "Serve Prometheus metrics at http://…:PORT/metrics, and at /healthz 200 while\n"
-             "messages are consumed, else 503 and why not. ADDRESS:PORT for one address\n"
-             "alone, 0 for any free port");
-}
-
 void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* options) {
   std::uint16_t& prefetch = options->consumer.prefetch;
   int& jobs = options->jobs;
@@ -248,19 +147,104 @@ void ReadMetrics(const FlagText& text, FlagReader& reader, WorkOptions* options)
 }
 
 void ReadCommand(const Arguments& command, FlagReader& reader, WorkOptions* options) {
-  if (command.empty()) {
-    reader.Complain("COMMAND is missing: write it last, behind --, as in: -- ./handle-order");
-    return;
-  }
+  if (command.empty()) return;
   options->command = command;
   if (const absl::Status status = CheckExecutable(command.front()); !status.ok()) {
     reader.Complain("COMMAND: " + std::string(status.message()));
   }
 }
 
-WorkOptions ReadOptions(const WorkFlags& flags, FlagReader& reader) {
-  WorkOptions options;
+// A worker needs both, and doctor does not.
+WorkOptions ReadWorkerFlags(const WorkFlags& flags, FlagReader& reader) {
   if (!flags.queue) reader.Complain("--queue is missing: name the queue to work on");
+  if (flags.command.empty()) {
+    reader.Complain("COMMAND is missing: write it last, behind --, as in: -- ./handle-order");
+  }
+  return ReadFlags(flags, reader);
+}
+
+void AddWorkerFlags(FlagParser& parser, WorkFlags& flags) {
+  AddFlags(parser, flags,
+           "One JSON object a line on stdout for each event, in place of text on stderr");
+}
+
+}  // namespace
+
+void AddFlags(FlagParser& parser, WorkFlags& flags, const std::string& json) {
+  AddFlags(parser, flags.place);
+  parser.Add("--queue", "QUEUE", &flags.queue,
+             "The queue to work on; it must exist, see --declare. Required by a worker");
+  parser.Add("--declare", &flags.declare,
+             "Declare QUEUE, durable, where it is missing; see also retryq declare");
+  parser.Add("--declare-type", "classic|quorum", &flags.declare_type,
+             "With --declare: what it becomes (default: classic)");
+  parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
+             "Retries return through this exchange, to all that its bindings lead to\n"
+             "(default: straight to QUEUE)");
+  parser.Add("--skip-others", &flags.skip_others,
+             "With --work-exchange: ack unseen what another queue's worker retries");
+  parser.Add("--former-queue", "QUEUE", &flags.former_queues,
+             "A name that QUEUE had before: attempts of its messages go on; again for more");
+  AddFlags(parser, flags.retrying);
+  parser.Group("How often");
+  parser.Add("--on-limit", "park|reject|discard", &flags.on_limit,
+             "What then becomes of it: park, reject (to QUEUE's own dead-letter\n"
+             "exchange, if it has one) or discard (default: park)");
+  parser.Add("--parked", "QUEUE", &flags.parked,
+             "Where parked messages wait; declared if missing (default: QUEUE.parked)");
+  parser.Add("--on-parked", "COMMAND", &flags.on_parked,
+             "A line for /bin/sh, run for each parked message with the same stdin,\n"
+             "environment and --timeout, one at a time; its failure changes nothing");
+  parser.Add("--count-redeliveries", "counted|always|never", &flags.count_redeliveries,
+             "Redeliveries of what a worker that died had in hand are failures: counted\n"
+             "(of quorum queues, which count them), always (classic ones, too) or never\n"
+             "(default: counted)");
+  parser.Add("--earlier-count", "HEADER", &flags.earlier_counts,
+             "Messages of another retry system bring their count of failures in this\n"
+             "header: x-retry-count, x-death, x-delivery-count or any other, or in a table\n"
+             "inside of it, by its path: rascal.recovery.QUEUE.republished; again for more");
+
+  AddFlags(parser, flags.delay_queues);
+
+  parser.Group("Circuit breaker");
+  AddFlags(parser, flags.breaker,
+           "Pause consuming while most runs fail and are to be retried; then one message\n"
+           "at a time is tried until enough of them succeed. What has not begun goes back");
+
+  parser.Group("Running");
+  parser.Add("--jobs", "NUMBER", &flags.jobs, "Commands at a time (default: 1)");
+  parser.Add("--lines", &flags.lines,
+             "COMMAND stays and handles message after message, a line of JSON each: see\n"
+             "below. Many times as fast as a COMMAND for each message");
+  parser.Add("--in-flight", "NUMBER", &flags.in_flight,
+             "With --lines: messages that each COMMAND is given before it has answered\n"
+             "(default: 1)");
+  parser.Add("--prefetch", "NUMBER", &flags.prefetch,
+             "Unacked messages at a time, at least --jobs times --in-flight (default: 64)");
+  parser.Add(
+      "--timeout", "DURATION", &flags.timeout,
+      "A command that takes longer over a message is ended, by SIGTERM and then SIGKILL to its\n"
+      "process group, and has failed (default: none)");
+  parser.Add("--consumer-timeout", "DURATION", &flags.consumer_timeout,
+             "How long RabbitMQ lets a message be unsettled until it takes it back, which is a\n"
+             "failure. Quorum queues of RabbitMQ 4.3 or newer go by it; what else there is\n"
+             "the broker's configuration says (default: as that says, mostly 30m)");
+  parser.Add("--grace", "DURATION", &flags.grace,
+             "From the first signal until what still runs is ended (default: 25s)");
+
+  parser.Group("Output");
+  parser.Add("--json", &flags.json, json);
+  parser.Add("--log-level", "LEVEL", &flags.log_level,
+             "Log what is at least a debug, info, warning or error\n"
+             "(default: info; with --json debug, which is everything)");
+  parser.Add("--metrics", "PORT", &flags.metrics,
+             "Serve Prometheus metrics at http://…:PORT/metrics, and at /healthz 200 while\n"
+             "messages are consumed, else 503 and why not. ADDRESS:PORT for one address\n"
+             "alone, 0 for any free port");
+}
+
+WorkOptions ReadFlags(const WorkFlags& flags, FlagReader& reader) {
+  WorkOptions options;
   reader.Read("--queue", flags.queue, &options.consumer.queue);
   reader.Read("--work-exchange", flags.work_exchange, &options.consumer.work_exchange);
   reader.Read("--parked", flags.parked, &options.consumer.parked_queue);
@@ -279,10 +263,10 @@ WorkOptions ReadOptions(const WorkFlags& flags, FlagReader& reader) {
   ReadFlags(flags.retrying, reader, &retry);
   ReadFlags(flags.breaker, reader, &options.consumer.breaker);
 
-  const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &options.client);
+  const absl::Duration heartbeat = reader.ReadUrls(flags.place.urls, &options.client);
   const amqp::ConnectionOptions broker = ConnectionOf(options.client);
   options.vhost = broker.vhost;
-  options.management = ReadManagement(flags.management, flags.urls, broker, reader);
+  options.management = ReadManagement(flags.place.management, flags.place.urls, broker, reader);
   ReadFlags(flags.delay_queues, heartbeat, reader, &options.client.delay_queues);
 
   ReadRunning(flags, reader, &options);
@@ -295,15 +279,17 @@ WorkOptions ReadOptions(const WorkFlags& flags, FlagReader& reader) {
   return options;
 }
 
-}  // namespace
+Arguments TakeCommand(const Arguments& arguments, WorkFlags* flags) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  flags->command.assign(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+  return {arguments.begin(), dashes};
+}
 
 absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments) {
-  // What is behind -- is not ours to interpret.
-  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  const Arguments ours(arguments.begin(), dashes);
   WorkFlags flags;
-  flags.command.assign(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
-  return ParseFlags<WorkOptions>(kWorkHelp, ours, std::move(flags), AddFlags, ReadOptions);
+  const Arguments ours = TakeCommand(arguments, &flags);
+  return ParseFlags<WorkOptions>(kWorkHelp, ours, std::move(flags), AddWorkerFlags,
+                                 ReadWorkerFlags);
 }
 
 }  // namespace retryq::cli

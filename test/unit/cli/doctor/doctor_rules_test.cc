@@ -10,8 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/management/management_answer.h"
+#include "cli/worker/work_command.h"
 #include "retryq/delay_grid.h"
 #include "retryq/delay_queue_declaration.h"
 #include "unit/cli/flags/parsed_arguments.h"
@@ -431,6 +433,39 @@ TEST_F(DoctorRules, AreAskedWithTheFlagsOfAWorker) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("--parked: is for --queue"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("--margin"));
+}
+
+// From the table of flags itself, so that a new flag is tried too.
+TEST_F(DoctorRules, TakeEveryFlagOfAWorkerWithTheSameMeaning) {
+  const auto described = ParseWork({kDescribeFlags});
+  ASSERT_TRUE(described.ok());
+  int tried = 0;
+  for (const FlagDescription& flag : std::get<Answer>(*described).flags) {
+    for (const std::string& name : flag.names) {
+      if (name == "-h" || name == "--help" || name == "--version") continue;
+      std::vector<std::string> values = ChoicesOf(flag);
+      if (flag.value.empty()) {
+        values = {""};
+      } else {
+        values.insert(values.end(),
+                      {"1", "64", "90s", "0.5", "amqp://h", "http://h:1", "info", "", "?"});
+      }
+      bool is_taken = false;
+      for (const std::string& value : values) {
+        Arguments arguments = {name};
+        if (name != "--queue") arguments.insert(arguments.begin(), {"--queue", "orders"});
+        if (!flag.value.empty()) arguments.push_back(value);
+        arguments.insert(arguments.end(), {"--", "true", "--nope"});
+        const absl::Status doctor = ParseDoctor(arguments).status();
+        EXPECT_EQ(doctor, ParseWork(arguments).status()) << name << " " << value;
+        EXPECT_THAT(std::string(doctor.message()), Not(HasSubstr("there is no such flag")));
+        is_taken = is_taken || doctor.ok() || absl::StrContains(doctor.message(), "is for ");
+      }
+      EXPECT_TRUE(is_taken) << name << ": no value here is one of its";
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 40);
 }
 
 TEST(DoctorReport, SaysAllAndCounts) {
