@@ -23,8 +23,9 @@ struct ConsumerOptions {
   // The exchange that messages return through. "" (the default exchange): to
   // exactly `queue`. A named one must exist at the start. A message that came
   // through it, as the broker reports it, returns through it with the same
-  // routing key, to every queue its bindings lead to; any other message, and one
-  // that has returned directly, returns to exactly `queue`. Headers do not count.
+  // routing key, and is skipped by the other queues that its bindings lead to, see
+  // `share_retries`; any other message, and one that has returned directly, returns to exactly
+  // `queue`. Headers do not count.
   std::string work_exchange = {};
 
   RetryOptions retry = {};
@@ -39,9 +40,11 @@ struct ConsumerOptions {
   // Threads for blocking handlers, at most 1024. 0: handlers run on the loop's thread.
   int handler_threads = 0;
 
-  // With a named work exchange: ack unseen what another queue's consumer
-  // retries.
-  bool skip_others = false;
+  // A retry through a work exchange goes to every queue that the exchange leads to, and normally
+  // only the queue that failed takes it: consumers of the others ack it unseen (kSkipped). Set,
+  // this consumer handles retries of other queues too, and the attempts of all queues count
+  // together: RetryOptions::max_attempts says how many calls that can be.
+  bool share_retries = false;
 
   // Names that `queue` had before. The attempts of a message that failed under one of them go on;
   // of others they begin at 0, as a message that failed in another queue starts anew here. For the

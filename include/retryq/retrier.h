@@ -59,9 +59,8 @@ struct RetrierOptions {
   // Messages that are given up. Empty: `<queue>.parked`.
   std::string parked_queue = {};
 
-  // With a named work exchange: ack unseen what another queue's consumer
-  // retries.
-  bool skip_others = false;
+  // Handle retries of other queues, too: see ConsumerOptions.
+  bool share_retries = false;
 
   // Names that `queue` had before: see ConsumerOptions.
   std::vector<std::string> former_queues = {};

@@ -15,11 +15,10 @@
 namespace retryq::testing {
 
 // What a consumer reads that remembers nothing of earlier deliveries.
-inline DeliveryFacts ReadFactsOf(const amqp::Message& message, const RetrierOptions& options,
-                                 std::string_view prefix = "retry") {
+inline DeliveryFacts ReadFactsOf(const amqp::Message& message, const RetrierOptions& options) {
   const SimulatedTime time;
   TimedOut timed_out;
-  return ReadFacts(message, options, prefix, time, timed_out);
+  return ReadFacts(message, options, time, timed_out);
 }
 
 // Of those, the history.

@@ -268,8 +268,7 @@ std::optional<Finding> CheckExchangeType(const Json& exchange) {
   return Problem("work exchange",
                  absl::StrCat("it is of type ", type,
                               ", which routes at random or by hash: a retry may arrive in another "
-                              "queue, where its failures count from zero and max_attempts does not "
-                              "hold"),
+                              "queue, whose worker acks it unseen, so that it is lost"),
                  "leave out --work-exchange: retries then return straight to their queue");
 }
 

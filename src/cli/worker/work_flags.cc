@@ -179,10 +179,11 @@ void AddFlags(FlagParser& parser, WorkFlags& flags, const std::string& json) {
   parser.Add("--declare-type", "classic|quorum", &flags.declare_type,
              "With --declare: what it becomes (default: classic)");
   parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
-             "Retries return through this exchange, to all that its bindings lead to\n"
-             "(default: straight to QUEUE)");
-  parser.Add("--skip-others", &flags.skip_others,
-             "With --work-exchange: ack unseen what another queue's worker retries");
+             "Retries return through this exchange. Workers of other queues that it leads to\n"
+             "ack them unseen (default: straight to QUEUE)");
+  parser.Add("--share-retries", &flags.share_retries,
+             "Handle retries of other queues that a work exchange leads here, too. The attempts\n"
+             "of all queues count together");
   parser.Add("--former-queue", "QUEUE", &flags.former_queues,
              "A name that QUEUE had before: attempts of its messages go on; again for more");
   AddFlags(parser, flags.retrying);
@@ -249,11 +250,7 @@ WorkOptions ReadFlags(const WorkFlags& flags, FlagReader& reader) {
   reader.Read("--work-exchange", flags.work_exchange, &options.consumer.work_exchange);
   reader.Read("--parked", flags.parked, &options.consumer.parked_queue);
   reader.Read("--on-parked", flags.on_parked, &options.on_parked);
-  options.consumer.skip_others = flags.skip_others;
-  if (flags.skip_others && !flags.work_exchange) {
-    reader.Complain(
-        "--skip-others: is for retries through a --work-exchange; name it, or leave this out");
-  }
+  options.consumer.share_retries = flags.share_retries;
   ReadDeclare(flags, reader, &options.consumer);
   RetryOptions& retry = options.consumer.retry;
   reader.Read("--on-limit", flags.on_limit, &retry.on_limit);

@@ -27,7 +27,7 @@ struct WorkFlags {
   FlagText prefetch, jobs, in_flight, timeout, consumer_timeout, grace;
   FlagText log_level, metrics;
   bool declare = false;
-  bool skip_others = false;
+  bool share_retries = false;
   bool lines = false;
   bool json = false;
   Arguments command;  // what is behind --

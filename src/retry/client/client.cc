@@ -259,7 +259,7 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
                             .work_exchange = std::move(options.work_exchange),
                             .retry = std::move(options.retry),
                             .parked_queue = std::move(options.parked_queue),
-                            .skip_others = options.skip_others,
+                            .share_retries = options.share_retries,
                             .former_queues = std::move(options.former_queues)};
   absl::Status valid =
       Join(Join(invalid_, ValidateConsumer(options)), Validate(of_retrier, options_.delay_queues));

@@ -157,6 +157,7 @@ std::vector<Death> Deaths(const Field& field) {
     const auto* table = std::get_if<std::shared_ptr<const amqp::Table>>(&entry.variant);
     if (table == nullptr) continue;
     deaths.push_back({.queue = TextOf(**table, "queue"),
+                      .exchange = TextOf(**table, "exchange"),
                       .reason = TextOf(**table, "reason"),
                       .count = CountOf(**table)});
   }
@@ -169,13 +170,11 @@ bool IsOneOf(std::string_view name, const RetrierOptions& options) {
 }
 
 Delivery::History ReadHistory(const HeaderFields& fields, const amqp::Message& message,
-                              const RetrierOptions& options) {
+                              bool is_ours) {
   Delivery::History history;
   history.exchange = message.exchange;
   history.routing_key = message.routing_key;
-  if (fields.queue && !IsOneOf(Text(fields.queue).value_or(std::string_view()), options)) {
-    return history;
-  }
+  if (fields.queue && !is_ours) return history;
   history.id = ShortText(fields.id).value_or(std::string_view());
   // What was published with a delay does not know which queue it comes to.
   if (!fields.queue && !fields.remaining) return history;
@@ -259,14 +258,16 @@ std::uint64_t CountEarlierFailures(const HeaderFields& fields, const RetrierOpti
   return failures;
 }
 
-// `<prefix>.<delay>`, and whatever may follow after one more dot: `direct`, a hash.
-bool IsDelayQueue(std::string_view queue, std::string_view prefix, std::int64_t delay) {
-  const std::string name = absl::StrCat(std::string(prefix), ".", delay);
-  return queue.starts_with(name) && (queue.size() == name.size() || queue[name.size()] == '.');
+// `<prefix>.<delay>` of any prefix, and whatever may follow after one more dot: `direct`, a hash.
+// The exchange in front of a delay queue has its name.
+bool IsDelayQueue(const Death& death, std::int64_t delay) {
+  const std::string part = absl::StrCat(".", delay, ".");
+  return death.queue == death.exchange &&
+         absl::StrCat(death.queue, ".").find(part, 1) != std::string::npos;
 }
 
 bool IsOthersRetry(const HeaderFields& fields, const amqp::Message& message,
-                   const RetrierOptions& options, std::string_view prefix) {
+                   const RetrierOptions& options) {
   const std::optional<std::string_view> failed_in = Text(fields.queue);
   if (!failed_in || IsOneOf(*failed_in, options)) return false;
   if (Text(fields.exchange) != message.exchange) return false;
@@ -275,19 +276,22 @@ bool IsOthersRetry(const HeaderFields& fields, const amqp::Message& message,
   if (!delay) return false;
   const std::vector<Death> deaths = Deaths(fields.death);
   return !deaths.empty() && deaths.front().reason == "expired" &&
-         IsDelayQueue(deaths.front().queue, prefix, *delay);
+         IsDelayQueue(deaths.front(), *delay);
 }
 
 }  // namespace
 
 DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& options,
-                        std::string_view prefix, const Clock& clock, TimedOut& timed_out) {
+                        const Clock& clock, TimedOut& timed_out) {
   const HeaderFields fields(message, options.retry.earlier_counts);
-  DeliveryFacts facts{.history = ReadHistory(fields, message, options),
+  const bool others_retry = IsOthersRetry(fields, message, options);
+  const bool is_ours = IsOneOf(Text(fields.queue).value_or(std::string_view()), options) ||
+                       (others_retry && options.share_retries);
+  DeliveryFacts facts{.history = ReadHistory(fields, message, is_ours),
+                      .others_retry = others_retry && !options.share_retries,
                       .redelivered = message.redelivered,
                       .delivery_count = Integer(fields.delivery_count),
                       .acquired_count = Integer(fields.acquired_count)};
-  facts.others_retry = options.skip_others && IsOthersRetry(fields, message, options, prefix);
   if (facts.others_retry) return facts;
   facts.near_delivery_limit = facts.redelivered && facts.delivery_count >= kManyDeliveries;
 

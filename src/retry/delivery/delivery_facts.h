@@ -42,13 +42,14 @@ absl::Status WhyUnsettled(const Redeliveries& redeliveries);
 // All that is known of a delivery when it arrives.
 struct DeliveryFacts {
   // What the headers state of its failures so far. They count only where `x-retry-queue` is the
-  // consumer's queue or a former name of it, so that a message that failed elsewhere starts anew
-  // here; except for what has no `x-retry-queue`: the `x-retry-id` of a replayed message, and the
-  // delay of one that was published with a delay and is still on its way through several delay
-  // queues. Anyone can send such headers: what is of a wrong type, negative or longer than AMQP
-  // allows is taken as absent. `failures` is not less than what RetryOptions::earlier_counts names,
-  // in a message that retryq has not copied before. Redeliveries are not in it, but the first of
-  // those that count can be its `first_failure`. The views point into the message.
+  // consumer's queue or a former name of it, or the retry is shared, so that a message that failed
+  // elsewhere starts anew here; except for what has no `x-retry-queue`: the `x-retry-id` of a
+  // replayed message, and the delay of one that was published with a delay and is still on its way
+  // through several delay queues. Anyone can send such headers: what is of a wrong type, negative
+  // or longer than AMQP allows is taken as absent. `failures` is not less than what
+  // RetryOptions::earlier_counts names, in a message that retryq has not copied before.
+  // Redeliveries are not in it, but the first of those that count can be its `first_failure`. The
+  // views point into the message.
   Delivery::History history;
 
   // None where something is left of its delay: no worker has handled it yet.
@@ -61,9 +62,9 @@ struct DeliveryFacts {
   // so after 20 deliveries in vain, whichever worker died, and with all that was prefetched (F33).
   bool near_delivery_limit = false;
 
-  // RetrierOptions::skip_others is set, and the message has just come out of a delay queue into
-  // which the consumer of another queue had put it: then a named work exchange has led it here too,
-  // and this queue has had it already.
+  // The message has just come out of a delay queue into which the consumer of another queue had put
+  // it: a named work exchange has led it here too, and this queue has had it already. Never with
+  // RetrierOptions::share_retries: then `history` is that of the other queue.
   bool others_retry = false;
 
   // What the queue shows of how it counts: whether it has delivered the message before, and
@@ -77,11 +78,10 @@ struct DeliveryFacts {
   absl::Time read_at = {};
 };
 
-// Reads a delivery to a consumer with these options, in one walk over its headers. `prefix`: of the
-// delay queues. `timed_out`: what the consumer remembers of its timeouts; forgets those that are
-// counted now.
+// Reads a delivery to a consumer with these options, in one walk over its headers. `timed_out`:
+// what the consumer remembers of its timeouts; forgets those that are counted now.
 DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& options,
-                        std::string_view prefix, const Clock& clock, TimedOut& timed_out);
+                        const Clock& clock, TimedOut& timed_out);
 
 // What is left of the delay of a message that has come out of a delay queue, in whole milliseconds;
 // zero if it is due.
@@ -109,6 +109,7 @@ std::optional<EarlyReturn> FindEarlyReturn(const Delivery& delivery, absl::Time 
 // such events of one queue and reason into one entry.
 struct Death {
   std::string queue;
+  std::string exchange;    // that it had been published to
   std::string reason;      // "expired", "rejected", "maxlen", "delivery_limit"
   std::int64_t count = 0;  // how often; 0 where the entry does not say
 };

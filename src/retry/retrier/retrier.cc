@@ -363,8 +363,8 @@ DeliveryHandler RetrierImpl::Deliver(Call call) {
 void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr message) {
   const AlivePtr<RetrierImpl>& self = wrapped->retrier;
   if (!self) return;
-  DeliveryFacts facts = ReadFacts(*message, self->options_, self->shared_->options().prefix,
-                                  *self->shared_->environment().clock, self->timed_out_);
+  DeliveryFacts facts =
+      ReadFacts(*message, self->options_, *self->shared_->environment().clock, self->timed_out_);
   Step step = self->Decide(facts);
   if (!self) return;  // a backoff function has destroyed it
   facts.history.failures = step.failures;

@@ -67,7 +67,7 @@ void ReadFactsOf(benchmark::State& state, const amqp::MessagePtr& message) {
   const RetrierOptions options{.queue = "orders"};
   TimedOut timed_out;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(ReadFacts(*message, options, "retry", time, timed_out));
+    benchmark::DoNotOptimize(ReadFacts(*message, options, time, timed_out));
   }
 }
 void ReadFactsOfNew(benchmark::State& state) { ReadFactsOf(state, testing::MakeMessage()); }

@@ -99,7 +99,7 @@ TEST_F(WorkFlagsTest, HasTheDefaultsOfTheDesign) {
   EXPECT_EQ(options.consumer.retry.on_limit, OnLimit::kPark);
   EXPECT_EQ(options.consumer.prefetch, 64);
   EXPECT_EQ(options.jobs, 1);
-  EXPECT_FALSE(options.consumer.skip_others);
+  EXPECT_FALSE(options.consumer.share_retries);
   EXPECT_EQ(options.client.url, "amqp://guest:guest@localhost:5672/");
   EXPECT_EQ(options.client.delay_queues.prefix, "retry");
   EXPECT_EQ(options.client.delay_queues.margin, absl::Minutes(1));
@@ -132,7 +132,7 @@ TEST_F(WorkFlagsTest, TakesEveryFlag) {
                                      "--timeout",       "1m30s",
                                      "--grace",         "5s",
                                      "--margin",        "2m",
-                                     "--skip-others",   "--json",
+                                     "--share-retries", "--json",
                                      "--log-level",     "warning",
                                      "--metrics",       "127.0.0.1:9101",
                                      "--url",           "amqp://a:b@one/v",
@@ -152,7 +152,7 @@ TEST_F(WorkFlagsTest, TakesEveryFlag) {
   EXPECT_EQ(options.timeout, absl::Seconds(90));
   EXPECT_EQ(options.grace, absl::Seconds(5));
   EXPECT_EQ(options.client.delay_queues.margin, absl::Minutes(2));
-  EXPECT_TRUE(options.consumer.skip_others);
+  EXPECT_TRUE(options.consumer.share_retries);
   EXPECT_TRUE(options.json);
   EXPECT_EQ(options.log_from, Severity::kWarning);
   ASSERT_TRUE(options.metrics);
@@ -336,7 +336,6 @@ TEST_F(WorkFlagsTest, RefusesUnknownFlagsAndStrayArguments) {
             "--base: is given more than once; give it once");
   EXPECT_EQ(Complaints({"--json", "--json"}), "--json: is given more than once; give it once");
   EXPECT_THAT(Complaints({"--timeout", "0"}), HasSubstr("--timeout"));
-  EXPECT_THAT(Complaints({"--skip-others"}), HasSubstr("--work-exchange"));
   EXPECT_THAT(Complaints({"--base", ""}), HasSubstr("--base ''"));
 }
 

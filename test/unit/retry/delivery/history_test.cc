@@ -188,9 +188,8 @@ TEST(ReadHistory, CutsAnErrorLongerThanACopysAtACodePoint) {
   EXPECT_EQ(ReadHistory(*message, "orders").last_error, std::string(1023, 'e'));
 }
 
-bool IsOthersRetry(const amqp::Message& message, const std::string& queue,
-                   std::string_view prefix) {
-  return ReadFactsOf(message, {.queue = queue, .skip_others = true}, prefix).others_retry;
+bool IsOthersRetry(const amqp::Message& message, const std::string& queue) {
+  return ReadFactsOf(message, {.queue = queue}).others_retry;
 }
 
 // Either wholly random bytes, or a valid history with some bytes changed.
@@ -214,7 +213,7 @@ TEST(ReadHistory, SurvivesAnyBytes) {
     ASSERT_LE(history.routing_key.size(), 255u);
     ASSERT_GE(history.first_failure.value_or(absl::UnixEpoch()), absl::UnixEpoch());
     ASSERT_GE(history.delay.value_or(absl::ZeroDuration()), absl::ZeroDuration());
-    IsOthersRetry(*message, "invoices", "retry");
+    IsOthersRetry(*message, "invoices");
   }
 }
 
@@ -225,16 +224,15 @@ class IsOthersRetryTest : public ::testing::Test {
   IsOthersRetryTest() : headers_(FullHistory()) { SetDeath("expired", "retry.4000"); }
 
   void SetDeath(const char* reason, std::string_view queue) {
-    SetDeaths({amqp::Table{{"reason", reason}, {"queue", queue}},
+    SetDeaths({amqp::Table{{"reason", reason}, {"queue", queue}, {"exchange", queue}},
                amqp::Table{{"reason", "rejected"}, {"queue", "somewhere"}}});
   }
 
   void SetDeaths(amqp::Array deaths) { headers_.Set("x-death", std::move(deaths)); }
 
-  bool IsSkippedBy(const std::string& queue, std::string_view prefix = "retry") const {
+  bool IsSkippedBy(const std::string& queue) const {
     return IsOthersRetry(
-        *MakeMessage({.exchange = exchange_, .routing_key = key_, .headers = headers_}), queue,
-        prefix);
+        *MakeMessage({.exchange = exchange_, .routing_key = key_, .headers = headers_}), queue);
   }
 
   std::string exchange_ = "shop";
@@ -247,28 +245,33 @@ TEST_F(IsOthersRetryTest, HoldsForARetryOfAnotherQueue) { EXPECT_TRUE(IsSkippedB
 TEST_F(IsOthersRetryTest, DoesNotHoldForOnesOwn) { EXPECT_FALSE(IsSkippedBy("orders")); }
 
 TEST_F(IsOthersRetryTest, DoesNotHoldForANewMessage) {
-  EXPECT_FALSE(IsOthersRetry(*MakeMessage(), "invoices", "retry"));
+  EXPECT_FALSE(IsOthersRetry(*MakeMessage(), "invoices"));
 }
 
 TEST_F(IsOthersRetryTest, KnowsEveryNameOfADelayQueue) {
-  for (const char* name : {"retry.4000", "retry.4000.direct", "retry.4000.1f3a", "retry.4000.q2"}) {
+  for (const char* name : {"retry.4000", "retry.4000.direct", "retry.4000.1f3a", "retry.4000.q2",
+                           "later.4000", "my.retry.4000", "4.4000", "4000.4000.orders.q0"}) {
     SetDeath("expired", name);
     EXPECT_TRUE(IsSkippedBy("invoices")) << name;
   }
 }
 
 TEST_F(IsOthersRetryTest, DoesNotHoldForOtherQueues) {
-  for (const char* name : {"retry.40001", "retry.400", "retry.", "retry", "later.4000",
-                           "retry.4000direct", "xretry.4000", "retry.04000", ""}) {
+  for (const char* name : {"retry.40001", "retry.400", "retry.", "retry", "4000", ".4000",
+                           "retry.4000direct", "retry.04000", ""}) {
     SetDeath("expired", name);
     EXPECT_FALSE(IsSkippedBy("invoices")) << name;
   }
 }
 
-TEST_F(IsOthersRetryTest, LooksForThePrefixAsGiven) {
-  SetDeath("expired", "my.retry.4000");
-  EXPECT_TRUE(IsSkippedBy("invoices", "my.retry"));
-  EXPECT_FALSE(IsSkippedBy("invoices", "retry"));
+// The exchange in front of a delay queue has its name, which other queues that let messages expire
+// are not reached by.
+TEST_F(IsOthersRetryTest, DoesNotHoldForAQueueThatWasReachedByAnotherExchange) {
+  for (const char* exchange : {"", "shop"}) {
+    SetDeaths(
+        {amqp::Table{{"reason", "expired"}, {"queue", "orders.4000"}, {"exchange", exchange}}});
+    EXPECT_FALSE(IsSkippedBy("invoices")) << exchange;
+  }
 }
 
 TEST_F(IsOthersRetryTest, DoesNotHoldAfterAnotherReason) {
@@ -311,10 +314,13 @@ TEST_F(IsOthersRetryTest, DoesNotHoldForDeathsOfAnotherShape) {
   EXPECT_FALSE(IsSkippedBy("invoices"));
 }
 
-TEST_F(IsOthersRetryTest, IsNotLookedForUnlessAskedFor) {
+TEST_F(IsOthersRetryTest, SharedItsAttemptsGoOn) {
   const auto message =
       MakeMessage({.exchange = exchange_, .routing_key = key_, .headers = headers_});
-  EXPECT_FALSE(ReadFactsOf(*message, {.queue = "invoices"}).others_retry);
+  const DeliveryFacts facts = ReadFactsOf(*message, {.queue = "invoices", .share_retries = true});
+  EXPECT_FALSE(facts.others_retry);
+  EXPECT_EQ(facts.history.failures, ReadHistory(*message, "orders").failures);
+  EXPECT_GT(facts.history.failures, 0U);
 }
 
 TEST(History, GoesOnUnderAFormerNameOfTheQueue) {
