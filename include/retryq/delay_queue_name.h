@@ -1,6 +1,7 @@
 #ifndef RETRYQ_DELAY_QUEUE_NAME_H_
 #define RETRYQ_DELAY_QUEUE_NAME_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,9 +11,9 @@
 
 namespace retryq {
 
-// What the name of a delay queue says: `<prefix>.<milliseconds>[.direct][.<hash>][.q<slot>]`, or,
-// of a quorum queue that belongs to one work queue or exchange,
-// `<prefix>.<milliseconds>[.direct][.<hash>].<owner>.q[<slot>]`. The owner is the name of the work
+// What the name of a delay queue says: `<prefix>.<milliseconds>[.direct][.<hash>]` of a classic
+// queue, `<prefix>.<milliseconds>[.direct][.p<priority>][.<hash>][.<owner>].q[<slot>]` of a quorum
+// queue. The owner is the name of the work
 // queue, or `exchange.` and the name of the exchange. Where the whole would be longer than 255
 // bytes, or could be read as something else, `#` and 16 hexadecimal digits, a hash of that name,
 // stand for it.
@@ -22,6 +23,11 @@ struct DelayQueueName {
 
   // Of a client with a named work exchange, for messages that did not come through that.
   bool direct = false;
+
+  // Of a quorum queue: the priority of its messages, 0 to 31, where that is not the default. A
+  // quorum queue of RabbitMQ 4 lets messages of a higher priority out first, however late the
+  // others are.
+  std::optional<std::uint8_t> priority = std::nullopt;
 
   // Eight hexadecimal digits over the arguments: it stands in for the queue without them, which
   // has other arguments, or could not be used. Empty: none.

@@ -26,7 +26,8 @@ struct OutgoingMessage {
   std::string app_id = {};
   std::string user_id = {};  // the connection's user: the broker refuses any other
 
-  // For queues that have priorities. 0 to 255.
+  // For queues that have priorities, and quorum queues of RabbitMQ 4. 0 to 255. A delay is kept
+  // whatever the priority.
   std::optional<std::uint8_t> priority = std::nullopt;
   // When it was made; whole seconds since 1970 are sent.
   std::optional<absl::Time> timestamp = std::nullopt;

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <string>
+#include <vector>
+
 #include "facts/facts_test.h"
 #include "facts/raw_connection.h"
 #include "support/make_message.h"
@@ -71,6 +74,40 @@ TEST_F(CopyFacts, F53AFrameMayExceedFrameMaxByItsHeadAndItsEnd) {
   EXPECT_EQ(RawConnection(vhost_.Url(), kFrameMax)
                 .PublishWithHeaders("work", kFrameMax + 1 - kWithoutText),
             501);
+}
+
+std::vector<std::string> BodiesOf(const std::vector<amqp::MessagePtr>& messages) {
+  std::vector<std::string> bodies;
+  for (const auto& message : messages) bodies.emplace_back(message->body);
+  return bodies;
+}
+
+TEST_F(CopyFacts, F63AQuorumQueueLetsOutTheHigherPriorityFirst) {
+  for (const std::string type : {"classic", "quorum"}) {
+    peer_->DeclareQueue(type + ".dead");
+    peer_->DeclareQueue(type, Arguments(type, {{"x-message-ttl", std::int64_t{500}},
+                                               {"x-dead-letter-exchange", ""},
+                                               {"x-dead-letter-routing-key", type + ".dead"}}));
+    peer_->DeclareQueue(type + ".kept", Arguments(type));
+    for (const std::string& queue : {type, type + ".kept"}) {
+      for (const int priority : {0, 3, 4, -1, 5, 31, 200}) {
+        amqp::Properties properties;
+        if (priority >= 0) properties.priority = static_cast<std::uint8_t>(priority);
+        peer_->Publish("", queue, std::to_string(priority), properties);
+      }
+    }
+    const auto kept = BodiesOf(asker_.Take(type + ".kept", 7));
+    const auto expired = BodiesOf(asker_.Take(type + ".dead", 7));
+    if (type == "classic" || !asker_.IsAtLeast(4)) {
+      EXPECT_THAT(kept, ElementsAre("0", "3", "4", "-1", "5", "31", "200"));
+      EXPECT_EQ(expired, kept);
+    } else if (asker_.IsAtLeast(4, 3)) {
+      EXPECT_THAT(kept, ElementsAre("31", "200", "5", "4", "-1", "3", "0"));
+    } else {
+      EXPECT_THAT(kept, ElementsAre("5", "31", "0", "200", "3", "4", "-1"));
+      EXPECT_NE(expired.front(), "0");
+    }
+  }
 }
 
 // Has no number yet: 4.0 sorts a message's header names, and of several fields of one name

@@ -166,7 +166,10 @@ void DelayedPublish::OnTarget(const absl::Status& there) {
 
 std::optional<DelayRoute> DelayedPublish::Route() const {
   if (!IsDelayed()) return std::nullopt;
-  DelayRoute route{.ttl = hop_.ttl, .dead_letter_exchange = message_.exchange};
+  DelayRoute route{.ttl = hop_.ttl,
+                   .dead_letter_exchange = message_.exchange,
+                   .priority = PriorityLevel(message_.priority, shared_->broker().server_version(),
+                                             shared_->options())};
   if (HasOwnDelayQueues(shared_->options())) {
     route.owner_is_exchange = !message_.exchange.empty();
     route.owner = route.owner_is_exchange ? message_.exchange : message_.routing_key;

@@ -2,6 +2,8 @@
 #define RETRYQ_SRC_RETRY_DELAY_QUEUES_DELAY_QUEUE_ROUTE_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,8 @@ struct DelayRoute {
   // See DelayTarget.
   std::string_view owner = {};
   bool owner_is_exchange = false;
+  // What a quorum queue delivers its messages by, see PriorityLevel; none: as without a priority.
+  std::optional<std::uint8_t> priority = std::nullopt;
 
   friend bool operator==(const DelayRoute&, const DelayRoute&) = default;
 };
@@ -37,14 +41,16 @@ class DelayRouteKey {
         dead_letter_exchange_(route.dead_letter_exchange),
         direct_(route.direct),
         owner_(route.owner),
-        owner_is_exchange_(route.owner_is_exchange) {}
+        owner_is_exchange_(route.owner_is_exchange),
+        priority_(route.priority) {}
 
   DelayRoute route() const {
     return {.ttl = ttl_,
             .dead_letter_exchange = dead_letter_exchange_,
             .direct = direct_,
             .owner = owner_,
-            .owner_is_exchange = owner_is_exchange_};
+            .owner_is_exchange = owner_is_exchange_,
+            .priority = priority_};
   }
 
   struct Hash {
@@ -54,7 +60,7 @@ class DelayRouteKey {
         return absl::string_view(text.data(), text.size());
       };
       return absl::HashOf(route.ttl, hashable(route.dead_letter_exchange), route.direct,
-                          hashable(route.owner), route.owner_is_exchange);
+                          hashable(route.owner), route.owner_is_exchange, route.priority);
     }
     std::size_t operator()(const DelayRouteKey& key) const { return (*this)(key.route()); }
   };
@@ -75,6 +81,7 @@ class DelayRouteKey {
   bool direct_;
   std::string owner_;
   bool owner_is_exchange_;
+  std::optional<std::uint8_t> priority_;
 };
 
 }  // namespace retryq

@@ -41,6 +41,15 @@ std::string TakeHash(std::string_view& text) {
   return std::string(hash);
 }
 
+// The level of ".p<level>".
+std::optional<std::uint8_t> TakePriority(std::string_view& text) {
+  if (!text.starts_with('.')) return std::nullopt;
+  const std::string_view part = FirstPart(text.substr(1));
+  const std::optional<std::uint8_t> level = ParsePriorityPart(part);
+  if (level) text.remove_prefix(part.size() + 1);
+  return level;
+}
+
 // How the name of a quorum queue ends: ".q2", or ".q" where nothing takes turns.
 struct QuorumEnd {
   bool found = false;
@@ -90,6 +99,7 @@ std::optional<DelayQueueName> ParseDelayQueueName(std::string_view name, std::st
   const QuorumEnd end = TakeQuorumEnd(name);
   parsed.slot = end.slot;
   parsed.direct = TakePart(kDirectPart, name);
+  if (end.found) parsed.priority = TakePriority(name);
   parsed.hash = TakeHash(name);
   if (name.empty()) {
     if (end.found && !end.slot) return std::nullopt;

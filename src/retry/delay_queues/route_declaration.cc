@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "retry/delivery/counted_returns.h"
 #include "retry/delivery/headers.h"
 #include "retry/policy/delay_steps.h"
 #include "retryq/delay_queue_declaration.h"
@@ -68,7 +69,7 @@ bool IsAmbiguous(const DelayRoute& route) {
   if (route.owner_is_exchange) return false;
   const std::string_view first = FirstPart(route.owner);
   return first == kDirectPart.substr(1) || first == kExchangePart.substr(1) ||
-         IsHash(first, kArgumentsHashDigits);
+         ParsePriorityPart(first) || IsHash(first, kArgumentsHashDigits);
 }
 
 // ".<owner>"
@@ -100,6 +101,33 @@ bool HasOwnDelayQueues(const DelayQueueOptions& options) {
   return options.queue_type == QueueType::kQuorum && !options.share;
 }
 
+std::optional<std::uint8_t> PriorityLevel(std::optional<std::uint8_t> priority,
+                                          std::string_view version,
+                                          const DelayQueueOptions& options) {
+  constexpr std::uint8_t kDefault = 4;  // of a message without a priority
+  if (!priority || options.queue_type != QueueType::kQuorum || !options.declare) {
+    return std::nullopt;
+  }
+  if (IsVersion(version, 4, 3)) {
+    const std::uint8_t level = std::min(*priority, kHighestPriority);
+    return level == kDefault ? std::nullopt : std::optional(level);
+  }
+  if (!IsVersion(version, 4, 0) || *priority <= kDefault) return std::nullopt;
+  return kDefault + 1;
+}
+
+std::optional<std::uint8_t> ParsePriorityPart(std::string_view part) {
+  if (part.size() < 2 || part.size() > 3 || part.front() != kPriorityMark) return std::nullopt;
+  const std::string_view digits = part.substr(1);
+  unsigned level = 0;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    level = level * 10 + static_cast<unsigned>(digit - '0');
+  }
+  if (level > kHighestPriority || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
+  return static_cast<std::uint8_t>(level);
+}
+
 bool IsHash(std::string_view text, std::size_t digits) {
   return text.size() == digits && std::all_of(text.begin(), text.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
@@ -111,6 +139,7 @@ DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOpt
   amqp::Table arguments = Arguments(route, options);
   std::string name = absl::StrCat(options.prefix, ".", absl::ToInt64Milliseconds(route.ttl));
   if (route.direct) name += kDirectPart;
+  if (route.priority) absl::StrAppend(&name, ".", std::string(1, kPriorityMark), *route.priority);
   if (family == NameFamily::kHashed) {
     absl::StrAppend(&name, ".", absl::Hex(HashOf(CanonicalText(arguments)), absl::kZeroPad8));
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "retry/delay_queues/delay_queue_route.h"
@@ -11,8 +12,8 @@
 
 namespace retryq {
 
-// The two names that a delay queue can have. Those of a quorum queue have its owner behind them,
-// unless it is shared, and `.q0` to `.q3`: its slot.
+// The two names that a delay queue can have. Those of a quorum queue have its priority and its
+// owner behind them, unless it has none, and `.q0` to `.q3`: its slot.
 enum class NameFamily {
   kPlain,   // `<prefix>.<T>`, `<prefix>.<T>.direct`
   kHashed,  // the same with `.<hash>` behind it: eight hex digits over all arguments
@@ -23,12 +24,25 @@ enum class NameFamily {
 // work queue does not take must not be in the way of another's.
 bool HasOwnDelayQueues(const DelayQueueOptions& options);
 
+// From 4.0 on a quorum queue delivers, and lets expire, messages of higher priority first (F63):
+// those of other levels would hold up messages that are due, and so each level has a delay queue of
+// its own. The level of a message, as the broker `version` tells them apart; none where it makes no
+// difference, or nothing may be declared.
+std::optional<std::uint8_t> PriorityLevel(std::optional<std::uint8_t> priority,
+                                          std::string_view version,
+                                          const DelayQueueOptions& options);
+
 // Parts of names, as DelayQueueName has them.
 inline constexpr std::string_view kDirectPart = ".direct";
+inline constexpr char kPriorityMark = 'p';
+inline constexpr std::uint8_t kHighestPriority = 31;
 inline constexpr std::string_view kExchangePart = ".exchange";
 inline constexpr std::size_t kArgumentsHashDigits = 8;
 inline constexpr char kOwnerHashMark = '#';
 inline constexpr std::size_t kOwnerHashDigits = 16;
+
+// Reads "p9"; none if it is something else.
+std::optional<std::uint8_t> ParsePriorityPart(std::string_view part);
 
 // Whether this is so many hexadecimal digits, as hashes are written, and nothing else.
 bool IsHash(std::string_view text, std::size_t digits);

@@ -5,14 +5,16 @@
 
 namespace retryq {
 
-bool CountsFailuresOnly(std::string_view version) {
+bool IsVersion(std::string_view version, int major, int minor) {
   const std::string text(version);
   char* rest = nullptr;
-  const long major = std::strtol(text.c_str(), &rest, 10);  // NOLINT(google-runtime-int)
-  const long minor =
+  const long its_major = std::strtol(text.c_str(), &rest, 10);  // NOLINT(google-runtime-int)
+  const long its_minor =
       *rest == '.' ? std::strtol(rest + 1, nullptr, 10) : 0;  // NOLINT(google-runtime-int)
-  return major > 4 || (major == 4 && minor >= 3);
+  return its_major > major || (its_major == major && its_minor >= minor);
 }
+
+bool CountsFailuresOnly(std::string_view version) { return IsVersion(version, 4, 3); }
 
 bool CountedReturns::WouldCount(std::string_view version) const {
   switch (which_) {

@@ -8,6 +8,9 @@
 
 namespace retryq {
 
+// Whether `version`, such as "4.0.5", is this one or later; what is no version is not.
+bool IsVersion(std::string_view version, int major, int minor);
+
 // Whether `version`, such as "4.3.6", is that of a broker that does not count what is given back by
 // basic.nack, and no consumer timeouts either (F41, F42 in doc/rabbitmq_facts.md).
 bool CountsFailuresOnly(std::string_view version);

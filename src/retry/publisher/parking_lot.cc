@@ -1,7 +1,6 @@
 #include "retry/publisher/parking_lot.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -9,14 +8,12 @@
 #include "absl/strings/string_view.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/delay_queues/quorum_lease.h"
+#include "retry/delivery/counted_returns.h"
 #include "retry/publisher/exclusive_queue.h"
 
 namespace retryq {
 
 namespace {
-
-// Whether "4.0.5" is of version 4 or later; what is no version is not.
-bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) >= 4; }
 
 // `right`: what the user needs for what was refused.
 absl::Status ExplainedAnswer(const absl::Status& refusal, const char* right) {
@@ -63,7 +60,8 @@ void ParkingLot::Ensure(std::function<void(absl::Status)> done) {
 amqp::Table ParkingLot::Arguments() const {
   if (type_ == QueueType::kClassic) return {{"x-queue-type", "classic"}};
   amqp::Table arguments = {{"x-queue-type", "quorum"}};
-  if (IsVersion4(broker_.server_version())) arguments.Set("x-delivery-limit", std::int64_t{-1});
+  if (IsVersion(broker_.server_version(), 4, 0))
+    arguments.Set("x-delivery-limit", std::int64_t{-1});
   return arguments;
 }
 

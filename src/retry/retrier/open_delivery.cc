@@ -199,14 +199,18 @@ std::optional<DelayRoute> OpenDelivery::Route() const {
   const RetrierOptions& options = context_.options;
   const std::string_view owner =
       HasOwnDelayQueues(context_.shared.options()) ? options.queue : std::string_view();
+  DelayRoute route{.ttl = hop_.ttl,
+                   .dead_letter_exchange = "",
+                   .owner = owner,
+                   .priority = PriorityLevel(delivery_->properties().priority,
+                                             context_.shared.broker().server_version(),
+                                             context_.shared.options())};
   if (ReturnsThroughWorkExchange()) {
-    return DelayRoute{
-        .ttl = hop_.ttl, .dead_letter_exchange = options.work_exchange, .owner = owner};
+    route.dead_letter_exchange = options.work_exchange;
+  } else {
+    route.direct = !options.work_exchange.empty();
   }
-  return DelayRoute{.ttl = hop_.ttl,
-                    .dead_letter_exchange = "",
-                    .direct = !options.work_exchange.empty(),
-                    .owner = owner};
+  return route;
 }
 
 absl::Duration OpenDelivery::SafeFrom() const {

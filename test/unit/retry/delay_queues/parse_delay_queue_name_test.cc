@@ -47,6 +47,9 @@ TEST(ParseDelayQueueName, UnderstandsWhomAQuorumQueueBelongsTo) {
                                   "c0ffee00",
                                   "c0ffee00.a",
                                   "c0ffee001",
+                                  "p9",
+                                  "p9.a",
+                                  "p32",
                                   "#",
                                   "#48b28a6d0f8a1e4e",
                                   ".",
@@ -59,11 +62,13 @@ TEST(ParseDelayQueueName, UnderstandsWhomAQuorumQueueBelongsTo) {
         for (const NameFamily family : {NameFamily::kPlain, NameFamily::kHashed}) {
           for (const bool declare : {true, false}) {
             if (direct && exchange) continue;
+            const auto priority = direct ? std::optional<std::uint8_t>(31) : std::nullopt;
             const DelayQueueOptions options{.queue_type = QueueType::kQuorum, .declare = declare};
             const DelayRoute route{.ttl = absl::Seconds(30),
                                    .direct = direct,
                                    .owner = owner,
-                                   .owner_is_exchange = exchange};
+                                   .owner_is_exchange = exchange,
+                                   .priority = priority};
             const std::string name =
                 DelayQueueDeclaration(route, options, family, {.epoch = 7, .slot = 3}).queue.name;
             SCOPED_TRACE(name);
@@ -71,6 +76,7 @@ TEST(ParseDelayQueueName, UnderstandsWhomAQuorumQueueBelongsTo) {
             ASSERT_TRUE(parsed.has_value());
             EXPECT_EQ(parsed->ttl, absl::Seconds(30));
             EXPECT_EQ(parsed->direct, direct);
+            EXPECT_EQ(parsed->priority, priority);
             EXPECT_EQ(parsed->hash.size(), family == NameFamily::kHashed ? 8U : 0U);
             EXPECT_EQ(parsed->slot.has_value(), declare);
             EXPECT_EQ(parsed->slot.value_or(3), 3);
@@ -133,6 +139,8 @@ TEST(ParseDelayQueueName, TakesNothingElseForADelayQueue) {
                                  "retry.1000.q11",
                                  "retry.1000.C0FFEE00",
                                  "retry.1000.c0ffee",
+                                 "retry.1000.p9",
+                                 "retry.1000.p9.c0ffee00",
                                  "retry.1000.c0ffee001",
                                  "retry.1000.q1.direct",
                                  "retry.1000.direct.q",

@@ -90,6 +90,38 @@ TEST(DelayQueueName, OfAQuorumQueueSaysWhomItBelongsTo) {
   EXPECT_EQ(name({}, quorum), "retry.1000.q0");
 }
 
+// F63: a quorum queue of RabbitMQ 4 lets out what has a higher priority first, however late others
+// are.
+TEST(DelayQueueName, KeepsThePrioritiesOfAQuorumQueueApartAsTheBrokerTellsThemApart) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
+  const auto name = [&](std::optional<std::uint8_t> priority, std::string_view version,
+                        std::string_view owner = "orders") {
+    return PlainName({.ttl = absl::Seconds(1),
+                      .owner = owner,
+                      .priority = PriorityLevel(priority, version, quorum)},
+                     quorum);
+  };
+  for (const char* const version : {"4.3.6", "4.10.0", "5.0.0"}) {
+    EXPECT_EQ(name({}, version), "retry.1000.orders.q0");
+    EXPECT_EQ(name(4, version), "retry.1000.orders.q0");
+    EXPECT_EQ(name(0, version), "retry.1000.p0.orders.q0");
+    EXPECT_EQ(name(31, version), "retry.1000.p31.orders.q0");
+    EXPECT_EQ(name(255, version), "retry.1000.p31.orders.q0");
+    EXPECT_EQ(name(9, version, ""), "retry.1000.p9.q0");
+  }
+  for (const char* const version : {"4.0.5", "4.2.0"}) {
+    EXPECT_EQ(name(4, version), "retry.1000.orders.q0");
+    EXPECT_EQ(name(0, version), "retry.1000.orders.q0");
+    EXPECT_EQ(name(5, version), "retry.1000.p5.orders.q0");
+    EXPECT_EQ(name(255, version), "retry.1000.p5.orders.q0");
+  }
+  EXPECT_EQ(name(9, "3.10.8"), "retry.1000.orders.q0");
+  EXPECT_EQ(name(9, ""), "retry.1000.orders.q0");
+  EXPECT_EQ(PriorityLevel(9, "4.3.6", {}), std::nullopt);  // classic
+  EXPECT_EQ(PriorityLevel(9, "4.3.6", {.queue_type = QueueType::kQuorum, .declare = false}),
+            std::nullopt);
+}
+
 // These are on brokers, too.
 TEST(DelayQueueName, HasAHashForAWorkQueueWhoseNameIsTooLongOrReadsOtherwise) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
