@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <sys/resource.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -222,6 +223,17 @@ std::string NamesOfSubcommands() {
   return names;
 }
 
+// With less, event loops, sockets and pipes fail in the middle of the work.
+absl::Status CheckOpenFiles() {
+  constexpr rlim_t kFewest = 32;
+  rlimit files = {};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kFewest) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "the process may have only %d open files and needs %d; remedy: raise the limit (ulimit -n, "
+      "LimitNOFILE= of a unit)",
+      files.rlim_cur, kFewest));
+}
+
 std::string Help() {
   std::string text =
       "Retries with exponential delay for RabbitMQ.\n\nUsage: retryq COMMAND "
@@ -240,7 +252,9 @@ int RunCommand(const Arguments& arguments) {
   const std::string first = arguments.empty() ? "" : arguments.front();
   const Arguments rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   for (const Subcommand& subcommand : kSubcommands) {
-    if (first == subcommand.name) return subcommand.run("retryq " + first, rest);
+    if (first != subcommand.name) continue;
+    const absl::Status files = CheckOpenFiles();
+    return files.ok() ? subcommand.run("retryq " + first, rest) : Fail("retryq " + first, files);
   }
   if (first == "-h" || first == "--help") return Tell("retryq", Help());
   if (first == "--version") return Tell("retryq", "retryq " RETRYQ_VERSION "\n");

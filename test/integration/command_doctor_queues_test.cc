@@ -87,6 +87,39 @@ TEST_F(CommandDoctorQueues, MindsMessagesThatNobodyTakes) {
   EXPECT_EQ(Wrong(Doctor({"--queue", "orders"})), "");
 }
 
+TEST_F(CommandDoctorQueues, MindsWhatDropsMessagesAtTheirLimitsAsAWorkerDoes) {
+  peer_.DeclareQueue("limited",
+                     {{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{3}}});
+  peer_.DeclareQueue("leading", {{"x-dead-letter-exchange", "nowhere"}});
+  peer_.DeclareExchange("leading nowhere", "fanout");
+  peer_.DeclareQueue("led", {{"x-dead-letter-exchange", "leading nowhere"}});
+  struct Case {
+    Arguments flags;
+    const char* said;
+  };
+  for (const Case& each :
+       {Case{{"--queue", "limited"}, "sets delivery-limit 3"},
+        Case{{"--queue", "orders", "--on-limit", "reject"}, "it has no dead-letter exchange"},
+        Case{{"--queue", "leading", "--on-limit", "reject"}, "'nowhere' is not there"},
+        Case{{"--queue", "led", "--on-limit", "reject"}, "'leading nowhere' leads to no queue"}}) {
+    Arguments flags = {"--queue-type", "quorum"};  // whose lease takes no time to examine
+    flags.insert(flags.end(), each.flags.begin(), each.flags.end());
+    const Diagnosis doctor = Doctor(flags);
+    EXPECT_EQ(doctor.code, 69) << doctor.story;
+    EXPECT_THAT(Wrong(doctor, "work queue"), HasSubstr(each.said));
+
+    Arguments work = {"work", "--json", "--management", ManagementUrl()};
+    work.insert(work.end(), flags.begin(), flags.end());
+    work.insert(work.end(), {"--", "true"});
+    CommandRun worker(work, vhost_.Url());
+    ASSERT_TRUE(worker.Says("at_risk"));
+    EXPECT_THAT(worker.events("at_risk")[0].at("error").get<std::string>(), HasSubstr(each.said));
+    EXPECT_TRUE(worker.Stop());
+  }
+  EXPECT_EQ(Wrong(Doctor({"--queue", "limited", "--queue-type", "quorum", "--max-attempts", "2"})),
+            "");
+}
+
 TEST_F(CommandDoctorQueues, MindsAWorkExchangeThatScattersFrom4) {
   if (!IsAtLeast(4, 0)) GTEST_SKIP() << "has no such exchange without a plugin";
   peer_.DeclareExchange("anywhere", "x-local-random");

@@ -121,8 +121,13 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
                                    loop_.executor());
     }
     if (auto channel = session_->OpenChannel(listener)) return channel;
+    // What waits for another channel to be closed waits for ever where there is but one.
     return Channel::Impl::Closed(
-        absl::UnavailableError("no channel is left: raise channel_max, on the broker too"),
+        session_->channel_max() == 1
+            ? absl::FailedPreconditionError(
+                  "the connection may have one channel, and retrying needs several: raise "
+                  "channel_max, in rabbitmq.conf and in the URL")
+            : absl::UnavailableError("no channel is left: raise channel_max, on the broker too"),
         listener, loop_.executor());
   }
 

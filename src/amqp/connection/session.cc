@@ -1,6 +1,8 @@
 #include "amqp/connection/session.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -140,8 +142,10 @@ void Session::BeforeFlush() {
 void Session::OnHungUp(const std::string& why) {
   const auto self = shared_from_this();
   if (state_ == State::kConnecting) {
-    return End(absl::UnavailableError(absl::StrCat("cannot connect to ", Describe(endpoint_), ": ",
-                                                   why, "; is RabbitMQ running there?")));
+    const bool is_ours = why == std::strerror(EMFILE) || why == std::strerror(ENFILE);
+    return End(
+        absl::UnavailableError(absl::StrCat("cannot connect to ", Describe(endpoint_), ": ", why,
+                                            is_ours ? "" : "; is RabbitMQ running there?")));
   }
   if (state_ == State::kShakingHands) return End(handshake_.OnHungUp());
   End(absl::UnavailableError(absl::StrCat("connection to ", Describe(endpoint_), " lost: ", why)));
@@ -383,6 +387,12 @@ void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
   if (EndsChannelOnly(code)) return channels_[blame.channel]->Break(fill(method::ChannelClose()));
   // Who has not come as far as to agree on anything is left without a word.
   if (frame_max() != 0 && state_ != State::kClosing) SayGoodbye(fill(method::ConnectionClose()));
+  if (state_ == State::kShakingHands && link_->input()->bytes().starts_with("HTTP")) {
+    return End(absl::UnavailableError(
+        absl::StrCat(Describe(endpoint_),
+                     " answers in HTTP and not in AMQP: is it a RabbitMQ, and its port for "
+                     "AMQP?")));
+  }
   End(absl::UnavailableError(
       absl::StrCat(Describe(endpoint_), " breaks the protocol with a ", text)));
 }

@@ -67,6 +67,8 @@ class Session final : public std::enable_shared_from_this<Session>,
   // Says goodbye and goes, without another call to anyone.
   void Abandon();
 
+  // Zero: there is no limit.
+  std::size_t channel_max() const { return handshake_.tuning().channel_max; }
   std::size_t frame_max() const override { return handshake_.tuning().frame_max; }
   const std::string& server_version() const { return handshake_.server_version(); }
   std::size_t unsent_bytes() const override { return link_ == nullptr ? 0 : link_->unsent(); }

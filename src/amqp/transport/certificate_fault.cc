@@ -62,16 +62,7 @@ std::string AddressText(const ASN1_OCTET_STRING* address) {
   return inet_ntop(family, ASN1_STRING_get0_data(address), text.data(), text.size());
 }
 
-std::vector<std::string> CommonNames(const X509* certificate) {
-  std::vector<std::string> names;
-  const X509_NAME* subject = X509_get_subject_name(certificate);
-  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;) {
-    names.push_back(TextOf(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at))));
-  }
-  return names;
-}
-
-// The names that are checked: where there are none of the newer kind, the subject's common name.
+// The names that are checked; empty where there are none.
 std::string Names(const X509* certificate) {
   const std::unique_ptr<GENERAL_NAMES, GeneralNamesDeleter> alternatives(
       static_cast<GENERAL_NAMES*>(
@@ -82,8 +73,6 @@ std::string Names(const X509* certificate) {
     if (name->type == GEN_DNS) names.push_back(TextOf(name->d.dNSName));
     if (name->type == GEN_IPADD) names.push_back(AddressText(name->d.iPAddress));
   }
-  if (names.empty()) names = CommonNames(certificate);
-  if (names.empty()) return "no name at all";
   const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
   names.resize(names.size() - more);
   return absl::StrCat(absl::StrJoin(names, ", "),

@@ -63,10 +63,12 @@ bool TlsClient::SendServerName(std::string name) const {
 
 bool TlsClient::CheckPeer() {
   X509_VERIFY_PARAM* expected = SSL_get0_param(ssl());
+  // Names count in subjectAltName alone: a common name may be anything (RFC 9525).
+  X509_VERIFY_PARAM_set_hostflags(
+      expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   if (IsAddress(server_name_)) {
     if (X509_VERIFY_PARAM_set1_ip_asc(expected, server_name_.c_str()) != 1) return false;
   } else {
-    X509_VERIFY_PARAM_set_hostflags(expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     // OpenSSL takes no name for any.
     if (server_name_.empty() ||
         X509_VERIFY_PARAM_set1_host(expected, server_name_.data(), server_name_.size()) != 1) {

@@ -27,6 +27,11 @@ std::string ExplainFault(const CertificateFault& fault, const TlsOptions& option
                           " on only: is the clock of this machine right?");
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      if (fault.names.empty()) {
+        return absl::StrCat(
+            certificate, " names no host: '", server_name,
+            "' must be in its subjectAltName, and a common name (CN) does not count");
+      }
       return absl::StrCat(certificate, " is one for ", fault.names, ", not for '", server_name,
                           "': connect by a name that it holds, or say which one to expect by "
                           "server_name (server_name_indication in a URI)");

@@ -1,5 +1,7 @@
 #include "cli/connect/broker_session.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -9,8 +11,6 @@
 
 namespace retryq::cli {
 namespace {
-
-constexpr absl::Duration kPatienceWithBroker = absl::Seconds(30);
 
 // A text where every broker wants a number.
 constexpr char kNoNumber[] = "no number";
@@ -40,13 +40,27 @@ absl::Status StatusOf(const PublishResult& result) {
 
 }  // namespace
 
-BrokerSession::BrokerSession(EventLoop& loop, amqp::ConnectionOptions options)
-    : loop_(loop), broker_(amqp::Describe(options)), connection_(loop, std::move(options), this) {}
+amqp::ConnectionOptions WithPatience(amqp::ConnectionOptions options, absl::Duration patience) {
+  const auto endpoints =
+      static_cast<std::int64_t>(std::max<std::size_t>(1, options.endpoints.size()));
+  for (absl::Duration* step :
+       {&options.connection_timeout, &options.tls_timeout, &options.handshake_timeout}) {
+    *step = std::min(*step, patience / endpoints);
+  }
+  return options;
+}
+
+BrokerSession::BrokerSession(EventLoop& loop, amqp::ConnectionOptions options,
+                             absl::Duration patience)
+    : loop_(loop),
+      broker_(amqp::Describe(options)),
+      patience_(patience),
+      connection_(loop, WithPatience(std::move(options), patience), this) {}
 
 absl::Status BrokerSession::Open() {
   const Waiting waiting(loop_, broker_);
   const std::unique_ptr<Timer> timer =
-      loop_.After(2 * kPatienceWithBroker, [this] { loop_.Stop(); });
+      loop_.After(patience_ + absl::Milliseconds(500), [this] { loop_.Stop(); });
   while (!opened_) {
     loop_.Run().IgnoreError();  // nothing here fails a loop
     if (!opened_) opened_ = absl::UnavailableError("the broker does not answer");
@@ -77,9 +91,10 @@ template <typename Answer>
 Answer BrokerSession::Ask(
     const std::function<void(amqp::Channel&, std::function<void(Answer)>)>& ask) {
   if (blocked_) return absl::UnavailableError("the broker blocks this connection (an alarm)");
+  if (silent_) return absl::DeadlineExceededError("the broker does not answer any more");
   std::optional<Answer> answer;
   const Waiting waiting(loop_, broker_);
-  const std::unique_ptr<Timer> timer = loop_.After(kPatienceWithBroker, [this] { loop_.Stop(); });
+  const std::unique_ptr<Timer> timer = loop_.After(patience_, [this] { loop_.Stop(); });
   const std::unique_ptr<amqp::Channel> channel = connection_.OpenChannel(this);
   ask(*channel, [this, &answer](Answer given) {
     answer.emplace(std::move(given));
@@ -88,7 +103,9 @@ Answer BrokerSession::Ask(
   loop_.Run().IgnoreError();
   if (answer) return *std::move(answer);
   if (blocked_) return absl::UnavailableError("the broker blocks this connection (an alarm)");
-  return absl::DeadlineExceededError("the broker has not answered within half a minute");
+  silent_ = true;
+  return absl::DeadlineExceededError(
+      absl::StrCat("the broker has not answered within ", absl::FormatDuration(patience_)));
 }
 
 absl::StatusOr<DeclareOk> BrokerSession::DeclareQueue(const QueueDeclaration& queue) {

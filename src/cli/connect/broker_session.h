@@ -17,15 +17,22 @@
 
 namespace retryq::cli {
 
-// Asks a broker one thing after the other by AMQP, and waits for each answer, for half a minute at
-// the most. Each question has a channel of its own, as a refusal closes it. Statuses are those of
-// amqp::Channel; kDeadlineExceeded where there is no answer.
+// How long a command waits for a broker that does not answer.
+inline constexpr absl::Duration kLongestSilence = absl::Seconds(10);
+
+// Has an attempt to connect fail after that time, whichever step of it takes so long.
+amqp::ConnectionOptions WithPatience(amqp::ConnectionOptions options, absl::Duration patience);
+
+// Asks a broker one thing after the other by AMQP, and waits for each answer for `patience`. Each
+// question has a channel of its own, as a refusal closes it. Statuses are those of amqp::Channel;
+// kDeadlineExceeded where there is no answer, and nothing is asked after that.
 class BrokerSession final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   // `loop` must outlive it.
-  BrokerSession(EventLoop& loop, amqp::ConnectionOptions options);
+  BrokerSession(EventLoop& loop, amqp::ConnectionOptions options,
+                absl::Duration patience = kLongestSilence);
 
-  // Connects. The error is that of the first round of attempts.
+  // Connects, which may take `patience` as well. The error is that of the first round of attempts.
   absl::Status Open();
 
   absl::StatusOr<DeclareOk> DeclareQueue(const QueueDeclaration& queue);
@@ -65,6 +72,8 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
 
   EventLoop& loop_;
   const std::string broker_;  // for people
+  const absl::Duration patience_;
+  bool silent_ = false;  // a question was not answered
   std::optional<absl::Status> opened_;
   bool blocked_ = false;
   amqp::Connection connection_;

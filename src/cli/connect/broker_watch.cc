@@ -106,8 +106,8 @@ void BrokerWatch::OnDisconnected(std::string_view error) {
 }
 
 void BrokerWatch::GiveUp() {
-  loop_.Fail(absl::UnavailableError(
-      absl::StrCat(problem_, "; remedy: ", kUnreachableRemedy, "; --wait 1m waits for it")));
+  loop_.Fail(absl::UnavailableError(absl::StrCat(
+      problem_, "; remedy: ", UnreachableRemedy(problem_), "; --wait 1m waits for it")));
 }
 
 }  // namespace retryq::cli

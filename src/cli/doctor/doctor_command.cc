@@ -3,6 +3,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "cli/doctor/doctor_report.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/doctor/limit_rules.h"
+#include "cli/doctor/management_checks.h"
 #include "cli/doctor/policy_rules.h"
 #include "cli/doctor/queue_rules.h"
 #include "cli/doctor/throw_away_queue.h"
@@ -26,6 +28,7 @@
 #include "cli/management/management_answer.h"
 #include "cli/management/management_queues.h"
 #include "cli/text/io.h"
+#include "cli/text/waiting.h"
 #include "retryq/delay_queue_name.h"
 #include "retryq/event_loop.h"
 
@@ -34,35 +37,42 @@ namespace {
 
 using Json = nlohmann::json;
 
+// What does not answer once is not asked again, so that all of it takes kLongestSilence at most.
+constexpr absl::Duration kPatienceWithBroker = absl::Seconds(6);
+
 // One run: looks at one thing after the other.
 class Examination {
  public:
   Examination(const DoctorOptions& options, Report& report)
       : options_(options),
         report_(report),
-        session_(loop_, Named(options.place.connection)),
-        api_(loop_, options.place.management) {}
+        session_(loop_, Named(options.place.connection), kPatienceWithBroker) {}
 
   void Run() {
+    const absl::Time begun = absl::Now();
     const absl::Status open = session_.Open();
     CheckConnection(open);
+    api_.emplace(loop_, options_.place.management,
+                 HttpClient::Options{.timeout = std::min(kPatienceWithBroker,
+                                                         kLongestSilence - (absl::Now() - begun)),
+                                     .asks_again = false});
     CheckManagement();
     GetRights();
-    GetPolicies();
+    if (has_management_) checks_.emplace(*api_, options_);
     if (open.ok()) {
       const std::vector<Finding> work_queue = CheckWorkQueue(session_, options_);
       has_work_queue_ =
           work_queue.empty() || work_queue.front().result != Finding::Result::kProblem;
       report_.Add(work_queue);
-      CheckMoreOfTheWorkQueue();
+      if (checks_) report_.Add(checks_->WorkQueue());
+      if (!checks_ && options_.retry.on_limit == OnLimit::kReject) {
+        report_.Add(CheckRejectionUnseen());
+      }
       const std::vector<Finding> exchange = CheckWorkExchange(session_, options_);
       report_.Add(exchange);
-      if (!exchange.empty() && exchange.front().result == Finding::Result::kOk) {
-        CheckTypeOfTheWorkExchange();
-        CheckBindings();
-      }
+      if (checks_) report_.Add(checks_->WorkExchange());
       report_.Add(CheckParkedQueue(session_, options_));
-      CheckMoreOfTheParkedQueue();
+      if (checks_) report_.Add(checks_->ParkedQueue());
     }
     CheckQueues(open.ok());
     CheckServer();
@@ -86,9 +96,7 @@ class Examination {
   }
 
   std::string Path(const std::string& kind, const std::string& name = "") const {
-    std::string path = absl::StrCat("/", kind, "/", PercentEncode(options_.place.connection.vhost));
-    if (!name.empty()) absl::StrAppend(&path, "/", PercentEncode(name));
-    return path;
+    return VhostPath(kind, options_.place.connection.vhost, name);
   }
 
   std::string ConnectionRemedy(const absl::Status& open) const {
@@ -96,10 +104,7 @@ class Examination {
     if (absl::IsUnauthenticated(open) || absl::IsPermissionDenied(open)) {
       return "correct user, password or vhost in --url";
     }
-    return options_.place.connection.tls
-               ? "see that the broker runs, that --url names its host and its port for TLS (mostly "
-                 "5671), and whom to trust (?cacertfile=FILE)"
-               : "see that the broker runs, and that --url names its host and port";
+    return UnreachableRemedy(std::string(open.message()));
   }
 
   void CheckConnection(const absl::Status& open) {
@@ -114,7 +119,7 @@ class Examination {
   }
 
   void CheckManagement() {
-    const auto overview = api_.Get("/overview");
+    const auto overview = api_->Get("/overview");
     has_management_ = overview.ok();
     if (!overview.ok()) {
       // No worker needs it.
@@ -124,13 +129,13 @@ class Examination {
       report_.Add(std::move(finding));
       return;
     }
-    report_.Add(Ok("management", Describe(api_.url())));
+    report_.Add(Ok("management", Describe(api_->url())));
     clock_ = overview->clock;
   }
 
   // Gets something, or says that the check is skipped.
   std::optional<Json> Get(const std::string& check, const std::string& path) {
-    auto answer = api_.Get(path);
+    auto answer = api_->Get(path);
     if (answer.ok()) return std::move(answer->json);
     Finding finding = ProblemOf(check, answer.status());
     finding.result = Finding::Result::kSkipped;
@@ -142,7 +147,7 @@ class Examination {
   // What the user has, so that a remedy takes nothing away.
   void GetRights() {
     if (!has_management_) return;
-    const auto answer = api_.Get(Path("permissions", options_.place.connection.user));
+    const auto answer = api_->Get(Path("permissions", options_.place.connection.user));
     if (absl::IsNotFound(answer.status())) options_.granted.emplace();
     if (!answer.ok()) return;
     options_.granted = {.configure = TextOf(answer->json, "configure").value_or(""),
@@ -150,112 +155,16 @@ class Examination {
                         .read = TextOf(answer->json, "read").value_or("")};
   }
 
-  void GetPolicies() {
-    if (!has_management_) return;
-    const auto policies = api_.Get(Path("policies"));
-    const auto operators = api_.Get(Path("operator-policies"));
-    if (policies.ok()) policies_ = policies->json;
-    if (operators.ok()) operator_policies_ = operators->json;
-  }
-
-  // A queue that messages are kept in, as the management API shows it; but what policies make of
-  // it by what they say themselves where all can be understood, as its statistics come seconds
-  // late. Null where it is not there, or not shown; but where a worker would make it, it is what
-  // that would make.
-  Json KeptQueueOf(const std::string& name, bool made_if_missing) {
-    if (!has_management_ || name.empty()) return nullptr;
-    const auto answer = api_.Get(Path("queues", name));
-    Json queue = answer.ok() ? answer->json : Json();
-    bool quorum = TextOf(queue, "type") == "quorum";
-    if (absl::IsNotFound(answer.status()) && made_if_missing) {
-      queue = Json::object();
-      quorum = options_.delay_queues.queue_type == QueueType::kQuorum;
-    }
-    if (!queue.is_object()) return nullptr;
-    const bool is_shown = FieldOf(queue, "effective_policy_definition").is_object();
-    if (!is_shown || (CanBeRead(policies_) && CanBeRead(operator_policies_))) {
-      queue.update(WithPolicies(name,
-                                quorum ? PolicyTarget::kQuorumQueue : PolicyTarget::kClassicQueue,
-                                policies_, operator_policies_, &queue));
-    }
-    return queue;
-  }
-
-  KeptQueue Kept(const std::string& check, const std::string& name, const Json& queue) const {
-    return {.check = check,
-            .name = name,
-            .vhost = options_.place.connection.vhost,
-            .own_names = OwnNames(options_),
-            .json = queue,
-            .policies = policies_,
-            .operator_policies = operator_policies_};
-  }
-
-  // What only the management API shows.
-  void CheckMoreOfTheWorkQueue() {
-    const Json queue = KeptQueueOf(options_.queue, /*made_if_missing=*/false);
-    if (queue.is_null()) return;  // that it is not there has been said
-    report_.Add(CheckKeptWorkQueue(Kept("work queue", options_.queue, queue),
-                                   options_.delay_queues.queue_type));
-    constexpr char kArgument[] = "x-dead-letter-exchange";
-    std::optional<std::string> exchange = TextOf(FieldOf(queue, "arguments"), kArgument);
-    if (!exchange) {
-      exchange = TextOf(FieldOf(queue, "effective_policy_definition"), "dead-letter-exchange");
-    }
-    if (!exchange || exchange->empty()) return;
-    const absl::Status there = session_.CheckExchange(*exchange);
-    const std::string name = absl::StrCat("'", Printable(*exchange), "'");
-    if (there.ok()) {
-      report_.Add(Ok("work queue", "its own dead-letter exchange " + name + " is there"));
-    } else {
-      report_.Add(ProblemOf(
-          "work queue",
-          absl::Status(there.code(),
-                       absl::IsNotFound(there)
-                           ? absl::StrCat("its own dead-letter exchange ", name,
-                                          " is not there: what is rejected, or expires in the work "
-                                          "queue, is dropped")
-                           : Printable(std::string(there.message()))),
-          "declare that exchange, or take it out of the queue's arguments or policy"));
-    }
-  }
-
-  void CheckMoreOfTheParkedQueue() {
-    // The first worker makes one of the type of its delay queues.
-    const Json queue = KeptQueueOf(options_.parked_queue, options_.delay_queues.declare);
-    if (queue.is_null()) return;
-    report_.Add(CheckKeptParkedQueue(Kept("parked queue", options_.parked_queue, queue)));
-  }
-
-  void CheckTypeOfTheWorkExchange() {
-    if (!has_management_) return;
-    const auto answer = api_.Get(Path("exchanges", options_.work_exchange));
-    if (!answer.ok()) return;
-    if (auto scattering = CheckExchangeType(answer->json)) report_.Add(*std::move(scattering));
-  }
-
-  void CheckBindings() {
-    if (!has_management_ || options_.queue.empty()) return;
-    const auto answer =
-        api_.Get(absl::StrCat(Path("bindings"), "/e/", PercentEncode(options_.work_exchange), "/q/",
-                              PercentEncode(options_.queue)));
-    if (!answer.ok() || !answer->json.is_array() || !answer->json.empty()) return;
-    report_.Add(Warning("work exchange",
-                        absl::StrCat("no binding leads from it to '", Printable(options_.queue),
-                                     "': what came through it does not come back"),
-                        "bind the queue to it, or leave out --work-exchange"));
-  }
-
   void CheckServer() {
     if (!has_management_) return;
-    const auto health = api_.GetHealth("/health/checks/alarms");
+    const auto health = api_->GetHealth("/health/checks/alarms");
     if (health.ok()) {
       report_.Add(CheckAlarms(*health));
     } else {
       report_.Add(Skipped("alarms", Printable(std::string(health.status().message())), ""));
     }
     if (options_.place.connection.tls) {
-      const auto certificates = api_.GetHealth("/health/checks/certificate-expiration/1/months");
+      const auto certificates = api_->GetHealth("/health/checks/certificate-expiration/1/months");
       if (certificates.ok()) report_.Add(CheckCertificates(*certificates));
     }
     report_.Add(CheckClock(clock_, options_.delay_queues));
@@ -273,7 +182,7 @@ class Examination {
     }
     std::vector<Json> queues;
     const std::string& prefix = options_.delay_queues.prefix;
-    const absl::Status visited = VisitQueues(api_, options_.place.connection.vhost, prefix + ".",
+    const absl::Status visited = VisitQueues(*api_, options_.place.connection.vhost, prefix + ".",
                                              [&](const Json& queue, absl::Time /*at*/) {
                                                const auto name = ParseDelayQueueName(
                                                    TextOf(queue, "name").value_or(""), prefix);
@@ -285,10 +194,10 @@ class Examination {
     } else {
       report_.Add(Skipped("delay queues", std::string(visited.message()), ""));
     }
-    report_.Add(CheckFederation(policies_, options_));
+    report_.Add(CheckFederation(checks_->policies(), options_));
     // Without the plugin, and without a right to see them, there is nothing to look at.
     if (const auto shovels =
-            api_.Get("/parameters/shovel/" + PercentEncode(options_.place.connection.vhost));
+            api_->Get("/parameters/shovel/" + PercentEncode(options_.place.connection.vhost));
         shovels.ok()) {
       report_.Add(CheckShovels(shovels->json, options_));
     }
@@ -338,7 +247,7 @@ class Examination {
     if (!probe.Declare().ok()) return unknown;
     const absl::Time end = absl::Now() + kProbePatience;
     while (absl::Now() < end) {
-      auto answer = api_.Get(Path("queues", probe.queue().name));
+      auto answer = api_->Get(Path("queues", probe.queue().name));
       if (answer.ok() && FieldOf(answer->json, "effective_policy_definition").is_object()) {
         return std::move(answer->json);
       }
@@ -356,11 +265,10 @@ class Examination {
   Report& report_;
   EventLoop loop_;
   BrokerSession session_;
-  ManagementApi api_;
+  std::optional<ManagementApi> api_;  // once the session is open, or is not
   bool has_management_ = false;
-  bool has_work_queue_ = true;  // or none is named
-  Json policies_;               // null where they are not known
-  Json operator_policies_;      // the same
+  std::optional<ManagementChecks> checks_;  // with the management API
+  bool has_work_queue_ = true;              // or none is named
   std::optional<ManagementApi::ClockDifference> clock_;
 };
 

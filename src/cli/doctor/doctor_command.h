@@ -29,8 +29,10 @@ struct DoctorOptions {
   RetryOptions retry;
   DelayQueueOptions delay_queues;
   std::string queue;  // the work queue; empty: none in particular
+  std::optional<QueueType> declare_queue = std::nullopt;  // the worker declares it, as such a one
   std::string work_exchange;
-  std::string parked_queue;  // empty without `queue`
+  bool share_retries = false;  // also takes what other queues' workers retry
+  std::string parked_queue;    // empty without `queue`
   bool json = false;
   // What the user may do already, by the management API; nothing where that does not tell.
   std::optional<GrantedRights> granted = std::nullopt;

@@ -70,8 +70,10 @@ DoctorOptions OptionsToExamine(const WorkOptions& worker) {
                         .delay_queues = worker.client.delay_queues,
                         .queue = consumer.queue,
                         .work_exchange = consumer.work_exchange,
+                        .share_retries = consumer.share_retries,
                         .parked_queue = consumer.parked_queue,
                         .json = worker.json};
+  if (consumer.declare) options.declare_queue = consumer.declare->type;
   if (options.parked_queue.empty() && !options.queue.empty()) {
     options.parked_queue = options.queue + ".parked";
   }

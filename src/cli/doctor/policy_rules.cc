@@ -12,6 +12,7 @@
 #include "cli/doctor/name_pattern.h"
 #include "cli/doctor/remedy_text.h"
 #include "cli/management/json_fields.h"
+#include "cli/management/queue_settings.h"
 #include "cli/text/json_line.h"
 #include "retryq/delay_queue_declaration.h"
 
@@ -122,9 +123,10 @@ Json WithPolicies(const std::string& queue, PolicyTarget target, const Json& pol
     const Json& definition = FieldOf(*each, "definition");
     if (!definition.is_object()) continue;
     for (const auto& [key, value] : definition.items()) {
-      // Of two limits the smaller one counts.
       const Json& other = FieldOf(effective, key.c_str());
-      if (!other.is_number() || !value.is_number() || value < other) effective[key] = value;
+      if (!other.is_number() || !value.is_number() || IsStricter(value, other)) {
+        effective[key] = value;
+      }
     }
   }
   return {{"name", queue},

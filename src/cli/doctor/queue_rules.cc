@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -67,6 +68,10 @@ bool IsOfType(const KeptQueue& queue, const char* type) {
   return TextOf(queue.json, "type") == type;
 }
 
+// How often a message of a quorum queue can come back before a worker moves it behind the others
+// (doc/queue_types.md).
+constexpr std::int64_t kMovedAfter = 10;
+
 bool HasDeadLetterExchange(const KeptQueue& queue) {
   return SettingOf(queue, "dead-letter-exchange").has_value();
 }
@@ -82,8 +87,8 @@ std::string DeclareAgain(const KeptQueue& queue, const std::string& how) {
 
 // What else breaks the same promise is taken away by the same command.
 std::vector<std::string> KeysThatTakeAway(const KeptQueue& queue) {
-  std::vector<std::string> keys = {"message-ttl", "expires", "delayed-retry-type",
-                                   "delayed-retry-min", "delayed-retry-max"};
+  std::vector<std::string> keys = {"message-ttl",        "expires",           "delivery-limit",
+                                   "delayed-retry-type", "delayed-retry-min", "delayed-retry-max"};
   if (!RefusesWhenFull(queue)) {
     keys.insert(keys.end(), {"max-length", "max-length-bytes", "overflow"});
   }
@@ -248,11 +253,29 @@ std::optional<Finding> CheckDelayedRetry(const KeptQueue& queue) {
                  RemedyFor(queue, *type, "delayed-retry-type", KeysThatTakeAway(queue)));
 }
 
-std::vector<Finding> CheckKeptWorkQueue(const KeptQueue& queue, QueueType delay_queues) {
+std::optional<Finding> CheckDeliveryLimit(const KeptQueue& queue, const RetryOptions& retry) {
+  const std::optional<Setting> limit = LimitOf(queue, "delivery-limit");
+  if (!limit || limit->value < 0 || !IsOfType(queue, "quorum")) return std::nullopt;
+  const bool parks_before = retry.count_redeliveries != CountRedeliveries::kNever &&
+                            retry.max_attempts > 0 &&
+                            retry.max_attempts < static_cast<std::uint64_t>(kMovedAfter);
+  const std::int64_t needed =
+      parks_before ? static_cast<std::int64_t>(retry.max_attempts) : kMovedAfter;
+  if (limit->value > needed) return std::nullopt;
+  return TakenAway(
+      queue, *limit, "delivery-limit",
+      absl::StrCat("each crash of a worker counts for every message that it had prefetched, and "
+                   "the queue needs a limit above ",
+                   needed, "; what comes back more often than the limit leaves the queue"));
+}
+
+std::vector<Finding> CheckKeptWorkQueue(const KeptQueue& queue, QueueType delay_queues,
+                                        const RetryOptions& retry) {
   std::vector<Finding> findings = CheckKept(queue);
   AddTo(findings, CheckRefusesWhenFull(queue, delay_queues));
   AddTo(findings, CheckQuorumBesideClassic(queue, delay_queues));
   AddTo(findings, CheckDelayedRetry(queue));
+  AddTo(findings, CheckDeliveryLimit(queue, retry));
   return findings;
 }
 
@@ -272,13 +295,91 @@ std::optional<Finding> CheckExchangeType(const Json& exchange) {
                  "leave out --work-exchange: retries then return straight to their queue");
 }
 
+namespace {
+
+using Keys = std::vector<std::string>;
+
+// Whether a message can come to both queues.
+bool ShareMessages(const std::string& type, const Keys& ours, const Keys& theirs) {
+  if (type != "direct" && type != "topic") return true;
+  const auto is_pattern = [&](const std::string& key) {
+    return type == "topic" && key.find_first_of("*#") != std::string::npos;
+  };
+  return std::any_of(ours.begin(), ours.end(), [&](const std::string& key) {
+    return is_pattern(key) || std::any_of(theirs.begin(), theirs.end(), [&](const auto& other) {
+             return other == key || is_pattern(other);
+           });
+  });
+}
+
+}  // namespace
+
+std::optional<Finding> CheckWorkBindings(const Json& exchange, const Json& bindings,
+                                         const DoctorOptions& options) {
+  if (!bindings.is_array() || options.queue.empty()) return std::nullopt;
+  std::map<std::string, Keys> queues;
+  bool leads_on = false;  // to other exchanges, and from there to any queue
+  for (const Json& binding : bindings) {
+    if (TextOf(binding, "destination_type") == "queue") {
+      queues[TextOf(binding, "destination").value_or("")].push_back(
+          TextOf(binding, "routing_key").value_or(""));
+    } else {
+      leads_on = true;
+    }
+  }
+  const Keys ours = queues[options.queue];
+  queues.erase(options.queue);
+  if (ours.empty() && !leads_on) {
+    return Warning("work exchange",
+                   absl::StrCat("no binding leads from it to ", InQuotes(options.queue),
+                                ": what came through it does not come back"),
+                   "bind the queue to it, or leave out --work-exchange");
+  }
+  const std::string type = TextOf(exchange, "type").value_or("");
+  std::erase_if(queues,
+                [&](const auto& queue) { return !ShareMessages(type, ours, queue.second); });
+  if (!options.share_retries || (queues.empty() && !leads_on)) return std::nullopt;
+  return Warning(
+      "work exchange",
+      absl::StrCat(
+          "it also leads to ",
+          queues.empty() ? "another exchange" : InQuotes(queues.begin()->first),
+          queues.size() > 1 ? absl::StrCat(" and ", queues.size() - 1, " more queues") : "",
+          ": with --share-retries each of them handles every retry again"),
+      "leave out --share-retries: the queue that failed then takes the retry alone");
+}
+
+bool LeadsNowhere(const Json& exchange, const Json& bindings, const std::string& key) {
+  if (!bindings.is_array()) return false;
+  if (!FieldOf(FieldOf(exchange, "arguments"), "alternate-exchange").is_null()) return false;
+  const bool by_key = TextOf(exchange, "type") == "direct" && !key.empty();
+  return std::none_of(bindings.begin(), bindings.end(), [&](const Json& binding) {
+    return !by_key || TextOf(binding, "routing_key") == key;
+  });
+}
+
+Finding CheckRejectionUnseen() {
+  return Warning(
+      "work queue",
+      "only the management API shows whether it has a dead-letter exchange: without one, "
+      "--on-limit reject drops each message whose attempts are used up",
+      "say where the management API is with --management, or leave out --on-limit reject");
+}
+
+Finding DeadLettersLost(const KeptQueue& queue, const std::string& why, const std::string& remedy) {
+  return Problem(queue.check, why + ": what is rejected, or expires in the work queue, is dropped",
+                 remedy);
+}
+
 std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t ready,
                                      std::uint32_t consumers) {
   if (ready == 0 || consumers > 0) return std::nullopt;
   return Warning(
       "work queue",
       absl::StrCat(ready, " messages are ready in ", InQuotes(queue), " and nothing consumes them"),
-      absl::StrCat("start a worker: retryq work --queue ", ForShell(queue)));
+      absl::StrCat("start a worker: retryq work --queue ", ForShell(queue),
+                   "; a worker that runs and does not consume has opened its circuit breaker "
+                   "(breaker_opened in its log), or cannot run COMMAND (paused)"));
 }
 
 std::optional<Finding> CheckNothingParked(const DoctorOptions& options, std::uint32_t parked) {

@@ -10,6 +10,7 @@
 #include "cli/doctor/doctor_command.h"
 #include "cli/doctor/doctor_report.h"
 #include "retryq/delay_queue_options.h"
+#include "retryq/retry_options.h"
 
 namespace retryq::cli {
 
@@ -51,13 +52,33 @@ std::optional<Finding> CheckRefusesWhenFull(const KeptQueue& queue, QueueType de
 std::optional<Finding> CheckQuorumBesideClassic(const KeptQueue& queue, QueueType delay_queues);
 std::optional<Finding> CheckDelayedRetry(const KeptQueue& queue);
 
+// A delivery limit that a quorum work queue reaches before a worker has moved or parked a message
+// that its crashes have returned (F19, F33).
+std::optional<Finding> CheckDeliveryLimit(const KeptQueue& queue, const RetryOptions& retry);
+
 // All of these.
-std::vector<Finding> CheckKeptWorkQueue(const KeptQueue& queue, QueueType delay_queues);
+std::vector<Finding> CheckKeptWorkQueue(const KeptQueue& queue, QueueType delay_queues,
+                                        const RetryOptions& retry = {});
 std::vector<Finding> CheckKeptParkedQueue(const KeptQueue& queue);
 
 // GET /api/exchanges/VHOST/NAME of the work exchange: one that routes at random or by hash brings a
 // message back to another queue, where its failures count from zero.
 std::optional<Finding> CheckExchangeType(const nlohmann::json& exchange);
+
+// GET /api/exchanges/VHOST/NAME/bindings/source of the work exchange: whether it leads back to the
+// work queue, and to no other that would handle the same retry.
+std::optional<Finding> CheckWorkBindings(const nlohmann::json& exchange,
+                                         const nlohmann::json& bindings,
+                                         const DoctorOptions& options);
+
+// The same of the work queue's own dead-letter exchange: whether nothing published to it arrives
+// anywhere. `key`: of the dead letters; empty: their own.
+bool LeadsNowhere(const nlohmann::json& exchange, const nlohmann::json& bindings,
+                  const std::string& key);
+// With on_limit kReject: that nobody can tell whether there is such an exchange.
+Finding CheckRejectionUnseen();
+// That the work queue's dead letters are lost.
+Finding DeadLettersLost(const KeptQueue& queue, const std::string& why, const std::string& remedy);
 
 // Messages that nobody consumes, and messages that were given up.
 std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t ready,

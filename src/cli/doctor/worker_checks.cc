@@ -95,6 +95,9 @@ std::vector<Finding> CheckWorkQueue(BrokerSession& session, const DoctorOptions&
     return {Skipped("work queue", "none is named", "name it with --queue")};
   }
   const absl::StatusOr<DeclareOk> there = Look(session, options.queue);
+  if (absl::IsNotFound(there.status()) && options.declare_queue) {
+    return {Ok("work queue", InQuotes(options.queue) + " will be declared by the first worker")};
+  }
   if (!there.ok()) {
     return {Absence("work queue", there.status(), "queue " + InQuotes(options.queue),
                     "declare it, or correct --queue or the vhost at the end of --url", options)};

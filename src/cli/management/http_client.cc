@@ -1,6 +1,9 @@
 #include "cli/management/http_client.h"
 
 #include <curl/curl.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <array>
@@ -221,6 +224,8 @@ class HttpClient::Request {
     Set(CURLOPT_SSL_OPTIONS, long{CURLSSLOPT_NO_PARTIALCHAIN});
     Set(CURLOPT_SSL_VERIFYPEER, tls.verify_peer ? 1L : 0L);
     Set(CURLOPT_SSL_VERIFYHOST, tls.verify_peer ? 2L : 0L);
+    Set(CURLOPT_SSL_CTX_FUNCTION, &Request::OnTlsContext);
+    Set(CURLOPT_SSL_CTX_DATA, this);
     if (!tls.ca_file.empty()) {
       Set(CURLOPT_CAINFO, tls.ca_file.c_str());
       Set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
@@ -232,6 +237,21 @@ class HttpClient::Request {
     Set(CURLOPT_SSLCERT, tls.cert_file.c_str());
     Set(CURLOPT_SSLKEY, tls.key_file.c_str());
     Set(CURLOPT_KEYPASSWD, "");  // else OpenSSL asks on the terminal
+  }
+
+  // libcurl takes a common name for a host's where there is no subjectAltName, and connections to
+  // the broker do not.
+  static CURLcode OnTlsContext(CURL* /*transfer*/, void* context, void* self) {
+    const Request& request = *static_cast<Request*>(self);
+    if (!request.client_.url_.tls->verify_peer) return CURLE_OK;
+    X509_VERIFY_PARAM* const expected = SSL_CTX_get0_param(static_cast<SSL_CTX*>(context));
+    X509_VERIFY_PARAM_set_hostflags(
+        expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    const std::string name = request.name_.substr(0, request.name_.find('%'));
+    if (X509_VERIFY_PARAM_set1_ip_asc(expected, name.c_str()) == 1) return CURLE_OK;
+    const std::size_t size = name.ends_with('.') ? name.size() - 1 : name.size();
+    return X509_VERIFY_PARAM_set1_host(expected, name.data(), size) == 1 ? CURLE_OK
+                                                                         : CURLE_SSL_CONNECT_ERROR;
   }
 
   static std::size_t OnBody(char* data, std::size_t /*one*/, std::size_t size, void* self) {
@@ -299,10 +319,11 @@ class HttpClient::Request {
 
   absl::Status BadCertificate(std::string_view text) const {
     constexpr std::string_view kBefore = "SSL certificate problem: ";
-    if (text.starts_with(kBefore)) {
+    if (text.starts_with(kBefore) && text.find("mismatch") == std::string_view::npos) {
       return NoTls(absl::StrCat("its certificate: ", std::string(text.substr(kBefore.size()))));
     }
-    return NoTls(absl::StrCat("its certificate: hostname mismatch, it is not for '", name_, "'"));
+    return NoTls(absl::StrCat("its certificate: hostname mismatch, '", name_,
+                              "' is not in its subjectAltName"));
   }
 
   const HttpClient& client_;
@@ -329,11 +350,17 @@ HttpClient::HttpClient(EventLoop& loop, ManagementUrl url, Options options)
 HttpClient::~HttpClient() = default;
 
 absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
+  if (silent_ && !options_.asks_again) {
+    return absl::DeadlineExceededError(Describe(url_) + ": it does not answer any more");
+  }
   std::optional<Waiting> waiting;
   if (options_.say_waiting) waiting.emplace(loop_, Describe(url_));
   const absl::Time deadline = absl::Now() + options_.timeout;
   absl::Status failure;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (options_.is_over != nullptr && *options_.is_over) {
+      return absl::CancelledError("interrupted");
+    }
     // Each host has its share of the time that is left.
     const absl::Duration patience =
         (deadline - absl::Now()) / static_cast<std::int64_t>(hosts_.size() - i);
@@ -351,6 +378,7 @@ absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
     if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return complete;
     failure.Update(complete);
   }
+  silent_ = absl::IsDeadlineExceeded(failure);
   return failure;
 }
 

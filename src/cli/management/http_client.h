@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_MANAGEMENT_HTTP_CLIENT_H_
 #define RETRYQ_CLI_MANAGEMENT_HTTP_CLIENT_H_
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -34,6 +35,9 @@ class HttpClient {
         absl::Seconds(10);  // of one request, from resolving the host to the answer
     std::size_t max_body = std::size_t{64} << 20;
     bool say_waiting = true;  // on stderr, where an answer takes long
+    bool asks_again = true;   // after a request that was not answered in time
+    // Once that is set, every request is kCancelled. Must outlive the client.
+    const std::atomic<bool>* is_over = nullptr;
   };
 
   // `loop` must outlive it.
@@ -60,6 +64,7 @@ class HttpClient {
   const ManagementUrl url_;
   const Options options_;
   const std::unique_ptr<Transfers> transfers_;
+  bool silent_ = false;             // a request was not answered in time
   std::vector<std::string> hosts_;  // the one that answered last comes first
 };
 

@@ -109,4 +109,9 @@ absl::Status ManagementApi::WithRemedy(const absl::Status& status) const {
           absl::StrCat(std::string(status.message()), "; ", kWhereIsIt)};
 }
 
+std::string VhostPath(std::string_view kind, const std::string& vhost, const std::string& name) {
+  return absl::StrCat("/", std::string(kind), "/", PercentEncode(vhost), name.empty() ? "" : "/",
+                      name.empty() ? "" : PercentEncode(name));
+}
+
 }  // namespace retryq::cli

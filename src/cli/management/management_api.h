@@ -2,6 +2,7 @@
 #define RETRYQ_CLI_MANAGEMENT_MANAGEMENT_API_H_
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -44,6 +45,10 @@ class ManagementApi {
 
   HttpClient http_;
 };
+
+// "/KIND/VHOST/NAME", or "/KIND/VHOST" without a name.
+std::string VhostPath(std::string_view kind, const std::string& vhost,
+                      const std::string& name = "");
 
 }  // namespace retryq::cli
 

@@ -13,10 +13,13 @@ namespace {
 // For name servers, in case that a host has several names.
 constexpr absl::Duration kLongestLookUp = absl::Seconds(1);
 
-bool IsOnAHostOf(const amqp::ConnectionOptions& broker, const ManagementUrl& management) {
+// `unknown`: taken for the answer where there is none.
+bool IsOnAHostOf(const amqp::ConnectionOptions& broker, const ManagementUrl& management,
+                 bool unknown) {
   return std::any_of(broker.endpoints.begin(), broker.endpoints.end(),
-                     [&management](const amqp::Endpoint& endpoint) {
-                       return IsSameHost(endpoint.host, management.endpoint.host, kLongestLookUp);
+                     [&](const amqp::Endpoint& endpoint) {
+                       return IsSameHost(endpoint.host, management.endpoint.host, kLongestLookUp)
+                           .value_or(unknown);
                      });
 }
 
@@ -35,7 +38,8 @@ void AddFlags(FlagParser& parser, ManagementFlags& flags) {
 }
 
 ManagementUrl ReadManagement(const FlagText& flag, const std::vector<std::string>& urls,
-                             const amqp::ConnectionOptions& broker, FlagReader& reader) {
+                             const amqp::ConnectionOptions& broker, bool waits,
+                             FlagReader& reader) {
   FlagText url = flag;
   std::string source = "--management";
   const char* variable = std::getenv("RETRYQ_MANAGEMENT_URL");
@@ -50,7 +54,7 @@ ManagementUrl ReadManagement(const FlagText& flag, const std::vector<std::string
     return DefaultManagementUrl(broker);
   }
   // A variable that was set for another broker must not decide what is looked at, or deleted.
-  if (!flag && !urls.empty() && !IsOnAHostOf(broker, *management)) {
+  if (!flag && !urls.empty() && !IsOnAHostOf(broker, *management, waits)) {
     reader.Complain(absl::StrCat(
         "--url names the broker ", amqp::Describe(broker),
         ", and RETRYQ_MANAGEMENT_URL the management API of another host, ", Describe(*management),
@@ -68,7 +72,8 @@ amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
 void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place) {
   reader.ReadUrls(flags.urls, &place->client);
   place->connection = ConnectionOf(place->client);
-  place->management = ReadManagement(flags.management, flags.urls, place->connection, reader);
+  place->management =
+      ReadManagement(flags.management, flags.urls, place->connection, /*waits=*/false, reader);
 }
 
 }  // namespace retryq::cli

@@ -28,9 +28,10 @@ struct BrokerPlace {
 };
 
 // Where the management API of `broker` is: by the flag, by RETRYQ_MANAGEMENT_URL, or on the
-// broker's hosts. What is wrong is complained of.
+// broker's hosts. What is wrong is complained of. `waits`: for hosts that cannot be resolved yet,
+// so that these are not complained of.
 ManagementUrl ReadManagement(const FlagText& flag, const std::vector<std::string>& urls,
-                             const amqp::ConnectionOptions& broker, FlagReader& reader);
+                             const amqp::ConnectionOptions& broker, bool waits, FlagReader& reader);
 
 // The broker of URLs that have been read.
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);

@@ -14,13 +14,16 @@ using Json = nlohmann::json;
 
 }  // namespace
 
+bool IsStricter(const Json& a, const Json& b) {
+  return a.is_number() && b.is_number() && a >= 0 && (b < 0 || a < b);
+}
+
 std::optional<QueueSetting> QueueSettingOf(const Json& queue, const char* key) {
   const std::string name = absl::StrCat("x-", key);
   const Json& argument = FieldOf(FieldOf(queue, "arguments"), name.c_str());
   const Json& of_policy = FieldOf(FieldOf(queue, "effective_policy_definition"), key);
   if (argument.is_null() && of_policy.is_null()) return std::nullopt;
-  const bool is_smaller = argument.is_number() && of_policy.is_number() && of_policy < argument;
-  if (argument.is_null() || is_smaller) {
+  if (argument.is_null() || IsStricter(of_policy, argument)) {
     return QueueSetting{.value = of_policy, .is_argument = false};
   }
   return QueueSetting{.value = argument, .is_argument = true};

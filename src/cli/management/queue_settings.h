@@ -17,8 +17,11 @@ struct QueueSetting {
   bool is_argument;             // else of a policy, or an operator policy
 };
 
+// Whether both are limits, and `a` is the stricter one: the smaller, and below zero there is none.
+bool IsStricter(const nlohmann::json& a, const nlohmann::json& b);
+
 // `key` as policies name it: "message-ttl", for the argument x-message-ttl. Of a limit that both an
-// argument and a policy set, the smaller one counts; of anything else, the argument. Nothing where
+// argument and a policy set, the stricter one counts; of anything else, the argument. Nothing where
 // neither does.
 std::optional<QueueSetting> QueueSettingOf(const nlohmann::json& queue, const char* key);
 

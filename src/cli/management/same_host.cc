@@ -65,16 +65,17 @@ std::vector<std::string> AddressesOf(const std::string& host) {
   return addresses;
 }
 
-bool IsSameHost(const std::string& a, const std::string& b, absl::Duration timeout,
-                const LookUpHost& look_up) {
+std::optional<bool> IsSameHost(const std::string& a, const std::string& b, absl::Duration timeout,
+                               const LookUpHost& look_up) {
   if (WithoutCaseAndDot(a) == WithoutCaseAndDot(b)) return true;
   const auto end = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(timeout);
   std::array<std::future<std::vector<std::string>>, 2> searches = {LookUpAside(a, look_up),
                                                                    LookUpAside(b, look_up)};
   std::array<std::vector<std::string>, 2> found;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (searches[i].wait_until(end) != std::future_status::ready) return false;
+    if (searches[i].wait_until(end) != std::future_status::ready) return std::nullopt;
     found[i] = searches[i].get();
+    if (found[i].empty()) return std::nullopt;
     for (std::string& address : found[i]) {
       if (address == "::1" || address.starts_with("127.")) address = kLoopback;
     }

@@ -2,6 +2,7 @@
 #define RETRYQ_CLI_MANAGEMENT_SAME_HOST_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,10 @@ using LookUpHost = std::function<std::vector<std::string>(const std::string& hos
 std::vector<std::string> AddressesOf(const std::string& host);
 
 // Whether both are names or addresses of one host: they are equal, case-insensitive and without the
-// dot at the end, or have an address in common, where all loopback addresses are one. What cannot
-// be resolved within `timeout` is taken for another host.
-bool IsSameHost(const std::string& a, const std::string& b, absl::Duration timeout,
-                const LookUpHost& look_up = AddressesOf);
+// dot at the end, or have an address in common, where all loopback addresses are one. Nothing if
+// one of them cannot be resolved within `timeout`.
+std::optional<bool> IsSameHost(const std::string& a, const std::string& b, absl::Duration timeout,
+                               const LookUpHost& look_up = AddressesOf);
 
 }  // namespace retryq::cli
 

@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t kLowest = 2;  // that can be kept to
 constexpr std::int64_t kNoLimit = -1;
+constexpr absl::Duration kLongestLookAtLimit = absl::Seconds(4);
 
 // Of an argument and a policy the smaller one counts, and a limit more than none.
 std::int64_t Stricter(std::int64_t a, std::int64_t b) {
@@ -60,7 +61,7 @@ absl::StatusOr<std::optional<std::int64_t>> FindMoveAt(const ManagementUrl& mana
                                                        const std::string& vhost,
                                                        const std::string& queue) {
   EventLoop loop;
-  ManagementApi api(loop, management);
+  ManagementApi api(loop, management, {.timeout = kLongestLookAtLimit});
   const auto answer =
       api.Get(absl::StrCat("/queues/", PercentEncode(vhost), "/", PercentEncode(queue)));
   return MoveAt(answer.ok() ? answer->json : Json(), queue);

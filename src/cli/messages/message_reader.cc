@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/connect/broker_session.h"
 #include "cli/messages/message_past.h"
 #include "cli/text/escaped_text.h"
 
@@ -40,7 +41,7 @@ absl::Status WithRemedy(const absl::Status& error, bool reached) {
   const absl::string_view message = error.message();
   std::string remedy;
   if (absl::IsUnavailable(error) && !reached) {
-    remedy = kUnreachableRemedy;
+    remedy = UnreachableRemedy({message.data(), message.size()});
   } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to queue")) {
     remedy = "grant the user 'read' on the queue (rabbitmqctl set_permissions)";
   } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to exchange")) {
@@ -83,6 +84,7 @@ void MessageReader::OnOpen() {
     return AwaitReturn(Now() + PatienceForReturn());
   }
   if (channel_ != nullptr) return;
+  began_at_ = Now();
   publisher_.emplace(loop_, *connection_, [this](const absl::Status& why) { Abandon(why); });
   channel_ = connection_->OpenChannel(this);
   channel_->Qos(options_.window, [](const absl::Status&) {});
@@ -346,6 +348,10 @@ void MessageReader::Abort(const absl::Status& error) {
 void MessageReader::Tick() {
   tick_ = loop_.After(kTick, [this] {
     if (began_) progress_.Update(seen_, total_, Now());
+    if (!began_ && channel_ != nullptr && !is_blocked_ && Now() - began_at_ > kLongestSilence) {
+      return Abort(absl::DeadlineExceededError(absl::StrCat(
+          "the broker has not answered within ", absl::FormatDuration(kLongestSilence))));
+    }
     LookForEnd();
     if (began_ && Now() - began_at_ > options_.longest) CutShort();
     Step();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/connect/broker_session.h"
 #include "cli/messages/delivery_limit.h"
 #include "cli/messages/message_past.h"
 
@@ -19,7 +20,7 @@ absl::Status ParkedPass::Run() {
   const auto move_at = FindMoveAt(options_.management, options_.connection.vhost, options_.queue);
   if (!move_at.ok()) return move_at.status();
   MessageReader::Options reader{
-      .connection = options_.connection,
+      .connection = WithPatience(options_.connection, absl::Seconds(6)),
       .queue = options_.queue,
       .window = window_,
       .move_at = *move_at,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/doctor/throw_away_queue.h"
 #include "cli/management/json_fields.h"
 #include "cli/text/duration.h"
 #include "retryq/delay_queue_options.h"
@@ -186,7 +187,7 @@ std::optional<DelayQueueStatus> ReadDelayQueue(const Json& queue, std::string_vi
   const std::optional<std::string> name = TextOf(queue, "name");
   if (!name) return std::nullopt;
   const std::optional<DelayQueueName> parts = ParseDelayQueueName(*name, prefix);
-  if (!parts) return std::nullopt;
+  if (!parts || IsThrowAway(*parts)) return std::nullopt;
 
   DelayQueueStatus status{.name = *name, .parts = *parts};
   const Json& arguments = FieldOf(queue, "arguments");

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +16,27 @@ namespace {
 constexpr absl::Duration kFirstReport = absl::Seconds(2);
 constexpr absl::Duration kReportEvery = absl::Seconds(10);
 
+// A part of what the library says, and what to do then; the first one counts.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRemedies = {{
+    {"open files", "raise the limit of open files (ulimit -n, LimitNOFILE= of a unit)"},
+    {"its certificate",
+     "give the broker a certificate that is valid for its host name in --url, or "
+     "say whom to trust (?cacertfile=FILE)"},
+    {"certificate", "see that certificates are valid, and whom to trust (?cacertfile=FILE)"},
+    {"TLS", "see that --url names the broker's port for TLS (mostly 5671), or use amqp://"},
+    {"cannot resolve", "correct the host name in --url, or see that name servers answer"},
+    {"breaks the protocol", "name the broker's AMQP port by --url or RETRYQ_URL (mostly 5672)"},
+    {"is it a RabbitMQ", "name the broker's AMQP port by --url or RETRYQ_URL (mostly 5672)"},
+}};
+
 }  // namespace
+
+std::string UnreachableRemedy(std::string_view why) {
+  for (const auto& [part, remedy] : kRemedies) {
+    if (why.find(part) != std::string_view::npos) return std::string(remedy);
+  }
+  return "start the broker, or name another by --url or RETRYQ_URL";
+}
 
 Waiting::Waiting(Timers& timers, std::string what, Say say)
     : timers_(timers), what_(std::move(what)), say_(std::move(say)) {

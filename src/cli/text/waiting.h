@@ -10,9 +10,8 @@
 
 namespace retryq::cli {
 
-// What to do about a broker that cannot be reached.
-inline constexpr char kUnreachableRemedy[] =
-    "start the broker, or name another by --url or RETRYQ_URL";
+// What to do about a broker that cannot be reached, by why it cannot.
+std::string UnreachableRemedy(std::string_view why);
 
 // As long as it lives a command waits for something. If that takes longer than two seconds it is
 // reported, with the reason, and again every ten seconds.

@@ -8,11 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_session.h"
+#include "cli/doctor/throw_away_queue.h"
 #include "cli/management/json_fields.h"
 #include "cli/management/management_answer.h"
 #include "cli/management/management_queues.h"
 #include "cli/messages/delivery_limit.h"
 #include "cli/text/escaped_text.h"
+#include "cli/text/waiting.h"
 #include "retryq/delay_queue_name.h"
 #include "retryq/event_loop.h"
 
@@ -83,7 +85,7 @@ std::optional<WaitingQueue> ReadWaitingQueue(const WaitingJson& queue, std::stri
                                              std::int64_t default_limit) {
   const std::optional<std::string> name = TextOf(queue, "name");
   const auto parts = name ? ParseDelayQueueName(*name, prefix) : std::nullopt;
-  if (!parts || !parts->exchange.empty()) return std::nullopt;
+  if (!parts || !parts->exchange.empty() || IsThrowAway(*parts)) return std::nullopt;
   const std::string& owner = parts->work_queue;
   const bool is_hashed = owner.starts_with('#');  // of a name that is too long: messages tell
   if (!owner.empty() && !is_hashed && owner != work_queue) return std::nullopt;
@@ -125,9 +127,8 @@ absl::StatusOr<WaitingPlace> FindWaiting(const WaitingOptions& options) {
   BrokerSession session(loop, std::move(connection));
   if (absl::Status opened = session.Open(); !opened.ok()) {
     if (!absl::IsUnavailable(opened)) return opened;
-    return absl::UnavailableError(
-        absl::StrCat(std::string(opened.message()),
-                     "; remedy: start the broker, or name another by --url or RETRYQ_URL"));
+    return absl::UnavailableError(absl::StrCat(std::string(opened.message()), "; remedy: ",
+                                               UnreachableRemedy(std::string(opened.message()))));
   }
 
   const std::int64_t limit =

@@ -15,12 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr absl::Duration kPatienceWithReturns = absl::Seconds(5);  // with each answer
-
-std::string QueuePath(const std::string& vhost, const std::string& queue) {
-  return absl::StrCat("/queues/", PercentEncode(vhost), "/", PercentEncode(queue));
-}
-
 // What classic delay queues do meanwhile, and what quorum ones.
 std::string WhatBecomesOfCopies(std::int64_t undelivered) {
   return absl::StrCat("copies that come due now wait in quorum delay queues (", undelivered,
@@ -83,12 +77,7 @@ ReturnWatch::ReturnWatch(EventLoop& loop, Options options, Callbacks callbacks)
     : loop_(loop),
       options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      api_(asking_, options_.management, {.timeout = kPatienceWithReturns, .say_waiting = false}) {}
-
-ReturnWatch::~ReturnWatch() {
-  stopping_ = true;
-  asking_.executor()->Post([this] { asking_.Stop(); });
-}
+      asking_(loop, options_.management) {}
 
 void ReturnWatch::OnEvent(const Event& event) {
   const bool waits = event.kind == EventKind::kRetried || event.kind == EventKind::kSnoozed ||
@@ -120,23 +109,18 @@ void ReturnWatch::LookIfDue() {
     if (!due_.empty()) LookLater();
     return;
   }
-  if (thread_ == nullptr) {
-    absl::StatusOr<std::unique_ptr<WorkerPool>> thread = WorkerPool::Create(1);
-    if (!thread.ok()) return OnLooked(thread.status(), now);
-    thread_ = *std::move(thread);
-  }
-  thread_->Submit([this, now, delay_queues = std::move(delay_queues), to = loop_.executor(),
-                   alive = std::weak_ptr<ReturnWatch*>(alive_)] {
-    to->Post([alive, now, state = Look(delay_queues)] {
-      if (const auto self = alive.lock()) (*self)->OnLooked(state, now);
-    });
-  });
+  asking_.Ask<ReturnState>(
+      [this, delay_queues = std::move(delay_queues)](ManagementApi& api) {
+        return Look(api, delay_queues);
+      },
+      [this, now](const absl::StatusOr<ReturnState>& state) { OnLooked(state, now); });
 }
 
 // On the thread.
-absl::StatusOr<ReturnState> ReturnWatch::Look(const std::vector<std::string>& delay_queues) {
+absl::StatusOr<ReturnState> ReturnWatch::Look(ManagementApi& api,
+                                              const std::vector<std::string>& delay_queues) const {
   ReturnState state;
-  const auto queue = api_.Get(QueuePath(options_.vhost, options_.queue));
+  const auto queue = api.Get(VhostPath("queues", options_.vhost, options_.queue));
   if (absl::IsNotFound(queue.status())) {
     state.exists = false;
   } else if (!queue.ok()) {
@@ -145,8 +129,7 @@ absl::StatusOr<ReturnState> ReturnWatch::Look(const std::vector<std::string>& de
     state.full = WhyFull(queue->json);
   }
   for (const std::string& name : delay_queues) {
-    if (stopping_) return absl::CancelledError("interrupted");
-    const auto delay_queue = api_.Get(QueuePath(options_.vhost, name));
+    const auto delay_queue = api.Get(VhostPath("queues", options_.vhost, name));
     if (absl::IsNotFound(delay_queue.status())) continue;  // nothing is in it any more
     if (!delay_queue.ok()) return delay_queue.status();
     state.undelivered +=

@@ -1,7 +1,6 @@
 #ifndef RETRYQ_CLI_WORKER_RETURN_WATCH_H_
 #define RETRYQ_CLI_WORKER_RETURN_WATCH_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,7 +15,7 @@
 #include "absl/time/time.h"
 #include "cli/management/management_api.h"
 #include "cli/management/management_url.h"
-#include "loop/worker_pool.h"
+#include "cli/worker/management_thread.h"
 #include "retryq/event_loop.h"
 #include "retryq/observer.h"
 #include "retryq/timers.h"
@@ -78,12 +77,13 @@ class ReturnWatch final : public Observer {
   };
 
   ReturnWatch(EventLoop& loop, Options options, Callbacks callbacks);
-  // Interrupts what is being asked, and waits for that.
-  ~ReturnWatch() override;
   ReturnWatch(const ReturnWatch&) = delete;
   ReturnWatch& operator=(const ReturnWatch&) = delete;
 
   void OnEvent(const Event& event) override;
+
+  // What it asks by, for other questions.
+  ManagementThread& asking() { return asking_; }
 
  private:
   // When the copies of one delay queue come due.
@@ -94,7 +94,8 @@ class ReturnWatch final : public Observer {
 
   void LookLater();
   void LookIfDue();
-  absl::StatusOr<ReturnState> Look(const std::vector<std::string>& delay_queues);
+  absl::StatusOr<ReturnState> Look(ManagementApi& api,
+                                   const std::vector<std::string>& delay_queues) const;
   void OnLooked(const absl::StatusOr<ReturnState>& state, absl::Time asked);
 
   EventLoop& loop_;
@@ -105,13 +106,7 @@ class ReturnWatch final : public Observer {
   bool in_trouble_ = false;
   bool can_look_ = true;
   std::unique_ptr<Timer> timer_;
-  const std::shared_ptr<ReturnWatch*> alive_ = std::make_shared<ReturnWatch*>(this);
-
-  // What the thread uses.
-  std::atomic<bool> stopping_ = false;
-  EventLoop asking_;
-  ManagementApi api_;
-  std::unique_ptr<WorkerPool> thread_;  // none before the first look; goes first
+  ManagementThread asking_;  // goes first
 };
 
 }  // namespace retryq::cli

@@ -15,7 +15,7 @@ namespace {
 constexpr absl::Duration kRightsPatience = absl::Seconds(2);
 
 // What the throw-away queue lives for where it cannot be deleted.
-constexpr absl::Duration kProbeLease = absl::Seconds(10);
+constexpr absl::Duration kProbeLease = absl::Seconds(5);
 
 // What is refused closes the channel, and is heard of by OnChannelClosed.
 constexpr auto kIgnored = [](const auto& /*answer*/) {};

@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "cli/doctor/doctor_command.h"
+#include "cli/doctor/doctor_report.h"
+#include "cli/doctor/management_checks.h"
 #include "cli/flags/flag_reader.h"
 #include "cli/management/management_flags.h"
 #include "cli/worker/availability.h"
@@ -120,6 +123,33 @@ class Worker : private Observer {
     if (hook_ && event.kind == EventKind::kParked) hook_->OnParked(event);
     if (event.kind == EventKind::kBreakerOpened) pool_->GiveBackWaiting();
     returns_.OnEvent(event);
+    if (event.kind == EventKind::kConsuming) CheckQueues();
+  }
+
+  // Once: the queue is there now, and what is wrong with it is as a rule there from the beginning.
+  void CheckQueues() {
+    if (stopping_since_ || std::exchange(queues_checked_, true)) return;
+    using Findings = std::vector<Finding>;
+    returns_.asking().Ask<Findings>(
+        [examined = OptionsToExamine(options_)](ManagementApi& api) {
+          return CheckQueuesOfAWorker(api, examined);
+        },
+        [this](const absl::StatusOr<Findings>& findings) { OnQueuesChecked(findings); });
+  }
+
+  void OnQueuesChecked(const absl::StatusOr<std::vector<Finding>>& findings) {
+    if (stopping_since_) return;
+    if (!findings.ok()) {
+      Say(Severity::kInfo, "unchecked", std::string(findings.status().message()));
+      if (options_.consumer.retry.on_limit == OnLimit::kReject) SayRisk(CheckRejectionUnseen());
+      return;
+    }
+    for (const Finding& finding : *findings) SayRisk(finding);
+  }
+
+  void SayRisk(const Finding& finding) {
+    Say(Severity::kWarning, "at_risk",
+        absl::StrCat(finding.check, ": ", finding.finding, "; remedy: ", finding.remedy));
   }
 
   void OnReturns(const std::optional<ReturnTrouble>& trouble) {
@@ -310,6 +340,7 @@ class Worker : private Observer {
   std::optional<Client> client_;
   std::optional<Consumer> consumer_;
   std::optional<RightsCheck> rights_;  // while they are checked
+  bool queues_checked_ = false;
   bool command_fails_ = false;
 
   std::optional<absl::Duration> stopping_since_;  // since boot

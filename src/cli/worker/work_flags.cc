@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/worker/executable.h"
 
 namespace retryq::cli {
@@ -249,6 +251,18 @@ WorkOptions ReadFlags(const WorkFlags& flags, FlagReader& reader) {
   reader.Read("--queue", flags.queue, &options.consumer.queue);
   reader.Read("--work-exchange", flags.work_exchange, &options.consumer.work_exchange);
   reader.Read("--parked", flags.parked, &options.consumer.parked_queue);
+  for (const auto& [flag, name] : {std::pair("--queue", options.consumer.queue),
+                                   std::pair("--work-exchange", options.consumer.work_exchange),
+                                   std::pair("--parked", options.consumer.parked_queue)}) {
+    if (name.size() > kLongestName) {
+      reader.Complain(absl::StrCat(flag, ": the name is longer than ", kLongestName, " bytes"));
+    }
+  }
+  if (options.consumer.queue.size() <= kLongestName && !flags.parked &&
+      options.consumer.queue.size() + std::string_view(".parked").size() > kLongestName) {
+    reader.Complain(absl::StrCat("--queue: with \".parked\" behind it the name is longer than ",
+                                 kLongestName, " bytes; name the parked queue with --parked"));
+  }
   reader.Read("--on-parked", flags.on_parked, &options.on_parked);
   options.consumer.share_retries = flags.share_retries;
   ReadDeclare(flags, reader, &options.consumer);
@@ -263,7 +277,8 @@ WorkOptions ReadFlags(const WorkFlags& flags, FlagReader& reader) {
   const absl::Duration heartbeat = reader.ReadUrls(flags.place.urls, &options.client);
   const amqp::ConnectionOptions broker = ConnectionOf(options.client);
   options.vhost = broker.vhost;
-  options.management = ReadManagement(flags.place.management, flags.place.urls, broker, reader);
+  options.management =
+      ReadManagement(flags.place.management, flags.place.urls, broker, /*waits=*/true, reader);
   ReadFlags(flags.delay_queues, heartbeat, reader, &options.client.delay_queues);
 
   ReadRunning(flags, reader, &options);

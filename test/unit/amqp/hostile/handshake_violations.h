@@ -30,7 +30,7 @@ inline std::vector<Violation> HandshakeViolations() {
        "does not speak AMQP 0-9-1"},
       {"AnswersWithTheHeaderOfAmqp10", kStart, std::string("AMQP\3\1\0\0", 8), kHangsUp, 0,
        "does not speak AMQP 0-9-1"},
-      {"SpeaksHttp", kStart, "HTTP/1.1 400 Bad Request\r\n\r\n", kHangsUp, 0, "frame of type 72"},
+      {"SpeaksHttp", kStart, "HTTP/1.1 400 Bad Request\r\n\r\n", kHangsUp, 0, "answers in HTTP"},
       {"SpeaksTls", kStart, FromHex("15 0303 0002 0246"), kHangsUp, 0, "frame of type 21"},
       {"SendsZeros", kStart, std::string(64, '\0'), kHangsUp, 0, "frame of type 0"},
       {"HangsUpAtOnce", kStart, "", kHangsUp, 0, "hangs up without a word", nullptr, true},

@@ -244,6 +244,86 @@ TEST_F(QueueRules, MindAQuorumWorkQueueBesideClassicDelayQueues) {
   EXPECT_EQ(ResultOf(CheckQuorumBesideClassic(Queue(Json::object()), kClassic)), Result::kOk);
 }
 
+TEST_F(QueueRules, MindADeliveryLimitThatComesBeforeAWorkerMovesTheMessage) {
+  const auto check = [this](const Json& limit, const RetryOptions& retry = {}) {
+    return CheckDeliveryLimit(WithArguments({{"x-delivery-limit", limit}}, "quorum"), retry);
+  };
+  const auto low = check(3);
+  EXPECT_EQ(ResultOf(low), Result::kProblem);
+  EXPECT_THAT(low->finding, HasSubstr("its argument x-delivery-limit sets delivery-limit 3"));
+  EXPECT_EQ(ResultOf(check(0)), Result::kProblem);
+  EXPECT_EQ(ResultOf(check(10)), Result::kProblem);
+  for (const Json& enough : {Json(11), Json(20), Json(-1), Json("3")}) {
+    EXPECT_EQ(ResultOf(check(enough)), Result::kOk) << enough;
+  }
+  // What is parked before that needs less, if redeliveries count.
+  EXPECT_EQ(ResultOf(check(4, {.max_attempts = 3})), Result::kOk);
+  EXPECT_EQ(ResultOf(check(3, {.max_attempts = 3})), Result::kProblem);
+  EXPECT_EQ(
+      ResultOf(check(4, {.max_attempts = 3, .count_redeliveries = CountRedeliveries::kNever})),
+      Result::kProblem);
+  EXPECT_EQ(ResultOf(CheckDeliveryLimit(WithArguments({{"x-delivery-limit", 3}}), {})),
+            Result::kOk);
+
+  const auto of_policy = CheckDeliveryLimit(WithPolicy({{"delivery-limit", 5}}, "quorum"), {});
+  EXPECT_EQ(ResultOf(of_policy), Result::kProblem);
+  EXPECT_THAT(of_policy->remedy, HasSubstr("rabbitmqctl set_policy"));
+  // Of both the stricter one counts, and no limit is none.
+  const KeptQueue both = WithPolicy({{"delivery-limit", 5}}, "quorum");
+  json_["arguments"] = {{"x-delivery-limit", -1}};
+  EXPECT_EQ(ResultOf(CheckDeliveryLimit(both, {})), Result::kProblem);
+  const KeptQueue none = WithPolicy({{"delivery-limit", -1}}, "quorum");
+  json_["arguments"] = {{"x-delivery-limit", 5}};
+  EXPECT_EQ(ResultOf(CheckDeliveryLimit(none, {})), Result::kProblem);
+}
+
+// Bindings of an exchange: a queue and a key each; "->x" is another exchange.
+Json Bindings(const std::vector<std::pair<std::string, std::string>>& all) {
+  Json bindings = Json::array();
+  for (const auto& [to, key] : all) {
+    const bool is_exchange = to.starts_with("->");
+    bindings.push_back({{"destination", to},
+                        {"destination_type", is_exchange ? "exchange" : "queue"},
+                        {"routing_key", key}});
+  }
+  return bindings;
+}
+
+TEST_F(QueueRules, MindAWorkExchangeThatFeedsOtherQueuesToo) {
+  const auto check = [](const char* type, const Json& bindings, bool share_retries = true) {
+    const auto finding = CheckWorkBindings({{"type", type}}, bindings,
+                                           {.queue = "orders", .share_retries = share_retries});
+    return finding ? finding->finding : "";
+  };
+  const Json two_keys = Bindings({{"orders", "o"}, {"mails", "m"}});
+  EXPECT_EQ(check("direct", Bindings({{"orders", "o"}})), "");
+  EXPECT_EQ(check("direct", two_keys), "");
+  EXPECT_EQ(check("topic", two_keys), "");
+  EXPECT_THAT(check("fanout", two_keys), HasSubstr("it also leads to 'mails'"));
+  EXPECT_THAT(check("headers", two_keys), HasSubstr("it also leads to 'mails'"));
+  EXPECT_THAT(check("direct", Bindings({{"orders", "o"}, {"mails", "m"}, {"mails", "o"}})),
+              HasSubstr("'mails'"));
+  EXPECT_THAT(check("topic", Bindings({{"orders", "o.*"}, {"mails", "m"}})), HasSubstr("'mails'"));
+  EXPECT_THAT(check("topic", Bindings({{"orders", "o"}, {"a", "#"}, {"b", "#"}, {"c", "o"}})),
+              HasSubstr("'a' and 2 more queues"));
+  EXPECT_THAT(check("direct", Bindings({{"orders", "o"}, {"->next", "x"}})),
+              HasSubstr("another exchange"));
+  EXPECT_EQ(check("fanout", two_keys, /*share_retries=*/false), "");
+  EXPECT_THAT(check("fanout", Bindings({{"mails", ""}})), HasSubstr("no binding leads from it"));
+  EXPECT_EQ(check("fanout", Json("?")), "");
+}
+
+TEST_F(QueueRules, SeeWhereDeadLettersArrive) {
+  const Json direct = {{"type", "direct"}, {"arguments", Json::object()}};
+  EXPECT_TRUE(LeadsNowhere(direct, Json::array(), ""));
+  EXPECT_FALSE(LeadsNowhere(direct, Bindings({{"dead", "k"}}), ""));
+  EXPECT_FALSE(LeadsNowhere(direct, Bindings({{"dead", "k"}}), "k"));
+  EXPECT_TRUE(LeadsNowhere(direct, Bindings({{"dead", "k"}}), "other"));
+  EXPECT_FALSE(LeadsNowhere({{"type", "fanout"}}, Bindings({{"dead", "k"}}), "other"));
+  EXPECT_FALSE(LeadsNowhere({{"arguments", {{"alternate-exchange", "all"}}}}, Json::array(), ""));
+  EXPECT_FALSE(LeadsNowhere(direct, Json(), ""));
+}
+
 TEST_F(QueueRules, MindDelayedRetry) {
   for (const char* type : {"all", "failed", "returned"}) {
     const Json arguments = {{"x-delayed-retry-type", type}};

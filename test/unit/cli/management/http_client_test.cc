@@ -201,6 +201,21 @@ TEST_F(HttpClientTest, LooksForNoDotAtTheEndOfANameAndForNoPartOfOne) {
   }
 }
 
+TEST_F(HttpClientTest, TakesNoCommonNameForTheNameOfAHost) {
+  const Identity authority({.common_name = "authority", .is_authority = true});
+  const Identity identity({.common_name = "rabbit.example", .names = ""}, authority);
+  const retryq::testing::ServerContext context = retryq::testing::MakeServerContext(identity);
+  const CannedServer server(loop_, HttpAnswer("200 OK", "{}"), context.get());
+  const retryq::testing::TemporaryDirectory files;
+  ManagementUrl url = To(server);
+  url.tls = amqp::TlsOptions{.ca_file = files.Write("ca.pem", authority.certificate()),
+                             .server_name = "rabbit.example"};
+  const absl::Status status = Get(url).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("'rabbit.example' is not in its subjectAltName"));
+}
+
 TEST_F(HttpClientTest, TrustsTheSystemsAuthoritiesOnlyWhereNoneIsNamed) {
   const Identity authority({.common_name = "authority", .is_authority = true});
   const Identity other({.common_name = "other", .is_authority = true});

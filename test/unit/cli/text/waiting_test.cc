@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -14,7 +15,9 @@ namespace retryq::cli {
 namespace waiting_test {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class WaitingTest : public ::testing::Test {
  protected:
@@ -23,6 +26,19 @@ class WaitingTest : public ::testing::Test {
   std::optional<Waiting> waiting_{std::in_place, time_, "the broker",
                                   [this](const std::string& text) { said_.push_back(text); }};
 };
+
+TEST(UnreachableRemedy, FitsTheReason) {
+  EXPECT_THAT(UnreachableRemedy("cannot connect to h:1: Connection refused; is RabbitMQ running?"),
+              HasSubstr("start the broker"));
+  for (const auto& [why, remedy] :
+       {std::pair("cannot connect to h:1: Too many open files", "raise the limit of open files"),
+        std::pair("h:1: its certificate (CN=x) expired on 1 May: renew it", "valid for its host"),
+        std::pair("h:1: it answers, but not in TLS", "port for TLS"),
+        std::pair("cannot resolve host 'h': no", "correct the host name"),
+        std::pair("h:1 answers in HTTP and not in AMQP: is it a RabbitMQ?", "AMQP port")}) {
+    EXPECT_THAT(UnreachableRemedy(why), AllOf(HasSubstr(remedy), Not(HasSubstr("start the"))));
+  }
+}
 
 TEST_F(WaitingTest, SaysNothingOfAShortWait) {
   time_.Advance(absl::Milliseconds(1900));

@@ -21,7 +21,7 @@ class WorkFlagsTest : public ::testing::Test {
     ::unsetenv("RETRYQ_URL");
     ::unsetenv("RETRYQ_MANAGEMENT_URL");
   }
-  void TearDown() override { ::unsetenv("RETRYQ_URL"); }
+  void TearDown() override { SetUp(); }
 
   // The options of `--queue orders ARGUMENTS -- true`.
   static WorkOptions Parse(Arguments arguments) {
@@ -54,6 +54,25 @@ TEST_F(WorkFlagsTest, DeclaresItsQueueIfAsked) {
               HasSubstr("--declare-type: is for --declare"));
   EXPECT_THAT(Complaints({"--declare", "--no-declare"}),
               HasSubstr("--declare and --no-declare: exclude each other"));
+}
+
+TEST_F(WorkFlagsTest, TakesNoNamesThatAreTooLong) {
+  const std::string longest(255, 'q');
+  EXPECT_THAT(Complaints({"--parked", longest + "q"}),
+              HasSubstr("--parked: the name is longer than 255 bytes"));
+  EXPECT_THAT(ComplaintsAboutAll({"--queue", longest, "--", "true"}),
+              HasSubstr("name the parked queue with --parked"));
+  EXPECT_EQ(OptionsIn(ParseWork({"--queue", longest, "--parked", "p", "--", "true"}))
+                .consumer.parked_queue,
+            "p");
+}
+
+TEST_F(WorkFlagsTest, WaitsForAManagementApiWhoseHostCannotBeResolvedYet) {
+  ::setenv("RETRYQ_MANAGEMENT_URL", "http://api.invalid:15672", 1);
+  EXPECT_EQ(Describe(Parse({"--url", "amqp://rabbit.invalid"}).management),
+            "http://api.invalid:15672");
+  ::setenv("RETRYQ_MANAGEMENT_URL", "http://192.0.2.1:15672", 1);
+  EXPECT_THAT(Complaints({"--url", "amqp://192.0.2.2"}), HasSubstr("RETRYQ_MANAGEMENT_URL"));
 }
 
 TEST_F(WorkFlagsTest, HasACircuitBreakerIfAsked) {
