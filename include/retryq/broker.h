@@ -96,7 +96,8 @@ class RETRYQ_EXPORT SubscriptionListener {
   virtual void OnDelivery(amqp::MessagePtr message) = 0;
 
   // No deliveries for now: connection lost (kUnavailable), channel closed
-  // (kNotFound: no such queue; kPermissionDenied; …) or consumer cancelled by
+  // (kNotFound: no such queue; kPermissionDenied; …), connection closed as the
+  // broker failed on a message of the queue (kInternal: 541), or consumer cancelled by
   // the broker (kAborted). What was unacked has been requeued by the broker,
   // its tags are dead. The subscription tries again by itself, with growing
   // pauses.

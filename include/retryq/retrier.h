@@ -121,7 +121,8 @@ class RETRYQ_EXPORT Retrier {
   virtual void Abandon() = 0;
   // The same, where it is known why: as SubscriptionListener::OnInterrupted says it. With kAborted
   // the broker has ended the consumer, and a message that its handler had for as long as that takes
-  // counts as failed once, when it comes again: RetryOptions::count_redeliveries.
+  // counts as failed once, when it comes again: RetryOptions::count_redeliveries. With kInternal
+  // the broker has failed on another message, and this end of what is open does not count.
   virtual void Abandon(const absl::Status& why) = 0;
 
   // Calls `idle` once nothing is open (at the next turn of the loop, if so

@@ -22,6 +22,8 @@ class Pauses {
 
   // It has worked since `now`, by Clock::SinceBoot.
   void Succeeded(absl::Duration now) { works_since_ = now; }
+  // It has been of use: begins anew, however long it lasts.
+  void Restart() { failures_ = 0; }
 
   // It has failed at `now`: how long to wait.
   absl::Duration Next(absl::Duration now, Random& random);

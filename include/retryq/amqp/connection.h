@@ -72,6 +72,10 @@ class RETRYQ_EXPORT Connection {
   // Nothing happens where there is no connection.
   void Reconnect(const absl::Status& why);
 
+  // The connection has been of use: if it is lost, another attempt is made after the first pause,
+  // however soon that is.
+  void RestartPauses();
+
   // Replaces the password, as for a token that expires: at once for the connections to come, and
   // by connection.update-secret for the one there is. `done` gets ok when the broker has
   // answered, or in a later turn where there is no connection; the error with which the

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "amqp/channel/reply_status.h"
+#include "amqp/codec/protocol_error.h"
 #include "amqp/transport/process_name.h"
 
 namespace retryq::amqp {
@@ -21,6 +22,12 @@ constexpr absl::Duration kLongestPause = absl::Seconds(10);
 constexpr absl::Duration kTrial = absl::Seconds(1);
 // Where the broker does not answer, others need not wait for longer.
 constexpr absl::Duration kTrialUnanswered = absl::Seconds(10);
+
+// Deliveries that are settled before the next is taken, after the broker has failed on one.
+constexpr int kFirstOneAtATime = 20;
+constexpr int kMostOneAtATime = 10'000;
+// For that long a connection must stand, after it, that carries more than one.
+constexpr absl::Duration kHold = absl::Milliseconds(300);
 
 ConsumeParams WithConsumerTag(ConsumeParams params) {
   if (params.consumer_tag.empty()) {
@@ -115,6 +122,7 @@ QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
       params_(WithConsumerTag(std::move(params))),
       first_prefetch_(params_.prefetch),
       most_unsettled_(MostUnsettled(params_.prefetch)),
+      next_one_at_a_time_(kFirstOneAtATime),
       listener_(listener),
       pauses_(kFirstPause, kLongestPause) {
   subscriptions_.entries_.push_back(this);
@@ -139,6 +147,7 @@ void QueueSubscription::Subscribe() {
   prefetch_.reset();
   unsettled_ = 0;
   open_cancels_ = 0;
+  has_settled_ = false;
   StartConsumer();
 }
 
@@ -147,23 +156,25 @@ void QueueSubscription::Subscribe() {
 // another prefetch has another tag, where there is room for one.
 std::string QueueSubscription::ConsumerTag() const {
   constexpr std::size_t kLongest = 255;
-  if (params_.prefetch == first_prefetch_) return params_.consumer_tag;
-  std::string tag = absl::StrCat(params_.consumer_tag, ".prefetch", params_.prefetch);
+  if (Prefetch() == first_prefetch_) return params_.consumer_tag;
+  std::string tag = absl::StrCat(params_.consumer_tag, ".prefetch", Prefetch());
   return tag.size() <= kLongest ? tag : params_.consumer_tag;
 }
 
 void QueueSubscription::StartConsumer() {
   BeginTrial(kTrialUnanswered);
   consumes_ = true;
+  if (broker_fails_ && !IsCareful()) Hold();
   // The prefetch is that of consumers that are started after it is set.
-  if (std::exchange(prefetch_, params_.prefetch) != params_.prefetch) {
-    channel_->Qos(params_.prefetch, [](const absl::Status&) {});
+  if (std::exchange(prefetch_, Prefetch()) != Prefetch()) {
+    channel_->Qos(Prefetch(), [](const absl::Status&) {});
   }
   ConsumeParams params = params_;
   params.consumer_tag = consumer_tag_ = ConsumerTag();
   channel_->Consume(params, [this](const absl::StatusOr<std::string>& tag) {
     if (!tag.ok()) return;  // OnChannelClosed follows
     BeginTrial(kTrial);
+    if (hold_ != nullptr) Hold();
     pauses_.Succeeded(loop_.clock().SinceBoot());
     listener_->OnSubscribed();
   });
@@ -197,18 +208,68 @@ void QueueSubscription::OnDelivery(std::string_view, MessagePtr message) {
         absl::StrCat("consuming queue '", params_.queue, "': the broker has delivered ", unsettled_,
                      " messages that are not acked, with a prefetch of ", params_.prefetch)));
   }
-  listener_->OnDelivery(std::move(message));
+  if (hold_ != nullptr) {
+    held_.push_back(std::move(message));
+  } else {
+    listener_->OnDelivery(std::move(message));
+  }
 }
 
 // A settlement that comes twice makes the broker close the channel.
 void QueueSubscription::Ack(std::uint64_t tag) {
-  if (unsettled_ > 0) --unsettled_;
   channel_->Ack(tag);
+  if (broker_fails_) {
+    pauses_.Restart();
+    connection_.RestartPauses();
+  }
+  OnSettled();
 }
 
 void QueueSubscription::Reject(std::uint64_t tag, bool requeue) {
-  if (unsettled_ > 0) --unsettled_;
   channel_->Reject(tag, requeue);
+  OnSettled();
+}
+
+void QueueSubscription::OnBrokerFailed() {
+  if (!broker_fails_ || one_at_a_time_ == 0) {
+    one_at_a_time_ =
+        std::exchange(next_one_at_a_time_, std::min(2 * next_one_at_a_time_, kMostOneAtATime));
+  }
+  const bool was_alone = broker_fails_ && prefetch_ == 1;
+  vain_ = !was_alone ? 0 : has_settled_ ? 1 : vain_ + 1;
+  broker_fails_ = true;
+}
+
+void QueueSubscription::OnSettled() {
+  if (unsettled_ > 0) --unsettled_;
+  has_settled_ = true;
+  if (!IsCareful() || --one_at_a_time_ > 0 || !std::exchange(consumes_, false)) return;
+  ++open_cancels_;
+  channel_->Cancel(consumer_tag_, [this](const absl::Status& answer) { OnCancelled(answer); });
+}
+
+void QueueSubscription::Hold() {
+  hold_ = loop_.After(kHold, [this] {
+    const std::unique_ptr<Timer> fired = std::move(hold_);
+    HandOver();
+  });
+}
+
+// The listener may destroy or close this.
+void QueueSubscription::HandOver() {
+  broker_fails_ = false;
+  const std::weak_ptr<bool> alive = alive_;
+  for (MessagePtr& message : std::exchange(held_, {})) {
+    listener_->OnDelivery(std::move(message));
+    if (alive.expired() || channel_ == nullptr || closed_ != nullptr) return;
+  }
+}
+
+void QueueSubscription::GiveBackHeld() {
+  hold_.reset();
+  for (const MessagePtr& message : std::exchange(held_, {})) {
+    Reject(message->delivery_tag.tag, /*requeue=*/true);
+  }
 }
 
 void QueueSubscription::OnConsumerCancelled(std::string_view) {
@@ -218,11 +279,19 @@ void QueueSubscription::OnConsumerCancelled(std::string_view) {
 }
 
 void QueueSubscription::OnChannelClosed(const ChannelError& why) {
-  Interrupt(WithContext(absl::StrCat("consuming queue '", params_.queue, "'"), why.status));
+  absl::Status status =
+      WithContext(absl::StrCat("consuming queue '", params_.queue, "'"), why.status);
+  if (why.code == static_cast<std::uint16_t>(ReplyCode::kInternalError)) {
+    OnBrokerFailed();
+    status = absl::InternalError(status.message());
+  }
+  Interrupt(status);
 }
 
 void QueueSubscription::Interrupt(const absl::Status& why) {
   channel_.reset();
+  hold_.reset();
+  held_.clear();
   if (closed_ != nullptr) return std::exchange(closed_, nullptr)();
   const absl::Duration now = loop_.clock().SinceBoot();
   const bool was_on_trial = trial_ != nullptr;
@@ -273,6 +342,7 @@ void QueueSubscription::Cancel(std::function<void()> cancelled) {
   cancelled_.push_back(std::move(cancelled));
   ++open_cancels_;
   channel_->Cancel(consumer_tag_, [this](const absl::Status& answer) { OnCancelled(answer); });
+  GiveBackHeld();
 }
 
 // May be resumed by then.
@@ -300,6 +370,7 @@ void QueueSubscription::Resume(std::uint16_t prefetch) {
 
 void QueueSubscription::Close(std::function<void()> closed) {
   Stop();
+  hold_.reset();
   Leave();
   if (channel_ == nullptr) return Defer(std::move(closed));
   if (closed_ != nullptr) {
@@ -319,6 +390,7 @@ void QueueSubscription::Close(std::function<void()> closed) {
 void QueueSubscription::Forget() {
   Stop();
   trial_.reset();
+  hold_.reset();
   channel_.reset();
 }
 

@@ -30,6 +30,15 @@ class QueueSubscription;
 // suspects. With the next connection the others go first, and then suspects, each after its pause:
 // half as many at once as were on trial, so that after a few connections the one is alone, and more
 // with each that passes.
+//
+// A broker that fails on one message closes the connection with 541 whenever that message is next,
+// and takes back all that is unsettled (F73 in doc/rabbitmq_facts_queues.md). So from then on
+// consumers have a prefetch of 1, with which nothing else is unsettled, until a number of
+// deliveries are settled: 20, twice as many each time that this proves to be too few. A quorum
+// queue delivers what it has taken back before all else, so the message ahead of others hides them
+// until these have been taken back too: after two connections on which nothing is settled the next
+// consumer has its own prefetch. What it gets is handed over once the connection has stood for a
+// while.
 class Subscriptions {
  public:
   void OnOpen();
@@ -72,6 +81,8 @@ class QueueSubscription final : public Subscription, private ChannelListener {
  private:
   friend class Subscriptions;
 
+  static constexpr int kMostVain = 2;
+
   void OnConnectionOpen();
   void OnConnectionLost(const absl::Status& why);
 
@@ -79,6 +90,15 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   void OnDelivery(std::string_view consumer_tag, MessagePtr message) override;
   void OnConsumerCancelled(std::string_view consumer_tag) override;
   void OnChannelClosed(const ChannelError& why) override;
+
+  // See Subscriptions.
+  void OnBrokerFailed();
+  void OnSettled();
+  void Hold();
+  void HandOver();
+  void GiveBackHeld();
+  bool IsCareful() const { return broker_fails_ && one_at_a_time_ > 0 && vain_ < kMostVain; }
+  std::uint16_t Prefetch() const { return IsCareful() ? std::uint16_t{1} : params_.prefetch; }
 
   // What came on the channel there is.
   void Ack(std::uint64_t tag);
@@ -115,6 +135,13 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   std::optional<std::uint16_t> prefetch_;  // of the channel; nothing before it is set
   std::size_t unsettled_ = 0;              // deliveries of the channel
   std::size_t most_unsettled_;             // of which the broker has no right to more
+  bool broker_fails_ = false;              // on a message of the queue
+  int one_at_a_time_ = 0;                  // deliveries to come
+  int next_one_at_a_time_;                 // of these after the next failure of the broker
+  int vain_ = 0;                           // connections without a settled delivery, in a row
+  bool has_settled_ = false;               // on this channel
+  std::vector<MessagePtr> held_;           // to be handed over
+  std::unique_ptr<Timer> hold_;            // null: nothing is held
   std::string consumer_tag_;               // of the consumer that was started last
   SubscriptionListener* const listener_;
 

@@ -90,6 +90,8 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     });
   }
 
+  void RestartPauses() { pauses_.Restart(); }
+
   void UpdateSecret(std::string secret, std::function<void(absl::Status)> done) {
     absl::Status answer;
     if (secret.size() > kMaxSecret) {
@@ -255,6 +257,8 @@ void Connection::Close(absl::Duration deadline, std::function<void()> closed) {
 }
 
 void Connection::Reconnect(const absl::Status& why) { impl_->Reconnect(why); }
+
+void Connection::RestartPauses() { impl_->RestartPauses(); }
 
 void Connection::UpdateSecret(std::string secret, std::function<void(absl::Status)> done) {
   impl_->UpdateSecret(std::move(secret), std::move(done));

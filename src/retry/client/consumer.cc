@@ -27,7 +27,9 @@ constexpr int kMostIdleLooks = 4;
 constexpr std::uint16_t kProbePrefetch = 1;
 
 // What waiting does not fix.
-bool IsFatal(const absl::Status& why) { return !absl::IsUnavailable(why) && !absl::IsAborted(why); }
+bool IsFatal(const absl::Status& why) {
+  return !absl::IsUnavailable(why) && !absl::IsAborted(why) && !absl::IsInternal(why);
+}
 
 // Why consuming was refused, with the remedy: where a right is missing, and where it is for the
 // priority that each of our consumers has (F54 in doc/rabbitmq_facts.md).
@@ -37,6 +39,13 @@ absl::Status Explained(const absl::Status& why, const std::string& queue) {
         absl::StrCat(why.message(),
                      "; remedy: grant the user 'read' on the queue (rabbitmqctl "
                      "set_permissions)"));
+  }
+  if (absl::IsInternal(why)) {
+    return absl::InternalError(
+        absl::StrCat(why.message(), ": RabbitMQ fails on a message in queue '", queue,
+                     "', as on some that AMQP 1.0 clients send; messages are taken one at a time "
+                     "for now; remedy: take it out with an AMQP 1.0 client (a shovel can), or let "
+                     "a quorum queue have a dead-letter exchange, to which it goes in the end"));
   }
   if (!absl::IsFailedPrecondition(why) || !absl::StrContains(why.message(), "stream_queue")) {
     return why;
@@ -172,7 +181,12 @@ void Consumer::Impl::EndFlow(std::function<void()> ended) {
 
 void Consumer::Impl::OnSubscribed() {
   consumed_once_ = true;
-  interruption_said_.reset();
+  if (!std::exchange(broker_failed_, false)) {
+    interruption_said_.reset();
+  } else if (std::exchange(said_to_consume_, true)) {
+    return;  // over and over, maybe
+  }
+  said_to_consume_ = true;
   shared_->Report({.kind = EventKind::kConsuming,
                    .time = {},
                    .queue = params_.queue,
@@ -181,6 +195,7 @@ void Consumer::Impl::OnSubscribed() {
 
 void Consumer::Impl::OnInterrupted(const absl::Status& refusal) {
   const absl::Status why = Explained(refusal, params_.queue);
+  broker_failed_ = absl::IsInternal(refusal);
   retrier_->Abandon(refusal);
   if (pool_ != nullptr) pool_->DropWaiting();
   if (GaveUpAtStart(why)) return;
@@ -202,6 +217,7 @@ void Consumer::Impl::SayInterrupted(const absl::Status& why) {
   const absl::Duration now = shared_->environment().clock->SinceBoot();
   if (interruption_said_.has_value() && now - *interruption_said_ < kSayInterruptionsEvery) return;
   interruption_said_ = now;
+  said_to_consume_ = false;
   const std::string error = why.ToString();
   shared_->Report({.kind = EventKind::kInterrupted,
                    .time = {},

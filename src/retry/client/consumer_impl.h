@@ -101,6 +101,8 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   bool paused_ = false;
   bool consumed_once_ = false;
   std::optional<absl::Duration> interruption_said_;  // since boot
+  bool broker_failed_ = false;                       // on a message: the last interruption
+  bool said_to_consume_ = false;                     // and not interrupted since
 
   std::optional<Breaker> breaker_;      // nothing: there is none
   std::string breaker_error_;           // why it opened last

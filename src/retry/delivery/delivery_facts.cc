@@ -295,7 +295,8 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
   if (facts.others_retry) return facts;
   facts.near_delivery_limit = facts.redelivered && facts.delivery_count >= kManyDeliveries;
 
-  const Redeliveries redeliveries = CountRedelivered(facts, options.retry.count_redeliveries);
+  Redeliveries redeliveries = CountRedelivered(facts, options.retry.count_redeliveries);
+  redeliveries.count -= std::min(redeliveries.count, timed_out.forgiven());
   facts.history.failures =
       std::max(facts.history.failures, CountEarlierFailures(fields, options, /*redeliveries_count=*/
                                                             redeliveries.broker_counts));

@@ -28,6 +28,12 @@ class TimedOut {
   // How often `message` was not settled in time here, and that is not counted yet. Forgets it.
   std::uint64_t Take(const amqp::Message& message);
 
+  // The opposite: the broker has closed the connection as it failed on a message (F73), and counts
+  // every other delivery of this consumer as failed once, also one that has not arrived. Returns
+  // how many of the failures that it counts may be due to that.
+  void Forgive() { ++forgiven_; }
+  std::uint64_t forgiven() const { return forgiven_; }
+
   std::size_t size() const { return known_.size(); }
 
  private:
@@ -39,6 +45,7 @@ class TimedOut {
 
   std::unordered_map<std::uint64_t, Known> known_;  // by content
   std::deque<std::uint64_t> order_;                 // the oldest first
+  std::uint64_t forgiven_ = 0;
 };
 
 }  // namespace retryq

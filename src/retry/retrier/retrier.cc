@@ -519,6 +519,7 @@ void RetrierImpl::Abandon(const absl::Status& why) {
     return;
   }
   if (absl::IsAborted(why)) RememberTimeouts();
+  if (absl::IsInternal(why)) timed_out_.Forgive();
   // What waits for a thread is not begun any more; a handler that runs can see that it is in vain.
   source_->abandoned = true;
   source_ = std::make_shared<Delivery::Source>(options_.queue);

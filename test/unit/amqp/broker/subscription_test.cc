@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -177,6 +178,107 @@ TEST_P(SuspectsTest, WhoHasWaitedLongestGoesFirst) {
   EXPECT_LE(std::count(asked.begin(), asked.end(), "bad"), 2);
 }
 INSTANTIATE_TEST_SUITE_P(Pauses, SuspectsTest, ::testing::Values(5, 150, 800));
+
+// The broker has a quorum queue, and closes the connection with 541 whenever it would deliver
+// "bad". What a connection leaves unsettled comes before all else, in the order in which it was
+// taken back.
+class FailingBrokerTest : public SubscriptionTest {
+ protected:
+  FailingBrokerTest() {
+    server.on_method = [this](std::uint16_t channel, const ClientMethod& asked) {
+      if (const auto* const qos = std::get_if<method::BasicQos>(&asked)) {
+        prefetch_ = qos->prefetch_count;
+      } else if (const auto* const consume = std::get_if<method::BasicConsume>(&asked)) {
+        server.Say(channel, method::BasicConsumeOk{.consumer_tag = consume->consumer_tag});
+        tag_ = std::string(consume->consumer_tag);
+        Serve(channel);
+        return true;
+      } else if (const auto* const ack = std::get_if<method::BasicAck>(&asked)) {
+        while (!unsettled_.empty() && settled_ < ack->delivery_tag) {
+          unsettled_.erase(unsettled_.begin());
+          ++settled_;
+        }
+        Serve(channel);
+      } else if (std::holds_alternative<method::BasicCancel>(asked)) {
+        tag_.clear();
+      }
+      return false;
+    };
+    subscription_ = broker_->Consume({.queue = "queue", .prefetch = 4, .consumer_tag = "me"}, this);
+  }
+
+  void Serve(std::uint16_t channel) {
+    if (tag_.empty()) return;
+    std::vector<std::string> next;
+    while (unsettled_.size() < prefetch_ && !ready_.empty()) {
+      next.push_back(ready_.front());
+      unsettled_.push_back(ready_.front());
+      ready_.erase(ready_.begin());
+    }
+    for (const std::string& body : next) {
+      if (body == "bad") return Fail();
+      server.Say(channel, method::BasicDeliver{.consumer_tag = tag_, .delivery_tag = ++delivered_});
+      server.SayContent(channel, {}, body);
+    }
+  }
+  void Fail() {
+    ++failures_;
+    server.Say(0, method::ConnectionClose{.reply_code = 541, .reply_text = "INTERNAL_ERROR"});
+    const auto behind = std::find_if(ready_.begin(), ready_.end(), [this](const std::string& body) {
+      return fresh_.contains(body);
+    });
+    ready_.insert(behind, unsettled_.begin(), unsettled_.end());
+    for (const std::string& body : unsettled_) fresh_.erase(body);
+    unsettled_.clear();
+    delivered_ = settled_ = 0;
+    tag_.clear();
+  }
+  void Put(std::vector<std::string> bodies) {
+    fresh_.insert(bodies.begin(), bodies.end());
+    ready_.insert(ready_.end(), bodies.begin(), bodies.end());
+  }
+
+  void OnDelivery(MessagePtr message) override {
+    handled_.emplace_back(message->body);
+    broker_->Ack(message->delivery_tag);
+  }
+  void OnInterrupted(const absl::Status& why) override { why_ = why; }
+
+  std::vector<std::string> ready_;
+  std::set<std::string> fresh_;  // of those, what was never delivered
+  std::vector<std::string> unsettled_;
+  std::uint64_t delivered_ = 0;  // on this channel
+  std::uint64_t settled_ = 0;    // the same
+  std::uint16_t prefetch_ = 0;
+  std::string tag_;  // of the consumer; empty: none
+  int failures_ = 0;
+  std::vector<std::string> handled_;
+  absl::Status why_;
+};
+
+TEST_F(FailingBrokerTest, HandsEachOtherMessageOverOnce) {
+  Put({"bad", "a", "b", "c", "d", "e", "f"});
+  Await([this] { return handled_.size() == 6; });
+  Put({"g", "h"});
+  Await([this] { return handled_.size() == 8; });
+  EXPECT_THAT(handled_, ::testing::UnorderedElementsAre("a", "b", "c", "d", "e", "f", "g", "h"));
+  EXPECT_TRUE(absl::IsInternal(why_)) << why_;
+  EXPECT_LE(failures_, 12);
+}
+
+TEST_F(FailingBrokerTest, ReturnsToItsPrefetchOnceEnoughIsSettled) {
+  Put({"bad"});
+  Await([this] { return failures_ == 1; });
+  std::erase(ready_, "bad");
+  std::vector<std::string> others;
+  for (int i = 0; i < 30; ++i) others.push_back(std::to_string(i));
+  Put(others);
+  Await([this] { return handled_.size() == 1; });
+  EXPECT_EQ(prefetch_, 1);
+  Await([this] { return handled_.size() == 30; });
+  EXPECT_EQ(prefetch_, 4);
+  EXPECT_THAT(handled_, ::testing::UnorderedElementsAreArray(others));
+}
 
 }  // namespace subscription_test
 }  // namespace retryq::amqp

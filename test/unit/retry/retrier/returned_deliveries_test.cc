@@ -127,6 +127,19 @@ TEST_F(ConsumerTimeouts, CountsATimeoutAsAFailureThatIsRetried) {
   EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("consumer timeout"));
 }
 
+// The broker counts every message that was on its way to the same consumer.
+TEST_F(ConsumerTimeouts, CountNothingWhereTheBrokerHasFailedOnAnotherMessage) {
+  StartWithTimeouts();
+  DeliverAgain(0);
+  retrier_->Abandon(absl::InternalError("541"));
+  ++channel_;
+  DeliverAgain(1, 1);
+  DeliverAgain(1, 1, "was never here");
+  DeliverAgain(2, 2, "died of itself");
+  EXPECT_THAT(attempts_, ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
 TEST_F(ConsumerTimeouts, AddsTimeoutsToWhatTheBrokerCounts) {
   StartWithTimeouts(/*max_attempts=*/3);
   DeliverAgain(2, 2);
