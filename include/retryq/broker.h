@@ -82,6 +82,9 @@ struct ConsumeParams {
   std::uint16_t prefetch = 64;    // unacked deliveries at a time; 0 = no limit
   std::string consumer_tag = {};  // empty: one that names host and process
   amqp::Table arguments = {};
+  // Bytes. A larger body is not kept in memory: see amqp::Message::left_out. 0: 512 MiB, beyond
+  // which the broker breaks the protocol.
+  std::uint64_t max_body = 0;
 };
 
 // What a subscription reports. All calls come on the loop's thread, and never

@@ -37,6 +37,11 @@ struct ConsumerOptions {
   // Unacked deliveries at a time, which bounds memory. 1 to 65535.
   std::uint16_t prefetch = 64;
 
+  // Bytes of the largest body that is kept in memory. A message with a larger one is not handled:
+  // it stays in the queue, unacked, in one place of `prefetch`, and the observer hears kHeld;
+  // unless RetryOptions::on_limit rejects or discards it. 1 to 512 MiB.
+  std::uint64_t max_body = std::uint64_t{128} << 20;
+
   // Threads for blocking handlers, at most 1024. 0: handlers run on the loop's thread.
   int handler_threads = 0;
 

@@ -26,6 +26,22 @@ class RetryLimits : public RetryTest {
   bool NothingLeft() { return peer_.Count("orders") == 0 && peer_.Count("orders.parked") == 0; }
 };
 
+TEST_F(RetryLimits, LeaveInItsQueueWhatIsTooLargeForMemory) {
+  peer_.Publish("", "orders", std::string(300'000, 'x'));
+  peer_.Publish("", "orders", "behind it");
+  {
+    Client client(loop_, Options());
+    const auto consumer = client.Consume(
+        {.queue = "orders", .retry = Attempts(3), .max_body = 200'000}, calls_.FailTimes(0));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+    EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("its body of 300000 bytes"));
+  }
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
+  EXPECT_EQ(peer_.Get("orders")->body.size(), 300'000U);
+  EXPECT_EQ(calls_.size(), 1U);
+}
+
 TEST_F(RetryLimits, ParkAfterTheLastAttemptWithWhatHappened) {
   peer_.DeclareExchange("shop", "topic");
   peer_.Bind("orders", "shop", "#");

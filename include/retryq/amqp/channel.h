@@ -106,7 +106,8 @@ class RETRYQ_EXPORT Channel {
   // Unacked deliveries at a time for each consumer started from now on; 0 = no limit.
   void Qos(std::uint16_t prefetch, Done done);
 
-  // Starts a consumer; `params.prefetch` is `Qos`'s business. Answers its tag. A delivery of more
+  // Starts a consumer; `params.prefetch` is `Qos`'s business, and `params.max_body` is that of all
+  // consumers of the channel. Answers its tag. A delivery of more
   // than 512 MiB, which RabbitMQ cannot be configured to carry, closes the channel.
   void Consume(const ConsumeParams& params, std::function<void(absl::StatusOr<std::string>)> done);
   // Once answered, the consumer gets nothing more, what still comes is put back; acks still work.

@@ -36,6 +36,10 @@ struct Message {
   Properties properties;
   std::string_view body;
 
+  // Above 0: the size of a body that is larger than ConsumeParams::max_body, or than the memory
+  // that there is. It was read and left out: `body` is empty.
+  std::uint64_t left_out = 0;
+
   void SetEnvelope(std::string_view new_exchange, std::string_view new_routing_key) {
     envelope.assign(new_exchange).append(new_routing_key);
     exchange = std::string_view(envelope).substr(0, new_exchange.size());

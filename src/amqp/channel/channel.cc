@@ -129,6 +129,7 @@ void Channel::Qos(std::uint16_t prefetch, Done done) {
 void Channel::Consume(const ConsumeParams& params,
                       std::function<void(absl::StatusOr<std::string>)> done) {
   std::string what = absl::StrCat("consuming queue '", params.queue, "'");
+  impl_->LimitBodies(params.max_body);
   auto on_reply = ToResult<method::BasicConsumeOk>(
       std::move(done), [](const auto& ok) { return std::string(ok.consumer_tag); });
   const absl::StatusOr<std::string> arguments = params.arguments.Encode();

@@ -192,7 +192,7 @@ absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
   message->redelivered = deliver.redelivered;
   message->SetEnvelope(deliver.exchange, deliver.routing_key);
   consumer_tag_.assign(deliver.consumer_tag);
-  incoming_.Begin(std::move(message));
+  incoming_.Begin(std::move(message), max_body_);
   return absl::OkStatus();
 }
 

@@ -131,6 +131,9 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Answers, later, a call that is not sent.
   void Refuse(absl::Status why, OnReply done);
 
+  // Of deliveries from now on; 0: as large as they may be.
+  void LimitBodies(std::uint64_t limit) { max_body_ = limit == 0 ? kMaxBodySize : limit; }
+
   void Publish(const PublishParams& params, PublishConfirms::Callback done);
   void Ack(std::uint64_t tag);
   void Reject(std::uint64_t tag, bool requeue);
@@ -232,6 +235,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
 
   // The message that is arriving, and what announced it.
   IncomingContent incoming_;
+  std::uint64_t max_body_ = kMaxBodySize;
   std::string consumer_tag_;          // of a delivery
   std::optional<Returned> returned_;  // set while a returned message arrives
 };

@@ -1,6 +1,7 @@
 #include "amqp/channel/incoming_content.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -32,6 +33,7 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
   has_header_ = true;
   received_ = 0;
   missing_ = *body_size;
+  if (missing_ > limit_) message_->left_out = missing_;
   return TakeIfWhole();
 }
 
@@ -42,7 +44,9 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_vie
   if (payload.size() > missing_) {
     return ProtocolError(ReplyCode::kFrameError, "more body than the content header promised");
   }
-  message_->content.replace(received_, payload.size(), payload);
+  if (Grow(received_ + payload.size())) {
+    message_->content.replace(received_, payload.size(), payload);
+  }
   Added(payload.size());
   return TakeIfWhole();
 }
@@ -51,10 +55,27 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_vie
 // zeros first takes as long as a copy.
 std::span<char> IncomingContent::Room(std::size_t rest) {
   if (!has_header_ || rest > missing_) return {};
-  std::string& content = message_->content;
   const std::size_t size = std::min(rest, kMostReserved);
+  if (!Grow(received_ + size)) return {};
+  std::string& content = message_->content;
   if (content.size() < received_ + size) content.resize(received_ + size);
   return std::span(content).subspan(received_, size);
+}
+
+// From a quarter on all of it is reserved at once: to double to the end takes half as much again.
+bool IncomingContent::Grow(std::size_t size) {
+  std::string& content = message_->content;
+  if (message_->left_out > 0) return false;
+  if (size <= content.capacity()) return true;
+  const std::uint64_t all = received_ + missing_;
+  try {
+    content.reserve(size > all / 4 ? all : size);
+    return true;
+  } catch (const std::bad_alloc&) {
+    message_->left_out = all;
+    content = std::string();
+    return false;
+  }
 }
 
 void IncomingContent::Added(std::size_t size) {
@@ -65,7 +86,7 @@ void IncomingContent::Added(std::size_t size) {
 std::shared_ptr<Message> IncomingContent::TakeIfWhole() {
   if (missing_ > 0) return nullptr;
   has_header_ = false;
-  message_->content.erase(received_);
+  if (message_->left_out == 0) message_->content.erase(received_);
   message_->body = message_->content;
   return std::move(message_);
 }

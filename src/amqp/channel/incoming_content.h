@@ -22,7 +22,11 @@ inline constexpr std::uint64_t kMaxBodySize = std::uint64_t{512} << 20;
 class IncomingContent {
  public:
   // A method that carries content has come: fill `message` from the frames that follow.
-  void Begin(std::shared_ptr<Message> message) { message_ = std::move(message); }
+  // A body of more than `limit` bytes, or for which there is no memory, is left out.
+  void Begin(std::shared_ptr<Message> message, std::uint64_t limit = kMaxBodySize) {
+    message_ = std::move(message);
+    limit_ = limit;
+  }
 
   // Between such a method and the last byte of its body.
   bool expected() const { return message_ != nullptr; }
@@ -41,11 +45,14 @@ class IncomingContent {
 
  private:
   std::shared_ptr<Message> TakeIfWhole();
+  // Room for so many bytes of the body; false if it is left out.
+  bool Grow(std::size_t size);
 
   std::shared_ptr<Message> message_;  // null while none is expected
   bool has_header_ = false;
   std::size_t received_ = 0;  // bytes of the body, at the front of the message's `content`
   std::uint64_t missing_ = 0;
+  std::uint64_t limit_ = kMaxBodySize;
 };
 
 }  // namespace retryq::amqp

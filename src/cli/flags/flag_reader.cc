@@ -1,8 +1,10 @@
 #include "cli/flags/flag_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -46,6 +48,7 @@ std::string ComplaintInWordsOfFlags(std::string complaint) {
       {"delay_queues.max_length", "--max-length"},
       {"former_queues", "--former-queue"},
       {"consumer_timeout", "--consumer-timeout"},
+      {"max_body", "--max-body"},
       {"work_exchange", "--work-exchange"},
       {"parked_queue", "--parked"},
       {"queue", "--queue"},
@@ -160,6 +163,26 @@ bool FlagReader::ReadNumber(std::string_view flag, const FlagText& text, std::ui
   if (is_number && *value >= min && *value <= max) return true;
   Complain(Refusal(flag, *text, absl::StrCat("write a whole number from ", min, " to ", max)));
   return false;
+}
+
+void FlagReader::ReadSize(std::string_view flag, const FlagText& text, std::uint64_t max,
+                          std::uint64_t* value) {
+  if (!text) return;
+  constexpr std::pair<std::string_view, int> kUnits[] = {
+      {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"", 0}};
+  for (const auto& [unit, shift] : kUnits) {
+    std::uint64_t number = 0;
+    const char* const end = text->data() + text->size() - std::min(text->size(), unit.size());
+    if (!text->ends_with(unit)) continue;
+    const auto [stopped, error] = std::from_chars(text->data(), end, number);
+    if (error != std::errc() || stopped != end || number == 0 || number > max >> shift) break;
+    *value = number << shift;
+    return;
+  }
+  Complain(Refusal(flag, *text,
+                   absl::StrCat("write a number of bytes above 0, such as 1000, 64KiB or 64MiB, "
+                                "and at most ",
+                                max >> 20, "MiB")));
 }
 
 absl::Duration FlagReader::ReadUrls(const std::vector<std::string>& urls, ClientOptions* client) {

@@ -49,6 +49,10 @@ class FlagReader {
     if (ReadNumber(flag, text, min, max, &number)) *value = static_cast<Number>(number);
   }
 
+  // A number of bytes above zero: 1000, 64KiB, 64MiB, 1GiB.
+  void ReadSize(std::string_view flag, const FlagText& text, std::uint64_t max,
+                std::uint64_t* value);
+
   // The broker's addresses: `urls`, else the variable RETRYQ_URL, else the library's default.
   // Returns the heartbeat that they ask for.
   absl::Duration ReadUrls(const std::vector<std::string>& urls, ClientOptions* client);

@@ -8,6 +8,7 @@
 #include "cli/connect/broker_session.h"
 #include "cli/messages/message_past.h"
 #include "cli/text/escaped_text.h"
+#include "retryq/consumer.h"
 
 namespace retryq::cli {
 namespace {
@@ -127,12 +128,13 @@ void MessageReader::StartConsumer() {
   unacked_ = 0;
   held_ = 0;
   // No tag of ours: a quorum queue takes a consumer of the same tag for the same one.
-  channel_->Consume({.queue = options_.queue}, [this](const absl::StatusOr<std::string>& tag) {
-    if (!tag.ok()) return;  // OnChannelClosed follows
-    consumer_ = Consumer::kActive;
-    consumer_tag_ = *tag;
-    Step();
-  });
+  channel_->Consume({.queue = options_.queue, .max_body = ConsumerOptions().max_body},
+                    [this](const absl::StatusOr<std::string>& tag) {
+                      if (!tag.ok()) return;  // OnChannelClosed follows
+                      consumer_ = Consumer::kActive;
+                      consumer_tag_ = *tag;
+                      Step();
+                    });
 }
 
 void MessageReader::CancelConsumer() {
@@ -161,14 +163,21 @@ void MessageReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
   }
   ++undecided_;
   if (++seen_ >= total_) nothing_left_ = true;
-  visitor_.OnMessage(std::move(message));
+  if (message->left_out > 0) {
+    progress_.Say(absl::StrCat("a message of ", message->left_out,
+                               " bytes is too large to be read: it stays where it is"));
+    Keep(message);
+  } else {
+    visitor_.OnMessage(std::move(message));
+  }
   if (nothing_left_) Stop();
   Step();
 }
 
 void MessageReader::Keep(const amqp::MessagePtr& message) {
   --undecided_;
-  if (options_.move_at && error_.ok() && MessagePast(*message).returns >= *options_.move_at) {
+  if (options_.move_at && error_.ok() && message->left_out == 0 &&
+      MessagePast(*message).returns >= *options_.move_at) {
     Move(message);
   } else {
     ++held_;

@@ -95,6 +95,8 @@ void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* option
   int& jobs = options->jobs;
   reader.Read("--jobs", flags.jobs, 1, kMostJobs, &jobs);
   reader.Read("--prefetch", flags.prefetch, 1, kMostPrefetch, &prefetch);
+  reader.ReadSize("--max-body", flags.max_body, std::uint64_t{512} << 20,
+                  &options->consumer.max_body);
   int in_flight = 1;
   reader.Read("--in-flight", flags.in_flight, 1, kMostLinesInFlight, &in_flight);
   if (flags.in_flight && !flags.lines) {
@@ -224,6 +226,10 @@ void AddFlags(FlagParser& parser, WorkFlags& flags, const std::string& json) {
              "(default: 1)");
   parser.Add("--prefetch", "NUMBER", &flags.prefetch,
              "Unacked messages at a time, at least --jobs times --in-flight (default: 64)");
+  parser.Add("--max-body", "SIZE", &flags.max_body,
+             "Largest body that is kept in memory, in bytes, KiB or MiB. A message with a\n"
+             "larger one is not handled: it stays in the queue, unacked, and is reported\n"
+             "(default: 128MiB)");
   parser.Add(
       "--timeout", "DURATION", &flags.timeout,
       "A command that takes longer over a message is ended, by SIGTERM and then SIGKILL to its\n"

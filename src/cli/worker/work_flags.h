@@ -24,7 +24,7 @@ struct WorkFlags {
   std::vector<std::string> earlier_counts, former_queues;
   BreakerFlags breaker;
   DelayQueueFlags delay_queues;
-  FlagText prefetch, jobs, in_flight, timeout, consumer_timeout, grace;
+  FlagText prefetch, max_body, jobs, in_flight, timeout, consumer_timeout, grace;
   FlagText log_level, metrics;
   bool declare = false;
   bool share_retries = false;

@@ -104,11 +104,17 @@ WorkQueue Named(WorkQueue work_queue, const std::string& queue) {
 
 constexpr absl::Duration kLongestConsumerTimeout = absl::Hours(24 * 3650);
 constexpr int kMostHandlerThreads = 1024;
+constexpr std::uint64_t kMostMaxBody = std::uint64_t{512} << 20;
 
 absl::Status ValidateConsumer(const ConsumerOptions& options) {
   absl::Status status;
   if (options.prefetch == 0) {
     status = absl::InvalidArgumentError("prefetch must be 1 to 65535: it bounds memory");
+  }
+  if (options.max_body == 0 || options.max_body > kMostMaxBody) {
+    status =
+        Join(status, absl::InvalidArgumentError(absl::StrCat("max_body must be 1 to ", kMostMaxBody,
+                                                             ", but is ", options.max_body)));
   }
   if (options.handler_threads < 0 || options.handler_threads > kMostHandlerThreads) {
     status = Join(status, absl::InvalidArgumentError(absl::StrCat("handler_threads must be 0 to ",
@@ -276,7 +282,8 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
   ConsumeParams params{.queue = options.queue,
                        .prefetch = options.prefetch,
                        .consumer_tag = options.consumer_tag,
-                       .arguments = {{"x-priority", std::int64_t{0}}}};
+                       .arguments = {{"x-priority", std::int64_t{0}}},
+                       .max_body = options.max_body};
   if (options.consumer_timeout > absl::ZeroDuration()) {
     params.arguments.Set("x-consumer-timeout", absl::ToInt64Milliseconds(options.consumer_timeout));
   }

@@ -293,6 +293,11 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
                       .delivery_count = Integer(fields.delivery_count),
                       .acquired_count = Integer(fields.acquired_count)};
   if (facts.others_retry) return facts;
+  if (message.left_out > 0) {
+    facts.left_out = message.left_out;
+    facts.read_at = clock.Now();
+    return facts;
+  }
   facts.near_delivery_limit = facts.redelivered && facts.delivery_count >= kManyDeliveries;
 
   Redeliveries redeliveries = CountRedelivered(facts, options.retry.count_redeliveries);

@@ -67,6 +67,9 @@ struct DeliveryFacts {
   // RetrierOptions::share_retries: then `history` is that of the other queue.
   bool others_retry = false;
 
+  // amqp::Message::left_out.
+  std::uint64_t left_out = 0;
+
   // What the queue shows of how it counts: whether it has delivered the message before, and
   // `x-delivery-count` and `x-acquired-count`.
   bool redelivered = false;

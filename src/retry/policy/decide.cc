@@ -152,6 +152,13 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
     step.kind = Kind::kSkip;
     return step;
   }
+  if (facts.left_out > 0) {
+    step.kind = KindOf(options_.on_limit);
+    step.first_failure = FirstFailure(facts.history, facts.read_at);
+    step.error = step.reason = absl::StrCat("its body of ", facts.left_out,
+                                            " bytes exceeds max_body, or the memory that there is");
+    return step;
+  }
   if (facts.left >= DelayGrid::kShortestHop) {
     step.kind = Kind::kForward;
     step.delay = facts.left;

@@ -147,6 +147,7 @@ void OpenDelivery::CarryOut() {
 }
 
 void OpenDelivery::CarryOutFailure() {
+  if (step_.kind == Step::Kind::kPark && delivery_->message()->left_out > 0) return KeepUnread();
   Event failed{.kind = EventKind::kFailed, .time = {}, .error = step_.error};
   Describe(failed);
   if (step_.kind == Step::Kind::kRetry) {
@@ -172,7 +173,7 @@ void OpenDelivery::CarryOutFailure() {
 // publish on; under an alarm, which can last, the message goes back by itself.
 void OpenDelivery::GiveBack() {
   const bool by_copy =
-      !context_.shared.publisher().blocked() &&
+      delivery_->message()->left_out == 0 && !context_.shared.publisher().blocked() &&
       context_.counted_returns.WouldCount(context_.shared.broker().server_version());
   if (by_copy) {
     PublishBack(CopyKind::kGivenBack);
@@ -180,6 +181,20 @@ void OpenDelivery::GiveBack() {
     Reject(/*requeue=*/true);
     Close(EventKind::kRequeued);
   }
+}
+
+// Without its body there is no copy to park, and the broker moves nothing by itself. Unacked, it
+// keeps its place in the queue, and is delivered to nobody for now.
+void OpenDelivery::KeepUnread() {
+  const std::string why =
+      absl::StrCat(step_.error,
+                   ": it stays in its queue, unacked; remedy: raise max_body, or give "
+                   "the queue a dead-letter exchange and have on_limit reject it");
+  step_ = {.kind = Step::Kind::kGiveBack, .reason = step_.error};
+  Enter(State::kReturning);
+  Event held{.kind = EventKind::kHeld, .time = {}, .error = why};
+  Describe(held);
+  context_.shared.Report(held);
 }
 
 // A delivery that came through the named work exchange finds back through it. Any other would be

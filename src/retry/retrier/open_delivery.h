@@ -138,6 +138,7 @@ class OpenDelivery final : private PendingPublish {
   void CarryOut();
   void CarryOutFailure();
   void GiveBack();
+  void KeepUnread();
   void Publish(CopyKind kind);
   // To its own queue; not while returns are held.
   void PublishBack(CopyKind kind);

@@ -54,6 +54,24 @@ TEST(IncomingContent, DoesNotBelieveAHugeBodyBeforeItComes) {
   EXPECT_LT(message->content.capacity(), std::size_t{1} << 20);
 }
 
+TEST(IncomingContent, LeavesOutABodyAboveTheLimit) {
+  IncomingContent content;
+  for (int round = 0; round < 2; ++round) {
+    const auto message = std::make_shared<Message>();
+    content.Begin(message, /*limit=*/5);
+    EXPECT_EQ(content.OnHeader(Header(6)).value(), nullptr);
+    EXPECT_TRUE(content.Room(6).empty());
+    EXPECT_EQ(content.OnBody("abc").value(), nullptr);
+    EXPECT_EQ(content.OnBody("def").value(), message);
+    EXPECT_EQ(message->left_out, 6U);
+    EXPECT_EQ(message->body, "");
+    EXPECT_EQ(message->properties.content_type, "text/plain");
+    content.Begin(std::make_shared<Message>(), /*limit=*/6);
+    EXPECT_EQ(content.OnHeader(Header(6)).value(), nullptr);
+    EXPECT_EQ(content.OnBody("abcdef").value()->body, "abcdef");
+  }
+}
+
 void Write(std::string_view bytes, std::span<char> room) {
   ASSERT_GE(room.size(), bytes.size());
   std::copy(bytes.begin(), bytes.end(), room.begin());

@@ -75,6 +75,16 @@ TEST_F(WorkFlagsTest, WaitsForAManagementApiWhoseHostCannotBeResolvedYet) {
   EXPECT_THAT(Complaints({"--url", "amqp://192.0.2.2"}), HasSubstr("RETRYQ_MANAGEMENT_URL"));
 }
 
+TEST_F(WorkFlagsTest, LimitsBodies) {
+  EXPECT_EQ(Parse({}).consumer.max_body, 128U << 20);
+  EXPECT_EQ(Parse({"--max-body", "64MiB"}).consumer.max_body, 64U << 20);
+  EXPECT_EQ(Parse({"--max-body", "1000"}).consumer.max_body, 1000U);
+  for (const char* wrong :
+       {"0", "", "MiB", "-1", "1.5MiB", "1GiB", "64MB", "99999999999999999999"}) {
+    EXPECT_THAT(Complaints({"--max-body", wrong}), HasSubstr("write a number of bytes above 0"));
+  }
+}
+
 TEST_F(WorkFlagsTest, HasACircuitBreakerIfAsked) {
   EXPECT_FALSE(Parse({}).consumer.breaker);
   const BreakerOptions defaults = *Parse({"--breaker"}).consumer.breaker;

@@ -63,6 +63,29 @@ TEST_F(ReturnedDeliveries, GivesBackByItselfWhatNoCopyCanBePublishedOf) {
   EXPECT_THAT(broker_.publishes, SizeIs(1));
 }
 
+// A copy would be one without its body.
+TEST_F(ReturnedDeliveries, KeepsAMessageUnackedThatIsTooLargeForMemory) {
+  for (const OnLimit on_limit : {OnLimit::kPark, OnLimit::kReject, OnLimit::kDiscard}) {
+    Start({.queue = "orders", .retry = {.on_limit = on_limit}}, Handler([](const Delivery&) {
+            ADD_FAILURE() << "handled";
+            return Outcome::Ok();
+          }));
+    auto message = std::const_pointer_cast<amqp::Message>(
+        MakeMessage({.headers = {{"x-delivery-count", std::int64_t{15}}}}));
+    message->delivery_tag = {.generation = 1, .tag = ++tag_};
+    message->redelivered = true;
+    message->left_out = 1000;
+    deliver_(std::move(message));
+    time_.Advance(absl::Hours(1));
+    EXPECT_EQ(retrier_->open(), on_limit == OnLimit::kPark ? 1U : 0U);
+  }
+  EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("its body of 1000 bytes"));
+  EXPECT_THAT(broker_.rejected, ElementsAre(2));
+  EXPECT_THAT(broker_.acked, ElementsAre(3));
+  EXPECT_THAT(broker_.requeued, IsEmpty());
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
 // Deliveries have a connection of their own.
 TEST_F(ReturnedDeliveries, WaitsForAConnectionToPublishTheCopyOn) {
   Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
