@@ -224,8 +224,10 @@ class Examination {
     if (!of_user) return;
     const auto queues = Get("limits", Path("queues") + "?page=1&page_size=1&disable_stats=true");
     const auto connections =
-        Get("limits", "/connections?columns=vhost,user,channels,client_properties.connection_name");
+        Get("limits",
+            "/connections?columns=vhost,user,channels,protocol,client_properties.connection_name");
     if (!queues || !connections) return;
+    report_.Add(CheckAmqp10(*connections, options_));
     const std::vector<Finding> findings =
         CheckLimits({.of_vhost = *of_vhost,
                      .of_user = *of_user,

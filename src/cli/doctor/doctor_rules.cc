@@ -523,6 +523,28 @@ std::string Merged(const std::string& granted, const std::vector<std::string>& p
 
 }  // namespace
 
+std::vector<Finding> CheckAmqp10(const Json& connections, const DoctorOptions& options) {
+  std::int64_t count = 0;
+  if (!connections.is_array()) return {};
+  for (const Json& connection : connections) {
+    count += TextOf(connection, "vhost") == options.place.connection.vhost &&
+                     TextOf(connection, "protocol") == "AMQP 1-0"
+                 ? 1
+                 : 0;
+  }
+  if (count == 0) return {};
+  return {Warning(
+      "AMQP 1.0",
+      absl::StrCat(count,
+                   " AMQP 1.0 connection(s) to the vhost: a message with an application "
+                   "property of a type that AMQP 0-9-1 lacks, such as uuid or char, makes "
+                   "RabbitMQ close the connection of the worker of its queue with 541"),
+      absl::StrCat("have senders to '", options.queue,
+                   "' use strings and numbers; where it has "
+                   "happened (event interrupted, 541), take the message out with an AMQP 1.0 "
+                   "client or a shovel"))};
+}
+
 std::string GrantCommand(const DoctorOptions& options) {
   const std::string delay_queues = Escaped(options.delay_queues.prefix + ".") + ".*";
   std::vector<std::string> configure;

@@ -57,6 +57,10 @@ bool MayHurt(const nlohmann::json& policies, const DoctorOptions& options);
 std::vector<Finding> CheckDelayQueues(const std::vector<nlohmann::json>& queues,
                                       const DoctorOptions& options);
 
+// Whether clients of AMQP 1.0 are connected to the vhost, some of whose messages RabbitMQ cannot
+// deliver to a worker (F73 in doc/rabbitmq_facts_queues.md). `connections`: GET /api/connections.
+std::vector<Finding> CheckAmqp10(const nlohmann::json& connections, const DoctorOptions& options);
+
 // The rabbitmqctl command that gives the user all rights that a worker needs, and keeps those that
 // the user has; where these are not known, with a note about them.
 std::string GrantCommand(const DoctorOptions& options);

@@ -468,6 +468,22 @@ TEST_F(DoctorRules, TakeEveryFlagOfAWorkerWithTheSameMeaning) {
   EXPECT_GT(tried, 40);
 }
 
+TEST_F(DoctorRules, MindClientsOfAmqp10) {
+  DoctorOptions options;
+  options.queue = "orders";
+  options.place.connection.vhost = "shop";
+  const auto check = [&](const char* vhost, const char* protocol) {
+    return CheckAmqp10(Json::array({{{"vhost", vhost}, {"protocol", protocol}}}), options);
+  };
+  EXPECT_THAT(check("shop", "AMQP 0-9-1"), ::testing::IsEmpty());
+  EXPECT_THAT(check("other", "AMQP 1-0"), ::testing::IsEmpty());
+  const std::vector<Finding> findings = check("shop", "AMQP 1-0");
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].result, Finding::Result::kWarning);
+  EXPECT_THAT(findings[0].remedy, HasSubstr("'orders'"));
+  EXPECT_THAT(CheckAmqp10({{"error", "no"}}, options), ::testing::IsEmpty());
+}
+
 TEST(DoctorReport, SaysAllAndCounts) {
   std::vector<std::string> told;
   Report report([&told](const Finding& finding) { told.push_back(TextOf(finding)); });

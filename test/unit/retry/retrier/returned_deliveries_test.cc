@@ -64,26 +64,37 @@ TEST_F(ReturnedDeliveries, GivesBackByItselfWhatNoCopyCanBePublishedOf) {
 }
 
 // A copy would be one without its body.
-TEST_F(ReturnedDeliveries, KeepsAMessageUnackedThatIsTooLargeForMemory) {
-  for (const OnLimit on_limit : {OnLimit::kPark, OnLimit::kReject, OnLimit::kDiscard}) {
+class TooLargeDeliveries : public ReturnedDeliveries {
+ protected:
+  void DeliverOne(OnLimit on_limit) {
     Start({.queue = "orders", .retry = {.on_limit = on_limit}}, Handler([](const Delivery&) {
             ADD_FAILURE() << "handled";
             return Outcome::Ok();
           }));
-    auto message = std::const_pointer_cast<amqp::Message>(
-        MakeMessage({.headers = {{"x-delivery-count", std::int64_t{15}}}}));
+    const amqp::Table headers = {{"x-delivery-count", std::int64_t{15}}};
+    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
     message->delivery_tag = {.generation = 1, .tag = ++tag_};
     message->redelivered = true;
     message->left_out = 1000;
     deliver_(std::move(message));
     time_.Advance(absl::Hours(1));
-    EXPECT_EQ(retrier_->open(), on_limit == OnLimit::kPark ? 1U : 0U);
+    EXPECT_THAT(broker_.publishes, IsEmpty());
+    EXPECT_THAT(broker_.requeued, IsEmpty());
   }
+};
+
+TEST_F(TooLargeDeliveries, StayUnackedAndAreReported) {
+  DeliverOne(OnLimit::kPark);
+  EXPECT_EQ(retrier_->open(), 1U);
+  EXPECT_THAT(broker_.acked, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kHeld), 1U);
   EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("its body of 1000 bytes"));
-  EXPECT_THAT(broker_.rejected, ElementsAre(2));
-  EXPECT_THAT(broker_.acked, ElementsAre(3));
-  EXPECT_THAT(broker_.requeued, IsEmpty());
-  EXPECT_THAT(broker_.publishes, IsEmpty());
+}
+
+TEST_F(TooLargeDeliveries, AreRejectedOrDiscardedIfThatIsAskedFor) {
+  DeliverOne(OnLimit::kReject);
+  EXPECT_THAT(broker_.rejected, ElementsAre(1));
+  EXPECT_EQ(events_.Count(EventKind::kRejected), 1U);
 }
 
 // Deliveries have a connection of their own.
