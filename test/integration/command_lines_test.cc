@@ -92,6 +92,15 @@ TEST_F(CommandLines, RetriesTheMessageThatAChildDiedOfAndNoOther) {
   EXPECT_EQ(ParkedError(), "exit 3: out of paper");
 }
 
+TEST_F(CommandLines, IgnoresUnknownFieldsWithOneWarning) {
+  CommandRun run = Lines({}, ForEach(Say("\\\"ok\\\":true,\\\"extra\\\":1")));
+  for (const char* body : {"one", "two"}) Publish(body);
+  ASSERT_TRUE(run.Says("acked", 2));
+  ASSERT_TRUE(run.Stop());
+  EXPECT_THAT(run.events("odd_answer"), SizeIs(1));
+  EXPECT_THAT(run.events("child_ended"), IsEmpty());
+}
+
 TEST_F(CommandLines, SaysWhatIsNoAnswer) {
   CommandRun run = Lines({"--max-attempts", "1"},
                          ForEach("case $line in *'an order'*) echo hello;; esac; " + kOk));
@@ -179,8 +188,8 @@ TEST_F(CommandLines, PausesWhileTheCommandCannotBeRun) {
   EXPECT_THAT(run.events("failed"), IsEmpty()) << run.Story();
 }
 
-TEST_F(CommandLines, PausesWhereTheProgramNeverAnswersAndCostsNoAttempts) {
-  CommandRun run = Lines({"--max-attempts", "1"}, "echo Starting; read -r line; exit 1");
+TEST_F(CommandLines, PausesWhereTheProgramNeverBeginsAMessageAndCostsNoAttempts) {
+  CommandRun run = Lines({"--max-attempts", "1"}, "echo Starting; exit 1");
   for (int i = 0; i < 3; ++i) Publish("an order");
   ASSERT_TRUE(run.Says("child_ended"));
   ASSERT_TRUE(run.Says("paused"));

@@ -18,6 +18,7 @@
 namespace retryq::testing {
 namespace command_metrics_test {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -81,6 +82,37 @@ TEST_F(CommandMetrics, SayWhyNothingIsConsumed) {
   EXPECT_THAT(Get(run, "/metrics"),
               HasSubstr("\nretryq_connected{broker=\"127.0.0.1:1\",vhost=\"/\"} 0\n"));
   EXPECT_TRUE(run.Stop());
+}
+
+TEST_F(CommandMetrics, SayThatAProgramHandlesNothing) {
+  CommandRun run = Work({"--metrics", "127.0.0.1:0", "--lines", "--max-attempts", "1"},
+                        "read -r line; echo bad >&2; exit 1");
+  Publish("poison");
+  ASSERT_TRUE(run.Says("parked"));
+  const std::string health = Get(run, "/healthz");
+  EXPECT_THAT(health, HasSubstr(" 503 "));
+  EXPECT_THAT(health, HasSubstr("without having handled a message: exit 1: bad"));
+  const std::string metrics = Get(run, "/metrics");
+  EXPECT_THAT(metrics, HasSubstr("\nretryq_program_exits_total{queue=\"orders\","));
+  EXPECT_THAT(metrics, ContainsRegex("retryq_consuming[{]queue=\"orders\",[^}]*[}] 0"));
+  EXPECT_LE(run.events("consuming").size(), 1U) << run.Story();
+  EXPECT_TRUE(run.Stop());
+}
+
+TEST_F(CommandMetrics, SayThatAMessageTakesMuchLongerThanUsual) {
+  CommandRun run =
+      Work({"--metrics", "127.0.0.1:0"}, "read -r body; case $body in slow) exec sleep 600;; esac");
+  Publish("quick");
+  ASSERT_TRUE(run.Says("acked"));
+  Publish("slow");
+  ASSERT_TRUE(run.Says("still_running"));
+  EXPECT_THAT(Get(run, "/healthz"), HasSubstr("ok: a message has been running for "));
+  EXPECT_THAT(Get(run, "/metrics"),
+              ContainsRegex("retryq_oldest_running_seconds[{]queue=\"orders\",[^}]*[}] [1-9]"));
+  run.Signal(SIGTERM);
+  run.Signal(SIGTERM);
+  run.Wait();
+  EXPECT_EQ(run.events("still_running").size(), 1U);
 }
 
 TEST_F(CommandMetrics, NeedAPortThatIsFree) {

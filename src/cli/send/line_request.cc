@@ -230,8 +230,8 @@ std::string IdText(const Json& id, std::string_view line) {
 absl::Status ParseRequest(std::string_view line, LineRequest* request) {
   const Json json = ParseJson(line);
   if (!json.is_object()) {
-    return absl::InvalidArgumentError(json.is_discarded() ? "the line is not JSON"
-                                                          : "the line is no JSON object");
+    return absl::InvalidArgumentError(
+        absl::StrCat("the line is ", json.is_discarded() ? WhyNotJson(line) : "no JSON object"));
   }
   RequestReader reader(request);
   // The id first: the answer to what is wrong has it too.

@@ -15,6 +15,9 @@ namespace retryq::cli {
 nlohmann::json ParseJson(std::string_view text);
 nlohmann::ordered_json ParseOrderedJson(std::string_view text);
 
+// Of a text that is no JSON: "not JSON", and for what many programs write by mistake what that is.
+std::string WhyNotJson(std::string_view text);
+
 // Without any space, and without an end of line. What is not UTF-8 becomes U+FFFD.
 std::string JsonLine(const nlohmann::json& json);
 std::string JsonLine(const nlohmann::ordered_json& json);

@@ -2,8 +2,11 @@
 #define RETRYQ_CLI_WORKER_AVAILABILITY_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace retryq::cli {
 
@@ -21,6 +24,8 @@ class Availability {
   // Called at each failure, `why` saying more, and at each change to another state.
   using OnState = std::function<void(State state, const std::string& why)>;
 
+  static constexpr int kManyInVain = 3;
+
   explicit Availability(OnState on_state) : on_state_(std::move(on_state)) {}
 
   State state() const { return state_; }
@@ -28,6 +33,7 @@ class Availability {
   // The command has handled a message, whatever came of it.
   void Worked() {
     has_worked_ = true;
+    in_vain_ = 0;
     Recover();
   }
 
@@ -37,6 +43,19 @@ class Availability {
   // After a run that came to nothing: whether the command has worked since the last such run, so
   // that this one says nothing about the command.
   bool TakeProof() { return std::exchange(has_worked_, false); }
+
+  // A run, or the life of a program, has ended without having handled a message.
+  void EndedInVain(const std::string& why) {
+    ++in_vain_;
+    why_in_vain_ = why;
+  }
+
+  // Why the command is of no use; nothing as long as fewer than kManyInVain have ended so in a row.
+  std::optional<std::string> Trouble() const {
+    if (in_vain_ < kManyInVain) return std::nullopt;
+    return absl::StrCat("COMMAND has ended ", in_vain_,
+                        " times in a row without having handled a message: ", why_in_vain_);
+  }
 
   void Fail(const std::string& why) {
     state_ = State::kFails;
@@ -56,6 +75,8 @@ class Availability {
   const OnState on_state_;
   State state_ = State::kWorks;
   bool has_worked_ = false;  // since the last run that came to nothing
+  int in_vain_ = 0;          // in a row
+  std::string why_in_vain_;
 };
 
 }  // namespace retryq::cli

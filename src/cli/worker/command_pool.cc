@@ -64,6 +64,7 @@ bool CommandPool::HasRoom() const {
 
 void CommandPool::Run(Job job) {
   job.settlement.SetBegun(true);
+  job.begun = loop_.clock().SinceBoot();
   const Running running = running_.insert(running_.end(), std::move(job));
   // What has ended is reported to the loop, where this may be gone by then.
   threads_->Submit([this, running, delivery = running->delivery, executor = loop_.executor(),
@@ -114,6 +115,7 @@ void CommandPool::OnEnded(Running running, const ChildResult& result, absl::Dura
 
 void CommandPool::Pause(const std::string& why) {
   if (availability_.state() == Availability::State::kFails) return;  // others ran beside it
+  availability_.EndedInVain(why);
   availability_.Fail(why);
   try_again_ = loop_.After(pauses_.Next(loop_.clock().SinceBoot(), loop_.random()), [this] {
     const std::unique_ptr<Timer> fired = std::move(try_again_);
@@ -128,6 +130,11 @@ void CommandPool::Stop(std::function<void()> stopped) {
   try_again_.reset();
   waiting_.Requeue();
   if (running_.empty()) std::exchange(stopped_, nullptr)();
+}
+
+std::optional<OldestJob> CommandPool::Oldest() const {
+  if (running_.empty()) return std::nullopt;
+  return OldestJob{running_.front().delivery, loop_.clock().SinceBoot() - running_.front().begun};
 }
 
 std::vector<Job> CommandPool::EndAll() {

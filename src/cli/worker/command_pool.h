@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ class CommandPool final : public JobPool {
   void GiveBackWaiting() override { waiting_.Requeue(); }
   void Stop(std::function<void()> stopped) override;
   std::size_t open() const override { return running_.size(); }
+  std::optional<OldestJob> Oldest() const override;
+  std::optional<std::string> Trouble() const override { return availability_.Trouble(); }
   std::vector<Job> EndAll() override;
 
  private:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
 #include "retryq/settlement.h"
@@ -16,6 +17,16 @@ namespace retryq::cli {
 struct Job {
   Delivery delivery;
   Settlement settlement;
+  // A program has ended with it and others: it is given to a program alone, to see which it was.
+  bool alone = false;
+  int crashes = 0;            // of programs that had it alone
+  absl::Duration begun = {};  // since boot, where a command runs for it
+};
+
+// The message that has been with a program for longest.
+struct OldestJob {
+  const Delivery& delivery;
+  absl::Duration running;
 };
 
 // Messages that no program has yet, in order. Those whose channel is gone come again from the
@@ -35,16 +46,18 @@ class WaitingJobs {
     for (Job& job : jobs) jobs_.push_back(std::move(job));
   }
 
-  std::optional<Job> Next() {
-    while (!jobs_.empty()) {
-      Job job = std::move(jobs_.front());
-      jobs_.pop_front();
-      if (!job.delivery.abandoned()) return job;
-    }
-    return std::nullopt;
+  // The one that is next; null if there is none.
+  const Job* Front() {
+    while (!jobs_.empty() && jobs_.front().delivery.abandoned()) jobs_.pop_front();
+    return jobs_.empty() ? nullptr : &jobs_.front();
   }
 
-  bool empty() const { return jobs_.empty(); }
+  std::optional<Job> Next() {
+    if (Front() == nullptr) return std::nullopt;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    return job;
+  }
 
   std::deque<Job> TakeAll() { return std::exchange(jobs_, {}); }
 

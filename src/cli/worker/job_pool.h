@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/worker/job.h"
@@ -27,6 +29,11 @@ class JobPool {
 
   // Messages that programs have.
   virtual std::size_t open() const = 0;
+
+  virtual std::optional<OldestJob> Oldest() const = 0;
+
+  // Why programs handle nothing: see Availability.
+  virtual std::optional<std::string> Trouble() const = 0;
 
   // Ends the programs, and waits for that. Returns what is unsettled: dropping it makes it a
   // failure as long as its consumer lives.

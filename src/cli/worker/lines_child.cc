@@ -191,6 +191,9 @@ void LinesChild::OnLine(std::string_view line) {
                         : "the message with that \"id\" is answered already; write one answer for "
                           "each");
   }
+  if (!answer->ignored.empty() && !std::exchange(odd_answer_said_, true)) {
+    owner_.OnOddAnswer(IgnoredFieldWarning(answer->ignored));
+  }
   Settlement settlement = std::move(found->job.settlement);
   in_order_ = in_order_ && found == open_.begin();
   const absl::Duration took = TimeOver(*found);
@@ -243,8 +246,10 @@ void LinesChild::OnExit() {
   // One that ends of its own accord after some messages may not have seen those behind them.
   const bool in_peace = !ended_because_ && has_answered_ &&
                         result.end == ChildResult::End::kExited && result.code == EX_OK;
+  const bool in_time = timed_out_ == 0;
+  end.one_is_to_blame = !in_peace && in_time && open_.size() > 1;
   end.first_is_to_blame =
-      !in_peace && !open_.empty() && (timed_out_ == 0 || open_.front().id == timed_out_);
+      !in_peace && !open_.empty() && (in_time ? open_.size() == 1 : open_.front().id == timed_out_);
   end.begun = HasBegun();
   if (!open_.empty()) end.took = TimeOver(open_.front());
   end.unanswered = TakeOpen();
@@ -254,6 +259,11 @@ void LinesChild::OnExit() {
 // One that answers in order mostly begins a message when it has answered the one before.
 absl::Duration LinesChild::TimeOver(const Open& open) const {
   return loop_.clock().SinceBoot() - (in_order_ ? std::max(open.given, answered_at_) : open.given);
+}
+
+std::optional<OldestJob> LinesChild::Oldest() const {
+  if (open_.empty()) return std::nullopt;
+  return OldestJob{open_.front().job.delivery, TimeOver(open_.front())};
 }
 
 bool LinesChild::HasBegun() const {

@@ -44,8 +44,10 @@ class LinesChild {
     std::string why;       // "exit 3: out of paper"
     bool not_run = false;  // it, or a shell before it, could not run the program: 126, 127
     bool begun = true;     // it has read, or answered, something of what it was given
-    // Whether the first of these may have to do with it: what is behind that was mostly not begun.
+    // It has ended of the first of these: that was the only one, or was not answered in time.
     bool first_is_to_blame = false;
+    // It has ended of one of several, nobody knows which.
+    bool one_is_to_blame = false;
     // What it has not answered, in the order in which it was given.
     std::deque<Job> unanswered;
     absl::Duration took = absl::ZeroDuration();  // over the first of them
@@ -54,8 +56,9 @@ class LinesChild {
   // Called from the loop, never inside a call of the child's.
   class Owner {
    public:
-    virtual void OnAnswered(LinesChild& child) = 0;        // must not destroy it
-    virtual void OnEnded(LinesChild& child, End end) = 0;  // may destroy it
+    virtual void OnAnswered(LinesChild& child) = 0;            // must not destroy it
+    virtual void OnOddAnswer(const std::string& warning) = 0;  // the first of a child; the same
+    virtual void OnEnded(LinesChild& child, End end) = 0;      // may destroy it
 
    protected:
     ~Owner() = default;
@@ -83,11 +86,17 @@ class LinesChild {
   // What it has not answered, in the order in which it was given. Its answers are then nonsense.
   std::deque<Job> TakeOpen();
 
-  // False once it is closed, or about to end.
-  bool takes_more() const { return pid_ >= 0 && !closing_ && !ended_because_ && kill_ == nullptr; }
+  // False once it is closed, or about to end, and while it has a message that must be alone.
+  bool takes_more() const {
+    const bool is_full = !open_.empty() && open_.front().job.alone;
+    return pid_ >= 0 && !closing_ && !ended_because_ && kill_ == nullptr && !is_full;
+  }
 
   // How many messages it has.
   std::size_t open() const { return open_.size(); }
+
+  // Of these.
+  std::optional<OldestJob> Oldest() const;
 
   // Whether it has answered anything since its start.
   bool has_answered() const { return has_answered_; }
@@ -139,6 +148,7 @@ class LinesChild {
   std::string errors_;       // the end of what it wrote to stderr
   std::size_t sent_ = 0;     // bytes, in all
   bool has_answered_ = false;
+  bool odd_answer_said_ = false;
   bool in_order_ = true;                               // all answers so far
   absl::Duration answered_at_ = absl::ZeroDuration();  // last, since boot
   bool closing_ = false;

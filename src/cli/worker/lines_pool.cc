@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -45,12 +46,10 @@ void LinesPool::Handle(Delivery delivery, Settlement settlement) {
 }
 
 void LinesPool::Feed() {
-  while (!waiting_.empty()) {
-    LinesChild* const child = WithRoom();
+  while (const Job* const next = waiting_.Front()) {
+    LinesChild* const child = WithRoom(next->alone);
     if (child == nullptr) return;
-    std::optional<Job> job = waiting_.Next();
-    if (!job) return;
-    child->Give(*std::move(job));
+    child->Give(*waiting_.Next());
     if (!ever_answered_ && silence_ == nullptr) WatchForAnswer(options_.silence);
   }
 }
@@ -65,11 +64,12 @@ void LinesPool::WatchForAnswer(absl::Duration patience) {
 }
 
 // The one that has the fewest.
-LinesChild* LinesPool::WithRoom() {
+LinesChild* LinesPool::WithRoom(bool alone) {
+  const std::size_t most = alone ? 1 : options_.in_flight;
   LinesChild* best = nullptr;
   for (const Program& program : programs_) {
     LinesChild* const child = program.child.get();
-    if (child == nullptr || !child->takes_more() || child->open() >= options_.in_flight) continue;
+    if (child == nullptr || !child->takes_more() || child->open() >= most) continue;
     if (best == nullptr || child->open() < best->open()) best = child;
     if (best->open() == 0) break;
   }
@@ -101,7 +101,8 @@ void LinesPool::OnEnded(LinesChild& child, LinesChild::End end) {
   // Such an end says something about the program, or about nothing.
   const bool in_vain = end.not_run || !end.begun || !ever_answered_;
   const bool works = !in_vain || availability_.TakeProof();
-  if (end.first_is_to_blame && end.begun && works) {
+  if (!answered) availability_.EndedInVain(end.why);
+  if (IsGuilty(end, works)) {
     std::move(end.unanswered.front().settlement)
         .Settle(Outcome(absl::UnknownError(end.why)).Took(end.took));
     end.unanswered.pop_front();
@@ -109,6 +110,9 @@ void LinesPool::OnEnded(LinesChild& child, LinesChild::End end) {
   if (stopping_) {
     for (Job& job : end.unanswered) std::move(job.settlement).Settle(Outcome::Requeue());
     return CheckStopped();
+  }
+  if (end.one_is_to_blame) {
+    for (Job& job : end.unanswered) job.alone = true;
   }
   callbacks_.child_ended(end.why);
   waiting_.Return(std::move(end.unanswered), /*first=*/!in_vain);
@@ -121,11 +125,20 @@ void LinesPool::OnEnded(LinesChild& child, LinesChild::End end) {
   Feed();
 }
 
+// Whether the first of what it had is what it ended of.
+bool LinesPool::IsGuilty(LinesChild::End& end, bool works) const {
+  if (!end.first_is_to_blame || !end.begun) return false;
+  const int crashes = ++end.unanswered.front().crashes;
+  return works || (!end.not_run && crashes >= kCrashesThatCount);
+}
+
 void LinesPool::StartChild(Program& program) {
   LinesChild::Owner& owner = *this;
   auto child = std::make_unique<LinesChild>(loop_, options_.child, owner);
   if (const int error = child->Start()) {
-    availability_.Fail(*WhyNotRun({.end = ChildResult::End::kNotStarted, .code = error}));
+    const std::string why = *WhyNotRun({.end = ChildResult::End::kNotStarted, .code = error});
+    availability_.EndedInVain(why);
+    availability_.Fail(why);
     return StartLater(program);
   }
   program.child = std::move(child);
@@ -174,6 +187,16 @@ std::size_t LinesPool::open() const {
   for (const Program& program : programs_)
     open += program.child == nullptr ? 0 : program.child->open();
   return open;
+}
+
+std::optional<OldestJob> LinesPool::Oldest() const {
+  std::optional<OldestJob> oldest;
+  for (const Program& program : programs_) {
+    if (program.child == nullptr) continue;
+    const std::optional<OldestJob> its = program.child->Oldest();
+    if (its && (!oldest || its->running > oldest->running)) oldest.emplace(*its);
+  }
+  return oldest;
 }
 
 std::vector<Job> LinesPool::EndAll() {

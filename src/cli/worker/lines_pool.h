@@ -19,13 +19,14 @@ namespace retryq::cli {
 // Keeps some children alive and gives them messages: `work --lines`.
 //
 // A child that ends is started again: at once if it has answered anything, else after a pause that
-// grows. Of the messages that it had, the first has failed, as it was the one that the child was
-// at; the others are given to the next child that has room, before all that have come since, as if
-// it had not had them. (It may have handled some of them, without a word.)
+// grows. If it had one message, or one that was not answered in time, that has failed. If it had
+// several, none has, and each is then given to a child that has nothing else, before all that have
+// come since. (It may have handled some of them, without a word.)
 //
-// No message has failed where the program cannot be run (see Availability), where it ends before it
-// has read anything, and where none has ever answered anything. What it had is then behind the
-// others.
+// No message has failed where the program cannot be run (see Availability), and where it ends
+// before it has read anything. Where none has ever answered anything, the message has failed of
+// which as many as kCrashesThatCount have ended, one after the other. What it had is then behind
+// the others.
 class LinesPool final : public JobPool, private LinesChild::Owner {
  public:
   struct Options {
@@ -47,7 +48,11 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
     std::function<void(const std::string& why)> child_ended;
     // Children have messages, and none has answered any message yet.
     std::function<void(const std::string& remedy)> no_answer;
+    // A child answers, but not quite as it should. Once for each.
+    std::function<void(const std::string& warning)> odd_answer;
   };
+
+  static constexpr int kCrashesThatCount = 3;
 
   // `loop` must outlive it.
   LinesPool(EventLoop& loop, Options options, Callbacks callbacks);
@@ -64,6 +69,8 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
   // an answer goes back to its queue, except the first, which has failed.
   void Stop(std::function<void()> stopped) override;
   std::size_t open() const override;
+  std::optional<OldestJob> Oldest() const override;
+  std::optional<std::string> Trouble() const override { return availability_.Trouble(); }
   std::vector<Job> EndAll() override;
 
  private:
@@ -74,13 +81,15 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
   };
 
   void OnAnswered(LinesChild& child) override;
+  void OnOddAnswer(const std::string& warning) override { callbacks_.odd_answer(warning); }
   void OnEnded(LinesChild& child, LinesChild::End end) override;
 
+  bool IsGuilty(LinesChild::End& end, bool works) const;
   void StartChild(Program& program);
   void StartLater(Program& program);
   void Feed();
   void WatchForAnswer(absl::Duration patience);
-  LinesChild* WithRoom();
+  LinesChild* WithRoom(bool alone);
   void CloseIdle();
   void CheckStopped();
 

@@ -134,10 +134,16 @@ std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t ma
   return line.append("}\n");
 }
 
+std::string IgnoredFieldWarning(std::string_view field) {
+  return absl::StrCat("COMMAND has answered with a field '", EscapedText(field.substr(0, 100)),
+                      "', which is ignored; fields: id, ok, error, retry_after, park, discard, "
+                      "snooze, reason");
+}
+
 absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
   const Json json = ParseJson(line);
   if (!json.is_object()) {
-    return Wrong(absl::StrCat("it is ", json.is_discarded() ? "not JSON" : "no JSON object",
+    return Wrong(absl::StrCat("it is ", json.is_discarded() ? WhyNotJson(line) : "no JSON object",
                               "; stdout is for answers alone, print anything else to stderr"));
   }
   LinesAnswer answer;
@@ -159,9 +165,7 @@ absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
       if (!duration.ok()) return duration.status();
       *delay = *duration;
     } else {
-      return Wrong(absl::StrCat("it has a field \"", name,
-                                "\"; those there are: id, ok, error, retry_after, park, discard, "
-                                "snooze, reason"));
+      answer.ignored = name;
     }
   }
   if (!has_id) return Wrong("it has no \"id\"; give that of the message that it answers");

@@ -34,7 +34,11 @@ std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t ma
 struct LinesAnswer {
   std::uint64_t id = 0;
   Outcome outcome = Outcome::Ok();
+  std::string ignored = {};  // a field that is none of those below; empty: there is none
 };
+
+// Of `LinesAnswer::ignored`.
+std::string IgnoredFieldWarning(std::string_view field);
 
 // Reads a line, without its line break:
 //
@@ -47,7 +51,7 @@ struct LinesAnswer {
 //   "reason"
 //                                                may say why
 //
-// kInvalidArgument, with what is wrong, for all else, unknown fields included.
+// Other fields are ignored. kInvalidArgument, with what is wrong, for all else.
 absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line);
 
 }  // namespace retryq::cli

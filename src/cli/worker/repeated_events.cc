@@ -56,6 +56,8 @@ RepeatedEvents::~RepeatedEvents() {
 }
 
 bool RepeatedEvents::Pass(Severity severity, std::string_view name, const Event& event) {
+  // It consumes to see whether the command can be run again.
+  if (name == "consuming" && troubles_.contains(Key("paused", event.queue))) return false;
   for (const EndOfTrouble& recovery : kRecoveries) {
     if (recovery.event != name) continue;
     auto over = troubles_.extract(Key(recovery.ends, event.queue));

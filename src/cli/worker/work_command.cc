@@ -29,6 +29,7 @@
 #include "cli/worker/parked_hook.h"
 #include "cli/worker/return_watch.h"
 #include "cli/worker/rights_check.h"
+#include "cli/worker/running_watch.h"
 #include "cli/worker/work_metrics.h"
 #include "loop/worker_pool.h"
 #include "retryq/amqp/connection_options.h"
@@ -55,6 +56,9 @@ absl::Status Annotated(const std::string& flag, const absl::Status& status) {
 
 // RabbitMQ's default.
 constexpr absl::Duration kUsualConsumerTimeout = absl::Minutes(30);
+
+// For messages that run for too long.
+constexpr absl::Duration kLookEvery = absl::Seconds(1);
 
 // How long the end waits for the confirms of what is given back, past a second signal or --grace.
 constexpr absl::Duration kGiveBackPatience = absl::Seconds(1);
@@ -100,6 +104,7 @@ class Worker : private Observer {
     consumer_ = *std::move(consumer);
     CheckRights();
     pool_->Start();
+    WatchRunning();
 
     std::shared_ptr<void> drain =
         loop_.OnDrain([this](EventLoop::DrainDone done) { BeginStop(std::move(done)); });
@@ -120,6 +125,7 @@ class Worker : private Observer {
   void OnEvent(const Event& event) override {
     log_.OnEvent(event);
     if (metrics_) metrics_->OnEvent(event);
+    if (event.handling) running_.Ended(*event.handling);
     if (hook_ && event.kind == EventKind::kParked) hook_->OnParked(event);
     if (event.kind == EventKind::kBreakerOpened) pool_->GiveBackWaiting();
     returns_.OnEvent(event);
@@ -251,10 +257,15 @@ class Worker : private Observer {
         LinesPool::Callbacks{
             .on_state = StateCallback(),
             .child_ended =
-                [this](const std::string& why) { Say(Severity::kWarning, "child_ended", why); },
+                [this](const std::string& why) {
+                  if (metrics_) metrics_->OnProgramExit(options_.consumer.queue);
+                  Say(Severity::kWarning, "child_ended", why);
+                },
             .no_answer =
-                [this](const std::string& remedy) {
-                  Say(Severity::kWarning, "no_answer", remedy);
+                [this](const std::string& remedy) { Say(Severity::kWarning, "no_answer", remedy); },
+            .odd_answer =
+                [this](const std::string& warning) {
+                  Say(Severity::kWarning, "odd_answer", warning);
                 }});
     return absl::OkStatus();
   }
@@ -294,8 +305,16 @@ class Worker : private Observer {
     metrics_->OnReturns(options_.consumer.queue, std::nullopt);
     absl::StatusOr<std::unique_ptr<MetricsServer>> server =
         MetricsServer::Listen(loop_, *options_.metrics,
-                              {.metrics = [this] { return metrics_->Text(); },
-                               .trouble = [this] { return metrics_->Trouble(); },
+                              {.metrics =
+                                   [this] {
+                                     LookAtPrograms();
+                                     return metrics_->Text();
+                                   },
+                               .trouble =
+                                   [this] {
+                                     LookAtPrograms();
+                                     return metrics_->Trouble();
+                                   },
                                .cannot_accept =
                                    [this](const std::string& why) {
                                      Say(Severity::kWarning, "metrics_unreachable", why);
@@ -308,6 +327,27 @@ class Worker : private Observer {
     log_.SayUrl(Severity::kInfo, "serving_metrics", options_.consumer.queue,
                 metrics_server_->url());
     return absl::OkStatus();
+  }
+
+  // What is scraped is as it is now.
+  void LookAtPrograms() {
+    if (pool_ == nullptr) return;
+    const std::optional<OldestJob> oldest = pool_->Oldest();
+    metrics_->OnPrograms(options_.consumer.queue, pool_->Trouble(),
+                         oldest ? oldest->running : absl::ZeroDuration());
+  }
+
+  void WatchRunning() {
+    watch_ = loop_.After(kLookEvery, [this] {
+      const std::unique_ptr<Timer> fired = std::move(watch_);
+      WatchRunning();
+      const std::optional<OldestJob> oldest = pool_->Oldest();
+      if (!oldest) return;
+      if (const auto said = running_.Look(loop_.clock().SinceBoot(), oldest->running)) {
+        log_.SayOf(oldest->delivery, oldest->delivery.id(), Severity::kWarning, "still_running",
+                   *said);
+      }
+    });
   }
 
   // How the broker is configured it does not say; what it does by default is known.
@@ -342,6 +382,8 @@ class Worker : private Observer {
   std::optional<RightsCheck> rights_;  // while they are checked
   bool queues_checked_ = false;
   bool command_fails_ = false;
+  RunningWatch running_;
+  std::unique_ptr<Timer> watch_;
 
   std::optional<absl::Duration> stopping_since_;  // since boot
 };

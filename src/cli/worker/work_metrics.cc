@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
+#include "cli/worker/running_watch.h"
+
 namespace retryq::cli {
 
 WorkMetrics::WorkMetrics(prometheus::Labels labels)
@@ -21,7 +24,16 @@ WorkMetrics::WorkMetrics(prometheus::Labels labels)
                        .Name("retryq_undelivered_copies")
                        .Help("Copies that are due and that quorum delay queues keep, as the queue "
                              "takes none.")
-                       .Register(registry_)) {
+                       .Register(registry_)),
+      program_exits_(prometheus::BuildCounter()
+                         .Name("retryq_program_exits_total")
+                         .Help("Programs of work --lines that have ended without being told to.")
+                         .Register(registry_)),
+      oldest_running_(prometheus::BuildGauge()
+                          .Name("retryq_oldest_running_seconds")
+                          .Help("How long the message has been with COMMAND that is there for "
+                                "longest; 0 if there is none.")
+                          .Register(registry_)) {
   prometheus::BuildGauge()
       .Name("retryq_build_info")
       .Help("1, with the version of retryq that runs.")
@@ -79,10 +91,20 @@ void WorkMetrics::OnReturns(const std::string& queue, const std::optional<Return
   undelivered_.Add({{"queue", queue}}).Set(trouble ? static_cast<double>(trouble->undelivered) : 0);
 }
 
+void WorkMetrics::OnPrograms(const std::string& queue, std::optional<std::string> trouble,
+                             absl::Duration oldest) {
+  ProgramExits(queue);
+  oldest_running_.Add({{"queue", queue}}).Set(absl::ToDoubleSeconds(oldest));
+  command_trouble_ = std::move(trouble);
+  oldest_ = oldest;
+}
+
 std::string WorkMetrics::Text() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   for (prometheus::MetricFamily& family : families) {
+    const bool is_vain = command_trouble_ && family.name == "retryq_consuming";
     for (prometheus::ClientMetric& metric : family.metric) {
+      if (is_vain) metric.gauge.value = 0;
       for (const auto& [name, value] : labels_) metric.label.push_back({name, value});
     }
   }
@@ -92,13 +114,21 @@ std::string WorkMetrics::Text() const {
 std::optional<std::string> WorkMetrics::Trouble() const {
   // After a lost connection a consumer whose breaker is open consumes again only at its end.
   const bool waits = breaker_ == Breaker::State::kOpen && connected_ && !stopping_;
-  if (consuming_ || waits) return std::nullopt;
-  return why_not_;
+  if (!consuming_ && !waits) return why_not_;
+  return command_trouble_;
 }
 
 std::optional<std::string> WorkMetrics::Notice() const {
-  if (breaker_ == Breaker::State::kClosed) return std::nullopt;
-  return "the circuit breaker is " + std::string(NameOf(breaker_)) + ", after " + breaker_error_;
+  std::vector<std::string> notices;
+  if (breaker_ != Breaker::State::kClosed) {
+    notices.push_back("the circuit breaker is " + std::string(NameOf(breaker_)) + ", after " +
+                      breaker_error_);
+  }
+  if (oldest_ >= absl::Seconds(1)) {
+    notices.push_back("a message has been running for " + RunningWatch::Seconds(oldest_));
+  }
+  if (notices.empty()) return std::nullopt;
+  return absl::StrJoin(notices, "; ");
 }
 
 }  // namespace retryq::cli

@@ -72,7 +72,8 @@ class LinesPoolTest : public ::testing::Test {
                             availability_.push_back(works ? "available" : why);
                           },
                       .child_ended = [this](const std::string& why) { ends_.push_back(why); },
-                      .no_answer = [this](const std::string& why) { silences_.push_back(why); }});
+                      .no_answer = [this](const std::string& why) { silences_.push_back(why); },
+                      .odd_answer = [this](const std::string& why) { oddities_.push_back(why); }});
     pool_->Start();
     return *pool_;
   }
@@ -126,6 +127,7 @@ class LinesPoolTest : public ::testing::Test {
   std::vector<std::string> availability_;
   std::vector<std::string> ends_;
   std::vector<std::string> silences_;
+  std::vector<std::string> oddities_;
   std::vector<std::string> order_;  // in which they were settled
   std::map<std::string, Outcome> outcomes_;
 };
@@ -214,7 +216,7 @@ TEST_F(LinesPoolTest, FailsTheMessageThatAChildDiedOfAndStartsItAgain) {
   EXPECT_THAT(ends_, ElementsAre("exit 3: out of paper"));
 }
 
-TEST_F(LinesPoolTest, OfSeveralThatAChildHadFailsTheFirstAndPassesOnTheOthers) {
+TEST_F(LinesPoolTest, GivesEachOfSeveralThatAChildHadToAChildAlone) {
   Start(ForEach("case $line in *poison*) kill -KILL $$;; esac; " + std::string(kOk)),
         [](LinesPool::Options& options) { options.in_flight = 8; });
   for (const char* name : {"a", "poison", "b", "c"}) Give(name);
@@ -222,6 +224,19 @@ TEST_F(LinesPoolTest, OfSeveralThatAChildHadFailsTheFirstAndPassesOnTheOthers) {
   EXPECT_THAT(order_, ElementsAre("a", "poison", "b", "c"));
   EXPECT_EQ(Error("poison"), "killed by SIGKILL");
   for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(Ok(name));
+}
+
+TEST_F(LinesPoolTest, FailsTheMessageThatAChildDiedOfWhicheverOfSeveralItWas) {
+  StartAndAnswer("if test -e " + File("died") + "; then " +
+                     ForEach("case $line in *poison*) exit 3;; esac; " + std::string(kOk)) +
+                     "; else read -r a; read -r b; read -r c; echo > " + File("died") +
+                     "; exit 3; fi",
+                 [](LinesPool::Options& options) { options.in_flight = 8; });
+  for (const char* name : {"a", "b", "poison", "c"}) Give(name);
+  Settled(5);
+  EXPECT_EQ(Error("poison"), "exit 3");
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(Ok(name)) << name;
+  EXPECT_THAT(ends_, SizeIs(3));
 }
 
 TEST_F(LinesPoolTest, AChildThatEndsInPeaceIsNoFailure) {
@@ -326,10 +341,51 @@ TEST_F(LinesPoolTest, FailsNothingWhereTheProgramCannotBeRun) {
   Until([&] { return availability_.back() == "available"; });
 }
 
-TEST_F(LinesPoolTest, FailsNothingWhereTheProgramHasNeverAnsweredAnything) {
+TEST_F(LinesPoolTest, FailsAMessageOfWhichSeveralHaveEndedThoughNoneHasEverAnswered) {
+  Start("read -r line; exit 1");
+  Give("a");
+  Settled(1);
+  EXPECT_EQ(Error("a"), "exit 1");
+  EXPECT_THAT(ends_, SizeIs(LinesPool::kCrashesThatCount));
+}
+
+TEST_F(LinesPoolTest, IsInTroubleOnceSeveralInARowHaveHandledNothing) {
+  Start("if test -e " + File("well") + "; then " + ForEach(kOk) + "; fi; read -r line; exit 1");
+  Give("a");
+  Give("b");
+  Until([&] { return ends_.size() == 2; });
+  EXPECT_EQ(pool_->Trouble(), std::nullopt);
+  Until([&] { return ends_.size() == 3; });
+  EXPECT_EQ(pool_->Trouble(),
+            "COMMAND has ended 3 times in a row without having handled a message: exit 1");
+  files_.Write("well", "");
+  Settled(2);
+  EXPECT_EQ(pool_->Trouble(), std::nullopt);
+}
+
+TEST_F(LinesPoolTest, WarnsOnceOfFieldsThatItIgnores) {
+  Start(ForEach("echo \"{\\\"id\\\":$id,\\\"ok\\\":true,\\\"extra\\\":1}\""));
+  for (const char* name : {"a", "b"}) Give(name);
+  Settled(2);
+  for (const char* name : {"a", "b"}) EXPECT_TRUE(Ok(name));
+  EXPECT_THAT(ends_, IsEmpty());
+  EXPECT_THAT(oddities_, ElementsAre(HasSubstr("a field 'extra', which is ignored")));
+}
+
+TEST_F(LinesPoolTest, KnowsForHowLongItIsAtAMessage) {
+  Start(ForEach("case $line in *slow*) sleep 600;; esac; " + std::string(kOk)),
+        [](LinesPool::Options& options) { options.children = 2; });
+  EXPECT_FALSE(pool_->Oldest().has_value());
+  Give("slow");
+  Give("quick");
+  Settled(1);
+  Until([&] { return pool_->Oldest()->running > absl::Milliseconds(20); });
+  EXPECT_EQ(pool_->Oldest()->delivery.body(), "slow");
+}
+
+TEST_F(LinesPoolTest, FailsNothingWhereTheProgramNeverBeginsAMessage) {
   std::vector<std::vector<Job>> kept;  // dropped they would be settled
-  for (const char* script :
-       {"read -r line; exit 1", "exit 1", "echo hello; sleep 600", "read -r line; exit 127"}) {
+  for (const char* script : {"exit 1", "echo hello; sleep 600", "read -r line; exit 127"}) {
     availability_.clear();
     ends_.clear();
     Start(script);

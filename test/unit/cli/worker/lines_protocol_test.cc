@@ -13,7 +13,9 @@
 namespace retryq::cli {
 namespace lines_protocol_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 using Kind = Outcome::Kind;
 using retryq::testing::MakeMessage;
@@ -130,6 +132,16 @@ TEST(LinesProtocol, KnowsEachAnswer) {
   EXPECT_EQ(Read(R"({"snooze":5,"id":7})").outcome.delay(), absl::Seconds(5));
 }
 
+TEST(LinesProtocol, IgnoresOtherFields) {
+  const LinesAnswer answer = Read(R"({"id":7,"error":"e","retry-after":"30s"})");
+  EXPECT_EQ(answer.outcome.kind(), Kind::kByStatus);
+  EXPECT_EQ(answer.ignored, "retry-after");
+  EXPECT_EQ(Read(R"({"id":7,"ok":true})").ignored, "");
+  EXPECT_TRUE(Read(R"({"id":7,"ok":true,"extra":{"deep":[1]}})").outcome.status().ok());
+  EXPECT_THAT(IgnoredFieldWarning("a\x1b[2J"),
+              AllOf(HasSubstr("retry_after"), Not(HasSubstr("\x1b"))));
+}
+
 TEST(LinesProtocol, SaysWhatIsWrongWithAnyOther) {
   const auto wrong = [](std::string_view line) {
     const auto answer = ParseAnswer(line);
@@ -153,8 +165,13 @@ TEST(LinesProtocol, SaysWhatIsWrongWithAnyOther) {
   EXPECT_THAT(wrong(R"({"id":7,"error":"e","park":"p"})"), HasSubstr("none, or more than one"));
   EXPECT_THAT(wrong(R"({"id":7,"error":5})"), HasSubstr("\"error\" is no text"));
   EXPECT_THAT(wrong(R"({"id":7,"park":true})"), HasSubstr("\"park\" is no text"));
-  EXPECT_THAT(wrong(R"({"id":7,"retry-after":"30s","error":"e"})"),
-              HasSubstr("a field \"retry-after\"; those there are: id, ok"));
+  EXPECT_THAT(wrong(R"({"id":7,"okay":true})"), HasSubstr("none, or more than one"));
+  EXPECT_THAT(wrong(R"({"id":7,"error":"\ud83d"})"),
+              HasSubstr("not JSON: it has a lone surrogate"));
+  EXPECT_THAT(wrong(R"({"id":7,"error":"\ude00"})"),
+              HasSubstr("not JSON: it has a lone surrogate"));
+  EXPECT_THAT(wrong("{\"id\":7,\"error\":\"\xed\xa0\xbd\"}"),
+              HasSubstr("not JSON: it is not UTF-8"));
   for (const char* delay : {"\"soon\"", "-1", "1e300", "null", "\"30\""}) {
     EXPECT_THAT(wrong(std::string(R"({"id":7,"error":"e","retry_after":)") + delay + "}"),
                 HasSubstr("neither a duration"));

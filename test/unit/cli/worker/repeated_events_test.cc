@@ -89,6 +89,20 @@ TEST_F(RepeatedEventsTest, ReportsATroubleThatIsOverAndLogsItAnewWhenItIsBack) {
                                 "disconnected third"));
 }
 
+TEST_F(RepeatedEventsTest, LogsNoConsumingWhileACommandIsTriedAgainAndAgain) {
+  const auto says = [this](Severity severity, std::string_view name) {
+    const Event event = {.kind = {}, .time = absl::UnixEpoch(), .queue = "orders"};
+    if (events_->Pass(severity, name, event)) log_.emplace_back(name);
+  };
+  for (int i = 0; i < 3; ++i) {
+    says(Severity::kError, "paused");
+    Happens(EventKind::kConsuming);
+  }
+  says(Severity::kInfo, "resumed");
+  Happens(EventKind::kConsuming);
+  EXPECT_THAT(log_, ElementsAre("paused", "paused  x2", "resumed", "consuming "));
+}
+
 TEST_F(RepeatedEventsTest, ReportsTheTraceOfTheLastMessageThatMayBeGoneByThen) {
   std::vector<std::string> traces;
   RepeatedEvents events(

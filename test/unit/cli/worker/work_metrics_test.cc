@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/worker/running_watch.h"
+
 namespace retryq::cli {
 namespace work_metrics_test {
 
@@ -89,6 +91,47 @@ TEST(WorkMetrics, ShowWhyCopiesCannotReturnAndHowManyWait) {
   EXPECT_THAT(metrics.Text(),
               HasSubstr("retryq_returns_blocked{queue=\"orders\",reason=\"full\"} 0"));
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_undelivered_copies{queue=\"orders\"} 0"));
+}
+
+TEST(WorkMetrics, SayThatProgramsHandleNothingAndHowOftenTheyEnd) {
+  WorkMetrics metrics;
+  metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
+  metrics.OnPrograms("orders", std::nullopt, absl::ZeroDuration());
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_program_exits_total{queue=\"orders\"} 0"));
+  EXPECT_EQ(metrics.Trouble(), std::nullopt);
+  metrics.OnProgramExit("orders");
+  metrics.OnPrograms("orders", "it ends", absl::ZeroDuration());
+  EXPECT_EQ(metrics.Trouble(), "it ends");
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_program_exits_total{queue=\"orders\"} 1"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 0"));
+  metrics.OnPrograms("orders", std::nullopt, absl::ZeroDuration());
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 1"));
+}
+
+TEST(WorkMetrics, SayForHowLongAMessageHasBeenRunning) {
+  WorkMetrics metrics;
+  metrics.OnPrograms("orders", std::nullopt, absl::Milliseconds(2500));
+  EXPECT_EQ(metrics.Notice(), "a message has been running for 2.5s");
+  EXPECT_THAT(metrics.Text(), HasSubstr("retryq_oldest_running_seconds{queue=\"orders\"} 2.5"));
+}
+
+TEST(RunningWatch, SaysOnceThatAMessageTakesTenTimesAsLongAsUsual) {
+  RunningWatch watch;
+  for (int i = 0; i < 40; ++i) watch.Ended(absl::Seconds(1));
+  EXPECT_EQ(watch.Look(absl::Seconds(100), absl::Milliseconds(9999)), std::nullopt);
+  EXPECT_THAT(watch.Look(absl::Seconds(101), absl::Seconds(11)).value_or(""),
+              HasSubstr("running for 11s, more than ten times as long as usual (1s)"));
+  EXPECT_EQ(watch.Look(absl::Seconds(200), absl::Seconds(110)), std::nullopt);
+  EXPECT_NE(watch.Look(absl::Seconds(201), absl::Seconds(90)), std::nullopt) << "another one";
+}
+
+TEST(RunningWatch, GivesTheFirstMessageAMinuteAndShortOnesASecond) {
+  RunningWatch watch;
+  EXPECT_EQ(watch.Look(absl::Seconds(100), absl::Seconds(59)), std::nullopt);
+  EXPECT_NE(watch.Look(absl::Seconds(101), absl::Seconds(60)), std::nullopt);
+  watch.Ended(absl::Milliseconds(1));
+  EXPECT_EQ(watch.Look(absl::Seconds(200), absl::Milliseconds(999)), std::nullopt);
+  EXPECT_NE(watch.Look(absl::Seconds(201), absl::Seconds(1)), std::nullopt);
 }
 
 }  // namespace work_metrics_test
