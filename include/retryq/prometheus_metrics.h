@@ -39,6 +39,11 @@ namespace retryq {
 //   retryq_delay_lateness_seconds{queue}    histogram: from when a retry was due to its delivery,
 //                                           the wait in the work queue included; by the clocks of
 //                                           the workers that sent and received it
+//   retryq_oldest_delivery_timestamp_seconds{queue}
+//                                           when the oldest delivery that the handler has not
+//                                           settled was given to it, in seconds since 1970; 0 if
+//                                           there is none. time() minus this is its age: a handler
+//                                           that hangs makes it grow
 //
 // Of the client:
 //

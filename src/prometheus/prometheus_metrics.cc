@@ -93,6 +93,9 @@ class PrometheusMetrics::Impl {
     Counter& breaker_openings;
     Histogram& handler_duration;
     Histogram& lateness;
+    Gauge& oldest;
+    std::map<std::uint64_t, absl::Time> begun = {};        // with the handler, by their order
+    std::map<const Delivery*, std::uint64_t> places = {};  // among these
     CountersByKind outcomes = {};
     std::map<std::string, Counter*> retries = {};  // by attempt
   };
@@ -128,7 +131,32 @@ class PrometheusMetrics::Impl {
     }
   }
 
+  // An event about a delivery that is with the handler is its end, except for the first one. Those
+  // of a connection that is lost end without a word.
+  void WatchHandler(const Event& event, Queue& queue) {
+    const auto forget = [&queue](const Delivery* delivery) {
+      const auto found = queue.places.find(delivery);
+      if (found == queue.places.end()) return;
+      queue.begun.erase(found->second);
+      queue.places.erase(found);
+    };
+    if (event.kind == EventKind::kInterrupted) {
+      queue.begun.clear();
+      queue.places.clear();
+    } else if (event.delivery != nullptr) {
+      forget(event.delivery);
+      if (event.kind == EventKind::kDelivered) {
+        queue.begun.emplace(++deliveries_so_far_, event.time);
+        queue.places.emplace(event.delivery, deliveries_so_far_);
+      }
+    }
+    queue.oldest.Set(queue.begun.empty()
+                         ? 0
+                         : absl::ToDoubleSeconds(queue.begun.begin()->second - absl::UnixEpoch()));
+  }
+
   void CountOfQueue(const Event& event, Queue& queue) {
+    WatchHandler(event, queue);
     if (event.in_flight) queue.in_flight.Set(static_cast<double>(*event.in_flight));
     if (event.lateness) queue.lateness.Observe(absl::ToDoubleSeconds(*event.lateness));
     if (event.handling) queue.handler_duration.Observe(absl::ToDoubleSeconds(*event.handling));
@@ -183,7 +211,8 @@ class PrometheusMetrics::Impl {
                            .breaker_state = breaker_state_.Add(labels),
                            .breaker_openings = breaker_openings_.Add(labels),
                            .handler_duration = handler_duration_.Add(labels, kWaitBuckets),
-                           .lateness = lateness_.Add(labels, kWaitBuckets)})
+                           .lateness = lateness_.Add(labels, kWaitBuckets),
+                           .oldest = oldest_.Add(labels)})
             .first->second;
     for (const EventKind kind : kOutcomes) {
       queue.outcomes[kind] =
@@ -237,6 +266,10 @@ class PrometheusMetrics::Impl {
   Family<Histogram>& lateness_ = HistogramFamily("retryq_delay_lateness_seconds",
                                                  "From when a retry was due to its delivery.");
 
+  Family<Gauge>& oldest_ = GaugeFamily("retryq_oldest_delivery_timestamp_seconds",
+                                       "When the oldest delivery that the handler has not settled "
+                                       "was given to it; 0: there is none.");
+
   Family<Counter>& copies_unconfirmed_ =
       CounterFamily("retryq_copies_unconfirmed_total",
                     "Copies published again for want of a confirm that counts.");
@@ -263,6 +296,7 @@ class PrometheusMetrics::Impl {
       GaugeFamily("retryq_blocked", "1 while the broker has an alarm and takes no publishes.")
           .Add({});
 
+  std::uint64_t deliveries_so_far_ = 0;
   CountersByKind counters_by_kind_;
   std::map<std::string, Queue, std::less<>> queues_;
 };

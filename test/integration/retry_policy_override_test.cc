@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "absl/time/clock.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -38,6 +40,23 @@ class RetryPolicyOverride : public RetryTest {
 TEST_F(RetryPolicyOverride, SaysThatAShorterTtlLetsMessagesOutEarly) {
   SetPolicy({{"message-ttl", 500}});
   EXPECT_THAT(Said(absl::Seconds(20), EventKind::kOverridden, 1), HasSubstr("s early"));
+}
+
+TEST_F(RetryPolicyOverride, LetsNoMessageRunBeforeItsDelayIsOver) {
+  SetPolicy({{"message-ttl", 200}});
+  peer_.DeclareQueue("orders");
+  Client client(loop_, Options());
+  std::vector<absl::Time> calls;
+  absl::StatusOr<Consumer> consumer = client.Consume(
+      {.queue = "orders", .retry = Every(absl::Seconds(3))}, [&](const Delivery&) -> Outcome {
+        calls.push_back(absl::Now());
+        return calls.size() == 1 ? absl::UnavailableError("down") : absl::OkStatus();
+      });
+  ASSERT_TRUE(consumer.ok());
+  peer_.Publish("", "orders", "body");
+  ASSERT_TRUE(RunUntil([&] { return calls.size() == 2; }));
+  EXPECT_GE(calls[1] - calls[0], absl::Seconds(3));
+  EXPECT_LE(events_.Count(EventKind::kForwarded), 4U);
 }
 
 TEST_F(RetryPolicyOverride, SaysThatALengthLimitPushesMessagesOut) {

@@ -13,6 +13,7 @@
 #include "retry/delivery/error_text.h"
 #include "retry/delivery/headers.h"
 #include "retryq/amqp/table.h"
+#include "retryq/delay_queue_name.h"
 
 namespace retryq {
 namespace {
@@ -266,6 +267,16 @@ bool IsDelayQueue(const Death& death, std::int64_t delay) {
          absl::StrCat(death.queue, ".").find(part, 1) != std::string::npos;
 }
 
+// Nothing if that was no delay queue, whatever the prefix.
+std::optional<DelayQueueName> DelayQueueOf(const Death& death) {
+  if (death.queue != death.exchange) return std::nullopt;
+  const std::string_view name = death.queue;
+  for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+    if (auto parsed = ParseDelayQueueName(name, name.substr(0, dot))) return parsed;
+  }
+  return std::nullopt;
+}
+
 bool IsOthersRetry(const HeaderFields& fields, const amqp::Message& message,
                    const RetrierOptions& options) {
   const std::optional<std::string_view> failed_in = Text(fields.queue);
@@ -305,9 +316,14 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
   facts.history.failures =
       std::max(facts.history.failures, CountEarlierFailures(fields, options, /*redeliveries_count=*/
                                                             redeliveries.broker_counts));
-  if (facts.history.remaining) {
+  if (facts.history.remaining || facts.history.not_before) {
     facts.read_at = clock.Now();
     facts.left = RemainingDelay(facts.history, facts.read_at);
+    facts.early = FindEarlyReturn(facts.history, message, facts.read_at);
+    if (facts.early && facts.early->left > absl::ZeroDuration()) {
+      facts.left = facts.early->left;
+      facts.history.remaining = facts.left;
+    }
     if (facts.left > absl::ZeroDuration()) return facts;
   }
   facts.redeliveries = redeliveries;
@@ -341,34 +357,47 @@ absl::Duration RemainingDelay(const Delivery::History& history, absl::Time now) 
   return absl::Ceil(std::max(left, absl::ZeroDuration()), absl::Milliseconds(1));
 }
 
-std::optional<EarlyReturn> FindEarlyReturn(const Delivery& delivery, absl::Time now) {
-  const Delivery::History& history = delivery.history();
+std::optional<EarlyReturn> FindEarlyReturn(const Delivery::History& history,
+                                           const amqp::Message& message, absl::Time now) {
   if (!history.not_before || !history.delay) return std::nullopt;
   // Of several delay queues this one was to keep it only until so much is left.
-  const absl::Time due = *history.not_before - history.remaining.value_or(absl::ZeroDuration());
-  if (now >= due) return std::nullopt;
-  const std::vector<Death> deaths = ReadDeaths(*delivery.message());
+  const absl::Duration remaining = history.remaining.value_or(absl::ZeroDuration());
+  const absl::Duration early = *history.not_before - remaining - now;
+  if (early <= absl::ZeroDuration()) return std::nullopt;
+  const std::vector<Death> deaths = ReadDeaths(message);
   if (deaths.empty()) return std::nullopt;
   const Death& last = deaths.front();
-  const absl::Duration early = due - now;
-  const std::string how_early = absl::FormatDuration(absl::Trunc(early, absl::Milliseconds(1)));
-  if (last.reason == "maxlen") {
-    return EarlyReturn{last.queue,
-                       absl::StrCat("'", last.queue, "' is limited in length and let a message go ",
-                                    how_early, " early", kEarlyRemedy)};
+  const std::optional<DelayQueueName> name = DelayQueueOf(last);
+  if (!name) return std::nullopt;
+  EarlyReturn found{.delay_queue = last.queue, .reason = last.reason, .early = early};
+  const bool expired = last.reason == "expired";
+  const bool tolerated = expired && early <= *history.delay / kToleratedPart;
+  found.reported = !tolerated && (!expired || early > kToleratedSkew);
+  found.stayed = std::max(name->ttl - early, absl::ZeroDuration());
+  const bool is_possible = early <= *history.delay - remaining + kToleratedSkew;
+  if (is_possible && (!tolerated || early <= kToleratedSkew)) {
+    const absl::Duration left = std::min(early + remaining, *history.delay);
+    found.left = absl::Ceil(left, absl::Milliseconds(1));
+  }
+  return found;
+}
+
+std::string WhyEarly(const EarlyReturn& early) {
+  const std::string how_early =
+      absl::FormatDuration(absl::Trunc(early.early, absl::Milliseconds(1)));
+  if (early.reason == "maxlen") {
+    return absl::StrCat("'", early.delay_queue, "' is limited in length and let a message go ",
+                        how_early, " early", kEarlyRemedy);
   }
   // A quorum queue counts how often it was looked at, except from 4.3 on.
-  if (last.reason == "delivery_limit") {
-    return EarlyReturn{
-        last.queue, absl::StrCat("'", last.queue, "' let a message go ", how_early,
-                                 " early, as it was looked at more often than its delivery limit "
-                                 "allows; remedy: look less often (retryq waiting, the management "
-                                 "UI), or a policy with delivery-limit -1 for delay queues")};
+  if (early.reason == "delivery_limit") {
+    return absl::StrCat("'", early.delay_queue, "' let a message go ", how_early,
+                        " early, as it was looked at more often than its delivery limit allows; "
+                        "remedy: look less often (retryq waiting, the management UI), or a policy "
+                        "with delivery-limit -1 for delay queues");
   }
-  if (early <= std::max(kToleratedSkew, *history.delay / kToleratedPart)) return std::nullopt;
-  return EarlyReturn{last.queue,
-                     absl::StrCat("'", last.queue, "' let a message go ", how_early, " early",
-                                  kEarlyRemedy, "; and see that the workers' clocks agree")};
+  return absl::StrCat("'", early.delay_queue, "' let a message go ", how_early, " early",
+                      kEarlyRemedy, "; and see that the workers' clocks agree");
 }
 
 std::vector<Death> ReadDeaths(const amqp::Message& message) {

@@ -39,6 +39,19 @@ struct Redeliveries {
 // As the error that they count as.
 absl::Status WhyUnsettled(const Redeliveries& redeliveries);
 
+// A message that came back too soon. The arguments of its delay queue forbid that, and the broker
+// says nothing of a policy or operator policy that wins over them: `message-ttl` lets messages out
+// early, `max-length` pushes them out at the head (F29 in doc/rabbitmq_facts.md). Who looks at them
+// in a quorum queue puts them back, which exceeds its delivery limit at some time.
+struct EarlyReturn {
+  std::string delay_queue;
+  std::string reason;                            // of its death
+  absl::Duration early = absl::ZeroDuration();   // than its delay queue was to let it go
+  absl::Duration left = absl::ZeroDuration();    // of the whole delay; zero: see below
+  absl::Duration stayed = absl::ZeroDuration();  // in its delay queue
+  bool reported = false;                         // to the observer
+};
+
 // All that is known of a delivery when it arrives.
 struct DeliveryFacts {
   // What the headers state of its failures so far. They count only where `x-retry-queue` is the
@@ -57,6 +70,9 @@ struct DeliveryFacts {
 
   // What is left of its delay, in whole milliseconds; zero if it is due.
   absl::Duration left = absl::ZeroDuration();
+
+  // It came out of its delay queue too soon. What is then left is its `history.remaining`, too.
+  std::optional<EarlyReturn> early = std::nullopt;
 
   // A quorum queue has delivered it so often that it may soon drop it: from RabbitMQ 4 on it does
   // so after 20 deliveries in vain, whichever worker died, and with all that was prefetched (F33).
@@ -94,19 +110,19 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
 // disagree can make a message early or late by their difference and keep none on its way for ever.
 absl::Duration RemainingDelay(const Delivery::History& history, absl::Time now);
 
-// A message that came back too soon. The arguments of its delay queue forbid that, and the broker
-// says nothing of a policy or operator policy that wins over them: `message-ttl` lets messages out
-// early, `max-length` pushes them out at the head (F29 in doc/rabbitmq_facts.md). Who looks at them
-// in a quorum queue puts them back, which exceeds its delivery limit at some time.
-struct EarlyReturn {
-  std::string delay_queue;
-  std::string why;  // with the remedy
-};
+// Nothing if it is in time, which for one of several delay queues is before the message is due, or
+// has not come out of a delay queue.
+//
+// Nobody knows whether a queue was early, or the clock of the worker that published is ahead of
+// this one. What the clock says is left is waited for, but where that cannot be, as by this clock
+// the message was published in the future, or where it is more than a second and less than a
+// twentieth of the delay. So workers whose clocks differ make a message late by their difference at
+// most, and by its delay at most. What is put up with is not reported either.
+std::optional<EarlyReturn> FindEarlyReturn(const Delivery::History& history,
+                                           const amqp::Message& message, absl::Time now);
 
-// For the observer. Nothing if it is in time, which for one of several delay queues is before the
-// message is due. Clocks of workers that differ by up to a second, or a twentieth of the delay
-// where that is more, are put up with.
-std::optional<EarlyReturn> FindEarlyReturn(const Delivery& delivery, absl::Time now);
+// For the observer, with the remedy.
+std::string WhyEarly(const EarlyReturn& early);
 
 // One entry of `x-death`: a queue that has dead-lettered the message, and why. RabbitMQ merges all
 // such events of one queue and reason into one entry.

@@ -22,6 +22,10 @@ absl::Duration Clamp(absl::Duration asked, absl::Duration longest) {
                     absl::Floor(longest, kShortestDelay));
 }
 
+absl::Duration PauseOf(const EarlyReturn& early) {
+  return absl::Ceil(std::max(kShortestRound - early.stayed, absl::ZeroDuration()), kShortestDelay);
+}
+
 Kind KindOf(OnLimit on_limit) {
   switch (on_limit) {
     case OnLimit::kReject:
@@ -159,9 +163,13 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
                                             " bytes exceeds max_body, or the memory that there is");
     return step;
   }
-  if (facts.left >= DelayGrid::kShortestHop) {
+  const bool is_early = facts.early && facts.early->left > absl::ZeroDuration();
+  const absl::Duration pause = is_early ? PauseOf(*facts.early) : absl::ZeroDuration();
+  const bool is_short = is_early && facts.left <= kShortestRound;
+  if (!is_short && facts.left - pause >= DelayGrid::kShortestHop) {
     step.kind = Kind::kForward;
-    step.delay = facts.left;
+    step.delay = facts.left - pause;
+    step.pause = pause;
     step.first_failure = facts.history.first_failure.value_or(facts.read_at);
     step.error = "it could not be sent on for the rest of its delay";
     return step;

@@ -41,6 +41,9 @@ struct Step {
   // kRetry, kSnooze, kWait, kForward: how long, in whole milliseconds, above zero.
   absl::Duration delay = absl::ZeroDuration();
 
+  // kForward: how long it waits here first, as it came back too soon: see kShortestRound.
+  absl::Duration pause = absl::ZeroDuration();
+
   // When it arrives: the failures before this step, with the redeliveries that count. It becomes
   // `Delivery::attempt`.
   std::uint64_t failures = 0;
@@ -73,6 +76,7 @@ struct Step {
   void Clear() {
     kind = Kind::kHandle;
     delay = absl::ZeroDuration();
+    pause = absl::ZeroDuration();
     failures = 0;
     first_failure = {};
     error.clear();
@@ -80,6 +84,10 @@ struct Step {
     transient = false;
   }
 };
+
+// A message that its delay queue lets go too soon goes round again for the rest of its delay, and
+// not more often than once in this time, however soon it comes: what is missing it waits here.
+inline constexpr absl::Duration kShortestRound = absl::Seconds(1);
 
 // Decides what happens to a delivery: from what is known of it, its handler's outcome, the options,
 // the time and chance, and from nothing else. Knows no broker, and changes nothing.

@@ -62,6 +62,16 @@ void OpenDelivery::Wait(absl::Duration remaining, std::function<void()> due) {
   });
 }
 
+void OpenDelivery::Forward(Step step) {
+  const absl::Duration pause = step.pause;
+  if (pause == absl::ZeroDuration()) return CarryOut(std::move(step));
+  step_ = std::move(step);
+  Wait(pause, [this] {
+    Enter(State::kDeciding);
+    CarryOut();
+  });
+}
+
 void OpenDelivery::BeginHandling() {
   assert(state_ == State::kDeciding || state_ == State::kWaiting);
   Enter(State::kHandling);

@@ -55,7 +55,7 @@ struct RetrierContext {
 //               ── kMove or kGiveBack by a copy, and returns are held ────▶ kReturning
 //   kReturning  ── returns are held no more ──────────────────────────────▶ kDeciding
 //   kWaiting    ── the rest of its delay is over ─────────────────────────▶ kHandling
-//               ── the same, and the gate is closed ──────────────────────▶ kDeciding
+//               ── the same, and the gate is closed, or a pause is over ──▶ kDeciding
 //   kHandling   ── Settle, with the handler's outcome ────────────────────▶ kDeciding
 //   kPublishing ── confirmed, and acked ──────────────────────────────────▶ kFree
 //               ── refused, or its headers have no room: parked instead ──▶ kPublishing
@@ -97,6 +97,9 @@ class OpenDelivery final : private PendingPublish {
   // kWait: calls `due` after that time, unless destroyed before. Which it may be inside. From
   // kDeciding.
   void Wait(absl::Duration remaining, std::function<void()> due);
+
+  // kForward: carries it out after its pause. From kDeciding.
+  void Forward(Step step);
 
   // kHandle: the handler is about to be called. From kDeciding and kWaiting.
   void BeginHandling();

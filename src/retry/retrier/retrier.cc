@@ -197,7 +197,7 @@ class RetrierImpl final {
   Id Take(amqp::MessagePtr message, const Delivery::History& history);
   void Skip(amqp::MessagePtr message, const Delivery::History& history);
   static void CallHandlerOf(const Wrapped& wrapped, Id id);
-  void ReportIfEarly(const Delivery& delivery);
+  void ReportIfEarly(const Delivery& delivery, const DeliveryFacts& facts);
   bool CountsTimeouts(const amqp::Message& message);
   std::shared_ptr<std::atomic<bool>> BeginAsync(Place& place) const;
   void RememberTimeouts();
@@ -375,7 +375,7 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::M
   self->context_.counted_returns.Learn(facts);
   const Id id = self->Take(std::move(message), facts.history);
   OpenDelivery& delivery = *self->places_[id.place].delivery;
-  self->ReportIfEarly(delivery.delivery());
+  self->ReportIfEarly(delivery.delivery(), facts);
   if (!self) return;
   switch (step.kind) {
     case Step::Kind::kHandle:
@@ -383,6 +383,9 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::M
       return;
     case Step::Kind::kWait:
       delivery.Wait(step.delay, [wrapped, id] { CallHandlerOf(*wrapped, id); });
+      return;
+    case Step::Kind::kForward:
+      delivery.Forward(std::move(step));
       return;
     default:
       delivery.CarryOut(std::move(step));
@@ -429,21 +432,20 @@ void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
   wrapped.call(wrapped.retrier, id);
 }
 
-void RetrierImpl::ReportIfEarly(const Delivery& delivery) {
+void RetrierImpl::ReportIfEarly(const Delivery& delivery, const DeliveryFacts& facts) {
   const Environment& environment = shared_->environment();
-  if (environment.observer == nullptr || !delivery.history().not_before) return;
+  if (environment.observer == nullptr || !facts.early || !facts.early->reported) return;
   const absl::Duration now = environment.clock->SinceBoot();
   if (now < report_early_from_) return;
-  const std::optional<EarlyReturn> early = FindEarlyReturn(delivery, environment.clock->Now());
-  if (!early) return;
+  const std::string why = WhyEarly(*facts.early);
   report_early_from_ = now + kReportEarlyEvery;
   shared_->Report({.kind = EventKind::kOverridden,
                    .time = {},
                    .queue = options_.queue,
                    .delay = delivery.history().delay,
-                   .delay_queue = early->delay_queue,
+                   .delay_queue = facts.early->delay_queue,
                    .id = delivery.id(),
-                   .error = early->why,
+                   .error = why,
                    .delivery = &delivery});
 }
 

@@ -5,7 +5,11 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <memory>
 #include <string>
+
+#include "retryq/delivery.h"
+#include "support/make_message.h"
 
 namespace retryq {
 namespace prometheus_metrics_test {
@@ -45,6 +49,35 @@ TEST_F(PrometheusMetricsTest, CountsWhatBecomesOfDeliveries) {
   }
   EXPECT_THAT(text, HasSubstr(R"(retryq_deliveries_total{queue="orders"} 1)"));
   EXPECT_THAT(text, HasSubstr(R"(retryq_handler_failures_total{queue="orders"} 1)"));
+}
+
+TEST_F(PrometheusMetricsTest, ShowsSinceWhenTheOldestDeliveryIsWithTheHandler) {
+  const auto message = testing::MakeMessage();
+  const auto queue = std::make_shared<const std::string>("orders");
+  const Delivery first(message, queue, {});
+  const Delivery second(message, queue, {});
+  const auto happens = [this](EventKind kind, const Delivery* delivery, int second_of_it) {
+    Event event = OfQueue(kind);
+    event.time = absl::FromUnixSeconds(second_of_it);
+    event.delivery = delivery;
+    metrics_.OnEvent(event);
+  };
+  const auto oldest = [this](int since) {
+    EXPECT_THAT(Text(), HasSubstr("retryq_oldest_delivery_timestamp_seconds{queue=\"orders\"} " +
+                                  std::to_string(since) + "\n"));
+  };
+  happens(EventKind::kConsuming, nullptr, 1);
+  oldest(0);
+  happens(EventKind::kDelivered, &first, 10);
+  happens(EventKind::kDelivered, &second, 20);
+  oldest(10);
+  happens(EventKind::kFailed, &first, 30);
+  oldest(20);
+  happens(EventKind::kDelivered, &first, 40);
+  happens(EventKind::kHandled, &second, 50);
+  oldest(40);
+  happens(EventKind::kInterrupted, nullptr, 60);
+  oldest(0);
 }
 
 TEST_F(PrometheusMetricsTest, CountsRetriesByAttemptUpToABound) {

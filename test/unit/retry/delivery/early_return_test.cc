@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 
 #include "retry/delivery/delivery_facts.h"
@@ -19,8 +18,9 @@ const absl::Time kDue = absl::FromUnixSeconds(1'800'000'000);
 
 // A message that comes back from `retry.60000`, so long before it is due.
 std::optional<EarlyReturn> Find(absl::Duration early, const char* reason = "expired",
-                                absl::Duration remaining = absl::ZeroDuration()) {
-  const amqp::Table death = {{"queue", "retry.60000"}, {"reason", reason}};
+                                absl::Duration remaining = absl::ZeroDuration(),
+                                const char* queue = "retry.60000") {
+  const amqp::Table death = {{"queue", queue}, {"exchange", queue}, {"reason", reason}};
   const amqp::MessagePtr message = testing::MakeMessage(
       {.headers = amqp::Table{{"x-retry-queue", "orders"},
                               {"x-retry-count", std::int64_t{1}},
@@ -28,9 +28,12 @@ std::optional<EarlyReturn> Find(absl::Duration early, const char* reason = "expi
                               {"x-retry-not-before", absl::ToUnixMillis(kDue)},
                               {"x-retry-remaining", absl::ToInt64Milliseconds(remaining)},
                               {"x-death", amqp::Array{amqp::Value(death)}}}});
-  const Delivery delivery(message, std::make_shared<const std::string>("orders"),
-                          ReadHistory(*message, "orders"));
-  return FindEarlyReturn(delivery, kDue - early);
+  return FindEarlyReturn(ReadHistory(*message, "orders"), *message, kDue - early);
+}
+
+bool IsReported(const std::optional<EarlyReturn>& early) { return early && early->reported; }
+absl::Duration LeftOf(const std::optional<EarlyReturn>& early) {
+  return early ? early->left : absl::ZeroDuration();
 }
 
 TEST(EarlyReturn, IsNoneInTime) {
@@ -39,21 +42,41 @@ TEST(EarlyReturn, IsNoneInTime) {
 }
 
 TEST(EarlyReturn, PutsUpWithClocksThatDifferALittle) {
-  EXPECT_FALSE(Find(absl::Seconds(3)).has_value());
-  EXPECT_TRUE(Find(absl::Milliseconds(3001)).has_value());
+  EXPECT_FALSE(IsReported(Find(absl::Seconds(3))));
+  EXPECT_EQ(LeftOf(Find(absl::Seconds(3))), absl::ZeroDuration());
+  EXPECT_TRUE(IsReported(Find(absl::Milliseconds(3001))));
+}
+
+TEST(EarlyReturn, LeavesTheRestOfTheDelay) {
+  EXPECT_EQ(LeftOf(Find(absl::Seconds(50))), absl::Seconds(50));
+  EXPECT_EQ(LeftOf(Find(absl::Milliseconds(999))), absl::Milliseconds(999));
+  EXPECT_EQ(LeftOf(Find(absl::Seconds(3), "maxlen")), absl::Seconds(3));
+  EXPECT_EQ(LeftOf(Find(absl::Seconds(30), "expired", absl::Seconds(20))), absl::Seconds(30));
+  EXPECT_EQ(Find(absl::Seconds(50))->stayed, absl::Seconds(10));
+}
+
+TEST(EarlyReturn, LeavesNothingWhereTheClocksMustDiffer) {
+  EXPECT_EQ(LeftOf(Find(absl::Milliseconds(61'001))), absl::ZeroDuration());
+  EXPECT_TRUE(IsReported(Find(absl::Hours(1))));
+  EXPECT_EQ(LeftOf(Find(absl::Seconds(62), "expired", absl::Seconds(20))), absl::ZeroDuration());
+}
+
+TEST(EarlyReturn, IsNoneOutOfAnyOtherQueue) {
+  EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::ZeroDuration(), "orders").has_value());
+  EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::ZeroDuration(), "retry.bills").has_value());
 }
 
 TEST(EarlyReturn, IsNoneFromADelayQueueThatWasOneOfSeveral) {
   EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::Seconds(50)).has_value());
   EXPECT_FALSE(Find(absl::Seconds(50), "maxlen", absl::Seconds(50)).has_value());
-  EXPECT_TRUE(Find(absl::Seconds(50), "expired", absl::Seconds(40)).has_value());
+  EXPECT_TRUE(IsReported(Find(absl::Seconds(50), "expired", absl::Seconds(40))));
 }
 
 TEST(EarlyReturn, NamesTheQueueAndTheRemedy) {
   const std::optional<EarlyReturn> early = Find(absl::Seconds(50));
   ASSERT_TRUE(early.has_value());
   EXPECT_EQ(early->delay_queue, "retry.60000");
-  EXPECT_THAT(early->why,
+  EXPECT_THAT(WhyEarly(*early),
               AllOf(HasSubstr("'retry.60000'"), HasSubstr("50s early"), HasSubstr("message-ttl"),
                     HasSubstr("list_operator_policies"), HasSubstr("clocks")));
 }
@@ -61,22 +84,19 @@ TEST(EarlyReturn, NamesTheQueueAndTheRemedy) {
 TEST(EarlyReturn, TellsALengthLimitHoweverLittleItIsEarly) {
   const std::optional<EarlyReturn> early = Find(absl::Milliseconds(1), "maxlen");
   ASSERT_TRUE(early.has_value());
-  EXPECT_THAT(early->why, HasSubstr("limited in length"));
+  EXPECT_THAT(WhyEarly(*early), HasSubstr("limited in length"));
 }
 
 TEST(EarlyReturn, TellsThatAMessageWasLookedAtTooOften) {
   const std::optional<EarlyReturn> early = Find(absl::Milliseconds(1), "delivery_limit");
   ASSERT_TRUE(early.has_value());
-  EXPECT_THAT(early->why, AllOf(HasSubstr("'retry.60000'"), HasSubstr("looked at more often"),
-                                HasSubstr("delivery-limit -1")));
+  EXPECT_THAT(WhyEarly(*early), AllOf(HasSubstr("'retry.60000'"), HasSubstr("looked at more often"),
+                                      HasSubstr("delivery-limit -1")));
 }
 
 TEST(EarlyReturn, IsNotLookedForInAMessageThatDidNotWait) {
   const amqp::MessagePtr message = testing::MakeMessage();
-  EXPECT_FALSE(FindEarlyReturn(Delivery(message, std::make_shared<const std::string>("orders"),
-                                        ReadHistory(*message, "orders")),
-                               kDue)
-                   .has_value());
+  EXPECT_FALSE(FindEarlyReturn(ReadHistory(*message, "orders"), *message, kDue).has_value());
 }
 
 }  // namespace early_return_test

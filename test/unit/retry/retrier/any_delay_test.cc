@@ -552,6 +552,78 @@ TEST_F(LastMilliseconds, MayBeFollowedByAHandlerThatDestroysItsConsumer) {
   EXPECT_EQ(rabbit_.Count("work"), 1U) << "unsettled: it went back";
 }
 
+// --- too soon
+// -------------------------------------------------------------------------------------
+
+// A message that a policy lets out of its delay queue before its delay is over.
+class TooSoon : public AnyDelay {
+ protected:
+  void SendEarly(absl::Duration left, absl::Duration delay = absl::Seconds(10)) {
+    const std::int64_t millis = absl::ToInt64Milliseconds(delay);
+    const std::string queue = "retry." + std::to_string(millis);
+    const amqp::Table death = {{"queue", queue}, {"exchange", queue}, {"reason", "expired"}};
+    const amqp::Table headers = {
+        {std::string(kRetryQueueHeader), "work"},
+        {std::string(kRetryCountHeader), std::int64_t{1}},
+        {std::string(kRetryDelayHeader), millis},
+        {std::string(kRetryNotBeforeHeader), absl::ToUnixMillis(time_.Now() + left)},
+        {"x-death", amqp::Array{amqp::Value(death)}}};
+    const std::string bytes = headers.Encode().value();
+    ASSERT_TRUE(rabbit_.Publish("", "work", {.headers = amqp::TableView(bytes)}, "one"));
+  }
+};
+
+TEST_F(TooSoon, IsHandledWhenItsDelayIsOver) {
+  Process& process = Start();
+  process.Consume({.queue = "work"}, Handles());
+  time_.Advance(absl::Seconds(1));
+  SendEarly(absl::Seconds(8));
+  time_.Advance(absl::Milliseconds(7990));
+  EXPECT_THAT(calls_, IsEmpty());
+  time_.Advance(absl::Seconds(1));
+  ASSERT_THAT(calls_, SizeIs(1));
+  EXPECT_EQ(calls_[0].attempt, 1U);
+  EXPECT_GE(process.events.Count(EventKind::kForwarded), 1U);
+  EXPECT_EQ(process.events.Count(EventKind::kOverridden), 1U);
+  ExpectNothingLeft();
+}
+
+TEST_F(TooSoon, GoesRoundOnceASecondAtMost) {
+  Process& process = Start();
+  process.Consume({.queue = "work"}, Handles());
+  time_.Advance(absl::Seconds(1));
+  SendEarly(absl::Milliseconds(9'990));  // it has stayed for 10 ms
+  time_.Advance(absl::Milliseconds(980));
+  EXPECT_EQ(process.events.Count(EventKind::kForwarded), 0U);
+  time_.Advance(absl::Milliseconds(50));
+  EXPECT_EQ(process.events.Count(EventKind::kForwarded), 1U);
+  time_.Advance(absl::Seconds(9));
+  EXPECT_THAT(calls_, SizeIs(1));
+}
+
+TEST_F(TooSoon, WaitsForAShortRestWhereItIs) {
+  Process& process = Start();
+  process.Consume({.queue = "work"}, Handles());
+  time_.Advance(absl::Seconds(1));
+  SendEarly(absl::Milliseconds(700));
+  time_.Advance(absl::Milliseconds(690));
+  EXPECT_THAT(calls_, IsEmpty());
+  time_.Advance(absl::Milliseconds(20));
+  EXPECT_THAT(calls_, SizeIs(1));
+  EXPECT_EQ(process.events.Count(EventKind::kForwarded), 0U);
+}
+
+TEST_F(TooSoon, StaysUnsettledUntilItIsSentOn) {
+  Process& process = Start();
+  process.Consume({.queue = "work"}, Handles());
+  time_.Advance(absl::Seconds(1));
+  SendEarly(absl::Milliseconds(9'990));
+  time_.Advance(absl::Milliseconds(500));
+  process.StopConsuming();
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(rabbit_.Count("work"), 1U);
+}
+
 // --- published with a delay
 // ------------------------------------------------------------------------
 
