@@ -58,8 +58,12 @@ struct ClientOptions {
 // and report to nobody.
 //
 // When the loop drains, publishes that are open are waited for as long as some are still confirmed.
-// Where for three seconds none is, they are answered with kUnavailable. Declares that are open are
-// answered so at once.
+// Where for three seconds none is, they are answered with kUnavailable, also while handlers run,
+// which may wait for them: from then on a message whose handler fails goes back to its queue, and
+// no attempt is counted. Declares that are open are answered so at once.
+//
+// An exception of a callback or of the observer ends the loop, after a drain, with a kUnknown that
+// names the callback (with an Environment: `fatal` hears it). In a forked child it does nothing.
 class RETRYQ_EXPORT Client {
  public:
   // Wrong options are reported by `Consume`, `Publish` and `Declare`.

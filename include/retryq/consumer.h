@@ -84,8 +84,12 @@ struct ConsumerOptions {
 // the loop's thread.
 //
 // Destroying it, which may be inside any callback, stops at once: what is open goes back to the
-// queue, and the outcomes of its handlers are ignored. With `handler_threads` the destructor waits
-// for the handlers that are running; the others are not called.
+// queue, and the outcomes of its handlers are ignored. With `handler_threads` the handlers that are
+// running see `abandoned()`; what they have published or declared by way of the loop's executor is
+// answered with kCancelled, and what they have posted there and has not begun is destroyed. Then
+// the destructor waits for them, a second at most (not inside an observer), and the loop's
+// destructor for those that run longer. So a handler that waits for its own publish ends, and one
+// that waits for something else must watch `abandoned()`; what it uses must live until then.
 class RETRYQ_EXPORT Consumer {
  public:
   class RETRYQ_NO_EXPORT Impl;

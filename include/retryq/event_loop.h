@@ -21,7 +21,10 @@ namespace retryq {
 // borrows one that already drives the program.
 //
 // Must outlive every Client made on it. Not thread-safe except for
-// `executor()->Post`.
+// `executor()->Post`. Its destructor waits for handlers on threads that still run.
+//
+// Belongs to the process that made it: in a forked child it does nothing, nor do the clients and
+// consumers on it, so that a child may call exit(). A child can make another one.
 //
 // Making one ignores SIGPIPE in this process if nothing else was asked for, as
 // writing to a connection that the peer has closed shall end that connection
@@ -43,12 +46,15 @@ class RETRYQ_EXPORT EventLoop : public Timers {
 
   // Runs until `Stop`, `Drain` or `Fail`. Returns the first status given to
   // `Fail`, before the run or during it, else ok. kFailedPrecondition inside a
-  // run, also of a borrowed base by its owner.
+  // run, also of a borrowed base by its owner, and in a forked child. An exception
+  // of a timer's callback or of posted work begins a drain, after which it
+  // returns kUnknown, which names the callback.
   absl::Status Run();
 
   // Runs until SIGINT, SIGTERM or (unless it is ignored) SIGHUP, then drains: calls every function
   // registered by `OnDrain` and runs on until each has called back or `grace` is over; a second
-  // signal ends it at once. Returns as `Run` does. The signals' former handlers are restored.
+  // signal ends it at once. Returns as `Run` does. The signals' former handlers are restored. One
+  // loop of a process at a time: for a second one kFailedPrecondition.
   absl::Status RunUntilSignal(absl::Duration grace = absl::Seconds(25));
 
   // Ends `Run`/`RunUntilSignal` at the end of the current turn, without

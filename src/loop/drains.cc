@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "loop/thrown.h"
+
 namespace retryq {
 
 std::shared_ptr<void> Drains::Add(Drain drain) {
@@ -34,7 +36,12 @@ bool Drains::all_done() const {
 
 void Drains::Begin(Entry& entry) {
   const Drain drain = std::exchange(entry.drain, nullptr);
-  drain([done = entry.done] { *done = true; });
+  try {
+    drain([done = entry.done] { *done = true; });
+  } catch (...) {
+    KeepThrown(Thrown("the function given to EventLoop::OnDrain"));
+    *entry.done = true;
+  }
 }
 
 }  // namespace retryq

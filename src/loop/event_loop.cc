@@ -2,8 +2,10 @@
 
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "loop/loop_executor.h"
 #include "loop/system_clock.h"
 #include "loop/system_random.h"
+#include "loop/thrown.h"
 
 namespace retryq {
 namespace {
@@ -47,6 +50,9 @@ void IgnoreSigpipeUnlessHandled() {
   }
 }
 
+// The process in which a loop runs until a signal comes: libevent tells one loop of it.
+std::atomic<pid_t> catches_signals = 0;
+
 absl::Duration Monotonic() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -70,7 +76,8 @@ class LoopTimer final : public Timer {
   void OnTimeout() {
     const absl::Duration early = due_ - Monotonic();
     if (early > absl::ZeroDuration()) return StartTimer(event_.get(), early);
-    std::exchange(callback_, nullptr)();  // which may destroy this timer
+    // Which may destroy this timer.
+    CallFromC("the callback of EventLoop::After", std::exchange(callback_, nullptr));
   }
 
   const absl::Duration due_;  // CLOCK_MONOTONIC, as libevent's
@@ -92,7 +99,16 @@ class EventLoop::Impl {
   ~Impl() { executor_->Close(); }
 
   absl::Status Run(absl::Duration grace, bool until_signal) {
+    if (!process_.is_here()) {
+      return absl::FailedPreconditionError(
+          "the event loop belongs to the process that was forked: make another one in the child");
+    }
     if (running_) return absl::FailedPreconditionError("the event loop is already running");
+    if (until_signal && catches_signals.exchange(getpid()) == getpid()) {
+      return absl::FailedPreconditionError(
+          "another EventLoop of this process runs until a signal comes; remedy: run this one by "
+          "Run(), and have the other call its Drain() by OnDrain() and executor()->Post");
+    }
     running_ = true;
     stopped_ = false;
     grace_ = grace;
@@ -108,10 +124,13 @@ class EventLoop::Impl {
       runs = event_base_loop(base_, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) >= 0;
       // The owner of a borrowed base has ended it.
       if (event_base_got_break(base_) || event_base_got_exit(base_)) break;
+      if (TookThrown()) Drain();
     }
     // What was destroyed in this turn, inside a call of ours, waits there for its end.
     if (runs) executor_->RunPosted();
+    TookThrown();
     running_ = false;
+    if (until_signal) catches_signals = 0;
     drain_wanted_ = false;
     drains_->Reset();
     grace_timer_.reset();
@@ -119,13 +138,15 @@ class EventLoop::Impl {
       return absl::FailedPreconditionError(
           "the owner of the event base runs it already: that runs this loop too");
     }
-    return std::exchange(failure_, absl::OkStatus());
+    absl::Status thrown = std::exchange(thrown_, absl::OkStatus());
+    const absl::Status failure = std::exchange(failure_, absl::OkStatus());
+    return failure.ok() ? thrown : failure;
   }
 
   void Stop() { stopped_ = true; }
 
   void Drain() {
-    if (std::exchange(drain_wanted_, true) || !running_) return;
+    if (!process_.is_here() || std::exchange(drain_wanted_, true) || !running_) return;
     BeginDrain();
   }
 
@@ -143,13 +164,22 @@ class EventLoop::Impl {
   const Clock& clock() const { return clock_; }
   Random& random() { return random_; }
   event_base* base() const { return base_; }
+  bool is_of_this_process() const { return process_.is_here(); }
 
  private:
+  // Whether a callback has thrown: the loop drains, then, and ends with that.
+  bool TookThrown() {
+    absl::Status thrown = TakeThrown();
+    if (thrown.ok()) return false;
+    thrown_.Update(std::move(thrown));
+    return true;
+  }
+
   bool ended() const { return stopped_ || !failure_.ok() || drains_->all_done(); }
 
   EventPtr CatchSignal(int number) {
     const auto on_signal = [](evutil_socket_t, short, void* self) {
-      static_cast<Impl*>(self)->OnSignal();
+      CallFromC("a drain", [self] { static_cast<Impl*>(self)->OnSignal(); });
     };
     EventPtr caught(evsignal_new(base_, number, on_signal, this));
     event_add(caught.get(), nullptr);
@@ -163,6 +193,7 @@ class EventLoop::Impl {
     drains_->BeginAll();
   }
 
+  const OwnProcess process_;
   EventBasePtr owned_;  // null if borrowed
   event_base* base_;
   SystemClock clock_;
@@ -176,12 +207,15 @@ class EventLoop::Impl {
   bool stopped_ = false;
   bool drain_wanted_ = false;
   absl::Status failure_;
+  absl::Status thrown_;  // by a callback
 };
 
 EventLoop::EventLoop() : EventLoop(std::make_unique<Impl>(nullptr)) {}
 EventLoop::EventLoop(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 EventLoop EventLoop::Borrow(event_base* base) { return EventLoop(std::make_unique<Impl>(base)); }
-EventLoop::~EventLoop() = default;
+EventLoop::~EventLoop() {
+  if (!impl_->is_of_this_process()) static_cast<void>(impl_.release());
+}
 
 absl::Status EventLoop::Run() { return impl_->Run(kDefaultGrace, /*until_signal=*/false); }
 absl::Status EventLoop::RunUntilSignal(absl::Duration grace) {

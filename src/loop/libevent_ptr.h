@@ -9,24 +9,35 @@
 #include <memory>
 
 #include "absl/time/time.h"
+#include "loop/own_process.h"
 
 namespace retryq {
 
 // Owners of libevent's objects. Freeing an event cancels it; both kinds may be
-// freed inside their own callbacks.
+// freed inside their own callbacks. In a forked child nothing is freed: what that cancels would be
+// cancelled for the parent.
 
 struct EventDeleter {
-  void operator()(event* e) const { event_free(e); }
+  void operator()(event* e) const {
+    if (made_in.is_here()) event_free(e);
+  }
+  OwnProcess made_in;
 };
 using EventPtr = std::unique_ptr<event, EventDeleter>;
 
 struct EventBaseDeleter {
-  void operator()(event_base* base) const { event_base_free(base); }
+  void operator()(event_base* base) const {
+    if (made_in.is_here()) event_base_free(base);
+  }
+  OwnProcess made_in;
 };
 using EventBasePtr = std::unique_ptr<event_base, EventBaseDeleter>;
 
 struct BufferEventDeleter {
-  void operator()(bufferevent* b) const { bufferevent_free(b); }
+  void operator()(bufferevent* b) const {
+    if (made_in.is_here()) bufferevent_free(b);
+  }
+  OwnProcess made_in;
 };
 using BufferEventPtr = std::unique_ptr<bufferevent, BufferEventDeleter>;
 

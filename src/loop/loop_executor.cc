@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "loop/thrown.h"
+
 namespace retryq {
 namespace {
 
@@ -33,23 +35,45 @@ LoopExecutor::LoopExecutor(event_base* base) : wakeup_(OpenEventFd()) {
 LoopExecutor::~LoopExecutor() { close(wakeup_); }
 
 void LoopExecutor::Post(std::function<void()> work) {
+  if (!process_.is_here()) return;
   {
+    const WorkOrigin& origin = CurrentOrigin();
     std::lock_guard lock(mutex_);
-    if (closed_) return;
-    posted_.push_back(std::move(work));
+    if (closed_ || (origin != nullptr && *origin)) return;
+    posted_.push_back({std::move(work), origin});
     if (posted_.size() > 1) return;  // the loop has been told
   }
   eventfd_write(wakeup_, 1);
 }
 
+void LoopExecutor::Drop(const WorkOrigin& origin) {
+  std::vector<Posted> dropped;  // destroyed outside of the lock: it may post
+  const auto drop = [&](std::vector<Posted>& all) {
+    for (Posted& posted : all) {
+      if (posted.origin == origin) dropped.push_back(std::exchange(posted, {}));
+    }
+  };
+  drop(running_);
+  const std::lock_guard lock(mutex_);
+  drop(posted_);
+}
+
+void LoopExecutor::Keep(std::unique_ptr<WorkerPool> pool) {
+  std::erase_if(pools_, [](const auto& kept) { return kept->Finish(absl::ZeroDuration()); });
+  pools_.push_back(std::move(pool));
+}
+
 void LoopExecutor::Close() {
-  std::vector<std::function<void()>> unrun;  // destroyed outside of the lock: it may post
+  if (!process_.is_here()) return;
+  std::vector<Posted> unrun;  // destroyed outside of the lock: it may post
   {
     std::lock_guard lock(mutex_);
     closed_ = true;
     unrun.swap(posted_);
   }
   readable_.reset();
+  unrun.clear();
+  pools_.clear();
 }
 
 void LoopExecutor::RunPosted() {
@@ -59,7 +83,13 @@ void LoopExecutor::RunPosted() {
     std::lock_guard lock(mutex_);
     running_.swap(posted_);
   }
-  for (std::function<void()>& work : running_) std::exchange(work, nullptr)();
+  for (Posted& posted : running_) {
+    const std::function<void()> work = std::exchange(posted.work, nullptr);
+    if (work == nullptr) continue;  // dropped
+    CurrentOrigin() = std::exchange(posted.origin, nullptr);
+    CallFromC("work given to EventLoop::executor()", work);
+    CurrentOrigin() = nullptr;
+  }
   running_.clear();
 }
 

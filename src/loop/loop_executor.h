@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "loop/libevent_ptr.h"
+#include "loop/own_process.h"
+#include "loop/worker_pool.h"
 #include "retryq/executor.h"
 
 namespace retryq {
@@ -14,28 +16,39 @@ namespace retryq {
 // The way onto the loop's thread: a queue behind a mutex, and an eventfd that
 // wakes the loop up. libevent itself is used on the loop's thread alone, so its
 // own locking is not needed.
-class LoopExecutor final : public Executor {
+class LoopExecutor final : public Executor, public PoolHost {
  public:
   explicit LoopExecutor(event_base* base);
   ~LoopExecutor() override;
 
   void Post(std::function<void()> work) override;
 
+  void Drop(const WorkOrigin& origin) override;
+  void Keep(std::unique_ptr<WorkerPool> pool) override;
+
   // On the loop's thread: runs what has been posted, and not what that posts.
   void RunPosted();
 
-  // On the loop's thread: destroys what has not run; later work is destroyed at once.
+  // On the loop's thread: destroys what has not run; later work is destroyed at once. Then waits
+  // for the threads of pools that it keeps.
   void Close();
 
  private:
+  struct Posted {
+    std::function<void()> work;
+    WorkOrigin origin;
+  };
+
+  const OwnProcess process_;
   const int wakeup_;  // eventfd
   EventPtr readable_;
 
   std::mutex mutex_;
-  bool closed_ = false;                        // guarded by mutex_
-  std::vector<std::function<void()>> posted_;  // guarded by mutex_
+  bool closed_ = false;         // guarded by mutex_
+  std::vector<Posted> posted_;  // guarded by mutex_
 
-  std::vector<std::function<void()>> running_;  // keeps its capacity from turn to turn
+  std::vector<Posted> running_;  // keeps its capacity from turn to turn
+  std::vector<std::unique_ptr<WorkerPool>> pools_;
 };
 
 }  // namespace retryq

@@ -160,6 +160,27 @@ TEST_F(RetryShutdown, DestroyingAConsumerRequeuesWhatIsOpen) {
   EXPECT_EQ(events_.Count(EventKind::kHandled), 0U);
 }
 
+TEST_F(RetryShutdown, APauseRightBehindAResumeKeepsTheConnection) {
+  peer_.DeclareQueue("quorum", {{"x-queue-type", "quorum"}});
+  Client client(loop_, Options());
+  std::size_t tried = 0;
+  for (const char* queue : {"orders", "quorum"}) {
+    const std::size_t begun = events_.Count(EventKind::kConsuming);
+    auto consumer = client.Consume({.queue = queue}, calls_.Succeed());
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) > begun; }));
+    consumer->Pause();
+    ASSERT_TRUE(RunUntil([&] { return peer_.Consumers(queue) == 0; }));
+    consumer->Resume();
+    consumer->Pause();
+    consumer->Resume();
+    peer_.Publish("", queue, "message");
+    ++tried;
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == tried; }));
+    EXPECT_EQ(events_.Count(EventKind::kInterrupted), 0U);
+  }
+}
+
 TEST_F(RetryShutdown, APauseHoldsDeliveriesBackAndResumeBringsThem) {
   Client client(loop_, Options());
   auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());

@@ -11,8 +11,9 @@
 namespace retryq::amqp {
 namespace {
 
-// For the broker's answer to our goodbye.
+// For the broker's answer to our goodbye, and where an alarm keeps it from reading that.
 constexpr absl::Duration kCloseDeadline = absl::Seconds(5);
+constexpr absl::Duration kCloseDeadlineIfBlocked = absl::Seconds(1);
 
 ConnectionOptions Named(ConnectionOptions options, const char* purpose) {
   if (options.connection_name.empty()) options.connection_name = ProcessName();
@@ -32,9 +33,9 @@ class PublishEnd final : public ConnectionListener {
     listener_ = listener;
     if (listener == nullptr) Forget();
   }
-  void Close(absl::Duration deadline, std::function<void()> closed) {
+  void Close(std::function<void()> closed) {
     Forget();
-    connection_.Close(deadline, std::move(closed));
+    connection_.Close(blocked_ ? kCloseDeadlineIfBlocked : kCloseDeadline, std::move(closed));
   }
 
   void Reconnect(const absl::Status& why) { connection_.Reconnect(why); }
@@ -50,9 +51,11 @@ class PublishEnd final : public ConnectionListener {
     if (listener_ != nullptr) listener_->OnReady();
   }
   void OnLost(const absl::Status& why) override {
+    blocked_ = false;
     if (listener_ != nullptr) listener_->OnLost(why);
   }
   void OnBlocked(bool blocked, std::string_view reason) override {
+    blocked_ = blocked;
     if (listener_ != nullptr) listener_->OnBlocked(blocked, reason);
   }
 
@@ -62,6 +65,7 @@ class PublishEnd final : public ConnectionListener {
   }
 
   BrokerListener* listener_ = nullptr;
+  bool blocked_ = false;
   Connection connection_;
   Topology topology_;
   PublishChannel channel_;
@@ -131,7 +135,7 @@ class RabbitBroker final : public Broker {
     const auto one_closed = [open, closed = std::move(closed)] {
       if (--*open == 0) closed();
     };
-    publish_end_.Close(kCloseDeadline, one_closed);
+    publish_end_.Close(one_closed);
     consume_end_.Close(kCloseDeadline, one_closed);
   }
 

@@ -146,7 +146,6 @@ void QueueSubscription::Subscribe() {
   channel_ = connection_.OpenChannel(this);
   prefetch_.reset();
   unsettled_ = 0;
-  open_cancels_ = 0;
   has_settled_ = false;
   StartConsumer();
 }
@@ -163,7 +162,7 @@ std::string QueueSubscription::ConsumerTag() const {
 
 void QueueSubscription::StartConsumer() {
   BeginTrial(kTrialUnanswered);
-  consumes_ = true;
+  consumer_ = Consumer::kStarting;
   if (broker_fails_ && !IsCareful()) Hold();
   // The prefetch is that of consumers that are started after it is set.
   if (std::exchange(prefetch_, Prefetch()) != Prefetch()) {
@@ -172,12 +171,17 @@ void QueueSubscription::StartConsumer() {
   ConsumeParams params = params_;
   params.consumer_tag = consumer_tag_ = ConsumerTag();
   channel_->Consume(params, [this](const absl::StatusOr<std::string>& tag) {
-    if (!tag.ok()) return;  // OnChannelClosed follows
-    BeginTrial(kTrial);
-    if (hold_ != nullptr) Hold();
-    pauses_.Succeeded(loop_.clock().SinceBoot());
-    listener_->OnSubscribed();
+    if (tag.ok()) OnConsuming();  // else OnChannelClosed follows
   });
+}
+
+void QueueSubscription::OnConsuming() {
+  consumer_ = Consumer::kStarted;
+  BeginTrial(kTrial);
+  if (hold_ != nullptr) Hold();
+  pauses_.Succeeded(loop_.clock().SinceBoot());
+  if (!cancelled_.empty()) CancelConsumer();
+  listener_->OnSubscribed();
 }
 
 void QueueSubscription::BeginTrial(absl::Duration patience) {
@@ -243,9 +247,8 @@ void QueueSubscription::OnBrokerFailed() {
 void QueueSubscription::OnSettled() {
   if (unsettled_ > 0) --unsettled_;
   has_settled_ = true;
-  if (!IsCareful() || --one_at_a_time_ > 0 || !std::exchange(consumes_, false)) return;
-  ++open_cancels_;
-  channel_->Cancel(consumer_tag_, [this](const absl::Status& answer) { OnCancelled(answer); });
+  if (!IsCareful() || --one_at_a_time_ > 0 || consumer_ != Consumer::kStarted) return;
+  CancelConsumer();
 }
 
 void QueueSubscription::Hold() {
@@ -292,6 +295,7 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
   channel_.reset();
   hold_.reset();
   held_.clear();
+  consumer_ = Consumer::kNone;
   if (closed_ != nullptr) return std::exchange(closed_, nullptr)();
   const absl::Duration now = loop_.clock().SinceBoot();
   const bool was_on_trial = trial_ != nullptr;
@@ -337,22 +341,26 @@ void QueueSubscription::Defer(std::function<void()> work) {
 
 void QueueSubscription::Cancel(std::function<void()> cancelled) {
   Stop();
-  consumes_ = false;
-  if (channel_ == nullptr) return Defer(std::move(cancelled));
+  if (channel_ == nullptr || consumer_ == Consumer::kNone) return Defer(std::move(cancelled));
   cancelled_.push_back(std::move(cancelled));
-  ++open_cancels_;
-  channel_->Cancel(consumer_tag_, [this](const absl::Status& answer) { OnCancelled(answer); });
+  if (consumer_ != Consumer::kStarted) return;
+  CancelConsumer();
   GiveBackHeld();
 }
 
-// May be resumed by then.
-void QueueSubscription::OnCancelled(const absl::Status& answer) {
-  --open_cancels_;
+void QueueSubscription::CancelConsumer() {
+  consumer_ = Consumer::kCancelling;
+  channel_->Cancel(consumer_tag_, [this](const absl::Status& answer) {
+    if (answer.ok()) OnCancelled();  // else OnChannelClosed follows
+  });
+}
+
+void QueueSubscription::OnCancelled() {
+  consumer_ = Consumer::kNone;
   const std::weak_ptr<bool> alive = alive_;
-  const bool is_last = open_cancels_ == 0 && answer.ok();
   OnNothingMore();
-  if (alive.expired() || !is_last || open_cancels_ > 0) return;
-  if (wanted_ && !consumes_ && channel_ != nullptr) StartConsumer();
+  if (alive.expired() || consumer_ != Consumer::kNone) return;
+  if (wanted_ && channel_ != nullptr && closed_ == nullptr) StartConsumer();
 }
 
 void QueueSubscription::Resume(std::uint16_t prefetch) {
@@ -360,9 +368,7 @@ void QueueSubscription::Resume(std::uint16_t prefetch) {
   most_unsettled_ = std::max(most_unsettled_, MostUnsettled(prefetch));
   if (std::exchange(wanted_, true)) return;
   if (channel_ != nullptr) {
-    // A quorum queue answers a cancel after what was asked behind it (F60 in
-    // doc/rabbitmq_facts.md).
-    if (open_cancels_ == 0) StartConsumer();
+    if (consumer_ == Consumer::kNone) StartConsumer();
   } else if (connection_.is_open()) {
     suspect_ ? SubscribeAfterPause() : Subscribe();
   }

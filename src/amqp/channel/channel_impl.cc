@@ -130,15 +130,22 @@ absl::Status Channel::Impl::OnMethodWhileClosing(const ServerMethod& method) {
 }
 
 absl::Status Channel::Impl::OnAnswer(const ServerMethod& method, const method::Id& id) {
-  if (calls_.empty() || calls_.front().reply != id) {
+  // The answers of a quorum queue to basic.consume and basic.cancel come in any order (F60 in
+  // doc/rabbitmq_facts.md).
+  const bool in_any_order = id == method::BasicConsumeOk::kId || id == method::BasicCancelOk::kId;
+  std::size_t place = 0;
+  while (in_any_order && place < calls_.size() && calls_[place].reply != id) ++place;
+  if (place >= calls_.size() || calls_[place].reply != id) {
     return ProtocolError(ReplyCode::kCommandInvalid, "it answers to nothing that was asked");
   }
   if (const auto* ok = std::get_if<method::BasicConsumeOk>(&method)) {
     AddConsumer(ok->consumer_tag);
+    std::erase(starting_, ok->consumer_tag);
   } else if (const auto* cancelled = std::get_if<method::BasicCancelOk>(&method)) {
     std::erase(consumers_, cancelled->consumer_tag);
   }
   ++answers_;
+  for (; place > 0; --place) std::swap(calls_[place], calls_[place - 1]);
   calls_.pop_front().done(&method);
   return absl::OkStatus();
 }
@@ -391,11 +398,13 @@ void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
 // What a closed channel leaves unsettled counts as failed; what is given back before does not, from
 // 4.3 on (F41). A consumer that is still there would get it again at once, even one that the broker
 // has cancelled as it took too long (F42).
+// One that is not started yet must not be cancelled: the broker closes the connection.
 void Channel::Impl::GiveBackAll() {
   if (acks_.open() == 0) return;
   Outbox& outbox = host_->Write();
   for (const std::vector<std::string>* const tags : {&consumers_, &cancelled_}) {
     for (const std::string& tag : *tags) {
+      if (std::count(starting_.begin(), starting_.end(), tag) > 0) continue;
       outbox.AddMethod(number_, method::BasicCancel{.consumer_tag = tag, .nowait = true});
     }
   }

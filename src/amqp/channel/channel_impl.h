@@ -122,7 +122,10 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
       }
     }
     host_->Write().AddMethod(number_, method);
-    if constexpr (std::is_same_v<Method, method::BasicConsume>) AddConsumer(method.consumer_tag);
+    if constexpr (std::is_same_v<Method, method::BasicConsume>) {
+      AddConsumer(method.consumer_tag);
+      starting_.emplace_back(method.consumer_tag);
+    }
     if constexpr (std::is_same_v<Method, method::BasicQos>) prefetch_ = method.prefetch_count;
     calls_.push_back({.reply = Reply::kId, .what = std::move(what), .done = std::move(done)});
   }
@@ -224,6 +227,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Tags, from the asking (or the answer, if the broker chooses one) until cancel-ok or
   // basic.cancel.
   std::vector<std::string> consumers_;
+  std::vector<std::string> starting_;   // of these, before the answer
   std::vector<std::string> cancelled_;  // by the broker
   AckCoalescer acks_;
   std::size_t prefetch_ = 0;  // 0: no limit

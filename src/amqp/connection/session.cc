@@ -11,6 +11,7 @@
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
+#include "loop/thrown.h"
 
 namespace retryq::amqp {
 namespace {
@@ -82,7 +83,10 @@ Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsCon
       pace_(std::move(pace)),
       handle_rest_(evtimer_new(
           loop.base(),
-          [](evutil_socket_t, short, void* self) { static_cast<Session*>(self)->HandleInput(); },
+          [](evutil_socket_t, short, void* self) {
+            CallFromC("a callback of the AMQP connection",
+                      [self] { static_cast<Session*>(self)->HandleInput(); });
+          },
           this)),
       channels_(1) {
   pace_->Reset();

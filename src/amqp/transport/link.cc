@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "amqp/transport/read_pace.h"
+#include "loop/thrown.h"
 
 namespace retryq::amqp {
 namespace {
@@ -27,6 +28,9 @@ constexpr std::size_t kMaxSingleRead = std::size_t{256} << 10;
 constexpr std::size_t kMaxSingleWrite = std::size_t{1} << 20;
 
 constexpr char kClosedByPeer[] = "closed by the peer";
+
+// All that is called on behalf of a connection and that nothing closer to the caller catches.
+constexpr char kWhose[] = "a callback of the AMQP connection";
 
 // libevent's own would be inherited by every child process. -1 if there is none to be had.
 evutil_socket_t OpenSocket(const SocketAddress& address) {
@@ -51,13 +55,15 @@ bool IsFailedWrite(short what) { return what == (BEV_EVENT_ERROR | BEV_EVENT_WRI
 
 }  // namespace
 
+template <void (Link::*method)()>
+void Link::Call(evutil_socket_t, short, void* self) {
+  CallFromC(kWhose, [self] { (static_cast<Link*>(self)->*method)(); });
+}
+
 Link::Link(event_base* base, const SocketAddress& address, LinkOwner* owner)
     : owner_(owner),
       socket_(bufferevent_socket_new(base, OpenSocket(address), BEV_OPT_CLOSE_ON_FREE)),
-      flush_(event_new(
-          base, -1, 0,
-          [](evutil_socket_t, short, void* self) { static_cast<Link*>(self)->OnTurnEnd(); },
-          this)) {
+      flush_(event_new(base, -1, 0, &Link::Call<&Link::OnTurnEnd>, this)) {
   bufferevent_set_max_single_read(socket_.get(), kMaxSingleRead);
   bufferevent_set_max_single_write(socket_.get(), kMaxSingleWrite);
   sockaddr_storage target = address.storage;
@@ -70,20 +76,19 @@ Link::Link(event_base* base, const SocketAddress& address, LinkOwner* owner)
   }
   bufferevent_setcb(
       socket_.get(), nullptr, nullptr,
-      [](bufferevent*, short what, void* self) { static_cast<Link*>(self)->OnEvent(what); }, this);
+      [](bufferevent*, short what, void* self) {
+        CallFromC(kWhose, [=] { static_cast<Link*>(self)->OnEvent(what); });
+      },
+      this);
   bufferevent_enable(socket_.get(), EV_WRITE);
 }
 
 // libevent would ask the system how much there is before each read, and take new memory for it.
 void Link::StartPlain() {
-  readable_.reset(event_new(
-      bufferevent_get_base(socket_.get()), bufferevent_getfd(socket_.get()), EV_READ | EV_PERSIST,
-      [](evutil_socket_t, short, void* self) { static_cast<Link*>(self)->OnReadable(); }, this));
+  readable_.reset(event_new(bufferevent_get_base(socket_.get()), bufferevent_getfd(socket_.get()),
+                            EV_READ | EV_PERSIST, &Link::Call<&Link::OnReadable>, this));
   event_add(readable_.get(), nullptr);
-  tick_.reset(evtimer_new(
-      bufferevent_get_base(socket_.get()),
-      [](evutil_socket_t, short, void* self) { static_cast<Link*>(self)->Read(/*at_tick=*/true); },
-      this));
+  tick_.reset(evtimer_new(bufferevent_get_base(socket_.get()), &Link::Call<&Link::OnTick>, this));
 }
 
 absl::Status Link::StartTls(const TlsContext& context, const std::string& host) {
@@ -102,9 +107,14 @@ absl::Status Link::StartTls(const TlsContext& context, const std::string& host) 
   // AMQP says itself when it is over, and its frames say how long they are.
   bufferevent_openssl_set_allow_dirty_shutdown(tls_stream_.get(), 1);
   bufferevent_setcb(
-      tls_stream_.get(), [](bufferevent*, void* self) { static_cast<Link*>(self)->OnDecrypted(); },
+      tls_stream_.get(),
+      [](bufferevent*, void* self) {
+        CallFromC(kWhose, [self] { static_cast<Link*>(self)->OnDecrypted(); });
+      },
       nullptr,
-      [](bufferevent*, short what, void* self) { static_cast<Link*>(self)->OnTlsEvent(what); },
+      [](bufferevent*, short what, void* self) {
+        CallFromC(kWhose, [=] { static_cast<Link*>(self)->OnTlsEvent(what); });
+      },
       this);
   bufferevent_enable(socket_.get(), EV_READ);
   bufferevent_enable(tls_stream_.get(), EV_READ | EV_WRITE);
@@ -140,6 +150,7 @@ void Link::ResumeReading() {
 }
 
 Link::~Link() {
+  if (!process_.is_here()) return;
   bufferevent_setcb(top(), nullptr, nullptr, nullptr, nullptr);
   Flush();
   if (tls_ != nullptr) {

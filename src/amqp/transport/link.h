@@ -14,6 +14,7 @@
 #include "amqp/transport/tls_client.h"
 #include "amqp/transport/tls_context.h"
 #include "loop/libevent_ptr.h"
+#include "loop/own_process.h"
 
 namespace retryq::amqp {
 
@@ -88,7 +89,11 @@ class Link {
   // Where the frames are: TLS, or the socket itself.
   bufferevent* top() const { return tls_stream_ != nullptr ? tls_stream_.get() : socket_.get(); }
 
+  template <void (Link::*method)()>
+  static void Call(evutil_socket_t, short, void* self);
+
   void OnReadable() { Read(/*at_tick=*/false); }
+  void OnTick() { Read(/*at_tick=*/true); }
   void Read(bool at_tick);
   void OnNothingRead(int error, bool is_quiet);  // 0: the end
   void OnDecrypted();
@@ -98,6 +103,7 @@ class Link {
   void OnEvent(short what);
   void OnTlsEvent(short what);
 
+  const OwnProcess process_;
   LinkOwner* const owner_;
   const std::shared_ptr<InputBuffer> input_ = std::make_shared<InputBuffer>();
   Outbox outbox_;

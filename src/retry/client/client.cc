@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "loop/alive.h"
+#include "loop/own_process.h"
+#include "loop/thrown.h"
 #include "retry/client/consumer_impl.h"
 #include "retry/client/declare_work_queue.h"
 #include "retry/client/delayed_publish.h"
@@ -22,6 +24,10 @@ namespace {
 
 // At a stop, for publishes none of which is answered.
 constexpr absl::Duration kPublishPatience = absl::Seconds(3);
+
+// Why a publish or declare was not waited for.
+constexpr char kStop[] = "the stop";
+constexpr char kConsumerEnd[] = "the consumer was destroyed whose handler waits for it";
 
 absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& options) {
   std::vector<std::string> urls = {options.url};
@@ -147,7 +153,7 @@ absl::Status ValidateConsumer(const ConsumerOptions& options) {
 class Client::Impl {
  public:
   Impl(EventLoop& loop, ClientOptions options)
-      : Impl(EnvironmentOn(loop, options), FailureOf(loop), std::move(options)) {
+      : Impl(EnvironmentOn(loop, options), FailureOf(loop), KeepThrown, std::move(options)) {
     const absl::StatusOr<amqp::ConnectionOptions> connection = ConnectionOf(options_);
     if (!connection.ok()) {
       invalid_ =
@@ -163,13 +169,15 @@ class Client::Impl {
   }
 
   Impl(EventLoop& loop, Broker& broker, ClientOptions options)
-      : Impl(EnvironmentOn(loop, options), broker, FailureOf(loop), std::move(options)) {
+      : Impl(EnvironmentOn(loop, options), broker, FailureOf(loop), KeepThrown,
+             std::move(options)) {
     DrainWith(loop);
   }
 
+  // `threw`: see CallUser.
   Impl(Environment environment, Broker& broker, std::function<void(absl::Status)> fatal,
-       ClientOptions options)
-      : Impl(std::move(environment), std::move(fatal), std::move(options)) {
+       std::function<void(absl::Status)> threw, ClientOptions options)
+      : Impl(std::move(environment), std::move(fatal), std::move(threw), std::move(options)) {
     invalid_ = ValidateClient(options_, broker.heartbeat());
     if (invalid_.ok()) Open(broker);
   }
@@ -181,6 +189,10 @@ class Client::Impl {
   // What the client's destructor does with it: where its user's code was called from the middle of
   // ours, it must live until that is over.
   static void Destroy(std::unique_ptr<Impl> impl) {
+    if (!impl->process_.is_here()) {
+      static_cast<void>(impl.release());
+      return;
+    }
     const std::shared_ptr<SharedState> shared = impl->shared_;
     if (shared == nullptr || !shared->is_calling_out()) return;
     impl->Mute();
@@ -196,9 +208,11 @@ class Client::Impl {
                std::function<void(absl::Status)> done);
 
  private:
-  Impl(Environment environment, std::function<void(absl::Status)> fatal, ClientOptions options)
+  Impl(Environment environment, std::function<void(absl::Status)> fatal,
+       std::function<void(absl::Status)> threw, ClientOptions options)
       : environment_(std::move(environment)),
         fatal_(std::move(fatal)),
+        threw_(std::move(threw)),
         options_(std::move(options)) {}
 
   static Environment EnvironmentOn(EventLoop& loop, const ClientOptions& options) {
@@ -213,7 +227,8 @@ class Client::Impl {
   }
 
   void Open(Broker& broker, std::unique_ptr<Broker> owned = nullptr) {
-    shared_ = SharedState::Create(broker, environment_, options_.delay_queues, std::move(owned));
+    shared_ =
+        SharedState::Create(broker, environment_, options_.delay_queues, std::move(owned), threw_);
   }
   void Mute() {
     muted_ = true;
@@ -227,6 +242,19 @@ class Client::Impl {
     drain_ = loop.OnDrain([this](EventLoop::DrainDone done) { Drain(std::move(done)); });
   }
 
+  // See Consumer::Impl.
+  std::function<void(const WorkOrigin&)> GiveUpWork() const {
+    return [self = lifeline_.ptr()](const WorkOrigin& origin) {
+      if (!self) return;
+      const auto is_of = [&](const auto& open) { return open.origin() == origin; };
+      self->GiveUp(self->declares_, self->next_declare_, absl::StatusCode::kCancelled, kConsumerEnd,
+                   is_of);
+      if (!self) return;
+      self->GiveUp(self->publishes_, self->next_publish_, absl::StatusCode::kCancelled,
+                   kConsumerEnd, is_of);
+    };
+  }
+
   // Consumers that outlive the client have nobody to tell.
   std::function<void(absl::Status)> Fatal() const {
     return [self = lifeline_.ptr()](absl::Status error) {
@@ -237,19 +265,36 @@ class Client::Impl {
   }
 
   void Drain(EventLoop::DrainDone done);
-  void GiveUpDeclares();
+  // Answers those before `end`. Their callers may do anything.
+  template <typename Open, typename Filter>
+  void GiveUp(Open& all, std::uint64_t end, absl::StatusCode code, const char* what,
+              const Filter& filter) {
+    const AlivePtr<Impl> self = lifeline_.ptr();
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [number, open] : all) {
+      if (number < end && filter(*open)) numbers.push_back(number);
+    }
+    for (const std::uint64_t number : numbers) {
+      const auto found = all.find(number);
+      if (found != all.end()) found->second->GiveUp(code, what);
+      if (!self || muted_) return;
+    }
+  }
   void FinishPublishes(std::function<void()> finished);
   void WatchPublishes();
   void AnswerLater(std::function<void(absl::Status)> done, absl::Status status);
 
+  const OwnProcess process_;
   const Environment environment_;
   const std::function<void(absl::Status)> fatal_;
+  const std::function<void(absl::Status)> threw_;
   const ClientOptions options_;
   absl::Status invalid_;
   std::shared_ptr<SharedState> shared_;
   const std::shared_ptr<ConsumerSet> consumers_ = std::make_shared<ConsumerSet>();
   std::map<std::uint64_t, std::unique_ptr<DelayedPublish>> publishes_;
   std::uint64_t next_publish_ = 0;
+  std::uint64_t answered_publishes_ = 0;
   std::map<std::uint64_t, std::unique_ptr<PendingDeclare>> declares_;
   std::uint64_t next_declare_ = 0;
   std::shared_ptr<void> drain_;
@@ -289,9 +334,9 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
   }
   std::optional<WorkQueue> declare;
   if (options.declare) declare = Named(*std::move(options.declare), options.queue);
-  auto consumer =
-      std::make_unique<Consumer::Impl>(shared_, *std::move(retrier), std::move(params),
-                                       std::move(declare), options.breaker, Fatal(), consumers_);
+  auto consumer = std::make_unique<Consumer::Impl>(shared_, *std::move(retrier), std::move(params),
+                                                   std::move(declare), options.breaker, Fatal(),
+                                                   GiveUpWork(), consumers_);
   if constexpr (std::is_same_v<SomeHandler, Handler>) {
     const absl::Status started = consumer->Start(std::move(handler), options.handler_threads);
     if (!started.ok()) return started;
@@ -303,6 +348,7 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
 
 void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& options,
                            std::function<void(absl::Status)> done) {
+  if (!process_.is_here()) return;
   if (done == nullptr) done = [](const absl::Status&) {};
   absl::Status valid =
       Join(invalid_, ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
@@ -324,12 +370,13 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
   const std::uint64_t number = next_publish_++;
   auto publish = std::make_unique<DelayedPublish>(
       shared_, std::move(message), options,
-      [this, number, done = std::move(done)](absl::Status status) {
+      [this, number, done = std::move(done), threw = threw_](absl::Status status) {
         const auto finished = publishes_.extract(number);  // kept until `done` has returned
+        ++answered_publishes_;
         if (publishes_.empty() && publishes_finished_ != nullptr) {
           environment_.executor->Post(std::exchange(publishes_finished_, nullptr));
         }
-        done(std::move(status));
+        CallUser("the callback of Client::Publish", threw, [&] { done(std::move(status)); });
       });
   DelayedPublish& started = *publish;
   publishes_.emplace(number, std::move(publish));
@@ -344,15 +391,16 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
 
 void Client::Impl::Declare(WorkQueue work_queue, const DeclareOptions& options,
                            std::function<void(absl::Status)> done) {
+  if (!process_.is_here()) return;
   if (done == nullptr) done = [](const absl::Status&) {};
   absl::Status valid = Join(invalid_, Validate(work_queue));
   if (!valid.ok()) return AnswerLater(std::move(done), std::move(valid));
   const std::uint64_t number = next_declare_++;
   auto declare = std::make_unique<PendingDeclare>(
       shared_, std::move(work_queue), options,
-      [this, number, done = std::move(done)](absl::Status status) {
+      [this, number, done = std::move(done), threw = threw_](absl::Status status) {
         const auto finished = declares_.extract(number);  // kept until `done` has returned
-        done(std::move(status));
+        CallUser("the callback of Client::Declare", threw, [&] { done(std::move(status)); });
       });
   PendingDeclare& started = *declare;
   declares_.emplace(number, std::move(declare));
@@ -366,17 +414,22 @@ void Client::Impl::Declare(WorkQueue work_queue, const DeclareOptions& options,
 
 void Client::Impl::AnswerLater(std::function<void(absl::Status)> done, absl::Status status) {
   environment_.executor->Post(
-      [self = lifeline_.ptr(), done = std::move(done), status = std::move(status)] {
-        if (self && !self->muted_) done(status);
+      [self = lifeline_.ptr(), done = std::move(done), status = std::move(status), threw = threw_] {
+        if (!self || self->muted_) return;
+        CallUser("the callback of a call to Client", threw, [&] { done(status); });
       });
 }
 
 // First the consumers, whose last acks must reach the broker, then the
 // connections.
 void Client::Impl::Drain(EventLoop::DrainDone done) {
+  if (!process_.is_here()) return;
   const AlivePtr<Impl> alive = lifeline_.ptr();
-  GiveUpDeclares();
+  // What is declared in their answers has its deadline.
+  GiveUp(declares_, next_declare_, absl::StatusCode::kUnavailable, kStop,
+         [](const auto&) { return true; });
   if (!alive || muted_) return;
+  WatchPublishes();
   const auto close = [self = lifeline_.ptr(), done = std::move(done)] {
     if (!self) return;
     self->FinishPublishes([self, done] {
@@ -392,39 +445,29 @@ void Client::Impl::Drain(EventLoop::DrainDone done) {
   }
 }
 
-// What is declared in their answers has its deadline.
-void Client::Impl::GiveUpDeclares() {
-  const AlivePtr<Impl> self = lifeline_.ptr();
-  const std::uint64_t end = next_declare_;
-  while (!declares_.empty() && declares_.begin()->first < end) {
-    declares_.begin()->second->GiveUp();
-    if (!self || muted_) return;
-  }
-}
-
-// Publishes that are open have as long as some of them are still confirmed. Then their callers hear
-// that they were not.
+// Publishes that are open have as long as some of them are still confirmed.
 void Client::Impl::FinishPublishes(std::function<void()> finished) {
   if (publishes_.empty()) return finished();
   publishes_finished_ = std::move(finished);
   shared_->publisher().Hurry();
-  WatchPublishes();
 }
 
+// From the beginning of a stop on, as handlers may wait for them. Where none is answered for that
+// long, the callers of those that were open all the time hear that they were not confirmed.
 void Client::Impl::WatchPublishes() {
-  drain_watch_ = environment_.timers->After(kPublishPatience, [this, open = publishes_.size()] {
-    const std::unique_ptr<Timer> fired = std::move(drain_watch_);
-    if (publishes_finished_ == nullptr) return;
-    if (publishes_.size() < open) return WatchPublishes();
-    const AlivePtr<Impl> self = lifeline_.ptr();
-    // What is published in their answers is not waited for.
-    const std::uint64_t end = next_publish_;
-    while (!publishes_.empty() && publishes_.begin()->first < end) {
-      publishes_.begin()->second->GiveUp();
-      if (!self || muted_) return;
-    }
-    if (publishes_finished_ != nullptr) std::exchange(publishes_finished_, nullptr)();
-  });
+  drain_watch_ = environment_.timers->After(
+      kPublishPatience, [this, answered = answered_publishes_, end = next_publish_] {
+        const std::unique_ptr<Timer> fired = std::move(drain_watch_);
+        if (publishes_.empty() || answered_publishes_ != answered) return WatchPublishes();
+        shared_->GiveBackFailures();
+        const AlivePtr<Impl> self = lifeline_.ptr();
+        GiveUp(publishes_, end, absl::StatusCode::kUnavailable, kStop,
+               [](const auto&) { return true; });
+        if (!self || muted_) return;
+        // What is published in their answers is not waited for.
+        if (publishes_finished_ != nullptr) return std::exchange(publishes_finished_, nullptr)();
+        WatchPublishes();
+      });
 }
 
 Client::Client(EventLoop& loop, ClientOptions options)
@@ -435,7 +478,7 @@ Client::Client(EventLoop& loop, Broker& broker, ClientOptions options)
 
 Client::Client(Environment environment, Broker& broker, ClientOptions options,
                std::function<void(absl::Status)> fatal)
-    : impl_(std::make_unique<Impl>(std::move(environment), broker, std::move(fatal),
+    : impl_(std::make_unique<Impl>(std::move(environment), broker, fatal, fatal,
                                    std::move(options))) {}
 
 Client::~Client() { Impl::Destroy(std::move(impl_)); }

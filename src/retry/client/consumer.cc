@@ -23,6 +23,9 @@ constexpr int kVainLooksIfPublished = 3;
 // However some of them are: messages that wait long between attempts could go on one by one.
 constexpr int kMostIdleLooks = 4;
 
+// In the destructor, for handlers that run: the loop stands still meanwhile.
+constexpr absl::Duration kHandlerPatience = absl::Seconds(1);
+
 // While the circuit breaker is probing.
 constexpr std::uint16_t kProbePrefetch = 1;
 
@@ -71,12 +74,14 @@ Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<GatedR
                      ConsumeParams params, std::optional<WorkQueue> declare,
                      const std::optional<BreakerOptions>& breaker,
                      std::function<void(absl::Status)> fatal,
+                     std::function<void(const WorkOrigin&)> give_up,
                      std::shared_ptr<ConsumerSet> consumers)
     : shared_(std::move(shared)),
       retrier_(std::move(retrier)),
       params_(std::move(params)),
       declare_(std::move(declare)),
       fatal_(std::move(fatal)),
+      give_up_(std::move(give_up)),
       consumers_(std::move(consumers)),
       pauses_(kFirstPrepare, kLongestPrepare) {
   consumers_->insert(this);
@@ -91,6 +96,24 @@ Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<GatedR
 Consumer::Impl::~Impl() {
   shared_->RemoveListener(listener_);
   consumers_->erase(this);
+  if (pool_ != nullptr) EndHandlers();
+}
+
+void Consumer::Impl::EndHandlers() {
+  retrier_->Abandon(absl::CancelledError("the consumer is destroyed"));
+  auto* const host = dynamic_cast<PoolHost*>(shared_->environment().executor.get());
+  if (host == nullptr) return;
+  const WorkOrigin origin = pool_->origin();
+  *origin = true;
+  host->Drop(origin);
+  // An observer may be told amid the work on what is to be answered.
+  if (shared_->is_amid()) {
+    shared_->environment().executor->Post([give_up = give_up_, origin] { give_up(origin); });
+  } else {
+    give_up_(origin);
+    if (pool_->Finish(kHandlerPatience)) return;
+  }
+  host->Keep(std::move(pool_));
 }
 
 absl::Status Consumer::Impl::Start(Handler handler, int threads) {
@@ -105,9 +128,9 @@ absl::Status Consumer::Impl::Start(Handler handler, int threads) {
   }
   pool_ = *std::move(pool);
   Begin(retrier_->Wrap(
-      [this, handler = std::move(handler)](const Delivery& delivery) {
+      [no_more = handle_no_more_, handler = std::move(handler)](const Delivery& delivery) {
         // On a graceful stop what runs is finished, but what only waits for a thread goes back.
-        return handle_no_more_ ? Outcome::Requeue() : handler(delivery);
+        return *no_more ? Outcome::Requeue() : handler(delivery);
       },
       std::make_shared<PoolExecutor>(*pool_)));
   return absl::OkStatus();
@@ -325,7 +348,7 @@ void Consumer::Impl::ReportBreaker(EventKind kind) {
 // May be called again meanwhile: all hear of the end, which the earliest deadline brings.
 void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
   if (drained != nullptr) drained_.push_back(std::move(drained));
-  handle_no_more_ = true;
+  *handle_no_more_ = true;
   if (state_ == State::kDone) {
     shared_->environment().executor->Post([self = lifeline_.ptr()] {
       if (self) self->EndDrain(/*complete=*/true);
@@ -399,8 +422,9 @@ void Consumer::Impl::EndDrain(bool complete) {
     }
   }
   const AlivePtr<Impl> self = lifeline_.ptr();
+  const std::function<void(absl::Status)> threw = shared_->threw();
   for (const std::function<void(bool)>& drained : std::exchange(drained_, {})) {
-    drained(complete);
+    CallUser("the callback of Consumer::Drain", threw, [&] { drained(complete); });
     if (!self) return;
   }
 }
@@ -408,12 +432,18 @@ void Consumer::Impl::EndDrain(bool complete) {
 Consumer::Consumer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Consumer::Consumer(Consumer&&) noexcept = default;
 Consumer& Consumer::operator=(Consumer&&) noexcept = default;
-Consumer::~Consumer() = default;
+Consumer::~Consumer() {
+  if (impl_ != nullptr && !impl_->is_of_this_process()) static_cast<void>(impl_.release());
+}
 
 void Consumer::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
-  impl_->Drain(deadline, std::move(drained));
+  if (impl_->is_of_this_process()) impl_->Drain(deadline, std::move(drained));
 }
-void Consumer::Pause() { impl_->Pause(); }
-void Consumer::Resume() { impl_->Resume(); }
+void Consumer::Pause() {
+  if (impl_->is_of_this_process()) impl_->Pause();
+}
+void Consumer::Resume() {
+  if (impl_->is_of_this_process()) impl_->Resume();
+}
 
 }  // namespace retryq

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "loop/alive.h"
+#include "loop/own_process.h"
 #include "loop/pauses.h"
 #include "loop/worker_pool.h"
 #include "retry/retrier/gated_retrier.h"
@@ -33,11 +34,11 @@ using ConsumerSet = std::set<Consumer::Impl*>;  // in no order that matters
 class Consumer::Impl final : private SubscriptionListener, private BrokerListener {
  public:
   // `declare`: what to declare if the queue is missing; none: nothing. `fatal` hears of what makes
-  // the first start impossible.
+  // the first start impossible. `give_up` answers what an origin has published and declared.
   Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<GatedRetrier> retrier,
        ConsumeParams params, std::optional<WorkQueue> declare,
        const std::optional<BreakerOptions>& breaker, std::function<void(absl::Status)> fatal,
-       std::shared_ptr<ConsumerSet> consumers);
+       std::function<void(const WorkOrigin&)> give_up, std::shared_ptr<ConsumerSet> consumers);
   ~Impl() override;
 
   // Once. With threads a blocking handler runs on those; kResourceExhausted where there are none.
@@ -47,6 +48,8 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void Drain(absl::Duration deadline, std::function<void(bool)> drained);
   void Pause();
   void Resume();
+
+  bool is_of_this_process() const { return process_.is_here(); }
 
  private:
   void OnReady() override;
@@ -88,13 +91,19 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void EndDrainAt(absl::Duration since_boot);
   void WatchDrain();
 
+  // The handlers that run are abandoned, and what they wait for is answered. Then they are waited
+  // for, as long as the loop can.
+  void EndHandlers();
+
   enum class State { kStarting, kPreparing, kConsuming, kDraining, kClosing, kDone };
 
+  const OwnProcess process_;
   const std::shared_ptr<SharedState> shared_;
   const std::unique_ptr<GatedRetrier> retrier_;
   const ConsumeParams params_;
   const std::optional<WorkQueue> declare_;
   const std::function<void(absl::Status)> fatal_;
+  const std::function<void(const WorkOrigin&)> give_up_;
   const std::shared_ptr<ConsumerSet> consumers_;  // outlives the client, if this does
 
   State state_ = State::kStarting;
@@ -124,8 +133,10 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   int idle_looks_ = 0;           // while no handler ran
   std::unique_ptr<Timer> drain_watch_;
   Lifeline<Impl> lifeline_{this};
-  std::atomic<bool> handle_no_more_ = false;  // read by the pool's threads
-  std::unique_ptr<WorkerPool> pool_;          // first to go: its threads finish what runs
+  // Read by the pool's threads.
+  const std::shared_ptr<std::atomic<bool>> handle_no_more_ =
+      std::make_shared<std::atomic<bool>>(false);
+  std::unique_ptr<WorkerPool> pool_;
 };
 
 }  // namespace retryq

@@ -92,9 +92,9 @@ std::string DelayedPublish::Problem() const {
   return problem_.empty() ? "" : absl::StrCat(": ", problem_);
 }
 
-void DelayedPublish::GiveUp() {
-  Finish(absl::UnavailableError(absl::StrCat(
-      "the publish to ", Target(), " was not confirmed before the stop; it may still arrive")));
+void DelayedPublish::GiveUp(absl::StatusCode code, const char* what) {
+  Finish(absl::Status(code, absl::StrCat("the publish to ", Target(), " was not confirmed before ",
+                                         what, "; it may still arrive")));
 }
 
 void DelayedPublish::Start() {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "loop/alive.h"
+#include "loop/worker_pool.h"
 #include "retry/policy/delay_steps.h"
 #include "retry/publisher/publisher.h"
 #include "retry/retrier/shared_state.h"
@@ -35,8 +36,11 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
 
   void Start();
 
-  // At a stop: says that it was not confirmed.
-  void GiveUp();
+  // Says that it was not confirmed before `what`: the stop, ….
+  void GiveUp(absl::StatusCode code, const char* what);
+
+  // Who asked for it.
+  const WorkOrigin& origin() const { return origin_; }
 
   // `done` is not called any more.
   void Mute() { state_ = State::kDone; }
@@ -64,6 +68,7 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   enum class State { kWaiting, kLooking, kSending, kDone };
 
   const std::shared_ptr<SharedState> shared_;
+  const WorkOrigin origin_ = CurrentOrigin();
   const std::shared_ptr<const std::string> body_;
   const OutgoingMessage message_;  // all but the body
   const PublishOptions options_;

@@ -42,9 +42,9 @@ void PendingDeclare::Start() {
   if (shared_->ready()) OnReady();
 }
 
-void PendingDeclare::GiveUp() {
-  Finish(absl::UnavailableError(absl::StrCat("the declare of queue '", work_queue_.name,
-                                             "' was not answered before the stop")));
+void PendingDeclare::GiveUp(absl::StatusCode code, const char* what) {
+  Finish(absl::Status(code, absl::StrCat("the declare of queue '", work_queue_.name,
+                                         "' was not answered before ", what)));
 }
 
 void PendingDeclare::OnReady() {

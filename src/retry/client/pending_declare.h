@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "loop/alive.h"
+#include "loop/worker_pool.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/broker.h"
 #include "retryq/clock.h"
@@ -27,8 +28,11 @@ class PendingDeclare final : private BrokerListener {
 
   void Start();
 
-  // At a stop: reports that it was not answered.
-  void GiveUp();
+  // Reports that it was not answered before `what`: the stop, ….
+  void GiveUp(absl::StatusCode code, const char* what);
+
+  // Who asked for it.
+  const WorkOrigin& origin() const { return origin_; }
 
   // `done` is not called any more.
   void Mute() { state_ = State::kDone; }
@@ -45,6 +49,7 @@ class PendingDeclare final : private BrokerListener {
   enum class State { kWaiting, kDeclaring, kDone };
 
   const std::shared_ptr<SharedState> shared_;
+  const WorkOrigin origin_ = CurrentOrigin();
   const WorkQueue work_queue_;
   const bool only_if_missing_;
   State state_ = State::kWaiting;

@@ -99,6 +99,9 @@ void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> 
     context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
                            *environment.random, &step_);
   }
+  if (step_.kind == Step::Kind::kRetry && context_.shared.gives_back_failures()) {
+    step_ = {.kind = Step::Kind::kGiveBack};
+  }
   if (context_.on_call != nullptr && closings_ == context_.closings) {
     context_.on_call(ResultOf(step_), step_.error);
   }

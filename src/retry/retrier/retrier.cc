@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "loop/alive.h"
+#include "loop/thrown.h"
 #include "retry/delivery/delivery_facts.h"
 #include "retry/delivery/dropped_settlement.h"
 #include "retry/delivery/timed_out.h"
@@ -55,23 +55,12 @@ std::optional<QueueType> ParkedQueueType(const DelayQueueOptions& options) {
   return options.declare ? std::optional(options.queue_type) : std::nullopt;
 }
 
-// To be called while an exception of a handler is caught: what it says, as an error like any other.
-absl::Status HandlerThrew() {
-  try {
-    throw;
-  } catch (const std::exception& exception) {
-    return absl::UnknownError(std::string("the handler threw: ") + exception.what());
-  } catch (...) {
-    return absl::UnknownError("the handler threw something that is no std::exception");
-  }
-}
-
 // Calls the handler. An exception is an error: kUnknown.
 Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
   try {
     return handler(delivery);
   } catch (...) {
-    return HandlerThrew();
+    return Thrown("the handler");
   }
 }
 
@@ -83,7 +72,7 @@ absl::Status CallHandler(const AsyncHandler& handler, const Delivery& delivery,
     handler(delivery, std::move(settlement));
     return absl::OkStatus();
   } catch (...) {
-    return HandlerThrew();
+    return Thrown("the handler");
   }
 }
 
@@ -326,6 +315,7 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
       if (!delivery) return;
       const absl::Duration begun = clock.SinceBoot();
       const Outcome outcome = CallHandler(*kept, *delivery);
+      if (delivery->abandoned()) return;
       const absl::Duration handling = clock.SinceBoot() - begun;
       executor->Post([self, id, outcome, handling] {
         if (self) self->Settle(id, outcome, handling);
@@ -514,6 +504,7 @@ void RetrierImpl::Release(std::uint32_t index) {
 }
 
 void RetrierImpl::Abandon(const absl::Status& why) {
+  source_->abandoned = true;  // what waits for a thread is not begun, and what runs can see it
   if (shared_->is_amid()) {
     shared_->environment().executor->Post([self = lifeline_->ptr(), why] {
       if (self) self->Abandon(why);
@@ -522,8 +513,6 @@ void RetrierImpl::Abandon(const absl::Status& why) {
   }
   if (absl::IsAborted(why)) RememberTimeouts();
   if (absl::IsInternal(why)) timed_out_.Forgive();
-  // What waits for a thread is not begun any more; a handler that runs can see that it is in vain.
-  source_->abandoned = true;
   source_ = std::make_shared<Delivery::Source>(options_.queue);
   for (std::uint32_t index = 0; index < places_.size(); ++index) {
     const Place& place = places_[index];

@@ -30,8 +30,10 @@ Environment With(Observer* observer, Environment environment) {
 
 std::shared_ptr<SharedState> SharedState::Create(Broker& broker, Environment environment,
                                                  DelayQueueOptions options,
-                                                 std::unique_ptr<Broker> owned) {
-  return {new SharedState(broker, std::move(environment), std::move(options), std::move(owned)),
+                                                 std::unique_ptr<Broker> owned,
+                                                 std::function<void(absl::Status)> threw) {
+  return {new SharedState(broker, std::move(environment), std::move(options), std::move(owned),
+                          std::move(threw)),
           [](SharedState* shared) {
             std::unique_ptr<SharedState> last(shared);
             if (shared->is_calling_out()) shared->Dispose(std::move(last));
@@ -39,10 +41,11 @@ std::shared_ptr<SharedState> SharedState::Create(Broker& broker, Environment env
 }
 
 SharedState::SharedState(Broker& broker, Environment environment, DelayQueueOptions options,
-                         std::unique_ptr<Broker> owned)
+                         std::unique_ptr<Broker> owned, std::function<void(absl::Status)> threw)
     : owned_(std::move(owned)),
       broker_(broker),
-      gate_(environment.observer, amid_),
+      threw_(std::move(threw)),
+      gate_(environment.observer, amid_, threw_),
       environment_(With(gate_.get(), std::move(environment))),
       options_(std::move(options)),
       delay_queues_(broker, environment_, options_),

@@ -2,11 +2,13 @@
 #define RETRYQ_SRC_RETRY_RETRIER_SHARED_STATE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "loop/thrown.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/policy/delay_steps.h"
 #include "retry/publisher/publisher.h"
@@ -21,8 +23,10 @@ namespace retryq {
 // anything: counts that it is being told of something, and can be closed.
 class ObserverGate final : public Observer {
  public:
-  // Not owned; may be null. `telling` counts the calls that are on the stack, and outlives it.
-  ObserverGate(Observer* observer, int& telling) : observer_(observer), telling_(telling) {}
+  // Not owned; may be null. `telling` counts the calls that are on the stack; `threw` is told of
+  // exceptions, see CallUser. Both outlive it.
+  ObserverGate(Observer* observer, int& telling, const std::function<void(absl::Status)>& threw)
+      : observer_(observer), telling_(telling), threw_(threw) {}
 
   // What is to be told: itself, or null where there is nobody to tell.
   Observer* get() { return observer_ == nullptr ? nullptr : this; }
@@ -30,7 +34,7 @@ class ObserverGate final : public Observer {
   void OnEvent(const Event& event) override {
     if (observer_ == nullptr) return;
     ++telling_;
-    observer_->OnEvent(event);
+    CallUser("Observer::OnEvent", threw_, [&] { observer_->OnEvent(event); });
     --telling_;
   }
 
@@ -40,6 +44,7 @@ class ObserverGate final : public Observer {
  private:
   Observer* observer_;
   int& telling_;
+  const std::function<void(absl::Status)>& threw_;
 };
 
 // What all retriers of one broker share: the delay queues, the publisher, and
@@ -51,10 +56,11 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
  public:
   // The last reference destroys it, in the next turn of the loop where that happens inside a call
   // to its user. `owned` is the same broker if this is to own it; null: the caller owns
-  // `broker`.
+  // `broker`. `threw` hears of callbacks that throw; null: the exception flies on.
   static std::shared_ptr<SharedState> Create(Broker& broker, Environment environment,
                                              DelayQueueOptions options,
-                                             std::unique_ptr<Broker> owned = nullptr);
+                                             std::unique_ptr<Broker> owned = nullptr,
+                                             std::function<void(absl::Status)> threw = nullptr);
   ~SharedState() override;
 
   Broker& broker() { return broker_; }
@@ -97,6 +103,14 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   bool is_calling_out() const { return calls_out_ > 0 || amid_ > 0; }
   bool is_amid() const { return amid_ > 0; }
 
+  // See CallUser.
+  const std::function<void(absl::Status)>& threw() const { return threw_; }
+
+  // At a stop, once publishes have been given up: what would be retried goes back to its queue
+  // uncounted. Its copy could not be published either, and it may have failed because of that.
+  void GiveBackFailures() { gives_back_failures_ = true; }
+  bool gives_back_failures() const { return gives_back_failures_; }
+
   // Destroys it in the next turn of the loop.
   template <typename T>
   void Dispose(std::unique_ptr<T> object) const {
@@ -112,7 +126,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
 
  private:
   SharedState(Broker& broker, Environment environment, DelayQueueOptions options,
-              std::unique_ptr<Broker> owned);
+              std::unique_ptr<Broker> owned, std::function<void(absl::Status)> threw);
 
   void OnReady() override;
   void OnLost(const absl::Status& why) override;
@@ -125,6 +139,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   Broker& broker_;
   int calls_out_ = 0;
   int amid_ = 0;
+  const std::function<void(absl::Status)> threw_;
   ObserverGate gate_;
   const Environment environment_;
   const DelayQueueOptions options_;
@@ -133,6 +148,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   DelaySteps delay_steps_;
   TargetChecks target_checks_;
   bool ready_ = false;
+  bool gives_back_failures_ = false;
   std::string lost_because_;
   std::map<ListenerId, BrokerListener*> listeners_;  // in the order in which they came
   ListenerId last_listener_ = 0;

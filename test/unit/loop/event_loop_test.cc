@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <limits>
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -198,6 +201,72 @@ TEST(EventLoop, ReturnsTheFirstFailureAndRunsAgain) {
   EXPECT_TRUE(loop.Run().ok());
   loop.Fail(absl::DataLossError("before the run"));
   EXPECT_EQ(loop.Run(), absl::DataLossError("before the run"));
+}
+
+// libevent is C: no exception may cross it, and `running` would stay so.
+TEST(EventLoop, EndsWithWhatACallbackThrewAfterADrainAndRunsAgain) {
+  EventLoop loop;
+  bool drained = false;
+  const auto drain = loop.OnDrain([&](const EventLoop::DrainDone& done) {
+    drained = true;
+    done();
+  });
+  loop.executor()->Post([] { throw std::runtime_error("posted"); });
+  loop.executor()->Post([] { throw std::runtime_error("the second one"); });
+  EXPECT_EQ(loop.Run(), absl::UnknownError("work given to EventLoop::executor() threw: posted"));
+  EXPECT_TRUE(drained);
+  const auto timer = loop.After(absl::ZeroDuration(), [] { throw 42; });
+  EXPECT_EQ(loop.Run(), absl::UnknownError("the callback of EventLoop::After threw something that "
+                                           "is no std::exception"));
+  loop.Stop();
+  const auto end = loop.After(absl::Milliseconds(1), [&] { loop.Stop(); });
+  EXPECT_EQ(loop.Run(), absl::OkStatus());
+}
+
+TEST(EventLoop, CountsADrainThatThrowsAsDone) {
+  EventLoop loop;
+  const auto drain =
+      loop.OnDrain([](const EventLoop::DrainDone&) { throw std::logic_error("no"); });
+  loop.executor()->Post([&] { loop.Drain(); });
+  EXPECT_EQ(loop.Run(), absl::UnknownError("the function given to EventLoop::OnDrain threw: no"));
+}
+
+// libevent tells one loop of a signal.
+TEST(EventLoop, RefusesToWaitForSignalsWhereAnotherOneDoes) {
+  EventLoop loop;
+  absl::Status second;
+  loop.executor()->Post([&] {
+    std::thread([&second] { second = EventLoop().RunUntilSignal(); }).join();
+    raise(SIGTERM);
+  });
+  EXPECT_EQ(loop.RunUntilSignal(), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
+  loop.executor()->Post([] { raise(SIGTERM); });
+  EXPECT_EQ(loop.RunUntilSignal(), absl::OkStatus());
+}
+
+// The epoll set is the parent's too: what a child cancels, the parent would not hear any more.
+TEST(EventLoop, IsUntouchedByWhatAForkedChildDestroys) {
+  std::optional<EventLoop> loop(std::in_place);
+  const std::shared_ptr<Executor> executor = loop->executor();
+  std::unique_ptr<Timer> timer = loop->After(absl::Hours(1), [] {});
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool is_refused = absl::IsFailedPrecondition(loop->Run());
+    executor->Post([] {});
+    timer.reset();
+    loop.reset();
+    EventLoop own;
+    own.executor()->Post([&] { own.Stop(); });
+    _exit(is_refused && own.RunUntilSignal().ok() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  executor->Post([&] { loop->Stop(); });
+  const auto late =
+      loop->After(absl::Seconds(20), [&] { loop->Fail(absl::InternalError("late")); });
+  EXPECT_EQ(loop->Run(), absl::OkStatus());
 }
 
 TEST(EventLoop, StopsAtTheEndOfTheTurn) {

@@ -106,6 +106,32 @@ TEST_F(SubscriptionTest, LeavesABrokerThatDeliversFarMoreThanThePrefetch) {
   AwaitSubscribed(2);
 }
 
+// Brokers before 4.3 close the connection for a cancel of a consumer that they have not started.
+TEST_F(SubscriptionTest, CancelsOnceTheConsumerHasStarted) {
+  std::uint16_t channel = 0;
+  server.on_method = [&](std::uint16_t of, const ClientMethod& asked) {
+    if (!std::holds_alternative<method::BasicConsume>(asked)) return false;
+    channel = of;
+    return true;
+  };
+  Consume();
+  Await([&] { return channel != 0; });
+  int cancelled = 0;
+  subscription_->Cancel([&] { ++cancelled; });
+  subscription_->Resume(5);
+  subscription_->Cancel([&] { ++cancelled; });
+  Settle();
+  EXPECT_THAT(server.heard, Not(Contains(StartsWith("1 basic.cancel"))));
+  EXPECT_EQ(cancelled, 0);
+  AddressTheConsumer();
+  server.Say(channel, method::BasicConsumeOk{.consumer_tag = "me"});
+  Await([&] { return cancelled == 2; });
+  server.on_method = nullptr;
+  subscription_->Resume(5);
+  AwaitSubscribed(2);
+  EXPECT_THAT(server.heard, Contains("1 basic.qos 5"));
+}
+
 // Each that is settled makes room for another.
 TEST_F(SubscriptionTest, CountsWhatIsNotSettled) {
   constexpr std::uint64_t kMessages = 500;

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -227,6 +229,66 @@ TEST_F(ClientTest, DrainingGivesBackWhatOnlyWaitsForAThread) {
   while (!broker_.closed) Settle();
   EXPECT_THAT(broker_.acked, ElementsAre(1));
   EXPECT_THAT(broker_.requeued, ElementsAre(2));
+}
+
+// What a handler waits for comes from the loop that destroys its consumer.
+TEST_F(ClientTest, DestroyingAConsumerAnswersWhatItsHandlersWaitFor) {
+  enum class WaitsFor { kPublish, kDeclare, kPosted };
+  for (const WaitsFor what : {WaitsFor::kPublish, WaitsFor::kDeclare, WaitsFor::kPosted}) {
+    std::promise<void> posted;
+    absl::Status heard;
+    std::atomic<bool> abandoned = false;
+    auto consumer = client_->Consume(
+        {.queue = "orders", .handler_threads = 1},
+        Handler([&, on_loop = loop_.executor()](const Delivery& delivery) -> Outcome {
+          auto promise = std::make_shared<std::promise<absl::Status>>();
+          std::future<absl::Status> answer = promise->get_future();
+          on_loop->Post([&, promise = std::move(promise)] {
+            const auto done = [promise](absl::Status status) { promise->set_value(status); };
+            if (what == WaitsFor::kPublish) client_->Publish({.routing_key = "out"}, {}, done);
+            if (what == WaitsFor::kDeclare) client_->Declare({.name = "new"}, {}, done);
+          });
+          posted.set_value();
+          try {
+            heard = answer.get();
+          } catch (const std::future_error&) {
+            heard = absl::UnknownError("dropped");
+          }
+          abandoned = delivery.abandoned();
+          return heard;
+        }));
+    ASSERT_TRUE(consumer.ok());
+    broker_.Ready();
+    Settle();
+    Deliver(1);
+    posted.get_future().wait();
+    if (what != WaitsFor::kPosted) RunPosted();
+    consumer = absl::CancelledError("destroyed");
+    EXPECT_EQ(heard.code(), what == WaitsFor::kPosted ? absl::StatusCode::kUnknown
+                                                      : absl::StatusCode::kCancelled);
+    EXPECT_TRUE(abandoned);
+  }
+}
+
+// Which the loop cannot wait for for ever, while it stands still.
+TEST_F(ClientTest, LeavesAHandlerThatDoesNotEndToTheLoop) {
+  std::promise<void> begun;
+  std::promise<void> end;
+  std::atomic<bool> ended = false;
+  auto consumer = client_->Consume({.queue = "orders", .handler_threads = 1},
+                                   Handler([&](const Delivery&) -> Outcome {
+                                     begun.set_value();
+                                     end.get_future().wait();
+                                     ended = true;
+                                     return Outcome::Ok();
+                                   }));
+  broker_.Ready();
+  Settle();
+  Deliver(1);
+  begun.get_future().wait();
+  consumer = absl::CancelledError("destroyed");
+  EXPECT_FALSE(ended);
+  end.set_value();
 }
 
 TEST_F(ClientTest, PublishesAtOnceAndSaysWhatBecameOfIt) {
