@@ -24,6 +24,7 @@
 #include "cli/queues/queues_command.h"
 #include "cli/send/send_command.h"
 #include "cli/text/io.h"
+#include "cli/text/outlet.h"
 #include "cli/waiting/waiting_command.h"
 #include "cli/worker/work_command.h"
 #include "retryq/event_loop.h"
@@ -54,7 +55,7 @@ int Fail(const std::string& who, const absl::Status& status) {
        std::vector<std::string>(absl::StrSplit(std::string(status.message()), '\n'))) {
     lines.append(who).append(": ").append(line).append("\n");
   }
-  WriteAll(STDERR_FILENO, lines);
+  WriteToStderr(lines);
   return absl::IsDataLoss(status) ? EX_IOERR : ExitCode(status);
 }
 

@@ -245,6 +245,30 @@ TEST_F(CommandEveryStop, WhileNobodyReadsItsLog) {
   Stop(run, "its log is a pipe that nobody reads", kAtOnce);
 }
 
+// Its commands write more than a pipe holds, and --timeout ends them all the same.
+TEST_F(CommandEveryStop, WhileNobodyReadsItsStderr) {
+  for (const std::string lines : {"", "--lines "}) {
+    const std::string queue = lines.empty() ? "orders" : "lines";
+    const std::string script = absl::StrCat(
+        "mkfifo ", queue, "; sleep 1000 < ", queue, " & reader=$!; ",
+        "trap 'kill -TERM $worker' TERM; " RETRYQ_COMMAND " work --json --queue ", queue,
+        " --timeout 1s --grace 3s ", lines,
+        "-- sh -c 'head -c 200000 /dev/zero | tr \"\\0\" \"\\n\" >&2; echo >> ran; sleep 1000' 2> ",
+        queue, " & worker=$!; wait $worker; wait $worker; code=$?; kill $reader; exit $code");
+    peer_.DeclareQueue(queue);
+    peer_.Publish("", queue, "an order");
+    CommandRun run({"-c", "cd " + File("") + "; " + script}, vhost_.Url(), "", "/bin/sh");
+    if (lines.empty()) {
+      ASSERT_TRUE(run.Says("retried")) << run.Story();
+    } else {
+      ASSERT_TRUE(run.Says("child_ended")) << run.Story();
+    }
+    Stop(run,
+         absl::StrCat("its stderr is a pipe that nobody reads", lines.empty() ? "" : ", `--lines`"),
+         absl::Seconds(10));
+  }
+}
+
 TEST_F(CommandEveryStop, AfterADrainByHand) {
   EventLoop loop;
   ClientOptions options;

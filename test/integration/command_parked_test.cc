@@ -489,5 +489,19 @@ TEST_F(CommandParkedErrors, SaysThatNobodyAnswers) {
   EXPECT_THAT(run.err(), HasSubstr("127.0.0.1:1"));
 }
 
+class CommandParkedHeld : public ParkedTest {};
+
+TEST_F(CommandParkedHeld, ReportsWhatAnotherConsumerHas) {
+  peer_.DeclareQueue("orders.parked");
+  ParkMany(3);
+  CommandRun holder({"work", "--json", "--queue", "orders.parked", "--", "sleep", "1000"},
+                    vhost_.Url());
+  ASSERT_TRUE(holder.Says("delivered"));
+  ASSERT_TRUE(Holds("orders.parked", 0));
+  const End end = Parked("list");
+  EXPECT_EQ(end.code, 69);
+  EXPECT_THAT(end.err, ::testing::HasSubstr("with another consumer"));
+}
+
 }  // namespace command_parked_test
 }  // namespace retryq::testing

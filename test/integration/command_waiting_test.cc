@@ -140,6 +140,18 @@ TEST_P(CommandWaiting, ListsThoseThatAreMeant) {
   EXPECT_TRUE(Holds(DelayQueue(), 3));
 }
 
+// Which may be in a queue of longer delays.
+TEST_P(CommandWaiting, ListsThoseThatAreDueFirst) {
+  DeclareDelayQueue();
+  DeclareDelayQueue(absl::Seconds(500));
+  amqp::Table next = PastOf("next", {});
+  next.Set("x-retry-not-before", absl::ToUnixMillis(absl::Now() + absl::Seconds(100)));
+  Wait("next", {}, next);
+  for (const char* id : {"b", "c"}) Wait(id, {.ttl = absl::Seconds(500)});
+  EXPECT_THAT(Waiting("list", {"--limit", "1"}).out, HasSubstr("1 of 3 messages"));
+  EXPECT_THAT(Waiting("list", {"--limit", "2", "--json"}).out, HasSubstr("\"id\":\"next\""));
+}
+
 TEST_P(CommandWaiting, CountsByErrorAttemptAndDueTime) {
   DeclareDelayQueue();
   DeclareDelayQueue(absl::Seconds(50));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/connect/orderly_end.h"
 #include "cli/text/waiting.h"
 #include "retryq/amqp/table.h"
 
@@ -56,6 +57,8 @@ BrokerSession::BrokerSession(EventLoop& loop, amqp::ConnectionOptions options,
       broker_(amqp::Describe(options)),
       patience_(patience),
       connection_(loop, WithPatience(std::move(options), patience), this) {}
+
+BrokerSession::~BrokerSession() { SayGoodbye(loop_, connection_); }
 
 absl::Status BrokerSession::Open() {
   const Waiting waiting(loop_, broker_);

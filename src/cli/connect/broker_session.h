@@ -31,6 +31,8 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   // `loop` must outlive it.
   BrokerSession(EventLoop& loop, amqp::ConnectionOptions options,
                 absl::Duration patience = kLongestSilence);
+  // Closes the connection.
+  ~BrokerSession() override;
 
   // Connects, which may take `patience` as well. The error is that of the first round of attempts.
   absl::Status Open();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/connect/broker_watch.h"
+#include "cli/connect/orderly_end.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {
@@ -19,6 +20,7 @@ absl::Status Declare(const DeclareCommandOptions& options) {
     loop.Stop();
   });
   const absl::Status run = loop.Run();
+  if (watch.has_connected()) SayGoodbye(loop);
   return run.ok() ? declared : run;
 }
 

@@ -28,6 +28,7 @@
 #include "cli/management/management_answer.h"
 #include "cli/management/management_queues.h"
 #include "cli/text/io.h"
+#include "cli/text/outlet.h"
 #include "cli/text/waiting.h"
 #include "retryq/delay_queue_name.h"
 #include "retryq/event_loop.h"
@@ -291,7 +292,7 @@ int Doctor(const DoctorOptions& options) {
   Examination(options, report).Run();
   write(options.json ? report.Json() : "\n" + report.Summary());
   if (written.ok()) return report.exit_code();
-  WriteAll(STDERR_FILENO, absl::StrCat("retryq doctor: ", std::string(written.message()), "\n"));
+  WriteToStderr(absl::StrCat("retryq doctor: ", std::string(written.message()), "\n"));
   return EX_IOERR;
 }
 

@@ -1,13 +1,17 @@
 #include "cli/messages/delivery_limit.h"
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/connect/broker_session.h"
 #include "cli/management/http_client.h"
 #include "cli/management/json_fields.h"
 #include "cli/management/management_answer.h"
+#include "cli/text/waiting.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
@@ -22,6 +26,37 @@ constexpr absl::Duration kLongestLookAtLimit = absl::Seconds(4);
 // Of an argument and a policy the smaller one counts, and a limit more than none.
 std::int64_t Stricter(std::int64_t a, std::int64_t b) {
   return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
+}
+
+// RabbitMQ shows a policy of a new queue after five seconds.
+constexpr absl::Duration kUntilStatistics = absl::Seconds(8);
+constexpr absl::Duration kAskAgain = absl::Milliseconds(200);
+
+std::string PathOf(const std::string& vhost, const std::string& queue) {
+  return absl::StrCat("/queues/", PercentEncode(vhost), "/", PercentEncode(queue));
+}
+
+absl::Status LimitIsUnknown(const std::string& queue, const std::string& why) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the delivery limit of queue '", queue, "' is not known (", why,
+      "), and a limit of 0 drops what is only looked at; remedy: name the management API by "
+      "--management, with a user who may read it"));
+}
+
+// By a declare, which the broker refuses if the queue is not as it says.
+absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& connection,
+                            const std::string& queue, const absl::Status& why_not_asked) {
+  BrokerSession session(loop, connection);
+  if (absl::Status opened = session.Open(); !opened.ok()) {
+    if (!absl::IsUnavailable(opened)) return opened;
+    return absl::UnavailableError(absl::StrCat(opened.message(), "; remedy: ", UnreachableRemedy(std::string(opened.message()))));
+  }
+  // What is wrong with a queue that is not there its reader reports.
+  if (!session.DeclareQueue({.name = queue, .passive = true}).ok()) return absl::OkStatus();
+  const auto classic =
+      session.DeclareQueue({.name = queue, .arguments = {{"x-queue-type", "classic"}}});
+  if (classic.ok()) return absl::OkStatus();
+  return LimitIsUnknown(queue, std::string(why_not_asked.message()));
 }
 
 }  // namespace
@@ -46,7 +81,9 @@ absl::StatusOr<std::optional<std::int64_t>> MoveAt(const Json& queue, const std:
         "' is a stream, which nothing can be taken off; name a classic or a quorum queue"));
   }
   if (type && *type != "quorum") return std::nullopt;
-  const std::int64_t limit = DeliveryLimitOf(queue, kDefaultDeliveryLimit).value_or(kLowest);
+  const auto known = DeliveryLimitOf(queue, kDefaultDeliveryLimit);
+  if (!known) return LimitIsUnknown(name, "the management API does not say it");
+  const std::int64_t limit = *known;
   if (limit <= kNoLimit) return std::nullopt;
   if (limit < kLowest) {
     return absl::FailedPreconditionError(
@@ -57,14 +94,52 @@ absl::StatusOr<std::optional<std::int64_t>> MoveAt(const Json& queue, const std:
   return limit / 2;
 }
 
-absl::StatusOr<std::optional<std::int64_t>> FindMoveAt(const ManagementUrl& management,
-                                                       const std::string& vhost,
-                                                       const std::string& queue) {
+std::optional<QueueFigures> FiguresOf(const Json& queue) {
+  const auto all = IntegerOf(queue, "messages");
+  const auto unacked = IntegerOf(queue, "messages_unacknowledged");
+  if (!all || !unacked || *all < 0 || *unacked < 0) return std::nullopt;
+  return QueueFigures{.all = static_cast<std::uint64_t>(*all),
+                      .unacked = static_cast<std::uint64_t>(*unacked)};
+}
+
+absl::StatusOr<BeforeLooking> AskBeforeLooking(const ManagementUrl& management,
+                                               const amqp::ConnectionOptions& connection,
+                                               const std::string& queue) {
   EventLoop loop;
   ManagementApi api(loop, management, {.timeout = kLongestLookAtLimit});
-  const auto answer =
-      api.Get(absl::StrCat("/queues/", PercentEncode(vhost), "/", PercentEncode(queue)));
-  return MoveAt(answer.ok() ? answer->json : Json(), queue);
+  const absl::Time end = absl::Now() + kUntilStatistics;
+  for (;;) {
+    const auto answer = api.Get(PathOf(connection.vhost, queue));
+    if (absl::IsNotFound(answer.status())) return BeforeLooking();
+    if (!answer.ok()) {
+      if (absl::Status classic = CheckIsClassic(loop, connection, queue, answer.status());
+          !classic.ok()) {
+        return classic;
+      }
+      return BeforeLooking();
+    }
+    const auto move_at = MoveAt(answer->json, queue);
+    if (move_at.ok()) return BeforeLooking{*move_at, FiguresOf(answer->json)};
+    if (DeliveryLimitOf(answer->json, kDefaultDeliveryLimit) || absl::Now() > end) {
+      return move_at.status();
+    }
+    const std::unique_ptr<Timer> timer = loop.After(kAskAgain, [&loop] { loop.Stop(); });
+    loop.Run().IgnoreError();
+  }
+}
+
+absl::Status HeldByOthers(const ManagementUrl& management, const std::string& vhost,
+                          const std::string& queue) {
+  EventLoop loop;
+  ManagementApi api(loop, management, {.timeout = kLongestLookAtLimit});
+  const auto answer = api.Get(PathOf(vhost, queue));
+  const auto figures = answer.ok() ? FiguresOf(answer->json) : std::nullopt;
+  if (figures && figures->unacked == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      figures ? absl::StrCat(figures->unacked, " messages") : "messages", " of queue '", queue,
+      "' ", figures ? "are" : "may be",
+      " with another consumer, or on their way back from one, and were not seen; remedy: run it "
+      "again when they are back"));
 }
 
 }  // namespace retryq::cli

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/management/management_url.h"
+#include "retryq/amqp/connection_options.h"
 
 namespace retryq::cli {
 
@@ -24,16 +26,35 @@ inline constexpr std::int64_t kDefaultDeliveryLimit = 20;
 // that it has taken back `MoveAt` times: half of the limit, so that a few more may go wrong.
 // Nothing where no message is ever dropped: in a classic queue, or without a limit.
 //
-// From the management API's answer about the queue. What that does not say, as of a policy right
-// after a queue is made, is taken for a limit of 2. kFailedPrecondition for a limit below that, and
-// for a stream.
+// From the management API's answer about the queue. kFailedPrecondition for a limit below 2, for
+// one that is not known, and for a stream.
 absl::StatusOr<std::optional<std::int64_t>> MoveAt(const nlohmann::json& queue,
                                                    const std::string& name);
 
-// Asks. A management API that cannot be asked is taken to say nothing.
-absl::StatusOr<std::optional<std::int64_t>> FindMoveAt(const ManagementUrl& management,
-                                                       const std::string& vhost,
-                                                       const std::string& queue);
+// Messages of a queue, some seconds ago.
+struct QueueFigures {
+  std::uint64_t all = 0;
+  std::uint64_t unacked = 0;
+};
+std::optional<QueueFigures> FiguresOf(const nlohmann::json& queue);
+
+// What is to be known of a queue before its messages are looked at.
+struct BeforeLooking {
+  std::optional<std::int64_t> move_at;
+  std::optional<QueueFigures> figures;
+};
+
+// Asks the management API; for some seconds where that does not know the limit yet. Where it cannot
+// be asked, a queue is read that the broker says is classic: kFailedPrecondition for any other, as
+// its limit might be 0.
+absl::StatusOr<BeforeLooking> AskBeforeLooking(const ManagementUrl& management,
+                                               const amqp::ConnectionOptions& connection,
+                                               const std::string& queue);
+
+// Where others have messages of a queue for longer than a reader waits: ok where the management API
+// says that they have none after all, else kUnavailable with their number.
+absl::Status HeldByOthers(const ManagementUrl& management, const std::string& vhost,
+                          const std::string& queue);
 
 }  // namespace retryq::cli
 

@@ -9,11 +9,8 @@
 namespace retryq::cli {
 namespace {
 
-constexpr std::uint16_t kReadingWindow = 2000;
-
 Progress StderrProgress(const std::string& queue, absl::Duration start) {
-  Progress::Options options{
-      .fd = STDERR_FILENO, .is_terminal = ::isatty(STDERR_FILENO) != 0, .what = queue};
+  Progress::Options options{.is_terminal = ::isatty(STDERR_FILENO) != 0, .what = queue};
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     options.width = size.ws_col;

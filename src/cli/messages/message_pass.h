@@ -40,6 +40,7 @@ class MessagePass : private MessageVisitor {
   bool began() const { return reader_ && reader_->began(); }
   std::uint64_t total() const { return reader_ ? reader_->total() : 0; }
   bool cut_short() const { return reader_ && reader_->cut_short(); }
+  bool others_hold() const { return reader_ && reader_->others_hold(); }
   std::uint64_t matched() const { return matched_; }
 
  protected:
@@ -71,6 +72,7 @@ class MessagePass : private MessageVisitor {
 
 // As many as one consumer may have where their bodies are not kept: so many that it is hardly ever
 // followed by the next one, and no more than are meant.
+inline constexpr std::uint16_t kReadingWindow = 2000;
 std::uint16_t ReadingWindow(const MessageChoice& choice);
 
 }  // namespace retryq::cli

@@ -1,11 +1,13 @@
 #include "cli/messages/message_reader.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_session.h"
+#include "cli/connect/orderly_end.h"
 #include "cli/messages/message_past.h"
 #include "cli/text/escaped_text.h"
 #include "retryq/consumer.h"
@@ -22,8 +24,16 @@ constexpr int kEmptyLooks = 2;
 constexpr absl::Duration kPatienceWithQueue = absl::Seconds(60);
 // For what has been sent already to arrive before a consumer is cancelled.
 constexpr absl::Duration kFill = absl::Seconds(5);
+// For others to give back what they have. The figures of the management API are five seconds old.
+constexpr absl::Duration kPatienceWithOthers = absl::Seconds(6);
+constexpr absl::Duration kLookAtOthers = absl::Milliseconds(100);
+// Messages that a channel brings before another one takes over: a part of all, so that their number
+// has a limit.
+constexpr std::uint64_t kLeastOnChannel = 1000;
+constexpr std::uint64_t kMostChannels = 128;
 // For the broker to put back what was unacked, and how often to ask.
-constexpr absl::Duration kReturn = absl::Seconds(5);
+constexpr absl::Duration kReturn = absl::Seconds(20);
+constexpr absl::Duration kReturnAfterError = absl::Seconds(5);
 // Where what is put back can come due at once.
 constexpr absl::Duration kReturnToDelay = absl::Milliseconds(500);
 constexpr absl::Duration kReturnLook = absl::Milliseconds(20);
@@ -72,25 +82,69 @@ absl::Status MessageReader::Run() {
   });
   waiting_.emplace(loop_, amqp::Describe(options_.connection));
   Tick();
+  const HeldSignals signals(loop_);
   absl::Status run = loop_.RunUntilSignal();
   waiting_.reset();
   tick_.reset();
+  return_.reset();
   progress_.End();
+  // Nothing is confirmed or acked any more.
+  finished_ = closed_ = true;
+  visitor_.OnAbandoned();
+  publisher_.reset();
+  for (auto* connection : {&connection_, &afterwards_}) {
+    if (*connection) SayGoodbye(loop_, **connection);
+  }
   return WithRemedy(error_.ok() ? run : error_, channel_ != nullptr);
 }
 
 void MessageReader::OnOpen() {
   if (afterwards_) {
     channel_ = afterwards_->OpenChannel(this);
-    return AwaitReturn(Now() + PatienceForReturn());
+    return AwaitReturn(Now());
   }
   if (channel_ != nullptr) return;
   began_at_ = Now();
   publisher_.emplace(loop_, *connection_, [this](const absl::Status& why) { Abandon(why); });
+  OpenChannel();
+  LookAtQueue();
+}
+
+void MessageReader::OpenChannel() {
   channel_ = connection_->OpenChannel(this);
   channel_->Qos(options_.window, [](const absl::Status&) {});
+  on_channel_ = 0;
+}
+
+// Where no channel is left, the one that there is goes on.
+void MessageReader::RotateChannel() {
+  if (on_channel_ < std::max(kLeastOnChannel, total_ / kMostChannels)) return;
+  const std::uint64_t brought = on_channel_;
+  std::unique_ptr<amqp::Channel> former = std::move(channel_);
+  OpenChannel();
+  if (channel_->is_open()) return earlier_.push_back(std::move(former));
+  channel_ = std::move(former);
+  on_channel_ = brought;
+}
+
+amqp::Channel& MessageReader::ChannelOf(const amqp::Message& message) {
+  const auto earlier =
+      std::find_if(earlier_.begin(), earlier_.end(), [&message](const auto& channel) {
+        return channel->generation() == message.delivery_tag.generation;
+      });
+  return earlier == earlier_.end() ? *channel_ : **earlier;
+}
+
+void MessageReader::LookAtQueue() {
   channel_->DeclareQueue({.name = options_.queue, .passive = true},
                          [this](const absl::StatusOr<DeclareOk>& queue) { Begin(queue); });
+}
+
+// Messages that are unacked are known from the management API alone, and late. Somebody who has no
+// consumer has hardly any.
+bool MessageReader::IsAllThere(const DeclareOk& queue) const {
+  if (options_.figures && queue.message_count >= options_.figures->all) return true;
+  return queue.consumer_count == 0 && (!options_.figures || options_.figures->unacked == 0);
 }
 
 void MessageReader::OnLost(const absl::Status& why) {
@@ -109,11 +163,19 @@ void MessageReader::OnBlocked(bool blocked, std::string_view reason) {
 }
 
 void MessageReader::Begin(const absl::StatusOr<DeclareOk>& queue) {
+  if (finished_) return;
   if (absl::IsNotFound(queue.status())) {
     return Abort(absl::NotFoundError(
         absl::StrCat("there is no queue '", options_.queue, "'", options_.if_missing)));
   }
   if (!queue.ok()) return Abort(queue.status());
+  if (!looks_since_) looks_since_ = Now();
+  others_hold_ = !IsAllThere(*queue);
+  if (others_hold_ && Now() - *looks_since_ < kPatienceWithOthers && error_.ok()) {
+    waiting_->Because("another consumer has messages of the queue");
+    return_ = loop_.After(kLookAtOthers, [this] { LookAtQueue(); });
+    return;
+  }
   waiting_.reset();
   began_ = true;
   total_ = queue->message_count;
@@ -124,6 +186,7 @@ void MessageReader::Begin(const absl::StatusOr<DeclareOk>& queue) {
 }
 
 void MessageReader::StartConsumer() {
+  RotateChannel();
   consumer_ = Consumer::kStarting;
   unacked_ = 0;
   held_ = 0;
@@ -147,9 +210,11 @@ void MessageReader::CancelConsumer() {
 }
 
 void MessageReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
+  if (closed_) return;
   last_delivery_ = Now();
   empty_looks_ = 0;
   ++unacked_;
+  ++on_channel_;
   if (ending_) ++late_;
   if (ending_ && options_.place == Place::kExact) {
     ++held_;
@@ -189,7 +254,7 @@ void MessageReader::Keep(const amqp::MessagePtr& message) {
 void MessageReader::Take(const amqp::MessagePtr& message) {
   --undecided_;
   --unacked_;
-  channel_->Ack(message->delivery_tag.tag);
+  ChannelOf(*message).Ack(message->delivery_tag.tag);
   Step();
 }
 
@@ -205,7 +270,7 @@ void MessageReader::Move(const amqp::MessagePtr& message) {
         if (result.outcome == PublishOutcome::kConfirmed) {
           --unacked_;
           ++moved_;
-          channel_->Ack(message->delivery_tag.tag);
+          ChannelOf(*message).Ack(message->delivery_tag.tag);
           return Step();
         }
         ++held_;
@@ -245,7 +310,7 @@ bool MessageReader::MayCancel() const {
 }
 
 void MessageReader::Step() {
-  if (channel_ == nullptr || finished_) return;
+  if (channel_ == nullptr || finished_ || (!began_ && !ending_)) return;
   switch (consumer_) {
     case Consumer::kStarting:
     case Consumer::kCancelling:
@@ -287,21 +352,32 @@ bool MessageReader::GivesBack() const {
 }
 
 absl::Duration MessageReader::PatienceForReturn() const {
-  return options_.longest == absl::InfiniteDuration() ? kReturn : kReturnToDelay;
+  if (options_.longest != absl::InfiniteDuration()) return kReturnToDelay;
+  return error_.ok() ? kReturn : kReturnAfterError;
 }
 
 void MessageReader::PutBack() {
   finished_ = true;
+  return_.reset();
   consumer_ = Consumer::kNone;
-  if (GivesBack()) {
-    channel_->Close([this] {
-      channel_ = connection_->OpenChannel(this);
-      AwaitReturn(Now() + PatienceForReturn());
+  if (GivesBack()) return CloseChannels();
+  // In a later turn, as the publisher's channel may be about to tell why it is closed.
+  return_ = loop_.After(absl::ZeroDuration(), [this] { EndConnection(); });
+}
+
+// One after the other, as what they have is put back in that order.
+void MessageReader::CloseChannels() {
+  if (!earlier_.empty()) {
+    earlier_.front()->Close([this] {
+      earlier_.pop_front();
+      CloseChannels();
     });
     return;
   }
-  // In a later turn, as the publisher's channel may be about to tell why it is closed.
-  return_ = loop_.After(absl::ZeroDuration(), [this] { EndConnection(); });
+  channel_->Close([this] {
+    channel_ = connection_->OpenChannel(this);
+    AwaitReturn(Now());
+  });
 }
 
 void MessageReader::EndConnection() {
@@ -323,14 +399,21 @@ std::uint64_t MessageReader::LeftInQueue() const {
 
 // A quorum queue takes back a moment after the channel or the connection is closed. A look then, by
 // this command or another, shall find all there.
-void MessageReader::AwaitReturn(absl::Duration deadline) {
+void MessageReader::AwaitReturn(absl::Duration since) {
   if (kept_ == 0 || other_consumers_) return Finish();
   channel_->DeclareQueue(
       {.name = options_.queue, .passive = true},
-      [this, deadline](const absl::StatusOr<DeclareOk>& queue) {
-        if (!queue.ok() || queue->message_count >= LeftInQueue() || Now() > deadline)
+      [this, since](const absl::StatusOr<DeclareOk>& queue) {
+        if (!queue.ok() || queue->message_count >= LeftInQueue()) return Finish();
+        if (Now() - since > PatienceForReturn()) {
+          if (options_.longest == absl::InfiniteDuration() && error_.ok()) {
+            error_ = absl::UnavailableError(absl::StrCat(
+                LeftInQueue() - queue->message_count, " messages are not back in queue '",
+                options_.queue, "' yet: the broker is slow; remedy: run it again later"));
+          }
           return Finish();
-        return_ = loop_.After(kReturnLook, [this, deadline] { AwaitReturn(deadline); });
+        }
+        return_ = loop_.After(kReturnLook, [this, since] { AwaitReturn(since); });
       });
 }
 
@@ -345,7 +428,9 @@ void MessageReader::OnConsumerCancelled(std::string_view) {
                                             "', as it does when the queue is deleted or moves")));
 }
 
-void MessageReader::OnChannelClosed(const amqp::ChannelError& why) { Abort(why.status); }
+void MessageReader::OnChannelClosed(const amqp::ChannelError& why) {
+  if (!closed_) Abort(why.status);
+}
 
 void MessageReader::Abort(const absl::Status& error) {
   if (finished_) return Finish();

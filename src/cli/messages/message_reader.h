@@ -2,6 +2,7 @@
 #define RETRYQ_CLI_MESSAGES_MESSAGE_READER_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "cli/messages/copy_publisher.h"
+#include "cli/messages/delivery_limit.h"
 #include "cli/messages/progress.h"
 #include "cli/text/waiting.h"
 #include "retryq/amqp/connection.h"
@@ -34,8 +36,12 @@ class MessageVisitor {
 //
 // Messages are consumed and stay unacked, so that none is seen twice, until the broker puts them
 // back at the end. At most `window` of them are with one consumer; when all of those are kept, the
-// next consumer takes over, and their bodies are not in memory here. What goes wrong, and a death
-// at any moment, puts all back that is not acked.
+// next consumer takes over, and their bodies are not in memory here. A channel is left to what it
+// has after some thousand, as the broker walks past all of that to find what is acked. What goes
+// wrong, and a death at any moment, puts all back that is not acked.
+//
+// What another consumer has cannot be seen. The reader waits some seconds for it to be back, as it
+// is when another command has just ended.
 //
 // A quorum queue counts how often it has taken a message back, and drops it when that exceeds its
 // delivery limit. A message whose count has reached `move_at` is therefore put behind the others by
@@ -63,6 +69,8 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
     Place place = Place::kAny;
     // How long messages are held: then nothing more is begun, and what is kept is put back.
     absl::Duration longest = absl::InfiniteDuration();
+    // As the management API knows them, if it does.
+    std::optional<QueueFigures> figures;
     // What kNotFound says behind the name of the queue.
     std::string if_missing;
   };
@@ -95,6 +103,8 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   std::uint64_t total() const { return total_; }  // messages in the queue when it began
   std::uint64_t seen() const { return seen_; }    // shown to the visitor
   std::uint64_t moved() const { return moved_; }
+  // Others have had messages of it, for longer than was waited for.
+  bool others_hold() const { return others_hold_; }
 
  private:
   enum class Consumer { kNone, kStarting, kActive, kCancelling };
@@ -106,7 +116,12 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   void OnConsumerCancelled(std::string_view consumer_tag) override;
   void OnChannelClosed(const amqp::ChannelError& why) override;
 
+  void LookAtQueue();
   void Begin(const absl::StatusOr<DeclareOk>& queue);
+  bool IsAllThere(const DeclareOk& queue) const;
+  void OpenChannel();
+  void RotateChannel();
+  amqp::Channel& ChannelOf(const amqp::Message& message);
   void StartConsumer();
   void CancelConsumer();
   // Does what is to be done next, if anything.
@@ -117,9 +132,10 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   void Move(const amqp::MessagePtr& message);
   bool GivesBack() const;
   void PutBack();
+  void CloseChannels();
   void EndConnection();
   absl::Duration PatienceForReturn() const;
-  void AwaitReturn(absl::Duration deadline);
+  void AwaitReturn(absl::Duration since);
   std::uint64_t LeftInQueue() const;
   void Finish();
   void Abort(const absl::Status& error);
@@ -136,6 +152,9 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   std::optional<amqp::Connection> connection_;
   std::optional<amqp::Connection> afterwards_;  // to see that all is back
   std::unique_ptr<amqp::Channel> channel_;      // that the queue is consumed on
+  std::uint64_t on_channel_ = 0;                // messages that it has brought
+  // Those before it, with what they have. From the oldest on.
+  std::deque<std::unique_ptr<amqp::Channel>> earlier_;
   std::optional<CopyPublisher> publisher_;
 
   Consumer consumer_ = Consumer::kNone;
@@ -158,6 +177,8 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   int empty_looks_ = 0;
   bool looking_ = false;
   bool other_consumers_ = false;
+  bool others_hold_ = false;
+  std::optional<absl::Duration> looks_since_;  // for the first time
   absl::Duration began_at_;
   absl::Duration last_delivery_;
   absl::Duration ending_since_;
@@ -165,6 +186,7 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   bool cut_short_ = false;
   bool finished_ = false;
   bool closing_ = false;
+  bool closed_ = false;  // nothing is listened to any more
   bool is_blocked_ = false;
   absl::Status error_;  // the first one
   std::unique_ptr<Timer> tick_;

@@ -41,20 +41,20 @@ void Progress::Update(std::uint64_t done, std::uint64_t total, absl::Duration no
   if (ended_ || elapsed < next_) return;
   next_ = elapsed + (options_.is_terminal ? kRedrawing : kNextLine);
   if (options_.is_terminal) {
-    WriteAll(options_.fd, kEraseLine + ProgressBar(done, total, elapsed, options_.width - 1));
+    options_.write(kEraseLine + ProgressBar(done, total, elapsed, options_.width - 1));
     drawn_ = true;
   } else {
-    WriteAll(options_.fd, ProgressLine(options_.what, done, total, elapsed) + "\n");
+    options_.write(ProgressLine(options_.what, done, total, elapsed) + "\n");
   }
 }
 
 void Progress::Say(const std::string& text) {
-  WriteAll(options_.fd, (std::exchange(drawn_, false) ? kEraseLine : "") +
-                            absl::StrCat(options_.what, ": ", text, "\n"));
+  options_.write((std::exchange(drawn_, false) ? kEraseLine : "") +
+                 absl::StrCat(options_.what, ": ", text, "\n"));
 }
 
 void Progress::End() {
-  if (drawn_ && !ended_) WriteAll(options_.fd, kEraseLine);
+  if (drawn_ && !ended_) options_.write(kEraseLine);
   ended_ = true;
 }
 

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "absl/time/time.h"
+#include "cli/text/outlet.h"
 
 namespace retryq::cli {
 
@@ -14,8 +17,8 @@ namespace retryq::cli {
 class Progress {
  public:
   struct Options {
-    int fd;                  // mostly stderr
-    bool is_terminal;        // of the fd
+    std::function<void(std::string_view)> write = &WriteToStderr;
+    bool is_terminal;        // it writes to one
     std::size_t width = 80;  // of the terminal, in columns
     std::string what;        // of the work
   };

@@ -4,12 +4,12 @@
 
 #include <iostream>
 
-#include "cli/text/io.h"
+#include "cli/text/outlet.h"
 
 namespace retryq::cli {
 
 bool Agrees(const std::string& question) {
-  WriteAll(STDERR_FILENO, question + " [y/N] ");
+  WriteToStderr(question + " [y/N] ");
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";

@@ -22,7 +22,7 @@ MessagesResult DropParked(const ParkedOptions& options) {
   const ParkedAgreement agreement = AskAboutParked(options, "Drop", "dropped", " for good");
   if (!agreement.options) return agreement.result;
   Dropping dropping(*agreement.options);
-  absl::Status status = dropping.Run();
+  absl::Status status = dropping.WithUnseen(dropping.Run());
   if (!dropping.began()) return {.status = std::move(status)};
   if (status.ok() && dropping.foreign() > 0) {
     status = absl::UnavailableError(dropping.WhyForeignStay());

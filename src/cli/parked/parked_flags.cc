@@ -39,7 +39,7 @@ constexpr char kListFooter[] =
 versions have parked, shows "-" there, and its age is that since its first failure. A quorum queue counts
 how often it has taken a message back, and drops it when that exceeds the delivery limit: what has come to
 half of it is therefore put behind the others by a confirmed copy, which counts from 0. The management
-API reports the limit; if it cannot be asked, 2 is assumed. A limit below 2 is refused.
+API reports the limit; if it cannot be asked, only classic queues are read. A limit below 2 is refused.
 
 Exit codes: 64 wrong options; 69 no such queue, or the connection was lost; 75 ended by a signal;
 77 refused by the broker.

@@ -50,7 +50,7 @@ class Listing final : public ParkedPass {
 
 MessagesResult ListParked(const ParkedOptions& options) {
   Listing listing(options);
-  absl::Status status = listing.Run();
+  absl::Status status = listing.WithUnseen(listing.Run());
   std::string text = listing.Text();
   if (!options.json && listing.began()) {
     if (!text.empty()) text.push_back('\n');

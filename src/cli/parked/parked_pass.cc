@@ -17,18 +17,24 @@ ParkedPass::ParkedPass(const ParkedOptions& options, std::uint16_t window)
                  options.action != ParkedAction::kShow) {}
 
 absl::Status ParkedPass::Run() {
-  const auto move_at = FindMoveAt(options_.management, options_.connection.vhost, options_.queue);
-  if (!move_at.ok()) return move_at.status();
+  const auto before = AskBeforeLooking(options_.management, options_.connection, options_.queue);
+  if (!before.ok()) return before.status();
   MessageReader::Options reader{
       .connection = WithPatience(options_.connection, absl::Seconds(6)),
       .queue = options_.queue,
       .window = window_,
-      .move_at = *move_at,
+      .move_at = before->move_at,
+      .figures = before->figures,
       .if_missing =
           ": --queue is the work queue, whose messages are parked in QUEUE.parked "
           "unless --parked names another queue; its vhost is the one in the --url"};
   reader.connection.connection_name = "retryq parked";
   return MessagePass::Run(std::move(reader));
+}
+
+absl::Status ParkedPass::WithUnseen(absl::Status status) const {
+  if (!status.ok() || !others_hold()) return status;
+  return HeldByOthers(options_.management, options_.connection.vhost, options_.queue);
 }
 
 bool ParkedPass::MayBeTaken(const amqp::Message& message) {

@@ -17,8 +17,11 @@ class ParkedPass : public MessagePass {
   ParkedPass(const ParkedOptions& options, std::uint16_t window);
 
   // Errors as MessagePass::Run has them, and kFailedPrecondition, with nothing touched, for a queue
-  // that would drop what is looked at. Once.
+  // that might drop what is looked at. Once.
   absl::Status Run();
+
+  // The same status; where that is ok, that messages could not be seen.
+  absl::Status WithUnseen(absl::Status status) const;
 
   // Those that would be meant, to be replayed or dropped, if retryq had parked them. They stay.
   std::uint64_t foreign() const { return foreign_; }

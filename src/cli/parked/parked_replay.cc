@@ -47,7 +47,7 @@ class Replaying final : public ParkedPass {
                          .elsewhere = "name another place by --to-queue or --to-exchange"}) {}
 
   MessagesResult Replay() {
-    absl::Status status = Run();
+    absl::Status status = WithUnseen(Run());
     std::vector<std::string> lines;
     if (!status.ok()) lines.emplace_back(status.message());
     const auto add = [&](const std::string& why, std::uint64_t count) {

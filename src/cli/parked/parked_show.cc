@@ -35,6 +35,7 @@ absl::StatusOr<amqp::MessagePtr> FindParked(const ParkedOptions& options) {
   if (absl::Status status = showing.Run(); !status.ok()) return status;
   if (showing.message() != nullptr) return showing.message();
   if (showing.foreign() > 0) return absl::UnavailableError(showing.WhyForeignStay());
+  if (absl::Status unseen = showing.WithUnseen(absl::OkStatus()); !unseen.ok()) return unseen;
   return absl::NotFoundError(absl::StrCat("none of the ", showing.total(), " messages in ",
                                           options.queue, " is meant by these flags"));
 }

@@ -18,6 +18,7 @@
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
+#include "cli/text/outlet.h"
 
 namespace retryq::cli {
 namespace {
@@ -36,13 +37,13 @@ absl::StatusOr<OutageReport> Simulate(const PlanOptions& options, const OutageOp
   const bool watched = ::isatty(STDERR_FILENO) != 0;
   const auto progress = [watched](absl::Duration simulated, std::uint64_t calls) {
     if (!watched || calls == 0) return;
-    WriteAll(STDERR_FILENO, absl::StrCat(kEraseLine, "simulated ",
-                                         DurationText(absl::Floor(simulated, absl::Seconds(1))),
-                                         ", ", calls / 1'000'000, " million calls"));
+    WriteToStderr(absl::StrCat(kEraseLine, "simulated ",
+                               DurationText(absl::Floor(simulated, absl::Seconds(1))), ", ",
+                               calls / 1'000'000, " million calls"));
   };
   absl::StatusOr<OutageReport> report =
       SimulateOutage(outage, options.retry, options.delay_queues, progress);
-  if (watched) WriteAll(STDERR_FILENO, kEraseLine);
+  if (watched) WriteToStderr(kEraseLine);
   return report;
 }
 

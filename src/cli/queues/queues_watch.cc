@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,11 +18,13 @@
 #include "cli/queues/queues_screen.h"
 #include "cli/queues/queues_table.h"
 #include "cli/queues/queues_view.h"
-#include "cli/text/io.h"
+#include "cli/text/outlet.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
 namespace {
+
+constexpr absl::Duration kUsualWrite = absl::Milliseconds(100);
 
 // Calls back for each signal, or whenever a descriptor can be read, as long as it lives.
 class Watcher {
@@ -117,11 +120,16 @@ class Watch {
       return screen_->Draw(view_);
     }
     if (!list.ok()) {
-      WriteAll(STDERR_FILENO,
-               absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
+      WriteToStderr(absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
     } else {
-      written_ = WriteResult(options_.json ? JsonText(*list) : LinesText(*list));
-      over_ = over_ || !written_.ok();
+      // A reader that takes its time misses some, and holds up no signal.
+      if (!lists_.Flush(absl::ZeroDuration())) return;
+      lists_.Write(options_.json ? JsonText(*list) : LinesText(*list));
+      lists_.Flush(kUsualWrite);
+      if (lists_.error() == 0) return;
+      written_ = absl::DataLossError(
+          absl::StrCat("cannot write to stdout: ", std::strerror(lists_.error())));
+      over_ = true;
     }
   }
 
@@ -141,6 +149,7 @@ class Watch {
   std::unique_ptr<QueuesScreen> screen_;
   std::vector<std::unique_ptr<Watcher>>
       watchers_;  // go before the screen, whose handlers they hide
+  Outlet lists_{{.fd = STDOUT_FILENO}};
   bool over_ = false;
   absl::Status written_;
 };

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_watch.h"
+#include "cli/connect/orderly_end.h"
 #include "cli/send/remedies.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
@@ -93,7 +94,9 @@ absl::StatusOr<std::string> Send(SendOptions options) {
   } else {
     publish();
   }
-  if (absl::Status run = loop.Run(); !run.ok()) return run;
+  const absl::Status run = loop.Run();
+  if (watch.has_connected()) SayGoodbye(loop);
+  if (!run.ok()) return run;
   if (!published.ok()) return published;
   return DescribeRoute(options, target, route);
 }

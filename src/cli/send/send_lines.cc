@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_watch.h"
+#include "cli/connect/orderly_end.h"
 #include "cli/send/answer_writer.h"
 #include "cli/send/line_reader.h"
 #include "cli/send/line_request.h"
@@ -54,6 +55,8 @@ class LineSender : private Observer {
       WatchStop();
     });
     const absl::Status run = loop_.RunUntilSignal();
+    drain_.reset();
+    if (watch_.has_connected()) SayGoodbye(loop_);
     if (!run.ok()) return run;
     return Result();
   }
@@ -194,6 +197,7 @@ class LineSender : private Observer {
 
   const SendOptions& options_;
   EventLoop loop_;
+  const HeldSignals signals_{loop_};
   BrokerWatch watch_;
   AnswerWriter writer_{loop_,
                        STDOUT_FILENO,

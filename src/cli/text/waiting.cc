@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "cli/text/escaped_text.h"
-#include "cli/text/io.h"
+#include "cli/text/outlet.h"
 
 namespace retryq::cli {
 namespace {
@@ -52,7 +52,7 @@ void Waiting::SayAfter(absl::Duration pause) {
 }
 
 void Waiting::OnStderr(const std::string& text) {
-  WriteAll(STDERR_FILENO, absl::StrCat("retryq: ", text, "\n"));
+  WriteToStderr(absl::StrCat("retryq: ", text, "\n"));
 }
 
 }  // namespace retryq::cli

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +20,44 @@ namespace {
 
 // What has been listed so far, printed when all queues have theirs back: a reader of this output
 // that takes its time must not hold up what is due.
-struct WaitingListed {
-  std::vector<std::pair<absl::Time, std::string>> lines;  // by when they are due
-  std::map<std::string, std::uint64_t> counts;
+class WaitingListed {
+ public:
+  explicit WaitingListed(std::optional<std::uint64_t> limit) : limit_(limit) {}
+
+  void Add(absl::Time due, std::string line) {
+    lines_.emplace_back(due, std::move(line));
+    // Those beyond the limit are let go of now and then.
+    if (limit_ && lines_.size() / 2 > *limit_ + kMostBeyond) Sort();
+  }
+
+  // The same where lines are counted instead.
+  void Count(absl::Time due, std::string kind) {
+    limit_ ? Add(due, std::move(kind)) : void(++counts_[std::move(kind)]);
+  }
+
+  std::map<std::string, std::uint64_t> Counts() {
+    for (const auto& [due, kind] : Take()) ++counts_[kind];
+    return counts_;
+  }
+
+  // Those due first, as many as the limit allows.
+  std::vector<std::pair<absl::Time, std::string>> Take() {
+    Sort();
+    return std::move(lines_);
+  }
+
+ private:
+  static constexpr std::size_t kMostBeyond = 1000;
+
+  void Sort() {
+    std::stable_sort(lines_.begin(), lines_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (limit_ && lines_.size() > *limit_) lines_.resize(*limit_);
+  }
+
+  const std::optional<std::uint64_t> limit_;
+  std::vector<std::pair<absl::Time, std::string>> lines_;
+  std::map<std::string, std::uint64_t> counts_;
 };
 
 class ListingWaiting final : public WaitingPass {
@@ -33,13 +69,13 @@ class ListingWaiting final : public WaitingPass {
  private:
   void OnMatch(amqp::MessagePtr message) override {
     const MessagePast past(*message);
+    const absl::Time due = past.due.value_or(absl::InfiniteFuture());
     if (options().by != WaitingCount::kNone) {
-      ++listed_.counts[KindOf(*message, past)];
+      listed_.Count(due, KindOf(*message, past));
     } else {
-      listed_.lines.emplace_back(
-          past.due.value_or(absl::InfiniteFuture()),
-          options().json ? JsonLine(WaitingJsonRow(*message, queue(), options().columns))
-                         : WaitingTableRow(*message, queue(), options().columns));
+      listed_.Add(due, options().json
+                           ? JsonLine(WaitingJsonRow(*message, queue(), options().columns))
+                           : WaitingTableRow(*message, queue(), options().columns));
     }
     reader().Keep(message);
   }
@@ -60,50 +96,49 @@ class ListingWaiting final : public WaitingPass {
   WaitingListed& listed_;
 };
 
-std::string ListText(WaitingListed listed, const WaitingOptions& options) {
+std::string ListText(WaitingListed& listed, const WaitingOptions& options) {
   switch (options.by) {
     case WaitingCount::kError:
-      return CountsText(listed.counts, "error", options.json);
+      return CountsText(listed.Counts(), "error", options.json);
     case WaitingCount::kAttempt:
-      return CountsText(listed.counts, "attempt", options.json);
+      return CountsText(listed.Counts(), "attempt", options.json);
     case WaitingCount::kDue:
-      return CountsText(listed.counts, "due", options.json);
+      return CountsText(listed.Counts(), "due", options.json);
     case WaitingCount::kNone:
       break;
   }
-  std::stable_sort(listed.lines.begin(), listed.lines.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto lines = listed.Take();
   std::string text;
-  if (!options.json && !listed.lines.empty()) text = WaitingTableHead(options.columns) + "\n";
-  for (const auto& [due, line] : listed.lines) text.append(line).push_back('\n');
+  if (!options.json && !lines.empty()) text = WaitingTableHead(options.columns) + "\n";
+  for (const auto& [due, line] : lines) text.append(line).push_back('\n');
   return text;
 }
 
 }  // namespace
 
 MessagesResult ListWaiting(const WaitingOptions& options, const WaitingPlace& place) {
-  WaitingListed listed;
+  WaitingListed listed(options.choice.limit);
   WaitingSum sum{.options = options, .place = place};
   absl::Status status;
+  // What is due first may be in any of the queues.
   MessageChoice choice = options.choice;
+  choice.limit.reset();
   for (const WaitingQueue& queue : place.queues) {
     ListingWaiting pass(options, queue, choice, listed);
     status = pass.Run();
     sum.Add(pass);
-    sum.NoteIfCutShort(pass, queue);
+    sum.NoteUnseen(pass, queue);
     WarnOfLimit(queue, pass.returns());
     if (!status.ok()) break;
-    if (choice.limit) *choice.limit -= pass.matched();
-    if (choice.limit == 0) break;
   }
   status = sum.StatusWith(status);
   if (!status.ok() && sum.waiting == 0) return {.status = std::move(status)};
-  std::string text = ListText(std::move(listed), options);
+  std::string text = ListText(listed, options);
   if (!options.json) {
     if (!text.empty()) text.push_back('\n');
-    absl::StrAppend(&text, sum.matched, " of ", sum.waiting, " messages that wait for ",
-                    options.work_queue, ", in ", sum.queues,
-                    sum.queues == 1 ? " delay queue\n" : " delay queues\n");
+    absl::StrAppend(&text, std::min(sum.matched, options.choice.limit.value_or(sum.matched)),
+                    " of ", sum.waiting, " messages that wait for ", options.work_queue, ", in ",
+                    sum.queues, sum.queues == 1 ? " delay queue\n" : " delay queues\n");
   }
   return {.text = std::move(text), .status = std::move(status)};
 }

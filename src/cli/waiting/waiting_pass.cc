@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/messages/message_past.h"
-#include "cli/text/io.h"
+#include "cli/text/outlet.h"
 
 namespace retryq::cli {
 namespace {
@@ -39,9 +39,10 @@ absl::Status WaitingPass::Run() {
   MessageReader::Options reader{
       .connection = options_.place.connection,
       .queue = queue_.name,
-      .window = kAll,
+      .window = queue_.is_quorum ? kAll : kReadingWindow,
       .place = queue_.is_quorum ? MessageReader::Place::kExact : MessageReader::Place::kAny,
-      .longest = kLongestLook};
+      .longest = kLongestLook,
+      .figures = queue_.figures};
   reader.connection.connection_name = "retryq waiting";
   if (TakesAllInOrder()) {
     reader.window = options_.window;
@@ -70,7 +71,12 @@ void WaitingSum::Add(const WaitingPass& pass) {
   if (pass.waiting() > 0) ++queues;
 }
 
-void WaitingSum::NoteIfCutShort(const WaitingPass& pass, const WaitingQueue& queue) {
+void WaitingSum::NoteUnseen(const WaitingPass& pass, const WaitingQueue& queue) {
+  if (pass.others_hold()) {
+    const absl::Status held =
+        HeldByOthers(options.place.management, options.place.connection.vhost, queue.name);
+    if (!held.ok()) problems.emplace_back(held.message());
+  }
   if (!pass.cut_short()) return;
   problems.push_back(absl::StrCat(
       "not all of the ", pass.total(), " messages in ", queue.name,
@@ -90,11 +96,10 @@ absl::Status WaitingSum::StatusWith(const absl::Status& status) const {
 
 void WarnOfLimit(const WaitingQueue& queue, std::int64_t returns) {
   if (!queue.delivery_limit || returns * 2 < *queue.delivery_limit) return;
-  WriteAll(STDERR_FILENO,
-           absl::StrCat("retryq waiting: messages in ", queue.name, " have been looked at ",
-                        returns, " times, and go to the work queue early once that exceeds ",
-                        *queue.delivery_limit,
-                        " (delivery limit); RabbitMQ before 4.3 counts each look\n"));
+  WriteToStderr(absl::StrCat("retryq waiting: messages in ", queue.name, " have been looked at ",
+                             returns, " times, and go to the work queue early once that exceeds ",
+                             *queue.delivery_limit,
+                             " (delivery limit); RabbitMQ before 4.3 counts each look\n"));
 }
 
 }  // namespace retryq::cli

@@ -58,7 +58,7 @@ struct WaitingSum {
 
   void Add(const WaitingPass& pass);
   // For a pass that is not followed by another one.
-  void NoteIfCutShort(const WaitingPass& pass, const WaitingQueue& queue);
+  void NoteUnseen(const WaitingPass& pass, const WaitingQueue& queue);
 
   // Messages can wait for a queue that is gone; where none do, its name is more likely wrong.
   bool finds_nothing() const { return waiting == 0 && !place.has_work_queue; }

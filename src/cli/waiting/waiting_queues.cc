@@ -95,7 +95,8 @@ std::optional<WaitingQueue> ReadWaitingQueue(const WaitingJson& queue, std::stri
       .ttl = parts->ttl,
       .is_quorum = TextOf(queue, "type") == "quorum",
       .is_owned = !owner.empty(),
-      .dead_letter_exchange = TextOf(arguments, "x-dead-letter-exchange").value_or("")};
+      .dead_letter_exchange = TextOf(arguments, "x-dead-letter-exchange").value_or(""),
+      .figures = FiguresOf(queue)};
   if (found.is_quorum) {
     found.delivery_limit = DeliveryLimitOf(queue, default_limit).value_or(default_limit);
     if (*found.delivery_limit < 0) found.delivery_limit.reset();
@@ -156,7 +157,8 @@ absl::StatusOr<WaitingPlace> FindWaiting(const WaitingOptions& options) {
     if (!there.ok()) {
       return WithRights(there.status(), "read the delay queues: ^" + options.prefix + "\\.");
     }
-    if (there->message_count > 0) place.queues.push_back(std::move(queue));
+    const bool is_held = there->consumer_count > 0 || (queue.figures && queue.figures->unacked > 0);
+    if (there->message_count > 0 || is_held) place.queues.push_back(std::move(queue));
   }
   return place;
 }

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/messages/delivery_limit.h"
 #include "cli/waiting/waiting_command.h"
 #include "retryq/amqp/message.h"
 
@@ -24,6 +25,7 @@ struct WaitingQueue {
   bool is_owned = false;
   std::string dead_letter_exchange;
   std::optional<std::int64_t> delivery_limit;  // none: no limit
+  std::optional<QueueFigures> figures;
 };
 
 // Reads one queue of the management API. Nothing where it is no delay queue of this prefix, or none

@@ -51,7 +51,7 @@ MessagesResult ShowWaiting(const WaitingOptions& options, const WaitingPlace& pl
     WarnOfLimit(queue, pass.returns());
     if (pass.message() != nullptr) return ShownMessage(*pass.message(), queue, options);
     sum.Add(pass);
-    sum.NoteIfCutShort(pass, queue);
+    sum.NoteUnseen(pass, queue);
   }
   return {.status = sum.StatusWith(absl::NotFoundError(
               absl::StrCat("none of the ", sum.waiting, " messages that wait for ",

@@ -156,7 +156,7 @@ class Takings {
           pass.sender().in_doubt(), " stay in ", queue.name,
           ", and their copies may still have arrived: the broker's answer is missing"));
     }
-    if (choice_.limit != 0) sum_.NoteIfCutShort(pass, queue);
+    if (choice_.limit != 0) sum_.NoteUnseen(pass, queue);
   }
 
   const WaitingOptions& options_;

@@ -11,6 +11,7 @@
 
 #include "absl/time/time.h"
 #include "cli/text/io.h"
+#include "cli/text/outlet.h"
 
 namespace retryq::cli {
 
@@ -49,7 +50,7 @@ class ChildRunner {
 
   struct Options {
     int stdout_fd = STDOUT_FILENO;  // where the children's stdout goes
-    int stderr_fd = STDERR_FILENO;  // where their stderr is passed on to
+    Outlet* errors = nullptr;       // where their stderr is passed on to, if anywhere
     // From SIGTERM to SIGKILL, both to the whole group, when a child is ended.
     absl::Duration kill_grace = absl::Seconds(2);
   };

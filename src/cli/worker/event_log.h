@@ -1,11 +1,11 @@
 #ifndef RETRYQ_CLI_WORKER_EVENT_LOG_H_
 #define RETRYQ_CLI_WORKER_EVENT_LOG_H_
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "absl/time/time.h"
+#include "cli/text/outlet.h"
 #include "cli/worker/event_line.h"
 #include "cli/worker/repeated_events.h"
 #include "retryq/delivery.h"
@@ -14,10 +14,7 @@
 
 namespace retryq::cli {
 
-// Writes events to a file descriptor, a line each. It waits for a slow reader, but no more than a
-// second in a minute: otherwise lines that cannot be written at once are dropped, as they are where
-// the disk is full. How many were dropped is logged at most once a minute, as "log_dropped". A
-// reader that goes away silences it. SIGPIPE must be ignored.
+// Writes events to an outlet, a line each.
 //
 // A trouble that repeats is logged once a minute, with a count: see RepeatedEvents.
 class EventLog : public Observer {
@@ -25,16 +22,15 @@ class EventLog : public Observer {
   enum class Format { kText, kJson };
 
   struct Options {
-    int fd;
     Format format = Format::kText;
-    Severity from = Severity::kInfo;             // what matters less is left out
-    absl::Duration patience = absl::Seconds(1);  // with a reader, once a minute
-    // Gets a sentence, at most once a minute, while lines of the log are dropped. -1: none.
-    int complaints_fd = -1;
+    Severity from = Severity::kInfo;  // what matters less is left out
   };
 
-  // `timers` must outlive it.
-  EventLog(Timers& timers, Options options);
+  // `timers` and `outlet` must outlive it.
+  EventLog(Timers& timers, Outlet& outlet, Options options);
+
+  // For the outlet: the event "log_dropped".
+  static std::string DroppedLine(Format format, std::uint64_t lines);
 
   void OnEvent(const Event& event) override;
 
@@ -50,28 +46,14 @@ class EventLog : public Observer {
   void SayUrl(Severity severity, std::string_view name, std::string_view queue,
               std::string_view url);
 
-  // Lines that were dropped, and not yet logged as such.
-  std::size_t dropped() const { return dropped_; }
-
  private:
-  bool IsWritable();
-  // As much of `unwritten_` as can be written.
-  void Flush();
-  void LogDropped();
-  void Complain();
   void Log(Severity severity, std::string_view name, const Event& event,
            const LineExtras& extras = {});
   void Write(Severity severity, std::string_view name, const Event& event,
              const LineExtras& extras);
 
   const Options options_;
-  bool has_reader_ = true;
-  absl::Time patient_from_ = absl::InfinitePast();  // the reader has used up our patience
-  std::string unwritten_;                           // the rest of a line whose beginning is written
-  std::size_t dropped_ = 0;
-  absl::Time log_dropped_from_ = absl::InfinitePast();
-  absl::Time complain_from_ = absl::InfinitePast();
-  int error_ = 0;            // of the last write that failed; 0: none failed
+  Outlet& outlet_;
   RepeatedEvents repeated_;  // first to go, as it writes
 };
 

@@ -11,10 +11,8 @@
 #include "absl/strings/str_split.h"
 
 namespace retryq::cli {
-namespace {
 
-// Where exec looks.
-std::vector<std::string> Candidates(const std::string& program) {
+std::vector<std::string> CandidatesFor(const std::string& program) {
   if (program.find('/') != std::string::npos) return {program};
   const char* path = std::getenv("PATH");
   std::vector<std::string> candidates;
@@ -26,11 +24,9 @@ std::vector<std::string> Candidates(const std::string& program) {
   return candidates;
 }
 
-}  // namespace
-
 absl::Status CheckExecutable(const std::string& program) {
   bool exists = false;
-  for (const std::string& candidate : Candidates(program)) {
+  for (const std::string& candidate : CandidatesFor(program)) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(candidate, ignored)) continue;
     if (::access(candidate.c_str(), X_OK) == 0) return absl::OkStatus();

@@ -214,7 +214,7 @@ bool LinesChild::ListenOnce() {
     return false;
   }
   const std::string_view text(chunk.data(), static_cast<std::size_t>(size));
-  WriteAll(options_.stderr_fd, text);
+  if (options_.errors != nullptr) options_.errors->Write(text);
   errors_.append(text);
   if (errors_.size() > ChildRunner::kErrorTail) {
     errors_.erase(0, errors_.size() - ChildRunner::kErrorTail);

@@ -15,6 +15,7 @@
 
 #include "absl/time/time.h"
 #include "cli/text/io.h"
+#include "cli/text/outlet.h"
 #include "cli/worker/job.h"
 #include "retryq/event_loop.h"
 
@@ -34,7 +35,7 @@ class LinesChild {
     std::vector<std::string> environment;  // all of it
     absl::Duration timeout = absl::InfiniteDuration();
     std::uint64_t max_attempts = 0;  // for the lines
-    int stderr_fd = STDERR_FILENO;
+    Outlet* errors = nullptr;        // for its stderr
     // From SIGTERM to SIGKILL, and from a closed pipe to SIGTERM.
     absl::Duration kill_grace = absl::Seconds(2);
   };

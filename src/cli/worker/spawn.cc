@@ -1,7 +1,7 @@
 #include "cli/worker/spawn.h"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,12 +9,17 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <shared_mutex>
 
+#include "cli/worker/executable.h"
+
 namespace retryq::cli {
 namespace {
+
+constexpr int kNotRun = 127;
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -71,6 +76,64 @@ bool CannotBeWritten(int fd) {
   return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
 }
 
+// All that the child needs between fork and exec.
+struct Program {
+  char* const* candidates;  // where the program may be
+  char* const* arguments;
+  char* const* environment;
+  std::array<int, 4> descriptors;  // the first three, and where the errno goes if it cannot run
+  pid_t parent;
+};
+
+// In the child, which shares the memory of the parent: nothing is allocated, and nothing locked.
+[[noreturn]] void Become(const Program& program) {
+  // What it works on is redelivered once the parent is gone. The signal comes when the thread that
+  // starts it ends, which therefore waits for it.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != program.parent) ::_exit(kNotRun);
+  ::setpgid(0, 0);
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction current = {};
+    if (::sigaction(number, nullptr, &current) != 0) continue;
+    // Those that may be ignored here are not for it. SIGHUP stays as it is, for nohup's sake.
+    const bool is_ours = number == SIGINT || number == SIGTERM || number == SIGPIPE ||
+                         number == SIGCHLD || current.sa_handler != SIG_IGN;
+    if (is_ours && current.sa_handler != SIG_DFL) ::signal(number, SIG_DFL);
+  }
+  for (int fd = 0; fd < static_cast<int>(program.descriptors.size()); ++fd) {
+    ::dup2(program.descriptors[static_cast<std::size_t>(fd)], fd);
+  }
+  constexpr int kFailure = STDERR_FILENO + 1;
+  ::fcntl(kFailure, F_SETFD, FD_CLOEXEC);
+  ::closefrom(kFailure + 1);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+
+  int why = ENOENT;
+  for (char* const* candidate = program.candidates; *candidate != nullptr; ++candidate) {
+    ::execve(*candidate, program.arguments, program.environment);
+    if (errno != ENOENT && errno != ENOTDIR) why = errno;
+    if (why != ENOENT && why != EACCES) break;
+  }
+  [[maybe_unused]] const ssize_t written = ::write(kFailure, &why, sizeof(why));
+  ::_exit(kNotRun);
+}
+
+// Without a copy of our memory. Signals wait, as their handlers are ours.
+pid_t Start(const Program& program) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::vfork();
+  if (pid == 0) Become(program);
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return pid;
+}
+
 }  // namespace
 
 int OpenPipe(Pipe* pipe) {
@@ -84,36 +147,37 @@ void SetNonBlocking(const FileDescriptor& fd) { ::fcntl(fd.get(), F_SETFL, O_NON
 
 int Spawn(const std::vector<std::string>& command, const std::vector<std::string>& environment,
           int stdin_fd, int stdout_fd, int stderr_fd, Spawned* spawned) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
+  FileDescriptor nowhere;
   if (CannotBeWritten(stdout_fd)) {
     // A program must not fail because its output is thrown away.
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  } else {
-    posix_spawn_file_actions_adddup2(&actions, stdout_fd, STDOUT_FILENO);
+    nowhere = FileDescriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    stdout_fd = nowhere.get();
   }
-  posix_spawn_file_actions_adddup2(&actions, stderr_fd, STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  sigset_t signals;
-  sigemptyset(&signals);
-  posix_spawnattr_setsigmask(&attributes, &signals);
-  // Those that may be ignored here. SIGHUP stays as it is, for nohup's sake.
-  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD}) sigaddset(&signals, signal);
-  posix_spawnattr_setsigdefault(&attributes, &signals);
-
+  Pipe failure;
+  if (const int error = OpenPipe(&failure)) return error;
+  const std::vector<std::string> candidates = CandidatesFor(command.front());
+  const std::vector<char*> programs = Pointers(candidates);
+  const std::vector<char*> arguments = Pointers(command);
+  const std::vector<char*> variables = Pointers(environment);
+  const Program program = {.candidates = programs.data(),
+                           .arguments = arguments.data(),
+                           .environment = variables.data(),
+                           .descriptors = {stdin_fd, stdout_fd, stderr_fd, failure.write_end.get()},
+                           .parent = ::getpid()};
   const int error = AllChildren().Add(&spawned->pid, [&] {
-    return ::posix_spawnp(&spawned->pid, command.front().c_str(), &actions, &attributes,
-                          Pointers(command).data(), Pointers(environment).data());
+    spawned->pid = Start(program);
+    if (spawned->pid < 0) return errno;
+    failure.write_end.Close();
+    int why = 0;
+    ssize_t size = 0;
+    do {
+      size = ::read(failure.read_end.get(), &why, sizeof(why));
+    } while (size < 0 && errno == EINTR);
+    if (size <= 0) return 0;
+    while (::waitpid(spawned->pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return why;
   });
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return error;
   spawned->process = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, spawned->pid, 0)));
   if (spawned->process.is_open()) return 0;

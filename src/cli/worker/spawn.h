@@ -30,7 +30,8 @@ struct Spawned {
 
 // Starts a program, looked for in PATH unless it has a slash, with these three descriptors and no
 // others, no signal blocked, in a process group of its own. 0, or errno, and then nothing runs.
-// The caller waits for it, by WaitFor.
+// The caller waits for it, by WaitFor. It is killed when the calling thread ends before it, as with
+// this process.
 int Spawn(const std::vector<std::string>& command, const std::vector<std::string>& environment,
           int stdin_fd, int stdout_fd, int stderr_fd, Spawned* spawned);
 

@@ -3,6 +3,7 @@
 #include <prometheus/labels.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "cli/connect/orderly_end.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/doctor/management_checks.h"
@@ -39,15 +41,33 @@ namespace retryq::cli {
 namespace {
 
 EventLog::Options LogOptions(const WorkOptions& options) {
-  return {.fd = options.json ? STDOUT_FILENO : STDERR_FILENO,
-          .format = options.json ? EventLog::Format::kJson : EventLog::Format::kText,
-          .from = options.log_from,
-          .complaints_fd = options.json ? STDERR_FILENO : -1};
+  return {.format = options.json ? EventLog::Format::kJson : EventLog::Format::kText,
+          .from = options.log_from};
 }
 
-ChildRunner::Options ChildOptions(const WorkOptions& options) {
-  // With --json stdout is for events alone.
-  return {.stdout_fd = options.json ? STDERR_FILENO : STDOUT_FILENO};
+// Stderr has the log, unless that is JSON.
+Outlet::Options ErrorsOptions(const WorkOptions& options) {
+  Outlet::Options errors = {.fd = STDERR_FILENO};
+  if (!options.json) {
+    errors.gap = [](std::uint64_t lines) {
+      return EventLog::DroppedLine(EventLog::Format::kText, lines);
+    };
+  }
+  return errors;
+}
+
+Outlet::Options EventsOptions(Outlet& errors) {
+  return {
+      .fd = STDOUT_FILENO,
+      .gap =
+          [](std::uint64_t lines) { return EventLog::DroppedLine(EventLog::Format::kJson, lines); },
+      .on_trouble =
+          [&errors](int error) {
+            errors.Write(absl::StrCat(
+                "retryq work: cannot write to stdout: ",
+                error == 0 ? "its reader takes nothing" : std::strerror(error),
+                error == EPIPE ? "; nothing more is logged\n" : "; lines are dropped\n"));
+          }};
 }
 
 absl::Status Annotated(const std::string& flag, const absl::Status& status) {
@@ -77,8 +97,10 @@ class Worker : private Observer {
  public:
   explicit Worker(const WorkOptions& options)
       : options_(options),
-        log_(loop_, LogOptions(options)),
-        children_(ChildOptions(options)),
+        errors_(ErrorsOptions(options)),
+        events_(options.json ? std::make_unique<Outlet>(EventsOptions(errors_)) : nullptr),
+        log_(loop_, events_ ? *events_ : errors_, LogOptions(options)),
+        children_(ChildOptions()),
         returns_(loop_,
                  {.management = options.management,
                   .vhost = options.vhost,
@@ -116,6 +138,7 @@ class Worker : private Observer {
     std::vector<Job> unsettled = pool_->EndAll();
     if (stopping_since_) GiveBack(unsettled);
     consumer_.reset();
+    SayGoodbye(loop_);
     client_.reset();
     if (complete && stopping_since_) FinishHook();
     return status;
@@ -231,6 +254,11 @@ class Worker : private Observer {
     }
   }
 
+  ChildRunner::Options ChildOptions() {
+    // With --json stdout is for events alone.
+    return {.stdout_fd = options_.json ? STDERR_FILENO : STDOUT_FILENO, .errors = &errors_};
+  }
+
   absl::Status MakeCommandPool() {
     absl::StatusOr<std::unique_ptr<WorkerPool>> threads = WorkerPool::Create(options_.jobs);
     if (!threads.ok()) return Annotated("--jobs", threads.status());
@@ -249,7 +277,8 @@ class Worker : private Observer {
     options.child = {.command = options_.command,
                      .environment = InheritedEnvironment(),
                      .timeout = options_.timeout,
-                     .max_attempts = options_.consumer.retry.max_attempts};
+                     .max_attempts = options_.consumer.retry.max_attempts,
+                     .errors = &errors_};
     options.children = static_cast<std::size_t>(options_.jobs);
     options.in_flight = static_cast<std::size_t>(options_.lines->in_flight);
     pool_ = std::make_unique<LinesPool>(
@@ -277,7 +306,7 @@ class Worker : private Observer {
     hook_.emplace(ParkedHook::Options{.line = options_.on_parked,
                                       .timeout = options_.timeout,
                                       .max_attempts = options_.consumer.retry.max_attempts,
-                                      .children = ChildOptions(options_)},
+                                      .children = ChildOptions()},
                   *std::move(thread), loop_.executor(),
                   [this](const Delivery& parked, const std::string& id, const std::string& error) {
                     log_.SayOf(parked, id, Severity::kError, "on_parked_failed", error);
@@ -369,7 +398,10 @@ class Worker : private Observer {
 
   const WorkOptions& options_;
   EventLoop loop_;
+  const HeldSignals signals_{loop_};
   OrphanReaper orphans_{loop_};
+  Outlet errors_;                         // stderr
+  const std::unique_ptr<Outlet> events_;  // stdout, with --json
   EventLog log_;
   std::optional<WorkMetrics> metrics_;
   std::unique_ptr<MetricsServer> metrics_server_;

@@ -47,11 +47,13 @@ TEST(DeliveryLimit, ComesFromArgumentsAndPolicies) {
             3);
 }
 
-TEST(DeliveryLimit, ThatIsNotKnownIsTakenForALowOne) {
+TEST(DeliveryLimit, ThatIsNotKnownIsRefused) {
   for (const char* queue : {"null", "[]", "7", R"({"type":"quorum"})", R"({"type":7})",
                             R"({"type":"quorum","arguments":{"x-delivery-limit":20}})",
                             R"({"type":"quorum","delivery_limit":"many"})"}) {
-    EXPECT_EQ(CountFor(queue), 1) << queue;
+    const absl::Status status = MoveAt(Json::parse(queue), "orders.parked").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << queue;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("limit of queue 'orders.parked' is not"));
   }
 }
 
@@ -70,10 +72,15 @@ TEST(DeliveryLimit, OfAStreamIsBesideThePoint) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("'orders.parked' is a stream"));
 }
 
-TEST(DeliveryLimit, OfABrokerWithoutManagementIsTakenForALowOne) {
-  const auto count = FindMoveAt({.endpoint = {.host = "127.0.0.1", .port = 1}}, "/", "q");
-  ASSERT_TRUE(count.ok()) << count.status();
-  EXPECT_EQ(*count, 1);
+TEST(Figures, AreThereOnceTheBrokerHasThem) {
+  const auto figures = FiguresOf(Json{{"messages", 7}, {"messages_unacknowledged", 3}});
+  ASSERT_TRUE(figures.has_value());
+  EXPECT_EQ(figures->all, 7U);
+  EXPECT_EQ(figures->unacked, 3U);
+  for (const char* queue : {"null", R"({"messages":7})", R"({"messages_unacknowledged":3})",
+                            R"({"messages":-1,"messages_unacknowledged":3})"}) {
+    EXPECT_FALSE(FiguresOf(Json::parse(queue)).has_value()) << queue;
+  }
 }
 
 }  // namespace delivery_limit_test

@@ -1,48 +1,33 @@
 #include "cli/messages/progress.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <array>
 #include <string>
 
 #include "cli/messages/pacer.h"
-#include "cli/text/io.h"
 
 namespace retryq::cli {
 namespace progress_test {
 
-// A progress that writes into a pipe.
 class ProgressTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::pipe(ends.data()), 0);
-    read_ = FileDescriptor(ends[0]);
-    write_ = FileDescriptor(ends[1]);
-  }
-
   Progress Make(bool is_terminal) {
-    return Progress(
-        {.fd = write_.get(), .is_terminal = is_terminal, .width = 60, .what = "orders.parked"},
-        absl::Hours(5));
+    return Progress({.write = [this](std::string_view text) { written_.append(text); },
+                     .is_terminal = is_terminal,
+                     .width = 60,
+                     .what = "orders.parked"},
+                    absl::Hours(5));
   }
   static absl::Duration At(absl::Duration elapsed) { return absl::Hours(5) + elapsed; }
 
-  std::string Written() {
-    write_.Close();
-    return ReadAll(read_.get()).value();
-  }
-
-  FileDescriptor read_;
-  FileDescriptor write_;
+  std::string written_;
 };
 
 TEST_F(ProgressTest, SaysNothingOfShortWork) {
   Progress progress = Make(/*is_terminal=*/true);
   progress.Update(5, 10, At(absl::Milliseconds(100)));
   progress.End();
-  EXPECT_EQ(Written(), "");
+  EXPECT_EQ(written_, "");
 }
 
 TEST_F(ProgressTest, DrawsABarAndTakesItAway) {
@@ -51,7 +36,7 @@ TEST_F(ProgressTest, DrawsABarAndTakesItAway) {
   progress.Update(501, 2000, At(absl::Seconds(2) + absl::Milliseconds(50)));  // too soon
   progress.End();
   progress.Update(600, 2000, At(absl::Seconds(9)));
-  EXPECT_EQ(Written(),
+  EXPECT_EQ(written_,
             "\r\x1b[K[######------------------]  25% 500 of 2000, 250/s, 6s left\r\x1b[K");
 }
 
@@ -62,7 +47,7 @@ TEST_F(ProgressTest, WritesALineNowAndThenElsewhere) {
   }
   progress.Say("the broker takes messages again");
   progress.End();
-  EXPECT_EQ(Written(),
+  EXPECT_EQ(written_,
             "orders.parked: 1000 of 3000, 100/s, 20s left\n"
             "orders.parked: 2000 of 3000, 100/s, 10s left\n"
             "orders.parked: the broker takes messages again\n");

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/worker/spawn.h"
 #include "support/temporary_directory.h"
 
 namespace retryq::cli {
@@ -36,8 +37,7 @@ class ChildRunnerTest : public ::testing::Test {
   void SetUp() override { PrepareProcess(); }
 
   ChildRunner::Options Options() const {
-    return {
-        .stdout_fd = stdout_.get(), .stderr_fd = null_.get(), .kill_grace = absl::Milliseconds(50)};
+    return {.stdout_fd = stdout_.get(), .kill_grace = absl::Milliseconds(50)};
   }
 
   static ChildSpec Spec(const std::vector<std::string>& command, std::string_view input,
@@ -120,10 +120,34 @@ TEST_F(ChildRunnerTest, DoesNotMindAChildThatReadsNothing) {
 TEST_F(ChildRunnerTest, PassesStderrOn) {
   const FileDescriptor passed_on(
       ::open(directory_.File("stderr").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-  ChildRunner runner({.stdout_fd = stdout_.get(), .stderr_fd = passed_on.get()});
+  Outlet errors({.fd = passed_on.get()});
+  ChildRunner runner({.stdout_fd = stdout_.get(), .errors = &errors});
   const std::vector<std::string> command = {"sh", "-c", "echo first >&2; printf last >&2"};
   EXPECT_EQ(runner.Run(Spec(command, "", absl::InfiniteDuration())).errors, "first\nlast");
+  EXPECT_TRUE(errors.Flush(absl::Minutes(1)));
   EXPECT_EQ(directory_.Read("stderr"), "first\nlast");
+}
+
+TEST_F(ChildRunnerTest, EndsAChildPastItsTimeoutWhileNobodyReadsItsStderr) {
+  Pipe unread;
+  ASSERT_EQ(OpenPipe(&unread), 0);
+  Outlet errors({.fd = unread.write_end.get(), .most = 1000});
+  ChildRunner runner({.errors = &errors, .kill_grace = absl::Milliseconds(50)});
+  const std::vector<std::string> command = {"sh", "-c",
+                                            "head -c 1000000 /dev/zero >&2; exec sleep 600"};
+  EXPECT_EQ(runner.Run(Spec(command, "", absl::Milliseconds(500))).end, End::kTimedOut);
+}
+
+TEST_F(ChildRunnerTest, AChildDoesNotOutliveWhoStartedIt) {
+  Spawned child;
+  std::thread([&] {
+    EXPECT_EQ(Spawn({"sh", "-c", "trap '' TERM HUP INT; exec sleep 600"}, {"PATH=/bin:/usr/bin"},
+                    null_.get(), null_.get(), null_.get(), &child),
+              0);
+  }).join();
+  const int status = WaitFor(child.pid);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
 }
 
 TEST_F(ChildRunnerTest, SaysWhyAProgramCannotBeStarted) {
@@ -151,9 +175,7 @@ TEST_F(ChildRunnerTest, KillsAGroupThatIgnoresTheRequest) {
   ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
   const FileDescriptor read_end(pipe[0]);
   FileDescriptor write_end(pipe[1]);
-  ChildRunner runner({.stdout_fd = write_end.get(),
-                      .stderr_fd = null_.get(),
-                      .kill_grace = absl::Milliseconds(50)});
+  ChildRunner runner({.stdout_fd = write_end.get(), .kill_grace = absl::Milliseconds(50)});
   const std::vector<std::string> command = {"sh", "-c",
                                             "trap '' TERM; sleep 600 & wait; sleep 600"};
   EXPECT_EQ(runner.Run(Spec(command, "", absl::Milliseconds(50))).end, End::kTimedOut);

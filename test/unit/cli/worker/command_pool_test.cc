@@ -87,10 +87,8 @@ class CommandPoolTest : public ::testing::Test {
   TemporaryDirectory directory_;
   FileDescriptor stdout_{
       ::open(directory_.File("stdout").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600)};
-  FileDescriptor null_{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   EventLoop loop_;
-  ChildRunner children_{
-      {.stdout_fd = stdout_.get(), .stderr_fd = null_.get(), .kill_grace = absl::Milliseconds(50)}};
+  ChildRunner children_{{.stdout_fd = stdout_.get(), .kill_grace = absl::Milliseconds(50)}};
   std::vector<std::string> failures_;
   std::vector<Availability::State> states_;
   std::function<void(Availability::State)> on_state_;

@@ -57,7 +57,6 @@ class LinesPoolTest : public ::testing::Test {
     options.child = {.command = {"sh", "-c", script},
                      .environment = {"PATH=/bin:/usr/bin"},
                      .max_attempts = 9,
-                     .stderr_fd = null_.get(),
                      .kill_grace = absl::Milliseconds(50)};
     options.first_pause = absl::Milliseconds(1);
     options.longest_pause = absl::Milliseconds(5);
@@ -122,7 +121,6 @@ class LinesPoolTest : public ::testing::Test {
 
   EventLoop loop_;
   TemporaryDirectory files_;
-  FileDescriptor null_{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   std::optional<LinesPool> pool_;
   std::vector<std::string> availability_;
   std::vector<std::string> ends_;

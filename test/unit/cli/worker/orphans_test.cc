@@ -51,7 +51,7 @@ class OrphansTest : public ::testing::Test {
 
   EventLoop loop_;
   FileDescriptor null_{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
-  ChildRunner children_{{.stdout_fd = null_.get(), .stderr_fd = null_.get()}};
+  ChildRunner children_{{.stdout_fd = null_.get()}};
 };
 
 TEST_F(OrphansTest, AreReapedWhenTheyEnd) {

@@ -60,7 +60,6 @@ class ParkedHookTest : public ::testing::Test {
                                       .max_attempts = 9,
                                       .most_waiting = most_waiting,
                                       .children = {.stdout_fd = stdout_.get(),
-                                                   .stderr_fd = null_.get(),
                                                    .kill_grace = absl::Milliseconds(50)}},
                   WorkerPool::Create(1).value(), loop_,
                   [this](const Delivery&, const std::string& id, const std::string& error) {
@@ -91,7 +90,6 @@ class ParkedHookTest : public ::testing::Test {
   TemporaryDirectory directory_;
   FileDescriptor stdout_{
       ::open(directory_.File("stdout").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600)};
-  FileDescriptor null_{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
   const std::shared_ptr<QueueingExecutor> loop_ = std::make_shared<QueueingExecutor>();
   std::vector<std::string> failures_;
   std::optional<ParkedHook> hook_;

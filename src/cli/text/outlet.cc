@@ -1,0 +1,200 @@
+#include "cli/text/outlet.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/text/io.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr absl::Duration kPatienceAtTheEnd = absl::Seconds(1);
+constexpr absl::Duration kTroubleEvery = absl::Minutes(1);
+
+// At a time, so that what a slow reader takes makes room.
+constexpr std::size_t kPiece = std::size_t{64} * 1024;
+
+std::uint64_t LinesIn(std::string_view text) {
+  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Returns what is left, and why.
+std::pair<std::string_view, int> WriteSome(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd writable = {fd, POLLOUT, 0};
+      ::poll(&writable, 1, -1);
+    } else if (errno != EINTR) {
+      return {text, errno};
+    }
+  }
+  return {text, 0};
+}
+
+}  // namespace
+
+struct Outlet::Shared {
+  explicit Shared(Options given) : options(std::move(given)) {}
+
+  bool is_idle() const { return kept.empty() && !is_writing; }
+
+  void Drop(std::uint64_t lines) {
+    dropped += lines;
+    is_dropping = true;
+    if (options.on_trouble == nullptr || absl::Now() < trouble_from) return;
+    trouble_from = absl::Now() + kTroubleEvery;
+    options.on_trouble(error);
+  }
+
+  Options options;
+
+  std::mutex mutex;  // guards all below, and on_trouble
+  std::condition_variable changed;
+  std::optional<std::thread> thread;
+  bool no_thread = false;  // none can be started
+  bool is_closed = false;
+  std::string kept;
+  bool is_writing = false;   // what was kept before that
+  bool is_dropping = false;  // until all that is kept is written
+  bool wants_gap = false;    // something has come since the last try to write the gap
+  bool has_reader = true;
+  bool is_amid_line = false;  // what was written last ends there
+  std::string unfinished;     // the rest of that line, where it could not be written
+  std::uint64_t dropped = 0;
+  int error = 0;
+  absl::Time trouble_from = absl::InfinitePast();
+};
+
+Outlet::Outlet(Options options) : shared_(std::make_shared<Shared>(std::move(options))) {}
+
+Outlet::~Outlet() {
+  const bool is_written = Flush(kPatienceAtTheEnd);
+  std::optional<std::thread> thread;
+  {
+    const std::lock_guard<std::mutex> lock(shared_->mutex);
+    shared_->is_closed = true;
+    shared_->options.on_trouble = nullptr;  // its owner goes, and the thread may stay
+    thread = std::exchange(shared_->thread, std::nullopt);
+  }
+  shared_->changed.notify_all();
+  if (!thread) return;
+  is_written ? thread->join() : thread->detach();
+}
+
+void Outlet::Write(std::string_view text) {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  Shared& shared = *shared_;
+  if (!shared.has_reader || text.empty()) return;
+  if (!shared.thread && !shared.no_thread) {
+    try {
+      shared.thread.emplace(&Outlet::Run, shared_);
+    } catch (const std::system_error&) {
+      shared.no_thread = true;
+    }
+  }
+  if (shared.no_thread) {
+    WriteAll(shared.options.fd, text);
+    return;
+  }
+  const bool is_full = !shared.is_idle() && shared.kept.size() + text.size() > shared.options.most;
+  if (shared.is_dropping || is_full) {
+    shared.Drop(std::max<std::uint64_t>(LinesIn(text), 1));
+    shared.wants_gap = true;
+  } else {
+    shared.kept.append(text);
+  }
+  shared.changed.notify_all();
+}
+
+void Outlet::Run(const std::shared_ptr<Shared>& shared) {
+  std::unique_lock<std::mutex> lock(shared->mutex);
+  for (;;) {
+    shared->changed.wait(lock, [&shared] {
+      return shared->is_closed || !shared->kept.empty() || shared->wants_gap;
+    });
+    const bool is_gap = shared->kept.empty();
+    if (is_gap && !shared->wants_gap) return;
+    const std::uint64_t missing = shared->dropped;
+    std::string piece;
+    if (is_gap) {
+      if (shared->is_amid_line) piece = shared->unfinished.empty() ? "\n" : shared->unfinished;
+      piece.append(shared->options.gap(missing));
+      shared->wants_gap = false;
+    } else {
+      piece = shared->kept.substr(0, kPiece);
+      shared->kept.erase(0, kPiece);
+    }
+    shared->is_writing = true;
+    lock.unlock();
+    auto [left, error] = WriteSome(shared->options.fd, piece);
+    lock.lock();
+    shared->is_writing = false;
+    shared->error = error;
+    if (left.size() < piece.size()) {
+      shared->is_amid_line = piece[piece.size() - left.size() - 1] != '\n';
+    }
+    if (error == EPIPE) {
+      shared->has_reader = false;
+      shared->wants_gap = false;
+      shared->kept.clear();
+      shared->Drop(0);
+    } else if (error != 0) {
+      std::string rest = absl::StrCat(std::string(left), std::exchange(shared->kept, {}));
+      if (shared->is_amid_line) {
+        shared->unfinished = rest.substr(0, rest.find('\n')).append("\n");
+        rest.erase(0, shared->unfinished.size());
+      }
+      shared->Drop(is_gap ? 0 : LinesIn(rest));
+    } else if (is_gap) {
+      shared->dropped -= missing;
+      if (shared->dropped == 0) shared->is_dropping = false;
+    }
+    shared->changed.notify_all();
+  }
+}
+
+bool Outlet::Flush(absl::Duration patience) {
+  std::unique_lock<std::mutex> lock(shared_->mutex);
+  return shared_->changed.wait_until(
+      lock, std::chrono::system_clock::now() + absl::ToChronoMilliseconds(patience),
+      [this] { return shared_->is_idle() && !shared_->wants_gap; });
+}
+
+int Outlet::error() const {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  return shared_->error;
+}
+
+std::uint64_t Outlet::dropped() const {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  return shared_->dropped;
+}
+
+std::string Outlet::GapText(std::uint64_t lines) {
+  return absl::StrCat("retryq: ", lines,
+                      " lines were dropped here, as they were not read in time\n");
+}
+
+void WriteToStderr(std::string_view text) {
+  static Outlet outlet({.fd = STDERR_FILENO});
+  static bool is_stuck = false;
+  outlet.Write(text);
+  is_stuck = !outlet.Flush(is_stuck ? absl::ZeroDuration() : absl::Seconds(1));
+}
+
+}  // namespace retryq::cli
