@@ -291,7 +291,7 @@ int Doctor(const DoctorOptions& options) {
   Examination(options, report).Run();
   write(options.json ? report.Json() : "\n" + report.Summary());
   if (written.ok()) return report.exit_code();
-  WriteAll(STDERR_FILENO, absl::StrCat("retryq doctor: ", std::string(written.message()), "\n"));
+  WriteErrors(absl::StrCat("retryq doctor: ", std::string(written.message()), "\n"));
   return EX_IOERR;
 }
 

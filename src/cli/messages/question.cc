@@ -5,11 +5,12 @@
 #include <iostream>
 
 #include "cli/text/io.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 
 bool Agrees(const std::string& question) {
-  WriteAll(STDERR_FILENO, question + " [y/N] ");
+  WriteErrors(EscapedText(question) + " [y/N] ");
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";

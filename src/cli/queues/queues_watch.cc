@@ -117,8 +117,7 @@ class Watch {
       return screen_->Draw(view_);
     }
     if (!list.ok()) {
-      WriteAll(STDERR_FILENO,
-               absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
+      WriteErrors(absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
     } else {
       written_ = WriteResult(options_.json ? JsonText(*list) : LinesText(*list));
       over_ = over_ || !written_.ok();

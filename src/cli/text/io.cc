@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <system_error>
 
+#include "loop/escaped_text.h"
+
 namespace retryq::cli {
 
 void FileDescriptor::Close() {
@@ -30,6 +32,8 @@ bool WriteAll(int fd, std::string_view data) {
   }
   return true;
 }
+
+void WriteErrors(std::string_view text) { WriteAll(STDERR_FILENO, EscapedLines(text)); }
 
 absl::Status WriteResult(std::string_view result) {
   if (WriteAll(STDOUT_FILENO, result)) return absl::OkStatus();

@@ -37,6 +37,10 @@ inline constexpr char kEraseLine[] = "\r\033[K";
 // be ignored.
 bool WriteAll(int fd, std::string_view data);
 
+// Writes text for people to stderr: its lines stay, and all else that a terminal would act on is
+// escaped.
+void WriteErrors(std::string_view text);
+
 // Writes a result to stdout. kDataLoss, for exit status 74, if it cannot be written.
 absl::Status WriteResult(std::string_view result);
 

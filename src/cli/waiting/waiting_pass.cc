@@ -90,11 +90,10 @@ absl::Status WaitingSum::StatusWith(const absl::Status& status) const {
 
 void WarnOfLimit(const WaitingQueue& queue, std::int64_t returns) {
   if (!queue.delivery_limit || returns * 2 < *queue.delivery_limit) return;
-  WriteAll(STDERR_FILENO,
-           absl::StrCat("retryq waiting: messages in ", queue.name, " have been looked at ",
-                        returns, " times, and go to the work queue early once that exceeds ",
-                        *queue.delivery_limit,
-                        " (delivery limit); RabbitMQ before 4.3 counts each look\n"));
+  WriteErrors(absl::StrCat("retryq waiting: messages in ", queue.name, " have been looked at ",
+                           returns, " times, and go to the work queue early once that exceeds ",
+                           *queue.delivery_limit,
+                           " (delivery limit); RabbitMQ before 4.3 counts each look\n"));
 }
 
 }  // namespace retryq::cli
