@@ -1,4 +1,4 @@
-# How every target of this repository is compiled: warnings, sanitizers, the compiler cache.
+# How every target of this repository is compiled: warnings, protection, sanitizers, the compiler cache.
 
 # Our own targets link this privately, so that our warnings never reach those who use the library.
 add_library(retryq_compile INTERFACE)
@@ -33,6 +33,21 @@ if(RETRYQ_WARNINGS)
       -Werror)
 else()
   target_compile_options(retryq_compile INTERFACE -w)
+endif()
+
+if(RETRYQ_HARDEN)
+  include(CheckCXXCompilerFlag)
+  include(CheckPIESupported)
+  check_pie_supported() # links executables as PIE, too
+  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER "RETRYQ_HAS${flag}" has_flag)
+    check_cxx_compiler_flag(${flag} ${has_flag})
+    if(${has_flag})
+      add_compile_options(${flag})
+    endif()
+  endforeach()
+  add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  add_link_options(LINKER:-z,relro,-z,now)
 endif()
 
 set(retryq_sanitize ${RETRYQ_SANITIZE})

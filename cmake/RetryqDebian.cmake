@@ -20,6 +20,7 @@ foreach(package_of_component ${library_package}:library libretryq-dev:developmen
     DESTINATION ${doc}/${package}
     RENAME copyright
     COMPONENT ${component})
+  install(FILES ${retryq_sbom} DESTINATION ${doc}/${package} COMPONENT ${component})
 endforeach()
 
 set(CPACK_GENERATOR DEB)

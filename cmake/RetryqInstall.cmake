@@ -52,6 +52,8 @@ install(
 if(TARGET retryq_command)
   include(RetryqCompletions)
   include(RetryqPages)
+  include(RetryqSbom)
+  install(FILES ${retryq_sbom} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/retryq COMPONENT command)
   # Where the command is linked to the shared library, it finds that beside itself wherever both are moved.
   file(RELATIVE_PATH libraries_from_command ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   if(BUILD_SHARED_LIBS)

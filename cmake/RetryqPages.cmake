@@ -1,6 +1,6 @@
 # What users of the command read: the pages of README.md and doc/, and manual pages, which are made of what --help prints.
 install(
-  FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/SECURITY.md
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/retryq
   COMPONENT command)
 install(

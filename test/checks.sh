@@ -33,6 +33,31 @@ until_true() {
   done
 }
 
+# is_hardened FILE: whether a program or a shared library is protected as the presets user and debian ask for
+is_hardened() {
+  local facts
+  facts=$(readelf --wide --file-header --program-headers --dynamic --dyn-syms "$1") || return 1
+  printf '%s\n' "$facts" | grep -E 'Type: |GNU_RELRO|GNU_STACK|FLAGS|_chk'
+  grep -qE '^ +Type: +DYN' <<<"$facts" && grep -q 'GNU_RELRO' <<<"$facts" && grep -q 'BIND_NOW' <<<"$facts" &&
+    grep -q '__stack_chk_fail' <<<"$facts" && grep -qE ' __[a-z]+_chk@' <<<"$facts" &&
+    ! grep -E 'GNU_STACK.* RWE ' <<<"$facts" &&
+    { [[ $1 == *.so* ]] || grep -qE 'FLAGS_1.* PIE' <<<"$facts"; }
+}
+
+# is_sbom FILE: whether it is SPDX that names the packages which the command is made with, each with a version
+is_sbom() {
+  python3 - "$1" <<'PYTHON'
+import json, sys
+sbom = json.load(open(sys.argv[1]))
+assert sbom["spdxVersion"] == "SPDX-2.3", sbom
+packages = {package["SPDXID"]: package for package in sbom["packages"]}
+assert {"retryq", "libevent", "Abseil", "OpenSSL", "libcurl"} <= {package["name"] for package in packages.values()}
+for package in packages.values():
+    assert package["versionInfo"][0].isdigit() and package["licenseDeclared"] and package["downloadLocation"], package
+    assert any(relation["relatedSpdxElement"] == package["SPDXID"] for relation in sbom["relationships"]), package
+PYTHON
+}
+
 # count_checks: the line that test/tally.sh reads, and whether nothing failed
 count_checks() {
   printf '%d passed, %d failed\n' "$passed" "$failed"

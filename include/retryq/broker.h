@@ -74,7 +74,7 @@ struct PublishResult {
   // kReturned: 312 no route, …. kUnknown: what closed the channel (404, 406, …), or the connection
   // as an answer to what was sent (501, 541, …); 0 where the connection was lost or not there.
   std::uint16_t code = 0;
-  std::string_view text = {};  // valid during the call
+  std::string_view text = {};  // valid during the call; fit for a terminal, as all the broker's are
 };
 
 struct ConsumeParams {
@@ -172,8 +172,8 @@ class RETRYQ_EXPORT Broker {
   // arguments), kResourceExhausted (406: the vhost or the cluster has as many
   // queues or exchanges as it may), kPermissionDenied (403), kAborted (405: locked), kUnavailable
   // (no connection, or lost), kInvalidArgument (name too long). The message
-  // names the object and carries the broker's text. There is no deadline: a
-  // broker may take a minute.
+  // names the object and carries the broker's text, in which what a terminal would
+  // act on is escaped (\u{1B}). There is no deadline: a broker may take a minute.
   using DeclareCallback = std::function<void(absl::StatusOr<DeclareOk>)>;
   virtual void Declare(DeclareParams params, DeclareCallback done) = 0;
 

@@ -28,6 +28,13 @@ struct ClientOptions {
   // port only.
   std::vector<std::string> more_urls = {};
 
+  // Returns the URLs, `url` first, in place of `url` and `more_urls`: for a password that changes
+  // while the client lives. Called when the client is made, and again before each attempt to
+  // connect, on the loop's thread, which it must not block. Only user, password, hosts and ports
+  // may change. An error is reported as a failed attempt ("disconnected"), and the next one
+  // follows.
+  std::function<absl::StatusOr<std::vector<std::string>>()> url_source = nullptr;
+
   DelayQueueOptions delay_queues = {};
 
   // How many calls of `Client::Publish` may be unanswered, which bounds their

@@ -90,6 +90,8 @@ struct Event {
   std::optional<absl::Duration> delay = std::nullopt;
   std::string_view delay_queue = {};
   std::string_view id = {};  // x-retry-id, else the message-id
+  // In what a server says, all that a terminal would act on is escaped (\u{1B}). What a handler or
+  // a message says, here and in the fields above, stands as it came.
   std::string_view error = {};
 
   // kUnconfirmed: one word for what came in place of a confirm that counts: "nacked", "timeout",

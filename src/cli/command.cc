@@ -27,6 +27,7 @@
 #include "cli/text/outlet.h"
 #include "cli/waiting/waiting_command.h"
 #include "cli/worker/work_command.h"
+#include "loop/escaped_text.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
@@ -55,7 +56,7 @@ int Fail(const std::string& who, const absl::Status& status) {
        std::vector<std::string>(absl::StrSplit(std::string(status.message()), '\n'))) {
     lines.append(who).append(": ").append(line).append("\n");
   }
-  WriteToStderr(lines);
+  WriteErrors(lines);
   return absl::IsDataLoss(status) ? EX_IOERR : ExitCode(status);
 }
 
@@ -102,7 +103,7 @@ int RunSend(const std::string& who, const Arguments& arguments) {
   const absl::StatusOr<std::string> sent = Send(options);
   if (!sent.ok()) return Fail(who, sent.status());
   // It is sent, whether or not anybody reads this.
-  if (!sent->empty()) Tell(who, *sent + "\n");
+  if (!sent->empty()) Tell(who, EscapedText(*sent) + "\n");
   return EX_OK;
 }
 
@@ -120,7 +121,7 @@ int RunQueues(const std::string& who, const Arguments& arguments) {
 
 // Prints what came of a command on messages, also where it failed.
 int TellResult(const std::string& who, const MessagesResult& result) {
-  const int told = Tell(who, result.text);
+  const int told = Tell(who, result.is_raw ? result.text : EscapedLines(result.text));
   if (result.status.ok()) return told;
   const int code = Fail(who, result.status);
   return absl::IsCancelled(result.status) ? EX_TEMPFAIL : code;

@@ -129,6 +129,20 @@ void WriteProperties() {
   Write("properties", "none", payload);
 }
 
+// ---- JSON of other programs
+
+void WriteJson() {
+  Write("json", "answer", R"({"id":7,"error":"e","retry_after":"30s"})");
+  Write("json", "snooze", R"({"id":8,"snooze":1.5,"reason":"\ud83d\udc07"})");
+  Write("json", "request",
+        R"({"id":1e3,"queue":"q","body":"b","headers":{"h":[1,-2,3.5,null,true,{"n":"\u202e"}]},)"
+        R"("delay":"1m30s","priority":9,"timestamp":1700000000,"transient":true})");
+  Write("json", "body_base64", R"({"exchange":"e","body_base64":"AP8=","at":"2027-01-31T08:00Z"})");
+  Write("json", "management",
+        R"({"page_count":1,"items":[{"name":"retry.1000","arguments":{"x-message-ttl":1000}}]})");
+  Write("json", "nested_101_levels", std::string(101, '[') + std::string(101, ']'));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -141,6 +155,7 @@ int main(int argc, char** argv) {
   WriteMethods(std::type_identity<ServerMethod>());
   WriteMethods(std::type_identity<ClientMethod>());
   WriteProperties();
+  WriteJson();
   for (const hostile::Violation& violation : hostile::ConnectionViolations()) {
     Write("frame", violation.name, violation.bytes);
   }

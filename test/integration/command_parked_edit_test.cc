@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "integration/parked_run.h"
@@ -32,6 +34,16 @@ class CommandParkedEdit : public ParkedQueueTest {
     Arguments flags = {"--id", "m-1"};
     flags.insert(flags.end(), more.begin(), more.end());
     return Parked("edit", flags);
+  }
+
+  // What is in the file that the error says is kept.
+  static std::string KeptBy(const End& end) {
+    constexpr std::string_view kSays = "what was edited is in ";
+    const std::size_t at = end.err.find(kSays);
+    if (at == std::string::npos) return "nothing was kept: " + end.err;
+    const std::string path = end.err.substr(at + kSays.size());
+    std::ifstream file(path.substr(0, path.find('\n')));
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 
   void ParkOne() {
@@ -92,6 +104,7 @@ TEST_P(CommandParkedEdit, AnEditorThatFailsReplaysNothing) {
   const End end = Edit("sed -i 's/street 1/street 2/' \"$1\"; exit 3");
   EXPECT_EQ(end.code, 69);
   EXPECT_THAT(end.err, HasSubstr("failed with exit status 3: nothing was replayed"));
+  EXPECT_THAT(KeptBy(end), HasSubstr("street 2"));
   EXPECT_TRUE(Holds("orders.parked", 1));
   EXPECT_EQ(peer_.Count("orders"), 0U);
   ::unsetenv("EDITOR");
@@ -103,11 +116,7 @@ TEST_P(CommandParkedEdit, AFileThatCannotBeReadIsKept) {
   const End end = Edit("echo broken >\"$1\"");
   EXPECT_EQ(end.code, 64);
   EXPECT_THAT(end.err, HasSubstr("the line '--- body ---'"));
-  const std::string says = "what was edited is in ";
-  const std::size_t at = end.err.find(says);
-  ASSERT_NE(at, std::string::npos) << end.err;
-  const std::string path = end.err.substr(at + says.size());
-  EXPECT_EQ(::access(path.substr(0, path.find('\n')).c_str(), R_OK), 0) << path;
+  EXPECT_EQ(KeptBy(end), "broken\n");
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 

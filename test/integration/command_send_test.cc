@@ -184,7 +184,7 @@ TEST_F(CommandSend, AWorkerAnswersARequest) {
       Send({"--queue", "orders", "--reply-to", "answers", "--correlation-id", "c-1", "ask"}).code,
       0);
   CommandRun work(
-      {"work", "--json", "--queue", "orders", "--", "sh", "-c",
+      {"work", "--json", "--queue", "orders", "--pass-url", "--", "sh", "-c",
        "tr a-z A-Z | " RETRYQ_COMMAND " send --queue \"$RETRYQ_REPLY_TO\" --correlation-id "
        "\"$RETRYQ_CORRELATION_ID\" -"},
       vhost_.Url());

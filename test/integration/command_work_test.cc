@@ -41,6 +41,45 @@ TEST_F(CommandWork, RetriesUntilTheCommandSucceeds) {
   EXPECT_EQ(vhost_.Queue("retry.50").value().at("arguments").at("x-message-ttl"), 50);
 }
 
+TEST_F(CommandWork, GivesCommandsNoPasswordUnlessAsked) {
+  ::setenv("RETRYQ_MANAGEMENT_URL", ManagementUrl().c_str(), 1);
+  for (const bool pass : {false, true}) {
+    const std::string name = pass ? "passed" : "kept";
+    Arguments flags = {"--on-parked", "env >" + File(name + "-hook"), "--max-attempts", "1"};
+    if (pass) flags.emplace_back("--pass-url");
+    CommandRun run = Work(flags, "env >" + File(name) + "; exit 1");
+    Publish("an order");
+    ASSERT_TRUE(run.Says("parked"));
+    ASSERT_TRUE(run.Stop());
+    for (const std::string& file : {name, name + "-hook"}) {
+      const std::string variables = files_.Read(file);
+      EXPECT_THAT(variables, HasSubstr("RETRYQ_QUEUE=orders\n"));
+      for (const char* variable : {"RETRYQ_URL=", "RETRYQ_MANAGEMENT_URL="}) {
+        EXPECT_EQ(variables.find(variable) != std::string::npos, pass) << file << variables;
+      }
+    }
+  }
+}
+
+TEST_F(CommandWork, LogsInWithThePasswordThatIsInTheFileNow) {
+  const std::string user = vhost_.AddUser(TestVhost::Rights{".*", ".*", ".*"});
+  const std::string file = files_.Write("url", vhost_.UrlAs(user, user));
+  CommandRun run = Work({"--url-file", file}, "true");
+  ASSERT_TRUE(run.Says("consuming"));
+  vhost_.management().Put("/users/" + user, {{"password", "another"}, {"tags", ""}});
+  files_.Write("url", vhost_.UrlAs(user, "another"));
+  std::vector<std::string> connections;
+  ASSERT_TRUE(run.Until([&] {
+    connections = vhost_.ConnectionsOf("retryq[" + std::to_string(run.pid()) + "] consume");
+    return !connections.empty();
+  }));
+  vhost_.CloseConnection(connections.front());
+  ASSERT_TRUE(run.Says("consuming", 2));
+  Publish("an order");
+  ASSERT_TRUE(run.Says("acked"));
+  EXPECT_TRUE(run.Stop());
+}
+
 TEST_F(CommandWork, WritesEventsThatAProgramCanRead) {
   CommandRun run = Work({}, "printf 'bad \\377 byte\\n' >&2; test $RETRYQ_ATTEMPT = 1");
   Publish("an order");

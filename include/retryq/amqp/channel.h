@@ -20,7 +20,8 @@ namespace retryq::amqp {
 struct ChannelError {
   // kNotFound (404), kFailedPrecondition (406), kResourceExhausted (406 where a limit of queues or
   // exchanges is reached), kPermissionDenied (403), kAborted (405),
-  // else kUnavailable. The message carries the broker's text.
+  // else kUnavailable. The message carries the broker's text, with what a terminal would act on
+  // escaped (\u{1B}).
   absl::Status status;
   std::uint16_t code = 0;       // the broker's reply code; 0 where it was not the broker
   std::uint16_t class_id = 0;   // the method to blame, or 0

@@ -51,8 +51,9 @@ class RETRYQ_EXPORT Connection {
   // exceed it.
   static constexpr std::size_t kMaxUnsentBytes = std::size_t{64} << 20;
 
-  // `listener` is not owned and must outlive the connection.
-  Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener);
+  // `listener` is not owned and must outlive the connection. `source` may be null.
+  Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener,
+             OptionsSource source = nullptr);
   // Says goodbye to the broker without waiting for its answer. Channels are not told. RabbitMQ may
   // pass over what was said right before, acks included, as it stops at once when it sees that a
   // connection has ended: it then delivers again. `Close` waits until all has been heard.

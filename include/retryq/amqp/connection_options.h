@@ -2,6 +2,7 @@
 #define RETRYQ_AMQP_CONNECTION_OPTIONS_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -118,6 +119,12 @@ struct ConnectionOptions {
 
   friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;
 };
+
+// Returns the options anew, before each round of attempts to connect, on the loop's thread, which
+// it must not block: for credentials that change. Endpoints, user and password are taken from it,
+// and all else must stay as it is (else the attempt ends with kInvalidArgument). An error is an
+// attempt that has failed, with kUnavailable.
+using OptionsSource = std::function<absl::StatusOr<ConnectionOptions>()>;
 
 // Reads `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`, or
 // `amqps://` for TLS, whose port is 5671 where none is given. Everything may be left out but the

@@ -14,8 +14,9 @@ namespace retryq::amqp {
 // another, because RabbitMQ stops reading a publishing connection while an
 // alarm is on, acks included. Both connect at once and again by themselves.
 // `loop` must outlive it; used on its thread. Destroying it closes both connections without
-// waiting.
-RETRYQ_EXPORT std::unique_ptr<Broker> MakeBroker(EventLoop& loop, const ConnectionOptions& options);
+// waiting. Each of them asks `source`, unless that is null.
+RETRYQ_EXPORT std::unique_ptr<Broker> MakeBroker(EventLoop& loop, const ConnectionOptions& options,
+                                                 const OptionsSource& source = nullptr);
 
 }  // namespace retryq::amqp
 

@@ -24,8 +24,8 @@ ConnectionOptions Named(ConnectionOptions options, const char* purpose) {
 // The connection for publishing and declaring, with what is done on it.
 class PublishEnd final : public ConnectionListener {
  public:
-  PublishEnd(EventLoop& loop, ConnectionOptions options)
-      : connection_(loop, std::move(options), this),
+  PublishEnd(EventLoop& loop, ConnectionOptions options, OptionsSource source)
+      : connection_(loop, std::move(options), this, std::move(source)),
         topology_(connection_),
         channel_(connection_, loop.executor()) {}
 
@@ -74,8 +74,8 @@ class PublishEnd final : public ConnectionListener {
 // The connection for consuming, with the subscriptions on it.
 class ConsumeEnd final : public ConnectionListener {
  public:
-  ConsumeEnd(EventLoop& loop, ConnectionOptions options)
-      : connection_(loop, std::move(options), this) {}
+  ConsumeEnd(EventLoop& loop, ConnectionOptions options, OptionsSource source)
+      : connection_(loop, std::move(options), this, std::move(source)) {}
 
   Connection& connection() { return connection_; }
   const Connection& connection() const { return connection_; }
@@ -96,11 +96,11 @@ class ConsumeEnd final : public ConnectionListener {
 
 class RabbitBroker final : public Broker {
  public:
-  RabbitBroker(EventLoop& loop, const ConnectionOptions& options)
+  RabbitBroker(EventLoop& loop, const ConnectionOptions& options, const OptionsSource& source)
       : loop_(loop),
         heartbeat_(options.heartbeat),
-        publish_end_(loop, Named(options, "publish")),
-        consume_end_(loop, Named(options, "consume")) {
+        publish_end_(loop, Named(options, "publish"), source),
+        consume_end_(loop, Named(options, "consume"), source) {
     // What is published comes from deliveries: it is the prefetch that bounds both.
     publish_end_.connection().FollowPaceOf(consume_end_.connection());
   }
@@ -161,8 +161,9 @@ class RabbitBroker final : public Broker {
 
 }  // namespace
 
-std::unique_ptr<Broker> MakeBroker(EventLoop& loop, const ConnectionOptions& options) {
-  return std::make_unique<RabbitBroker>(loop, options);
+std::unique_ptr<Broker> MakeBroker(EventLoop& loop, const ConnectionOptions& options,
+                                   const OptionsSource& source) {
+  return std::make_unique<RabbitBroker>(loop, options, source);
 }
 
 }  // namespace retryq::amqp

@@ -9,6 +9,7 @@
 #include "amqp/codec/properties_codec.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
+#include "loop/escaped_text.h"
 #include "retryq/amqp/connection.h"
 
 namespace retryq::amqp {
@@ -206,7 +207,7 @@ absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
 absl::Status Channel::Impl::OnReturn(const method::BasicReturn& returned) {
   auto message = std::make_shared<Message>();
   message->SetEnvelope(returned.exchange, returned.routing_key);
-  returned_ = {.code = returned.reply_code, .text = std::string(returned.reply_text)};
+  returned_ = {.code = returned.reply_code, .text = EscapedText(returned.reply_text)};
   incoming_.Begin(std::move(message));
   return absl::OkStatus();
 }
@@ -278,7 +279,7 @@ absl::Status Channel::Impl::OnClose(const method::ChannelClose& close) {
         .code = close.reply_code,
         .class_id = close.class_id,
         .method_id = close.method_id},
-       std::string(close.reply_text));
+       EscapedText(close.reply_text));
   return absl::OkStatus();
 }
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/protocol_error.h"
-#include "amqp/codec/text.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::amqp {
 namespace {
@@ -35,11 +35,11 @@ absl::StatusCode StatusCodeOf(std::uint16_t code, std::string_view text) {
 }  // namespace
 
 absl::Status ChannelCloseStatus(std::uint16_t code, std::string_view text) {
-  return absl::Status(StatusCodeOf(code, text), absl::StrCat(code, " ", Text(text)));
+  return absl::Status(StatusCodeOf(code, text), absl::StrCat(code, " ", EscapedText(text)));
 }
 
 absl::Status WithContext(std::string_view context, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(Text(context), ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat(EscapedText(context), ": ", status.message()));
 }
 
 }  // namespace retryq::amqp

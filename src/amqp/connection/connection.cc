@@ -36,9 +36,11 @@ bool IsRefusal(const absl::Status& status) {
 // endpoint, and after a round without success there is a pause.
 class Connection::Impl final : public std::enable_shared_from_this<Impl>, public SessionOwner {
  public:
-  Impl(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener)
+  Impl(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener,
+       OptionsSource source)
       : loop_(loop),
         options_(std::move(options)),
+        source_(std::move(source)),
         listener_(listener),
         pauses_(options_.reconnect_initial, options_.reconnect_max),
         pace_(std::make_shared<ReadPace>(options_.read_coalescing)),
@@ -150,12 +152,41 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   absl::Duration NextPause() { return pauses_.Next(loop_.clock().SinceBoot(), loop_.random()); }
 
   void BeginRoundAfter(absl::Duration pause) {
-    timer_ = loop_.After(pause, [this] {
-      if (options_.shuffle_endpoints) Shuffle(&options_.endpoints, loop_.random());
-      endpoint_ = 0;
-      failures_.clear();
-      ResolveEndpoint();
-    });
+    timer_ = loop_.After(pause, [this] { BeginRound(); });
+  }
+
+  void BeginRound() {
+    if (const absl::Status renewed = Renew(); !renewed.ok()) {
+      BeginRoundAfter(IsRefusal(renewed) ? pauses_.Longest(loop_.random()) : NextPause());
+      return listener_->OnLost(renewed);
+    }
+    if (options_.shuffle_endpoints) Shuffle(&options_.endpoints, loop_.random());
+    endpoint_ = 0;
+    failures_.clear();
+    ResolveEndpoint();
+  }
+
+  // Takes over what may change.
+  absl::Status Renew() {
+    if (source_ == nullptr) return absl::OkStatus();
+    absl::StatusOr<ConnectionOptions> now = source_();
+    if (!now.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("the source of the connection's options: ", now.status().message()));
+    }
+    ConnectionOptions renewed = options_;
+    renewed.endpoints = now->endpoints;
+    renewed.user = now->user;
+    renewed.password = now->password;
+    now->connection_name = renewed.connection_name;
+    if (*now != renewed) {
+      return absl::InvalidArgumentError(
+          "the source of the connection's options changes more than endpoints, user and password; "
+          "start anew for that");
+    }
+    if (absl::Status usable = Validate(renewed); !usable.ok()) return usable;
+    options_ = std::move(renewed);
+    return absl::OkStatus();
   }
 
   void ResolveEndpoint() {
@@ -224,6 +255,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
 
   EventLoop& loop_;
   ConnectionOptions options_;
+  const OptionsSource source_;  // may be null
   std::optional<TlsContext> tls_;
   ConnectionListener* listener_;               // null once closing
   std::vector<std::function<void()>> closed_;  // what `Close` shall call
@@ -245,8 +277,9 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   std::string server_version_;
 };
 
-Connection::Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener)
-    : impl_(std::make_shared<Impl>(loop, std::move(options), listener)) {
+Connection::Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener,
+                       OptionsSource source)
+    : impl_(std::make_shared<Impl>(loop, std::move(options), listener, std::move(source))) {
   impl_->Start();
 }
 

@@ -13,6 +13,7 @@
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::amqp {
 namespace {
@@ -103,11 +104,11 @@ absl::Status Handshake::OnStart(const method::ConnectionStart& start, std::strin
   const std::string_view mechanism = external ? "EXTERNAL" : "PLAIN";
   if (!Offers(start.mechanisms.bytes, mechanism)) {
     return absl::UnavailableError(absl::StrCat(
-        Describe(endpoint_), " offers the login mechanisms '", Text(start.mechanisms.bytes),
+        Describe(endpoint_), " offers the login mechanisms '", EscapedText(start.mechanisms.bytes),
         "' but not ", Text(mechanism), "; enable it in auth_mechanisms",
         external ? ", and the plugin rabbitmq_auth_mechanism_ssl" : ""));
   }
-  server_version_ = start.server_properties.FindString("version").value_or("");
+  server_version_ = EscapedText(start.server_properties.FindString("version").value_or(""));
   const std::string properties = ClientProperties(options_);
   // With EXTERNAL the certificate has said all.
   const std::string login = external ? ""
@@ -182,8 +183,8 @@ std::string Handshake::User() const {
 absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::string* out) const {
   AppendMethodFrame(0, method::ConnectionCloseOk{}, out);
   const ReplyCode code{close.reply_code};
-  const absl::string_view text = Text(close.reply_text);
-  if (code == ReplyCode::kAccessRefused) return LoginRefused(close.reply_text);
+  const std::string text = EscapedText(close.reply_text);
+  if (code == ReplyCode::kAccessRefused) return LoginRefused(text);
   const std::string where = absl::StrCat("vhost '", options_.vhost, "' at ", Describe(endpoint_));
   if (code == ReplyCode::kNotAllowed && step_ == Step::kOpen) {
     if (absl::StrContains(text, "not found")) {

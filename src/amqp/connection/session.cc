@@ -11,6 +11,7 @@
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
+#include "loop/escaped_text.h"
 #include "loop/thrown.h"
 
 namespace retryq::amqp {
@@ -302,7 +303,7 @@ absl::Status Session::OnMethod(const ServerMethod& method) {
           [this](const method::ConnectionClose& m) {
             Write().AddMethod(0, method::ConnectionCloseOk{});
             End(absl::UnavailableError(absl::StrCat(Describe(endpoint_), " closed the connection: ",
-                                                    m.reply_code, " ", Text(m.reply_text))),
+                                                    m.reply_code, " ", EscapedText(m.reply_text))),
                 BlamesWhatWasSent(m.reply_code) ? m.reply_code : std::uint16_t{0});
             return absl::OkStatus();
           },
@@ -315,7 +316,7 @@ absl::Status Session::OnMethod(const ServerMethod& method) {
             return absl::OkStatus();
           },
           [this](const method::ConnectionBlocked& m) {
-            if (is_open()) owner_->OnSessionBlocked(true, std::string(m.reason));
+            if (is_open()) owner_->OnSessionBlocked(true, EscapedText(m.reason));
             return absl::OkStatus();
           },
           [this](const method::ConnectionUnblocked&) {

@@ -289,11 +289,9 @@ absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri) {
   const auto [locator, query] = SplitAt(uri, '?');
   const auto [authority, path] = SplitAt(locator, '/');
   // Half a password would be taken for a host, a vhost or a parameter, and then shown.
-  const bool at_in_authority = authority.find('@') != std::string_view::npos;
-  const bool at_in_path = path && path->find('@') != std::string_view::npos;
-  const bool at_in_query = query && query->find('@') != std::string_view::npos;
-  if (at_in_query || (at_in_path && !at_in_authority)) {
-    return Invalid("user and password must have '/', '?' and '@' percent-encoded (%2f, %3f, %40)");
+  if (uri.find('@', authority.size()) != std::string_view::npos) {
+    return Invalid(
+        "a '/', '?' or '@' in user, password or vhost must be percent-encoded (%2f, %3f, %40)");
   }
 
   std::string_view address = authority;

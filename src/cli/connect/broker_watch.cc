@@ -29,9 +29,8 @@ absl::Status StatusFrom(std::string_view error) {
 }  // namespace
 
 void AddBrokerFlags(FlagParser& parser, BrokerFlags& flags) {
-  parser.Add("--url", "URL", &flags.urls,
-             "amqp://user:password@host:port/vhost; again for more nodes of a cluster\n"
-             "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
+  AddFlags(parser, flags.urls,
+           "amqp://user:password@host:port/vhost; again for more nodes of a cluster");
   parser.Add("--wait", "DURATION", &flags.wait,
              "How long to wait for a broker that cannot be reached (default: 1s500ms)");
 }
@@ -39,7 +38,7 @@ void AddBrokerFlags(FlagParser& parser, BrokerFlags& flags) {
 absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, ClientOptions* client,
                                absl::Duration* wait) {
   reader.Read("--wait", flags.wait, wait);
-  return reader.ReadUrls(flags.urls, client);
+  return ReadUrls(flags.urls, reader, client);
 }
 
 std::string DescribeBroker(const ClientOptions& client) {

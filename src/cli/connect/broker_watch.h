@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/flags/flag_reader.h"
+#include "cli/flags/url_flags.h"
 #include "cli/text/waiting.h"
 #include "retryq/client.h"
 #include "retryq/event_loop.h"
@@ -24,11 +25,11 @@ inline constexpr absl::Duration kDefaultWait = absl::Milliseconds(1500);
 
 // The flags of a command that does one thing on a broker and ends.
 struct BrokerFlags {
-  std::vector<std::string> urls;
+  UrlFlags urls;
   FlagText wait;
 };
 void AddBrokerFlags(FlagParser& parser, BrokerFlags& flags);
-// Returns the heartbeat, as FlagReader::ReadUrls.
+// Returns the heartbeat, as ReadUrls.
 absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, ClientOptions* client,
                                absl::Duration* wait);
 

@@ -292,7 +292,7 @@ int Doctor(const DoctorOptions& options) {
   Examination(options, report).Run();
   write(options.json ? report.Json() : "\n" + report.Summary());
   if (written.ok()) return report.exit_code();
-  WriteToStderr(absl::StrCat("retryq doctor: ", std::string(written.message()), "\n"));
+  WriteErrors(absl::StrCat("retryq doctor: ", std::string(written.message()), "\n"));
   return EX_IOERR;
 }
 

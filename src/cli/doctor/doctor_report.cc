@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/text/json_line.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {
@@ -118,10 +119,10 @@ std::string Report::Json() const {
 }
 
 std::string TextOf(const Finding& finding) {
-  std::string text =
-      absl::StrFormat("%-8s  %-18s  %s\n", NameOf(finding.result), finding.check, finding.finding);
+  std::string text = absl::StrFormat("%-8s  %-18s  %s\n", NameOf(finding.result), finding.check,
+                                     EscapedText(finding.finding));
   if (!finding.remedy.empty()) {
-    absl::StrAppend(&text, std::string(30, ' '), "remedy: ", finding.remedy, "\n");
+    absl::StrAppend(&text, std::string(30, ' '), "remedy: ", EscapedText(finding.remedy), "\n");
   }
   return text;
 }

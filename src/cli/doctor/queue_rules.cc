@@ -297,10 +297,10 @@ std::optional<Finding> CheckExchangeType(const Json& exchange) {
 
 namespace {
 
-using Keys = std::vector<std::string>;
+using SettingKeys = std::vector<std::string>;
 
 // Whether a message can come to both queues.
-bool ShareMessages(const std::string& type, const Keys& ours, const Keys& theirs) {
+bool ShareMessages(const std::string& type, const SettingKeys& ours, const SettingKeys& theirs) {
   if (type != "direct" && type != "topic") return true;
   const auto is_pattern = [&](const std::string& key) {
     return type == "topic" && key.find_first_of("*#") != std::string::npos;
@@ -317,7 +317,7 @@ bool ShareMessages(const std::string& type, const Keys& ours, const Keys& theirs
 std::optional<Finding> CheckWorkBindings(const Json& exchange, const Json& bindings,
                                          const DoctorOptions& options) {
   if (!bindings.is_array() || options.queue.empty()) return std::nullopt;
-  std::map<std::string, Keys> queues;
+  std::map<std::string, SettingKeys> queues;
   bool leads_on = false;  // to other exchanges, and from there to any queue
   for (const Json& binding : bindings) {
     if (TextOf(binding, "destination_type") == "queue") {
@@ -327,7 +327,7 @@ std::optional<Finding> CheckWorkBindings(const Json& exchange, const Json& bindi
       leads_on = true;
     }
   }
-  const Keys ours = queues[options.queue];
+  const SettingKeys ours = queues[options.queue];
   queues.erase(options.queue);
   if (ours.empty() && !leads_on) {
     return Warning("work exchange",

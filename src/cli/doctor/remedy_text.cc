@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "cli/text/escaped_text.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -14,7 +13,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/text/duration.h"
-#include "retryq/amqp/connection_options.h"
 
 namespace retryq::cli {
 namespace {
@@ -183,25 +181,6 @@ void FlagReader::ReadSize(std::string_view flag, const FlagText& text, std::uint
                    absl::StrCat("write a number of bytes above 0, such as 1000, 64KiB or 64MiB, "
                                 "and at most ",
                                 max >> 20, "MiB")));
-}
-
-absl::Duration FlagReader::ReadUrls(const std::vector<std::string>& urls, ClientOptions* client) {
-  std::vector<std::string> all = urls;
-  std::string source = "--url";
-  const char* variable = std::getenv("RETRYQ_URL");
-  if (all.empty() && variable != nullptr && *variable != '\0') {
-    all.emplace_back(variable);
-    source = "RETRYQ_URL";
-  }
-  if (!all.empty()) {
-    client->url = all.front();
-    client->more_urls.assign(all.begin() + 1, all.end());
-  }
-  all.insert(all.begin(), client->url);
-  const absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(all);
-  if (connection.ok()) return connection->heartbeat;
-  Complain(source + ": " + std::string(connection.status().message()));
-  return amqp::ConnectionOptions().heartbeat;
 }
 
 void FlagReader::Complain(const absl::Status& status) {

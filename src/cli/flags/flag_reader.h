@@ -53,10 +53,6 @@ class FlagReader {
   void ReadSize(std::string_view flag, const FlagText& text, std::uint64_t max,
                 std::uint64_t* value);
 
-  // The broker's addresses: `urls`, else the variable RETRYQ_URL, else the library's default.
-  // Returns the heartbeat that they ask for.
-  absl::Duration ReadUrls(const std::vector<std::string>& urls, ClientOptions* client);
-
   void Complain(std::string what) { complaints_.push_back(std::move(what)); }
   // Takes what the library says of its options, if that is not ok.
   void Complain(const absl::Status& status);

@@ -355,6 +355,12 @@ absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
   }
   std::optional<Waiting> waiting;
   if (options_.say_waiting) waiting.emplace(loop_, Describe(url_));
+  if (url_.renewed != nullptr) {
+    if (const auto now = url_.renewed(); now.ok()) {
+      url_.user = now->user;
+      url_.password = now->password;
+    }
+  }
   const absl::Time deadline = absl::Now() + options_.timeout;
   absl::Status failure;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {

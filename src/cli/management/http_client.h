@@ -61,7 +61,7 @@ class HttpClient {
   class Request;
 
   EventLoop& loop_;
-  const ManagementUrl url_;
+  ManagementUrl url_;
   const Options options_;
   const std::unique_ptr<Transfers> transfers_;
   bool silent_ = false;             // a request was not answered in time

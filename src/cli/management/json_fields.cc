@@ -1,22 +1,17 @@
 #include "cli/management/json_fields.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "cli/text/json_line.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
+
 namespace {
 
 using Json = nlohmann::json;
-
-bool IsControl(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte == 0x7f;
-}
 
 }  // namespace
 
@@ -56,10 +51,7 @@ std::optional<bool> BoolOf(const Json& json, const char* name) {
 }
 
 std::string Printable(const std::string& text, std::size_t max_bytes) {
-  // What is no UTF-8 becomes U+FFFD.
-  const Json json = text;
-  std::string shown = ParseJson(JsonLine(json)).get<std::string>();
-  std::replace_if(shown.begin(), shown.end(), IsControl, ' ');
+  std::string shown = EscapedText(text);
   if (shown.size() <= max_bytes) return shown;
   std::size_t end = max_bytes;
   while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xc0) == 0x80) --end;

@@ -22,8 +22,8 @@ std::optional<std::int64_t> IntegerOf(const nlohmann::json& json, const char* na
 std::optional<double> NumberOf(const nlohmann::json& json, const char* name);
 std::optional<bool> BoolOf(const nlohmann::json& json, const char* name);
 
-// A name or text from outside, fit to be shown: one line of printable UTF-8, at most
-// `max_bytes` long, where "..." stands for the rest.
+// A name or text from outside as EscapedText writes it, at most `max_bytes` long: "..." stands for
+// the rest.
 std::string Printable(const std::string& text, std::size_t max_bytes = 300);
 
 // The same, in single quotes.

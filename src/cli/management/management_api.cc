@@ -56,8 +56,9 @@ absl::StatusOr<ManagementApi::Answer> ManagementApi::GetHealth(const std::string
                 .clock = CompareClocks(*reply),
                 .at = reply->date.value_or(reply->received)};
   if (answer.json.is_discarded()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        Describe(url()), ": what answers there is no management API (no JSON); ", kWhereIsIt));
+    return absl::FailedPreconditionError(
+        absl::StrCat(Describe(url()), ": what answers there is no management API (the answer is ",
+                     WhyNotJson(reply->body), "); ", kWhereIsIt));
   }
   return answer;
 }

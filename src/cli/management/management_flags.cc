@@ -23,13 +23,27 @@ bool IsOnAHostOf(const amqp::ConnectionOptions& broker, const ManagementUrl& man
                      });
 }
 
+// Where the broker's URLs are in a file, its user has the password that is there now.
+ManagementUrl Renewed(ManagementUrl management, const ClientOptions& client,
+                      const amqp::ConnectionOptions& broker) {
+  if (client.url_source == nullptr || management.user != broker.user ||
+      management.password != broker.password) {
+    return management;
+  }
+  management.renewed = [source = client.url_source]() -> absl::StatusOr<amqp::ConnectionOptions> {
+    const absl::StatusOr<std::vector<std::string>> urls = source();
+    if (!urls.ok()) return urls.status();
+    return amqp::ParseUris(*urls);
+  };
+  return management;
+}
+
 }  // namespace
 
 void AddFlags(FlagParser& parser, ManagementFlags& flags) {
   parser.Group("Where");
-  parser.Add("--url", "URL", &flags.urls,
-             "amqp://user:password@host:port/vhost; again for more nodes of a cluster\n"
-             "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
+  AddFlags(parser, flags.urls,
+           "amqp://user:password@host:port/vhost; again for more nodes of a cluster");
   parser.Add("--management", "URL", &flags.management,
              "http://user:password@host:port of the management API, or https:// with the\n"
              "parameters of amqps:// (default: $RETRYQ_MANAGEMENT_URL, which with --url must\n"
@@ -37,30 +51,30 @@ void AddFlags(FlagParser& parser, ManagementFlags& flags) {
              "amqps:// by https, port 15671)");
 }
 
-ManagementUrl ReadManagement(const FlagText& flag, const std::vector<std::string>& urls,
-                             const amqp::ConnectionOptions& broker, bool waits,
+ManagementUrl ReadManagement(const ManagementFlags& flags, const ClientOptions& client, bool waits,
                              FlagReader& reader) {
-  FlagText url = flag;
+  const amqp::ConnectionOptions broker = ConnectionOf(client);
+  FlagText url = flags.management;
   std::string source = "--management";
   const char* variable = std::getenv("RETRYQ_MANAGEMENT_URL");
   if (!url && variable != nullptr && *variable != '\0') {
     url = variable;
     source = "RETRYQ_MANAGEMENT_URL";
   }
-  if (!url) return DefaultManagementUrl(broker);
+  if (!url) return Renewed(DefaultManagementUrl(broker), client, broker);
   absl::StatusOr<ManagementUrl> management = ParseManagementUrl(*url, broker);
   if (!management.ok()) {
     reader.Complain(source + ": " + std::string(management.status().message()));
     return DefaultManagementUrl(broker);
   }
   // A variable that was set for another broker must not decide what is looked at, or deleted.
-  if (!flag && !urls.empty() && !IsOnAHostOf(broker, *management, waits)) {
+  if (!flags.management && flags.urls.is_given() && !IsOnAHostOf(broker, *management, waits)) {
     reader.Complain(absl::StrCat(
-        "--url names the broker ", amqp::Describe(broker),
+        flags.urls.file ? "--url-file" : "--url", " names the broker ", amqp::Describe(broker),
         ", and RETRYQ_MANAGEMENT_URL the management API of another host, ", Describe(*management),
         "; unset the variable, or name the management API of that broker by --management"));
   }
-  return *std::move(management);
+  return Renewed(*std::move(management), client, broker);
 }
 
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
@@ -70,10 +84,9 @@ amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
 }
 
 void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place) {
-  reader.ReadUrls(flags.urls, &place->client);
+  ReadUrls(flags.urls, reader, &place->client);
   place->connection = ConnectionOf(place->client);
-  place->management =
-      ReadManagement(flags.management, flags.urls, place->connection, /*waits=*/false, reader);
+  place->management = ReadManagement(flags, place->client, /*waits=*/false, reader);
 }
 
 }  // namespace retryq::cli

@@ -6,6 +6,7 @@
 
 #include "cli/flags/flag_parser.h"
 #include "cli/flags/flag_reader.h"
+#include "cli/flags/url_flags.h"
 #include "cli/management/management_url.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/client.h"
@@ -14,7 +15,7 @@ namespace retryq::cli {
 
 // The flags that say where the broker and its management API are.
 struct ManagementFlags {
-  std::vector<std::string> urls;
+  UrlFlags urls;
   FlagText management;
 };
 
@@ -27,11 +28,11 @@ struct BrokerPlace {
   ManagementUrl management;
 };
 
-// Where the management API of `broker` is: by the flag, by RETRYQ_MANAGEMENT_URL, or on the
-// broker's hosts. What is wrong is complained of. `waits`: for hosts that cannot be resolved yet,
-// so that these are not complained of.
-ManagementUrl ReadManagement(const FlagText& flag, const std::vector<std::string>& urls,
-                             const amqp::ConnectionOptions& broker, bool waits, FlagReader& reader);
+// Where the management API of the client's broker is: by the flag, by RETRYQ_MANAGEMENT_URL, or on
+// the broker's hosts. What is wrong is complained of. `waits`: for hosts that cannot be resolved
+// yet, so that these are not complained of.
+ManagementUrl ReadManagement(const ManagementFlags& flags, const ClientOptions& client, bool waits,
+                             FlagReader& reader);
 
 // The broker of URLs that have been read.
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);

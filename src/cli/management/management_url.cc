@@ -60,6 +60,10 @@ absl::StatusOr<ManagementUrl> ParseManagementUrl(const std::string& url,
   rest.remove_suffix(query.size());
   std::string_view path = rest.substr(std::min(rest.find('/'), rest.size()));
   const std::string_view authority = rest.substr(0, rest.size() - path.size());
+  if (path.find('@') != std::string_view::npos) {  // half a password would be taken for a host
+    return absl::InvalidArgumentError(
+        "a '/', '?' or '@' in user or password must be percent-encoded (%2f, %3f, %40)");
+  }
   while (path.ends_with('/')) path.remove_suffix(1);
   if (path.ends_with("/api")) path.remove_suffix(4);
   if (!IsPrintable(path)) {

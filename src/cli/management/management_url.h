@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_MANAGEMENT_MANAGEMENT_URL_H_
 #define RETRYQ_CLI_MANAGEMENT_MANAGEMENT_URL_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct ManagementUrl {
   std::optional<amqp::TlsOptions> tls;  // set for https
   std::string user;
   std::string password;
+  // The broker's options as they are now, of which user and password are taken; null: they stay.
+  std::function<absl::StatusOr<amqp::ConnectionOptions>()> renewed;
   std::string path_prefix;  // what comes before "/api", such as "/rabbitmq"; mostly empty
 };
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "cli/text/escaped_text.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 

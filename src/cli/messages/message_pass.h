@@ -18,6 +18,7 @@ namespace retryq::cli {
 struct MessagesResult {
   std::string text;
   absl::Status status = absl::OkStatus();  // kCancelled: a signal ended it
+  bool is_raw = false;                     // the text is bytes, not for a terminal
 };
 
 // Which messages a command is about.

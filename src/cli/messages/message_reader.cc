@@ -9,7 +9,6 @@
 #include "cli/connect/broker_session.h"
 #include "cli/connect/orderly_end.h"
 #include "cli/messages/message_past.h"
-#include "cli/text/escaped_text.h"
 #include "retryq/consumer.h"
 
 namespace retryq::cli {
@@ -158,7 +157,7 @@ void MessageReader::OnBlocked(bool blocked, std::string_view reason) {
   is_blocked_ = blocked;
   progress_.Say(
       blocked
-          ? absl::StrCat("the broker takes no messages for now: ", EscapedText(reason), "; waiting")
+          ? absl::StrCat("the broker takes no messages for now: ", std::string(reason), "; waiting")
           : "the broker takes messages again");
 }
 

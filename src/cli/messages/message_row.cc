@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/messages/message_fields.h"
-#include "cli/text/escaped_text.h"
 #include "cli/text/json_line.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {

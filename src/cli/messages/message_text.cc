@@ -13,9 +13,9 @@
 #include "cli/messages/json_layout.h"
 #include "cli/messages/message_fields.h"
 #include "cli/messages/message_past.h"
-#include "cli/text/escaped_text.h"
 #include "cli/text/headers_json.h"
 #include "cli/text/json_line.h"
+#include "loop/escaped_text.h"
 #include "retryq/delivery.h"
 
 namespace retryq::cli {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {
@@ -50,7 +51,7 @@ void Progress::Update(std::uint64_t done, std::uint64_t total, absl::Duration no
 
 void Progress::Say(const std::string& text) {
   options_.write((std::exchange(drawn_, false) ? kEraseLine : "") +
-                 absl::StrCat(options_.what, ": ", text, "\n"));
+                 EscapedText(absl::StrCat(options_.what, ": ", text)) + "\n");
 }
 
 void Progress::End() {
@@ -60,7 +61,7 @@ void Progress::End() {
 
 std::string ProgressLine(const std::string& what, std::uint64_t done, std::uint64_t total,
                          absl::Duration elapsed) {
-  return what + ": " + Figures(done, total, elapsed);
+  return EscapedText(what) + ": " + Figures(done, total, elapsed);
 }
 
 std::string ProgressBar(std::uint64_t done, std::uint64_t total, absl::Duration elapsed,

@@ -35,6 +35,9 @@ int RunOn(const std::string& editor, const std::string& path) {
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGQUIT, SIG_DFL);
     std::signal(SIGPIPE, SIG_DFL);
+    for (const char* const with_password : {"RETRYQ_URL", "RETRYQ_MANAGEMENT_URL"}) {
+      ::unsetenv(with_password);
+    }
     ::execl("/bin/sh", "sh", "-c", script.c_str(), editor.c_str(), path.c_str(), nullptr);
     ::_exit(127);
   }
@@ -50,6 +53,13 @@ int RunOn(const std::string& editor, const std::string& path) {
 absl::Status FileError(const std::string& path) {
   return absl::UnavailableError(
       absl::StrCat("the file to edit, ", path, ": ", std::strerror(errno), "; see TMPDIR"));
+}
+
+// An editor may have put another file in its place.
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return FileError(path);
+  return ReadAll(file.get());
 }
 
 }  // namespace
@@ -74,15 +84,18 @@ absl::StatusOr<std::string> EditedFile::Edit(const std::string& text) {
   }
   const int status = RunOn(editor, path_);
   if (status != 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    std::string why = absl::StrCat(
         "the editor '", editor, "' failed",
         WIFEXITED(status) ? absl::StrCat(" with exit status ", WEXITSTATUS(status)) : "",
-        ": nothing was replayed"));
+        ": nothing was replayed");
+    // A session that was cut off may have been long.
+    if (ReadFile(path_).value_or(text) != text) {
+      Keep();
+      absl::StrAppend(&why, "\nwhat was edited is in ", path_);
+    }
+    return absl::FailedPreconditionError(why);
   }
-  // An editor may have put another file in its place.
-  const FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) return FileError(path_);
-  return ReadAll(file.get());
+  return ReadFile(path_);
 }
 
 }  // namespace retryq::cli

@@ -18,7 +18,8 @@ class EditedFile {
 
   // Writes the text to a new file in $TMPDIR, runs the editor on it, and returns what is in it
   // then. $VISUAL, else $EDITOR, is a line for /bin/sh. kFailedPrecondition without an editor, or
-  // where it fails; kUnavailable where the file cannot be written or read.
+  // where it fails, which keeps what was changed by then; kUnavailable where the file cannot be
+  // written or read.
   absl::StatusOr<std::string> Edit(const std::string& text);
 
   const std::string& path() const { return path_; }

@@ -19,8 +19,8 @@
 #include "cli/parked/parked_pass.h"
 #include "cli/parked/parked_question.h"
 #include "cli/parked/parked_row.h"
-#include "cli/text/escaped_text.h"
 #include "cli/text/io.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {

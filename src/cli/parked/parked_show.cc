@@ -46,7 +46,7 @@ MessagesResult ShowParked(const ParkedOptions& options) {
   if (options.json) return {.text = MessageJson(**message, MessageJsonRow(**message, {}))};
   absl::StatusOr<std::string> text = MessageText(**message, options.body);
   if (!text.ok()) return {.status = text.status()};
-  return {.text = *std::move(text)};
+  return {.text = *std::move(text), .is_raw = options.body == BodyFormat::kRaw};
 }
 
 }  // namespace retryq::cli

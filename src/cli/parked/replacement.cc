@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "cli/messages/json_layout.h"
 #include "cli/messages/message_text.h"
-#include "cli/text/escaped_text.h"
 #include "cli/text/json_line.h"
 #include "cli/text/typed_value.h"
+#include "loop/escaped_text.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delivery.h"
 

@@ -5,6 +5,7 @@
 #include "cli/flags/breaker_flags.h"
 #include "cli/flags/delay_queue_flags.h"
 #include "cli/flags/retrying_flags.h"
+#include "cli/flags/url_flags.h"
 #include "cli/outage/simulate_flag.h"
 #include "cli/plan/plan_command.h"
 #include "retryq/amqp/connection_options.h"
@@ -57,7 +58,7 @@ Example: what a circuit breaker would change
 };
 
 struct PlanFlags {
-  std::vector<std::string> urls;
+  UrlFlags urls;
   RetryingFlags retrying;
   DelayQueueFlags delay_queues;
   FlagText queue, work_exchange, parked, work_queue;
@@ -103,9 +104,7 @@ void AddFlags(FlagParser& parser, PlanFlags& flags) {
   parser.Add("--work-exchange", "EXCHANGE", &flags.work_exchange,
              "With --definitions: the exchange that retries return through\n"
              "(default: straight to their queue)");
-  parser.Add("--url", "URL", &flags.urls,
-             "With --definitions: the vhost is that of this address\n"
-             "(default: $RETRYQ_URL, else amqp://guest:guest@localhost:5672/)");
+  AddFlags(parser, flags.urls, "With --definitions: the vhost is that of this address");
 }
 
 void RefuseBesideDefinitions(const PlanFlags& flags, FlagReader& reader) {
@@ -142,7 +141,7 @@ PlanOptions ReadOptions(const PlanFlags& flags, FlagReader& reader) {
   PlanOptions options;
   ReadFlags(flags.retrying, reader, &options.retry);
   ClientOptions client;
-  const absl::Duration heartbeat = reader.ReadUrls(flags.urls, &client);
+  const absl::Duration heartbeat = ReadUrls(flags.urls, reader, &client);
   ReadFlags(flags.delay_queues, heartbeat, reader, &options.delay_queues);
   if (const auto connection = amqp::ParseUri(client.url); connection.ok()) {
     options.vhost = connection->vhost;

@@ -120,7 +120,7 @@ class Watch {
       return screen_->Draw(view_);
     }
     if (!list.ok()) {
-      WriteToStderr(absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
+      WriteErrors(absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
     } else {
       // A reader that takes its time misses some, and holds up no signal.
       if (!lists_.Flush(absl::ZeroDuration())) return;

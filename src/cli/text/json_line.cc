@@ -1,22 +1,61 @@
 #include "cli/text/json_line.h"
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 
-namespace retryq::cli {
+#include "absl/strings/str_cat.h"
+#include "loop/escaped_text.h"
 
-nlohmann::json ParseJson(std::string_view text) {
-  return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+namespace retryq::cli {
+namespace {
+
+// Writing, copying and destroying a value recurse once for each level. Up to the first error in
+// `text` the levels are exact, and behind it nothing is read.
+bool IsTooDeep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonDepth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
 }
 
+template <typename Json>
+Json ParseBounded(std::string_view text) {
+  if (IsTooDeep(text)) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+template <typename Json>
+std::string Dumped(const Json& json) {
+  return EscapedJson(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+nlohmann::json ParseJson(std::string_view text) { return ParseBounded<nlohmann::json>(text); }
+
 nlohmann::ordered_json ParseOrderedJson(std::string_view text) {
-  return nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return ParseBounded<nlohmann::ordered_json>(text);
 }
 
 std::string WhyNotJson(std::string_view text) {
+  if (IsTooDeep(text))
+    return absl::StrCat("JSON that nests deeper than ", kMaxJsonDepth, " levels");
   std::string why = "not JSON";
   try {
     [[maybe_unused]] const nlohmann::json json = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
+  } catch (const nlohmann::json::exception& error) {  // of a number such as 1e999, too
     const std::string_view what = error.what();
     if (what.find("surrogate") != std::string_view::npos) {
       why.append(
@@ -29,13 +68,8 @@ std::string WhyNotJson(std::string_view text) {
   return why;
 }
 
-std::string JsonLine(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::string JsonLine(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
+std::string JsonLine(const nlohmann::json& json) { return Dumped(json); }
+std::string JsonLine(const nlohmann::ordered_json& json) { return Dumped(json); }
 
 std::string JsonTime(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/text/io.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {
@@ -196,5 +197,7 @@ void WriteToStderr(std::string_view text) {
   outlet.Write(text);
   is_stuck = !outlet.Flush(is_stuck ? absl::ZeroDuration() : absl::Seconds(1));
 }
+
+void WriteErrors(std::string_view text) { WriteToStderr(EscapedLines(text)); }
 
 }  // namespace retryq::cli

@@ -62,6 +62,10 @@ class Outlet {
 // takes longer.
 void WriteToStderr(std::string_view text);
 
+// Writes text for people to stderr in this way: its lines stay, and everything else that a terminal
+// would act on is escaped.
+void WriteErrors(std::string_view text);
+
 }  // namespace retryq::cli
 
 #endif  // RETRYQ_CLI_TEXT_OUTLET_H_

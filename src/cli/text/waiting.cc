@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "cli/text/escaped_text.h"
 #include "cli/text/outlet.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {
@@ -46,13 +46,13 @@ Waiting::Waiting(Timers& timers, std::string what, Say say)
 void Waiting::SayAfter(absl::Duration pause) {
   timer_ = timers_.After(pause, [this] {
     const std::unique_ptr<Timer> fired = std::move(timer_);
-    say_(absl::StrCat("waiting for ", what_, ": ", EscapedText(why_)));
+    say_(EscapedText(absl::StrCat("waiting for ", what_, ": ", why_)));
     SayAfter(kReportEvery);
   });
 }
 
 void Waiting::OnStderr(const std::string& text) {
-  WriteToStderr(absl::StrCat("retryq: ", text, "\n"));
+  WriteErrors(absl::StrCat("retryq: ", text, "\n"));
 }
 
 }  // namespace retryq::cli

@@ -13,8 +13,8 @@
 #include "cli/management/management_answer.h"
 #include "cli/management/management_queues.h"
 #include "cli/messages/delivery_limit.h"
-#include "cli/text/escaped_text.h"
 #include "cli/text/waiting.h"
+#include "loop/escaped_text.h"
 #include "retryq/delay_queue_name.h"
 #include "retryq/event_loop.h"
 

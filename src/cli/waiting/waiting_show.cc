@@ -36,7 +36,7 @@ MessagesResult ShownMessage(const amqp::Message& message, const WaitingQueue& qu
   more.emplace_back("waits in", queue.name);
   absl::StatusOr<std::string> text = MessageText(message, options.body, more);
   if (!text.ok()) return {.status = text.status()};
-  return {.text = *std::move(text)};
+  return {.text = *std::move(text), .is_raw = options.body == BodyFormat::kRaw};
 }
 
 }  // namespace

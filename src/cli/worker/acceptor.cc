@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -16,6 +17,10 @@ namespace retryq::cli {
 namespace {
 
 constexpr int kBacklog = 128;
+
+// IPv6 and IPv4, and what there is on a machine without IPv6.
+constexpr char kAllAddresses[] = "::";
+constexpr char kAllOfIpv4[] = "0.0.0.0";
 
 std::string ErrorName(int error) { return std::generic_category().message(error); }
 
@@ -49,6 +54,10 @@ int ListenOn(const addrinfo& address) {
   if (socket < 0) return -1;
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (address.ai_family == AF_INET6) {
+    const int off = 0;
+    ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  }
   if (::bind(socket, address.ai_addr, address.ai_addrlen) == 0 && ::listen(socket, kBacklog) == 0) {
     return socket;
   }
@@ -65,17 +74,21 @@ absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Listen(event_base* base, Tim
                                                            const std::string& host,
                                                            std::uint16_t port, Callbacks callbacks,
                                                            Accept accept) {
-  addrinfo hints = {};
-  hints.ai_flags = AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int unresolved = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (unresolved != 0) return absl::InvalidArgumentError(::gai_strerror(unresolved));
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, ::freeaddrinfo);
   int socket = -1;
-  for (const addrinfo* address = found; socket < 0 && address != nullptr;
-       address = address->ai_next) {
-    socket = ListenOn(*address);
+  for (const char* const each : host.empty() ? std::vector<const char*>{kAllAddresses, kAllOfIpv4}
+                                             : std::vector<const char*>{host.c_str()}) {
+    addrinfo hints = {};
+    hints.ai_flags = AI_PASSIVE;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const int unresolved = ::getaddrinfo(each, std::to_string(port).c_str(), &hints, &found);
+    if (unresolved != 0) return absl::InvalidArgumentError(::gai_strerror(unresolved));
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, ::freeaddrinfo);
+    for (const addrinfo* address = found; socket < 0 && address != nullptr;
+         address = address->ai_next) {
+      socket = ListenOn(*address);
+    }
+    if (socket >= 0 || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)) break;
   }
   if (socket < 0) return absl::InvalidArgumentError(ErrorName(errno));
   if (accept == nullptr) accept = AcceptOn;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -38,6 +39,11 @@ bool SameName(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+void ForgetUrls() {
+  ::unsetenv("RETRYQ_URL");
+  ::unsetenv("RETRYQ_MANAGEMENT_URL");
+}
 
 std::vector<std::string> InheritedEnvironment() {
   std::vector<std::string> variables;

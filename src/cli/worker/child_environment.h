@@ -15,6 +15,10 @@ namespace retryq::cli {
 // one variable and 2 MiB, as a rule, for all.
 inline constexpr std::size_t kMaxVariable = std::size_t{64} * 1024;
 
+// Takes out of this process's environment what has the broker's password, RETRYQ_URL and
+// RETRYQ_MANAGEMENT_URL. There must be no other thread.
+void ForgetUrls();
+
 // This process's environment, as NAME=VALUE.
 std::vector<std::string> InheritedEnvironment();
 

@@ -14,11 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "cli/text/duration.h"
-#include "cli/text/escaped_text.h"
 #include "cli/worker/child_process.h"
 #include "cli/worker/lines_protocol.h"
 #include "cli/worker/outcome_of_child.h"
 #include "cli/worker/spawn.h"
+#include "loop/escaped_text.h"
 #include "retryq/clock.h"
 
 namespace retryq::cli {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "cli/text/duration.h"
-#include "cli/text/escaped_text.h"
 #include "cli/text/headers_json.h"
 #include "cli/text/json_line.h"
+#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {

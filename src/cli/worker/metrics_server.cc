@@ -13,6 +13,7 @@ constexpr char kPlainText[] = "text/plain; charset=utf-8";
 constexpr char kPrometheusText[] = "text/plain; version=0.0.4; charset=utf-8";
 
 std::string HostInUrl(const std::string& host) {
+  if (host.empty()) return "0.0.0.0";
   return host.find(':') == std::string::npos ? host : absl::StrCat("[", host, "]");
 }
 

@@ -24,8 +24,8 @@ namespace retryq::cli {
 
 // Where `--metrics` listens.
 struct MetricsAddress {
-  std::string host = "0.0.0.0";  // a name or an address, IPv6 without brackets
-  std::uint16_t port = 0;        // 0: any that is free
+  std::string host;        // a name or an address, IPv6 without brackets; empty: all addresses
+  std::uint16_t port = 0;  // 0: any that is free
 };
 
 // "9101", "127.0.0.1:9101", "[::1]:9101". kInvalidArgument says what is wrong.

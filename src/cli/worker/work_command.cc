@@ -422,6 +422,10 @@ class Worker : private Observer {
 
 }  // namespace
 
-absl::Status Work(const WorkOptions& options) { return Worker(options).Run(); }
+absl::Status Work(const WorkOptions& options) {
+  // Before there is a thread: all children inherit what is left.
+  if (!options.pass_url) ForgetUrls();
+  return Worker(options).Run();
+}
 
 }  // namespace retryq::cli

@@ -34,6 +34,7 @@ struct WorkOptions {
   std::optional<LinesOptions> lines;                  // none: a child for each message
   absl::Duration timeout = absl::InfiniteDuration();  // of one message
   absl::Duration grace = absl::Seconds(25);           // from the first signal on
+  bool pass_url = false;                              // to children, with the passwords
   std::string on_parked;                              // a line for /bin/sh; empty: none
   bool json = false;
   Severity log_from = Severity::kInfo;  // what matters less is not logged

@@ -45,6 +45,7 @@ constexpr HelpText kWorkHelp = {
   RETRYQ_HEADERS        its headers as one line of JSON: byte arrays as base64, decimals as
                         strings, timestamps as seconds since 1970, and in place of what is
                         longer than 64 KiB or nests too deep {"retryq-omitted": "why"}
+RETRYQ_URL and RETRYQ_MANAGEMENT_URL are taken out of it unless --pass-url is given.
 
 Its exit code says what becomes of the message:
   0        done, acked
@@ -126,6 +127,7 @@ void ReadRunning(const WorkFlags& flags, FlagReader& reader, WorkOptions* option
                     ", after which RabbitMQ takes the message back while COMMAND still runs");
   }
   reader.Read("--grace", flags.grace, &options->grace);
+  options->pass_url = flags.pass_url;
 }
 
 void ReadDeclare(const WorkFlags& flags, FlagReader& reader, ConsumerOptions* options) {
@@ -240,6 +242,9 @@ void AddFlags(FlagParser& parser, WorkFlags& flags, const std::string& json) {
              "the broker's configuration says (default: as that says, mostly 30m)");
   parser.Add("--grace", "DURATION", &flags.grace,
              "From the first signal until what still runs is ended (default: 25s)");
+  parser.Add("--pass-url", &flags.pass_url,
+             "Leave RETRYQ_URL and RETRYQ_MANAGEMENT_URL, which have passwords, in the\n"
+             "environment of COMMAND");
 
   parser.Group("Output");
   parser.Add("--json", &flags.json, json);
@@ -280,11 +285,9 @@ WorkOptions ReadFlags(const WorkFlags& flags, FlagReader& reader) {
   ReadFlags(flags.retrying, reader, &retry);
   ReadFlags(flags.breaker, reader, &options.consumer.breaker);
 
-  const absl::Duration heartbeat = reader.ReadUrls(flags.place.urls, &options.client);
-  const amqp::ConnectionOptions broker = ConnectionOf(options.client);
-  options.vhost = broker.vhost;
-  options.management =
-      ReadManagement(flags.place.management, flags.place.urls, broker, /*waits=*/true, reader);
+  const absl::Duration heartbeat = ReadUrls(flags.place.urls, reader, &options.client);
+  options.vhost = ConnectionOf(options.client).vhost;
+  options.management = ReadManagement(flags.place, options.client, /*waits=*/true, reader);
   ReadFlags(flags.delay_queues, heartbeat, reader, &options.client.delay_queues);
 
   ReadRunning(flags, reader, &options);

@@ -29,6 +29,7 @@ struct WorkFlags {
   bool declare = false;
   bool share_retries = false;
   bool lines = false;
+  bool pass_url = false;
   bool json = false;
   Arguments command;  // what is behind --
 };

@@ -32,6 +32,11 @@ constexpr char kConsumerEnd[] = "the consumer was destroyed whose handler waits 
 absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& options) {
   std::vector<std::string> urls = {options.url};
   urls.insert(urls.end(), options.more_urls.begin(), options.more_urls.end());
+  if (options.url_source != nullptr) {
+    absl::StatusOr<std::vector<std::string>> now = options.url_source();
+    if (!now.ok()) return now.status();
+    urls = *std::move(now);
+  }
   absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(urls);
   if (!connection.ok()) return connection;
   if (!options.name.empty()) connection->connection_name = options.name;
@@ -162,7 +167,10 @@ class Client::Impl {
     }
     invalid_ = ValidateClient(options_, connection->heartbeat);
     if (!invalid_.ok()) return;
-    std::unique_ptr<Broker> broker = amqp::MakeBroker(loop, *connection);
+    amqp::OptionsSource source;
+    if (options_.url_source != nullptr)
+      source = [options = options_] { return ConnectionOf(options); };
+    std::unique_ptr<Broker> broker = amqp::MakeBroker(loop, *connection, source);
     Broker& owned = *broker;
     Open(owned, std::move(broker));
     DrainWith(loop);

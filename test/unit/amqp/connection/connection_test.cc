@@ -458,6 +458,35 @@ TEST_F(ConnectionTest, LogsInWithTheNewSecretFromThenOn) {
   EXPECT_EQ(server_.login, std::string("\0guest\0a new one", 16));
 }
 
+TEST_F(ConnectionTest, AsksForItsOptionsBeforeEachAttempt) {
+  absl::StatusOr<ConnectionOptions> now = options_;
+  now->password = "first";
+  opened_ = 0;
+  connection_ = std::make_unique<Connection>(loop_, options_, this, [&now] { return now; });
+  RunUntil([this] { return opened_ == 1; });
+  EXPECT_EQ(server_.login, std::string("\0guest\0first", 12));
+
+  now = absl::NotFoundError("the file is gone");
+  lost_.clear();
+  server_.HangUp();
+  RunUntil([this] { return lost_.size() >= 2; });
+  EXPECT_TRUE(absl::IsUnavailable(lost_[1]));
+  EXPECT_THAT(std::string(lost_[1].message()), HasSubstr("the file is gone"));
+
+  now = options_;
+  now->user = "other";
+  now->password = "second";
+  RunUntil([this] { return opened_ == 2; });
+  EXPECT_EQ(server_.login, std::string("\0other\0second", 13));
+
+  now->vhost = "elsewhere";
+  lost_.clear();
+  server_.HangUp();
+  RunUntil([this] { return lost_.size() >= 2; });
+  EXPECT_TRUE(absl::IsInvalidArgument(lost_[1]));
+  EXPECT_THAT(std::string(lost_[1].message()), HasSubstr("start anew"));
+}
+
 TEST_F(ConnectionTest, RefusesASecretThatFitsIntoNoFrame) {
   std::optional<absl::Status> answer;
   connection_->UpdateSecret(std::string(9000, 's'),

@@ -214,6 +214,21 @@ TEST(ParseUri, NeverShowsThePassword) {
   }
 }
 
+TEST(ParseUri, NeverTakesHalfAPasswordForAHost) {
+  for (const char* uri :
+       {"amqp://me:Ses/ame@host", "amqp://me:Ses@a/me@host/v", "amqp://me:Ses@a/me@host",
+        "amqp://me:S@e?same@host", "amqp://me:S@e#s/ame@host/v?heartbeat=1", "amqp://me:12/@host",
+        "amqp://host/v@w", "amqp://host?heartbeat=1/@x"}) {
+    EXPECT_THAT(ErrorOf(uri),
+                AllOf(HasSubstr("must be percent-encoded (%2f, %3f, %40)"), Not(HasSubstr("me"))))
+        << uri;
+  }
+  const auto options = ParseUri("amqp://me:Ses@ame#:@host/v");
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->password, "Ses@ame#:");
+  EXPECT_EQ(options->endpoints[0].host, "host");
+}
+
 TEST(ParseUris, JoinsTheEndpointsOfOneCluster) {
   const auto options = ParseUris({"amqp://u:p@a/v", "amqp://u:p@b:5673/v"});
   ASSERT_TRUE(options.ok()) << options.status();

@@ -16,6 +16,7 @@
 #include "cli/worker/work_command.h"
 #include "retryq/delay_grid.h"
 #include "retryq/delay_queue_declaration.h"
+#include "support/temporary_directory.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
@@ -439,6 +440,8 @@ TEST_F(DoctorRules, AreAskedWithTheFlagsOfAWorker) {
 TEST_F(DoctorRules, TakeEveryFlagOfAWorkerWithTheSameMeaning) {
   const auto described = ParseWork({kDescribeFlags});
   ASSERT_TRUE(described.ok());
+  const testing::TemporaryDirectory files;
+  const std::string file = files.Write("url", "amqp://h");
   int tried = 0;
   for (const FlagDescription& flag : std::get<Answer>(*described).flags) {
     for (const std::string& name : flag.names) {
@@ -448,7 +451,7 @@ TEST_F(DoctorRules, TakeEveryFlagOfAWorkerWithTheSameMeaning) {
         values = {""};
       } else {
         values.insert(values.end(),
-                      {"1", "64", "90s", "0.5", "amqp://h", "http://h:1", "info", "", "?"});
+                      {"1", "64", "90s", "0.5", "amqp://h", "http://h:1", "info", file, "", "?"});
       }
       bool is_taken = false;
       for (const std::string& value : values) {

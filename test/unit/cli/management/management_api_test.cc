@@ -67,17 +67,22 @@ TEST_F(ManagementApiTest, SaysWhatARefusalIsAbout) {
   ExpectError("404 Not Found", "<html>", absl::StatusCode::kFailedPrecondition,
               "rabbitmq_management");
   ExpectError("500 Internal", R"({"reason":"line\nbreak)" + std::string(2000, 'x') + "\"}",
-              absl::StatusCode::kUnavailable, "500 (line break");
+              absl::StatusCode::kUnavailable, "500 (line\\u{A}break");
 }
 
 TEST_F(ManagementApiTest, TakesWhateverIsAnswered) {
-  ExpectError("200 OK", "<html>hello</html>", absl::StatusCode::kFailedPrecondition, "no JSON");
-  ExpectError("200 OK", "", absl::StatusCode::kFailedPrecondition, "no JSON");
-  ExpectError("200 OK", "\xff\xfe\"", absl::StatusCode::kFailedPrecondition, "no JSON");
+  ExpectError("200 OK", "<html>hello</html>", absl::StatusCode::kFailedPrecondition, "is not JSON");
+  ExpectError("200 OK", "", absl::StatusCode::kFailedPrecondition, "is not JSON");
+  ExpectError("200 OK", "\xff\xfe\"", absl::StatusCode::kFailedPrecondition, "is not JSON");
   ExpectError("401 Unauthorized", R"({"reason":["\u0000",7]})", absl::StatusCode::kUnauthenticated,
               "is refused;");
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
-  EXPECT_TRUE(Answered("200 OK", deep).ok());
+  for (const char* status : {"200 OK", "503 Service Unavailable"}) {
+    for (const std::string& body : {deep, R"({"arguments":)" + deep + "}"}) {
+      ExpectError(status, body, absl::StatusCode::kFailedPrecondition,
+                  "the answer is JSON that nests deeper than 100 levels");
+    }
+  }
 }
 
 TEST(JsonFields, AreNothingWhereTheyAreOfAnotherType) {
@@ -98,10 +103,10 @@ TEST(JsonFields, AreNothingWhereTheyAreOfAnotherType) {
   EXPECT_TRUE(FieldOf(Json("text"), "x").is_null());
 }
 
-TEST(Printable, IsOneLineOfUtf8) {
-  EXPECT_EQ(Printable("a\nb\tc\x1b[2J\x7f"), "a b c [2J ");
+TEST(Printable, IsEscapedAndShort) {
+  EXPECT_EQ(Printable("a\nb\tc\x1b[2J\x7f"), R"(a\u{A}b\u{9}c\u{1B}[2J\u{7F})");
   EXPECT_EQ(Printable("\xc3\xa4"), "\xc3\xa4");
-  EXPECT_EQ(Printable("\xff"), "\xef\xbf\xbd");
+  EXPECT_EQ(Printable("\xff\xe2\x80\xae"), R"(\xFF\u{202E})");
   EXPECT_EQ(Printable("abcdef", 3), "abc...");
   EXPECT_EQ(Printable("ab\xc3\xa4", 3), "ab...");
 }

@@ -68,6 +68,14 @@ TEST(ManagementUrl, IsRefusedWithoutItsPassword) {
 }
 
 // NUL would end the host that TLS is to verify, or the path that is asked for.
+TEST(ManagementUrl, NeverTakesHalfAPasswordForAHost) {
+  for (const char* url : {"http://me:12/34@host", "http://me:p@a/b@host:15672", "http://host/a@b",
+                          "https://me:p@a?b@host", "http://me:12?34@host/api"}) {
+    const absl::Status status = ParseManagementUrl(url, {}).status();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("must be percent-encoded")) << url;
+  }
+}
+
 TEST(ManagementUrl, IsRefusedWithWhatEndsOrHidesANameInAnyPart) {
   const std::string shape =
       "https://userx:passwordx@hostx/pathx?cacertfile=filex&server_name_indication=namex";

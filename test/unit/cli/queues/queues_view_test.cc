@@ -151,7 +151,7 @@ TEST_F(QueuesViewTest, KeepsTheLastListBesideAnError) {
   view_.Show(List(2));
   view_.ShowError("no answer\x1b[2J");
   EXPECT_THAT(Screen(), HasSubstr("retry.1000"));
-  EXPECT_THAT(Screen(), HasSubstr("no answer [2J"));
+  EXPECT_THAT(Screen(), HasSubstr("no answer\\u{1B}[2J"));
   view_.Show(List(2));
   EXPECT_THAT(Screen(), Not(HasSubstr("no answer")));
 }

@@ -150,6 +150,9 @@ TEST(LineRequest, OddLinesDoNoHarm) {
     LineRequest request;
     EXPECT_FALSE(ParseRequest(line, &request).ok());
   }
+  LineRequest request;
+  EXPECT_EQ(ParseRequest(std::string(100'000, '['), &request).message(),
+            "the line is JSON that nests deeper than 100 levels");
 }
 
 TEST(AnswerLine, EchoesTheId) {

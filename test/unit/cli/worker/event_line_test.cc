@@ -103,10 +103,14 @@ TEST(TextLine, ReadsAsASentenceOfFields) {
 }
 
 TEST(TextLine, KeepsControlCharactersFromTheTerminal) {
-  const Event event = {
-      .kind = EventKind::kFailed, .time = absl::UnixEpoch(), .id = "x\x1b]0;", .error = "one\ntwo"};
+  const Event event = {.kind = EventKind::kFailed,
+                       .time = absl::UnixEpoch(),
+                       .id = "x\x1b]0;\x7f",
+                       .error = "one\ntwo\xC2\x9B\xE2\x80\xAE"};
   const std::string line = TextLine(Severity::kInfo, "failed", event);
-  EXPECT_EQ(line, R"(1970-01-01T00:00:00.000Z info failed id="x\u001b]0;" error="one\ntwo")");
+  EXPECT_EQ(
+      line,
+      R"(1970-01-01T00:00:00.000Z info failed id="x\u001b]0;\u007f" error="one\ntwo\u009b\u202e")");
 }
 
 TEST(EventLine, IsLimitedInLength) {

@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(MetricsAddress, IsAPortOrAnAddressAndAPort) {
-  EXPECT_EQ(ParseMetricsAddress("9101")->host, "0.0.0.0");
+  EXPECT_EQ(ParseMetricsAddress("9101")->host, "");
   EXPECT_EQ(ParseMetricsAddress("9101")->port, 9101);
   EXPECT_EQ(ParseMetricsAddress("127.0.0.1:0")->host, "127.0.0.1");
   EXPECT_EQ(ParseMetricsAddress("127.0.0.1:0")->port, 0);
@@ -65,9 +65,9 @@ class MetricsServerTest : public ::testing::Test {
 
   // Asks it on the same loop.
   Answer Ask(const MetricsServer& server, const std::string& path,
-             evhttp_cmd_type method = EVHTTP_REQ_GET) {
+             evhttp_cmd_type method = EVHTTP_REQ_GET, const char* host = "127.0.0.1") {
     const std::unique_ptr<evhttp_connection, void (*)(evhttp_connection*)> connection(
-        evhttp_connection_base_new(loop_.base(), nullptr, "127.0.0.1", PortOf(server)),
+        evhttp_connection_base_new(loop_.base(), nullptr, host, PortOf(server)),
         evhttp_connection_free);
     struct Call {
       EventLoop& loop;
@@ -109,6 +109,16 @@ TEST_F(MetricsServerTest, ServesTheMetrics) {
     EXPECT_EQ(answer.type, "text/plain; version=0.0.4; charset=utf-8");
     EXPECT_EQ(answer.body, "retryq_connected 1\n");
   }
+}
+
+TEST_F(MetricsServerTest, ListensOnIpv4AndIpv6UnlessToldOtherwise) {
+  const auto all = Listen("0");
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_THAT((*all)->url(), StartsWith("http://0.0.0.0:"));
+  EXPECT_EQ(Ask(**all, "/healthz").status, 200);
+  const auto ipv6 = Listen("[::1]:0");
+  if (!ipv6.ok()) GTEST_SKIP() << "no IPv6 here: " << ipv6.status();
+  EXPECT_EQ(Ask(**all, "/healthz", EVHTTP_REQ_GET, "::1").status, 200);
 }
 
 TEST_F(MetricsServerTest, SaysWhetherAllIsWell) {

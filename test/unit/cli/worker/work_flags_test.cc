@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/worker/work_command.h"
+#include "support/temporary_directory.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
@@ -18,8 +19,9 @@ using ::testing::Not;
 class WorkFlagsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ::unsetenv("RETRYQ_URL");
-    ::unsetenv("RETRYQ_MANAGEMENT_URL");
+    for (const char* name : {"RETRYQ_URL", "RETRYQ_URL_FILE", "RETRYQ_MANAGEMENT_URL"}) {
+      ::unsetenv(name);
+    }
   }
   void TearDown() override { SetUp(); }
 
@@ -223,6 +225,38 @@ TEST_F(WorkFlagsTest, CountsWhatItIsToldToCount) {
 
 TEST_F(WorkFlagsTest, TakesAnEqualsSignAsWell) {
   EXPECT_EQ(Parse({"--base=2s"}).consumer.retry.backoff.base, absl::Seconds(2));
+}
+
+TEST_F(WorkFlagsTest, TakesTheUrlFromAFileAndReadsItAgain) {
+  testing::TemporaryDirectory files;
+  const std::string file = files.Write("url", "\namqp://u:old@one/v \n amqp://u:old@two/v\n\n");
+  ::setenv("RETRYQ_URL", "amqp://not-this/", 1);
+  ::setenv("RETRYQ_URL_FILE", file.c_str(), 1);
+  for (const Arguments& flags : {Arguments{}, Arguments{"--url-file", file}}) {
+    const WorkOptions options = Parse(flags);
+    EXPECT_EQ(options.client.url, "amqp://u:old@one/v");
+    EXPECT_EQ(options.client.more_urls, Arguments{"amqp://u:old@two/v"});
+    EXPECT_EQ(options.vhost, "v");
+    files.Write("url", "amqp://u:new@one/v");
+    EXPECT_EQ(options.client.url_source().value(), Arguments{"amqp://u:new@one/v"});
+    EXPECT_EQ(options.management.renewed().value().password, "new");
+    EXPECT_EQ(Parse({"--management", "http://other:pw@one:1"}).management.renewed, nullptr);
+    files.Write("url", "amqp://u:old@one/v\namqp://u:old@two/v");
+  }
+  EXPECT_EQ(Parse({"--url", "amqp://other/"}).client.url_source, nullptr);
+}
+
+TEST_F(WorkFlagsTest, SaysWhatIsWrongWithAFileOfUrls) {
+  testing::TemporaryDirectory files;
+  EXPECT_THAT(Complaints({"--url-file", files.File("none")}),
+              HasSubstr("--url-file: file '" + files.File("none") + "': No such file"));
+  EXPECT_THAT(Complaints({"--url-file", files.Write("empty", "\n")}), HasSubstr("holds no URL"));
+  EXPECT_THAT(Complaints({"--url-file", "/dev/null"}), HasSubstr("name a regular file"));
+  EXPECT_THAT(Complaints({"--url-file", ""}), HasSubstr("--url-file: "));
+  EXPECT_THAT(Complaints({"--url-file", "x", "--url", "amqp://h"}), HasSubstr("exclude each other"));
+  ::setenv("RETRYQ_URL_FILE", files.Write("bad", "amqp://u:Ses/ame@host").c_str(), 1);
+  EXPECT_THAT(Complaints({}), AllOf(HasSubstr("RETRYQ_URL_FILE: AMQP URI: "), HasSubstr("%2f"),
+                                    Not(HasSubstr("ame"))));
 }
 
 TEST_F(WorkFlagsTest, LeavesTheCommandAlone) {

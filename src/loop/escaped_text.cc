@@ -1,12 +1,14 @@
-#include "cli/text/escaped_text.h"
+#include "loop/escaped_text.h"
 
 #include <utf8.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
 
-namespace retryq::cli {
+namespace retryq {
 namespace {
 
 bool IsHarmful(std::uint32_t value) {
@@ -30,10 +32,21 @@ std::uint32_t TakePoint(std::string_view& text) {
   return point;
 }
 
-std::string Escape(std::string_view text, std::string_view unescaped) {
-  std::string safe;
-  safe.reserve(text.size());
-  while (true) {
+bool IsAsciiText(char byte) { return byte >= ' ' && byte < '\x7F'; }
+
+// Most texts need no escapes.
+std::size_t SizeOfAsciiFront(std::string_view text) {
+  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), IsAsciiText) -
+                                  text.begin());
+}
+
+// `format` writes a code point.
+std::string Escape(std::string_view text, std::string_view unescaped,
+                   const absl::FormatSpec<std::uint32_t>& format) {
+  const std::size_t ascii = SizeOfAsciiFront(text);
+  std::string safe(text.substr(0, ascii));
+  text.remove_prefix(ascii);
+  while (!text.empty()) {
     std::string_view valid = ValidFront(text);
     text.remove_prefix(valid.size());
     while (!valid.empty()) {
@@ -42,20 +55,23 @@ std::string Escape(std::string_view text, std::string_view unescaped) {
       if (!IsHarmful(point) || unescaped.find(from.front()) != std::string_view::npos) {
         safe.append(from.substr(0, from.size() - valid.size()));
       } else {
-        safe += absl::StrFormat("\\u{%X}", point);
+        absl::StrAppendFormat(&safe, format, point);
       }
     }
-    if (text.empty()) return safe;
-    safe += absl::StrFormat("\\x%02X", static_cast<unsigned char>(text.front()));
+    if (text.empty()) break;
+    absl::StrAppendFormat(&safe, "\\x%02X", static_cast<unsigned char>(text.front()));
     text.remove_prefix(1);
   }
+  return safe;
 }
 
 }  // namespace
 
-std::string EscapedText(std::string_view text) { return Escape(text, ""); }
+std::string EscapedText(std::string_view text) { return Escape(text, "", "\\u{%X}"); }
 
-std::string EscapedLines(std::string_view text) { return Escape(text, "\n\t"); }
+std::string EscapedLines(std::string_view text) { return Escape(text, "\n\t", "\\u{%X}"); }
+
+std::string EscapedJson(std::string_view json) { return Escape(json, "", "\\u%04x"); }
 
 bool IsUtf8(std::string_view text) { return utf8::is_valid(text.begin(), text.end()); }
 
@@ -69,4 +85,4 @@ bool IsPlainText(std::string_view text) {
   return true;
 }
 
-}  // namespace retryq::cli
+}  // namespace retryq

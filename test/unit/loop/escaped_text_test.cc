@@ -1,10 +1,10 @@
-#include "cli/text/escaped_text.h"
+#include "loop/escaped_text.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace retryq::cli {
+namespace retryq {
 namespace escaped_text_test {
 
 TEST(EscapedText, LeavesTextAlone) {
@@ -34,6 +34,16 @@ TEST(EscapedText, OfSeveralLinesKeepsThese) {
   EXPECT_EQ(EscapedLines("a\n\tb\x1b"), "a\n\tb\\u{1B}");
 }
 
+TEST(EscapedText, IsNotEscapedAgain) {
+  const std::string once = EscapedText("\x1b\xff\xE2\x80\xAE\\");
+  EXPECT_EQ(EscapedText(once), once);
+}
+
+TEST(EscapedText, OfJsonHasTheSameValues) {
+  EXPECT_EQ(EscapedJson("[\"\\u001b ü\x7f\xC2\x9B\xE2\x80\xAE\"]"),
+            R"(["\u001b ü\u007f\u009b\u202e"])");
+}
+
 TEST(EscapedText, KnowsPlainText) {
   EXPECT_TRUE(IsPlainText("a\r\n\tb ü"));
   EXPECT_FALSE(IsPlainText("a\x1b"));
@@ -43,4 +53,4 @@ TEST(EscapedText, KnowsPlainText) {
 }
 
 }  // namespace escaped_text_test
-}  // namespace retryq::cli
+}  // namespace retryq

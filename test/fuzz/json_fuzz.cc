@@ -1,0 +1,33 @@
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "cli/send/line_request.h"
+#include "cli/text/json_line.h"
+#include "cli/text/typed_value.h"
+#include "cli/worker/lines_protocol.h"
+#include "fuzz/check.h"
+#include "loop/escaped_text.h"
+
+using namespace retryq;       // NOLINT(google-build-using-namespace)
+using namespace retryq::cli;  // NOLINT(google-build-using-namespace)
+
+// What the management API answers, the answers to --lines, headers in JSON, the lines of `send
+// --lines`.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const nlohmann::json json = ParseJson(input);
+  Check(ParseOrderedJson(input).is_discarded() == json.is_discarded(), "both parsers agree");
+  if (!json.is_discarded()) {
+    const std::string line = JsonLine(json);
+    Check(EscapedText(line) == line, "a line is fit for a terminal");
+    Check(JsonLine(ParseJson(line)) == line, "what is written is read");
+    static_cast<void>(TypedValue(json));
+  }
+  static_cast<void>(ParseAnswer(input));
+  LineRequest request;
+  static_cast<void>(ParseRequest(input, &request));
+  return 0;
+}
