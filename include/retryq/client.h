@@ -110,7 +110,8 @@ class RETRYQ_EXPORT Client {
   // connection (a header that is no finite number, a name that is too long or holds NUL), or
   // found to make it do so; kUnavailable when the deadline is
   // over first; kResourceExhausted, with nothing sent, where
-  // `max_open_publishes` are unanswered: go on in their answers. Nothing is
+  // `max_open_publishes` are unanswered: go on in their answers; and, with quorum delay queues that
+  // are not shared, for a delay to a 257th pair of exchange and routing key. Nothing is
   // given up before the deadline: a lost connection and a resource alarm are
   // waited for, and the message published again, so it can arrive twice.
   void Publish(OutgoingMessage message, PublishOptions options,

@@ -13,10 +13,9 @@ namespace retryq {
 
 // What the name of a delay queue says: `<prefix>.<milliseconds>[.direct][.<hash>]` of a classic
 // queue, `<prefix>.<milliseconds>[.direct][.p<priority>][.<hash>][.<owner>].q[<slot>]` of a quorum
-// queue. The owner is the name of the work
-// queue, or `exchange.` and the name of the exchange. Where the whole would be longer than 255
-// bytes, or could be read as something else, `#` and 16 hexadecimal digits, a hash of that name,
-// stand for it.
+// queue. The owner is the name of the work queue, or `exchange.<exchange>.key.<routing key>`. Where
+// the whole would be longer than 255 bytes, or could be read as something else, `#` and 16
+// hexadecimal digits, a hash of the queue's name or of exchange and key, stand for it.
 struct DelayQueueName {
   // What the queue's TTL should be.
   absl::Duration ttl;
@@ -40,9 +39,10 @@ struct DelayQueueName {
   // it is shared, or belongs to an exchange.
   std::string work_queue = {};
 
-  // Of a quorum queue for messages that were published with a delay to this exchange: its name, or
-  // `#` and a hash of that.
+  // Of a quorum queue for messages that were published with a delay to this exchange with this
+  // routing key: both, or in `exchange` `#` and a hash of both.
   std::string exchange = {};
+  std::string routing_key = {};
 
   friend bool operator==(const DelayQueueName&, const DelayQueueName&) = default;
 };

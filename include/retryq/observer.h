@@ -80,8 +80,8 @@ RETRYQ_EXPORT Severity SeverityOf(EventKind kind);
 // "debug", "info", "warning" or "error". Static storage.
 RETRYQ_EXPORT std::string_view SeverityName(Severity severity);
 
-// One decision or change. Only the fields that fit the kind are set; the views
-// are valid during the call.
+// One decision or change. Only the fields that fit the kind are set; the views are valid during the
+// whole call, whatever it destroys.
 struct Event {
   EventKind kind;
   absl::Time time;

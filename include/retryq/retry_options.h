@@ -54,7 +54,11 @@ enum class CountRedeliveries {
 struct RetryOptions {
   BackoffOptions backoff = {};
 
-  // Calls of the handler for one message, the first included. 0 = no limit.
+  // Calls of the handler for one message in one queue, the first included. 0 = no limit. Attempts
+  // stay with the message while other queues have it: so a message that dead-letter exchanges lead
+  // back, however often, is called for at most so many times in each queue that it meets, and then
+  // parked (or discarded) when it comes back. With `share_retries` each failure gives a message to
+  // all of n queues, and the sum is at most n + n^2 + … with `max_attempts` terms.
   std::uint64_t max_attempts = 25;
 
   // Time since the first failure after which no further retry starts. 0 = no limit.

@@ -124,7 +124,7 @@ TEST_F(CommandQueues, KnowsTheLeasesOfQuorumQueues) {
 TEST_F(CommandQueues, ShowsWhoseMessagesWaitAndWhichAreOverdue) {
   Delay("10m");
   // As a program makes it that publishes with a delay to an exchange.
-  const std::string to_exchange = "retry.1200000.exchange.shop.q0";
+  const std::string to_exchange = "retry.1200000.exchange.shop.key.order.q0";
   peer_.DeclareQueue(to_exchange, {{"x-queue-type", "quorum"},
                                    {"x-message-ttl", std::int64_t{1'200'000}},
                                    {"x-dead-letter-exchange", "shop"}});

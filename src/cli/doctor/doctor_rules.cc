@@ -418,7 +418,7 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
   std::vector<std::string> hashed;
   std::vector<std::string> different;
   std::vector<std::string> shared;  // although these options give each work queue its own
-  using Kind = std::tuple<bool, bool, bool, std::string, std::string>;
+  using Kind = std::tuple<bool, bool, bool, std::string, std::string, std::string>;
   std::map<Kind, std::set<absl::Duration>> ttls;
   std::size_t count = 0;
   std::int64_t quorum_queues = 0;
@@ -429,7 +429,7 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
     ++count;
     if (parts->slot || !parts->work_queue.empty() || !parts->exchange.empty()) ++quorum_queues;
     ttls[{parts->slot.has_value(), parts->direct, !parts->hash.empty(), parts->work_queue,
-          parts->exchange}]
+          parts->exchange, parts->routing_key}]
         .insert(parts->ttl);
     if (!parts->hash.empty()) {
       hashed.push_back(name);

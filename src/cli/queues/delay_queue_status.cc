@@ -207,7 +207,11 @@ std::optional<DelayQueueStatus> ReadDelayQueue(const Json& queue, std::string_vi
 }
 
 std::string Serves(const DelayQueueStatus& queue) {
-  if (!queue.parts.exchange.empty()) return "exchange " + Printable(queue.parts.exchange, 60);
+  if (!queue.parts.exchange.empty()) {
+    const std::string& key = queue.parts.routing_key;
+    return "exchange " + Printable(queue.parts.exchange, 60) +
+           (key.empty() ? "" : ", key " + Printable(key, 60));
+  }
   const std::string whose =
       queue.parts.work_queue.empty() ? "many" : Printable(queue.parts.work_queue, 60);
   const std::string& exchange = queue.dead_letter_exchange;

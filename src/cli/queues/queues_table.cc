@@ -113,6 +113,8 @@ OrderedJson QueueJson(const DelayQueueStatus& queue) {
                                                         : OrderedJson(queue.parts.work_queue)},
           {"exchange",
            queue.parts.exchange.empty() ? OrderedJson(nullptr) : OrderedJson(queue.parts.exchange)},
+          {"routing_key", queue.parts.exchange.empty() ? OrderedJson(nullptr)
+                                                       : OrderedJson(queue.parts.routing_key)},
           {"state", queue.state},
           {"waiting", OrNull(queue.waiting)},
           {"overdue", OrNull(queue.overdue)},

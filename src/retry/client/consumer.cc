@@ -335,11 +335,10 @@ void Consumer::Impl::ProbeIfDue() {
 }
 
 void Consumer::Impl::ReportBreaker(EventKind kind) {
-  const std::string error = kind == EventKind::kBreakerClosed ? "" : breaker_error_;
   Event event{.kind = kind,
               .time = {},
               .queue = params_.queue,
-              .error = error,
+              .error = kind == EventKind::kBreakerClosed ? "" : breaker_error_,
               .in_flight = retrier_->open()};
   if (kind == EventKind::kBreakerOpened) event.delay = breaker_->options().pause;
   shared_->Report(event);

@@ -136,9 +136,8 @@ void DelayedPublish::LookForTarget() {
     return;
   }
   state_ = State::kLooking;
-  const bool to_queue = message_.exchange.empty();
   shared_->target_checks().Look(
-      {.exchange = message_.exchange, .queue = to_queue ? message_.routing_key : ""},
+      {.exchange = message_.exchange, .queue = IsForExchange() ? "" : message_.routing_key},
       [self = lifeline_.ptr()](const absl::Status& there) {
         if (self) self->OnTarget(there);
       });
@@ -160,6 +159,16 @@ void DelayedPublish::OnTarget(const absl::Status& there) {
   } else {
     state_ = State::kSending;
     Plan();
+    if (IsDelayed() && IsForExchange() && HasOwnDelayQueues(shared_->options()) &&
+        !shared_->AdmitDestination(message_.exchange, message_.routing_key)) {
+      Finish(absl::ResourceExhaustedError(absl::StrCat(
+          "the delayed publish to ", Target(),
+          " is refused: this client has published with a delay to ", SharedState::kMostDestinations,
+          " other destinations (exchange and routing key), and each has quorum delay queues of its "
+          "own; remedy: publish to the queue, or let destinations share delay queues (share, "
+          "--share-delay-queues), or use classic ones")));
+      return;
+    }
     shared_->publisher().Send(*this);
   }
 }
@@ -171,8 +180,8 @@ std::optional<DelayRoute> DelayedPublish::Route() const {
                    .priority = PriorityLevel(message_.priority, shared_->broker().server_version(),
                                              shared_->options())};
   if (HasOwnDelayQueues(shared_->options())) {
-    route.owner_is_exchange = !message_.exchange.empty();
-    route.owner = route.owner_is_exchange ? message_.exchange : message_.routing_key;
+    route.owner = IsForExchange() ? message_.exchange : message_.routing_key;
+    if (IsForExchange()) route.owner_key = message_.routing_key;
   }
   return route;
 }

@@ -57,6 +57,7 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   void OnBlocked(bool /*blocked*/, std::string_view /*reason*/) override {}
 
   bool IsDelayed() const { return hop_.ttl > absl::ZeroDuration(); }
+  bool IsForExchange() const { return !message_.exchange.empty(); }
   void Plan();
   void LookForTarget();
   void OnTarget(const absl::Status& there);

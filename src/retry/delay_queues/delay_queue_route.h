@@ -23,9 +23,9 @@ struct DelayRoute {
   // must return through the default exchange. `dead_letter_exchange` is "" then.
   bool direct = false;
   // Whom the queue belongs to; empty where it is shared among work queues, as every classic one is.
-  // See DelayTarget.
+  // See DelayTarget. Of an exchange, with this routing key.
   std::string_view owner = {};
-  bool owner_is_exchange = false;
+  std::optional<std::string_view> owner_key = std::nullopt;
   // What a quorum queue delivers its messages by, see PriorityLevel; none: as without a priority.
   std::optional<std::uint8_t> priority = std::nullopt;
 
@@ -41,7 +41,7 @@ class DelayRouteKey {
         dead_letter_exchange_(route.dead_letter_exchange),
         direct_(route.direct),
         owner_(route.owner),
-        owner_is_exchange_(route.owner_is_exchange),
+        owner_key_(route.owner_key),
         priority_(route.priority) {}
 
   DelayRoute route() const {
@@ -49,7 +49,7 @@ class DelayRouteKey {
             .dead_letter_exchange = dead_letter_exchange_,
             .direct = direct_,
             .owner = owner_,
-            .owner_is_exchange = owner_is_exchange_,
+            .owner_key = owner_key_,
             .priority = priority_};
   }
 
@@ -60,7 +60,8 @@ class DelayRouteKey {
         return absl::string_view(text.data(), text.size());
       };
       return absl::HashOf(route.ttl, hashable(route.dead_letter_exchange), route.direct,
-                          hashable(route.owner), route.owner_is_exchange, route.priority);
+                          hashable(route.owner), route.owner_key.has_value(),
+                          hashable(route.owner_key.value_or(std::string_view())), route.priority);
     }
     std::size_t operator()(const DelayRouteKey& key) const { return (*this)(key.route()); }
   };
@@ -80,7 +81,7 @@ class DelayRouteKey {
   std::string dead_letter_exchange_;
   bool direct_;
   std::string owner_;
-  bool owner_is_exchange_;
+  std::optional<std::string> owner_key_;
   std::optional<std::uint8_t> priority_;
 };
 

@@ -77,11 +77,14 @@ bool IsOwner(std::string_view text) {
   return text.front() != kOwnerHashMark || IsHash(text.substr(1), kOwnerHashDigits);
 }
 
-// ".<work queue>" or ".exchange.<exchange>", all that there is.
+// ".<work queue>" or ".exchange.<exchange>.key.<key>", all that there is.
 bool ReadOwner(std::string_view text, DelayQueueName* name) {
   if (TakePart(kExchangePart, text)) {
     if (!Take(".", text) || !IsOwner(text)) return false;
-    name->exchange = std::string(text);
+    const std::size_t end = text.front() == kOwnerHashMark ? text.size() : text.find(kKeyPart, 1);
+    if (end == std::string_view::npos) return false;
+    name->exchange = std::string(text.substr(0, end));
+    if (end < text.size()) name->routing_key = std::string(text.substr(end + kKeyPart.size()));
     return true;
   }
   if (!Take(".", text) || !IsOwner(text)) return false;

@@ -66,21 +66,25 @@ std::uint32_t HashOf(std::string_view text) {
 // Whether the name of an owner that begins so could be taken for another part of the queue's name.
 bool IsAmbiguous(const DelayRoute& route) {
   if (route.owner.front() == kOwnerHashMark) return true;
-  if (route.owner_is_exchange) return false;
+  if (route.owner_key) return (std::string(route.owner) + ".").find(kKeyPart) != std::string::npos;
   const std::string_view first = FirstPart(route.owner);
   return first == kDirectPart.substr(1) || first == kExchangePart.substr(1) ||
          ParsePriorityPart(first) || IsHash(first, kArgumentsHashDigits);
 }
 
-// ".<owner>"
+// ".<work queue>", or ".exchange.<exchange>.key.<key>"
 std::string OwnerPart(const DelayRoute& route, std::size_t longest) {
-  const std::string kind =
-      std::string(route.owner_is_exchange ? kExchangePart : std::string_view()) + ".";
-  if (!IsAmbiguous(route) && kind.size() + route.owner.size() <= longest) {
-    return kind + std::string(route.owner);
-  }
+  const std::string kind = std::string(route.owner_key ? kExchangePart : std::string_view()) + ".";
+  const auto joined = [&route](std::string_view between) {
+    std::string text(route.owner);
+    if (route.owner_key) text.append(between).append(*route.owner_key);
+    return text;
+  };
+  const std::string owner = joined(kKeyPart);
+  if (!IsAmbiguous(route) && kind.size() + owner.size() <= longest) return kind + owner;
+  constexpr std::string_view kInNoName("\0", 1);
   return absl::StrCat(kind, std::string(1, kOwnerHashMark),
-                      absl::Hex(LongHashOf(route.owner), absl::kZeroPad16));
+                      absl::Hex(LongHashOf(joined(kInNoName)), absl::kZeroPad16));
 }
 
 // "x-queue-type=classic;x-message-ttl=1000;…"

@@ -37,6 +37,7 @@ inline constexpr std::string_view kDirectPart = ".direct";
 inline constexpr char kPriorityMark = 'p';
 inline constexpr std::uint8_t kHighestPriority = 31;
 inline constexpr std::string_view kExchangePart = ".exchange";
+inline constexpr std::string_view kKeyPart = ".key.";
 inline constexpr std::size_t kArgumentsHashDigits = 8;
 inline constexpr char kOwnerHashMark = '#';
 inline constexpr std::size_t kOwnerHashDigits = 16;

@@ -98,10 +98,12 @@ struct HeaderFields {
     if (name == kRetryErrorHeader) return &error;
     if (name == kRetryIdHeader) return &id;
     if (name == kRetryRemainingHeader) return &remaining;
+    if (name == kRetryElsewhereHeader) return &elsewhere;
     return nullptr;
   }
 
-  Field count, first_failure, not_before, delay, queue, exchange, routing_key, error, id, remaining;
+  Field count, first_failure, not_before, delay, queue, exchange, routing_key, error, id, remaining,
+      elsewhere;
   Field delivery_count, acquired_count, death;
   std::vector<Field> earlier_counts;  // by their place among the names
 };
@@ -290,7 +292,102 @@ bool IsOthersRetry(const HeaderFields& fields, const amqp::Message& message,
          IsDelayQueue(deaths.front(), *delay);
 }
 
+// Whether the consumer itself may reject a message, which leaves a trace in `x-death` alone.
+bool Rejects(const RetryOptions& options) {
+  return options.on_limit == OnLimit::kReject || options.on_permanent == OnLimit::kReject ||
+         std::any_of(options.for_errors.begin(), options.for_errors.end(),
+                     [](const ErrorRule& rule) { return rule.on_limit == OnLimit::kReject; });
+}
+
+struct QueueFailures {
+  std::string queue;
+  std::uint64_t failures;
+};
+
+// How often the message has failed in each queue, besides what its last copy counts: as copies
+// before that brought it along, and since it, by rejections.
+std::vector<QueueFailures> FailuresBesides(const HeaderFields& fields) {
+  std::vector<QueueFailures> all;
+  const auto add = [&all](std::string_view queue, std::int64_t failures) {
+    if (failures <= 0 || queue.size() > kLongestName) return;
+    constexpr std::size_t kMostRead = 64;  // a header that someone made up must not take long
+    for (QueueFailures& of : all) {
+      if (of.queue != queue) continue;
+      of.failures = SaturatingSum(of.failures, static_cast<std::uint64_t>(failures));
+      return;
+    }
+    if (all.size() < kMostRead) {
+      all.push_back({std::string(queue), static_cast<std::uint64_t>(failures)});
+    }
+  };
+  if (fields.elsewhere) {
+    if (const auto table = fields.elsewhere->AsTable()) {
+      for (const amqp::FieldView& field : *table) add(field.name, field.AsInt64().value_or(0));
+    }
+  }
+  // Most of them expired in a delay queue, and are not decoded.
+  if (fields.death && fields.death->bytes.find("rejected") != std::string_view::npos) {
+    for (const Death& death : Deaths(fields.death)) {
+      if (death.reason == "rejected" && !death.queue.empty()) add(death.queue, death.count);
+    }
+  }
+  return all;
+}
+
+// Those of the consumer's queue.
+std::uint64_t OwnFailuresBesides(const HeaderFields& fields, const RetrierOptions& options,
+                                 bool last_copy_is_ours) {
+  if (!fields.elsewhere && (!fields.death || !Rejects(options.retry))) return 0;
+  std::uint64_t own = 0;
+  std::uint64_t of_any = 0;
+  bool is_listed = last_copy_is_ours;
+  for (const QueueFailures& of : FailuresBesides(fields)) {
+    if (of.queue.empty()) of_any = of.failures;
+    if (!IsOneOf(of.queue, options)) continue;
+    is_listed = true;
+    own = SaturatingSum(own, of.failures);
+  }
+  return is_listed ? own : of_any;
+}
+
 }  // namespace
+
+std::string FailuresElsewhere(const amqp::Message& message, const RetrierOptions& options) {
+  const HeaderFields fields(message, {});
+  const std::string_view last = ShortText(fields.queue).value_or(std::string_view());
+  const bool last_is_ours = last.empty() || IsOneOf(last, options);
+  if (last_is_ours && !fields.elsewhere && !fields.death) return "";
+  std::vector<QueueFailures> all = FailuresBesides(fields);
+  std::erase_if(all, [&](const QueueFailures& of) { return IsOneOf(of.queue, options); });
+  if (const std::int64_t count = Natural(fields.count).value_or(0); !last_is_ours && count > 0) {
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const QueueFailures& of) { return of.queue == last; });
+    if (found == all.end()) {
+      all.push_back({std::string(last), static_cast<std::uint64_t>(count)});
+    } else {
+      found->failures = SaturatingSum(found->failures, static_cast<std::uint64_t>(count));
+    }
+  }
+  std::uint64_t left_out = 0;
+  std::erase_if(all, [&left_out](const QueueFailures& of) {
+    if (of.queue.empty()) left_out = of.failures;
+    return of.queue.empty();
+  });
+  // Stable, so that of equals those that failed first are left out.
+  std::stable_sort(all.begin(), all.end(), [](const QueueFailures& a, const QueueFailures& b) {
+    return a.failures < b.failures;
+  });
+  for (; all.size() > kMostQueuesElsewhere; all.erase(all.begin())) {
+    left_out = std::max(left_out, all.front().failures);
+  }
+  amqp::Table table;
+  for (const QueueFailures& of : all) table.Set(of.queue, static_cast<std::int64_t>(of.failures));
+  if (left_out > 0) table.Set("", static_cast<std::int64_t>(left_out));
+  if (table.empty()) return "";
+  amqp::Table header;
+  header.Set(kRetryElsewhereHeader, std::move(table));
+  return header.Encode().value_or("");
+}
 
 DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& options,
                         const Clock& clock, TimedOut& timed_out) {
@@ -311,6 +408,9 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
   }
   facts.near_delivery_limit = facts.redelivered && facts.delivery_count >= kManyDeliveries;
 
+  const std::uint64_t besides = OwnFailuresBesides(fields, options, is_ours);
+  facts.came_back = besides > 0 && !(others_retry && options.share_retries);
+  if (facts.came_back) facts.history.failures = SaturatingSum(facts.history.failures, besides);
   Redeliveries redeliveries = CountRedelivered(facts, options.retry.count_redeliveries);
   redeliveries.count -= std::min(redeliveries.count, timed_out.forgiven());
   facts.history.failures =
@@ -332,7 +432,9 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
                           .broker_counts = false,
                           .timed_out = times};
   }
-  if (facts.redeliveries.count > 0 || facts.near_delivery_limit) facts.read_at = clock.Now();
+  if (facts.came_back || facts.redeliveries.count > 0 || facts.near_delivery_limit) {
+    facts.read_at = clock.Now();
+  }
   if (facts.redeliveries.count > 0) {
     facts.history.first_failure = facts.history.first_failure.value_or(facts.read_at);
   }

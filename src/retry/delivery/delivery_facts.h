@@ -58,12 +58,18 @@ struct DeliveryFacts {
   // consumer's queue or a former name of it, or the retry is shared, so that a message that failed
   // elsewhere starts anew here; except for what has no `x-retry-queue`: the `x-retry-id` of a
   // replayed message, and the delay of one that was published with a delay and is still on its way
-  // through several delay queues. Anyone can send such headers: what is of a wrong type, negative
-  // or longer than AMQP allows is taken as absent. `failures` is not less than what
-  // RetryOptions::earlier_counts names, in a message that retryq has not copied before.
-  // Redeliveries are not in it, but the first of those that count can be its `first_failure`. The
-  // views point into the message.
+  // through several delay queues; and for the failures here that other queues have brought back
+  // (`x-retry-elsewhere`, and rejections in `x-death` where the consumer rejects). Anyone can send
+  // such headers: what is of a wrong type, negative or longer than AMQP allows is taken as absent.
+  // `failures` is not less than what RetryOptions::earlier_counts names, in a message that retryq
+  // has not copied before. Redeliveries are not in it, but the first of those that count can be its
+  // `first_failure`. The views point into the message.
   Delivery::History history;
+
+  // `history.failures` holds some that other queues have brought back: the consumer has given the
+  // message up before, or another queue's has copied it since. Then the limits of the options are
+  // to hold before the handler is called.
+  bool came_back = false;
 
   // None where something is left of its delay: no worker has handled it yet.
   Redeliveries redeliveries;
@@ -101,6 +107,10 @@ struct DeliveryFacts {
 // what the consumer remembers of its timeouts; forgets those that are counted now.
 DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& options,
                         const Clock& clock, TimedOut& timed_out);
+
+// How often the message has failed in other queues than the consumer's, as its copies are to bring
+// back: `x-retry-elsewhere`, encoded. Empty: never.
+std::string FailuresElsewhere(const amqp::Message& message, const RetrierOptions& options);
 
 // What is left of the delay of a message that has come out of a delay queue, in whole milliseconds;
 // zero if it is due.

@@ -23,6 +23,11 @@ inline constexpr std::string_view kRetryIdHeader = "x-retry-id";
 // the one they are in, in milliseconds.
 inline constexpr std::string_view kRetryRemainingHeader = "x-retry-remaining";
 
+// Only where a message has failed in other queues, too: a table of int64, how often in each of
+// those. At most kMostQueuesElsewhere; where there are more, "" has the most of what is left out.
+inline constexpr std::string_view kRetryElsewhereHeader = "x-retry-elsewhere";
+inline constexpr std::size_t kMostQueuesElsewhere = 16;
+
 // Only on copies in a parked queue: when they were parked.
 inline constexpr std::string_view kRetryParkedHeader = "x-retry-parked";
 
@@ -33,7 +38,7 @@ inline constexpr std::size_t kLongestName = 255;
 inline constexpr std::array kRetryHeaders = {
     kRetryCountHeader, kRetryFirstFailureHeader, kRetryNotBeforeHeader,  kRetryDelayHeader,
     kRetryQueueHeader, kRetryExchangeHeader,     kRetryRoutingKeyHeader, kRetryErrorHeader,
-    kRetryIdHeader,    kRetryRemainingHeader,    kRetryParkedHeader,
+    kRetryIdHeader,    kRetryRemainingHeader,    kRetryParkedHeader,     kRetryElsewhereHeader,
 };
 
 // What RabbitMQ adds when it dead-letters.

@@ -104,6 +104,16 @@ bool TooLate(const RetryOptions& options, absl::Duration age, absl::Duration del
   return LimitsAge(options) && age + delay > options.max_age;
 }
 
+// Whether what has come back to its queue is beyond the limits already. Rejected again it might
+// come back for ever.
+bool GivesUpBefore(const RetryOptions& options, const DeliveryFacts& facts) {
+  const std::uint64_t failures = facts.history.failures;
+  if (options.max_attempts != 0 && failures >= options.max_attempts) return true;
+  return LimitsAge(options) &&
+         TooLate(options, facts.read_at - FirstFailure(facts.history, facts.read_at),
+                 absl::ZeroDuration());
+}
+
 // Retried after `step.delay`, or given up.
 void RetryWithinLimits(const RetryOptions& options, const Delivery::History& history,
                        absl::Time now, const Terms& terms, Step& step) {
@@ -172,6 +182,16 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
     step.pause = pause;
     step.first_failure = facts.history.first_failure.value_or(facts.read_at);
     step.error = "it could not be sent on for the rest of its delay";
+    return step;
+  }
+  if (facts.came_back && GivesUpBefore(options_, facts)) {
+    step.kind = options_.on_limit == OnLimit::kDiscard ? Kind::kDiscard : Kind::kPark;
+    step.failures -= 1;  // it ends with the last of them
+    step.first_failure = FirstFailure(facts.history, facts.read_at);
+    step.error = facts.history.last_error.empty() ? "another queue has brought it back"
+                                                  : std::string(facts.history.last_error);
+    step.reason = absl::StrCat("gave up after ", facts.history.failures,
+                               " attempts, as it came back to its queue: ", step.error);
     return step;
   }
   if (facts.redeliveries.count > 0) {

@@ -57,6 +57,7 @@ bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
   if (annotation.remaining > absl::ZeroDuration()) {
     writer.SetInt64(kRetryRemainingHeader, absl::ToInt64Milliseconds(annotation.remaining));
   }
+  headers_ += annotation.elsewhere;
   properties_.headers = amqp::TableView(headers_);
 
   const std::size_t necessary = amqp::ContentHeaderSize(properties_);

@@ -26,6 +26,7 @@ struct Annotation {
   absl::Duration remaining = absl::ZeroDuration();      // after the delay queue it goes to
   std::string_view error = {};                          // any bytes: made UTF-8 of at most 1 KiB
   std::string_view id = {};                             // see `NewRetryId`
+  std::string_view elsewhere = {};                      // see `FailuresElsewhere`
 };
 
 // The properties and headers of the copy of one message: everything as it came, byte for byte, but

@@ -288,8 +288,11 @@ bool OpenDelivery::Fill(PublishParams* params) {
   Copy& copy = context_.copy;
   if (copy_kind_ == CopyKind::kParkedUnchanged) {
     if (!copy.BuildUnchanged(*delivery_->message(), limit + kTakenBeyond)) return false;
-  } else if (!copy.Build(*delivery_, Annotate(), limit)) {
-    return false;
+  } else {
+    Annotation annotation = Annotate();
+    const std::string elsewhere = FailuresElsewhere(*delivery_->message(), context_.options);
+    annotation.elsewhere = elsewhere;
+    if (!copy.Build(*delivery_, annotation, limit)) return false;
   }
   if (copy_kind_ == CopyKind::kParked || copy_kind_ == CopyKind::kParkedUnchanged) {
     params->routing_key = context_.parking_lot.queue();

@@ -28,6 +28,25 @@ Environment With(Observer* observer, Environment environment) {
 
 }  // namespace
 
+void ObserverGate::OnEvent(const Event& event) {
+  if (observer_ == nullptr) return;
+  std::string texts = std::exchange(texts_, {});
+  texts.clear();
+  Event kept = event;
+  std::string_view* const views[] = {&kept.queue, &kept.delay_queue, &kept.id, &kept.error,
+                                     &kept.cause};
+  for (const std::string_view* view : views) texts += *view;
+  std::size_t at = 0;
+  for (std::string_view* view : views) {
+    *view = std::string_view(texts).substr(at, view->size());
+    at += view->size();
+  }
+  ++telling_;
+  CallUser("Observer::OnEvent", threw_, [&] { observer_->OnEvent(kept); });
+  --telling_;
+  texts_ = std::move(texts);
+}
+
 std::shared_ptr<SharedState> SharedState::Create(Broker& broker, Environment environment,
                                                  DelayQueueOptions options,
                                                  std::unique_ptr<Broker> owned,
@@ -60,6 +79,14 @@ SharedState::~SharedState() { broker_.SetListener(nullptr); }
 SharedState::ListenerId SharedState::AddListener(BrokerListener* listener) {
   listeners_.emplace(++last_listener_, listener);
   return last_listener_;
+}
+
+bool SharedState::AdmitDestination(const std::string& exchange, const std::string& routing_key) {
+  std::pair<std::string, std::string> destination(exchange, routing_key);
+  if (destinations_.contains(destination)) return true;
+  if (destinations_.size() >= kMostDestinations) return false;
+  destinations_.insert(std::move(destination));
+  return true;
 }
 
 void SharedState::Report(Event& event) const {

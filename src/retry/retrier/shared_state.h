@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -31,12 +32,8 @@ class ObserverGate final : public Observer {
   // What is to be told: itself, or null where there is nobody to tell.
   Observer* get() { return observer_ == nullptr ? nullptr : this; }
 
-  void OnEvent(const Event& event) override {
-    if (observer_ == nullptr) return;
-    ++telling_;
-    CallUser("Observer::OnEvent", threw_, [&] { observer_->OnEvent(event); });
-    --telling_;
-  }
+  // Its texts are copied, as what they belong to may be destroyed meanwhile.
+  void OnEvent(const Event& event) override;
 
   // From now on nobody is told.
   void Close() { observer_ = nullptr; }
@@ -45,6 +42,7 @@ class ObserverGate final : public Observer {
   Observer* observer_;
   int& telling_;
   const std::function<void(absl::Status)>& threw_;
+  std::string texts_;  // of the event before, for its memory; empty amid a call
 };
 
 // What all retriers of one broker share: the delay queues, the publisher, and
@@ -71,6 +69,13 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   DelaySteps& delay_steps() { return delay_steps_; }
   TargetChecks& target_checks() { return target_checks_; }
   const DelayQueueOptions& options() const { return options_; }
+
+  // Where messages are published to with a delay while each destination has quorum delay queues of
+  // its own: exchanges with routing keys, as far as this remembers them or can take one more. Names
+  // of quorum queues stay in the broker's memory for ever (F7 in doc/rabbitmq_facts.md), and keys
+  // can be without number.
+  static constexpr std::size_t kMostDestinations = 256;
+  bool AdmitDestination(const std::string& exchange, const std::string& routing_key);
 
   // Whether publishing and declaring work right now.
   bool ready() const { return ready_; }
@@ -150,6 +155,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   bool ready_ = false;
   bool gives_back_failures_ = false;
   std::string lost_because_;
+  std::set<std::pair<std::string, std::string>> destinations_;
   std::map<ListenerId, BrokerListener*> listeners_;  // in the order in which they came
   ListenerId last_listener_ = 0;
 };

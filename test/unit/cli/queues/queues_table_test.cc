@@ -83,11 +83,13 @@ TEST(QueuesTable, NamesTheWorkQueueOfAQuorumQueue) {
 TEST(QueuesTable, NamesTheExchangeThatMessagesWereDelayedTo) {
   DelayQueueList list = List();
   list.queues[0].parts.exchange = "work";
+  list.queues[0].parts.routing_key = "order.placed";
   list.queues[0].dead_letter_exchange = "work";
   list.queues[1].parts.work_queue = "#0123456789abcdef";
-  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("3.0  exchange work\n"));
+  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("3.0  exchange work, key order.placed\n"));
   EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("-  #0123456789abcdef through work\n"));
   EXPECT_EQ(Json::parse(JsonText(list)).at("queues").at(0).at("exchange"), "work");
+  EXPECT_EQ(Json::parse(JsonText(list)).at("queues").at(0).at("routing_key"), "order.placed");
 }
 
 TEST(QueuesTable, EndsWithWhatIsOdd) {

@@ -33,7 +33,7 @@ TEST(WaitingQueues, AreThoseThatCanHoldMessagesOfTheWorkQueue) {
   EXPECT_TRUE(Read(Queue("retry.1000.orders.q2", "quorum")));
   EXPECT_TRUE(Read(Queue("retry.1000.#0123456789abcdef.q2", "quorum")));
   EXPECT_FALSE(Read(Queue("retry.1000.invoices.q2", "quorum")));
-  EXPECT_FALSE(Read(Queue("retry.1000.exchange.shop.q2", "quorum")));
+  EXPECT_FALSE(Read(Queue("retry.1000.exchange.shop.key.order.q2", "quorum")));
   EXPECT_FALSE(Read(Queue("orders")));
   EXPECT_FALSE(Read(Queue("slow.1000")));
   EXPECT_FALSE(Read(Json{{"name", 7}}));

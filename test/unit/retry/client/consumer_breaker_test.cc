@@ -312,6 +312,8 @@ TEST_P(ConsumerBreaker, MayBeDestroyedInEachOfItsEvents) {
         if (event.kind != kind || std::exchange(gone, true)) return;
         consumers_.clear();
         if (client_too) client_.reset();
+        EXPECT_EQ(event.queue, "work");
+        EXPECT_EQ(event.error.empty(), kind == EventKind::kBreakerClosed);
       };
       absl::StatusOr<Consumer> consumer = client_->Consume(Options(), Handles());
       ASSERT_TRUE(consumer.ok());

@@ -67,7 +67,7 @@ TEST(ParseDelayQueueName, UnderstandsWhomAQuorumQueueBelongsTo) {
             const DelayRoute route{.ttl = absl::Seconds(30),
                                    .direct = direct,
                                    .owner = owner,
-                                   .owner_is_exchange = exchange,
+                                   .owner_key = exchange ? std::optional(owner) : std::nullopt,
                                    .priority = priority};
             const std::string name =
                 DelayQueueDeclaration(route, options, family, {.epoch = 7, .slot = 3}).queue.name;
@@ -83,6 +83,7 @@ TEST(ParseDelayQueueName, UnderstandsWhomAQuorumQueueBelongsTo) {
             const std::string& named = exchange ? parsed->exchange : parsed->work_queue;
             EXPECT_TRUE(named == owner || named.starts_with('#')) << named;
             EXPECT_EQ(exchange ? parsed->work_queue : parsed->exchange, "");
+            EXPECT_EQ(parsed->routing_key, exchange && named == owner ? owner : "");
           }
         }
       }
@@ -106,7 +107,9 @@ TEST(ParseDelayQueueName, TellsTheNamesOfDifferentWorkQueuesApart) {
                             .hash = "c0ffee00",
                             .slot = 1,
                             .work_queue = "a.b"}));
-  EXPECT_EQ(ParseDelayQueueName("retry.1000.exchange.a.q", "retry"),
+  EXPECT_EQ(ParseDelayQueueName("retry.1000.exchange.a.key.b.key.c.q", "retry"),
+            (DelayQueueName{.ttl = absl::Seconds(1), .exchange = "a", .routing_key = "b.key.c"}));
+  EXPECT_EQ(ParseDelayQueueName("retry.1000.exchange.a.key..q", "retry"),
             (DelayQueueName{.ttl = absl::Seconds(1), .exchange = "a"}));
 }
 

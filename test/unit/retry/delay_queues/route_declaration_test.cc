@@ -77,8 +77,9 @@ TEST(DelayQueueName, OfAQuorumQueueSaysWhomItBelongsTo) {
   };
   EXPECT_EQ(name({.owner = "orders"}, quorum), "retry.1000.orders.q0");
   EXPECT_EQ(name({.direct = true, .owner = "orders"}, quorum), "retry.1000.direct.orders.q0");
-  EXPECT_EQ(name({.owner = "work", .owner_is_exchange = true}, quorum),
-            "retry.1000.exchange.work.q0");
+  EXPECT_EQ(name({.owner = "work", .owner_key = "order.placed"}, quorum),
+            "retry.1000.exchange.work.key.order.placed.q0");
+  EXPECT_EQ(name({.owner = "work", .owner_key = ""}, quorum), "retry.1000.exchange.work.key..q0");
   EXPECT_EQ(HashedName({.ttl = absl::Seconds(1), .owner = "orders"}, quorum),
             "retry.1000.18f6adcd.orders.q0");
   EXPECT_EQ(name({.owner = "orders"}, {.queue_type = QueueType::kQuorum, .declare = false}),
@@ -144,6 +145,22 @@ TEST(DelayQueueName, HasAHashForAWorkQueueWhoseNameIsTooLongOrReadsOtherwise) {
   EXPECT_NE(name(std::string(room + 1, 'x')), name(std::string(room + 2, 'x')));
 }
 
+// What cannot be delivered to one destination must not be in the way of another one (F37).
+TEST(DelayQueueName, TellsTheDestinationsBehindAnExchangeApart) {
+  const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
+  std::set<std::string> names;
+  std::size_t destinations = 0;
+  for (const std::string exchange : {"a", "a.key", "a.key.b", "key", ".key.", "#", "#a", "a.b"}) {
+    for (const std::string& key : {std::string(), std::string("b"), std::string("key.b"),
+                                   std::string(255, 'k'), std::string(254, 'k')}) {
+      names.insert(
+          PlainName({.ttl = absl::Seconds(1), .owner = exchange, .owner_key = key}, quorum));
+      ++destinations;
+    }
+  }
+  EXPECT_EQ(names.size(), destinations);
+}
+
 TEST(DelayQueueName, IsNeverLongerThanRabbitMqTakes) {
   for (const bool exchange : {false, true}) {
     for (std::size_t length = 1; length <= 255; ++length) {
@@ -151,7 +168,7 @@ TEST(DelayQueueName, IsNeverLongerThanRabbitMqTakes) {
       const DelayRoute route{.ttl = kMaxQueueLifetime,
                              .direct = !exchange,
                              .owner = owner,
-                             .owner_is_exchange = exchange};
+                             .owner_key = exchange ? std::optional(owner) : std::nullopt};
       const DelayQueueOptions options{.prefix = std::string(100, 'p'),
                                       .queue_type = QueueType::kQuorum};
       EXPECT_LE(PlainName(route, options).size(), 255U);

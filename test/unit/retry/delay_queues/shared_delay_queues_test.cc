@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "retryq/client.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
@@ -19,6 +20,7 @@ namespace retryq {
 namespace shared_delay_queues_test {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(SharedDelayQueues, AThousandWorkQueuesNeedAsManyAsThereAreDistinctDelays) {
@@ -145,7 +147,50 @@ TEST_F(DelayQueuesBeside, BelongToTheTargetOfWhatIsPublishedWithADelay) {
   time_.Advance(absl::Seconds(10));
   EXPECT_EQ(published, 2);
   EXPECT_EQ(rabbit_.Count("innocent"), 2U);
-  EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.1000.exchange.work", "retry.1000.innocent"));
+  EXPECT_THAT(DelayQueueNames(),
+              ElementsAre("retry.1000.exchange.work.key.any", "retry.1000.innocent"));
+}
+
+// As a routing key that has become a dead end holds up what has the same key (F37).
+TEST_F(DelayQueuesBeside, OfAnExchangeAreForOneRoutingKeyEach) {
+  rabbit_.DeclareExchange("work", "topic");
+  rabbit_.DeclareQueue("gone");
+  rabbit_.Bind("work", "innocent", "fine");
+  rabbit_.Bind("work", "gone", "gone");
+  Use({.queue_type = QueueType::kQuorum});
+  const PublishOptions in_a_second{.delay = absl::Seconds(1)};
+  const auto publish = [&](const std::string& key) {
+    client_->Publish({.exchange = "work", .routing_key = key}, in_a_second, [](const auto&) {});
+  };
+  for (int i = 0; i < 40; ++i) publish("gone");
+  time_.Advance(absl::Milliseconds(500));
+  rabbit_.DeleteQueue("gone");
+  time_.Advance(absl::Seconds(5));
+  publish("fine");
+  time_.Advance(absl::Seconds(5));
+  EXPECT_EQ(rabbit_.Count("innocent"), 1U);
+}
+
+// Names of quorum queues stay in the broker's memory for ever (F7).
+TEST_F(DelayQueuesBeside, OfAnExchangeAreForSoManyRoutingKeysAndNoMore) {
+  rabbit_.DeclareExchange("work", "fanout");
+  rabbit_.Bind("work", "innocent");
+  Use({.queue_type = QueueType::kQuorum});
+  const auto publish = [&](int key, const PublishOptions& options) {
+    absl::Status published = absl::UnknownError("no answer");
+    client_->Publish({.exchange = "work", .routing_key = absl::StrCat(key)}, options,
+                     [&published](const absl::Status& status) { published = status; });
+    time_.Advance(absl::Seconds(3));
+    return published;
+  };
+  const PublishOptions in_a_second{.delay = absl::Seconds(1)};
+  for (int key = 0; key < 256; ++key) ASSERT_EQ(publish(key, in_a_second), absl::OkStatus());
+  const absl::Status refused = publish(256, in_a_second);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("256"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("remedy"));
+  EXPECT_EQ(publish(0, in_a_second), absl::OkStatus());
+  EXPECT_EQ(publish(256, {}), absl::OkStatus());
 }
 
 // What an older client has left in shared queues.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -321,6 +322,87 @@ TEST_F(IsOthersRetryTest, SharedItsAttemptsGoOn) {
   EXPECT_FALSE(facts.others_retry);
   EXPECT_EQ(facts.history.failures, ReadHistory(*message, "orders").failures);
   EXPECT_GT(facts.history.failures, 0U);
+}
+
+amqp::Table Rejected(const std::string& queue, std::int64_t times) {
+  return {{"queue", queue}, {"reason", "rejected"}, {"count", times}};
+}
+
+// What a copy by a consumer of "orders" states of other queues.
+amqp::Table Elsewhere(const amqp::Table& headers, const std::vector<std::string>& former = {}) {
+  const auto message = MakeMessage({.headers = headers});
+  const std::string bytes =
+      FailuresElsewhere(*message, {.queue = "orders", .former_queues = former});
+  if (bytes.empty()) return {};
+  const amqp::TableView view(bytes);
+  EXPECT_EQ(std::distance(view.begin(), view.end()), 1);
+  return view.Find("x-retry-elsewhere").value().AsTable().value().Decode().value();
+}
+
+TEST(FailuresElsewhere, AreThoseOfOtherQueues) {
+  EXPECT_EQ(Elsewhere({}), amqp::Table{});
+  EXPECT_EQ(Elsewhere(FullHistory()), amqp::Table{});
+  EXPECT_EQ(Elsewhere({{"x-retry-queue", "mails"},
+                       {"x-retry-count", 2_i64},
+                       {"x-retry-elsewhere", amqp::Table{{"bills", 4_i64}, {"orders", 5_i64}}},
+                       {"x-death", amqp::Array{Rejected("mails", 1), Rejected("orders", 1)}}}),
+            (amqp::Table{{"mails", 3_i64}, {"bills", 4_i64}}));
+}
+
+TEST(FailuresElsewhere, AreNoneUnderAFormerName) {
+  EXPECT_EQ(Elsewhere({{"x-retry-queue", "mails"}, {"x-retry-count", 2_i64}}, {"mails"}),
+            amqp::Table{});
+}
+
+TEST(FailuresElsewhere, OfManyQueuesKeepTheMost) {
+  amqp::Table many;
+  for (int i = 1; i <= 20; ++i) many.Set("q" + std::to_string(i), std::int64_t{i});
+  const amqp::Table kept = Elsewhere({{"x-retry-elsewhere", many}});
+  EXPECT_EQ(kept.fields().size(), 17U);
+  EXPECT_EQ(*kept.Find("q20"), amqp::Value(20_i64));
+  EXPECT_EQ(kept.Find("q4"), nullptr);
+  EXPECT_EQ(*kept.Find(""), amqp::Value(4_i64));
+  EXPECT_EQ(Elsewhere({{"x-retry-elsewhere", kept}}), kept);
+}
+
+TEST(FailuresElsewhere, ComeBackToTheQueueThatTheyAreOf) {
+  const amqp::Table table = {{"orders", 3_i64}, {"bills", 7_i64}, {"", 2_i64}};
+  const auto message = MakeMessage(
+      {.headers = amqp::Table{
+           {"x-retry-queue", "mails"}, {"x-retry-count", 9_i64}, {"x-retry-elsewhere", table}}});
+  EXPECT_EQ(ReadHistory(*message, "orders").failures, 3U);
+  EXPECT_TRUE(ReadFactsOf(*message, {.queue = "orders"}).came_back);
+  EXPECT_EQ(ReadHistory(*message, "mails").failures, 9U);
+  EXPECT_FALSE(ReadFactsOf(*message, {.queue = "mails"}).came_back);
+  // It may be one of those that were left out.
+  EXPECT_EQ(ReadHistory(*message, "any").failures, 2U);
+}
+
+TEST(FailuresElsewhere, WhatTheConsumerRejectedCountsIfItRejects) {
+  const auto message =
+      MakeMessage({.headers = amqp::Table{{"x-retry-queue", "orders"},
+                                          {"x-retry-count", 2_i64},
+                                          {"x-death", amqp::Array{Rejected("orders", 1)}}}});
+  const auto failures = [&](RetryOptions options) {
+    return ReadFactsOf(*message, {.queue = "orders", .retry = std::move(options)}).history.failures;
+  };
+  EXPECT_EQ(failures({}), 2U);
+  EXPECT_EQ(failures({.on_limit = OnLimit::kReject}), 3U);
+  EXPECT_EQ(failures({.on_permanent = OnLimit::kReject}), 3U);
+  EXPECT_EQ(failures({.for_errors = {{.codes = {absl::StatusCode::kAborted},
+                                      .on_limit = OnLimit::kReject}}}),
+            3U);
+}
+
+TEST(FailuresElsewhere, AreNoneInHeadersOfAnotherShape) {
+  for (const amqp::Value& value :
+       {amqp::Value(3_i64), amqp::Value("orders"), amqp::Value(amqp::Table{{"orders", -1_i64}}),
+        amqp::Value(amqp::Table{{"orders", "3"}}),
+        amqp::Value(amqp::Table{{std::string(255, 'q'), 0_i64}})}) {
+    const auto message = MakeMessage({.headers = amqp::Table{{"x-retry-elsewhere", value}}});
+    EXPECT_EQ(ReadHistory(*message, "orders").failures, 0U);
+    EXPECT_EQ(Elsewhere({{"x-retry-elsewhere", value}}), amqp::Table{});
+  }
 }
 
 TEST(History, GoesOnUnderAFormerNameOfTheQueue) {

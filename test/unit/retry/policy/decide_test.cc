@@ -152,6 +152,51 @@ TEST(Decide, AMessageThatItsQueueWouldSoonDropIsMovedToTheEnd) {
   });
 }
 
+TEST(Decide, AMessageThatComesBackBeyondTheLimitsIsGivenUpUnhandled) {
+  const Delivery::History thrice{.failures = 3, .last_error = "UNAVAILABLE: down"};
+  const std::string gave_up =
+      "gave up after 3 attempts, as it came back to its queue: UNAVAILABLE: down";
+  ExpectAll({
+      {.when = "its attempts are used up",
+       .facts = {.history = thrice, .came_back = true},
+       .options = {.max_attempts = 3},
+       .step = Kind::kPark,
+       .failures = 2,
+       .reason = gave_up},
+      {.when = "a rejection might bring it back again",
+       .facts = {.history = thrice, .came_back = true},
+       .options = {.max_attempts = 3, .on_limit = OnLimit::kReject},
+       .step = Kind::kPark,
+       .failures = 2,
+       .reason = gave_up},
+      {.when = "it is to be discarded",
+       .facts = {.history = thrice, .came_back = true},
+       .options = {.max_attempts = 3, .on_limit = OnLimit::kDiscard},
+       .step = Kind::kDiscard,
+       .failures = 2,
+       .reason = gave_up},
+      {.when = "it is too old",
+       .facts = {.history = {.failures = 3,
+                             .first_failure = kNow - absl::Minutes(2),
+                             .last_error = "UNAVAILABLE: down"},
+                 .came_back = true},
+       .options = {.max_age = absl::Minutes(1)},
+       .step = Kind::kPark,
+       .failures = 2,
+       .reason = gave_up},
+      {.when = "it has attempts left",
+       .facts = {.history = thrice, .came_back = true},
+       .options = {.max_attempts = 4},
+       .step = Kind::kHandle,
+       .failures = 3},
+      {.when = "nothing limits it",
+       .facts = {.history = thrice, .came_back = true},
+       .options = {.max_attempts = 0},
+       .step = Kind::kHandle,
+       .failures = 3},
+  });
+}
+
 TEST(Decide, AMessageThatAnotherQueueRetriesIsSkipped) {
   ExpectAll({
       {.when = "it is new to this queue", .facts = {.others_retry = true}, .step = Kind::kSkip},

@@ -132,6 +132,26 @@ TEST(Copy, OfACopyDoesNotGrow) {
   EXPECT_EQ(HeaderBytes(second), HeaderBytes(first));
 }
 
+// They keep retries bounded: what is optional makes room for them.
+TEST(Copy, KeepsTheFailuresOfOtherQueuesWhereSpaceIsShort) {
+  const auto message = MakeMessage();
+  const std::string elsewhere =
+      Encoded({{"x-retry-elsewhere", amqp::Table{{std::string(200, 'q'), std::int64_t{3}}}}});
+  Annotation annotation = Retried();
+  annotation.elsewhere = elsewhere;
+  Copy copy;
+  ASSERT_TRUE(copy.Build(DeliveryOf(message), annotation, kPlenty));
+  EXPECT_TRUE(copy.properties().headers->Find("x-retry-elsewhere"));
+  EXPECT_TRUE(copy.properties().headers->Find("x-retry-error"));
+  std::size_t least = SizeOf(copy);
+  while (copy.Build(DeliveryOf(message), annotation, least - 1)) {
+    EXPECT_TRUE(copy.properties().headers->Find("x-retry-elsewhere"));
+    least = SizeOf(copy);
+  }
+  EXPECT_TRUE(copy.Build(DeliveryOf(message), annotation, least));
+  EXPECT_FALSE(copy.properties().headers->Find("x-retry-delay"));
+}
+
 TEST(Copy, ToBeParkedSaysNothingOfTheNextRetry) {
   const auto message = MakeMessage({.headers = HeadersOfRetried()});
   Copy copy;

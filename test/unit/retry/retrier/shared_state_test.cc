@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/recorded_events.h"
@@ -58,6 +59,43 @@ TEST(SharedStateTest, ListenersMayGoWhileAllAreTold) {
   broker.Ready();
   EXPECT_THAT(told, ElementsAre("first", "second", "fourth"));
   EXPECT_EQ(second, nullptr);
+}
+
+// Its observer may destroy whatever an event's texts belong to.
+TEST(SharedStateTest, TextsOfAnEventStayDuringTheCallWhateverBecomesOfTheirOwners) {
+  SimulatedTime time;
+  SeededRandom random(1);
+  ScriptedBroker broker(time);
+  struct Destroyer : Observer {
+    void OnEvent(const Event& event) override {
+      for (std::string* text : owners) text->assign(text->size(), 'x');
+      if (event.kind == EventKind::kFailed) {
+        shared->Report({.kind = EventKind::kRetried, .time = {}, .queue = "inner"});
+      }
+      told.push_back(absl::StrCat(std::string(event.queue), "|", std::string(event.delay_queue),
+                                  "|", std::string(event.id), "|", std::string(event.error), "|",
+                                  std::string(event.cause)));
+    }
+    std::vector<std::string*> owners;
+    SharedState* shared = nullptr;
+    std::vector<std::string> told;
+  } observer;
+  const auto shared = SharedState::Create(broker, EnvironmentOf(time, random, &observer), {});
+  observer.shared = shared.get();
+  std::string queue = "orders";
+  std::string delay_queue = "retry.1000";
+  std::string id = "an id";
+  std::string error = "why";
+  std::string cause = "late";
+  observer.owners = {&queue, &delay_queue, &id, &error, &cause};
+  shared->Report({.kind = EventKind::kFailed,
+                  .time = {},
+                  .queue = queue,
+                  .delay_queue = delay_queue,
+                  .id = id,
+                  .error = error,
+                  .cause = cause});
+  EXPECT_THAT(observer.told, ElementsAre("inner||||", "orders|retry.1000|an id|why|late"));
 }
 
 }  // namespace shared_state_test

@@ -1,0 +1,236 @@
+// Consumers that feed each other: several queues behind one exchange, and dead-letter exchanges
+// that lead back, in a simulated RabbitMQ. However they are put together, it ends.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "retryq/client.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_rabbitmq.h"
+#include "retryq/testing/simulated_time.h"
+#include "support/recorded_events.h"
+
+namespace retryq {
+namespace feeding_consumers_test {
+
+using ::testing::HasSubstr;
+
+class FeedingConsumers {
+ public:
+  explicit FeedingConsumers(std::uint64_t seed = 1) : random_(seed) {
+    rabbit_.DeclareExchange("shop", "topic");
+  }
+
+  // A queue behind the exchange. Rejected messages go to the queue `rejected_to`, if there is one.
+  void DeclareQueue(const std::string& queue, const std::string& rejected_to = "",
+                    const char* type = "classic") {
+    amqp::Table arguments = {{"x-queue-type", type}};
+    if (!rejected_to.empty()) {
+      arguments.Set("x-dead-letter-exchange", "");
+      arguments.Set("x-dead-letter-routing-key", rejected_to);
+    }
+    rabbit_.DeclareQueue(queue, arguments);
+    rabbit_.Bind("shop", queue, "order.*");
+    time_.Advance(absl::Seconds(10));
+  }
+
+  void Connect(const DelayQueueOptions& options = {}) {
+    brokers_.emplace_back(rabbit_);
+    clients_.emplace_back(testing::EnvironmentOf(time_, random_, &events_), brokers_.back(),
+                          ClientOptions{.delay_queues = options},
+                          [](const absl::Status& fatal) { ADD_FAILURE() << fatal; });
+  }
+
+  // On the client that connected last. All calls fail.
+  void Consume(ConsumerOptions options,
+               const absl::Status& error = absl::UnavailableError("down")) {
+    auto consumer = clients_.back().Consume(std::move(options),
+                                            [this, error](const Delivery& delivery) -> Outcome {
+                                              ++calls_[std::string(delivery.queue())];
+                                              return error;
+                                            });
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    consumers_.push_back(*std::move(consumer));
+  }
+
+  void Live() {
+    rabbit_.Publish("shop", "order.made", {.message_id = "one"}, "1");
+    time_.Advance(absl::Hours(1));
+    for (const std::string& queue : rabbit_.queues()) {
+      if (queue.ends_with(".parked")) continue;
+      EXPECT_EQ(rabbit_.Count(queue), 0U) << queue;
+    }
+  }
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
+  testing::SimulatedRabbitMq rabbit_{time_, random_};
+  testing::RecordedEvents events_;
+  std::map<std::string, std::uint64_t> calls_;
+
+ private:
+  std::deque<testing::SimulatedBroker> brokers_;
+  std::deque<Client> clients_;
+  std::vector<Consumer> consumers_;
+};
+
+ConsumerOptions Options(const std::string& queue, std::uint64_t max_attempts) {
+  return {.queue = queue, .work_exchange = "shop", .retry = {.max_attempts = max_attempts}};
+}
+
+TEST(FeedingConsumers, LeaveTheRetriesOfOtherQueuesAlone) {
+  for (const bool two_prefixes : {false, true}) {
+    FeedingConsumers world;
+    world.DeclareQueue("billing");
+    world.DeclareQueue("mail");
+    world.Connect();
+    world.Consume(Options("billing", 3));
+    if (two_prefixes) world.Connect({.prefix = "later", .queue_type = QueueType::kQuorum});
+    world.Consume(Options("mail", 3));
+    world.Live();
+    EXPECT_EQ(world.calls_["billing"], 3U);
+    EXPECT_EQ(world.calls_["mail"], 3U);
+    EXPECT_EQ(world.events_.Count(EventKind::kSkipped), 4U);
+  }
+}
+
+TEST(FeedingConsumers, WithoutAWorkExchangeLeaveThemAloneToo) {
+  FeedingConsumers world;
+  world.DeclareQueue("billing");
+  world.DeclareQueue("mail");
+  world.Connect();
+  world.Consume(Options("billing", 3));
+  world.Consume({.queue = "mail", .retry = {.max_attempts = 3}});
+  world.Live();
+  EXPECT_EQ(world.calls_["billing"], 3U);
+  EXPECT_EQ(world.calls_["mail"], 3U);
+}
+
+TEST(FeedingConsumers, ThatShareRetriesCountAttemptsTogether) {
+  FeedingConsumers world;
+  world.Connect();
+  for (const std::string queue : {"billing", "mail"}) {
+    world.DeclareQueue(queue);
+    ConsumerOptions options = Options(queue, 3);
+    options.share_retries = true;
+    world.Consume(options);
+  }
+  world.Live();
+  EXPECT_EQ(world.calls_["billing"] + world.calls_["mail"], 2U + 4 + 8);
+}
+
+TEST(FeedingConsumers, ParkWhatTheyRejectedIfItComesBack) {
+  for (const absl::Status& error :
+       {absl::UnavailableError("down"), absl::InvalidArgumentError("poison")}) {
+    FeedingConsumers world;
+    world.DeclareQueue("billing", "billing");
+    world.Connect();
+    ConsumerOptions options = Options("billing", 3);
+    options.retry.on_limit = OnLimit::kReject;
+    options.retry.on_permanent = OnLimit::kReject;
+    world.Consume(options, error);
+    world.Live();
+    EXPECT_EQ(world.calls_["billing"], 3U) << error;
+    EXPECT_EQ(world.rabbit_.Count("billing.parked"), 1U);
+    EXPECT_THAT(world.events_.Last(EventKind::kParked)->error, HasSubstr("gave up after 3"));
+  }
+}
+
+TEST(FeedingConsumers, DoNotForgetAttemptsThatAnotherQueueBringsBack) {
+  FeedingConsumers world;
+  world.DeclareQueue("billing", "mail");
+  world.rabbit_.DeclareQueue(
+      "mail", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "billing"}});
+  world.Connect();
+  for (const std::string queue : {"billing", "mail"}) {
+    ConsumerOptions options = Options(queue, 3);
+    options.retry.on_limit = OnLimit::kReject;
+    world.Consume(options);
+  }
+  world.Live();
+  EXPECT_EQ(world.calls_["billing"], 3U);
+  EXPECT_EQ(world.calls_["mail"], 3U);
+  EXPECT_EQ(world.rabbit_.Count("billing.parked"), 1U);
+}
+
+// More queues than a message remembers by their names.
+TEST(FeedingConsumers, EndALoopOfManyQueues) {
+  constexpr int kQueues = 20;
+  FeedingConsumers world;
+  world.Connect();
+  for (int i = 0; i < kQueues; ++i) {
+    const std::string queue = absl::StrCat("q", i);
+    const std::string next = absl::StrCat("q", (i + 1) % kQueues);
+    world.rabbit_.DeclareQueue(
+        queue, {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", next}});
+    ConsumerOptions options{.queue = queue, .retry = {.max_attempts = 2}};
+    options.retry.on_limit = OnLimit::kReject;
+    world.Consume(options);
+  }
+  world.rabbit_.Bind("shop", "q0", "order.made");
+  world.Live();
+  for (const auto& [queue, calls] : world.calls_) EXPECT_LE(calls, 2U) << queue;
+  EXPECT_GE(world.calls_.size(), 16U);
+}
+
+// Some of three queues and two clients, whatever their policies are.
+TEST(FeedingConsumers, EndHoweverTheyArePutTogether) {
+  constexpr std::uint64_t kQueues = 3;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937_64 random(seed);
+    const auto below = [&random](std::uint64_t limit) { return random() % limit; };
+    const bool share = below(4) == 0;
+    FeedingConsumers world(seed);
+    std::uint64_t most_attempts = 0;
+    std::map<std::string, std::uint64_t> limits;
+    for (std::uint64_t i = 0; i < kQueues; ++i) {
+      const std::string other = below(2) == 0 ? "" : absl::StrCat("q", below(kQueues));
+      world.DeclareQueue(absl::StrCat("q", i), share ? "" : other,
+                         below(2) == 0 ? "classic" : "quorum");
+    }
+    for (std::uint64_t i = 0; i < kQueues; ++i) {
+      if (i == 0 || below(2) == 0) {
+        world.Connect({.prefix = below(2) == 0 ? "retry" : "later",
+                       .queue_type = below(2) == 0 ? QueueType::kClassic : QueueType::kQuorum});
+      }
+      ConsumerOptions options = Options(absl::StrCat("q", i), 1 + below(3));
+      options.share_retries = share;
+      options.work_exchange = below(3) == 0 ? "" : "shop";
+      options.retry.backoff.base = absl::Milliseconds(100 + 900 * static_cast<int>(below(3)));
+      options.retry.backoff.jitter = below(2) == 0 ? 0 : 0.5;
+      options.retry.on_limit = static_cast<OnLimit>(below(3));
+      options.retry.on_permanent = static_cast<OnLimit>(below(3));
+      limits[options.queue] = options.retry.max_attempts;
+      most_attempts = std::max(most_attempts, options.retry.max_attempts);
+      world.Consume(std::move(options), below(4) == 0 ? absl::InvalidArgumentError("poison")
+                                                      : absl::UnavailableError("down"));
+    }
+    world.Live();
+    std::uint64_t calls = 0;
+    for (const auto& [queue, times] : world.calls_) {
+      calls += times;
+      if (!share) {
+        EXPECT_LE(times, kQueues * limits[queue]) << queue;
+      }
+    }
+    std::uint64_t bound = 0;
+    for (std::uint64_t copies = kQueues; most_attempts-- > 0; copies *= kQueues) bound += copies;
+    EXPECT_LE(calls, bound);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace feeding_consumers_test
+}  // namespace retryq
