@@ -63,6 +63,14 @@ ManagementUrl ReadManagement(const FlagText& flag, const std::vector<std::string
   return *std::move(management);
 }
 
+std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker) {
+  const char* const variable = std::getenv("RETRYQ_MANAGEMENT_URL");
+  if (variable == nullptr || *variable == '\0') return std::nullopt;
+  absl::StatusOr<ManagementUrl> management = ParseManagementUrl(variable, broker);
+  if (!management.ok() || !IsOnAHostOf(broker, *management)) return std::nullopt;
+  return *std::move(management);
+}
+
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
   std::vector<std::string> urls = client.more_urls;
   urls.insert(urls.begin(), client.url);

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_MANAGEMENT_MANAGEMENT_FLAGS_H_
 #define RETRYQ_CLI_MANAGEMENT_MANAGEMENT_FLAGS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct BrokerPlace {
 // so that these are not complained of.
 ManagementUrl ReadManagement(const FlagText& flag, const std::vector<std::string>& urls,
                              const amqp::ConnectionOptions& broker, bool waits, FlagReader& reader);
+
+// By RETRYQ_MANAGEMENT_URL alone, where that is one of `broker`'s hosts.
+std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker);
 
 // The broker of URLs that have been read.
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);

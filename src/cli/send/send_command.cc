@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_watch.h"
+#include "cli/management/management_flags.h"
+#include "cli/send/binding_check.h"
 #include "cli/send/remedies.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
@@ -72,6 +74,15 @@ absl::StatusOr<std::string> Send(SendOptions options) {
   }
   const std::string target = Target(options.message);
   const bool to_queue = options.message.exchange.empty();
+  std::string doubt;
+  if (!to_queue && (options.publish.at || options.publish.delay > absl::ZeroDuration())) {
+    const absl::Status bound = BindingCheck(ConnectionOf(options.client)).Check(options.message);
+    if (absl::IsNotFound(bound)) return WithSendRemedy(bound, to_queue);
+    if (!bound.ok()) {
+      doubt = absl::StrCat("; if no queue is bound there then, the broker drops it (",
+                           std::string(bound.message()), ")");
+    }
+  }
   EventLoop loop;
   BrokerWatch watch(loop, options.client, options.wait, "the message is not confirmed yet");
   RouteObserver route(watch);
@@ -95,7 +106,8 @@ absl::StatusOr<std::string> Send(SendOptions options) {
   }
   if (absl::Status run = loop.Run(); !run.ok()) return run;
   if (!published.ok()) return published;
-  return DescribeRoute(options, target, route);
+  std::string described = DescribeRoute(options, target, route);
+  return described.empty() ? described : described + doubt;
 }
 
 }  // namespace retryq::cli

@@ -11,7 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_watch.h"
+#include "cli/management/management_flags.h"
 #include "cli/send/answer_writer.h"
+#include "cli/send/binding_check.h"
 #include "cli/send/line_reader.h"
 #include "cli/send/line_request.h"
 #include "cli/send/remedies.h"
@@ -84,6 +86,10 @@ class LineSender : private Observer {
                              absl::StrCat("line ", line_, ": ", std::string(read.message()))));
       return HasRoom();
     }
+    if (const absl::Status bound = CheckBindings(request); absl::IsNotFound(bound)) {
+      Answer(request.id, WithSendRemedy(bound, /*to_queue=*/false));
+      return HasRoom();
+    }
     const std::size_t size = request.message.body.size();
     open_bytes_ += size;
     const std::uint64_t number = line_;
@@ -99,6 +105,12 @@ class LineSender : private Observer {
                        Continue();
                      });
     return HasRoom();
+  }
+
+  absl::Status CheckBindings(const LineRequest& request) {
+    const bool is_delayed = request.publish.at || request.publish.delay > absl::ZeroDuration();
+    return is_delayed && !request.message.exchange.empty() ? bindings_.Check(request.message)
+                                                           : absl::OkStatus();
   }
 
   // Delays need a right that is missing: those messages are never confirmed.
@@ -194,6 +206,7 @@ class LineSender : private Observer {
 
   const SendOptions& options_;
   EventLoop loop_;
+  BindingCheck bindings_{ConnectionOf(options_.client)};
   BrokerWatch watch_;
   AnswerWriter writer_{loop_,
                        STDOUT_FILENO,
