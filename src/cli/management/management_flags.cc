@@ -67,7 +67,7 @@ std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptio
   const char* const variable = std::getenv("RETRYQ_MANAGEMENT_URL");
   if (variable == nullptr || *variable == '\0') return std::nullopt;
   absl::StatusOr<ManagementUrl> management = ParseManagementUrl(variable, broker);
-  if (!management.ok() || !IsOnAHostOf(broker, *management)) return std::nullopt;
+  if (!management.ok() || !IsOnAHostOf(broker, *management, /*unknown=*/false)) return std::nullopt;
   return *std::move(management);
 }
 

@@ -41,16 +41,19 @@ absl::Status WhyUnsettled(const Redeliveries& redeliveries);
 
 // All that is known of a delivery when it arrives.
 struct DeliveryFacts {
-  // What the headers state of its failures so far. They count only where `x-retry-queue` is the
-  // consumer's queue or a former name of it, or the retry is shared, so that a message that failed
-  // elsewhere starts anew here; except for what has no `x-retry-queue`: the `x-retry-id` of a
-  // replayed message, and the delay of one that was published with a delay and is still on its way
-  // through several delay queues. Anyone can send such headers: what is of a wrong type, negative
-  // or longer than AMQP allows is taken as absent. `failures` is not less than what
-  // RetryOptions::earlier_counts names, in a message that retryq has not copied before.
-  // Redeliveries are not in it, but the first of those that count can be its `first_failure`. The
-  // views point into the message.
+  // What the headers of retrying state of its failures so far (see RetryHeaders). They count only
+  // where `x-retry-queue` is the consumer's queue or a former name of it, or the retry is shared,
+  // so that a message that failed elsewhere starts anew here; except for what has no
+  // `x-retry-queue`: the `x-retry-id` of a replayed message, and the delay of one that was
+  // published with a delay and is still on its way through several delay queues. Anyone can send
+  // such headers: what is of a wrong type, negative or longer than AMQP allows is taken as absent.
+  // `failures` is not less than what RetryOptions::earlier_counts names, in a message that retryq
+  // has not copied before. Redeliveries are not in it, but the first of those that count can be its
+  // `first_failure`. The views point into the message.
   Delivery::History history;
+
+  // Of `history.failures`, those that the message's own headers go on stating in this queue.
+  std::uint64_t stated_failures = 0;
 
   // None where something is left of its delay: no worker has handled it yet.
   Redeliveries redeliveries;
@@ -70,6 +73,7 @@ struct DeliveryFacts {
   // What the queue shows of how it counts: whether it has delivered the message before, and
   // `x-delivery-count` and `x-acquired-count`.
   bool redelivered = false;
+  // None of a queue that is known not to count.
   std::optional<std::int64_t> delivery_count = std::nullopt;
   std::optional<std::int64_t> acquired_count = std::nullopt;
 
@@ -79,9 +83,10 @@ struct DeliveryFacts {
 };
 
 // Reads a delivery to a consumer with these options, in one walk over its headers. `timed_out`:
-// what the consumer remembers of its timeouts; forgets those that are counted now.
+// what the consumer remembers of its timeouts; forgets those that are counted now. `counts`: false
+// where the queue is known not to count deliveries.
 DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& options,
-                        const Clock& clock, TimedOut& timed_out);
+                        const Clock& clock, TimedOut& timed_out, bool counts = true);
 
 // What is left of the delay of a message that has come out of a delay queue, in whole milliseconds;
 // zero if it is due.
