@@ -18,10 +18,11 @@
 namespace retryq {
 
 // The headers of a delivery as its first publisher set them: those that retrying and dead-lettering
-// add (`x-retry-*`, `x-death`, `x-first-death-*`, `x-last-death-*`, `x-delivery-count`,
-// `x-acquired-count`) are left out, so that a handler which publishes further does not forward them
-// by accident. A view, as cheap as a pointer: it and all that it answers but `Decode` live as long
-// as any copy of its Delivery. Thread-safe for reading.
+// add (`x-retry-…` as doc/on_the_wire.md lists them, `x-death`, `x-first-death-*`,
+// `x-last-death-*`, `x-delivery-count`, `x-acquired-count`) are left out, so that a handler which
+// publishes further does not forward them by accident. Headers named `x-retry-…` that an
+// application uses itself are shown. A view, as cheap as a pointer: it and all that it answers but
+// `Decode` live as long as any copy of its Delivery. Thread-safe for reading.
 class RETRYQ_EXPORT Headers {
  public:
   explicit Headers(amqp::TableView all) : all_(all) {}
@@ -38,7 +39,7 @@ class RETRYQ_EXPORT Headers {
   amqp::TableView all() const { return all_; }
 
   // Whether a name is one of those left out.
-  static bool IsHidden(std::string_view name);
+  bool IsHidden(std::string_view name) const;
 
  private:
   amqp::TableView all_;

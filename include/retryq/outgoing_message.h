@@ -42,7 +42,9 @@ struct OutgoingMessage {
 
 // When a message shall arrive.
 struct PublishOptions {
-  // So long after it is published; zero or less: at once.
+  // So long after it is published; zero or less: at once. The exchange or the queue must be there
+  // already; an exchange that leads to no queue when the message is due drops it, and nobody hears
+  // of that.
   absl::Duration delay = absl::ZeroDuration();
 
   // Instead: not before this time, by this machine's clock. A time that is over: at once.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 
@@ -37,6 +38,12 @@ bool IsSince43(const std::string& version) {
   const std::size_t dot = version.find('.');
   const int minor = dot == std::string::npos ? 0 : std::atoi(version.c_str() + dot + 1);
   return 100 * std::atoi(version.c_str()) + minor >= 403;
+}
+
+std::string TypeOf(const QueueDeclaration& declaration) {
+  const amqp::Value* const type = declaration.arguments.Find("x-queue-type");
+  const auto* const text = type == nullptr ? nullptr : std::get_if<std::string>(&type->variant);
+  return text == nullptr ? "classic" : *text;
 }
 
 bool IsFull(const Queue& queue) {
@@ -116,6 +123,10 @@ absl::StatusOr<DeclareOk> Node::DeclareQueue(const QueueDeclaration& declaration
     if (declaration.passive) {
       return absl::NotFoundError(absl::StrCat("no queue '", declaration.name, "' in vhost '/'"));
     }
+    if (TypeOf(declaration) != "classic" && TypeOf(declaration) != "quorum") {
+      return absl::FailedPreconditionError(absl::StrCat("invalid arg 'x-queue-type' for queue '",
+                                                        declaration.name, "' in vhost '/'"));
+    }
     Make(declaration);
     return DeclareOk{};
   }
@@ -127,6 +138,12 @@ absl::StatusOr<DeclareOk> Node::DeclareQueue(const QueueDeclaration& declaration
 absl::Status Node::Compare(const Queue& queue, const QueueDeclaration& declaration) {
   if (queue.durable == declaration.durable && queue.arguments == declaration.arguments) {
     return absl::OkStatus();
+  }
+  const std::string asked = TypeOf(declaration);
+  if (asked != queue.type) {  // (64)
+    return absl::FailedPreconditionError(
+        absl::StrCat("inequivalent arg 'x-queue-type' for queue '", declaration.name,
+                     "' in vhost '/': received '", asked, "' but current is '", queue.type, "'"));
   }
   return absl::FailedPreconditionError(
       absl::StrCat("inequivalent arguments for queue '", declaration.name, "' in vhost '/'"));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "facts/facts_test.h"
@@ -107,6 +108,32 @@ TEST_F(CopyFacts, F63AQuorumQueueLetsOutTheHigherPriorityFirst) {
       EXPECT_THAT(kept, ElementsAre("5", "31", "0", "200", "3", "4", "-1"));
       EXPECT_NE(expired.front(), "0");
     }
+  }
+}
+
+TEST_F(CopyFacts, F64OnlyAQuorumQueueWritesADeliveryCountAndThatAsInt64) {
+  for (const std::string type : {"classic", "quorum"}) {
+    peer_->DeclareQueue(type, Arguments(type));
+    const std::string headers =
+        amqp::Table{{"x-delivery-count", std::int32_t{12}}, {"x-acquired-count", std::int32_t{7}}}
+            .Encode()
+            .value();
+    peer_->Publish("", type, "", {.headers = amqp::TableView(headers)});
+    const auto count = [](const amqp::MessagePtr& message, std::string_view name) {
+      const auto field = message->properties.headers->Find(name);
+      return std::pair(field->type, field->AsInt64().value());
+    };
+    const auto theirs = std::pair('I', std::int64_t{12});
+    const bool shows_zero = type == "quorum" && !asker_.IsAtLeast(4);
+    EXPECT_EQ(count(asker_.Consume(type, 1)[0], "x-delivery-count"),
+              shows_zero ? std::pair('l', std::int64_t{0}) : theirs);
+    asker_.Drop();
+    const amqp::MessagePtr again = asker_.Take(type, 1)[0];
+    EXPECT_TRUE(again->redelivered);
+    const auto one = std::pair('l', std::int64_t{1});
+    EXPECT_EQ(count(again, "x-delivery-count"), type == "quorum" ? one : theirs);
+    EXPECT_EQ(count(again, "x-acquired-count"),
+              type == "quorum" && asker_.IsAtLeast(4, 3) ? one : std::pair('I', std::int64_t{7}));
   }
 }
 

@@ -44,7 +44,9 @@ std::string PoisonousHeaders(Poison poison) {
                       {"x-delivery-count", std::int64_t{-1}}});
     case Poison::kForgedWay:
       return encoded(
-          {{"x-retry-queue", kInnocentQueue},
+          {{"x-retry-count", std::int64_t{1}},
+           {"x-retry-id", "forged"},
+           {"x-retry-queue", kInnocentQueue},
            {"x-retry-exchange", "amq.fanout"},
            {"x-retry-routing-key", kInnocentQueue},
            {"x-death",

@@ -143,6 +143,7 @@ TEST_F(RetryRouting, ForgedHeadersReachNoQueueOfTheWorkExchange) {
       {"x-retry-exchange", "work"},
       {"x-retry-routing-key", "order.refunded"},
       {"x-retry-count", std::int64_t{1}},
+      {"x-retry-id", "forged"},
       {"x-retry-delay", std::int64_t{300}},
       {"x-death", amqp::Array{amqp::Value(std::make_shared<const amqp::Table>(death))}}};
   const std::string headers = forged.Encode().value();

@@ -184,6 +184,7 @@ amqp::Table RandomCaller::OddHeaders() {
                                         {"exchange", OddText()}}});
   }
   headers.Set("x-retry-queue", OneOf(queues()));
+  headers.Set("x-retry-id", OddText());
   headers.Set("x-retry-exchange", OddText());
   headers.Set("x-retry-routing-key", OddText());
   return headers;
@@ -648,7 +649,9 @@ void RandomCaller::DeliverByHand() {
   // Others have failed with it.
   if (random_.OneIn(3)) {
     parts.redelivered = true;
-    parts.headers = amqp::Table{{"x-delivery-count", OneOf<amqp::Value>({1, 2, 100})}};
+    parts.headers =
+        amqp::Table{{"x-delivery-count",
+                     OneOf<amqp::Value>({std::int64_t{1}, std::int64_t{2}, std::int64_t{100}})}};
   }
   const DeliveryHandler deliver = deliver_;
   deliver(testing::MakeMessage(parts));

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_TEST_SUPPORT_MAKE_MESSAGE_H_
 #define RETRYQ_TEST_SUPPORT_MAKE_MESSAGE_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,19 @@ inline amqp::MessagePtr MakeMessage(const MessageParts& parts = {}) {
   message->delivery_tag = parts.delivery_tag;
   message->redelivered = parts.redelivered;
   return message;
+}
+
+// These headers as a worker's copy has them: with what is always there together.
+inline amqp::Table Copied(amqp::Table headers) {
+  const amqp::Table always = {{"x-retry-count", std::int64_t{0}},
+                              {"x-retry-queue", "orders"},
+                              {"x-retry-exchange", ""},
+                              {"x-retry-routing-key", "orders"},
+                              {"x-retry-id", "r-1"}};
+  for (const auto& [name, value] : always.fields()) {
+    if (headers.Find(name) == nullptr) headers.Set(name, value);
+  }
+  return headers;
 }
 
 // Headers with these bytes, valid or not.

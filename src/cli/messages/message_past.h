@@ -10,14 +10,16 @@
 
 namespace retryq::cli {
 
-// What a parked or waiting message states about its past. Anyone can send such headers, and another
-// system may have parked it: what is missing, of a wrong type, or longer than AMQP allows is
-// absent. Views into the message.
+// What a parked or waiting message states about its past. Anyone can send such headers, another
+// system may have parked it, and an application may have x-retry-… headers of its own (see
+// Headers): what is missing, of a wrong type, or longer than AMQP allows is absent. Views into the
+// message.
 struct MessagePast {
   explicit MessagePast(const amqp::Message& message);
 
-  std::optional<std::string_view> id;     // x-retry-id, message-id or correlation-id
-  std::optional<std::uint64_t> attempts;  // calls of the handler, all in vain
+  std::optional<std::string_view> retry_id;  // x-retry-id
+  std::optional<std::string_view> id;        // that, message-id or correlation-id
+  std::optional<std::uint64_t> attempts;     // calls of the handler, all in vain
   std::optional<absl::Time> first_failure;
   std::optional<absl::Time> parked;          // absent where an older retryq has parked it
   std::optional<absl::Time> edited;          // by an operator, the last time

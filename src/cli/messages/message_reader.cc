@@ -261,7 +261,7 @@ void MessageReader::Move(const amqp::MessagePtr& message) {
   ++moving_;
   publisher_->Publish(
       {.message = message,
-       .plan = {.purpose = CopyPlan::Purpose::kMove},
+       .plan = {.path = CopyPath::kReturn},
        .exchange = "",
        .routing_key = options_.queue},
       [this, message](const PublishResult& result) {

@@ -90,9 +90,9 @@ class Replaying final : public ParkedPass {
       rows_.append(ParkedTableRow(*message, {})).append("\n");
       return reader().Keep(message);
     }
-    CopyPlan plan{.purpose = CopyPlan::Purpose::kReplay};
+    CopyPlan plan{.path = CopyPath::kReplay};
     if (replacement_ != nullptr) {
-      plan = {.purpose = CopyPlan::Purpose::kEdit, .at = now()};
+      plan = {.path = CopyPath::kEdit, .edited = now()};
       message = Replaced(*message, *replacement_);
     }
     sender_.Send(reader(), {.message = std::move(message),

@@ -40,11 +40,12 @@ absl::StatusOr<std::string> EditedHeaders(const amqp::Message& original, const J
   const Json before = ParseJson(VisibleHeaders(original));
   std::string bytes;
   amqp::TableWriter writer(&bytes);
+  const Headers headers(original.properties.headers.value_or(amqp::TableView()));
   for (const amqp::FieldView& field : original.properties.headers.value_or(amqp::TableView())) {
     const std::string name(field.name);
     // A name that is no UTF-8 is shown as another one, and cannot be edited.
     const bool stays =
-        Headers::IsHidden(field.name) || before == edited || !IsUtf8(name) ||
+        headers.IsHidden(field.name) || before == edited || !IsUtf8(name) ||
         (before.contains(name) && edited.contains(name) && before.at(name) == edited.at(name));
     if (stays) writer.Copy(field);
   }
@@ -52,7 +53,7 @@ absl::StatusOr<std::string> EditedHeaders(const amqp::Message& original, const J
   amqp::Table changed;
   for (const auto& [name, value] : edited.items()) {
     if (before.contains(name) && before.at(name) == value) continue;
-    if (Headers::IsHidden(name)) {
+    if (headers.IsHidden(name)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "header '", EscapedText(name), "': is set by retryq or the broker; take it out"));
     }

@@ -78,7 +78,7 @@ std::string HeadersJson(const Headers& headers, std::size_t max_size) {
   // JSON is hardly ever shorter than the wire: what is far too long there is not even looked at.
   if (headers.all().bytes().size() <= 4 * max_size) {
     for (const amqp::FieldView& field : headers.all()) {
-      if (Headers::IsHidden(field.name)) continue;
+      if (headers.IsHidden(field.name)) continue;
       json.emplace(std::string(field.name), ValueJson(field));
     }
     std::string line = JsonLine(json);

@@ -13,6 +13,7 @@
 #include "cli/management/management_answer.h"
 #include "cli/management/management_queues.h"
 #include "cli/messages/delivery_limit.h"
+#include "cli/messages/message_past.h"
 #include "cli/text/waiting.h"
 #include "loop/escaped_text.h"
 #include "retryq/delay_queue_name.h"
@@ -106,9 +107,8 @@ std::optional<WaitingQueue> ReadWaitingQueue(const WaitingJson& queue, std::stri
 
 bool WaitsFor(const amqp::Message& message, const WaitingQueue& queue,
               std::string_view work_queue) {
-  const auto failed_in =
-      message.properties.headers ? message.properties.headers->Find("x-retry-queue") : std::nullopt;
-  const bool has_failed_there = failed_in && failed_in->AsString() == work_queue;
+  const std::optional<std::string_view> failed_in = MessagePast(message).queue;
+  const bool has_failed_there = failed_in == work_queue;
   if (!queue.dead_letter_exchange.empty()) return has_failed_there;
   return message.routing_key == work_queue && (has_failed_there || !failed_in);
 }

@@ -67,14 +67,14 @@ class TakingWaiting final : public WaitingPass {
         return sender_.Discard(reader(), std::move(message));
       case WaitingAction::kPark:
         return sender_.Send(reader(), {.message = std::move(message),
-                                       .plan = {.purpose = CopyPlan::Purpose::kPark,
-                                                .at = loop().clock().Now(),
+                                       .plan = {.path = CopyPath::kRelease,
+                                                .parked = loop().clock().Now(),
                                                 .work_queue = options().work_queue},
                                        .exchange = "",
                                        .routing_key = options().parked_queue});
       default:
         return sender_.Send(reader(), {.message = std::move(message),
-                                       .plan = {.purpose = CopyPlan::Purpose::kRelease},
+                                       .plan = {.path = CopyPath::kRelease},
                                        .exchange = "",
                                        .routing_key = options().work_queue});
     }

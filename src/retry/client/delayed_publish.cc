@@ -9,6 +9,7 @@
 #include "retry/delay_queues/route_declaration.h"
 #include "retry/delivery/headers.h"
 #include "retry/publisher/copy.h"
+#include "retryq/copy_properties.h"
 
 namespace retryq {
 namespace {
@@ -126,7 +127,14 @@ void DelayedPublish::Plan() {
     headers.Set(kRetryRemainingHeader, absl::ToInt64Milliseconds(hop_.left));
     headers.Set(kRetryIdHeader, id_);
   }
-  headers_ = headers.Encode().value_or("");
+  const std::string encoded = headers.Encode().value_or("");
+  headers_.clear();
+  if (delay_ > absl::ZeroDuration()) {
+    const amqp::Properties own{.headers = amqp::TableView(encoded)};
+    CopyProperties(own, CopyPath::kDelayedFirst, &headers_);
+  } else {
+    headers_ = encoded;
+  }
 }
 
 void DelayedPublish::LookForTarget() {

@@ -23,6 +23,7 @@ bool CountedReturns::WouldCount(std::string_view version) const {
     case CountRedeliveries::kAlways:
       return seen_ != Seen::kAcquiredCount;
     case CountRedeliveries::kWhereCounted:
+      if (counts_ == false) return false;
       return seen_ == Seen::kNothing && !version.empty() && !CountsFailuresOnly(version);
   }
   return false;

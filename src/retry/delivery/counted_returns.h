@@ -1,6 +1,7 @@
 #ifndef RETRYQ_SRC_RETRY_DELIVERY_COUNTED_RETURNS_H_
 #define RETRYQ_SRC_RETRY_DELIVERY_COUNTED_RETURNS_H_
 
+#include <optional>
 #include <string_view>
 
 #include "retry/delivery/delivery_facts.h"
@@ -28,11 +29,16 @@ class CountedReturns {
                                      : Seen::kNothing;
   }
 
+  // Whether its queue counts deliveries, once that is known for certain.
+  void LearnWhetherCounts(bool counts) { counts_ = counts; }
+  std::optional<bool> counts() const { return counts_; }
+
   // `version`: of the broker; empty where it is not known.
   bool WouldCount(std::string_view version) const;
 
  private:
   const CountRedeliveries which_;
+  std::optional<bool> counts_;
   // What has been seen: a redelivery without any count, which no quorum queue makes, or one with
   // `x-acquired-count`, which nothing before 4.3 makes.
   enum class Seen { kNothing, kNoCount, kAcquiredCount } seen_ = Seen::kNothing;

@@ -6,8 +6,9 @@
 
 namespace retryq {
 
-bool Headers::IsHidden(std::string_view name) {
-  return name.starts_with(kRetryPrefix) || IsBrokerHeader(name);
+bool Headers::IsHidden(std::string_view name) const {
+  return name.starts_with(kRetryPrefix) ? IsRetryHeader(name, RetryHeadersIn(all_))
+                                        : IsBrokerHeader(name);
 }
 
 std::optional<amqp::FieldView> Headers::Find(std::string_view name) const {

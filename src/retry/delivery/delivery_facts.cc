@@ -75,6 +75,8 @@ struct HeaderFields {
       if (known != nullptr && !*known) *known = field;
       for (std::size_t i = 0; i < steps.size(); ++i) steps[i].Consider(field, names_of_counts[i]);
     }
+    if (id) whose = RetryHeadersIn(*message.properties.headers);
+    if (whose != RetryHeaders::kCopied) elsewhere.reset();
     for (std::size_t i = 0; i < steps.size(); ++i) {
       earlier_counts.push_back(steps[i].Follow(names_of_counts[i]));
     }
@@ -104,12 +106,18 @@ struct HeaderFields {
 
   Field count, first_failure, not_before, delay, queue, exchange, routing_key, error, id, remaining,
       elsewhere;
+  RetryHeaders whose = RetryHeaders::kForeign;
   Field delivery_count, acquired_count, death;
   std::vector<Field> earlier_counts;  // by their place among the names
 };
 
 std::optional<std::int64_t> Integer(const Field& field) {
   return field ? field->AsInt64() : std::nullopt;
+}
+
+// What a quorum queue has counted, which it writes as a 64-bit integer (F64).
+std::optional<std::int64_t> Counted(const Field& field, bool counts) {
+  return counts && field && field->type == 'l' ? field->AsInt64() : std::nullopt;
 }
 
 std::optional<std::string_view> Text(const Field& field) {
@@ -177,14 +185,16 @@ Delivery::History ReadHistory(const HeaderFields& fields, const amqp::Message& m
   Delivery::History history;
   history.exchange = message.exchange;
   history.routing_key = message.routing_key;
-  if (fields.queue && !is_ours) return history;
+  if (fields.whose == RetryHeaders::kForeign) return history;
+  const bool is_copied = fields.whose == RetryHeaders::kCopied;
+  if (is_copied && !is_ours) return history;
   history.id = ShortText(fields.id).value_or(std::string_view());
-  // What was published with a delay does not know which queue it comes to.
-  if (!fields.queue && !fields.remaining) return history;
+  if (fields.whose == RetryHeaders::kReplayed) return history;
   history.not_before = Time(fields.not_before);
   history.delay = Duration(fields.delay);
   history.remaining = Duration(fields.remaining);
-  if (!fields.queue) return history;
+  // What was published with a delay does not know which queue it comes to.
+  if (!is_copied) return history;
 
   history.failures = static_cast<std::uint64_t>(Natural(fields.count).value_or(0));
   history.first_failure = Time(fields.first_failure);
@@ -246,7 +256,7 @@ std::uint64_t CountIn(const amqp::FieldView& field) {
 // and starts anew.
 std::uint64_t CountEarlierFailures(const HeaderFields& fields, const RetrierOptions& options,
                                    bool redeliveries_count) {
-  if (fields.queue || fields.id) return 0;
+  if (fields.whose != RetryHeaders::kForeign) return 0;
   std::uint64_t failures = 0;
   for (std::size_t i = 0; i < fields.earlier_counts.size(); ++i) {
     const std::string& name = options.retry.earlier_counts[i];
@@ -281,6 +291,7 @@ std::optional<DelayQueueName> DelayQueueOf(const Death& death) {
 
 bool IsOthersRetry(const HeaderFields& fields, const amqp::Message& message,
                    const RetrierOptions& options) {
+  if (fields.whose != RetryHeaders::kCopied) return false;
   const std::optional<std::string_view> failed_in = Text(fields.queue);
   if (!failed_in || IsOneOf(*failed_in, options)) return false;
   if (Text(fields.exchange) != message.exchange) return false;
@@ -354,7 +365,9 @@ std::uint64_t OwnFailuresBesides(const HeaderFields& fields, const RetrierOption
 
 std::string FailuresElsewhere(const amqp::Message& message, const RetrierOptions& options) {
   const HeaderFields fields(message, {});
-  const std::string_view last = ShortText(fields.queue).value_or(std::string_view());
+  const std::string_view last = fields.whose == RetryHeaders::kCopied
+                                    ? ShortText(fields.queue).value_or(std::string_view())
+                                    : std::string_view();
   const bool last_is_ours = last.empty() || IsOneOf(last, options);
   if (last_is_ours && !fields.elsewhere && !fields.death) return "";
   std::vector<QueueFailures> all = FailuresBesides(fields);
@@ -390,16 +403,17 @@ std::string FailuresElsewhere(const amqp::Message& message, const RetrierOptions
 }
 
 DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& options,
-                        const Clock& clock, TimedOut& timed_out) {
+                        const Clock& clock, TimedOut& timed_out, bool counts) {
   const HeaderFields fields(message, options.retry.earlier_counts);
   const bool others_retry = IsOthersRetry(fields, message, options);
-  const bool is_ours = IsOneOf(Text(fields.queue).value_or(std::string_view()), options) ||
-                       (others_retry && options.share_retries);
+  const bool is_own = IsOneOf(Text(fields.queue).value_or(std::string_view()), options);
+  const bool is_ours = is_own || (others_retry && options.share_retries);
   DeliveryFacts facts{.history = ReadHistory(fields, message, is_ours),
                       .others_retry = others_retry && !options.share_retries,
                       .redelivered = message.redelivered,
-                      .delivery_count = Integer(fields.delivery_count),
-                      .acquired_count = Integer(fields.acquired_count)};
+                      .delivery_count = Counted(fields.delivery_count, counts),
+                      .acquired_count = Counted(fields.acquired_count, counts)};
+  if (is_own) facts.stated_failures = facts.history.failures;
   if (facts.others_retry) return facts;
   if (message.left_out > 0) {
     facts.left_out = message.left_out;

@@ -54,12 +54,13 @@ struct EarlyReturn {
 
 // All that is known of a delivery when it arrives.
 struct DeliveryFacts {
-  // What the headers state of its failures so far. They count only where `x-retry-queue` is the
-  // consumer's queue or a former name of it, or the retry is shared, so that a message that failed
-  // elsewhere starts anew here; except for what has no `x-retry-queue`: the `x-retry-id` of a
-  // replayed message, and the delay of one that was published with a delay and is still on its way
-  // through several delay queues; and for the failures here that other queues have brought back
-  // (`x-retry-elsewhere`, and rejections in `x-death` where the consumer rejects). Anyone can send
+  // What the headers of retrying state of its failures so far (see RetryHeaders). They count only
+  // where `x-retry-queue` is the consumer's queue or a former name of it, or the retry is shared,
+  // so that a message that failed elsewhere starts anew here; except for what has no
+  // `x-retry-queue`: the `x-retry-id` of a replayed message, and the delay of one that was
+  // published with a delay and is still on its way through several delay queues; and for the
+  // failures here that other queues have brought back (`x-retry-elsewhere`, and rejections in
+  // `x-death` where the consumer rejects). Anyone can send
   // such headers: what is of a wrong type, negative or longer than AMQP allows is taken as absent.
   // `failures` is not less than what RetryOptions::earlier_counts names, in a message that retryq
   // has not copied before. Redeliveries are not in it, but the first of those that count can be its
@@ -70,6 +71,8 @@ struct DeliveryFacts {
   // message up before, or another queue's has copied it since. Then the limits of the options are
   // to hold before the handler is called.
   bool came_back = false;
+  // Of `history.failures`, those that the message's own headers go on stating in this queue.
+  std::uint64_t stated_failures = 0;
 
   // None where something is left of its delay: no worker has handled it yet.
   Redeliveries redeliveries;
@@ -95,6 +98,7 @@ struct DeliveryFacts {
   // What the queue shows of how it counts: whether it has delivered the message before, and
   // `x-delivery-count` and `x-acquired-count`.
   bool redelivered = false;
+  // None of a queue that is known not to count.
   std::optional<std::int64_t> delivery_count = std::nullopt;
   std::optional<std::int64_t> acquired_count = std::nullopt;
 
@@ -104,9 +108,10 @@ struct DeliveryFacts {
 };
 
 // Reads a delivery to a consumer with these options, in one walk over its headers. `timed_out`:
-// what the consumer remembers of its timeouts; forgets those that are counted now.
+// what the consumer remembers of its timeouts; forgets those that are counted now. `counts`: false
+// where the queue is known not to count deliveries.
 DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& options,
-                        const Clock& clock, TimedOut& timed_out);
+                        const Clock& clock, TimedOut& timed_out, bool counts = true);
 
 // How often the message has failed in other queues than the consumer's, as its copies are to bring
 // back: `x-retry-elsewhere`, encoded. Empty: never.

@@ -3,17 +3,78 @@
 #include <algorithm>
 
 namespace retryq {
+namespace {
+
+// As NewRetryId makes them.
+bool IsMadeId(std::string_view id) {
+  return id.size() == 32 && std::all_of(id.begin(), id.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+}  // namespace
+
+RetryHeaders RetryHeadersIn(amqp::TableView headers) {
+  constexpr char kInt64 = 'l';
+  constexpr char kText = 'S';
+  unsigned copied = 0;
+  unsigned delayed = 0;
+  bool has_id = false;
+  bool made_id = false;
+  bool edited = false;
+  for (const amqp::FieldView& field : headers) {
+    const std::string_view name = field.name;
+    if (!name.starts_with(kRetryPrefix)) continue;
+    if (field.type == kInt64) {
+      if (name == kRetryCountHeader) copied |= 1U;
+      if (name == kRetryDelayHeader) delayed |= 1U;
+      if (name == kRetryNotBeforeHeader) delayed |= 2U;
+      if (name == kRetryRemainingHeader) delayed |= 4U;
+      if (name == kRetryEditedHeader) edited = true;
+    } else if (field.type == kText) {
+      if (name == kRetryQueueHeader) copied |= 2U;
+      if (name == kRetryExchangeHeader) copied |= 4U;
+      if (name == kRetryRoutingKeyHeader) copied |= 8U;
+      if (name == kRetryIdHeader && !has_id) {
+        has_id = true;
+        made_id = IsMadeId(field.AsString().value_or(std::string_view()));
+      }
+    }
+  }
+  if (!has_id) return RetryHeaders::kForeign;
+  if (copied == 15U) return RetryHeaders::kCopied;
+  if (delayed == 7U) return RetryHeaders::kDelayed;
+  return made_id || edited ? RetryHeaders::kReplayed : RetryHeaders::kForeign;
+}
 
 bool IsRetryHeader(std::string_view name) {
   return name.starts_with(kRetryPrefix) &&
          std::find(kRetryHeaders.begin(), kRetryHeaders.end(), name) != kRetryHeaders.end();
 }
 
+bool IsRetryHeader(std::string_view name, RetryHeaders whose) {
+  switch (whose) {
+    case RetryHeaders::kForeign:
+      return false;
+    case RetryHeaders::kReplayed:
+      return name == kRetryIdHeader || name == kRetryEditedHeader;
+    case RetryHeaders::kDelayed:
+      return name == kRetryIdHeader || name == kRetryDelayHeader || name == kRetryNotBeforeHeader ||
+             name == kRetryRemainingHeader;
+    case RetryHeaders::kCopied:
+      break;
+  }
+  return IsRetryHeader(name) || name == kRetryEditedHeader;
+}
+
 bool IsBrokerHeader(std::string_view name) {
   if (!name.starts_with("x-")) return false;
+  return IsDeathHeader(name) || name == kDeliveryCountHeader || name == kAcquiredCountHeader;
+}
+
+bool IsDeathHeader(std::string_view name) {
   return name == kDeathHeader || name.starts_with("x-first-death-") ||
-         name.starts_with("x-last-death-") || name == kDeliveryCountHeader ||
-         name == kAcquiredCountHeader;
+         name.starts_with("x-last-death-");
 }
 
 bool IsRoutingHeader(std::string_view name) { return name == "CC" || name == "BCC"; }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "retryq/amqp/table.h"
+
 namespace retryq {
 
 // The header names of the wire contract: "The copy" in doc/on_the_wire.md. Numbers are int64,
@@ -31,6 +33,9 @@ inline constexpr std::size_t kMostQueuesElsewhere = 16;
 // Only on copies in a parked queue: when they were parked.
 inline constexpr std::string_view kRetryParkedHeader = "x-retry-parked";
 
+// What `retryq parked edit` sets: when the message was edited.
+inline constexpr std::string_view kRetryEditedHeader = "x-retry-edited";
+
 // Bytes, of names, routing keys and message ids: short strings in AMQP 0-9-1.
 inline constexpr std::size_t kLongestName = 255;
 
@@ -40,6 +45,21 @@ inline constexpr std::array kRetryHeaders = {
     kRetryQueueHeader, kRetryExchangeHeader,     kRetryRoutingKeyHeader, kRetryErrorHeader,
     kRetryIdHeader,    kRetryRemainingHeader,    kRetryParkedHeader,     kRetryElsewhereHeader,
 };
+
+// Whose the headers named `x-retry-…` of a message are. An application may use such names itself:
+// they are believed, and hidden from handlers, only where all that retrying always writes together
+// is there, with its wire types.
+enum class RetryHeaders {
+  kForeign,   // the application's, if there are any
+  kReplayed,  // `x-retry-id` made by retrying, or `x-retry-edited` with any: by parked replay, edit
+  kDelayed,   // on the way through several delay queues, and not yet handled: id, delay, not-before
+              // and remaining
+  kCopied,    // of a copy: count, queue, exchange, routing-key and id, and any of the others
+};
+RetryHeaders RetryHeadersIn(amqp::TableView headers);
+
+// Whether a header of that name belongs to retrying in such a message.
+bool IsRetryHeader(std::string_view name, RetryHeaders whose);
 
 // What RabbitMQ adds when it dead-letters.
 inline constexpr std::string_view kDeathHeader = "x-death";
@@ -53,6 +73,9 @@ bool IsRetryHeader(std::string_view name);
 
 // Whether the broker adds it when it delivers or dead-letters.
 bool IsBrokerHeader(std::string_view name);
+
+// Whether the broker adds it when it dead-letters.
+bool IsDeathHeader(std::string_view name);
 
 // Whether the broker would route a copy by it: `CC` or `BCC`.
 bool IsRoutingHeader(std::string_view name);

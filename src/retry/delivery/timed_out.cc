@@ -22,7 +22,10 @@ struct Identity {
 Identity Identify(const amqp::Message& message) {
   const amqp::TableView headers = message.properties.headers.value_or(amqp::TableView());
   const std::string_view message_id = message.properties.message_id.value_or(std::string_view());
-  const std::string_view id = headers.FindString(kRetryIdHeader).value_or(message_id);
+  const RetryHeaders whose = RetryHeadersIn(headers);
+  const std::string_view id = whose == RetryHeaders::kForeign
+                                  ? message_id
+                                  : headers.FindString(kRetryIdHeader).value_or(message_id);
   using Content =
       std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
   const Content content = id.empty()
@@ -30,7 +33,9 @@ Identity Identify(const amqp::Message& message) {
                               : Content(id, {}, {}, message.body);
   return {.hash = absl::Hash<Content>{}(content),
           .has_id = !id.empty(),
-          .failures = headers.FindInt64(kRetryCountHeader).value_or(0)};
+          .failures = whose == RetryHeaders::kCopied
+                          ? headers.FindInt64(kRetryCountHeader).value_or(0)
+                          : 0};
 }
 
 // How often a quorum queue of 4.3 or newer has got `message` back without counting a failure: given

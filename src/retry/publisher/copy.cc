@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
 #include "retry/delivery/error_text.h"
 #include "retry/delivery/headers.h"
 #include "retryq/amqp/table.h"
@@ -11,40 +14,40 @@
 namespace retryq {
 namespace {
 
-// The pseudo-queue that answers of RPC go to. The broker refuses it from a channel that does not
-// consume it, and puts a name behind it otherwise: alone, which AMQP 1.0 lets through, it leads
-// nowhere.
-constexpr std::string_view kDirectReplyTo = "amq.rabbitmq.reply-to";
-
 std::int64_t AsInt64(std::uint64_t number) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
   return static_cast<std::int64_t>(std::min(number, kMax));
 }
 
-bool StaysUnchanged(std::string_view name) {
-  return !IsBrokerHeader(name) && !IsRoutingHeader(name);
+// Never longer than it came with, and above zero unless that was zero: what is not yet over.
+void AssignRest(std::string_view expiration, absl::Duration waited, std::string* out) {
+  std::int64_t whole = 0;
+  if (!absl::SimpleAtoi(absl::string_view(expiration.data(), expiration.size()), &whole)) {
+    out->assign(expiration);
+    return;
+  }
+  const std::int64_t gone = std::max<std::int64_t>(absl::ToInt64Milliseconds(waited), 0);
+  *out = std::to_string(gone < whole ? whole - gone : std::min<std::int64_t>(whole, 1));
 }
-
-bool StaysInCopy(std::string_view name) { return !IsRetryHeader(name) && StaysUnchanged(name); }
 
 }  // namespace
 
-void Copy::Take(const amqp::Message& message, bool (*stays)(std::string_view)) {
-  properties_ = message.properties;
-  properties_.delivery_mode = 2;
-  properties_.expiration.reset();
-  properties_.user_id.reset();
-  if (properties_.reply_to == kDirectReplyTo) properties_.reply_to.reset();
+void Copy::Take(const amqp::Message& message, CopyPath path) {
   headers_.clear();
-  amqp::TableWriter writer(&headers_);
-  for (const amqp::FieldView& field : message.properties.headers.value_or(amqp::TableView())) {
-    if (stays(field.name)) writer.Copy(field);
-  }
+  properties_ = CopyProperties(message.properties, path, &headers_);
+}
+
+void Copy::KeepRest(const amqp::Message& message, absl::Duration waited) {
+  properties_.delivery_mode = message.properties.delivery_mode;
+  if (!message.properties.expiration) return;
+  AssignRest(*message.properties.expiration, waited, &expiration_);
+  properties_.expiration = expiration_;
 }
 
 bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
                  std::size_t max_header_size) {
-  Take(*delivery.message(), StaysInCopy);
+  Take(*delivery.message(), CopyPath::kRetry);
+  if (annotation.waited) KeepRest(*delivery.message(), *annotation.waited);
   amqp::TableWriter writer(&headers_);
   writer.SetInt64(kRetryCountHeader, AsInt64(annotation.failures));
   if (annotation.first_failure) {
@@ -93,11 +96,17 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
 }
 
 bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_size) {
-  Take(message, StaysUnchanged);
-  if (properties_.headers) properties_.headers = amqp::TableView(headers_);
+  Take(message, CopyPath::kUnchanged);
   if (amqp::ContentHeaderSize(properties_) <= max_header_size) return true;
   // A mode that it did not have is a byte more than it came with.
   properties_.delivery_mode = message.properties.delivery_mode;
+  return amqp::ContentHeaderSize(properties_) <= max_header_size;
+}
+
+bool Copy::BuildReturn(const amqp::Message& message, absl::Duration waited,
+                       std::size_t max_header_size) {
+  Take(message, CopyPath::kReturn);
+  KeepRest(message, waited);
   return amqp::ContentHeaderSize(properties_) <= max_header_size;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/properties.h"
+#include "retryq/copy_properties.h"
 #include "retryq/delivery.h"
 #include "retryq/random.h"
 
@@ -25,12 +26,15 @@ struct Annotation {
   std::optional<absl::Time> parked = std::nullopt;      // for no other
   absl::Duration remaining = absl::ZeroDuration();      // after the delay queue it goes to
   std::string_view error = {};                          // any bytes: made UTF-8 of at most 1 KiB
-  std::string_view id = {};                             // see `NewRetryId`
-  std::string_view elsewhere = {};                      // see `FailuresElsewhere`
+  // Of a copy that returns to its queue: how long ago its message came. Such a copy keeps the
+  // delivery mode, and what is left of the expiration.
+  std::optional<absl::Duration> waited = std::nullopt;
+  std::string_view id = {};  // see `NewRetryId`
+  std::string_view elsewhere = {};  // see `FailuresElsewhere`
 };
 
-// The properties and headers of the copy of one message: everything as it came, byte for byte, but
-// for what retrying sets and what a copy must not carry over. The body is the message's own. Reused
+// The properties and headers of the copy of one message: what CopyProperties takes over, and what
+// retrying sets. The body is the message's own. Reused
 // from message to message it allocates nothing.
 //
 //   if (copy.Build(delivery, annotation, broker.max_header_size())) {
@@ -58,16 +62,22 @@ class Copy {
   // one.
   [[nodiscard]] bool BuildUnchanged(const amqp::Message& message, std::size_t max_header_size);
 
+  // The message as it came, back into its own queue: with its delivery mode, its headers of
+  // retrying if it has any, and what is left of its expiration, `waited` after it came.
+  [[nodiscard]] bool BuildReturn(const amqp::Message& message, absl::Duration waited,
+                                 std::size_t max_header_size);
+
   const amqp::Properties& properties() const { return properties_; }
 
  private:
-  // Everything that is not changed: properties, and those headers that stay.
-  void Take(const amqp::Message& message, bool (*stays)(std::string_view));
+  void Take(const amqp::Message& message, CopyPath path);
+  void KeepRest(const amqp::Message& message, absl::Duration waited);
   void AddOptional(const Annotation& annotation, std::size_t room);
 
   amqp::Properties properties_;
   std::string headers_;  // what properties_.headers points into
   std::string error_;    // kept for its capacity
+  std::string expiration_;
 };
 
 // A time that nothing may come before, as headers have it: in milliseconds, rounded up.

@@ -43,13 +43,15 @@ void OpenDelivery::Enter(State state) {
   if (state_ == State::kHandling) ++context_.handling;
 }
 
-void OpenDelivery::Begin(Delivery delivery) {
+void OpenDelivery::Begin(Delivery delivery, bool is_counted) {
   assert(state_ == State::kFree);
   id_.clear();
   handling_.reset();
   holds_ = 0;
   Acquit();
   delivery_.emplace(std::move(delivery));
+  is_counted_ = is_counted;
+  if (delivery_->properties().expiration) arrived_at_ = context_.shared.clock().SinceBoot();
   Enter(State::kDeciding);
 }
 
@@ -247,6 +249,11 @@ absl::Duration OpenDelivery::SafeFrom() const {
   return context_.parking_lot.safe_from();
 }
 
+absl::Duration OpenDelivery::Waited() const {
+  if (!delivery_->properties().expiration) return absl::ZeroDuration();
+  return context_.shared.clock().SinceBoot() - arrived_at_;
+}
+
 Annotation OpenDelivery::Annotate() const {
   if (IsDirect() || copy_kind_ == CopyKind::kForwarded) {
     const Delivery::History& history = delivery_->history();
@@ -257,6 +264,7 @@ Annotation OpenDelivery::Annotate() const {
             .delay = history.delay,
             .remaining = forwarded ? hop_.left : history.remaining.value_or(absl::ZeroDuration()),
             .error = history.last_error,
+            .waited = forwarded ? std::nullopt : std::optional(Waited()),
             .id = id_};
   }
   if (copy_kind_ == CopyKind::kSnoozed) {
@@ -288,6 +296,8 @@ bool OpenDelivery::Fill(PublishParams* params) {
   Copy& copy = context_.copy;
   if (copy_kind_ == CopyKind::kParkedUnchanged) {
     if (!copy.BuildUnchanged(*delivery_->message(), limit + kTakenBeyond)) return false;
+  } else if (IsUnchangedReturn()) {
+    if (!copy.BuildReturn(*delivery_->message(), Waited(), limit + kTakenBeyond)) return false;
   } else {
     Annotation annotation = Annotate();
     const std::string elsewhere = FailuresElsewhere(*delivery_->message(), context_.options);
@@ -309,7 +319,7 @@ bool OpenDelivery::Fill(PublishParams* params) {
 
 void OpenDelivery::Publish(CopyKind kind) {
   copy_kind_ = kind;
-  if (id_.empty()) {
+  if (id_.empty() && !IsUnchangedReturn()) {
     id_ = delivery_->id();
     if (id_.empty()) AssignNewRetryId(*context_.shared.environment().random, &id_);
   }

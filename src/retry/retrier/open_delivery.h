@@ -88,8 +88,8 @@ class OpenDelivery final : private PendingPublish {
   State state() const { return state_; }
   const Delivery& delivery() const { return *delivery_; }
 
-  // Takes a delivery. From kFree.
-  void Begin(Delivery delivery);
+  // Takes a delivery. From kFree. `is_counted`: its headers state all of its failures.
+  void Begin(Delivery delivery, bool is_counted);
 
   // Carries out a step that is neither kHandle, kWait nor kSkip. From kDeciding.
   void CarryOut(Step step);
@@ -165,6 +165,9 @@ class OpenDelivery final : private PendingPublish {
     return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed ||
            copy_kind_ == CopyKind::kForwarded;
   }
+  // Whether the copy is the message as it came: back in its queue, with nothing to be remembered.
+  bool IsUnchangedReturn() const { return IsDirect() && is_counted_; }
+  absl::Duration Waited() const;
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
   bool is_observed() const { return context_.shared.environment().observer != nullptr; }
@@ -175,16 +178,18 @@ class OpenDelivery final : private PendingPublish {
   const std::function<void()> released_;
 
   State state_ = State::kFree;
-  CopyKind copy_kind_ = CopyKind::kRetried;          // kPublishing, kDeclaring, kHeld
-  std::optional<Delivery> delivery_;                 // unless kFree
-  Step step_;                                        // the last one that was decided on
-  Hop hop_ = {};                                     // where the copy goes, if it is delayed
-  std::string id_;                                   // of the copies; empty before the first one
-  std::uint32_t holds_ = 0;                          // so far
-  std::unique_ptr<Timer> timer_;                     // kWaiting, kHeld
-  absl::Duration called_at_ = absl::ZeroDuration();  // since boot, where an observer wants to know
-  std::optional<absl::Duration> handling_;           // the same: how long it took
-  std::uint64_t closings_ = 0;                       // of the gate, before the call
+  CopyKind copy_kind_ = CopyKind::kRetried;  // kPublishing, kDeclaring, kHeld
+  std::optional<Delivery> delivery_;         // unless kFree
+  Step step_;                                // the last one that was decided on
+  Hop hop_ = {};                             // where the copy goes, if it is delayed
+  std::string id_;                           // of the copies; empty before the first one
+  bool is_counted_ = true;
+  absl::Duration arrived_at_ = absl::ZeroDuration();  // since boot, where it has an expiration
+  std::uint32_t holds_ = 0;                           // so far
+  std::unique_ptr<Timer> timer_;                      // kWaiting, kHeld
+  absl::Duration called_at_ = absl::ZeroDuration();   // since boot, where an observer wants to know
+  std::optional<absl::Duration> handling_;            // the same: how long it took
+  std::uint64_t closings_ = 0;                        // of the gate, before the call
   Lifeline<OpenDelivery> lifeline_{this};
 };
 

@@ -20,6 +20,7 @@
 #include "retry/delivery/timed_out.h"
 #include "retry/policy/decide.h"
 #include "retry/publisher/exclusive_queue.h"
+#include "retry/retrier/counting_queue.h"
 #include "retry/retrier/gated_retrier.h"
 #include "retry/retrier/open_delivery.h"
 #include "retry/retrier/retrier_options.h"
@@ -183,13 +184,14 @@ class RetrierImpl final {
   DeliveryHandler Deliver(Call call);
   static void Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr message);
   Step Decide(const DeliveryFacts& facts) const;
-  Id Take(amqp::MessagePtr message, const Delivery::History& history);
+  Id Take(amqp::MessagePtr message, const Delivery::History& history, bool is_counted);
   void Skip(amqp::MessagePtr message, const Delivery::History& history);
   static void CallHandlerOf(const Wrapped& wrapped, Id id);
   void ReportIfEarly(const Delivery& delivery, const DeliveryFacts& facts);
   bool CountsTimeouts(const amqp::Message& message);
   std::shared_ptr<std::atomic<bool>> BeginAsync(Place& place) const;
   void RememberTimeouts();
+  void AskWhetherCounts(std::function<void()> done);
   void LookForWorkExchange(std::function<void(const absl::Status&)> done);
   void Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling = std::nullopt);
   void Destroy(std::uint32_t place);
@@ -208,6 +210,7 @@ class RetrierImpl final {
   TimedOut timed_out_;
   std::uint64_t generation_ = 0;  // of the channel that this is known of:
   bool counts_timeouts_ = false;
+  bool has_asked_ = false;  // whether the queue counts
   absl::Duration report_early_from_ = -absl::InfiniteDuration();
   std::function<void()> idle_;
   std::unique_ptr<Timer> idle_timer_;
@@ -285,9 +288,22 @@ void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
         self->LookForWorkExchange([self, done](const absl::Status& exchange) {
           if (!self) return;
           if (!exchange.ok()) return done(WithRemedy(exchange));
-          self->context_.parking_lot.Ensure(done);
+          self->AskWhetherCounts([self, done] { self->context_.parking_lot.Ensure(done); });
         });
       });
+}
+
+// Once: the queue of that name stays of its type, and who may not know is refused each time.
+void RetrierImpl::AskWhetherCounts(std::function<void()> done) {
+  const bool matters = options_.retry.count_redeliveries != CountRedeliveries::kNever;
+  if (!matters || !shared_->options().declare || std::exchange(has_asked_, true)) return done();
+  FindWhetherCounts(shared_->broker(), options_.queue,
+                    [self = lifeline_->ptr(), done = std::move(done)](std::optional<bool> counts) {
+                      if (!self) return;
+                      if (!counts && !self->shared_->ready()) self->has_asked_ = false;
+                      if (counts) self->context_.counted_returns.LearnWhetherCounts(*counts);
+                      done();
+                    });
 }
 
 void RetrierImpl::LookForWorkExchange(std::function<void(const absl::Status&)> done) {
@@ -354,16 +370,18 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::M
   const AlivePtr<RetrierImpl>& self = wrapped->retrier;
   if (!self) return;
   DeliveryFacts facts =
-      ReadFacts(*message, self->options_, *self->shared_->environment().clock, self->timed_out_);
+      ReadFacts(*message, self->options_, *self->shared_->environment().clock, self->timed_out_,
+                self->context_.counted_returns.counts().value_or(true));
   Step step = self->Decide(facts);
   if (!self) return;  // a backoff function has destroyed it
+  const bool is_counted = step.failures == facts.stated_failures;
   facts.history.failures = step.failures;
   if (step.kind == Step::Kind::kSkip) {
     self->Skip(std::move(message), facts.history);
     return;
   }
   self->context_.counted_returns.Learn(facts);
-  const Id id = self->Take(std::move(message), facts.history);
+  const Id id = self->Take(std::move(message), facts.history, is_counted);
   OpenDelivery& delivery = *self->places_[id.place].delivery;
   self->ReportIfEarly(delivery.delivery(), facts);
   if (!self) return;
@@ -387,7 +405,8 @@ Step RetrierImpl::Decide(const DeliveryFacts& facts) const {
   return context_.policy.Decide(facts, *shared_->environment().random);
 }
 
-RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr message, const Delivery::History& history) {
+RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr message, const Delivery::History& history,
+                                  bool is_counted) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(places_.size()));
     places_.emplace_back();
@@ -399,7 +418,7 @@ RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr message, const Delivery::Hist
     place.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Release(index); });
   }
   if (CountsTimeouts(*message)) place.taken_at = shared_->environment().clock->SinceBoot();
-  place.delivery->Begin(Delivery(std::move(message), source_, history));
+  place.delivery->Begin(Delivery(std::move(message), source_, history), is_counted);
   return {index, place.use};
 }
 

@@ -11,8 +11,8 @@
 namespace retryq::cli {
 namespace message_copy_test {
 
+using retryq::testing::Copied;
 using retryq::testing::MakeMessage;
-using Purpose = CopyPlan::Purpose;
 
 std::vector<std::string> Names(const amqp::Properties& properties) {
   std::vector<std::string> names;
@@ -25,23 +25,24 @@ amqp::MessagePtr Parked() {
                                      .delivery_mode = 1,
                                      .expiration = "5000",
                                      .user_id = "someone"},
-                      .headers = amqp::Table{{"zebra", 1},
-                                             {"x-retry-count", std::int64_t{8}},
-                                             {"x-retry-id", "5f0c"},
-                                             {"x-retry-of-another", "system"},
-                                             {"x-death", amqp::Array{}},
-                                             {"x-first-death-queue", "q"},
-                                             {"x-delivery-count", std::int64_t{2}},
-                                             {"x-acquired-count", std::int64_t{2}},
-                                             {"CC", amqp::Array{"elsewhere"}},
-                                             {"BCC", amqp::Array{"elsewhere"}},
-                                             {"apple", amqp::Decimal{2, 110}}}});
+                      .headers = Copied({{"zebra", 1},
+                                         {"x-retry-count", std::int64_t{8}},
+                                         {"x-retry-id", "5f0c"},
+                                         {"x-retry-of-another", "system"},
+                                         {"x-death", amqp::Array{}},
+                                         {"x-first-death-queue", "q"},
+                                         {"x-delivery-count", std::int64_t{2}},
+                                         {"x-acquired-count", std::int64_t{2}},
+                                         {"CC", amqp::Array{"elsewhere"}},
+                                         {"BCC", amqp::Array{"elsewhere"}},
+                                         {"apple", amqp::Decimal{2, 110}}})});
 }
 
 TEST(MessageCopy, ToReplayForgetsThePastButForTheId) {
   const auto message = Parked();
-  const MessageCopy copy(*message, {.purpose = Purpose::kReplay});
-  EXPECT_EQ(Names(copy.properties()), (std::vector<std::string>{"zebra", "x-retry-id", "apple"}));
+  const MessageCopy copy(*message, {.path = CopyPath::kReplay});
+  EXPECT_EQ(Names(copy.properties()),
+            (std::vector<std::string>{"zebra", "x-retry-id", "x-retry-of-another", "apple"}));
   EXPECT_EQ(copy.properties().headers->Find("apple")->bytes,
             message->properties.headers->Find("apple")->bytes);
   EXPECT_EQ(copy.properties().content_type, "text/x");
@@ -52,22 +53,23 @@ TEST(MessageCopy, ToReplayForgetsThePastButForTheId) {
 
 TEST(MessageCopy, ToMoveLeavesOutOnlyWhatItMust) {
   const auto message = Parked();
-  const MessageCopy copy(*message, {.purpose = Purpose::kMove});
+  const MessageCopy copy(*message, {.path = CopyPath::kReturn});
   EXPECT_EQ(Names(copy.properties()),
             (std::vector<std::string>{"zebra", "x-retry-count", "x-retry-id", "x-retry-of-another",
-                                      "x-death", "x-first-death-queue", "apple"}));
+                                      "x-death", "x-first-death-queue", "apple", "x-retry-queue",
+                                      "x-retry-exchange", "x-retry-routing-key"}));
   EXPECT_EQ(copy.properties().expiration, "5000");
-  EXPECT_EQ(copy.properties().delivery_mode, 2);
+  EXPECT_EQ(copy.properties().delivery_mode, 1);
   EXPECT_FALSE(copy.properties().user_id.has_value());
 }
 
 // One with a name behind it leads back to the one that waits for the answer.
 TEST(MessageCopy, LeavesOutAReplyToThatTheBrokerRefuses) {
-  for (const Purpose purpose : {Purpose::kReplay, Purpose::kMove}) {
+  for (const CopyPath path : {CopyPath::kReplay, CopyPath::kReturn}) {
     const auto refused = MakeMessage({.properties = {.reply_to = "amq.rabbitmq.reply-to"}});
-    EXPECT_FALSE(MessageCopy(*refused, {.purpose = purpose}).properties().reply_to.has_value());
+    EXPECT_FALSE(MessageCopy(*refused, {.path = path}).properties().reply_to.has_value());
     const auto named = MakeMessage({.properties = {.reply_to = "amq.rabbitmq.reply-to.g1.k"}});
-    EXPECT_EQ(MessageCopy(*named, {.purpose = purpose}).properties().reply_to,
+    EXPECT_EQ(MessageCopy(*named, {.path = path}).properties().reply_to,
               "amq.rabbitmq.reply-to.g1.k");
   }
 }
@@ -94,7 +96,7 @@ amqp::MessagePtr Waiting() {
 
 TEST(MessageCopy, ToReleaseIsTheRetryWithoutItsDelay) {
   const auto message = Waiting();
-  const MessageCopy copy(*message, {.purpose = Purpose::kRelease});
+  const MessageCopy copy(*message, {.path = CopyPath::kRelease});
   EXPECT_EQ(Names(copy.properties()),
             (std::vector<std::string>{"zebra", "x-retry-count", "x-retry-first-failure",
                                       "x-retry-queue", "x-retry-exchange", "x-retry-routing-key",
@@ -106,7 +108,7 @@ TEST(MessageCopy, ToParkStatesWhenAndKeepsThePast) {
   const auto message = Waiting();
   const MessageCopy copy(
       *message,
-      {.purpose = Purpose::kPark, .at = absl::FromUnixMillis(7777), .work_queue = "orders"});
+      {.path = CopyPath::kRelease, .parked = absl::FromUnixMillis(7777), .work_queue = "orders"});
   EXPECT_EQ(Names(copy.properties()),
             (std::vector<std::string>{"zebra", "x-retry-count", "x-retry-first-failure",
                                       "x-retry-queue", "x-retry-exchange", "x-retry-routing-key",
@@ -115,7 +117,8 @@ TEST(MessageCopy, ToParkStatesWhenAndKeepsThePast) {
 }
 
 TEST(MessageCopy, ToParkGivesOneThatHasNotFailedYetWhatReplayNeeds) {
-  const CopyPlan plan{.purpose = Purpose::kPark, .work_queue = "orders"};
+  const CopyPlan plan{
+      .path = CopyPath::kRelease, .parked = absl::UnixEpoch(), .work_queue = "orders"};
   const auto named = MakeMessage({.properties = {.message_id = "m-1"}});
   const MessageCopy copy(*named, plan);
   const amqp::TableView headers = *copy.properties().headers;
@@ -134,24 +137,42 @@ TEST(MessageCopy, ToParkGivesOneThatHasNotFailedYetWhatReplayNeeds) {
 
 TEST(MessageCopy, OfAnEditedMessageIsMarkedAndStaysSo) {
   const auto message = Parked();
-  const MessageCopy edited(*message, {.purpose = Purpose::kEdit, .at = absl::FromUnixMillis(5)});
+  const MessageCopy edited(*message, {.path = CopyPath::kEdit, .edited = absl::FromUnixMillis(5)});
   EXPECT_EQ(Names(edited.properties()),
-            (std::vector<std::string>{"zebra", "x-retry-id", "apple", "x-retry-edited"}));
+            (std::vector<std::string>{"zebra", "x-retry-id", "x-retry-of-another", "apple",
+                                      "x-retry-edited"}));
   EXPECT_EQ(edited.properties().headers->FindInt64("x-retry-edited"), 5);
   const auto marked = MakeMessage({.properties = edited.properties()});
-  EXPECT_EQ(MessageCopy(*marked, {.purpose = Purpose::kReplay})
+  EXPECT_EQ(MessageCopy(*marked, {.path = CopyPath::kReplay})
                 .properties()
                 .headers->FindInt64("x-retry-edited"),
             5);
-  const MessageCopy again(*marked, {.purpose = Purpose::kEdit, .at = absl::FromUnixMillis(6)});
-  EXPECT_EQ(Names(again.properties()).size(), 4U);
+  const MessageCopy again(*marked, {.path = CopyPath::kEdit, .edited = absl::FromUnixMillis(6)});
+  EXPECT_EQ(Names(again.properties()).size(), 5U);
   EXPECT_EQ(again.properties().headers->FindInt64("x-retry-edited"), 6);
+}
+
+// Alone it would look like the application's.
+TEST(MessageCopy, ToReplayLeavesOutAnIdThatIsTheMessageId) {
+  const auto message = MakeMessage(
+      {.properties = {.message_id = "m-1"}, .headers = Copied({{"x-retry-id", "m-1"}})});
+  EXPECT_TRUE(MessageCopy(*message, {}).properties().headers->empty());
+}
+
+TEST(MessageCopy, KeepsWhatAnApplicationHasNamedLikeOurs) {
+  const auto theirs = MakeMessage({.headers = amqp::Table{{"x-retry-count", "twice"}}});
+  for (const CopyPath path : {CopyPath::kReplay, CopyPath::kEdit, CopyPath::kReturn,
+                              CopyPath::kRelease, CopyPath::kUnchanged, CopyPath::kDelayedFirst}) {
+    EXPECT_EQ(Names(MessageCopy(*theirs, {.path = path}).properties()),
+              std::vector<std::string>{"x-retry-count"});
+  }
+  const MessageCopy parked(*theirs, {.path = CopyPath::kRelease, .parked = absl::UnixEpoch()});
+  EXPECT_EQ(parked.properties().headers->FindInt64("x-retry-count"), 0);
 }
 
 TEST(MessageCopy, OfOneWithoutHeadersHasNone) {
   const auto message = MakeMessage();
-  EXPECT_FALSE(
-      MessageCopy(*message, {.purpose = Purpose::kReplay}).properties().headers.has_value());
+  EXPECT_FALSE(MessageCopy(*message, {.path = CopyPath::kReplay}).properties().headers.has_value());
 }
 
 }  // namespace message_copy_test

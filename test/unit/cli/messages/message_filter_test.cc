@@ -15,7 +15,8 @@ using retryq::testing::MakeMessage;
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
 amqp::MessagePtr FailedAt(absl::Time time) {
-  return MakeMessage({.headers = amqp::Table{{"x-retry-first-failure", absl::ToUnixMillis(time)}}});
+  return MakeMessage(
+      {.headers = testing::Copied({{"x-retry-first-failure", absl::ToUnixMillis(time)}})});
 }
 
 TEST(MessageFilter, MatchesAllWhereNothingIsSet) {
@@ -24,8 +25,8 @@ TEST(MessageFilter, MatchesAllWhereNothingIsSet) {
 }
 
 TEST(MessageFilter, KnowsAMessageByEitherId) {
-  const auto message = MakeMessage(
-      {.properties = {.message_id = "theirs"}, .headers = amqp::Table{{"x-retry-id", "ours"}}});
+  const auto message = MakeMessage({.properties = {.message_id = "theirs"},
+                                    .headers = testing::Copied({{"x-retry-id", "ours"}})});
   EXPECT_TRUE((MessageFilter{.ids = {"other", "ours"}}).Matches(*message, kNow));
   EXPECT_TRUE((MessageFilter{.ids = {"theirs"}}).Matches(*message, kNow));
   EXPECT_FALSE((MessageFilter{.ids = {"other"}}).Matches(*message, kNow));
@@ -34,7 +35,7 @@ TEST(MessageFilter, KnowsAMessageByEitherId) {
 
 TEST(MessageFilter, KnowsAMessageWithoutMessageIdByItsCorrelationId) {
   const MessageFilter filter = {.ids = {"task"}};
-  const amqp::Table ours = {{"x-retry-id", "ours"}};
+  const amqp::Table ours = testing::Copied({{"x-retry-id", "ours"}});
   EXPECT_TRUE(filter.Matches(
       *MakeMessage({.properties = {.correlation_id = "task"}, .headers = ours}), kNow));
   EXPECT_FALSE(filter.Matches(
@@ -43,7 +44,7 @@ TEST(MessageFilter, KnowsAMessageWithoutMessageIdByItsCorrelationId) {
 }
 
 TEST(MessageFilter, FindsAnErrorInAnyCase) {
-  const auto message = MakeMessage({.headers = amqp::Table{{"x-retry-error", "No Paper"}}});
+  const auto message = MakeMessage({.headers = testing::Copied({{"x-retry-error", "No Paper"}})});
   EXPECT_TRUE((MessageFilter{.error = "no pap"}).Matches(*message, kNow));
   EXPECT_TRUE((MessageFilter{.error = ""}).Matches(*message, kNow));
   EXPECT_FALSE((MessageFilter{.error = "papers"}).Matches(*message, kNow));
@@ -62,15 +63,17 @@ TEST(MessageFilter, TellsOldFromNew) {
 }
 
 TEST(MessageFilter, CountsAgeFromTheTimeOfParkingWhereThatIsKnown) {
-  const auto message = MakeMessage(
-      {.headers = amqp::Table{{"x-retry-first-failure", absl::ToUnixMillis(kNow - absl::Hours(30))},
-                              {"x-retry-parked", absl::ToUnixMillis(kNow - absl::Minutes(1))}}});
+  const auto message =
+      MakeMessage({.headers = testing::Copied(
+                       {{"x-retry-first-failure", absl::ToUnixMillis(kNow - absl::Hours(30))},
+                        {"x-retry-parked", absl::ToUnixMillis(kNow - absl::Minutes(1))}})});
   EXPECT_FALSE((MessageFilter{.older_than = absl::Hours(1)}).Matches(*message, kNow));
   EXPECT_TRUE((MessageFilter{.newer_than = absl::Hours(1)}).Matches(*message, kNow));
 }
 
 TEST(MessageFilter, OneThatSaysNoTimeIsNeitherOldNorNew) {
-  const auto message = MakeMessage({.headers = amqp::Table{{"x-retry-first-failure", "then"}}});
+  const auto message =
+      MakeMessage({.headers = testing::Copied({{"x-retry-first-failure", "then"}})});
   EXPECT_FALSE((MessageFilter{.older_than = absl::ZeroDuration()}).Matches(*message, kNow));
   EXPECT_FALSE((MessageFilter{.newer_than = absl::Hours(1)}).Matches(*message, kNow));
 }
@@ -98,10 +101,11 @@ TEST(MessageFilter, AllThatIsSetMustHold) {
   const MessageFilter filter = {.error = "paper", .headers = {{"a", "1"}, {"b", "2"}}};
   EXPECT_FALSE(filter.empty());
   EXPECT_TRUE(filter.Matches(
-      *MakeMessage({.headers = amqp::Table{{"x-retry-error", "paper"}, {"a", "1"}, {"b", "2"}}}),
+      *MakeMessage(
+          {.headers = testing::Copied({{"x-retry-error", "paper"}, {"a", "1"}, {"b", "2"}})}),
       kNow));
   EXPECT_FALSE(filter.Matches(
-      *MakeMessage({.headers = amqp::Table{{"x-retry-error", "paper"}, {"a", "1"}}}), kNow));
+      *MakeMessage({.headers = testing::Copied({{"x-retry-error", "paper"}, {"a", "1"}})}), kNow));
 }
 
 }  // namespace message_filter_test

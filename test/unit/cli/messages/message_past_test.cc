@@ -41,13 +41,14 @@ TEST(MessagePast, ReadsItsPast) {
 }
 
 TEST(MessagePast, TakesAsAbsentWhatItCannotBelieve) {
-  const auto message = MakeMessage({.properties = {.message_id = "m"},
-                                    .headers = amqp::Table{{"x-retry-count", std::int64_t{-1}},
-                                                           {"x-retry-first-failure", "yesterday"},
-                                                           {"x-retry-parked", "today"},
-                                                           {"x-retry-error", std::int64_t{7}},
-                                                           {"x-retry-queue", std::string(256, 'q')},
-                                                           {"x-retry-id", amqp::Table{{"a", 1}}}}});
+  const auto message =
+      MakeMessage({.properties = {.message_id = "m"},
+                   .headers = retryq::testing::Copied({{"x-retry-count", std::int64_t{-1}},
+                                                       {"x-retry-first-failure", "yesterday"},
+                                                       {"x-retry-parked", "today"},
+                                                       {"x-retry-error", std::int64_t{7}},
+                                                       {"x-retry-queue", std::string(256, 'q')},
+                                                       {"x-retry-id", std::string(256, 'i')}})});
   const MessagePast past(*message);
   EXPECT_EQ(past.id, "m");
   EXPECT_FALSE(past.attempts || past.first_failure || past.parked || past.error || past.queue);

@@ -33,9 +33,10 @@ TEST(MessageRow, IsAnObjectForPrograms) {
       R"("error":"no\tpaper","queue":"orders","exchange":"shop",)"
       R"("routing_key":"order.placed","bytes":5})");
   EXPECT_EQ(JsonLine(MessageJsonRow(*MakeMessage({.body = ""}), {})), R"({"bytes":0})");
-  const amqp::Table latin1 = {{"x-retry-error", "caf\xe9"}};
+  const amqp::Table latin1 = testing::Copied({{"x-retry-error", "caf\xe9"}});
   EXPECT_EQ(JsonLine(MessageJsonRow(*MakeMessage({.body = "", .headers = latin1}), {})),
-            "{\"error\":\"caf\xef\xbf\xbd\",\"bytes\":0}");
+            "{\"id\":\"r-1\",\"attempts\":0,\"error\":\"caf\xef\xbf\xbd\",\"queue\":\"orders\","
+            "\"exchange\":\"\",\"routing_key\":\"orders\",\"bytes\":0}");
 }
 
 TEST(MessageRow, CountsTheMostFrequentFirst) {

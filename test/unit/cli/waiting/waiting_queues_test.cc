@@ -72,10 +72,13 @@ TEST(WaitsFor, GoesByWhereTheMessageReturnsTo) {
   const WaitingQueue to_exchange{.name = "retry.1000", .dead_letter_exchange = "shop"};
   for (const Case& each :
        {Case{"orders", "orders", true, true}, Case{"orders", {}, true, false},
-        Case{"orders", "invoices", false, false}, Case{"orders", std::int64_t{1}, false, false},
+        Case{"orders", "invoices", false, false}, Case{"orders", std::int64_t{1}, false, true},
         Case{"order.placed", "orders", false, true}, Case{"order.placed", {}, false, false}}) {
     amqp::Table headers;
-    if (each.failed_in) headers.Set("x-retry-queue", *each.failed_in);
+    if (each.failed_in) {
+      headers.Set("x-retry-queue", *each.failed_in);
+      headers = testing::Copied(headers);
+    }
     const auto message = MakeMessage({.routing_key = each.routing_key, .headers = headers});
     EXPECT_EQ(WaitsFor(*message, to_queues, "orders"), each.waits_through_the_default_exchange)
         << each.routing_key;

@@ -18,11 +18,10 @@ const absl::Time kNow = absl::FromUnixMillis(1'700'000'000'000);
 
 amqp::MessagePtr DueAt(absl::Time due) {
   return MakeMessage({.body = "12345",
-                      .headers = amqp::Table{{"x-retry-count", std::int64_t{2}},
-                                             {"x-retry-not-before", absl::ToUnixMillis(due)},
-                                             {"x-retry-error", "no\tpaper"},
-                                             {"x-retry-queue", "orders"},
-                                             {"x-retry-id", "5f0c"}}});
+                      .headers = testing::Copied({{"x-retry-count", std::int64_t{2}},
+                                                  {"x-retry-not-before", absl::ToUnixMillis(due)},
+                                                  {"x-retry-error", "no\tpaper"},
+                                                  {"x-retry-id", "5f0c"}})});
 }
 
 const WaitingQueue& Queue() {
@@ -41,7 +40,8 @@ TEST(WaitingRow, IsALineForPeople) {
 
 TEST(WaitingRow, IsAnObjectForPrograms) {
   EXPECT_EQ(JsonLine(WaitingJsonRow(*DueAt(kNow), Queue(), {})),
-            R"({"id":"5f0c","attempts":2,"error":"no\tpaper","queue":"orders","bytes":5,)"
+            R"({"id":"5f0c","attempts":2,"error":"no\tpaper","queue":"orders","exchange":"",)"
+            R"("routing_key":"orders","bytes":5,)"
             R"("attempt":2,"due":"2023-11-14T22:13:20.000Z","delay_ms":1000,)"
             R"("delay_queue":"retry.1000"})");
   EXPECT_EQ(JsonLine(WaitingJsonRow(*MakeMessage({.body = ""}), Queue(), {})),

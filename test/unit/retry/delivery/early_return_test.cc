@@ -22,12 +22,11 @@ std::optional<EarlyReturn> Find(absl::Duration early, const char* reason = "expi
                                 const char* queue = "retry.60000") {
   const amqp::Table death = {{"queue", queue}, {"exchange", queue}, {"reason", reason}};
   const amqp::MessagePtr message = testing::MakeMessage(
-      {.headers = amqp::Table{{"x-retry-queue", "orders"},
-                              {"x-retry-count", std::int64_t{1}},
-                              {"x-retry-delay", std::int64_t{60'000}},
-                              {"x-retry-not-before", absl::ToUnixMillis(kDue)},
-                              {"x-retry-remaining", absl::ToInt64Milliseconds(remaining)},
-                              {"x-death", amqp::Array{amqp::Value(death)}}}});
+      {.headers = testing::Copied({{"x-retry-count", std::int64_t{1}},
+                                   {"x-retry-delay", std::int64_t{60'000}},
+                                   {"x-retry-not-before", absl::ToUnixMillis(kDue)},
+                                   {"x-retry-remaining", absl::ToInt64Milliseconds(remaining)},
+                                   {"x-death", amqp::Array{amqp::Value(death)}}})});
   return FindEarlyReturn(ReadHistory(*message, "orders"), *message, kDue - early);
 }
 

@@ -14,6 +14,7 @@
 namespace retryq {
 namespace history_test {
 
+using testing::Copied;
 using testing::MakeMessage;
 using testing::MakeMessageWithHeaderBytes;
 using testing::ReadFactsOf;
@@ -33,6 +34,8 @@ amqp::Table FullHistory() {
           {"x-retry-remaining", 1500_i64},
           {"x-retry-id", "r-1"}};
 }
+
+constexpr char kMadeId[] = "00112233445566778899aabbccddeeff";
 
 // As the copy comes back: through the default exchange, by the queue's name.
 amqp::MessagePtr Returned(amqp::Table headers) {
@@ -84,6 +87,7 @@ TEST(ReadHistory, StartsAfreshInAnotherQueue) {
 TEST(ReadHistory, StartsAfreshWhereTheQueueIsNoText) {
   amqp::Table headers = FullHistory();
   headers.Set("x-retry-queue", 7_i64);
+  headers.Set("x-retry-remaining", "none");  // else it could be one that is published with a delay
   const auto message = Returned(headers);
   const Delivery::History history = ReadHistory(*message, "orders");
   ExpectFresh(history);
@@ -91,10 +95,12 @@ TEST(ReadHistory, StartsAfreshWhereTheQueueIsNoText) {
 }
 
 TEST(ReadHistory, KeepsOnlyTheIdOfAReplayedMessage) {
-  const auto message = Returned({{"x-retry-id", "r-1"}, {"x-retry-count", 3_i64}});
+  const auto message = Returned({{"x-retry-id", kMadeId}, {"x-retry-count", 3_i64}});
   const Delivery::History history = ReadHistory(*message, "orders");
   ExpectFresh(history);
-  EXPECT_EQ(history.id, "r-1");
+  EXPECT_EQ(history.id, kMadeId);
+  const auto edited = Returned({{"x-retry-id", "r-1"}, {"x-retry-edited", 3_i64}});
+  EXPECT_EQ(ReadHistory(*edited, "orders").id, "r-1");
 }
 
 TEST(ReadHistory, KnowsADelayThatAMessageWasPublishedWith) {
@@ -123,7 +129,7 @@ TEST(ReadHistory, TakesWhatIsOfAWrongTypeAsAbsent) {
 }
 
 TEST(ReadHistory, TakesNegativeNumbersAsAbsent) {
-  amqp::Table headers = {{"x-retry-queue", "orders"}};
+  amqp::Table headers = Copied({});
   for (const char* name :
        {"x-retry-count", "x-retry-first-failure", "x-retry-not-before", "x-retry-delay"}) {
     headers.Set(name, std::numeric_limits<std::int64_t>::min());
@@ -134,11 +140,10 @@ TEST(ReadHistory, TakesNegativeNumbersAsAbsent) {
 
 TEST(ReadHistory, TakesHugeNumbersWithoutWrapping) {
   constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
-  const auto message = Returned({{"x-retry-queue", "orders"},
-                                 {"x-retry-count", kHuge},
-                                 {"x-retry-first-failure", kHuge},
-                                 {"x-retry-not-before", kHuge},
-                                 {"x-retry-delay", kHuge}});
+  const auto message = Returned(Copied({{"x-retry-count", kHuge},
+                                        {"x-retry-first-failure", kHuge},
+                                        {"x-retry-not-before", kHuge},
+                                        {"x-retry-delay", kHuge}}));
   const Delivery::History history = ReadHistory(*message, "orders");
   EXPECT_EQ(history.failures, static_cast<std::uint64_t>(kHuge));
   EXPECT_GT(history.failures + 1, history.failures);
@@ -148,14 +153,14 @@ TEST(ReadHistory, TakesHugeNumbersWithoutWrapping) {
 }
 
 TEST(ReadHistory, TakesNumbersBeyondInt64AsAbsent) {
-  const auto message = Returned(
-      {{"x-retry-queue", "orders"}, {"x-retry-count", std::numeric_limits<std::uint64_t>::max()}});
-  EXPECT_EQ(ReadHistory(*message, "orders").failures, 0u);
+  const auto message =
+      Returned(Copied({{"x-retry-delay", std::numeric_limits<std::uint64_t>::max()}}));
+  EXPECT_FALSE(ReadHistory(*message, "orders").delay);
 }
 
 TEST(ReadHistory, TakesSmallerIntegersAsTheBrokerMayRewriteThem) {
-  const auto message = Returned({{"x-retry-queue", "orders"}, {"x-retry-count", std::int8_t{3}}});
-  EXPECT_EQ(ReadHistory(*message, "orders").failures, 3u);
+  const auto message = Returned(Copied({{"x-retry-delay", std::int8_t{3}}}));
+  EXPECT_EQ(ReadHistory(*message, "orders").delay, absl::Milliseconds(3));
 }
 
 TEST(ReadHistory, TakesNamesThatAreTooLongForAmqpAsAbsent) {
@@ -176,16 +181,39 @@ TEST(ReadHistory, TakesNamesThatAreTooLongForAmqpAsAbsent) {
   EXPECT_EQ(ReadHistory(*message, "orders").id, "");
 }
 
-TEST(ReadHistory, TakesExchangeAndRoutingKeyTogetherOrNotAtAll) {
-  const auto message = Returned({{"x-retry-queue", "orders"}, {"x-retry-exchange", "shop"}});
-  EXPECT_EQ(ReadHistory(*message, "orders").exchange, "");
-  EXPECT_EQ(ReadHistory(*message, "orders").routing_key, "orders");
+// An application may have headers of such names: what is not all there is not ours.
+TEST(ReadHistory, BelievesAllThatACopyCarriesOrNothing) {
+  const amqp::Table whole = FullHistory();
+  for (const char* name : {"x-retry-count", "x-retry-queue", "x-retry-exchange",
+                           "x-retry-routing-key", "x-retry-id"}) {
+    for (const bool is_there : {false, true}) {
+      amqp::Table headers;
+      for (const auto& [each, value] : whole.fields()) {
+        if (each == "x-retry-remaining") continue;
+        if (each != name) headers.Set(each, value);
+        if (each == name && is_there) headers.Set(each, std::int32_t{3});
+      }
+      SCOPED_TRACE(name);
+      const auto message = Returned(headers);
+      ExpectFresh(ReadHistory(*message, "orders"));
+      EXPECT_EQ(ReadHistory(*message, "orders").id, "");
+    }
+  }
+  for (const char* name :
+       {"x-retry-delay", "x-retry-not-before", "x-retry-remaining", "x-retry-id"}) {
+    amqp::Table headers = {{"x-retry-delay", 4000_i64},
+                           {"x-retry-not-before", 1'700'000'004'000_i64},
+                           {"x-retry-remaining", 1500_i64},
+                           {"x-retry-id", "r-1"}};
+    headers.Set(name, std::int32_t{3});
+    ExpectFresh(ReadHistory(*Returned(headers), "orders"));
+  }
 }
 
 TEST(ReadHistory, CutsAnErrorLongerThanACopysAtACodePoint) {
   std::string error(1023, 'e');
   error += "\xE2\x82\xAC and so on";
-  const auto message = Returned({{"x-retry-queue", "orders"}, {"x-retry-error", error}});
+  const auto message = Returned(Copied({{"x-retry-error", error}}));
   EXPECT_EQ(ReadHistory(*message, "orders").last_error, std::string(1023, 'e'));
 }
 
@@ -407,7 +435,7 @@ TEST(FailuresElsewhere, AreNoneInHeadersOfAnotherShape) {
 
 TEST(History, GoesOnUnderAFormerNameOfTheQueue) {
   const auto message = MakeMessage(
-      {.headers = amqp::Table{{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}}});
+      {.headers = Copied({{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}})});
   EXPECT_EQ(ReadHistory(*message, "orders.v2").failures, 0U);
   EXPECT_EQ(ReadHistory(*message, "orders.v2", {"bills", "orders"}).failures, 3U);
 }

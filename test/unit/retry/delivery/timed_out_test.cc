@@ -25,6 +25,7 @@ amqp::MessagePtr Make(const Parts& parts) {
   amqp::Table headers;
   if (!parts.id.empty()) headers.Set("x-retry-id", parts.id);
   if (parts.failures > 0) headers.Set("x-retry-count", parts.failures);
+  if (!headers.empty()) headers = testing::Copied(std::move(headers));
   if (parts.acquired > 0) headers.Set("x-acquired-count", parts.acquired);
   if (parts.failed > 0) headers.Set("x-delivery-count", parts.failed);
   const auto message = std::const_pointer_cast<amqp::Message>(

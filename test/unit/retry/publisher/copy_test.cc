@@ -231,6 +231,24 @@ TEST(Copy, InventsNoProperties) {
   EXPECT_EQ(SizeOf(copy), amqp::ContentHeaderSize(only));
 }
 
+TEST(Copy, ThatReturnsToItsQueueIsTheMessageAsItCame) {
+  const auto expiration = [](std::string_view text, absl::Duration waited) {
+    const auto message = MakeMessage({.properties = {.delivery_mode = 1, .expiration = text},
+                                      .headers = amqp::Table{{"x-retry-count", "theirs"}}});
+    Copy copy;
+    EXPECT_TRUE(copy.BuildReturn(*message, waited, 10'000));
+    EXPECT_EQ(copy.properties().delivery_mode, 1);
+    EXPECT_EQ(copy.properties().headers->bytes(), message->properties.headers->bytes());
+    return std::string(*copy.properties().expiration);
+  };
+  EXPECT_EQ(expiration("5000", absl::ZeroDuration()), "5000");
+  EXPECT_EQ(expiration("5000", absl::Milliseconds(3001)), "1999");
+  EXPECT_EQ(expiration("5000", absl::Seconds(5)), "1");
+  EXPECT_EQ(expiration("5000", absl::InfiniteDuration()), "1");
+  EXPECT_EQ(expiration("5000", -absl::Seconds(5)), "5000");
+  EXPECT_EQ(expiration("0", absl::Seconds(1)), "0");
+}
+
 TEST(Copy, LeavesBehindWhatTheBrokerAddedOrWouldRouteBy) {
   amqp::Table headers = {{"first", "1"}};
   for (const char* name :

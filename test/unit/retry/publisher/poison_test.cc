@@ -131,7 +131,8 @@ TEST_F(PoisonTest, IsRejectedOrDiscardedWhereTheLimitSaysSo) {
 TEST_F(PoisonTest, CountsFromWhereItsFailuresAre) {
   DeclareQueue("quorum");
   Publish("poison",
-          {{kRetryQueueHeader.data(), kQueue}, {kRetryCountHeader.data(), std::int64_t{3}}});
+          testing::Copied({{kRetryQueueHeader.data(), kQueue},
+                           {kRetryCountHeader.data(), std::int64_t{3}}}));
   EXPECT_EQ(Deaths({.max_attempts = 5}), 2);
   EXPECT_THAT(attempts_, ElementsAre(3, 4));
 }

@@ -21,6 +21,7 @@
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/make_message.h"
 #include "support/recorded_events.h"
 
 namespace retryq {
@@ -389,7 +390,7 @@ TEST_F(AnyDelay, TellsTheHandlerNothingOfItsHops) {
                     EXPECT_EQ(delivery.exchange(), "");
                     EXPECT_EQ(delivery.routing_key(), "work");
                     EXPECT_EQ(delivery.last_error(), "UNAVAILABLE: down");
-                    EXPECT_TRUE(Headers::IsHidden(kRetryRemainingHeader));
+                    EXPECT_TRUE(delivery.headers().IsHidden(kRetryRemainingHeader));
                     EXPECT_FALSE(delivery.headers().Find(kRetryRemainingHeader).has_value());
                     return Outcome::Ok();
                   }));
@@ -496,10 +497,10 @@ TEST_F(AnyDelay, WaitsForTheLastMillisecondsWithoutAQueue) {
 class LastMilliseconds : public AnyDelay {
  protected:
   void SendAlmostDue(absl::Duration left, std::string_view body = "one") {
-    const amqp::Table headers = {
-        {std::string(kRetryQueueHeader), "work"},
-        {std::string(kRetryCountHeader), std::int64_t{1}},
-        {std::string(kRetryRemainingHeader), absl::ToInt64Milliseconds(left)}};
+    const amqp::Table headers =
+        testing::Copied({{std::string(kRetryQueueHeader), "work"},
+                         {std::string(kRetryCountHeader), std::int64_t{1}},
+                         {std::string(kRetryRemainingHeader), absl::ToInt64Milliseconds(left)}});
     const std::string bytes = headers.Encode().value();
     ASSERT_TRUE(rabbit_.Publish("", "work", {.headers = amqp::TableView(bytes)}, body));
   }

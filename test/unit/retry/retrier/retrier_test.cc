@@ -207,7 +207,7 @@ TEST_F(RetrierTest, ParksAfterTheLastAttempt) {
   amqp::Table headers;
   headers.Set(kRetryQueueHeader, "orders");
   headers.Set(kRetryCountHeader, std::int64_t{2});
-  Deliver({.headers = headers});
+  Deliver({.headers = testing::Copied(headers)});
   ASSERT_THAT(broker_.publishes, SizeIs(1));
   EXPECT_EQ(LastPublish().exchange, "");
   EXPECT_EQ(LastPublish().routing_key, "orders.parked");
@@ -249,9 +249,9 @@ TEST_F(RetrierTest, GoesOnWithTheAttemptsOfAFormerQueue) {
           attempts.push_back(delivery.attempt());
           return absl::UnavailableError("down");
         }));
-  Deliver(
-      {.headers = amqp::Table{{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}}});
-  Deliver({.headers = amqp::Table{{"x-retry-queue", "mails"}, {"x-retry-count", std::int64_t{3}}}});
+  Deliver({.headers = testing::Copied({{"x-retry-count", std::int64_t{3}}})});
+  Deliver({.headers =
+               testing::Copied({{"x-retry-queue", "mails"}, {"x-retry-count", std::int64_t{3}}})});
   EXPECT_THAT(attempts, ElementsAre(3, 0));
   EXPECT_EQ(*broker_.publishes[0].headers.Find("x-retry-queue"), amqp::Value("orders.v2"));
   EXPECT_EQ(*broker_.publishes[0].headers.Find("x-retry-count"), amqp::Value(std::int64_t{4}));
@@ -304,6 +304,7 @@ amqp::Table ForgedHeaders(const std::string& queue) {
           {"x-retry-exchange", "shop"},
           {"x-retry-routing-key", "order.refunded"},
           {"x-retry-count", std::int64_t{1}},
+          {"x-retry-id", "forged"},
           {"x-retry-delay", std::int64_t{1000}},
           {"x-death", amqp::Array{amqp::Value(std::make_shared<const amqp::Table>(death))}},
           {"x-first-death-exchange", "shop"},
@@ -387,13 +388,15 @@ TEST_F(RetrierTest, PreparesByLookingForQueueExchangeAndParkedQueue) {
   retrier_->Prepare([&prepared](const absl::Status& status) { prepared = status; });
   time_.RunReady();
   EXPECT_TRUE(prepared.ok());
-  ASSERT_THAT(broker_.declares, SizeIs(3));
+  ASSERT_THAT(broker_.declares, SizeIs(4));
   EXPECT_EQ(broker_.declares[0].queue.name, "orders");
   EXPECT_TRUE(broker_.declares[0].queue.passive);
-  EXPECT_EQ(broker_.declares[1].queue.name, "orders.parked");
-  EXPECT_TRUE(broker_.declares[1].queue.passive);
+  EXPECT_EQ(broker_.declares[1].queue.name, "orders");  // of no type that there is
+  EXPECT_EQ(*broker_.declares[1].queue.arguments.Find("x-queue-type"), amqp::Value("retryq"));
   EXPECT_EQ(broker_.declares[2].queue.name, "orders.parked");
-  EXPECT_FALSE(broker_.declares[2].queue.passive);
+  EXPECT_TRUE(broker_.declares[2].queue.passive);
+  EXPECT_EQ(broker_.declares[3].queue.name, "orders.parked");
+  EXPECT_FALSE(broker_.declares[3].queue.passive);
 
   broker_.on_check_exchange = [](const std::string&) { return absl::NotFoundError("no exchange"); };
   retrier_->Prepare([&prepared](const absl::Status& status) { prepared = status; });

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "retry/delivery/headers.h"
 #include "retryq/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
@@ -38,7 +39,7 @@ TEST_F(ReturnedDeliveries, GivesBackUncountedWhatTheHandlerRequeues) {
 
 TEST_F(ReturnedDeliveries, GivesBackByACopyWhatABrokerBefore4_3WouldCount) {
   Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
-  Redeliver(2, {{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}});
+  Redeliver(2, testing::Copied({{"x-retry-count", std::int64_t{3}}}));
   ASSERT_THAT(broker_.publishes, SizeIs(1));
   EXPECT_EQ(LastPublish().exchange, "");
   EXPECT_EQ(LastPublish().routing_key, "orders");
@@ -232,6 +233,44 @@ TEST_F(ConsumerTimeouts, DoesNotTakeAnotherMessageForTheOneThatTimedOut) {
   EXPECT_THAT(broker_.publishes, SizeIs(1));
 }
 
+TEST_F(ReturnedDeliveries, WithNothingToRememberGoBackWithoutHeadersOfRetrying) {
+  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  Deliver({.headers = amqp::Table{{"tenant", "blue"}, {"x-retry-count", "theirs"}}});
+  ASSERT_THAT(broker_.publishes, SizeIs(1));
+  EXPECT_EQ(LastPublish().headers, (amqp::Table{{"tenant", "blue"}, {"x-retry-count", "theirs"}}));
+  EXPECT_FALSE(LastPublish().persistent);
+}
+
+// A classic queue counts nothing: what is in the header comes from a publisher (F64).
+class DeliveryCount : public ReturnedDeliveries,
+                      public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(DeliveryCount, IsBelievedOfAQuorumQueueAlone) {
+  broker_.on_declare = [](const QueueDeclaration& queue) -> absl::Status {
+    if (queue.arguments.Find("x-queue-type") == nullptr) return absl::OkStatus();
+    if (queue.arguments.Find("x-expires") == nullptr) {
+      return absl::FailedPreconditionError(
+          "inequivalent arg 'x-expires' for queue 'orders' in vhost '/': received none but "
+          "current is the value '9000' of type 'signedint'");
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat("inequivalent arg 'x-queue-type' for queue 'orders' in vhost '/': received "
+                     "'retryq' but current is '",
+                     GetParam(), "'"));
+  };
+  std::vector<std::uint64_t> attempts;
+  Start({.queue = "orders"}, Handler([&](const Delivery& delivery) -> Outcome {
+          attempts.push_back(delivery.attempt());
+          return Outcome::Ok();
+        }));
+  retrier_->Prepare([](const absl::Status&) {});
+  time_.RunReady();
+  Redeliver(3);
+  EXPECT_THAT(attempts, ElementsAre(GetParam() == std::string("quorum") ? 3U : 0U));
+}
+
+INSTANTIATE_TEST_SUITE_P(Queues, DeliveryCount, ::testing::Values("classic", "quorum"));
+
 // RabbitMQ 4 drops a message that it has delivered 21 times (F33 in doc/rabbitmq_facts.md).
 TEST_F(ReturnedDeliveries, MovesWhatIsDeliveredTooOftenBehindTheOthersInItsQueue) {
   int calls = 0;
@@ -244,7 +283,7 @@ TEST_F(ReturnedDeliveries, MovesWhatIsDeliveredTooOftenBehindTheOthersInItsQueue
   EXPECT_EQ(LastPublish().exchange, "");
   EXPECT_EQ(LastPublish().routing_key, "orders");
   EXPECT_TRUE(LastPublish().mandatory);
-  EXPECT_TRUE(LastPublish().persistent);
+  EXPECT_FALSE(LastPublish().persistent) << "as it came";
   EXPECT_EQ(LastPublish().headers.Find("x-delivery-count"), nullptr);
   EXPECT_THAT(broker_.acked, IsEmpty());
 
