@@ -85,14 +85,6 @@ std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptio
   return *std::move(management);
 }
 
-std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker) {
-  const char* const variable = std::getenv("RETRYQ_MANAGEMENT_URL");
-  if (variable == nullptr || *variable == '\0') return std::nullopt;
-  absl::StatusOr<ManagementUrl> management = ParseManagementUrl(variable, broker);
-  if (!management.ok() || !IsOnAHostOf(broker, *management, /*unknown=*/false)) return std::nullopt;
-  return *std::move(management);
-}
-
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
   std::vector<std::string> urls = client.more_urls;
   urls.insert(urls.begin(), client.url);

@@ -38,9 +38,6 @@ ManagementUrl ReadManagement(const ManagementFlags& flags, const ClientOptions& 
 // By RETRYQ_MANAGEMENT_URL alone, where that is one of `broker`'s hosts.
 std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker);
 
-// By RETRYQ_MANAGEMENT_URL alone, where that is one of `broker`'s hosts.
-std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker);
-
 // The broker of URLs that have been read.
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);
 
