@@ -392,7 +392,10 @@ void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
   if (EndsChannelOnly(code)) return channels_[blame.channel]->Break(fill(method::ChannelClose()));
   // Who has not come as far as to agree on anything is left without a word.
   if (frame_max() != 0 && state_ != State::kClosing) SayGoodbye(fill(method::ConnectionClose()));
-  if (state_ == State::kShakingHands && link_->input()->bytes().starts_with("HTTP")) {
+  // Of which one byte may have come so far.
+  const std::string_view begins = link_->input()->bytes().substr(0, 4);
+  if (state_ == State::kShakingHands && !begins.empty() &&
+      std::string_view("HTTP").starts_with(begins)) {
     return End(absl::UnavailableError(
         absl::StrCat(Describe(endpoint_),
                      " answers in HTTP and not in AMQP: is it a RabbitMQ, and its port for "

@@ -129,7 +129,7 @@ TEST_F(SubscriptionTest, CancelsOnceTheConsumerHasStarted) {
   server.on_method = nullptr;
   subscription_->Resume(5);
   AwaitSubscribed(2);
-  EXPECT_THAT(server.heard, Contains("1 basic.qos 5"));
+  EXPECT_EQ(std::count(server.heard.begin(), server.heard.end(), "1 basic.qos"), 2);
 }
 
 // Each that is settled makes room for another.
