@@ -113,7 +113,9 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
     EXPECT_EQ(properties.timestamp, 1'700'000'000U);
     EXPECT_EQ(properties.delivery_mode, path.mode ? 1 : 2);
     EXPECT_EQ(properties.expiration.has_value(), path.expiration);
-    if (path.expiration) EXPECT_LE(std::stoi(std::string(*properties.expiration)), 600'000);
+    if (path.expiration) {
+      EXPECT_LE(std::stoi(std::string(*properties.expiration)), 600'000);
+    }
     const amqp::TableView headers = *properties.headers;
     EXPECT_EQ(headers.FindString("tenant"), "blue");
     EXPECT_EQ(headers.FindString("x-retry-policy"), "gold");

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "retryq/amqp/table.h"
+#include "support/make_message.h"
 
 namespace retryq::cli {
 namespace headers_json_test {

@@ -64,11 +64,12 @@ TEST(ParseDelayQueueName, UnderstandsWhomAQuorumQueueBelongsTo) {
             if (direct && exchange) continue;
             const auto priority = direct ? std::optional<std::uint8_t>(31) : std::nullopt;
             const DelayQueueOptions options{.queue_type = QueueType::kQuorum, .declare = declare};
-            const DelayRoute route{.ttl = absl::Seconds(30),
-                                   .direct = direct,
-                                   .owner = owner,
-                                   .owner_key = exchange ? std::optional(owner) : std::nullopt,
-                                   .priority = priority};
+            const DelayRoute route{
+                .ttl = absl::Seconds(30),
+                .direct = direct,
+                .owner = owner,
+                .owner_key = exchange ? std::optional<std::string_view>(owner) : std::nullopt,
+                .priority = priority};
             const std::string name =
                 DelayQueueDeclaration(route, options, family, {.epoch = 7, .slot = 3}).queue.name;
             SCOPED_TRACE(name);

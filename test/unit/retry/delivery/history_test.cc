@@ -358,7 +358,7 @@ amqp::Table Rejected(const std::string& queue, std::int64_t times) {
 
 // What a copy by a consumer of "orders" states of other queues.
 amqp::Table Elsewhere(const amqp::Table& headers, const std::vector<std::string>& former = {}) {
-  const auto message = MakeMessage({.headers = headers});
+  const auto message = MakeMessage({.headers = Copied(headers)});
   const std::string bytes =
       FailuresElsewhere(*message, {.queue = "orders", .former_queues = former});
   if (bytes.empty()) return {};
@@ -396,8 +396,8 @@ TEST(FailuresElsewhere, OfManyQueuesKeepTheMost) {
 TEST(FailuresElsewhere, ComeBackToTheQueueThatTheyAreOf) {
   const amqp::Table table = {{"orders", 3_i64}, {"bills", 7_i64}, {"", 2_i64}};
   const auto message = MakeMessage(
-      {.headers = amqp::Table{
-           {"x-retry-queue", "mails"}, {"x-retry-count", 9_i64}, {"x-retry-elsewhere", table}}});
+      {.headers = Copied(
+           {{"x-retry-queue", "mails"}, {"x-retry-count", 9_i64}, {"x-retry-elsewhere", table}})});
   EXPECT_EQ(ReadHistory(*message, "orders").failures, 3U);
   EXPECT_TRUE(ReadFactsOf(*message, {.queue = "orders"}).came_back);
   EXPECT_EQ(ReadHistory(*message, "mails").failures, 9U);
@@ -408,9 +408,9 @@ TEST(FailuresElsewhere, ComeBackToTheQueueThatTheyAreOf) {
 
 TEST(FailuresElsewhere, WhatTheConsumerRejectedCountsIfItRejects) {
   const auto message =
-      MakeMessage({.headers = amqp::Table{{"x-retry-queue", "orders"},
-                                          {"x-retry-count", 2_i64},
-                                          {"x-death", amqp::Array{Rejected("orders", 1)}}}});
+      MakeMessage({.headers = Copied({{"x-retry-queue", "orders"},
+                                      {"x-retry-count", 2_i64},
+                                      {"x-death", amqp::Array{Rejected("orders", 1)}}})});
   const auto failures = [&](RetryOptions options) {
     return ReadFactsOf(*message, {.queue = "orders", .retry = std::move(options)}).history.failures;
   };
@@ -427,7 +427,7 @@ TEST(FailuresElsewhere, AreNoneInHeadersOfAnotherShape) {
        {amqp::Value(3_i64), amqp::Value("orders"), amqp::Value(amqp::Table{{"orders", -1_i64}}),
         amqp::Value(amqp::Table{{"orders", "3"}}),
         amqp::Value(amqp::Table{{std::string(255, 'q'), 0_i64}})}) {
-    const auto message = MakeMessage({.headers = amqp::Table{{"x-retry-elsewhere", value}}});
+    const auto message = MakeMessage({.headers = Copied({{"x-retry-elsewhere", value}})});
     EXPECT_EQ(ReadHistory(*message, "orders").failures, 0U);
     EXPECT_EQ(Elsewhere({{"x-retry-elsewhere", value}}), amqp::Table{});
   }

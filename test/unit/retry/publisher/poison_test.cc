@@ -16,6 +16,7 @@
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/make_message.h"
 #include "support/recorded_events.h"
 
 namespace retryq {
@@ -130,9 +131,9 @@ TEST_F(PoisonTest, IsRejectedOrDiscardedWhereTheLimitSaysSo) {
 
 TEST_F(PoisonTest, CountsFromWhereItsFailuresAre) {
   DeclareQueue("quorum");
-  Publish("poison",
-          testing::Copied({{kRetryQueueHeader.data(), kQueue},
-                           {kRetryCountHeader.data(), std::int64_t{3}}}));
+  Publish("poison", testing::Copied({{kRetryQueueHeader.data(), kQueue},
+                                     {kRetryCountHeader.data(), std::int64_t{3}},
+                                     {kRetryIdHeader.data(), "poison"}}));
   EXPECT_EQ(Deaths({.max_attempts = 5}), 2);
   EXPECT_THAT(attempts_, ElementsAre(3, 4));
 }

@@ -563,12 +563,12 @@ class TooSoon : public AnyDelay {
     const std::int64_t millis = absl::ToInt64Milliseconds(delay);
     const std::string queue = "retry." + std::to_string(millis);
     const amqp::Table death = {{"queue", queue}, {"exchange", queue}, {"reason", "expired"}};
-    const amqp::Table headers = {
-        {std::string(kRetryQueueHeader), "work"},
-        {std::string(kRetryCountHeader), std::int64_t{1}},
-        {std::string(kRetryDelayHeader), millis},
-        {std::string(kRetryNotBeforeHeader), absl::ToUnixMillis(time_.Now() + left)},
-        {"x-death", amqp::Array{amqp::Value(death)}}};
+    const amqp::Table headers = testing::Copied(
+        {{std::string(kRetryQueueHeader), "work"},
+         {std::string(kRetryCountHeader), std::int64_t{1}},
+         {std::string(kRetryDelayHeader), millis},
+         {std::string(kRetryNotBeforeHeader), absl::ToUnixMillis(time_.Now() + left)},
+         {"x-death", amqp::Array{amqp::Value(death)}}});
     const std::string bytes = headers.Encode().value();
     ASSERT_TRUE(rabbit_.Publish("", "work", {.headers = amqp::TableView(bytes)}, "one"));
   }
