@@ -338,7 +338,7 @@ void Consumer::Impl::ReportBreaker(EventKind kind) {
   Event event{.kind = kind,
               .time = {},
               .queue = params_.queue,
-              .error = kind == EventKind::kBreakerClosed ? "" : breaker_error_,
+              .error = kind == EventKind::kBreakerClosed ? "" : std::string_view(breaker_error_),
               .in_flight = retrier_->open()};
   if (kind == EventKind::kBreakerOpened) event.delay = breaker_->options().pause;
   shared_->Report(event);

@@ -72,7 +72,7 @@ TEST(WaitsFor, GoesByWhereTheMessageReturnsTo) {
   const WaitingQueue to_exchange{.name = "retry.1000", .dead_letter_exchange = "shop"};
   for (const Case& each :
        {Case{"orders", "orders", true, true}, Case{"orders", {}, true, false},
-        Case{"orders", "invoices", false, false}, Case{"orders", std::int64_t{1}, false, true},
+        Case{"orders", "invoices", false, false}, Case{"orders", std::int64_t{1}, true, false},
         Case{"order.placed", "orders", false, true}, Case{"order.placed", {}, false, false}}) {
     amqp::Table headers;
     if (each.failed_in) {
