@@ -436,7 +436,8 @@ void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
   RetrierImpl& self = *wrapped.retrier.get();
   if (self.context_.gate_closed) return self.places_[id.place].delivery->GiveBackUnhandled();
   self.places_[id.place].delivery->BeginHandling();
-  if (!wrapped.retrier) return;
+  // An observer may have destroyed or abandoned everything.
+  if (!wrapped.retrier || self.places_[id.place].delivery->delivery().abandoned()) return;
   const SharedState::CallOut calling(*self.shared_);
   wrapped.call(wrapped.retrier, id);
 }
