@@ -61,6 +61,8 @@ TEST_F(CommandDoctorPolicies, MindsAPolicyThatDropsTheHeadBeforeItRefuses) {
 
 TEST_F(CommandDoctorPolicies, LeavesTheQueueWhatElseAPolicySets) {
   peer_.DeclareExchange("dlx", "fanout");
+  peer_.DeclareQueue("dead letters");
+  peer_.Bind("dead letters", "dlx", "");
   SetPolicy("policies", "^orders$", {{"max-length", 1000}, {"dead-letter-exchange", "dlx"}});
   SetPolicy("operator-policies", "^orders$", Json::object({{"message-ttl", 3'600'000}}));
   AwaitPolicy("orders", "max-length");

@@ -158,7 +158,7 @@ TEST_F(CommandQueues, ShowsWhoseMessagesWaitAndWhichAreOverdue) {
   const End table = Queues({});
   EXPECT_THAT(table.out, ContainsRegex("retry[.]3000[.]orders[.]q[0-3] .* 1        1 .* orders\n"));
   EXPECT_THAT(table.out, ContainsRegex("retry[.]600000 .* 1        0 .* many\n"));
-  EXPECT_THAT(table.out, ContainsRegex("exchange shop\n"));
+  EXPECT_THAT(table.out, ContainsRegex("exchange shop, key order\n"));
   EXPECT_THAT(table.out, HasSubstr("1 messages are due and not delivered yet"));
 }
 

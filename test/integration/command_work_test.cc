@@ -375,8 +375,9 @@ TEST_F(CommandWork, HundredsOfCommandsLeaveNothingBehind) {
   for (int i = 0; i < 500; ++i) peer_.Send("", "orders", "an order");
   peer_.AwaitConfirms();
   ASSERT_TRUE(run.Says("acked", 501));
-  EXPECT_EQ(entries("fd"), descriptors);
-  EXPECT_EQ(entries("task"), threads);
+  // The look at the management API at the start may still have been open.
+  EXPECT_LE(entries("fd"), descriptors);
+  EXPECT_LE(entries("task"), threads);
   ASSERT_TRUE(run.Stop());
 }
 

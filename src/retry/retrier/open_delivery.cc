@@ -249,6 +249,17 @@ absl::Duration OpenDelivery::SafeFrom() const {
   return context_.parking_lot.safe_from();
 }
 
+bool OpenDelivery::IsUnchangedReturn() const {
+  if (!IsDirect() || !is_counted_) return false;
+  const Delivery& delivery = *delivery_;
+  const amqp::Message& message = *delivery.message();
+  const bool came_directly =
+      delivery.exchange().empty() && delivery.routing_key() == context_.options.queue;
+  const bool headers_state_it =
+      delivery.exchange() != message.exchange || delivery.routing_key() != message.routing_key;
+  return came_directly || headers_state_it;
+}
+
 absl::Duration OpenDelivery::Waited() const {
   if (!delivery_->properties().expiration) return absl::ZeroDuration();
   return context_.shared.clock().SinceBoot() - arrived_at_;

@@ -165,8 +165,9 @@ class OpenDelivery final : private PendingPublish {
     return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed ||
            copy_kind_ == CopyKind::kForwarded;
   }
-  // Whether the copy is the message as it came: back in its queue, with nothing to be remembered.
-  bool IsUnchangedReturn() const { return IsDirect() && is_counted_; }
+  // Whether the copy is the message as it came: back in its queue, with nothing to be remembered
+  // that neither its headers nor its way there state.
+  bool IsUnchangedReturn() const;
   absl::Duration Waited() const;
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
