@@ -145,6 +145,11 @@ TEST_F(CommandDoctor, LooksForTheDeadLetterExchangeOfTheWorkQueue) {
   EXPECT_EQ(missing.code, 69) << missing.story;
   EXPECT_THAT(missing.Finding("work queue"), HasSubstr("dead-letter exchange 'dlx' is not there"));
   peer_.DeclareExchange("dlx", "fanout");
+  const Diagnosis nowhere = Doctor({"--queue", "with-dlx"});
+  EXPECT_EQ(nowhere.code, 69) << nowhere.story;
+  EXPECT_THAT(nowhere.Finding("work queue"), HasSubstr("'dlx' leads to no queue"));
+  peer_.DeclareQueue("dead letters");
+  peer_.Bind("dead letters", "dlx", "");
   EXPECT_EQ(Doctor({"--queue", "with-dlx"}).code, 0);
 }
 

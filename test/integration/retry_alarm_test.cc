@@ -58,18 +58,19 @@ TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
 // Handlers that publish their results and settle by the answers: no message fails because of a
 // stop.
 TEST_F(RetryAlarm, AStopAnswersThePublishesThatHandlersWaitFor) {
+  peer_.DeclareQueue("results");
   for (int i = 0; i < 4; ++i) peer_.Publish("", "orders", "message");
   broker().RaiseAlarm();
   Client client(loop_, Options());
   std::vector<absl::Status> answers;
-  const auto consumer =
-      client.Consume({.queue = "orders"}, [&](const Delivery&, Settlement settlement) {
-        auto open = std::make_shared<Settlement>(std::move(settlement));
-        client.Publish({.routing_key = "orders"}, {}, [&answers, open](const absl::Status& answer) {
-          answers.push_back(answer);
-          std::move(*open).Settle(answer);
-        });
-      });
+  const auto consumer = client.Consume({.queue = "orders"}, [&](const Delivery&,
+                                                                Settlement settlement) {
+    auto open = std::make_shared<Settlement>(std::move(settlement));
+    client.Publish({.routing_key = "results"}, {}, [&answers, open](const absl::Status& answer) {
+      answers.push_back(answer);
+      std::move(*open).Settle(answer);
+    });
+  });
   ASSERT_TRUE(consumer.ok()) << consumer.status();
   ASSERT_TRUE(RunUntil([&] {
     return events_.Count(EventKind::kDelivered) == 4 && events_.Count(EventKind::kBlocked) == 1;
@@ -79,7 +80,9 @@ TEST_F(RetryAlarm, AStopAnswersThePublishesThatHandlersWaitFor) {
   EXPECT_EQ(loop_.Run(), absl::OkStatus());
   EXPECT_LT(loop_.clock().SinceBoot() - begun, absl::Seconds(10));
   EXPECT_EQ(answers.size(), 4U);
-  EXPECT_EQ(events_.Count(EventKind::kRequeued), 4U);
+  // The broker takes the publish that makes it block the connection.
+  EXPECT_GE(events_.Count(EventKind::kRequeued), 3U);
+  EXPECT_EQ(events_.Count(EventKind::kRequeued) + events_.Count(EventKind::kAcked), 4U);
   EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
   broker().ClearAlarm();
 }

@@ -235,7 +235,9 @@ TEST_F(ConsumerTimeouts, DoesNotTakeAnotherMessageForTheOneThatTimedOut) {
 
 TEST_F(ReturnedDeliveries, WithNothingToRememberGoBackWithoutHeadersOfRetrying) {
   Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
-  Deliver({.headers = amqp::Table{{"tenant", "blue"}, {"x-retry-count", "theirs"}}});
+  Deliver({.exchange = "",
+           .routing_key = "orders",
+           .headers = amqp::Table{{"tenant", "blue"}, {"x-retry-count", "theirs"}}});
   ASSERT_THAT(broker_.publishes, SizeIs(1));
   EXPECT_EQ(LastPublish().headers, (amqp::Table{{"tenant", "blue"}, {"x-retry-count", "theirs"}}));
   EXPECT_FALSE(LastPublish().persistent);
