@@ -82,7 +82,7 @@ TEST_F(RetryAlarm, AStopAnswersThePublishesThatHandlersWaitFor) {
   EXPECT_EQ(answers.size(), 4U);
   // The broker takes the publish that makes it block the connection.
   EXPECT_GE(events_.Count(EventKind::kRequeued), 3U);
-  EXPECT_EQ(events_.Count(EventKind::kRequeued) + events_.Count(EventKind::kAcked), 4U);
+  EXPECT_EQ(events_.Count(EventKind::kRequeued) + events_.Count(EventKind::kHandled), 4U);
   EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
   broker().ClearAlarm();
 }
