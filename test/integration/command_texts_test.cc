@@ -141,10 +141,12 @@ TEST_F(CommandTexts, OfAQueueItsMessagesAndTheirHandlerAreEscaped) {
   properties.type = kEvil;
   for (const bool json : {true, false}) {
     peer_.Publish("", queue, kEvil, properties);
-    CommandRun run({"work", json ? "--json" : "--lines", "--lines", "--queue", queue, "--", "sh",
-                    "-c", "read -r line; echo \"$0\"; read -r line",
-                    R"({"id":1,"park":)" + nlohmann::json(kEvil).dump() + "}"},
-                   vhost_.Url());
+    Arguments arguments = {"work", "--lines", "--queue", queue};
+    if (json) arguments.push_back("--json");
+    arguments.insert(arguments.end(),
+                     {"--", "sh", "-c", R"(read -r line; printf '%s\n' "$0"; read -r line)",
+                      R"({"id":1,"park":)" + nlohmann::json(kEvil).dump() + "}"});
+    CommandRun run(arguments, vhost_.Url());
     EXPECT_TRUE(run.Until([&] {
       return run.Story().find("parked queue") != std::string::npos ||
              run.Story().find("\"parked\"") != std::string::npos;
