@@ -65,7 +65,7 @@ class WorkerPool {
 
   WorkerPool() = default;
 
-  const OwnProcess process_;
+  const OwnProcess process_{};
   std::unique_ptr<State> state_ = std::make_unique<State>();
 };
 
