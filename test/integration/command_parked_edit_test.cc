@@ -124,7 +124,8 @@ TEST_P(CommandParkedEdit, AFileThatCannotBeReadIsKept) {
 TEST_P(CommandParkedEdit, WhatIsGoneMeanwhileIsNotReplayed) {
   ParkOne();
   const std::string replay = std::string("RETRYQ_URL='") + vhost_.Url() + "' " + RETRYQ_COMMAND +
-                             " parked replay --queue orders --all";
+                             " parked replay --queue orders --all --management '" +
+                             ManagementUrl() + "'";
   const End end = Edit("sed -i 's/street 1/street 2/' \"$1\"; " + replay);
   EXPECT_EQ(end.code, 69);
   EXPECT_THAT(end.err, HasSubstr("there is no such message in orders.parked any more"));

@@ -28,8 +28,8 @@ std::int64_t Stricter(std::int64_t a, std::int64_t b) {
   return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// RabbitMQ shows a policy of a new queue after five seconds.
-constexpr absl::Duration kUntilStatistics = absl::Seconds(8);
+// RabbitMQ shows a policy of a new queue after five seconds, a busy one later.
+constexpr absl::Duration kUntilStatistics = absl::Seconds(30);
 constexpr absl::Duration kAskAgain = absl::Milliseconds(200);
 
 std::string PathOf(const std::string& vhost, const std::string& queue) {
