@@ -245,7 +245,7 @@ TEST_F(CommandEveryStop, WhileNobodyReadsItsLog) {
   Stop(run, "its log is a pipe that nobody reads", kAtOnce);
 }
 
-// Its commands write more than a pipe holds, and --timeout ends them all the same.
+// Its commands write more than a pipe holds, and --timeout still ends them.
 TEST_F(CommandEveryStop, WhileNobodyReadsItsStderr) {
   for (const std::string lines : {"", "--lines "}) {
     const std::string queue = lines.empty() ? "orders" : "lines";

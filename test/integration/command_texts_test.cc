@@ -1,5 +1,5 @@
 // Texts that a hostile broker, management API, queue name, message or handler chooses, on their way
-// to a terminal: escape sequences, a line of somebody else's, C1 controls, the other direction of
+// to a terminal: escape sequences, a forged line, C1 controls, the other direction of
 // writing.
 
 #include <gmock/gmock.h>

@@ -49,7 +49,8 @@ absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& conn
   BrokerSession session(loop, connection);
   if (absl::Status opened = session.Open(); !opened.ok()) {
     if (!absl::IsUnavailable(opened)) return opened;
-    return absl::UnavailableError(absl::StrCat(opened.message(), "; remedy: ", UnreachableRemedy(std::string(opened.message()))));
+    return absl::UnavailableError(absl::StrCat(
+        opened.message(), "; remedy: ", UnreachableRemedy(std::string(opened.message()))));
   }
   // What is wrong with a queue that is not there its reader reports.
   if (!session.DeclareQueue({.name = queue, .passive = true}).ok()) return absl::OkStatus();

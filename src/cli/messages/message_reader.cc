@@ -139,7 +139,7 @@ void MessageReader::LookAtQueue() {
                          [this](const absl::StatusOr<DeclareOk>& queue) { Begin(queue); });
 }
 
-// Messages that are unacked are known from the management API alone, and late. Somebody who has no
+// Messages that are unacked are known from the management API alone, and late. A client that has no
 // consumer has hardly any.
 bool MessageReader::IsAllThere(const DeclareOk& queue) const {
   if (options_.figures && queue.message_count >= options_.figures->all) return true;

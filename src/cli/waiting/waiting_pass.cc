@@ -97,9 +97,9 @@ absl::Status WaitingSum::StatusWith(const absl::Status& status) const {
 void WarnOfLimit(const WaitingQueue& queue, std::int64_t returns) {
   if (!queue.delivery_limit || returns * 2 < *queue.delivery_limit) return;
   WriteErrors(absl::StrCat("retryq waiting: messages in ", queue.name, " have been looked at ",
-                             returns, " times, and go to the work queue early once that exceeds ",
-                             *queue.delivery_limit,
-                             " (delivery limit); RabbitMQ before 4.3 counts each look\n"));
+                           returns, " times, and go to the work queue early once that exceeds ",
+                           *queue.delivery_limit,
+                           " (delivery limit); RabbitMQ before 4.3 counts each look\n"));
 }
 
 }  // namespace retryq::cli

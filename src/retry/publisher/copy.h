@@ -29,7 +29,7 @@ struct Annotation {
   // Of a copy that returns to its queue: how long ago its message came. Such a copy keeps the
   // delivery mode, and what is left of the expiration.
   std::optional<absl::Duration> waited = std::nullopt;
-  std::string_view id = {};  // see `NewRetryId`
+  std::string_view id = {};         // see `NewRetryId`
   std::string_view elsewhere = {};  // see `FailuresElsewhere`
 };
 

@@ -183,7 +183,8 @@ TEST(LinesProtocol, SaysWhatIsWrongWithAnyOther) {
   EXPECT_THAT(wrong(R"({"id":7,"discard":"d","park":"p"})"), HasSubstr("none, or more than one"));
   EXPECT_THAT(wrong(R"({"id":7,"discard":1})"), HasSubstr("\"discard\" is no text"));
   EXPECT_THAT(wrong(R"({"id":7,"reason":"r","park":"p"})"), HasSubstr("is for a \"snooze\""));
-  EXPECT_THAT(wrong(std::string(100'000, '[')), HasSubstr("it is JSON that nests deeper than 100 levels"));
+  EXPECT_THAT(wrong(std::string(100'000, '[')),
+              HasSubstr("it is JSON that nests deeper than 100 levels"));
 }
 
 }  // namespace lines_protocol_test

@@ -253,7 +253,8 @@ TEST_F(WorkFlagsTest, SaysWhatIsWrongWithAFileOfUrls) {
   EXPECT_THAT(Complaints({"--url-file", files.Write("empty", "\n")}), HasSubstr("holds no URL"));
   EXPECT_THAT(Complaints({"--url-file", "/dev/null"}), HasSubstr("name a regular file"));
   EXPECT_THAT(Complaints({"--url-file", ""}), HasSubstr("--url-file: "));
-  EXPECT_THAT(Complaints({"--url-file", "x", "--url", "amqp://h"}), HasSubstr("exclude each other"));
+  EXPECT_THAT(Complaints({"--url-file", "x", "--url", "amqp://h"}),
+              HasSubstr("exclude each other"));
   ::setenv("RETRYQ_URL_FILE", files.Write("bad", "amqp://u:Ses/ame@host").c_str(), 1);
   EXPECT_THAT(Complaints({}), AllOf(HasSubstr("RETRYQ_URL_FILE: AMQP URI: "), HasSubstr("%2f"),
                                     Not(HasSubstr("ame"))));
