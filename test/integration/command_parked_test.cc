@@ -497,10 +497,7 @@ TEST_F(CommandParkedHeld, ReportsWhatAnotherConsumerHas) {
   CommandRun holder({"work", "--json", "--queue", "orders.parked", "--", "sleep", "1000"},
                     vhost_.Url());
   ASSERT_TRUE(holder.Says("delivered"));
-  // The figures of the management API are some seconds old.
-  ASSERT_TRUE(holder.Until([this] {
-    return vhost_.Queue("orders.parked").value().value("messages_unacknowledged", 0) == 3;
-  }));
+  ASSERT_TRUE(Holds("orders.parked", 0));
   const End end = Parked("list");
   EXPECT_EQ(end.code, 69);
   EXPECT_THAT(end.err, ::testing::HasSubstr("with another consumer"));

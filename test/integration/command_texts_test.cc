@@ -4,12 +4,15 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
 #include "integration/command_run.h"
 #include "loop/escaped_text.h"
 #include "support/canned_server.h"
@@ -108,6 +111,32 @@ TEST_F(CommandTexts, OfABrokerAreEscaped) {
     RunAgainst({"declare", "--queue", "q", "--wait", "200ms"}, url);
     RunAgainst({"work", "--queue", "q", "--", "true"}, url);
     RunAgainst({"parked", "list", "--queue", "q"}, url);
+  }
+}
+
+// Ten seconds, and some for a machine under load.
+TEST_F(CommandTexts, ABrokerThatFallsSilentAfterTheLoginIsReportedSoon) {
+  FakeServer server(loop_);
+  const std::string url = "amqp://127.0.0.1:" + std::to_string(server.port()) + "/";
+  std::vector<std::unique_ptr<CommandRun>> runs;
+  for (const Arguments& arguments : {Arguments{"send", "--queue", "q", "body"},
+                                     {"send", "--queue", "q", "--delay", "1m", "body"},
+                                     {"send", "--declare", "--queue", "q", "body"},
+                                     {"declare", "--queue", "q"},
+                                     {"doctor", "--queue", "q"},
+                                     {"parked", "list", "--queue", "q"},
+                                     {"waiting", "list", "--queue", "q"}}) {
+    runs.push_back(std::make_unique<CommandRun>(arguments, url));
+  }
+  const absl::Time began = absl::Now();
+  amqp::RunUntil(loop_, [&] {
+    return absl::Now() - began > absl::Seconds(18) ||
+           std::all_of(runs.begin(), runs.end(),
+                       [](const auto& run) { return run->Wait(absl::ZeroDuration()).has_value(); });
+  });
+  for (const auto& run : runs) {
+    EXPECT_EQ(run->Wait(absl::ZeroDuration()), 69) << run->Story();
+    EXPECT_THAT(run->err(), ::testing::HasSubstr("127.0.0.1")) << run->Story();
   }
 }
 

@@ -118,6 +118,17 @@ TEST_F(CommandWatch, GivesTheTerminalBackWhileItIsStopped) {
   ExpectLeft(run);
 }
 
+TEST_F(CommandWatch, EndsOnATerminalThatIsStopped) {
+  TerminalRun run(Command());
+  ASSERT_TRUE(run.Shows("q quit"));
+  run.Press("\x13");  // ^S
+  run.Resize(90, 24);
+  run.Resize(100, 24);
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait(), 0);
+  EXPECT_TRUE(run.IsAsItWas());
+}
+
 TEST_F(CommandWatch, HasColoursUnlessNobodyWantsThem) {
   constexpr char kRed[] = "\x1b[31m";  // these queues have no TTL
   TerminalRun coloured(Command());

@@ -24,11 +24,13 @@ void SayGoodbye(EventLoop& loop) {
   if (!loop.Run().ok() && !is_over) loop.Run().IgnoreError();
 }
 
-HeldSignals::HeldSignals(EventLoop& loop) {
+HeldSignals::HeldSignals(EventLoop& loop, Afterwards afterwards) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction current = {};
     sigaction(number, nullptr, &current);
     if (current.sa_handler == SIG_IGN) continue;  // as by nohup
+    // Which is what libevent finds, and sets again in the end.
+    if (afterwards == Afterwards::kIgnored) std::signal(number, SIG_IGN);
     EventPtr& event = held_.emplace_back(evsignal_new(
         loop.base(), number, [](evutil_socket_t, short, void*) {}, nullptr));
     event_add(event.get(), nullptr);

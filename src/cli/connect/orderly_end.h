@@ -25,8 +25,11 @@ void SayGoodbye(EventLoop& loop);
 // not end the process amid what it ends.
 class HeldSignals {
  public:
+  // Ignored: where nothing but the exit follows, which must have the code of the work that was done.
+  enum class Afterwards { kAsBefore, kIgnored };
+
   // `loop` must outlive it.
-  explicit HeldSignals(EventLoop& loop);
+  explicit HeldSignals(EventLoop& loop, Afterwards afterwards = Afterwards::kAsBefore);
 
  private:
   std::vector<EventPtr> held_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cli/connect/broker_session.h"
 #include "cli/connect/broker_watch.h"
 #include "cli/connect/orderly_end.h"
 #include "retryq/retryq.h"
@@ -15,10 +16,11 @@ absl::Status Declare(const DeclareCommandOptions& options) {
   client_options.observer = &watch;
   Client client(loop, std::move(client_options));
   absl::Status declared;
-  client.Declare(options.work_queue, {}, [&](absl::Status status) {
-    declared = std::move(status);
-    loop.Stop();
-  });
+  client.Declare(options.work_queue, {.deadline = options.wait + kLongestSilence},
+                 [&](absl::Status status) {
+                   declared = std::move(status);
+                   loop.Stop();
+                 });
   const absl::Status run = loop.Run();
   if (watch.has_connected()) SayGoodbye(loop);
   return run.ok() ? declared : run;

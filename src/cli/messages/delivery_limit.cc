@@ -31,6 +31,13 @@ std::int64_t Stricter(std::int64_t a, std::int64_t b) {
 // RabbitMQ shows a policy of a new queue after five seconds, a busy one later.
 constexpr absl::Duration kUntilStatistics = absl::Seconds(30);
 constexpr absl::Duration kAskAgain = absl::Milliseconds(200);
+// It shows new consumers, and what they have, after five seconds or more.
+constexpr absl::Duration kUntilNewFigures = absl::Seconds(12);
+
+void Pause(EventLoop& loop) {
+  const std::unique_ptr<Timer> timer = loop.After(kAskAgain, [&loop] { loop.Stop(); });
+  loop.Run().IgnoreError();
+}
 
 std::string PathOf(const std::string& vhost, const std::string& queue) {
   return absl::StrCat("/queues/", PercentEncode(vhost), "/", PercentEncode(queue));
@@ -124,17 +131,24 @@ absl::StatusOr<BeforeLooking> AskBeforeLooking(const ManagementUrl& management,
     if (DeliveryLimitOf(answer->json, kDefaultDeliveryLimit) || absl::Now() > end) {
       return move_at.status();
     }
-    const std::unique_ptr<Timer> timer = loop.After(kAskAgain, [&loop] { loop.Stop(); });
-    loop.Run().IgnoreError();
+    Pause(loop);
   }
 }
 
 absl::Status HeldByOthers(const ManagementUrl& management, const std::string& vhost,
-                          const std::string& queue) {
+                          const std::string& queue, std::uint32_t consumers) {
   EventLoop loop;
   ManagementApi api(loop, management, {.timeout = kLongestLookAtLimit});
-  const auto answer = api.Get(PathOf(vhost, queue));
-  const auto figures = answer.ok() ? FiguresOf(answer->json) : std::nullopt;
+  const absl::Time end = absl::Now() + kUntilNewFigures;
+  std::optional<QueueFigures> figures;
+  for (bool is_old = true; is_old;) {
+    const auto answer = api.Get(PathOf(vhost, queue));
+    if (!answer.ok()) break;
+    is_old = IntegerOf(answer->json, "consumers").value_or(-1) < std::int64_t{consumers};
+    if (!is_old) figures = FiguresOf(answer->json);
+    if (absl::Now() > end) break;
+    if (is_old) Pause(loop);
+  }
   if (figures && figures->unacked == 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(
       figures ? absl::StrCat(figures->unacked, " messages") : "messages", " of queue '", queue,

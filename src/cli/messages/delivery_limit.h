@@ -52,9 +52,10 @@ absl::StatusOr<BeforeLooking> AskBeforeLooking(const ManagementUrl& management,
                                                const std::string& queue);
 
 // Where others have messages of a queue for longer than a reader waits: ok where the management API
-// says that they have none after all, else kUnavailable with their number.
+// says that they have none after all, else kUnavailable with their number. `consumers`: how many
+// the queue has; an answer with fewer is older than that, and is waited for.
 absl::Status HeldByOthers(const ManagementUrl& management, const std::string& vhost,
-                          const std::string& queue);
+                          const std::string& queue, std::uint32_t consumers);
 
 }  // namespace retryq::cli
 

@@ -42,6 +42,7 @@ class MessagePass : private MessageVisitor {
   std::uint64_t total() const { return reader_ ? reader_->total() : 0; }
   bool cut_short() const { return reader_ && reader_->cut_short(); }
   bool others_hold() const { return reader_ && reader_->others_hold(); }
+  std::uint32_t other_consumers() const { return reader_ ? reader_->other_consumers() : 0; }
   std::uint64_t matched() const { return matched_; }
 
  protected:

@@ -178,7 +178,7 @@ void MessageReader::Begin(const absl::StatusOr<DeclareOk>& queue) {
   waiting_.reset();
   began_ = true;
   total_ = queue->message_count;
-  other_consumers_ = queue->consumer_count > 0;
+  other_consumers_ = queue->consumer_count;
   began_at_ = last_delivery_ = Now();
   if (total_ == 0) Stop();
   Step();
@@ -384,7 +384,7 @@ void MessageReader::EndConnection() {
   connection_->Close(kClose, [this] {
     channel_.reset();
     publisher_.reset();
-    if (kept_ == 0 || other_consumers_) return loop_.Stop();
+    if (kept_ == 0 || other_consumers_ > 0) return loop_.Stop();
     closing_ = false;
     afterwards_.emplace(loop_, options_.connection, static_cast<amqp::ConnectionListener*>(this));
   });
@@ -399,7 +399,7 @@ std::uint64_t MessageReader::LeftInQueue() const {
 // A quorum queue takes back a moment after the channel or the connection is closed. A look then, by
 // this command or another, shall find all there.
 void MessageReader::AwaitReturn(absl::Duration since) {
-  if (kept_ == 0 || other_consumers_) return Finish();
+  if (kept_ == 0 || other_consumers_ > 0) return Finish();
   channel_->DeclareQueue(
       {.name = options_.queue, .passive = true},
       [this, since](const absl::StatusOr<DeclareOk>& queue) {

@@ -105,6 +105,7 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   std::uint64_t moved() const { return moved_; }
   // Others have had messages of it, for longer than was waited for.
   bool others_hold() const { return others_hold_; }
+  std::uint32_t other_consumers() const { return other_consumers_; }  // when it began
 
  private:
   enum class Consumer { kNone, kStarting, kActive, kCancelling };
@@ -176,7 +177,7 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   std::vector<amqp::MessagePtr> bystanders_;  // that came while ending
   int empty_looks_ = 0;
   bool looking_ = false;
-  bool other_consumers_ = false;
+  std::uint32_t other_consumers_ = 0;
   bool others_hold_ = false;
   std::optional<absl::Duration> looks_since_;  // for the first time
   absl::Duration began_at_;

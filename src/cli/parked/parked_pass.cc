@@ -34,7 +34,8 @@ absl::Status ParkedPass::Run() {
 
 absl::Status ParkedPass::WithUnseen(absl::Status status) const {
   if (!status.ok() || !others_hold()) return status;
-  return HeldByOthers(options_.management, options_.connection.vhost, options_.queue);
+  return HeldByOthers(options_.management, options_.connection.vhost, options_.queue,
+                      other_consumers());
 }
 
 bool ParkedPass::MayBeTaken(const amqp::Message& message) {

@@ -3,7 +3,9 @@
 // As functions: the macros have names like `clear` and `timeout`.
 #define NCURSES_NOMACROS
 #include <curses.h>
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <clocale>
@@ -16,6 +18,8 @@ namespace retryq::cli {
 namespace {
 
 using Key = QueuesView::Key;
+
+constexpr unsigned kLongestGoodbye = 2;  // seconds
 
 std::optional<Key> MeaningOf(int key) {
   switch (key) {
@@ -133,11 +137,18 @@ QueuesScreen::QueuesScreen(void* screen) : screen_(screen) {
 }
 
 QueuesScreen::~QueuesScreen() {
+  // What was stopped by ^S goes on. A terminal that nobody reads would block for good.
+  ::tcflow(STDOUT_FILENO, TCOON);
+  std::signal(SIGALRM, SIG_DFL);
+  ::alarm(kLongestGoodbye);
   ::endwin();
+  ::alarm(0);
   ::delscreen(static_cast<SCREEN*>(screen_));
 }
 
 void QueuesScreen::Draw(QueuesView& view) const {
+  pollfd terminal = {STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&terminal, 1, 0) <= 0) return;  // stopped by ^S: the next picture shows all
   const auto width = static_cast<std::size_t>(getmaxx(stdscr));
   const auto height = static_cast<std::size_t>(getmaxy(stdscr));
   ::werase(stdscr);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/connect/broker_session.h"
 #include "cli/connect/broker_watch.h"
 #include "cli/connect/orderly_end.h"
 #include "cli/management/management_flags.h"
@@ -88,6 +89,8 @@ absl::StatusOr<std::string> Send(SendOptions options) {
   BrokerWatch watch(loop, options.client, options.wait, "the message is not confirmed yet");
   RouteObserver route(watch);
   options.client.observer = &route;
+  const absl::Duration deadline = options.wait + kLongestSilence;
+  options.publish.deadline = deadline;
   absl::Status published;
   Client client(loop, options.client);
   const auto publish = [&] {
@@ -97,11 +100,12 @@ absl::StatusOr<std::string> Send(SendOptions options) {
     });
   };
   if (options.declare) {
-    client.Declare(*options.declare, {.only_if_missing = true}, [&](absl::Status status) {
-      if (status.ok()) return publish();
-      published = std::move(status);
-      loop.Stop();
-    });
+    client.Declare(*options.declare, {.only_if_missing = true, .deadline = deadline},
+                   [&](absl::Status status) {
+                     if (status.ok()) return publish();
+                     published = std::move(status);
+                     loop.Stop();
+                   });
   } else {
     publish();
   }

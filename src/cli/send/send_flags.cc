@@ -32,7 +32,7 @@ constexpr HelpText kSendHelp = {
         "       retryq send --lines [OPTIONS]",
     .footer =
         R"(Exits with 0 only when the broker has confirmed the message and routed it to a queue. Exit codes: 64
-wrong options; 69 nothing to route it to, or no answer within 30s; 77 refused by the broker. With a delay,
+wrong options; 69 nothing to route it to, or no answer within 10s; 77 refused by the broker. With a delay,
 the exchange or the queue must be there; the bindings of the exchange are looked at where
 RETRYQ_MANAGEMENT_URL names the management API. The broker drops what no queue takes when it is due.
 

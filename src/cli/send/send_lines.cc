@@ -209,7 +209,7 @@ class LineSender : private Observer {
 
   const SendOptions& options_;
   EventLoop loop_;
-  const HeldSignals signals_{loop_};
+  const HeldSignals signals_{loop_, HeldSignals::Afterwards::kIgnored};
   BindingCheck bindings_{ConnectionOf(options_.client)};
   BrokerWatch watch_;
   AnswerWriter writer_{loop_,

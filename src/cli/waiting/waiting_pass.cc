@@ -73,8 +73,8 @@ void WaitingSum::Add(const WaitingPass& pass) {
 
 void WaitingSum::NoteUnseen(const WaitingPass& pass, const WaitingQueue& queue) {
   if (pass.others_hold()) {
-    const absl::Status held =
-        HeldByOthers(options.place.management, options.place.connection.vhost, queue.name);
+    const absl::Status held = HeldByOthers(options.place.management, options.place.connection.vhost,
+                                           queue.name, pass.other_consumers());
     if (!held.ok()) problems.emplace_back(held.message());
   }
   if (!pass.cut_short()) return;

@@ -398,7 +398,7 @@ class Worker : private Observer {
 
   const WorkOptions& options_;
   EventLoop loop_;
-  const HeldSignals signals_{loop_};
+  const HeldSignals signals_{loop_, HeldSignals::Afterwards::kIgnored};
   OrphanReaper orphans_{loop_};
   Outlet errors_;                         // stderr
   const std::unique_ptr<Outlet> events_;  // stdout, with --json

@@ -272,23 +272,26 @@ TEST_F(ClientTest, DestroyingAConsumerAnswersWhatItsHandlersWaitFor) {
 
 // Which the loop cannot wait for for ever, while it stands still.
 TEST_F(ClientTest, LeavesAHandlerThatDoesNotEndToTheLoop) {
-  std::promise<void> begun;
-  std::promise<void> end;
-  std::atomic<bool> ended = false;
+  struct Shared {  // with a handler that outlives the test's variables
+    std::promise<void> begun;
+    std::promise<void> end;
+    std::atomic<bool> ended = false;
+  };
+  const auto shared = std::make_shared<Shared>();
   auto consumer = client_->Consume({.queue = "orders", .handler_threads = 1},
-                                   Handler([&](const Delivery&) -> Outcome {
-                                     begun.set_value();
-                                     end.get_future().wait();
-                                     ended = true;
+                                   Handler([shared](const Delivery&) -> Outcome {
+                                     shared->begun.set_value();
+                                     shared->end.get_future().wait();
+                                     shared->ended = true;
                                      return Outcome::Ok();
                                    }));
   broker_.Ready();
   Settle();
   Deliver(1);
-  begun.get_future().wait();
+  shared->begun.get_future().wait();
   consumer = absl::CancelledError("destroyed");
-  EXPECT_FALSE(ended);
-  end.set_value();
+  EXPECT_FALSE(shared->ended);
+  shared->end.set_value();
 }
 
 TEST_F(ClientTest, PublishesAtOnceAndSaysWhatBecameOfIt) {

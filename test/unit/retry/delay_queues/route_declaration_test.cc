@@ -165,10 +165,11 @@ TEST(DelayQueueName, IsNeverLongerThanRabbitMqTakes) {
   for (const bool exchange : {false, true}) {
     for (std::size_t length = 1; length <= 255; ++length) {
       const std::string owner(length, 'x');
-      const DelayRoute route{.ttl = kMaxQueueLifetime,
-                             .direct = !exchange,
-                             .owner = owner,
-                             .owner_key = exchange ? std::optional(owner) : std::nullopt};
+      const DelayRoute route{
+          .ttl = kMaxQueueLifetime,
+          .direct = !exchange,
+          .owner = owner,
+          .owner_key = exchange ? std::optional<std::string_view>(owner) : std::nullopt};
       const DelayQueueOptions options{.prefix = std::string(100, 'p'),
                                       .queue_type = QueueType::kQuorum};
       EXPECT_LE(PlainName(route, options).size(), 255U);
