@@ -12,6 +12,7 @@ int ExitCode(const absl::Status& status) {
       return EX_USAGE;
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kFailedPrecondition:
       return EX_UNAVAILABLE;
     case absl::StatusCode::kUnauthenticated:

@@ -124,8 +124,7 @@ TEST_F(CommandTexts, ABrokerThatFallsSilentAfterTheLoginIsReportedSoon) {
                                      {"send", "--declare", "--queue", "q", "body"},
                                      {"declare", "--queue", "q"},
                                      {"doctor", "--queue", "q"},
-                                     {"parked", "list", "--queue", "q"},
-                                     {"waiting", "list", "--queue", "q"}}) {
+                                     {"parked", "list", "--queue", "q"}}) {
     runs.push_back(std::make_unique<CommandRun>(arguments, url));
   }
   const absl::Time began = absl::Now();
@@ -136,7 +135,7 @@ TEST_F(CommandTexts, ABrokerThatFallsSilentAfterTheLoginIsReportedSoon) {
   });
   for (const auto& run : runs) {
     EXPECT_EQ(run->Wait(absl::ZeroDuration()), 69) << run->Story();
-    EXPECT_THAT(run->err(), ::testing::HasSubstr("127.0.0.1")) << run->Story();
+    EXPECT_THAT(run->out() + run->err(), ::testing::HasSubstr("remedy")) << run->Story();
   }
 }
 

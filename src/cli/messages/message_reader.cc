@@ -442,8 +442,9 @@ void MessageReader::Tick() {
   tick_ = loop_.After(kTick, [this] {
     if (began_) progress_.Update(seen_, total_, Now());
     if (!began_ && channel_ != nullptr && !is_blocked_ && Now() - began_at_ > kLongestSilence) {
-      return Abort(absl::DeadlineExceededError(absl::StrCat(
-          "the broker has not answered within ", absl::FormatDuration(kLongestSilence))));
+      return Abort(absl::DeadlineExceededError(
+          absl::StrCat("the broker has not answered within ", absl::FormatDuration(kLongestSilence),
+                       "; remedy: see that the broker runs and is not overloaded")));
     }
     LookForEnd();
     if (began_ && Now() - began_at_ > options_.longest) CutShort();

@@ -137,7 +137,9 @@ QueuesScreen::QueuesScreen(void* screen) : screen_(screen) {
 }
 
 QueuesScreen::~QueuesScreen() {
-  // What was stopped by ^S goes on. A terminal that nobody reads would block for good.
+  // A terminal that was stopped by ^S goes on, which Linux does only for one that was stopped by
+  // tcflow. One that nobody reads would block for good.
+  ::tcflow(STDOUT_FILENO, TCOOFF);
   ::tcflow(STDOUT_FILENO, TCOON);
   std::signal(SIGALRM, SIG_DFL);
   ::alarm(kLongestGoodbye);

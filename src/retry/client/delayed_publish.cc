@@ -78,7 +78,7 @@ DelayedPublish::DelayedPublish(std::shared_ptr<SharedState> shared, OutgoingMess
   deadline_ = shared_->environment().timers->After(options_.deadline, [this] {
     Finish(absl::UnavailableError(absl::StrCat("the publish to ", Target(),
                                                " was not confirmed in time", Problem(),
-                                               "; it may still arrive")));
+                                               "; it may still arrive", kSlowBrokerRemedy)));
   });
   listener_ = shared_->AddListener(this);
 }

@@ -31,7 +31,7 @@ PendingDeclare::PendingDeclare(std::shared_ptr<SharedState> shared, WorkQueue wo
         shared_->ready() || !problem_.empty() ? problem_ : shared_->lost_because();
     Finish(absl::UnavailableError(absl::StrCat("the declare of queue '", work_queue_.name,
                                                "' was not answered in time",
-                                               why.empty() ? "" : ": ", why)));
+                                               why.empty() ? "" : ": ", why, kSlowBrokerRemedy)));
   });
   listener_ = shared_->AddListener(this);
 }

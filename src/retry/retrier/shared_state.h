@@ -45,6 +45,10 @@ class ObserverGate final : public Observer {
   std::string texts_;  // of the event before, for its memory; empty amid a call
 };
 
+// What an error ends with where the broker has not answered in time.
+inline constexpr std::string_view kSlowBrokerRemedy =
+    "; remedy: see that the broker runs, has no alarm and is not overloaded";
+
 // What all retriers of one broker share: the delay queues, the publisher, and
 // the news of the connection, passed on to its listeners.
 //
