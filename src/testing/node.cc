@@ -351,23 +351,25 @@ void Node::DeadLetter(Queue& queue, Place place, Stored stored, std::string_view
   const ContentPtr content = Redirected(queue, *stored.content, reason);
   const bool drops_cycles = std::atoi(options_.version.c_str()) < 4;
   bool taken = false;
-  LetGo::Cause why = LetGo::Cause::kNoRoute;
+  std::vector<LetGo::Cause> missed;  // by queues that do not take it
   for (const std::string& name : exchanges_.Route(content->exchange(), content->routing_key())
                                      .value_or(std::vector<std::string>())) {
     Queue* const target = FindLive(name);
     if (target == nullptr) continue;
     if (drops_cycles && reason == "expired" && HasExpiredIn(*stored.content, name)) {  // (14)
-      why = LetGo::Cause::kCycle;
+      missed.push_back(LetGo::Cause::kCycle);
     } else if (!Leads(*target)) {  // (26)
-      why = LetGo::Cause::kNoLeader;
+      missed.push_back(LetGo::Cause::kNoLeader);
     } else if (IsFull(*target) && target->reject_publish) {
-      why = LetGo::Cause::kOverflow;
+      missed.push_back(LetGo::Cause::kOverflow);
     } else {
       Enqueue(*target, content, Sync::kUnconfirmed);
       taken = true;
     }
   }
-  if (!taken) return LetItGo(why, queue, stored);
+  if (!taken && missed.empty()) missed.push_back(LetGo::Cause::kNoRoute);
+  for (const LetGo::Cause why : missed) LetItGo(why, queue, stored);
+  if (!taken) return;
   Remember(queue, place, std::move(stored), Now() + Moment(options_.max_lazy_sync), /*moved=*/true);
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -17,7 +18,11 @@ namespace retryq::simulation {
 //   sent = handled + parked + waiting + destroyed, nothing early, nothing twice without a reason
 class Ledger {
  public:
-  void Sent(const std::string& id) { accounts_[id]; }
+  // To `copies` queues, in each of which it may be called for `calls` times an attempt.
+  void Sent(const std::string& id, int copies = 1, int calls = 1) {
+    accounts_[id].copies = copies;
+    accounts_[id].most_calls = calls;
+  }
 
   // A handler is called, and says that it failed. The time is the broker's, by which delays go.
   void Called(const Delivery& delivery, absl::Time now);
@@ -54,16 +59,20 @@ class Ledger {
     absl::Time at;
     absl::Duration delay;
   };
+  using Attempt = std::pair<std::string, std::uint64_t>;  // in a queue
   struct Account {
-    std::map<std::uint64_t, int> calls;            // by attempt
-    std::map<std::uint64_t, absl::Time> failures;  // the first of each attempt
-    std::map<std::uint64_t, Snooze> snoozes;       // the same
+    std::map<Attempt, int> calls;
+    std::map<Attempt, absl::Time> failures;  // the first of each attempt
+    std::map<Attempt, Snooze> snoozes;       // the same
+    int copies = 1;
+    int most_calls = 1;
     int handled = 0;
     int parked = 0;
     bool excused = false;
     bool forgiven = false;
   };
 
+  static bool CalledTooOften(const Account& account, const Attempt& attempt);
   void CheckTime(const std::string& what, absl::Duration waited, absl::Duration delay);
 
   std::map<std::string, Account> accounts_;

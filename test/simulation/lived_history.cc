@@ -14,11 +14,17 @@ constexpr char kQueue[] = "work";
 constexpr char kParked[] = "work.parked";
 constexpr char kExchange[] = "work.exchange";
 constexpr char kKey[] = "order.placed";
+constexpr char kOther[] = "other";
+constexpr char kOtherParked[] = "other.parked";
 constexpr char kDoomed[] = "doomed";
 
 // What is in the way of nobody but itself.
 bool IsOfDoomed(const std::string& name) {
   return name == kDoomed || name.find(std::string(".") + kDoomed + ".q") != std::string::npos;
+}
+
+bool IsDelayQueue(const std::string& name) {
+  return name.starts_with("retry.") || name.starts_with("later.");
 }
 
 constexpr absl::Duration kLongEnough = absl::Hours(72);
@@ -75,19 +81,14 @@ void History::SetUp() {
                                           .downtime_counts = random_.OneIn(2),
                                           .restart_renews_quorum = stale});
 
-  constexpr std::array kBases = {1, 5, 30, 120};
-  constexpr std::array kFactors = {1.0, 1.5, 2.0, 4.0};
   constexpr std::array kOutages = {30, 60, 24 * 60};
-  BackoffOptions& backoff = consumer_options_.retry.backoff;
-  backoff.base = absl::Seconds(stale ? 1 : kBases[random_.Below(kBases.size())]);
-  backoff.factor = stale ? 1.0 : kFactors[random_.Below(kFactors.size())];
-  backoff.max = backoff.base * static_cast<std::int64_t>(1 + random_.Below(12));
+  consumer_options_.retry.backoff = AnyBackoff();
   consumer_options_.retry.max_attempts = 2 + random_.Below(5);
   // The ledger knows of failures alone, not of workers that died.
   consumer_options_.retry.count_redeliveries = CountRedeliveries::kNever;
   any_delay_ = !stale && random_.OneIn(3);
   if (any_delay_) {
-    backoff.jitter = static_cast<double>(random_.Below(5)) / 4;
+    consumer_options_.retry.backoff.jitter = static_cast<double>(random_.Below(5)) / 4;
     client_options_.delay_queues.max_delay_queues = 16 + random_.Below(80);
   }
   consumer_options_.queue = kQueue;
@@ -112,8 +113,15 @@ void History::SetUp() {
   }
 
   const bool quorum_work = queue_type_ == QueueType::kQuorum || random_.OneIn(3);
-  rabbit_->DeclareQueue(kQueue, {{"x-queue-type", quorum_work ? "quorum" : "classic"}});
+  amqp::Table arguments = {{"x-queue-type", quorum_work ? "quorum" : "classic"}};
   rabbit_->DeclareExchange(kExchange);
+  if (random_.OneIn(3)) SetUpOther();
+  if (circle_) {
+    consumer_options_.retry.on_limit = OnLimit::kReject;
+    arguments.Set("x-dead-letter-exchange", "");
+    arguments.Set("x-dead-letter-routing-key", kOther);
+  }
+  rabbit_->DeclareQueue(kQueue, arguments);
   rabbit_->Bind(kExchange, kQueue, kKey);
   time_.Advance(absl::Minutes(1));  // long ago, for a quorum queue
 
@@ -126,7 +134,43 @@ void History::SetUp() {
         std::make_unique<Worker>(time_, random_, *rabbit_, WorkerOptions(Between(-skew, skew))));
     workers_.back()->Start();
   }
+  if (other_) {
+    Worker::Options options = WorkerOptions(Between(-skew, skew));
+    options.consumer = *other_;
+    options.client.delay_queues.prefix = "later";
+    workers_.push_back(std::make_unique<Worker>(time_, random_, *rabbit_, std::move(options)));
+    workers_.back()->Start();
+  }
   if (queue_type_ == QueueType::kQuorum && random_.OneIn(3)) SetUpDoomed();
+}
+
+BackoffOptions History::AnyBackoff() {
+  const bool stale = trouble_ == Trouble::kStale;
+  constexpr std::array kBases = {1, 5, 30, 120};
+  constexpr std::array kFactors = {1.0, 1.5, 2.0, 4.0};
+  BackoffOptions backoff;
+  backoff.base = absl::Seconds(stale ? 1 : kBases[random_.Below(kBases.size())]);
+  backoff.factor = stale ? 1.0 : kFactors[random_.Below(kFactors.size())];
+  backoff.max = backoff.base * static_cast<std::int64_t>(1 + random_.Below(12));
+  return backoff;
+}
+
+// A second queue behind the exchange, with a policy and a prefix of its own.
+void History::SetUpOther() {
+  circle_ = random_.OneIn(2);
+  other_ = consumer_options_;
+  other_->queue = kOther;
+  other_->work_exchange = random_.OneIn(2) ? kExchange : "";
+  other_->retry.backoff = AnyBackoff();
+  other_->retry.max_attempts = 1 + random_.Below(4);
+  amqp::Table arguments = {{"x-queue-type", random_.OneIn(2) ? "quorum" : "classic"}};
+  if (circle_) {
+    other_->retry.on_limit = OnLimit::kReject;
+    arguments.Set("x-dead-letter-exchange", "");
+    arguments.Set("x-dead-letter-routing-key", kQueue);
+  }
+  rabbit_->DeclareQueue(kOther, arguments);
+  rabbit_->Bind(kExchange, kOther, kKey);
 }
 
 // More messages of another work queue wait for their next try than a delay queue lets leave at a
@@ -193,8 +237,9 @@ void History::Send() {
   const std::string bytes = headers.Encode().value();
   amqp::Properties properties{.message_id = id};
   if (random_.OneIn(4)) properties.headers = amqp::TableView(bytes);
-  ledger_.Sent(id);
   const bool through_exchange = random_.OneIn(2);
+  const int copies = other_ && through_exchange ? 2 : 1;
+  ledger_.Sent(id, copies, circle_ ? copies : 1);
   const bool taken = rabbit_->Publish(through_exchange ? kExchange : "",
                                       through_exchange ? kKey : kQueue, properties, id);
   if (!taken) ledger_.Forgive(id);
@@ -387,14 +432,16 @@ void History::DisturbAsOperator() {
 
 std::string History::AnyDelayQueue() {
   std::vector<std::string> names = rabbit_->queues();
-  std::erase_if(names, [](const std::string& name) { return !name.starts_with("retry."); });
+  std::erase_if(names, [](const std::string& name) { return !IsDelayQueue(name); });
   return names.empty() ? std::string("none") : names[random_.Below(names.size())];
 }
 
 // Whatever the broker has in the work queue may be on its way to be acked, or copied.
 void History::ExcuseAllUnderWay() {
-  for (const amqp::MessagePtr& message : rabbit_->Messages(kQueue)) {
-    ledger_.Excuse(*message->properties.message_id);
+  for (const char* const queue : {kQueue, kOther}) {
+    for (const amqp::MessagePtr& message : rabbit_->Messages(queue)) {
+      ledger_.Excuse(*message->properties.message_id);
+    }
   }
 }
 
@@ -416,8 +463,10 @@ std::vector<std::string> History::Run() {
     if (plans_.contains(id)) ledger_.Excuse(id);
   }
   ForgiveWhatWasTaken();
-  for (const amqp::MessagePtr& message : rabbit_->Messages(kParked)) {
-    ledger_.Parked(*message->properties.message_id);
+  for (const char* const queue : {kParked, kOtherParked}) {
+    for (const amqp::MessagePtr& message : rabbit_->Messages(queue)) {
+      ledger_.Parked(*message->properties.message_id);
+    }
   }
   std::vector<std::string> faults = ledger_.Faults();
   if (!faults.empty()) Explain(&faults);
@@ -434,8 +483,10 @@ std::vector<std::string> History::Run() {
   if (!ended) faults.push_back("messages are still under way after three days");
 
   // With nothing to wait for, no delay queue stays.
-  time_.Advance(QueueLifetime(consumer_options_.retry.backoff.max, client_options_.delay_queues) +
-                absl::Minutes(10));
+  const absl::Duration longest =
+      std::max(consumer_options_.retry.backoff.max,
+               other_ ? other_->retry.backoff.max : absl::ZeroDuration());
+  time_.Advance(QueueLifetime(longest, client_options_.delay_queues) + absl::Minutes(10));
   if (const std::string left = AnyDelayQueue(); left != "none") {
     faults.push_back(absl::StrCat("the delay queue ", left, " has stayed"));
   }
@@ -477,7 +528,8 @@ bool History::AwaitEnd() {
     time_.Advance(absl::Minutes(5));
     const std::vector<std::string> names = rabbit_->queues();
     const bool empty = std::all_of(names.begin(), names.end(), [this](const std::string& name) {
-      return name == kParked || IsOfDoomed(name) || rabbit_->Count(name) == 0;
+      return name == kParked || name == kOtherParked || IsOfDoomed(name) ||
+             rabbit_->Count(name) == 0;
     });
     if (empty) return true;
   }
@@ -495,7 +547,9 @@ void History::ForgiveWhatWasTaken() {
     // did not do so cannot know.
     const bool made_again = gone.cause == Cause::kNewQueueCrashed &&
                             trouble_ == Trouble::kOperator && workers_.size() > 1;
-    if (by_hand || made_again || (not_kept && queue_type_ == QueueType::kClassic))
+    // RabbitMQ dead-letters what is rejected unconfirmed, as out of classic queues.
+    const bool rejected = circle_ && (gone.queue == kQueue || gone.queue == kOther);
+    if (by_hand || made_again || (not_kept && (queue_type_ == QueueType::kClassic || rejected)))
       ledger_.Forgive(gone.message_id);
   }
 }

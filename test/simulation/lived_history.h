@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -69,7 +70,9 @@ class History {
   };
 
   void SetUp();
+  void SetUpOther();
   void SetUpDoomed();
+  BackoffOptions AnyBackoff();
   Worker::Options WorkerOptions(absl::Duration skew);
   absl::Duration Latency();
 
@@ -113,6 +116,9 @@ class History {
   ConsumerOptions consumer_options_;
   std::unique_ptr<testing::SimulatedRabbitMq> rabbit_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  // The consumer of another queue, to which the exchange leads as well.
+  std::optional<ConsumerOptions> other_;
+  bool circle_ = false;  // what one of the two queues rejects goes to the other one
   // Of another work queue, whose copies nobody takes once its time has come.
   std::unique_ptr<Worker> doomed_;
   std::uint64_t steps_to_doom_ = 0;

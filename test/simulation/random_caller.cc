@@ -247,6 +247,7 @@ void RandomCaller::Connect() {
   ClientOptions options;
   options.max_open_publishes = OneOf<std::size_t>({0, 1, 5, 10'000, 10'000, 10'000});
   if (random_.OneIn(3)) options.delay_queues.queue_type = QueueType::kQuorum;
+  if (random_.OneIn(3)) options.delay_queues.prefix = "later";
   if (random_.OneIn(4)) options.delay_queues.max_length = 1;
   if (random_.OneIn(8)) options.delay_queues.confirm_timeout = OddDuration();
   if (random_.OneIn(8)) options.delay_queues.min_window = OddDuration();
@@ -299,8 +300,22 @@ ConsumerOptions RandomCaller::AnyConsumerOptions() {
   ConsumerOptions options{.queue =
                               OneOf<std::string>({"one", "two", "two", "counting", OddText()})};
   options.prefetch = OneOf<std::uint16_t>({0, 1, 3, 64, 65535});
-  if (random_.OneIn(4)) options.work_exchange = OneOf<std::string>({"shop", OddText()});
+  if (random_.OneIn(2)) options.work_exchange = OneOf<std::string>({"shop", "shop", OddText()});
   if (random_.OneIn(4)) options.retry.max_attempts = random_.Below(3);
+  options.retry.on_limit = OneOf<OnLimit>({OnLimit::kPark, OnLimit::kReject, OnLimit::kDiscard});
+  if (random_.OneIn(4)) {
+    options.retry.for_errors = {{.codes = {absl::StatusCode::kUnavailable},
+                                 .max_attempts = 1 + random_.Below(3),
+                                 .on_limit = OnLimit::kReject}};
+  }
+  if (random_.OneIn(4)) {
+    options.share_retries = true;  // each failure gives a message to all queues of the exchange
+    options.retry.max_attempts = 1 + random_.Below(2);
+  }
+  // Without an end it would come back at once, for ever.
+  if (random_.OneIn(3) && options.retry.max_attempts > 0) {
+    options.retry.on_permanent = OnLimit::kReject;
+  }
   if (random_.OneIn(6)) options.retry.backoff.base = OddDuration();
   if (random_.OneIn(6)) options.retry.backoff.max = OddDuration();
   if (random_.OneIn(6)) options.retry.max_age = OddDuration();

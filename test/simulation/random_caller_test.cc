@@ -34,11 +34,7 @@ constexpr std::uint64_t kPrograms = 300;
 
 class SimulatedWorld final : public World {
  public:
-  explicit SimulatedWorld(std::uint64_t seed) : random_(seed) {
-    DeclareQueues();
-    rabbit_.DeclareExchange("shop");
-    rabbit_.Bind("shop", "one", "key");
-  }
+  explicit SimulatedWorld(std::uint64_t seed) : random_(seed) { DeclareQueues(); }
 
   Environment EnvironmentFor(Observer* observer) override {
     return testing::EnvironmentOf(time_, random_, observer);
@@ -105,9 +101,14 @@ class SimulatedWorld final : public World {
 
  private:
   void DeclareQueues() {
+    rabbit_.DeclareExchange("shop", "topic");
     for (const std::string& queue : RandomCaller::queues()) {
-      rabbit_.DeclareQueue(
-          queue, queue == "counting" ? amqp::Table{{"x-queue-type", "quorum"}} : amqp::Table());
+      amqp::Table arguments = {{"x-queue-type", queue == "counting" ? "quorum" : "classic"}};
+      // Two queues reject to where each of them gets the message again, one to another queue.
+      arguments.Set("x-dead-letter-exchange", queue == "one" ? "" : "shop");
+      if (queue == "one") arguments.Set("x-dead-letter-routing-key", "two");
+      rabbit_.DeclareQueue(queue, arguments);
+      rabbit_.Bind("shop", queue, "#");
     }
   }
 

@@ -430,7 +430,8 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
   facts.history.failures =
       std::max(facts.history.failures, CountEarlierFailures(fields, options, /*redeliveries_count=*/
                                                             redeliveries.broker_counts));
-  if (facts.history.remaining || facts.history.not_before) {
+  // The delay of what has been handled since is over, whatever its last copy and the clocks say.
+  if (!facts.came_back && (facts.history.remaining || facts.history.not_before)) {
     facts.read_at = clock.Now();
     facts.left = RemainingDelay(facts.history, facts.read_at);
     facts.early = FindEarlyReturn(facts.history, message, facts.read_at);

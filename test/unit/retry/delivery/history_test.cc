@@ -406,6 +406,20 @@ TEST(FailuresElsewhere, ComeBackToTheQueueThatTheyAreOf) {
   EXPECT_EQ(ReadHistory(*message, "any").failures, 2U);
 }
 
+TEST(FailuresElsewhere, WhatComesBackDoesNotWaitAgainForADelayThatIsOver) {
+  const amqp::Table rejected = {{"queue", "orders"}, {"reason", "rejected"}, {"count", 1_i64}};
+  for (const bool came_back : {false, true}) {
+    amqp::Table headers = Copied(
+        {{"x-retry-queue", "orders"}, {"x-retry-count", 2_i64}, {"x-retry-remaining", 60'000_i64}});
+    if (came_back) headers.Set("x-death", amqp::Array{rejected});
+    RetrierOptions options{.queue = "orders"};
+    options.retry.on_limit = OnLimit::kReject;
+    const DeliveryFacts facts = ReadFactsOf(*MakeMessage({.headers = headers}), options);
+    EXPECT_EQ(facts.came_back, came_back);
+    EXPECT_EQ(facts.left > absl::ZeroDuration(), !came_back);
+  }
+}
+
 TEST(FailuresElsewhere, WhatTheConsumerRejectedCountsIfItRejects) {
   const auto message =
       MakeMessage({.headers = Copied({{"x-retry-queue", "orders"},
