@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "facts/raw_connection.h"
 #include "integration/messages_run.h"
 #include "retry/delivery/counted_returns.h"
 #include "retryq/amqp/table.h"
@@ -18,17 +19,30 @@ namespace command_copies_test {
 // What stays on a path. All else must be as it came, on each.
 struct Path {
   std::string name;
-  bool mode = false;                   // the delivery mode
-  bool expiration = false;             // what is left of it
-  bool deaths = false;                 // x-death and its kin
-  bool routes = false;                 // CC
-  bool own = false;                    // a header of the application's with a name that retryq uses
+  bool mode = false;        // the delivery mode
+  bool expiration = false;  // what is left of it
+  bool deaths = false;      // x-death and its kin
+  bool routes = false;      // CC
+  bool own = false;         // a header of the application's with a name that retryq uses
+  bool copy = true;         // and not the message itself
+  std::string body = "body";
   std::function<void()> go = nullptr;  // publishes the message on that path
   std::string queue;                   // where it is then
 };
 
+// As large as a content header may be in frames of that size.
+constexpr char kFrameMax[] = "frame_max=8192";
+constexpr std::size_t kFull = 8192 - 8;
+
 class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<const char*> {
  protected:
+  void SetUp() override {
+    for (const std::string queue : {"copied", "orders.parked"}) peer_.DeclareQueue(queue);
+    peer_.DeclareQueue("orders", {{"x-queue-type", GetParam()}});
+  }
+
+  bool IsQuorum() const { return GetParam() == std::string("quorum"); }
+
   static amqp::Table Headers(const amqp::Table& more = {}) {
     amqp::Table headers = {
         {"tenant", "blue"},
@@ -52,30 +66,54 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
                     {"x-retry-id", "m-1"}});
   }
 
-  void PublishTo(const std::string& queue, const amqp::Table& headers) {
-    const std::string encoded = headers.Encode().value();
-    peer_.Publish("", queue, "body",
-                  {.headers = amqp::TableView(encoded),
-                   .delivery_mode = 1,
-                   .priority = 7,
-                   .correlation_id = "c-1",
-                   .expiration = "600000",
-                   .message_id = "m-1",
-                   .timestamp = 1'700'000'000,
-                   .type = "order.placed"});
+  void PublishTo(const std::string& queue, amqp::Table headers, const std::string& exchange = "") {
+    std::string encoded = headers.Encode().value();
+    amqp::Properties properties = {.headers = amqp::TableView(encoded),
+                                   .delivery_mode = 1,
+                                   .priority = 7,
+                                   .correlation_id = "c-1",
+                                   .expiration = "600000",
+                                   .message_id = "m-1",
+                                   .timestamp = 1'700'000'000,
+                                   .type = "order.placed"};
+    if (fills_the_frame_) {
+      const std::size_t beside = amqp::ContentHeaderSize(properties) + sizeof("\6filler") + 4;
+      headers.Set("filler", std::string(kFull - beside, 'x'));
+      encoded = headers.Encode().value();
+      properties.headers = amqp::TableView(encoded);
+      ASSERT_EQ(amqp::ContentHeaderSize(properties), kFull);
+    }
+    peer_.Publish(exchange, queue, "body", properties);
     EXPECT_TRUE(
         CommandRun::WaitUntil([&] { return peer_.Get("copied") != nullptr; }, absl::Seconds(10)));
   }
 
-  void RunWorker(const std::string& script, const std::string& until,
+  using Until = std::function<bool(const CommandRun&)>;
+  static Until Says(const std::string& event) {
+    return [event](const CommandRun& worker) { return !worker.events(event).empty(); };
+  }
+  // Until it holds what is not here any more, and its command runs.
+  Until IsBusy(std::uint32_t left) {
+    return [this, left](const CommandRun&) {
+      return !files_.Read("started").empty() && peer_.Count("orders") == left;
+    };
+  }
+
+  void RunWorker(const std::string& script, const Until& until,
                  const std::vector<std::string>& flags = {}) {
+    files_.Write("started", "");
     std::vector<std::string> all = {"work",   "--json", "--queue",      "orders",
                                     "--base", "10m",    "--queue-type", GetParam()};
     all.insert(all.end(), flags.begin(), flags.end());
     all.insert(all.end(), {"--", "sh", "-c", script});
-    CommandRun worker(all, vhost_.Url());
-    EXPECT_TRUE(worker.Says(until));
+    CommandRun worker(all, vhost_.Url(kFrameMax));
+    EXPECT_TRUE(worker.Until([&] { return until(worker); }));
     EXPECT_TRUE(worker.Stop());
+  }
+
+  void Run(const std::vector<std::string>& arguments) {
+    const End end = RunToEnd(arguments, vhost_.Url(kFrameMax));
+    EXPECT_EQ(end.code, 0) << end.err;
   }
 
   static bool IsSince43() {
@@ -105,7 +143,7 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
     const amqp::MessagePtr message = Take(path.queue);
     ASSERT_NE(message, nullptr);
     const amqp::Properties& properties = message->properties;
-    EXPECT_EQ(message->body, "body");
+    EXPECT_EQ(message->body, path.body);
     EXPECT_EQ(properties.priority, 7);
     EXPECT_EQ(properties.correlation_id, "c-1");
     EXPECT_EQ(properties.message_id, "m-1");
@@ -123,103 +161,184 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
     EXPECT_EQ(headers.Find("x-death").has_value(), path.deaths);
     EXPECT_EQ(headers.Find("CC").has_value(), path.routes);
     EXPECT_EQ(headers.FindString("x-retry-count") == "twice", path.own);
-    if (!message->redelivered) {  // else it is the message itself
-      EXPECT_FALSE(headers.Find("x-acquired-count"));
-      EXPECT_EQ(headers.FindInt64("x-delivery-count").value_or(0), 0);
+    EXPECT_EQ(headers.Find("filler").has_value(), fills_the_frame_);
+    if (path.copy) {
+      EXPECT_NE(headers.FindInt64("x-acquired-count"), 9);
+      EXPECT_NE(headers.FindInt64("x-delivery-count"), 9);
     }
     EXPECT_EQ(peer_.Get("copied"), nullptr) << "routed by CC";
   }
+  Path Retry(const std::string& key = "orders", const std::string& exchange = "") {
+    return {.name = "retry",
+            .go =
+                [=, this] {
+                  PublishTo(key, Theirs(), exchange);
+                  RunWorker("exit 1", Says(fills_the_frame_ ? "parked" : "retried"));
+                },
+            .queue = "retry.600000"};
+  }
+  Path Park(const std::string& key = "orders", const std::string& exchange = "") {
+    return {.name = "park",
+            .go =
+                [=, this] {
+                  PublishTo(key, Theirs(), exchange);
+                  RunWorker("exit 1", Says("parked"), {"--max-attempts", "1"});
+                },
+            .queue = "orders.parked"};
+  }
+
+  // On which no copy is larger than its message.
+  void ExpectOnPathsOfAnySize() {
+    Expect({.name = "replay",
+            .go =
+                [this] {
+                  PublishTo("orders.parked", Parked());
+                  Run({"parked", "replay", "--queue", "orders", "--all"});
+                },
+            .queue = "orders"});
+    Expect({.name = "edit",
+            .body = "edited",
+            .go =
+                [this] {
+                  PublishTo("orders.parked", Parked());
+                  files_.Write("editor", "sed -i 's/^body$/edited/' \"$1\"");
+                  ::unsetenv("VISUAL");
+                  ::setenv("EDITOR", ("sh " + files_.File("editor")).c_str(), 1);
+                  Run({"parked", "edit", "--queue", "orders", "--id", "m-1"});
+                },
+            .queue = "orders"});
+    // From 4.3 on the message itself goes back, and keeps what a copy must not have.
+    const bool by_copy = IsQuorum() && !IsSince43();
+    const std::string busy = "echo > " + File("started") + "; sleep 1";
+    Path back = {.name = "return",
+                 .mode = true,
+                 .expiration = true,
+                 .deaths = true,
+                 .routes = !by_copy,
+                 .own = true,
+                 .copy = by_copy,
+                 .go =
+                     [=, this] {
+                       peer_.Publish("", "orders", "first",
+                                     {.priority = 7});  // or 4.x delivers it last (F63)
+                       PublishTo("orders", Theirs());
+                       RunWorker(busy, IsBusy(0));
+                     },
+                 .queue = "orders"};
+    Expect(back);
+    if (!IsQuorum()) return;
+    back.routes = false;
+    back.copy = true;
+    const auto move = [=, this](const std::string& count_redeliveries) {
+      PublishTo("orders", Theirs());
+      RawConnection other(vhost_.Url());
+      for (int i = 0; i < 10; ++i) {
+        EXPECT_TRUE(Holds("orders", 1));
+        other.Reject(other.Take("orders"));
+      }
+      EXPECT_TRUE(Holds("orders", 1));
+      peer_.Publish("", "orders", "first", {.priority = 7});
+      RunWorker(busy, IsBusy(1), {"--prefetch", "1", "--count-redeliveries", count_redeliveries});
+    };
+    back.name = "move";
+    back.go = [move] { move("never"); };
+    Expect(back);
+    if (!fills_the_frame_) {
+      back.name = "move of what has failed";
+      back.deaths = false;
+      back.own = false;
+      back.go = [move] { move("counted"); };
+      return Expect(back);
+    }
+    back.name = "move by a look";
+    back.queue = "looked.at.parked";
+    back.go = [this] {
+      PublishTo("looked.at.parked", Theirs());
+      for (int i = 0; i < 2; ++i) Run({"parked", "list", "--queue", "looked.at"});
+    };
+    Expect(back);
+  }
+
+  static std::vector<std::string> DelayedSend() {
+    return {"send",
+            "--queue",
+            "orders",
+            "--delay",
+            "10m",
+            "--transient",
+            "--priority",
+            "7",
+            "--correlation-id",
+            "c-1",
+            "--message-id",
+            "m-1",
+            "--timestamp",
+            "1700000000",
+            "--type",
+            "order.placed",
+            "--header",
+            "tenant=blue",
+            "--header",
+            "x-retry-policy=gold",
+            "--header",
+            "x-retry-count=twice",
+            "--header",
+            "x-first-death-queue=orders",
+            "--header-json",
+            "x-delivery-count=9",
+            "--header-json",
+            "x-acquired-count=9",
+            "--header-json",
+            "CC=[\"copied\"]",
+            "--header-json",
+            R"(x-death=[{"queue":"orders","reason":"expired"}])",
+            "body"};
+  }
+
+  bool fills_the_frame_ = false;
 };
 
 TEST_P(CommandCopies, EachGuardHoldsOnEachPath) {
-  for (const std::string queue : {"copied", "orders.parked"}) peer_.DeclareQueue(queue);
-  peer_.Delete("orders");
-  peer_.DeclareQueue("orders", {{"x-queue-type", GetParam()}});
-  const auto fail = [&] {
-    PublishTo("orders", Theirs());
-    RunWorker("exit 1", "retried");
-  };
-  Expect({.name = "retry", .go = fail, .queue = "retry.600000"});
+  Expect(Retry());
   Expect({.name = "release",
           .go =
-              [&] {
-                fail();
-                const End end = RunToEnd({"waiting", "release", "--queue", "orders", "--all"});
-                EXPECT_EQ(end.code, 0) << end.err;
+              [this] {
+                Retry().go();
+                Run({"waiting", "release", "--queue", "orders", "--all"});
               },
           .queue = "orders"});
-  Expect({.name = "park",
-          .go =
-              [&] {
-                PublishTo("orders", Theirs());
-                RunWorker("exit 1", "parked", {"--max-attempts", "1"});
-              },
-          .queue = "orders.parked"});
-  Expect({.name = "replay",
-          .go =
-              [&] {
-                PublishTo("orders.parked", Parked());
-                const End end = RunToEnd({"parked", "replay", "--queue", "orders", "--all"});
-                EXPECT_EQ(end.code, 0) << end.err;
-              },
-          .queue = "orders"});
-  // From 4.3 on the message itself goes back, and keeps what a copy must not have.
-  const bool by_copy = GetParam() == std::string("quorum") && !IsSince43();
-  Expect({.name = "return",
-          .mode = true,
-          .expiration = true,
-          .deaths = true,
-          .routes = !by_copy,
-          .own = true,
-          .go =
-              [&] {
-                peer_.Publish("", "orders", "first");
-                PublishTo("orders", Theirs());
-                RunWorker("sleep 1", "delivered");
-              },
-          .queue = "orders"});
+  Expect(Park());
+  ExpectOnPathsOfAnySize();
   Expect({.name = "delayed publish",
           .mode = true,
           .routes = true,
           .own = true,
-          .go =
-              [&] {
-                const End end = RunToEnd({"send",
-                                          "--queue",
-                                          "orders",
-                                          "--delay",
-                                          "10m",
-                                          "--transient",
-                                          "--priority",
-                                          "7",
-                                          "--correlation-id",
-                                          "c-1",
-                                          "--message-id",
-                                          "m-1",
-                                          "--timestamp",
-                                          "1700000000",
-                                          "--type",
-                                          "order.placed",
-                                          "--header",
-                                          "tenant=blue",
-                                          "--header",
-                                          "x-retry-policy=gold",
-                                          "--header",
-                                          "x-retry-count=twice",
-                                          "--header",
-                                          "x-first-death-queue=orders",
-                                          "--header-json",
-                                          "x-delivery-count=9",
-                                          "--header-json",
-                                          "x-acquired-count=9",
-                                          "--header-json",
-                                          "CC=[\"copied\"]",
-                                          "--header-json",
-                                          R"(x-death=[{"queue":"orders","reason":"expired"}])",
-                                          "body"});
-                EXPECT_EQ(end.code, 0) << end.err;
-              },
+          .go = [this] { Run(DelayedSend()); },
           .queue = "retry.600000"});
+}
+
+// There is no room for the headers of retrying.
+TEST_P(CommandCopies, EachGuardHoldsOnEachPathWhereHeadersFillTheFrame) {
+  fills_the_frame_ = true;
+  // Its limit is known some seconds later.
+  peer_.DeclareQueue("looked.at.parked", {{"x-queue-type", "quorum"}, {"x-delivery-limit", 2}});
+  const std::string exchange(200, 'e');
+  const std::string key(200, 'k');
+  peer_.DeclareExchange(exchange, "direct");
+  peer_.Bind("orders", exchange, key);
+  peer_.Bind("copied", exchange, "copied");
+  for (Path path : {Retry(key, exchange), Park(key, exchange)}) {
+    path.name += ", unchanged";
+    path.queue = "orders.parked";
+    path.own = true;
+    Expect(path);
+  }
+  ExpectOnPathsOfAnySize();
+  std::vector<std::string> arguments = DelayedSend();
+  arguments.insert(arguments.end() - 1, {"--header", "filler=" + std::string(kFull, 'x')});
+  const End end = RunToEnd(arguments, vhost_.Url(kFrameMax));
+  EXPECT_EQ(end.code, 64) << end.err;
+  EXPECT_EQ(peer_.Count("retry.600000"), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Queues, CommandCopies, ::testing::Values("classic", "quorum"));
