@@ -113,6 +113,25 @@ int RawConnection::PublishWithHeaders(const std::string& queue, std::size_t size
   return Outcome();
 }
 
+RawConnection::Answers RawConnection::CancelBeforeConsumeOk(const std::string& queue) {
+  amqp_basic_consume_t consume{};
+  consume.queue = amqp_cstring_bytes(queue.c_str());
+  consume.consumer_tag = amqp_cstring_bytes("mine");
+  amqp_basic_cancel_t cancel{};
+  cancel.consumer_tag = consume.consumer_tag;
+  amqp_send_method(connection_, kChannel, AMQP_BASIC_CONSUME_METHOD, &consume);
+  amqp_send_method(connection_, kChannel, AMQP_BASIC_CANCEL_METHOD, &cancel);
+  Answers answers;
+  while (true) {
+    const amqp_method_t method = ReadMethod();
+    if (method.id == AMQP_BASIC_CONSUME_OK_METHOD) answers.consume_ok = true;
+    if (method.id == AMQP_BASIC_CANCEL_OK_METHOD) return answers;
+    if (method.id != AMQP_CONNECTION_CLOSE_METHOD) continue;
+    answers.code = static_cast<const amqp_connection_close_t*>(method.decoded)->reply_code;
+    return answers;
+  }
+}
+
 std::uint64_t RawConnection::Take(const std::string& queue) {
   const amqp_rpc_reply_t got =
       amqp_basic_get(connection_, kChannel, amqp_cstring_bytes(queue.c_str()), /*no_ack=*/0);

@@ -37,6 +37,13 @@ class RawConnection {
   // A message whose content header has this many bytes of headers, in one frame.
   int PublishWithHeaders(const std::string& queue, std::size_t size);
 
+  // What is answered to a consumer of `queue` that is cancelled in the same breath.
+  struct Answers {
+    bool consume_ok = false;
+    int code = 0;  // of the close of the connection; 0: it got cancel-ok
+  };
+  Answers CancelBeforeConsumeOk(const std::string& queue);
+
   // Takes the first message of `queue`, which must have one, and keeps it unsettled: what closes
   // the connection returns it. Answers its delivery tag.
   std::uint64_t Take(const std::string& queue);

@@ -99,6 +99,25 @@ TEST_F(ReturnFacts, F60ACancelRightBehindAcksIsAnsweredAfterWhatIsAskedBehindIt)
   EXPECT_TRUE(reversed);
 }
 
+// As a program does that resumes a consumer and pauses it at once. Not in each case.
+TEST_F(ReturnFacts, F69ACancelBeforeConsumeOkClosesTheConnectionOrFrom4_3IsAllThatIsAnswered) {
+  constexpr int kRounds = 20;
+  const bool is_since_43 = asker_.IsAtLeast(4, 3);
+  for (const char* const type : {"classic", "quorum"}) {
+    peer_->DeclareQueue(type, Arguments(type));
+    int odd = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      const RawConnection::Answers answers =
+          RawConnection(vhost_.Url()).CancelBeforeConsumeOk(type);
+      if (answers.code == 0 && answers.consume_ok) continue;
+      ++odd;
+      EXPECT_EQ(answers.code, is_since_43 ? 0 : 541);
+    }
+    EXPECT_GT(odd, 0) << type;
+    EXPECT_EQ(peer_->Consumers(type), 0U);
+  }
+}
+
 // Only chance has a message on its way at that moment, so it is tried until one is.
 TEST_F(ReturnFacts, F61WhatIsOnItsWayToAConsumerThatIsCancelledGoesBackAndCountsBefore4_3) {
   constexpr int kRounds = 300;
