@@ -7,8 +7,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <future>
+#include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -242,7 +247,7 @@ TEST_F(CommandEveryStop, WhileNobodyReadsItsLog) {
   CommandRun run({"-c", "cd " + File("") + "; " + script}, vhost_.Url(), "", "/bin/sh");
   for (int i = 0; i < 500; ++i) Publish("an order");
   ASSERT_TRUE(run.Until([&] { return files_.Read("handled").size() >= 500; }));
-  Stop(run, "its log is a pipe that nobody reads", kAtOnce);
+  Stop(run, "its log (`--json`: its stdout) is a pipe that nobody reads", kAtOnce);
 }
 
 // Its commands write more than a pipe holds, and --timeout still ends them.
@@ -286,17 +291,62 @@ TEST_F(CommandEveryStop, AfterADrainByHand) {
   Note("drained before, by hand (library)", absl::Now() - begin);
 }
 
-// On a broker of its own.
-class CommandEveryStopInAlarm : private OwnBroker, public CommandEveryStop {
+class CommandEveryStopOnItsBroker : private OwnBroker, public CommandEveryStop {
  protected:
   void SetUp() override {
     if (!broker_) GTEST_SKIP() << "no broker of its own can be started here";
     CommandEveryStop::SetUp();
   }
+  // A program whose handlers wait, on threads, for the answers to what they publish.
+  void StopWhileHandlersWait(const std::string& state) {
+    EventLoop loop;
+    const auto run_until = [&loop](const std::function<bool()>& condition) {
+      const std::unique_ptr<Timer> timer = loop.After(absl::Seconds(20), [&] { loop.Stop(); });
+      std::unique_ptr<Timer> look;
+      const std::function<void()> again = [&] {
+        if (condition()) return loop.Stop();
+        look = loop.After(absl::Milliseconds(5), again);
+      };
+      look = loop.After(absl::ZeroDuration(), again);
+      EXPECT_EQ(loop.Run(), absl::OkStatus());
+    };
+    std::atomic<int> running = 0;
+    std::atomic<int> published = 0;
+    std::promise<void> alarm;
+    const std::shared_future<void> in_alarm = alarm.get_future().share();
+    const absl::Time begin = [&] {
+      Client client(loop, {.url = vhost_.Url()});
+      const auto handle = [&](const Delivery&) -> Outcome {
+        ++running;
+        in_alarm.wait();
+        const auto answer = std::make_shared<std::promise<absl::Status>>();
+        loop.executor()->Post([&client, &published, answer] {
+          client.Publish({.routing_key = "orders.parked"}, {},
+                         [answer](const absl::Status& status) { answer->set_value(status); });
+          ++published;
+        });
+        return answer->get_future().get();
+      };
+      auto consumer = client.Consume({.queue = "orders", .handler_threads = 2}, Handler(handle));
+      EXPECT_TRUE(consumer.ok()) << consumer.status();
+      for (int i = 0; i < 2; ++i) Publish("an order");
+      run_until([&] { return running == 2; });
+      broker().RaiseAlarm();
+      alarm.set_value();
+      run_until([&] { return published == 2; });
+      const absl::Time stopped = absl::Now();
+      loop.Drain();
+      EXPECT_EQ(loop.Run(), absl::OkStatus());
+      return stopped;
+    }();
+    EXPECT_LT(absl::Now() - begin, kLongest);
+    Note(state, absl::Now() - begin);
+  }
+
   PrivateBroker& broker() { return *broker_; }
 };
 
-TEST_F(CommandEveryStopInAlarm, WhileTheBrokerTakesNoPublishes) {
+TEST_F(CommandEveryStopOnItsBroker, WhileTheBrokerTakesNoPublishes) {
   CommandRun run = Work({}, "false");
   ASSERT_TRUE(run.Says("consuming"));
   Publish("an order");
@@ -305,6 +355,50 @@ TEST_F(CommandEveryStopInAlarm, WhileTheBrokerTakesNoPublishes) {
   ASSERT_TRUE(run.Says("blocked"));
   absl::SleepFor(absl::Seconds(1));
   Stop(run, "the broker is in alarm, copies wait", kLongest);
+  broker().ClearAlarm();
+  StopWhileHandlersWait("the broker is in alarm, handlers wait for publishes (library)");
+}
+
+// The end of each connection is agreed on.
+TEST_F(CommandEveryStopOnItsBroker, LeavesNoComplaintInTheLogOfTheBroker) {
+  const std::string file = broker().node().directory() + "/log";
+  const auto log = [&file, begin = std::filesystem::file_size(file)] {
+    std::ifstream stream(file);
+    stream.seekg(static_cast<std::streamoff>(begin));
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  const auto count = [&log](const std::string& what) {
+    const std::string text = log();
+    int found = 0;
+    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++found;
+    return found;
+  };
+  peer_.DeclareQueue("orders.parked");
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"send", "--queue", "orders", "an order"},
+           {"send", "--queue", "orders", "--delay", "1h", "an order"},
+           {"send", "--queue", "missing", "an order"},
+           {"declare", "--queue", "declared"},
+           {"queues"},
+           {"doctor", "--queue", "orders"},
+           {"parked", "list", "--queue", "orders"},
+           {"waiting", "list", "--queue", "orders"}}) {
+    CommandRun run(arguments, vhost_.Url());
+    EXPECT_TRUE(run.Wait()) << run.Story();
+  }
+  CommandRun run = Work({}, "true");
+  ASSERT_TRUE(run.Says("acked"));
+  EXPECT_TRUE(run.Stop());
+  EXPECT_TRUE(CommandRun::WaitUntil(
+      [&] {
+        const int opened = count("accepting AMQP connection");
+        return opened >= 9 && opened == count("closing AMQP connection");
+      },
+      absl::Seconds(20)))
+      << log();
+  for (const char* const complaint : {"unexpectedly", "crash", "CRASH"}) {
+    EXPECT_EQ(count(complaint), 0) << log();
+  }
 }
 
 }  // namespace command_every_stop_test

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "cli/connect/orderly_end.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/doctor/throw_away_queue.h"
 
@@ -37,7 +38,7 @@ RightsCheck::RightsCheck(EventLoop& loop, DoctorOptions worker,
 
 // All is asked in one go; the first refusal closes the channel.
 void RightsCheck::OnOpen() {
-  if (done_ == nullptr || channel_ != nullptr) return;
+  if (deadline_ == nullptr || channel_ != nullptr) return;
   channel_ = connection_.OpenChannel(this);
   channel_->ConfirmSelect(kIgnored);
   if (worker_.delay_queues.declare) TryToDeclare();
@@ -85,8 +86,12 @@ void RightsCheck::OnBlocked(bool blocked, std::string_view /*reason*/) {
 }
 
 void RightsCheck::Finish() {
+  if (deadline_ == nullptr) return;
   deadline_.reset();
-  if (const auto done = std::exchange(done_, nullptr)) done(std::move(refusal_));
+  connection_.Close(kGoodbye, [this] {
+    const auto done = std::exchange(done_, nullptr);
+    done(std::move(refusal_));
+  });
 }
 
 }  // namespace retryq::cli
