@@ -83,7 +83,9 @@ struct ConsumeParams {
   std::string consumer_tag = {};  // empty: one that names host and process
   amqp::Table arguments = {};
   // Bytes. A larger body is not kept in memory: see amqp::Message::left_out. 0: 512 MiB, beyond
-  // which the broker breaks the protocol.
+  // which the broker breaks the protocol. All bodies of the consumer that are in memory are twice
+  // that at most, of which those below 16 KiB do not count. What else comes goes back into the
+  // queue, and no more is asked for until half of that is free; then fewer at a time.
   std::uint64_t max_body = 0;
 };
 
@@ -97,6 +99,14 @@ class RETRYQ_EXPORT SubscriptionListener {
   virtual void OnSubscribed() = 0;
 
   virtual void OnDelivery(amqp::MessagePtr message) = 0;
+
+  // A delivery begins to arrive whose body is larger than ConsumeParams::max_body (its `left_out`).
+  // True: the body is passed on as it arrives, in a publish of `copy`, which this fills except for
+  // its body; the views are read right after the call. OnDelivery follows when that publish has
+  // ended, and the message says how. A broker need not ask.
+  virtual bool PassOn(const amqp::MessagePtr& /*message*/, PublishParams* /*copy*/) {
+    return false;
+  }
 
   // No deliveries for now: connection lost (kUnavailable), channel closed
   // (kNotFound: no such queue; kPermissionDenied; …), connection closed as the

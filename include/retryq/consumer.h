@@ -34,12 +34,22 @@ struct ConsumerOptions {
   // (durable) if missing.
   std::string parked_queue = {};
 
-  // Unacked deliveries at a time, which bounds memory. 1 to 65535.
+  // Unacked deliveries at a time. 1 to 65535. Together with `max_body` it bounds memory.
   std::uint16_t prefetch = 64;
 
-  // Bytes of the largest body that is kept in memory. A message with a larger one is not handled:
-  // it stays in the queue, unacked, in one place of `prefetch`, and the observer hears kHeld;
-  // unless RetryOptions::on_limit rejects or discards it. 1 to 512 MiB.
+  // Bytes of the largest body that is kept in memory, 1 to 512 MiB. A message with a larger one is
+  // not handled. RetryOptions::on_limit says what becomes of it: it is rejected, discarded, or
+  // parked. To be parked its body is published as it arrives, on a connection of its own, of which
+  // a few MiB at most are in memory; it is acked once that publish is confirmed. If that fails it
+  // stays in the queue, unacked, in one place of `prefetch`, and the observer hears kHeld; where
+  // the broker is known not to count that, it is given back after a minute and comes again.
+  //
+  // The bodies of this consumer's messages that are in memory take at most twice as much together;
+  // those below 16 KiB do not count, of which there are `prefetch` at most. What else the broker
+  // has sent is read and left out, and goes back into the queue. Consuming pauses until half of
+  // the memory is free, and goes on with a smaller prefetch for a while. Quorum queues before 4.3
+  // count such a return as a delivery, and so as a failed attempt: choose `prefetch` and `max_body`
+  // so that it is an exception.
   std::uint64_t max_body = std::uint64_t{128} << 20;
 
   // Threads for blocking handlers, at most 1024. 0: handlers run on the loop's thread.

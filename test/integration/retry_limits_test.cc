@@ -2,9 +2,15 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -26,20 +32,97 @@ class RetryLimits : public RetryTest {
   bool NothingLeft() { return peer_.Count("orders") == 0 && peer_.Count("orders.parked") == 0; }
 };
 
-TEST_F(RetryLimits, LeaveInItsQueueWhatIsTooLargeForMemory) {
-  peer_.Publish("", "orders", std::string(300'000, 'x'));
-  peer_.Publish("", "orders", "behind it");
+// A body of so many bytes, no part of which is like another.
+std::string Body(std::size_t size) {
+  std::string body;
+  for (std::size_t i = 0; body.size() < size; ++i) body += absl::StrCat(i, ",");
+  return body.substr(0, size);
+}
+
+TEST_F(RetryLimits, ParkUnreadWhatIsTooLargeForMemory) {
+  constexpr std::size_t kEach = 20;
+  peer_.DeclareQueue("mail", {{"x-queue-type", "quorum"}});
+  for (std::size_t i = 0; i < kEach; ++i) {
+    for (const std::string queue : {"orders", "mail"}) {
+      const std::string id = absl::StrCat("large-", i);
+      peer_.Send("", queue, Body(300'000 + i), {.content_type = "a/b", .message_id = id});
+      peer_.Send("", queue, absl::StrCat("small-", i));
+    }
+  }
+  peer_.AwaitConfirms();
+  Client client(loop_, Options());
+  std::vector<Consumer> consumers;
+  for (const std::string queue : {"orders", "mail"}) {
+    auto consumer =
+        client.Consume({.queue = queue, .prefetch = 5, .max_body = 1024}, calls_.FailTimes(0));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    consumers.push_back(*std::move(consumer));
+  }
+  ASSERT_TRUE(RunUntil([&] {
+    return events_.Count(EventKind::kHandled) == 2 * kEach &&
+           events_.Count(EventKind::kParked) == 2 * kEach;
+  }));
+  for (const std::string queue : {"orders", "mail"}) {
+    EXPECT_EQ(peer_.Count(queue), 0U);
+    for (std::size_t i = 0; i < kEach; ++i) {
+      const amqp::MessagePtr parked = peer_.Get(queue + ".parked");
+      ASSERT_NE(parked, nullptr);
+      EXPECT_TRUE(parked->body == Body(300'000 + i)) << i;
+      EXPECT_EQ(parked->properties.message_id, absl::StrCat("large-", i));
+      EXPECT_EQ(parked->properties.content_type, "a/b");
+      EXPECT_EQ(parked->properties.headers->FindString("x-retry-queue"), queue);
+      EXPECT_EQ(parked->properties.headers->FindInt64("x-retry-count"), 0);
+    }
+    EXPECT_EQ(peer_.Get(queue + ".parked"), nullptr);
+  }
+  EXPECT_EQ(events_.Count(EventKind::kHeld), 0U);
+}
+
+TEST_F(RetryLimits, LeaveInItsQueueWhatIsTooLargeForMemoryAndCannotBeParked) {
   {
     Client client(loop_, Options());
-    const auto consumer = client.Consume(
-        {.queue = "orders", .retry = Attempts(3), .max_body = 200'000}, calls_.FailTimes(0));
+    const auto consumer =
+        client.Consume({.queue = "orders", .max_body = 200'000}, calls_.FailTimes(0));
     ASSERT_TRUE(consumer.ok()) << consumer.status();
-    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
-    EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("its body of 300000 bytes"));
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
+    peer_.Delete("orders.parked");
+    peer_.Publish("", "orders", Body(300'000));
+    peer_.Publish("", "orders", "behind it");
+    ASSERT_TRUE(RunUntil([&] {
+      return events_.Count(EventKind::kHandled) == 1 && events_.Count(EventKind::kHeld) == 1;
+    }));
+    EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("no queue takes it"));
   }
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
-  EXPECT_EQ(peer_.Get("orders")->body.size(), 300'000U);
-  EXPECT_EQ(calls_.size(), 1U);
+  EXPECT_TRUE(peer_.Get("orders")->body == Body(300'000));
+}
+
+// Deliveries that are in memory together: what comes beyond that is not lost.
+TEST_F(RetryLimits, BoundTheBodiesInMemoryTogether) {
+  constexpr std::size_t kMessages = 30;
+  for (std::size_t i = 0; i < kMessages; ++i) peer_.Send("", "orders", Body(90'000 + i));
+  peer_.AwaitConfirms();
+  Client client(loop_, Options());
+  std::vector<Settlement> open;
+  std::set<std::size_t> seen;
+  std::size_t most = 0;
+  const auto consumer = client.Consume({.queue = "orders", .max_body = 100'000},
+                                       [&](const Delivery& delivery, Settlement settlement) {
+                                         open.push_back(std::move(settlement));
+                                         most = std::max(most, open.size());
+                                         seen.insert(delivery.body().size());
+                                       });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(RunUntil([&] {
+    if (!open.empty()) {
+      Settlement settlement = std::move(open.back());
+      open.pop_back();
+      std::move(settlement).Settle(Outcome::Ok());
+    }
+    return seen.size() == kMessages && open.empty();
+  }));
+  EXPECT_EQ(most, 2U);
+  EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
 }
 
 TEST_F(RetryLimits, ParkAfterTheLastAttemptWithWhatHappened) {

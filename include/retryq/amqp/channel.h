@@ -28,6 +28,17 @@ struct ChannelError {
   std::uint16_t method_id = 0;  // likewise
 };
 
+// Takes the body of one delivery as it arrives, in place of memory. Neither call may destroy a
+// channel, or call its listener.
+class RETRYQ_EXPORT BodySink {
+ public:
+  virtual ~BodySink() = default;
+
+  // Whether it takes nothing for now. The connection then reads nothing, and soon asks again.
+  virtual bool IsFull() = 0;
+  virtual void Add(std::string_view part) = 0;
+};
+
 // What a channel reports by itself. All calls come on the loop's thread and never
 // from inside a call to the channel; each may destroy the channel, or its connection.
 class RETRYQ_EXPORT ChannelListener {
@@ -35,6 +46,14 @@ class RETRYQ_EXPORT ChannelListener {
   virtual ~ChannelListener() = default;
 
   virtual void OnDelivery(std::string_view /*consumer_tag*/, MessagePtr /*message*/) {}
+
+  // A delivery has begun to arrive, and its body of `size` bytes is to come: `message` is complete
+  // but for that, with `left_out` set if it is larger than ConsumeParams::max_body. OnDelivery
+  // follows once all of it has come. Null: the body goes into memory, or is left out; else it is
+  // left out, and goes there.
+  virtual std::shared_ptr<BodySink> OnBody(const MessagePtr& /*message*/, std::uint64_t /*size*/) {
+    return nullptr;
+  }
 
   // The broker ended a consumer, as when its queue is deleted.
   virtual void OnConsumerCancelled(std::string_view /*consumer_tag*/) {}
@@ -103,6 +122,15 @@ class RETRYQ_EXPORT Channel {
   // confirms should go on in the answers to earlier publishes.
   void Publish(const PublishParams& params, std::function<void(const PublishResult&)> done);
   std::size_t unconfirmed() const;
+
+  // The same for a body that is not there as a whole: `body_size` bytes, which `AddBody` adds in
+  // parts. The body of `params` must be empty. Until all of it is added nothing else may be asked
+  // of the channel, which must not be closed or destroyed, unless its connection is, too: the
+  // broker would close that.
+  void BeginPublish(const PublishParams& params, std::uint64_t body_size,
+                    std::function<void(const PublishResult&)> done);
+  // Does nothing on a channel that is closed.
+  void AddBody(std::string_view part);
 
   // Unacked deliveries at a time for each consumer started from now on; 0 = no limit.
   void Qos(std::uint16_t prefetch, Done done);

@@ -40,6 +40,14 @@ struct Message {
   // that there is. It was read and left out: `body` is empty.
   std::uint64_t left_out = 0;
 
+  // How that ended where the body was passed on as it arrived (SubscriptionListener::PassOn). True:
+  // the broker has confirmed the copy, and not returned it.
+  bool passed_on = false;
+  // Else why not; empty if there was no attempt.
+  std::string not_passed_on;
+  // The broker refused the copy, as it would again.
+  bool refused = false;
+
   void SetEnvelope(std::string_view new_exchange, std::string_view new_routing_key) {
     envelope.assign(new_exchange).append(new_routing_key);
     exchange = std::string_view(envelope).substr(0, new_exchange.size());

@@ -99,6 +99,7 @@ class RabbitBroker final : public Broker {
   RabbitBroker(EventLoop& loop, const ConnectionOptions& options, const OptionsSource& source)
       : loop_(loop),
         heartbeat_(options.heartbeat),
+        relay_to_{.options = Named(options, "pass on"), .source = source},
         publish_end_(loop, Named(options, "publish"), source),
         consume_end_(loop, Named(options, "consume"), source) {
     // What is published comes from deliveries: it is the prefetch that bounds both.
@@ -120,8 +121,8 @@ class RabbitBroker final : public Broker {
   std::unique_ptr<Subscription> Consume(ConsumeParams params,
                                         SubscriptionListener* listener) override {
     return std::make_unique<QueueSubscription>(loop_, consume_end_.connection(),
-                                               consume_end_.subscriptions(), std::move(params),
-                                               listener);
+                                               consume_end_.subscriptions(), relay_to_,
+                                               std::move(params), listener);
   }
   void Ack(DeliveryTag tag) override { consume_end_.subscriptions().Ack(tag); }
   void Reject(DeliveryTag tag, bool requeue) override {
@@ -155,6 +156,7 @@ class RabbitBroker final : public Broker {
  private:
   EventLoop& loop_;
   const absl::Duration heartbeat_;
+  const Relay::Target relay_to_;
   PublishEnd publish_end_;
   ConsumeEnd consume_end_;
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "amqp/channel/incoming_content.h"
 #include "amqp/channel/reply_status.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/transport/process_name.h"
@@ -28,6 +29,16 @@ constexpr int kFirstOneAtATime = 20;
 constexpr int kMostOneAtATime = 10'000;
 // For that long a connection must stand, after it, that carries more than one.
 constexpr absl::Duration kHold = absl::Milliseconds(300);
+
+// Of a body: smaller ones do not count as memory.
+constexpr std::uint64_t kLeastCounted = std::uint64_t{16} << 10;
+constexpr absl::Duration kLookForRoom = absl::Milliseconds(20);
+
+class Nowhere final : public BodySink {
+ public:
+  bool IsFull() override { return false; }
+  void Add(std::string_view /*part*/) override {}
+};
 
 ConsumeParams WithConsumerTag(ConsumeParams params) {
   if (params.consumer_tag.empty()) {
@@ -114,8 +125,8 @@ void Subscriptions::Reject(DeliveryTag tag, bool requeue) {
 }
 
 QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
-                                     Subscriptions& subscriptions, ConsumeParams params,
-                                     SubscriptionListener* listener)
+                                     Subscriptions& subscriptions, Relay::Target relay_to,
+                                     ConsumeParams params, SubscriptionListener* listener)
     : loop_(loop),
       connection_(connection),
       subscriptions_(subscriptions),
@@ -123,7 +134,9 @@ QueueSubscription::QueueSubscription(EventLoop& loop, Connection& connection,
       first_prefetch_(params_.prefetch),
       most_unsettled_(MostUnsettled(params_.prefetch)),
       next_one_at_a_time_(kFirstOneAtATime),
+      next_fewer_for_(kFirstOneAtATime),
       listener_(listener),
+      relay_to_(std::move(relay_to)),
       pauses_(kFirstPause, kLongestPause) {
   subscriptions_.entries_.push_back(this);
   if (connection_.is_open()) Subscribe();
@@ -139,6 +152,7 @@ void QueueSubscription::Leave() {
 void QueueSubscription::Stop() {
   wanted_ = false;
   again_.reset();
+  room_.reset();
   waits_for_room_ = false;
 }
 
@@ -180,7 +194,7 @@ void QueueSubscription::OnConsuming() {
   BeginTrial(kTrial);
   if (hold_ != nullptr) Hold();
   pauses_.Succeeded(loop_.clock().SinceBoot());
-  if (!cancelled_.empty()) CancelConsumer();
+  if (!cancelled_.empty() || !unread_.empty()) CancelConsumer();
   listener_->OnSubscribed();
 }
 
@@ -212,11 +226,83 @@ void QueueSubscription::OnDelivery(std::string_view, MessagePtr message) {
         absl::StrCat("consuming queue '", params_.queue, "': the broker has delivered ", unsettled_,
                      " messages that are not acked, with a prefetch of ", params_.prefetch)));
   }
+  if (relay_ != nullptr && relay_->Take(message)) return;
+  const std::uint64_t tag = message->delivery_tag.tag;
+  const bool is_small = message->left_out > 0 && message->left_out <= MaxBody();
+  if (is_small && (tag == has_no_room_ || *bodies_ > 0)) return OnNoRoom(tag);
+  Deliver(Counted(std::move(message)));
+}
+
+void QueueSubscription::Deliver(MessagePtr message) {
   if (hold_ != nullptr) {
     held_.push_back(std::move(message));
   } else {
     listener_->OnDelivery(std::move(message));
   }
+}
+
+std::shared_ptr<BodySink> QueueSubscription::OnBody(const MessagePtr& message, std::uint64_t size) {
+  if (message->left_out == 0) {
+    if (*bodies_ + size <= 2 * MaxBody()) return nullptr;
+    has_no_room_ = message->delivery_tag.tag;
+    return std::make_shared<Nowhere>();
+  }
+  PublishParams copy;
+  if (!listener_->PassOn(message, &copy)) return nullptr;
+  if (relay_ == nullptr) {
+    relay_ = std::make_unique<Relay>(
+        loop_, relay_to_, [this, alive = std::weak_ptr(alive_)](MessagePtr passed_on) {
+          if (alive.expired() || channel_ == nullptr || closed_ != nullptr) return;
+          if (passed_on->delivery_tag.generation != channel_->generation()) return;
+          Deliver(std::move(passed_on));
+        });
+  }
+  return relay_->Begin(message, copy);
+}
+
+std::uint64_t QueueSubscription::MaxBody() const {
+  return params_.max_body == 0 ? kMaxBodySize : params_.max_body;
+}
+
+std::uint16_t QueueSubscription::Prefetch() const {
+  if (IsCareful()) return 1;
+  if (fewer_for_ == 0) return params_.prefetch;
+  return params_.prefetch == 0 ? fewer_ : std::min(fewer_, params_.prefetch);
+}
+
+MessagePtr QueueSubscription::Counted(MessagePtr message) const {
+  const std::uint64_t size = message->body.size();
+  if (size < kLeastCounted) return message;
+  *bodies_ += size;
+  const Message* const counted = message.get();
+  return {counted, [bodies = bodies_, size, message = std::move(message)](const Message*) mutable {
+            message.reset();
+            *bodies -= size;
+          }};
+}
+
+// It must not go back while the consumer is there, which would get it again.
+void QueueSubscription::OnNoRoom(std::uint64_t tag) {
+  unread_.push_back(tag);
+  if (consumer_ == Consumer::kStarted) CancelConsumer();
+}
+
+void QueueSubscription::GiveBackUnread() {
+  if (unread_.empty()) return;
+  const std::size_t kept = unsettled_ - std::min(unsettled_, unread_.size());
+  for (const std::uint64_t tag : std::exchange(unread_, {})) Reject(tag, /*requeue=*/true);
+  fewer_ = static_cast<std::uint16_t>(
+      std::clamp<std::size_t>(kept / 2, 1, std::numeric_limits<std::uint16_t>::max()));
+  fewer_for_ = std::exchange(next_fewer_for_, std::min(2 * next_fewer_for_, kMostOneAtATime));
+}
+
+// Bodies are freed on any thread.
+void QueueSubscription::AwaitRoom() {
+  if (*bodies_ <= MaxBody()) return StartConsumer();
+  room_ = loop_.After(kLookForRoom, [this] {
+    const std::unique_ptr<Timer> fired = std::move(room_);
+    AwaitRoom();
+  });
 }
 
 // A settlement that comes twice makes the broker close the channel.
@@ -247,6 +333,8 @@ void QueueSubscription::OnBrokerFailed() {
 void QueueSubscription::OnSettled() {
   if (unsettled_ > 0) --unsettled_;
   has_settled_ = true;
+  const bool is_started = consumer_ == Consumer::kStarted;
+  if (is_started && fewer_for_ > 0 && --fewer_for_ == 0) return CancelConsumer();
   if (!IsCareful() || --one_at_a_time_ > 0 || consumer_ != Consumer::kStarted) return;
   CancelConsumer();
 }
@@ -295,6 +383,9 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
   channel_.reset();
   hold_.reset();
   held_.clear();
+  unread_.clear();
+  room_.reset();
+  relay_.reset();
   consumer_ = Consumer::kNone;
   if (closed_ != nullptr) return std::exchange(closed_, nullptr)();
   const absl::Duration now = loop_.clock().SinceBoot();
@@ -357,10 +448,13 @@ void QueueSubscription::CancelConsumer() {
 
 void QueueSubscription::OnCancelled() {
   consumer_ = Consumer::kNone;
+  const bool had_no_room = !unread_.empty();
+  GiveBackUnread();
   const std::weak_ptr<bool> alive = alive_;
   OnNothingMore();
   if (alive.expired() || consumer_ != Consumer::kNone) return;
-  if (wanted_ && channel_ != nullptr && closed_ == nullptr) StartConsumer();
+  if (!wanted_ || channel_ == nullptr || closed_ != nullptr) return;
+  had_no_room ? AwaitRoom() : StartConsumer();
 }
 
 void QueueSubscription::Resume(std::uint16_t prefetch) {
@@ -378,6 +472,7 @@ void QueueSubscription::Close(std::function<void()> closed) {
   Stop();
   hold_.reset();
   Leave();
+  relay_.reset();
   if (channel_ == nullptr) return Defer(std::move(closed));
   if (closed_ != nullptr) {
     closed_ = [first = std::move(closed_), second = std::move(closed),
@@ -398,6 +493,7 @@ void QueueSubscription::Forget() {
   trial_.reset();
   hold_.reset();
   channel_.reset();
+  relay_.reset();
 }
 
 }  // namespace retryq::amqp

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_SRC_AMQP_BROKER_SUBSCRIPTION_H_
 #define RETRYQ_SRC_AMQP_BROKER_SUBSCRIPTION_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "amqp/broker/relay.h"
 #include "loop/pauses.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/broker.h"
@@ -69,9 +71,10 @@ class Subscriptions {
 // A consumer on a channel of its own, made anew whenever it is gone.
 class QueueSubscription final : public Subscription, private ChannelListener {
  public:
-  // All but `params` must outlive it.
+  // `relay_to`: where to pass on what is larger than memory. All but that and `params` must outlive
+  // it.
   QueueSubscription(EventLoop& loop, Connection& connection, Subscriptions& subscriptions,
-                    ConsumeParams params, SubscriptionListener* listener);
+                    Relay::Target relay_to, ConsumeParams params, SubscriptionListener* listener);
   ~QueueSubscription() override;
 
   void Cancel(std::function<void()> cancelled) override;
@@ -88,6 +91,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
 
   // ChannelListener
   void OnDelivery(std::string_view consumer_tag, MessagePtr message) override;
+  std::shared_ptr<BodySink> OnBody(const MessagePtr& message, std::uint64_t size) override;
   void OnConsumerCancelled(std::string_view consumer_tag) override;
   void OnChannelClosed(const ChannelError& why) override;
 
@@ -98,7 +102,18 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   void HandOver();
   void GiveBackHeld();
   bool IsCareful() const { return broker_fails_ && one_at_a_time_ > 0 && vain_ < kMostVain; }
-  std::uint16_t Prefetch() const { return IsCareful() ? std::uint16_t{1} : params_.prefetch; }
+  std::uint16_t Prefetch() const;
+
+  // Passes on a delivery that has arrived.
+  void Deliver(MessagePtr message);
+
+  // What all bodies in memory may take, see ConsumeParams::max_body: what does not fit comes again
+  // later.
+  std::uint64_t MaxBody() const;
+  MessagePtr Counted(MessagePtr message) const;
+  void OnNoRoom(std::uint64_t tag);
+  void GiveBackUnread();
+  void AwaitRoom();
 
   // What came on the channel there is.
   void Ack(std::uint64_t tag);
@@ -149,8 +164,18 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   bool has_settled_ = false;               // on this channel
   std::vector<MessagePtr> held_;           // to be handed over
   std::unique_ptr<Timer> hold_;            // null: nothing is held
-  std::string consumer_tag_;               // of the consumer that was started last
+  const std::shared_ptr<std::atomic<std::uint64_t>> bodies_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);  // bytes; freed by any thread
+  std::uint64_t has_no_room_ = 0;      // tag of the delivery of which that was found last
+  std::vector<std::uint64_t> unread_;  // tags of those without room
+  std::unique_ptr<Timer> room_;        // not null while there is none
+  std::uint16_t fewer_ = 1;            // the prefetch,
+  int fewer_for_ = 0;                  // until so many are settled
+  int next_fewer_for_;                 // the same, the next time
+  std::string consumer_tag_;           // of the consumer that was started last
   SubscriptionListener* const listener_;
+  const Relay::Target relay_to_;
+  std::unique_ptr<Relay> relay_;  // null until it is needed
 
   Pauses pauses_;
   absl::Duration due_;  // since boot: when its pause is over

@@ -120,6 +120,14 @@ void Channel::Publish(const PublishParams& params, std::function<void(const Publ
   impl_->Publish(params, std::move(done));
 }
 
+void Channel::BeginPublish(const PublishParams& params, std::uint64_t body_size,
+                           std::function<void(const PublishResult&)> done) {
+  if (done == nullptr) done = [](const PublishResult&) {};
+  impl_->Publish(params, std::move(done), body_size);
+}
+
+void Channel::AddBody(std::string_view part) { impl_->AddBody(part); }
+
 void Channel::Qos(std::uint16_t prefetch, Done done) {
   impl_->Call<method::BasicQosOk>(method::BasicQos{.prefetch_count = prefetch},
                                   absl::StrCat("setting the prefetch to ", prefetch),

@@ -208,7 +208,7 @@ absl::Status Channel::Impl::OnReturn(const method::BasicReturn& returned) {
   auto message = std::make_shared<Message>();
   message->SetEnvelope(returned.exchange, returned.routing_key);
   returned_ = {.code = returned.reply_code, .text = EscapedText(returned.reply_text)};
-  incoming_.Begin(std::move(message));
+  incoming_.Begin(std::move(message), adds_bodies_ ? 0 : kMaxBodySize);
   return absl::OkStatus();
 }
 
@@ -217,7 +217,14 @@ absl::Status Channel::Impl::OnContent(const FrameView& frame) {
   absl::StatusOr<std::shared_ptr<Message>> message = frame.type == FrameType::kHeader
                                                          ? incoming_.OnHeader(frame.payload)
                                                          : incoming_.OnBody(frame.payload);
-  if (!message.ok() || *message == nullptr) return message.status();
+  if (!message.ok()) return message.status();
+  if (*message == nullptr) {
+    const bool is_delivery = frame.type == FrameType::kHeader && !returned_;
+    if (is_delivery && Consumes(consumer_tag_)) {
+      incoming_.DivertTo(listener_->OnBody(incoming_.message(), incoming_.missing()));
+    }
+    return absl::OkStatus();
+  }
   if (const auto returned = std::exchange(returned_, std::nullopt)) {
     return OnReturned(**message, *returned);
   }
@@ -351,7 +358,8 @@ void Channel::Impl::Close(std::function<void()> closed) {
       number_, method::ChannelClose{.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
 }
 
-void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callback done) {
+void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callback done,
+                            std::uint64_t to_come) {
   const auto fail_later = [&](std::uint16_t code, const char* text) {
     Defer([code, text, done = std::move(done)](Impl&) {
       done({.outcome = PublishOutcome::kUnknown, .code = code, .text = text});
@@ -376,12 +384,19 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
                       "too many publishes are unconfirmed already");
   }
-  const std::string_view header = host_->Write().AddPublish(number_, params, host_->frame_max());
+  const std::string_view header =
+      host_->Write().AddPublish(number_, params, host_->frame_max(), to_come);
+  adds_bodies_ = adds_bodies_ || to_come > 0;
   confirms_.Add(params.mandatory
                     ? Fingerprint::Of(params.exchange, params.routing_key, params.properties,
                                       header, params.body, params.body_owner)
                     : Fingerprint(),
                 std::move(done));
+}
+
+void Channel::Impl::AddBody(std::string_view part) {
+  if (!is_open()) return;
+  AppendBodyFrames(number_, part, host_->frame_max(), host_->Write().bytes());
 }
 
 void Channel::Impl::Ack(std::uint64_t tag) {

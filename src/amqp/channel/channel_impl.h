@@ -71,6 +71,8 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     return is_open() ? incoming_.Room(rest) : std::span<char>();
   }
   void BodyAdded(std::size_t size) { incoming_.Added(size); }
+  // Whether no more of a body may come for now: see BodySink.
+  bool IsFull() const { return is_open() && incoming_.IsFull(); }
 
   // Closes the channel over a breach of the protocol.
   void Break(const method::ChannelClose& close);
@@ -137,7 +139,10 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Of deliveries from now on; 0: as large as they may be.
   void LimitBodies(std::uint64_t limit) { max_body_ = limit == 0 ? kMaxBodySize : limit; }
 
-  void Publish(const PublishParams& params, PublishConfirms::Callback done);
+  // `to_come`: bytes of the body that `AddBody` adds to that of `params`.
+  void Publish(const PublishParams& params, PublishConfirms::Callback done,
+               std::uint64_t to_come = 0);
+  void AddBody(std::string_view part);
   void Ack(std::uint64_t tag);
   void Reject(std::uint64_t tag, bool requeue);
 
@@ -242,6 +247,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   std::uint64_t max_body_ = kMaxBodySize;
   std::string consumer_tag_;          // of a delivery
   std::optional<Returned> returned_;  // set while a returned message arrives
+  bool adds_bodies_ = false;          // has published so: a return's body may be of any size
 };
 
 }  // namespace retryq::amqp

@@ -44,11 +44,19 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_vie
   if (payload.size() > missing_) {
     return ProtocolError(ReplyCode::kFrameError, "more body than the content header promised");
   }
-  if (Grow(received_ + payload.size())) {
+  if (sink_ != nullptr) {
+    sink_->Add(payload);
+  } else if (Grow(received_ + payload.size())) {
     message_->content.replace(received_, payload.size(), payload);
   }
   Added(payload.size());
   return TakeIfWhole();
+}
+
+void IncomingContent::DivertTo(std::shared_ptr<BodySink> sink) {
+  if (!has_header_ || sink == nullptr) return;
+  message_->left_out = missing_;
+  sink_ = std::move(sink);
 }
 
 // What the message before has left there stays until it is written over: to fill a string with
@@ -86,6 +94,7 @@ void IncomingContent::Added(std::size_t size) {
 std::shared_ptr<Message> IncomingContent::TakeIfWhole() {
   if (missing_ > 0) return nullptr;
   has_header_ = false;
+  sink_ = nullptr;
   if (message_->left_out == 0) message_->content.erase(received_);
   message_->body = message_->content;
   return std::move(message_);

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "retryq/amqp/channel.h"
 #include "retryq/amqp/message.h"
 
 namespace retryq::amqp {
@@ -30,6 +31,13 @@ class IncomingContent {
 
   // Between such a method and the last byte of its body.
   bool expected() const { return message_ != nullptr; }
+  // What has come of it, null if nothing is expected, and the bytes of its body to come.
+  const std::shared_ptr<Message>& message() const { return message_; }
+  std::uint64_t missing() const { return missing_; }
+
+  // The body that is to come goes there, and is left out of the message. Between header and body.
+  void DivertTo(std::shared_ptr<BodySink> sink);
+  bool IsFull() const { return sink_ != nullptr && sink_->IsFull(); }
 
   // A frame's payload. Gives the message once it is whole, before that nullptr. Errors are
   // ProtocolErrors: 505 for a frame that is out of place, 501 for more body than promised, 311 for
@@ -53,6 +61,7 @@ class IncomingContent {
   std::size_t received_ = 0;  // bytes of the body, at the front of the message's `content`
   std::uint64_t missing_ = 0;
   std::uint64_t limit_ = kMaxBodySize;
+  std::shared_ptr<BodySink> sink_;  // of this body; null: memory
 };
 
 }  // namespace retryq::amqp

@@ -33,6 +33,9 @@ constexpr std::size_t kLargeMessage = std::size_t{32} << 10;
 // In one turn, of large ones; each has its part of kLongestTurn.
 constexpr int kMostMessagesReadOn = ReadPace::kFull / kLargeMessage;
 
+// While the part of a body can go nowhere: a mebibyte each time is as fast as it comes.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(2);
+
 // Of the codes that close a connection: those with which a broker answers what it cannot read, or
 // what its code fails on. The others are about limits, or come from an operator.
 bool BlamesWhatWasSent(std::uint16_t code) {
@@ -243,19 +246,34 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
   for (std::size_t frames = 1; state_ != State::kEnded; ++frames) {
     const std::string_view rest = bytes.substr(used);
     if (frames % kFramesPerLook == 0 && !rest.empty() && loop_.clock().SinceBoot() > end) {
-      // Read on, it could grow without bound.
-      link_->PauseReading();
-      rest_is_due_ = true;
-      StartTimer(handle_rest_.get(), absl::ZeroDuration());
+      HandleRestAfter(absl::ZeroDuration());
       break;
     }
     const absl::StatusOr<std::optional<FrameView>> frame = NextFrame(rest, frame_limit());
     if (frame.ok() && !*frame) break;
+    if (frame.ok() && MustWait(**frame)) {
+      if (heartbeat_) heartbeat_->OnReceived();  // what it says waits in the socket
+      HandleRestAfter(kLookAgain);
+      break;
+    }
     const absl::Status status = frame.ok() ? OnFrame(**frame) : frame.status();
     if (!status.ok()) OnBreach(rest, status);
     if (frame.ok()) used += (*frame)->frame_size();
   }
   return used;
+}
+
+// Read on, it could grow without bound.
+void Session::HandleRestAfter(absl::Duration pause) {
+  link_->PauseReading();
+  rest_is_due_ = true;
+  StartTimer(handle_rest_.get(), pause);
+}
+
+bool Session::MustWait(const FrameView& frame) const {
+  if (frame.type != FrameType::kBody || state_ != State::kOpen) return false;
+  const Channel::Impl* const channel = FindChannel(frame.channel);
+  return channel != nullptr && channel->IsFull();
 }
 
 absl::Status Session::OnFrame(const FrameView& frame) {

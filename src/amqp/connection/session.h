@@ -117,6 +117,10 @@ class Session final : public std::enable_shared_from_this<Session>,
   // Handles the whole frames at the front of `bytes`; how much of it they were. Of many that take
   // long some are left for another turn of the loop.
   std::size_t HandleFrames(std::string_view bytes);
+  // The rest of what is in is handled then, and nothing is read before.
+  void HandleRestAfter(absl::Duration pause);
+  // Whether the part of a body can go nowhere for now: see BodySink.
+  bool MustWait(const FrameView& frame) const;
   // Says how long what comes next may gather.
   void SetPace();
   absl::Status OnFrame(const FrameView& frame);

@@ -37,7 +37,7 @@ void ReleaseOwner(const void*, std::size_t, void* owner) {
 void Outbox::AddHeartbeat() { AppendHeartbeat(&bytes_); }
 
 std::string_view Outbox::AddPublish(std::uint16_t channel, const PublishParams& params,
-                                    std::size_t frame_max) {
+                                    std::size_t frame_max, std::uint64_t to_come) {
   assert(frame_max >= kFrameMinSize);
   const method::BasicPublish publish = {.exchange = params.exchange,
                                         .routing_key = params.routing_key,
@@ -53,7 +53,7 @@ std::string_view Outbox::AddPublish(std::uint16_t channel, const PublishParams& 
   char* const header_frame = publish_frame + kFrameOverhead + publish_size;
   char* const body_frame = header_frame + kFrameOverhead + header_size;
   WriteMethod(publish, WriteFrame(FrameType::kMethod, channel, publish_size, publish_frame));
-  WriteContentHeader(body.size(), params.properties,
+  WriteContentHeader(body.size() + to_come, params.properties,
                      WriteFrame(FrameType::kHeader, channel, header_size, header_frame));
   if (is_small) {
     body.copy(WriteFrame(FrameType::kBody, channel, body.size(), body_frame), body.size());

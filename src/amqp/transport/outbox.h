@@ -27,8 +27,9 @@ class Outbox {
 
   // The three kinds of frames of a publish. Returns the content header's payload, valid until
   // the next call. All short strings must be at most 255 bytes, `frame_max` at least kFrameMinSize.
+  // `to_come`: bytes of the body that follow in frames of their own.
   std::string_view AddPublish(std::uint16_t channel, const PublishParams& params,
-                              std::size_t frame_max);
+                              std::size_t frame_max, std::uint64_t to_come = 0);
 
   // For what has no function of its own here.
   std::string* bytes() { return &bytes_; }

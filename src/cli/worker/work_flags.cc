@@ -230,8 +230,8 @@ void AddFlags(FlagParser& parser, WorkFlags& flags, const std::string& json) {
              "Unacked messages at a time, at least --jobs times --in-flight (default: 64)");
   parser.Add("--max-body", "SIZE", &flags.max_body,
              "Largest body that is kept in memory, in bytes, KiB or MiB. A message with a\n"
-             "larger one is not handled: it stays in the queue, unacked, and is reported\n"
-             "(default: 128MiB)");
+             "larger one is not handled: it is parked as it arrives, or what --on-limit says.\n"
+             "All bodies in memory are twice as much at most (default: 128MiB)");
   parser.Add(
       "--timeout", "DURATION", &flags.timeout,
       "A command that takes longer over a message is ended, by SIGTERM and then SIGKILL to its\n"

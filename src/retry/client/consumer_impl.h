@@ -58,6 +58,9 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
 
   void OnSubscribed() override;
   void OnDelivery(amqp::MessagePtr message) override { deliver_(std::move(message)); }
+  bool PassOn(const amqp::MessagePtr& message, PublishParams* copy) override {
+    return state_ == State::kConsuming && retrier_->PassOn(message, copy);
+  }
   void OnInterrupted(const absl::Status& why) override;
 
   void Begin(DeliveryHandler deliver);

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "retryq/breaker.h"
+#include "retryq/broker.h"
 #include "retryq/retrier.h"
 
 namespace retryq {
@@ -19,6 +20,9 @@ class GatedRetrier : public Retrier {
   // kInvalidArgument names the wrong fields.
   static absl::StatusOr<std::unique_ptr<GatedRetrier>> Create(std::shared_ptr<Shared> shared,
                                                               RetrierOptions options);
+
+  // See SubscriptionListener: to the parked queue, where that is what would become of `message`.
+  virtual bool PassOn(const amqp::MessagePtr& message, PublishParams* copy) = 0;
 
   // While they are held, no copy goes to the work queue itself: a queue that was asked to send no
   // more could still take it for one of its last deliveries, and count it as failed (F61 in

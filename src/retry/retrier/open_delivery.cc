@@ -117,6 +117,7 @@ void OpenDelivery::GiveBackUnhandled() {
 
 void OpenDelivery::Return() {
   assert(state_ == State::kReturning);
+  timer_.reset();
   Enter(State::kDeciding);
   CarryOut();
 }
@@ -162,9 +163,12 @@ void OpenDelivery::CarryOut() {
 }
 
 void OpenDelivery::CarryOutFailure() {
-  if (step_.kind == Step::Kind::kPark && delivery_->message()->left_out > 0) return KeepUnread();
+  const amqp::Message& message = *delivery_->message();
+  const bool has_no_body = step_.kind == Step::Kind::kPark && message.left_out > 0;
+  if (has_no_body && !message.passed_on) return KeepUnread();
   Event failed{.kind = EventKind::kFailed, .time = {}, .error = step_.error};
   Describe(failed);
+  if (has_no_body) return FinishPassedOn(failed);
   if (step_.kind == Step::Kind::kRetry) {
     hop_ = context_.shared.delay_steps().First(step_.delay);
     Publish(CopyKind::kRetried);
@@ -198,15 +202,54 @@ void OpenDelivery::GiveBack() {
   }
 }
 
+bool OpenDelivery::FillParked(Step step, PublishParams* params) {
+  step_ = std::move(step);
+  copy_kind_ = CopyKind::kParked;
+  id_ = delivery_->id();
+  if (id_.empty()) AssignNewRetryId(*context_.shared.environment().random, &id_);
+  if (Fill(params)) return true;
+  copy_kind_ = CopyKind::kParkedUnchanged;
+  return Fill(params);
+}
+
+// Its copy is in the parked queue.
+void OpenDelivery::FinishPassedOn(Event& failed) {
+  copy_kind_ = CopyKind::kParked;
+  const absl::Duration unsafe = SafeFrom() - context_.shared.clock().SinceBoot();
+  if (unsafe > absl::ZeroDuration()) {
+    return Wait(unsafe, [this] {
+      Enter(State::kDeciding);
+      CarryOut();
+    });
+  }
+  Ack();
+  context_.shared.Report(failed);
+  Close(EventKind::kParked);
+}
+
 // Without its body there is no copy to park, and the broker moves nothing by itself. Unacked, it
-// keeps its place in the queue, and is delivered to nobody for now.
+// keeps its place in the queue, and is delivered to nobody for now. Where the broker does not count
+// that, it goes back after a pause, to be passed on.
 void OpenDelivery::KeepUnread() {
-  const std::string why =
-      absl::StrCat(step_.error,
-                   ": it stays in its queue, unacked; remedy: raise max_body, or give "
-                   "the queue a dead-letter exchange and have on_limit reject it");
+  const amqp::Message& message = *delivery_->message();
+  const bool is_not_counted = context_.counted_returns.counts() == false ||
+                              CountsFailuresOnly(context_.shared.broker().server_version());
+  const bool comes_again = is_not_counted && !message.refused;
+  const std::string why = absl::StrCat(
+      step_.error,
+      message.not_passed_on.empty() ? "" : "; it cannot be parked unread: ", message.not_passed_on,
+      ": it stays in its queue, unacked", comes_again ? ", and is delivered again in a minute" : "",
+      "; remedy: raise max_body, or give the queue a dead-letter exchange and have on_limit reject "
+      "it");
   step_ = {.kind = Step::Kind::kGiveBack, .reason = step_.error};
   Enter(State::kReturning);
+  if (comes_again) {
+    if (!message.not_passed_on.empty()) context_.parking_lot.Ensure([](const absl::Status&) {});
+    timer_ = context_.shared.environment().timers->After(kLongestHold, [this] {
+      const std::unique_ptr<Timer> fired = std::move(timer_);
+      Return();
+    });
+  }
   Event held{.kind = EventKind::kHeld, .time = {}, .error = why};
   Describe(held);
   context_.shared.Report(held);
@@ -288,7 +331,9 @@ Annotation OpenDelivery::Annotate() const {
             .error = history.last_error,
             .id = id_};
   }
-  Annotation annotation{.failures = SaturatingSum(delivery_->attempt(), 1),
+  // What was not read has not failed.
+  const std::uint64_t call = delivery_->message()->left_out > 0 ? 0 : 1;
+  Annotation annotation{.failures = SaturatingSum(delivery_->attempt(), call),
                         .first_failure = step_.first_failure,
                         .error = step_.error,
                         .id = id_};

@@ -53,7 +53,9 @@ struct RetrierContext {
 //                  kGiveBack by a copy ───────────────────────────────────▶ kPublishing
 //               ── kAck, kDiscard, kReject, kGiveBack by basic.nack ──────▶ kFree
 //               ── kMove or kGiveBack by a copy, and returns are held ────▶ kReturning
-//   kReturning  ── returns are held no more ──────────────────────────────▶ kDeciding
+//   kReturning  ── returns are held no more, or after a pause ────────────▶ kDeciding
+//               ── kPark of a body that was left out, and passed on ──────▶ kFree
+//               ── the same, and it was not passed on ────────────────────▶ kReturning
 //   kWaiting    ── the rest of its delay is over ─────────────────────────▶ kHandling
 //               ── the same, and the gate is closed, or a pause is over ──▶ kDeciding
 //   kHandling   ── Settle, with the handler's outcome ────────────────────▶ kDeciding
@@ -90,6 +92,10 @@ class OpenDelivery final : private PendingPublish {
 
   // Takes a delivery. From kFree. `is_counted`: its headers state all of its failures.
   void Begin(Delivery delivery, bool is_counted);
+
+  // For a delivery whose body is left out: what to publish of it to the parked queue, without the
+  // body. The views are valid until a delivery of this retrier publishes a copy. From kDeciding.
+  bool FillParked(Step step, PublishParams* params);
 
   // Carries out a step that is neither kHandle, kWait nor kSkip. From kDeciding.
   void CarryOut(Step step);
@@ -142,6 +148,7 @@ class OpenDelivery final : private PendingPublish {
   void CarryOutFailure();
   void GiveBack();
   void KeepUnread();
+  void FinishPassedOn(Event& failed);
   void Publish(CopyKind kind);
   // To its own queue; not while returns are held.
   void PublishBack(CopyKind kind);
@@ -187,7 +194,7 @@ class OpenDelivery final : private PendingPublish {
   bool is_counted_ = true;
   absl::Duration arrived_at_ = absl::ZeroDuration();  // since boot, where it has an expiration
   std::uint32_t holds_ = 0;                           // so far
-  std::unique_ptr<Timer> timer_;                      // kWaiting, kHeld
+  std::unique_ptr<Timer> timer_;                      // kWaiting, kHeld, kReturning
   absl::Duration called_at_ = absl::ZeroDuration();   // since boot, where an observer wants to know
   std::optional<absl::Duration> handling_;            // the same: how long it took
   std::uint64_t closings_ = 0;                        // of the gate, before the call

@@ -111,6 +111,7 @@ class RetrierImpl final {
   void Abandon(const absl::Status& why);
   void WhenIdle(std::function<void()> idle);
   void Watch(GatedRetrier::OnCall on_call) { context_.on_call = std::move(on_call); }
+  bool PassOn(const amqp::MessagePtr& message, PublishParams* copy);
   void CloseGate();
   void OpenGate() { context_.gate_closed = false; }
   void GiveBackUnbegun();
@@ -214,6 +215,7 @@ class RetrierImpl final {
   absl::Duration report_early_from_ = -absl::InfiniteDuration();
   std::function<void()> idle_;
   std::unique_ptr<Timer> idle_timer_;
+  std::unique_ptr<OpenDelivery> passing_on_;  // fills a copy; free between calls
   std::optional<Lifeline<RetrierImpl>> lifeline_{this};
 };
 
@@ -235,6 +237,9 @@ class RetrierHandle final : public GatedRetrier {
   void Abandon(const absl::Status& why) override { impl_->Abandon(why); }
   void WhenIdle(std::function<void()> idle) override { impl_->WhenIdle(std::move(idle)); }
   void Watch(OnCall on_call) override { impl_->Watch(std::move(on_call)); }
+  bool PassOn(const amqp::MessagePtr& message, PublishParams* copy) override {
+    return impl_->PassOn(message, copy);
+  }
   void CloseGate() override { impl_->CloseGate(); }
   void OpenGate() override { impl_->OpenGate(); }
   void GiveBackUnbegun() override { impl_->GiveBackUnbegun(); }
@@ -398,6 +403,21 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::M
     default:
       delivery.CarryOut(std::move(step));
   }
+}
+
+// Decided without the body, and so without a call to anyone.
+bool RetrierImpl::PassOn(const amqp::MessagePtr& message, PublishParams* copy) {
+  if (message->left_out == 0 || shared_->publisher().blocked()) return false;
+  DeliveryFacts facts =
+      ReadFacts(*message, options_, *shared_->environment().clock, timed_out_, /*counts=*/true);
+  Step step = Decide(facts);
+  if (step.kind != Step::Kind::kPark) return false;
+  facts.history.failures = step.failures;
+  if (passing_on_ == nullptr) passing_on_ = std::make_unique<OpenDelivery>(context_, [] {});
+  passing_on_->Begin(Delivery(message, source_, facts.history), /*is_counted=*/true);
+  const bool is_filled = passing_on_->FillParked(std::move(step), copy);
+  passing_on_->Abandon();
+  return is_filled;
 }
 
 Step RetrierImpl::Decide(const DeliveryFacts& facts) const {

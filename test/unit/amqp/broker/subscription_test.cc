@@ -59,6 +59,11 @@ class SubscriptionTest : public ::testing::Test, public LifetimeStage, public Su
 
   void OnSubscribed() override { ++subscribed_; }
   void OnDelivery(MessagePtr message) override { deliveries_.push_back(std::move(message)); }
+  bool PassOn(const MessagePtr& message, PublishParams* copy) override {
+    EXPECT_GT(message->left_out, 0U);
+    *copy = {.exchange = "", .routing_key = "parked", .properties = message->properties};
+    return true;
+  }
   void OnInterrupted(const absl::Status& why) override {
     interrupted_because_ = std::string(why.message());
   }
@@ -104,6 +109,117 @@ TEST_F(SubscriptionTest, LeavesABrokerThatDeliversFarMoreThanThePrefetch) {
   EXPECT_EQ(deliveries_.size(), kMost);
   EXPECT_THAT(interrupted_because_, HasSubstr("the broker has delivered 109 messages"));
   AwaitSubscribed(2);
+}
+
+// One that is larger than memory is published as it arrives, and delivered once that has ended.
+class LargeBodies : public SubscriptionTest {
+ protected:
+  static constexpr std::uint64_t kMaxBody = 100'000;
+
+  void ConsumeWithLimit() {
+    server.on_method = [](std::uint16_t, const ClientMethod& asked) {
+      return std::holds_alternative<method::BasicPublish>(asked);  // its body is yet to come
+    };
+    subscription_ = broker_->Consume(
+        {.queue = "queue", .prefetch = 4, .consumer_tag = "me", .max_body = kMaxBody}, this);
+    AwaitSubscribed(1);
+  }
+  void Say(std::uint64_t tag, std::string_view body) {
+    AddressTheConsumer();
+    server.Say(1, method::BasicDeliver{.consumer_tag = "me", .delivery_tag = tag});
+    server.SayContent(1, {.message_id = "m"}, body);
+  }
+  void AwaitPublished(const std::string& body) {
+    Await([&] { return server.content.size() >= body.size(); });
+    EXPECT_TRUE(server.content == body);
+    EXPECT_THAT(deliveries_, IsEmpty());
+    server.Address("1 basic.publish");
+  }
+  const Message& Answered() {
+    Await([this] { return !deliveries_.empty(); });
+    EXPECT_EQ(deliveries_.back()->body, "");
+    return *deliveries_.back();
+  }
+
+  const std::string body_ = [] {
+    std::string body;
+    for (int i = 0; i < 700'000; ++i) body += absl::StrCat(i, ",");
+    return body;
+  }();
+};
+
+TEST_F(LargeBodies, ArePassedOnWhole) {
+  ConsumeWithLimit();
+  Say(1, body_);
+  AwaitPublished(body_);
+  server.Say(1, method::BasicAck{.delivery_tag = 1});
+  const Message& message = Answered();
+  EXPECT_TRUE(message.passed_on);
+  EXPECT_EQ(message.left_out, body_.size());
+  EXPECT_EQ(server.excess, 0U);
+  server.content.clear();
+  deliveries_.clear();
+  Say(2, body_);
+  AwaitPublished(body_);
+  server.Say(1, method::BasicAck{.delivery_tag = 2});
+  EXPECT_TRUE(Answered().passed_on);
+}
+
+TEST_F(LargeBodies, AreNotPassedOnIfTheBrokerReturnsThem) {
+  ConsumeWithLimit();
+  Say(1, body_);
+  AwaitPublished(body_);
+  server.Say(
+      1, method::BasicReturn{.reply_code = 312, .reply_text = "NO_ROUTE", .routing_key = "parked"});
+  server.SayContent(1, {.message_id = "m"}, body_);
+  server.Say(1, method::BasicAck{.delivery_tag = 1});
+  EXPECT_FALSE(Answered().passed_on);
+  EXPECT_THAT(deliveries_.back()->not_passed_on, HasSubstr("NO_ROUTE"));
+}
+
+TEST_F(LargeBodies, AreNotPassedOnIfTheBrokerRefusesThem) {
+  ConsumeWithLimit();
+  Say(1, body_);
+  AwaitPublished(body_);
+  server.Say(1, method::ChannelClose{.reply_code = 406, .reply_text = "too large"});
+  EXPECT_FALSE(Answered().passed_on);
+  EXPECT_TRUE(deliveries_.back()->refused);
+}
+
+TEST_F(LargeBodies, AreNotPassedOnWithoutAConnectionOrDuringAnAlarm) {
+  ConsumeWithLimit();
+  Say(1, body_);
+  AwaitPublished(body_);
+  server.Say(0, method::ConnectionBlocked{.reason = "low on memory"});
+  EXPECT_FALSE(Answered().passed_on);
+  EXPECT_THAT(deliveries_.back()->not_passed_on, HasSubstr("low on memory"));
+  server.content.clear();
+  deliveries_.clear();
+  Say(2, body_);
+  AwaitPublished(body_);
+  server.Say(0, method::ConnectionClose{.reply_code = 320});
+  EXPECT_FALSE(Answered().passed_on);
+  EXPECT_FALSE(deliveries_.back()->refused);
+  EXPECT_EQ(subscribed_, 1);
+}
+
+// Twice the largest, together; what is beyond comes again when half of that is free.
+TEST_F(LargeBodies, ThatFitAloneAreBoundedTogether) {
+  ConsumeWithLimit();
+  const std::string body(90'000, 'x');
+  Say(1, body);
+  Say(2, body);
+  Say(3, body);
+  Say(4, "small");
+  AwaitHeard("1 basic.nack 3 requeue");
+  ASSERT_EQ(deliveries_.size(), 3U);
+  EXPECT_EQ(deliveries_.back()->body, "small");
+  Settle();
+  EXPECT_EQ(subscribed_, 1);
+  broker_->Ack(deliveries_.front()->delivery_tag);
+  deliveries_.erase(deliveries_.begin());
+  AwaitSubscribed(2);
+  EXPECT_EQ(deliveries_.size(), 2U);
 }
 
 // Brokers before 4.3 close the connection for a cancel of a consumer that they have not started.

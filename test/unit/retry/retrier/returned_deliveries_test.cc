@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "retry/delivery/headers.h"
+#include "retry/retrier/gated_retrier.h"
 #include "retryq/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
@@ -67,11 +68,26 @@ TEST_F(ReturnedDeliveries, GivesBackByItselfWhatNoCopyCanBePublishedOf) {
 // A copy would be one without its body.
 class TooLargeDeliveries : public ReturnedDeliveries {
  protected:
-  void DeliverOne(OnLimit on_limit) {
+  void Begin(OnLimit on_limit) {
     Start({.queue = "orders", .retry = {.on_limit = on_limit}}, Handler([](const Delivery&) {
             ADD_FAILURE() << "handled";
             return Outcome::Ok();
           }));
+  }
+  std::shared_ptr<amqp::Message> Large() {
+    auto message = std::const_pointer_cast<amqp::Message>(
+        MakeMessage({.headers = amqp::Table({{"colour", "red"}})}));
+    message->delivery_tag = {.generation = 1, .tag = ++tag_};
+    message->body = {};
+    message->left_out = 1000;
+    return message;
+  }
+  bool PassOn(const amqp::MessagePtr& message) {
+    return static_cast<GatedRetrier&>(*retrier_).PassOn(message, &copy_);
+  }
+
+  void DeliverOne(OnLimit on_limit) {
+    Begin(on_limit);
     const amqp::Table headers = {{"x-delivery-count", std::int64_t{15}}};
     auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
     message->delivery_tag = {.generation = 1, .tag = ++tag_};
@@ -82,7 +98,56 @@ class TooLargeDeliveries : public ReturnedDeliveries {
     EXPECT_THAT(broker_.publishes, IsEmpty());
     EXPECT_THAT(broker_.requeued, IsEmpty());
   }
+
+  PublishParams copy_;
 };
+
+TEST_F(TooLargeDeliveries, AreParkedOnceTheirBodiesHaveBeenPassedOn) {
+  Begin(OnLimit::kPark);
+  const auto message = Large();
+  ASSERT_TRUE(PassOn(message));
+  EXPECT_EQ(copy_.exchange, "");
+  EXPECT_EQ(copy_.routing_key, "orders.parked");
+  EXPECT_EQ(copy_.properties.headers->FindString("colour"), "red");
+  EXPECT_EQ(copy_.properties.headers->FindInt64("x-retry-count"), 0);
+  EXPECT_EQ(copy_.properties.headers->FindString("x-retry-exchange"), "shop");
+  EXPECT_EQ(retrier_->open(), 0U);
+  message->passed_on = true;
+  deliver_(message);
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_THAT(broker_.publishes, IsEmpty());
+  EXPECT_EQ(events_.Count(EventKind::kParked), 1U);
+  EXPECT_EQ(retrier_->open(), 0U);
+}
+
+TEST_F(TooLargeDeliveries, AreNotPassedOnDuringAnAlarm) {
+  Begin(OnLimit::kPark);
+  broker_.Block(true);
+  EXPECT_FALSE(PassOn(Large()));
+}
+
+TEST_F(TooLargeDeliveries, AreNotPassedOnToBeRejected) {
+  Begin(OnLimit::kReject);
+  EXPECT_FALSE(PassOn(Large()));
+}
+
+TEST_F(TooLargeDeliveries, ComeAgainWhereTheBrokerDoesNotCountThat) {
+  broker_.version = "4.3.6";
+  Begin(OnLimit::kPark);
+  const auto message = Large();
+  message->not_passed_on = "an alarm";
+  deliver_(message);
+  EXPECT_THAT(broker_.requeued, IsEmpty());
+  EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("cannot be parked unread: an al"));
+  time_.Advance(absl::Minutes(1));
+  EXPECT_THAT(broker_.requeued, ElementsAre(1));
+  const auto refused = Large();
+  refused->refused = true;
+  deliver_(refused);
+  time_.Advance(absl::Hours(1));
+  EXPECT_THAT(broker_.requeued, ElementsAre(1));
+  EXPECT_THAT(broker_.acked, IsEmpty());
+}
 
 TEST_F(TooLargeDeliveries, StayUnackedAndAreReported) {
   DeliverOne(OnLimit::kPark);

@@ -1,0 +1,207 @@
+#include "amqp/broker/relay.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "amqp/codec/properties_codec.h"
+
+namespace retryq::amqp {
+namespace {
+
+// Written and not yet sent: no more is read before.
+constexpr std::size_t kMostUnsent = std::size_t{1} << 20;
+
+// Without progress. RabbitMQ gives up a connection that takes nothing from it for 15 s.
+constexpr absl::Duration kLongestStall = absl::Seconds(10);
+constexpr absl::Duration kConfirmTimeout = absl::Minutes(1);
+constexpr absl::Duration kIdle = absl::Seconds(5);
+
+}  // namespace
+
+// One message on its way.
+class Relay::Copy final : public BodySink {
+ public:
+  Copy(Relay* owner, const MessagePtr& original, const PublishParams& params)
+      : relay(owner),
+        message(original),
+        exchange(params.exchange),
+        routing_key(params.routing_key),
+        header(ContentHeaderSize(params.properties), '\0'),
+        missing(original->left_out),
+        progress_at(owner->loop_.clock().SinceBoot()) {
+    WriteContentHeader(missing, params.properties, header.data());
+  }
+
+  bool IsFull() override { return relay != nullptr && !has_ended && relay->IsFull(*this); }
+  void Add(std::string_view part) override {
+    if (relay != nullptr && !has_ended) relay->Add(*this, part);
+  }
+
+  // Of its message, which nobody else has yet.
+  Message& outcome() const { return *std::const_pointer_cast<Message>(message); }
+
+  Relay* relay;  // null once that is gone
+  const MessagePtr message;
+  const std::string exchange, routing_key;
+  std::string header;     // a content header's payload
+  std::uint64_t missing;  // bytes of the body that are not published yet
+  bool has_begun = false;
+  bool has_ended = false;    // the outcome is known
+  bool has_arrived = false;  // all of the message
+  absl::Duration progress_at;
+  std::size_t unsent = 0;  // then
+  std::unique_ptr<Timer> confirm_timer;
+};
+
+Relay::Relay(EventLoop& loop, Target target, Done done)
+    : loop_(loop), target_(std::move(target)), done_(std::move(done)) {}
+
+Relay::~Relay() {
+  for (const std::shared_ptr<Copy>& copy : copies_) copy->relay = nullptr;
+  Disconnect();
+}
+
+std::shared_ptr<BodySink> Relay::Begin(const MessagePtr& message, const PublishParams& copy) {
+  copies_.push_back(std::make_shared<Copy>(this, message, copy));
+  idle_.reset();
+  Advance();
+  return copies_.back();
+}
+
+bool Relay::Take(const MessagePtr& message) {
+  const auto it = std::find_if(copies_.begin(), copies_.end(),
+                               [&](const auto& copy) { return copy->message == message; });
+  if (it == copies_.end()) return false;
+  Copy& copy = **it;
+  copy.has_arrived = true;
+  copy.confirm_timer = loop_.After(copy.has_ended ? absl::ZeroDuration() : kConfirmTimeout,
+                                   [this, &copy] { CallOff(copy, "no confirm in time"); });
+  return true;
+}
+
+void Relay::Advance() {
+  const auto next = std::find_if(copies_.begin(), copies_.end(),
+                                 [](const auto& copy) { return !copy->has_ended; });
+  if (next == copies_.end() || (*next)->has_begun) return;
+  if (connection_ == nullptr) {
+    ConnectionListener* const listener = this;
+    connection_ = std::make_unique<Connection>(loop_, target_.options, listener, target_.source);
+  }
+  if (!connection_->is_open()) return;
+  if (channel_ == nullptr) {
+    channel_ = connection_->OpenChannel(this);
+    channel_->ConfirmSelect(nullptr);
+  }
+  Copy& copy = **next;
+  PublishParams params = {.exchange = copy.exchange, .routing_key = copy.routing_key};
+  if (!DecodeContentHeader(copy.header, &params.properties).ok()) return;
+  copy.has_begun = true;
+  copy.progress_at = loop_.clock().SinceBoot();
+  channel_->BeginPublish(params, copy.missing, [this, kept = *next](const PublishResult& result) {
+    OnResult(*kept, result);
+  });
+}
+
+bool Relay::IsFull(Copy& copy) {
+  const std::size_t unsent = connection_ == nullptr ? 0 : connection_->unsent_bytes();
+  if (copy.has_begun && unsent < kMostUnsent) return false;
+  const absl::Duration now = loop_.clock().SinceBoot();
+  if (!copy.has_begun || unsent >= copy.unsent) {
+    if (now - copy.progress_at < kLongestStall) return true;
+    CallOff(copy, "the broker takes no part of it for ten seconds");
+    return false;
+  }
+  copy.unsent = unsent;
+  copy.progress_at = now;
+  return true;
+}
+
+void Relay::Add(Copy& copy, std::string_view part) {
+  channel_->AddBody(part);
+  copy.missing -= part.size();
+  copy.unsent = connection_->unsent_bytes();
+  copy.progress_at = loop_.clock().SinceBoot();
+}
+
+void Relay::OnResult(Copy& copy, const PublishResult& result) {
+  copy.has_ended = true;
+  Message& outcome = copy.outcome();
+  switch (result.outcome) {
+    case PublishOutcome::kConfirmed:
+      outcome.passed_on = copy.missing == 0;
+      break;
+    case PublishOutcome::kReturned:
+      outcome.not_passed_on = absl::StrCat("no queue takes it: ", std::string(result.text));
+      break;
+    case PublishOutcome::kNacked:
+      outcome.not_passed_on = "the broker nacked the publish";
+      break;
+    case PublishOutcome::kUnknown:
+      outcome.not_passed_on = std::string(result.text);
+      outcome.refused = result.code != 0;
+      break;
+  }
+  FinishEnded();
+}
+
+void Relay::CallOff(Copy& copy, const std::string& why) {
+  if (!std::exchange(copy.has_ended, true)) {
+    copy.outcome().not_passed_on = why;
+    if (copy.has_begun) Disconnect();
+  }
+  FinishEnded();
+}
+
+void Relay::CallOffAll(const std::string& why) {
+  Disconnect();
+  for (const std::shared_ptr<Copy>& copy : copies_) {
+    if (!std::exchange(copy->has_ended, true)) copy->outcome().not_passed_on = why;
+  }
+  FinishEnded();
+}
+
+void Relay::OnLost(const absl::Status& why) { CallOffAll(std::string(why.message())); }
+
+void Relay::OnBlocked(bool blocked, std::string_view reason) {
+  if (blocked) CallOffAll(absl::StrCat("the broker takes no publishes: ", std::string(reason)));
+}
+
+// What was published on it has been answered before.
+void Relay::OnChannelClosed(const ChannelError& /*why*/) {
+  channel_.reset();
+  Advance();
+}
+
+void Relay::Disconnect() {
+  connection_.reset();
+  channel_.reset();  // which says nothing any more: it could be amid a content
+}
+
+void Relay::CloseConnection() {
+  if (connection_ == nullptr) return;
+  channel_.reset();
+  closing_ = std::move(connection_);
+  closing_->Close(kIdle, [this] { closing_.reset(); });
+}
+
+// In a later turn, as it is called from inside calls.
+void Relay::FinishEnded() {
+  if (finish_ != nullptr) return;
+  finish_ = loop_.After(absl::ZeroDuration(), [this] {
+    const std::unique_ptr<Timer> fired = std::move(finish_);
+    std::deque<std::shared_ptr<Copy>> ended;
+    std::erase_if(copies_, [&](const auto& copy) {
+      const bool is_over = copy->has_ended && copy->has_arrived;
+      if (is_over) ended.push_back(copy);
+      return is_over;
+    });
+    Advance();
+    if (copies_.empty()) idle_ = loop_.After(kIdle, [this] { CloseConnection(); });
+    const Done done = done_;
+    for (const std::shared_ptr<Copy>& copy : ended) done(copy->message);
+  });
+}
+
+}  // namespace retryq::amqp
