@@ -46,7 +46,7 @@ class ObserverGate final : public Observer {
 };
 
 // What an error ends with where the broker has not answered in time.
-inline constexpr std::string_view kSlowBrokerRemedy =
+inline constexpr char kSlowBrokerRemedy[] =
     "; remedy: see that the broker runs, has no alarm and is not overloaded";
 
 // What all retriers of one broker share: the delay queues, the publisher, and
