@@ -25,7 +25,8 @@ void SayGoodbye(EventLoop& loop);
 // not end the process amid what it ends.
 class HeldSignals {
  public:
-  // Ignored: where nothing but the exit follows, which must have the code of the work that was done.
+  // Ignored: where nothing but the exit follows, which must have the code of the work that was
+  // done.
   enum class Afterwards { kAsBefore, kIgnored };
 
   // `loop` must outlive it.

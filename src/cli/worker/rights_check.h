@@ -21,9 +21,9 @@ namespace retryq::cli {
 // line in its log. The parked queue is the client's business, which needs it from the start.
 class RightsCheck final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
-  // `loop` must outlive it. `done` is called once, at the latest after three seconds, and may destroy
-  // this: with kPermissionDenied, what is refused and the command that grants it; else, also where
-  // it cannot be told, with ok.
+  // `loop` must outlive it. `done` is called once, at the latest after three seconds, and may
+  // destroy this: with kPermissionDenied, what is refused and the command that grants it; else,
+  // also where it cannot be told, with ok.
   RightsCheck(EventLoop& loop, DoctorOptions worker, std::function<void(absl::Status)> done);
 
  private:
