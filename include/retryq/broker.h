@@ -84,7 +84,7 @@ struct ConsumeParams {
   amqp::Table arguments = {};
   // Bytes. A larger body is not kept in memory: see amqp::Message::left_out. 0: 512 MiB, beyond
   // which the broker breaks the protocol. All bodies of the consumer that are in memory are twice
-  // that at most, of which those below 16 KiB do not count. What else comes goes back into the
+  // that at most, of which those below 32 KiB do not count. What else comes goes back into the
   // queue, and no more is asked for until half of that is free; then fewer at a time.
   std::uint64_t max_body = 0;
 };

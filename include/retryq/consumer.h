@@ -45,7 +45,7 @@ struct ConsumerOptions {
   // the broker is known not to count that, it is given back after a minute and comes again.
   //
   // The bodies of this consumer's messages that are in memory take at most twice as much together;
-  // those below 16 KiB do not count, of which there are `prefetch` at most. What else the broker
+  // those below 32 KiB do not count, of which there are `prefetch` at most. What else the broker
   // has sent is read and left out, and goes back into the queue. Consuming pauses until half of
   // the memory is free, and goes on with a smaller prefetch for a while. Quorum queues before 4.3
   // count such a return as a delivery, and so as a failed attempt: choose `prefetch` and `max_body`

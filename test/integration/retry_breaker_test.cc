@@ -171,7 +171,7 @@ TEST_P(RetryBreaker, DrainsInTimeWhileItIsOpen) {
   consumer->Drain(absl::Seconds(30), [&](bool all) { complete = all; });
   ASSERT_TRUE(RunUntil([&] { return complete.has_value(); }, absl::Seconds(10)));
   EXPECT_EQ(complete, true);
-  EXPECT_TRUE(Holds("orders", kMessages - 10));
+  EXPECT_TRUE(RunUntil([this] { return Holds("orders", kMessages - 10); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(WorkQueues, RetryBreaker, ::testing::Values("classic", "quorum"),

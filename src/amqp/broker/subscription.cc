@@ -31,7 +31,7 @@ constexpr int kMostOneAtATime = 10'000;
 constexpr absl::Duration kHold = absl::Milliseconds(300);
 
 // Of a body: smaller ones do not count as memory.
-constexpr std::uint64_t kLeastCounted = std::uint64_t{16} << 10;
+constexpr std::uint64_t kLeastCounted = std::uint64_t{32} << 10;
 constexpr absl::Duration kLookForRoom = absl::Milliseconds(20);
 
 class Nowhere final : public BodySink {

@@ -76,7 +76,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
       session_->Close();
     } else if (close_by_ && *close_by_ <= now + deadline) {
       return;
-    } else if (!close_by_) {
+    } else if (!close_by_ && (session_ == nullptr || !session_->is_shaking_hands())) {
       Shutdown();
       deadline = absl::ZeroDuration();
     }
@@ -221,6 +221,8 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
 
   void OnSessionOpen() override {
     resolver_.Forget();
+    // RabbitMQ logs an error for a client that closes the socket during the handshake.
+    if (listener_ == nullptr) return session_->Close();
     pauses_.Succeeded(loop_.clock().SinceBoot());
     was_open_ = true;
     frame_max_ = session_->frame_max();

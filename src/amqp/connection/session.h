@@ -51,6 +51,10 @@ class Session final : public std::enable_shared_from_this<Session>,
   ~Session() override;
 
   bool is_open() const { return state_ == State::kOpen; }
+  // From the broker's first answer on until it is open.
+  bool is_shaking_hands() const {
+    return state_ == State::kShakingHands && !server_version().empty();
+  }
 
   // On an open session. Null where no number is left.
   std::shared_ptr<Channel::Impl> OpenChannel(ChannelListener* listener);

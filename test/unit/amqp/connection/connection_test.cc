@@ -329,6 +329,22 @@ TEST_F(ConnectionTest, DropsWhatComesAfterACallbackDestroyedTheConnection) {
   EXPECT_EQ(deliveries_.size(), 1U);
 }
 
+TEST_F(ConnectionTest, IsClosedAmidTheHandshakeOnceThatIsOver) {
+  bool closed = false;
+  server_.obliging = true;
+  server_.on_step = [&](FakeServer::Step step) {
+    if (step == FakeServer::Step::kStartOk) {
+      connection_->Close(absl::Seconds(20), [&closed] { closed = true; });
+    }
+    return false;
+  };
+  connection_ = std::make_unique<Connection>(loop_, options_, this);
+  server_.heard.clear();
+  RunUntil([&] { return closed; });
+  EXPECT_THAT(server_.heard, ElementsAre("0 connection.close 200"));
+  EXPECT_EQ(opened_, 1);  // the first connection
+}
+
 TEST_F(ConnectionTest, CountsWhatIsNotSentYet) {
   const auto channel = OpenChannel();
   EXPECT_EQ(connection_->unsent_bytes(), 0U);
