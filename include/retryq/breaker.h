@@ -11,64 +11,64 @@
 
 namespace retryq {
 
-// When a consumer stops calling a handler that fails for most messages, as the service that it
-// calls is down: see ConsumerOptions::breaker.
+// When a consumer stops calling a handler that fails for most messages, because the service that
+// the handler calls is down: see ConsumerOptions::breaker.
 struct BreakerOptions {
-  // How many of the last calls are looked at. 1 to 10 000.
+  // Number of most recent calls that are considered. 1 to 10 000.
   int calls = 20;
 
-  // The breaker opens when at least this part of them has failed. Above 0, up to 1.
+  // The breaker opens when at least this fraction of them has failed. Above 0, up to 1.
   double ratio = 0.5;
 
-  // How long consuming then pauses, each time. 1 s to 1 day.
+  // How long each pause of consuming lasts. 1 s to 1 day.
   absl::Duration pause = absl::Seconds(30);
 
-  // After the pause messages are tried one at a time. So many successes in a row close the breaker.
-  // 1 to 1 000.
+  // Number of successful calls in a row that close the breaker. After the pause, messages are tried
+  // one at a time. 1 to 1 000.
   int probes = 3;
 };
 
-// kInvalidArgument names every wrong field, as "breaker.calls".
+// kInvalidArgument names every invalid field, as "breaker.calls".
 RETRYQ_EXPORT absl::Status Validate(const BreakerOptions& options);
 
-// What one call of a handler says about what the handler depends on.
+// The result of a handler call, as a sign of whether the service behind the handler works.
 enum class CallResult {
   kSucceeded,
-  kFailed,   // with an error that is retried, also where a limit ends the retries
-  kNeither,  // parked, discarded, snoozed or given back: it is not counted
+  kFailed,   // with an error that is retried, even if a limit ends the retries
+  kNeither,  // parked, discarded, snoozed or requeued: the call does not count
 };
 
-// Decides when to stop, to try and to go on. Knows no clock and no consumer: times are those of one
-// clock, since any moment.
+// Decides when to stop, to probe and to resume. It has no clock and no consumer: the caller passes
+// the times, as durations since any fixed moment of one clock.
 //
 //   kClosed  ── at least `ratio` of the last `calls` calls have failed ──▶ kOpen
 //   kOpen    ── TryAgain, after `pause` ──────────────────────────────────▶ kProbing
 //   kProbing ── a call fails ─────────────────────────────────────────────▶ kOpen
 //            ── `probes` calls in a row have succeeded ───────────────────▶ kClosed
 //
-// Its memory is a bit per call that it looks at. One thread.
+// Uses one bit of memory per call in its window. Not thread-safe.
 class RETRYQ_EXPORT Breaker {
  public:
   enum class State {
-    kClosed,   // all is well
+    kClosed,   // messages are handled normally
     kProbing,  // one message is tried at a time
-    kOpen,     // nothing is tried
+    kOpen,     // no message is tried
   };
 
-  // Valid options only.
+  // `options` must be valid.
   explicit Breaker(const BreakerOptions& options);
 
   State state() const { return state_; }
   const BreakerOptions& options() const { return options_; }
 
-  // A call has ended that began since the breaker opened last. Returns whether the state has
-  // changed. A call that ends while the breaker is open is ignored.
+  // Reports the end of a call that began after the breaker last opened. Returns whether the state
+  // has changed. A call that ends while the breaker is open is ignored.
   bool OnCall(CallResult result, absl::Duration now);
 
-  // What is left of the pause; zero in other states than kOpen.
+  // The rest of the pause; zero in other states than kOpen.
   absl::Duration PauseLeft(absl::Duration now) const;
 
-  // kOpen becomes kProbing if the pause is over. Returns whether it did.
+  // Changes kOpen to kProbing if the pause is over. Returns whether it did.
   bool TryAgain(absl::Duration now);
 
  private:
@@ -78,10 +78,10 @@ class RETRYQ_EXPORT Breaker {
   const BreakerOptions options_;
   State state_ = State::kClosed;
   std::vector<bool> failed_;  // the last calls, in a ring
-  std::size_t next_ = 0;      // place in it
-  std::size_t counted_ = 0;   // calls in it
-  std::size_t failures_ = 0;  // of those
-  int successes_ = 0;         // kProbing: in a row
+  std::size_t next_ = 0;      // index of the next call in the ring
+  std::size_t counted_ = 0;   // number of calls in the ring
+  std::size_t failures_ = 0;  // number of failed calls in the ring
+  int successes_ = 0;         // kProbing: successful calls in a row
   absl::Duration open_until_ = absl::ZeroDuration();
 };
 

@@ -6,28 +6,28 @@
 
 namespace retryq {
 
-// A moment, by both of a clock's times.
+// A moment, in both times of a clock.
 struct Moment {
   absl::Time now;
   absl::Duration since_boot;
 };
 
-// Where the library gets the time from. `EventLoop` provides the real one;
-// tests provide their own. `Now` is called on the
-// loop's thread only, `SinceBoot` on any.
+// The library's source of time. `EventLoop` provides the real one; tests provide their own. `Now`
+// is called on the loop's thread only, `SinceBoot` on any.
 class RETRYQ_EXPORT Clock {
  public:
   virtual ~Clock() = default;
 
-  // Wall clock. May step either way; used for what is written into messages.
+  // Wall clock. May step forward or back; used for times that are written into messages.
   virtual absl::Time Now() const = 0;
 
-  // Time since the machine booted, running on while it is suspended
-  // (CLOCK_BOOTTIME). Never steps; used for leases and deadlines.
+  // Time since the machine booted, including time in which it was suspended (CLOCK_BOOTTIME). Never
+  // steps; used for leases and deadlines.
   virtual absl::Duration SinceBoot() const = 0;
 
-  // Both, for callers that need both: a clock may take one look where it would take two. A step of
-  // the wall clock may show here a millisecond later than in `Now`. On the loop's thread only.
+  // Both times, for callers that need both: an implementation may read its clock once instead of
+  // twice. A step of the wall clock may show here a millisecond later than in `Now`. On the loop's
+  // thread only.
   virtual Moment Look() const { return {.now = Now(), .since_boot = SinceBoot()}; }
 };
 

@@ -20,86 +20,87 @@ struct ConsumerOptions {
   // The work queue. It must exist, unless `declare` is set. Required.
   std::string queue;
 
-  // The exchange that messages return through. "" (the default exchange): to
-  // exactly `queue`. A named one must exist at the start. A message that came
-  // through it, as the broker reports it, returns through it with the same
-  // routing key, and is skipped by the other queues that its bindings lead to, see
-  // `share_retries`; any other message, and one that has returned directly, returns to exactly
-  // `queue`. Headers do not count.
+  // The exchange through which messages return. "" (the default exchange): to exactly `queue`. A
+  // named exchange must exist at the start. A message that came through it, as the broker reports,
+  // returns through it with the same routing key, and is skipped by the other queues that its
+  // bindings lead to, see `share_retries`. Any other message, and one that has returned directly,
+  // returns to exactly `queue`. Headers have no influence on this.
   std::string work_exchange = {};
 
   RetryOptions retry = {};
 
-  // Messages that are given up wait here. Empty: `<queue>.parked`. Declared
-  // (durable) if missing.
+  // Queue for messages that are given up. Empty: `<queue>.parked`. Declared (durable) if missing.
   std::string parked_queue = {};
 
-  // Unacked deliveries at a time. 1 to 65535. Together with `max_body` it bounds memory.
+  // Maximum number of unacked deliveries. 1 to 65535. Together with `max_body` it bounds memory.
   std::uint16_t prefetch = 64;
 
-  // Bytes of the largest body that is kept in memory, 1 to 512 MiB. A message with a larger one is
-  // not handled. RetryOptions::on_limit says what becomes of it: it is rejected, discarded, or
-  // parked. To be parked its body is published as it arrives, on a connection of its own, of which
-  // a few MiB at most are in memory; it is acked once that publish is confirmed. If that fails it
-  // stays in the queue, unacked, in one place of `prefetch`, and the observer hears kHeld; where
-  // the broker is known not to count that, it is given back after a minute and comes again.
+  // Bytes of the largest body that is kept in memory, 1 to 512 MiB. A message with a larger body is
+  // not handled: RetryOptions::on_limit decides whether it is rejected, discarded or parked. To
+  // park it, the consumer publishes the body while it arrives, on a separate connection, with a few
+  // MiB at most in memory, and acks the message once that publish is confirmed. If this fails, the
+  // message stays in the queue, unacked, takes one place of `prefetch`, and the observer receives
+  // kHeld; if the broker is known not to count requeues, the message is requeued after a minute and
+  // delivered again.
   //
-  // The bodies of this consumer's messages that are in memory take at most twice as much together;
-  // those below 32 KiB do not count, of which there are `prefetch` at most. What else the broker
-  // has sent is read and left out, and goes back into the queue. Consuming pauses until half of
-  // the memory is free, and goes on with a smaller prefetch for a while. Quorum queues before 4.3
-  // count such a return as a delivery, and so as a failed attempt: choose `prefetch` and `max_body`
-  // so that it is an exception.
+  // All bodies of this consumer in memory together take at most twice `max_body`; bodies below 32
+  // KiB do not count, and there are at most `prefetch` of them. Further messages that the broker
+  // has already sent are read but not kept, and are requeued. Consuming pauses until half of the
+  // memory is free, and continues with a smaller prefetch for a while. Quorum queues before 4.3
+  // count these requeues as deliveries, and so as failed attempts: choose `prefetch` and `max_body`
+  // so that they are rare.
   std::uint64_t max_body = std::uint64_t{128} << 20;
 
   // Threads for blocking handlers, at most 1024. 0: handlers run on the loop's thread.
   int handler_threads = 0;
 
-  // A retry through a work exchange goes to every queue that the exchange leads to, and normally
-  // only the queue that failed takes it: consumers of the others ack it unseen (kSkipped). Set,
-  // this consumer handles retries of other queues too, and the attempts of all queues count
-  // together: RetryOptions::max_attempts says how many calls that can be.
+  // A retry through a work exchange reaches every queue that the exchange leads to. If false, only
+  // consumers of the queue in which the message failed handle it; those of the other queues ack it
+  // without calling a handler (kSkipped). If true, this consumer handles retries of other queues
+  // too, and the attempts of all queues are counted together: see RetryOptions::max_attempts for
+  // the number of calls.
   bool share_retries = false;
 
-  // Names that `queue` had before. The attempts of a message that failed under one of them go on;
-  // of others they begin at 0, as a message that failed in another queue starts anew here. For the
-  // time that messages of the former queue still come: its workers, and what waits for it in delay
-  // queues, go on by the former name. Up to 16 names.
+  // Previous names of `queue`. A message that failed under one of them keeps its attempt count; a
+  // message that failed in any other queue starts at 0 here. Set it as long as messages of the
+  // former queue still arrive: workers of the former queue, and messages that wait for it in delay
+  // queues, still use the former name. Up to 16 names.
   std::vector<std::string> former_queues = {};
 
-  // How long a delivery may stay unsettled until RabbitMQ takes it back, which counts as a failure:
-  // see RetryOptions::count_redeliveries. In whole milliseconds, above zero; 0: what the broker or
-  // the queue is configured for, 30 minutes by default. Only quorum queues of RabbitMQ 4.3 or newer
-  // go by it. What is prefetched and not begun counts into that time as well.
+  // How long a delivery may stay unsettled before RabbitMQ requeues it, which counts as a failure:
+  // see RetryOptions::count_redeliveries. In whole milliseconds, above zero. 0: the setting of the
+  // broker or of the queue, 30 minutes by default. Only quorum queues of RabbitMQ 4.3 or newer
+  // apply it. The time for which a prefetched delivery waits for its handler counts too.
   absl::Duration consumer_timeout = absl::ZeroDuration();
 
-  // Shown in the management UI. Empty: host and process id.
+  // Consumer tag in the management UI. Empty: host and process id.
   std::string consumer_tag = {};
 
-  // Pauses consuming while most calls fail with errors that are retried, as the service that they
-  // call is down: messages keep their attempts and wait in `queue`, and the service is left alone.
-  // After the pause one message at a time is tried (prefetch 1). Messages that were prefetched and
-  // not begun go back without being counted; with an asynchronous handler all have begun, unless
-  // it settles them by Outcome::Requeue when the observer hears kBreakerOpened. Each consumer has a
-  // breaker of its own. Nothing: none.
+  // Pauses consuming while most calls fail with errors that are retried, because the service that
+  // they call is down: messages use up no attempts and wait in `queue`, and the service gets no
+  // calls. After the pause, messages are tried one at a time (prefetch 1). Prefetched messages
+  // whose handler has not been called are requeued without being counted. An asynchronous handler
+  // has been called for all of them: it can requeue them by Outcome::Requeue when the observer
+  // receives kBreakerOpened. Each consumer has its own breaker. nullopt: no breaker.
   std::optional<BreakerOptions> breaker = std::nullopt;
 
-  // Declares `queue` so if it is missing, with its bindings: at the start, and whenever it is found
-  // to be gone later. A queue that is there is consumed as it is, whatever its arguments. The name
-  // in it is empty, or `queue`.
+  // If set, `queue` is declared with these properties and bindings if it is missing: at the start,
+  // and whenever it turns out to be missing later. An existing queue is consumed as it is, whatever
+  // its arguments. WorkQueue::name must be empty or equal to `queue`.
   std::optional<WorkQueue> declare = std::nullopt;
 };
 
-// A running consumer, made by Client::Consume, which says what is guaranteed. Move-only. Used on
+// A running consumer, made by Client::Consume, which documents the guarantees. Move-only. Used on
 // the loop's thread.
 //
-// Destroying it, which may be inside any callback, stops at once: what is open goes back to the
-// queue, and the outcomes of its handlers are ignored. With `handler_threads` the handlers that are
-// running see `abandoned()`; what they have published or declared by way of the loop's executor is
-// answered with kCancelled, and what they have posted there and has not begun is destroyed. Then
-// the destructor waits for them, a second at most (not inside an observer), and the loop's
-// destructor for those that run longer. So a handler that waits for its own publish ends, and one
-// that waits for something else must watch `abandoned()`; what it uses must live until then.
+// The destructor, which may run inside any callback, stops the consumer at once: open deliveries
+// are requeued, and the outcomes of their handlers are ignored. With `handler_threads`, running
+// handlers see `abandoned()`; their publishes and declares through the loop's executor fail with
+// kCancelled, and work that they posted there and that has not begun is destroyed. Then the
+// destructor waits for these handlers, at most a second (not inside an observer), and the loop's
+// destructor waits for those that run longer. So a handler that waits for its own publish returns;
+// one that waits for anything else must check `abandoned()`, and the objects that it uses must live
+// until it returns.
 class RETRYQ_EXPORT Consumer {
  public:
   class RETRYQ_NO_EXPORT Impl;
@@ -108,14 +109,15 @@ class RETRYQ_EXPORT Consumer {
   Consumer& operator=(Consumer&&) noexcept;
   ~Consumer();
 
-  // Stops gracefully: no new deliveries, running handlers finish, all is settled; then calls
-  // `drained` with true. Calls it with false, and requeues the rest, at `deadline`, or when no
-  // handler has run for twelve seconds, or for three in which the broker confirmed no copy (nine if
-  // copies are published and unconfirmed). May be called again: each `drained` is called, and the
-  // earliest deadline applies. An infinite deadline means none.
+  // Stops gracefully: takes no new deliveries, lets running handlers finish and settles all
+  // deliveries; then calls `drained` with true. Calls it with false, and requeues the remaining
+  // deliveries, at `deadline`, or when no handler has run for twelve seconds, or when no handler
+  // has run and the broker has confirmed no copy for three seconds (nine if copies are published
+  // and unconfirmed). May be called again: each `drained` is called, and the earliest deadline
+  // applies. An infinite deadline is no deadline.
   void Drain(absl::Duration deadline, std::function<void(bool)> drained);
 
-  // Stops and resumes the flow of deliveries; what is open goes on.
+  // Stops and resumes the flow of deliveries; open deliveries continue.
   void Pause();
   void Resume();
 

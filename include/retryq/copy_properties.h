@@ -9,21 +9,21 @@
 
 namespace retryq {
 
-// Why a message is published again, or first with a delay.
+// Why a message is published again, or for the first time with a delay.
 enum class CopyPath : std::uint8_t {
   kRetry,      // to a delay queue (a retry, a snooze, the rest of a delay) or to the parked queue
-  kUnchanged,  // to the parked queue, where there is no room for the headers of retrying
-  kReturn,     // to its own queue, as the message that it was
+  kUnchanged,  // to the parked queue, if there is no room for the retry headers
+  kReturn,     // to its own queue, as the original message
   kDelayedFirst,  // by its first publisher, to a delay queue
-  kReplay,        // out of the parked queue, to be handled anew
-  kEdit,          // the same, and edited
-  kRelease,       // out of a delay queue, to its work queue or to the parked queue
+  kReplay,        // from the parked queue, to be handled anew
+  kEdit,          // like kReplay, and edited
+  kRelease,       // from a delay queue, to its work queue or to the parked queue
 };
 
-// What a copy takes over of a message's properties. The headers that stay are appended to
-// `*headers`, byte for byte, and `headers` of the result views them, unless the message has none.
-// Both must outlive the result. The table "What a copy takes over" in doc/on_the_wire.md says what
-// each path leaves behind, and what the copies of this library add.
+// Returns the properties of a message that its copy keeps. The headers that it keeps are appended
+// to `*headers`, byte for byte, and `headers` of the result is a view of them, unless the message
+// has none. Both must outlive the result. The table "What a copy takes over" in doc/on_the_wire.md
+// lists what each path leaves out, and what the copies of this library add.
 RETRYQ_EXPORT amqp::Properties CopyProperties(const amqp::Properties& properties, CopyPath path,
                                               std::string* headers);
 

@@ -9,20 +9,21 @@
 
 namespace retryq {
 
-// The TTLs that delay queues of arbitrary delays have: the coins that every delay is paid in. A
-// delay goes first through the longest step that fits into it, then through the longest that fits
-// into what is left, and so on; what is shorter than kShortestHop a consumer waits for itself. So
-// each arrives to the millisecond in a few hops, and no more queues than steps are ever there.
+// The TTLs of the delay queues for arbitrary delays: every delay is a sum of these TTLs. A message
+// first waits in the queue of the longest step that is not longer than its delay, then in that of
+// the longest step that is not longer than the rest, and so on; a consumer itself waits for a rest
+// that is shorter than kShortestHop. So each message arrives to the millisecond after a few hops,
+// and there are never more queues than steps.
 //
-// Half of `max_delay_queues`, from 16 to 64 steps, make the grid; the other half is for the exact
-// delays of policies. Without those (`exact_queues`) all of the number is for the grid. It depends
-// on that number alone, so all clients with the same one share their
-// queues, and each smaller grid is part of each larger one, so that others share what they can.
-// Never changes once it is made: thread-safe.
+// The grid has half of `max_delay_queues` steps, 16 to 64; the other half is for the exact delays
+// of policies. Without those (`exact_queues`), the grid gets the whole number. It depends on that
+// number alone: clients with the same number share all queues, and because each smaller grid is
+// part of each larger one, clients with different numbers share the common ones. Immutable, and
+// therefore thread-safe.
 //
-// Hops for a random delay below the one named, mean and worst, by calculation over every
-// millisecond, between steps of one ratio, of the digits of one base (1 to b - 1 times 20 ms · b^k)
-// and of round numbers, which is what is here:
+// Mean and worst number of hops for a random delay below the one in the heading, calculated over
+// every millisecond, for steps of one ratio, for the digits of one base (1 to b - 1 times 20 ms ·
+// b^k), and for round numbers, which are used here:
 //
 //   steps                   10 s        1 min       10 min      1 h         1 day       30 days
 //   32, one ratio (1.86)    4.0   7     5.0   9     6.4  11     7.5  13      9.5  17    11.7  21
@@ -34,27 +35,26 @@ namespace retryq {
 //   16, one ratio (3.80)    6.0  11     8.1  15    10.1  19    12.0  23     15.1  28    18.9  35
 //   16, round numbers       6.8  14     8.8  18    11.3  23    13.3  27     16.3  33    20.0  40
 //
-// No shape gets far below the others: a delay of up to 30 days in steps of 20 ms is one
-// of 1.3·10^8, which takes at least 8 or 9 choices out of 32. So the steps are the numbers that
-// people say (1 s, 2 s, 5 s, 30 s, 1 min, 15 min, 1 h, 1 day, 7 days, …), which take a single hop,
-// and `send --delay` rounds up to numbers that mean something.
+// No kind of grid is far better than the others: a delay of up to 30 days in steps of 20 ms is one
+// of 1.3·10^8, which takes at least 8 or 9 choices out of 32. So the steps are the round numbers
+// that people use (1 s, 2 s, 5 s, 30 s, 1 min, 15 min, 1 h, 1 day, 7 days, …), which take a single
+// hop, and `send --delay` rounds up to readable numbers.
 class RETRYQ_EXPORT DelayGrid {
  public:
   // The longest step.
   static constexpr absl::Duration kLongest = absl::Hours(24 * 30);
 
-  // What is shorter is waited for where the message is: publishing it once more would take about as
-  // long.
+  // The consumer itself waits for a shorter rest: another publish would take about as long.
   static constexpr absl::Duration kShortestHop = absl::Milliseconds(20);
 
   // `exact_queues`: see DelayQueueOptions.
   explicit DelayGrid(std::size_t max_delay_queues, bool exact_queues = true);
 
-  // From the shortest to the longest, in whole milliseconds.
+  // In ascending order, in whole milliseconds.
   const std::vector<absl::Duration>& steps() const { return steps_; }
 
-  // The shortest step that is not shorter than `delay`, for consumers that know nothing of hops:
-  // with the default of 32 steps up to 2.5 times as long. Infinity above kLongest.
+  // The shortest step that is not shorter than `delay`, for consumers that do not forward messages:
+  // with the default of 32 steps up to 2.5 times as long as `delay`. Infinite above kLongest.
   absl::Duration RoundUp(absl::Duration delay) const;
 
  private:

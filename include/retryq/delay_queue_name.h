@@ -11,43 +11,43 @@
 
 namespace retryq {
 
-// What the name of a delay queue says: `<prefix>.<milliseconds>[.direct][.<hash>]` of a classic
-// queue, `<prefix>.<milliseconds>[.direct][.p<priority>][.<hash>][.<owner>].q[<slot>]` of a quorum
-// queue. The owner is the name of the work queue, or `exchange.<exchange>.key.<routing key>`. Where
-// the whole would be longer than 255 bytes, or could be read as something else, `#` and 16
-// hexadecimal digits, a hash of the queue's name or of exchange and key, stand for it.
+// The parts of a delay queue's name: `<prefix>.<milliseconds>[.direct][.<hash>]` for a classic
+// queue, `<prefix>.<milliseconds>[.direct][.p<priority>][.<hash>][.<owner>].q[<slot>]` for a quorum
+// queue. The owner is the name of the work queue, or `exchange.<exchange>.key.<routing key>`. If
+// the whole name would be longer than 255 bytes or ambiguous, the owner is replaced by `#` and 16
+// hexadecimal digits, a hash of the work queue's name or of exchange and key.
 struct DelayQueueName {
-  // What the queue's TTL should be.
+  // The TTL that the queue should have.
   absl::Duration ttl;
 
-  // Of a client with a named work exchange, for messages that did not come through that.
+  // Belongs to a client with a named work exchange, for messages that did not come through that
+  // exchange.
   bool direct = false;
 
-  // Of a quorum queue: the priority of its messages, 0 to 31, where that is not the default. A
-  // quorum queue of RabbitMQ 4 lets messages of a higher priority out first, however late the
-  // others are.
+  // Quorum queues: the priority of the messages, 0 to 31, if it is not the default. A quorum queue
+  // of RabbitMQ 4 releases messages of a higher priority first, however late the others are.
   std::optional<std::uint8_t> priority = std::nullopt;
 
-  // Eight hexadecimal digits over the arguments: it stands in for the queue without them, which
-  // has other arguments, or could not be used. Empty: none.
+  // Eight hexadecimal digits, a hash of the arguments: this queue replaces the queue without a
+  // hash, which has other arguments or could not be used. Empty: none.
   std::string hash = {};
 
-  // Of a quorum queue that takes turns with others: 0 to 3.
+  // Quorum queues that rotate: 0 to 3.
   std::optional<int> slot = std::nullopt;
 
-  // Of a quorum queue that belongs to one work queue: its name, or `#` and a hash of that. Empty:
-  // it is shared, or belongs to an exchange.
+  // Quorum queue of one work queue: the name of the work queue, or `#` and a hash of that. Empty:
+  // the queue is shared, or belongs to an exchange.
   std::string work_queue = {};
 
-  // Of a quorum queue for messages that were published with a delay to this exchange with this
-  // routing key: both, or in `exchange` `#` and a hash of both.
+  // Quorum queue for messages that were published with a delay to this exchange with this routing
+  // key: both names; or `#` and a hash of both in `exchange`.
   std::string exchange = {};
   std::string routing_key = {};
 
   friend bool operator==(const DelayQueueName&, const DelayQueueName&) = default;
 };
 
-// Nothing for a queue that is no delay queue of this prefix. Thread-safe.
+// Returns nullopt if the queue is not a delay queue of this prefix. Thread-safe.
 RETRYQ_EXPORT std::optional<DelayQueueName> ParseDelayQueueName(std::string_view name,
                                                                 std::string_view prefix);
 

@@ -12,26 +12,26 @@
 namespace retryq {
 
 struct DelayedPublisherOptions {
-  // As PublishOptions has them.
+  // See PublishOptions.
   bool round_up = false;
   absl::Duration deadline = absl::Seconds(30);
 };
 
-// Publishes messages so that they arrive later, in any queue or through any exchange, confirmed, on
-// plain queues and without a plugin. What holds for a delay, and how each ends, is told at
-// PublishOptions and Client::Publish.
+// Publishes messages that arrive later, in any queue or through any exchange, with confirms, on
+// plain queues and without a plugin. PublishOptions documents the delays, Client::Publish the
+// results.
 //
 //   DelayedPublisher publisher(client);
 //   publisher.PublishAfter({.routing_key = "orders", .body = "42"}, absl::Minutes(10), done);
 //
-// Delivery guarantee: at least once, for what is answered ok. Copies share the client, which must
-// outlive them. Used on the loop's thread.
+// Delivery guarantee: at least once, for publishes whose callback gets ok. Copies of a publisher
+// share the client, which must outlive them. Used on the loop's thread.
 class DelayedPublisher {
  public:
   explicit DelayedPublisher(Client& client, DelayedPublisherOptions options = {})
       : client_(&client), options_(options) {}
 
-  // So long after it is published.
+  // Publishes `message` so that it arrives after `delay`.
   void PublishAfter(OutgoingMessage message, absl::Duration delay,
                     std::function<void(absl::Status)> done) {
     client_->Publish(std::move(message),
@@ -39,7 +39,7 @@ class DelayedPublisher {
                      std::move(done));
   }
 
-  // Not before `time`, by this machine's clock.
+  // Publishes `message` so that it arrives no earlier than `time`, by this machine's clock.
   void PublishAt(OutgoingMessage message, absl::Time time, std::function<void(absl::Status)> done) {
     client_->Publish(std::move(message),
                      {.at = time, .round_up = options_.round_up, .deadline = options_.deadline},

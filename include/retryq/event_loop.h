@@ -16,69 +16,67 @@ struct event_base;
 
 namespace retryq {
 
-// The thread's event loop, on libevent: everything of this library that is
-// connected to it runs on the thread that runs it. Owns an event_base, or
-// borrows one that already drives the program.
+// The event loop of a thread, on libevent. All work of the objects that are made on it runs on the
+// thread that runs the loop. It owns an event_base, or borrows one that already drives the program.
 //
-// Must outlive every Client made on it. Not thread-safe except for
-// `executor()->Post`. Its destructor waits for handlers on threads that still run.
+// Must outlive every Client made on it. Not thread-safe except for `executor()->Post`. Its
+// destructor waits for handlers that still run on threads.
 //
-// Belongs to the process that made it: in a forked child it does nothing, nor do the clients and
-// consumers on it, so that a child may call exit(). A child can make another one.
+// Belongs to the process that made it: in a forked child it does nothing, and neither do its
+// clients and consumers, so that a child may call exit(). A child can make a new one.
 //
-// Making one ignores SIGPIPE in this process if nothing else was asked for, as
-// writing to a connection that the peer has closed shall end that connection
-// and not the process. A child inherits that over exec unless it is reset
-// (posix_spawnattr_setsigdefault).
+// The constructor makes this process ignore SIGPIPE, unless the signal has a handler or is ignored
+// already, so that writing to a connection that the peer has closed ends that connection and not
+// the process. A child inherits this over exec unless it resets it (posix_spawnattr_setsigdefault).
 class RETRYQ_EXPORT EventLoop : public Timers {
  public:
   EventLoop();
-  // On an event_base of yours, which must outlive it. The code that runs that base
-  // runs this loop; `Run…` here runs it too. While the loop exists the base has
-  // an event pending, so that event_base_dispatch does not return by itself.
-  // Then nobody hears `Fail`, drains or catches signals: make the Client on an
-  // Environment with a `fatal` of yours, as examples/borrowed_event_base does.
+  // Uses an event_base of yours, which must outlive the loop. The code that runs the base runs this
+  // loop; `Run…` here runs it too. While the loop exists, the base has a pending event, so that
+  // event_base_dispatch does not return by itself. If your code runs the base, there is nothing
+  // that receives `Fail`, drains or catches signals: make the Client with an Environment and a
+  // `fatal` of your own, as examples/borrowed_event_base does.
   static EventLoop Borrow(event_base* base);
 
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
   ~EventLoop() override;
 
-  // Runs until `Stop`, `Drain` or `Fail`. Returns the first status given to
-  // `Fail`, before the run or during it, else ok. kFailedPrecondition inside a
-  // run, also of a borrowed base by its owner, and in a forked child. An exception
-  // of a timer's callback or of posted work begins a drain, after which it
-  // returns kUnknown, which names the callback.
+  // Runs until `Stop`, `Drain` or `Fail`. Returns the first status that `Fail` got, before the run
+  // or during it, otherwise ok. Returns kFailedPrecondition inside a run (including one of a
+  // borrowed base by its owner) and in a forked child. If a timer's callback or posted work throws
+  // an exception, the loop drains and then returns kUnknown, which names the callback.
   absl::Status Run();
 
   // Runs until SIGINT, SIGTERM or (unless it is ignored) SIGHUP, then drains: calls every function
-  // registered by `OnDrain` and runs on until each has called back or `grace` is over; a second
-  // signal ends it at once. Returns as `Run` does. The signals' former handlers are restored. One
-  // loop of a process at a time: for a second one kFailedPrecondition.
+  // registered by `OnDrain` and continues to run until each has called back or `grace` is over; a
+  // second signal ends the drain at once. Returns as `Run` does. The previous handlers of the
+  // signals are restored. Only one loop of a process may run it at a time: a second one gets
+  // kFailedPrecondition.
   absl::Status RunUntilSignal(absl::Duration grace = absl::Seconds(25));
 
-  // Ends `Run`/`RunUntilSignal` at the end of the current turn, without
-  // draining. Nothing happens where neither runs.
+  // Ends `Run`/`RunUntilSignal` at the end of the current turn, without draining. Has no effect if
+  // neither runs.
   void Stop();
 
-  // Begins what a signal would begin (grace in `Run`: 25 s), or as soon as the
-  // loop runs.
+  // Begins the drain that a signal would begin (grace in `Run`: 25 s), now or as soon as the loop
+  // runs.
   void Drain();
 
-  // Ends `Run`/`RunUntilSignal`, now or as soon as it is called, with this error,
-  // which must not be ok. The first one counts. Nobody hears it where the owner
-  // of a borrowed base runs that instead.
+  // Ends `Run`/`RunUntilSignal`, now or as soon as one is called, with this error, which must not
+  // be ok. Only the first error counts. Nothing reports it if the owner of a borrowed base runs the
+  // base.
   void Fail(absl::Status error);
 
-  // Registers work for the graceful stop. `drain` gets a function to call, at
-  // most once, when it is done. Dropping the handle unregisters it.
+  // Registers work for the graceful stop. `drain` gets a function that it calls, at most once, when
+  // it is done. Dropping the handle unregisters it.
   using DrainDone = std::function<void()>;
   [[nodiscard]] std::shared_ptr<void> OnDrain(std::function<void(DrainDone)> drain);
 
   [[nodiscard]] std::unique_ptr<Timer> After(absl::Duration delay,
                                              std::function<void()> callback) override;
 
-  // To get onto this loop's thread from any other.
+  // Takes work from any thread and runs it on this loop's thread.
   std::shared_ptr<Executor> executor() const;
 
   const Clock& clock() const;
@@ -91,10 +89,10 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   std::unique_ptr<Impl> impl_;
 };
 
-// What a command exits with for this status, by sysexits.h: 0 ok, 64 invalid
-// options (kInvalidArgument), 69 an object is not there (kNotFound,
-// kUnavailable, kFailedPrecondition), 71 the operating system refuses something, such as a thread
-// (kResourceExhausted), 77 refused (kUnauthenticated, kPermissionDenied), else 70.
+// The exit status of a command for this status, by sysexits.h: 0 ok, 64 invalid options
+// (kInvalidArgument), 69 an object does not exist or is unavailable (kNotFound, kUnavailable,
+// kFailedPrecondition), 71 the operating system refuses something, such as a thread
+// (kResourceExhausted), 77 refused (kUnauthenticated, kPermissionDenied), otherwise 70.
 RETRYQ_EXPORT int ExitCode(const absl::Status& status);
 
 }  // namespace retryq

@@ -7,16 +7,15 @@
 
 namespace retryq {
 
-// Runs work elsewhere: on the loop's thread (`EventLoop::executor`), or on threads of a pool. Held
-// by shared_ptr, so that a handler that finishes after the loop is gone meets a closed door instead
-// of freed memory.
+// Runs work on another thread: the loop's (`EventLoop::executor`), or those of a pool. Held by
+// shared_ptr, so that a handler that finishes after the loop is gone can still call `Post`.
 class RETRYQ_EXPORT Executor {
  public:
   virtual ~Executor() = default;
 
-  // Thread-safe, never blocks for long, never runs `work` before it returns.
-  // Work begins in the order it was posted by one thread. Once the loop or the
-  // pool is destroyed the work is destroyed unrun.
+  // Thread-safe, never blocks for long, never runs `work` before it returns. Work that one thread
+  // posts begins in the order of posting. Once the loop or the pool is destroyed, work is destroyed
+  // without being run.
   virtual void Post(std::function<void()> work) = 0;
 };
 

@@ -1,13 +1,13 @@
 #ifndef RETRYQ_EXPORT_H_
 #define RETRYQ_EXPORT_H_
 
-// What the shared library shows. All is compiled with hidden visibility, so that only the classes
-// and functions marked RETRYQ_EXPORT can be linked to from outside, and nothing else is part of the
-// binary interface. https://gcc.gnu.org/wiki/Visibility
+// Visibility of symbols in the shared library. All code is compiled with hidden visibility:
+// programs can link only to the classes and functions marked RETRYQ_EXPORT, and nothing else is
+// part of the binary interface. https://gcc.gnu.org/wiki/Visibility
 //
-// A class is marked if it has members that are defined in the library, or virtual ones: its type
+// A class is marked if it has members that are defined in the library, or virtual members: its type
 // information must be the same object on both sides of the boundary. Plain structs need no mark.
-// RETRYQ_NO_EXPORT takes out what is nested in a marked class and is of nobody's concern.
+// RETRYQ_NO_EXPORT excludes private classes that are nested in a marked class.
 #define RETRYQ_EXPORT [[gnu::visibility("default")]]
 #define RETRYQ_NO_EXPORT [[gnu::visibility("hidden")]]
 

@@ -13,55 +13,60 @@ namespace retryq {
 
 class Delivery;
 
-// What happened. The names in quotes are those of the JSON log.
+// The kind of an event. The names in quotes are those of the JSON log.
 enum class EventKind {
-  kConnected,      // "connected": publishing and declaring work; `error` warns of a version of the
-                   // broker that may keep messages (4.3.0 to 4.3.2, quorum delay queues)
-  kDisconnected,   // "disconnected": `error` says why; connecting again goes on
-  kBlocked,        // "blocked": the broker takes no publishes (resource alarm)
-  kUnblocked,      // "unblocked"
-  kConsuming,      // "consuming": the broker accepted the consumer of `queue`
-  kInterrupted,    // "interrupted": no deliveries from `queue` for now; `error`
-                   // says why
-  kDeclared,       // "declared": `delay_queue` exists, its lease is ours
-  kRenewed,        // "renewed": its lease begins anew
-  kRenamed,        // "renamed": `delay_queue` is used instead; `error` says why
-  kLapsed,         // "lapsed": its lease is over; the broker drops the queue, now or later
-  kLeaseBroken,    // "lease_broken": the queue or its exchange was gone under a
-                   // valid lease
-  kOverridden,     // "overridden": a message came out of `delay_queue` too soon, as a
-                   // policy overrides the queue's arguments; at most once a minute
-  kDeclareFailed,  // "declare_failed": refused; tried again with growing pauses
-  kDelivered,      // "delivered": a message is here for the handler, which is called now or as soon
-                   // as a thread is free
-  kHandled,        // "acked": the handler succeeded, the message is done
-  kFailed,         // "failed": the handler failed; what follows is its own event
-  kRetried,        // "retried": the copy is confirmed in `delay_queue`, the original
-                   // acked
-  kParked,         // "parked": the copy is confirmed in the parked queue, the original
-                   // acked
-  kRejected,       // "rejected": to the queue's own dead-letter exchange, if it has
-                   // one
-  kDiscarded,      // "discarded": acked and gone, as told
-  kSnoozed,        // "snoozed": the handler wants the message later, which is not a failure: the
-                   // copy is confirmed in `delay_queue`, the original acked; `error` has the reason
-  kRequeued,       // "requeued": given back to the queue unhandled, as told or on a graceful stop
-  kMoved,          // "moved": redelivered so often that the broker would soon take it for poison; a
-                   // copy of it is behind the others in the same queue, counted anew
-  kForwarded,      // "forwarded": back before its delay was over, as that takes more than one
-                   // delay queue: a copy is confirmed in the next one, `delay_queue`; `delay` is
-                   // what was left. No handler was called
-  kSkipped,        // "skipped": a retry of another queue's consumer, acked unseen
-  kReturned,       // "returned": a copy came back unroutable; published again
-  kUnconfirmed,    // "unconfirmed": nack, time-out or lost channel; published
-                   // again
-  kHeld,           // "held": neither copy nor park was possible; kept unacked, tried
-                   // again
-  kPublished,      // "published": a message of Client::Publish is confirmed
-  kBreakerOpened,  // "breaker_opened": so many calls of the handler have failed that consuming
-                   // pauses for `delay`; `error` is the last error
-  kBreakerProbing,  // "breaker_probing": one message at a time is tried; `error` is why it opened
-  kBreakerClosed,   // "breaker_closed": consuming goes on as before
+  kConnected,       // "connected": publishing and declaring are possible; `error` warns of a broker
+                    // version that may keep messages (4.3.0 to 4.3.2, quorum delay queues)
+  kDisconnected,    // "disconnected": `error` has the reason; the client tries to reconnect
+  kBlocked,         // "blocked": the broker accepts no publishes (resource alarm)
+  kUnblocked,       // "unblocked"
+  kConsuming,       // "consuming": the broker accepted the consumer of `queue`
+  kInterrupted,     // "interrupted": no deliveries from `queue` for now; `error` has the reason
+  kDeclared,        // "declared": `delay_queue` exists, and this client has a lease on it
+  kRenewed,         // "renewed": the lease of `delay_queue` starts again
+  kRenamed,         // "renamed": `delay_queue`, under another name, is used instead; `error` has
+                    // the reason
+  kLapsed,          // "lapsed": the lease of `delay_queue` is over; the broker deletes the queue,
+                    // now or later
+  kLeaseBroken,     // "lease_broken": the queue or its exchange was gone during a valid lease
+  kOverridden,      // "overridden": a message left `delay_queue` too soon, because a policy
+                    // overrides the queue's arguments; at most once a minute
+  kDeclareFailed,   // "declare_failed": the declare was refused; it is tried again with growing
+                    // pauses
+  kDelivered,       // "delivered": a message arrived; the handler is called now or as soon as a
+                    // thread is free
+  kHandled,         // "acked": the handler succeeded, the message is acked
+  kFailed,          // "failed": the handler failed; another event reports what happens to the
+                    // message
+  kRetried,         // "retried": the copy is confirmed in `delay_queue`, the original is acked
+  kParked,          // "parked": the copy is confirmed in the parked queue, the original is acked
+  kRejected,        // "rejected": the message goes to the queue's own dead-letter exchange, if it
+                    // has one
+  kDiscarded,       // "discarded": the message is acked and dropped, as configured or decided by
+                    // the handler
+  kSnoozed,         // "snoozed": the handler wants the message later, which is not a failure: the
+                    // copy is confirmed in `delay_queue`, the original is acked; `error` has the
+                    // reason
+  kRequeued,        // "requeued": the message is requeued unhandled, by the handler's decision or
+                    // in a graceful stop
+  kMoved,           // "moved": the message was redelivered so often that it would soon reach the
+                    // broker's delivery limit; a copy, which is counted anew, is at the end of the
+                    // same queue
+  kForwarded,       // "forwarded": the message returned before its delay was over, because the
+                    // delay takes more than one delay queue: a copy is confirmed in the next one,
+                    // `delay_queue`; `delay` is the rest. No handler was called
+  kSkipped,         // "skipped": a retry for another queue's consumer, acked without calling the
+                    // handler
+  kReturned,        // "returned": a copy was returned as unroutable; it is published again
+  kUnconfirmed,     // "unconfirmed": nack, time-out or lost channel; the copy is published again
+  kHeld,            // "held": the message could be neither copied nor parked; it stays unacked and
+                    // is tried again
+  kPublished,       // "published": a message of Client::Publish is confirmed
+  kBreakerOpened,   // "breaker_opened": so many calls of the handler have failed that consuming
+                    // pauses for `delay`; `error` is the last error
+  kBreakerProbing,  // "breaker_probing": one message at a time is tried; `error` is why the breaker
+                    // opened
+  kBreakerClosed,   // "breaker_closed": consuming continues as before
 };
 
 // "declared", "retried", …: the name in the JSON log. Static storage.
@@ -69,10 +74,10 @@ RETRYQ_EXPORT std::string_view EventName(EventKind kind);
 
 // How much an event matters to a reader of the log.
 enum class Severity {
-  kDebug,    // happens all the time while all is well
-  kInfo,     // what becomes of messages that fail, and of the connection
+  kDebug,    // frequent while everything works
+  kInfo,     // what happens to failed messages, and to the connection
   kWarning,  // a message is given up, or something was missing for a while; no message is at risk
-  kError,    // an operator must act: `error` says how
+  kError,    // an operator must act: `error` has the remedy
 };
 
 RETRYQ_EXPORT Severity SeverityOf(EventKind kind);
@@ -80,8 +85,8 @@ RETRYQ_EXPORT Severity SeverityOf(EventKind kind);
 // "debug", "info", "warning" or "error". Static storage.
 RETRYQ_EXPORT std::string_view SeverityName(Severity severity);
 
-// One decision or change. Only the fields that fit the kind are set; the views are valid during the
-// whole call, whatever it destroys.
+// One decision or change. Only the fields that apply to the kind are set; the views are valid
+// during the whole call, even if the observer destroys the client.
 struct Event {
   EventKind kind;
   absl::Time time;
@@ -90,36 +95,37 @@ struct Event {
   std::optional<absl::Duration> delay = std::nullopt;
   std::string_view delay_queue = {};
   std::string_view id = {};  // x-retry-id, else the message-id
-  // In what a server says, all that a terminal would act on is escaped (\u{1B}). What a handler or
-  // a message says, here and in the fields above, stands as it came.
+  // In text from a server, characters that control a terminal are escaped (\u{1B}). Text from a
+  // handler or a message, here and in the fields above, is not changed.
   std::string_view error = {};
 
-  // kUnconfirmed: one word for what came in place of a confirm that counts: "nacked", "timeout",
-  // "late", "closed" (the channel) or "lost" (the connection).
+  // kUnconfirmed: the cause, in one word: "nacked", "timeout", "late", "closed" (the channel) or
+  // "lost" (the connection).
   std::string_view cause = {};
-  // kDelivered, of a message that has waited: how much later than it was due, by this machine's
-  // clock and that of the worker that sent it. The wait in the work queue is part of it.
+  // kDelivered, if the message has waited: how much later than due it arrived, by this machine's
+  // clock and that of the worker that sent it. Includes the wait in the work queue.
   std::optional<absl::Duration> lateness = std::nullopt;
-  // kHandled, kFailed, kSnoozed and kRequeued, after a call of the handler: from the call to its
-  // outcome, or what `Outcome::Took` says.
+  // kHandled, kFailed, kSnoozed and kRequeued, after a call of the handler: the time from the call
+  // to its outcome, or the time given to `Outcome::Took`.
   std::optional<absl::Duration> handling = std::nullopt;
-  // Where a copy was confirmed (kRetried, kSnoozed, kParked, kMoved, kForwarded, kPublished): from
-  // its publish to the confirm, without the time in which the broker took no publishes.
+  // kRetried, kSnoozed, kParked, kMoved, kForwarded and kPublished, if a copy was confirmed: the
+  // time from its publish to the confirm, without the time in which the broker accepted no
+  // publishes.
   std::optional<absl::Duration> confirmed_after = std::nullopt;
-  // Of events about `queue` and its messages: its deliveries that are open after this, with the
-  // handler or waiting for a confirm.
+  // Events about `queue` and its messages: number of its deliveries that are open after this event,
+  // with the handler or waiting for a confirm.
   std::optional<std::size_t> in_flight = std::nullopt;
-  // kDeclared, kRenewed, kRenamed, kLapsed and kLeaseBroken: how many delay queues this client has
-  // a lease on.
+  // kDeclared, kRenewed, kRenamed, kLapsed and kLeaseBroken: number of delay queues on which this
+  // client has a lease.
   std::optional<std::size_t> delay_queues = std::nullopt;
 
-  // The message, where the event is about one. Valid during the call; copy it to keep it.
+  // The message, if the event is about one. Valid during the call; copy it to keep it.
   const Delivery* delivery = nullptr;
 };
 
-// Is told of everything. Not owned by what calls it, and must outlive that. Called on the loop's
-// thread; must not block or throw. It may call anything, and may destroy the client and its
-// consumers, from inside: what it publishes is sent in the next turn of the loop.
+// Receives all events. Not owned by its caller, and must outlive it. Called on the loop's thread;
+// must not block or throw. It may call anything, and may destroy the client and its consumers,
+// inside the call; messages that it publishes are sent in the next turn of the loop.
 class RETRYQ_EXPORT Observer {
  public:
   virtual ~Observer() = default;

@@ -11,23 +11,23 @@
 
 namespace retryq {
 
-// What became of a message in a handler. Made implicitly from an absl::Status:
+// The result of a handler for one message. Converts implicitly from an absl::Status:
 //
 //   ok                                              acked
 //   kInvalidArgument, kOutOfRange, kUnimplemented   parked: retrying cannot fix it
 //   any other error                                 retried after the policy's delay
 //
-// `RetryOptions::permanent` replaces that rule about which errors are permanent. A value: it may be
-// made on any thread, and handed to another.
+// `RetryOptions::permanent` replaces the rule about which errors are permanent. An Outcome is a
+// value: it may be made on any thread, and passed to another.
 class RETRYQ_EXPORT [[nodiscard]] Outcome {
  public:
   enum class Kind {
-    kByStatus,    // as the status and the policy say
+    kByStatus,    // the status and the policy decide
     kRetryAfter,  // retried after `delay`
     kPark,
     kDiscard,
-    kRequeue,  // back into the queue
-    kSnooze,   // comes back after `delay`; not a failure
+    kRequeue,  // returned to the queue
+    kSnooze,   // returns after `delay`; not a failure
   };
 
   // NOLINTNEXTLINE(google-explicit-constructor): a handler returns its status.
@@ -35,33 +35,34 @@ class RETRYQ_EXPORT [[nodiscard]] Outcome {
 
   static Outcome Ok() { return Outcome(absl::OkStatus()); }
 
-  // Retried after exactly this delay instead of the policy's, in whole milliseconds, rounded up,
-  // and held between 1 ms and `RetryOptions::max_retry_after`. It counts as an attempt. An ok
-  // status is taken for kUnknown.
+  // Retries after exactly this delay instead of the policy's. The delay is rounded up to whole
+  // milliseconds and limited to the range from 1 ms to `RetryOptions::max_retry_after`. Counts as
+  // an attempt. An ok status is treated as kUnknown.
   static Outcome RetryAfter(absl::Duration delay, absl::Status why);
 
-  // To the parked queue at once. An ok status is taken for kUnknown.
+  // Parks the message at once. An ok status is treated as kUnknown.
   static Outcome Park(absl::Status why);
 
-  // Acked and gone, as a decision of the handler's. The reason goes to the observer.
+  // Acks and drops the message, by the handler's decision. The observer receives the reason.
   static Outcome Discard(std::string reason);
 
-  // Back into the queue at once, as if it had not been delivered; no attempt is counted. For a
-  // handler that is about to stop: while it runs on, the message comes straight back.
-  // On a broker before 4.3, whose quorum queues count each return, a copy goes to the end of the
-  // queue: see RetryOptions::count_redeliveries.
+  // Requeues the message at once, as if it had not been delivered; no attempt is counted. For a
+  // handler that is about to stop: as long as it keeps consuming, the message is redelivered
+  // immediately. On a broker before 4.3, whose quorum queues count each return, a copy is appended
+  // to the queue instead: see RetryOptions::count_redeliveries.
   static Outcome Requeue();
 
-  // Comes back after this delay, through delay queues as a retry does; no attempt is counted. For a
-  // handler that cannot handle the message yet. The delay is that of RetryAfter: whole
-  // milliseconds, rounded up, and held between 1 ms and `RetryOptions::max_retry_after`. The reason
-  // goes to the observer. Nothing limits how often a message is snoozed, except that one which has
-  // failed before is given up where it would come back later than `RetryOptions::max_age` allows.
+  // Delivers the message again after this delay, through delay queues like a retry; no attempt is
+  // counted. For a handler that cannot handle the message yet. As in RetryAfter, the delay is
+  // rounded up to whole milliseconds and limited to the range from 1 ms to
+  // `RetryOptions::max_retry_after`. The observer receives the reason. A message may be snoozed any
+  // number of times, except that a message that has failed before is given up if it would return
+  // later than `RetryOptions::max_age` allows.
   static Outcome Snooze(absl::Duration delay, std::string reason);
 
-  // The same, with how long the handling took, which becomes `Event::handling`: for a handler that
-  // lets messages wait, as for a thread of its own. Without it that is the time from the handler's
-  // call to the outcome.
+  // Returns this outcome with the time that the handling took, which becomes `Event::handling`: for
+  // a handler that queues messages, for example for its own thread. Without it, `Event::handling`
+  // is the time from the handler's call to the outcome.
   Outcome Took(absl::Duration handling) && {
     took_ = handling;
     return std::move(*this);

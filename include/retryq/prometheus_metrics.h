@@ -11,8 +11,8 @@ class Registry;
 
 namespace retryq {
 
-// Counts what it observes, for Prometheus, in a registry of prometheus-cpp. In a library of its
-// own, `retryq::prometheus`.
+// Counts the events that it observes, for Prometheus, in a registry of prometheus-cpp. Part of a
+// separate library, `retryq::prometheus`.
 //
 //   auto registry = std::make_shared<prometheus::Registry>();
 //   PrometheusMetrics metrics(*registry);
@@ -20,48 +20,47 @@ namespace retryq {
 //   prometheus::Exposer exposer("0.0.0.0:9101");  // serves them, on threads of its own
 //   exposer.RegisterCollectable(registry);
 //
-// Of each work queue `queue`, from the first event about it on:
+// For each work queue `queue`, from the first event about it:
 //
-//   retryq_deliveries_total{queue}          deliveries given to the handler
-//   retryq_handler_failures_total{queue}    calls that ended in anything but success
+//   retryq_deliveries_total{queue}          deliveries passed to the handler
+//   retryq_handler_failures_total{queue}    calls that did not end in success
 //   retryq_outcomes_total{queue,outcome}    how deliveries ended: acked, retried, parked, rejected,
 //                                           discarded, snoozed, requeued, moved, forwarded, skipped
 //   retryq_retries_total{queue,attempt}     retries, by failures so far: 1 to 30, then "more"
-//   retryq_held_total{queue}                messages that could be neither retried nor parked, each
-//                                           time it was tried
-//   retryq_in_flight{queue}                 deliveries that are open
+//   retryq_held_total{queue}                messages that could be neither retried nor parked; each
+//                                           try counts
+//   retryq_in_flight{queue}                 open deliveries
 //   retryq_consuming{queue}                 1 while the broker delivers, else 0; stays 1 while the
-//   circuit
-//                                           breaker is open
+//                                           circuit breaker is open
 //   retryq_breaker_state{queue}             circuit breaker: 0 closed or none, 1 probing, 2 open
-//   retryq_breaker_openings_total{queue}    times that it opened
+//   retryq_breaker_openings_total{queue}    number of times that the breaker opened
 //   retryq_handler_duration_seconds{queue}  histogram: from the handler's call to its outcome
 //   retryq_delay_lateness_seconds{queue}    histogram: from when a retry was due to its delivery,
-//                                           the wait in the work queue included; by the clocks of
+//                                           including the wait in the work queue; by the clocks of
 //                                           the workers that sent and received it
 //   retryq_oldest_delivery_timestamp_seconds{queue}
-//                                           when the oldest delivery that the handler has not
-//                                           settled was given to it, in seconds since 1970; 0 if
-//                                           there is none. time() minus this is its age: a handler
-//                                           that hangs makes it grow
+//                                           when the handler got its oldest unsettled delivery, in
+//                                           seconds since 1970; 0 if there is none. time() minus
+//                                           this is its age, which grows while a handler hangs
 //
-// Of the client:
+// For the client:
 //
-//   retryq_copies_returned_total            copies that came back unroutable, and were published
-//                                           again
-//   retryq_copies_unconfirmed_total{cause}  copies published again for want of a confirm: nacked,
-//                                           timeout, late, closed (channel), lost (connection)
+//   retryq_copies_returned_total            copies returned as unroutable, and published again
+//   retryq_copies_unconfirmed_total{cause}  copies published again because they were not confirmed:
+//                                           nacked, timeout, late, closed (channel), lost
+//                                           (connection)
 //   retryq_published_total                  messages of Client::Publish that are confirmed
 //   retryq_confirm_duration_seconds         histogram: from a copy's publish to its confirm
 //   retryq_delay_queue_events_total{event}  declared, renewed, renamed, lapsed, lease_broken,
 //                                           overridden, declare_failed
-//   retryq_delay_queues                     delay queues that this client has a lease on
+//   retryq_delay_queues                     delay queues on which this client has a lease
 //   retryq_connected                        1 while it can publish and declare, else 0
-//   retryq_blocked                          1 while the broker has an alarm and takes no publishes
+//   retryq_blocked                          1 while the broker has an alarm and accepts no
+//                                           publishes
 //   retryq_disconnects_total                connections lost
 //
-// One for each client, which it must outlive, as the registry must outlive it. Events come on the
-// loop's thread; the registry can be collected on any.
+// Make one object for each client. It must outlive the client, and the registry must outlive it.
+// Events arrive on the loop's thread; the registry can be collected on any.
 class PrometheusMetrics final : public Observer {
  public:
   explicit PrometheusMetrics(prometheus::Registry& registry);

@@ -7,7 +7,7 @@
 
 namespace retryq {
 
-// Where the library gets randomness from: jitter and message ids.
+// The source of randomness for jitter and message ids.
 class RETRYQ_EXPORT Random {
  public:
   virtual ~Random() = default;

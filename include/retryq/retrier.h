@@ -23,19 +23,19 @@
 
 namespace retryq {
 
-// Handles one message and says what became of it. Called on the loop's
-// thread, or on a pool's thread where `handler_threads` says so. A thrown
-// exception is a retry.
+// Handles one message and returns its outcome. Called on the loop's thread, or on a thread of the
+// pool if `handler_threads` is set. A thrown exception causes a retry.
 using Handler = std::function<Outcome(const Delivery&)>;
 
-// Handles one message and says later, from any thread, what became of it.
+// Handles one message and settles it later, from any thread.
 using AsyncHandler = std::function<void(Delivery, Settlement)>;
 
-// Takes messages as a Broker delivers them.
+// Receives messages from a Broker.
 using DeliveryHandler = std::function<void(amqp::MessagePtr)>;
 
-// What retrying takes from its surroundings. None is owned but the executor;
-// all must outlive whatever was made with them. `observer` may be null.
+// The objects through which retrying gets time, timers, randomness and access to the loop's thread.
+// Not owned, except the executor; all must outlive every object that is made with them. `observer`
+// may be null.
 struct Environment {
   const Clock* clock = nullptr;
   Timers* timers = nullptr;
@@ -48,85 +48,86 @@ struct RetrierOptions {
   // The work queue that the messages come from. Required.
   std::string queue;
 
-  // The exchange that messages return through. "" is the default exchange: the
-  // copy returns to exactly `queue`. A named one must exist, and leads the copy
-  // of a message that the broker reports to have come through it wherever its
-  // bindings lead the same routing key. Headers do not count.
+  // The exchange through which messages return. "" is the default exchange: the copy returns to
+  // exactly `queue`. A named exchange must exist. It routes the copy of a message that came through
+  // it, as the broker reports, by the same routing key to every queue that its bindings match.
+  // Headers have no influence on this.
   std::string work_exchange = {};
 
   RetryOptions retry = {};
 
-  // Messages that are given up. Empty: `<queue>.parked`.
+  // Queue for messages that are given up. Empty: `<queue>.parked`.
   std::string parked_queue = {};
 
-  // Handle retries of other queues, too: see ConsumerOptions.
+  // Whether to handle retries of other queues too: see ConsumerOptions.
   bool share_retries = false;
 
-  // Names that `queue` had before: see ConsumerOptions.
+  // Previous names of `queue`: see ConsumerOptions.
   std::vector<std::string> former_queues = {};
 };
 
 class DelayQueues;
 class Publisher;
 
-// Wraps a consumer callback of yours so that failures are retried: for those
-// who bring their own Broker. `Client::Consume` does this and the consuming
-// too.
+// Wraps a consumer callback of yours so that failures are retried, for programs that use their own
+// Broker. `Client::Consume` does this and also consumes.
 //
 // Delivery guarantee: at least once. Each delivery ends in exactly one Ack or Reject at the broker,
 // after its copy, if it needs one, is confirmed and not returned.
 //
-// Used on the loop's thread. The destructor forgets what is open (the broker requeues it when its
-// channel closes); functions that `Wrap` has made do nothing from then on.
+// Used on the loop's thread. The destructor drops open deliveries (the broker requeues them when
+// their channel closes); functions that `Wrap` has made do nothing from then on.
 class RETRYQ_EXPORT Retrier {
  public:
-  // What all retriers on one broker share: delay queues with their leases, and
-  // the publishing with its confirms. Registers itself as the broker's
-  // listener, so there is one for each broker. Retriers keep it alive. Used on the loop's thread.
+  // State that all retriers on one broker share: delay queues with their leases, and publishing
+  // with its confirms. It registers itself as the broker's listener, so there can be only one for
+  // each broker. Retriers keep it alive. Used on the loop's thread.
   class Shared {
    public:
-    // kInvalidArgument names the wrong fields. `broker` must outlive it. Leases depend on noticing
-    // a dead peer, so a `Broker::heartbeat` of zero is refused.
+    // kInvalidArgument names the invalid fields. `broker` must outlive it. A `Broker::heartbeat` of
+    // zero is refused, because leases depend on detecting a dead peer.
     static absl::StatusOr<std::shared_ptr<Shared>> Create(Broker& broker, Environment environment,
                                                           DelayQueueOptions options = {});
     virtual ~Shared() = default;
   };
 
-  // kInvalidArgument names the wrong fields.
+  // kInvalidArgument names the invalid fields.
   static absl::StatusOr<std::unique_ptr<Retrier>> Create(std::shared_ptr<Shared> shared,
                                                          RetrierOptions options);
 
   virtual ~Retrier() = default;
 
-  // Looks for what must be there before consuming: the work queue, the work exchange, and the
-  // parked queue, which is declared if it is missing. Errors name the object and the remedy.
+  // Checks that the queues and the exchange that consuming needs exist: the work queue, the work
+  // exchange, and the parked queue, which is declared if it is missing. Errors name the object and
+  // the remedy.
   virtual void Prepare(std::function<void(absl::Status)> done) = 0;
 
-  // The callback to give to your consumer.
+  // Returns the callback to pass to your consumer.
   virtual DeliveryHandler Wrap(Handler handler) = 0;
   virtual DeliveryHandler Wrap(AsyncHandler handler) = 0;
-  // For a handler that blocks: it is called on `threads`, for several messages at once if those are
-  // several. What it captures must outlive the last call. Work that is dropped unrun leaves its
-  // delivery open.
+  // For a handler that blocks: it is called on `threads`, for several messages at once if there are
+  // several threads. Objects that the handler captures must outlive its last call. Work that
+  // `threads` drops without running it leaves its delivery open.
   virtual DeliveryHandler Wrap(Handler handler, std::shared_ptr<Executor> threads) = 0;
 
-  // Deliveries taken and not settled yet, copies in flight included.
+  // Number of deliveries received and not yet settled, including those whose copies are in flight.
   virtual std::size_t open() const = 0;
 
-  // Of those, how many are with the handler, or on their way to it.
+  // Number of open deliveries that are with the handler or on their way to it.
   virtual std::size_t handling() const = 0;
 
-  // Forgets all open deliveries: their channel is gone and the broker has
-  // requeued them. Results of their handlers are dropped.
+  // Drops all open deliveries, because their channel is gone and the broker has requeued them. The
+  // outcomes of their handlers are ignored.
   virtual void Abandon() = 0;
-  // The same, where it is known why: as SubscriptionListener::OnInterrupted says it. With kAborted
-  // the broker has ended the consumer, and a message that its handler had for as long as that takes
-  // counts as failed once, when it comes again: RetryOptions::count_redeliveries. With kInternal
-  // the broker has failed on another message, and this end of what is open does not count.
+  // Like `Abandon()`, with the reason, as in SubscriptionListener::OnInterrupted. kAborted: the
+  // broker has ended the consumer, and a message that its handler had for the whole consumer
+  // timeout counts as failed once, when it is delivered again: RetryOptions::count_redeliveries.
+  // kInternal: the broker has failed on another message, and the redelivery of the open ones does
+  // not count.
   virtual void Abandon(const absl::Status& why) = 0;
 
-  // Calls `idle` once nothing is open (at the next turn of the loop, if so
-  // already). One at a time.
+  // Calls `idle` once no delivery is open (in the next turn of the loop, if none is open now). Only
+  // one call may be pending.
   virtual void WhenIdle(std::function<void()> idle) = 0;
 };
 

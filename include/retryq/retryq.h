@@ -1,8 +1,8 @@
 #ifndef RETRYQ_RETRYQ_H_
 #define RETRYQ_RETRYQ_H_
 
-// Everything a program needs that consumes from RabbitMQ and wants failed
-// messages back later. Start at client.h.
+// Includes everything that a program needs to consume from RabbitMQ and to retry failed messages
+// after a delay. Start at client.h.
 
 #include "retryq/client.h"             // IWYU pragma: export
 #include "retryq/consumer.h"           // IWYU pragma: export

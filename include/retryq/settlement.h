@@ -11,18 +11,17 @@
 
 namespace retryq {
 
-// The right and the duty to say what became of one delivery: given to an asynchronous handler with
-// the delivery. Move-only. Dropped unsettled it retries, with an error that says so: losing it
-// never loses a message.
+// The handle that an asynchronous handler gets with a delivery and uses exactly once to settle it.
+// Move-only. If it is dropped unsettled, the message is retried, with an error that reports this:
+// losing the handle never loses a message.
 //
-// Thread-safe in that any one thread may settle or drop it, at any time, even after the consumer or
-// the loop is gone (then nothing happens: the broker requeues the message).
+// Thread-safe to this extent: any one thread may settle or drop it, at any time, even after the
+// consumer or the loop is gone (this has no effect then: the broker requeues the message).
 class RETRYQ_EXPORT Settlement {
  public:
-  // `settle` is called once on the executor's loop. Made by Retrier; for tests of handlers it can
-  // be made by anyone.
-  // `abandoned` says when the outcome will be ignored; null: never. `begun` is what `SetBegun`
-  // sets.
+  // `settle` is called once on the executor's loop. Retrier makes settlements; tests of handlers
+  // may make their own. `abandoned` becomes true when the outcome will be ignored; null: never.
+  // `SetBegun` writes to `begun`.
   Settlement(std::shared_ptr<Executor> executor, std::function<void(Outcome)> settle,
              std::shared_ptr<const std::atomic<bool>> abandoned = nullptr,
              std::shared_ptr<std::atomic<bool>> begun = nullptr);
@@ -31,7 +30,8 @@ class RETRYQ_EXPORT Settlement {
   Settlement& operator=(Settlement&&) noexcept;
   ~Settlement();
 
-  // Says the outcome; the settlement is used up. May be called inside the handler.
+  // Settles the delivery with this outcome; the settlement cannot be used again. May be called
+  // inside the handler.
   void Settle(Outcome outcome) &&;
 
   // Whether the outcome will be ignored: see Delivery::abandoned. Thread-safe.
@@ -39,9 +39,10 @@ class RETRYQ_EXPORT Settlement {
     return abandoned_ != nullptr && abandoned_->load(std::memory_order_relaxed);
   }
 
-  // For a handler that lets messages wait before it works on them: whether the work has begun. It
-  // has from the call of the handler on unless this says otherwise. A message that has only waited
-  // when RabbitMQ 4.3 or newer takes it back after the consumer timeout does not count as failed.
+  // For a handler that queues messages before it works on them: sets whether the work has begun.
+  // Without a call, it begins when the handler is called. If RabbitMQ 4.3 or newer requeues a
+  // message after the consumer timeout and its work had not begun, the message does not count as
+  // failed.
   void SetBegun(bool begun) const {
     if (begun_ != nullptr) begun_->store(begun, std::memory_order_relaxed);
   }

@@ -16,14 +16,13 @@ class RETRYQ_EXPORT Timer {
   virtual ~Timer() = default;
 };
 
-// Calls back later, on the loop's thread. Used on the loop's thread only.
+// Calls functions later, on the loop's thread. Used on the loop's thread only.
 class RETRYQ_EXPORT Timers {
  public:
   virtual ~Timers() = default;
 
-  // Calls `callback` once, `delay` from now at the earliest and never before
-  // this returns, unless the timer is destroyed first. Negative delays are
-  // zero.
+  // Calls `callback` once, after at least `delay` and never before this returns, unless the timer
+  // is destroyed first. Negative delays count as zero.
   [[nodiscard]] virtual std::unique_ptr<Timer> After(absl::Duration delay,
                                                      std::function<void()> callback) = 0;
 };

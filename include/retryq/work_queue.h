@@ -10,34 +10,33 @@
 
 namespace retryq {
 
-// An exchange that leads to a work queue.
+// A binding from an exchange to a work queue.
 struct WorkQueueBinding {
-  // Declared, durable. One that is there must have the same type. Required.
+  // Declared, durable. If the exchange exists, it must have the same type. Required.
   std::string exchange;
-  // "direct", "topic", "fanout" or "headers", or a type of a plugin's, such as
-  // "x-consistent-hash".
+  // "direct", "topic", "fanout" or "headers", or a type from a plugin, such as "x-consistent-hash".
   std::string exchange_type = "topic";
   std::string routing_key = {};
 };
 
 // A work queue to declare: durable, neither exclusive nor auto-delete.
 struct WorkQueue {
-  // Must not begin with "amq.". In ConsumerOptions empty: the queue that is consumed.
+  // Must not begin with "amq.". In ConsumerOptions, empty means the queue that is consumed.
   std::string name = {};
   QueueType type = QueueType::kClassic;
-  // All but x-queue-type, such as {"x-max-priority", std::int64_t{10}}. What RabbitMQ makes of them
-  // is in its documentation; numbers should be std::int64_t.
+  // All arguments except x-queue-type, such as {"x-max-priority", std::int64_t{10}}. RabbitMQ's
+  // documentation describes them; numbers should be std::int64_t.
   amqp::Table arguments = {};
-  // Bindings that are there already stay.
+  // Bindings to declare. Existing bindings are kept.
   std::vector<WorkQueueBinding> bindings = {};
 };
 
 struct DeclareOptions {
-  // A queue that is there is taken as it is, whatever its arguments, and nothing is bound to it.
-  // That needs no right to configure it.
+  // If true, an existing queue is used as it is, whatever its arguments, and nothing is bound to
+  // it. This needs no right to configure the queue.
   bool only_if_missing = false;
 
-  // When to give up.
+  // Time after which the declare fails with kUnavailable.
   absl::Duration deadline = absl::Seconds(30);
 };
 

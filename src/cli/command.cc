@@ -46,10 +46,10 @@ Example: what fails waits 1s, 2s, 4s, ... in the queues retry.1000, retry.2000, 
 Exit status 74: the result could not be written to stdout.
 )";
 
-// All in the table below, for shells to complete.
+// Describes all subcommands of the table below, for shell completion.
 std::vector<CommandDescription> DescribeSubcommands();
 
-// A line on stderr for each line of the message. Returns the exit code.
+// Prints each line of the message on stderr. Returns the exit code.
 int Fail(const std::string& who, const absl::Status& status) {
   std::string lines;
   for (const std::string& line :
@@ -66,8 +66,7 @@ int Tell(const std::string& who, std::string_view text) {
   return written.ok() ? EX_OK : Fail(who, written);
 }
 
-// Parses, and then runs what `run` makes of the options: it says how that ended, and what there is
-// to print.
+// Runs `run` with the parsed options and prints its result or its error.
 template <typename Options>
 int Run(const std::string& who, absl::StatusOr<std::variant<Options, Answer>> request,
         absl::StatusOr<std::string> (*run)(const Options&)) {
@@ -102,7 +101,7 @@ int RunSend(const std::string& who, const Arguments& arguments) {
   }
   const absl::StatusOr<std::string> sent = Send(options);
   if (!sent.ok()) return Fail(who, sent.status());
-  // It is sent, whether or not anybody reads this.
+  // The message is sent, even if this cannot be printed.
   if (!sent->empty()) Tell(who, EscapedText(*sent) + "\n");
   return EX_OK;
 }
@@ -119,7 +118,7 @@ int RunQueues(const std::string& who, const Arguments& arguments) {
   return Run<QueuesOptions>(who, ParseQueues(arguments), Queues);
 }
 
-// Prints what came of a command on messages, also where it failed.
+// Prints the result of a command on messages, even if it failed.
 int TellResult(const std::string& who, const MessagesResult& result) {
   const int told = Tell(who, result.is_raw ? result.text : EscapedLines(result.text));
   if (result.status.ok()) return told;
@@ -141,7 +140,7 @@ int RunWaiting(const std::string& who, const Arguments& arguments) {
   return TellResult(who, RunWaitingCommand(std::get<WaitingOptions>(*request)));
 }
 
-// A problem that it finds is what it was asked for, and no error.
+// A problem that it finds is a result, not an error.
 int RunDoctor(const std::string& who, const Arguments& arguments) {
   const auto request = ParseDoctor(arguments);
   if (!request.ok()) return Fail(who, request.status());
@@ -155,8 +154,8 @@ int RunCompletions(const std::string& who, const Arguments& arguments) {
   });
 }
 
-// What may follow these arguments of a subcommand, from how it parses them. Empty where they are
-// none of its own commands.
+// The flags that may follow these arguments of a subcommand, from its parser. Empty if the
+// arguments are not a command of it.
 template <auto kParse>
 std::vector<FlagDescription> FlagsOf(Arguments arguments) {
   arguments.emplace_back(kDescribeFlags);
@@ -200,7 +199,7 @@ std::vector<CommandDescription> DescribeSubcommands() {
     CommandDescription command{.name = std::string(subcommand.name),
                                .summary = std::string(subcommand.summary),
                                .flags = subcommand.flags({})};
-    // Some words are commands of its own, with flags.
+    // Some words are commands with their own flags.
     for (const FlagDescription& flag : command.flags) {
       if (!flag.names.empty()) continue;
       for (const std::string& word : ChoicesOf(flag)) {
@@ -225,7 +224,7 @@ std::string NamesOfSubcommands() {
   return names;
 }
 
-// With less, event loops, sockets and pipes fail in the middle of the work.
+// With fewer open files, event loops, sockets and pipes fail later.
 absl::Status CheckOpenFiles() {
   constexpr rlim_t kFewest = 32;
   rlimit files = {};

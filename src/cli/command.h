@@ -6,8 +6,7 @@
 
 namespace retryq::cli {
 
-// All of the command: runs what the arguments behind `retryq` ask for. Returns the exit code, by
-// sysexits.h.
+// Runs the command with the arguments after `retryq`. Returns the exit code, as in sysexits.h.
 int RunCommand(const std::vector<std::string>& arguments);
 
 }  // namespace retryq::cli

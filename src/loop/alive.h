@@ -6,13 +6,13 @@
 
 namespace retryq {
 
-// A pointer to an object that may be gone by the time it is looked at: for
-// callbacks that can come late, and for code that calls out to a caller who may
-// destroy it. Copies of it are made from the object's `Lifeline`. One thread.
+// A pointer to an object that may be destroyed before the pointer is used: for callbacks that can
+// come late, and for code that calls a caller who may destroy the object. It is made by the
+// object's `Lifeline`. For use on one thread.
 template <typename T>
 class AlivePtr {
  public:
-  // nullptr once the object is destroyed.
+  // Returns nullptr once the object is destroyed.
   T* get() const { return *object_; }
   T* operator->() const { return *object_; }
   explicit operator bool() const { return *object_ != nullptr; }
@@ -25,12 +25,12 @@ class AlivePtr {
   std::shared_ptr<T*> object_;
 };
 
-// Held by the object as a member.
+// A member of the object that AlivePtrs point to.
 template <typename T>
 class Lifeline {
  public:
-  // Says whether the object has been destroyed since the watch was made: for the object itself, on
-  // its stack, around a call to one who may do that. Several end in the reverse order.
+  // Lives on the stack of the object's own functions, around a call that may destroy the object.
+  // Afterwards it shows whether that has happened. Nested watches end in reverse order.
   class Watch {
    public:
     explicit Watch(Lifeline& lifeline) : lifeline_(&lifeline), outer_(lifeline.watch_) {
@@ -42,7 +42,7 @@ class Lifeline {
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
 
-    // Whether it is still there.
+    // Whether the object still exists.
     explicit operator bool() const { return lifeline_ != nullptr; }
 
    private:

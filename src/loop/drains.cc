@@ -21,7 +21,7 @@ std::shared_ptr<void> Drains::Add(Drain drain) {
 
 void Drains::BeginAll() {
   if (std::exchange(begun_, true)) return;
-  // Each may add or drop others, so the next one is looked for anew.
+  // Each call may add or drop entries, so the next entry is searched again.
   const auto next = [this] {
     return std::find_if(entries_.begin(), entries_.end(),
                         [](const Entry& entry) { return entry.drain != nullptr; });

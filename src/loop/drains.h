@@ -7,18 +7,18 @@
 
 namespace retryq {
 
-// What has to be finished before a loop may end: see EventLoop::OnDrain.
-// Held by shared_ptr, as handles may outlive the loop.
+// The functions that must finish before a loop may end: see EventLoop::OnDrain. Owned by
+// shared_ptr, because handles may outlive the loop.
 class Drains : public std::enable_shared_from_this<Drains> {
  public:
   using Done = std::function<void()>;
   using Drain = std::function<void(Done)>;
 
-  // Begins at once if all others have begun. Dropping the handle counts as done.
+  // Starts at once if the others have been started. Dropping the handle counts as done.
   std::shared_ptr<void> Add(Drain drain);
 
   void BeginAll();
-  // Ready for another `BeginAll`. What has drained once does not drain again.
+  // Prepares for another `BeginAll`. Functions that were called before are not called again.
   void Reset() { begun_ = false; }
 
   bool all_done() const;

@@ -19,12 +19,12 @@ bool IsHarmful(std::uint32_t value) {
          is_between(0x2028, 0x202E) || is_between(0x2066, 0x2069) || value == 0xFEFF;
 }
 
-// The front of `text` that is UTF-8.
+// Returns the longest beginning of `text` that is UTF-8.
 std::string_view ValidFront(std::string_view text) {
   return {text.begin(), utf8::find_invalid(text.begin(), text.end())};
 }
 
-// Takes the code point at the front of `text`, which is UTF-8 and not empty.
+// Removes the first code point of `text`, which must be UTF-8 and not empty, and returns it.
 std::uint32_t TakePoint(std::string_view& text) {
   const auto* next = text.begin();
   const std::uint32_t point = utf8::unchecked::next(next);
@@ -34,13 +34,13 @@ std::uint32_t TakePoint(std::string_view& text) {
 
 bool IsAsciiText(char byte) { return byte >= ' ' && byte < '\x7F'; }
 
-// Most texts need no escapes.
+// Returns the size of the beginning that needs no escapes, which is the whole of most texts.
 std::size_t SizeOfAsciiFront(std::string_view text) {
   return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), IsAsciiText) -
                                   text.begin());
 }
 
-// `format` writes a code point.
+// `format` formats a code point that is escaped.
 std::string Escape(std::string_view text, std::string_view unescaped,
                    const absl::FormatSpec<std::uint32_t>& format) {
   const std::size_t ascii = SizeOfAsciiFront(text);

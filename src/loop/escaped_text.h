@@ -6,25 +6,27 @@
 
 namespace retryq {
 
-// Text of any origin, made safe to write to a terminal: what is not UTF-8 becomes `\xNN` a byte,
-// and `\u{NNNN}` what moves the cursor, breaks a line or turns the direction of writing: controls,
-// U+2028, U+2029 and those for bidirectional text. A backslash stays one, so that text that is
-// escaped twice is the same.
+// Makes text of any origin safe to write to a terminal. Each byte that is not UTF-8 becomes `\xNN`.
+// Characters that move the cursor, break a line or change the direction of writing become
+// `\u{NNNN}`: controls, U+2028, U+2029 and the controls of bidirectional text. A backslash is not
+// escaped, so that escaping twice has no further effect.
 //
-// The library escapes each text of a server where it arrives, before it becomes part of a status or
-// an event; the command escapes once more where it writes to stdout, stderr and its log, as texts
-// of messages, handlers and the management API come there too.
+// The library escapes each text from a server on arrival, before it becomes part of a status or an
+// event. The command also escapes what it writes to stdout, stderr and its log, because that
+// includes texts from messages, handlers and the management API.
 std::string EscapedText(std::string_view text);
 
-// The same for a text of several lines: line feeds and tabs stay.
+// The same for text of several lines: keeps line feeds and tabs.
 std::string EscapedLines(std::string_view text);
 
-// JSON on one line, with the same characters as `\uNNNN` in its strings: the values stay.
+// The same for JSON on one line: the characters become `\uNNNN` in strings, so the values do not
+// change.
 std::string EscapedJson(std::string_view json);
 
 bool IsUtf8(std::string_view text);
 
-// Whether text is UTF-8 that needs no escapes except for line feeds, tabs and carriage returns.
+// Whether the text is UTF-8 that needs no escapes, apart from line feeds, tabs and carriage
+// returns.
 bool IsPlainText(std::string_view text);
 
 }  // namespace retryq

@@ -35,7 +35,7 @@ EventBasePtr MakeBase() {
   return base;
 }
 
-// As nohup has it for SIGHUP.
+// Whether the signal is ignored, as nohup ignores SIGHUP.
 bool IsIgnored(int number) {
   struct sigaction current = {};
   sigaction(number, nullptr, &current);
@@ -50,7 +50,7 @@ void IgnoreSigpipeUnlessHandled() {
   }
 }
 
-// The process in which a loop runs until a signal comes: libevent tells one loop of it.
+// The process that runs a loop until a signal comes: libevent reports signals to one loop only.
 std::atomic<pid_t> catches_signals = 0;
 
 absl::Duration Monotonic() {
@@ -59,8 +59,8 @@ absl::Duration Monotonic() {
   return absl::DurationFromTimespec(now);
 }
 
-// One call, never early: libevent counts from the beginning of the turn in which
-// a timer is started, so one that comes too soon is started again for the rest.
+// One call, which is never early. libevent counts from the beginning of the turn in which a timer
+// is started, so a timer that fires too soon is started again for the rest.
 class LoopTimer final : public Timer {
  public:
   LoopTimer(event_base* base, absl::Duration delay, std::function<void()> callback)
@@ -76,11 +76,11 @@ class LoopTimer final : public Timer {
   void OnTimeout() {
     const absl::Duration early = due_ - Monotonic();
     if (early > absl::ZeroDuration()) return StartTimer(event_.get(), early);
-    // Which may destroy this timer.
+    // The callback may destroy this timer.
     CallFromC("the callback of EventLoop::After", std::exchange(callback_, nullptr));
   }
 
-  const absl::Duration due_;  // CLOCK_MONOTONIC, as libevent's
+  const absl::Duration due_;  // by CLOCK_MONOTONIC, like libevent's timers
   std::function<void()> callback_;
   EventPtr event_;
 };
@@ -119,14 +119,14 @@ class EventLoop::Impl {
       if (!IsIgnored(SIGHUP)) signals.push_back(CatchSignal(SIGHUP));
     }
     if (drain_wanted_) BeginDrain();
-    bool runs = true;  // not amid a turn that the owner of a borrowed base runs
+    bool runs = true;  // false inside a turn that the owner of a borrowed base runs
     while (runs && !ended()) {
       runs = event_base_loop(base_, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) >= 0;
-      // The owner of a borrowed base has ended it.
+      // The owner of a borrowed base has stopped it.
       if (event_base_got_break(base_) || event_base_got_exit(base_)) break;
       if (TookThrown()) Drain();
     }
-    // What was destroyed in this turn, inside a call of ours, waits there for its end.
+    // Objects that were destroyed inside a call in this turn wait in the executor for its end.
     if (runs) executor_->RunPosted();
     TookThrown();
     running_ = false;
@@ -167,7 +167,7 @@ class EventLoop::Impl {
   bool is_of_this_process() const { return process_.is_here(); }
 
  private:
-  // Whether a callback has thrown: the loop drains, then, and ends with that.
+  // Whether a callback has thrown. The loop then drains and ends with the exception.
   bool TookThrown() {
     absl::Status thrown = TakeThrown();
     if (thrown.ok()) return false;

@@ -13,9 +13,9 @@
 
 namespace retryq {
 
-// Owners of libevent's objects. Freeing an event cancels it; both kinds may be
-// freed inside their own callbacks. In a forked child nothing is freed: what that cancels would be
-// cancelled for the parent.
+// Owners of libevent's objects. Freeing an event cancels it. Both kinds may be freed inside their
+// own callbacks. In a forked child nothing is freed, because that would also cancel the parent's
+// events.
 
 struct EventDeleter {
   void operator()(event* e) const {
@@ -41,8 +41,9 @@ struct BufferEventDeleter {
 };
 using BufferEventPtr = std::unique_ptr<bufferevent, BufferEventDeleter>;
 
-// Starts a timer event. Rounds up to libevent's microseconds, negative is zero. Infinite is never:
-// a century, as libevent adds to the time of now, and that sum must not overflow.
+// Starts a timer event. Rounds the delay up to libevent's microseconds; a negative delay is zero.
+// An infinite delay becomes a century: libevent adds it to the present time, which must not
+// overflow.
 inline void StartTimer(event* timer, absl::Duration delay) {
   constexpr absl::Duration kCentury = absl::Hours(24 * 365 * 100);
   delay = std::clamp(delay, absl::ZeroDuration(), kCentury);

@@ -16,7 +16,7 @@ namespace {
 int OpenEventFd() {
   const int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (fd < 0) {
-    std::perror("retryq: eventfd");  // out of file descriptors: no loop can be made
+    std::perror("retryq: eventfd");  // out of file descriptors: the loop cannot work
     std::abort();
   }
   return fd;
@@ -41,13 +41,13 @@ void LoopExecutor::Post(std::function<void()> work) {
     std::lock_guard lock(mutex_);
     if (closed_ || (origin != nullptr && *origin)) return;
     posted_.push_back({std::move(work), origin});
-    if (posted_.size() > 1) return;  // the loop has been told
+    if (posted_.size() > 1) return;  // the loop has already been woken
   }
   eventfd_write(wakeup_, 1);
 }
 
 void LoopExecutor::Drop(const WorkOrigin& origin) {
-  std::vector<Posted> dropped;  // destroyed outside of the lock: it may post
+  std::vector<Posted> dropped;  // destroyed without the lock, because destructors may post
   const auto drop = [&](std::vector<Posted>& all) {
     for (Posted& posted : all) {
       if (posted.origin == origin) dropped.push_back(std::exchange(posted, {}));
@@ -65,7 +65,7 @@ void LoopExecutor::Keep(std::unique_ptr<WorkerPool> pool) {
 
 void LoopExecutor::Close() {
   if (!process_.is_here()) return;
-  std::vector<Posted> unrun;  // destroyed outside of the lock: it may post
+  std::vector<Posted> unrun;  // destroyed without the lock, because destructors may post
   {
     std::lock_guard lock(mutex_);
     closed_ = true;

@@ -13,9 +13,8 @@
 
 namespace retryq {
 
-// The way onto the loop's thread: a queue behind a mutex, and an eventfd that
-// wakes the loop up. libevent itself is used on the loop's thread alone, so its
-// own locking is not needed.
+// Runs work on the loop's thread: a queue behind a mutex, and an eventfd that wakes the loop.
+// libevent itself is used only on the loop's thread, so its locking is not needed.
 class LoopExecutor final : public Executor, public PoolHost {
  public:
   explicit LoopExecutor(event_base* base);
@@ -26,11 +25,11 @@ class LoopExecutor final : public Executor, public PoolHost {
   void Drop(const WorkOrigin& origin) override;
   void Keep(std::unique_ptr<WorkerPool> pool) override;
 
-  // On the loop's thread: runs what has been posted, and not what that posts.
+  // Runs the work that has been posted, but not what that work posts. On the loop's thread.
   void RunPosted();
 
-  // On the loop's thread: destroys what has not run; later work is destroyed at once. Then waits
-  // for the threads of pools that it keeps.
+  // Destroys the work that has not run; work that is posted later is destroyed at once. Then waits
+  // for the threads of the pools that it keeps. On the loop's thread.
   void Close();
 
  private:
@@ -47,7 +46,7 @@ class LoopExecutor final : public Executor, public PoolHost {
   bool closed_ = false;         // guarded by mutex_
   std::vector<Posted> posted_;  // guarded by mutex_
 
-  std::vector<Posted> running_;  // keeps its capacity from turn to turn
+  std::vector<Posted> running_;  // a member to keep its capacity
   std::vector<std::unique_ptr<WorkerPool>> pools_;
 };
 

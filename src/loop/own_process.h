@@ -7,12 +7,12 @@
 
 namespace retryq {
 
-// Held by objects that must do nothing in a forked child: epoll sets and sockets are the parent's
-// too, its threads are not there, and its locks may be held for ever. A child that calls exit()
-// runs the destructors of all static objects.
+// A member of objects that must do nothing in a forked child. Epoll sets and sockets are shared
+// with the parent, its threads do not exist in the child, and its locks may never be released. A
+// child that calls exit() runs the destructors of all static objects.
 class OwnProcess {
  public:
-  // Whether this is the process in which it was made.
+  // Whether the object was made in this process.
   bool is_here() const { return forks_ == Forks().load(std::memory_order_relaxed); }
 
  private:

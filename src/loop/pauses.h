@@ -9,10 +9,10 @@
 
 namespace retryq {
 
-// How long to wait before something that failed is tried again, for all that is tried again here:
-// doubling from `first` up to `longest`, and of that at random between half and all, so that many
-// clients do not return at once. They begin anew only after a success that has lasted: a connection
-// that is closed as soon as it is open is no success.
+// The pauses between retries of an operation. A pause doubles from `first` up to `longest`; a
+// random half to all of it is used, so that many clients do not return at the same time. The pauses
+// start again from `first` only after a success that lasts: a connection that is closed as soon as
+// it is open is not a success.
 class Pauses {
  public:
   // How long a success must last to count.
@@ -20,27 +20,27 @@ class Pauses {
 
   Pauses(absl::Duration first, absl::Duration longest);
 
-  // It has worked since `now`, by Clock::SinceBoot.
+  // To be called when the operation succeeds. `now` is Clock::SinceBoot.
   void Succeeded(absl::Duration now) { works_since_ = now; }
-  // It has been of use: begins anew, however long it lasts.
+  // Starts again from `first`, because the success was useful even if it does not last.
   void Restart() { failures_ = 0; }
 
-  // It has failed at `now`: how long to wait.
+  // To be called when the operation has failed at `now`. Returns the pause.
   absl::Duration Next(absl::Duration now, Random& random);
-  // The same where nothing but time will help: the longest.
+  // Returns the longest pause, for an operation that only time can help.
   absl::Duration Longest(Random& random);
 
-  // The pause after so many failures in a row, 1 or more.
+  // Returns the pause after `failures` failures in a row, 1 or more.
   static absl::Duration After(std::uint32_t failures, absl::Duration first, absl::Duration longest,
                               Random& random);
-  // The same with nothing left to chance, for what one client does alone.
+  // The same without randomness, for operations that only one client performs.
   static absl::Duration WholeAfter(std::uint32_t failures, absl::Duration first,
                                    absl::Duration longest);
 
  private:
   absl::Duration first_;
   absl::Duration longest_;
-  std::uint32_t failures_ = 0;  // in a row
+  std::uint32_t failures_ = 0;  // consecutive
   std::optional<absl::Duration> works_since_;
 };
 

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::int64_t kBelieved = 1'000'000;
 
-// In nanoseconds, which fit until 2262. Abseil's conversions from timespec take longer than the
-// system does to look.
+// Returns nanoseconds, which fit until 2262. Abseil's conversions from timespec take longer than
+// reading the clock.
 std::int64_t Read(clockid_t clock) {
   timespec now = {};
   clock_gettime(clock, &now);

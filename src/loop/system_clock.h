@@ -16,8 +16,8 @@ class SystemClock final : public Clock {
   Moment Look() const override;
 
  private:
-  // When the machine booted, by the wall clock, and until when since boot that is believed; in
-  // nanoseconds.
+  // The time at which the machine booted, by the wall clock, and until when since boot this value
+  // is used. In nanoseconds.
   mutable std::int64_t boot_ = 0;
   mutable std::int64_t boot_is_good_until_ = 0;
 };

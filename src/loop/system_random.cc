@@ -21,7 +21,8 @@ void SystemRandom::Refill() {
     if (got > 0) {
       filled += static_cast<std::size_t>(got);
     } else if (errno != EINTR) {
-      // Only a kernel older than getrandom, or a filter that forbids it: ids would repeat.
+      // The kernel has no getrandom, or a filter forbids it. Without random numbers, ids would
+      // repeat.
       std::perror("retryq: getrandom");
       std::abort();
     }

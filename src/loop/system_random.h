@@ -9,9 +9,9 @@
 
 namespace retryq {
 
-// The kernel's randomness, fetched some at a time: nobody can guess the next
-// from those before, and two processes never share a sequence.
-// Not thread-safe; a fork shares what is left of the current fetch.
+// Random numbers of the kernel, read in blocks. They cannot be predicted from earlier ones, and two
+// processes never get the same sequence. Not thread-safe. After a fork, both processes use the rest
+// of the current block.
 class SystemRandom final : public Random {
  public:
   std::uint64_t Next() override;

@@ -9,14 +9,15 @@
 
 namespace retryq {
 
-// To be called while an exception is caught: kUnknown, and which callback threw what.
+// Returns the exception that is being handled as kUnknown, with the name of the callback that threw
+// it. To be called in a catch block.
 absl::Status Thrown(const std::string& who);
 
-// Exceptions that end the loop which runs on this thread: the first one since the last `Take…`.
+// Keeps an exception that ends the loop of this thread; the first one since the last `TakeThrown`.
 void KeepThrown(absl::Status error);
 absl::Status TakeThrown();
 
-// Calls code that may throw from a C function, such as libevent, which no exception may cross.
+// Calls code that may throw from a C function such as libevent's, which exceptions must not cross.
 template <typename Call>
 void CallFromC(const char* who, const Call& call) noexcept {
   try {
@@ -26,8 +27,8 @@ void CallFromC(const char* who, const Call& call) noexcept {
   }
 }
 
-// Calls a callback of the user's amid the work of this library, which an exception must not undo.
-// An exception goes to `threw`, and on only where that is empty.
+// Calls a user's callback in the middle of the library's work, which an exception must not
+// interrupt. An exception is passed to `threw`; it propagates only if `threw` is empty.
 template <typename Call>
 void CallUser(const char* who, const std::function<void(absl::Status)>& threw, const Call& call) {
   try {

@@ -38,7 +38,7 @@ WorkerPool::~WorkerPool() {
 }
 
 bool WorkerPool::Finish(absl::Duration patience) {
-  std::deque<Work> dropped;  // destroyed outside of the lock
+  std::deque<Work> dropped;  // destroyed after the lock is released
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->stopping = true;
   dropped.swap(state_->waiting);
@@ -63,7 +63,7 @@ void WorkerPool::Submit(Work work) {
 }
 
 void WorkerPool::DropWaiting() {
-  std::deque<Work> dropped;  // destroyed outside of the lock
+  std::deque<Work> dropped;  // destroyed after the lock is released
   const std::lock_guard<std::mutex> lock(state_->mutex);
   dropped.swap(state_->waiting);
 }

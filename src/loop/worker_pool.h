@@ -16,24 +16,24 @@
 
 namespace retryq {
 
-// Names the pool that asks for what runs on this thread: on the pool's threads, and where an
-// executor runs what those have posted. Null: none. True once nobody waits for what comes of it any
-// more.
+// Identifies the pool whose work is running on this thread: the threads of the pool, and an
+// executor that runs work posted by them. Null: no pool. True once the results of that work are no
+// longer needed.
 using WorkOrigin = std::shared_ptr<std::atomic<bool>>;
 WorkOrigin& CurrentOrigin();
 
-// Threads for work that blocks. Work starts in the order it was submitted. The queue has no bound
-// of its own: prefetch bounds it.
+// Threads for work that blocks. Work starts in the order in which it was submitted. The queue has
+// no limit of its own: prefetch limits it.
 class WorkerPool {
  public:
   using Work = absl::AnyInvocable<void() &&>;
 
-  // With so many threads, one or more. kResourceExhausted where the operating system refuses one of
-  // them; then none is left.
+  // Starts one or more threads. Returns kResourceExhausted if the operating system refuses one of
+  // them; then no thread is left.
   static absl::StatusOr<std::unique_ptr<WorkerPool>> Create(int threads);
 
-  // Waits for what runs and drops what waits, unrun. Not on one of its own threads. In a forked
-  // child, where there are none, it does nothing.
+  // Waits for running work and drops waiting work. Must not be called on a thread of the pool. In a
+  // forked child, which has no such threads, it does nothing.
   ~WorkerPool();
 
   WorkerPool(const WorkerPool&) = delete;
@@ -42,10 +42,10 @@ class WorkerPool {
   // Thread-safe. `work` must not throw.
   void Submit(Work work);
 
-  // Drops what waits, unrun. Thread-safe.
+  // Drops waiting work. Thread-safe.
   void DropWaiting();
 
-  // Drops what waits and begins nothing more. Whether what runs has ended within that time.
+  // Drops waiting work and starts no more. Returns whether running work has ended in that time.
   bool Finish(absl::Duration patience);
 
   const WorkOrigin& origin() const { return state_->origin; }
@@ -57,7 +57,7 @@ class WorkerPool {
     const WorkOrigin origin = std::make_shared<std::atomic<bool>>(false);
     std::mutex mutex;
     std::condition_variable changed;
-    std::deque<Work> waiting;  // guarded by mutex, as all that follows
+    std::deque<Work> waiting;  // guarded by mutex, like the members below
     bool stopping = false;
     std::size_t running = 0;
     std::vector<std::thread> threads;
@@ -69,15 +69,16 @@ class WorkerPool {
   std::unique_ptr<State> state_ = std::make_unique<State>();
 };
 
-// An executor that the threads of pools may wait for.
+// An executor that threads of pools may wait for.
 class PoolHost {
  public:
   virtual ~PoolHost() = default;
 
-  // Destroys what this origin has posted and what has not begun.
+  // Destroys the work posted by this origin that has not begun.
   virtual void Drop(const WorkOrigin& origin) = 0;
 
-  // Waits for the pool's threads once nothing that they may wait for comes any more.
+  // Keeps the pool until all work that its threads may wait for has been dropped, then waits for
+  // the threads.
   virtual void Keep(std::unique_ptr<WorkerPool> pool) = 0;
 };
 

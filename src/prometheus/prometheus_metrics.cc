@@ -21,17 +21,17 @@ using prometheus::Histogram;
 template <typename Metric>
 using Family = prometheus::Family<Metric>;
 
-// In `retries_total` each attempt up to this one has a label of its own.
+// Attempts up to this number have a label of their own in `retries_total`.
 constexpr std::uint64_t kMostAttempts = 30;
 
-// In seconds. Those of waits reach from what a broker on the same machine needs to what a work
-// queue with a backlog makes of it.
+// In seconds. Those for waits range from a broker on the same machine to a work queue with a
+// backlog.
 const Histogram::BucketBoundaries kWaitBuckets = {
     0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900};
 const Histogram::BucketBoundaries kConfirmBuckets = {
     0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 
-// What a delivery can end with.
+// The events that end a delivery.
 constexpr std::array kOutcomes = {
     EventKind::kHandled,   EventKind::kRetried, EventKind::kParked,   EventKind::kRejected,
     EventKind::kDiscarded, EventKind::kSnoozed, EventKind::kRequeued, EventKind::kMoved,
@@ -51,7 +51,7 @@ std::string AttemptLabel(std::uint64_t attempt) {
 
 class PrometheusMetrics::Impl {
  public:
-  // What can be counted is there from the beginning, as 0: the first one is an increase then.
+  // Creates the counters with the value 0, so that the first event is an increase.
   explicit Impl(prometheus::Registry& registry) : registry_(registry) {
     for (const EventKind kind : kDelayQueueEvents) {
       counters_by_kind_[kind] = &delay_queue_events_.Add({{"event", std::string(EventName(kind))}});
@@ -66,7 +66,7 @@ class PrometheusMetrics::Impl {
     if (event.confirmed_after) {
       confirm_duration_.Observe(absl::ToDoubleSeconds(*event.confirmed_after));
     }
-    // Copies name their queue too, but Client::Publish any routing key there is.
+    // Events of copies name their queue, but those of Client::Publish may have any routing key.
     if (event.kind != EventKind::kPublished && event.kind != EventKind::kReturned &&
         event.kind != EventKind::kUnconfirmed && !event.queue.empty()) {
       CountOfQueue(event, QueueNamed(event.queue));
@@ -94,8 +94,8 @@ class PrometheusMetrics::Impl {
     Histogram& handler_duration;
     Histogram& lateness;
     Gauge& oldest;
-    std::map<std::uint64_t, absl::Time> begun = {};        // with the handler, by their order
-    std::map<const Delivery*, std::uint64_t> places = {};  // among these
+    std::map<std::uint64_t, absl::Time> begun = {};        // starts of handling, by order
+    std::map<const Delivery*, std::uint64_t> places = {};  // their numbers in `begun`
     CountersByKind outcomes = {};
     std::map<std::string, Counter*> retries = {};  // by attempt
   };
@@ -131,8 +131,8 @@ class PrometheusMetrics::Impl {
     }
   }
 
-  // An event about a delivery that is with the handler is its end, except for the first one. Those
-  // of a connection that is lost end without a word.
+  // The first event of a delivery that is with the handler is its start, the next one its end.
+  // Deliveries of a lost connection end without an event.
   void WatchHandler(const Event& event, Queue& queue) {
     const auto forget = [&queue](const Delivery* delivery) {
       const auto found = queue.places.find(delivery);

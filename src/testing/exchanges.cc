@@ -18,8 +18,8 @@ Words WordsOf(std::string_view key) {
   }
 }
 
-// Whether the words of a key fit those of a pattern, from these on: `*` stands for one word and `#`
-// for any number.
+// Whether the words of a key match those of a pattern, from these positions on. `*` matches one
+// word and `#` any number of words.
 bool Fits(const Words& pattern, std::size_t p, const Words& key, std::size_t k) {
   if (p == pattern.size()) return k == key.size();
   if (pattern[p] == "#") {

@@ -9,22 +9,22 @@
 
 namespace retryq::testing {
 
-// The exchanges of a vhost and what is bound to them. The default exchange is not among them: it
-// leads to the queue that the routing key names.
+// The exchanges of a vhost and their bindings. The default exchange is not included: it routes to
+// the queue that the routing key names.
 class Exchanges {
  public:
-  // False if there is one of that name with other properties.
+  // Returns false if an exchange of that name has other properties.
   bool Declare(std::string_view name, std::string_view type, bool auto_delete);
   void Delete(std::string_view name);
   bool Has(std::string_view name) const { return exchanges_.contains(std::string(name)); }
 
-  // The exchange must be there.
+  // The exchange must exist.
   void Bind(std::string_view exchange, std::string_view queue, std::string_view routing_key);
 
-  // A queue is gone: so are its bindings, and auto-delete exchanges that had no others.
+  // Removes the bindings of a deleted queue, and the auto-delete exchanges that had no others.
   void Unbind(std::string_view queue);
 
-  // The queues that a message is led to, each once; nothing if there is no such exchange.
+  // Returns the queues for a message, each once; nullopt if the exchange does not exist.
   std::optional<std::vector<std::string>> Route(std::string_view exchange,
                                                 std::string_view routing_key) const;
 

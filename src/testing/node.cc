@@ -10,30 +10,30 @@
 namespace retryq::testing {
 namespace {
 
-// How long the end of a queue takes, on either side of its instant (5, 6, 31).
+// How long the end of a queue takes, before and after its exact time (5, 6, 31).
 constexpr absl::Duration kEdge = absl::Milliseconds(40);
 
-// A dead-lettered message that was not taken is tried again (11).
+// Pause before a dead-lettered message that was not accepted is tried again (11).
 constexpr absl::Duration kDeadLetterAgain = absl::Seconds(180);
 
-// So many messages of a queue can wait for another to take them; what comes due behind them waits
-// too (37).
+// The number of a queue's messages that can wait for another queue to accept them. Messages that
+// become due behind them wait too (37).
 constexpr std::size_t kMostLeaving = 32;
 
-// A quorum queue younger than the first comes back empty from a crash, one younger than the second
-// may (27).
+// A quorum queue younger than kTooYoung comes back empty from a crash; one younger than kOldEnough
+// may come back empty (27).
 constexpr absl::Duration kTooYoung = absl::Milliseconds(500);
 constexpr absl::Duration kOldEnough = absl::Milliseconds(1500);
 
-// For how long a crash can undo an ack.
+// How long after an ack a crash can undo it.
 constexpr absl::Duration kAckSync = absl::Milliseconds(200);
 
-// How long a quorum queue goes on sending to a consumer that is cancelled (61).
+// How long a quorum queue continues to send to a consumer that is cancelled (61).
 constexpr absl::Duration kCancelling = absl::Milliseconds(5);
 
 constexpr std::size_t kMaxName = 255;
 
-// Since when quorum queues count failures apart from other returns.
+// Whether quorum queues of this version count failures separately from other returns.
 bool IsSince43(const std::string& version) {
   const std::size_t dot = version.find('.');
   const int minor = dot == std::string::npos ? 0 : std::atoi(version.c_str() + dot + 1);
@@ -66,8 +66,7 @@ absl::Duration Node::Moment(absl::Duration longest) {
   return absl::Microseconds(static_cast<std::int64_t>(random_.Next() % (microseconds + 1)));
 }
 
-// --- queues
-// ----------------------------------------------------------------------------------------
+// Queues
 
 const Queue* Node::Find(const std::string& name) const {
   const auto found = queues_.find(name);
@@ -108,7 +107,7 @@ absl::StatusOr<DeclareOk> Node::DeclareQueue(const QueueDeclaration& declaration
     if (absl::Status same = Compare(*queue, declaration); !same.ok()) return same;
   }
   if (at_its_end) {
-    // It may answer once, and still go.
+    // It may answer once, and still be deleted.
     if (!queue->has_deceived && OneIn(2)) {
       queue->has_deceived = true;
       return DeclareOk{.message_count = static_cast<std::uint32_t>(queue->ready.size())};
@@ -157,7 +156,7 @@ Queue& Node::Make(const QueueDeclaration& declaration) {
   return made;
 }
 
-// Begins its lease anew.
+// Starts the lease of the queue again.
 void Node::Touch(Queue& queue) {
   if (!queue.expires) return;
   queue.lease_end = Now() + *queue.expires;
@@ -180,7 +179,7 @@ void Node::BeginEnd(Queue& queue, LetGo::Cause cause) {
   Schedule(queue);
 }
 
-// Its exchange goes with it (21).
+// Deletes the queue and, with it, its exchange (21).
 void Node::FinishEnd(const std::string& name) {
   exchanges_.Unbind(name);
   queues_.erase(name);
@@ -209,7 +208,7 @@ void Node::OnDue(const std::string& name) {
     if (Now() < queue.going->until) return Schedule(queue);
     return FinishEnd(name);
   }
-  // What was over before there was a leader ends before anything else (28).
+  // A lease that ended before there was a leader takes effect first (28).
   const bool ends_first = options_.downtime_counts && queue.lease_end < queue.leader_from;
   if (!ends_first) ExpireHeads(queue);
   if (!queue.consumed() && queue.lease_end <= Now()) {
@@ -259,8 +258,7 @@ std::vector<ContentPtr> Node::MessagesOf(const std::string& name) const {
   return contents;
 }
 
-// --- messages
-// --------------------------------------------------------------------------------------
+// Messages
 
 absl::Status Node::CheckExchange(const std::string& name) const {
   if (name.empty() || exchanges_.Has(name)) return absl::OkStatus();
@@ -322,7 +320,7 @@ void Node::DropOverflow(Queue& queue) {
   }
 }
 
-// At the head only (10).
+// Messages expire only at the head (10).
 void Node::ExpireHeads(Queue& queue) {
   while (!queue.ready.empty() && !IsHeldUp(queue) &&
          queue.ready.begin()->second.deadline <= WallClock()) {
@@ -337,21 +335,22 @@ void Node::ExpireHeads(Queue& queue) {
   }
 }
 
-// Without a routing key of the queue's, the message keeps its own (12).
+// If the queue sets no dead-letter routing key, the message keeps its own (12).
 ContentPtr Node::Redirected(const Queue& queue, const Content& content,
                             std::string_view reason) const {
   return DeadLettered(content, queue.name, reason, WallClock(), *queue.dead_letter_exchange,
                       queue.dead_letter_routing_key.value_or(content.routing_key()));
 }
 
-// Nobody waits for an answer (11): what is not taken is gone, and what is taken is not on disk.
+// Nothing waits for an answer (11): a message that is not accepted is lost, and one that is
+// accepted is not on disk yet.
 void Node::DeadLetter(Queue& queue, Place place, Stored stored, std::string_view reason,
                       LetGo::Cause without_exchange) {
   if (!queue.dead_letter_exchange) return LetItGo(without_exchange, queue, stored);
   const ContentPtr content = Redirected(queue, *stored.content, reason);
   const bool drops_cycles = std::atoi(options_.version.c_str()) < 4;
   bool taken = false;
-  std::vector<LetGo::Cause> missed;  // by queues that do not take it
+  std::vector<LetGo::Cause> missed;  // reasons of queues that do not accept it
   for (const std::string& name : exchanges_.Route(content->exchange(), content->routing_key())
                                      .value_or(std::vector<std::string>())) {
     Queue* const target = FindLive(name);
@@ -373,7 +372,7 @@ void Node::DeadLetter(Queue& queue, Place place, Stored stored, std::string_view
   Remember(queue, place, std::move(stored), Now() + Moment(options_.max_lazy_sync), /*moved=*/true);
 }
 
-// It stays until the other queue has it on disk.
+// The message stays in its queue until the other queue has it on disk.
 void Node::DeadLetterAtLeastOnce(const std::string& name, Place place, std::string_view reason) {
   Queue* const queue = FindLive(name);
   if (queue == nullptr || !queue->leaving.contains(place)) return;
@@ -426,8 +425,7 @@ void Node::LetAllGo(LetGo::Cause cause, Queue& queue) {
   }
 }
 
-// --- consumers
-// -------------------------------------------------------------------------------------
+// Consumers
 
 absl::Status Node::Consume(ChannelId id, std::shared_ptr<Channel> channel,
                            const ConsumeParams& params) {
@@ -458,7 +456,7 @@ void Node::StopConsuming(ChannelId id, std::function<void()> stopped) {
   mail_.After(Moment(kCancelling), [this, id] { FinishStop(id); });
 }
 
-// (61) The channel handles nothing else before: what it is asked next finds this done.
+// (61) The channel processes this before any other request, which therefore finds it done.
 void Node::FinishStop(ChannelId id) {
   const auto found = consumers_.find(id);
   if (found == consumers_.end() || found->second.stopped == nullptr) return;
@@ -568,7 +566,7 @@ void Node::WatchTimeout(ChannelId id, std::uint64_t tag, absl::Duration timeout)
   });
 }
 
-// (42) What else the consumer has stays with it until it goes.
+// (42) Other deliveries to the consumer stay with it until it is gone.
 void Node::OnTimeout(ChannelId id, std::uint64_t tag) {
   FinishStop(id);
   const auto found = consumers_.find(id);
@@ -604,8 +602,7 @@ void Node::Leave(Consumer& consumer, ChannelId id, Return how) {
   Schedule(*queue);
 }
 
-// --- ends of the node
-// ------------------------------------------------------------------------------
+// Stops of the node
 
 void Node::SetAlarm(bool alarm) {
   if (alarm_ == alarm || !up_) return;
@@ -665,7 +662,8 @@ void Node::GoDown() {
   for (NodeListener* const listener : std::vector(listeners_)) listener->OnNodeGone();
 }
 
-// A coin's toss each. Only of what was promised to nobody does one have to be told.
+// Each message is lost with a chance of one in two. A loss is recorded only if the message was not
+// confirmed.
 void Node::LoseWhatIsNotOnDisk() {
   for (const auto& [name, queue] : queues_) {
     const absl::Duration age = Now() - queue->made_at;
@@ -687,7 +685,7 @@ void Node::LoseWhatIsNotOnDisk() {
   }
 }
 
-// (22)
+// See (22).
 void Node::BringBackGhosts() {
   for (Ghost& ghost : ghosts_) {
     Queue* const queue = FindLive(ghost.queue);

@@ -28,7 +28,7 @@
 
 namespace retryq::testing {
 
-// Calls that nobody takes back: each is made once its time has come, unless the whole is destroyed
+// Calls that cannot be cancelled. Each is made when its time has come, unless the Mail is destroyed
 // before.
 class Mail {
  public:
@@ -49,30 +49,29 @@ class Mail {
   std::unordered_map<std::uint64_t, std::unique_ptr<Timer>> timers_held_;
 };
 
-// Who consumes, as the node sees it: a channel with one consumer at a time.
+// A consumer's channel, as the node sees it. It has one consumer at a time.
 class Channel {
  public:
   virtual ~Channel() = default;
-  // Must not call back from inside.
+  // Must not call the node.
   virtual void Deliver(std::uint64_t tag, bool redelivered, ContentPtr content) = 0;
   virtual void Cancelled() = 0;
-  // By the broker.
+  // To be called when the broker closes the channel.
   virtual void Closed(const absl::Status& why) = 0;
 };
 using ChannelId = std::uint64_t;
 
-// Who has a connection to the node.
+// A connection to the node.
 class NodeListener {
  public:
   virtual ~NodeListener() = default;
-  // The node is gone, and all connections with it.
+  // The node has stopped, and all connections are lost.
   virtual void OnNodeGone() = 0;
   virtual void OnAlarm(bool alarm) = 0;
 };
 
-// The node itself. Every call is handled at the instant at which it is made: the time that things
-// take on their way is the connections' concern. The facts in brackets are those of
-// doc/rabbitmq_facts.md, by number.
+// The node itself. Every call is processed at once: the connections add the time that things take
+// on their way. Numbers in brackets refer to the facts in doc/rabbitmq_facts.md.
 class Node {
  public:
   Node(SimulatedTime& time, Random& random, SimulatedRabbitMq::Options options);
@@ -88,14 +87,14 @@ class Node {
   const std::string& version() const { return options_.version; }
   Mail& mail() { return mail_; }
   SimulatedTime& time() { return time_; }
-  // Uniform in [0, longest].
+  // Returns a random duration, uniform in [0, longest].
   absl::Duration Moment(absl::Duration longest);
-  // Never used before: channels of clients.
+  // Returns an unused id for a client's channel.
   ChannelId NewChannel() { return ++last_channel_; }
 
   // Declaring.
   absl::StatusOr<DeclareOk> Declare(const DeclareParams& params);
-  // As an operator does, who is never refused.
+  // Declares a queue for an operator, who is never refused.
   absl::StatusOr<DeclareOk> DeclareQueue(const QueueDeclaration& declaration);
   absl::Status CheckExchange(const std::string& name) const;
   void RefuseDeclares(bool refuse) { refuses_declares_ = refuse; }
@@ -106,22 +105,23 @@ class Node {
     absl::Duration on_disk_at;  // kTaken: when it is confirmed
   };
   void RefusePublishes(bool refuse) { refuses_publishes_ = refuse; }
-  // How soon a message is on disk, and who is told.
+  // How soon a message is on disk, and who gets a confirm.
   enum class Sync { kAtOnce, kConfirmed, kDeadLettered, kUnconfirmed };
   Published Publish(const ContentPtr& content, Sync sync = Sync::kConfirmed);
 
-  // Consuming. A channel that is not known is passed over, as the client cannot know yet.
+  // Consuming. Calls for an unknown channel are ignored, because the client may not know yet that
+  // it is gone.
   absl::Status Consume(ChannelId id, std::shared_ptr<Channel> channel, const ConsumeParams& params);
-  // `stopped` is called once the queue sends no more, which takes a quorum queue a moment.
+  // `stopped` is called when the queue sends no more, which takes a quorum queue a moment.
   void StopConsuming(ChannelId id, std::function<void()> stopped);
-  // What is unsettled of before does not count into the prefetch.
+  // Earlier unsettled deliveries do not count towards the prefetch.
   void ResumeConsuming(ChannelId id, std::uint16_t prefetch);
   void Ack(ChannelId id, std::uint64_t tag);
   void Reject(ChannelId id, std::uint64_t tag, bool requeue);
-  // `given_back`: behind a basic.nack of all that is unsettled (41).
+  // `given_back`: a basic.nack of all unsettled deliveries came before (41).
   void CloseChannel(ChannelId id, bool given_back = false);
 
-  // What goes wrong.
+  // Faults.
   std::size_t DeleteQueue(const std::string& name);
   std::size_t Purge(const std::string& name);
   void Crash();
@@ -130,9 +130,9 @@ class Node {
   void SetAlarm(bool alarm);
   void StepClock(absl::Duration by);
 
-  // What is there.
+  // State.
   Exchanges& exchanges() { return exchanges_; }
-  // Nothing if it is not there, or going.
+  // Returns null if the queue does not exist or is being deleted.
   const Queue* Find(const std::string& name) const;
   std::vector<std::string> queues() const;
   std::vector<ContentPtr> MessagesOf(const std::string& name) const;
@@ -140,7 +140,7 @@ class Node {
   const std::vector<std::string>& brought_back() const { return brought_back_; }
 
  private:
-  // Delivered and not settled.
+  // A delivery that has not been settled.
   struct Unacked {
     Place place;
     Stored stored;
@@ -151,11 +151,11 @@ class Node {
     std::uint16_t prefetch;
     absl::Duration timeout;  // of its deliveries
     bool consuming = true;
-    std::function<void()> stopped = nullptr;   // while its queue does not know yet that it stops
-    std::vector<std::uint64_t> withheld = {};  // sent meanwhile, and not passed on
+    std::function<void()> stopped = nullptr;   // set until its queue knows that it stops
+    std::vector<std::uint64_t> withheld = {};  // deliveries since then, which are not passed on
     std::uint64_t last_tag = 0;
     std::map<std::uint64_t, Unacked> unacked = {};
-    std::uint64_t before = 0;  // the last tag of before it was resumed
+    std::uint64_t before = 0;  // the last tag before it was resumed
 
     bool HasRoom() const {
       if (prefetch == 0 || unacked.size() < prefetch) return true;
@@ -163,7 +163,7 @@ class Node {
       return std::distance(since, unacked.end()) < prefetch;
     }
   };
-  // What has left its queue so recently that a crash brings it back.
+  // A message that left its queue so recently that a crash brings it back.
   struct Ghost {
     std::string queue;
     Place place;
@@ -197,7 +197,7 @@ class Node {
   void DeadLetterAtLeastOnce(const std::string& name, Place place, std::string_view reason);
   ContentPtr Redirected(const Queue& queue, const Content& content, std::string_view reason) const;
   void Remember(const Queue& queue, Place place, Stored stored, absl::Duration until, bool moved);
-  // What a return says of the delivery: it failed, or it was given back, or timed out.
+  // How a delivery is returned: it failed, or it was requeued or timed out.
   enum class Return { kFailed, kGivenBack };
   void Requeue(Queue& queue, Place place, Stored stored, Return how);
   void LetItGo(LetGo::Cause cause, const Queue& queue, const Stored& stored);
@@ -210,7 +210,7 @@ class Node {
   void WatchTimeout(ChannelId id, std::uint64_t tag, absl::Duration timeout);
   void OnTimeout(ChannelId id, std::uint64_t tag);
 
-  // Ends of the node.
+  // Stops of the node.
   void GoDown();
   void LoseWhatIsNotOnDisk();
   void BringBackGhosts();
@@ -220,13 +220,13 @@ class Node {
   const SimulatedRabbitMq::Options options_;
 
   bool up_ = true;
-  std::uint64_t lives_ = 1;  // starts so far: what was begun in an earlier one is over
+  std::uint64_t lives_ = 1;  // number of starts; work begun before the last start is void
   bool alarm_ = false;
   bool refuses_declares_ = false;
   bool refuses_publishes_ = false;
   absl::Duration clock_offset_ = absl::ZeroDuration();
 
-  std::vector<NodeListener*> listeners_;  // they are kept by consumers and mail, which go before
+  std::vector<NodeListener*> listeners_;  // kept by consumers and mail, which are destroyed first
   Exchanges exchanges_;
   std::map<std::string, std::unique_ptr<Queue>> queues_;
   std::map<ChannelId, Consumer> consumers_;

@@ -22,7 +22,7 @@ absl::Status Lost() { return absl::UnavailableError("the connection was lost"); 
 
 }  // namespace
 
-// The client's ends of both connections. Kept alive by what is on its way.
+// The client's ends of both connections. Data on its way keeps it alive.
 class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
  public:
   explicit Impl(SimulatedRabbitMq& rabbit) : node_(*rabbit.node()) {}
@@ -30,13 +30,13 @@ class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
   void Connect();
   void End();
 
-  // One to publish and to declare by.
+  // The connection that publishes and declares.
   void SetListener(BrokerListener* listener);
   void Declare(DeclareParams params, DeclareCallback done);
   void CheckExchange(std::string name, std::function<void(absl::Status)> done);
   void Publish(const PublishParams& params, PublishCallback done);
 
-  // One to consume by.
+  // The connection that consumes.
   class Consuming;
   std::unique_ptr<Subscription> Consume(ConsumeParams params, SubscriptionListener* listener);
   void Settle(amqp::DeliveryTag tag, std::function<void(Node&)> how);
@@ -51,7 +51,7 @@ class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
 
  private:
   using Answer = std::function<void(absl::StatusOr<DeclareOk>)>;
-  // The channel that publishes: what the broker closed passes over whatever it still gets.
+  // The channel that publishes. Once the broker has closed it, whatever arrives on it is ignored.
   struct PublishChannel {
     bool closed_by_broker = false;
   };
@@ -69,7 +69,7 @@ class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
   void OnChannelClosed(std::uint16_t code, std::string_view text);
   void FailPublishes(std::uint16_t code, std::string_view text);
 
-  Node& node_;  // outlives it, and takes what is on its way along when it goes
+  Node& node_;  // outlives this; its end destroys data on its way
   std::function<absl::Duration()> latency_ = [] { return absl::Milliseconds(1); };
   bool reachable_ = true;
   bool ended_ = false;
@@ -85,7 +85,7 @@ class SimulatedBroker::Impl final : public std::enable_shared_from_this<Impl> {
   std::set<Consuming*> subscriptions_;
 };
 
-// A subscription at the client.
+// The client's side of a subscription.
 class SimulatedBroker::Impl::Consuming final : public Subscription {
  public:
   Consuming(std::shared_ptr<Impl> impl, ConsumeParams params, SubscriptionListener* listener)
@@ -107,13 +107,13 @@ class SimulatedBroker::Impl::Consuming final : public Subscription {
   void Close(std::function<void()> closed) override;
 
  private:
-  // What the broker's answers look for: none comes to a subscription that is gone, or on with
-  // another channel.
+  // Through this the broker's answers find the subscription. They are ignored if it is destroyed,
+  // or uses another channel.
   struct Link {
     ChannelId id;
     Consuming* subscription;
   };
-  // The consumer at the broker's end: puts on the wire what the node says.
+  // The consumer at the broker's end: sends what the node reports to the client.
   class Remote final : public Channel {
    public:
     Remote(std::shared_ptr<Link> link, std::shared_ptr<Wire> wire)
@@ -152,9 +152,9 @@ class SimulatedBroker::Impl::Consuming final : public Subscription {
 
   const std::shared_ptr<Impl> impl_;
   ConsumeParams params_;
-  SubscriptionListener* listener_;              // nullptr once it is closed
-  std::shared_ptr<Link> channel_;               // nullptr while there is none
-  bool wanted_ = true;                          // not cancelled
+  SubscriptionListener* listener_;              // nullptr if closed
+  std::shared_ptr<Link> channel_;               // nullptr if there is none
+  bool wanted_ = true;                          // false once cancelled
   std::vector<std::function<void()>> waiting_;  // for an answer, or for the end of the wire
   std::unique_ptr<Timer> again_;
 };
@@ -182,7 +182,7 @@ void SimulatedBroker::Impl::Consuming::OnAnswer(const absl::Status& answer) {
   }
 }
 
-// The channel is done with; another one is tried for.
+// Drops the channel, and opens another one later.
 void SimulatedBroker::Impl::Consuming::Interrupt(const absl::Status& why) {
   CloseChannel([] {});
   again_ = impl_->node_.time().After(kReconnectEvery, [this] {
@@ -263,8 +263,7 @@ void SimulatedBroker::Impl::Consuming::Close(std::function<void()> closed) {
   CloseChannel(call);
 }
 
-// --- connections
-// -----------------------------------------------------------------------------------
+// Connections
 
 void SimulatedBroker::Impl::Connect() {
   ConnectPublishing(absl::ZeroDuration());
@@ -326,14 +325,14 @@ void SimulatedBroker::Impl::OnConsumingLost() {
   ConnectConsuming(kReconnectEvery);
 }
 
-// They may come and go meanwhile.
+// Subscriptions may be added and removed during the calls.
 void SimulatedBroker::Impl::ForEachSubscription(void (Consuming::*call)()) {
   for (Consuming* const subscription : std::set<Consuming*>(subscriptions_)) {
     if (subscriptions_.contains(subscription)) (subscription->*call)();
   }
 }
 
-// What is on its way still arrives.
+// Data on its way still arrives.
 void SimulatedBroker::Impl::Reconnect(const absl::Status& why) {
   if (publishing_ == nullptr) return;
   node_.mail().After(absl::ZeroDuration(), [self = shared_from_this(), wire = publishing_, why] {
@@ -363,7 +362,7 @@ void SimulatedBroker::Impl::Close(std::function<void()> closed) {
       node_.mail().After(absl::ZeroDuration(), one_closed);
       continue;
     }
-    // Everything sent before has been handled by then.
+    // The broker has processed everything sent before.
     wire->ToBroker([wire, one_closed] {
       wire->CloseAtBroker();
       wire->ToClient(one_closed);
@@ -371,8 +370,7 @@ void SimulatedBroker::Impl::Close(std::function<void()> closed) {
   }
 }
 
-// --- declaring and publishing
-// ----------------------------------------------------------------------
+// Declaring and publishing
 
 void SimulatedBroker::Impl::SetListener(BrokerListener* listener) {
   listener_ = listener;
@@ -465,7 +463,7 @@ void SimulatedBroker::Impl::OnResult(std::uint64_t number, const PublishResult& 
   if (!published.empty()) published.mapped()(result);
 }
 
-// Another one is opened at once.
+// Opens another channel at once.
 void SimulatedBroker::Impl::OnChannelClosed(std::uint16_t code, std::string_view text) {
   if (publishing_ == nullptr) return;
   channel_ = std::make_shared<PublishChannel>();
@@ -478,8 +476,7 @@ void SimulatedBroker::Impl::FailPublishes(std::uint16_t code, std::string_view t
   }
 }
 
-// --- consuming
-// -------------------------------------------------------------------------------------
+// Consuming
 
 std::unique_ptr<Subscription> SimulatedBroker::Impl::Consume(ConsumeParams params,
                                                              SubscriptionListener* listener) {

@@ -13,7 +13,7 @@ constexpr std::string_view kAcquiredCountHeader = "x-acquired-count";
 
 using Entry = std::shared_ptr<const amqp::Table>;
 
-// What the views of the properties show, in bytes.
+// Returns the total size of the texts in the properties.
 std::size_t TextSize(const amqp::Properties& properties) {
   std::size_t size = properties.headers ? properties.headers->bytes().size() : 0;
   for (const auto& text :
@@ -25,7 +25,7 @@ std::size_t TextSize(const amqp::Properties& properties) {
   return size;
 }
 
-// The entries of x-death, the newest first; none where they cannot be read.
+// Returns the entries of x-death, the newest first; none if the header cannot be read.
 amqp::Array Deaths(const amqp::Properties& properties) {
   if (!properties.headers) return {};
   const auto field = properties.headers->Find(kDeathHeader);
@@ -46,7 +46,7 @@ const amqp::Table* AsEntry(const amqp::Value& value) {
   return entry == nullptr ? nullptr : entry->get();
 }
 
-// All header fields but that one.
+// Returns all header fields except `name`.
 std::string HeadersWithout(const amqp::Properties& properties, std::string_view name) {
   std::string bytes;
   if (!properties.headers) return bytes;
@@ -69,7 +69,7 @@ ContentPtr WithHeaders(const Content& content, std::string_view exchange,
 Content::Content(std::string_view exchange, std::string_view routing_key,
                  const amqp::Properties& properties, std::string_view body)
     : exchange_(exchange), routing_key_(routing_key), properties_(properties), body_(body) {
-  text_.reserve(TextSize(properties));  // so that nothing moves while views are made
+  text_.reserve(TextSize(properties));  // so that the text does not move while views are made
   Keep(&properties_.content_type);
   Keep(&properties_.content_encoding);
   if (properties_.headers) {
@@ -96,7 +96,7 @@ void Content::Keep(std::optional<View>* field) {
 }
 
 amqp::MessagePtr MakeDelivery(const ContentPtr& content, amqp::DeliveryTag tag, bool redelivered) {
-  // Its views show the content, which therefore lives as long.
+  // Its views point into the content, which it therefore owns.
   struct Delivered : amqp::Message {
     ContentPtr shown;
   };

@@ -12,10 +12,10 @@
 
 namespace retryq::testing {
 
-// What a message is, wherever it lies. Immutable, and shared by all its copies and deliveries.
+// The content of a message. Immutable, and shared by all its copies and deliveries.
 class Content {
  public:
-  // Copies all that the views show.
+  // Copies everything that the views point to.
   Content(std::string_view exchange, std::string_view routing_key,
           const amqp::Properties& properties, std::string_view body);
   Content(const Content&) = delete;
@@ -36,26 +36,26 @@ class Content {
 
   std::string exchange_;
   std::string routing_key_;
-  amqp::Properties properties_;  // into text_
+  amqp::Properties properties_;  // views of text_
   std::string text_;
   std::string body_;
 };
 
 using ContentPtr = std::shared_ptr<const Content>;
 
-// As a consumer gets it.
+// Returns the message as a consumer receives it.
 amqp::MessagePtr MakeDelivery(const ContentPtr& content, amqp::DeliveryTag tag, bool redelivered);
 
-// A message dead-lettered from `queue` to where the arguments say, with the headers that tell so.
-// The newest entry of x-death comes first, and entries of one queue and reason are counted.
+// Returns a message that was dead-lettered from `queue` to `exchange`, with the headers that record
+// that. The newest entry of x-death comes first. Each entry counts one queue and reason.
 ContentPtr DeadLettered(const Content& content, std::string_view queue, std::string_view reason,
                         absl::Time time, std::string_view exchange, std::string_view routing_key);
 
-// Whether an earlier entry of x-death says that it expired in `queue`.
+// Whether an entry of x-death states that the message has expired in `queue`.
 bool HasExpiredIn(const Content& content, std::string_view queue);
 
-// With the headers by which a quorum queue says how often it was delivered and came back: those
-// that are above zero.
+// Returns the message with a quorum queue's headers: how often it was delivered and returned.
+// Counts of zero are left out.
 ContentPtr WithDeliveryCounts(const Content& content, std::int64_t failed, std::int64_t acquired);
 
 }  // namespace retryq::testing

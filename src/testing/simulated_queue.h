@@ -17,22 +17,21 @@
 
 namespace retryq::testing {
 
-// A message as a queue holds it.
+// A message in a queue.
 struct Stored {
   ContentPtr content;
   absl::Time deadline = absl::InfiniteFuture();  // by the broker's wall clock
-  absl::Duration on_disk_at;                     // since boot; a crash before may take it
-  bool unconfirmed = false;                      // nobody was promised that it is on disk
+  absl::Duration on_disk_at;                     // since boot; an earlier crash may lose it
+  bool unconfirmed = false;  // its publisher was not promised that it is on disk
   bool redelivered = false;
-  std::int64_t returns = 0;   // to a quorum queue, that count
-  std::int64_t acquired = 0;  // to one of 4.3 or newer: all returns
+  std::int64_t returns = 0;   // returns that a quorum queue counts
+  std::int64_t acquired = 0;  // all returns to a quorum queue of 4.3 or newer
 };
 
-// The place of a message in its queue: what comes back goes to where it was.
+// The place of a message in its queue: a returned message goes to its old place.
 using Place = std::uint64_t;
 
-// A queue and what it holds: its arguments, read, and its messages. What becomes of them, and
-// when, is up to the Node.
+// A queue: its parsed arguments and its messages. The Node decides what happens to them, and when.
 struct Queue {
   explicit Queue(const QueueDeclaration& declaration);
 
@@ -57,19 +56,19 @@ struct Queue {
   std::map<Place, Stored> leaving;  // dead-lettered at least once, until the other queue has it
   std::size_t unacked = 0;          // with consumers
   Place last_place = 0;
-  std::vector<std::uint64_t> consumers;  // channels, the next one first
+  std::vector<std::uint64_t> consumers;  // channels, the next one to be served first
 
   absl::Duration made_at;
   absl::Duration lease_end = absl::InfiniteDuration();  // since boot
   absl::Duration leader_from = -absl::InfiniteDuration();
 
-  // Its end, which takes a moment: until then it answers, and loses what it is given.
+  // Its end, which takes a moment. Until then it answers, and loses the messages it gets.
   struct Going {
     LetGo::Cause cause;
     absl::Duration until;
   };
   std::optional<Going> going;
-  bool has_deceived = false;  // answered a declare at its end
+  bool has_deceived = false;  // has answered a declare at its end
 
   std::unique_ptr<Timer> timer;  // for what is due next
 };
@@ -77,7 +76,7 @@ struct Queue {
 // `x-consumer-timeout` of a consumer.
 std::optional<absl::Duration> ConsumerTimeoutIn(const amqp::Table& arguments);
 
-// The message after its queue's TTL and its own `expiration`, whichever is less.
+// Returns when the message expires: its queue's TTL or its own `expiration`, whichever is less.
 absl::Time DeadlineOf(const Content& content, const Queue& queue, absl::Time now);
 
 }  // namespace retryq::testing

@@ -49,7 +49,7 @@ SimulatedRabbitMq::~SimulatedRabbitMq() = default;
 
 void SimulatedRabbitMq::DeclareQueue(std::string_view name, const amqp::Table& arguments) {
   if (node_->Find(std::string(name)) != nullptr) return;
-  // Its last end may not be over yet, or it may be about to go.
+  // An earlier queue of this name may still be being deleted, or be about to be.
   for (int i = 0; i < 3 && node_->Find(std::string(name)) == nullptr; ++i) {
     node_->DeclareQueue({.name = std::string(name), .arguments = arguments}).IgnoreError();
   }

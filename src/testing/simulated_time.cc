@@ -9,10 +9,10 @@
 
 namespace retryq::testing {
 
-// Shared with timers and posters, which may outlive the SimulatedTime.
+// Shared with timers and with threads that post, which may outlive the SimulatedTime.
 class SimulatedTime::Loop final : public Executor, public std::enable_shared_from_this<Loop> {
  public:
-  // On any thread.
+  // May be called on any thread.
   absl::Duration now() const {
     const std::lock_guard lock(now_mutex_);
     return now_;
@@ -34,7 +34,7 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
     while (std::function<void()> work = TakePosted()) work();
   }
 
-  // The instant of the next timer; infinite if there is none.
+  // Returns the time of the next timer; infinite if there is none.
   absl::Duration next_due() const {
     return pending_.empty() ? absl::InfiniteDuration() : pending_.begin()->first.first;
   }
@@ -69,7 +69,7 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
     ~Cancelling() override {
       const std::shared_ptr<Loop> loop = loop_.lock();
       if (loop == nullptr) return;
-      // What the callback owns goes after the timer is out of the map.
+      // The callback is destroyed after the timer has been removed from the map.
       const auto callback = loop->pending_.extract(due_);
     }
 

@@ -5,7 +5,7 @@
 namespace retryq::testing {
 namespace {
 
-// For how long what a killed process sent goes on arriving, at the longest.
+// The longest time for which data from a killed process still arrives.
 constexpr absl::Duration kKilledMayArrive = absl::Milliseconds(100);
 
 }  // namespace
@@ -21,7 +21,7 @@ void Wire::ToBroker(std::function<void()> work) {
 
 void Wire::Arrive(std::function<void()> work) {
   if (broker_ended_ || node_.time().SinceBoot() > broker_reads_until_) return;
-  // In an alarm the broker reads nothing from who publishes.
+  // During an alarm, the broker does not read from connections that publish.
   if (!unread_.empty() || (node_.alarm() && ends_.alarm)) {
     unread_.push_back(std::move(work));
     return;

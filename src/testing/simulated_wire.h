@@ -12,14 +12,14 @@
 
 namespace retryq::testing {
 
-// One connection: what is sent arrives at the other end after a latency and in order, until the
-// connection is cut. Each end notices that in its own time.
+// One connection. Data arrives at the other end in order after a latency, until the connection is
+// cut. Each end notices that at its own time.
 class Wire final : public NodeListener, public std::enable_shared_from_this<Wire> {
  public:
   struct Ends {
     std::function<absl::Duration()> latency;
-    std::function<void()> client_lost;  // the client has noticed that it is cut
-    std::function<void(bool)> alarm;    // tells the client; empty where that publishes nothing
+    std::function<void()> client_lost;  // called when the client notices the cut
+    std::function<void(bool)> alarm;    // for the client; empty if it does not publish here
   };
 
   static std::shared_ptr<Wire> Make(Node& node, Ends ends) {
@@ -30,20 +30,20 @@ class Wire final : public NodeListener, public std::enable_shared_from_this<Wire
   Wire(Node& node, Ends ends) : node_(node), ends_(std::move(ends)) {}
   ~Wire() override { node_.RemoveListener(this); }
 
-  // What the broker does when it has noticed the end.
+  // Adds work that the broker does when it notices the end.
   void AtBrokerEnd(std::function<void()> work) { at_broker_end_.push_back(std::move(work)); }
 
-  // Work at the other end.
+  // Run work at the other end.
   void ToBroker(std::function<void()> work);
   void ToClient(std::function<void()> work);
 
-  // As SimulatedBroker::CutParams has it.
+  // See SimulatedBroker::CutParams.
   void Cut(absl::Duration may_arrive, absl::Duration client_notices, absl::Duration broker_notices);
 
-  // The client has said goodbye, and the broker heard it.
+  // The client has closed the connection, and the broker has received that.
   void CloseAtBroker();
 
-  // The client's process is gone.
+  // The client's process has ended.
   void Kill();
 
  private:
@@ -56,7 +56,7 @@ class Wire final : public NodeListener, public std::enable_shared_from_this<Wire
 
   Node& node_;
   Ends ends_;
-  absl::Duration last_to_broker_;  // arrival of what was sent last, since boot
+  absl::Duration last_to_broker_;  // when the last data arrives, since boot
   absl::Duration last_to_client_;
   absl::Duration broker_reads_until_ = absl::InfiniteDuration();
   bool client_hears_ = true;

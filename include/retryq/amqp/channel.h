@@ -18,65 +18,67 @@ namespace retryq::amqp {
 
 // Why a channel is closed.
 struct ChannelError {
-  // kNotFound (404), kFailedPrecondition (406), kResourceExhausted (406 where a limit of queues or
-  // exchanges is reached), kPermissionDenied (403), kAborted (405),
-  // else kUnavailable. The message carries the broker's text, with what a terminal would act on
-  // escaped (\u{1B}).
+  // kNotFound (404), kFailedPrecondition (406), kResourceExhausted (406 if a limit of queues or
+  // exchanges is reached), kPermissionDenied (403), kAborted (405), otherwise kUnavailable. The
+  // message contains the broker's text, in which characters that control a terminal are escaped
+  // (\u{1B}).
   absl::Status status;
-  std::uint16_t code = 0;       // the broker's reply code; 0 where it was not the broker
-  std::uint16_t class_id = 0;   // the method to blame, or 0
-  std::uint16_t method_id = 0;  // likewise
+  std::uint16_t code = 0;       // the broker's reply code; 0 if the broker did not close it
+  std::uint16_t class_id = 0;   // class of the method that caused it, or 0
+  std::uint16_t method_id = 0;  // the method that caused it, or 0
 };
 
-// Takes the body of one delivery as it arrives, in place of memory. Neither call may destroy a
-// channel, or call its listener.
+// Receives the body of one delivery as it arrives, so that the body is not kept in memory. Neither
+// call may destroy a channel, or call its listener.
 class RETRYQ_EXPORT BodySink {
  public:
   virtual ~BodySink() = default;
 
-  // Whether it takes nothing for now. The connection then reads nothing, and soon asks again.
+  // Whether the sink accepts nothing for now. The connection then reads nothing, and soon asks
+  // again.
   virtual bool IsFull() = 0;
   virtual void Add(std::string_view part) = 0;
 };
 
-// What a channel reports by itself. All calls come on the loop's thread and never
-// from inside a call to the channel; each may destroy the channel, or its connection.
+// Receives the events of a channel. All calls come on the loop's thread and never from inside a
+// call to the channel; each may destroy the channel, or its connection.
 class RETRYQ_EXPORT ChannelListener {
  public:
   virtual ~ChannelListener() = default;
 
   virtual void OnDelivery(std::string_view /*consumer_tag*/, MessagePtr /*message*/) {}
 
-  // A delivery has begun to arrive, and its body of `size` bytes is to come: `message` is complete
-  // but for that, with `left_out` set if it is larger than ConsumeParams::max_body. OnDelivery
-  // follows once all of it has come. Null: the body goes into memory, or is left out; else it is
-  // left out, and goes there.
+  // A delivery has begun to arrive, and its body of `size` bytes follows: `message` is complete
+  // except the body, with `left_out` set if the body is larger than ConsumeParams::max_body.
+  // OnDelivery follows once the whole body has arrived. If this returns null, the body is kept in
+  // memory, or left out; otherwise it is left out of memory and passed to the sink.
   virtual std::shared_ptr<BodySink> OnBody(const MessagePtr& /*message*/, std::uint64_t /*size*/) {
     return nullptr;
   }
 
-  // The broker ended a consumer, as when its queue is deleted.
+  // The broker cancelled a consumer, for example because its queue was deleted.
   virtual void OnConsumerCancelled(std::string_view /*consumer_tag*/) {}
 
-  // The broker closed the channel, or broke the protocol on it, or the connection is gone. Every
-  // open call and publish has been answered before. The channel is of no more use.
+  // The broker closed the channel or violated the protocol on it, or the connection is gone. The
+  // callbacks of all open calls and publishes have been called before. The channel cannot be used
+  // any more.
   virtual void OnChannelClosed(const ChannelError& why) = 0;
 };
 
-// A channel of a Connection. It can be used as soon as it is made: what is asked of it is
-// written at once, behind the opening, and the broker answers in order. A refusal closes the
-// channel; all that is open on it gets the error, later calls get kUnavailable.
+// A channel of a Connection. It can be used as soon as it is made: calls are sent at once, after
+// the opening, and the broker replies in order. If the broker refuses a call, it closes the
+// channel; all open calls on it get the error, and later calls get kUnavailable.
 //
-// No function calls back before it returns. Destroying the channel closes it on the
-// broker, which requeues what is unacked; callbacks still open are dropped uncalled. May be
-// destroyed inside any callback, and may outlive its connection.
-// Delivery guarantee: what `Publish` answers as kConfirmed is the broker's; what it answers as
-// kUnknown may have arrived or not. What is consumed comes again until it is settled.
+// No function calls back before it returns. Destroying the channel closes it on the broker, which
+// requeues unacked messages; open callbacks are dropped without being called. May be destroyed
+// inside any callback, and may outlive its connection.
+// Delivery guarantee: the broker is responsible for a publish that ends with kConfirmed; one that
+// ends with kUnknown may or may not have arrived. A delivery is repeated until it is settled.
 //
 // Used on the loop's thread only. Names are at most 255 bytes, else kInvalidArgument.
 class RETRYQ_EXPORT Channel {
  public:
-  // Publishes that may be unanswered at a time.
+  // Maximum number of unconfirmed publishes.
   static constexpr std::size_t kMaxUnconfirmed = std::size_t{1} << 16;
 
   class RETRYQ_NO_EXPORT Impl;
@@ -85,14 +87,13 @@ class RETRYQ_EXPORT Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Closes the channel on the broker after all that was asked of it so far, acks included, and
-  // calls `closed` when the broker has answered or the connection is gone. No other call
-  // comes after; callbacks still open are dropped uncalled. May be called again: each `closed` is
-  // called.
+  // Closes the channel on the broker after all earlier calls, including acks, and calls `closed`
+  // when the broker has replied or the connection is gone. No other call comes after; open
+  // callbacks are dropped without being called. May be called again: each `closed` is called.
   void Close(std::function<void()> closed);
 
   bool is_open() const;
-  // Names this channel in the tags of its deliveries. Unique in the process.
+  // Identifies this channel in the tags of its deliveries. Unique in the process.
   std::uint64_t generation() const;
 
   using Done = std::function<void(absl::Status)>;
@@ -101,49 +102,50 @@ class RETRYQ_EXPORT Channel {
                     std::function<void(absl::StatusOr<DeclareOk>)> done);
   void BindQueue(std::string_view queue, std::string_view exchange, std::string_view routing_key,
                  const Table& arguments, Done done);
-  // Both answer how many messages went. A queue that is not there counts as deleted.
+  // Both return the number of messages deleted. A queue that does not exist counts as deleted.
   void DeleteQueue(std::string_view queue, std::function<void(absl::StatusOr<std::uint32_t>)> done);
   void PurgeQueue(std::string_view queue, std::function<void(absl::StatusOr<std::uint32_t>)> done);
 
   void DeclareExchange(const ExchangeDeclaration& exchange, Done done);
-  // Whether it exists: a passive declare.
+  // Checks whether the exchange exists: a passive declare.
   void CheckExchange(std::string_view exchange, Done done);
-  // An exchange that is not there counts as deleted.
+  // An exchange that does not exist counts as deleted.
   void DeleteExchange(std::string_view exchange, Done done);
 
   // Puts the channel in confirm mode, which `Publish` needs.
   void ConfirmSelect(Done done);
 
-  // Ends exactly once as PublishOutcome says, unless the channel is destroyed first. Not sent,
-  // and answered as kUnknown with the code that fits, is what the broker would close the
-  // connection for (501: a header that exceeds `Connection::max_header_size`; 502: a name that
-  // is too long) and what would fill the memory (506: kMaxUnconfirmed publishes are open, or
-  // `Connection::kMaxUnsentBytes` wait to be sent). Who publishes faster than the broker
-  // confirms should go on in the answers to earlier publishes.
+  // Calls `done` exactly once with a PublishOutcome, unless the channel is destroyed first. A
+  // publish is not sent, and ends with kUnknown and a matching code, if the broker would close the
+  // connection because of it (501: a header that exceeds `Connection::max_header_size`; 502: a name
+  // that is too long) or if it would fill the memory (506: kMaxUnconfirmed publishes are open, or
+  // `Connection::kMaxUnsentBytes` wait to be sent). A caller that publishes faster than the broker
+  // confirms should publish more in the callbacks of earlier publishes.
   void Publish(const PublishParams& params, std::function<void(const PublishResult&)> done);
   std::size_t unconfirmed() const;
 
-  // The same for a body that is not there as a whole: `body_size` bytes, which `AddBody` adds in
-  // parts. The body of `params` must be empty. Until all of it is added nothing else may be asked
-  // of the channel, which must not be closed or destroyed, unless its connection is, too: the
-  // broker would close that.
+  // Like `Publish`, for a body that is not available as a whole: `body_size` bytes, which `AddBody`
+  // adds in parts. The body of `params` must be empty. Until the whole body is added, the channel
+  // must get no other call and must not be closed or destroyed, unless its connection is, too: the
+  // broker would close the connection.
   void BeginPublish(const PublishParams& params, std::uint64_t body_size,
                     std::function<void(const PublishResult&)> done);
-  // Does nothing on a channel that is closed.
+  // Has no effect on a closed channel.
   void AddBody(std::string_view part);
 
-  // Unacked deliveries at a time for each consumer started from now on; 0 = no limit.
+  // Unacked deliveries at a time for each consumer started from now on; 0: unlimited.
   void Qos(std::uint16_t prefetch, Done done);
 
-  // Starts a consumer; `params.prefetch` is `Qos`'s business, and `params.max_body` is that of all
-  // consumers of the channel. Answers its tag. A delivery of more
-  // than 512 MiB, which RabbitMQ cannot be configured to carry, closes the channel.
+  // Starts a consumer and returns its tag. `params.prefetch` is ignored, see `Qos`;
+  // `params.max_body` applies to all consumers of the channel. A delivery of more than 512 MiB,
+  // which RabbitMQ cannot be configured to carry, closes the channel.
   void Consume(const ConsumeParams& params, std::function<void(absl::StatusOr<std::string>)> done);
-  // Once answered, the consumer gets nothing more, what still comes is put back; acks still work.
+  // Once `done` is called, the consumer gets no more deliveries, and any that still arrive are
+  // requeued; acks still work.
   void Cancel(std::string_view consumer_tag, Done done);
 
-  // Settle a delivery of this channel, by the broker's number; what is not unsettled is
-  // ignored. Sent at the end of the loop's turn, acks coalesced by `multiple`.
+  // Settle a delivery of this channel, by the broker's number; other numbers are ignored. Sent at
+  // the end of the loop's turn, acks coalesced by `multiple`.
   void Ack(std::uint64_t delivery_tag);
   void Reject(std::uint64_t delivery_tag, bool requeue);
 

@@ -16,8 +16,8 @@
 
 namespace retryq::amqp {
 
-// What a connection reports. All calls come on the loop's thread and never from
-// inside a call to the connection, which each of them may destroy.
+// Receives the events of a connection. All calls come on the loop's thread and never from inside a
+// call to the connection; each may destroy the connection.
 class RETRYQ_EXPORT ConnectionListener {
  public:
   virtual ~ConnectionListener() = default;
@@ -25,83 +25,83 @@ class RETRYQ_EXPORT ConnectionListener {
   // Channels can be opened from now on.
   virtual void OnOpen() = 0;
 
-  // The connection is gone, or none of the endpoints gave one. Its channels are told after
-  // this call. kUnauthenticated: wrong user or password. kPermissionDenied: no right to the
-  // vhost. kNotFound: no such vhost. kInvalidArgument: the options cannot be used, or the login
-  // does not fit into a frame. kUnavailable: all else; where the broker breaks the protocol, the
-  // message names the frame. Another attempt follows by itself.
+  // The connection was lost, or no endpoint could be connected to. The listeners of its channels
+  // are called after this. kUnauthenticated: wrong user or password. kPermissionDenied: no right to
+  // the vhost. kNotFound: no such vhost. kInvalidArgument: the options cannot be used, or the login
+  // does not fit into a frame. kUnavailable: everything else; if the broker violates the protocol,
+  // the message names the frame. The connection makes another attempt by itself.
   virtual void OnLost(const absl::Status& why) = 0;
 
-  // A resource alarm: the broker reads nothing until it is over.
+  // A resource alarm: the broker reads nothing until the alarm is over.
   virtual void OnBlocked(bool /*blocked*/, std::string_view /*reason*/) {}
 };
 
-// A connection to a RabbitMQ broker: AMQP 0-9-1 over TCP, never blocking. Connects at
-// once, to the endpoints in turn, and again by itself whenever it is lost; after a refusal
-// (password, vhost, a login that is too long) not before `reconnect_max`, so that nobody is
-// hammered or locked out.
+// A connection to a RabbitMQ broker: AMQP 0-9-1 over TCP, never blocking. It connects at once,
+// trying the endpoints in turn, and reconnects by itself whenever it is lost. After a refusal
+// (password, vhost, a login that is too long) it waits for at least `reconnect_max`, so that it
+// neither overloads a broker nor gets a user locked out.
 //
-// What is written in one turn of the loop leaves together. A peer that is silent for
-// two heartbeat intervals is taken for dead.
-// Used on the loop's thread only; `loop` must outlive it. What is guaranteed of messages is told at
-// Channel.
+// Data written in one turn of the loop is sent together. A peer that is silent for two heartbeat
+// intervals counts as dead.
+// Used on the loop's thread only; `loop` must outlive it. The guarantees for messages are
+// documented at Channel.
 class RETRYQ_EXPORT Connection {
  public:
-  // With so many bytes unsent nothing more is published (see Channel::Publish). One message may
+  // While this many bytes are unsent, publishes are refused (see Channel::Publish). One message may
   // exceed it.
   static constexpr std::size_t kMaxUnsentBytes = std::size_t{64} << 20;
 
   // `listener` is not owned and must outlive the connection. `source` may be null.
   Connection(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener,
              OptionsSource source = nullptr);
-  // Says goodbye to the broker without waiting for its answer. Channels are not told. RabbitMQ may
-  // pass over what was said right before, acks included, as it stops at once when it sees that a
-  // connection has ended: it then delivers again. `Close` waits until all has been heard.
+  // Sends connection.close without waiting for the reply. Listeners of channels are not called.
+  // RabbitMQ may ignore what was sent just before, including acks, because it stops at once when it
+  // sees that a connection has ended: it then delivers these messages again. `Close` waits until
+  // the broker has read everything.
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Closes for good: sends what is written, then connection.close, and calls `closed` when
-  // the broker has answered or `deadline` is over. The listener hears no more. May be called again:
-  // each `closed` is called, and the earliest deadline applies.
+  // Closes the connection for good: sends pending data, then connection.close, and calls `closed`
+  // when the broker has replied or `deadline` is over. The listener gets no more calls. May be
+  // called again: each `closed` is called, and the earliest deadline applies.
   void Close(absl::Duration deadline, std::function<void()> closed);
 
   bool is_open() const;
 
-  // Gives up the connection there is, as if it were lost: says goodbye without waiting for the
-  // answer, and connects again. The listener hears `why`, which must not be ok, in a later turn.
-  // Nothing happens where there is no connection.
+  // Gives up the current connection as if it were lost: sends connection.close without waiting for
+  // the reply, and connects again. The listener gets `why`, which must not be ok, in a later turn.
+  // Has no effect if there is no connection.
   void Reconnect(const absl::Status& why);
 
-  // The connection has been of use: if it is lost, another attempt is made after the first pause,
-  // however soon that is.
+  // Tells the connection that it has been useful: if it is lost, however soon, the next attempt is
+  // made after the first pause.
   void RestartPauses();
 
-  // Replaces the password, as for a token that expires: at once for the connections to come, and
-  // by connection.update-secret for the one there is. `done` gets ok when the broker has
-  // answered, or in a later turn where there is no connection; the error with which the
-  // connection goes, if it does so first; kInvalidArgument, with nothing changed, where the secret
-  // does not fit into a frame or contains NUL. It is dropped uncalled if the connection is
-  // destroyed or closed.
+  // Replaces the password, for example for a token that expires: at once for future connections,
+  // and by connection.update-secret for the current one. `done` gets ok when the broker has
+  // replied, or in a later turn if there is no connection; the error of the connection, if it is
+  // lost first; kInvalidArgument, with nothing changed, if the secret does not fit into a frame or
+  // contains NUL. It is dropped without being called if the connection is destroyed or closed.
   void UpdateSecret(std::string secret, std::function<void(absl::Status)> done);
 
-  // Gathers what comes for as long as `leader` does (ConnectionOptions::read_coalescing): for two
-  // connections of one loop over which messages go in turn, as what comes in on both is then
-  // handled in one. `leader` may go earlier; it must not follow this one.
+  // Accumulates received data for as long as `leader` does (ConnectionOptions::read_coalescing).
+  // For two connections of one loop that messages pass in turn: data received on both is then
+  // handled in one turn. `leader` may be destroyed first; it must not follow this connection.
   void FollowPaceOf(const Connection& leader);
 
-  // A new channel; `listener` must outlive it. Where there is no connection, or no channel
-  // number left, the channel is closed from the start, which the listener hears.
+  // Opens a new channel; `listener` must outlive it. If there is no connection, or no channel
+  // number left, the channel is closed from the start, and the listener is called.
   std::unique_ptr<Channel> OpenChannel(ChannelListener* listener);
 
-  // Largest payload of a content header frame that may be sent: the agreed frame_max less
-  // 8; what the options ask for before the first connection.
+  // Largest payload of a content header frame that may be sent: the negotiated frame_max minus 8;
+  // before the first connection, that of the options.
   std::size_t max_header_size() const;
 
-  // "3.10.8"; of the last connection, empty before the first.
+  // "3.10.8"; the version of the last connection's broker, empty before the first.
   std::string server_version() const;
 
-  // Bytes written and not yet taken by the operating system.
+  // Bytes that are written and that the operating system has not taken yet.
   std::size_t unsent_bytes() const;
 
  private:

@@ -16,33 +16,33 @@
 namespace retryq::amqp {
 
 struct Endpoint {
-  // Name, IPv4 or IPv6 address (without brackets), of at most 255 bytes, with neither blanks nor
-  // control characters nor what separates the parts of a URI. A dot at the end of a name, which
-  // says that it is whole, is no part of what TLS asks for and checks.
+  // Host name, IPv4 or IPv6 address (without brackets), of at most 255 bytes, without blanks,
+  // control characters and separators of URIs. A dot at the end of a name, which marks it as fully
+  // qualified, is not part of the name that TLS sends and checks.
   std::string host = "localhost";
   std::uint16_t port = 5672;
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-// How to know the broker by its certificate, and how to be known by one of our own. TLS 1.2 or
-// newer. Files are in PEM format and read once, when the connection object is made.
+// How to verify the broker by its certificate, and the client's own certificate. TLS 1.2 or newer.
+// Files are in PEM format and read once, when the connection object is made.
 struct TlsOptions {
-  // The certificates of the authorities to trust, and of no others; an intermediate one needs no
-  // root beside it. Empty: the system's.
+  // Certificates of the only trusted authorities; an intermediate one works without its root.
+  // Empty: those of the system.
   std::string ca_file;
 
-  // Our certificate, followed by those between it and its authority, and its private key, which
-  // must not be encrypted. Both or neither.
+  // The client's certificate, followed by those between it and its authority, and its private key,
+  // which must not be encrypted. Set both or neither.
   std::string cert_file;
   std::string key_file;
 
-  // Whether the broker must prove who it is: by a certificate that a trusted authority signed, that
-  // is valid now, and that holds `server_name`. Off: anyone on the way can read and alter
-  // everything.
+  // Whether the broker must prove its identity: by a certificate that a trusted authority signed,
+  // that is valid now, and that contains `server_name`. False: anyone on the network path can read
+  // and alter everything.
   bool verify_peer = true;
 
-  // The name or IP address in the broker's certificate. Empty: the endpoint's host. A name, but no
-  // address, is sent to the broker too (SNI). What holds for a host's name holds for it.
+  // The name or IP address in the broker's certificate. Empty: the endpoint's host. A name, but not
+  // an address, is also sent to the broker (SNI). The rules of Endpoint::host apply.
   std::string server_name;
 
   friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
@@ -51,86 +51,84 @@ struct TlsOptions {
 // How to log in.
 enum class AuthMechanism {
   kPlain,     // user and password
-  kExternal,  // by the client certificate; the plugin rabbitmq_auth_mechanism_ssl finds the user
+  kExternal,  // client certificate; the plugin rabbitmq_auth_mechanism_ssl determines the user
 };
 
-// How to reach a broker, and as whom.
+// How to reach a broker, and how to log in.
 struct ConnectionOptions {
-  // Tried in turn until one answers, every address that a host name stands for. At least one.
+  // Tried in turn until one accepts, including every address of a host name. At least one.
   std::vector<Endpoint> endpoints = {Endpoint{}};
 
-  // Each round of attempts takes the endpoints in an order of its own, so that many clients
-  // spread over a cluster. Off: in the order given.
+  // Each round of attempts shuffles the endpoints, so that many clients spread over a cluster.
+  // False: in the order given.
   bool shuffle_endpoints = true;
 
-  // Set for TLS, which listens on a port of its own: mostly 5671.
+  // Set for TLS, which uses a separate port: usually 5671.
   std::optional<TlsOptions> tls;
 
   // kExternal needs `tls` with a client certificate, and uses neither user nor password. The user
-  // has no control characters, and the password no NUL.
+  // must not contain control characters, nor the password NUL.
   AuthMechanism auth_mechanism = AuthMechanism::kPlain;
   std::string user = "guest";
   std::string password = "guest";
   std::string vhost = "/";
 
-  // Shown in the management UI. Empty: program name and process id.
+  // Connection name in the management UI. Empty: program name and process id.
   std::string connection_name;
 
-  // Interval asked of the broker; the shorter of both wins. A peer silent for two of them is
-  // taken for dead. Whole seconds. Zero leaves it to the broker, and if that has none there are
-  // no heartbeats (which retrying refuses, as its leases depend on them).
+  // Heartbeat interval to request; the shorter of this and the broker's is used. A peer that is
+  // silent for two intervals counts as dead. Whole seconds. Zero: the broker's interval, and if it
+  // has none there are no heartbeats (which retrying refuses, because its leases depend on them).
   absl::Duration heartbeat = absl::Seconds(15);
 
-  // How long each step of an attempt at one address may take; then the next address has its
-  // turn. Above zero.
+  // Limits for each step of an attempt at one address; after that the next address is tried. Above
+  // zero.
   absl::Duration connection_timeout = absl::Seconds(10);  // resolving the host's name, and TCP
   absl::Duration tls_timeout = absl::Seconds(10);         // TLS
   absl::Duration handshake_timeout = absl::Seconds(10);   // AMQP: from the login to the open vhost
 
-  // Largest frame asked for, in bytes: 8192 … 1 MiB. The smaller of what both ends ask for counts.
-  // Zero leaves it to the broker, up to 1 MiB, which is never exceeded.
+  // Largest frame to request, in bytes: 8192 … 1 MiB. The smaller of this and the broker's is used.
+  // Zero: the broker's, up to 1 MiB, which is never exceeded.
   std::uint32_t frame_max = 131072;
 
-  // The same before the login, which the two ends cannot agree on: the broker's
-  // `initial_frame_max`. Zero: RabbitMQ's default, 4096 before version 4.1 and 8192 from then on.
-  // User, password (a token of OAuth 2 is a long one), connection_name and about 350 bytes more
-  // have to fit into it: a login that does not is refused, before anything is sent, with
-  // kInvalidArgument.
+  // The largest frame before the login, which client and broker cannot negotiate: the broker's
+  // `initial_frame_max`. Zero: RabbitMQ's default, 4096 before version 4.1 and 8192 since. User,
+  // password (an OAuth 2 token is a long one), connection_name and about 350 more bytes must fit
+  // into it: a login that does not fit is refused with kInvalidArgument before anything is sent.
   std::uint32_t initial_frame_max = 0;
 
-  // Largest channel number asked for; the smaller of both ends' counts. Zero leaves it to the
-  // broker.
+  // Largest channel number to request; the smaller of this and the broker's is used. Zero: the
+  // broker's.
   std::uint16_t channel_max = 2047;
 
-  // Pause before connecting again: uniform in [half, whole] of initial · 2^n,
-  // capped.
+  // Pause before connecting again: uniform in [half, whole] of initial · 2^n, at most
+  // `reconnect_max`.
   absl::Duration reconnect_initial = absl::Milliseconds(100);
   absl::Duration reconnect_max = absl::Seconds(10);
 
-  // While much comes in: for how long, at most, what comes may gather before it is read, so that it
-  // is handled in fewer and larger turns, which cost less CPU time. Never for so long that it would
-  // bring more than a quarter of the prefetch, or of the publishes unconfirmed, so that the broker
-  // has enough to go on with; an eighth where TCP's handshake took 250 µs or more, as time on the
-  // way is lost. For up to four times as long where it is the broker that all wait for: below 250
-  // µs, while a prefetch is used up and half of it or more waits for confirms. Not at all below a
-  // prefetch of 20 (40), where little comes, or with TLS. 0 to 20 ms; below 250 µs nothing ever
-  // gathers.
+  // Maximum time for which received data may accumulate under load before it is read, so that it is
+  // handled in fewer and larger turns, which use less CPU time. It never accumulates for so long
+  // that more than a quarter of the prefetch, or of the unconfirmed publishes, would arrive (an
+  // eighth if TCP's handshake took 250 µs or more, because transmission adds to the time), so that
+  // the broker always has enough to do. The limit is four times as long if everything waits for the
+  // broker: with a handshake below 250 µs, while a prefetch is used up and half of it or more waits
+  // for confirms. Data does not accumulate with a prefetch below 20 (40 if the handshake took 250
+  // µs or more), at low load, or with TLS. 0 to 20 ms; below 250 µs it never accumulates.
   absl::Duration read_coalescing = absl::Milliseconds(2);
 
   friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;
 };
 
-// Returns the options anew, before each round of attempts to connect, on the loop's thread, which
-// it must not block: for credentials that change. Endpoints, user and password are taken from it,
-// and all else must stay as it is (else the attempt ends with kInvalidArgument). An error is an
-// attempt that has failed, with kUnavailable.
+// Returns the current options, before each round of attempts to connect, on the loop's thread,
+// which it must not block: for credentials that change. Endpoints, user and password are taken from
+// it, and all other fields must stay the same (otherwise the attempt ends with kInvalidArgument).
+// An error counts as a failed attempt, with kUnavailable.
 using OptionsSource = std::function<absl::StatusOr<ConnectionOptions>()>;
 
-// Reads `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`, or
-// `amqps://` for TLS, whose port is 5671 where none is given. Everything may be left out but the
-// scheme; parts are percent-decoded, an IPv6 address stands in brackets; no path means vhost "/",
-// and so does "/" alone (as people write it; `%2f` says it in full). Blanks and control characters
-// must be percent-encoded.
+// Parses `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`, or
+// `amqps://` for TLS, whose default port is 5671. Everything except the scheme is optional; parts
+// are percent-decoded, an IPv6 address is in brackets. No path means vhost "/", and so does "/"
+// alone (`%2f` is its full form). Blanks and control characters must be percent-encoded.
 //
 // Parameters, each at most once; any other is an error:
 //   heartbeat                      seconds
@@ -143,21 +141,20 @@ using OptionsSource = std::function<absl::StatusOr<ConnectionOptions>()>;
 //   verify                         verify_peer or verify_none
 //   server_name_indication         server_name
 //
-// Errors are kInvalidArgument, name the part and never contain the password. Files are not looked
-// at yet. https://www.rabbitmq.com/docs/uri-spec,
-// https://www.rabbitmq.com/docs/uri-query-parameters
+// Errors are kInvalidArgument, name the part and never contain the password. Files are not read
+// yet. https://www.rabbitmq.com/docs/uri-spec, https://www.rabbitmq.com/docs/uri-query-parameters
 RETRYQ_EXPORT absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri);
 
-// Several URIs that differ only in their endpoints, as one.
+// Combines several URIs that differ only in their endpoints.
 RETRYQ_EXPORT absl::StatusOr<ConnectionOptions> ParseUris(const std::vector<std::string>& uris);
 
-// Whether the fields are in the ranges said above, and TLS's files can be read and belong together.
-// kInvalidArgument names all that is wrong.
+// Checks that the fields are in the ranges given above, and that the TLS files can be read and
+// belong together. kInvalidArgument names all errors.
 RETRYQ_EXPORT absl::Status Validate(const ConnectionOptions& options);
 
-// For logs: without the password.
+// Text for logs, without the password.
 RETRYQ_EXPORT std::string Describe(const ConnectionOptions& options);
-// "host:port", an IPv6 address in brackets.
+// "host:port", with an IPv6 address in brackets.
 RETRYQ_EXPORT std::string Describe(const Endpoint& endpoint);
 
 }  // namespace retryq::amqp

@@ -10,11 +10,11 @@
 
 namespace retryq::amqp {
 
-// The real broker: publishes and declares on one connection and consumes on
-// another, because RabbitMQ stops reading a publishing connection while an
-// alarm is on, acks included. Both connect at once and again by themselves.
-// `loop` must outlive it; used on its thread. Destroying it closes both connections without
-// waiting. Each of them asks `source`, unless that is null.
+// Makes the real broker: it publishes and declares on one connection and consumes on another,
+// because RabbitMQ stops reading a publishing connection during an alarm, including acks. Both
+// connect at once and reconnect by themselves. `loop` must outlive it; used on its thread. The
+// destructor closes both connections without waiting. Each connection calls `source`, unless it is
+// null.
 RETRYQ_EXPORT std::unique_ptr<Broker> MakeBroker(EventLoop& loop, const ConnectionOptions& options,
                                                  const OptionsSource& source = nullptr);
 

@@ -10,23 +10,21 @@
 
 namespace retryq::amqp {
 
-// Names one delivery towards the broker. Tags of an earlier connection or
-// channel are told apart by the generation: acks of those are dropped, as the
-// broker has requeued the messages already.
+// Identifies one delivery to the broker. The generation distinguishes tags of an earlier connection
+// or channel: acks of those are dropped, because the broker has already requeued the messages.
 struct DeliveryTag {
   std::uint64_t generation = 0;  // of the channel that delivered it, never reused
   std::uint64_t tag = 0;         // the broker's number on that channel, from 1
   friend bool operator==(const DeliveryTag&, const DeliveryTag&) = default;
 };
 
-// A message as the broker delivered it. Immutable; the views point into
-// storage that lives as long as the object. Shared as `MessagePtr`.
-// Thread-safe for reading from any thread.
+// A message as the broker delivered it. Immutable; the views point into storage that lives as long
+// as the object. Shared as `MessagePtr`. Thread-safe for reading.
 struct Message {
   DeliveryTag delivery_tag;
   bool redelivered = false;
 
-  // What the views point into.
+  // Storage that the views point into.
   std::string envelope;  // exchange and routing key
   std::string header;    // the content header's payload: class, weight, body size, properties
   std::string content;   // the body
@@ -36,16 +34,16 @@ struct Message {
   Properties properties;
   std::string_view body;
 
-  // Above 0: the size of a body that is larger than ConsumeParams::max_body, or than the memory
-  // that there is. It was read and left out: `body` is empty.
+  // Above 0: the size of a body that is larger than ConsumeParams::max_body, or than the available
+  // memory. It was read and not kept: `body` is empty.
   std::uint64_t left_out = 0;
 
-  // How that ended where the body was passed on as it arrived (SubscriptionListener::PassOn). True:
-  // the broker has confirmed the copy, and not returned it.
+  // The result if the body was forwarded as it arrived (SubscriptionListener::PassOn). True: the
+  // broker has confirmed the copy, and not returned it.
   bool passed_on = false;
-  // Else why not; empty if there was no attempt.
+  // Otherwise the reason; empty if forwarding was not attempted.
   std::string not_passed_on;
-  // The broker refused the copy, as it would again.
+  // The broker refused the copy, and would refuse it again.
   bool refused = false;
 
   void SetEnvelope(std::string_view new_exchange, std::string_view new_routing_key) {

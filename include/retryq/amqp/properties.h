@@ -11,10 +11,9 @@
 
 namespace retryq::amqp {
 
-// The properties of a message, as views: of a delivery into its buffer, of a
-// publish into whatever the caller keeps alive until `Publish` returns. Every
-// field is either absent or exactly the bytes on the wire; short strings are at
-// most 255 bytes and need not be UTF-8.
+// The properties of a message, as views: for a delivery, into its buffer; for a publish, into
+// memory that the caller keeps alive until `Publish` returns. Each field is either absent or
+// exactly the bytes on the wire; short strings are at most 255 bytes and need not be UTF-8.
 struct Properties {
   std::optional<std::string_view> content_type = std::nullopt;
   std::optional<std::string_view> content_encoding = std::nullopt;
@@ -32,7 +31,7 @@ struct Properties {
   std::optional<std::string_view> cluster_id = std::nullopt;
 };
 
-// How many bytes a content header with these properties takes: the payload of its frame, which
+// Size in bytes of a content header with these properties: the payload of its frame, which
 // `Broker::max_header_size` and `Connection::max_header_size` limit.
 RETRYQ_EXPORT std::size_t ContentHeaderSize(const Properties& properties);
 

@@ -22,21 +22,20 @@ namespace retryq::amqp {
 
 // AMQP 0-9-1 field tables ("headers", "arguments") in two forms.
 //
-// `TableView` is the form in which tables travel through this library: the
-// encoded bytes as the broker sent them, walked by length and never recursed
-// into, so that a header which is only passed on keeps its wire type to the
-// byte, whatever it is and however deeply it nests.
+// `TableView` is the form in which this library passes tables on: the encoded bytes as the broker
+// sent them, walked by length and without recursion, so that a header that is only forwarded keeps
+// its wire type to the byte, whatever its type and nesting.
 //
-// `Table` is the decoded form, for arguments that we write and for headers that
-// the caller wants to read. Decoding stops at `kMaxTableDepth` levels with a
-// Status: RabbitMQ carries tables nested 900 deep.
+// `Table` is the decoded form, for arguments that the library writes and for headers that the
+// caller wants to read. Decoding more than `kMaxTableDepth` levels fails with a Status: RabbitMQ
+// carries tables nested 900 deep.
 //
-// The wire types are those RabbitMQ uses, which differ from the AMQP 0-9-1
-// document in places: 's' is a signed 16-bit integer, 'l' a signed 64-bit one.
-// 'L' is an unsigned one to librabbitmq and to us, a signed one to RabbitMQ:
-// not for writing. https://www.rabbitmq.com/amqp-0-9-1-errata#section_3
+// The wire types are those that RabbitMQ uses, which differ from the AMQP 0-9-1 document in places:
+// 's' is a signed 16-bit integer, 'l' a signed 64-bit one. 'L' is unsigned in librabbitmq and this
+// library and signed in RabbitMQ: do not write it.
+// https://www.rabbitmq.com/amqp-0-9-1-errata#section_3
 
-// Levels of tables and arrays that are decoded; deeper ones stay opaque.
+// Levels of tables and arrays that are decoded; deeper levels stay encoded.
 inline constexpr int kMaxTableDepth = 32;
 
 class Table;
@@ -73,7 +72,7 @@ struct Timestamp {
   friend bool operator==(const Timestamp&, const Timestamp&) = default;
 };
 
-// 'x': a byte array, apart from a long string ('S').
+// 'x': a byte array, distinct from a long string ('S').
 struct Bytes {
   std::string data;
   friend bool operator==(const Bytes&, const Bytes&) = default;
@@ -84,10 +83,9 @@ struct Void {
   friend bool operator==(const Void&, const Void&) = default;
 };
 
-// One decoded field value. The alternative says the wire type:
-// V t b B s u I i l L f d D T S x A F, in this order. Makes itself from any of
-// them: `Value(7)` is a 32-bit integer, `Value("text")` a long string,
-// `Value(Table{…})` a nested table.
+// One decoded field value. The alternative determines the wire type: V t b B s u I i l L f d D T S
+// x A F, in this order. Converts implicitly from each of them: `Value(7)` is a 32-bit integer,
+// `Value("text")` a long string, `Value(Table{…})` a nested table.
 struct RETRYQ_EXPORT Value {
   using Variant =
       std::variant<Void, bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
@@ -103,7 +101,7 @@ struct RETRYQ_EXPORT Value {
   Value(Table table);
   // NOLINTEND(google-explicit-constructor)
 
-  // Defined in the library, as each includer would compile them for 18 alternatives.
+  // Defined in the library, so that not every including file compiles them for 18 alternatives.
   Value(const Value& other);
   Value(Value&& other) noexcept;
   Value& operator=(const Value& other);
@@ -131,7 +129,7 @@ class RETRYQ_EXPORT Table {
 
   // Sets `name`, replacing its first occurrence.
   void Set(std::string_view name, Value value);
-  // Appends without looking for an earlier field of that name.
+  // Appends without checking for an earlier field of that name.
   void Append(std::string_view name, Value value);
 
   // The first field of that name; nullptr if there is none.
@@ -160,32 +158,31 @@ struct RETRYQ_EXPORT FieldView {
   std::string_view value;  // the bytes behind the type, lengths included
   std::string_view bytes;  // the whole field: name's length, name, type, value
 
-  // Any integer type, widened. Nothing if it is no integer or above int64's
-  // range.
+  // The value of any integer type, widened; nullopt if it is not an integer or exceeds int64.
   std::optional<std::int64_t> AsInt64() const;
-  // 'S' or 'x': the text. Nothing otherwise.
+  // The text of 'S' or 'x'; otherwise nullopt.
   std::optional<std::string_view> AsString() const;
-  // 'F': the nested table. Nothing otherwise.
+  // The nested table of 'F'; otherwise nullopt.
   std::optional<TableView> AsTable() const;
-  // `kInvalidArgument` where it nests deeper than kMaxTableDepth.
+  // `kInvalidArgument` if it nests deeper than kMaxTableDepth.
   absl::StatusOr<Value> Decode() const;
 };
 
-// An encoded table that lives elsewhere. Cheap to copy. Walking it never
-// recurses, never allocates and never reads outside the bytes.
+// An encoded table in memory that it does not own. Cheap to copy. Iteration never recurses, never
+// allocates and never reads outside the bytes.
 class RETRYQ_EXPORT TableView {
  public:
   TableView() = default;
-  // The fields' bytes, without the 4-byte length. They need not be valid: see
-  // `Validate`; iteration over invalid bytes ends before the first bad field.
+  // The bytes of the fields, without the 4-byte length. They need not be valid: see `Validate`;
+  // iteration over invalid bytes ends before the first bad field.
   explicit TableView(std::string_view bytes) : bytes_(bytes) {}
 
-  // Whether all lengths of the top level lie inside, and nested tables and
-  // arrays too (walked without recursion). `kInvalidArgument` names the field.
+  // Checks that all lengths of the top level and of nested tables and arrays are within bounds
+  // (without recursion). `kInvalidArgument` names the field.
   absl::Status Validate() const;
 
-  // Whether all numbers in a valid table are finite, at any depth: RabbitMQ closes the connection
-  // of a client that sends NaN or an infinity. `kInvalidArgument` names the field.
+  // Checks that all numbers in a valid table are finite, at any depth: RabbitMQ closes the
+  // connection of a client that sends NaN or an infinity. `kInvalidArgument` names the field.
   absl::Status CheckFinite() const;
 
   std::optional<FieldView> Find(std::string_view name) const;
@@ -232,9 +229,9 @@ class RETRYQ_EXPORT TableView {
   std::string_view bytes_;
 };
 
-// Writes an encoded table field by field, for patching headers at their top
-// level: copy the fields that stay, set those that change. Appends to a string
-// that can be reused, so that steady state allocates nothing.
+// Writes an encoded table field by field, to patch headers at their top level: copy the fields that
+// stay, set those that change. Appends to a string that can be reused, so that repeated use
+// allocates nothing.
 //
 //   std::string out;
 //   TableWriter writer(&out);

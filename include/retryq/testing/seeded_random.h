@@ -9,17 +9,17 @@
 
 namespace retryq::testing {
 
-// Reproducible randomness: one seed is one sequence, on every platform. Used on one thread.
+// Repeatable randomness: a seed gives the same sequence on every platform. Used on one thread.
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed = 1) : engine_(seed) {}
 
   std::uint64_t Next() override { return engine_(); }
 
-  // Uniform in [0, bound), up to a bias that no test notices.
+  // Uniform in [0, bound), with a negligible bias.
   std::uint64_t Below(std::uint64_t bound) { return Next() % bound; }
 
-  // True once in `n` times.
+  // Returns true with probability 1/n.
   bool OneIn(std::uint64_t n) { return Below(n) == 0; }
 
   // Uniform in [low, high], in whole milliseconds.

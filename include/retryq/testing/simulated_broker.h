@@ -12,24 +12,24 @@
 
 namespace retryq::testing {
 
-// One client's way to a SimulatedRabbitMq: two connections, one to publish and to declare by and
-// one to consume by, as amqp::MakeBroker has them. What is sent on a connection arrives in order,
-// after a latency; connections can be cut, and are made again by themselves.
+// One client's access to a SimulatedRabbitMq: two connections, one to publish and declare and one
+// to consume, as amqp::MakeBroker uses them. Data sent on a connection arrives in order, after a
+// latency; connections can be cut, and reconnect by themselves.
 //
-// Destroying it is what a killed process looks like to the broker. Used on one thread.
+// To the broker, its destruction looks like a killed process. Used on one thread.
 class SimulatedBroker final : public Broker {
  public:
   // `rabbit` must outlive it. Connects at once.
   explicit SimulatedBroker(SimulatedRabbitMq& rabbit);
   ~SimulatedBroker() override;
 
-  // How long each frame takes on its way, asked for each; a millisecond unless set. What is slow
-  // holds up what comes after it on the same connection.
+  // Sets the latency of frames; the function is called for each frame. Default: a millisecond. A
+  // slow frame delays later frames on the same connection.
   void SetLatency(std::function<absl::Duration()> latency);
 
-  // Cuts a connection. What is on its way to the broker may still arrive, within `may_arrive`;
-  // what is on its way back is lost. The client notices after `client_notices`, the broker after
-  // `broker_notices`, which then requeues what was unacked.
+  // Cuts a connection. Data on its way to the broker may still arrive, within `may_arrive`; data on
+  // its way back is lost. The client notices after `client_notices`, the broker after
+  // `broker_notices`; the broker then requeues unacked messages.
   struct CutParams {
     absl::Duration may_arrive = absl::ZeroDuration();
     absl::Duration client_notices = absl::ZeroDuration();
@@ -38,10 +38,10 @@ class SimulatedBroker final : public Broker {
   void CutPublishing(const CutParams& cut);
   void CutConsuming(const CutParams& cut);
 
-  // While the broker cannot be reached no connection is made; those there are stay.
+  // While the broker is unreachable, no connection can be made; existing connections stay.
   void SetReachable(bool reachable);
 
-  // Broker.
+  // The interface Broker.
   void SetListener(BrokerListener* listener) override;
   void Declare(DeclareParams params, DeclareCallback done) override;
   void CheckExchange(std::string name, std::function<void(absl::Status)> done) override;

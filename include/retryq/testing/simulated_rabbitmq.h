@@ -19,18 +19,18 @@ namespace retryq::testing {
 
 class Node;
 
-// A message that the broker let go other than by an ack.
+// A message that the broker lost, dropped or deleted without an ack.
 struct LetGo {
   enum class Cause {
-    kQueueExpired,     // with its queue, whose lease was over (x-expires)
-    kQueueDeleted,     // with its queue, which was deleted, or into it at that moment
-    kPurged,           // with what else was in its queue
-    kNoRoute,          // dead-lettered to where no queue takes it
+    kQueueExpired,     // deleted with its queue, whose lease was over (x-expires)
+    kQueueDeleted,     // deleted with its queue, or published into it at that moment
+    kPurged,           // its queue was purged
+    kNoRoute,          // dead-lettered, but no queue takes it
     kNoLeader,         // dead-lettered from a classic queue to a quorum queue without a leader
     kCrash,            // dead-lettered from a classic queue, and not on disk yet
-    kNewQueueCrashed,  // in a quorum queue made right before the crash
+    kNewQueueCrashed,  // in a quorum queue that was created right before the crash
     kTransient,        // not persistent, and the broker was restarted
-    kCycle,            // dead-lettered to a queue that its x-death says it expired in
+    kCycle,            // dead-lettered to a queue in which it has expired, by its x-death
     kExpired,          // expired, with no dead-letter exchange
     kRejected,         // rejected, with no dead-letter exchange
     kDeliveryLimit,    // returned too often to a quorum queue, with no dead-letter exchange
@@ -41,29 +41,31 @@ struct LetGo {
   std::string message_id;
 };
 
-// In words: "its queue expired", ….
+// The cause in words: "its queue expired", ….
 std::string_view NameOf(LetGo::Cause cause);
 
-// RabbitMQ in memory and in simulated time: a node with one vhost, behind as many SimulatedBrokers
-// as there are clients. It does what a real one was measured to do, the dangerous things above all:
+// RabbitMQ in memory and in simulated time: a node with one vhost, for any number of clients, each
+// with a SimulatedBroker. It behaves as a real RabbitMQ was measured to behave, above all in
+// dangerous cases:
 //
-//  - x-expires takes a queue that nobody used for that long, with what is in it. A declare renews
-//    the lease of a classic queue and not that of a quorum queue. At the edge a declare can be
-//    answered and the queue still go, and what is published then is confirmed and gone.
+//  - x-expires deletes a queue that was not used for that long, with its messages. A declare renews
+//    the lease of a classic queue but not that of a quorum queue. At the very end of a lease, the
+//    broker may reply to a declare and still delete the queue; messages that are then published
+//    into it are confirmed and lost.
 //  - Messages expire at the head of their queue, at a deadline by the broker's wall clock, and go
-//    to the dead-letter exchange with x-death. From classic queues unconfirmed: where no queue
-//    takes them they are gone. From quorum queues with at-least-once they are kept and tried again,
-//    32 of a queue at a time: while so many find no queue that takes them, no other leaves.
-//  - Publishes are confirmed once they are on disk, which takes a moment; mandatory ones come back
-//    where no queue takes them; a missing exchange closes the channel; x-max-length with
-//    reject-publish is answered by a nack.
-//  - Consumers have their prefetch, what they leave unsettled comes back to its place, redelivered.
-//    Quorum queues count that, up to x-delivery-limit; from 4.3 on what is given back by the
-//    client, or was unsettled for too long, only raises x-acquired-count.
-//  - A crash takes what is not on disk, and brings back what had just left.
+//    to the dead-letter exchange with x-death. Classic queues dead-letter without confirms:
+//    messages that no queue takes are lost. Quorum queues with at-least-once keep these and try
+//    again, 32 per queue at a time: while no queue takes those 32, no other message leaves.
+//  - Publishes are confirmed once they are on disk, which takes a moment; mandatory ones are
+//    returned if no queue takes them; a missing exchange closes the channel; a full queue
+//    (x-max-length with reject-publish) replies with a nack.
+//  - Consumers have a prefetch; their unsettled messages return to their place in the queue,
+//    redelivered. Quorum queues count this, up to x-delivery-limit; from 4.3 on, messages that the
+//    client requeues or leaves unsettled for too long only raise x-acquired-count.
+//  - A crash loses what is not on disk, and brings back messages that had just left.
 //
 // Not simulated: policies, clusters, priorities, exclusive queues, transactions, CC and BCC,
-// streams, users. Direct, fanout and topic exchanges are there, a headers exchange is not.
+// streams, users, headers exchanges. Direct, fanout and topic exchanges are simulated.
 //
 //   SimulatedTime time;
 //   SeededRandom random;
@@ -76,78 +78,80 @@ std::string_view NameOf(LetGo::Cause cause);
 //   time.Advance(absl::Minutes(10));
 //   EXPECT_EQ(rabbit.Count("orders.parked"), 1U);
 //
-// The names in tests of a test framework apart, nothing here depends on one. One thread.
+// Depends on no test framework (the example uses one). Not thread-safe.
 class SimulatedRabbitMq {
  public:
   struct Options {
     std::string version = "3.10.8";
 
-    // How long a persistent message takes to be on disk, at the longest; then it is confirmed.
+    // Longest time until a persistent message is on disk and confirmed.
     absl::Duration max_sync = absl::Milliseconds(20);
 
-    // How long a dead-lettered message of a classic queue takes to be on disk, at the longest.
+    // Longest time until a dead-lettered message of a classic queue is on disk.
     absl::Duration max_lazy_sync = absl::Seconds(2);
 
-    // How long a quorum queue has no leader after a start, at the longest.
+    // Longest time that a quorum queue has no leader after a start.
     absl::Duration max_election = absl::Seconds(3);
 
-    // Whether a quorum queue whose lease ended while the node was down goes with what is in it,
-    // as on 4.3, or first lets go what is due, as before.
+    // Whether a quorum queue whose lease ended while the node was down is deleted with its
+    // messages, as on 4.3, or first dead-letters the messages that are due, as on earlier versions.
     bool downtime_counts = true;
 
-    // Whether a restart begins the lease of a quorum queue anew.
+    // Whether a restart renews the lease of a quorum queue.
     bool restart_renews_quorum = false;
 
-    // How long a delivery may be unsettled. Then versions before 4.3 close the channel; newer ones
-    // return it, uncounted, and cancel the consumer, and look at quorum queues alone.
+    // How long a delivery may be unsettled. After that, versions before 4.3 close the channel;
+    // newer versions requeue the message, uncounted, and cancel the consumer, and do so for quorum
+    // queues only.
     absl::Duration consumer_timeout = absl::InfiniteDuration();
   };
 
-  // Both must outlive it.
+  // `time` and `random` must outlive it.
   SimulatedRabbitMq(SimulatedTime& time, Random& random);
   SimulatedRabbitMq(SimulatedTime& time, Random& random, Options options);
   ~SimulatedRabbitMq();
   SimulatedRabbitMq(const SimulatedRabbitMq&) = delete;
   SimulatedRabbitMq& operator=(const SimulatedRabbitMq&) = delete;
 
-  // What an operator sets up. Durable. A queue or exchange that exists stays as it is. An exchange
-  // is "direct", "fanout" or "topic".
+  // Setup by an operator: durable queues and exchanges, and bindings. An existing queue or exchange
+  // is not changed. An exchange is "direct", "fanout" or "topic".
   void DeclareQueue(std::string_view name, const amqp::Table& arguments = {});
   void DeclareExchange(std::string_view name, std::string_view type = "direct");
   void Bind(std::string_view exchange, std::string_view queue, std::string_view routing_key = "");
 
-  // Puts a message where a producer would: persistent unless it says otherwise, and on disk at
-  // once. False where no queue takes it.
+  // Publishes a message like a producer: persistent unless `properties` set another mode, and on
+  // disk at once. Returns false if no queue takes it.
   bool Publish(std::string_view exchange, std::string_view routing_key,
                amqp::Properties properties = {}, std::string_view body = {});
 
-  // What goes wrong. The counts are those of delete-ok and purge-ok.
+  // Faults. The counts are those of delete-ok and purge-ok.
   std::size_t DeleteQueue(std::string_view name);
   void DeleteExchange(std::string_view name);
   std::size_t Purge(std::string_view name);
   void Crash();     // kill -9
-  void ShutDown();  // in order
+  void ShutDown();  // graceful
   void Start();
-  // A resource alarm: it reads no more from connections that publish, and tells them.
+  // A resource alarm: the broker notifies connections that publish, and stops reading from them.
   void SetAlarm(bool alarm);
-  // Declares are refused with 403, as without the permission to configure.
+  // Declares are refused with 403, as if the user has no right to configure.
   void RefuseDeclares(bool refuse);
-  // What clients publish is nacked, as by a queue in trouble.
+  // Publishes of clients are nacked, as by a queue that fails.
   void RefusePublishes(bool refuse);
-  // Steps the broker's wall clock alone, which message deadlines go by.
+  // Steps only the broker's wall clock, which determines the deadlines of messages.
   void StepClock(absl::Duration by);
 
-  // What an operator sees. A queue's messages: ready and unacked, those handed to consumers first.
+  // State, as an operator sees it. Messages of a queue are ready or unacked; those handed to
+  // consumers come first.
   bool up() const;
   bool HasQueue(std::string_view name) const;
   bool HasExchange(std::string_view name) const;
   std::size_t Count(std::string_view queue) const;
   std::vector<amqp::MessagePtr> Messages(std::string_view queue) const;
   std::vector<std::string> queues() const;
-  // An argument of a queue, such as "x-expires"; nothing if the queue or the argument is not there.
+  // An argument of a queue, such as "x-expires"; nullopt if there is no such queue or argument.
   std::optional<amqp::Value> Argument(std::string_view queue, std::string_view name) const;
 
-  // All that was let go since the beginning, in order.
+  // All messages that were lost, dropped or deleted since the beginning, in order.
   const std::vector<LetGo>& let_go() const;
   // Messages that had been dead-lettered when the node went down, and are back in their delay
   // queue: they may arrive twice.

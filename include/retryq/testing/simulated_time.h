@@ -15,9 +15,9 @@
 
 namespace retryq::testing {
 
-// Time that passes when the test says so: clocks, timers and the loop's
-// executor in one. Nothing runs but inside `Advance`, `AdvanceToNextTimer` and
-// `RunReady`, on the caller's thread. Used on one thread, except for the executor.
+// Simulated time, which passes only when the test advances it: clocks, timers and the loop's
+// executor in one. Nothing runs except inside `Advance`, `AdvanceToNextTimer` and `RunReady`, on
+// the caller's thread. Used on one thread, except for the executor.
 //
 //   SimulatedTime time;
 //   SeededRandom random;
@@ -28,7 +28,7 @@ class SimulatedTime final : public Clock, public Timers {
   SimulatedTime();
   SimulatedTime(const SimulatedTime&) = delete;
   SimulatedTime& operator=(const SimulatedTime&) = delete;
-  // Timers that are pending never fire; posted work is destroyed unrun.
+  // Pending timers never fire; posted work is destroyed without being run.
   ~SimulatedTime() override;
 
   // Begins at 2026-01-01 00:00 UTC.
@@ -39,25 +39,25 @@ class SimulatedTime final : public Clock, public Timers {
   [[nodiscard]] std::unique_ptr<Timer> After(absl::Duration delay,
                                              std::function<void()> callback) override;
 
-  // Posting is thread-safe and possible after this object is gone.
+  // `Post` is thread-safe and may be called after this object is gone.
   std::shared_ptr<Executor> executor() const;
 
-  // Lets this much time pass. Timers fire in the order in which they are due (equal ones in
-  // the order in which they were set), with both clocks at that instant; posted work runs
+  // Lets this much time pass. Timers fire in the order in which they are due (those due at the same
+  // time, in the order in which they were set), with both clocks at that instant; posted work runs
   // before the next timer.
   void Advance(absl::Duration by);
 
-  // Lets time pass until the next timer is due, and fires what is due then. False, after
-  // running posted work, if there is none.
+  // Lets time pass until the next timer is due, and fires all timers that are due then. If there is
+  // no timer, runs posted work and returns false.
   bool AdvanceToNextTimer();
 
-  // Runs what is posted and what is due, without time passing.
+  // Runs posted work and timers that are due, without time passing.
   void RunReady() { Advance(absl::ZeroDuration()); }
 
-  // Steps the wall clock alone, either way.
+  // Steps only the wall clock, forward or back.
   void StepWallClock(absl::Duration by);
 
-  // Timers that are set and have not fired.
+  // Number of timers that are set and have not fired.
   std::size_t pending_timers() const;
 
  private:
@@ -66,7 +66,7 @@ class SimulatedTime final : public Clock, public Timers {
   absl::Time wall_clock_at_boot_;
 };
 
-// A clock that is off: the wall clock of one of several machines.
+// A clock that is wrong by `skew`: the wall clock of one of several machines.
 class SkewedClock final : public Clock {
  public:
   // `clock` must outlive it.
@@ -80,8 +80,8 @@ class SkewedClock final : public Clock {
   const absl::Duration skew_;
 };
 
-// What retrying takes from its surroundings, out of simulated parts. All must outlive whatever is
-// made with it.
+// Makes an Environment of simulated parts. All of them must outlive every object that is made with
+// it.
 Environment EnvironmentOf(SimulatedTime& time, Random& random, Observer* observer = nullptr);
 
 }  // namespace retryq::testing

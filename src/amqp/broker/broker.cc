@@ -11,7 +11,7 @@
 namespace retryq::amqp {
 namespace {
 
-// For the broker's answer to our goodbye, and where an alarm keeps it from reading that.
+// How long to wait for the broker's reply to a close, and while an alarm keeps it from reading.
 constexpr absl::Duration kCloseDeadline = absl::Seconds(5);
 constexpr absl::Duration kCloseDeadlineIfBlocked = absl::Seconds(1);
 
@@ -21,7 +21,7 @@ ConnectionOptions Named(ConnectionOptions options, const char* purpose) {
   return options;
 }
 
-// The connection for publishing and declaring, with what is done on it.
+// The connection for publishing and declaring, with its channels.
 class PublishEnd final : public ConnectionListener {
  public:
   PublishEnd(EventLoop& loop, ConnectionOptions options, OptionsSource source)
@@ -102,7 +102,7 @@ class RabbitBroker final : public Broker {
         relay_to_{.options = Named(options, "pass on"), .source = source},
         publish_end_(loop, Named(options, "publish"), source),
         consume_end_(loop, Named(options, "consume"), source) {
-    // What is published comes from deliveries: it is the prefetch that bounds both.
+    // Publishes come from deliveries, so the prefetch limits both.
     publish_end_.connection().FollowPaceOf(consume_end_.connection());
   }
 
@@ -145,12 +145,12 @@ class RabbitBroker final : public Broker {
   std::size_t max_header_size() const override {
     return publish_end_.connection().max_header_size();
   }
-  // Deliveries can come before there is a connection to publish on.
+  // Deliveries can arrive before the publishing connection is open.
   std::string server_version() const override {
     const std::string version = publish_end_.connection().server_version();
     return version.empty() ? consume_end_.connection().server_version() : version;
   }
-  // The broker can make it shorter.
+  // The broker may use a shorter interval.
   absl::Duration heartbeat() const override { return heartbeat_; }
 
  private:

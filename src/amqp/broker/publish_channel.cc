@@ -14,14 +14,14 @@ PublishChannel::PublishChannel(Connection& connection, std::shared_ptr<Executor>
       retired_(std::make_shared<std::vector<std::unique_ptr<Channel>>>()) {}
 
 void PublishChannel::Open() {
-  // Behind whatever the old channel has put off.
+  // Destroy the old channel after its postponed work.
   retired_->push_back(std::move(channel_));
   executor_->Post([weak = std::weak_ptr(retired_)] {
     if (const auto retired = weak.lock()) retired->clear();
   });
   channel_ = connection_.OpenChannel(this);
-  // Where there is no channel to be had, nothing can be published: as without a connection, and it
-  // is tried as seldom.
+  // Without a channel nothing can be published, as without a connection, so the connection is
+  // replaced, with the same pauses.
   channel_->ConfirmSelect([this](const absl::Status& status) {
     if (status.ok()) return;
     connection_.Reconnect(absl::UnavailableError(

@@ -10,34 +10,34 @@
 
 namespace retryq::amqp {
 
-// A channel in confirm mode that is always there while the connection is: when the broker
-// closes it over a publish, another one takes over at once, and what is published from then
-// on goes there. Where there is none to be had, the connection is given up as well.
+// A channel in confirm mode that exists as long as the connection does. If the broker closes it
+// because of a publish, another channel replaces it at once for later publishes. If no channel can
+// be opened, the connection is closed too.
 class PublishChannel final : public ChannelListener {
  public:
-  // `connection` must outlive it.
+  // `connection` must outlive this object.
   PublishChannel(Connection& connection, std::shared_ptr<Executor> executor);
 
-  // The connection is open anew.
+  // To be called when the connection is open again.
   void Open();
 
   void Publish(const PublishParams& params, Broker::PublishCallback done);
 
-  // Drops all open callbacks, uncalled. What is published already is still sent.
+  // Drops all callbacks. Earlier publishes are still sent.
   void Forget();
 
  private:
-  // The next publish opens another. At once it would be done over and over where none can be had.
+  // The next publish opens another channel. Opening it here would repeat endlessly if that fails.
   void OnChannelClosed(const ChannelError&) override {}
 
-  // Another channel if the broker has closed this one. Those whose publishes it takes along
-  // may publish again before the channel itself says that it is closed.
+  // Opens another channel if the broker has closed this one. Callbacks of its publishes may publish
+  // again before the channel itself reports that it is closed.
   void EnsureOpen();
 
   Connection& connection_;
   const std::shared_ptr<Executor> executor_;
   std::unique_ptr<Channel> channel_;
-  // Of earlier channels, which may still owe the answer to what was published after their end.
+  // Earlier channels, which may still have to answer publishes that came after they were closed.
   std::shared_ptr<std::vector<std::unique_ptr<Channel>>> retired_;
 };
 

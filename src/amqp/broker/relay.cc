@@ -10,17 +10,17 @@
 namespace retryq::amqp {
 namespace {
 
-// Written and not yet sent: no more is read before.
+// The limit of bytes written and not yet sent, above which no more is read.
 constexpr std::size_t kMostUnsent = std::size_t{1} << 20;
 
-// Without progress. RabbitMQ gives up a connection that takes nothing from it for 15 s.
+// The longest time without progress. RabbitMQ closes a connection that takes no data for 15 s.
 constexpr absl::Duration kLongestStall = absl::Seconds(10);
 constexpr absl::Duration kConfirmTimeout = absl::Minutes(1);
 constexpr absl::Duration kIdle = absl::Seconds(5);
 
 }  // namespace
 
-// One message on its way.
+// One message under way.
 class Relay::Copy final : public BodySink {
  public:
   Copy(Relay* owner, const MessagePtr& original, const PublishParams& params)
@@ -39,19 +39,19 @@ class Relay::Copy final : public BodySink {
     if (relay != nullptr && !has_ended) relay->Add(*this, part);
   }
 
-  // Of its message, which nobody else has yet.
+  // The message, to set its result; no one else has it yet.
   Message& outcome() const { return *std::const_pointer_cast<Message>(message); }
 
-  Relay* relay;  // null once that is gone
+  Relay* relay;  // null once the relay is destroyed
   const MessagePtr message;
   const std::string exchange, routing_key;
-  std::string header;     // a content header's payload
+  std::string header;     // payload of a content header
   std::uint64_t missing;  // bytes of the body that are not published yet
   bool has_begun = false;
   bool has_ended = false;    // the outcome is known
-  bool has_arrived = false;  // all of the message
+  bool has_arrived = false;  // all of the message has arrived
   absl::Duration progress_at;
-  std::size_t unsent = 0;  // then
+  std::size_t unsent = 0;  // at that time
   std::unique_ptr<Timer> confirm_timer;
 };
 
@@ -168,7 +168,7 @@ void Relay::OnBlocked(bool blocked, std::string_view reason) {
   if (blocked) CallOffAll(absl::StrCat("the broker takes no publishes: ", std::string(reason)));
 }
 
-// What was published on it has been answered before.
+// Publishes on the channel have been answered before.
 void Relay::OnChannelClosed(const ChannelError& /*why*/) {
   channel_.reset();
   Advance();
@@ -176,7 +176,7 @@ void Relay::OnChannelClosed(const ChannelError& /*why*/) {
 
 void Relay::Disconnect() {
   connection_.reset();
-  channel_.reset();  // which says nothing any more: it could be amid a content
+  channel_.reset();  // after the connection, so that it sends nothing
 }
 
 void Relay::CloseConnection() {
@@ -186,7 +186,7 @@ void Relay::CloseConnection() {
   closing_->Close(kIdle, [this] { closing_.reset(); });
 }
 
-// In a later turn, as it is called from inside calls.
+// In a later turn, because this is called inside other calls.
 void Relay::FinishEnded() {
   if (finish_ != nullptr) return;
   finish_ = loop_.After(absl::ZeroDuration(), [this] {

@@ -14,28 +14,30 @@
 
 namespace retryq::amqp {
 
-// Publishes messages that are larger than memory while they arrive, one after the other. That has a
-// connection of its own, which is there while it is needed: a publish that has begun can be called
-// off only with its connection. It is called off when the broker takes no publishes, or none of its
-// bytes for ten seconds: the rest of the body is then thrown away.
+// Publishes messages that are larger than memory while they arrive, one after the other. It has a
+// connection of its own while it needs one, because a publish that has begun can be cancelled only
+// by closing its connection. A publish is cancelled if the broker blocks publishing, or takes no
+// bytes for ten seconds: the rest of the body is then discarded.
 class Relay final : private ConnectionListener, private ChannelListener {
  public:
-  // How to connect; both are copied.
+  // How to connect. Both are copied.
   struct Target {
     ConnectionOptions options;
     OptionsSource source;
   };
-  // Takes the message back, as soon as it has arrived and its publish has ended. It says how.
+  // Called with the message when it has arrived and its publish has ended. The message states the
+  // result.
   using Done = std::function<void(MessagePtr message)>;
 
-  // `loop` must outlive it. `done` may destroy it.
+  // `loop` must outlive the relay. `done` may destroy the relay.
   Relay(EventLoop& loop, Target target, Done done);
   ~Relay() override;
 
-  // For the body of `message`, which is about to arrive and has `left_out` bytes.
+  // Returns the sink for the body of `message`, which is about to arrive and has `left_out` bytes.
   std::shared_ptr<BodySink> Begin(const MessagePtr& message, const PublishParams& copy);
 
-  // The whole of a message has arrived. True: it is one that was begun here, and `done` follows.
+  // To be called when a whole message has arrived. Returns true if it was begun here; `done`
+  // follows.
   bool Take(const MessagePtr& message);
 
  private:
@@ -50,22 +52,22 @@ class Relay final : private ConnectionListener, private ChannelListener {
 
   bool IsFull(Copy& copy);
   void Add(Copy& copy, std::string_view part);
-  // Begins the publish that is next, if there is none under way.
+  // Begins the next publish, if none is under way.
   void Advance();
   void OnResult(Copy& copy, const PublishResult& result);
-  // Ends one before its answer.
+  // Ends a publish before it is answered.
   void CallOff(Copy& copy, const std::string& why);
   void CallOffAll(const std::string& why);
   void Disconnect();
   void CloseConnection();
-  // Takes back what has ended.
+  // Calls `done` for the messages whose publishes have ended.
   void FinishEnded();
 
   EventLoop& loop_;
   const Target target_;
   const Done done_;
   std::deque<std::shared_ptr<Copy>> copies_;  // in order
-  std::unique_ptr<Connection> connection_;    // null: not needed
+  std::unique_ptr<Connection> connection_;    // null if not needed
   std::unique_ptr<Channel> channel_;
   std::unique_ptr<Connection> closing_;
   std::unique_ptr<Timer> finish_, idle_;

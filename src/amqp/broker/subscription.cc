@@ -19,18 +19,18 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(10);
 
-// A connection that goes so soon after a consumer was accepted may have gone because of it.
+// If a connection is lost so soon after a consumer was accepted, the consumer may be the cause.
 constexpr absl::Duration kTrial = absl::Seconds(1);
-// Where the broker does not answer, others need not wait for longer.
+// If the broker does not reply, other consumers need not wait longer.
 constexpr absl::Duration kTrialUnanswered = absl::Seconds(10);
 
-// Deliveries that are settled before the next is taken, after the broker has failed on one.
+// Number of deliveries that are settled one by one after the broker has failed on one.
 constexpr int kFirstOneAtATime = 20;
 constexpr int kMostOneAtATime = 10'000;
-// For that long a connection must stand, after it, that carries more than one.
+// How long a connection with a higher prefetch must last before its deliveries are passed on.
 constexpr absl::Duration kHold = absl::Milliseconds(300);
 
-// Of a body: smaller ones do not count as memory.
+// Smaller bodies do not count towards the memory limit.
 constexpr std::uint64_t kLeastCounted = std::uint64_t{32} << 10;
 constexpr absl::Duration kLookForRoom = absl::Milliseconds(20);
 
@@ -47,8 +47,8 @@ ConsumeParams WithConsumerTag(ConsumeParams params) {
   return params;
 }
 
-// A broker that does not mind the prefetch would take memory without limit. What an earlier
-// consumer on the channel was sent comes on top of what the present one is.
+// The limit of unsettled deliveries, because a broker that ignores the prefetch would fill memory.
+// Deliveries to an earlier consumer on the channel come on top of those to the present one.
 std::size_t MostUnsettled(std::uint16_t prefetch) {
   constexpr std::size_t kSpare = 100;
   return prefetch == 0 ? std::numeric_limits<std::size_t>::max()
@@ -89,7 +89,7 @@ void Subscriptions::OnTrialOver(bool passed) {
   AdmitSuspects();
 }
 
-// Who waits for longest goes first: nobody's failures keep another from its turn.
+// The subscription that has waited longest goes first, so that failures of one do not delay others.
 void Subscriptions::AdmitSuspects() {
   std::vector<QueueSubscription*> waiting;
   std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(waiting),
@@ -164,9 +164,9 @@ void QueueSubscription::Subscribe() {
   StartConsumer();
 }
 
-// RabbitMQ makes room for another delivery when one of the same consumer tag is settled, also where
-// that was delivered before the consumer was cancelled and started again. So a consumer with
-// another prefetch has another tag, where there is room for one.
+// RabbitMQ allows another delivery when one with the same consumer tag is settled, even if that was
+// delivered before the consumer was cancelled and started again. So a consumer with another
+// prefetch gets another tag, if it is not too long.
 std::string QueueSubscription::ConsumerTag() const {
   constexpr std::size_t kLongest = 255;
   if (Prefetch() == first_prefetch_) return params_.consumer_tag;
@@ -178,7 +178,7 @@ void QueueSubscription::StartConsumer() {
   BeginTrial(kTrialUnanswered);
   consumer_ = Consumer::kStarting;
   if (broker_fails_ && !IsCareful()) Hold();
-  // The prefetch is that of consumers that are started after it is set.
+  // A prefetch applies to the consumers that are started after it is set.
   if (std::exchange(prefetch_, Prefetch()) != Prefetch()) {
     channel_->Qos(Prefetch(), [](const absl::Status&) {});
   }
@@ -216,7 +216,7 @@ void QueueSubscription::OnConnectionOpen() {
 void QueueSubscription::OnConnectionLost(const absl::Status& why) {
   again_.reset();
   waits_for_room_ = false;
-  // Where there is a channel, it says so itself in a moment.
+  // If there is a channel, it reports the loss itself.
   if (channel_ == nullptr && wanted_) listener_->OnInterrupted(why);
 }
 
@@ -281,7 +281,7 @@ MessagePtr QueueSubscription::Counted(MessagePtr message) const {
           }};
 }
 
-// It must not go back while the consumer is there, which would get it again.
+// The message must not be requeued while the consumer exists, which would get it again.
 void QueueSubscription::OnNoRoom(std::uint64_t tag) {
   unread_.push_back(tag);
   if (consumer_ == Consumer::kStarted) CancelConsumer();
@@ -296,7 +296,7 @@ void QueueSubscription::GiveBackUnread() {
   fewer_for_ = std::exchange(next_fewer_for_, std::min(2 * next_fewer_for_, kMostOneAtATime));
 }
 
-// Bodies are freed on any thread.
+// Bodies are freed on any thread, so the free memory is checked again and again.
 void QueueSubscription::AwaitRoom() {
   if (*bodies_ <= MaxBody()) return StartConsumer();
   room_ = loop_.After(kLookForRoom, [this] {
@@ -305,7 +305,7 @@ void QueueSubscription::AwaitRoom() {
   });
 }
 
-// A settlement that comes twice makes the broker close the channel.
+// A settlement that is sent twice would make the broker close the channel.
 void QueueSubscription::Ack(std::uint64_t tag) {
   channel_->Ack(tag);
   if (broker_fails_) {
@@ -346,7 +346,7 @@ void QueueSubscription::Hold() {
   });
 }
 
-// The listener may destroy or close this.
+// The listener may destroy or close this object.
 void QueueSubscription::HandOver() {
   broker_fails_ = false;
   const std::weak_ptr<bool> alive = alive_;
@@ -394,7 +394,7 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
   suspect_ = !connection_.is_open() && was_on_trial;
   if (suspect_) ++subscriptions_.new_suspects_;
   if (connection_.is_open() || suspect_) due_ = now + pauses_.Next(now, loop_.random());
-  // It was alone, and leaves room.
+  // This consumer was on trial, and makes room for another one.
   if (connection_.is_open() && was_on_trial) {
     Defer([this] { subscriptions_.OnTrialOver(/*passed=*/false); });
   }
@@ -404,7 +404,7 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
   if (!alive.expired()) OnNothingMore();
 }
 
-// The pause goes on while connections come and go, which another suspect may end sooner each time.
+// The pause continues while connections are lost and opened, which another suspect may cause.
 void QueueSubscription::SubscribeAfterPause() {
   const absl::Duration left = due_ - loop_.clock().SinceBoot();
   again_ = loop_.After(std::max(left, absl::ZeroDuration()), [this] {
@@ -415,7 +415,7 @@ void QueueSubscription::SubscribeAfterPause() {
   });
 }
 
-// An answer to our cancel, or an end of the channel that was quicker.
+// Called for the broker's reply to a cancel, or for an earlier end of the channel.
 void QueueSubscription::OnNothingMore() {
   const std::weak_ptr<bool> alive = alive_;
   for (const std::function<void()>& cancelled : std::exchange(cancelled_, {})) {

@@ -23,32 +23,31 @@ namespace retryq::amqp {
 
 class QueueSubscription;
 
-// All subscriptions of a connection, to be told of what concerns them all. Each enters
-// and leaves by itself; a call to one may make and destroy any.
+// All subscriptions of a connection, for calls that concern all of them. A subscription adds and
+// removes itself. A call to one may create and destroy others.
 //
-// A consumer that makes the broker end the connection, such as one that is sent a message on which
-// the broker crashes, takes all others along. Which it was shows by trial: a consumer is on trial
-// until a second after the broker has accepted it. Those that were when the connection went are
-// suspects. With the next connection the others go first, and then suspects, each after its pause:
-// half as many at once as were on trial, so that after a few connections the one is alone, and more
-// with each that passes.
+// A consumer can make the broker close the connection, for example by a message on which the broker
+// crashes, and that interrupts all other consumers. The cause is found by trials: a consumer is on
+// trial until a second after the broker has accepted it. When the connection is lost, the consumers
+// on trial become suspects. On the next connection the others start first, then the suspects, each
+// after its pause. At most half as many are on trial at once as there were suspects, so that after
+// a few connections the cause is alone. The limit grows by one with each trial that passes.
 //
-// A broker that fails on one message closes the connection with 541 whenever that message is next,
-// and takes back all that is unsettled (F73 in doc/rabbitmq_facts_queues.md). So from then on
-// consumers have a prefetch of 1, with which nothing else is unsettled, until a number of
-// deliveries are settled: 20, twice as many each time that this proves to be too few. A quorum
-// queue delivers what it has taken back before all else, so the message ahead of others hides them
-// until these have been taken back too: after two connections on which nothing is settled the next
-// consumer has its own prefetch. What it gets is handed over once the connection has stood for a
-// while.
+// A broker that fails on a message closes the connection with 541 whenever that message is next,
+// and requeues all unsettled messages (F73 in doc/rabbitmq_facts_queues.md). Consumers then have a
+// prefetch of 1, so that nothing else is unsettled, until 20 deliveries are settled, or twice as
+// many each time that this was too few. A quorum queue delivers requeued messages before all
+// others, so the failing message, if ahead of others, hides them until they have been requeued too:
+// after two connections without a settled delivery, the next consumer has its own prefetch. Its
+// deliveries are passed on only when the connection has lasted for a while.
 class Subscriptions {
  public:
   void OnOpen();
   void OnLost(const absl::Status& why);
-  // Closes all channels, after the acks so far, and calls nobody any more.
+  // Closes all channels after the acks so far. No callbacks are called any more.
   void Forget();
 
-  // Acks and rejects find their channel by generation; others are dropped.
+  // Acks and rejects are passed to the channel of their generation; others are dropped.
   void Ack(DeliveryTag tag);
   void Reject(DeliveryTag tag, bool requeue);
 
@@ -65,14 +64,14 @@ class Subscriptions {
 
   std::vector<QueueSubscription*> entries_;
   std::size_t new_suspects_ = 0;  // since the last connection
-  std::size_t most_on_trial_ = std::numeric_limits<std::size_t>::max();  // with suspects among them
+  std::size_t most_on_trial_ = std::numeric_limits<std::size_t>::max();  // while there are suspects
 };
 
-// A consumer on a channel of its own, made anew whenever it is gone.
+// A consumer on a channel of its own, which is opened again whenever it is lost.
 class QueueSubscription final : public Subscription, private ChannelListener {
  public:
-  // `relay_to`: where to pass on what is larger than memory. All but that and `params` must outlive
-  // it.
+  // `relay_to`: the connection for messages that are larger than memory. The other arguments,
+  // except `params`, must outlive the subscription.
   QueueSubscription(EventLoop& loop, Connection& connection, Subscriptions& subscriptions,
                     Relay::Target relay_to, ConsumeParams params, SubscriptionListener* listener);
   ~QueueSubscription() override;
@@ -107,35 +106,35 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   // Passes on a delivery that has arrived.
   void Deliver(MessagePtr message);
 
-  // What all bodies in memory may take, see ConsumeParams::max_body: what does not fit comes again
-  // later.
+  // The limit of memory for bodies, see ConsumeParams::max_body. A message that does not fit is
+  // requeued, and comes again later.
   std::uint64_t MaxBody() const;
   MessagePtr Counted(MessagePtr message) const;
   void OnNoRoom(std::uint64_t tag);
   void GiveBackUnread();
   void AwaitRoom();
 
-  // What came on the channel there is.
+  // Settle a delivery of the present channel.
   void Ack(std::uint64_t tag);
   void Reject(std::uint64_t tag, bool requeue);
 
-  // On a channel that is to be opened, or on the one there is.
+  // Opens a channel and starts the consumer, or starts it on the present channel.
   void Subscribe();
   void StartConsumer();
   void CancelConsumer();
   std::string ConsumerTag() const;
-  // Never again, and no more calls.
+  // Ends the subscription. No callbacks are called any more.
   void Forget();
   void Leave();
-  // Starts no consumer any more.
+  // No consumer is started any more.
   void Stop();
-  // Calls `work` in a later turn, if this is still there.
+  // Calls `work` in a later turn, if this object still exists.
   void Defer(std::function<void()> work);
 
   void OnConsuming();
   void OnCancelled();
 
-  // Calls those who wait for that.
+  // Calls the callbacks that wait for the end of deliveries.
   void OnNothingMore();
 
   void BeginTrial(absl::Duration patience);
@@ -144,9 +143,10 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   void Interrupt(const absl::Status& why);
   void SubscribeAfterPause();
 
-  // One answer at a time is waited for: brokers before 4.3 close the connection for a cancel of a
-  // consumer that they have not started yet, and a quorum queue answers a cancel after what was
-  // asked behind it (F60 in doc/rabbitmq_facts.md). What is wanted by then is done then.
+  // Only one reply is awaited at a time. Brokers before 4.3 close the connection if a consumer is
+  // cancelled that they have not started yet, and a quorum queue replies to a cancel after requests
+  // that were sent later (F60 in doc/rabbitmq_facts.md). Changes meanwhile are made after the
+  // reply.
   enum class Consumer { kNone, kStarting, kStarted, kCancelling };
 
   EventLoop& loop_;
@@ -154,40 +154,40 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   Subscriptions& subscriptions_;
   ConsumeParams params_;
   const std::uint16_t first_prefetch_;
-  std::optional<std::uint16_t> prefetch_;  // of the channel; nothing before it is set
-  std::size_t unsettled_ = 0;              // deliveries of the channel
-  std::size_t most_unsettled_;             // of which the broker has no right to more
-  bool broker_fails_ = false;              // on a message of the queue
-  int one_at_a_time_ = 0;                  // deliveries to come
-  int next_one_at_a_time_;                 // of these after the next failure of the broker
-  int vain_ = 0;                           // connections without a settled delivery, in a row
-  bool has_settled_ = false;               // on this channel
-  std::vector<MessagePtr> held_;           // to be handed over
-  std::unique_ptr<Timer> hold_;            // null: nothing is held
+  std::optional<std::uint16_t> prefetch_;  // of the channel; nullopt until it is set
+  std::size_t unsettled_ = 0;              // deliveries of the channel that are not settled
+  std::size_t most_unsettled_;             // more unsettled deliveries break the prefetch
+  bool broker_fails_ = false;     // whether the broker has failed on a message of the queue
+  int one_at_a_time_ = 0;         // deliveries left with a prefetch of 1
+  int next_one_at_a_time_;        // number of those after the next failure of the broker
+  int vain_ = 0;                  // consecutive connections without a settled delivery
+  bool has_settled_ = false;      // whether a delivery of this channel was settled
+  std::vector<MessagePtr> held_;  // deliveries to be passed on
+  std::unique_ptr<Timer> hold_;   // null if deliveries are not held
   const std::shared_ptr<std::atomic<std::uint64_t>> bodies_ =
-      std::make_shared<std::atomic<std::uint64_t>>(0);  // bytes; freed by any thread
-  std::uint64_t has_no_room_ = 0;      // tag of the delivery of which that was found last
-  std::vector<std::uint64_t> unread_;  // tags of those without room
-  std::unique_ptr<Timer> room_;        // not null while there is none
-  std::uint16_t fewer_ = 1;            // the prefetch,
-  int fewer_for_ = 0;                  // until so many are settled
-  int next_fewer_for_;                 // the same, the next time
-  std::string consumer_tag_;           // of the consumer that was started last
+      std::make_shared<std::atomic<std::uint64_t>>(0);  // bytes; bodies are freed on any thread
+  std::uint64_t has_no_room_ = 0;                       // tag of the last delivery without room
+  std::vector<std::uint64_t> unread_;                   // tags of deliveries without room
+  std::unique_ptr<Timer> room_;                         // set while there is no room
+  std::uint16_t fewer_ = 1;                             // the lower prefetch after that
+  int fewer_for_ = 0;                                   // settlements until it ends
+  int next_fewer_for_;                                  // number of settlements the next time
+  std::string consumer_tag_;                            // of the last consumer that was started
   SubscriptionListener* const listener_;
   const Relay::Target relay_to_;
-  std::unique_ptr<Relay> relay_;  // null until it is needed
+  std::unique_ptr<Relay> relay_;  // null if not needed
 
   Pauses pauses_;
-  absl::Duration due_;  // since boot: when its pause is over
+  absl::Duration due_;  // end of its pause, since boot
   std::unique_ptr<Timer> again_;
-  std::unique_ptr<Timer> trial_;                  // null: not on trial
-  bool suspect_ = false;                          // see Subscriptions
-  bool waits_for_room_ = false;                   // a suspect whose pause is over
-  bool wanted_ = true;                            // not after Cancel
-  std::unique_ptr<Channel> channel_;              // null while there is none
-  Consumer consumer_ = Consumer::kNone;           // of the channel
-  std::vector<std::function<void()>> cancelled_;  // waiting for that
-  std::function<void()> closed_;                  // the same; null: nobody does
+  std::unique_ptr<Timer> trial_;         // null if not on trial
+  bool suspect_ = false;                 // see Subscriptions
+  bool waits_for_room_ = false;          // a suspect whose pause is over waits for its trial
+  bool wanted_ = true;                   // false after Cancel
+  std::unique_ptr<Channel> channel_;     // null if there is none
+  Consumer consumer_ = Consumer::kNone;  // on the channel
+  std::vector<std::function<void()>> cancelled_;  // callbacks of Cancel
+  std::function<void()> closed_;                  // callback of Close, or null
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -17,7 +17,7 @@ class Topology::Lane final : public ChannelListener {
   Channel& channel() { return *channel_; }
 
  private:
-  // What was on it has been answered, and has released it, or will have in a moment.
+  // Its declare has been answered, which released the lane or will do so in a moment.
   void OnChannelClosed(const ChannelError&) override {
     topology_.idle_.remove_if([this](const Lane& lane) { return &lane == this; });
   }

@@ -13,26 +13,26 @@
 
 namespace retryq::amqp {
 
-// Declares, each on a channel that no other uses meanwhile: one that hangs holds up nobody,
-// and one that is refused closes its own channel only. Channels are used again.
+// Declares queues and exchanges. Each declare has a channel to itself: if it hangs, it does not
+// hold up others, and if it is refused, only its channel is closed. Channels are reused.
 class Topology {
  public:
-  // `connection` must outlive it.
+  // `connection` must outlive this object.
   explicit Topology(Connection& connection);
   ~Topology();
 
   void Declare(const DeclareParams& params, Broker::DeclareCallback done);
   void CheckExchange(const std::string& name, std::function<void(absl::Status)> done);
 
-  // Drops all open callbacks, uncalled.
+  // Drops all callbacks.
   void Forget();
 
  private:
-  // A channel, idle or with one declare on it.
+  // A channel that is idle or has one declare under way.
   class Lane;
   using Lanes = std::list<Lane>;
 
-  // An idle lane, which is busy now.
+  // Returns an idle lane, which is busy from then on.
   Lanes::iterator Take();
   void Release(Lanes::iterator lane);
 

@@ -11,31 +11,31 @@
 
 namespace retryq::amqp {
 
-// Collects the acks and rejects of one channel during a turn of the loop and says them in as
-// few methods as there can be: one `multiple` for all acks up to the oldest delivery
-// that is still unsettled, the others one by one.
+// Collects the acks and rejects of one channel during a turn of the loop, and sends them as few
+// methods: one `multiple` for all acks up to the oldest unsettled delivery, the others one by one.
 //
-// What is asked twice, or about a delivery that is not open, is ignored: the broker would
-// close the channel.
+// A second settlement of a delivery, or one of a delivery that is not open, is ignored: the broker
+// would close the channel.
 class AckCoalescer {
  public:
-  // A delivery has arrived; a channel's tags count up from 1. False, and nothing is changed, if
-  // this one does not count up, or skips more than kMostSkipped, each of which costs a byte.
+  // To be called when a delivery arrives. The tags of a channel count up from 1. Returns false, and
+  // changes nothing, if the tag does not count up, or skips more than kMostSkipped tags, each of
+  // which costs a byte.
   static constexpr std::uint64_t kMostSkipped = 1 << 16;
   [[nodiscard]] bool OnDelivered(std::uint64_t tag);
 
   void Ack(std::uint64_t tag);
   void Reject(std::uint64_t tag, bool requeue);
 
-  // How many deliveries were open at once, at most, since this was last asked.
+  // Returns the largest number of deliveries that were open at once since the last call.
   std::size_t TakeMostOpen() { return std::exchange(most_open_, open_); }
 
-  // Deliveries that are not settled.
+  // Number of deliveries that are not settled.
   std::size_t open() const { return open_; }
 
   bool pending() const { return !acked_.empty() || !rejected_.empty(); }
 
-  // Says what was asked since the last call, by `reject(tag, requeue)` and `ack(tag, multiple)`.
+  // Sends the settlements since the last call, by `reject(tag, requeue)` and `ack(tag, multiple)`.
   template <typename SendAck, typename SendReject>
   void Flush(const SendAck& ack, const SendReject& reject) {
     for (const Rejected& rejected : rejected_) reject(rejected.tag, rejected.requeue);
@@ -61,15 +61,15 @@ class AckCoalescer {
     bool requeue;
   };
 
-  // Marks an open delivery settled; false if it is not open.
+  // Marks an open delivery as settled. Returns false if it is not open.
   bool Settle(std::uint64_t tag);
   void DropSettled();
 
   enum class State : std::uint8_t { kSettled, kOpen };
 
   Ring<State> states_;       // by tag
-  std::uint64_t first_ = 1;  // the tag of states_[0]: the oldest open delivery
-  std::size_t open_ = 0;     // of states_
+  std::uint64_t first_ = 1;  // tag of states_[0]
+  std::size_t open_ = 0;     // open deliveries in states_
   std::size_t most_open_ = 0;
   std::vector<std::uint64_t> acked_;
   std::vector<Rejected> rejected_;

@@ -18,7 +18,7 @@ Channel::Impl::OnReply ToStatus(Channel::Done done) {
   };
 }
 
-// Gives `done` what `convert` makes of the `Reply`.
+// Calls `done` with the result of `convert(Reply)`.
 template <typename Reply, typename Result, typename Convert>
 Channel::Impl::OnReply ToResult(std::function<void(absl::StatusOr<Result>)> done, Convert convert) {
   return [done = std::move(done), convert](const Answer& answer) {
@@ -98,7 +98,7 @@ void Channel::DeclareExchange(const ExchangeDeclaration& exchange, Done done) {
 }
 
 void Channel::CheckExchange(std::string_view exchange, Done done) {
-  // The type is ignored here but has to be one that exists.
+  // The broker ignores the type here, but it must be a valid one.
   impl_->Call<method::ExchangeDeclareOk>(
       method::ExchangeDeclare{.exchange = exchange, .type = "direct", .passive = true},
       absl::StrCat("looking for exchange '", Text(exchange), "'"), ToStatus(std::move(done)));

@@ -15,7 +15,7 @@
 namespace retryq::amqp {
 namespace {
 
-// That the broker has made us write and read none of: nothing that means well asks for so many.
+// Limit of unread methods that the broker made this client send; no correct broker needs so many.
 constexpr int kMostForcedAnswers = 10'000;
 
 std::uint64_t NextGeneration() {
@@ -73,7 +73,7 @@ void Channel::Impl::Defer(std::function<void(Impl&)> work) {
 
 absl::Status Channel::Impl::CheckArguments(TableView arguments) const {
   if (absl::Status finite = arguments.CheckFinite(); !finite.ok()) return finite;
-  // The names beside them are four at most.
+  // A method has at most four names besides its arguments.
   constexpr std::size_t kBeside = kFrameOverhead + 64 + 4 * (kMaxShortString + 1);
   const std::size_t limit = host_->frame_max();
   if (arguments.bytes().size() + kBeside <= limit) return absl::OkStatus();
@@ -131,7 +131,7 @@ absl::Status Channel::Impl::OnMethodWhileClosing(const ServerMethod& method) {
 }
 
 absl::Status Channel::Impl::OnAnswer(const ServerMethod& method, const method::Id& id) {
-  // The answers of a quorum queue to basic.consume and basic.cancel come in any order (F60 in
+  // A quorum queue replies to basic.consume and basic.cancel in any order (F60 in
   // doc/rabbitmq_facts.md).
   const bool in_any_order = id == method::BasicConsumeOk::kId || id == method::BasicCancelOk::kId;
   std::size_t place = 0;
@@ -235,7 +235,7 @@ absl::Status Channel::Impl::OnReturned(const Message& message, const Returned& r
   const auto fingerprint = Fingerprint::Of(message.exchange, message.routing_key,
                                            message.properties, message.header, message.body);
   if (confirms_.Return(fingerprint, returned.code, returned.text)) return absl::OkStatus();
-  // To pass over it would be to take the ack that follows for a success.
+  // If this were ignored, the ack that follows would be taken for a success.
   return ProtocolError(ReplyCode::kInternalError, "it ends a return of what was not published");
 }
 
@@ -246,7 +246,7 @@ absl::Status Channel::Impl::OnDelivered(std::shared_ptr<Message> message) {
                          absl::StrCat("it ends a delivery whose number is out of order: ", tag));
   }
   if (!Consumes(consumer_tag_)) {
-    // Quorum queues may deliver behind cancel-ok: for others to have.
+    // Quorum queues may deliver after cancel-ok; requeue the message for other consumers.
     if (absl::Status status = CountForcedAnswer(); !status.ok()) return status;
     Reject(tag, /*requeue=*/true);
     return absl::OkStatus();
@@ -370,7 +370,7 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kSyntaxError),
                       "a name or property is longer than 255 bytes");
   }
-  // RabbitMQ takes a frame that is larger than agreed by its own head and end (F53 in
+  // RabbitMQ accepts a frame that exceeds the limit by its own header and end (F53 in
   // doc/rabbitmq_facts.md).
   if (ContentHeaderSize(params.properties) > host_->frame_max()) {
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kFrameError),
@@ -411,10 +411,11 @@ void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
   host_->Write();
 }
 
-// What a closed channel leaves unsettled counts as failed; what is given back before does not, from
-// 4.3 on (F41). A consumer that is still there would get it again at once, even one that the broker
-// has cancelled as it took too long (F42).
-// One that is not started yet must not be cancelled: the broker closes the connection.
+// From 4.3 on, deliveries that a closed channel leaves unsettled count as failed, but those that
+// were requeued before do not (F41). Consumers are cancelled first, because they would get the
+// messages again at once; that includes consumers that the broker has cancelled for a timeout
+// (F42). A consumer that has not started must not be cancelled: the broker would close the
+// connection.
 void Channel::Impl::GiveBackAll() {
   if (acks_.open() == 0) return;
   Outbox& outbox = host_->Write();
@@ -435,7 +436,7 @@ void Channel::Impl::FlushAcks() {
         outbox.AddMethod(number_, method::BasicAck{.delivery_tag = tag, .multiple = multiple});
       },
       [&](std::uint64_t tag, bool requeue) {
-        // From 4.3 on a reject that requeues counts as a failure, and a nack does not (F41 in
+        // From 4.3 on, a reject with requeue counts as a failure, but a nack does not (F41 in
         // doc/rabbitmq_facts.md).
         if (requeue) {
           outbox.AddMethod(number_, method::BasicNack{.delivery_tag = tag, .requeue = true});

@@ -31,85 +31,87 @@
 
 namespace retryq::amqp {
 
-// What a channel needs of its connection.
+// The functions of a connection that its channels use.
 class ChannelHost {
  public:
   virtual ~ChannelHost() = default;
 
-  // Where to write: what is there at the end of the loop's turn is sent. `FlushAcks` is
-  // called before.
+  // Returns the outbox to write to. Its content is sent at the end of the loop's turn, after a call
+  // of `FlushAcks`.
   virtual Outbox& Write() = 0;
   virtual std::size_t frame_max() const = 0;
-  // Written, by whichever channel, and not yet taken by the operating system.
+  // Bytes written by all channels that the operating system has not taken yet.
   virtual std::size_t unsent_bytes() const = 0;
 };
 
-// The protocol of one channel. The connection keeps it from channel.open to close-ok; the
-// Channel, which is the user's end of it, may go earlier.
+// The protocol of one channel. The connection keeps it from channel.open to close-ok. The Channel,
+// which is the user's object, may be destroyed earlier.
 class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
  public:
-  // Opens it. `host` must stay until `Cut`.
+  // Opens a channel. `host` must live until `Cut`.
   static std::shared_ptr<Impl> Open(ChannelHost* host, std::uint16_t number,
                                     ChannelListener* listener, std::shared_ptr<Executor> executor);
-  // One that is closed from the start.
+  // Returns a channel that is closed from the start.
   static std::shared_ptr<Impl> Closed(absl::Status why, ChannelListener* listener,
                                       std::shared_ptr<Executor> executor);
   Impl(ChannelHost* host, std::uint16_t number, ChannelListener* listener,
        std::shared_ptr<Executor> executor);
 
-  // ---- from the connection
+  // ---- Called by the connection
 
-  // Frames of this channel. An error is a ProtocolError and ends the connection, or this channel
-  // if `EndsChannelOnly`. Both call out; the caller must hold on to this meanwhile.
+  // Handle frames of this channel. An error is a ProtocolError; it ends the connection or, if
+  // `EndsChannelOnly`, this channel. They call callbacks, so the caller must keep a reference to
+  // this.
   absl::Status OnMethod(const ServerMethod& method);
   absl::Status OnMethod(const method::BasicDeliver& deliver);
   absl::Status OnMethod(const method::BasicAck& ack);
   absl::Status OnContent(const FrameView& frame);
 
-  // For a part of a body frame of which so much is still to come: see IncomingContent.
+  // For a body frame of which `rest` bytes have not arrived yet: see IncomingContent.
   std::span<char> BodyRoom(std::size_t rest) {
     return is_open() ? incoming_.Room(rest) : std::span<char>();
   }
   void BodyAdded(std::size_t size) { incoming_.Added(size); }
-  // Whether no more of a body may come for now: see BodySink.
+  // Whether more of a body cannot be taken now: see BodySink.
   bool IsFull() const { return is_open() && incoming_.IsFull(); }
 
-  // Closes the channel over a breach of the protocol.
+  // Closes the channel because the broker broke the protocol.
   void Break(const method::ChannelClose& close);
 
-  // The connection is gone: nothing is written from now on. `Disconnect` follows, which tells.
+  // The connection is lost: nothing is written from now on. `Disconnect` follows, which reports it.
   void Cut(const absl::Status& why);
-  // `code`: what the broker says of what was sent on it; 0: nothing.
+  // `code`: the broker's reply code if it closed the connection because of what was sent; else 0.
   void Disconnect(const absl::Status& why, std::uint16_t code);
-  // The connection is gone, and nobody is told.
+  // The connection is gone; no callbacks are called.
   void Orphan();
 
-  // What has come since this was last asked.
+  // Returns what has arrived since the last call.
   Arrivals TakeArrivals();
 
   // Writes the acks of this turn.
   void FlushAcks();
-  // Writes that all which is unsettled goes back.
+  // Writes a requeue of all unsettled deliveries.
   void GiveBackAll();
 
-  // Closed on both ends: the number is free.
+  // Whether both ends have closed it, so that its number is free.
   bool finished() const { return state_ == State::kFinished; }
 
-  // ---- from the user's end
+  // ---- Called by the user's Channel
 
-  // The user's end goes: no calls from now on.
+  // The user's Channel is destroyed: no callbacks are called from now on.
   void Detach();
-  // The same except for `closed`.
+  // The same, except that `closed` is called.
   void Close(std::function<void()> closed);
 
   bool is_open() const { return state_ == State::kOpen; }
   std::uint64_t generation() const { return generation_; }
   std::size_t unconfirmed() const { return confirms_.size(); }
 
-  // What the broker answers with, or why it does not; valid during the call.
+  // Called with the broker's reply, or with why there is none. The reply is valid during the call.
   using OnReply = std::function<void(absl::StatusOr<const ServerMethod*>)>;
 
-  // Sends `method`, to be answered by a `Reply`. `what` is being done, for error messages.
+  // Sends `method`, which the broker answers with a `Reply`. `what` describes the operation for
+  // error messages.
   template <typename Reply, typename Method>
   // NOLINTNEXTLINE(performance-unnecessary-value-param): clang-tidy sees no std::move in a template
   void Call(const Method& method, std::string what, OnReply done) {
@@ -131,15 +133,15 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     if constexpr (std::is_same_v<Method, method::BasicQos>) prefetch_ = method.prefetch_count;
     calls_.push_back({.reply = Reply::kId, .what = std::move(what), .done = std::move(done)});
   }
-  // Whether they can be sent: what cannot would close the connection.
+  // Whether the arguments can be sent: invalid ones would close the connection.
   absl::Status CheckArguments(TableView arguments) const;
-  // Answers, later, a call that is not sent.
+  // Calls `done` in a later turn, for a call that is not sent.
   void Refuse(absl::Status why, OnReply done);
 
-  // Of deliveries from now on; 0: as large as they may be.
+  // The largest body of deliveries from now on; 0: kMaxBodySize.
   void LimitBodies(std::uint64_t limit) { max_body_ = limit == 0 ? kMaxBodySize : limit; }
 
-  // `to_come`: bytes of the body that `AddBody` adds to that of `params`.
+  // `to_come`: bytes of the body that are added by `AddBody`.
   void Publish(const PublishParams& params, PublishConfirms::Callback done,
                std::uint64_t to_come = 0);
   void AddBody(std::string_view part);
@@ -149,25 +151,25 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
  private:
   enum class State {
     kOpen,
-    kClosing,   // we have sent channel.close: all but its answer is passed over
-    kCut,       // the connection is gone, which is not told yet
-    kFinished,  // closed on both ends, or the connection is gone
+    kClosing,   // we have sent channel.close; everything but the reply is ignored
+    kCut,       // the connection is lost, which is not reported yet
+    kFinished,  // closed on both ends, or the connection is lost
   };
 
-  // What the broker owes an answer.
+  // A call that the broker has not answered.
   struct OpenCall {
     method::Id reply;
     std::string what;
     OnReply done;
   };
 
-  // The broker's words on a message that could not be routed, before the message itself.
+  // The broker's reason for a returned message, which arrives before the message itself.
   struct Returned {
     std::uint16_t code = 0;
     std::string text;
   };
 
-  // Whether all its short strings, which are names, can be encoded.
+  // Whether all its short strings, which are names, are short enough.
   template <typename Method>
   static bool NamesFit(const Method& method) {
     if constexpr (requires { Method::Fields(method); }) {
@@ -185,15 +187,15 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     }
   }
 
-  // In a later turn.
+  // Calls `Finish` in a later turn.
   void FinishLater();
-  // Both ends are closed: the last call.
+  // Called last, when both ends are closed.
   void Finish();
 
-  // Runs `work` in a later turn, if the user's end is still there then.
+  // Runs `work` in a later turn, if the user's Channel still exists then.
   void Defer(std::function<void(Impl&)> work);
 
-  // Whether a method that comes now is out of place.
+  // Returns an error if a method is not allowed now, because a message is arriving.
   absl::Status CheckBetweenMessages() const;
   absl::Status OnMethodWhileClosing(const ServerMethod& method);
   absl::Status OnAnswer(const ServerMethod& method, const method::Id& id);
@@ -207,14 +209,15 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   absl::Status OnReturned(const Message& message, const Returned& returned);
   absl::Status OnDelivered(std::shared_ptr<Message> message);
 
-  // Quorum queues may deliver ahead of consume-ok, so a consumer counts from the asking on.
+  // Quorum queues may deliver before consume-ok, so a consumer counts from its request on.
   void AddConsumer(std::string_view consumer_tag);
   bool Consumes(std::string_view consumer_tag) const;
 
-  // The broker makes us say something. An error if it asks for more and more and reads nothing.
+  // Counts a method that the broker makes this client send. Returns an error if the broker asks for
+  // more and more of them, and reads none.
   absl::Status CountForcedAnswer();
 
-  // Answers all that is open, then tells the listener. `state_` is no longer kOpen.
+  // Answers all open calls and publishes, then calls the listener. `state_` is no longer kOpen.
   void Fail(const ChannelError& error, std::string_view text);
 
   ChannelHost* host_;  // null once cut
@@ -224,30 +227,30 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   const std::shared_ptr<Executor> executor_;
   State state_ = State::kOpen;
   absl::Status closed_why_;
-  std::vector<std::function<void()>> closed_;  // what `Close` shall call
-  bool detached_ = false;                      // nobody is to be called any more
+  std::vector<std::function<void()>> closed_;  // callbacks of `Close`
+  bool detached_ = false;                      // no callbacks are called any more
 
   Ring<OpenCall> calls_;
   PublishConfirms confirms_;
-  // Tags, from the asking (or the answer, if the broker chooses one) until cancel-ok or
-  // basic.cancel.
+  // Tags of consumers, from the request (or the reply, if the broker chooses the tag) until
+  // cancel-ok or basic.cancel.
   std::vector<std::string> consumers_;
-  std::vector<std::string> starting_;   // of these, before the answer
-  std::vector<std::string> cancelled_;  // by the broker
+  std::vector<std::string> starting_;   // those without a reply yet
+  std::vector<std::string> cancelled_;  // those cancelled by the broker
   AckCoalescer acks_;
-  std::size_t prefetch_ = 0;  // 0: no limit
-  int forced_answers_ = 0;    // since all that was written was last taken
+  std::size_t prefetch_ = 0;  // 0: unlimited
+  int forced_answers_ = 0;    // since everything written was last taken
 
-  // Since `TakeArrivals`.
+  // Counted since `TakeArrivals`.
   std::size_t delivered_ = 0;
-  std::size_t answers_ = 0;  // to calls_
+  std::size_t answers_ = 0;  // to calls
 
-  // The message that is arriving, and what announced it.
+  // The message that is arriving, and the method that announced it.
   IncomingContent incoming_;
   std::uint64_t max_body_ = kMaxBodySize;
-  std::string consumer_tag_;          // of a delivery
+  std::string consumer_tag_;          // of the delivery
   std::optional<Returned> returned_;  // set while a returned message arrives
-  bool adds_bodies_ = false;          // has published so: a return's body may be of any size
+  bool adds_bodies_ = false;          // bodies were added: a returned body may have any size
 };
 
 }  // namespace retryq::amqp

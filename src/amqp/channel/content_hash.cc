@@ -27,7 +27,7 @@ std::uint64_t Load(const char* bytes) {
   return value;
 }
 
-// Each bit of the result depends on nearly all of both.
+// Each bit of the result depends on almost all bits of both arguments.
 std::uint64_t Fold(std::uint64_t a, std::uint64_t b) {
   const absl::uint128 product = absl::uint128(a) * b;
   return absl::Uint128Low64(product) ^ absl::Uint128High64(product);
@@ -38,7 +38,7 @@ struct Words {
   std::uint64_t last;
 };
 
-// The last 16 bytes, or all where there are fewer.
+// Returns the last 16 bytes, or all bytes if there are fewer.
 Words LastWords(std::string_view bytes) {
   const char* const begin = bytes.data();
   const std::size_t size = bytes.size();
@@ -53,8 +53,8 @@ Words LastWords(std::string_view bytes) {
 
 }  // namespace
 
-// As wyhash does it: 16 bytes a multiplication. There are two chains of them, as each waits for the
-// one before.
+// Like wyhash: 16 bytes per multiplication. There are two chains, because each multiplication waits
+// for the one before it in its chain.
 std::uint64_t ContentHash(std::string_view bytes, std::uint64_t before) {
   static const Keys keys = DrawKeys();
   std::uint64_t even = keys[0] ^ before;
@@ -70,7 +70,8 @@ std::uint64_t ContentHash(std::string_view bytes, std::uint64_t before) {
   }
   if (left > 16) even = step(at, keys[2], even);
   const Words words = LastWords(bytes);
-  // The size apart: beside short words it would take the place of some of their bits.
+  // The size is mixed in separately: combined with short words, it would replace some of their
+  // bits.
   return Fold(Fold(words.first ^ even, words.last ^ odd) ^ keys[2], bytes.size() ^ keys[3]);
 }
 

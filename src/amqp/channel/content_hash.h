@@ -6,10 +6,9 @@
 
 namespace retryq {
 
-// A hash of `bytes`, and of what `before` is the hash of: two contents that differ, in where one
-// part ends and the next begins as well, have the same one by chance only, one in 2^60 or so. Each
-// process hashes with keys of its own, drawn at random, so that nobody can make contents of which
-// he knows that they have the same.
+// Returns a hash of `bytes` and of the content whose hash is `before`. Two contents that differ,
+// even only in where their parts end, have the same hash only by chance: about one in 2^60. Each
+// process uses random keys of its own, so nobody can construct contents with the same hash.
 std::uint64_t ContentHash(std::string_view bytes, std::uint64_t before = 0);
 
 }  // namespace retryq

@@ -12,7 +12,7 @@
 namespace retryq::amqp {
 namespace {
 
-// Ahead of what has come: a frame or so.
+// The most space that is reserved in advance: about one frame.
 constexpr std::size_t kMostReserved = std::size_t{128} << 10;
 
 }  // namespace
@@ -59,8 +59,8 @@ void IncomingContent::DivertTo(std::shared_ptr<BodySink> sink) {
   sink_ = std::move(sink);
 }
 
-// What the message before has left there stays until it is written over: to fill a string with
-// zeros first takes as long as a copy.
+// The rest of the previous message stays there until it is overwritten: filling a string with zeros
+// takes as long as a copy.
 std::span<char> IncomingContent::Room(std::size_t rest) {
   if (!has_header_ || rest > missing_) return {};
   const std::size_t size = std::min(rest, kMostReserved);
@@ -70,7 +70,8 @@ std::span<char> IncomingContent::Room(std::size_t rest) {
   return std::span(content).subspan(received_, size);
 }
 
-// From a quarter on all of it is reserved at once: to double to the end takes half as much again.
+// From a quarter of the body on, space for all of it is reserved: doubling up to the end would take
+// half as long again.
 bool IncomingContent::Grow(std::size_t size) {
   std::string& content = message_->content;
   if (message_->left_out > 0) return false;

@@ -8,7 +8,7 @@
 namespace retryq::amqp {
 namespace {
 
-// Hashed in less time than an owner is taken and left.
+// Below this size, hashing a body is cheaper than keeping a reference to it.
 constexpr std::size_t kSmallestKeptBody = 256;
 
 std::uint64_t StableHash(std::string_view exchange, std::string_view routing_key,

@@ -14,21 +14,21 @@
 
 namespace retryq::amqp {
 
-// What a returned message is recognised by. A return names no publish, and its ack may come
-// much later or within a `multiple`, so nothing but the content tells which one it was.
+// Identifies a returned message. A return does not name its publish, and the ack of the publish may
+// come much later or in a `multiple`, so only the content shows which publish it was.
 struct Fingerprint {
-  std::uint64_t exact = 0;  // of exchange, routing key and properties, byte for byte
-  // The same except for the properties that a broker may rewrite: 3.10 takes BCC out of the
-  // headers, 4.x encodes all of them anew.
+  std::uint64_t exact = 0;  // hash of exchange, routing key and encoded properties
+  // The same without the properties that a broker may rewrite: 3.10 removes BCC from the headers,
+  // 4.x re-encodes all headers.
   std::uint64_t stable = 0;
   std::uint64_t body = 0;
-  // Instead of that: to hash a large body costs more than the rest of its publish, and few
-  // publishes are returned.
+  // Used instead of `body` for large bodies: hashing them costs more than the rest of a publish,
+  // and few publishes are returned.
   std::string_view kept_body;
   std::shared_ptr<const void> body_owner;
 
-  // `encoded` is the content header's payload. A body that has an owner may be kept until the
-  // fingerprint goes.
+  // `encoded` is the payload of the content header. A body that has an owner may be kept for the
+  // life of the fingerprint.
   static Fingerprint Of(std::string_view exchange, std::string_view routing_key,
                         const Properties& properties, std::string_view encoded,
                         std::string_view body,
@@ -37,36 +37,37 @@ struct Fingerprint {
   bool HasBodyOf(const Fingerprint& other) const;
 };
 
-// The unanswered publishes of one channel in confirm mode, joined with their returns: every
-// one ends exactly once.
+// The unanswered publishes of one channel in confirm mode, and their returns. Each publish ends
+// exactly once.
 //
 // Callbacks may add further publishes, and may call `Abandon`.
 class PublishConfirms {
  public:
   using Callback = std::function<void(const PublishResult&)>;
 
-  // The next publish, numbered from 1 as the broker does. One that is not mandatory
-  // needs no fingerprint.
+  // Adds the next publish. They are numbered from 1, as the broker numbers them. A publish that is
+  // not mandatory needs no fingerprint.
   void Add(Fingerprint fingerprint, Callback done);
 
-  // basic.return. Of several publishes of the same content any is as good as another. False if
-  // there is none.
+  // Handles basic.return. If several publishes have the same content, any of them is used. Returns
+  // false if there is none.
   bool Return(const Fingerprint& fingerprint, std::uint16_t code, std::string_view text);
 
-  // basic.ack and basic.nack: `tag`, or with `multiple` all up to it (0: all). What is answered
-  // already is passed over. False, and nothing is settled, for a number that no publish had.
+  // Handles basic.ack and basic.nack: `tag`, or with `multiple` all up to it (0: all). Publishes
+  // that were answered before are skipped. Returns false, and settles nothing, for a number that no
+  // publish has had.
   [[nodiscard]] bool Settle(std::uint64_t tag, bool multiple, PublishOutcome outcome);
 
-  // The channel is gone: what is not known to be returned ends as kUnknown with this code.
+  // The channel is gone: publishes that were not returned end as kUnknown with this code.
   void FailAll(std::uint16_t code, std::string_view text);
 
-  // Nobody wants to know any more.
+  // Drops all callbacks.
   void Abandon() { open_.clear(); }
 
-  // Publishes not answered yet, and some that wait for older ones to be.
+  // Number of unanswered publishes, and of answered ones that wait for older ones.
   std::size_t size() const { return open_.size(); }
 
-  // How many have been answered since this was last asked.
+  // Returns the number of answers since the last call.
   std::size_t TakeAnswered() { return std::exchange(answered_, 0); }
 
  private:
@@ -77,17 +78,17 @@ class PublishConfirms {
   struct Entry {
     Fingerprint fingerprint;
     Callback done;                     // null once answered
-    std::unique_ptr<Refusal> refusal;  // set once returned: few are
+    std::unique_ptr<Refusal> refusal;  // set if returned, as few are
   };
 
-  // The next that agrees with `returned` in this and in the body.
+  // Returns the next publish whose `hash` and body are those of `returned`.
   Entry* FindReturned(std::uint64_t Fingerprint::*hash, const Fingerprint& returned);
   Entry PopFront();
   void Answer(const Entry& entry, const PublishResult& otherwise);
 
   Ring<Entry> open_;               // by number
-  std::uint64_t first_ = 1;        // the number of open_[0]
-  std::uint64_t next_return_ = 1;  // returns come in order: where to look first
+  std::uint64_t first_ = 1;        // number of open_[0]
+  std::uint64_t next_return_ = 1;  // returns come in order: where the search starts
   std::size_t answered_ = 0;
 };
 

@@ -8,13 +8,12 @@
 
 namespace retryq::amqp {
 
-// What a channel.close means: 403 kPermissionDenied, 404 kNotFound, 405 kAborted, 406
-// kFailedPrecondition, but kResourceExhausted where a limit of queues or exchanges is reached, 501
-// and 502 kInvalidArgument, else kUnavailable. The message is the broker's text with the code in
-// front.
+// Converts a channel.close: 403 kPermissionDenied, 404 kNotFound, 405 kAborted, 406
+// kFailedPrecondition or, if a limit of queues or exchanges is reached, kResourceExhausted, 501 and
+// 502 kInvalidArgument, else kUnavailable. The message is the code and the broker's text.
 absl::Status ChannelCloseStatus(std::uint16_t code, std::string_view text);
 
-// `status` with what was being done in front of its message: "declaring queue 'q': 404 …".
+// Returns `status` with the operation before its message: "declaring queue 'q': 404 …".
 absl::Status WithContext(std::string_view context, const absl::Status& status);
 
 }  // namespace retryq::amqp

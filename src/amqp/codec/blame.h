@@ -7,15 +7,15 @@
 
 namespace retryq::amqp {
 
-// Which frame is to blame for a breach of the protocol.
+// The frame that broke the protocol.
 struct Blame {
   std::string frame;  // "method frame basic.deliver on channel 3"
   std::uint16_t channel = 0;
   std::uint16_t class_id = 0;   // of a method frame, else 0
-  std::uint16_t method_id = 0;  // likewise
+  std::uint16_t method_id = 0;  // of a method frame, else 0
 };
 
-// As much as can be told of the frame that begins with `bytes`, which may be any.
+// Describes the frame that begins with `bytes`, which may be any bytes, as far as possible.
 Blame BlameFrame(std::string_view bytes);
 
 }  // namespace retryq::amqp

@@ -12,15 +12,15 @@
 
 namespace retryq::amqp {
 
-// The fields of methods and of content headers, whose C++ type says how they are encoded:
-// unsigned integers in network order, a string_view as a short string (at most 255 bytes), a
-// LongString, a TableView behind its length, and a bool as one bit.
+// Fields of methods and of content headers. Their C++ type determines the encoding: unsigned
+// integers in network order, a string_view as a short string (at most 255 bytes), a LongString, a
+// TableView after its length, and a bool as one bit.
 
 struct LongString {
   std::string_view bytes;
 };
 
-// A field that has lost its meaning: written as zero or empty, read and forgotten.
+// A field that is no longer used: written as zero or empty, read and ignored.
 template <typename T>
 struct Reserved {};
 template <typename T>
@@ -29,7 +29,7 @@ inline constexpr Reserved<T> kReserved;
 template <typename T>
 concept FieldInteger = std::unsigned_integral<T> && !std::same_as<T, bool>;
 
-// How many bytes FieldWriter writes.
+// Counts the bytes that FieldWriter writes.
 class FieldSizer {
  public:
   void Add(bool) {
@@ -54,11 +54,11 @@ class FieldSizer {
   }
 
   std::size_t size_ = 0;
-  int bit_ = 0;  // as FieldWriter's
+  int bit_ = 0;  // as in FieldWriter
 };
 
-// Writes fields one after the other where there is room for them; bits next to each other share an
-// octet, the first one lowest.
+// Writes fields one after the other; the caller provides the space. Adjacent bits share an octet,
+// beginning with the lowest bit.
 class FieldWriter {
  public:
   explicit FieldWriter(char* out) : wire_(out) {}
@@ -89,10 +89,10 @@ class FieldWriter {
 
  private:
   WireWriter wire_;
-  int bit_ = 0;  // where in the last octet the next flag goes; 0: into a new octet
+  int bit_ = 0;  // position of the next flag in the last octet; 0: in a new octet
 };
 
-// Reads what FieldWriter writes. What it reads views the bytes it was given.
+// Reads what FieldWriter writes. Views in the results point into the given bytes.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view bytes) : wire_(bytes) {}
@@ -126,8 +126,8 @@ class FieldReader {
     Read(forgotten);
   }
 
-  // Whether the fields read were all there is: a ProtocolError (502) about `what` if the bytes
-  // ended early, if some are left, or if a table is not valid.
+  // Returns whether the fields were complete: a ProtocolError (502) about `what` if bytes are
+  // missing or left over, or if a table is not valid.
   absl::Status Finish(std::string_view what) const {
     return wire_.ok() && wire_.rest().empty() && table_status_.ok()
                ? absl::OkStatus()
@@ -135,12 +135,12 @@ class FieldReader {
   }
 
  private:
-  // Not of the reader itself, which can then stay in registers.
+  // Static, so that the reader itself can stay in registers.
   static absl::Status Error(std::string_view what, WireReader wire, absl::Status table_status);
 
   WireReader wire_;
   std::uint8_t octet_ = 0;
-  unsigned bit_ = 0;  // of octet_, the next flag's; 0: that of a new octet
+  unsigned bit_ = 0;  // position of the next flag in octet_; 0: in a new octet
   absl::Status table_status_;
 };
 

@@ -9,7 +9,7 @@
 namespace retryq::amqp {
 namespace {
 
-constexpr std::uint8_t kTlsAlert = 21;  // the first byte of a TLS record that holds one
+constexpr std::uint8_t kTlsAlert = 21;  // first byte of a TLS alert record
 
 constexpr std::string_view kProtocolHeader("AMQP\0\0\x09\x01", 8);
 
@@ -30,7 +30,7 @@ bool IsFrameType(FrameType type) {
 
 FrameType TypeAt(const char* frame) { return FrameType{static_cast<std::uint8_t>(*frame)}; }
 
-// Returns where the payload begins.
+// Returns the address for the payload.
 char* WriteFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_size, char* out) {
   WireWriter writer(out);
   writer.Integer(static_cast<std::uint8_t>(type));
@@ -39,7 +39,7 @@ char* WriteFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_
   return writer.end();
 }
 
-// Of a whole head.
+// Reads a complete head.
 FrameHead HeadAt(const char* frame) {
   return {.type = TypeAt(frame),
           .channel = LoadBigEndian<std::uint16_t>(frame + 1),
@@ -58,11 +58,11 @@ bool IsValid(FrameHead head, std::size_t frame_max) {
 absl::Status UnknownType(FrameType type) {
   const auto byte = static_cast<std::uint8_t>(type);
   if (byte == kTlsAlert) return FrameError("it speaks TLS: use amqps://");
-  // A server that does not speak our version answers with the header of its own.
+  // A server that does not speak this version answers with its own protocol header.
   return FrameError(byte == 'A' ? "the server does not speak AMQP 0-9-1" : "of unknown type");
 }
 
-// Why it is not valid.
+// Returns why the head is not valid.
 absl::Status Fault(FrameHead head, std::size_t frame_max) {
   if (!IsFrameType(head.type)) return UnknownType(head.type);
   const std::size_t limit = LimitOf(head.type, frame_max);
@@ -74,7 +74,7 @@ absl::Status Fault(FrameHead head, std::size_t frame_max) {
                                  head.payload_size, " bytes"));
 }
 
-// Where the head is not whole yet.
+// The result while the head is incomplete.
 template <typename Frame>
 absl::StatusOr<std::optional<Frame>> BeforeHead(std::string_view buffer) {
   if (buffer.empty()) return std::nullopt;

@@ -13,7 +13,7 @@
 namespace retryq::amqp {
 
 // Frames: type (1 byte), channel (2), payload size (4), payload, frame end (1). "Frame size" and
-// `frame_max` count all of that.
+// `frame_max` include all of these.
 
 enum class FrameType : std::uint8_t { kMethod = 1, kHeader = 2, kBody = 3, kHeartbeat = 8 };
 
@@ -21,11 +21,11 @@ inline constexpr std::size_t kFrameHeadSize = 7;
 inline constexpr std::size_t kFrameOverhead = kFrameHeadSize + 1;
 inline constexpr char kFrameEnd = '\xce';
 
-// The smallest frame_max that AMQP 0-9-1 allows to be agreed on.
+// The smallest frame_max that AMQP 0-9-1 allows.
 inline constexpr std::size_t kFrameMinSize = 4096;
 
-// RabbitMQ sends content headers in one frame even where they are larger than the agreed
-// frame_max (60 035 bytes at 8192, seen on 3.10 and 4.x), so they have a limit of their own.
+// RabbitMQ sends a content header in one frame even if it is larger than the negotiated frame_max
+// (60 035 bytes at 8192, seen on 3.10 and 4.x), so content headers have a limit of their own.
 inline constexpr std::size_t kMaxInboundHeaderFrame = std::size_t{16} << 20;
 
 struct FrameHead {
@@ -33,11 +33,11 @@ struct FrameHead {
   std::uint16_t channel = 0;
   std::uint32_t payload_size = 0;
 
-  // Whatever a peer claims: wider than a size_t may be.
+  // A peer can state a size that does not fit into a size_t.
   std::uint64_t frame_size() const { return std::uint64_t{payload_size} + kFrameOverhead; }
 };
 
-// A whole frame; the payload is a view into the buffer it was found in.
+// A whole frame. The payload is a view of the buffer.
 struct FrameView {
   FrameType type = FrameType::kHeartbeat;
   std::uint16_t channel = 0;
@@ -46,38 +46,40 @@ struct FrameView {
   std::size_t frame_size() const { return payload.size() + kFrameOverhead; }
 };
 
-// Reading. Both look at the start of `buffer`, the bytes received and not yet consumed, and
-// answer nothing while it is too short to tell. Errors are ProtocolErrors (501): a type that does
-// not exist, a size above the limit (`frame_max` for all but header frames), a heartbeat with a
-// payload or a channel, a wrong frame end. After an error the stream is lost. (Of the first and the
-// last of these the specification wants the end without a word; RabbitMQ says 501, and so do we.)
+// Reading. Both functions look at the start of `buffer`, the bytes received and not yet consumed,
+// and return nullopt while it is too short. Errors are ProtocolErrors (501): an unknown type, a
+// size above the limit (`frame_max`, except for header frames), a heartbeat with a payload or a
+// channel, a wrong frame end. After an error the stream cannot be used. (For an unknown type and a
+// wrong frame end, the specification wants the connection closed without an answer; RabbitMQ
+// answers 501, and so does this client.)
 
-// How long the frame will be, from its first kFrameHeadSize bytes: lets a caller wait for all of
-// it before making the buffer contiguous.
+// Returns the head of the first frame, from its first kFrameHeadSize bytes. The caller can then
+// wait for the whole frame before it makes the buffer contiguous.
 absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std::size_t frame_max);
 
-// The first frame. The caller consumes its `frame_size()` bytes when done with it.
+// Returns the first frame. The caller consumes its `frame_size()` bytes when it is done with it.
 absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std::size_t frame_max);
 
-// Writing. All append to `out`.
+// Writing. All `Append…` functions append to `out`.
 
-// What a client sends first: "AMQP" 0 0 9 1.
+// The first bytes that a client sends: "AMQP" 0 0 9 1.
 void AppendProtocolHeader(std::string* out);
 
 void AppendHeartbeat(std::string* out);
 
-// The start of a frame whose payload the caller sends from elsewhere, followed by kFrameEnd.
+// Appends the head of a frame. The caller sends the payload from elsewhere, then kFrameEnd.
 void AppendFrameHead(FrameType type, std::uint16_t channel, std::size_t payload_size,
                      std::string* out);
 
-// `body` in frames of at most `frame_max`, which must exceed kFrameOverhead. None if it is empty.
+// Appends `body` in frames of at most `frame_max`, which must exceed kFrameOverhead. An empty body
+// has no frames.
 void AppendBodyFrames(std::uint16_t channel, std::string_view body, std::size_t frame_max,
                       std::string* out);
 
-// A whole frame, whose payload of that size the caller writes where the result points.
+// Appends a frame. The caller writes its payload to the returned address.
 char* ExtendByFrame(FrameType type, std::uint16_t channel, std::size_t payload_size,
                     std::string* out);
-// The same where there is room for it already, kFrameOverhead more than the payload's size.
+// The same in existing space, which must be kFrameOverhead larger than the payload.
 char* WriteFrame(FrameType type, std::uint16_t channel, std::size_t payload_size, char* out);
 
 void AppendFrame(FrameType type, std::uint16_t channel, std::string_view payload, std::string* out);

@@ -15,17 +15,16 @@
 
 namespace retryq::amqp {
 
-// Reads the payload of a method frame. Views in the result point into `payload`. Errors are
-// ProtocolErrors: 540 for a method that is not in methods.h, 503 for one that the other side does
-// not send, 502 for one whose bytes are not what their lengths say, tables' included, or are left
-// over.
+// Decodes the payload of a method frame. Views in the result point into `payload`. Errors are
+// ProtocolErrors: 540 for a method that is not in methods.h, 503 for one that the peer may not
+// send, 502 for bytes that do not match their lengths, including those of tables, or are left over.
 absl::StatusOr<ServerMethod> DecodeServerMethod(std::string_view payload);
 
-// The same for what clients send: servers in tests use it.
+// The same for methods that clients send, for servers in tests.
 absl::StatusOr<ClientMethod> DecodeClientMethod(std::string_view payload);
 
-// For methods so frequent that they are read without a look at all others: whether the payload of a
-// method frame is one, and its fields if it is; errors as above.
+// For frequent methods, which are decoded without comparing all others: whether the payload of a
+// method frame is `Method`, and its fields if it is. Errors as above.
 template <typename Method>
 bool IsMethod(std::string_view payload) {
   constexpr std::uint32_t kNumber =
@@ -42,11 +41,11 @@ absl::Status ReadMethod(std::string_view payload, Method* method) {
   return reader.Finish(Method::kId.name);
 }
 
-// "queue.declare" for (50, 10), as connection.close and channel.close name the method to blame;
-// "method 50.99" for one that is not in methods.h.
+// Returns "queue.declare" for (50, 10), as connection.close and channel.close identify the method
+// that caused them; "method 50.99" for one that is not in methods.h.
 std::string MethodName(std::uint16_t class_id, std::uint16_t method_id);
 
-// Size of the payload of a method frame.
+// Returns the size of the payload of a method frame.
 template <typename Method>
 std::size_t MethodSize(const Method& method) {
   FieldSizer sizer;

@@ -9,18 +9,19 @@
 #include "amqp/codec/fields.h"
 #include "retryq/amqp/table.h"
 
-// The methods of AMQP 0-9-1 that a client sends or receives, RabbitMQ's extensions included, but
-// for access, tx, exchange.bind and basic.recover-async.
+// The methods of AMQP 0-9-1 that a client sends or receives, including extensions of RabbitMQ,
+// except for access, tx, exchange.bind and basic.recover-async.
 // https://www.rabbitmq.com/amqp-0-9-1-reference
 //
-// Each is a plain struct of views, with its number, and its fields in wire order; a field's type
-// says how it is encoded (amqp/fields.h). amqp/method_codec.h reads and writes them.
+// Each is a plain struct of views, with its number and its fields in wire order. The type of a
+// field determines its encoding (amqp/codec/fields.h). amqp/codec/method_codec.h reads and writes
+// them.
 namespace retryq::amqp::method {
 
 using amqp::kReserved;
 using amqp::LongString;
 
-// Which method it is. The name is for error messages.
+// Identifies a method. The name is for error messages.
 struct Id {
   std::uint16_t class_id = 0;
   std::uint16_t method_id = 0;
@@ -70,8 +71,8 @@ struct ConnectionSecureOk {
 
 struct ConnectionTune {
   static constexpr Id kId = {10, 30, "connection.tune"};
-  std::uint16_t channel_max = 0;  // 0: no limit
-  std::uint32_t frame_max = 0;    // 0: no limit
+  std::uint16_t channel_max = 0;  // 0: unlimited
+  std::uint32_t frame_max = 0;    // 0: unlimited
   std::uint16_t heartbeat = 0;    // seconds; 0: none
   static constexpr auto Fields(auto& m) {
     return std::tie(m.channel_max, m.frame_max, m.heartbeat);
@@ -105,7 +106,7 @@ struct ConnectionClose {
   static constexpr Id kId = {10, 50, "connection.close"};
   std::uint16_t reply_code = 0;
   std::string_view reply_text;
-  std::uint16_t class_id = 0;   // the method that is to blame, or 0
+  std::uint16_t class_id = 0;   // the method that caused it, or 0
   std::uint16_t method_id = 0;  // likewise
   static constexpr auto Fields(auto& m) {
     return std::tie(m.reply_code, m.reply_text, m.class_id, m.method_id);
@@ -165,7 +166,7 @@ struct ChannelClose {
   static constexpr Id kId = {20, 40, "channel.close"};
   std::uint16_t reply_code = 0;
   std::string_view reply_text;
-  std::uint16_t class_id = 0;   // the method that is to blame, or 0
+  std::uint16_t class_id = 0;   // the method that caused it, or 0
   std::uint16_t method_id = 0;  // likewise
   static constexpr auto Fields(auto& m) {
     return std::tie(m.reply_code, m.reply_text, m.class_id, m.method_id);
@@ -307,10 +308,10 @@ struct QueueDeleteOk {
 
 struct BasicQos {
   static constexpr Id kId = {60, 10, "basic.qos"};
-  std::uint32_t prefetch_size = 0;  // RabbitMQ knows only 0
+  std::uint32_t prefetch_size = 0;  // RabbitMQ supports only 0
   std::uint16_t prefetch_count = 0;
-  bool global = false;  // RabbitMQ: false = each consumer, true = the channel's
-                        // consumers together
+  bool global = false;  // RabbitMQ: false = per consumer, true = for all
+                        // consumers of the channel
   static constexpr auto Fields(auto& m) {
     return std::tie(m.prefetch_size, m.prefetch_count, m.global);
   }
@@ -462,7 +463,7 @@ struct ConfirmSelectOk {
 
 namespace retryq::amqp {
 
-// What a server sends, and so a client receives; the frequent ones first.
+// Methods that a server sends. Frequent ones come first.
 using ServerMethod = std::variant<
     method::BasicDeliver, method::BasicAck, method::BasicReturn, method::BasicNack,
     method::QueueDeclareOk, method::ExchangeDeclareOk, method::QueueBindOk, method::ConnectionStart,
@@ -474,7 +475,7 @@ using ServerMethod = std::variant<
     method::BasicQosOk, method::BasicConsumeOk, method::BasicCancel, method::BasicCancelOk,
     method::BasicGetOk, method::BasicGetEmpty, method::BasicRecoverOk, method::ConfirmSelectOk>;
 
-// What a client sends.
+// Methods that a client sends.
 using ClientMethod = std::variant<
     method::BasicPublish, method::BasicAck, method::BasicReject, method::BasicNack,
     method::QueueDeclare, method::ExchangeDeclare, method::QueueBind, method::ConnectionStartOk,

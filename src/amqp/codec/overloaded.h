@@ -3,7 +3,7 @@
 
 namespace retryq::amqp {
 
-// One function object of several lambdas, for std::visit.
+// Combines several lambdas into one function object, for std::visit.
 template <typename... Lambdas>
 struct Overloaded : Lambdas... {
   using Lambdas::operator()...;

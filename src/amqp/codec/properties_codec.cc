@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::uint16_t kBasicClass = 60;
 
-// What stands first in each content header: class, weight (0), body size, flags.
+// The fixed part of each content header: class, weight (0), body size, flags.
 constexpr std::uint16_t kWeight = 0;
 constexpr std::size_t kFlagsAt = sizeof(kBasicClass) + sizeof(kWeight) + sizeof(std::uint64_t);
 constexpr std::size_t kFixedSize = kFlagsAt + sizeof(std::uint16_t);
 
-// Flags of the properties that are there: the highest bit for the first property. The lowest one
-// says that another word of flags follows, of properties that nobody has thought of yet.
+// Flags of the properties that are present, from the highest bit for the first property. The lowest
+// bit announces another word of flags, for properties that do not exist yet.
 constexpr std::uint16_t kFirstFlag = 0x8000;
 constexpr std::uint16_t kMoreFlags = 0x0001;
 
@@ -35,7 +35,7 @@ constexpr std::size_t kPropertyCount =
 constexpr std::uint16_t kKnownFlags =
     static_cast<std::uint16_t>(~(0xffffU >> kPropertyCount) & 0xffffU);
 
-// The flags as they stand in the first word; false if there are any of unknown properties.
+// Reads the flags of the first word. Returns false if there are flags of unknown properties.
 bool ReadFlags(FieldReader* reader, std::uint16_t* flags) {
   reader->Read(*flags);
   std::uint16_t more = *flags & kMoreFlags;
@@ -99,7 +99,7 @@ void WriteContentHeader(std::uint64_t body_size, const Properties& properties, c
   writer.Write(kBasicClass);
   writer.Write(kWeight);
   writer.Write(body_size);
-  writer.Write(std::uint16_t{0});  // the flags, once they are known
+  writer.Write(std::uint16_t{0});  // the flags are stored when they are known
   std::uint32_t flags = 0;
   std::uint32_t flag = kFirstFlag;
   const auto write = [&](const auto& field) {

@@ -11,19 +11,20 @@
 
 namespace retryq::amqp {
 
-// The payload of a content header frame: class (always basic), weight (unused), size of the body
-// that follows, and the properties.
+// The payload of a content header frame: class (always basic), weight (unused), size of the body,
+// and the properties.
 struct ContentHeader {
   std::uint64_t body_size = 0;
   Properties properties;
 };
 
-// Views in the result point into `payload`. The headers are valid (TableView::Validate). Errors
-// are ProtocolErrors: 501 for a class that has no content, 505 for a weight, which nothing has, 502
-// for bytes that are not what their lengths and flags say, or that are left over.
+// Decodes a content header. Views in the result point into `payload`. The headers are valid
+// (TableView::Validate). Errors are ProtocolErrors: 501 for a class without content, 505 for a
+// weight other than zero, 502 for bytes that do not match their lengths and flags, or are left
+// over.
 absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload);
-// The same in place of what is in `*properties`, which is worth nothing after an error; answers the
-// size of the body.
+// The same, but replaces `*properties`, which must not be used after an error. Returns the size of
+// the body.
 absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload, Properties* properties);
 
 // Writes the payload, ContentHeaderSize bytes. Short strings in `properties` must be at most 255

@@ -32,15 +32,15 @@ enum class ReplyCode : std::uint16_t {
   kInternalError = 541,
 };
 
-// Whether an error with this code ends only the channel that it is about, and not the connection.
+// Whether an error with this code closes only its channel, not the connection.
 bool EndsChannelOnly(ReplyCode code);
 
-// What the peer sent breaks the protocol: an error to close the connection or channel with. It is
-// kInternal, its message is `text`, and it carries `code`. The text says what is wrong with the
-// frame and not which one it is: Session puts that in front.
+// Returns the error for data that breaks the protocol, with which the connection or channel is
+// closed: kInternal, with the message `text` and the code `code`. `text` states what is wrong with
+// the frame; Session adds which frame it is.
 absl::Status ProtocolError(ReplyCode code, std::string_view text);
 
-// The code that `status` carries; kInternalError if it is no ProtocolError.
+// Returns the code of `status`; kInternalError if it is not a ProtocolError.
 ReplyCode ReplyCodeOf(const absl::Status& status);
 
 }  // namespace retryq::amqp

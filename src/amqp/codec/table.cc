@@ -14,8 +14,8 @@ namespace {
 
 std::string TooDeep() { return absl::StrCat("nests deeper than ", kMaxTableDepth, " levels"); }
 
-// ---- Decoding, of bytes whose lengths hold. False where more than `levels` tables and arrays lie
-// inside each other.
+// ---- Decoding of bytes whose lengths are valid. Returns false if tables and arrays are nested
+// deeper than `levels`.
 
 template <typename T>
 T LoadNumber(std::string_view bytes) {
@@ -108,7 +108,7 @@ bool DecodeValue(char type, std::string_view bytes, int levels, Value* value) {
 
 // ---- Encoding
 
-// Appends fields, and remembers the first that cannot be written.
+// Appends fields, and keeps the first error.
 class TableEncoder {
  public:
   explicit TableEncoder(std::string* out) : out_(out) {}
@@ -187,8 +187,8 @@ class TableEncoder {
   }
 
   std::string* out_;
-  std::string_view field_;           // the innermost one at work
-  int levels_ = kMaxTableDepth - 1;  // of tables and arrays that may still be opened
+  std::string_view field_;           // the innermost field being written
+  int levels_ = kMaxTableDepth - 1;  // tables and arrays that may still be nested
   absl::Status status_;
 };
 

@@ -21,7 +21,7 @@ std::int64_t LoadUnsigned(std::string_view value) {
   return LoadBigEndian<T>(value.data());
 }
 
-// Makes room for a field whose value takes so many bytes, and writes all but that.
+// Makes space for a field with a value of this size, and writes everything before the value.
 WireWriter BeginField(std::string_view name, char type, std::size_t value_size, std::string* out) {
   const std::size_t head = sizeof(std::uint8_t) + name.size() + sizeof(type);
   WireWriter writer(Extend(head + value_size, out));

@@ -12,8 +12,8 @@
 namespace retryq::amqp {
 namespace {
 
-// What stands behind a wire type: so many bytes, or as many as the 4-byte length says that comes
-// first. These are the types that RabbitMQ or librabbitmq know.
+// The size of the value of each wire type: a number of bytes, or a 4-byte length followed by so
+// many bytes. These are the types of RabbitMQ and librabbitmq.
 constexpr std::uint8_t kLengthFirst = 0xfe;
 constexpr std::uint8_t kUnknownType = 0xff;
 constexpr auto kValueSizes = [] {
@@ -53,7 +53,7 @@ bool TakeValue(std::string_view* rest, char* type, std::string_view* value) {
     size = sizeof(std::uint32_t);
     if (rest->size() < size) return false;
     const auto length = LoadBigEndian<std::uint32_t>(rest->data());
-    // As a difference: the sum could exceed a size_t.
+    // Compare the difference, because the sum could exceed a size_t.
     if (rest->size() - size < length) return false;
     size += length;
   }
@@ -70,8 +70,8 @@ bool TakeField(std::string_view* rest, FieldView* field) {
   return true;
 }
 
-// What is open waits in a list of ends instead of on the stack. Time is linear in the size, however
-// deeply it nests, and memory is 8 bytes for each level that something follows in its parent.
+// Nested tables and arrays are kept in a list instead of on the stack. Time is linear in the size
+// at any depth. Memory is 8 bytes for each level after which its parent continues.
 bool NestedLengthsHold(char type, std::string_view content) {
   struct Level {
     std::uint32_t end;

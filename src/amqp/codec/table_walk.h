@@ -10,29 +10,29 @@
 
 namespace retryq::amqp {
 
-// Stepping through encoded tables and arrays by their lengths. Each `Take…` takes one thing off
-// the front of `rest`, or answers false where it does not fit or its type is unknown; `rest` is
-// then of no more use.
+// Functions that step through encoded tables and arrays by their lengths. Each `Take…` removes one
+// item from the front of `rest`. It returns false if the item does not fit or its type is unknown;
+// `rest` must not be used then.
 
 bool TakeField(std::string_view* rest, FieldView* field);
 bool TakeValue(std::string_view* rest, char* type, std::string_view* value);
 
-// Tables and arrays: 'F' and 'A'.
+// Whether the type is a table or an array: 'F' and 'A'.
 inline bool IsNested(char type) { return type == 'F' || type == 'A'; }
 
-// What follows the length in front of a value of type S, x, A or F.
+// Returns the part of a value of type S, x, A or F after its length.
 inline std::string_view Content(std::string_view value) {
   return value.substr(sizeof(std::uint32_t));
 }
 
-// Whether all lengths hold inside a table ('F') or array ('A') with this content, at any depth.
+// Whether all lengths in a table ('F') or array ('A') with this content are valid, at any depth.
 bool NestedLengthsHold(char type, std::string_view content);
 
-// Whether a value is a finite number, or none; of a table or an array, all that it holds at any
-// depth. The lengths must hold.
+// Whether a value is not an infinite number or NaN; for a table or an array, whether that is true
+// for all its values at any depth. The lengths must be valid.
 bool IsFinite(char type, std::string_view value);
 
-// kInvalidArgument: `field "<name>" <what>`.
+// Returns kInvalidArgument: `field "<name>" <what>`.
 absl::Status FieldError(std::string_view name, std::string_view what);
 
 }  // namespace retryq::amqp

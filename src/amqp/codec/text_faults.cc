@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t kLongestHost = 255;
 
-// They separate the parts of a URI or several hosts, and stand in no name.
+// Characters that separate parts of a URI or several hosts, and are not valid in a name.
 constexpr std::string_view kNotInHosts = ",;/\\?#@[]<>\"'|";
 
-// What is wrong with the name or the address of a host; empty if nothing is.
+// Returns what is wrong with the name or the address of a host; empty if it is valid.
 std::string HostFault(std::string_view host) {
   if (host.size() > kLongestHost) return absl::StrCat("is longer than ", kLongestHost, " bytes");
   if (std::any_of(host.begin(), host.end(), [](char c) { return c == ' ' || IsControl(c); })) {
@@ -29,7 +29,7 @@ std::string HostFault(std::string_view host) {
   if (host.find(':') != std::string_view::npos && !IsIpv6Address(host)) {
     return "has a ':', but is no IPv6 address";
   }
-  // OpenSSL takes a dot in front for all names that end so, and an empty name for any.
+  // OpenSSL matches a leading dot with all names that end so, and an empty name with any name.
   if (host.starts_with('.') || host.find("..") != std::string_view::npos) {
     return "has nothing before a dot";
   }

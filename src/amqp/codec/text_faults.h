@@ -9,15 +9,15 @@
 
 namespace retryq::amqp {
 
-// What is wrong with the texts of `options`, a clause each that begins with the field. C functions
-// end a name at its first NUL, so that another host is looked up, another name looked for in a
-// certificate, or another file read, than the one that is written there; a log shows another user.
+// Returns what is wrong with the texts of `options`: one clause each, beginning with the field. A
+// NUL is refused because C functions end a name there: they would look up another host, look for
+// another name in a certificate, read another file or log another user than the one configured.
 std::vector<std::string> TextFaults(const ConnectionOptions& options);
 
-// Control characters of ASCII, DEL among them.
+// Whether it is an ASCII control character, including DEL.
 bool IsControl(char c);
 
-// "::1", "fe80::1%eth0".
+// Whether the text is an address such as "::1" or "fe80::1%eth0".
 bool IsIpv6Address(std::string_view text);
 
 }  // namespace retryq::amqp

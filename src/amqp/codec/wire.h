@@ -12,12 +12,11 @@
 
 namespace retryq::amqp {
 
-// The elements of which everything on the wire is made: integers in network order, and strings
-// behind their length.
+// The elements of all data on the wire: integers in network order, and strings after their length.
 
 inline constexpr std::size_t kMaxShortString = 255;
 
-// One expression, which compilers make a single load of; of a loop they do not.
+// A single expression, because compilers turn that into one load, but not a loop.
 template <std::unsigned_integral T>
 constexpr T LoadBigEndian(const char* bytes) {
   return [bytes]<std::size_t... i>(std::index_sequence<i...>) {
@@ -35,17 +34,17 @@ constexpr void StoreBigEndian(T value, char* bytes) {
   }
 }
 
-// Appends so many zeros, to be written over: once for all that is written together, as each call
-// costs more than a few bytes do. What is put together from small pieces elsewhere, and copied
-// right then, takes longer: no load is served by several stores before they have left for the
-// cache.
+// Appends this number of zeros, to be overwritten, and returns their address. Call it once for all
+// data that is written together: each call costs more than writing a few bytes. Composing small
+// pieces elsewhere and copying them at once is slower, because a load that needs several recent
+// stores waits until they are in the cache.
 inline char* Extend(std::size_t size, std::string* out) {
   const std::size_t end = out->size();
   out->resize(end + size);
   return out->data() + end;
 }
 
-// Writes elements one behind the other where there is room for them.
+// Writes elements one after the other; the caller provides the space.
 class WireWriter {
  public:
   explicit WireWriter(char* out) : out_(out) {}
@@ -68,7 +67,7 @@ class WireWriter {
     Bytes(text);
   }
 
-  // Where the next one goes.
+  // Returns the address for the next element.
   char* end() const { return out_; }
 
  private:
@@ -93,9 +92,8 @@ inline void AppendLongString(std::string_view text, std::string* out) {
   out->append(text);
 }
 
-// Reads elements off the front of bytes that live elsewhere. The first read that does not fit
-// fails all that follow: they give zeros and empty views, so that a reader is asked once, at its
-// end, whether all went well.
+// Reads elements from the front of bytes that it does not own. After the first read that does not
+// fit, all reads return zeros and empty views, so it is enough to check `ok` once at the end.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
@@ -120,7 +118,7 @@ class WireReader {
   std::string_view ShortString() { return Bytes(Integer<std::uint8_t>()); }
   std::string_view LongString() { return Bytes(Integer<std::uint32_t>()); }
 
-  // Whether every read so far lay inside the bytes.
+  // Whether all reads so far were within the bytes.
   bool ok() const { return ok_; }
   std::string_view rest() const { return rest_; }
 

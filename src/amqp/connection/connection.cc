@@ -20,11 +20,11 @@
 namespace retryq::amqp {
 namespace {
 
-// Fits into the smallest frame_max there is, with its method.
+// The largest secret; it fits into the smallest frame_max with its method.
 constexpr std::size_t kMaxSecret = 8000;
-constexpr std::size_t kSecretOverhead = 64;  // of its frame, with the reason
+constexpr std::size_t kSecretOverhead = 64;  // of its frame, including the reason
 
-// Another endpoint, or another try soon, would be refused the same way.
+// Whether the error would be the same at another endpoint, or soon again.
 bool IsRefusal(const absl::Status& status) {
   return absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status) ||
          absl::IsNotFound(status) || absl::IsInvalidArgument(status);
@@ -32,8 +32,8 @@ bool IsRefusal(const absl::Status& status) {
 
 }  // namespace
 
-// Makes sessions, one after the other: a round tries every address of every
-// endpoint, and after a round without success there is a pause.
+// Makes sessions, one after the other. A round tries every address of every endpoint; after a round
+// without success there is a pause.
 class Connection::Impl final : public std::enable_shared_from_this<Impl>, public SessionOwner {
  public:
   Impl(EventLoop& loop, ConnectionOptions options, ConnectionListener* listener,
@@ -52,7 +52,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     absl::Status usable = Validate(options_);
     if (usable.ok() && options_.tls) usable = MakeTlsContext();
     if (usable.ok()) return BeginRoundAfter(absl::ZeroDuration());
-    // It will never do.
+    // The options are invalid, so there is no retry.
     timer_ = loop_.After(absl::ZeroDuration(), [this, usable] { listener_->OnLost(usable); });
   }
 
@@ -125,7 +125,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
                                    loop_.executor());
     }
     if (auto channel = session_->OpenChannel(listener)) return channel;
-    // What waits for another channel to be closed waits for ever where there is but one.
+    // If the connection may have only one channel, waiting for another one to close does not help.
     return Channel::Impl::Closed(
         session_->channel_max() == 1
             ? absl::FailedPreconditionError(
@@ -166,7 +166,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     ResolveEndpoint();
   }
 
-  // Takes over what may change.
+  // Adopts the options that may change.
   absl::Status Renew() {
     if (source_ == nullptr) return absl::OkStatus();
     absl::StatusOr<ConnectionOptions> now = source_();
@@ -203,14 +203,14 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
                       });
   }
 
-  // So much of connection_timeout is spent.
+  // `spent`: the part of connection_timeout that has passed.
   void ConnectToAddress(absl::Duration spent = absl::ZeroDuration()) {
     session_ = std::make_shared<Session>(loop_, options_, tls_ ? &*tls_ : nullptr,
                                          options_.endpoints[endpoint_], addresses_[address_], spent,
                                          pace_, this);
   }
 
-  // After an address, or a whole endpoint, that gave no connection.
+  // Continues after an address, or a whole endpoint, that did not lead to a connection.
   void TryNext(const absl::Status& why) {
     failures_.emplace_back(why.message().data(), why.message().size());
     if (++address_ < addresses_.size()) return ConnectToAddress();
@@ -260,13 +260,13 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   const OptionsSource source_;  // may be null
   std::optional<TlsContext> tls_;
   ConnectionListener* listener_;               // null once closing
-  std::vector<std::function<void()>> closed_;  // what `Close` shall call
-  std::optional<absl::Duration> close_by_;     // when a closing ends at the latest; else none
+  std::vector<std::function<void()>> closed_;  // callbacks of `Close`
+  std::optional<absl::Duration> close_by_;     // time limit of closing, if any
   bool destroyed_ = false;
 
   Pauses pauses_;
   const std::shared_ptr<ReadPace> pace_;
-  std::unique_ptr<Timer> timer_;  // of the next round, or of the closing
+  std::unique_ptr<Timer> timer_;  // of the next round, or of closing
   Resolver resolver_;
   std::size_t endpoint_ = 0;  // of this round
   std::vector<SocketAddress> addresses_;

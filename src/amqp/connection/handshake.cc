@@ -36,7 +36,7 @@ std::string ClientProperties(const ConnectionOptions& options) {
   return properties.Encode().value();
 }
 
-// The smaller of what both ends can do, where 0 is no limit.
+// Returns the smaller of two limits, where 0 is unlimited.
 template <typename Limit>
 Limit Agree(Limit a, Limit b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
@@ -49,7 +49,7 @@ bool Offers(std::string_view mechanisms, std::string_view mechanism) {
   return false;
 }
 
-// What RabbitMQ takes in one frame until it knows who it is, unless it is told otherwise.
+// The default limit of RabbitMQ for a frame before the login.
 std::size_t DefaultInitialFrameMax(const std::string& server_version) {
   const std::vector<std::string> parts = absl::StrSplit(server_version, '.');
   int major = 0;
@@ -110,7 +110,7 @@ absl::Status Handshake::OnStart(const method::ConnectionStart& start, std::strin
   }
   server_version_ = EscapedText(start.server_properties.FindString("version").value_or(""));
   const std::string properties = ClientProperties(options_);
-  // With EXTERNAL the certificate has said all.
+  // With EXTERNAL, the certificate is the login.
   const std::string login = external ? ""
                                      : absl::StrCat(absl::string_view("\0", 1), options_.user,
                                                     absl::string_view("\0", 1), options_.password);
@@ -126,7 +126,7 @@ absl::Status Handshake::OnStart(const method::ConnectionStart& start, std::strin
   return absl::OkStatus();
 }
 
-// The broker would hang up without a word.
+// If the login is too large, the broker closes the connection without an error.
 absl::Status Handshake::CheckLoginSize(std::size_t size) const {
   const std::size_t limit = options_.initial_frame_max != 0
                                 ? options_.initial_frame_max
@@ -210,7 +210,7 @@ absl::Status Handshake::OnHungUp() const {
           absl::StrCat(Describe(endpoint_), " hangs up without a word: is it RabbitMQ's AMQP port",
                        options_.tls ? "?" : ", and not the one for TLS (amqps://)?"));
     case Step::kTune:
-      // A refusal is a 403: it is told that we understand that (authentication_failure_close).
+      // A refusal is a 403, because the client has announced authentication_failure_close.
       return absl::UnavailableError(
           absl::StrCat(Describe(endpoint_), " hangs up during the login of ", User(),
                        " and does not say that it refuses it: it may be stopping, or short of "

@@ -13,18 +13,18 @@
 
 namespace retryq::amqp {
 
-// The largest frame that `options` ask for: never none.
+// Returns the largest frame that `options` ask for; never unlimited.
 std::uint32_t FrameMax(const ConnectionOptions& options);
 
-// What both ends agreed on.
+// The limits that both ends agreed on.
 struct Tuning {
   std::uint16_t channel_max = 0;
   std::uint32_t frame_max = 0;
   absl::Duration heartbeat;
 };
 
-// The way from the first packet to an open connection: start, tune, open. Knows no
-// socket: it is given what the broker says and appends what to say.
+// The steps from the first packet to an open connection: start, tune, open. It does not use a
+// socket: it gets the broker's methods, and appends the replies.
 class Handshake {
  public:
   // `options` and `endpoint` must outlive it.
@@ -32,13 +32,13 @@ class Handshake {
 
   void Begin(std::string* out);
 
-  // A method on channel 0. True once the connection is open. Errors are for the user:
-  // kUnauthenticated, kPermissionDenied, kNotFound, kInvalidArgument (see
-  // ConnectionListener::OnLost), or kUnavailable. They name who and where, and the remedy; never
-  // the password. A method that does not belong there is a ProtocolError.
+  // Handles a method on channel 0. Returns true once the connection is open. Errors are for the
+  // user: kUnauthenticated, kPermissionDenied, kNotFound, kInvalidArgument (see
+  // ConnectionListener::OnLost), or kUnavailable. They name the user and the address, and the
+  // remedy; never the password. An unexpected method is a ProtocolError.
   absl::StatusOr<bool> OnMethod(const ServerMethod& method, std::string* out);
 
-  // What it means that the broker hangs up now.
+  // Returns what it means if the broker closes the connection at this step.
   absl::Status OnHungUp() const;
 
   const Tuning& tuning() const { return tuning_; }
@@ -50,11 +50,11 @@ class Handshake {
   absl::Status OnStart(const method::ConnectionStart& start, std::string* out);
   absl::Status OnTune(const method::ConnectionTune& tune, std::string* out);
   absl::Status OnClose(const method::ConnectionClose& close, std::string* out) const;
-  // Of the frame of start-ok.
+  // `size`: of the frame of start-ok.
   absl::Status CheckLoginSize(std::size_t size) const;
   static absl::Status OutOfTurn();
   absl::Status LoginRefused(std::string_view text) const;
-  // "user 'name'"
+  // Returns "user 'name'".
   std::string User() const;
 
   const ConnectionOptions& options_;

@@ -9,12 +9,12 @@
 
 namespace retryq::amqp {
 
-// Keeps a connection known to be alive: asks for a heartbeat whenever nothing else was
-// sent for half an interval, and says when nothing has come for two (an eighth of one less at
-// most), so that a cable that is pulled is noticed within two intervals.
+// Monitors whether the peer of a connection is alive. Calls `send` if nothing was sent for half an
+// interval, and `dead` if nothing has arrived for two intervals (less an eighth of one at most), so
+// that an unplugged cable is noticed within two intervals.
 //
-// It counts its own ticks, not time: a program that was held up for a minute finds what
-// came meanwhile in its socket first, and does not take the peer for dead.
+// It counts its own ticks instead of time: a program that was stopped for a minute first reads the
+// data that arrived meanwhile, and does not treat the peer as dead.
 class Heartbeat {
  public:
   struct Callbacks {
@@ -22,7 +22,7 @@ class Heartbeat {
     std::function<void()> dead;  // at most once; may destroy this
   };
 
-  // `interval` zero: no heartbeats either way.
+  // If `interval` is zero, there are no heartbeats in either direction.
   Heartbeat(Timers& timers, absl::Duration interval, Callbacks callbacks);
 
   void OnSent() { unsent_ticks_ = 0; }
@@ -35,8 +35,8 @@ class Heartbeat {
   Timers& timers_;
   const absl::Duration tick_;
   const Callbacks callbacks_;
-  int unsent_ticks_ = 0;  // since something was sent
-  int silent_ticks_ = 0;  // since something was received
+  int unsent_ticks_ = 0;  // ticks since something was sent
+  int silent_ticks_ = 0;  // ticks since something was received
   std::unique_ptr<Timer> timer_;
 };
 

@@ -17,27 +17,28 @@
 namespace retryq::amqp {
 namespace {
 
-// Of handling what was read in one go. Handlers that take their time would else keep the acks of
-// all the messages before them, and heartbeats, from being sent.
+// The longest time for handling received data in one turn. Slow handlers would otherwise delay
+// heartbeats, and the acks of all messages before theirs.
 constexpr absl::Duration kLongestTurn = absl::Milliseconds(20);
 
-// The clock is looked at that seldom: a delivery is three frames.
+// The clock is read once for this number of frames: a delivery has three.
 constexpr std::size_t kFramesPerLook = 6;
 
-// Less is not worth a way of its own: it has been copied by the time that it is.
+// If less of a frame is missing, it is not moved to its message early: copying it later is cheap.
 constexpr std::size_t kLargeRest = std::size_t{8} << 10;
 
-// With its share of all that comes; from here on a copy takes longer than to read twice.
+// Average bytes per message from which messages are large: copying one takes longer than reading
+// twice.
 constexpr std::size_t kLargeMessage = std::size_t{32} << 10;
 
-// In one turn, of large ones; each has its part of kLongestTurn.
+// Number of large messages that are read in one turn, each with its part of kLongestTurn.
 constexpr int kMostMessagesReadOn = ReadPace::kFull / kLargeMessage;
 
-// While the part of a body can go nowhere: a mebibyte each time is as fast as it comes.
+// Pause while a part of a body cannot be taken: a mebibyte per pause is as fast as data arrives.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(2);
 
-// Of the codes that close a connection: those with which a broker answers what it cannot read, or
-// what its code fails on. The others are about limits, or come from an operator.
+// Whether the broker closes a connection with this code because it cannot read what was sent, or
+// because its own code fails on it. Other codes report limits, or come from an operator.
 bool BlamesWhatWasSent(std::uint16_t code) {
   switch (static_cast<ReplyCode>(code)) {
     case ReplyCode::kFrameError:
@@ -51,10 +52,10 @@ bool BlamesWhatWasSent(std::uint16_t code) {
   }
 }
 
-// Before the limit is agreed on.
+// The limit before one is negotiated.
 constexpr std::size_t kHandshakeFrameMax = 131072;
 
-// What a frame's two bytes for it can say, where neither end has a limit.
+// The number of channels if neither end limits it: the channel number of a frame has two bytes.
 constexpr std::size_t kMostChannels = 65535;
 
 bool IsOfConnection(const method::Id& id) {
@@ -191,7 +192,7 @@ void Session::HandleInput() {
 }
 
 std::span<char> Session::BodyRoom() {
-  // Only what follows right upon the head is payload.
+  // Only data that directly follows the head is payload.
   const InputBuffer& input = *link_->input();
   if (input.bytes().size() != kFrameHeadSize) return {};
   const std::optional<FrameHead> head = FrontBody(input);
@@ -252,7 +253,7 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
     const absl::StatusOr<std::optional<FrameView>> frame = NextFrame(rest, frame_limit());
     if (frame.ok() && !*frame) break;
     if (frame.ok() && MustWait(**frame)) {
-      if (heartbeat_) heartbeat_->OnReceived();  // what it says waits in the socket
+      if (heartbeat_) heartbeat_->OnReceived();  // the peer's next data waits in the socket
       HandleRestAfter(kLookAgain);
       break;
     }
@@ -263,7 +264,7 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
   return used;
 }
 
-// Read on, it could grow without bound.
+// If reading continued, the input could grow without limit.
 void Session::HandleRestAfter(absl::Duration pause) {
   link_->PauseReading();
   rest_is_due_ = true;
@@ -303,7 +304,7 @@ absl::Status Session::OnChannelFrame(const FrameView& frame) {
 }
 
 absl::Status Session::OnChannelMethod(Channel::Impl& channel, std::string_view payload) {
-  // The two that come with each message.
+  // The two methods that are sent for each message are checked first.
   if (IsMethod<method::BasicDeliver>(payload)) return Give<method::BasicDeliver>(payload, channel);
   if (IsMethod<method::BasicAck>(payload)) return Give<method::BasicAck>(payload, channel);
   const absl::StatusOr<ServerMethod> method = DecodeServerMethod(payload);
@@ -408,9 +409,9 @@ void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
     return close;
   };
   if (EndsChannelOnly(code)) return channels_[blame.channel]->Break(fill(method::ChannelClose()));
-  // Who has not come as far as to agree on anything is left without a word.
+  // If no limits have been negotiated yet, the connection is closed without a message.
   if (frame_max() != 0 && state_ != State::kClosing) SayGoodbye(fill(method::ConnectionClose()));
-  // Of which one byte may have come so far.
+  // Possibly only the first byte has arrived.
   const std::string_view begins = link_->input()->bytes().substr(0, 4);
   if (state_ == State::kShakingHands && !begins.empty() &&
       std::string_view("HTTP").starts_with(begins)) {
@@ -461,7 +462,7 @@ std::vector<std::shared_ptr<Channel::Impl>> Session::Dismantle() {
   handle_rest_.reset();
   rest_is_due_ = false;
   heartbeat_.reset();
-  // They stay here as well: what ends the session may be a frame on one of them.
+  // The channels are also kept here: the frame that ends the session may belong to one of them.
   return channels_;
 }
 

@@ -26,25 +26,25 @@
 
 namespace retryq::amqp {
 
-// What a session reports. Each call may abandon it.
+// The callbacks of a session. Each of them may abandon it.
 class SessionOwner {
  public:
   virtual ~SessionOwner() = default;
 
   virtual void OnSessionOpen() = 0;
   virtual void OnSessionBlocked(bool blocked, std::string_view reason) = 0;
-  // It is over, or never came to be; the last call. Its channels are told right after.
+  // The session has ended, or was never opened. The last call; its channels are informed after it.
   virtual void OnSessionEnded(const absl::Status& why) = 0;
 };
 
-// One connection to one address, from TCP's first packet to its end: handshake, heartbeats,
-// and the frames' way to and from the channels. It never comes back; Connection makes another.
+// One connection to one address, from the first packet of TCP to its end: handshake, heartbeats,
+// and the frames to and from the channels. It does not reconnect: Connection makes another session.
 class Session final : public std::enable_shared_from_this<Session>,
                       public LinkOwner,
                       public ChannelHost {
  public:
-  // `options`, `tls` (null: none) and `endpoint` must outlive it, and `owner` until it is
-  // abandoned. `spent`: of the connection_timeout.
+  // `options`, `tls` (null for none) and `endpoint` must outlive it; `owner` must live until it is
+  // abandoned. `spent`: the part of connection_timeout that has passed.
   Session(EventLoop& loop, const ConnectionOptions& options, const TlsContext* tls,
           const Endpoint& endpoint, const SocketAddress& address, absl::Duration spent,
           std::shared_ptr<ReadPace> pace, SessionOwner* owner);
@@ -56,22 +56,24 @@ class Session final : public std::enable_shared_from_this<Session>,
     return state_ == State::kShakingHands && !server_version().empty();
   }
 
-  // On an open session. Null where no number is left.
+  // Opens a channel on an open session. Returns null if no channel number is left.
   std::shared_ptr<Channel::Impl> OpenChannel(ChannelListener* listener);
 
-  // On an open session. `done` is called when the broker has answered, or with the end's error.
+  // Sends connection.update-secret on an open session. `done` is called with the broker's reply, or
+  // with the error that ends the session.
   void UpdateSecret(std::string_view secret, std::function<void(absl::Status)> done);
 
-  // Says goodbye; `OnSessionEnded` comes with the broker's answer.
+  // Sends connection.close; `OnSessionEnded` follows with the broker's reply.
   void Close();
 
-  // Says goodbye and ends like a connection that is lost, with this reason. On an open session.
+  // Sends connection.close, and ends as if the connection were lost for this reason. On an open
+  // session.
   void GiveUp(const absl::Status& why);
 
-  // Says goodbye and goes, without another call to anyone.
+  // Sends connection.close and ends, without further callbacks.
   void Abandon();
 
-  // Zero: there is no limit.
+  // Zero: unlimited.
   std::size_t channel_max() const { return handshake_.tuning().channel_max; }
   std::size_t frame_max() const override { return handshake_.tuning().frame_max; }
   const std::string& server_version() const { return handshake_.server_version(); }
@@ -79,11 +81,11 @@ class Session final : public std::enable_shared_from_this<Session>,
 
  private:
   enum class State {
-    kConnecting,  // no TCP yet
-    kSecuring,    // no TLS yet
+    kConnecting,  // TCP is not connected yet
+    kSecuring,    // TLS is not set up yet
     kShakingHands,
     kOpen,
-    kClosing,  // we have said goodbye: all but the answer is passed over
+    kClosing,  // connection.close was sent; everything but the reply is ignored
     kEnded,
   };
 
@@ -100,32 +102,34 @@ class Session final : public std::enable_shared_from_this<Session>,
   // ChannelHost
   Outbox& Write() override;
 
-  // What a frame may take now.
+  // The limit for received frames at present.
   std::size_t frame_limit() const;
 
-  // Null if it is not open.
+  // Returns null if the channel is not open.
   Channel::Impl* FindChannel(std::uint16_t number) const;
 
-  // The payload of a large body frame does not wait in the input until it is whole: what is there
-  // goes into the message, and so does what comes next. The input begins with a frame of what is
-  // still to come of it, all the while.
+  // Moves the payload of a large body frame to its message without waiting for the whole frame:
+  // what is in the input, and then what arrives next. Meanwhile the input begins with a frame head
+  // for the missing rest.
   void TakeLargeBody(InputBuffer& input);
-  // The head at the front of the input, if it is of a body frame and the session takes any.
+  // Returns the head at the front of the input, if it belongs to a body frame and the session is
+  // open.
   std::optional<FrameHead> FrontBody(const InputBuffer& input) const;
-  // For that payload, in the message that it belongs to; empty if in none.
+  // Returns the space for that payload in its message; empty if it has none.
   std::span<char> BodyRoom(const FrameHead& head) const;
-  // So much of its payload is in the message, where `copied` from the input behind it.
+  // To be called after `size` bytes of the payload were put into the message; `copied` if they came
+  // from the input.
   void OnBodyTaken(InputBuffer& input, const FrameHead& head, std::size_t size, bool copied);
 
   void HandleInput();
-  // Handles the whole frames at the front of `bytes`; how much of it they were. Of many that take
-  // long some are left for another turn of the loop.
+  // Handles the whole frames at the front of `bytes`, and returns their size. If that takes long,
+  // some frames are left for another turn of the loop.
   std::size_t HandleFrames(std::string_view bytes);
-  // The rest of what is in is handled then, and nothing is read before.
+  // Handles the rest of the input after `pause`, and reads nothing before.
   void HandleRestAfter(absl::Duration pause);
-  // Whether the part of a body can go nowhere for now: see BodySink.
+  // Whether a part of a body cannot be taken now: see BodySink.
   bool MustWait(const FrameView& frame) const;
-  // Says how long what comes next may gather.
+  // Sets how long the next data may gather.
   void SetPace();
   absl::Status OnFrame(const FrameView& frame);
   absl::Status OnMethod(const ServerMethod& method);
@@ -134,21 +138,21 @@ class Session final : public std::enable_shared_from_this<Session>,
   absl::Status OnHandshakeMethod(const ServerMethod& method);
 
   void ShakeHands();
-  // Gives this step of the connecting so long, of which `spent` is over; `why` says what the peer
-  // failed to do.
+  // Limits the time of this step of connecting, of which `spent` has passed. `why` states what the
+  // peer did not do.
   void EndAfter(absl::Duration limit, const char* why, absl::Duration spent = absl::ZeroDuration());
-  // The frame at the front of `bytes` breaks the protocol: ends its channel or all.
+  // The frame at the front of `bytes` breaks the protocol: closes its channel or the connection.
   void OnBreach(std::string_view bytes, const absl::Status& error);
 
   void SayGoodbye(const method::ConnectionClose& close);
-  // `code`: what the broker says of what was sent; 0: nothing.
+  // `code`: the broker's reply code if it closed the connection because of what was sent; else 0.
   void End(const absl::Status& why, std::uint16_t code = 0);
-  // Stops everything, and says which channels there were.
+  // Stops everything, and returns the channels that existed.
   std::vector<std::shared_ptr<Channel::Impl>> Dismantle();
 
   EventLoop& loop_;
   const ConnectionOptions& options_;
-  const TlsContext* const tls_;  // null: none
+  const TlsContext* const tls_;  // null for none
   const Endpoint& endpoint_;
   SessionOwner* owner_;
   State state_ = State::kConnecting;
@@ -157,12 +161,12 @@ class Session final : public std::enable_shared_from_this<Session>,
   std::unique_ptr<Timer> deadline_;  // of the current step of connecting
   const std::shared_ptr<ReadPace> pace_;
   std::size_t handled_bytes_ = 0;  // since `SetPace`
-  EventPtr handle_rest_;           // of what is in; null once ended
+  EventPtr handle_rest_;           // handles the rest of the input; null once ended
   bool rest_is_due_ = false;
   std::optional<Heartbeat> heartbeat_;                   // once open
   Ring<std::function<void(absl::Status)>> new_secrets_;  // not answered yet
   std::vector<std::shared_ptr<Channel::Impl>>
-      channels_;  // by number; null where free; kept at the end
+      channels_;  // by number; null if free; kept at the end
 };
 
 }  // namespace retryq::amqp

@@ -70,7 +70,7 @@ absl::StatusOr<Number> ParseNumber(const std::string& part, std::string_view tex
   return number;
 }
 
-// Splits `text` at the first `separator`; without one the second part is nothing.
+// Splits `text` at the first `separator`. Without a separator, the second part is nullopt.
 std::pair<std::string_view, std::optional<std::string_view>> SplitAt(std::string_view text,
                                                                      char separator) {
   const std::size_t at = text.find(separator);
@@ -122,7 +122,7 @@ absl::Status ParseHostAndPort(std::string_view text, Endpoint* endpoint) {
   return absl::OkStatus();
 }
 
-// What one of a few words stands for.
+// Sets `*out` to the meaning of one of a few words.
 template <typename Meaning>
 absl::Status ParseChoice(const char* part, std::string_view text,
                          std::initializer_list<std::pair<const char*, Meaning>> choices,
@@ -138,14 +138,14 @@ absl::Status ParseChoice(const char* part, std::string_view text,
   return Invalid(absl::StrCat(part, " must be ", absl::StrJoin(words, " or ")));
 }
 
-// For paths and names, of which an empty one would mean the default.
+// Parses paths and names. An empty one is an error, because it would mean the default.
 absl::Status ParseText(const char* part, std::string_view text, std::string* out) {
   if (text.empty()) return Invalid(absl::StrCat(part, " has no value"));
   *out = text;
   return absl::OkStatus();
 }
 
-// What can follow the '?'.
+// A parameter after the '?'.
 struct Parameter {
   std::string_view name;
   absl::Status (*set)(std::string_view value, ConnectionOptions* options);
@@ -288,7 +288,7 @@ absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri) {
   }
   const auto [locator, query] = SplitAt(uri, '?');
   const auto [authority, path] = SplitAt(locator, '/');
-  // Half a password would be taken for a host, a vhost or a parameter, and then shown.
+  // Part of a password would be taken for a host, a vhost or a parameter, and then be shown.
   if (uri.find('@', authority.size()) != std::string_view::npos) {
     return Invalid(
         "a '/', '?' or '@' in user, password or vhost must be percent-encoded (%2f, %3f, %40)");

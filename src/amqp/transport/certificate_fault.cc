@@ -21,7 +21,7 @@
 namespace retryq::amqp {
 namespace {
 
-// Of the names of a certificate that stands for half the internet.
+// Limit for certificates with very many names.
 constexpr std::size_t kMostNames = 8;
 
 struct BioDeleter {
@@ -37,7 +37,7 @@ std::string TextOf(const ASN1_STRING* text) {
                         static_cast<std::size_t>(ASN1_STRING_length(text))));
 }
 
-// "CN=rabbit,O=Example"; OpenSSL escapes what does not print.
+// Returns "CN=rabbit,O=Example"; OpenSSL escapes unprintable characters.
 std::string TextOf(const X509_NAME* name) {
   const std::unique_ptr<BIO, BioDeleter> out(BIO_new(BIO_s_mem()));
   X509_NAME_print_ex(out.get(), name, 0, XN_FLAG_RFC2253);
@@ -62,7 +62,7 @@ std::string AddressText(const ASN1_OCTET_STRING* address) {
   return inet_ntop(family, ASN1_STRING_get0_data(address), text.data(), text.size());
 }
 
-// The names that are checked; empty where there are none.
+// Returns the names that are checked; empty if there are none.
 std::string Names(const X509* certificate) {
   const std::unique_ptr<GENERAL_NAMES, GeneralNamesDeleter> alternatives(
       static_cast<GENERAL_NAMES*>(

@@ -7,19 +7,19 @@
 
 namespace retryq::amqp {
 
-// What is wrong with a certificate that a peer has shown. Texts are fit for a log, whatever bytes
-// the peer has put into it.
+// What is wrong with a peer's certificate. The texts are safe for logs, whatever bytes the
+// certificate contains.
 struct CertificateFault {
   int code = X509_V_OK;  // X509_V_ERR_…
-  bool is_own = true;    // the peer's own, else that of an authority that it goes back to
+  bool is_own = true;    // the peer's own certificate, else that of an authority
   std::string subject;
   std::string issuer;
-  std::string names;       // hosts and addresses that it is for, and no more than a few
+  std::string names;       // hosts and addresses that it is valid for; only the first few
   std::string not_before;  // "2026-01-31 12:00:00 UTC"
   std::string not_after;
 };
 
-// Of a verification that has just found something wrong.
+// Returns the fault that a verification has just found.
 CertificateFault FaultFoundBy(X509_STORE_CTX* verification);
 
 }  // namespace retryq::amqp

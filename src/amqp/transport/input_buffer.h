@@ -8,23 +8,23 @@
 
 namespace retryq::amqp {
 
-// What a connection has received and not handled yet, in one run of bytes that is used again:
-// however large a message is, all its frames lie in one piece, and nothing is allocated for them.
+// The data that a connection has received and not handled yet, in one contiguous buffer that is
+// reused: even the frames of a large message are contiguous, and need no allocations.
 class InputBuffer {
  public:
-  // What is read at a time, where not much is left of the time before.
+  // The size of a read, if little data is left from the previous one.
   static constexpr std::size_t kCapacity = std::size_t{128} << 10;
 
   std::string_view bytes() const { return {memory_.get() + begin_, end_ - begin_}; }
 
-  // Where to write what comes next: a quarter of kCapacity at least. May move `bytes`.
+  // Returns the space for the next data, at least a quarter of kCapacity. May move `bytes`.
   std::span<char> Room();
-  // So much has been written there.
+  // To be called after `size` bytes were written there.
   void Added(std::size_t size) { end_ += size; }
 
-  // The first of `bytes` are handled.
+  // Removes the first `size` bytes.
   void Consumed(std::size_t size);
-  // The first of `bytes` are handled, and `front`, which is no longer, stands in their place.
+  // Replaces the first `size` bytes by `front`, which is not longer.
   void Replace(std::size_t size, std::string_view front);
 
  private:

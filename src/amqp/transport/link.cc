@@ -20,19 +20,19 @@
 namespace retryq::amqp {
 namespace {
 
-// Behind a large body: the heads of the next frames, and not much of the next body.
+// Space after a large body: enough for the heads of the next frames, but little of the next body.
 constexpr std::size_t kRoomBehindBody = std::size_t{4} << 10;
 
-// libevent's default of 16 KiB would spread a turn over many calls.
+// libevent's default of 16 KiB would divide a turn into many calls.
 constexpr std::size_t kMaxSingleRead = std::size_t{256} << 10;
 constexpr std::size_t kMaxSingleWrite = std::size_t{1} << 20;
 
 constexpr char kClosedByPeer[] = "closed by the peer";
 
-// All that is called on behalf of a connection and that nothing closer to the caller catches.
+// Names the callbacks of a connection in errors about exceptions that nothing else has caught.
 constexpr char kWhose[] = "a callback of the AMQP connection";
 
-// libevent's own would be inherited by every child process. -1 if there is none to be had.
+// Child processes would inherit a socket made by libevent. Returns -1 if there is none.
 evutil_socket_t OpenSocket(const SocketAddress& address) {
   const int fd =
       socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
@@ -41,16 +41,16 @@ evutil_socket_t OpenSocket(const SocketAddress& address) {
   return fd;
 }
 
-// By the time at which the turn began, from which libevent counts: all that ask in one turn are
-// called in one.
+// Returns the time until the next tick. It is counted from the beginning of the turn, like
+// libevent's timers, so that all links that start a pause in one turn are called in one turn.
 absl::Duration UntilTick(event_base* base, absl::Duration interval) {
   timeval now = {};
   event_base_gettimeofday_cached(base, &now);
   return interval - absl::DurationFromTimeval(now) % interval;
 }
 
-// The peer has gone, but its last words may still be in the socket: reading it comes upon
-// its end soon, and after them.
+// Whether only a write failed. The peer is gone, but its last data may still be in the socket:
+// reading returns it before the end of the stream.
 bool IsFailedWrite(short what) { return what == (BEV_EVENT_ERROR | BEV_EVENT_WRITING); }
 
 }  // namespace
@@ -83,7 +83,8 @@ Link::Link(event_base* base, const SocketAddress& address, LinkOwner* owner)
   bufferevent_enable(socket_.get(), EV_WRITE);
 }
 
-// libevent would ask the system how much there is before each read, and take new memory for it.
+// Reads without libevent's buffer, which would ask the system for the amount of data before each
+// read, and allocate memory for it.
 void Link::StartPlain() {
   readable_.reset(event_new(bufferevent_get_base(socket_.get()), bufferevent_getfd(socket_.get()),
                             EV_READ | EV_PERSIST, &Link::Call<&Link::OnReadable>, this));
@@ -95,8 +96,8 @@ absl::Status Link::StartTls(const TlsContext& context, const std::string& host) 
   absl::StatusOr<std::unique_ptr<TlsClient>> tls = TlsClient::Create(context, host);
   if (!tls.ok()) return tls.status();
   tls_ = *std::move(tls);
-  // Deferred: what was decrypted before an end of TLS is then told before it, and nobody is called
-  // from within a write.
+  // Deferred callbacks: data that was decrypted before an end of TLS is then reported before it,
+  // and no callback is called inside a write.
   tls_stream_.reset(bufferevent_openssl_filter_new(
       bufferevent_get_base(socket_.get()), socket_.get(), tls_->ssl(), BUFFEREVENT_SSL_CONNECTING,
       BEV_OPT_DEFER_CALLBACKS));
@@ -104,7 +105,7 @@ absl::Status Link::StartTls(const TlsContext& context, const std::string& host) 
     tls_.reset();
     return absl::UnavailableError("libevent cannot set up TLS");
   }
-  // AMQP says itself when it is over, and its frames say how long they are.
+  // AMQP has a close of its own, and its frames state their length.
   bufferevent_openssl_set_allow_dirty_shutdown(tls_stream_.get(), 1);
   bufferevent_setcb(
       tls_stream_.get(),
@@ -118,7 +119,7 @@ absl::Status Link::StartTls(const TlsContext& context, const std::string& host) 
       this);
   bufferevent_enable(socket_.get(), EV_READ);
   bufferevent_enable(tls_stream_.get(), EV_READ | EV_WRITE);
-  // The first words are ours, and libevent waits for a writable socket that has been told of.
+  // The client writes first, and libevent waits for an event that reports a writable socket.
   bufferevent_trigger(socket_.get(), EV_WRITE, BEV_TRIG_IGNORE_WATERMARKS);
   return absl::OkStatus();
 }
@@ -155,10 +156,10 @@ Link::~Link() {
   Flush();
   if (tls_ != nullptr) {
     if (tls_->is_secured()) SSL_shutdown(tls_->ssl());
-    ERR_clear_error();  // of a peer that ended TLS first
+    ERR_clear_error();  // errors of a peer that ended TLS first
     tls_stream_.reset();
   }
-  // A bufferevent that is freed forgets its output, and keeps it frozen for others.
+  // A bufferevent that is freed drops its output, and keeps it frozen for others.
   const evutil_socket_t fd = bufferevent_getfd(socket_.get());
   evbuffer* output = bufferevent_get_output(socket_.get());
   if (fd < 0 || evbuffer_get_length(output) == 0) return;
@@ -167,7 +168,7 @@ Link::~Link() {
   }
 }
 
-// The system reports no less than a lot then, and the tick is there for the rest.
+// The system then reports data only if it is a lot; the timer handles the rest.
 void Link::Gather(absl::Duration pause) {
   if (readable_ == nullptr) return;
   const bool gathers = pause > absl::ZeroDuration();
@@ -230,8 +231,8 @@ void Link::OnTurnEnd() {
   Flush();
 }
 
-// Straight to the socket where nothing waits before it: by way of libevent it takes two changes of
-// its epoll set, another turn of the loop and a copy more.
+// Writes straight to the socket if nothing waits before: libevent would need two changes of its
+// epoll set, another turn of the loop and another copy.
 void Link::Flush() {
   flush_is_due_ = false;
   if (outbox_.empty()) return;
@@ -266,7 +267,8 @@ void Link::OnTlsEvent(short what) {
     return owner_->OnSecured();
   }
   if (IsFailedWrite(what)) return;
-  // The last one that libevent kept is the first that OpenSSL saw, except for its kind of error.
+  // libevent returns the errors in reverse order, so the last one is the first that OpenSSL saw. An
+  // error without a library only states the kind of error.
   unsigned long cause = 0;
   while (const unsigned long error = bufferevent_get_openssl_error(tls_stream_.get())) {
     if (ERR_GET_LIB(error) != 0) cause = error;

@@ -18,75 +18,75 @@
 
 namespace retryq::amqp {
 
-// What a link reports. Each call but `BeforeFlush` may destroy the link.
+// The callbacks of a link. Each of them except `BeforeFlush` may destroy the link.
 class LinkOwner {
  public:
   virtual ~LinkOwner() = default;
 
-  // TCP is there.
+  // TCP is connected.
   virtual void OnConnected() = 0;
-  // TLS is, after `Link::StartTls`.
+  // The TLS handshake is complete, after `Link::StartTls`.
   virtual void OnSecured() = 0;
-  // Where what comes next goes, past `Link::input`; empty: nowhere but there. Asked before each
-  // read, without TLS.
+  // Returns the space for the next data, if that does not belong in `Link::input`; else empty.
+  // Called before each read, except with TLS.
   virtual std::span<char> BodyRoom() = 0;
-  // Something is in: so much there, and maybe more, see `Link::input`. Whether the link still is
-  // and may read on.
+  // Data has arrived: `body_size` bytes in the space of `BodyRoom`, the rest in `Link::input`.
+  // Returns whether the link still exists and may continue to read.
   virtual bool OnInput(std::size_t body_size) = 0;
-  // For as long as it was to gather, nothing has come: see `Link::Gather`.
+  // Nothing has arrived during the pause: see `Link::Gather`.
   virtual void OnQuiet() = 0;
-  // The turn ends: last chance to write something into its outbox.
+  // The turn ends: the last opportunity to write to its outbox.
   virtual void BeforeFlush() = 0;
-  // Refused, reset or closed by the peer: `why` in the system's words.
+  // The peer has refused, reset or closed the connection: `why` is the system's text.
   virtual void OnHungUp(const std::string& why) = 0;
-  // TLS broke off, in the handshake or later; see `Explain` in tls_failure.h.
+  // TLS failed, in the handshake or later; see `Explain` in tls_failure.h.
   virtual void OnTlsFailed(const absl::Status& why) = 0;
 };
 
-// A TCP connection that never blocks: what is in the outbox at the end of the loop's turn
-// leaves in one go, and what has come is read in one go. TLS, where wanted, is a filter on top:
-// what it makes of the outbox leaves by the same socket, so that both ways have one behaviour when
-// the peer goes, or the link.
+// A TCP connection that never blocks. The outbox is sent at the end of the loop's turn, and
+// received data is read at once. TLS, if used, is a filter on top: its output leaves by the same
+// socket, so that a connection behaves the same with and without it when the peer or the link
+// closes it.
 class Link {
  public:
   // Connects. `owner` must outlive it.
   Link(event_base* base, const SocketAddress& address, LinkOwner* owner);
-  // What is written and still here is offered to the operating system once more.
+  // Offers unsent data to the operating system once more.
   ~Link();
 
-  // Begins to read, without TLS; or begins the TLS handshake. One of these, once, after
-  // `OnConnected` and before anything is written. An error is one of TlsClient::Create.
+  // Begin to read without TLS, or begin the TLS handshake. Call one of them once, after
+  // `OnConnected` and before anything is written. Errors are those of TlsClient::Create.
   void StartPlain();
   absl::Status StartTls(const TlsContext& context, const std::string& host);
 
-  // How long a packet and its acknowledgement took, by the handshake of TCP. To be asked after
-  // `OnConnected`; infinite if the system does not say.
+  // Returns how long a packet and its acknowledgement took in the TCP handshake; infinite if the
+  // system does not report it. Valid after `OnConnected`.
   absl::Duration RoundTrip() const;
 
-  // Reads nothing more until told to: what is in is to be handled first, and the peer waits.
+  // Stops reading until `ResumeReading`, so that received data is handled first; the peer waits.
   void PauseReading();
   void ResumeReading();
 
-  // What comes may gather for so long before it is read, from now on and after each `OnInput` and
-  // `OnQuiet`, unless it is a lot. Ends on a tick: links of one loop whose pauses are as long, or
-  // twice as long, …, are read in one turn. Zero: all is read as it comes. Without TLS; with it
-  // nothing gathers.
+  // Data may gather for `pause` before it is read, from now on and after each `OnInput` and
+  // `OnQuiet`, unless it is a lot. The pause ends on a tick: links of one loop whose pauses are
+  // equal, or multiples of each other by two, are read in one turn. Zero: data is read as it
+  // arrives. With TLS, data never gathers.
   void Gather(absl::Duration pause);
 
-  // Whether the messages that come are large. What is behind the end of a body is left in the
-  // socket then, so that of the next body not much is read before it has its room. Without TLS.
+  // Whether arriving messages are large. Data after the end of a body is then left in the socket,
+  // so that little of the next body is read before there is space for it. Not used with TLS.
   void ExpectLarge(bool large) { large_ = large; }
 
-  // Write here; it is sent at the end of the turn.
+  // Returns the outbox, which is sent at the end of the turn.
   Outbox& Write();
-  // Bytes not yet taken by the operating system, encrypted or not.
+  // Number of bytes that the operating system has not taken yet, encrypted or not.
   std::size_t unsent() const;
 
-  // What is in. Its handler holds on to it, as the link may go meanwhile.
+  // The received data. Its handler keeps a reference, because the link may be destroyed meanwhile.
   const std::shared_ptr<InputBuffer>& input() { return input_; }
 
  private:
-  // Where the frames are: TLS, or the socket itself.
+  // The stream that carries the frames: TLS, or the socket itself.
   bufferevent* top() const { return tls_stream_ != nullptr ? tls_stream_.get() : socket_.get(); }
 
   template <void (Link::*method)()>
@@ -95,10 +95,10 @@ class Link {
   void OnReadable() { Read(/*at_tick=*/false); }
   void OnTick() { Read(/*at_tick=*/true); }
   void Read(bool at_tick);
-  void OnNothingRead(int error, bool is_quiet);  // 0: the end
+  void OnNothingRead(int error, bool is_quiet);  // 0: end of the stream
   void OnDecrypted();
   void OnTurnEnd();
-  // Only behind BeforeFlush: what that would add must not wait for another write.
+  // Only after BeforeFlush, whose data must not wait for another write.
   void Flush();
   void OnEvent(short what);
   void OnTlsEvent(short what);
@@ -109,12 +109,12 @@ class Link {
   Outbox outbox_;
   bool connected_ = false;  // by TCP
   bool flush_is_due_ = false;
-  std::string failure_;  // of the connecting itself, to be told at the turn's end
+  std::string failure_;  // of connecting, reported at the end of the turn
   BufferEventPtr socket_;
-  std::unique_ptr<TlsClient> tls_;  // null: none
+  std::unique_ptr<TlsClient> tls_;  // null without TLS
   BufferEventPtr tls_stream_;       // reads and writes by socket_
   EventPtr readable_;               // null with TLS
-  EventPtr tick_;                   // the end of the pause; null with TLS
+  EventPtr tick_;                   // end of the pause; null with TLS
   bool gathers_ = false;
   bool large_ = false;
   EventPtr flush_;

@@ -16,14 +16,14 @@
 namespace retryq::amqp {
 namespace {
 
-// A body of up to this size is copied, in one frame whatever the sides have agreed on. Above it a
-// reference is cheaper: it costs an allocation and a segment of its own.
+// Bodies of up to this size are copied. They fit into one frame whatever limit was negotiated.
+// Above it a reference is cheaper, although it costs an allocation and a segment of its own.
 constexpr std::size_t kMostSmallBody = kFrameMinSize - kFrameOverhead;
 
-// A burst may grow the buffer; more than this is not kept for the next turns.
+// A burst may grow the buffer; no more than this is kept for the next turns.
 constexpr std::size_t kKeptCapacity = std::size_t{1} << 20;
 
-// Runs of bytes for one call of the system: 127 shared bodies, half a mebibyte at least.
+// Number of buffers in one system call: 127 shared bodies, at least half a mebibyte.
 constexpr std::size_t kMostRuns = 255;
 
 iovec Run(std::string_view bytes) { return {const_cast<char*>(bytes.data()), bytes.size()}; }
@@ -105,7 +105,8 @@ void Outbox::MoveRestTo(evbuffer* output, std::size_t sent) {
     evbuffer_add(output, bytes_.data() + skip, bytes_.size() - skip);
     return Clear();
   }
-  // By reference as well: libevent takes as much memory for a copy as the reference before is long.
+  // The bytes are also added by reference: for a copy, libevent allocates as much memory as the
+  // reference before is long.
   const auto bytes = std::make_shared<const std::string>(bytes_);
   const auto add = [&](std::string_view run, std::shared_ptr<const void> owner) {
     const std::size_t size = std::min(skip, run.size());

@@ -15,8 +15,8 @@ struct evbuffer;
 
 namespace retryq::amqp {
 
-// What is to be sent at the end of the loop's turn: frames in one run of bytes that is
-// used again each turn, and large bodies by reference in between.
+// The data to be sent at the end of the loop's turn: frames in one buffer that is reused each turn,
+// and references to large bodies in between.
 class Outbox {
  public:
   template <typename Method>
@@ -25,34 +25,34 @@ class Outbox {
   }
   void AddHeartbeat();
 
-  // The three kinds of frames of a publish. Returns the content header's payload, valid until
-  // the next call. All short strings must be at most 255 bytes, `frame_max` at least kFrameMinSize.
-  // `to_come`: bytes of the body that follow in frames of their own.
+  // Adds the three kinds of frames of a publish. Returns the payload of the content header, valid
+  // until the next call. All short strings must be at most 255 bytes, `frame_max` at least
+  // kFrameMinSize. `to_come`: bytes of the body that follow in frames of their own.
   std::string_view AddPublish(std::uint16_t channel, const PublishParams& params,
                               std::size_t frame_max, std::uint64_t to_come = 0);
 
-  // For what has no function of its own here.
+  // For data without a function of its own here.
   std::string* bytes() { return &bytes_; }
 
   bool empty() const { return bytes_.empty(); }
   std::size_t size() const { return bytes_.size() + shared_size_; }
 
-  // Gives all of it to a connected socket that does not block, and empties it. What the socket does
-  // not take, be it for want of room or for an error, goes into `rest`.
+  // Writes everything to a connected non-blocking socket, and clears the outbox. Data that the
+  // socket does not take, because it is full or because of an error, is moved to `rest`.
   void SendTo(int socket, evbuffer* rest);
-  // Empties it into `output`.
+  // Moves everything to `output`.
   void MoveTo(evbuffer* output) { MoveRestTo(output, 0); }
   void Clear();
 
  private:
   struct Shared {
-    std::size_t offset;  // in bytes_, which it follows
+    std::size_t offset;  // position in bytes_ that it follows
     std::string_view body;
     std::shared_ptr<const void> owner;
   };
 
   void AddSharedBody(std::uint16_t channel, const PublishParams& params, std::size_t frame_max);
-  // The first `sent` bytes are on their way already.
+  // Moves everything except the first `sent` bytes, which have been sent.
   void MoveRestTo(evbuffer* output, std::size_t sent);
 
   std::string bytes_;

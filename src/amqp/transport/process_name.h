@@ -5,10 +5,10 @@
 
 namespace retryq::amqp {
 
-// "program[pid]": how this process is called in the management UI where nobody said else.
+// Returns "program[pid]": the default name of this process in the management UI.
 std::string ProcessName();
 
-// "host.program.pid": told apart on the broker too.
+// Returns "host.program.pid", which is unique among the clients of a broker.
 std::string HostAndProcessName();
 
 }  // namespace retryq::amqp

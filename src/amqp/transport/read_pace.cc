@@ -5,24 +5,25 @@
 namespace retryq::amqp {
 namespace {
 
-// Rates are taken over the time of so many of the longest pauses: brokers send in bursts.
+// Rates are measured over the time of this number of longest pauses, because brokers send in
+// bursts.
 constexpr int kPauses = 16;
 
-// A pause is worth its timer where it takes the place of so many reads, with so much in them. Once
-// there are pauses, half as much will do.
+// A pause is worth its timer if it replaces this number of reads, and brings this number of
+// messages. If there are pauses already, half as many are enough.
 constexpr double kReads = 1.5;
 constexpr double kWorthwhile = 5;
 
-// Of what the broker may send, in a pause.
+// The largest part of what the broker may send that a pause brings.
 constexpr double kMostShareOfNear = 1.0 / 4;
 constexpr double kMostShareOfFar = 1.0 / 8;
 
-// Pauses of a broker that all wait for, to those of others; and how much of the prefetch is in its
-// hands then.
+// How many times longer pauses are if everything waits for the broker, and the part of the prefetch
+// that the broker then holds.
 constexpr int kLonger = 4;
 constexpr double kShareOfWaiting = 1.0 / 2;
 
-// In a row; then nothing gathers until something comes.
+// Consecutive pauses without data after which nothing gathers until something arrives.
 constexpr int kMostVainPauses = 1;
 
 }  // namespace
@@ -70,7 +71,7 @@ void ReadPace::Count(const Arrivals& arrivals, absl::Duration now) {
     pause_ = BestPause(elapsed);
     Begin(now);
   } else if (pause_ > absl::ZeroDuration() && !Fits(kPauses * absl::FDivDuration(limit_, pause_))) {
-    // Already more than all of the time could bring.
+    // More has arrived than fits into the pauses of the whole time.
     pause_ = pause_ > kShortest ? pause_ / 2 : absl::ZeroDuration();
   }
 }

@@ -9,84 +9,85 @@
 
 namespace retryq::amqp {
 
-// What a read has brought.
+// The result of a read.
 struct Arrivals {
-  std::size_t count = 0;  // of messages, confirms and other answers
+  std::size_t count = 0;  // messages, confirms and other replies
   std::size_t bytes = 0;
 
-  std::size_t used_up = 0;      // prefetch, of channels that had as many deliveries open meanwhile
-  std::size_t unconfirmed = 0;  // publishes that are left
+  std::size_t used_up = 0;      // total prefetch of channels that used it up meanwhile
+  std::size_t unconfirmed = 0;  // publishes that are still unconfirmed
 
-  // How large a part of all that the broker had leave to send: of the prefetch, or of the publishes
-  // unconfirmed. What is not limited has no part; what is waited for is all of it. 0 to 1.
+  // The part, 0 to 1, of what the broker was allowed to send: of the prefetch, or of the
+  // unconfirmed publishes. It is 0 for data without a limit, and 1 for replies that are waited for.
   double share = 0;
 
-  // What another channel of the same connection has brought.
+  // Adds the arrivals of another channel of the same connection.
   void Add(const Arrivals& other);
 };
 
-// How long what comes may gather before it is read, as network cards gather packets before they
-// interrupt. A turn of the loop costs as much as dozens of messages in it: another thread gives up
-// its core, memory is fetched anew, packets are sent and acknowledged. A client that is quicker
-// than its broker would pay that for every few messages.
+// How long data may gather before it is read, as network cards gather packets before they
+// interrupt. A turn of the loop costs as much as dozens of messages in it: another thread loses its
+// core, caches are filled again, packets are sent and acknowledged. A client that is faster than
+// its broker would pay that for every few messages.
 //
-// Where nothing came for two pauses, the next that comes is read at once, and what follows upon it
-// gathers again. How long the pauses are is decided now and then, by the rates since the last time:
+// If nothing arrived during two pauses, the next data is read at once, and data after it gathers
+// again. The length of pauses is decided from time to time, by the rates since the last decision:
 //
-// - While a pause lasts the broker must have enough to go on with. By Little's law, where pauses
-//   bring an eighth of all that may be under way, a pause is an eighth of the time that a message
-//   takes from one end to the other. So that is as long as it gets, and as much of its throughput
-//   as a broker that has time to spare can lose. It is a quarter where packets take less than
-//   kShortest there and back: the rest of that time is the broker's own work, which goes on.
-// - What comes must fit into kFull, which ends a pause before its time.
-// - Pauses may be four times as long where all wait for a near broker: a prefetch is used up, and
-//   half of it or more are publishes whose confirms come a few at a time. What is not read for some
-//   milliseconds would wait there for longer.
-// - There are none at all unless they save turns, and bring enough for that to matter.
+// - During a pause the broker must have enough to work on. By Little's law, if a pause brings an
+//   eighth of all that may be under way, it is an eighth of the time that a message takes from end
+//   to end. So that is the longest pause, and the largest part of its throughput that a broker with
+//   spare time can lose. It is a quarter if the round trip is below kShortest: the rest of that
+//   time is the broker's own work, which continues.
+// - The data must fit into kFull, which ends a pause early.
+// - Pauses may be four times as long if everything waits for a near broker: a prefetch is used up,
+//   and half of it or more are publishes whose confirms come a few at a time. What is left unread
+//   for some milliseconds would wait longer at the broker.
+// - There are no pauses unless they save turns, and bring enough data for that to matter.
 class ReadPace {
  public:
-  // Pauses are no longer than that, or four times that where all wait for the broker; if it is
-  // below kShortest there are none.
+  // Pauses are not longer than `longest`, or four times that if everything waits for the broker. If
+  // it is below kShortest, there are no pauses.
   explicit ReadPace(absl::Duration longest) : longest_(longest) {}
 
-  // The pauses are this and its doubles: ticks of one length fall on those of all shorter ones.
+  // Pauses are this time doubled any number of times, so ticks of a pause coincide with those of
+  // all shorter ones.
   static constexpr absl::Duration kShortest = absl::Microseconds(250);
 
-  // So many bytes are read before the pause is over.
+  // A pause ends early when this number of bytes has arrived.
   static constexpr std::size_t kFull = std::size_t{512} << 10;
 
-  // From now on pauses are at least as long as that one's, which go on while something comes here.
-  // What is published here comes from what is delivered there.
+  // From now on pauses are at least as long as those of `leader`, which continue while data arrives
+  // here. Publishes on this connection come from deliveries on that one.
   void Follow(std::shared_ptr<ReadPace> leader) { leader_ = std::move(leader); }
 
-  // A new connection, whose packets take so long there and back: nothing gathers any more.
+  // To be called for a new connection with this round-trip time. Nothing gathers at first.
   void Reset(absl::Duration round_trip = absl::InfiniteDuration());
 
-  // To be called behind each read, or pause in which nothing came, at `now`. How long to gather
-  // from now on; zero: no longer than until something comes.
+  // To be called at `now` after each read, and after each pause without data. Returns how long to
+  // gather from now on; zero: until something arrives.
   absl::Duration After(const Arrivals& arrivals, absl::Duration now);
 
  private:
   void Count(const Arrivals& arrivals, absl::Duration now);
   void Begin(absl::Duration now);
   bool IsNear() const { return round_trip_ < kShortest; }
-  // By what has come in this time.
+  // The best pause for the data that has arrived in this time.
   absl::Duration BestPause(absl::Duration elapsed) const;
-  // Whether what has come could have come in so many pauses, and whether it had better.
+  // Whether that data could have arrived in this number of pauses, and whether that is worthwhile.
   bool Fits(double pauses) const;
   bool IsWorthwhile(double pauses) const;
 
   const absl::Duration longest_;
   absl::Duration round_trip_ = absl::InfiniteDuration();
   std::shared_ptr<ReadPace> leader_;  // may be null
-  // Publishes of the one that follows, where their confirms are worth gathering.
+  // Unconfirmed publishes of the follower, if their confirms are worth gathering.
   std::size_t followers_unconfirmed_ = 0;
   absl::Duration limit_ = longest_;  // of pauses
-  absl::Duration pause_;             // zero: nothing gathers
-  absl::Duration current_;           // that, or zero where nothing comes
-  int vain_pauses_ = 0;              // in a row
+  absl::Duration pause_;             // zero if nothing gathers
+  absl::Duration current_;           // pause_, or zero if nothing arrives
+  int vain_pauses_ = 0;              // consecutive pauses without data
 
-  // What has come since then, in so many reads; zero: there was none yet.
+  // What has arrived since `start_`, in `reads_` reads; zero if there was no read.
   absl::Duration start_;
   std::size_t reads_ = 0;
   Arrivals come_;

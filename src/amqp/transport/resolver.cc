@@ -61,7 +61,7 @@ class Resolver::Impl : public std::enable_shared_from_this<Impl> {
   }
 
  private:
-  // One that is under way, or has found something that nobody waited for.
+  // A look-up that is under way, or whose late result has not been used.
   struct Search {
     Endpoint endpoint;
     std::optional<SocketAddresses> late;
@@ -107,16 +107,16 @@ class Resolver::Impl : public std::enable_shared_from_this<Impl> {
   void Finish(const SocketAddresses& found) {
     waiting_.reset();
     timer_.reset();
-    std::exchange(done_, nullptr)(found);  // which may destroy this
+    std::exchange(done_, nullptr)(found);  // may destroy this object
   }
 
   Timers& timers_;
   const std::shared_ptr<Executor> executor_;
   const LookUp look_up_;
   std::vector<Search> searches_;
-  bool keeps_late_ = false;  // there will be another try
+  bool keeps_late_ = false;  // late results are of use for the next try
 
-  std::optional<Endpoint> waiting_;  // which one is waited for
+  std::optional<Endpoint> waiting_;  // the endpoint that is waited for
   Done done_;
   std::unique_ptr<Timer> timer_;
 };

@@ -20,30 +20,30 @@ struct SocketAddress {
   socklen_t size = 0;
 };
 
-// At least one, in the order to try them. kUnavailable: no such host, ….
+// At least one address, in the order to try them. kUnavailable if there is no such host, ….
 using SocketAddresses = absl::StatusOr<std::vector<SocketAddress>>;
 
-// The way every program of the machine does it: getaddrinfo, with the hosts file, DNS, whatever
-// nsswitch.conf names. May take minutes, and cannot be interrupted.
+// Looks up an endpoint like other programs of the machine: by getaddrinfo, with the hosts file, DNS
+// and whatever nsswitch.conf names. May take minutes, and cannot be interrupted.
 SocketAddresses LookUpBySystem(const Endpoint& endpoint);
 
 // Looks up endpoints, one after the other, on threads of their own and for a limited time. A
-// look-up that takes longer runs on where nobody waits for it: until it is over no other thread is
-// made for that endpoint, and what it finds serves the next `Resolve`. So a name server that does
-// not answer costs one thread an endpoint, and one that is slow is only late.
+// look-up that takes longer continues in the background. Until it ends, no other thread is started
+// for that endpoint, and its result is used for the next `Resolve`. So a name server that does not
+// answer costs one thread per endpoint, and results of a slow one are used late.
 class Resolver {
  public:
-  using LookUp = std::function<SocketAddresses(const Endpoint&)>;  // on any thread
+  using LookUp = std::function<SocketAddresses(const Endpoint&)>;  // called on any thread
   using Done = std::function<void(SocketAddresses)>;
 
-  // `timers` must outlive it. All calls, and those of `Done`, are on the thread of `executor`.
+  // `timers` must outlive it. All calls, and those of `Done`, must be on the thread of `executor`.
   Resolver(Timers& timers, std::shared_ptr<Executor> executor, LookUp look_up = LookUpBySystem);
   ~Resolver();
 
-  // In place of the one before, if that has not called back. Never calls back from inside.
+  // Replaces the previous look-up if that has not called back. Never calls back inside this call.
   void Resolve(const Endpoint& endpoint, absl::Duration timeout, Done done);
 
-  // Nobody waits any more, and what has been found late is of no use.
+  // Cancels the look-up, and drops late results.
   void Forget();
 
  private:

@@ -7,8 +7,8 @@
 
 namespace retryq::amqp {
 
-// A queue with random access that keeps its storage: once grown to what is needed at a
-// time it allocates no more, which std::deque does all along.
+// A queue with random access that keeps its storage: once it has grown to its usual size, it
+// allocates no more, unlike std::deque.
 template <typename T>
 class Ring {
  public:
@@ -47,7 +47,7 @@ class Ring {
     head_ = 0;
   }
 
-  std::vector<T> elements_;  // as many as a power of two, or none
+  std::vector<T> elements_;  // their number is a power of two, or zero
   std::size_t head_ = 0;
   std::size_t size_ = 0;
 };

@@ -9,8 +9,8 @@
 
 namespace retryq::amqp {
 
-// Puts `items` in an order of which each is as likely as any other (Fisher and Yates). The bias of
-// the remainder is beyond measure for lists that fit into memory.
+// Shuffles `items` so that all orders are equally likely (Fisher and Yates). The bias of the
+// remainder is not measurable for lists that fit into memory.
 template <typename T>
 void Shuffle(std::vector<T>* items, Random& random) {
   for (std::size_t left = items->size(); left > 1; --left) {

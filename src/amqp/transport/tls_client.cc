@@ -10,7 +10,7 @@
 namespace retryq::amqp {
 namespace {
 
-constexpr int kSelf = 0;  // the slot that OpenSSL keeps for its users
+constexpr int kSelf = 0;  // the slot that OpenSSL reserves for applications
 
 bool IsAddress(const std::string& host) {
   in6_addr any;
@@ -18,7 +18,8 @@ bool IsAddress(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
-// As certificates and SNI have it: "fe80::1%eth0" is fe80::1, and "host.example." is host.example.
+// Returns the form of certificates and SNI: "fe80::1%eth0" is fe80::1, and "host.example." is
+// host.example.
 std::string InCertificates(const std::string& host) {
   std::string name = host.substr(0, host.find('%'));
   if (name.ends_with('.')) name.pop_back();
@@ -49,7 +50,7 @@ bool TlsClient::Prepare() {
       ssl(),
       [](SSL*, void* self) {
         static_cast<TlsClient*>(self)->failure_.wanted_our_certificate = true;
-        return 1;  // what the context has, if anything
+        return 1;  // continue with the certificate of the context, if any
       },
       this);
   if (!IsAddress(server_name_) && !SendServerName(server_name_)) return false;
@@ -57,19 +58,19 @@ bool TlsClient::Prepare() {
 }
 
 bool TlsClient::SendServerName(std::string name) const {
-  // What SSL_set_tlsext_host_name stands for, with a cast that our warnings refuse.
+  // The expansion of SSL_set_tlsext_host_name, without its cast, which our warnings refuse.
   return SSL_ctrl(ssl(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data()) == 1;
 }
 
 bool TlsClient::CheckPeer() {
   X509_VERIFY_PARAM* expected = SSL_get0_param(ssl());
-  // Names count in subjectAltName alone: a common name may be anything (RFC 9525).
+  // Only names in subjectAltName count: a common name may be anything (RFC 9525).
   X509_VERIFY_PARAM_set_hostflags(
       expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   if (IsAddress(server_name_)) {
     if (X509_VERIFY_PARAM_set1_ip_asc(expected, server_name_.c_str()) != 1) return false;
   } else {
-    // OpenSSL takes no name for any.
+    // OpenSSL treats an empty name as any name.
     if (server_name_.empty() ||
         X509_VERIFY_PARAM_set1_host(expected, server_name_.data(), server_name_.size()) != 1) {
       return false;

@@ -13,13 +13,13 @@
 
 namespace retryq::amqp {
 
-// Our end of one TLS connection: asks for the server by name, checks that the certificate is one
-// for it, and remembers what a failure would be explained by.
+// The client's end of a TLS connection: asks for the server by name, checks the server's
+// certificate, and keeps the facts that explain a failure.
 class TlsClient {
  public:
-  // To the server on `host`, unless the options name another. `context` must outlive it.
-  // kUnavailable, in words to follow "host:port: ": OpenSSL does not take what is to be asked for
-  // or checked, and without that there is no connection.
+  // For the server on `host`, unless the options name another server. `context` must outlive the
+  // object. Returns kUnavailable, with a text to follow "host:port: ", if OpenSSL refuses the name
+  // to ask for or to check; without them there is no connection.
   static absl::StatusOr<std::unique_ptr<TlsClient>> Create(const TlsContext& context,
                                                            const std::string& host);
   TlsClient(const TlsClient&) = delete;
@@ -27,24 +27,24 @@ class TlsClient {
 
   SSL* ssl() const { return ssl_.get(); }
 
-  // The handshake is over on our end.
+  // To be called when the handshake is complete on this end.
   void OnSecured() { failure_.is_secured = true; }
   bool is_secured() const { return failure_.is_secured; }
 
-  // What OpenSSL's `error` means, zero where the peer hung up: a sentence with the remedy, to
-  // follow "host:port: ".
+  // Explains OpenSSL's `error`, or zero if the peer hung up: a sentence with the remedy, to follow
+  // "host:port: ".
   absl::Status Explain(unsigned long error) const;
 
  private:
   TlsClient(const TlsContext& context, const std::string& host);
 
-  // Each returns whether OpenSSL has taken it.
+  // Return whether OpenSSL accepted the settings.
   bool Prepare();
   bool SendServerName(std::string name) const;
   bool CheckPeer();
 
   const TlsContext& context_;
-  const std::string server_name_;  // or IP address; as certificates have it: no dot at its end
+  const std::string server_name_;  // or IP address; as in certificates: no final dot
   const SslPtr ssl_;
   TlsFailure failure_;
 };

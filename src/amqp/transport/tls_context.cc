@@ -19,7 +19,7 @@
 namespace retryq::amqp {
 namespace {
 
-// Why the file cannot be read, empty if it can.
+// Returns why the file cannot be read; empty if it can.
 std::string WhyUnreadable(const std::string& file) {
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return std::strerror(errno);
@@ -27,11 +27,12 @@ std::string WhyUnreadable(const std::string& file) {
   const ssize_t got = read(fd, &byte, 1);
   const int error = errno;
   close(fd);
-  if (got < 0) return std::strerror(error);  // a directory, for one
+  if (got < 0) return std::strerror(error);  // for example a directory
   return got == 0 ? "it is empty" : "";
 }
 
-// OpenSSL would ask on the terminal, and wait. Notes that it wanted to.
+// Refuses the question for a passphrase, for which OpenSSL would wait on the terminal. Sets the
+// flag that it was asked.
 int RefusePassphrase(char*, int, int, void* asked) {
   *static_cast<bool*>(asked) = true;
   return -1;
@@ -65,7 +66,7 @@ absl::StatusOr<TlsContext> TlsContext::Create(const TlsOptions& options) {
     note("cert_file", options.cert_file, context.UseCertificate());
     note("key_file", options.key_file, context.UseKey());
   }
-  // What other users of OpenSSL on this thread would take for their own.
+  // Otherwise, other users of OpenSSL on this thread would take the errors for theirs.
   ERR_clear_error();
   if (wrong.empty()) return context;
   return absl::InvalidArgumentError(absl::StrJoin(wrong, "; "));
@@ -73,13 +74,13 @@ absl::StatusOr<TlsContext> TlsContext::Create(const TlsOptions& options) {
 
 std::string TlsContext::TrustAuthorities() {
   if (options_.ca_file.empty()) {
-    // What the system does not have shows with the first broker that is not trusted.
+    // If the trust store is incomplete, that shows when a broker is not trusted.
     return SSL_CTX_set_default_verify_paths(context_.get()) == 1
                ? ""
                : "the system's trust store cannot be used";
   }
   if (std::string why = WhyUnreadable(options_.ca_file); !why.empty()) return why;
-  // An authority in the file is trusted although the one that has signed it is not in there.
+  // An authority in the file is trusted even if the file does not contain the one that signed it.
   X509_VERIFY_PARAM* const rules = SSL_CTX_get0_param(context_.get());
   if (X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN) != 1) {
     return "OpenSSL cannot be told to trust what it holds";

@@ -20,23 +20,24 @@ struct SslDeleter {
 };
 using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 
-// What all TLS connections of one client share: whom it trusts and who it is. TLS 1.2 or newer.
+// The settings that all TLS connections of a client share: the trusted authorities and the client's
+// certificate. TLS 1.2 or newer.
 class TlsContext {
  public:
-  // Reads the files. kInvalidArgument names every field and file that will not do, and why.
+  // Reads the files. Returns kInvalidArgument naming every wrong field and file, and why.
   static absl::StatusOr<TlsContext> Create(const TlsOptions& options);
 
   const TlsOptions& options() const { return options_; }
 
-  // The start of a connection, which knows nothing of its peer yet.
+  // Returns a new connection's state, which does not know its peer yet.
   SslPtr NewSsl() const { return SslPtr(SSL_new(context_.get())); }
 
  private:
   explicit TlsContext(TlsOptions options);
 
-  // Whether OpenSSL has taken the version and the options.
+  // Returns whether OpenSSL accepted the version and the options.
   bool SetUp();
-  // Each answers why it cannot, empty where it could.
+  // Return why it failed; empty if it did not.
   std::string TrustAuthorities();
   std::string UseCertificate();
   std::string UseKey();

@@ -51,14 +51,15 @@ std::string ExplainFault(const CertificateFault& fault, const TlsOptions& option
   }
 }
 
-// The alert that the broker ended TLS with (RFC 8446, 6.2), if it is what OpenSSL reports.
+// Returns the alert with which the broker ended TLS (RFC 8446, 6.2); nullopt if OpenSSL reports a
+// different error.
 std::optional<int> AlertOf(unsigned long error) {
   const int reason = ERR_GET_REASON(error);
   if (ERR_GET_LIB(error) != ERR_LIB_SSL || reason < SSL_AD_REASON_OFFSET) return std::nullopt;
   return reason - SSL_AD_REASON_OFFSET;
 }
 
-// Whether it may be about the certificate that it wanted of us.
+// Whether the alert may concern the client certificate that the broker wanted.
 bool MayConcernOurCertificate(int alert) {
   switch (alert) {
     case SSL_AD_HANDSHAKE_FAILURE:
@@ -88,7 +89,7 @@ bool IsAboutTheVersion(unsigned long error) {
   }
 }
 
-// Records that are none: not TLS at all.
+// Whether the peer does not speak TLS at all: its records are invalid.
 bool IsNoTls(unsigned long error) {
   if (ERR_GET_LIB(error) != ERR_LIB_SSL) return false;
   switch (ERR_GET_REASON(error)) {

@@ -14,13 +14,12 @@ namespace retryq::amqp {
 struct TlsFailure {
   std::optional<CertificateFault> fault;
   bool wanted_our_certificate = false;  // the broker asked for one
-  bool is_secured = false;              // the handshake was over on our end
-  unsigned long error = 0;              // OpenSSL's; zero: the broker hung up
+  bool is_secured = false;              // the handshake was complete on this end
+  unsigned long error = 0;              // OpenSSL's; zero if the broker hung up
 };
 
-// Says it in a sentence with the remedy, to be put after "host:port: ". kUnauthenticated: the
-// broker wants a certificate that it is not given, or refuses the one it is. kUnavailable: all
-// else.
+// Explains the failure in a sentence with the remedy, to follow "host:port: ". kUnauthenticated:
+// the broker wants a certificate and got none, or refuses the one it got. Otherwise kUnavailable.
 absl::Status Explain(const TlsFailure& failure, const TlsOptions& options,
                      const std::string& server_name);
 

@@ -41,7 +41,7 @@ constexpr char kBashEnd[] = R"(  mapfile -t COMPREPLY < <(compgen -W "$words" --
 complete -F _retryq retryq
 )";
 
-// The cases of a flag's value: nothing is offered for one that can be anything.
+// The cases of a flag's value. There are no suggestions for a free text.
 std::string Values(const CommandDescription& command) {
   std::string cases;
   std::vector<std::string> anything;
@@ -63,7 +63,7 @@ std::string Values(const CommandDescription& command) {
   return cases;
 }
 
-// All words that can stand where a flag can: names of flags, and what the argument without one is.
+// All words at the place of a flag: flags and the choices of the positional argument.
 std::vector<std::string> Words(const CommandDescription& command) {
   std::vector<std::string> words;
   for (const FlagDescription& flag : command.flags) {
@@ -79,7 +79,7 @@ std::string NamesOf(const std::vector<CommandDescription>& commands) {
   });
 }
 
-// What follows a command. `pattern` is one of case.
+// The completion of the words after a command. `pattern` is a pattern of `case`.
 std::string BashCase(const std::string& pattern, const CommandDescription& command) {
   return absl::StrCat("    ", pattern, ")\n      case $previous in\n", Values(command),
                       "        *) words=", Quoted(absl::StrJoin(Words(command), " ")),

@@ -8,12 +8,12 @@
 
 namespace retryq::cli {
 
-// A subcommand as a shell completes it.
+// A subcommand for shell completion.
 struct CommandDescription {
   std::string name;
   std::string summary;
   std::vector<FlagDescription> flags;
-  std::vector<CommandDescription> commands = {};  // of its own, as in `parked list`
+  std::vector<CommandDescription> commands = {};  // such as `parked list`
 };
 
 }  // namespace retryq::cli

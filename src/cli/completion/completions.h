@@ -13,12 +13,11 @@ namespace retryq::cli {
 
 enum class Shell { kBash, kZsh, kFish };
 
-// The arguments behind `retryq completions`. kInvalidArgument says what is wrong.
+// Parses the arguments of `retryq completions`. Returns kInvalidArgument with the reason.
 absl::StatusOr<std::variant<Shell, Answer>> ParseCompletions(const Arguments& arguments);
 
-// A script for a shell that completes `retryq`: its subcommands, their flags, the words that a flag
-// takes, files where it takes one, and programs and files behind `--`. It needs nothing but the
-// shell itself.
+// A script that completes `retryq` in a shell: its subcommands, their flags, the words of a value,
+// files, and programs and files after `--`. It needs only the shell.
 std::string CompletionScript(Shell shell, const std::vector<CommandDescription>& commands);
 
 }  // namespace retryq::cli

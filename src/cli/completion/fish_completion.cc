@@ -8,13 +8,13 @@
 namespace retryq::cli {
 namespace {
 
-// As fish has single quotes.
+// Quotes a text in single quotes for fish.
 std::string QuotedForFish(std::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(std::string(text), {{"\\", "\\\\"}, {"'", "\\'"}}),
                       "'");
 }
 
-// A line for a flag; none for an argument that can be anything.
+// A line for a flag; empty for a positional argument without choices.
 std::string CompletionLine(const std::string& condition, const FlagDescription& flag) {
   const std::vector<std::string> choices = ChoicesOf(flag);
   std::string line = absl::StrCat("complete -c retryq -n ", QuotedForFish(condition));

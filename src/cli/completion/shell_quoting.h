@@ -9,7 +9,7 @@
 
 namespace retryq::cli {
 
-// In single quotes, as sh, bash and zsh read them.
+// Quotes a text in single quotes for sh, bash and zsh.
 inline std::string Quoted(std::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(std::string(text), {{"'", "'\\''"}}), "'");
 }

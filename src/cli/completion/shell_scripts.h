@@ -8,10 +8,10 @@
 
 namespace retryq::cli {
 
-// CompletionScript for bash; bash-completion need not be there.
+// CompletionScript for bash; does not need bash-completion.
 std::string BashCompletion(const std::vector<CommandDescription>& commands);
 
-// CompletionScript for zsh, to be sourced or to be found in $fpath.
+// CompletionScript for zsh, for sourcing or for $fpath.
 std::string ZshCompletion(const std::vector<CommandDescription>& commands);
 
 // CompletionScript for fish.

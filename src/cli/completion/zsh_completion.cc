@@ -42,7 +42,7 @@ constexpr char kZshEnd[] = R"(  esac
 if [[ $funcstack[1] == _retryq ]]; then _retryq "$@"; else compdef _retryq retryq; fi
 )";
 
-// Inside of what _arguments and _describe read.
+// Escapes a text within an argument of _arguments and _describe.
 std::string EscapedForZsh(std::string_view text) {
   return absl::StrReplaceAll(std::string(text),
                              {{"\\", "\\\\"}, {"[", "\\["}, {"]", "\\]"}, {":", "\\:"}});
@@ -56,7 +56,7 @@ std::string Value(const FlagDescription& flag) {
   return absl::StrCat(":", EscapedForZsh(flag.value), ":", how);
 }
 
-// What _arguments takes for a flag.
+// The specification of a flag for _arguments.
 std::string Specs(const FlagDescription& flag) {
   if (flag.names.empty()) {
     return ChoicesOf(flag).empty() ? ""
@@ -76,14 +76,14 @@ std::string Specs(const FlagDescription& flag) {
   return specs;
 }
 
-// What follows a command. `pattern` is one of case.
+// The completion of the words after a command. `pattern` is a pattern of `case`.
 std::string ZshCase(const std::string& pattern, const CommandDescription& command) {
   std::string text = absl::StrCat("  ", pattern, ")\n    _arguments \\\n");
   for (const FlagDescription& flag : command.flags) text += Specs(flag);
   return text + "      && return\n    ;;\n";
 }
 
-// One that has commands of its own, once such a one is there: "parked list".
+// Handles a subcommand with commands, once one is given: "parked list".
 std::string ShiftToOwn(const CommandDescription& command) {
   if (command.commands.empty()) return "";
   const std::string names =

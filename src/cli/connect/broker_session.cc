@@ -13,10 +13,10 @@
 namespace retryq::cli {
 namespace {
 
-// A text where every broker wants a number.
+// A string where the broker requires a number.
 constexpr char kNoNumber[] = "no number";
 
-// The broker looked at the arguments, so all that it looks at before was in order.
+// If the broker refuses the arguments, all earlier checks have passed.
 absl::Status OkIfArgumentsAreRefused(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) ? absl::OkStatus() : status;
 }
@@ -84,10 +84,10 @@ void BrokerSession::OnLost(const absl::Status& why) {
 
 void BrokerSession::OnBlocked(bool blocked, std::string_view /*reason*/) {
   blocked_ = blocked;
-  if (blocked) loop_.Stop();  // nothing more is answered
+  if (blocked) loop_.Stop();  // no more replies follow
 }
 
-// What was asked has been answered before.
+// The request has already received its reply.
 void BrokerSession::OnChannelClosed(const amqp::ChannelError& /*why*/) {}
 
 template <typename Answer>
@@ -164,7 +164,7 @@ absl::Status BrokerSession::MayConsume(std::string_view queue) {
 
 absl::Status BrokerSession::MayPublish(std::string_view exchange, std::string_view routing_key) {
   return Ask<absl::Status>([&](amqp::Channel& channel, auto done) {
-    channel.ConfirmSelect([](const absl::Status& /*answer*/) {});  // the publish hears of it, too
+    channel.ConfirmSelect([](const absl::Status& /*answer*/) {});  // the publish fails, too
     channel.Publish(
         {.exchange = exchange, .routing_key = routing_key},
         [done = std::move(done)](const PublishResult& result) { done(StatusOf(result)); });

@@ -17,15 +17,15 @@
 
 namespace retryq::cli {
 
-// How long a command waits for a broker that does not answer.
+// How long a command waits for a reply of the broker.
 inline constexpr absl::Duration kLongestSilence = absl::Seconds(10);
 
-// Has an attempt to connect fail after that time, whichever step of it takes so long.
+// Limits an attempt to connect to this time, over all its steps.
 amqp::ConnectionOptions WithPatience(amqp::ConnectionOptions options, absl::Duration patience);
 
-// Asks a broker one thing after the other by AMQP, and waits for each answer for `patience`. Each
-// question has a channel of its own, as a refusal closes it. Statuses are those of amqp::Channel;
-// kDeadlineExceeded where there is no answer, and nothing is asked after that.
+// Sends AMQP requests to a broker one after the other, and waits up to `patience` for each reply.
+// Each request has its own channel, as a refusal closes it. Statuses are those of amqp::Channel, or
+// kDeadlineExceeded without a reply, after which no request is sent any more.
 class BrokerSession final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   // `loop` must outlive it.
@@ -34,7 +34,8 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   // Closes the connection.
   ~BrokerSession() override;
 
-  // Connects, which may take `patience` as well. The error is that of the first round of attempts.
+  // Connects, which may also take up to `patience`. Returns the error of the first round of
+  // attempts.
   absl::Status Open();
 
   absl::StatusOr<DeclareOk> DeclareQueue(const QueueDeclaration& queue);
@@ -44,21 +45,20 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   absl::Status DeleteQueue(std::string_view queue);
   absl::Status DeleteExchange(std::string_view exchange);
 
-  // Whether one may do a thing, without doing it: kPermissionDenied, kNotFound, or ok.
+  // Check a permission without using it. Return kPermissionDenied, kNotFound or ok.
   //
-  // Configure a queue that is not there: declares it with an argument that no broker takes, which
-  // is looked at only behind the right.
+  // MayConfigure, for a queue that does not exist: declares it with an argument that every broker
+  // refuses, but only after it has checked the permission.
   absl::Status MayConfigure(std::string_view queue);
-  // Consume a queue: the same.
+  // Consumes with such an argument.
   absl::Status MayConsume(std::string_view queue);
-  // Publish to an exchange: publishes an empty message, mandatory, with a routing key that leads
-  // to no queue.
+  // Publishes an empty message, mandatory, with a routing key that leads to no queue.
   absl::Status MayPublish(std::string_view exchange, std::string_view routing_key);
 
-  // Runs the loop for so long.
+  // Runs the loop for this time.
   void Wait(absl::Duration duration);
 
-  // Whether the broker has an alarm, which it says only to those who publish.
+  // Whether the broker has an alarm, which it reports only to connections that publish.
   bool blocked() const { return blocked_; }
   std::string server_version() const { return connection_.server_version(); }
 
@@ -68,14 +68,14 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   void OnBlocked(bool blocked, std::string_view reason) override;
   void OnChannelClosed(const amqp::ChannelError& why) override;
 
-  // Runs the loop until what `ask` asks has been answered.
+  // Calls `ask` and runs the loop until its reply.
   template <typename Answer>
   Answer Ask(const std::function<void(amqp::Channel&, std::function<void(Answer)>)>& ask);
 
   EventLoop& loop_;
-  const std::string broker_;  // for people
+  const std::string broker_;  // for messages
   const absl::Duration patience_;
-  bool silent_ = false;  // a question was not answered
+  bool silent_ = false;  // a request had no reply
   std::optional<absl::Status> opened_;
   bool blocked_ = false;
   amqp::Connection connection_;

@@ -12,10 +12,10 @@
 namespace retryq::cli {
 namespace {
 
-// Begins what RabbitMQ says where a right is missing (403).
+// The beginning of RabbitMQ's error for a missing permission (403).
 constexpr std::string_view kRefusedText = "ACCESS_REFUSED";
 
-// An error as a status prints it: "NOT_FOUND: no such vhost".
+// Parses an error that a status printed: "NOT_FOUND: no such vhost".
 absl::Status StatusFrom(std::string_view error) {
   const std::size_t end = error.find(": ");
   for (int code = 1; end != std::string_view::npos && code <= 16; ++code) {
@@ -58,7 +58,7 @@ BrokerWatch::BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Dur
   timer_ = loop.After(wait, [this] {
     const std::unique_ptr<Timer> fired = std::move(timer_);
     is_overdue_ = true;
-    // An attempt that goes on may still succeed: it takes several round trips.
+    // The current attempt may still succeed, as it takes several round trips.
     if (!problem_.empty()) GiveUp();
   });
 }

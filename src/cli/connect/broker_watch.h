@@ -20,30 +20,30 @@
 
 namespace retryq::cli {
 
-// How long a broker that cannot be reached is waited for, by default.
+// The default time to wait for a broker that cannot be reached.
 inline constexpr absl::Duration kDefaultWait = absl::Milliseconds(1500);
 
-// The flags of a command that does one thing on a broker and ends.
+// The flags of a command that does one operation on a broker.
 struct BrokerFlags {
   UrlFlags urls;
   FlagText wait;
 };
 void AddBrokerFlags(FlagParser& parser, BrokerFlags& flags);
-// Returns the heartbeat, as ReadUrls.
+// Returns the heartbeat, like ReadUrls.
 absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, ClientOptions* client,
                                absl::Duration* wait);
 
-// For a command that does one thing on a broker and ends: fails the loop where the broker refuses
-// the connection, or cannot be reached for so long, with the remedy. What is waited for longer than
-// two seconds is reported on stderr, with the reason. Once there has been a connection, one that is
-// lost is waited for.
+// For a command that does one operation on a broker: fails the loop, with the remedy, if the broker
+// refuses the connection or cannot be reached for `wait`. A wait of more than two seconds is
+// reported on stderr, with the reason. After the first connection, it waits for a lost one to
+// return.
 //
-// A missing right to declare delay queues is not waited for: `refused` is called with the error, or
-// the loop fails where there is no such callback.
+// If the permission to declare delay queues is missing, it does not wait: it calls `refused` with
+// the error or, without a callback, fails the loop.
 class BrokerWatch : public Observer {
  public:
-  // `loop` must outlive it. `wait`: for the first connection. `then`: why the command waits once
-  // there is a connection; empty: it does not.
+  // `loop` must outlive it. `wait` is for the first connection. `then` is the reason why the
+  // command waits once it is connected; empty: it does not wait.
   using Refused = std::function<void(const absl::Status& why)>;
   BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Duration wait, std::string then,
               Refused refused = nullptr);
@@ -68,7 +68,7 @@ class BrokerWatch : public Observer {
   std::unique_ptr<Timer> timer_;
 };
 
-// How a command calls the broker of these options; never with a password.
+// The name of the broker in messages; never contains a password.
 std::string DescribeBroker(const ClientOptions& client);
 
 }  // namespace retryq::cli

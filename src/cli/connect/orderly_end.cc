@@ -20,7 +20,7 @@ void SayGoodbye(EventLoop& loop) {
     loop.Stop();
   });
   loop.Drain();
-  // An error that came late is reported by a run that does nothing else.
+  // If Fail was called before, Run only returns its error, so the loop runs a second time.
   if (!loop.Run().ok() && !is_over) loop.Run().IgnoreError();
 }
 
@@ -28,8 +28,8 @@ HeldSignals::HeldSignals(EventLoop& loop, Afterwards afterwards) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction current = {};
     sigaction(number, nullptr, &current);
-    if (current.sa_handler == SIG_IGN) continue;  // as by nohup
-    // Which is what libevent finds, and sets again in the end.
+    if (current.sa_handler == SIG_IGN) continue;  // by nohup, for example
+    // libevent saves this action and restores it at the end.
     if (afterwards == Afterwards::kIgnored) std::signal(number, SIG_IGN);
     EventPtr& event = held_.emplace_back(evsignal_new(
         loop.base(), number, [](evutil_socket_t, short, void*) {}, nullptr));

@@ -10,23 +10,22 @@
 
 namespace retryq::cli {
 
-// How long a command that has done its work waits for the broker's goodbye. RabbitMQ logs a
-// connection that just ends as a trouble of the client.
+// How long a command waits at its end for the connection to close. RabbitMQ logs a connection that
+// ends without a close as an error of the client.
 inline constexpr absl::Duration kGoodbye = absl::Seconds(1);
 
-// Closes the connection, and runs the loop until it is closed.
+// Closes the connection and runs the loop until it is closed.
 void SayGoodbye(EventLoop& loop, amqp::Connection& connection);
 
-// The same for the client on this loop.
+// Closes the connections of the client on this loop.
 void SayGoodbye(EventLoop& loop);
 
-// As long as it lives SIGINT, SIGTERM and SIGHUP do nothing by default. Those that come while
-// EventLoop::RunUntilSignal runs, or before it, end that; any number of those that come later must
-// not end the process amid what it ends.
+// Disables the default actions of SIGINT, SIGTERM and SIGHUP during its lifetime. A signal before
+// or during EventLoop::RunUntilSignal ends that call; later signals must not kill the process while
+// it shuts down.
 class HeldSignals {
  public:
-  // Ignored: where nothing but the exit follows, which must have the code of the work that was
-  // done.
+  // kIgnored: only the exit follows, and the exit code must be that of the completed work.
   enum class Afterwards { kAsBefore, kIgnored };
 
   // `loop` must outlive it.

@@ -13,20 +13,20 @@
 
 namespace retryq::cli {
 
-// What `retryq declare` is asked to do.
+// The options of `retryq declare`.
 struct DeclareCommandOptions {
   ClientOptions client;
   WorkQueue work_queue;
   absl::Duration wait = kDefaultWait;  // for a broker that cannot be reached
 };
 
-// The arguments behind `retryq declare`, RETRYQ_URL taken into account. kInvalidArgument with all
-// that is wrong, a line each, naming the flag and the remedy.
+// Parses the arguments of `retryq declare` and RETRYQ_URL. Returns kInvalidArgument with all
+// errors, one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<DeclareCommandOptions, Answer>> ParseDeclare(
     const Arguments& arguments);
 
-// Declares the queue with what leads to it. Errors as Client::Declare has them, and why the broker
-// cannot be reached.
+// Declares the queue, its exchanges and bindings. Returns the errors of Client::Declare, or the
+// reason why the broker cannot be reached.
 absl::Status Declare(const DeclareCommandOptions& options);
 
 }  // namespace retryq::cli

@@ -38,10 +38,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What does not answer once is not asked again, so that all of it takes kLongestSilence at most.
+// After one missing reply no further request is sent, so the whole run takes at most
+// kLongestSilence.
 constexpr absl::Duration kPatienceWithBroker = absl::Seconds(6);
 
-// One run: looks at one thing after the other.
+// One run: executes the checks one after the other.
 class Examination {
  public:
   Examination(const DoctorOptions& options, Report& report)
@@ -78,11 +79,11 @@ class Examination {
     CheckQueues(open.ok());
     CheckServer();
     if (!open.ok()) return;
-    // It takes seconds, and what is wrong with the work queue comes first.
+    // This check takes seconds, so the checks of the work queue come first.
     report_.Add(has_work_queue_
                     ? CheckLease(session_, options_)
                     : Skipped("lease", "not examined without the work queue", "see work queue"));
-    // Last, as a connection that has published is not read any more while there is an alarm.
+    // Runs last: during an alarm, the broker does not read from a connection that has published.
     report_.Add(CheckPermissions(session_, options_));
     if (session_.blocked() && !has_management_) {
       report_.Add(Problem("alarms", "the broker takes no publishes (connection.blocked)",
@@ -123,7 +124,7 @@ class Examination {
     const auto overview = api_->Get("/overview");
     has_management_ = overview.ok();
     if (!overview.ok()) {
-      // No worker needs it.
+      // A warning only, as workers do not need the management API.
       Finding finding = ProblemOf("management", overview.status());
       finding.result = Finding::Result::kWarning;
       finding.refused = false;
@@ -134,7 +135,7 @@ class Examination {
     clock_ = overview->clock;
   }
 
-  // Gets something, or says that the check is skipped.
+  // Sends a GET request. If it fails, reports that the check is skipped.
   std::optional<Json> Get(const std::string& check, const std::string& path) {
     auto answer = api_->Get(path);
     if (answer.ok()) return std::move(answer->json);
@@ -145,7 +146,7 @@ class Examination {
     return std::nullopt;
   }
 
-  // What the user has, so that a remedy takes nothing away.
+  // Gets the user's permissions, so that a remedy keeps them.
   void GetRights() {
     if (!has_management_) return;
     const auto answer = api_->Get(Path("permissions", options_.place.connection.user));
@@ -174,7 +175,7 @@ class Examination {
     }
   }
 
-  // Policies and delay queues.
+  // Checks policies and delay queues.
   void CheckQueues(bool open) {
     if (!has_management_) {
       report_.Add(Skipped("policies", "only the management API shows them", "see management"));
@@ -196,7 +197,7 @@ class Examination {
       report_.Add(Skipped("delay queues", std::string(visited.message()), ""));
     }
     report_.Add(CheckFederation(checks_->policies(), options_));
-    // Without the plugin, and without a right to see them, there is nothing to look at.
+    // Without the plugin or the permission there are no shovels to check.
     if (const auto shovels =
             api_->Get("/parameters/shovel/" + PercentEncode(options_.place.connection.vhost));
         shovels.ok()) {
@@ -240,8 +241,9 @@ class Examination {
     if (findings.empty()) report_.Add(Ok("limits", "leave room for a worker"));
   }
 
-  // A delay queue made for the question: the broker says what its policies make of it, some seconds
-  // later. kNotFound where the queue was gone before that; kUnavailable where it cannot be made.
+  // Declares a temporary delay queue and returns it as the broker reports it, some seconds later,
+  // with its policies. Returns kNotFound if the queue was gone before, kUnavailable if it cannot be
+  // declared.
   absl::StatusOr<Json> QueueAsPoliciesMakeIt() {
     constexpr absl::Duration kProbePatience = absl::Seconds(20);
     const absl::Status unknown = absl::UnavailableError("the broker does not say");
@@ -255,7 +257,7 @@ class Examination {
         return std::move(answer->json);
       }
       if (absl::IsNotFound(answer.status()) && absl::IsNotFound(probe.Look())) {
-        // That of quorum queues is shared, and another worker may have deleted it.
+        // The temporary queue of type quorum is shared, so another worker may have deleted it.
         const bool own = options_.delay_queues.queue_type == QueueType::kClassic;
         return own ? answer.status() : unknown;
       }
@@ -268,10 +270,10 @@ class Examination {
   Report& report_;
   EventLoop loop_;
   BrokerSession session_;
-  std::optional<ManagementApi> api_;  // once the session is open, or is not
+  std::optional<ManagementApi> api_;  // set after the attempt to open the session
   bool has_management_ = false;
-  std::optional<ManagementChecks> checks_;  // with the management API
-  bool has_work_queue_ = true;              // or none is named
+  std::optional<ManagementChecks> checks_;  // set if there is a management API
+  bool has_work_queue_ = true;              // also true if none is named
   std::optional<ManagementApi::ClockDifference> clock_;
 };
 

@@ -16,39 +16,39 @@ namespace retryq::cli {
 
 struct WorkOptions;
 
-// What a user may do in a vhost: regular expressions.
+// The permissions of a user in a vhost, as regular expressions.
 struct GrantedRights {
   std::string configure;
   std::string write;
   std::string read;
 };
 
-// What `retryq doctor` is asked to look at: what a worker with these options needs.
+// The options of `retryq doctor`, which checks the requirements of a worker with these options.
 struct DoctorOptions {
   BrokerPlace place;
   RetryOptions retry;
   DelayQueueOptions delay_queues;
-  std::string queue;  // the work queue; empty: none in particular
-  std::optional<QueueType> declare_queue = std::nullopt;  // the worker declares it, as such a one
+  std::string queue;                                      // the work queue; empty: no specific one
+  std::optional<QueueType> declare_queue = std::nullopt;  // type with which the worker declares it
   std::string work_exchange;
-  bool share_retries = false;  // also takes what other queues' workers retry
+  bool share_retries = false;  // also handles retries of other queues
   std::string parked_queue;    // empty without `queue`
   bool json = false;
-  // What the user may do already, by the management API; nothing where that does not tell.
+  // The current permissions of the user, from the management API; not set if unknown.
   std::optional<GrantedRights> granted = std::nullopt;
 };
 
-// What such a worker needs.
+// Returns the options to check a worker with these options.
 DoctorOptions OptionsToExamine(const WorkOptions& worker);
 
-// Where the delay queues of such a worker let their messages go.
+// The target of the worker's delay queues.
 DelayTarget TargetOf(const DoctorOptions& options);
 
-// The arguments behind `retryq doctor`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL taken into account.
-// kInvalidArgument with all that is wrong, a line each, naming the flag and the remedy.
+// Parses the arguments of `retryq doctor`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL. Returns
+// kInvalidArgument with all errors, one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments);
 
-// `retryq doctor`: looks at everything and prints what it finds to stdout. Returns the exit code.
+// Runs all checks of `retryq doctor` and prints the findings to stdout. Returns the exit code.
 int Doctor(const DoctorOptions& options);
 
 }  // namespace retryq::cli

@@ -10,35 +10,35 @@
 
 namespace retryq::cli {
 
-// What one check has found.
+// The result of one check.
 struct Finding {
   enum class Result {
     kOk,
-    kWarning,  // works, and may hurt
-    kProblem,  // breaks something
-    kSkipped,  // could not be looked at
+    kWarning,  // works, but may cause harm
+    kProblem,  // does not work
+    kSkipped,  // could not be checked
   };
 
-  std::string check;  // what was checked, such as "work queue"
+  std::string check;  // the checked object, such as "work queue"
   Result result = Result::kOk;
   std::string finding;
-  std::string remedy = {};  // what to do about it; empty where it is ok
-  bool refused = false;     // a right or a password is the problem
+  std::string remedy = {};  // empty if it is ok
+  bool refused = false;     // because of a permission or a password
 };
 
 Finding Ok(std::string check, std::string finding);
 Finding Warning(std::string check, std::string finding, std::string remedy);
 Finding Problem(std::string check, std::string finding, std::string remedy);
-// For lack of a right.
+// A problem because of a missing permission.
 Finding Refused(std::string check, std::string finding, std::string remedy);
 Finding Skipped(std::string check, std::string finding, std::string remedy);
-// A problem whose kind is that of the error; what stands behind its first "; " is the remedy.
+// A problem from an error. The text after the first "; " of the error is the remedy.
 Finding ProblemOf(std::string check, const absl::Status& error, std::string remedy = "");
 
-// All that has been found, in the order of the checks.
+// All findings, in the order of the checks.
 class Report {
  public:
-  // `tell` hears of each finding at once.
+  // `tell` receives each finding at once.
   explicit Report(std::function<void(const Finding&)> tell) : tell_(std::move(tell)) {}
 
   void Add(Finding finding);
@@ -46,7 +46,8 @@ class Report {
 
   const std::vector<Finding>& findings() const { return findings_; }
 
-  // By sysexits.h: 0 without a problem, 77 where a right or a password is one, else 69.
+  // The exit code, as in sysexits.h: 0 without a problem, 77 if a permission or a password is one,
+  // otherwise 69.
   int exit_code() const;
 
   // "1 problem, 2 warnings, 11 ok, 1 skipped", and a line break.
@@ -62,7 +63,7 @@ class Report {
   std::vector<Finding> findings_;
 };
 
-// A finding for people: a line, and one for the remedy if there is one.
+// A finding as text: one line, and another one for the remedy if there is one.
 std::string TextOf(const Finding& finding);
 
 }  // namespace retryq::cli

@@ -45,7 +45,7 @@ bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-// What a policy's definition does to delay queues of this configuration, a clause each.
+// The harmful effects of a policy's definition on delay queues of these options, one clause each.
 std::vector<std::string> HarmsOf(const Json& definition, const DoctorOptions& options) {
   std::vector<std::string> harms;
   const absl::Duration longest = LongestDelay(options.retry.backoff);
@@ -80,7 +80,7 @@ std::vector<std::string> HarmsOf(const Json& definition, const DoctorOptions& op
   return harms;
 }
 
-// The names of those policies that hold a key which could hurt.
+// The names of the policies with a harmful key.
 std::vector<std::string> NamesOfHurtful(const Json& policies, const DoctorOptions& options) {
   std::vector<std::string> names;
   if (!policies.is_array()) return names;
@@ -107,7 +107,7 @@ std::string PolicyRemedy(const DoctorOptions& options) {
                       ForShell(options.place.connection.vhost), ")");
 }
 
-// The same as commands, where the policies that apply to the queue are known.
+// The remedy as commands, if the policies that apply to the queue are known.
 std::string KeepOffCommands(const Json& queue, const Json& policies, const Json& operator_policies,
                             const DoctorOptions& options) {
   std::vector<std::string> commands;
@@ -123,7 +123,7 @@ std::string KeepOffCommands(const Json& queue, const Json& policies, const Json&
   return commands.empty() ? PolicyRemedy(options) : absl::StrJoin(commands, " && ");
 }
 
-// "policy 'a' and operator policy 'b'", of those that apply to the queue.
+// "policy 'a' and operator policy 'b'", which apply to the queue.
 std::string PoliciesOf(const Json& queue) {
   std::vector<std::string> names;
   if (const auto name = TextOf(queue, "policy")) names.push_back("policy " + InQuotes(*name));
@@ -133,7 +133,7 @@ std::string PoliciesOf(const Json& queue) {
   return names.empty() ? "a policy" : absl::StrJoin(names, " and ");
 }
 
-// What of a queue differs from its declaration: "x-expires is 1 and not 2", …
+// The differences between a queue and its declaration: "x-expires is 1 and not 2", …
 std::vector<std::string> Differences(const Json& queue, const amqp::Table& wanted, bool stamped) {
   constexpr std::int64_t kStamps = 997;
   const Json& found = FieldOf(queue, "arguments");
@@ -152,7 +152,7 @@ std::vector<std::string> Differences(const Json& queue, const amqp::Table& wante
     const auto* number = std::get_if<std::int64_t>(&value.variant);
     if (number != nullptr) {
       const std::optional<std::int64_t> given = IntegerOf(found, name.c_str());
-      // The stamp of a quorum queue's epoch.
+      // x-expires of a quorum queue also contains its epoch.
       const std::int64_t spread = stamped && name == "x-expires" ? kStamps : 1;
       if (!given || *given < *number || *given - *number >= spread) note(name, is, *number);
     } else {
@@ -172,7 +172,7 @@ bool HaveOneWorkQueue(const DelayQueueOptions& options) {
   return options.queue_type == QueueType::kQuorum && !options.share;
 }
 
-// Whether the worker's work queue is the one that this delay queue belongs to.
+// Returns whether this delay queue belongs to the worker's work queue.
 bool BelongsToOurs(const DelayQueueName& parts, const DoctorOptions& options) {
   const std::string name =
       DelayQueueDeclaration(parts.ttl, {.direct = parts.direct, .work_queue = options.queue},
@@ -182,7 +182,7 @@ bool BelongsToOurs(const DelayQueueName& parts, const DoctorOptions& options) {
   return ours && ours->work_queue == parts.work_queue;
 }
 
-// Messages whose time is over and that no queue takes.
+// Checks for due messages that cannot be delivered.
 std::vector<Finding> CheckUndelivered(const std::vector<Json>& queues, const std::string& prefix) {
   std::vector<std::string> stuck;
   for (const Json& queue : queues) {
@@ -202,7 +202,7 @@ std::vector<Finding> CheckUndelivered(const std::vector<Json>& queues, const std
                   "and drops them when the lease of the delay queue ends")};
 }
 
-// Where nothing is declared, all queues must be there, and stay.
+// If nothing is declared, all queues must exist and must not expire.
 std::vector<Finding> CheckImported(const std::vector<Json>& queues, const DoctorOptions& options) {
   if (options.queue.empty() && HaveOneWorkQueue(options.delay_queues)) {
     return {Skipped("delay queues", "those of type quorum belong to one work queue",
@@ -220,14 +220,14 @@ std::vector<Finding> CheckImported(const std::vector<Json>& queues, const Doctor
     const std::string name = DelayQueueDeclaration(ttl, target, options.delay_queues).queue.name;
     if (!there.contains(name)) missing.push_back(name);
   };
-  // Without chance a policy needs the queues of its own delays alone.
+  // Without a random part, a policy needs only the queues of its own delays.
   std::set<absl::Duration> ttls;
   for (std::uint64_t failures = 0; failures < 1000; ++failures) {
     if (options.retry.max_attempts != 0 && failures + 1 >= options.retry.max_attempts) break;
     ttls.insert(BackoffDelay(options.retry.backoff, failures));
   }
   const std::vector<absl::Duration> all = DelayQueueTtls(options.retry, options.delay_queues);
-  // Hops of a delay without a queue of its own may take any that is shorter.
+  // A delay without its own queue may pass through all shorter ones.
   const bool hops = !std::includes(all.begin(), all.end(), ttls.begin(), ttls.end());
   for (const absl::Duration ttl : all) {
     if (hops ? ttl > *ttls.rbegin() : !ttls.contains(ttl)) continue;
@@ -297,7 +297,7 @@ Finding CheckTls(const amqp::ConnectionOptions& connection) {
 
 Finding CheckClock(const std::optional<ManagementApi::ClockDifference>& clock,
                    const DelayQueueOptions& options) {
-  // What workers say of each other's clocks (the event `overridden`).
+  // The difference from which workers report each other's clocks (the event `overridden`).
   constexpr absl::Duration kMuch = absl::Seconds(1);
   if (!clock) {
     return Skipped("clock", "the management API does not say what time it is",
@@ -417,7 +417,7 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
   const bool quorum = options.delay_queues.queue_type == QueueType::kQuorum;
   std::vector<std::string> hashed;
   std::vector<std::string> different;
-  std::vector<std::string> shared;  // although these options give each work queue its own
+  std::vector<std::string> shared;  // although each work queue has its own with these options
   using Kind = std::tuple<bool, bool, bool, std::string, std::string, std::string>;
   std::map<Kind, std::set<absl::Duration>> ttls;
   std::size_t count = 0;
@@ -435,9 +435,9 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
       hashed.push_back(name);
       continue;
     }
-    // Those of the other type have other names.
+    // Delay queues of the other type have other names.
     if (parts->slot.has_value() != quorum) continue;
-    // Those of others may be made with other options.
+    // Those of other work queues may have other options.
     if (!parts->exchange.empty()) continue;
     const bool owned = !parts->work_queue.empty();
     if (owned && !quorum) continue;
@@ -511,8 +511,8 @@ std::vector<Finding> CheckDelayQueues(const std::vector<Json>& queues,
 
 namespace {
 
-// A pattern that also matches what `granted` does, which stays in front: its groups keep their
-// numbers.
+// A pattern that also matches the names that `granted` matches. `granted` comes first, so its
+// groups keep their numbers.
 std::string Merged(const std::string& granted, const std::vector<std::string>& patterns) {
   if (patterns.empty()) return granted.empty() ? "^$" : granted;
   const std::string wanted = absl::StrCat("^(", absl::StrJoin(patterns, "|"), ")$");

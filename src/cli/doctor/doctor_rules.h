@@ -15,54 +15,54 @@
 
 namespace retryq::cli {
 
-// What is good and what is not: each looks at something that the broker has said, whatever that
-// is, and asks nobody.
+// The rules: each function judges data that the broker has sent, of any form, and sends no
+// requests.
 
-// "3.10.8", as the broker greets with. `delay_queues`: 4.3.0 to 4.3.2 are not for quorum ones (F48
-// in doc/rabbitmq_facts.md).
+// Checks the broker's version, such as "3.10.8". `delay_queues`: RabbitMQ 4.3.0 to 4.3.2 are not
+// suitable for quorum ones (F48 in doc/rabbitmq_facts.md).
 Finding CheckVersion(const std::string& version, QueueType delay_queues);
 
-// How the broker is reached.
+// Checks the encryption of the connection.
 Finding CheckTls(const amqp::ConnectionOptions& connection);
 
-// The broker's clock against ours.
+// Compares the broker's clock with the local one.
 Finding CheckClock(const std::optional<ManagementApi::ClockDifference>& clock,
                    const DelayQueueOptions& options);
 
-// GET /api/health/checks/alarms.
+// Checks the reply to GET /api/health/checks/alarms.
 Finding CheckAlarms(const ManagementApi::Answer& health);
 
-// GET /api/health/checks/certificate-expiration/1/months.
+// Checks the reply to GET /api/health/checks/certificate-expiration/1/months.
 Finding CheckCertificates(const ManagementApi::Answer& health);
 
-// GET /api/vhosts.
+// Checks the default queue type, in the reply to GET /api/vhosts.
 Finding CheckDefaultQueueType(const nlohmann::json& vhosts, const std::string& vhost);
 
-// What policies make of delay queues. `policies` and `operator_policies` are those of the vhost,
-// `queues` all delay queues that there are, one that was made for the question included: the broker
-// itself says which policy applies to each.
+// Checks the effect of policies on delay queues. `policies` and `operator_policies` are those of
+// the vhost. `queues` are all delay queues, including a temporary one: the broker itself reports
+// which policy applies to each.
 Finding CheckPolicies(const nlohmann::json& policies, const nlohmann::json& operator_policies,
                       const std::vector<nlohmann::json>& queues, const DoctorOptions& options);
 
-// The same where a delay queue that was made for the question was gone at once.
+// The finding if a temporary delay queue was gone at once.
 Finding PolicyThatDropsQueues(const nlohmann::json& policies,
                               const nlohmann::json& operator_policies,
                               const DoctorOptions& options);
 
-// Whether any policy of these has a key that could hurt a delay queue, if it applies to it.
+// Returns whether a policy has a key that could harm a delay queue to which it applies.
 bool MayHurt(const nlohmann::json& policies, const DoctorOptions& options);
 
-// The delay queues that there are, against what these options would declare; or, where nothing is
-// declared, whether all are there.
+// Compares the existing delay queues with those that these options declare. If nothing is declared,
+// checks that all exist.
 std::vector<Finding> CheckDelayQueues(const std::vector<nlohmann::json>& queues,
                                       const DoctorOptions& options);
 
-// Whether clients of AMQP 1.0 are connected to the vhost, some of whose messages RabbitMQ cannot
-// deliver to a worker (F73 in doc/rabbitmq_facts_queues.md). `connections`: GET /api/connections.
+// Checks whether AMQP 1.0 clients are connected to the vhost: RabbitMQ cannot deliver some of their
+// messages to a worker (F73 in doc/rabbitmq_facts_queues.md). `connections`: GET /api/connections.
 std::vector<Finding> CheckAmqp10(const nlohmann::json& connections, const DoctorOptions& options);
 
-// The rabbitmqctl command that gives the user all rights that a worker needs, and keeps those that
-// the user has; where these are not known, with a note about them.
+// The rabbitmqctl command that grants the user all permissions that a worker needs and keeps the
+// current ones; if these are unknown, with a note about them.
 std::string GrantCommand(const DoctorOptions& options);
 
 }  // namespace retryq::cli

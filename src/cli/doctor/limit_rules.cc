@@ -18,25 +18,25 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A worker with one consumer: one connection to consume and one to publish, and their channels,
-// with some for declares and looks that are under way at once.
+// A worker with one consumer has one connection to consume and one to publish. Its channels include
+// some for concurrent declares.
 constexpr std::int64_t kConnectionsOfAWorker = 2;
 constexpr std::int64_t kChannelsOfAWorker = 6;
 
-// The limits of the one that was asked for: {"max-queues": 10, …}.
+// The limits in a reply about one vhost or user: {"max-queues": 10, …}.
 const Json& ValueOf(const Json& limits) {
   static const Json kNone;
   if (!limits.is_array() || limits.empty()) return kNone;
   return FieldOf(limits.front(), "value");
 }
 
-// Nothing where there is none; below zero there is none either.
+// Returns nullopt without a limit; a negative limit is unlimited.
 std::optional<std::int64_t> LimitNamed(const Json& limits, const char* name) {
   const std::optional<std::int64_t> limit = IntegerOf(ValueOf(limits), name);
   return limit && *limit >= 0 ? limit : std::nullopt;
 }
 
-// The command that raises one limit, and keeps the others, which it sets anew as well.
+// The command that raises one limit and sets the others to their current values.
 std::string Raise(const char* command, const std::string& whose, const Json& limits,
                   const char* name, std::int64_t value) {
   Json all = ValueOf(limits);
@@ -44,8 +44,8 @@ std::string Raise(const char* command, const std::string& whose, const Json& lim
   return absl::StrCat("rabbitmqctl ", command, " ", whose, " ", ForShell(JsonLine(all)));
 }
 
-// How many connections, or with "channels" how many channels on them, there are where a field has
-// this value. Without doctor's own.
+// Counts connections, or with `channels` their channels, in which a field has this value. Ignores
+// doctor's own connections.
 std::int64_t CountWhere(const Json& connections, const char* field, const std::string& value,
                         bool channels) {
   std::int64_t count = 0;
@@ -59,18 +59,18 @@ std::int64_t CountWhere(const Json& connections, const char* field, const std::s
   return count;
 }
 
-// A limit, and how close it is.
+// A limit and its use.
 struct Rule {
   const char* name;
-  const char* what;  // is limited
-  bool of_user;      // else of the vhost
+  const char* what;  // the limited objects
+  bool of_user;      // otherwise of the vhost
   std::int64_t used;
   std::int64_t needed;         // by one more worker
-  std::int64_t needed_by_any;  // a lower limit can never be kept
-  std::int64_t spare;          // what the remedy leaves room for
+  std::int64_t needed_by_any;  // a lower limit is never enough
+  std::int64_t spare;          // additional room in the remedy
 };
 
-// Nothing where there is room enough.
+// Returns nullopt if there is enough room.
 std::optional<Finding> CheckRoom(const Rule& rule, const LimitFacts& facts,
                                  const amqp::ConnectionOptions& connection) {
   const Json& limits = rule.of_user ? facts.of_user : facts.of_vhost;

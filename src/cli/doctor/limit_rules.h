@@ -11,26 +11,29 @@
 
 namespace retryq::cli {
 
-// Limits of RabbitMQ (F51 in doc/rabbitmq_facts.md), and how close they are: a finding where one is
-// reached or leaves too little room. The cluster's own limits, cluster_queue_limit and
-// cluster_exchange_limit, are shown by no API; they come up where doctor declares a queue.
+// Rules for the limits of RabbitMQ (F51 in doc/rabbitmq_facts.md): a finding if a limit is reached
+// or nearly reached. No API shows the limits of the cluster, cluster_queue_limit and
+// cluster_exchange_limit; doctor finds them when it declares a queue.
 
-// How many queues a worker with these options may need at a time, its parked queue included.
+// The highest number of queues that a worker with these options may need at a time, including its
+// parked queue.
 std::int64_t MostQueuesOf(const DoctorOptions& options);
 
-// What the management API shows of them.
+// The data of the management API about limits.
 struct LimitFacts {
   const nlohmann::json& of_vhost;     // GET /api/vhost-limits/VHOST
   const nlohmann::json& of_user;      // GET /api/user-limits/USER
   const nlohmann::json& connections;  // GET /api/connections
   std::int64_t queues = 0;            // in the vhost
-  std::int64_t own_queues = 0;        // those of them that a worker with these options uses
+  std::int64_t own_queues = 0;        // of these, used by a worker with these options
 };
 
-// Of the vhost's queues and connections, and of the user's connections and channels.
+// Checks the limits of the vhost's queues and connections, and of the user's connections and
+// channels.
 std::vector<Finding> CheckLimits(const LimitFacts& facts, const DoctorOptions& options);
 
-// A declare that was refused as the vhost or the cluster has as many queues or exchanges as it may.
+// The finding for a declare that was refused because the vhost or the cluster has reached its limit
+// of queues or exchanges.
 Finding LimitReached(const absl::Status& refusal);
 
 }  // namespace retryq::cli

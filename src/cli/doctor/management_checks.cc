@@ -36,9 +36,10 @@ absl::StatusOr<nlohmann::json> ManagementChecks::Get(const std::string& kind,
   return std::move(answer->json);
 }
 
-// As the management API shows it; but what policies make of it by what they say themselves where
-// all can be understood, as its statistics come seconds late. Null where it is not there, or not
-// shown; but where a worker would declare it, it is what that would declare.
+// Returns a queue as the management API shows it. The policies' effect is computed from the
+// policies if all are readable, as the API's statistics are seconds old. If the queue does not
+// exist and a worker would declare it, returns the queue that this would create. Null if it is
+// missing or not visible.
 nlohmann::json ManagementChecks::KeptQueueOf(const std::string& name,
                                              std::optional<QueueType> made_as) {
   if (name.empty()) return nullptr;
@@ -89,7 +90,7 @@ std::vector<Finding> ManagementChecks::WorkQueue() {
 }
 
 std::vector<Finding> ManagementChecks::ParkedQueue() {
-  // The first worker makes one of the type of its delay queues.
+  // The first worker declares one of the type of its delay queues.
   const nlohmann::json queue =
       KeptQueueOf(options_.parked_queue, options_.delay_queues.declare
                                              ? std::optional(options_.delay_queues.queue_type)
@@ -98,7 +99,7 @@ std::vector<Finding> ManagementChecks::ParkedQueue() {
   return CheckKeptParkedQueue(Kept("parked queue", options_.parked_queue, queue));
 }
 
-// Whether the queue's own dead letters arrive somewhere.
+// Checks whether the queue's own dead letters reach a queue.
 std::vector<Finding> ManagementChecks::DeadLetters(const KeptQueue& queue) {
   const bool rejects = options_.retry.on_limit == OnLimit::kReject;
   const std::optional<std::string> exchange = TextSetting(queue.json, "dead-letter-exchange");

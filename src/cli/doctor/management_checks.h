@@ -14,20 +14,19 @@
 
 namespace retryq::cli {
 
-// What only the management API shows about the queues and the exchange of a worker. Waits for each
-// answer.
+// Checks of a worker's queues and exchange that need the management API. Waits for each reply.
 class ManagementChecks {
  public:
-  // Gets the policies. Both must outlive it.
+  // Requests the policies. The arguments must outlive it.
   ManagementChecks(ManagementApi& api, const DoctorOptions& options);
 
-  // Of the queues and the exchange that are named; nothing about those that are not there, except
-  // for a queue that the worker would declare.
+  // Check the queues and the exchange that are named. They return no findings about missing ones,
+  // except about a queue that the worker would declare.
   std::vector<Finding> WorkQueue();
   std::vector<Finding> WorkExchange();
   std::vector<Finding> ParkedQueue();
 
-  // Null where they are not known.
+  // Null if they are not known.
   const nlohmann::json& policies() const { return policies_; }
 
  private:
@@ -42,11 +41,11 @@ class ManagementChecks {
   const DoctorOptions& options_;
   nlohmann::json policies_;
   nlohmann::json operator_policies_;
-  bool is_known_ = true;  // what policies make of the last queue
+  bool is_known_ = true;  // the effect of policies on the last queue
 };
 
-// The warnings and problems that a worker reports at its start. The error is that of a management
-// API that cannot be asked.
+// Returns the warnings and problems that a worker reports at its start, or an error if the
+// management API cannot be asked.
 absl::StatusOr<std::vector<Finding>> CheckQueuesOfAWorker(ManagementApi& api,
                                                           const DoctorOptions& options);
 

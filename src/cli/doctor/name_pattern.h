@@ -9,14 +9,14 @@ struct pcre2_real_code_8;
 
 namespace retryq::cli {
 
-// A regular expression as RabbitMQ reads those of policies: Perl's, over bytes, and found anywhere
-// in a name. Move-only.
+// A regular expression as in RabbitMQ's policies: Perl syntax, over bytes, and matching anywhere in
+// a name. Move-only.
 class NamePattern {
  public:
-  // Nothing where it is none; RabbitMQ takes no policy with such a pattern.
+  // Returns nullopt if it is invalid; RabbitMQ accepts no policy with an invalid pattern.
   static std::optional<NamePattern> Create(std::string_view expression);
 
-  // False also where looking takes more steps than PCRE allows, as in RabbitMQ.
+  // Also false if the match takes more steps than PCRE allows, as in RabbitMQ.
   bool IsFoundIn(std::string_view name) const;
 
  private:

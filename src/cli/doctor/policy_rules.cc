@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 constexpr const char* kFederationKeys[] = {"federation-upstream", "federation-upstream-set",
                                            "federation-upstream-pattern"};
 
-// Whether it is found in the name. Those that are none are found in nothing.
+// Returns whether the pattern matches in the name. An invalid pattern never matches.
 bool Matches(const std::string& pattern, const std::string& name) {
   const std::optional<NamePattern> expression = NamePattern::Create(pattern);
   return expression && expression->IsFoundIn(name);
@@ -170,7 +170,7 @@ std::string WithoutKeysCommand(const Json& queue, const Json& policies,
 }
 
 std::vector<Finding> CheckFederation(const Json& policies, const DoctorOptions& options) {
-  // One of each kind stands for all.
+  // Checks one example of each kind.
   const DeclareParams params =
       DelayQueueDeclaration(absl::Seconds(1), DelayTarget{}, options.delay_queues);
   const PolicyTarget queue_target = options.delay_queues.queue_type == QueueType::kQuorum

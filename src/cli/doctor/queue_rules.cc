@@ -18,14 +18,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What sets something for a queue.
+// A setting of a queue and its source.
 struct Setting {
   Json value;
   std::string source;  // "its argument x-message-ttl" or "policy 'a'"
   bool is_argument;    // which cannot be changed
 };
 
-// The names of those that apply to it.
+// The names of the policies that apply to the queue.
 std::string PolicySource(const KeptQueue& queue, const char* key) {
   const auto sets = [key](const Json& policies, const std::optional<std::string>& name) {
     return name && !FieldOf(FieldOf(PolicyNamed(policies, *name), "definition"), key).is_null();
@@ -54,7 +54,7 @@ std::optional<Setting> LimitOf(const KeptQueue& queue, const char* key) {
   return limit;
 }
 
-// A length limit, and the key that sets it.
+// A length limit and its key.
 std::optional<std::pair<Setting, const char*>> LengthLimitOf(const KeptQueue& queue) {
   const std::vector<LengthLimit> limits = LengthLimitsOf(queue.json);
   if (limits.empty()) return std::nullopt;
@@ -68,7 +68,7 @@ bool IsOfType(const KeptQueue& queue, const char* type) {
   return TextOf(queue.json, "type") == type;
 }
 
-// How often a message of a quorum queue can come back before a worker moves it behind the others
+// How often a message of a quorum queue can be returned before a worker moves it behind the others
 // (doc/queue_types.md).
 constexpr std::int64_t kMovedAfter = 10;
 
@@ -78,14 +78,14 @@ bool HasDeadLetterExchange(const KeptQueue& queue) {
 
 std::string SettingText(const Setting& setting) { return JsonLine(setting.value); }
 
-// How to have a queue declared in another way, which none can be changed to.
+// The remedy for a queue that must be declared differently, as it cannot be changed.
 std::string DeclareAgain(const KeptQueue& queue, const std::string& how) {
   return absl::StrCat("once it is empty, delete it (rabbitmqctl delete_queue -p ",
                       ForShell(queue.vhost), " --if-empty ", OperandForShell(queue.name),
                       ") and declare it ", how);
 }
 
-// What else breaks the same promise is taken away by the same command.
+// The keys that remove messages; one command removes all of them.
 std::vector<std::string> KeysThatTakeAway(const KeptQueue& queue) {
   std::vector<std::string> keys = {"message-ttl",        "expires",           "delivery-limit",
                                    "delayed-retry-type", "delayed-retry-min", "delayed-retry-max"};
@@ -105,7 +105,7 @@ std::string RemedyFor(const KeptQueue& queue, const Setting& setting, const char
                       Escaped(queue.name), "$'");
 }
 
-// That messages leave the queue without a consumer.
+// The finding that messages leave the queue without a consumer.
 Finding TakenAway(const KeptQueue& queue, const Setting& setting, const char* key,
                   const std::string& what) {
   Finding finding =
@@ -125,7 +125,7 @@ void AddTo(std::vector<Finding>& findings, std::optional<Finding> finding) {
 std::vector<Finding> CheckKept(const KeptQueue& queue) {
   std::vector<Finding> findings;
   AddTo(findings, CheckStream(queue));
-  if (!findings.empty()) return findings;  // nothing else matters, nor means the same
+  if (!findings.empty()) return findings;  // other settings do not matter for a stream
   AddTo(findings, CheckExclusive(queue));
   AddTo(findings, CheckAutoDelete(queue));
   AddTo(findings, CheckDurable(queue));
@@ -161,7 +161,7 @@ std::optional<Finding> CheckAutoDelete(const KeptQueue& queue) {
 }
 
 std::optional<Finding> CheckDurable(const KeptQueue& queue) {
-  // An exclusive one never is.
+  // Exclusive queues are never durable.
   if (BoolOf(queue.json, "durable") != false || BoolOf(queue.json, "exclusive") == true) {
     return std::nullopt;
   }
@@ -299,7 +299,7 @@ namespace {
 
 using SettingKeys = std::vector<std::string>;
 
-// Whether a message can come to both queues.
+// Returns whether a message can reach both queues.
 bool ShareMessages(const std::string& type, const SettingKeys& ours, const SettingKeys& theirs) {
   if (type != "direct" && type != "topic") return true;
   const auto is_pattern = [&](const std::string& key) {
@@ -318,7 +318,7 @@ std::optional<Finding> CheckWorkBindings(const Json& exchange, const Json& bindi
                                          const DoctorOptions& options) {
   if (!bindings.is_array() || options.queue.empty()) return std::nullopt;
   std::map<std::string, SettingKeys> queues;
-  bool leads_on = false;  // to other exchanges, and from there to any queue
+  bool leads_on = false;  // to another exchange, and from there to any queue
   for (const Json& binding : bindings) {
     if (TextOf(binding, "destination_type") == "queue") {
       queues[TextOf(binding, "destination").value_or("")].push_back(

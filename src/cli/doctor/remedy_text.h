@@ -5,17 +5,17 @@
 
 namespace retryq::cli {
 
-// Parts of commands that are shown to be pasted into a shell.
+// Parts of commands that users paste into a shell.
 
-// A regular expression for exactly this text. A dot becomes [.], not \., so that it also survives
-// being copied out of JSON, where each backslash is doubled.
+// Returns a regular expression for exactly this text. A dot becomes [.] and not \., so that it can
+// also be copied out of JSON, which doubles each backslash.
 std::string Escaped(const std::string& text);
 
-// One word for the shell. What a terminal would act on is written as bash does, as in $'\x1B'.
+// Quotes a text as one word for the shell. Control characters are written as in bash: $'\x1B'.
 std::string ForShell(const std::string& text);
 
-// The same as the first argument of a command that is no option: with "-- " before it where it
-// looks like one. Options go before it.
+// Quotes the first operand of a command: with "-- " before it if it looks like an option. Options
+// must come before it.
 std::string OperandForShell(const std::string& text);
 
 }  // namespace retryq::cli

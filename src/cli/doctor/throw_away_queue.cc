@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kShortestTtl = 315'359'000'000;  // milliseconds
 constexpr std::int64_t kLongestTtl = 315'359'999'999;
 
-// The names of quorum queues are never freed in the broker's memory: they all have the same TTL.
+// The broker never frees the memory for names of quorum queues, so they all have the same TTL.
 absl::Duration TtlOf(QueueType type) {
   if (type == QueueType::kQuorum) return absl::Milliseconds(kLongestTtl);
   std::random_device random;
@@ -27,7 +27,7 @@ ThrowAwayQueue::ThrowAwayQueue(BrokerSession& session, const DelayQueueOptions& 
 }
 
 ThrowAwayQueue::~ThrowAwayQueue() {
-  // What cannot be deleted expires by itself.
+  // A queue that cannot be deleted expires.
   if (!declared_) return;
   session_.DeleteQueue(params_.queue.name).IgnoreError();
   session_.DeleteExchange(params_.exchange->name).IgnoreError();

@@ -10,12 +10,12 @@
 
 namespace retryq::cli {
 
-// A delay queue that a broker is asked questions with: one like all others, but that nobody else
-// uses its TTL, of nearly ten years, and that it expires after `lease`. Deleted with its owner,
-// and its exchange, too.
+// A temporary delay queue for checks of a broker. It is like all others, except that its TTL of
+// nearly ten years is not used by others and that it expires after `lease`. The destructor deletes
+// the queue and its exchange.
 class ThrowAwayQueue {
  public:
-  // Declares nothing yet. `session` must outlive it. No message goes to `target`.
+  // Does not declare it yet. `session` must outlive it. No message goes to `target`.
   ThrowAwayQueue(BrokerSession& session, const DelayQueueOptions& options,
                  const DelayTarget& target, absl::Duration lease);
   ~ThrowAwayQueue();
@@ -27,7 +27,7 @@ class ThrowAwayQueue {
 
   // Declares the queue, the first time or again.
   absl::Status Declare();
-  // Whether it is there: kNotFound if it is not. (That is use: it renews the lease.)
+  // Returns kNotFound if it does not exist. (This use renews its lease.)
   absl::Status Look();
 
  private:
@@ -36,12 +36,12 @@ class ThrowAwayQueue {
   bool declared_ = false;
 };
 
-// What rights are tried out with: its name and where its messages go are those of such a queue, but
-// it is classic, whatever `options` say, as that costs a broker next to nothing.
+// The declarations for a check of permissions. Names and target are those of a temporary delay
+// queue, but the queue is always classic, which is cheap for the broker.
 DeclareParams ThrowAwayForRights(const DelayQueueOptions& options, const DelayTarget& target,
                                  absl::Duration lease);
 
-// Whether a queue of this name is one of these.
+// Returns whether this is the name of a temporary queue.
 bool IsThrowAway(const DelayQueueName& name);
 
 }  // namespace retryq::cli

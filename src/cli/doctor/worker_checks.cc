@@ -21,7 +21,7 @@ std::string Vhost(const DoctorOptions& options) {
   return "vhost " + InQuotes(options.place.connection.vhost);
 }
 
-// Why a passive declare was refused.
+// The finding for a refused passive declare.
 Finding Absence(const std::string& check, const absl::Status& status, const std::string& what,
                 const std::string& remedy, const DoctorOptions& options) {
   if (absl::IsNotFound(status)) {
@@ -39,13 +39,13 @@ absl::StatusOr<DeclareOk> Look(BrokerSession& session, const std::string& queue)
   return session.DeclareQueue({.name = queue, .passive = true});
 }
 
-// The rights, one after the other.
+// The checks of permissions, one after the other.
 class Rights {
  public:
   Rights(BrokerSession& session, const DoctorOptions& options)
       : session_(session), options_(options) {}
 
-  // Whether it is there; notes a finding where it is not.
+  // Returns whether the permission exists; otherwise adds a finding.
   bool Has(const std::string& right, const absl::Status& status) {
     if (status.ok()) return true;
     if (session_.blocked()) {
@@ -154,7 +154,7 @@ std::vector<Finding> CheckPermissions(BrokerSession& session, const DoctorOption
   Rights rights(session, options);
   if (!options.queue.empty()) {
     const absl::Status may = session.MayConsume(options.queue);
-    // That it is not there, or exclusive, has been reported.
+    // A missing or exclusive queue has been reported already.
     if (!absl::IsNotFound(may) && !absl::IsAborted(may))
       rights.Has("consume " + InQuotes(options.queue), may);
   }
@@ -163,18 +163,19 @@ std::vector<Finding> CheckPermissions(BrokerSession& session, const DoctorOption
       options.delay_queues.declare && rights.Has("declare delay queues", probe.Declare()) &&
       rights.Has("declare their exchanges", session.DeclareExchange(probe.exchange())) &&
       rights.Has("bind them", session.Bind(probe.queue().name, probe.exchange().name));
-  // With its queue goes its exchange.
+  // The exchange is deleted with its queue.
   if (may_declare) session.DeleteQueue(probe.queue().name).IgnoreError();
 
   const bool may_publish =
       rights.Has("publish to the default exchange, which parking needs",
                  session.MayPublish("", options.delay_queues.prefix + ".doctor.nowhere"));
-  // With an alarm, which the broker tells those who have published, nothing could be deleted.
+  // During an alarm nothing could be deleted. The broker reports one to connections that have
+  // published.
   session.Wait(kAlarmPatience);
   if (session.blocked()) {
     if (may_publish) rights.Has("publish to delay queues", absl::UnavailableError("blocked"));
   } else if (may_declare && session.DeclareExchange(probe.exchange()).ok()) {
-    // Nothing is bound to it now, so nobody gets this.
+    // The exchange has no bindings now, so the message reaches no queue.
     rights.Has("publish to delay queues", session.MayPublish(probe.exchange().name, "nowhere"));
   }
   return std::move(rights).Findings();
@@ -187,7 +188,8 @@ Finding CheckLease(BrokerSession& session, const DoctorOptions& options) {
   if (options.delay_queues.queue_type == QueueType::kQuorum) {
     return Ok("lease", "quorum queues take turns and need no renewal");
   }
-  // The broker may be slow: what takes longer than a lease tells nothing.
+  // On a slow broker, a test that takes longer than the lease proves nothing, so a longer lease
+  // follows.
   for (const absl::Duration lease : {absl::Seconds(3), absl::Seconds(12)}) {
     ThrowAwayQueue probe(session, options.delay_queues, TargetOf(options), lease);
     const absl::Time declaring = absl::Now();
@@ -201,7 +203,7 @@ Finding CheckLease(BrokerSession& session, const DoctorOptions& options) {
       return ProblemOf("lease", status, "see permissions and alarms");
     }
     if (absl::Now() - declaring >= lease) continue;
-    // Now the first lease is over, and the second is not.
+    // By then the first lease has expired, but the renewed one has not.
     session.Wait(declared + lease + absl::Milliseconds(500) - absl::Now());
     const absl::Status there = probe.Look();
     const absl::Duration since = absl::Now() - renewing;

@@ -9,18 +9,18 @@
 
 namespace retryq::cli {
 
-// What AMQP itself can tell about a worker with these options, on an open session.
+// Checks of a worker with these options over AMQP, on an open session.
 
-// The work queue, the work exchange and the parked queue: those that are named.
+// Check the work queue, the work exchange and the parked queue, if they are named.
 std::vector<Finding> CheckWorkQueue(BrokerSession& session, const DoctorOptions& options);
 std::vector<Finding> CheckWorkExchange(BrokerSession& session, const DoctorOptions& options);
 std::vector<Finding> CheckParkedQueue(BrokerSession& session, const DoctorOptions& options);
 
-// All rights that a worker needs, tried out: nothing is consumed, and nothing is published to where
-// anybody is. A finding for each that is missing.
+// Tries all permissions that a worker needs. It consumes no message and publishes none to an
+// existing target. Returns a finding for each missing permission.
 std::vector<Finding> CheckPermissions(BrokerSession& session, const DoctorOptions& options);
 
-// That declaring a classic queue again renews its lease. Takes some seconds.
+// Checks that a repeated declare of a classic queue renews its lease. Takes some seconds.
 Finding CheckLease(BrokerSession& session, const DoctorOptions& options);
 
 }  // namespace retryq::cli

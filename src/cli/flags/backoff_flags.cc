@@ -7,7 +7,7 @@ namespace {
 
 constexpr char kDecorrelated[] = "decorrelated";
 
-// Complains about flags that mean nothing beside others.
+// Reports flags that have no effect together with others.
 class Contradictions {
  public:
   explicit Contradictions(FlagReader& reader) : reader_(reader) {}
@@ -26,7 +26,7 @@ class Contradictions {
   bool found_ = false;
 };
 
-// True if they go together.
+// Returns true if the flags can be combined.
 bool CheckTogether(const BackoffFlags& flags, FlagReader& reader) {
   Contradictions all(reader);
   const std::string growth = flags.backoff.value_or("exponential");
@@ -105,7 +105,7 @@ void ReadBackoff(const BackoffFlags& flags, FlagReader& reader, BackoffOptions* 
   reader.Read("--delays", flags.delays, &options->delays);
   ReadJitter(flags, reader, options);
   if (CheckTogether(flags, reader)) return;
-  // Said already: the library shall not say it again.
+  // Already reported: resets the fields so that the library does not report them again.
   options->growth = Growth::kExponential;
   options->step = absl::ZeroDuration();
   options->delays.clear();

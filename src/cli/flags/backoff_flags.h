@@ -7,15 +7,15 @@
 
 namespace retryq::cli {
 
-// The flags that say how long to wait after a failure.
+// The flags for the delay after a failure.
 struct BackoffFlags {
   FlagText backoff, base, factor, step, max, delays, jitter;
 };
 
 void AddBackoffFlags(FlagParser& parser, BackoffFlags& flags);
 
-// Flags that contradict each other are complaints, named after those that were given. What is wrong
-// with a value beyond that is for retryq::Validate to say.
+// Reports flags that contradict each other, by their names. retryq::Validate checks the values
+// further.
 void ReadBackoff(const BackoffFlags& flags, FlagReader& reader, BackoffOptions* options);
 
 }  // namespace retryq::cli

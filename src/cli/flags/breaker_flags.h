@@ -10,16 +10,16 @@
 
 namespace retryq::cli {
 
-// The flags of the circuit breaker: of what has one, and of what shows what it does.
+// The flags of the circuit breaker, for commands that have one or show its effect.
 struct BreakerFlags {
   bool breaker = false;
   FlagText calls, ratio, pause, probes;
 };
 
-// `description`: of --breaker.
+// `description` is the help of --breaker.
 void AddFlags(FlagParser& parser, BreakerFlags& flags, const std::string& description);
 
-// Their values; nothing without --breaker. What is wrong is complained of.
+// Reads the values, or nullopt without --breaker, and reports errors.
 void ReadFlags(const BreakerFlags& flags, FlagReader& reader, std::optional<BreakerOptions>* value);
 
 }  // namespace retryq::cli

@@ -8,7 +8,7 @@
 
 namespace retryq::cli {
 
-// The flags that say what delay queues look like.
+// The flags for the settings of delay queues.
 struct DelayQueueFlags {
   FlagText prefix, queue_type, outage, margin;
   FlagText max_length, max_length_bytes;
@@ -20,8 +20,8 @@ struct DelayQueueFlags {
 
 void AddFlags(FlagParser& parser, DelayQueueFlags& flags);
 
-// Their values. `heartbeat` is the connection's, which the margin must cover. What is wrong is
-// complained of.
+// Reads the values and reports errors. `heartbeat` is that of the connection, which the margin must
+// cover.
 void ReadFlags(const DelayQueueFlags& flags, absl::Duration heartbeat, FlagReader& reader,
                DelayQueueOptions* options);
 

@@ -6,19 +6,19 @@
 
 namespace retryq::cli {
 
-// A flag as a user meets it in the help, for completions and documentation.
+// A flag as the help shows it, for completions and documentation.
 struct FlagDescription {
-  std::vector<std::string> names;  // "-h", "--help"; none for the argument that has no flag
-  std::string value;               // what it takes: "QUEUE", "park|reject|discard"; empty: nothing
-  std::string help;                // what it is for, on one line
+  std::vector<std::string> names;  // "-h", "--help"; empty for a positional argument
+  std::string value;               // "QUEUE", "park|reject|discard"; empty: takes none
+  std::string help;                // its help, on one line
   bool repeats = false;
 };
 
-// The words that a value is one of: of "park|reject|discard" all, of "PART|full" only what is not
-// in capitals, which stands for something else.
+// The possible words of a value: all of "park|reject|discard"; of "PART|full" only "full", as
+// capitals are a placeholder.
 std::vector<std::string> ChoicesOf(const FlagDescription& flag);
 
-// Whether the value is the name of a file.
+// Returns whether the value is the name of a file.
 bool TakesAFile(const FlagDescription& flag);
 
 }  // namespace retryq::cli

@@ -24,7 +24,7 @@ class HelpFormatter : public CLI::Formatter {
     return "\nUsage: " + usage_ + "\n\n";
   }
 
-  // Without the blank lines that the base has twice.
+  // Omits the duplicate blank lines of the base class.
   std::string make_group(std::string group, bool positional,
                          std::vector<const CLI::Option*> options) const override {
     std::string text = group + ":\n";
@@ -32,7 +32,7 @@ class HelpFormatter : public CLI::Formatter {
     return positional ? text + "\n" : text;
   }
 
-  // Only the name of the value: that it is text goes without saying.
+  // Prints only the name of the value, without its type.
   std::string make_option_opts(const CLI::Option* option) const override {
     return option->get_option_text().empty() ? "" : " " + option->get_option_text();
   }
@@ -41,18 +41,18 @@ class HelpFormatter : public CLI::Formatter {
   const std::string usage_;
 };
 
-// The flag of an argument without what follows '=', where a secret may stand.
+// The flag of an argument without the part after '=', which may be a secret.
 std::string FlagOf(const std::string& argument) { return argument.substr(0, argument.find('=')); }
 
 bool IsFlag(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
 
-// Only flags that stand for one value take the last one of several.
+// Only flags with one value take the last of several.
 bool IsGivenTooOften(const CLI::Option* option) {
   return option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast &&
          option->count() > 1;
 }
 
-// What a help says first, without defaults and further sentences.
+// The beginning of a help, without defaults and further sentences.
 std::string Summary(const std::string& help) {
   std::string summary = absl::StrReplaceAll(help, {{"\n", " "}});
   for (const char* end : {". ", "; ", " ("}) summary = summary.substr(0, summary.find(end));
@@ -70,13 +70,13 @@ FlagDescription Description(const CLI::Option& option) {
 }
 
 void ComplainAboutExtras(Arguments extras, FlagReader& reader) {
-  std::erase(extras, "--");  // which only ends the flags
+  std::erase(extras, "--");  // which only marks the end of the flags
   const bool unknown_flag = std::any_of(extras.begin(), extras.end(), IsFlag);
   for (const std::string& extra : extras) {
     if (IsFlag(extra)) {
       reader.Complain(FlagOf(extra) + ": there is no such flag; see --help");
-    } else if (!unknown_flag) {  // else it may be the value of that one
-      // A URL holds a password.
+    } else if (!unknown_flag) {  // otherwise it may be the value of that flag
+      // A URL may contain a password.
       const bool tellable = extra.find("://") == std::string::npos;
       reader.Complain((tellable ? "'" + extra + "'" : "a URL without --url") +
                       ": unexpected here; see --help");
@@ -87,7 +87,7 @@ void ComplainAboutExtras(Arguments extras, FlagReader& reader) {
 Answer DescriptionOf(const CLI::App& app) {
   Answer answer;
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty()) continue;  // not offered
+    if (option->get_group().empty()) continue;  // hidden
     FlagDescription flag = Description(*option);
     answer.text +=
         absl::StrCat(absl::StrJoin(flag.names, ","), "\t", flag.value, "\t", flag.help, "\n");
@@ -164,14 +164,14 @@ void FlagParser::AddPositional(const std::string& name, FlagText* text, const st
 absl::StatusOr<std::optional<Answer>> FlagParser::Parse(const Arguments& arguments,
                                                         FlagReader& reader) {
   CLI::App& app = impl_->app;
-  app.set_help_flag("-h,--help", "Print this and exit")->group("Help");  // the last one
+  app.set_help_flag("-h,--help", "Print this and exit")->group("Help");  // the last group
   if (arguments == Arguments{kDescribeFlags}) return DescriptionOf(app);
   try {
     app.parse(Arguments(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     return Answer{app.help()};
   } catch (const CLI::ArgumentMismatch& error) {
-    const std::string what = error.what();  // "--flag: how many it takes"
+    const std::string what = error.what();  // "--flag: …"
     return absl::InvalidArgumentError(what.substr(0, what.find(':')) +
                                       ": needs a value; see --help");
   } catch (const CLI::ParseError& error) {

@@ -19,25 +19,25 @@ namespace retryq::cli {
 
 using Arguments = std::vector<std::string>;
 
-// Text that was asked for by --help or --version.
+// The text that --help or --version prints.
 struct Answer {
   std::string text;
-  std::vector<FlagDescription> flags = {};  // all there are, if kDescribeFlags asked for them
+  std::vector<FlagDescription> flags = {};  // all flags, with kDescribeFlags
 };
 
-// As the only argument: asks what flags there are, and is answered before anything else is looked
-// at. The text says it too, a line each.
+// As the only argument, requests a description of all flags, before any other check. The text
+// contains them as well, one per line.
 inline constexpr char kDescribeFlags[] = "--describe-flags";
 
-// What the help of a subcommand says around its flags.
+// The help of a subcommand before and after its flags.
 struct HelpText {
   std::string_view description;
-  std::string_view usage;  // behind "Usage: "
+  std::string_view usage;  // after "Usage: "
   std::string_view footer;
 };
 
-// The flags of one subcommand: CLI11 with our manners. It only takes texts apart; FlagReader makes
-// values of them.
+// The flags of one subcommand, parsed with CLI11. It only splits the arguments into texts;
+// FlagReader converts them to values.
 class FlagParser {
  public:
   explicit FlagParser(const HelpText& help);
@@ -48,27 +48,27 @@ class FlagParser {
   // Begins a group of flags in the help.
   void Group(const std::string& name);
 
-  // `--name VALUE`, once, and each time. A value that is one of some words is named by them:
-  // "classic|quorum"; one that is a file FILE.
+  // Adds `--name VALUE`, once or repeatable. `value` is a list of the possible words, such as
+  // "classic|quorum", or FILE for a file.
   void Add(const std::string& flag, const std::string& value, FlagText* text,
            const std::string& help);
   void Add(const std::string& flag, const std::string& value, std::vector<std::string>* texts,
            const std::string& help);
-  // `--name VALUE`, each time: in the order in which all flags added so are given.
+  // Adds a repeatable `--name VALUE`. All flags that are added with this method call `take` in the
+  // order in which they are given.
   void AddInOrder(const std::string& flag, const std::string& value,
                   std::function<void(const std::string& given)> take, const std::string& help);
-  // `--name`.
+  // Adds `--name`.
   void Add(const std::string& flag, bool* set, const std::string& help);
-  // An argument without a flag, at most one.
+  // Adds a positional argument; at most one.
   void AddPositional(const std::string& name, FlagText* text, const std::string& help);
 
-  // Takes the arguments apart. Returns the help, if it was asked for. What is there and should not
-  // be goes to `reader`; kInvalidArgument if the rest could not even be taken apart.
+  // Parses the arguments. Returns the help if it was requested. Reports unexpected arguments to
+  // `reader`; returns kInvalidArgument if the arguments cannot be parsed at all.
   absl::StatusOr<std::optional<Answer>> Parse(const Arguments& arguments, FlagReader& reader);
 
-  // Does that, and has `read` make options of what was given, which gets a reader to
-  // complain to. Returns the options; or the help, if it was asked for; or kInvalidArgument with
-  // all that is wrong.
+  // Parses the arguments and calls `read`, which converts them to options and reports errors to its
+  // reader. Returns the options, the help if it was requested, or kInvalidArgument with all errors.
   template <typename Read, typename Options = std::invoke_result_t<Read, FlagReader&>>
   absl::StatusOr<std::variant<Options, Answer>> ParseInto(const Arguments& arguments,
                                                           const Read& read) {
@@ -82,14 +82,13 @@ class FlagParser {
   }
 
  private:
-  // Keeps CLI11 out of this header: compiling it takes seconds.
+  // Keeps CLI11 out of this header, as it takes seconds to compile.
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// How each subcommand parses its arguments, with flags and options of its own: `add` tells the
-// parser of the flags, and `read` makes options of what was given for them. `flags` are what they
-// are before anything was.
+// Parses the arguments of a subcommand: `add` adds its flags to the parser, and `read` converts
+// their values to options. `flags` has the initial values.
 template <typename Options, typename Flags>
 absl::StatusOr<std::variant<Options, Answer>> ParseFlags(
     const HelpText& help, const Arguments& arguments, Flags flags,

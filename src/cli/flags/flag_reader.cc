@@ -22,7 +22,7 @@ std::string Refusal(std::string_view flag, const std::string& text,
   return std::string(flag).append(" '").append(text).append("': ").append(what_it_takes);
 }
 
-// The library names fields of its option structs; a user of the command knows flags.
+// The library names fields of its option structs, but the user knows flags.
 std::string ComplaintInWordsOfFlags(std::string complaint) {
   constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
       {"retry.backoff.base", "--base"},

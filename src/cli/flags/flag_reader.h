@@ -18,30 +18,30 @@
 
 namespace retryq::cli {
 
-// An error of the library's about its option structs, in the words of the flags; a line for each
+// Translates an error of the library about its option structs into the names of flags; one line per
 // field.
 absl::Status InWordsOfFlags(const absl::Status& status);
 
-// Bytes of what has a name in AMQP: queues, exchanges, routing keys (its short strings).
+// The longest name in AMQP, in bytes: of queues, exchanges and routing keys (its short strings).
 inline constexpr std::size_t kLongestName = 255;
 
-// What was given for a flag, if anything.
+// The text of a flag, if given.
 using FlagText = std::optional<std::string>;
 
-// Turns the texts of flags into values. What is wrong is collected, so that a user hears of all of
-// it at once; a value whose text is absent or wrong keeps its default.
+// Converts the texts of flags to values. Collects all errors, so that the user sees them at once. A
+// value whose text is missing or wrong keeps its default.
 class FlagReader {
  public:
   void Read(std::string_view flag, const FlagText& text, absl::Duration* value);
   void Read(std::string_view flag, const FlagText& text, double* value);
-  // Durations with commas between them.
+  // Reads durations separated by commas.
   void Read(std::string_view flag, const FlagText& text, std::vector<absl::Duration>* values);
   void Read(std::string_view flag, const FlagText& text, OnLimit* value);
   void Read(std::string_view flag, const FlagText& text, QueueType* value);
   void Read(std::string_view flag, const FlagText& text, CountRedeliveries* value);
   void Read(std::string_view flag, const FlagText& text, Severity* value);
   void Read(std::string_view flag, const FlagText& text, std::string* value);
-  // A whole number from `min` to `max`.
+  // Reads a whole number from `min` to `max`.
   template <typename Number>
   void Read(std::string_view flag, const FlagText& text, std::uint64_t min, std::uint64_t max,
             Number* value) {
@@ -49,19 +49,19 @@ class FlagReader {
     if (ReadNumber(flag, text, min, max, &number)) *value = static_cast<Number>(number);
   }
 
-  // A number of bytes above zero: 1000, 64KiB, 64MiB, 1GiB.
+  // Reads a number of bytes above zero: 1000, 64KiB, 64MiB, 1GiB.
   void ReadSize(std::string_view flag, const FlagText& text, std::uint64_t max,
                 std::uint64_t* value);
 
   void Complain(std::string what) { complaints_.push_back(std::move(what)); }
-  // Takes what the library says of its options, if that is not ok.
+  // Adds the library's errors about its options, if any.
   void Complain(const absl::Status& status);
 
-  // ok, or kInvalidArgument with all complaints, a line each.
+  // Returns ok, or kInvalidArgument with all errors, one per line.
   absl::Status status() const;
 
  private:
-  // One of some words.
+  // Reads one of several words.
   template <typename Meaning, std::size_t kCount>
   void ReadWord(std::string_view flag, const FlagText& text,
                 const std::array<std::pair<std::string_view, Meaning>, kCount>& words,

@@ -30,7 +30,7 @@ absl::StatusOr<Answer> ParseWithoutCommand(const OwnCommands& own, const Argumen
   const std::string usage = absl::StrCat(own.who, " ", names, " --queue QUEUE [OPTIONS]");
   FlagParser parser({.description = own.description, .usage = usage, .footer = own.footer});
   FlagText command;
-  // The help has a list of its own.
+  // The help contains its own list.
   if (asks_for_flags) parser.AddPositional(names, &command, "What to do");
   FlagReader reader;
   const absl::StatusOr<std::optional<Answer>> answer =

@@ -10,16 +10,16 @@
 
 namespace retryq::cli {
 
-// A subcommand that has commands of its own, such as `retryq parked list`: what it is without one.
+// A subcommand with commands, such as `retryq parked list`, as it is called without one.
 struct OwnCommands {
   std::string who;                 // "retryq parked"
   std::vector<std::string> names;  // "list", "show", …
   std::string description;
-  std::string footer;  // of its help
+  std::string footer;  // end of its help
 };
 
-// What arguments ask for that begin with none of these commands: the help, or kDescribeFlags.
-// kInvalidArgument for anything else, with the commands there are.
+// Handles arguments that begin with none of these commands. Returns the help or the reply to
+// kDescribeFlags; for anything else kInvalidArgument with a list of the commands.
 absl::StatusOr<Answer> ParseWithoutCommand(const OwnCommands& own, const Arguments& arguments);
 
 }  // namespace retryq::cli

@@ -8,8 +8,7 @@
 
 namespace retryq::cli {
 
-// The flags that say when and how often to retry: of every subcommand that follows or shows a
-// policy.
+// The flags for delays and limits of retries, for each subcommand that applies or shows a policy.
 struct RetryingFlags {
   BackoffFlags backoff;
   FlagText max_attempts, max_age;
@@ -17,7 +16,7 @@ struct RetryingFlags {
 
 void AddFlags(FlagParser& parser, RetryingFlags& flags);
 
-// Their values. What is wrong is complained of.
+// Reads the values and reports errors.
 void ReadFlags(const RetryingFlags& flags, FlagReader& reader, RetryOptions* retry);
 
 }  // namespace retryq::cli

@@ -17,7 +17,7 @@
 namespace retryq::cli {
 namespace {
 
-// One URL a line.
+// Reads a file with one URL per line.
 absl::StatusOr<std::vector<std::string>> ReadUrlFile(const std::string& name) {
   const FileDescriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return absl::ErrnoToStatus(errno, absl::StrCat("file '", name, "'"));

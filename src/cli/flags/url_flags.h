@@ -19,9 +19,9 @@ struct UrlFlags {
 };
 void AddFlags(FlagParser& parser, UrlFlags& flags, const std::string& help);
 
-// The broker's addresses: by the flags, else by the variable RETRYQ_URL_FILE, else RETRYQ_URL, else
-// the library's default. A file is read again before each attempt to connect. Returns the heartbeat
-// that they ask for. What is wrong is complained of.
+// Reads the broker's addresses from the flags, otherwise from RETRYQ_URL_FILE, RETRYQ_URL or the
+// library's default, in this order, and reports errors. A file is read again before each attempt to
+// connect. Returns the heartbeat in the URLs.
 absl::Duration ReadUrls(const UrlFlags& flags, FlagReader& reader, ClientOptions* client);
 
 }  // namespace retryq::cli

@@ -41,13 +41,13 @@ using Multi = std::unique_ptr<CURLM, Freed<curl_multi_cleanup>>;
 using Url = std::unique_ptr<CURLU, Freed<curl_url_cleanup>>;
 using Strings = std::unique_ptr<curl_slist, Freed<curl_slist_free_all>>;
 
-// As a URL has it: an IPv6 address in brackets, without its interface.
+// The host as in a URL: an IPv6 address in brackets, without its interface.
 std::string InUrl(const std::string& host) {
   const std::string without_interface = host.substr(0, host.find('%'));
   return host.find(':') == std::string::npos ? host : "[" + without_interface + "]";
 }
 
-// "scheme://host:port"; null where that is no name or address of a host.
+// "scheme://host:port"; null if `host` is not a valid name or address.
 Url MakeUrl(bool tls, const std::string& host, std::uint16_t port) {
   if (host.find('\0') != std::string::npos) return nullptr;
   Url url(curl_url());
@@ -61,8 +61,8 @@ Url MakeUrl(bool tls, const std::string& host, std::uint16_t port) {
   return taken ? std::move(url) : nullptr;
 }
 
-// What OpenSSL says, of a longer text of libcurl's: "…:SSL routines::wrong version number, errno
-// 0". Empty if it says nothing.
+// Extracts OpenSSL's reason from a text of libcurl: "…:SSL routines::wrong version number, errno
+// 0". Empty if there is none.
 std::string OpenSslReason(std::string_view text) {
   constexpr std::string_view kBefore = "SSL routines::";
   const std::size_t found = text.find(kBefore);
@@ -73,7 +73,7 @@ std::string OpenSslReason(std::string_view text) {
 
 }  // namespace
 
-// libcurl on the event loop: it says which sockets and which moment to wait for.
+// Runs libcurl on the event loop, which waits for the sockets and the time that libcurl requests.
 class HttpClient::Transfers {
  public:
   explicit Transfers(EventLoop& loop) : loop_(loop) {
@@ -86,7 +86,7 @@ class HttpClient::Transfers {
     curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
   }
 
-  // How the transfer ended. Nothing if the loop was stopped before, which ends it.
+  // Returns the result of the transfer; nullopt if the loop was stopped first.
   std::optional<CURLcode> Run(CURL* transfer) {
     end_.reset();
     if (curl_multi_add_handle(multi_.get(), transfer) != CURLM_OK) return CURLE_FAILED_INIT;
@@ -138,7 +138,7 @@ class HttpClient::Transfers {
   std::map<curl_socket_t, EventPtr> sockets_;
   std::unique_ptr<Timer> timer_;
   std::optional<CURLcode> end_;
-  Multi multi_;  // goes first
+  Multi multi_;  // destroyed first
 };
 
 // One request to one host.
@@ -158,7 +158,7 @@ class HttpClient::Request {
     Set(CURLOPT_REQUEST_TARGET, (url.path_prefix + path).c_str());
     Set(CURLOPT_PROTOCOLS_STR, "http,https");
     Set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
-    Set(CURLOPT_PROXY, "");  // whatever the environment says
+    Set(CURLOPT_PROXY, "");  // ignores the environment
     Set(CURLOPT_NOSIGNAL, 1L);
     Set(CURLOPT_QUICK_EXIT, 1L);  // does not wait for the thread that resolves the host
     Set(CURLOPT_FORBID_REUSE, 1L);
@@ -175,14 +175,14 @@ class HttpClient::Request {
     Set(CURLOPT_HTTPHEADER, headers_.get());
     if (url.tls) SetTls(*url.tls);
     if (name_ == host) return;
-    // What the certificate is for is not where the server is.
+    // The URL contains the name in the certificate, which is not the host to connect to.
     if (MakeUrl(/*tls=*/true, host, url.endpoint.port) == nullptr) url_ = nullptr;
     Add(connect_to_, absl::StrCat("::", host.find(':') == host.npos ? host : "[" + host + "]", ":",
                                   url.endpoint.port));
     Set(CURLOPT_CONNECT_TO, connect_to_.get());
   }
 
-  // ok once there is a reply; kCancelled if the loop was stopped before.
+  // Returns ok after a reply, kCancelled if the loop was stopped first.
   absl::Status Run(Transfers& transfers) {
     if (url_ == nullptr) return CannotConnect("that is no name of a host");
     reply_.sent = absl::Now();
@@ -196,7 +196,7 @@ class HttpClient::Request {
     long status = 0;
     curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
     reply_.status = static_cast<int>(status);
-    curl_off_t before_sending = 0;  // microseconds for the host's name, the connection and TLS
+    curl_off_t before_sending = 0;  // microseconds for resolving, connecting and TLS
     curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &before_sending);
     reply_.sent = std::min(reply_.sent + absl::Microseconds(before_sending), reply_.received);
     curl_header* date = nullptr;
@@ -217,8 +217,8 @@ class HttpClient::Request {
     list.reset(curl_slist_append(list.release(), text.c_str()));
   }
 
-  // Trusts whom connections to the broker trust: the authorities in the file and no others, else
-  // the system's, where OpenSSL looks for them.
+  // Trusts the same authorities as connections to the broker: only those in the file or, without
+  // one, the system's, at OpenSSL's location.
   void SetTls(const amqp::TlsOptions& tls) {
     Set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
     Set(CURLOPT_SSL_OPTIONS, long{CURLSSLOPT_NO_PARTIALCHAIN});
@@ -236,11 +236,11 @@ class HttpClient::Request {
     if (tls.cert_file.empty()) return;
     Set(CURLOPT_SSLCERT, tls.cert_file.c_str());
     Set(CURLOPT_SSLKEY, tls.key_file.c_str());
-    Set(CURLOPT_KEYPASSWD, "");  // else OpenSSL asks on the terminal
+    Set(CURLOPT_KEYPASSWD, "");  // otherwise OpenSSL asks on the terminal
   }
 
-  // libcurl takes a common name for a host's where there is no subjectAltName, and connections to
-  // the broker do not.
+  // Without a subjectAltName, libcurl accepts the common name as the host name. Connections to the
+  // broker do not, so this rejects it, too.
   static CURLcode OnTlsContext(CURL* /*transfer*/, void* context, void* self) {
     const Request& request = *static_cast<Request*>(self);
     if (!request.client_.url_.tls->verify_peer) return CURLE_OK;
@@ -327,15 +327,15 @@ class HttpClient::Request {
   }
 
   const HttpClient& client_;
-  const std::string name_;  // that the certificate must be for
-  Url url_;                 // null where that cannot be a host's
+  const std::string name_;  // that the certificate must have
+  Url url_;                 // null if the host is invalid
   Strings headers_;
   Strings connect_to_;
   std::array<char, CURL_ERROR_SIZE> text_ = {};
   HttpReply reply_;
   std::size_t header_bytes_ = 0;
-  std::string too_large_;  // what is
-  Easy easy_;              // goes first
+  std::string too_large_;  // the part that is too large
+  Easy easy_;              // destroyed first
 };
 
 HttpClient::HttpClient(EventLoop& loop, ManagementUrl url, Options options)
@@ -367,7 +367,7 @@ absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
     if (options_.is_over != nullptr && *options_.is_over) {
       return absl::CancelledError("interrupted");
     }
-    // Each host has its share of the time that is left.
+    // Divides the remaining time among the remaining hosts.
     const absl::Duration patience =
         (deadline - absl::Now()) / static_cast<std::int64_t>(hosts_.size() - i);
     Request request(*this, hosts_[i], path, patience);
@@ -380,7 +380,7 @@ absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
       waiting->Because(std::string_view(status.message().data(), status.message().size()));
     const absl::Status complete(status.code(),
                                 absl::StrCat(Describe(url_), ": ", std::string(status.message())));
-    // What no other node would change is the answer; else the first one's failure is.
+    // Returns an error that other nodes would return, too; otherwise the error of the first host.
     if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return complete;
     failure.Update(complete);
   }

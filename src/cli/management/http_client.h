@@ -18,25 +18,25 @@ namespace retryq::cli {
 struct HttpReply {
   int status = 0;
   std::string body;
-  // The server's clock, in whole seconds, rounded down. Nothing where it does not say.
+  // The server's clock, in whole seconds, rounded down; not set if it is missing.
   std::optional<absl::Time> date;
-  // By our clock.
+  // Times of the local clock.
   absl::Time sent;
   absl::Time received;
 };
 
-// An HTTP client for a command that does one thing after the other: libcurl on the event loop. Each
-// request is made on a connection of its own, to the hosts in turn until one answers. Proxies of
-// the environment are ignored, and redirects are replies.
+// An HTTP client for sequential requests: libcurl on the event loop. Each request uses a new
+// connection and tries the hosts one after the other until one replies. Ignores proxies in the
+// environment and does not follow redirects.
 class HttpClient {
  public:
   struct Options {
     absl::Duration timeout =
-        absl::Seconds(10);  // of one request, from resolving the host to the answer
+        absl::Seconds(10);  // of one request, from resolving the host to the reply
     std::size_t max_body = std::size_t{64} << 20;
-    bool say_waiting = true;  // on stderr, where an answer takes long
-    bool asks_again = true;   // after a request that was not answered in time
-    // Once that is set, every request is kCancelled. Must outlive the client.
+    bool say_waiting = true;  // reports slow replies on stderr
+    bool asks_again = true;   // sends further requests after a timeout
+    // Once it is set, every request returns kCancelled. Must outlive the client.
     const std::atomic<bool>* is_over = nullptr;
   };
 
@@ -47,11 +47,11 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // GETs a path such as "/api/overview", percent-encoded: runs the loop until the answer is there.
-  // Whatever the server answers is a reply, 404 and 503 too. Errors begin with the URL:
-  // kUnavailable (no connection), kDeadlineExceeded, kFailedPrecondition (TLS, or what answers is
-  // no HTTP server), kResourceExhausted (a body above max_body, headers above 64 KiB),
-  // kInvalidArgument (TLS's files), kCancelled (the loop was stopped).
+  // Sends GET for a path such as "/api/overview", percent-encoded, and runs the loop until the
+  // reply. Any HTTP status is a reply, also 404 and 503. Errors begin with the URL: kUnavailable
+  // (no connection), kDeadlineExceeded, kFailedPrecondition (TLS, or not an HTTP server),
+  // kResourceExhausted (a body above max_body, headers above 64 KiB), kInvalidArgument (TLS files),
+  // kCancelled (the loop was stopped).
   absl::StatusOr<HttpReply> Get(const std::string& path);
 
   const ManagementUrl& url() const { return url_; }
@@ -64,11 +64,11 @@ class HttpClient {
   ManagementUrl url_;
   const Options options_;
   const std::unique_ptr<Transfers> transfers_;
-  bool silent_ = false;             // a request was not answered in time
-  std::vector<std::string> hosts_;  // the one that answered last comes first
+  bool silent_ = false;             // a request has timed out
+  std::vector<std::string> hosts_;  // the host that replied last comes first
 };
 
-// As part of a path or a query: all but letters, digits and -._~ as %XX.
+// Encodes a part of a path or a query: all characters except letters, digits and -._~ become %XX.
 std::string PercentEncode(const std::string& text);
 
 }  // namespace retryq::cli

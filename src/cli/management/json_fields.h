@@ -8,25 +8,25 @@
 
 namespace retryq::cli {
 
-// Fields of JSON from another program: what is missing or of another type than asked for
-// is nothing, never an exception.
+// Reads fields of JSON from another program. A field that is missing or of another type counts as
+// absent and never causes an exception.
 
-// The field itself; null where there is none, or `json` is no object.
+// Returns the field; null if it is missing or `json` is not an object.
 const nlohmann::json& FieldOf(const nlohmann::json& json, const char* name);
 
-// A string.
+// Returns a string.
 std::optional<std::string> TextOf(const nlohmann::json& json, const char* name);
-// A whole number in int64's range.
+// Returns a whole number in the range of int64.
 std::optional<std::int64_t> IntegerOf(const nlohmann::json& json, const char* name);
-// Any number.
+// Returns any number.
 std::optional<double> NumberOf(const nlohmann::json& json, const char* name);
 std::optional<bool> BoolOf(const nlohmann::json& json, const char* name);
 
-// A name or text from outside as EscapedText writes it, at most `max_bytes` long: "..." stands for
-// the rest.
+// Escapes an external name or text like EscapedText and cuts it to `max_bytes`; "..." replaces the
+// rest.
 std::string Printable(const std::string& text, std::size_t max_bytes = 300);
 
-// The same, in single quotes.
+// Printable text in single quotes.
 std::string InQuotes(const std::string& text);
 
 }  // namespace retryq::cli

@@ -13,7 +13,7 @@ struct ManagementApi::Answer {
   int http_status = 0;
   nlohmann::json json;
   std::optional<ClockDifference> clock;
-  // When this was true, by the broker's clock where it says, rounded down to the second.
+  // The time of the data: the broker's clock, if known, rounded down to seconds.
   absl::Time at;
 };
 

@@ -25,7 +25,7 @@ constexpr char kWhereIsIt[] =
     "is the management plugin on (rabbitmq-plugins enable rabbitmq_management)? If it is, say "
     "where with --management";
 
-// As all who answer with a Date round it down, its middle is half a second later.
+// Servers round the Date down, so on average it is half a second later.
 std::optional<ManagementApi::ClockDifference> CompareClocks(const HttpReply& reply) {
   if (!reply.date) return std::nullopt;
   constexpr absl::Duration kHalfASecond = absl::Milliseconds(500);

@@ -12,14 +12,14 @@
 
 namespace retryq::cli {
 
-// RabbitMQ's management HTTP API, one request at a time. Paths are what follows "/api", their parts
-// encoded by PercentEncode. Nothing of what is answered can be relied on but that it is JSON: see
-// json_fields.h.
+// RabbitMQ's management HTTP API, one request at a time. Paths begin after "/api", with parts
+// encoded by PercentEncode. Replies are JSON, but may have any content: see json_fields.h.
 class ManagementApi {
  public:
-  struct Answer;  // in management_answer.h, as few of those who ask read the JSON themselves
+  struct Answer;  // in management_answer.h, as few callers read the JSON
 
-  // The broker's clock less ours, and how far that may be off: its seconds are whole.
+  // The broker's clock minus the local one, and the error of this difference, as the broker's time
+  // is in whole seconds.
   struct ClockDifference {
     absl::Duration difference;
     absl::Duration error;
@@ -29,12 +29,12 @@ class ManagementApi {
   ManagementApi(EventLoop& loop, const ManagementUrl& url, HttpClient::Options options = {})
       : http_(loop, url, options) {}
 
-  // What is answered with 200. Errors name the URL and the remedy: those of HttpClient::Get;
-  // kUnauthenticated (user or password), kPermissionDenied (not allowed to see that), kNotFound,
-  // kUnavailable (any other answer), kFailedPrecondition (what answers is no management API).
+  // Returns a reply with status 200. Errors contain the URL and the remedy: those of
+  // HttpClient::Get; kUnauthenticated (user or password), kPermissionDenied (not allowed),
+  // kNotFound, kUnavailable (any other status), kFailedPrecondition (not a management API).
   absl::StatusOr<Answer> Get(const std::string& path);
 
-  // Also what is answered with 503, as health checks do that fail.
+  // Also returns a reply with status 503, as failed health checks send.
   absl::StatusOr<Answer> GetHealth(const std::string& path);
 
   const ManagementUrl& url() const { return http_.url(); }

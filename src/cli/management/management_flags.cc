@@ -10,10 +10,10 @@
 namespace retryq::cli {
 namespace {
 
-// For name servers, in case that a host has several names.
+// The time limit of name lookups, as a host may have several names.
 constexpr absl::Duration kLongestLookUp = absl::Seconds(1);
 
-// `unknown`: taken for the answer where there is none.
+// `unknown` is the result if a host cannot be resolved.
 bool IsOnAHostOf(const amqp::ConnectionOptions& broker, const ManagementUrl& management,
                  bool unknown) {
   return std::any_of(broker.endpoints.begin(), broker.endpoints.end(),
@@ -23,7 +23,7 @@ bool IsOnAHostOf(const amqp::ConnectionOptions& broker, const ManagementUrl& man
                      });
 }
 
-// Where the broker's URLs are in a file, its user has the password that is there now.
+// If the broker's URLs are in a file, reads its user's current password from the file.
 ManagementUrl Renewed(ManagementUrl management, const ClientOptions& client,
                       const amqp::ConnectionOptions& broker) {
   if (client.url_source == nullptr || management.user != broker.user ||
@@ -67,7 +67,7 @@ ManagementUrl ReadManagement(const ManagementFlags& flags, const ClientOptions& 
     reader.Complain(source + ": " + std::string(management.status().message()));
     return DefaultManagementUrl(broker);
   }
-  // A variable that was set for another broker must not decide what is looked at, or deleted.
+  // A variable for another broker must not select the queues to read or delete.
   if (!flags.management && flags.urls.is_given() && !IsOnAHostOf(broker, *management, waits)) {
     reader.Complain(absl::StrCat(
         flags.urls.file ? "--url-file" : "--url", " names the broker ", amqp::Describe(broker),

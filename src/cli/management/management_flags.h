@@ -14,7 +14,7 @@
 
 namespace retryq::cli {
 
-// The flags that say where the broker and its management API are.
+// The flags for the addresses of the broker and its management API.
 struct ManagementFlags {
   UrlFlags urls;
   FlagText management;
@@ -22,26 +22,26 @@ struct ManagementFlags {
 
 void AddFlags(FlagParser& parser, ManagementFlags& flags);
 
-// The two places that those flags, or RETRYQ_URL and RETRYQ_MANAGEMENT_URL, name.
+// The broker and its management API from these flags or RETRYQ_URL and RETRYQ_MANAGEMENT_URL.
 struct BrokerPlace {
   ClientOptions client;
   amqp::ConnectionOptions connection;
   ManagementUrl management;
 };
 
-// Where the management API of the client's broker is: by the flag, by RETRYQ_MANAGEMENT_URL, or on
-// the broker's hosts. What is wrong is complained of. `waits`: for hosts that cannot be resolved
-// yet, so that these are not complained of.
+// Reads the URL of the management API from the flag or RETRYQ_MANAGEMENT_URL, otherwise uses the
+// broker's hosts, and reports errors. `waits`: the command waits for hosts that cannot be resolved
+// yet, so these are not errors.
 ManagementUrl ReadManagement(const ManagementFlags& flags, const ClientOptions& client, bool waits,
                              FlagReader& reader);
 
-// By RETRYQ_MANAGEMENT_URL alone, where that is one of `broker`'s hosts.
+// Returns RETRYQ_MANAGEMENT_URL if it names one of the broker's hosts.
 std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker);
 
-// The broker of URLs that have been read.
+// The broker of client options that have been read.
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);
 
-// What is wrong is complained of.
+// Reads the flags and reports errors.
 void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place);
 
 }  // namespace retryq::cli

@@ -15,12 +15,12 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kPageSize = 100;   // the statistics make each queue large
-constexpr int kMostPages = 100;  // so this is no broker of ours
+constexpr int kMostPages = 100;  // more pages cannot be real
 
-// The finest statistics that the broker keeps: publishes of ten minutes, lengths of one.
+// The broker's finest statistics: publishes of ten minutes, lengths of one minute.
 constexpr char kStatistics[] = "&msg_rates_age=600&msg_rates_incr=5&lengths_age=60&lengths_incr=5";
 
-// A regular expression for what begins so.
+// A regular expression for texts that begin with `text`.
 std::string Beginning(const std::string& text) {
   std::string pattern = "^";
   for (const char c : text) {
@@ -47,7 +47,7 @@ absl::Status VisitQueues(ManagementApi& api, const std::string& vhost, const std
           Describe(api.url()), ": there is no vhost '", Printable(vhost), "', or the user '",
           Printable(api.url().user), "' has no rights to it; see the end of --url"));
     }
-    // Pages that are not there any more, as queues went meanwhile, are refused as well.
+    // The broker refuses pages that do not exist any more because queues were deleted meanwhile.
     if (page > 1 && !answer.ok()) break;
     if (!answer.ok()) return answer.status();
     const Json& items = FieldOf(answer->json, "items");

@@ -11,9 +11,9 @@
 
 namespace retryq::cli {
 
-// Asks for all queues of the vhost whose names begin so, page after page, with their statistics,
-// and calls `visit` for each: with what the broker says of it, whatever that is, and when. Errors
-// are those of ManagementApi::Get.
+// Requests all queues of the vhost whose names begin with `beginning`, page by page, with their
+// statistics. Calls `visit` for each with the broker's data, of any form, and its time. Returns the
+// errors of ManagementApi::Get.
 absl::Status VisitQueues(
     ManagementApi& api, const std::string& vhost, const std::string& beginning,
     const std::function<void(const nlohmann::json& queue, absl::Time at)>& visit);

@@ -25,7 +25,7 @@ bool StartsWith(const std::string& text, std::string_view scheme) {
   return absl::StartsWithIgnoreCase(text, {scheme.data(), scheme.size()});
 }
 
-// Whether "user:password@host:port" names the port.
+// Returns whether "user:password@host:port" contains a port.
 bool HasPort(std::string_view authority) {
   const std::string_view host = authority.substr(authority.rfind('@') + 1);
   const std::size_t colon = host.rfind(':');
@@ -38,7 +38,7 @@ bool IsPrintable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// The library's words about AMQP URIs are as good about this one.
+// The library's errors about AMQP URIs also fit this URL.
 std::string WithoutScheme(const absl::Status& status) {
   std::string what(status.message());
   constexpr std::string_view kWhose = "AMQP URI: ";
@@ -60,7 +60,7 @@ absl::StatusOr<ManagementUrl> ParseManagementUrl(const std::string& url,
   rest.remove_suffix(query.size());
   std::string_view path = rest.substr(std::min(rest.find('/'), rest.size()));
   const std::string_view authority = rest.substr(0, rest.size() - path.size());
-  if (path.find('@') != std::string_view::npos) {  // half a password would be taken for a host
+  if (path.find('@') != std::string_view::npos) {  // a password may contain it
     return absl::InvalidArgumentError(
         "a '/', '?' or '@' in user or password must be percent-encoded (%2f, %3f, %40)");
   }

@@ -11,29 +11,30 @@
 
 namespace retryq::cli {
 
-// Where RabbitMQ's management HTTP API is, and as whom to use it.
+// The address of RabbitMQ's management HTTP API and its credentials.
 struct ManagementUrl {
   amqp::Endpoint endpoint;
-  std::vector<std::string> more_hosts;  // other nodes, for where that one does not answer
+  std::vector<std::string> more_hosts;  // other nodes, if the first does not reply
   std::optional<amqp::TlsOptions> tls;  // set for https
   std::string user;
   std::string password;
-  // The broker's options as they are now, of which user and password are taken; null: they stay.
+  // Returns the current options of the broker, for the user and the password; null: these do not
+  // change.
   std::function<absl::StatusOr<amqp::ConnectionOptions>()> renewed;
-  std::string path_prefix;  // what comes before "/api", such as "/rabbitmq"; mostly empty
+  std::string path_prefix;  // path before "/api", such as "/rabbitmq"; usually empty
 };
 
-// Reads `http://user:password@host:port/prefix`, or `https://`, whose parameters are those of
-// amqps:// about TLS (amqp::ParseUri). Without a port: 80 or 443; without a user: that of `broker`.
-// kInvalidArgument names the part and never contains the password.
+// Parses `http://user:password@host:port/prefix` or `https://`, with the TLS parameters of amqps://
+// (amqp::ParseUri). The default port is 80 or 443, the default user that of `broker`. Returns
+// kInvalidArgument with the wrong part, never with the password.
 absl::StatusOr<ManagementUrl> ParseManagementUrl(const std::string& url,
                                                  const amqp::ConnectionOptions& broker);
 
-// Where it is unless the user says otherwise: on the broker's hosts, port 15672; for a broker
-// that is reached by TLS by https with the same authorities, port 15671.
+// The default: on the broker's hosts, http on port 15672; if the broker uses TLS, https on port
+// 15671 with the same authorities.
 ManagementUrl DefaultManagementUrl(const amqp::ConnectionOptions& broker);
 
-// "http://host:port/prefix": without user and password.
+// "http://host:port/prefix", without user and password.
 std::string Describe(const ManagementUrl& url);
 
 }  // namespace retryq::cli

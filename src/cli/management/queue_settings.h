@@ -8,34 +8,34 @@
 
 namespace retryq::cli {
 
-// What arguments and policies make of a queue that the management API describes, whatever it says
-// of it: GET /api/queues/VHOST/NAME.
+// The settings of a queue from its arguments and policies, in the data of the management API, of
+// any form: GET /api/queues/VHOST/NAME.
 
-// What sets something for a queue.
+// A setting of a queue.
 struct QueueSetting {
-  const nlohmann::json& value;  // lives in the queue's JSON
-  bool is_argument;             // else of a policy, or an operator policy
+  const nlohmann::json& value;  // part of the queue's JSON
+  bool is_argument;             // otherwise of a policy or an operator policy
 };
 
-// Whether both are limits, and `a` is the stricter one: the smaller, and below zero there is none.
+// Returns whether both are limits and `a` is stricter, that is, smaller; a negative limit is
+// unlimited.
 bool IsStricter(const nlohmann::json& a, const nlohmann::json& b);
 
-// `key` as policies name it: "message-ttl", for the argument x-message-ttl. Of a limit that both an
-// argument and a policy set, the stricter one counts; of anything else, the argument. Nothing where
-// neither does.
+// Returns a setting by its `key` in policies: "message-ttl" for the argument x-message-ttl. If both
+// an argument and a policy set it, the stricter limit counts; for other settings the argument
+// counts. nullopt if neither sets it.
 std::optional<QueueSetting> QueueSettingOf(const nlohmann::json& queue, const char* key);
 
-// A limit of its length.
+// A length limit of a queue.
 struct LengthLimit {
   const char* key;  // "max-length" or "max-length-bytes"
   std::int64_t most;
-  const char* reached_by;  // the field with the figure that it limits
+  const char* reached_by;  // the field that it limits
 };
 std::vector<LengthLimit> LengthLimitsOf(const nlohmann::json& queue);
 
-// What a full queue does with a message: whether it refuses it ("reject-publish" and
-// "reject-publish-dlx"), rather than drop the oldest one. What sets that; nothing where it does
-// not.
+// Returns the setting that makes a full queue refuse messages ("reject-publish" and
+// "reject-publish-dlx") instead of dropping the oldest; nullopt without one.
 std::optional<QueueSetting> RefusalOf(const nlohmann::json& queue);
 
 }  // namespace retryq::cli

@@ -35,8 +35,8 @@ std::string NumericOf(const addrinfo& info) {
   return text.data();
 }
 
-// On a thread that is left alone if it takes too long: a resolver that does not respond cannot be
-// interrupted. Nothing where there is no thread.
+// Resolves on a separate thread, which is abandoned if it takes too long, as it cannot be
+// interrupted. The result is empty if the thread cannot be started.
 std::future<std::vector<std::string>> LookUpAside(const std::string& host,
                                                   const LookUpHost& look_up) {
   auto found = std::make_shared<std::promise<std::vector<std::string>>>();

@@ -10,16 +10,16 @@
 
 namespace retryq::cli {
 
-// The addresses of a host, written as numbers; none if it cannot be resolved. May block, and is
-// called on threads of its own.
+// Returns the numeric addresses of a host; empty if it cannot be resolved. May block, and is called
+// on separate threads.
 using LookUpHost = std::function<std::vector<std::string>(const std::string& host)>;
 
-// Asks the system (getaddrinfo).
+// Resolves the host with getaddrinfo.
 std::vector<std::string> AddressesOf(const std::string& host);
 
-// Whether both are names or addresses of one host: they are equal, case-insensitive and without the
-// dot at the end, or have an address in common, where all loopback addresses are one. Nothing if
-// one of them cannot be resolved within `timeout`.
+// Returns whether both names or addresses are of the same host: they are equal, ignoring case and a
+// dot at the end, or have a common address, where all loopback addresses are equal. Returns nullopt
+// if one of them cannot be resolved within `timeout`.
 std::optional<bool> IsSameHost(const std::string& a, const std::string& b, absl::Duration timeout,
                                const LookUpHost& look_up = AddressesOf);
 

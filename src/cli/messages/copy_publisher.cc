@@ -10,7 +10,7 @@ namespace {
 
 constexpr absl::Duration kLookAgain = absl::Milliseconds(5);
 
-// Half of what the connection takes leaves room for a large body.
+// Half of the connection's limit, which leaves room for a large body.
 constexpr std::size_t kMaxUnsent = amqp::Connection::kMaxUnsentBytes / 2;
 
 }  // namespace
@@ -55,7 +55,7 @@ void CopyPublisher::OnChannelClosed(const amqp::ChannelError& why) {
                        absl::StrCat(std::string(why.status.message()),
                                     "; remedy: give the user the right to write to where they go"))
                  : why.status);
-  Advance();  // each is answered, as not sent
+  Advance();  // ends each waiting copy, as not sent
 }
 
 }  // namespace retryq::cli

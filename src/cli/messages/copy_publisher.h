@@ -15,9 +15,9 @@
 
 namespace retryq::cli {
 
-// Publishes copies of messages, mandatory and confirmed, on a channel of its own. What
-// cannot be sent yet waits in line, so that the network's pace bounds what is written, and the one
-// that looks at `open` bounds the rest.
+// Publishes copies of messages, mandatory and confirmed, on its own channel. Copies that cannot be
+// sent yet wait, so that the unsent data is limited. The caller limits the number of copies, by
+// `open`.
 class CopyPublisher final : private amqp::ChannelListener {
  public:
   struct Copy {
@@ -28,15 +28,16 @@ class CopyPublisher final : private amqp::ChannelListener {
   };
   using Done = std::function<void(const PublishResult&)>;
 
-  // On an open connection, which must outlive it. `on_closed` hears why the broker has closed the
-  // channel, once what was open on it has been answered: nothing can be published any more.
+  // `connection` must be open and outlive it. If the broker closes the channel, `on_closed`
+  // receives the reason after the open publishes have received their results; nothing can be
+  // published any more.
   CopyPublisher(EventLoop& loop, amqp::Connection& connection,
                 std::function<void(const absl::Status&)> on_closed);
 
-  // `done` is called once, unless the publisher is destroyed before.
+  // `done` is called once, unless the publisher is destroyed first.
   void Publish(Copy copy, Done done);
 
-  // Copies whose end is not known yet.
+  // The number of copies whose result is not known yet.
   std::size_t open() const { return line_.size() + channel_->unconfirmed(); }
 
  private:
@@ -48,7 +49,7 @@ class CopyPublisher final : private amqp::ChannelListener {
   const std::function<void(const absl::Status&)> on_closed_;
   std::unique_ptr<amqp::Channel> channel_;
   std::deque<std::pair<Copy, Done>> line_;
-  std::unique_ptr<Timer> again_;  // while the line waits for the network
+  std::unique_ptr<Timer> again_;  // while copies wait for the network
 };
 
 }  // namespace retryq::cli

@@ -20,20 +20,19 @@ namespace retryq::cli {
 // An exchange and a routing key; "" is the default exchange, and the key names a queue.
 using CopyTarget = std::pair<std::string, std::string>;
 
-// "queue orders", "exchange shop with routing key order.placed"; safe for a terminal.
+// "queue orders" or "exchange shop with routing key order.placed"; safe for a terminal.
 std::string Describe(const CopyTarget& target);
 
-// Takes messages off a queue that a reader shows, no faster than allowed: each once its copy is
-// confirmed and was not returned. Whatever else happens to a copy, its message is kept, and counted
-// with the reason.
+// Removes messages from a queue that a reader reads, at a limited rate. A message is removed once
+// its copy is confirmed and was not returned. Otherwise it is kept, and counted with the reason.
 class CopySender {
  public:
   struct Options {
-    double rate = 0;             // a second; 0 = no limit
+    double rate = 0;             // per second; 0: unlimited
     std::uint16_t window = 256;  // copies that are unconfirmed at a time
-    std::string again;           // what to do once there is room: "replay again"
-    std::string elsewhere;       // what to do where the target is not there
-    // Hears of each that was taken, if set.
+    std::string again;           // remedy once the target has room: "replay again"
+    std::string elsewhere;       // remedy if the target does not exist
+    // Receives each removed message. May be null.
     std::function<void(const amqp::Message&)> on_taken;
   };
 
@@ -41,24 +40,24 @@ class CopySender {
   CopySender(EventLoop& loop, Options options)
       : loop_(loop), options_(std::move(options)), pacer_(options_.rate) {}
 
-  // `reader` must outlive it, or what it shows. `copy.message` is one that it has shown, or what
-  // shall be published in its place, with its delivery tag.
+  // `reader` must outlive this object. `copy.message` is a message that it has shown, or a
+  // replacement with the same delivery tag.
   void Send(MessageReader& reader, CopyPublisher::Copy copy);
 
-  // Takes one without a copy: for good.
+  // Permanently removes a message, without a copy.
   void Discard(MessageReader& reader, amqp::MessagePtr message);
 
-  // Nothing more is begun: what waits for its turn is kept.
+  // Starts no more copies; waiting messages are kept.
   void Abandon();
 
-  // Bodies that wait for their turn.
+  // The total size of the waiting bodies.
   std::size_t waiting_bytes() const { return waiting_bytes_; }
 
   std::uint64_t taken() const { return taken_; }
   const std::map<CopyTarget, std::uint64_t>& targets() const { return targets_; }
-  // How many were kept, by the reason with the remedy.
+  // The number of kept messages by reason, which includes the remedy.
   const std::map<std::string, std::uint64_t>& kept() const { return kept_; }
-  // How many were kept, or are still open, and may have arrived.
+  // The number of kept or open messages whose copy may have arrived.
   std::uint64_t in_doubt() const { return in_doubt_ + open_; }
 
  private:
@@ -79,7 +78,7 @@ class CopySender {
   const Options options_;
   Pacer pacer_;
   MessageReader* reader_ = nullptr;
-  std::unique_ptr<Timer> again_;  // while the pace holds up the first that waits
+  std::unique_ptr<Timer> again_;  // while the rate delays the first waiting message
   std::deque<Turn> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::uint64_t open_ = 0;  // copies under way

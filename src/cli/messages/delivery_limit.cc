@@ -19,19 +19,19 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kLowest = 2;  // that can be kept to
+constexpr std::int64_t kLowest = 2;  // the lowest limit that MoveAt can handle
 constexpr std::int64_t kNoLimit = -1;
 constexpr absl::Duration kLongestLookAtLimit = absl::Seconds(4);
 
-// Of an argument and a policy the smaller one counts, and a limit more than none.
+// RabbitMQ uses the smaller limit of an argument and a policy; any limit is stricter than none.
 std::int64_t Stricter(std::int64_t a, std::int64_t b) {
   return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// RabbitMQ shows a policy of a new queue after five seconds, a busy one later.
+// RabbitMQ reports the policy of a new queue after five seconds, or later if it is busy.
 constexpr absl::Duration kUntilStatistics = absl::Seconds(30);
 constexpr absl::Duration kAskAgain = absl::Milliseconds(200);
-// It shows new consumers, and what they have, after five seconds or more.
+// It reports new consumers and their messages after five seconds or more.
 constexpr absl::Duration kUntilNewFigures = absl::Seconds(12);
 
 void Pause(EventLoop& loop) {
@@ -50,7 +50,7 @@ absl::Status LimitIsUnknown(const std::string& queue, const std::string& why) {
       "--management, with a user who may read it"));
 }
 
-// By a declare, which the broker refuses if the queue is not as it says.
+// Checks it by a declare, which the broker refuses if the queue is of another type.
 absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& connection,
                             const std::string& queue, const absl::Status& why_not_asked) {
   BrokerSession session(loop, connection);
@@ -59,7 +59,7 @@ absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& conn
     return absl::UnavailableError(absl::StrCat(
         opened.message(), "; remedy: ", UnreachableRemedy(std::string(opened.message()))));
   }
-  // What is wrong with a queue that is not there its reader reports.
+  // The reader reports a missing queue.
   if (!session.DeclareQueue({.name = queue, .passive = true}).ok()) return absl::OkStatus();
   const auto classic =
       session.DeclareQueue({.name = queue, .arguments = {{"x-queue-type", "classic"}}});
@@ -70,7 +70,7 @@ absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& conn
 }  // namespace
 
 std::optional<std::int64_t> DeliveryLimitOf(const Json& queue, std::int64_t otherwise) {
-  // From 4.0 on, once there are statistics.
+  // Set from RabbitMQ 4.0 on, once there are statistics.
   if (const auto limit = IntegerOf(queue, "delivery_limit")) return limit;
   const Json& policy = FieldOf(queue, "effective_policy_definition");
   if (policy.is_null()) return std::nullopt;

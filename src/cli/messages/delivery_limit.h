@@ -13,47 +13,48 @@
 
 namespace retryq::cli {
 
-// How often a quorum queue takes a message back at most, by its argument and its policy, as the
-// management API shows it; -1: there is no limit. `otherwise`: where neither sets one. Nothing
-// where that cannot be known, as of a policy right after a queue is made.
+// The delivery limit of a quorum queue, from its argument and its policy in the management API's
+// reply; -1: unlimited. `otherwise` is the result if neither sets one. Returns nullopt if the limit
+// is not known yet, as right after the queue was declared.
 std::optional<std::int64_t> DeliveryLimitOf(const nlohmann::json& queue, std::int64_t otherwise);
 
-// What there is without either, from RabbitMQ 4 on. Before there is none.
+// The default from RabbitMQ 4 on. Earlier versions have no default limit.
 inline constexpr std::int64_t kDefaultDeliveryLimit = 20;
 
-// A quorum queue drops a message that it has taken back more often than its delivery limit says.
-// A reader of its messages that leaves them there therefore gets out of the way in time those
-// that it has taken back `MoveAt` times: half of the limit, so that a few more may go wrong.
-// Nothing where no message is ever dropped: in a classic queue, or without a limit.
+// A quorum queue drops a message that was requeued more often than its delivery limit. So a reader
+// that leaves messages in the queue moves those that were requeued `MoveAt` times. That is half of
+// the limit, so that a few further requeues do no harm. nullopt if messages are never dropped: in a
+// classic queue, or without a limit.
 //
-// From the management API's answer about the queue. kFailedPrecondition for a limit below 2, for
-// one that is not known, and for a stream.
+// `queue` is the management API's reply. Returns kFailedPrecondition if the limit is below 2 or not
+// known, and for a stream.
 absl::StatusOr<std::optional<std::int64_t>> MoveAt(const nlohmann::json& queue,
                                                    const std::string& name);
 
-// Messages of a queue, some seconds ago.
+// The number of messages of a queue, some seconds ago.
 struct QueueFigures {
   std::uint64_t all = 0;
   std::uint64_t unacked = 0;
 };
 std::optional<QueueFigures> FiguresOf(const nlohmann::json& queue);
 
-// What is to be known of a queue before its messages are looked at.
+// The facts about a queue that a reader needs first.
 struct BeforeLooking {
   std::optional<std::int64_t> move_at;
   std::optional<QueueFigures> figures;
 };
 
-// Asks the management API; for some seconds where that does not know the limit yet. Where it cannot
-// be asked, a queue is read that the broker says is classic: kFailedPrecondition for any other, as
-// its limit might be 0.
+// Asks the management API, for some seconds if it does not know the limit yet. If it cannot be
+// asked, a queue is read only if the broker confirms that it is classic. For any other queue
+// returns kFailedPrecondition, as its limit might be 0.
 absl::StatusOr<BeforeLooking> AskBeforeLooking(const ManagementUrl& management,
                                                const amqp::ConnectionOptions& connection,
                                                const std::string& queue);
 
-// Where others have messages of a queue for longer than a reader waits: ok where the management API
-// says that they have none after all, else kUnavailable with their number. `consumers`: how many
-// the queue has; an answer with fewer is older than that, and is waited for.
+// Checks whether other consumers still have messages of a queue after a reader has waited for them.
+// Returns ok if the management API reports no unacked messages, otherwise kUnavailable with their
+// number. `consumers` is the number of consumers of the queue; a reply with fewer is outdated, and
+// the API is asked again.
 absl::Status HeldByOthers(const ManagementUrl& management, const std::string& vhost,
                           const std::string& queue, std::uint32_t consumers);
 

@@ -8,11 +8,11 @@ namespace retryq::cli {
 namespace {
 
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kDeepest = 32;  // indented; what is deeper stands below that
+constexpr std::size_t kDeepest = 32;  // deeper levels are not indented further
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// The index behind the string that begins at `begin`.
+// The index after the string that begins at `begin`.
 std::size_t EndOfString(std::string_view json, std::size_t begin) {
   std::size_t end = begin + 1;
   while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2U : 1U;

@@ -6,11 +6,11 @@
 
 namespace retryq::cli {
 
-// Whether it is one JSON value, however deeply it nests.
+// Returns whether `text` is one JSON value, of any depth.
 bool IsJson(std::string_view text);
 
-// A JSON value on several lines, indented. Its tokens stay as they are, so that no number loses a
-// digit and no key its place.
+// Formats a JSON value on several indented lines. Tokens stay unchanged, so numbers keep all digits
+// and keys their order.
 std::string LayOutJson(std::string_view json);
 
 }  // namespace retryq::cli

@@ -11,7 +11,7 @@
 namespace retryq::cli {
 namespace {
 
-// 128 random bits in hex, as the library makes them.
+// 128 random bits in hex, as in the ids of the library.
 std::string NewId() {
   std::random_device random;
   std::string id;
@@ -21,7 +21,8 @@ std::string NewId() {
   return id;
 }
 
-// A message that was published with a delay has no past yet: it gets what a worker writes anew.
+// A message that was published with a delay has no retry headers yet, so it gets new ones, as from
+// a worker.
 CopyPath PathOf(const amqp::Message& message, const CopyPlan& plan) {
   const bool is_new = plan.parked != absl::InfinitePast() && !MessagePast(message).queue;
   return is_new ? CopyPath::kRetry : plan.path;
@@ -41,7 +42,7 @@ MessageCopy::MessageCopy(const amqp::Message& message, const CopyPlan& plan)
   }
 }
 
-// One without a past was meant for the work queue, through the default exchange.
+// A message without retry headers was published to the work queue through the default exchange.
 void MessageCopy::AddWhatParkingSets(const amqp::Message& message, const CopyPlan& plan) {
   amqp::TableWriter writer(&headers_);
   writer.SetInt64("x-retry-parked", absl::ToUnixMillis(plan.parked));

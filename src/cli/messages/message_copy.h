@@ -13,15 +13,15 @@ namespace retryq::cli {
 // How a message is published again.
 struct CopyPlan {
   CopyPath path = CopyPath::kReplay;
-  absl::Time edited = absl::InfinitePast();  // kEdit: marks it by x-retry-edited
-  // kRelease, to the parked queue: when, with the headers that a worker parks with; and the work
-  // queue of a message that has not failed yet.
+  absl::Time edited = absl::InfinitePast();  // with kEdit: sets x-retry-edited
+  // With kRelease, to the parked queue: the time of parking, which adds the headers that a worker
+  // sets when it parks, and the work queue of a message that has not failed yet.
   absl::Time parked = absl::InfinitePast();
   std::string work_queue = {};
 };
 
-// Properties and headers of a message that is published again: what CopyProperties takes over, and
-// what the plan adds. The body is the message's own. Must not outlive the message.
+// The properties and headers of a message that is published again: those that CopyProperties
+// copies, and those that the plan adds. The body is unchanged. The message must outlive it.
 class MessageCopy {
  public:
   MessageCopy(const amqp::Message& message, const CopyPlan& plan);
@@ -33,7 +33,7 @@ class MessageCopy {
  private:
   void AddWhatParkingSets(const amqp::Message& message, const CopyPlan& plan);
 
-  std::string headers_;  // what properties_.headers points into
+  std::string headers_;  // properties_.headers is a view into it
   amqp::Properties properties_;
 };
 

@@ -10,12 +10,12 @@
 
 namespace retryq::cli {
 
-// The properties that a message has, headers aside, by the names that AMQP gives them
-// ("correlation-id"), in AMQP's order.
+// The properties of a message except its headers, by their AMQP names ("correlation-id") and in
+// AMQP's order.
 std::vector<std::pair<std::string, std::string>> PropertiesOf(const amqp::Message& message);
 
-// The property of this name, else the header: a text as it is, anything else as JSON. Nothing where
-// the message has neither.
+// Returns the property of this name, otherwise the header: a string unchanged, any other type as
+// JSON. Returns nullopt if the message has neither.
 std::optional<std::string> FieldNamed(const amqp::Message& message, const std::string& name);
 
 }  // namespace retryq::cli

@@ -11,20 +11,20 @@
 
 namespace retryq::cli {
 
-// Which messages are meant: those for which all that is set holds.
+// A filter for messages. A message must match all fields that are set.
 struct MessageFilter {
-  std::vector<std::string> ids;      // its x-retry-id or message-id, or correlation-id
-  std::optional<std::string> error;  // its last error contains this, in upper or lower case
-  // Since it was parked, or where it does not say when that was, since its first failure. A message
-  // that says neither is neither older nor newer.
+  std::vector<std::string> ids;      // x-retry-id, message-id or correlation-id
+  std::optional<std::string> error;  // the last error contains this text; case-insensitive
+  // The time since the message was parked or, if it does not have that time, since its first
+  // failure. A message with neither time does not match.
   std::optional<absl::Duration> older_than;
   std::optional<absl::Duration> newer_than;
-  // Headers with their values: texts, whole numbers in decimal, true and false.
+  // Headers and their values: strings, decimal whole numbers, true and false.
   std::vector<std::pair<std::string, std::string>> headers;
 
   bool Matches(const amqp::Message& message, absl::Time now) const;
 
-  // Whether nothing is set, so that it matches all there is.
+  // Whether nothing is set, so that all messages match.
   bool empty() const {
     return ids.empty() && !error && !older_than && !newer_than && headers.empty();
   }

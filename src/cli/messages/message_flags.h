@@ -13,20 +13,19 @@
 
 namespace retryq::cli {
 
-// Flags of the commands that look at messages and take them away. What is wrong with their values
-// is complained of.
+// Flags of the commands that show and remove messages. Errors in values are reported to the reader.
 
-// Which messages.
+// The filter.
 struct ChoiceFlags {
   std::vector<std::string> ids, headers;
   FlagText error, older_than, newer_than, limit;
 };
 
-// `since`: what a message's age is counted from, as in "It was parked longer ago".
+// `since` is the start of a message's age, as in "It was parked longer ago".
 void AddFlags(FlagParser& parser, ChoiceFlags& flags, const std::string& since, bool with_limit);
 void ReadFlags(const ChoiceFlags& flags, FlagReader& reader, MessageChoice* choice);
 
-// How fast copies are published.
+// The rate of publishing.
 struct PaceFlags {
   FlagText rate, window;
 };
@@ -34,13 +33,13 @@ struct PaceFlags {
 void AddFlags(FlagParser& parser, PaceFlags& flags);
 void ReadFlags(const PaceFlags& flags, FlagReader& reader, double* rate, std::uint16_t* window);
 
-// How one message is shown.
+// The format of one message.
 void AddBodyFlag(FlagParser& parser, FlagText& body);
 void ReadBodyFlag(const FlagText& body, bool json, FlagReader& reader, BodyFormat* format);
 
-// Columns of lists.
+// The columns of lists.
 void AddColumnFlag(FlagParser& parser, std::vector<std::string>& columns);
-// `by`: of --by, which shows none.
+// `by` is the value of --by, which shows no columns.
 void ReadColumnFlag(const std::vector<std::string>& columns, const FlagText& by, FlagReader& reader,
                     Columns* read);
 

@@ -14,30 +14,30 @@
 
 namespace retryq::cli {
 
-// What came of a command on messages: what there is to print even if it failed.
+// The result of a command on messages: a text to print, even if the command failed.
 struct MessagesResult {
   std::string text;
-  absl::Status status = absl::OkStatus();  // kCancelled: a signal ended it
+  absl::Status status = absl::OkStatus();  // kCancelled: interrupted by a signal
   bool is_raw = false;                     // the text is bytes, not for a terminal
 };
 
-// Which messages a command is about.
+// The messages that a command applies to.
 struct MessageChoice {
   MessageFilter filter;
-  std::optional<std::uint64_t> limit;  // at most so many of those that match; none = all
+  std::optional<std::uint64_t> limit;  // at most this many matches; not set: all
 };
 
-// One way through a queue, with an eye for the messages that are meant.
+// Reads a queue once and acts on the messages that match.
 class MessagePass : private MessageVisitor {
  public:
   // `choice` must outlive it.
   explicit MessagePass(const MessageChoice& choice);
   ~MessagePass() override;
 
-  // Errors as MessageReader::Run has them. Once.
+  // Returns the errors of MessageReader::Run. Call it once.
   absl::Status Run(MessageReader::Options options);
 
-  // Whether it has seen the queue: else there is nothing to tell but why not.
+  // Whether the queue was found. Otherwise only the error is of interest.
   bool began() const { return reader_ && reader_->began(); }
   std::uint64_t total() const { return reader_ ? reader_->total() : 0; }
   bool cut_short() const { return reader_ && reader_->cut_short(); }
@@ -46,19 +46,19 @@ class MessagePass : private MessageVisitor {
   std::uint64_t matched() const { return matched_; }
 
  protected:
-  // Whether one can be meant at all, before the filter is asked, and whether one that matches may
-  // be acted on. What is neither stays.
+  // Whether a message can match at all, which is checked before the filter, and whether an
+  // operation on a matching message is allowed. Otherwise the message stays in the queue.
   virtual bool IsCandidate(const amqp::Message& /*message*/) { return true; }
   virtual bool MayBeTaken(const amqp::Message& /*message*/) { return true; }
 
-  // One that is meant. It is to be answered as MessageVisitor says.
+  // Called for each message that matches. Must settle it as described at MessageVisitor.
   virtual void OnMatch(amqp::MessagePtr message) = 0;
-  // So many have matched as the limit allows.
+  // Called when the limit of matches is reached.
   virtual void OnLimit() { reader_->Stop(); }
 
   EventLoop& loop() { return loop_; }
-  absl::Time now() const { return now_; }  // of the start
-  // While it runs.
+  absl::Time now() const { return now_; }  // time of the start
+  // Valid during Run.
   MessageReader& reader() { return *reader_; }
 
  private:
@@ -72,8 +72,8 @@ class MessagePass : private MessageVisitor {
   std::uint64_t matched_ = 0;
 };
 
-// As many as one consumer may have where their bodies are not kept: so many that it is hardly ever
-// followed by the next one, and no more than are meant.
+// The window of one consumer if bodies are not kept in memory: so large that a second consumer is
+// rarely needed, and at most the number of wanted messages.
 inline constexpr std::uint16_t kReadingWindow = 2000;
 std::uint16_t ReadingWindow(const MessageChoice& choice);
 

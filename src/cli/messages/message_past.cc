@@ -31,7 +31,7 @@ MessagePast::MessagePast(const amqp::Message& message) {
 
   retry_id = name("x-retry-id");
   id = retry_id ? retry_id : message.properties.message_id;
-  if (!id) id = message.properties.correlation_id;  // all that Celery sets
+  if (!id) id = message.properties.correlation_id;  // the only id that Celery sets
   if (const auto count = natural("x-retry-count")) attempts = static_cast<std::uint64_t>(*count);
   const auto time = [natural](std::string_view header) -> std::optional<absl::Time> {
     const std::optional<std::int64_t> millis = natural(header);

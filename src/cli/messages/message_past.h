@@ -10,30 +10,31 @@
 
 namespace retryq::cli {
 
-// What a parked or waiting message states about its past. Anyone can send such headers, another
-// system may have parked it, and an application may have x-retry-… headers of its own (see
-// Headers): what is missing, of a wrong type, or longer than AMQP allows is absent. Views into the
-// message.
+// The retry headers of a parked or waiting message. Anyone can publish these headers, another
+// system may have parked the message, and an application may use x-retry-… headers itself (see
+// Headers). So a header that is missing, of a wrong type or too long for AMQP counts as absent. The
+// fields are views into the message.
 struct MessagePast {
   explicit MessagePast(const amqp::Message& message);
 
   std::optional<std::string_view> retry_id;  // x-retry-id
-  std::optional<std::string_view> id;        // that, message-id or correlation-id
-  std::optional<std::uint64_t> attempts;     // calls of the handler, all in vain
+  std::optional<std::string_view> id;        // x-retry-id, message-id or correlation-id
+  std::optional<std::uint64_t> attempts;     // failed calls of the handler
   std::optional<absl::Time> first_failure;
-  std::optional<absl::Time> parked;          // absent where an older retryq has parked it
-  std::optional<absl::Time> edited;          // by an operator, the last time
-  std::optional<absl::Time> due;             // when its delay is over
-  std::optional<std::string_view> error;     // the last one
-  std::optional<std::string_view> queue;     // where it failed
-  std::optional<std::string_view> exchange;  // where it was first published, and with which key
+  std::optional<absl::Time> parked;          // absent if an older retryq has parked it
+  std::optional<absl::Time> edited;          // last edit by an operator
+  std::optional<absl::Time> due;             // end of its delay
+  std::optional<std::string_view> error;     // the last error
+  std::optional<std::string_view> queue;     // queue in which it failed
+  std::optional<std::string_view> exchange;  // target of its first publish
   std::optional<std::string_view> routing_key;
 
-  // Whether retryq states that it parked it: what is in the queue by mistake does not.
+  // Whether retryq parked the message. Messages that are in the parked queue by mistake lack these
+  // headers.
   bool is_parked() const { return parked && queue; }
 
-  // How often a quorum queue has taken it back; 0 where nobody counts. The count of a message that
-  // was not delivered before came with it and says nothing.
+  // How often a quorum queue has requeued it; 0 if it is not counted. The count of a message that
+  // was not delivered before was set by its publisher and is ignored.
   std::int64_t returns = 0;
 };
 

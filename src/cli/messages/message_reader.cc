@@ -15,30 +15,31 @@ namespace retryq::cli {
 namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(100);
-// No delivery for so long: perhaps there is none.
+// After this time without a delivery, the queue may be empty.
 constexpr absl::Duration kQuiet = absl::Milliseconds(400);
 constexpr absl::Duration kQuietAtTheEnd = absl::Milliseconds(50);
 constexpr int kEmptyLooks = 2;
-// No delivery for so long, although messages are there.
+// The longest time without a delivery although the queue has messages.
 constexpr absl::Duration kPatienceWithQueue = absl::Seconds(60);
-// For what has been sent already to arrive before a consumer is cancelled.
+// The time for messages in transit to arrive before a consumer is cancelled.
 constexpr absl::Duration kFill = absl::Seconds(5);
-// For others to give back what they have. The figures of the management API are five seconds old.
+// The time for others to requeue their messages. The figures of the management API are five seconds
+// old.
 constexpr absl::Duration kPatienceWithOthers = absl::Seconds(6);
 constexpr absl::Duration kLookAtOthers = absl::Milliseconds(100);
-// Messages that a channel brings before another one takes over: a part of all, so that their number
-// has a limit.
+// The number of messages on a channel before a new one takes over: at least a part of all messages,
+// so that the number of channels is limited.
 constexpr std::uint64_t kLeastOnChannel = 1000;
 constexpr std::uint64_t kMostChannels = 128;
-// For the broker to put back what was unacked, and how often to ask.
+// The time for the broker to requeue unacked messages, and the interval of checks.
 constexpr absl::Duration kReturn = absl::Seconds(20);
 constexpr absl::Duration kReturnAfterError = absl::Seconds(5);
-// Where what is put back can come due at once.
+// For a delay queue, in which requeued messages may be due at once.
 constexpr absl::Duration kReturnToDelay = absl::Milliseconds(500);
 constexpr absl::Duration kReturnLook = absl::Milliseconds(20);
 constexpr absl::Duration kClose = absl::Seconds(5);
 
-// "4.3.6"; what is no version is an old one.
+// Takes "4.3.6"; a text that is not a version counts as old.
 bool IsBefore43(const std::string& version) {
   int major = 0;
   int minor = 0;
@@ -46,7 +47,7 @@ bool IsBefore43(const std::string& version) {
   return major < 4 || (major == 4 && minor < 3);
 }
 
-// An error that ends everything, with what to do about it. `reached`: the broker was.
+// Adds the remedy to a fatal error. `reached`: whether the broker was reached.
 absl::Status WithRemedy(const absl::Status& error, bool reached) {
   const absl::string_view message = error.message();
   std::string remedy;
@@ -70,7 +71,7 @@ MessageReader::MessageReader(EventLoop& loop, Options options, MessageVisitor& v
 }
 
 MessageReader::~MessageReader() {
-  // Before the channel, which would give back what it has.
+  // The connection ends before the channel, whose end would requeue its messages.
   if (!GivesBack()) connection_.reset();
 }
 
@@ -87,7 +88,7 @@ absl::Status MessageReader::Run() {
   tick_.reset();
   return_.reset();
   progress_.End();
-  // Nothing is confirmed or acked any more.
+  // From here on nothing is confirmed or acked.
   finished_ = closed_ = true;
   visitor_.OnAbandoned();
   publisher_.reset();
@@ -115,7 +116,7 @@ void MessageReader::OpenChannel() {
   on_channel_ = 0;
 }
 
-// Where no channel is left, the one that there is goes on.
+// If no further channel can be opened, the current one stays in use.
 void MessageReader::RotateChannel() {
   if (on_channel_ < std::max(kLeastOnChannel, total_ / kMostChannels)) return;
   const std::uint64_t brought = on_channel_;
@@ -139,8 +140,8 @@ void MessageReader::LookAtQueue() {
                          [this](const absl::StatusOr<DeclareOk>& queue) { Begin(queue); });
 }
 
-// Messages that are unacked are known from the management API alone, and late. A client that has no
-// consumer has hardly any.
+// Only the management API reports unacked messages, and late. Without consumers there are hardly
+// any.
 bool MessageReader::IsAllThere(const DeclareOk& queue) const {
   if (options_.figures && queue.message_count >= options_.figures->all) return true;
   return queue.consumer_count == 0 && (!options_.figures || options_.figures->unacked == 0);
@@ -189,7 +190,8 @@ void MessageReader::StartConsumer() {
   consumer_ = Consumer::kStarting;
   unacked_ = 0;
   held_ = 0;
-  // No tag of ours: a quorum queue takes a consumer of the same tag for the same one.
+  // The broker chooses the tag: a quorum queue takes a new consumer with an old tag for the old
+  // one.
   channel_->Consume({.queue = options_.queue, .max_body = ConsumerOptions().max_body},
                     [this](const absl::StatusOr<std::string>& tag) {
                       if (!tag.ok()) return;  // OnChannelClosed follows
@@ -221,7 +223,7 @@ void MessageReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
     return Step();
   }
   if (ending_) {
-    // To take one of them now would bring the next one.
+    // Taking one of them now would make the broker deliver another.
     bystanders_.push_back(std::move(message));
     return Step();
   }
@@ -299,9 +301,9 @@ void MessageReader::Abandon(const absl::Status& why) {
   Step();
 }
 
-// What is on its way when a consumer is cancelled goes back unseen, and counts as taken back. So a
-// consumer is cancelled when it has got all that it may have; or when all has been seen: what
-// comes behind that was hardly ever delivered before.
+// Messages in transit when a consumer is cancelled are requeued unseen, and their count increases.
+// So a consumer is cancelled when its window is full, or when all messages have been seen: later
+// messages have rarely been delivered before.
 bool MessageReader::MayCancel() const {
   if (!ending_) return held_ >= options_.window;
   return nothing_left_ || cut_short_ || unacked_ >= options_.window ||
@@ -328,8 +330,8 @@ void MessageReader::Step() {
   if (undecided_ == 0 && moving_ == 0) PutBack();
 }
 
-// What the broker has sent when a consumer is cancelled can arrive behind its answer, and would be
-// put back before the rest. So the consumer goes together with all that it has.
+// Messages that the broker sends before it confirms a cancel can arrive after the confirmation, and
+// would be requeued before the others. So the consumer ends together with all its messages.
 void MessageReader::StepInPlace() {
   if (!MayCancel()) return;
   if (!ending_) return CutShort();
@@ -344,7 +346,7 @@ void MessageReader::CutShort() {
   Step();
 }
 
-// A channel that is closed gives back what it has; a connection does not.
+// Whether the messages are requeued by closing their channels, and not the connection.
 bool MessageReader::GivesBack() const {
   return options_.place == Place::kAny || !connection_ ||
          !IsBefore43(connection_->server_version());
@@ -360,11 +362,12 @@ void MessageReader::PutBack() {
   return_.reset();
   consumer_ = Consumer::kNone;
   if (GivesBack()) return CloseChannels();
-  // In a later turn, as the publisher's channel may be about to tell why it is closed.
+  // In a later turn of the loop, as the publisher's channel may be about to report why it was
+  // closed.
   return_ = loop_.After(absl::ZeroDuration(), [this] { EndConnection(); });
 }
 
-// One after the other, as what they have is put back in that order.
+// Closes them in order, as their messages are requeued in that order.
 void MessageReader::CloseChannels() {
   if (!earlier_.empty()) {
     earlier_.front()->Close([this] {
@@ -390,14 +393,14 @@ void MessageReader::EndConnection() {
   });
 }
 
-// How many messages are ready at least when all is back: what was kept, and the copies of what was
-// moved, of which this consumer may have got some that are kept as well.
+// The minimum of ready messages once all are requeued: the kept ones, and the copies of the moved
+// ones. This consumer may have received some of those copies, which then count as kept.
 std::uint64_t MessageReader::LeftInQueue() const {
   return kept_ + (moved_ > late_ ? moved_ - late_ : 0);
 }
 
-// A quorum queue takes back a moment after the channel or the connection is closed. A look then, by
-// this command or another, shall find all there.
+// A quorum queue requeues messages a moment after their channel or connection is closed. Waits for
+// it, so that the next look, by this or another command, finds all messages.
 void MessageReader::AwaitReturn(absl::Duration since) {
   if (kept_ == 0 || other_consumers_ > 0) return Finish();
   channel_->DeclareQueue(
@@ -453,7 +456,7 @@ void MessageReader::Tick() {
   });
 }
 
-// Another consumer may have taken what is missing.
+// Another consumer may have taken the missing messages.
 void MessageReader::LookForEnd() {
   if (consumer_ != Consumer::kActive || looking_ || is_blocked_ || nothing_left_) return;
   if (Now() - last_delivery_ < (ending_ ? kQuietAtTheEnd : kQuiet)) return;

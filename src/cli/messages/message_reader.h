@@ -21,43 +21,44 @@
 
 namespace retryq::cli {
 
-// Is shown the messages of a queue. Each is answered by one call of MessageReader::Keep or
+// Receives the messages of a queue. Each message needs one call of MessageReader::Keep or
 // MessageReader::Take, at once or later.
 class MessageVisitor {
  public:
   virtual ~MessageVisitor() = default;
   virtual void OnMessage(amqp::MessagePtr message) = 0;
-  // It ends too early. No further message comes; those that nothing has been begun with are to be
-  // answered now.
+  // The reader ends early and shows no further messages. Messages whose processing has not begun
+  // need their call now.
   virtual void OnAbandoned() {}
 };
 
-// Goes once through what a queue held when it began, and leaves there what nobody takes.
+// Reads once the messages that a queue contains at the start, and leaves those in the queue that
+// are not taken.
 //
-// Messages are consumed and stay unacked, so that none is seen twice, until the broker puts them
-// back at the end. At most `window` of them are with one consumer; when all of those are kept, the
-// next consumer takes over, and their bodies are not in memory here. A channel is left to what it
-// has after some thousand, as the broker walks past all of that to find what is acked. What goes
-// wrong, and a death at any moment, puts all back that is not acked.
+// Messages are consumed and stay unacked, so that none is seen twice, until the broker requeues
+// them at the end. One consumer has at most `window` of them. When all of those are kept, the next
+// consumer takes over, and their bodies are freed. After some thousand messages a new channel takes
+// over, as the broker searches all unacked messages of a channel for those that are acked. After an
+// error, or if the process dies, the broker requeues all unacked messages.
 //
-// What another consumer has cannot be seen. The reader waits some seconds for it to be back, as it
-// is when another command has just ended.
+// Messages that another consumer has cannot be seen. The reader waits some seconds for them to
+// return, as they do if another command has just ended.
 //
-// A quorum queue counts how often it has taken a message back, and drops it when that exceeds its
-// delivery limit. A message whose count has reached `move_at` is therefore put behind the others by
-// a copy, confirmed before the original is acked; the copy counts from 0. Of a delay queue nothing
-// is moved: see `Place::kExact`.
+// A quorum queue counts how often it has requeued a message, and drops the message when the count
+// exceeds the delivery limit. So a message whose count has reached `move_at` is moved behind the
+// others: its copy is published and confirmed before the original is acked, and its count starts at
+// 0. Messages of a delay queue are not moved: see `Place::kExact`.
 class MessageReader final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
-  // Where what is kept shall be in the queue afterwards.
+  // The position of kept messages in the queue afterwards.
   enum class Place {
     kAny,
-    // Where it was, in front of all that comes later. Messages expire at the head of a delay queue
-    // only, so one in the wrong place holds up others. Before 4.3 a quorum queue without a delivery
-    // limit puts what is given back behind all others, and what a connection had that has ended in
-    // front. From 4.3 on it always goes to the front, and a connection that has ended counts as a
-    // failure (F41 in doc/rabbitmq_facts.md). What several consumers had can get out of order, so
-    // there is one.
+    // The previous position, before all later messages. Messages expire only at the head of a delay
+    // queue, so a misplaced message delays others. Before 4.3, a quorum queue without a delivery
+    // limit puts requeued messages behind all others, except those of a connection that has ended,
+    // which go to the front. From 4.3 on requeued messages always go to the front, and the end of a
+    // connection counts as a failure (F41 in doc/rabbitmq_facts.md). Messages of several consumers
+    // can get out of order, so there is only one consumer.
     kExact,
   };
 
@@ -65,47 +66,49 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
     amqp::ConnectionOptions connection;
     std::string queue;
     std::uint16_t window = 256;           // above zero
-    std::optional<std::int64_t> move_at;  // from 1; none = nothing is moved
+    std::optional<std::int64_t> move_at;  // at least 1; not set: moves none
     Place place = Place::kAny;
-    // How long messages are held: then nothing more is begun, and what is kept is put back.
+    // The longest time that messages are held. After it, nothing more is started, and the kept
+    // messages are requeued.
     absl::Duration longest = absl::InfiniteDuration();
-    // As the management API knows them, if it does.
+    // The figures of the management API, if known.
     std::optional<QueueFigures> figures;
-    // What kNotFound says behind the name of the queue.
+    // The text after the queue's name in a kNotFound error.
     std::string if_missing;
   };
 
-  // All must outlive it.
+  // The arguments passed by reference must outlive it.
   MessageReader(EventLoop& loop, Options options, MessageVisitor& visitor, Progress& progress);
   ~MessageReader() override;
 
-  // Goes through the queue until its end, an error or a signal: after the first one what is under
-  // way is finished, after the second it is left. kCancelled for a signal. Once.
+  // Reads the queue until its end, an error or a signal. After a first signal, operations that have
+  // started are finished; after a second one they are abandoned. Returns kCancelled for a signal.
+  // Call it once.
   absl::Status Run();
 
-  // It stays parked.
+  // Leaves the message in the queue.
   void Keep(const amqp::MessagePtr& message);
-  // It is acked: gone.
+  // Acks the message, which removes it.
   void Take(const amqp::MessagePtr& message);
 
-  // No more messages are wanted than have been shown.
+  // Stops reading: no more messages are shown.
   void Stop();
 
-  // Ends before all has been seen, without an error: for another reader to go on.
+  // Ends before all messages have been seen, without an error, so that another reader can continue.
   void CutShort();
 
-  // For copies that are to be confirmed before their originals are taken.
+  // For copies that must be confirmed before their originals are taken.
   CopyPublisher& publisher() { return *publisher_; }
 
-  bool began() const { return began_; }  // it has seen the queue
-  // Messages are left that were not shown, or for which there was no time.
+  bool began() const { return began_; }  // the queue was found
+  // Messages remain that were not shown, or for which there was no time.
   bool cut_short() const { return cut_short_; }
-  std::uint64_t total() const { return total_; }  // messages in the queue when it began
-  std::uint64_t seen() const { return seen_; }    // shown to the visitor
+  std::uint64_t total() const { return total_; }  // messages at the start
+  std::uint64_t seen() const { return seen_; }    // messages shown to the visitor
   std::uint64_t moved() const { return moved_; }
-  // Others have had messages of it, for longer than was waited for.
+  // Other consumers had messages of the queue for longer than the reader waited.
   bool others_hold() const { return others_hold_; }
-  std::uint32_t other_consumers() const { return other_consumers_; }  // when it began
+  std::uint32_t other_consumers() const { return other_consumers_; }  // at the start
 
  private:
   enum class Consumer { kNone, kStarting, kActive, kCancelling };
@@ -125,7 +128,7 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   amqp::Channel& ChannelOf(const amqp::Message& message);
   void StartConsumer();
   void CancelConsumer();
-  // Does what is to be done next, if anything.
+  // Does the next step, if any.
   void Step();
   bool MayCancel() const;
   void StepInPlace();
@@ -149,37 +152,37 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   const Options options_;
   MessageVisitor& visitor_;
   Progress& progress_;
-  std::optional<Waiting> waiting_;  // for the queue to be there
+  std::optional<Waiting> waiting_;  // reports waits before the start
   std::optional<amqp::Connection> connection_;
-  std::optional<amqp::Connection> afterwards_;  // to see that all is back
-  std::unique_ptr<amqp::Channel> channel_;      // that the queue is consumed on
-  std::uint64_t on_channel_ = 0;                // messages that it has brought
-  // Those before it, with what they have. From the oldest on.
+  std::optional<amqp::Connection> afterwards_;  // checks that all messages are requeued
+  std::unique_ptr<amqp::Channel> channel_;      // on which the queue is consumed
+  std::uint64_t on_channel_ = 0;                // messages delivered on it
+  // The earlier channels, with their unacked messages. Oldest first.
   std::deque<std::unique_ptr<amqp::Channel>> earlier_;
   std::optional<CopyPublisher> publisher_;
 
   Consumer consumer_ = Consumer::kNone;
   std::string consumer_tag_;
-  std::uint64_t unacked_ = 0;  // of what this consumer has got
-  std::uint64_t held_ = 0;     // of these, what stays so
+  std::uint64_t unacked_ = 0;  // of the messages of this consumer
+  std::uint64_t held_ = 0;     // of these, messages that stay unacked
 
   bool began_ = false;
   std::uint64_t total_ = 0;
   std::uint64_t seen_ = 0;
   std::uint64_t kept_ = 0;
   std::uint64_t moved_ = 0;
-  std::uint64_t late_ = 0;       // came while ending, copies of moved ones among them
-  std::uint64_t undecided_ = 0;  // shown and not answered yet
+  std::uint64_t late_ = 0;       // delivered while ending, including copies of moved ones
+  std::uint64_t undecided_ = 0;  // shown, but neither kept nor taken yet
   std::uint64_t moving_ = 0;
 
-  bool ending_ = false;                       // no message is shown any more
-  bool nothing_left_ = false;                 // the queue has nothing more to deliver
-  std::vector<amqp::MessagePtr> bystanders_;  // that came while ending
+  bool ending_ = false;                       // no more messages are shown
+  bool nothing_left_ = false;                 // the queue has no more messages
+  std::vector<amqp::MessagePtr> bystanders_;  // delivered while ending
   int empty_looks_ = 0;
   bool looking_ = false;
   std::uint32_t other_consumers_ = 0;
   bool others_hold_ = false;
-  std::optional<absl::Duration> looks_since_;  // for the first time
+  std::optional<absl::Duration> looks_since_;  // start of the first look
   absl::Duration began_at_;
   absl::Duration last_delivery_;
   absl::Duration ending_since_;
@@ -187,9 +190,9 @@ class MessageReader final : private amqp::ConnectionListener, private amqp::Chan
   bool cut_short_ = false;
   bool finished_ = false;
   bool closing_ = false;
-  bool closed_ = false;  // nothing is listened to any more
+  bool closed_ = false;  // events are ignored
   bool is_blocked_ = false;
-  absl::Status error_;  // the first one
+  absl::Status error_;  // the first error
   std::unique_ptr<Timer> tick_;
   std::unique_ptr<Timer> return_;
 };

@@ -15,28 +15,29 @@
 
 namespace retryq::cli {
 
-// Parts of the lines that lists of messages are made of. Texts are safe for a terminal; what a
-// message does not say is `-`, and absent from its object.
+// Parts of the lines in lists of messages. Texts are safe for a terminal. A missing field is `-` in
+// a table and absent in a JSON object.
 
-// Fields of messages that are shown besides, by the names that FieldNamed takes.
+// Additional fields to show, by the names that FieldNamed accepts.
 using Columns = std::vector<std::string>;
 
-// Heads or values, each with the space behind it.
+// Column heads or values, each followed by spaces.
 std::string ColumnHeads(const Columns& columns);
 std::string ColumnValues(const amqp::Message& message, const Columns& columns);
 
 std::string TextOrDash(std::optional<std::string_view> text);
-// To the second.
+// With a precision of seconds.
 std::string TimeOrDash(std::optional<absl::Time> time);
-// The queue that it failed in, with exchange and routing key where it was not published to that by
-// name.
+// The queue in which it failed, with exchange and routing key unless it was published to the queue
+// directly.
 std::string OriginOf(const MessagePast& past);
 
-// What all lists of messages tell programs.
+// The JSON fields that all lists of messages contain.
 nlohmann::ordered_json MessageJsonRow(const amqp::Message& message, const Columns& columns);
 
-// How many there are of each: a table, or with `json` an object a line, {"count":…,NAME:…}. The
-// most frequent first. The empty text is what says nothing.
+// The number of messages per value: a table, or with `json` one object per line,
+// {"count":…,NAME:…}. The most frequent value comes first. An empty value stands for messages
+// without one.
 std::string CountsText(const std::map<std::string, std::uint64_t>& counts, const std::string& name,
                        bool json);
 

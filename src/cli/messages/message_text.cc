@@ -25,8 +25,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostHeaders = std::size_t{1} << 20;  // bytes of JSON
 
-// What the broker noted when it dead-lettered the message, as JSON; empty where it did not. A copy
-// that retryq has parked has lost that of its retries.
+// The x-death header, which the broker sets when it dead-letters a message, as JSON; empty without
+// one. In a copy that retryq has parked, the entries of its retries are missing.
 std::string DeathsOf(const amqp::Message& message) {
   if (!message.properties.headers) return "";
   const std::optional<amqp::FieldView> deaths = message.properties.headers->Find("x-death");

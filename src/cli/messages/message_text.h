@@ -12,33 +12,33 @@
 
 namespace retryq::cli {
 
-// How to show a body.
+// The format of a body.
 enum class BodyFormat {
-  kAuto,  // as JSON or text if it is such, else in hex
+  kAuto,  // JSON or text if possible, otherwise hex
   kText,
   kJson,
   kHex,
-  kRaw,  // its bytes, and nothing else
+  kRaw,  // only the bytes of the body
 };
 
-// Names and values to show besides.
+// Additional names and values to show.
 using MoreLines = std::vector<std::pair<std::string, std::string>>;
 
-// A message for people: its past, what `more` says, its properties, its other headers, where it was
-// dead-lettered, its body. Safe for a terminal except BodyFormat::kRaw, which is the body's bytes
-// alone. kInvalidArgument for a body that is no JSON where it has to be.
+// A message as text: its retry headers, the lines of `more`, its properties, its other headers, its
+// x-death header and its body. Safe for a terminal except BodyFormat::kRaw, which is only the bytes
+// of the body. Returns kInvalidArgument for BodyFormat::kJson if the body is not JSON.
 absl::StatusOr<std::string> MessageText(const amqp::Message& message, BodyFormat body,
                                         const MoreLines& more = {});
 
-// The same as one JSON object: what `list` tells programs, "properties", "headers", "x_death" where
-// it has that header, and "body", or "body_base64" where it is not UTF-8.
+// The message as one JSON object: the fields of its row in `list`, "properties", "headers",
+// "x_death" if it has that header, and "body", or "body_base64" if the body is not UTF-8.
 std::string MessageJson(const amqp::Message& message, nlohmann::ordered_json row);
 
-// The headers that `show` shows, as an object on one line; those of retrying and of the broker are
-// left out.
+// The headers that `show` prints, as one JSON object on one line, without those of retrying and of
+// the broker.
 std::string VisibleHeaders(const amqp::Message& message);
 
-// Offset, bytes, and what of them is ASCII, 16 a line.
+// Offset, bytes and their ASCII characters, 16 bytes per line.
 std::string HexDump(std::string_view bytes);
 
 }  // namespace retryq::cli

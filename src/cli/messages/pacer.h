@@ -7,18 +7,18 @@
 
 namespace retryq::cli {
 
-// Spreads steps evenly over time. A step that comes late, as timers do, is made up for by those
-// that follow, except what is more than `kSlack` late: one that could not go on for a minute does
-// not rush for it.
+// Spreads steps evenly over time. Later steps make up for a delay, as timers cause it, but only for
+// up to `kSlack`: a pause of a minute is not followed by a burst.
 class Pacer {
  public:
   static constexpr absl::Duration kSlack = absl::Milliseconds(50);
 
-  // At most so many steps a second; 0 = no limit.
+  // Allows `rate` steps per second; 0: unlimited.
   explicit Pacer(double rate)
       : interval_(rate > 0 ? absl::Seconds(1) / rate : absl::ZeroDuration()) {}
 
-  // How long until the next step may be made; zero or less: now. Times are since any moment.
+  // Returns the time until the next step is allowed; zero or less: now. All times have the same
+  // origin.
   absl::Duration Wait(absl::Duration now) const { return next_ - now; }
 
   void Step(absl::Duration now) { next_ = std::max(next_, now - kSlack) + interval_; }

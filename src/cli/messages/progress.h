@@ -12,27 +12,27 @@
 
 namespace retryq::cli {
 
-// How far long work is: on a terminal a bar that is drawn over and over, elsewhere a line now and
-// then. Work that is over soon says nothing.
+// Shows the progress of a long operation: a bar on a terminal, otherwise a line from time to time.
+// A short operation prints nothing.
 class Progress {
  public:
   struct Options {
     std::function<void(std::string_view)> write = &WriteToStderr;
-    bool is_terminal;        // it writes to one
+    bool is_terminal;        // whether `write` writes to a terminal
     std::size_t width = 80;  // of the terminal, in columns
-    std::string what;        // of the work
+    std::string what;        // name of the operation
   };
 
-  // `start` and all later times are since the same moment.
+  // `start` and all later times have the same origin.
   Progress(Options options, absl::Duration start) : options_(std::move(options)), start_(start) {}
 
-  // Done so far. Writes where it is time to.
+  // Updates the progress. Writes only from time to time.
   void Update(std::uint64_t done, std::uint64_t total, absl::Duration now);
 
-  // Says something else, on a line of its own.
+  // Prints another text, on its own line.
   void Say(const std::string& text);
 
-  // Takes the bar off the terminal. Nothing is written afterwards.
+  // Removes the bar from the terminal. Later calls print nothing.
   void End();
 
  private:
@@ -47,7 +47,7 @@ class Progress {
 std::string ProgressLine(const std::string& what, std::uint64_t done, std::uint64_t total,
                          absl::Duration elapsed);
 
-// The same behind a bar, as wide as there is room for: "[#####---------------]  25% 500 of 2000 …"
+// The same after a bar that fits into `width`: "[#####---------------] 25% 500 of 2000 …"
 std::string ProgressBar(std::uint64_t done, std::uint64_t total, absl::Duration elapsed,
                         std::size_t width);
 

@@ -5,7 +5,7 @@
 
 namespace retryq::cli {
 
-// Asks on the terminal, and waits for the answer. Only "y", "Y" and "yes" agree.
+// Asks on the terminal and waits for the reply. Returns true for "y", "Y" and "yes" only.
 bool Agrees(const std::string& question);
 
 }  // namespace retryq::cli

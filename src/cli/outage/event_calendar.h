@@ -10,10 +10,10 @@
 
 namespace retryq::cli {
 
-// A priority queue of events in time, the earliest first, for millions of them: only those of the
-// slice of time that is on are kept in order, in a heap that fits a cache; those of later slices
-// lie unsorted. An Event has `time()` in microseconds, not negative, and `operator>` for a total
-// order that agrees with it. None may be pushed that is earlier than the last one popped.
+// A priority queue for millions of events, earliest first. Only the events of the current time
+// slice are in a heap, which fits a cache; those of later slices are unsorted. An Event has
+// `time()` in microseconds, not negative, and `operator>` for a total order that agrees with it. No
+// event may be earlier than the last one popped.
 template <typename Event>
 class EventCalendar {
  public:
@@ -28,7 +28,7 @@ class EventCalendar {
     }
   }
 
-  // Of one that is not empty.
+  // The calendar must not be empty.
   const Event& Top() {
     if (now_.empty()) BeginNextSlice();
     return now_.top();

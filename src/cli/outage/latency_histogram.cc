@@ -8,8 +8,8 @@
 namespace retryq::cli {
 namespace {
 
-// Numbers of up to so many binary digits have a place of their own; of longer ones those digits
-// count, the first of which is always 1.
+// Numbers with up to this many binary digits have their own place. Of longer numbers only these
+// leading digits count, the first of which is always 1.
 constexpr int kDigits = 8;
 constexpr std::uint64_t kHalf = std::uint64_t{1} << (kDigits - 1);
 

@@ -8,14 +8,14 @@
 
 namespace retryq::cli {
 
-// Millions of latencies in a few kilobytes: exact below 256 ms, and to less than one per cent
-// above; the longest is exact.
+// Stores millions of latencies in a few kilobytes: exact below 256 ms, with an error of less than
+// one per cent above; the longest is exact.
 class LatencyHistogram {
  public:
   void Add(absl::Duration latency);
 
-  // The latency that this part of all, above 0 to 1, does not exceed: not more than it really is.
-  // Zero where there are none.
+  // The latency that this part of all (above 0, up to 1) does not exceed, rounded down. Zero
+  // without latencies.
   absl::Duration Quantile(double part) const;
 
   absl::Duration longest() const { return longest_; }

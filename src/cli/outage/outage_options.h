@@ -10,42 +10,41 @@
 
 namespace retryq::cli {
 
-// An outage of a downstream, the service that the handlers of messages call, and the traffic that
-// it meets.
+// An outage of a downstream service, which the handlers of messages call, and its traffic.
 struct OutageOptions {
-  // For how long every call fails, and when that begins. Not set: after a tenth of
-  // the outage, in whole seconds.
+  // The time during which every call fails, and its start. Not set: after a tenth of the outage, in
+  // whole seconds.
   absl::Duration outage = absl::ZeroDuration();
   std::optional<absl::Duration> start;
 
-  // Messages a second that arrive all the time: evenly, or independently of each other (a Poisson
+  // The rate of arriving messages per second: evenly, or independently of each other (a Poisson
   // process).
   double rate = 0;
   bool poisson = false;
 
-  // Messages that arrive beside them, all at once as the outage begins.
+  // Additional messages that arrive at once at the start of the outage.
   std::uint64_t burst = 0;
 
-  // Calls a second that the downstream takes, of which it has up to a second's worth in hand (at
-  // least one call). What comes beyond that fails at once.
+  // The calls per second that the downstream accepts, with a reserve of up to one second (at least
+  // one call). Further calls fail at once.
   double capacity = std::numeric_limits<double>::infinity();
 
-  // The part of the calls it takes that fails anyway, from 0 to below 1.
+  // The part of accepted calls that fails anyway, from 0 to below 1.
   double error_rate = 0;
 
   // The consumer's circuit breaker, if it has one.
   std::optional<BreakerOptions> breaker;
 
-  // With a breaker: calls a second that the workers make at most, so that what has piled up while
-  // it was open takes its time. Not set: twice the rate, at least 100.
+  // With a breaker: the most calls per second by the workers, so that messages that waited while it
+  // was open take time. Not set: twice the rate, at least 100.
   std::optional<double> speed;
 
-  // How long the simulation goes on, not less than until the outage ends. Not set: somewhat beyond
-  // the recovery, which it waits for as long as ten outages and two of the policy's longest delays
-  // take, and a minute.
+  // The length of the simulation, at least until the end of the outage. Not set: until somewhat
+  // after the recovery, for which it waits up to ten outages plus two of the policy's longest
+  // delays plus a minute.
   std::optional<absl::Duration> duration;
 
-  // One seed is one history.
+  // Each seed produces one sequence of events.
   std::uint64_t seed = 1;
 };
 

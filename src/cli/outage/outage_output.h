@@ -10,22 +10,22 @@
 
 namespace retryq::cli {
 
-// What was simulated, in a line without its break: for people.
+// A description of the simulation as one line, without a line break.
 std::string OutageTitle(const OutageOptions& outage, const OutageReport& report);
 
-// A simulated outage for people: plots, and below them what it comes down to.
+// A simulated outage as text: plots followed by a summary.
 std::string OutageText(const OutageOptions& outage, const OutageReport& report,
                        const PlotStyle& style);
 
-// What a circuit breaker changes, in figures. `with`: the same outage with `breaker`.
+// The effect of a circuit breaker in figures. `with`: the same outage with `breaker`.
 std::string BreakerText(const BreakerOptions& breaker, const OutageReport& without,
                         const OutageReport& with);
 
-// All numbers of a simulated outage. Times are in milliseconds; what is not there (a capacity, a
-// recovery) is null.
+// All figures of a simulated outage. Times are in milliseconds; missing values (a capacity, a
+// recovery) are null.
 nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageReport& report);
 
-// A simulated outage as an SVG image: calls, messages waiting, delay queues and parked messages
+// A simulated outage as an SVG image: calls, waiting messages, delay queues and parked messages
 // over one axis of time.
 std::string OutageSvg(const OutageOptions& outage, const OutageReport& report);
 

@@ -9,23 +9,23 @@
 
 namespace retryq::cli {
 
-// What happens in an outage. A call is an attempt of a message: it reaches the downstream.
+// The result of a simulated outage. A call is an attempt of a message, which calls the downstream.
 struct OutageReport {
-  // A stretch of time.
+  // A period of time.
   struct Sample {
     absl::Duration begin;
     std::uint64_t calls = 0;
     std::uint64_t failures = 0;       // of these calls
-    std::uint64_t most_calls = 0;     // in the second that had the most
-    std::uint64_t most_failures = 0;  // the same
-    std::uint64_t waiting = 0;        // messages that wait for their next attempt, the most
-    std::uint64_t parked = 0;         // messages given up, since the beginning, at its end
+    std::uint64_t most_calls = 0;     // in the second with the most
+    std::uint64_t most_failures = 0;  // in the second with the most
+    std::uint64_t waiting = 0;        // most messages that wait for their next attempt
+    std::uint64_t parked = 0;         // messages parked from the start to its end
     std::uint64_t delay_queues = 0;   // on the broker at its end
   };
 
   absl::Duration outage_begin;
   absl::Duration outage_end;
-  absl::Duration end;       // of what was simulated
+  absl::Duration end;       // of the simulation
   absl::Duration interval;  // the length of a sample
   std::vector<Sample> samples;
 
@@ -36,7 +36,7 @@ struct OutageReport {
   std::uint64_t calls = 0;
   std::uint64_t failures = 0;
 
-  // Calls in the second that had the most of them: until the outage ends, and after it.
+  // Calls in the second with the most calls: until the outage ends, and after it.
   std::uint64_t most_calls_until_end = 0;
   std::uint64_t most_calls_after = 0;
 
@@ -45,11 +45,11 @@ struct OutageReport {
   std::uint64_t most_delay_queues = 0;  // of all samples
   std::uint64_t most_attempts = 0;      // of one message
 
-  // From the outage's end until all messages are handled or parked that had failed because of it,
-  // or because of the load that it left behind. Nothing if that did not come to pass.
+  // The time from the outage's end until all messages are handled or parked that failed because of
+  // it or because of the load after it. Not set if that did not happen.
   std::optional<absl::Duration> recovery;
 
-  // From a message's arrival to its being handled, of those that were.
+  // The time from the arrival of a message until it was handled, for handled messages.
   absl::Duration latency_p50;
   absl::Duration latency_p99;
   absl::Duration latency_max;

@@ -26,21 +26,21 @@ namespace {
 constexpr std::uint64_t kCallsBetweenProgress = 1'000'000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-// One seed is one sequence.
+// Each seed produces one sequence.
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed) : engine_(seed) {}
 
   std::uint64_t Next() override { return engine_(); }
 
-  // Above 0, up to 1.
+  // Returns a number above 0, up to 1.
   double Part() { return (static_cast<double>(Next() >> 11) + 1) * 0x1p-53; }
 
  private:
   std::mt19937_64 engine_;
 };
 
-// When messages arrive, in microseconds.
+// The times of arriving messages, in microseconds.
 class Arrivals {
  public:
   Arrivals(const OutageOptions& options, std::int64_t burst_at, SeededRandom& random)
@@ -52,7 +52,7 @@ class Arrivals {
     Step();
   }
 
-  // The next one.
+  // The next arrival.
   std::int64_t next() const { return burst_left_ > 0 ? std::min(steady_, burst_at_) : steady_; }
 
   void Take() {
@@ -80,10 +80,10 @@ class Arrivals {
   SeededRandom& random_;
   std::uint64_t count_ = 0;
   double seconds_ = 0;
-  std::int64_t steady_ = kNever;  // the next one that comes by rate
+  std::int64_t steady_ = kNever;  // the next arrival at the steady rate
 };
 
-// What messages call: down for a while, and with a capacity.
+// The service that messages call, with an outage and a capacity.
 class Downstream {
  public:
   enum class Answer { kOk, kFailed, kDown, kOverloaded };
@@ -101,7 +101,7 @@ class Downstream {
   Answer Call(std::int64_t now) {
     if (now >= down_from_ && now < down_until_) return Answer::kDown;
     if (!Admit(now)) return Answer::kOverloaded;
-    // Chance is asked only where it has a say.
+    // Draws a random number only if it is needed.
     const bool failed = error_rate_ > 0 && random_.Part() <= error_rate_;
     return failed ? Answer::kFailed : Answer::kOk;
   }
@@ -109,7 +109,7 @@ class Downstream {
  private:
   bool Admit(std::int64_t now) {
     if (std::isinf(capacity_)) return true;
-    // What is lost in rounding must not cost a call.
+    // A rounding error must not cost a call.
     constexpr double kAlmostOne = 1 - 1e-6;
     tokens_ = std::min(depth_, tokens_ + (static_cast<double>(now - refilled_) * 1e-6 * capacity_));
     refilled_ = now;
@@ -128,18 +128,18 @@ class Downstream {
   SeededRandom& random_;
 };
 
-// A message, and when its next attempt is.
+// A message and its next attempt.
 struct Attempt {
   std::int64_t at = 0;              // microseconds
-  std::int64_t arrived = 0;         // the same
-  std::int64_t first_failure = 0;   // the same, once it has failed
+  std::int64_t arrived = 0;         // microseconds
+  std::int64_t first_failure = 0;   // microseconds; set after the first failure
   std::int64_t previous_delay = 0;  // milliseconds
   std::uint32_t failures = 0;
   std::uint32_t number = 0;  // in the order of arrival
-  bool affected = false;     // the outage, or the load that it left behind, has failed it
+  bool affected = false;     // failed or delayed by the outage or the load after it
 
   std::int64_t time() const { return at; }
-  // In the order of arrival at one time, as in a queue.
+  // At the same time, in the order of arrival, as in a queue.
   friend bool operator>(const Attempt& a, const Attempt& b) {
     return a.at != b.at ? a.at > b.at : a.number > b.number;
   }
@@ -154,7 +154,7 @@ absl::Status TooManyMessages(const SimulationLimits& limits) {
   return TooLarge(absl::StrCat("more than ", limits.messages, " messages"));
 }
 
-// Whatever the maximum of delays is that do not grow.
+// The longest delay in use, also if delays do not grow up to their maximum.
 absl::Duration LongestDelayInUse(const BackoffOptions& backoff) {
   if (!backoff.delays.empty()) return LongestDelay(backoff);
   return BackoffRange(backoff, std::numeric_limits<std::uint64_t>::max()).longest;
@@ -162,14 +162,14 @@ absl::Duration LongestDelayInUse(const BackoffOptions& backoff) {
 
 std::int64_t Micros(absl::Duration duration) { return absl::ToInt64Microseconds(duration); }
 
-// Calls a second that workers with a circuit breaker make at most.
+// The most calls per second by workers with a circuit breaker.
 double SpeedOf(const OutageOptions& outage) {
   constexpr double kLeastSpeed = 100;
   return outage.speed.value_or(std::max(2 * outage.rate, kLeastSpeed));
 }
 
-// What the workers of a queue do that have a circuit breaker: they take messages one after the
-// other, at a certain pace, and none while it is open. Times are microseconds.
+// Workers of a queue with a circuit breaker: they take messages one after the other at a limited
+// rate, and none while it is open. Times are microseconds.
 class PacedWorkers {
  public:
   PacedWorkers(const BreakerOptions& breaker, double speed)
@@ -177,12 +177,12 @@ class PacedWorkers {
 
   void Add(const Attempt& attempt) { waiting_.push_back(attempt); }
 
-  // Whether a message that comes now waits behind what the outage has left behind.
+  // Returns whether a message that arrives now waits behind the messages of the outage.
   bool IsBehind() const {
     return breaker_.state() != Breaker::State::kClosed || (has_opened_ && !waiting_.empty());
   }
 
-  // When the next message is called for, not before `now`.
+  // Returns the time of the next call, not before `now`.
   std::int64_t NextCall(std::int64_t now) const {
     if (waiting_.empty()) return kNever;
     const absl::Duration pause = breaker_.PauseLeft(absl::Microseconds(now));
@@ -235,7 +235,7 @@ class Simulation {
 
   absl::StatusOr<OutageReport> Run(const SimulationProgress& progress) {
     for (;;) {
-      // Where nothing comes any more it is never.
+      // kNever if no more events follow.
       const bool retry_is_next = !retries_.empty() && retries_.Top().at <= arrivals_.next();
       const std::int64_t next = retry_is_next ? retries_.Top().at : arrivals_.next();
       const std::int64_t call = workers_ ? workers_->NextCall(now_) : kNever;
@@ -272,7 +272,8 @@ class Simulation {
  private:
   using Answer = Downstream::Answer;
 
-  // It is in the work queue: called for at once, or when the workers come to it.
+  // The message is in the work queue: calls the downstream at once, or when a worker takes the
+  // message.
   void Deliver(Attempt attempt) {
     if (!workers_) return Call(attempt);
     if (workers_->IsBehind()) MarkAffected(attempt);
@@ -328,22 +329,22 @@ class Simulation {
     report_.most_waiting = std::max(report_.most_waiting, ++report_.waiting);
   }
 
-  // It is handled or parked.
+  // The message is handled or parked.
   void Settle(const Attempt& attempt) {
     if (!attempt.affected) return;
     --affected_;
     if (left_outage_ && affected_ == 0) Recover(attempt.at);
   }
 
-  // Before each event that comes as the outage ends, or later.
+  // Called before each event at the end of the outage or later.
   void LeaveOutage(std::int64_t now) {
     if (!left_outage_) report_.waiting_at_outage_end = report_.waiting;
     left_outage_ = true;
-    // What comes at that very moment has a part in it.
+    // Events at exactly this time are handled first, as they may still be affected.
     if (now > Micros(end_of_outage_)) Recover(Micros(end_of_outage_));
   }
 
-  // The first time, and from then on not much longer.
+  // Records the first recovery, and ends the simulation soon afterwards.
   void Recover(std::int64_t now) {
     if (report_.recovery || affected_ > 0) return;
     const absl::Duration time = std::max(absl::Microseconds(now), end_of_outage_);
@@ -393,14 +394,14 @@ class Simulation {
   Arrivals arrivals_;
   Downstream downstream_;
   EventCalendar<Attempt> retries_;
-  std::optional<PacedWorkers> workers_;  // nothing: each message is called for at once
-  std::int64_t now_ = 0;                 // of the last event
+  std::optional<PacedWorkers> workers_;  // not set: calls are made at once
+  std::int64_t now_ = 0;                 // time of the last event
   QueueLifetimes queues_;
   SampleSeries series_;
   LatencyHistogram latencies_;
 
   OutageReport report_;
-  std::uint64_t affected_ = 0;  // messages, neither handled nor parked yet
+  std::uint64_t affected_ = 0;  // messages neither handled nor parked yet
   bool left_outage_ = false;
   std::int64_t second_ = 0;
   std::uint64_t calls_in_second_ = 0;
@@ -412,7 +413,7 @@ absl::StatusOr<OutageReport> SimulateOutage(const OutageOptions& outage, const R
                                             const DelayQueueOptions& delay_queues,
                                             const SimulationProgress& progress,
                                             const SimulationLimits& limits) {
-  // What is too large from the outset shall not take its time to say so.
+  // Rejects a simulation at once that is certainly too large.
   const absl::Duration least = outage.duration.value_or(BeginOf(outage) + outage.outage);
   const double messages =
       outage.rate * absl::ToDoubleSeconds(least) + static_cast<double>(outage.burst);

@@ -13,20 +13,20 @@
 
 namespace retryq::cli {
 
-// How much is simulated, which bounds memory (some 300 MB) and time (some 40 s).
+// The limits of a simulation, for memory (about 300 MB) and time (about 40 s).
 struct SimulationLimits {
   std::uint64_t messages = 5'000'000;
   std::uint64_t calls = 100'000'000;
 };
 
-// Told now and then how far the simulation has come.
+// Receives the progress of the simulation from time to time.
 using SimulationProgress = std::function<void(absl::Duration simulated, std::uint64_t calls)>;
 
-// Lives through an outage of the downstream, event by event: messages arrive, each is called for at
-// once, and what fails waits as NextRetry, which consumers go by, decides. Broker and workers are
-// taken to keep up, whatever comes; workers with a circuit breaker as far as `speed` allows. The
-// options must be valid, as flags are once they are read. kInvalidArgument, with the remedy, where
-// it becomes too large.
+// Simulates an outage of the downstream, event by event. Each message calls the downstream as it
+// arrives; failed messages wait as NextRetry decides, like in a consumer. Broker and workers are
+// assumed to keep up with any load; workers with a circuit breaker up to `speed`. The options must
+// be valid, as the flags make them. Returns kInvalidArgument, with the remedy, if the simulation
+// becomes too large.
 absl::StatusOr<OutageReport> SimulateOutage(const OutageOptions& outage, const RetryOptions& retry,
                                             const DelayQueueOptions& delay_queues,
                                             const SimulationProgress& progress = nullptr,

@@ -36,7 +36,7 @@ constexpr Panel kOthers[] = {{"Messages waiting", 110, &Sample::waiting},
                              {"Delay queues", 70, &Sample::delay_queues},
                              {"Messages parked so far", 70, &Sample::parked}};
 
-// The image's height, from what stands below one another.
+// The image's height: the sum of its panels.
 double ImageHeight() {
   double height = kTopOfPanels + kCalls.height + kBelowPanels;
   for (const Panel& panel : kOthers) height += kBetween + panel.height;
@@ -90,7 +90,7 @@ class SvgWriter {
     return top + (height * (1 - (value / most)));
   }
 
-  // What the top of a panel stands for.
+  // The value at the top of a panel.
   double Most(const Panel& panel) const {
     double most = 1;
     for (const Sample& sample : report_.samples) {
@@ -108,7 +108,7 @@ class SvgWriter {
     return steps;
   }
 
-  // Returns what the top stands for.
+  // Returns the value at the top.
   double DrawGround(const Panel& panel, double top, bool tall) {
     const double floor = top + panel.height;
     svg_.AddText({kLeftOfPanels, top - 10}, Anchor::kStart, "text", panel.title);
@@ -119,7 +119,7 @@ class SvgWriter {
                 "outage");
     const double most = Most(panel);
     for (const double tick : NumberTicks(most, tall ? 7 : 4)) {
-      if (tick != std::floor(tick)) continue;  // of calls, messages and queues there are no parts
+      if (tick != std::floor(tick)) continue;  // calls, messages and queues are whole numbers
       const double y = Y(tick, most, top, panel.height);
       if (tick > 0) svg_.AddLine({kLeftOfPanels, y}, {Right(), y}, "grid");
       svg_.AddText({kLeftOfPanels - 8, y + 4}, Anchor::kEnd, "note", NumberText(tick));

@@ -14,13 +14,13 @@ namespace {
 
 using Sample = OutageReport::Sample;
 
-// ", 10.5 times the rate"; nothing where there is none.
+// ", 10.5 times the rate"; empty without a rate.
 std::string TimesTheRate(std::uint64_t calls, const OutageOptions& outage) {
   if (outage.rate <= 0) return "";
   return absl::StrFormat(", %.1f times the rate", static_cast<double>(calls) / outage.rate);
 }
 
-// To what a reader wants to know.
+// Rounds to a readable precision.
 absl::Duration Rounded(absl::Duration duration) {
   const absl::Duration unit =
       duration < absl::Seconds(10) ? absl::Milliseconds(1) : absl::Seconds(1);
@@ -55,7 +55,7 @@ class TextWriter {
   const std::string& text() const { return text_; }
 
  private:
-  // Of what the samples cover, the last of which may reach beyond the end.
+  // The part of the time of all samples, the last of which may extend beyond the end.
   double PartOf(absl::Duration time) const {
     return absl::FDivDuration(time,
                               static_cast<std::int64_t>(report_.samples.size()) * report_.interval);

@@ -8,7 +8,7 @@
 namespace retryq::cli {
 namespace {
 
-// How many of these, which ascend, are not later than `time`.
+// Returns how many of these ascending times are not later than `time`.
 std::uint64_t CountUntil(const std::vector<std::int64_t>& times, std::int64_t time) {
   return static_cast<std::uint64_t>(
       std::distance(times.begin(), std::upper_bound(times.begin(), times.end(), time)));
@@ -31,7 +31,8 @@ QueueLifetimes::QueueLifetimes(const std::vector<absl::Duration>& ttls,
 void QueueLifetimes::Use(absl::Duration time, absl::Duration delay) {
   std::int64_t at = absl::ToInt64Milliseconds(time);
   std::int64_t left = absl::ToInt64Milliseconds(delay);
-  // What is shorter than a hop the consumer waits for, unless it is all of the delay.
+  // The consumer waits for a rest that is shorter than the shortest hop, unless it is the whole
+  // delay.
   const std::int64_t shortest = absl::ToInt64Milliseconds(DelayGrid::kShortestHop);
   for (bool first = true; first ? left > 0 : left >= shortest; first = false) {
     const auto above =

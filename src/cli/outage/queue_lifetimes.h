@@ -11,24 +11,24 @@
 
 namespace retryq::cli {
 
-// When which delay queues are there, by the rule of their leases: a classic one from its first use
-// until QueueLifetime after its last one; of quorum ones another in each epoch, from its first use
-// until QueueLifetime after that; those that are not declared (`declare` off) always, if they are
-// ever used.
+// The times at which delay queues exist, from the rule of their leases. A classic queue exists from
+// its first use until QueueLifetime after its last use. Quorum queues change in each epoch; each
+// exists from its first use until QueueLifetime after that. Queues that are not declared (`declare`
+// off) always exist, if they are ever used.
 class QueueLifetimes {
  public:
-  // `ttls`: what DelayQueueTtls says, from the shortest to the longest.
+  // `ttls` is the result of DelayQueueTtls, in ascending order.
   QueueLifetimes(const std::vector<absl::Duration>& ttls, const DelayQueueOptions& options);
 
-  // A message goes on its way at `time` for this delay: through one queue, or through as many as
-  // the delay takes. Times may come in any order.
+  // A message is delayed at `time`, through one queue or as many as the delay needs. Times may be
+  // in any order.
   void Use(absl::Duration time, absl::Duration delay);
 
-  // How many are there at each of these times, which ascend.
+  // Returns the number of queues at each of these times, which must ascend.
   std::vector<std::uint64_t> Count(const std::vector<absl::Duration>& times) const;
 
  private:
-  // Begins and ends in milliseconds; of one queue name they neither overlap nor touch.
+  // Begins and ends in milliseconds; those of one queue name neither overlap nor touch.
   using Spans = std::map<std::int64_t, std::int64_t>;
 
   struct Queue {

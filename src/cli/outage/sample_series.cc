@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostSamples = 512;
 
-// Two samples, one after the other, as one.
+// Joins two consecutive samples.
 OutageReport::Sample Joined(const OutageReport::Sample& a, const OutageReport::Sample& b) {
   return {.begin = a.begin,
           .calls = a.calls + b.calls,
@@ -41,7 +41,7 @@ void SampleSeries::SetMessages(absl::Duration time, std::uint64_t waiting, std::
 }
 
 std::vector<OutageReport::Sample> SampleSeries::Finish(absl::Duration end) {
-  // What ends as a second begins has no part in it.
+  // A simulation that ends at the start of a second does not include it.
   Advance(std::max(end - absl::Nanoseconds(1), absl::ZeroDuration()));
   Current();
   return samples_;

@@ -9,29 +9,29 @@
 
 namespace retryq::cli {
 
-// Collects samples of a simulation whose length nobody knows yet: of a second each at first, and
-// twice as long whenever there are too many of them. Time never goes back.
+// Collects samples of a simulation of unknown length: first of one second each, then twice as long
+// whenever there are too many. Times must not decrease.
 class SampleSeries {
  public:
   void AddCall(absl::Duration time, bool failed);
 
-  // From `time` on so many messages wait, and are parked.
+  // From `time` on, these numbers of messages wait and are parked.
   void SetMessages(absl::Duration time, std::uint64_t waiting, std::uint64_t parked);
 
-  // The samples until `end`, without their delay queues. Nothing may be added after it.
+  // Returns the samples until `end`, without their delay queues. Nothing may be added afterwards.
   std::vector<OutageReport::Sample> Finish(absl::Duration end);
 
   absl::Duration interval() const { return absl::Seconds(seconds_); }
 
  private:
-  // The sample of the second that is on.
+  // The sample of the current second.
   OutageReport::Sample& Current();
   void Advance(absl::Duration time);
   void HalveSamples();
 
   std::int64_t seconds_ = 1;  // the length of a sample
   std::vector<OutageReport::Sample> samples_;
-  std::int64_t second_ = 0;     // the one that is on
+  std::int64_t second_ = 0;     // the current one
   std::uint64_t calls_ = 0;     // in it
   std::uint64_t failures_ = 0;  // in it
   std::uint64_t waiting_ = 0;

@@ -38,7 +38,7 @@ bool ReadDuration(const std::string& text, std::optional<absl::Duration>* value)
   return true;
 }
 
-// Per second.
+// Reads a rate per second.
 bool ReadRate(const std::string& text, double* value) {
   constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {
       {{"/s", 1}, {"/m", 60}, {"/h", 3600}}};

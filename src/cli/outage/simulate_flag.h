@@ -6,8 +6,8 @@
 
 namespace retryq::cli {
 
-// What follows --simulate: `outage=10m,rate=200/s,capacity=500/s`. All that is wrong with it is
-// complained of, by key.
+// Parses the value of --simulate: `outage=10m,rate=200/s,capacity=500/s`. Reports all errors, by
+// key.
 OutageOptions ReadSimulate(const std::string& text, FlagReader& reader);
 
 }  // namespace retryq::cli

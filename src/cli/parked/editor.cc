@@ -15,7 +15,7 @@
 namespace retryq::cli {
 namespace {
 
-// The line of the first variable that is set; empty: none is.
+// The value of the first variable that is set; empty if none is.
 std::string EditorLine() {
   for (const char* const name : {"VISUAL", "EDITOR"}) {
     const char* const value = std::getenv(name);
@@ -24,7 +24,7 @@ std::string EditorLine() {
   return "";
 }
 
-// Ctrl-C in an editor is the editor's. Returns its wait status, or -1 and errno.
+// Ignores Ctrl-C, which is for the editor. Returns the editor's wait status, or -1 with errno.
 int RunOn(const std::string& editor, const std::string& path) {
   const std::string script = editor + " \"$1\"";
   const auto interrupted = std::signal(SIGINT, SIG_IGN);
@@ -55,7 +55,7 @@ absl::Status FileError(const std::string& path) {
       absl::StrCat("the file to edit, ", path, ": ", std::strerror(errno), "; see TMPDIR"));
 }
 
-// An editor may have put another file in its place.
+// Opens the file again, as an editor may have replaced it.
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return FileError(path);
@@ -88,7 +88,7 @@ absl::StatusOr<std::string> EditedFile::Edit(const std::string& text) {
         "the editor '", editor, "' failed",
         WIFEXITED(status) ? absl::StrCat(" with exit status ", WEXITSTATUS(status)) : "",
         ": nothing was replayed");
-    // A session that was cut off may have been long.
+    // Keeps the work of an editor session that was cut off.
     if (ReadFile(path_).value_or(text) != text) {
       Keep();
       absl::StrAppend(&why, "\nwhat was edited is in ", path_);

@@ -7,8 +7,8 @@
 
 namespace retryq::cli {
 
-// A file of this user's alone that holds a text while it is edited. Removed with its owner, unless
-// it is kept.
+// A temporary file for editing a text, which only this user can access. The destructor removes it,
+// unless it is kept.
 class EditedFile {
  public:
   EditedFile() = default;
@@ -16,9 +16,9 @@ class EditedFile {
   EditedFile& operator=(const EditedFile&) = delete;
   ~EditedFile();
 
-  // Writes the text to a new file in $TMPDIR, runs the editor on it, and returns what is in it
-  // then. $VISUAL, else $EDITOR, is a line for /bin/sh. kFailedPrecondition without an editor, or
-  // where it fails, which keeps what was changed by then; kUnavailable where the file cannot be
+  // Writes the text to a new file in $TMPDIR, runs the editor on it and returns the edited text.
+  // $VISUAL, else $EDITOR, is a command line for /bin/sh. Returns kFailedPrecondition without an
+  // editor or if the editor fails, which keeps a changed file; kUnavailable if the file cannot be
   // written or read.
   absl::StatusOr<std::string> Edit(const std::string& text);
 

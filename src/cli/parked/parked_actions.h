@@ -9,31 +9,32 @@
 
 namespace retryq::cli {
 
-// The parked messages that match, or how many there are of each error, as a table or a JSON object
-// a line. All stay where they are.
+// Returns the parked messages that match, or their number by error, as a table or one JSON object
+// per line. All stay in the queue.
 MessagesResult ListParked(const ParkedOptions& options);
 
-// The first parked message that matches; it stays in the queue. kNotFound where there is none.
+// Returns the first parked message that matches, which stays in the queue; kNotFound if none
+// matches.
 absl::StatusOr<amqp::MessagePtr> FindParked(const ParkedOptions& options);
 
-// The same, whole, as text or JSON.
+// Returns the complete first message that matches, as text or JSON.
 MessagesResult ShowParked(const ParkedOptions& options);
 
-// Publishes the parked messages that match to where they failed or where the options say, and takes
-// each off the parked queue once its copy is confirmed and was not returned. Whatever else happens
-// to a copy, its original stays, and the status says why.
+// Publishes the parked messages that match to the queue in which each failed, or to the target in
+// the options. A message is removed from the parked queue once its copy is confirmed and was not
+// returned. Otherwise it stays, and the status contains the reason.
 MessagesResult ReplayParked(const ParkedOptions& options);
 
-// The same for the one message that matches, and with what replaces it. kNotFound where that is not
-// there, or not the same any more.
+// Replays the one message that matches, with the body and headers of the replacement. Returns
+// kNotFound if the message is gone or has changed.
 MessagesResult ReplaceParked(const ParkedOptions& options, const Replacement& replacement);
 
-// Opens the message that matches in an editor, and replays what was made of it. Meanwhile the
-// message is in the queue, where anyone may take it: it is replaced only if it is still the same.
+// Opens the message that matches in an editor and replays the edited message. Meanwhile the message
+// stays in the queue, where others may take it; it is replaced only if it has not changed.
 MessagesResult EditParked(const ParkedOptions& options);
 
-// Takes the parked messages that match off their queue for good. What retryq did not park stays
-// unless the options say otherwise, and the status says so.
+// Permanently removes the parked messages that match. Messages that retryq did not park stay unless
+// the options include them; the status reports them.
 MessagesResult DropParked(const ParkedOptions& options);
 
 }  // namespace retryq::cli

@@ -18,38 +18,38 @@ namespace retryq::cli {
 
 enum class ParkedAction { kList, kShow, kReplay, kEdit, kDrop };
 
-// Where replayed messages go.
+// The target of replayed messages.
 struct ReplayTarget {
   std::string exchange;                    // "" is the default exchange: the key names a queue
-  std::optional<std::string> routing_key;  // none = the one each says it was first published with
+  std::optional<std::string> routing_key;  // not set: the key of the first publish
 };
 
-// What `retryq parked` is asked to do.
+// The options of `retryq parked`.
 struct ParkedOptions {
   ParkedAction action = ParkedAction::kList;
   amqp::ConnectionOptions connection;
-  ManagementUrl management;  // is asked for the queue's delivery limit
+  ManagementUrl management;  // for the queue's delivery limit
   std::string work_queue;
-  std::string queue;  // where its messages are parked
+  std::string queue;  // the parked queue
   MessageChoice choice;
-  bool foreign = false;  // replay and drop what retryq did not park, too
+  bool foreign = false;  // includes messages that retryq did not park
   bool json = false;
-  bool by_error = false;             // list: how many there are of each error
-  std::vector<std::string> columns;  // list: properties and headers to show besides
+  bool by_error = false;             // list: the number of messages by error
+  std::vector<std::string> columns;  // list: properties and headers to show, too
   BodyFormat body = BodyFormat::kAuto;
-  std::optional<ReplayTarget> target;    // none = the queue that each failed in
-  std::optional<std::string> body_file;  // replay: of the body to replace that of the one message
-  double rate = 0;                       // a second; 0 = no limit
+  std::optional<ReplayTarget> target;    // not set: the queue in which each failed
+  std::optional<std::string> body_file;  // replay: file with the new body
+  double rate = 0;                       // per second; 0: unlimited
   std::uint16_t window = 256;            // copies that are unconfirmed at a time
   bool dry_run = false;
-  bool ask = false;  // on the terminal, before anything is replayed or dropped
+  bool ask = false;  // on the terminal, before a replay or drop
 };
 
-// The arguments behind `retryq parked`, RETRYQ_URL taken into account. kInvalidArgument with all
-// that is wrong, a line each, naming the flag and the remedy.
+// Parses the arguments of `retryq parked` and RETRYQ_URL. Returns kInvalidArgument with all errors,
+// one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<ParkedOptions, Answer>> ParseParked(const Arguments& arguments);
 
-// Does what `retryq parked` is asked to do.
+// Runs `retryq parked`.
 MessagesResult Parked(const ParkedOptions& options);
 
 }  // namespace retryq::cli

@@ -252,7 +252,7 @@ void ReadBy(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options
   if (!options->by_error) reader.Complain("--by '" + *flags.by + "': write error");
 }
 
-// One message is replaced, and which one must be certain.
+// A replacement needs exactly one --id, so that the message is certain.
 void ReadReplacement(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
   const bool replaces =
       flags.action == ParkedAction::kEdit || (flags.action == ParkedAction::kReplay && flags.body);
@@ -267,7 +267,7 @@ void ReadReplacement(const ParkedFlags& flags, FlagReader& reader, ParkedOptions
   options->choice.limit = 1;
 }
 
-// What takes many messages away is agreed to, on the terminal or beforehand.
+// An operation that removes many messages needs an agreement, on the terminal or by a flag.
 void ReadAgreement(const ParkedFlags& flags, FlagReader& reader, ParkedOptions* options) {
   const bool is_for_good = flags.action == ParkedAction::kDrop && !flags.yes;
   const bool replays_all = flags.action == ParkedAction::kReplay &&

@@ -19,7 +19,7 @@ class Listing final : public ParkedPass {
   explicit Listing(const ParkedOptions& options)
       : ParkedPass(options, ReadingWindow(options.choice)), options_(options) {}
 
-  // The table, or a JSON object a line; empty where nothing is meant.
+  // The table, or one JSON object per line; empty if no message matches.
   std::string Text() const {
     if (options_.by_error) return CountsText(counts_, "error", options_.json);
     if (options_.json || lines_.empty()) return lines_;
@@ -40,8 +40,8 @@ class Listing final : public ParkedPass {
   }
 
   const ParkedOptions& options_;
-  // Printed when the queue has all back: a reader of this output that takes its time must not hold
-  // up the connection.
+  // Printed after all messages are requeued: a slow reader of the output must not block the
+  // connection.
   std::string lines_;
   std::map<std::string, std::uint64_t> counts_;
 };

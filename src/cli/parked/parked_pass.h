@@ -10,20 +10,21 @@
 
 namespace retryq::cli {
 
-// One way through a parked queue.
+// Reads a parked queue once.
 class ParkedPass : public MessagePass {
  public:
   // The options must outlive it.
   ParkedPass(const ParkedOptions& options, std::uint16_t window);
 
-  // Errors as MessagePass::Run has them, and kFailedPrecondition, with nothing touched, for a queue
-  // that might drop what is looked at. Once.
+  // Returns the errors of MessagePass::Run, or kFailedPrecondition, without touching a message, for
+  // a queue that might drop messages that are only read. Call it once.
   absl::Status Run();
 
-  // The same status; where that is ok, that messages could not be seen.
+  // Returns `status`; if that is ok, an error if other consumers have messages that could not be
+  // seen.
   absl::Status WithUnseen(absl::Status status) const;
 
-  // Those that would be meant, to be replayed or dropped, if retryq had parked them. They stay.
+  // The number of messages that match but stay, as retryq did not park them.
   std::uint64_t foreign() const { return foreign_; }
   std::string WhyForeignStay() const;
 

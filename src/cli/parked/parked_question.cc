@@ -41,7 +41,7 @@ ParkedAgreement AskAboutParked(const ParkedOptions& options, const std::string& 
                            options.queue, end, "?"))) {
     return {.result = {.text = absl::StrCat("nothing was ", done, "\n")}};
   }
-  // What has been parked meanwhile was not asked about.
+  // Excludes messages that were parked after the question.
   ParkedOptions agreed = options;
   agreed.choice.limit = count;
   return {.options = std::move(agreed)};

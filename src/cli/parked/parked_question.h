@@ -9,15 +9,16 @@
 
 namespace retryq::cli {
 
-// The options to go on with, which mean no more messages than were agreed to; or what there is to
-// tell if there is nothing to go on with.
+// The options to continue with, limited to the number of messages that the user agreed to; or the
+// result if the command ends here.
 struct ParkedAgreement {
   std::optional<ParkedOptions> options;
   MessagesResult result;
 };
 
-// Where the options say so: counts what is meant, and asks on the terminal. `verb` is what is done
-// to them ("Drop"), `done` that in the past ("dropped"), `end` how the question ends (" for good").
+// If the options require it, counts the matching messages and asks on the terminal. `verb` is the
+// operation ("Drop") and `done` its past participle ("dropped"). `end` is the end of the question
+// (" for good").
 ParkedAgreement AskAboutParked(const ParkedOptions& options, const std::string& verb,
                                const std::string& done, const std::string& end);
 

@@ -25,7 +25,7 @@
 namespace retryq::cli {
 namespace {
 
-// What waits for its turn is unacked meanwhile, and the broker ends a consumer after half an hour.
+// Messages that wait for their turn are unacked, and the broker ends a consumer after half an hour.
 constexpr double kLongestTurnSeconds = 300;
 
 std::uint16_t Window(const ParkedOptions& options) {
@@ -114,8 +114,8 @@ class Replaying final : public ParkedPass {
     return CopyTarget(options_.target->exchange, *past.routing_key);
   }
 
-  // Anyone who may publish to the work queue or to this one can write an `x-retry-queue`: it is
-  // believed only where it names the work queue that was asked for.
+  // Anyone who may publish to the work queue or the parked queue can set `x-retry-queue`, so it is
+  // used only if it names the requested work queue.
   std::string WhyNowhere(const amqp::Message& message) const {
     if (options_.target) {
       return "they do not say with which routing key they were published; "
@@ -149,10 +149,10 @@ class Replaying final : public ParkedPass {
   }
 
   const ParkedOptions& options_;
-  const Replacement* const replacement_;  // of the one that is meant; none: as it is
+  const Replacement* const replacement_;  // of the one matching message; null: unchanged
   CopySender sender_;
   std::map<CopyTarget, std::uint64_t> would_go_;  // of a dry run
-  std::map<std::string, std::uint64_t> nowhere_;  // how many do not say where to, and why
+  std::map<std::string, std::uint64_t> nowhere_;  // messages without a target, by reason
   std::string rows_;                              // of a dry run
 };
 

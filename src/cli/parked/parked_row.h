@@ -8,10 +8,10 @@
 
 namespace retryq::cli {
 
-// The heads of the table's columns.
+// The column heads of the table.
 std::string ParkedTableHead(const Columns& columns);
 
-// A parked message as a line of the table.
+// A parked message as a row of the table.
 std::string ParkedTableRow(const amqp::Message& message, const Columns& columns);
 
 }  // namespace retryq::cli

@@ -23,8 +23,8 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kSeparator = "--- body ---\n";
 
-// Fields that stay the same from delivery to delivery, in any order: a broker that adds its count
-// sorts them.
+// Sorted header fields that do not change between deliveries. The broker reorders the fields when
+// it adds its count.
 std::vector<std::string_view> KeptFields(const amqp::Message& message) {
   std::vector<std::string_view> fields;
   for (const amqp::FieldView& field : message.properties.headers.value_or(amqp::TableView())) {
@@ -43,7 +43,7 @@ absl::StatusOr<std::string> EditedHeaders(const amqp::Message& original, const J
   const Headers headers(original.properties.headers.value_or(amqp::TableView()));
   for (const amqp::FieldView& field : original.properties.headers.value_or(amqp::TableView())) {
     const std::string name(field.name);
-    // A name that is no UTF-8 is shown as another one, and cannot be edited.
+    // A name with invalid UTF-8 is shown differently and cannot be edited.
     const bool stays =
         headers.IsHidden(field.name) || before == edited || !IsUtf8(name) ||
         (before.contains(name) && edited.contains(name) && before.at(name) == edited.at(name));
@@ -82,7 +82,7 @@ amqp::MessagePtr Replaced(const amqp::Message& message, const Replacement& repla
   replaced->SetEnvelope(message.exchange, message.routing_key);
   replaced->content = replacement.body;
   replaced->body = replaced->content;
-  // The views of the other properties are into this; the headers follow it.
+  // The other properties are views into this header.
   replaced->header = message.header;
   replaced->properties = message.properties;
   const auto moved = [&](std::optional<std::string_view>& text) {
@@ -124,7 +124,7 @@ absl::StatusOr<Replacement> ReadEdited(amqp::MessagePtr original, std::string_vi
   const std::string line = absl::StrCat("\n", std::string(kSeparator));
   std::size_t at = text.find(line);
   std::size_t body_at = at + line.size();
-  // An editor may have left out the end of the last line.
+  // An editor may have removed the line break of the last line.
   if (at == std::string_view::npos && text.ends_with(line.substr(0, line.size() - 1))) {
     at = text.size() - (line.size() - 1);
     body_at = text.size();
@@ -144,7 +144,7 @@ absl::StatusOr<Replacement> ReadEdited(amqp::MessagePtr original, std::string_vi
   Replacement replacement{.body = std::string(text.substr(body_at)),
                           .headers = *std::move(bytes),
                           .original = std::move(original)};
-  // Editors end the last line.
+  // Editors add a line break to the last line.
   const std::string_view before = replacement.original->body;
   if (!before.ends_with('\n') && replacement.body.ends_with('\n')) replacement.body.pop_back();
   return replacement;

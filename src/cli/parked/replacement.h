@@ -10,26 +10,27 @@
 
 namespace retryq::cli {
 
-// What one message is replaced by when it is replayed.
+// The replacement of one message in a replay.
 struct Replacement {
   std::string body;
-  std::optional<std::string> headers;  // encoded; none = as they are
-  amqp::MessagePtr original;           // only what is the same is replaced; none = any
+  std::optional<std::string> headers;  // encoded; not set: unchanged
+  amqp::MessagePtr original;           // must be unchanged; null: not checked
 };
 
-// Whether two messages have the same body and headers; what the broker counts is ignored.
+// Returns whether two messages have the same body and headers. Ignores the counts of the broker.
 bool IsSame(const amqp::Message& a, const amqp::Message& b);
 
-// The message with body and headers of the replacement; else as it came, its delivery tag included.
+// Returns the message with the body and headers of the replacement. The rest, including the
+// delivery tag, is unchanged.
 amqp::MessagePtr Replaced(const amqp::Message& message, const Replacement& replacement);
 
-// A message as a text to edit: its visible headers as JSON, a line, and its body. kInvalidArgument
-// for a body that is no text, with the remedy.
+// Returns a message as a text to edit: its visible headers as JSON, a separator line and its body.
+// Returns kInvalidArgument, with the remedy, if the body is not text.
 absl::StatusOr<std::string> EditText(const amqp::Message& message);
 
-// What was made of that text. Headers whose JSON was not changed keep their bytes; new ones get
-// their type from their JSON value; x-retry-* and what the broker adds stay as they are.
-// kInvalidArgument for a text of another shape, and for headers that AMQP cannot carry.
+// Parses the edited text. Headers whose JSON is unchanged keep their bytes; the JSON value of a new
+// header determines its type. x-retry-* headers and those of the broker are kept. Returns
+// kInvalidArgument for a text of another format and for headers that AMQP cannot carry.
 absl::StatusOr<Replacement> ReadEdited(amqp::MessagePtr original, std::string_view text);
 
 }  // namespace retryq::cli

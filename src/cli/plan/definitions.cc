@@ -14,8 +14,8 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// RabbitMQ 4 drops what a quorum queue has delivered 20 times, and 3.10 knows no way to say "no
-// limit": this is as good as none on both.
+// RabbitMQ 4 drops messages that a quorum queue has delivered 20 times, and 3.10 has no value for
+// "unlimited". This is practically unlimited on both.
 constexpr std::int64_t kNoDeliveryLimit = 1'000'000'000;
 
 OrderedJson ArgumentsJson(const amqp::Table& arguments) {
@@ -89,7 +89,7 @@ class DefinitionsWriter {
 
 }  // namespace
 
-// With a named work exchange a delivery that did not come through it returns by the queue
+// With a named work exchange, messages that did not come through it return through the queue
 // `.direct`.
 std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options) {
   DefinitionsWriter writer(options);

@@ -9,10 +9,9 @@
 
 namespace retryq::cli {
 
-// Delay queues for these delays as RabbitMQ's definitions, to be imported by a user who may
-// configure the broker: queues that never expire, their exchanges and bindings, the parked queue
-// and, if asked for, the work queue. For workers that declare nothing
-// (`DelayQueueOptions::declare`).
+// Delay queues for these delays in RabbitMQ's definitions format, for an import by a user with
+// configure permission: queues that never expire, their exchanges and bindings, the parked queue
+// and, optionally, the work queue. For workers that declare nothing (`DelayQueueOptions::declare`).
 std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options);
 
 }  // namespace retryq::cli

@@ -22,17 +22,17 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// Rows of a plan that has no end, or one beyond what anybody reads.
+// The most rows of a plan, which may be endless.
 constexpr std::size_t kMostSteps = 1000;
 
 bool RotatesNames(const DelayQueueOptions& options) {
   return options.queue_type == QueueType::kQuorum && options.declare;
 }
 
-// In names of delay queues, for a work queue that is not known.
+// Stands for an unknown work queue in the names of delay queues.
 constexpr char kAnyQueue[] = "QUEUE";
 
-// Whether there are delay queues for each work queue.
+// Returns whether each work queue has its own delay queues.
 bool BelongToOne(const DelayQueueOptions& options) {
   return options.queue_type == QueueType::kQuorum && !options.share;
 }
@@ -44,7 +44,7 @@ std::string QueueName(absl::Duration delay, const PlanOptions& options) {
   return name;
 }
 
-// The queues that a client with this policy has, and which of them a plan takes.
+// The queues that a client with this policy may use, and those that a plan uses.
 class PlannedQueues {
  public:
   PlannedQueues(const Plan& plan, const PlanOptions& options)
@@ -62,18 +62,18 @@ class PlannedQueues {
     std::erase_if(used_, [longest](absl::Duration ttl) { return ttl > longest; });
   }
 
-  // The TTLs that may come up: of delays that go through several queues, all that are short enough.
+  // The TTLs in use: for delays through several queues, all that are short enough.
   const std::vector<absl::Duration>& used() const { return used_; }
 
-  // Whether some delays go through several.
+  // Whether some delays pass through several queues.
   bool several() const { return several_; }
 
-  // The TTL of the first one that a delay goes through.
+  // The TTL of the first queue of a delay.
   absl::Duration First(absl::Duration delay) const {
     return *std::prev(std::upper_bound(all_.begin(), all_.end(), delay));
   }
 
-  // How many more, if none keeps it longer than it must.
+  // The number of further queues, if none delays the message longer than necessary.
   std::size_t Further(absl::Duration delay) const {
     std::size_t further = 0;
     for (absl::Duration left = delay - First(delay); left >= DelayGrid::kShortestHop;
@@ -99,13 +99,13 @@ std::string Count(std::size_t count, const char* what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
-// At a time, of one work queue: a plan knows no others.
+// The number of queues at a time for one work queue; a plan has no others.
 std::int64_t MostQuorumQueues(const PlannedQueues& queues, const PlanOptions& options) {
   return static_cast<std::int64_t>(queues.used().size()) *
          QuorumQueuesOfADelay(options.delay_queues);
 }
 
-// A warning where that many queues cost a broker too much; empty else.
+// A warning if so many queues cost a broker too much; otherwise empty.
 std::string WarningOf(const PlannedQueues& queues, const PlanOptions& options) {
   const std::int64_t most = MostQuorumQueues(queues, options);
   if (most <= kManyQuorumQueues) return "";

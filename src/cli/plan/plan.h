@@ -11,33 +11,32 @@
 
 namespace retryq::cli {
 
-// What a message does that always fails.
+// The schedule of a message that always fails.
 struct Plan {
   struct Step {
-    std::uint64_t attempt;          // failures so far, as RETRYQ_ATTEMPT of the call that follows
-    absl::Duration delay;           // until that call, at the longest
+    std::uint64_t attempt;          // failures so far: RETRYQ_ATTEMPT of the next call
+    absl::Duration delay;           // until that call, at most
     absl::Duration elapsed;         // from the first failure to that call
-    absl::Duration shortest_delay;  // the least that chance leaves: `delay` where it has no say
+    absl::Duration shortest_delay;  // the least; `delay` without a random part
   };
   std::vector<Step> steps;
-  bool ends = true;                    // or goes on as the last step does, for ever
-  std::vector<absl::Duration> delays;  // the distinct ones, ascending, each the longest
+  bool ends = true;                    // otherwise repeats the last step forever
+  std::vector<absl::Duration> delays;  // distinct longest delays, ascending
 };
 
-// Valid options only. Where chance or an age has a say it is the longest way: each delay as long as
-// it can be.
+// `retry` must be valid. With a random part or a maximum age, the plan contains the longest delays.
 Plan MakePlan(const RetryOptions& retry);
 
-// How long a delay is, or what chance makes of it: "1s", "500ms..1s".
+// The length or range of a delay: "1s", "500ms..1s".
 std::string DelayText(const Plan::Step& step);
 
-// Whether chance has a say in how long the delays are.
+// Returns whether delays have a random part.
 bool HasJitter(const BackoffOptions& backoff);
 
-// The plan in the format that was asked for, a line break at the end.
+// The plan in the requested format, which ends with a line break.
 std::string PlanText(const PlanOptions& options);
 
-// What PlanText says in JSON.
+// The JSON of PlanText.
 nlohmann::ordered_json PlanJson(const PlanOptions& options);
 
 }  // namespace retryq::cli

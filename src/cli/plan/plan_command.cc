@@ -28,7 +28,7 @@ absl::Status WriteImage(const std::string& file, const std::string& image) {
   if (opened.is_open() && WriteAll(opened.get(), image)) return absl::OkStatus();
   const std::string why =
       absl::StrCat("--svg '", file, "': cannot be written: ", std::strerror(errno));
-  // A result that cannot be written is an error of its own; another file may have no room either.
+  // A result that cannot be written is a separate error, as other files may have no space either.
   if (opened.is_open()) return absl::DataLossError(why);
   return absl::InvalidArgumentError(absl::StrCat(why, "; name a file where you may write"));
 }

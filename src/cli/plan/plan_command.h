@@ -14,42 +14,42 @@
 
 namespace retryq::cli {
 
-// What `retryq plan` is asked to show.
+// The options of `retryq plan`.
 struct PlanOptions {
   enum class Format {
     kTable,        // for people
     kJson,         // one object
-    kDefinitions,  // a file for RabbitMQ to import
+    kDefinitions,  // a file to import into RabbitMQ
   };
 
   RetryOptions retry;
   DelayQueueOptions delay_queues;
   Format format = Format::kTable;
 
-  // kTable and kJson: an outage to simulate, and where an SVG image of it, or of the delays, goes;
-  // empty: nowhere.
+  // For kTable and kJson: an outage to simulate, and the file for an SVG image of it or of the
+  // delays; empty: no image.
   std::optional<OutageOptions> outage;
-  // Beside it the same outage with this circuit breaker.
+  // Also simulates the outage with this circuit breaker.
   std::optional<BreakerOptions> breaker;
   std::string svg_file;
 
-  // The work queue, which is in the names of quorum delay queues. Empty: none in particular.
+  // The work queue, which is part of the names of quorum delay queues. Empty: no specific one.
   std::string queue;
 
-  // kDefinitions.
+  // For kDefinitions.
   std::string vhost = "/";
   std::string work_exchange;
-  std::string parked_queue;             // empty: none is wanted
-  std::optional<QueueType> work_queue;  // `queue` itself, so; none: it is there already
-  bool any_delay = false;               // also the queues for delays that are not in the plan
+  std::string parked_queue;             // empty: none
+  std::optional<QueueType> work_queue;  // type of `queue`; not set: it exists already
+  bool any_delay = false;               // also queues for delays outside the plan
 };
 
-// The arguments behind `retryq plan`, RETRYQ_URL taken into account. kInvalidArgument with all that
-// is wrong, a line each, naming the flag and the remedy.
+// Parses the arguments of `retryq plan` and RETRYQ_URL. Returns kInvalidArgument with all errors,
+// one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments);
 
-// `retryq plan`: simulates and draws what was asked for. Returns what there is to print. Says how
-// far it has come where that takes long and stderr is a terminal.
+// Runs `retryq plan`: simulates and draws as requested and returns the text to print. Shows the
+// progress of long simulations if stderr is a terminal.
 absl::StatusOr<std::string> ShowPlan(const PlanOptions& options);
 
 }  // namespace retryq::cli

@@ -17,7 +17,7 @@ using Anchor = Svg::Anchor;
 constexpr std::size_t kMostRows = 50;
 constexpr double kScheduleWidth = 860;
 constexpr double kLeftOfDelays = 60;
-constexpr double kDelaysWidth = 660;  // what is right of them is for the last one's text
+constexpr double kDelaysWidth = 660;  // the text of the last delay is to the right
 constexpr double kTopOfRows = 70;
 constexpr double kRow = 20;
 constexpr double kBelowRows = 70;
@@ -91,7 +91,7 @@ class ScheduleWriter {
 
   const Plan& plan_;
   const std::size_t rows_;
-  const absl::Duration end_;  // of what is drawn
+  const absl::Duration end_;  // end of the drawing
   Svg svg_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace retryq::cli {
 
-// A plan as an SVG image: a bar for each delay, on an axis of time, with what chance may take from
-// it in a lighter colour.
+// A plan as an SVG image: a bar for each delay on an axis of time, with the random part in a
+// lighter colour.
 std::string ScheduleSvg(const Plan& plan);
 
 }  // namespace retryq::cli

@@ -6,7 +6,7 @@
 namespace retryq::cli {
 namespace {
 
-// The steps that follow each other, as durations; then days by powers of ten.
+// The distances of marks, as durations; then days by powers of ten.
 constexpr std::int64_t kSecond = 1000;
 constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;

@@ -7,9 +7,9 @@
 
 namespace retryq::cli {
 
-// Where an axis from zero to `end` has its marks: at round numbers (1, 2 or 5 times a power of
-// ten), or at durations that people say, zero included; at most `most` of them, which is at least
-// two. `end` is above zero.
+// The marks of an axis from zero to `end`, which is above zero: round numbers (1, 2 or 5 times a
+// power of ten) or usual durations, including zero. At most `most` marks, which must be at least
+// two.
 std::vector<double> NumberTicks(double end, int most);
 std::vector<absl::Duration> TimeTicks(absl::Duration end, int most);
 

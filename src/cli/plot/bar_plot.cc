@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMargin = 9;  // columns left of the axis
 
-// From nothing to all of a cell.
+// From an empty to a full cell.
 constexpr const char* kUnicodeLevels[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr const char* kAsciiLevels[] = {" ", ".", ":", "#"};
 
@@ -35,7 +35,7 @@ Glyphs GlyphsOf(const PlotStyle& style) {
   return {kAsciiLevels, std::size(kAsciiLevels) - 1, "|", "+", "-", "|", "=", "|"};
 }
 
-// The largest value of each of so many columns.
+// The largest value of each column.
 std::vector<double> LargestPerColumn(const std::vector<double>& values, std::size_t width) {
   std::vector<double> columns;
   for (std::size_t i = 0; i < width; ++i) {

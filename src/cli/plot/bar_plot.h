@@ -8,20 +8,20 @@
 
 namespace retryq::cli {
 
-// Numbers over time as a plot in text.
+// A plot of numbers over time, as text.
 struct BarPlot {
   std::string title;
   std::vector<double> values;  // at equal distances, not negative; at least one
   int height = 6;              // lines of bars
-  // A stretch to mark below, as parts of the whole, 0 to 1, and what it is called.
+  // A range to mark below the plot, as parts of the whole from 0 to 1, and its name.
   double mark_begin = 0;
   double mark_end = 0;
   std::string mark;
-  std::string end;  // what the right end is called
+  std::string end;  // label of the right end
 };
 
-// Lines of at most `style.columns`. Each column shows the largest of its values, and anything above
-// zero can be seen.
+// Returns lines of at most `style.columns`. Each column shows its largest value, and any value
+// above zero is visible.
 std::string Draw(const BarPlot& plot, const PlotStyle& style);
 
 }  // namespace retryq::cli

@@ -6,7 +6,7 @@
 namespace retryq::cli {
 namespace {
 
-// With at most so many digits behind the point, and no zeros at its end.
+// Formats with at most `digits` decimals and without trailing zeros.
 std::string Trimmed(double number, int digits) {
   std::string text = absl::StrFormat("%.*f", digits, number);
   if (digits == 0) return text;

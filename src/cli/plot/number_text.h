@@ -5,7 +5,8 @@
 
 namespace retryq::cli {
 
-// A number for people, not negative, in at most six characters: "0.25", "9999", "12.3k", "1.2M".
+// Formats a number, which must not be negative, in at most six characters: "0.25", "9999", "12.3k",
+// "1.2M".
 std::string NumberText(double number);
 
 }  // namespace retryq::cli

@@ -13,11 +13,11 @@
 namespace retryq::cli {
 namespace {
 
-// Beyond these nothing can be read any more.
+// Plots are unreadable outside these limits.
 constexpr int kFewestColumns = 40;
 constexpr int kMostColumns = 400;
 
-// Empty if it is not set.
+// Returns a variable; empty if it is not set.
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;

@@ -3,14 +3,14 @@
 
 namespace retryq::cli {
 
-// What plots in text can be made of.
+// The size and characters of plots in text.
 struct PlotStyle {
   int columns = 80;
-  bool unicode = false;  // else ASCII alone
+  bool unicode = false;  // otherwise ASCII only
 };
 
-// For what is printed to `fd`: as wide as COLUMNS says, else as the terminal is, else 80; Unicode
-// where LC_ALL, LC_CTYPE or LANG, the first that is set, says UTF-8.
+// The style for `fd`. The width is COLUMNS, otherwise that of the terminal, otherwise 80; Unicode
+// if LC_ALL, LC_CTYPE or LANG, the first that is set, contains UTF-8.
 PlotStyle PlotStyleFor(int fd);
 
 }  // namespace retryq::cli

@@ -6,7 +6,7 @@
 namespace retryq::cli {
 namespace {
 
-// Contrast is that of text on both grounds; blue and orange differ for the colour-blind as well.
+// Text has enough contrast on both backgrounds; blue and orange are distinct for the colour-blind.
 constexpr char kStyle[] = R"(<style>
 text { font-family: system-ui, sans-serif; font-size: 13px; fill: #24292f }
 .strong { font-weight: 600; font-size: 15px }
@@ -39,7 +39,7 @@ text { font-family: system-ui, sans-serif; font-size: 13px; fill: #24292f }
 </style>
 )";
 
-// Text as XML has it; control characters, which it has not, become spaces.
+// Escapes text for XML; control characters, which XML does not allow, become spaces.
 std::string EscapedForXml(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

@@ -8,14 +8,14 @@
 
 namespace retryq::cli {
 
-// An SVG image in the making: self-contained, with a title and a description for those who cannot
-// see it, and colours for light and for dark surroundings. `look` is one of the classes below.
+// Builds an SVG image: self-contained, with a title and a description for those who cannot
+// see it, and colours for a light and a dark background. `look` is one of the classes below.
 //
 //   text, strong, note         texts
 //   grid, axis, limit          lines; a limit is dashed
-//   outage                     a stretch of the ground
-//   first, second              areas and lines that show data, in colours that differ for everybody
-//   maybe                      the same as first, where chance decides
+//   outage                     a range of the background
+//   first, second              areas and lines of data, also distinct for the colour-blind
+//   maybe                      like first, for a random part
 class Svg {
  public:
   // In pixels.
@@ -36,12 +36,13 @@ class Svg {
   void AddText(Point at, Anchor anchor, std::string_view look, std::string_view text);
   void AddLine(Point from, Point to, std::string_view look);
   void AddBox(const Box& box, std::string_view look);
-  // Values as steps: each holds from its point to the next one's x. Closed at `floor`, and filled.
+  // Adds values as steps: each is valid from its point to the x of the next. Closed at `floor` and
+  // filled.
   void AddArea(const std::vector<Point>& steps, double right, double floor, std::string_view look);
-  // The same, not closed.
+  // Adds such steps as an open line.
   void AddStepLine(const std::vector<Point>& steps, double right, std::string_view look);
 
-  // The image. Nothing may be added after it.
+  // Returns the image. Nothing may be added afterwards.
   std::string Finish() &&;
 
  private:

@@ -16,16 +16,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The broker's statistics arrive at this interval (collect_statistics_interval).
+// The broker updates its statistics at this interval (collect_statistics_interval).
 constexpr absl::Duration kStatisticsAge = absl::Seconds(5);
 
 constexpr absl::Duration kRateWindow = absl::Seconds(60);
 
-// A queue that was idle for longer than its TTL and this has let go what was due, also by figures
-// that are as old as they can be.
+// A queue that was idle for longer than its TTL plus this time has released its due messages, even
+// by the oldest possible figures.
 constexpr absl::Duration kLateStatistics = absl::Seconds(10);
 
-// Below this TTL that is too coarse to say when a message came.
+// Below this TTL the statistics are too coarse to estimate when a message was published.
 constexpr absl::Duration kShortestEstimated = absl::Seconds(20);
 
 std::optional<absl::Duration> MillisecondsOf(const Json& json, const char* name) {
@@ -40,7 +40,7 @@ std::optional<absl::Duration> Smaller(std::optional<absl::Duration> a,
   return std::min(*a, *b);
 }
 
-// "2026-11-22T07:01:46.850+00:00": when the queue last did anything.
+// The time of the queue's last activity: "2026-11-22T07:01:46.850+00:00".
 std::optional<absl::Time> IdleSince(const Json& queue) {
   absl::Time time;
   std::string error;
@@ -54,7 +54,7 @@ struct StatisticsSample {
   std::int64_t value;
 };
 
-// From the newest to the oldest, of "publish" or "messages".
+// The samples of "publish" or "messages", newest first.
 std::vector<StatisticsSample> SamplesOf(const Json& stats, const char* what) {
   std::vector<StatisticsSample> samples;
   const Json& list = FieldOf(FieldOf(stats, what), "samples");
@@ -67,7 +67,7 @@ std::vector<StatisticsSample> SamplesOf(const Json& stats, const char* what) {
   return samples;
 }
 
-// By how much it grew a second, over the last minute.
+// The growth per second over the last minute.
 std::optional<double> GrowthPerSecond(const std::vector<StatisticsSample>& samples) {
   for (const StatisticsSample& sample : samples) {
     const absl::Duration since = samples.front().at - sample.at;
@@ -79,15 +79,15 @@ std::optional<double> GrowthPerSecond(const std::vector<StatisticsSample>& sampl
   return std::nullopt;
 }
 
-// When the message at the head was published: not after `latest`, and mostly not before
-// `earliest`.
+// The time at which the message at the head was published: not after `latest`, and usually not
+// before `earliest`.
 struct Published {
   absl::Time earliest = absl::InfinitePast();
   absl::Time latest = absl::InfiniteFuture();
 };
 
-// The head of a queue with `waiting` messages is the one that was published so many before the
-// last. Nothing where the statistics do not reach back so far, as after a restart of the broker.
+// The head of a queue with `waiting` messages is the message with this number from the last
+// publish. nullopt if the statistics do not reach back so far, as after a restart of the broker.
 std::optional<Published> WhenHeadWasPublished(const Json& stats, std::int64_t waiting) {
   const std::optional<std::int64_t> total = IntegerOf(stats, "publish");
   if (!total || *total < waiting || waiting < 1) return std::nullopt;
@@ -137,13 +137,13 @@ void ReadMessages(const Json& queue, absl::Time now, DelayQueueStatus* status) {
   }
 }
 
-// When a quorum queue was made, which is some time in the epoch that its x-expires is stamped with:
-// that is twice the epoch's length, which is TTL and outage, and its number modulo a prime in
-// milliseconds. So it can be told where the outage is in whole seconds.
+// The time range in which a quorum queue was created, from the epoch in its x-expires. That value
+// is twice the length of an epoch, which is TTL plus outage, plus the number of the epoch modulo a
+// prime in milliseconds. So the epoch can be derived if the outage is in whole seconds.
 std::optional<std::pair<absl::Time, absl::Time>> WhenMade(absl::Duration ttl,
                                                           absl::Duration expires, absl::Time now) {
   constexpr std::int64_t kStamps = 997;
-  constexpr std::int64_t kLongestLived = 3;  // epochs, the one it was made in included
+  constexpr std::int64_t kLongestLived = 3;  // epochs, including that of its creation
   absl::Duration stamp;
   const std::int64_t seconds = absl::IDivDuration(expires - 2 * ttl, absl::Seconds(2), &stamp);
   const std::int64_t residue = absl::ToInt64Milliseconds(stamp);

@@ -13,61 +13,62 @@
 
 namespace retryq::cli {
 
-// A delay queue as the management API shows it. The API's figures are up to five seconds old; what
-// it does not say is nothing here.
+// A delay queue in the data of the management API, which are up to five seconds old. Missing fields
+// are not set.
 struct DelayQueueStatus {
   std::string name;
   DelayQueueName parts;
   std::string type;                  // "classic", "quorum"
   std::string state;                 // "running", "down", …
-  std::string dead_letter_exchange;  // "": the default exchange, so back to the very queue
-  std::string policy;                // the names of those that apply; empty: none
+  std::string dead_letter_exchange;  // "": the default exchange, so directly back to the queue
+  std::string policy;                // the policies that apply, by name; empty: none
   std::string operator_policy;
 
-  // What counts: the smaller of argument and policy.
+  // The effective value: the smaller one of argument and policy.
   std::optional<absl::Duration> ttl;
   std::optional<absl::Duration> lease;  // x-expires
 
   std::optional<std::int64_t> waiting;
-  // Of those, the ones whose time is over and that no queue has taken yet; quorum queues only.
+  // Of these, due messages that no queue has accepted yet; quorum queues only.
   std::optional<std::int64_t> undelivered;
-  // What is certainly due by now and still here: `undelivered`, or all that waits where the queue
-  // has been idle for longer than its TTL.
+  // Messages that are certainly overdue: `undelivered`, or all waiting messages if the queue has
+  // been idle for longer than its TTL.
   std::optional<std::int64_t> overdue;
   std::optional<double> in_per_second;  // over the last minute
   std::optional<double> out_per_second;
 
-  // Until the head of the queue leaves, where messages wait. AMQP has no way to look at the head
-  // without touching it, so this is found from outside: `next_due` from how many messages wait and
-  // when how many came, give or take five seconds; `next_due_at_most` from the TTL and from when
-  // the queue last had anything to do.
+  // The time until the head of the queue leaves, if messages wait. AMQP cannot look at the head
+  // without touching it, so this is an estimate: `next_due` from the number of waiting messages and
+  // the times of publishes, within about five seconds; `next_due_at_most` from the TTL and the last
+  // activity of the queue.
   std::optional<absl::Duration> next_due;
   std::optional<absl::Duration> next_due_at_most;
 
-  // Until the queue goes with all that is in it, unless it is used before. Classic: it counts from
-  // the last declare, and the broker tells only when the queue last did anything at all, which may
-  // be later. Quorum: from its creation, which lies in the epoch that is stamped on x-expires.
+  // The time until the queue and its messages are deleted, unless it is used before. Classic:
+  // counted from the last declare; the broker reports only the last activity, which may be later.
+  // Quorum: counted from its creation, in the epoch that x-expires contains.
   std::optional<absl::Duration> lease_left_at_least;
   std::optional<absl::Duration> lease_left_at_most;
 };
 
-// Reads one queue of GET /api/queues/<vhost>, whatever it holds. `now` is the broker's. Nothing
-// where it is no delay queue of this prefix.
+// Parses one queue of GET /api/queues/<vhost>, of any form. `now` is the broker's time. Returns
+// nullopt if it is not a delay queue of this prefix.
 std::optional<DelayQueueStatus> ReadDelayQueue(const nlohmann::json& queue, std::string_view prefix,
                                                absl::Time now);
 
-// Whose messages wait there, as far as its name says: the work queue, "exchange <name>" where they
-// were published with a delay to that, or "many"; and "through <exchange>" where they return that
-// way. Of a name that is too long there is a hash, with "#" in front.
+// The owner of the messages, from the queue's name: the work queue, "exchange <name>" if they were
+// published to that exchange with a delay, or "many"; and "through <exchange>" if they return
+// through it. A name that is too long appears as a hash, after "#".
 std::string Serves(const DelayQueueStatus& queue);
 
-// What about the queue is not as its name and retryq's clients have it, a sentence each.
+// The differences of the queue from its name and from the settings of retryq's clients, one
+// sentence each.
 std::vector<std::string> Oddities(const DelayQueueStatus& queue);
 
-// All delay queues of a vhost, at one time.
+// All delay queues of a vhost at one time.
 struct DelayQueueList {
-  std::vector<DelayQueueStatus> queues;  // from the shortest TTL to the longest
-  absl::Time at;                         // by our clock
+  std::vector<DelayQueueStatus> queues;  // in order of their TTL
+  absl::Time at;                         // local clock
 };
 
 }  // namespace retryq::cli

@@ -14,7 +14,7 @@
 
 namespace retryq::cli {
 
-// What `retryq queues` is asked to show.
+// The options of `retryq queues`.
 struct QueuesOptions {
   ManagementUrl management;
   std::string vhost = "/";
@@ -24,20 +24,20 @@ struct QueuesOptions {
   absl::Duration interval = absl::Seconds(2);  // of `watch`
 };
 
-// The arguments behind `retryq queues`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL taken into account.
-// kInvalidArgument with all that is wrong, a line each, naming the flag and the remedy.
+// Parses the arguments of `retryq queues`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL. Returns
+// kInvalidArgument with all errors, one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments& arguments);
 
-// All delay queues of the prefix in the vhost. Errors are those of ManagementApi::Get.
+// Returns all delay queues of the prefix in the vhost, or the errors of ManagementApi::Get.
 absl::StatusOr<DelayQueueList> FetchDelayQueues(ManagementApi& api, const std::string& vhost,
                                                 const std::string& prefix);
 
-// `retryq queues`: what there is still to print, a line break at the end.
+// Runs `retryq queues`. Returns the text to print, which ends with a line break.
 absl::StatusOr<std::string> Queues(const QueuesOptions& options);
 
-// `retryq queues --watch`: shows the queues again and again, until a key, SIGINT or SIGTERM ends
-// it: full-screen on a terminal, else as lines. The error is that of the first look; later ones are
-// shown, and another look follows.
+// Runs `retryq queues --watch`: shows the queues repeatedly until a key, SIGINT or SIGTERM:
+// full-screen on a terminal, otherwise as lines. Returns the error of the first look; later errors
+// are shown, and the watch continues.
 absl::Status WatchQueues(const QueuesOptions& options);
 
 }  // namespace retryq::cli

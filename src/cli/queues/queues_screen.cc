@@ -1,6 +1,6 @@
 #include "cli/queues/queues_screen.h"
 
-// As functions: the macros have names like `clear` and `timeout`.
+// Uses functions, as the macros have names like `clear` and `timeout`.
 #define NCURSES_NOMACROS
 #include <curses.h>
 #include <poll.h>
@@ -55,7 +55,7 @@ std::optional<Key> MeaningOf(int key) {
   }
 }
 
-// Pairs of colours.
+// Colour pairs.
 enum : short { kPlainPair, kWaitingPair, kOddPair };
 
 attr_t AttributesOf(LineStyle style) {
@@ -94,8 +94,8 @@ bool WantsColours() {
   return no_color == nullptr || *no_color == '\0';
 }
 
-// While ncurses draws it ignores ^Z, which would be lost. Held, it takes effect as soon as that is
-// over.
+// While ncurses draws, it ignores ^Z. Blocks the signal meanwhile, so that it takes effect
+// afterwards.
 class StopHeld {
  public:
   StopHeld() {
@@ -137,8 +137,8 @@ QueuesScreen::QueuesScreen(void* screen) : screen_(screen) {
 }
 
 QueuesScreen::~QueuesScreen() {
-  // A terminal that was stopped by ^S goes on, which Linux does only for one that was stopped by
-  // tcflow. One that nobody reads would block for good.
+  // Resumes a terminal that was stopped by ^S, which Linux does only after a stop by tcflow. A
+  // terminal that is not read would block forever.
   ::tcflow(STDOUT_FILENO, TCOOFF);
   ::tcflow(STDOUT_FILENO, TCOON);
   std::signal(SIGALRM, SIG_DFL);
@@ -150,7 +150,7 @@ QueuesScreen::~QueuesScreen() {
 
 void QueuesScreen::Draw(QueuesView& view) const {
   pollfd terminal = {STDOUT_FILENO, POLLOUT, 0};
-  if (::poll(&terminal, 1, 0) <= 0) return;  // stopped by ^S: the next picture shows all
+  if (::poll(&terminal, 1, 0) <= 0) return;  // stopped by ^S: the next drawing shows everything
   const auto width = static_cast<std::size_t>(getmaxx(stdscr));
   const auto height = static_cast<std::size_t>(getmaxy(stdscr));
   ::werase(stdscr);

@@ -9,12 +9,11 @@
 
 namespace retryq::cli {
 
-// The terminal at stdin and stdout, full-screen, by ncurses: from now on until the object goes,
-// which leaves the terminal as it was. Stopped by SIGTSTP it gives the terminal back meanwhile.
-// One at a time.
+// The terminal at stdin and stdout in full-screen mode, with ncurses. The destructor restores the
+// terminal. SIGTSTP also restores it until the process continues. Only one object at a time.
 class QueuesScreen {
  public:
-  // Null where the terminal cannot do it (TERM).
+  // Returns null if the terminal (TERM) is not capable of it.
   static std::unique_ptr<QueuesScreen> Open();
   ~QueuesScreen();
   QueuesScreen(const QueuesScreen&) = delete;
@@ -22,10 +21,10 @@ class QueuesScreen {
 
   void Draw(QueuesView& view) const;
 
-  // Takes the terminal's size anew, after SIGWINCH.
+  // Updates the size of the terminal, after SIGWINCH.
   void Resize();
 
-  // The next key that has been pressed and means something; nothing if there is none.
+  // Returns the next pressed key with a function; nullopt if there is none.
   std::optional<QueuesView::Key> ReadKey();
 
  private:

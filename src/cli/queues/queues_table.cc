@@ -20,7 +20,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr char kUnknown[] = "-";
 
-// As exact as anybody reads it, rounded up.
+// Rounds up to a readable precision.
 std::string RoundedText(absl::Duration duration) {
   const absl::Duration unit = duration >= absl::Hours(1)      ? absl::Minutes(1)
                               : duration >= absl::Seconds(10) ? absl::Seconds(1)
@@ -51,7 +51,7 @@ std::string CountText(const std::optional<std::int64_t>& number) {
   return number ? absl::StrCat(*number) : kUnknown;
 }
 
-// The cells of a line; the first and the last are aligned to the left.
+// The cells of a line; the first and the last are left-aligned.
 constexpr std::size_t kColumns = 10;
 using Cells = std::array<std::string, kColumns>;
 

@@ -10,7 +10,7 @@
 
 namespace retryq::cli {
 
-// Sums over delay queues. Rates that are not known count as nothing.
+// Sums over delay queues. Unknown rates count as zero.
 struct DelayQueueTotals {
   std::size_t queues = 0;
   std::int64_t waiting = 0;
@@ -20,23 +20,23 @@ struct DelayQueueTotals {
 };
 DelayQueueTotals TotalsOf(const DelayQueueList& list);
 
-// Delay queues in words: a heading, a line for each queue, and the totals, each of the same width.
+// Delay queues as text: a heading, a line for each queue, and the totals, all of the same width.
 struct QueuesTable {
   std::string heading;
-  std::vector<std::string> rows;  // in the list's order
+  std::vector<std::string> rows;  // in the order of the list
   std::string totals;
 };
 QueuesTable MakeTable(const DelayQueueList& list);
 
-// All of that as text, with what is odd about any queue below; or, where there are none, why that
-// is fine.
+// The table as text, followed by the oddities of the queues; without queues, an explanation why
+// that is fine.
 std::string TableText(const DelayQueueList& list, const std::string& prefix,
                       const std::string& vhost);
 
 // One JSON object, in one line: {"time","queues":[…],"totals":{…}}.
 std::string JsonText(const DelayQueueList& list);
 
-// A line for each queue and one for the totals, each with the time: `--watch` in a pipe.
+// One line for each queue and one for the totals, each with the time, for `--watch` in a pipe.
 std::string LinesText(const DelayQueueList& list);
 
 }  // namespace retryq::cli

@@ -15,7 +15,7 @@ namespace {
 // The title, the heading, the totals and the footer.
 constexpr std::size_t kFixedLines = 4;
 
-// As much of it as fits, whole characters of UTF-8. None of those has more columns than bytes.
+// Cuts a text to a width, at a UTF-8 character. A character has at most as many columns as bytes.
 std::string Cut(const std::string& text, std::size_t width) {
   if (text.size() <= width) return text;
   std::size_t end = width;

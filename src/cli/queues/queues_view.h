@@ -10,7 +10,7 @@
 
 namespace retryq::cli {
 
-// What a line is about, for its colour.
+// The content of a line, for its colour.
 enum class LineStyle { kTitle, kHeading, kIdle, kWaiting, kOdd, kTotals, kFooter, kError };
 
 struct ViewLine {
@@ -19,7 +19,7 @@ struct ViewLine {
   friend bool operator==(const ViewLine&, const ViewLine&) = default;
 };
 
-// What `retryq queues --watch` shows full-screen, and what keys do to it. Knows no terminal.
+// The full-screen view of `retryq queues --watch` and its keys. Independent of the terminal.
 class QueuesView {
  public:
   struct Options {
@@ -33,7 +33,7 @@ class QueuesView {
   explicit QueuesView(Options options) : options_(std::move(options)) {}
 
   void Show(DelayQueueList list);
-  // Why there is no newer list; empty: there is.
+  // The reason why there is no newer list; empty if there is one.
   void ShowError(std::string error) { error_ = std::move(error); }
 
   void Press(Key key);
@@ -41,14 +41,14 @@ class QueuesView {
   bool paused() const { return paused_; }
   bool quit() const { return quit_; }
 
-  // At most `height` lines of at most `width` bytes, so columns, each.
+  // Returns at most `height` lines of at most `width` bytes, and so columns.
   std::vector<ViewLine> Render(std::size_t width, std::size_t height);
 
  private:
   enum class Order { kTtl, kWaiting, kNextDue, kRate };
 
   static std::string NameOf(Order order);
-  // By it lines are sorted, the least first, and by TTL and name where it is the same.
+  // The sort key of a line, in ascending order; equal lines are sorted by TTL and name.
   double KeyOf(const DelayQueueStatus& queue) const;
   void Sort();
   std::vector<ViewLine> Rows() const;
@@ -58,7 +58,7 @@ class QueuesView {
   DelayQueueList list_;
   std::string error_;
   Order order_ = Order::kTtl;
-  std::size_t top_ = 0;   // the first row that is shown
+  std::size_t top_ = 0;   // first row on the screen
   std::size_t page_ = 1;  // rows that fit, as last rendered
   bool paused_ = false;
   bool help_ = false;

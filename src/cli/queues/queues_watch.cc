@@ -26,7 +26,7 @@ namespace {
 
 constexpr absl::Duration kUsualWrite = absl::Milliseconds(100);
 
-// Calls back for each signal, or whenever a descriptor can be read, as long as it lives.
+// Calls back for each signal, or when a descriptor is readable, during its lifetime.
 class Watcher {
  public:
   Watcher(EventLoop& loop, int signal_or_fd, short what, std::function<void()> callback)
@@ -48,7 +48,7 @@ class Watcher {
   const std::unique_ptr<event, void (*)(event*)> event_;
 };
 
-// One watch: looks, shows, waits.
+// One watch: requests the queues, shows them and waits.
 class Watch {
  public:
   explicit Watch(const QueuesOptions& options)
@@ -59,7 +59,7 @@ class Watch {
   absl::Status Run() {
     absl::StatusOr<DelayQueueList> list = Look();
     if (!list.ok()) return list.status();
-    // Until here a signal ends the process, whatever it waits for.
+    // Until here, a signal ends the process at once.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
       Call(signal, EV_SIGNAL, [this] { End(); });
     }
@@ -122,7 +122,7 @@ class Watch {
     if (!list.ok()) {
       WriteErrors(absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
     } else {
-      // A reader that takes its time misses some, and holds up no signal.
+      // A slow reader misses some lists, and does not delay signals.
       if (!lists_.Flush(absl::ZeroDuration())) return;
       lists_.Write(options_.json ? JsonText(*list) : LinesText(*list));
       lists_.Flush(kUsualWrite);
@@ -148,7 +148,7 @@ class Watch {
   QueuesView view_;
   std::unique_ptr<QueuesScreen> screen_;
   std::vector<std::unique_ptr<Watcher>>
-      watchers_;  // go before the screen, whose handlers they hide
+      watchers_;  // destroyed before the screen, whose handlers they hide
   Outlet lists_{{.fd = STDOUT_FILENO}};
   bool over_ = false;
   absl::Status written_;

@@ -15,10 +15,10 @@
 namespace retryq::cli {
 namespace {
 
-// What a pipe that can be written to takes without blocking.
+// The size that a writable pipe accepts without blocking.
 constexpr std::size_t kWriteSize = PIPE_BUF;
 
-// Then the front of what has been written is let go of.
+// From this size on, written data is dropped from the buffer.
 constexpr std::size_t kWritten = std::size_t{64} * 1024;
 
 bool IsWritable(int fd) {
@@ -57,7 +57,7 @@ void AnswerWriter::Write(std::string_view line) {
 
 void AnswerWriter::Flush() {
   while (size() > 0) {
-    // A file is always writable: this waits for pipes, sockets and terminals alone.
+    // Waits for pipes, sockets and terminals only, as files are always writable.
     if (!IsWritable(fd_)) {
       is_waiting_ = true;
       event_add(writable_.get(), nullptr);

@@ -14,25 +14,25 @@ struct event;
 
 namespace retryq::cli {
 
-// Writes lines to a descriptor without waiting for the process that reads them: what that does not
-// take yet is kept. The descriptor, which others may share, stays as it is: blocking or not.
+// Writes lines to a descriptor without waiting for its reader: data that the reader does not take
+// yet is kept. Does not change whether the descriptor blocks, as other processes may share it.
 class AnswerWriter {
  public:
   struct Callbacks {
-    // All has been written.
+    // Called when everything has been written.
     std::function<void()> on_idle;
-    // Once: why nothing more can be written; what is kept is lost.
+    // Called once, with the reason why nothing more can be written. The data that is kept is lost.
     std::function<void(const std::string& why)> on_broken;
   };
 
-  // `loop` must outlive it. Callbacks come from the loop.
+  // `loop` must outlive it. Callbacks are called from the loop.
   AnswerWriter(EventLoop& loop, int fd, Callbacks callbacks);
   ~AnswerWriter();
 
-  // Lines of one turn of the loop are written together.
+  // Lines of one turn of the loop are written at once.
   void Write(std::string_view line);
 
-  // Bytes that are kept.
+  // The number of bytes that are kept.
   std::size_t size() const { return pending_.size() - begin_; }
   bool is_broken() const { return is_broken_; }
 
@@ -47,7 +47,7 @@ class AnswerWriter {
   const int fd_;
   const Callbacks callbacks_;
   std::string pending_;
-  std::size_t begin_ = 0;  // of what has not been written
+  std::size_t begin_ = 0;  // of the unwritten data
   bool is_broken_ = false;
   bool is_waiting_ = false;  // for the reader
   std::unique_ptr<event, EventDeleter> writable_;

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 constexpr absl::Duration kTrusted = absl::Seconds(5);
 constexpr std::size_t kMostKnown = 1000;
 
-// Takes the first word off, up to a dot; nothing once all are taken.
+// Removes and returns the first word, up to a dot; nullopt if no word is left.
 std::optional<std::string_view> TakeWord(std::optional<std::string_view>* rest) {
   if (!*rest) return std::nullopt;
   const std::size_t dot = (*rest)->find('.');
@@ -27,7 +27,7 @@ std::optional<std::string_view> TakeWord(std::optional<std::string_view>* rest) 
   return word;
 }
 
-// As topic exchanges match: "*" is a word, "#" any number of words.
+// Matches as topic exchanges do: "*" is one word, "#" any number of words.
 bool MatchesTopic(std::optional<std::string_view> pattern, std::optional<std::string_view> key) {
   const std::optional<std::string_view> part = TakeWord(&pattern);
   if (!part) return !key;
@@ -79,7 +79,7 @@ absl::Status BindingCheck::Check(const OutgoingMessage& message) {
         "the bindings of the exchange were not looked at; remedy: name the management API by "
         "RETRYQ_MANAGEMENT_URL");
   }
-  // They are routing keys too.
+  // CC and BCC contain further routing keys.
   if (message.headers.Find("CC") != nullptr || message.headers.Find("BCC") != nullptr) {
     return absl::OkStatus();
   }

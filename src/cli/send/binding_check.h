@@ -17,20 +17,22 @@
 
 namespace retryq::cli {
 
-// Whether a binding of an exchange takes messages with this routing key. `exchange` and `bindings`
-// as the management API has them. True where that cannot be told: another type than direct, fanout
-// and topic, an alternate exchange, a policy that may set one.
+// Returns whether a binding of an exchange matches this routing key. `exchange` and `bindings` are
+// replies of the management API. True if it cannot be decided: for types other than direct, fanout
+// and topic, and if there is an alternate exchange or a policy that may set one.
 bool LeadsToAQueue(const nlohmann::json& exchange, const nlohmann::json& bindings,
                    std::string_view routing_key);
 
-// Looks, before a message is published to an exchange with a delay, whether that leads to a queue:
-// the broker drops what leads nowhere when it is due, and reports that to nobody. Only the
-// management API knows the bindings. What it has answered of an exchange is used for five seconds.
+// Checks, before a message is published to an exchange with a delay, whether the exchange routes it
+// to a queue: when a message that cannot be routed is due, the broker drops it without a report.
+// Only the management API knows the bindings. Its reply about an exchange is cached for five
+// seconds.
 class BindingCheck {
  public:
   explicit BindingCheck(amqp::ConnectionOptions broker) : broker_(std::move(broker)) {}
 
-  // kNotFound if no queue would get the message; kUnavailable if that cannot be looked up. Blocks.
+  // Returns kNotFound if no queue would receive the message, kUnavailable if this cannot be looked
+  // up. Blocks.
   absl::Status Check(const OutgoingMessage& message);
 
  private:
@@ -43,7 +45,7 @@ class BindingCheck {
   Known LookUp(const std::string& exchange) const;
 
   const amqp::ConnectionOptions broker_;
-  // By RETRYQ_MANAGEMENT_URL, once that was looked for.
+  // From RETRYQ_MANAGEMENT_URL; not set before the first look.
   std::optional<std::optional<ManagementUrl>> management_;
   std::map<std::string, Known> known_;
 };

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{64} * 1024;
 
-// Only pipes, sockets and terminals have their readers wait, and can be polled for that.
+// Only pipes, sockets and terminals can make a reader wait, and can be polled for it.
 bool IsAlwaysReadable(int fd) {
   struct stat status = {};
-  if (::fstat(fd, &status) != 0) return true;  // reading it reports why
+  if (::fstat(fd, &status) != 0) return true;  // the read reports the error
   return !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode) && ::isatty(fd) == 0;
 }
 
@@ -104,7 +104,7 @@ void LineReader::OnReadable() {
       return callbacks_.on_end(why);
     }
     at_end_ = true;
-    // A last line without its line break is one, too.
+    // The last line may lack its line break.
     if (!buffer_.empty() && !skipping_) {
       buffer_.push_back('\n');
       if (!TakeLines()) return;

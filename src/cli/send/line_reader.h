@@ -15,28 +15,29 @@ struct event;
 
 namespace retryq::cli {
 
-// Reads lines from a descriptor as the loop runs, as many as its owner has room for. The
-// descriptor, which others may share, stays as it is: blocking or not.
+// Reads lines from a descriptor on the loop, as long as its owner has room for them. Does not
+// change whether the descriptor blocks, as other processes may share it.
 class LineReader {
  public:
   struct Callbacks {
-    // A line, without its line break: the view is valid during the call. False: no more for now,
-    // see `Resume`.
+    // Receives a line without its line break; the view is valid during the call. Returns false to
+    // pause until `Resume`.
     std::function<bool(std::string_view line)> on_line;
-    // A line that is longer than the limit, and is not read.
+    // Called for a line that is longer than the limit and is skipped. Returns like `on_line`.
     std::function<bool()> on_too_long;
-    // Once, after the last line: the end, or why nothing more can be read.
+    // Called once after the last line: ok at the end of the input, otherwise the reason why reading
+    // failed.
     std::function<void(const absl::Status& status)> on_end;
   };
 
-  // `loop` must outlive it. Nothing is read before `Resume`. Callbacks come from the loop, or from
-  // inside `Resume`; `on_end` may destroy it.
+  // `loop` must outlive it. Reads nothing before `Resume`. Callbacks are called from the loop or
+  // from `Resume`; `on_end` may destroy this object.
   LineReader(EventLoop& loop, int fd, std::size_t longest, Callbacks callbacks);
   ~LineReader();
 
   void Resume();
 
-  // Reads nothing more, and calls nobody.
+  // Stops reading. No more callbacks are called.
   void Stop();
 
  private:
@@ -45,7 +46,7 @@ class LineReader {
   };
 
   void OnReadable();
-  // Whether more lines are wanted.
+  // Returns whether the owner has room for more lines.
   bool TakeLines();
   void Wait();
 
@@ -55,9 +56,9 @@ class LineReader {
   const Callbacks callbacks_;
   const bool is_always_readable_;
   std::string buffer_;
-  std::size_t begin_ = 0;    // of what has not been handed out
-  std::size_t scanned_ = 0;  // up to where there is no line break
-  bool skipping_ = false;    // the rest of a line that is too long
+  std::size_t begin_ = 0;    // of the lines not passed on yet
+  std::size_t scanned_ = 0;  // there is no line break before this
+  bool skipping_ = false;    // skips the rest of a line that is too long
   bool paused_ = true;
   bool stopped_ = false;
   bool at_end_ = false;

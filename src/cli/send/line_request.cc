@@ -25,7 +25,7 @@ constexpr char kFields[] =
     "correlation_id, reply_to, type, app_id, user_id, message_id, content_type, content_encoding, "
     "expiration, timestamp, transient";
 
-// Texts that are properties as they stand.
+// Strings that become properties unchanged.
 constexpr std::array<std::pair<std::string_view, std::string OutgoingMessage::*>, 8> kTextFields = {
     {{"correlation_id", &OutgoingMessage::correlation_id},
      {"reply_to", &OutgoingMessage::reply_to},
@@ -60,14 +60,14 @@ std::optional<absl::Time> TimestampOf(const Json& value) {
   return value.is_number_unsigned() ? ParseTimestamp(value.dump()) : std::nullopt;
 }
 
-// Reads the fields of one line, and puts together at the end what belongs together.
+// Reads the fields of one line, then combines those that belong together.
 class RequestReader {
  public:
   explicit RequestReader(LineRequest* request)
       : message_(request->message), publish_(request->publish) {}
 
   absl::Status Read(const std::string& field, const Json& value) {
-    if (value.is_null()) return absl::OkStatus();  // as if it were not there
+    if (value.is_null()) return absl::OkStatus();  // like a missing field
     for (const auto& [name, text] : kTextFields) {
       if (name == field) return Take(TextIn(field, value), &(message_.*text));
     }
@@ -155,7 +155,7 @@ class RequestReader {
       return absl::OkStatus();
     }
     if (field == "expiration") {
-      if (value == "") return absl::OkStatus();  // none, as work --lines has it
+      if (value == "") return absl::OkStatus();  // none, as in work --lines
       message_.expiration =
           value.is_string() ? ParseExpiration(value.get_ref<const std::string&>()) : std::nullopt;
       return message_.expiration ? absl::OkStatus()
@@ -183,8 +183,8 @@ class RequestReader {
   std::optional<absl::Duration> delay_;
 };
 
-// Finds how a number is written that is the id of a line. As a value it may lose digits: what does
-// not fit into 64 bits becomes a double.
+// Finds the text of a number that is the id of a line. As a value it may lose digits: a number that
+// does not fit into 64 bits becomes a double.
 class NumberOfId final : public nlohmann::json_sax<Json> {
  public:
   const std::string& text() const { return text_; }
@@ -234,7 +234,7 @@ absl::Status ParseRequest(std::string_view line, LineRequest* request) {
         absl::StrCat("the line is ", json.is_discarded() ? WhyNotJson(line) : "no JSON object"));
   }
   RequestReader reader(request);
-  // The id first: the answer to what is wrong has it too.
+  // Reads the id first, as an error reply contains it, too.
   if (const auto id = json.find("id"); id != json.end()) {
     if (id->is_structured()) return WrongValue("id", "a text or a number");
     request->id = IdText(*id, line);

@@ -9,7 +9,7 @@
 namespace retryq::cli {
 namespace {
 
-// Up to what a JSON number can hold without loss.
+// Up to the largest integer that a JSON number holds without loss.
 std::optional<std::int64_t> WholeNumber(std::string_view text) {
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   std::int64_t number = 0;

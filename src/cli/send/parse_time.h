@@ -8,13 +8,13 @@
 
 namespace retryq::cli {
 
-// A time as RFC 3339 has it, such as 2027-01-31T08:00:00Z or with an offset.
+// Parses a time in RFC 3339, such as 2027-01-31T08:00:00Z or with an offset.
 std::optional<absl::Time> ParseTime(std::string_view text);
 
-// The same, or whole seconds since 1970.
+// Parses a time in RFC 3339, or whole seconds since 1970.
 std::optional<absl::Time> ParseTimestamp(std::string_view text);
 
-// A duration, such as 30s, or the milliseconds that AMQP has there, such as 30000.
+// Parses a duration, such as 30s, or milliseconds as in AMQP, such as 30000.
 std::optional<absl::Duration> ParseExpiration(std::string_view text);
 
 }  // namespace retryq::cli

@@ -15,7 +15,7 @@ absl::Status WithSendRemedy(const absl::Status& status, bool to_queue) {
                       : "bind a queue (retryq declare --queue QUEUE --exchange EXCHANGE "
                         "--routing-key KEY), or correct the names";
   } else if (absl::IsPermissionDenied(status) && !absl::StrContains(status.message(), "grant ")) {
-    // From 4.3 on even a look needs a right (F48 in doc/rabbitmq_facts.md).
+    // From 4.3 on, a passive declare needs a permission, too (F48 in doc/rabbitmq_facts.md).
     const bool is_look = absl::StrContains(status.message(), "looking for queue");
     remedy = absl::StrCat("grant the user ",
                           is_look    ? "'read' on the queue"

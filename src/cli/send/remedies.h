@@ -5,7 +5,7 @@
 
 namespace retryq::cli {
 
-// Why a publish failed, with what to do about it where that is known. `to_queue`: through the
+// Adds the remedy, if known, to the error of a publish. `to_queue`: the publish was through the
 // default exchange.
 absl::Status WithSendRemedy(const absl::Status& status, bool to_queue);
 

@@ -19,7 +19,7 @@
 namespace retryq::cli {
 namespace {
 
-// Remembers by which way the message went.
+// Remembers the route of the message.
 class RouteObserver : public Observer {
  public:
   explicit RouteObserver(BrokerWatch& watch) : watch_(watch) {}

@@ -17,34 +17,35 @@
 
 namespace retryq::cli {
 
-// With `send --lines`: a message for each line of stdin.
+// Options of `send --lines`: one message per line of stdin.
 struct SendLinesOptions {
-  std::size_t in_flight = 2000;  // messages that are not answered yet, at most
+  std::size_t in_flight = 2000;  // limit of messages without a reply
 };
 
-// What `retryq send` is asked to do.
+// The options of `retryq send`.
 struct SendOptions {
   ClientOptions client;
-  OutgoingMessage message;  // with `lines`: what lines do not give
+  OutgoingMessage message;  // with `lines`: the defaults
   PublishOptions publish;
-  bool body_from_stdin = false;           // else it is in `message`
-  std::optional<SendLinesOptions> lines;  // none: one message
-  std::optional<WorkQueue> declare;       // the queue, if it is missing; none: it must exist
+  bool body_from_stdin = false;           // otherwise it is in `message`
+  std::optional<SendLinesOptions> lines;  // not set: one message
+  std::optional<WorkQueue> declare;       // declares a missing queue; not set: it must exist
   absl::Duration wait = kDefaultWait;     // for a broker that cannot be reached
 };
 
-// The arguments behind `retryq send`, RETRYQ_URL taken into account. kInvalidArgument with all that
-// is wrong, a line each, naming the flag and the remedy.
+// Parses the arguments of `retryq send` and RETRYQ_URL. Returns kInvalidArgument with all errors,
+// one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arguments);
 
-// Publishes the message and waits for its confirm. Returns what there is to tell about it: how a
-// delay is kept, and nothing without one. Errors as Client::Publish has them.
+// Publishes the message and waits for its confirm. Returns a text about how the delay is kept,
+// empty without a delay, or the errors of Client::Publish.
 absl::StatusOr<std::string> Send(SendOptions options);
 
-// Publishes a message for each line of stdin and answers each on stdout, until stdin ends, a signal
-// comes, or the answers cannot be written: then what has been read is finished first. Returns
-// kUnavailable if any message failed; kDataLoss if answers could not be written; kCancelled after a
-// signal; why the broker cannot be reached, or refuses the connection, at the start.
+// Publishes a message for each line of stdin and writes a reply to stdout for each, until stdin
+// ends, a signal arrives or the replies cannot be written. Then it finishes the lines that it has
+// read. Returns kUnavailable if a message failed, kDataLoss if replies could not be written,
+// kCancelled after a signal, or an error if the broker cannot be reached or refuses the connection
+// at the start.
 absl::Status SendLines(const SendOptions& options);
 
 }  // namespace retryq::cli

@@ -24,16 +24,16 @@
 namespace retryq::cli {
 namespace {
 
-// What limits memory, together with --in-flight: bodies that are not confirmed, and answers that
-// are not read. One message of any size can always be on its way.
+// Limits of memory, together with --in-flight: the unconfirmed bodies and the unread replies. One
+// message of any size is always allowed.
 constexpr std::size_t kMostOpenBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostAnswerBytes = std::size_t{1} << 20;
 
-// How long messages that are on their way may still be confirmed once a delay queue was refused.
+// How long other messages may still be confirmed after a delay queue was refused.
 constexpr absl::Duration kRefusedPatience = absl::Seconds(1);
 
-// After a signal: how long nothing may be confirmed, nor any answer read, until the rest is given
-// up.
+// After a signal, the rest is abandoned if no message is confirmed and no reply is read for this
+// time.
 constexpr absl::Duration kStopPatience = absl::Seconds(5);
 
 // One run of `retryq send --lines`.
@@ -64,8 +64,8 @@ class LineSender : private Observer {
   }
 
  private:
-  // Nothing is read before there is a connection: a broker that refuses it is one error, and not
-  // one for each line.
+  // Reads nothing before the connection is open: a refused connection is one error, not one per
+  // line.
   void OnEvent(const Event& event) override {
     watch_.OnEvent(event);
     if (event.kind != EventKind::kConnected || std::exchange(has_begun_, true)) return;
@@ -101,7 +101,7 @@ class LineSender : private Observer {
     client_->Publish(std::move(request.message), request.publish,
                      [this, size, to_queue, number](absl::Status status) {
                        const auto open = open_.extract(number);
-                       if (open.empty()) return;  // it has an answer
+                       if (open.empty()) return;  // it has a reply already
                        open_bytes_ -= size;
                        Answer(open.mapped(),
                               status.ok() ? status : WithSendRemedy(status, to_queue));
@@ -116,7 +116,7 @@ class LineSender : private Observer {
                                                            : absl::OkStatus();
   }
 
-  // Delays need a right that is missing: those messages are never confirmed.
+  // The permission for delays is missing, so messages with a delay are never confirmed.
   void OnRefused(const absl::Status& why) {
     if (!refused_.ok()) return;
     refused_ = why;
@@ -146,7 +146,7 @@ class LineSender : private Observer {
     }
   }
 
-  // Once a turn of the loop, as many answers come in one.
+  // Runs once per turn of the loop, as many replies arrive in one.
   void Continue() {
     if (continuing_ != nullptr) return;
     continuing_ = loop_.After(absl::ZeroDuration(), [this] {
@@ -162,7 +162,7 @@ class LineSender : private Observer {
     loop_.Drain();
   }
 
-  // Reads nothing more.
+  // Stops reading.
   void End(const absl::Status& why) {
     reader_.Stop();
     has_ended_ = true;
@@ -170,7 +170,7 @@ class LineSender : private Observer {
     EndIfDone();
   }
 
-  // A reader that takes no answers, but keeps the pipe open, must not use up the grace period.
+  // A reader that keeps the pipe open but takes no replies must not use up the grace period.
   void WatchStop() {
     if (drained_ == nullptr) return;
     stop_watch_ = loop_.After(kStopPatience, [this, left = open_.size() + writer_.size()] {
@@ -222,25 +222,25 @@ class LineSender : private Observer {
                      {.on_line = [this](std::string_view line) { return OnLine(line); },
                       .on_too_long = [this] { return OnTooLong(); },
                       .on_end = [this](const absl::Status& status) { End(status); }}};
-  std::uint64_t line_ = 0;  // the number of the last one
-  // The ids of what is not confirmed, by line. Those of the oldest come first.
+  std::uint64_t line_ = 0;  // number of the last line
+  // The ids of unconfirmed messages by line, oldest first.
   std::map<std::uint64_t, std::string> open_;
-  std::size_t open_bytes_ = 0;  // of their bodies
+  std::size_t open_bytes_ = 0;  // total size of their bodies
   std::uint64_t answered_ = 0;
   std::uint64_t failed_ = 0;
-  std::uint64_t unread_ = 0;  // answers
+  std::uint64_t unread_ = 0;  // unread replies
   bool has_begun_ = false;
   bool has_ended_ = false;
   bool is_interrupted_ = false;
   absl::Status input_error_;
-  absl::Status refused_;  // the right to declare delay queues
+  absl::Status refused_;  // missing permission to declare delay queues
   std::unique_ptr<Timer> refused_timer_;
   std::string broken_because_;
   EventLoop::DrainDone drained_;
   std::unique_ptr<Timer> stop_watch_;
   std::unique_ptr<Timer> continuing_;
   std::shared_ptr<void> drain_;
-  std::optional<Client> client_;  // the first to go
+  std::optional<Client> client_;  // destroyed first
 };
 
 }  // namespace

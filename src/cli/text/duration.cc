@@ -17,14 +17,14 @@ struct Unit {
   absl::Duration length;
 };
 
-// From long to short, as they are printed.
+// From long to short, the order of printing.
 constexpr std::array<Unit, 5> kUnits = {{{"d", absl::Hours(24)},
                                          {"h", absl::Hours(1)},
                                          {"m", absl::Minutes(1)},
                                          {"s", absl::Seconds(1)},
                                          {"ms", absl::Milliseconds(1)}}};
 
-// Takes the longest front of `text` whose characters are all in `set`.
+// Removes and returns the longest prefix of `text` with characters of `set` only.
 std::string_view TakeFront(std::string_view& text, std::string_view set) {
   const std::string_view front = text.substr(0, std::min(text.find_first_not_of(set), text.size()));
   text.remove_prefix(front.size());
@@ -38,8 +38,7 @@ std::string_view Trim(std::string_view text) {
 
 }  // namespace
 
-// absl::ParseDuration takes less and more than this: no days, but signs, blanks, infinity, `us`,
-// `.5s` and `5.s`.
+// absl::ParseDuration does not accept days, but signs, blanks, infinity, `us`, `.5s` and `5.s`.
 std::optional<absl::Duration> ParseDuration(std::string_view text) {
   if (text == "0") return absl::ZeroDuration();
   if (text.empty()) return std::nullopt;

@@ -9,15 +9,16 @@
 
 namespace retryq::cli {
 
-// Reads `500ms`, `1s`, `1.5h`, `10m`, `1d`, and several in a row as in `1m30s`; also a bare `0`.
-// Nothing for anything else: no sign, no number without unit, nothing above a hundred years.
+// Parses `500ms`, `1s`, `1.5h`, `10m`, `1d`, combinations such as `1m30s`, and `0`. Returns nullopt
+// for anything else: a sign, a number without unit, more than a hundred years.
 std::optional<absl::Duration> ParseDuration(std::string_view text);
 
-// As ParseDuration reads it, in whole milliseconds: `1m30s`, `1s500ms`, `0s`. Never negative.
+// Formats a duration for ParseDuration, in whole milliseconds: `1m30s`, `1s500ms`, `0s`. Never
+// negative.
 std::string DurationText(absl::Duration duration);
 
-// The delay in a line such as `retry-after: 30s`, whose name is case-insensitive; a bare number is
-// seconds, as in HTTP. Nothing for any other line.
+// Parses a line such as `retry-after: 30s`, with a case-insensitive name; a number without unit is
+// seconds, as in HTTP. Returns nullopt for any other line.
 std::optional<absl::Duration> ParseDelayLine(std::string_view name, std::string_view line);
 
 }  // namespace retryq::cli

@@ -30,7 +30,7 @@ std::string DecimalText(const amqp::Decimal& decimal) {
   return (decimal.unscaled < 0 ? "-" : "") + digits;
 }
 
-// Recursion ends: decoded values nest at most amqp::kMaxTableDepth deep.
+// The recursion is limited: decoded values nest at most amqp::kMaxTableDepth levels.
 struct ValueToJson {
   Json operator()(const amqp::Value& value) const { return std::visit(*this, value.variant); }
 
@@ -75,7 +75,7 @@ std::string TooLong(std::size_t max_size) {
 
 std::string HeadersJson(const Headers& headers, std::size_t max_size) {
   Json json = Json::object();
-  // JSON is hardly ever shorter than the wire: what is far too long there is not even looked at.
+  // JSON is rarely shorter than the encoded headers, so far too long headers are not converted.
   if (headers.all().bytes().size() <= 4 * max_size) {
     for (const amqp::FieldView& field : headers.all()) {
       if (headers.IsHidden(field.name)) continue;

@@ -55,11 +55,11 @@ absl::StatusOr<std::string> ReadAll(int fd) {
 }
 
 void PrepareProcess() {
-  // The lowest that is closed is the one that open returns.
+  // open returns the lowest closed descriptor.
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
   }
-  // A SIGCHLD that is ignored, which exec passes on, would take the children's exit codes away.
+  // An ignored SIGCHLD, which exec inherits, would discard the exit codes of children.
   std::signal(SIGCHLD, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);
 }

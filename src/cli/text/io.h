@@ -10,7 +10,7 @@
 
 namespace retryq::cli {
 
-// A file descriptor that is closed with its owner. Move-only.
+// Owns a file descriptor and closes it. Move-only.
 class FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -30,22 +30,22 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// Erases the line that a terminal is on, and goes to its beginning.
+// Erases the current line of a terminal and moves to its beginning.
 inline constexpr char kEraseLine[] = "\r\033[K";
 
-// Writes all of `data`, waiting where it must. False if nobody can read it any more. SIGPIPE must
-// be ignored.
+// Writes all of `data`; may block. Returns false if it cannot be written any more. SIGPIPE must be
+// ignored.
 bool WriteAll(int fd, std::string_view data);
 
-// Writes a result to stdout. kDataLoss, for exit status 74, if it cannot be written.
+// Writes a result to stdout. Returns kDataLoss, for exit status 74, if it cannot be written.
 absl::Status WriteResult(std::string_view result);
 
-// Everything from `fd` to its end, whatever the bytes are.
+// Reads `fd` to its end, any bytes.
 absl::StatusOr<std::string> ReadAll(int fd);
 
-// Makes a process fit for what this command does with descriptors, pipes and children, whatever it
-// was started with: 0, 1 and 2 are open, SIGPIPE is ignored, and children can be waited for. Where
-// stdout was closed, writing to it fails: a result that nobody gets is an error.
+// Prepares the process, however it was started: 0, 1 and 2 are open, SIGPIPE is ignored, and
+// children can be waited for. If stdout was closed, writing to it fails: a result that cannot be
+// written is an error.
 void PrepareProcess();
 
 }  // namespace retryq::cli

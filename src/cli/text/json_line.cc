@@ -9,8 +9,8 @@
 namespace retryq::cli {
 namespace {
 
-// Writing, copying and destroying a value recurse once for each level. Up to the first error in
-// `text` the levels are exact, and behind it nothing is read.
+// Writing, copying and destroying a value recurse per level. The depth is exact up to the first
+// error in `text`; the parser stops there.
 bool IsTooDeep(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -55,7 +55,7 @@ std::string WhyNotJson(std::string_view text) {
   std::string why = "not JSON";
   try {
     [[maybe_unused]] const nlohmann::json json = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& error) {  // of a number such as 1e999, too
+  } catch (const nlohmann::json::exception& error) {  // also for a number such as 1e999
     const std::string_view what = error.what();
     if (what.find("surrogate") != std::string_view::npos) {
       why.append(

@@ -9,26 +9,27 @@
 
 namespace retryq::cli {
 
-// Text to JSON and back, here so that what nlohmann/json needs for it is compiled once.
+// Conversion of JSON from and to text, in one file so that the templates of nlohmann/json are
+// compiled once.
 
-// Levels of arrays and objects in a text that is parsed. No more, because the stack limits them.
+// The deepest nesting of arrays and objects in a parsed text, as the stack is limited.
 inline constexpr int kMaxJsonDepth = 100;
 
-// All JSON that another program wrote is parsed here. Returns a value that is_discarded() if the
-// text is not JSON, or nests deeper than kMaxJsonDepth.
+// Parses JSON from other programs. Returns a value that is_discarded() if the text is not JSON or
+// nests deeper than kMaxJsonDepth.
 nlohmann::json ParseJson(std::string_view text);
 nlohmann::ordered_json ParseOrderedJson(std::string_view text);
 
-// What a text is that was discarded: "not JSON", "JSON that nests deeper than 100 levels", and for
-// what many programs write by mistake what that is.
+// Returns why a text was discarded: "not JSON", "JSON that nests deeper than 100 levels", or the
+// mistake for some common ones.
 std::string WhyNotJson(std::string_view text);
 
-// Without any space, and without an end of line. What is not UTF-8 becomes U+FFFD, and what
-// EscapedText escapes is written as \uNNNN, so that a terminal can show the line.
+// Writes JSON without spaces and without a line break. Invalid UTF-8 becomes U+FFFD, and the
+// characters that EscapedText escapes become \uNNNN, so that a terminal can show the line.
 std::string JsonLine(const nlohmann::json& json);
 std::string JsonLine(const nlohmann::ordered_json& json);
 
-// As all JSON has it: UTC, with milliseconds.
+// The format of times in JSON: UTC, with milliseconds.
 std::string JsonTime(absl::Time time);
 
 }  // namespace retryq::cli

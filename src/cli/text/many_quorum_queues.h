@@ -8,15 +8,15 @@
 
 namespace retryq::cli {
 
-// Of more quorum queues than this users are warned: what that many cost a broker was measured, see
+// The number of quorum queues above which users are warned. Their cost for a broker is measured in
 // test/bench/README.md.
 inline constexpr std::int64_t kManyQuorumQueues = 1000;
 
-// How many quorum queues a delay has at a time: names rotate, and an older queue stays until its
-// lease ends. 1 where they are not declared by workers, 0 where the queues are classic.
+// The number of quorum queues of a delay at a time: names rotate, and an older queue exists until
+// its lease ends. 1 if workers do not declare them, 0 if the queues are classic.
 std::int64_t QuorumQueuesOfADelay(const DelayQueueOptions& options);
 
-// What so many quorum delay queues cost a broker, and how to have fewer of them.
+// The cost of many quorum delay queues, and the ways to have fewer.
 std::string ManyQuorumQueuesCost();
 std::string FewerQuorumQueues(const DelayQueueOptions& options);
 

@@ -24,14 +24,14 @@ namespace {
 constexpr absl::Duration kPatienceAtTheEnd = absl::Seconds(1);
 constexpr absl::Duration kTroubleEvery = absl::Minutes(1);
 
-// At a time, so that what a slow reader takes makes room.
+// The size of one write, so that kept text shrinks as a slow reader reads.
 constexpr std::size_t kPiece = std::size_t{64} * 1024;
 
 std::uint64_t LinesIn(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// Returns what is left, and why.
+// Returns the unwritten text and the errno.
 std::pair<std::string_view, int> WriteSome(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
@@ -64,18 +64,18 @@ struct Outlet::Shared {
 
   Options options;
 
-  std::mutex mutex;  // guards all below, and on_trouble
+  std::mutex mutex;  // guards the members below, and on_trouble
   std::condition_variable changed;
   std::optional<std::thread> thread;
-  bool no_thread = false;  // none can be started
+  bool no_thread = false;  // the thread cannot be started
   bool is_closed = false;
   std::string kept;
-  bool is_writing = false;   // what was kept before that
-  bool is_dropping = false;  // until all that is kept is written
-  bool wants_gap = false;    // something has come since the last try to write the gap
+  bool is_writing = false;   // the thread is writing earlier text
+  bool is_dropping = false;  // until all kept text is written
+  bool wants_gap = false;    // text has arrived since the last try to write the gap
   bool has_reader = true;
-  bool is_amid_line = false;  // what was written last ends there
-  std::string unfinished;     // the rest of that line, where it could not be written
+  bool is_amid_line = false;  // the last write ended within a line
+  std::string unfinished;     // the unwritten rest of that line
   std::uint64_t dropped = 0;
   int error = 0;
   absl::Time trouble_from = absl::InfinitePast();
@@ -89,7 +89,7 @@ Outlet::~Outlet() {
   {
     const std::lock_guard<std::mutex> lock(shared_->mutex);
     shared_->is_closed = true;
-    shared_->options.on_trouble = nullptr;  // its owner goes, and the thread may stay
+    shared_->options.on_trouble = nullptr;  // its owner ends, but the thread may continue
     thread = std::exchange(shared_->thread, std::nullopt);
   }
   shared_->changed.notify_all();

@@ -9,13 +9,13 @@
 
 namespace retryq::cli {
 
-// JSON as a value of a header or an argument: whole numbers are 64-bit integers, others doubles,
-// texts long strings, null is no value; arrays and objects nest. kInvalidArgument for what AMQP
-// cannot carry: a whole number beyond 64 bits with a sign, a name of more than 255 bytes, more than
-// amqp::kMaxTableDepth levels.
+// Converts JSON to the value of a header or an argument: whole numbers become 64-bit integers,
+// other numbers doubles, strings long strings and null void; arrays and objects nest. Returns
+// kInvalidArgument for JSON that AMQP cannot carry: a whole number outside signed 64 bits, a name
+// of more than 255 bytes, more than amqp::kMaxTableDepth levels.
 absl::StatusOr<amqp::Value> TypedValue(const nlohmann::json& json);
 
-// A JSON scalar by its type; everything else is text.
+// Parses a JSON scalar; any other text becomes a string.
 amqp::Value ScalarOrText(const std::string& text);
 
 }  // namespace retryq::cli

@@ -16,7 +16,7 @@ namespace {
 constexpr absl::Duration kFirstReport = absl::Seconds(2);
 constexpr absl::Duration kReportEvery = absl::Seconds(10);
 
-// A part of what the library says, and what to do then; the first one counts.
+// Parts of the library's errors and their remedies; the first match counts.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRemedies = {{
     {"open files", "raise the limit of open files (ulimit -n, LimitNOFILE= of a unit)"},
     {"its certificate",

@@ -10,19 +10,19 @@
 
 namespace retryq::cli {
 
-// What to do about a broker that cannot be reached, by why it cannot.
+// The remedy for a broker that cannot be reached, by the reason.
 std::string UnreachableRemedy(std::string_view why);
 
-// As long as it lives a command waits for something. If that takes longer than two seconds it is
-// reported, with the reason, and again every ten seconds.
+// A wait of a command, during the lifetime of the object. If it takes longer than two seconds it is
+// reported with the reason, and again every ten seconds.
 class Waiting {
  public:
   using Say = std::function<void(const std::string& text)>;
 
-  // `what`: what is waited for. `timers` must outlive it.
+  // `what` is the object that the command waits for. `timers` must outlive it.
   Waiting(Timers& timers, std::string what, Say say = OnStderr);
 
-  // Why it takes so long, as far as that is known; the last reason counts.
+  // Sets the reason for the wait; the last one counts.
   void Because(std::string_view why) { why_ = why; }
 
   // "retryq: waiting for …"

@@ -7,16 +7,16 @@
 
 namespace retryq::cli {
 
-// The messages that wait and match, what is due next first, as a table or a JSON object a line; or
-// how many there are of a kind. All stay where they are.
+// Returns the waiting messages that match, ordered by due time, as a table or one JSON object per
+// line; or their number by kind. All stay in their queues.
 MessagesResult ListWaiting(const WaitingOptions& options, const WaitingPlace& place);
 
-// The first message that waits and matches, whole. kNotFound where there is none.
+// Returns the complete first waiting message that matches; kNotFound if none matches.
 MessagesResult ShowWaiting(const WaitingOptions& options, const WaitingPlace& place);
 
-// Releases, parks or drops the messages that wait and match. Each leaves its delay queue only once
-// its copy is confirmed and was not returned. Whatever else happens to a copy, its original stays
-// where it was, and the status says why.
+// Releases, parks or drops the waiting messages that match. A message leaves its delay queue once
+// its copy is confirmed and was not returned. Otherwise it stays in its position, and the status
+// contains the reason.
 MessagesResult TakeWaiting(const WaitingOptions& options, const WaitingPlace& place);
 
 }  // namespace retryq::cli

@@ -17,32 +17,32 @@ namespace retryq::cli {
 
 enum class WaitingAction { kList, kShow, kRelease, kPark, kDrop };
 
-// What `list` counts instead of listing.
+// The field by which `list` counts messages instead of listing them.
 enum class WaitingCount { kNone, kError, kAttempt, kDue };
 
-// What `retryq waiting` is asked to do.
+// The options of `retryq waiting`.
 struct WaitingOptions {
   WaitingAction action = WaitingAction::kList;
   BrokerPlace place;
   std::string work_queue;
-  std::string parked_queue;  // where `park` parks them
+  std::string parked_queue;  // the target of `park`
   std::string prefix;        // of the delay queues
   MessageChoice choice;
   bool json = false;
   WaitingCount by = WaitingCount::kNone;
-  Columns columns;  // list: properties and headers to show besides
+  Columns columns;  // list: properties and headers to show, too
   BodyFormat body = BodyFormat::kAuto;
-  double rate = 0;             // a second; 0 = no limit
+  double rate = 0;             // per second; 0: unlimited
   std::uint16_t window = 256;  // copies that are unconfirmed at a time
   bool dry_run = false;
-  bool ask = false;  // on the terminal, before anything is taken
+  bool ask = false;  // on the terminal, before messages are taken
 };
 
-// The arguments behind `retryq waiting`, RETRYQ_URL taken into account. kInvalidArgument with all
-// that is wrong, a line each, naming the flag and the remedy.
+// Parses the arguments of `retryq waiting` and RETRYQ_URL. Returns kInvalidArgument with all
+// errors, one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<WaitingOptions, Answer>> ParseWaiting(const Arguments& arguments);
 
-// Does what `retryq waiting` is asked to do. Errors name the object and the remedy.
+// Runs `retryq waiting`. Errors name the object and the remedy.
 MessagesResult RunWaitingCommand(const WaitingOptions& options);
 
 }  // namespace retryq::cli

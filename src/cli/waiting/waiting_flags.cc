@@ -214,7 +214,7 @@ void ReadCount(const FlagText& by, FlagReader& reader, WaitingCount* count) {
   }
 }
 
-// What takes many messages away is agreed to, on the terminal or beforehand.
+// An operation that removes many messages needs an agreement, on the terminal or by a flag.
 void ReadAgreement(const WaitingFlags& flags, FlagReader& reader, WaitingOptions* options) {
   const bool is_for_good = flags.action == WaitingAction::kDrop && !flags.yes;
   const bool takes_all = Takes(flags.action) && flags.action != WaitingAction::kDrop &&

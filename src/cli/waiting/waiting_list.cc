@@ -18,19 +18,19 @@
 namespace retryq::cli {
 namespace {
 
-// What has been listed so far, printed when all queues have theirs back: a reader of this output
-// that takes its time must not hold up what is due.
+// The messages listed so far. They are printed after all queues have their messages back: a slow
+// reader of the output must not delay due messages.
 class WaitingListed {
  public:
   explicit WaitingListed(std::optional<std::uint64_t> limit) : limit_(limit) {}
 
   void Add(absl::Time due, std::string line) {
     lines_.emplace_back(due, std::move(line));
-    // Those beyond the limit are let go of now and then.
+    // Drops the lines beyond the limit from time to time.
     if (limit_ && lines_.size() / 2 > *limit_ + kMostBeyond) Sort();
   }
 
-  // The same where lines are counted instead.
+  // Adds a message to the counts instead of the lines.
   void Count(absl::Time due, std::string kind) {
     limit_ ? Add(due, std::move(kind)) : void(++counts_[std::move(kind)]);
   }
@@ -40,7 +40,7 @@ class WaitingListed {
     return counts_;
   }
 
-  // Those due first, as many as the limit allows.
+  // Returns the lines ordered by due time, up to the limit.
   std::vector<std::pair<absl::Time, std::string>> Take() {
     Sort();
     return std::move(lines_);
@@ -120,7 +120,8 @@ MessagesResult ListWaiting(const WaitingOptions& options, const WaitingPlace& pl
   WaitingListed listed(options.choice.limit);
   WaitingSum sum{.options = options, .place = place};
   absl::Status status;
-  // What is due first may be in any of the queues.
+  // Any of the queues may contain the message that is due first, so the limit applies to all
+  // together.
   MessageChoice choice = options.choice;
   choice.limit.reset();
   for (const WaitingQueue& queue : place.queues) {

@@ -15,11 +15,12 @@ namespace {
 
 constexpr absl::Duration kLongestLook = absl::Seconds(10);
 
-// Where all that is held waits for its turn, so that nothing is held that could be due.
+// The limits if all messages are taken in order: few are held at a time, so that none is held that
+// could be due.
 constexpr absl::Duration kLongestTaking = absl::Minutes(5);
 constexpr double kTurnSeconds = 2;
 
-// The most that a consumer can be given at once.
+// The largest window of a consumer.
 constexpr std::uint16_t kAll = std::numeric_limits<std::uint16_t>::max();
 
 }  // namespace
@@ -28,7 +29,8 @@ WaitingPass::WaitingPass(const WaitingOptions& options, const WaitingQueue& queu
                          const MessageChoice& choice)
     : MessagePass(choice), options_(options), queue_(queue), choice_(choice) {}
 
-// The first one that is shown is taken, and so on: nothing is held longer than its turn takes.
+// Returns whether every message is taken in the order in which it is shown, so that none is held
+// for longer than its turn takes.
 bool WaitingPass::TakesAllInOrder() const {
   const bool takes = options_.action != WaitingAction::kList &&
                      options_.action != WaitingAction::kShow && !options_.dry_run && !options_.ask;

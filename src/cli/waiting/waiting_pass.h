@@ -12,22 +12,24 @@
 
 namespace retryq::cli {
 
-// One way through a delay queue, with an eye for what waits there for the work queue. Messages that
-// are looked at cannot come due meanwhile, so it ends after some seconds; and what stays is put
-// back where it was, as it would else hold up what comes due before it.
+// Reads a delay queue once and acts on the matching messages that wait there for the work queue.
+// Messages cannot come due while they are held, so the pass ends after some seconds. Messages that
+// stay keep their position, as they would otherwise delay messages that are due earlier.
 class WaitingPass : public MessagePass {
  public:
-  // All must outlive it.
+  // The arguments must outlive it.
   WaitingPass(const WaitingOptions& options, const WaitingQueue& queue,
               const MessageChoice& choice);
 
-  // Errors as MessageReader::Run has them; a queue that has expired meanwhile is empty. Once.
+  // Returns the errors of MessageReader::Run; a queue that has expired meanwhile counts as empty.
+  // Call it once.
   absl::Status Run();
 
-  // Those that wait for the work queue, of all that were seen.
+  // The number of seen messages that wait for the work queue.
   std::uint64_t waiting() const { return waiting_; }
 
-  // The most that one of those that stay has been taken back, now included. 0 where nobody counts.
+  // The highest number of returns of a message that stays, including this pass. 0 if the queue does
+  // not count them.
   std::int64_t returns() const { return returns_; }
 
  protected:
@@ -36,7 +38,7 @@ class WaitingPass : public MessagePass {
 
  private:
   bool IsCandidate(const amqp::Message& message) final;
-  // Others are seen as well: a quorum queue that is read in part gets out of order.
+  // Continues: a quorum queue that is read only in part gets out of order.
   void OnLimit() final {}
   bool TakesAllInOrder() const;
 
@@ -47,7 +49,7 @@ class WaitingPass : public MessagePass {
   std::int64_t returns_ = 0;
 };
 
-// What the passes through all delay queues of a work queue have found together.
+// The sum of the passes through all delay queues of a work queue.
 struct WaitingSum {
   const WaitingOptions& options;
   const WaitingPlace& place;
@@ -57,17 +59,17 @@ struct WaitingSum {
   std::vector<std::string> problems;  // with their remedies
 
   void Add(const WaitingPass& pass);
-  // For a pass that is not followed by another one.
+  // Notes messages that the pass could not see. Call it for the last pass through a queue.
   void NoteUnseen(const WaitingPass& pass, const WaitingQueue& queue);
 
-  // Messages can wait for a queue that is gone; where none do, its name is more likely wrong.
+  // Messages can wait for a deleted work queue. If none do, its name is probably wrong.
   bool finds_nothing() const { return waiting == 0 && !place.has_work_queue; }
 
-  // ok, or all problems behind `status`, a line each.
+  // Returns `status` with all problems, one per line.
   absl::Status StatusWith(const absl::Status& status) const;
 };
 
-// On stderr, where messages of this queue have been looked at so often that a few more looks would
+// Warns on stderr if messages of this queue have been read so often that a few more reads would
 // send them to the work queue early.
 void WarnOfLimit(const WaitingQueue& queue, std::int64_t returns);
 

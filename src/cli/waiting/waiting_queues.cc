@@ -35,7 +35,7 @@ absl::Status WithRights(const absl::Status& refusal, const std::string& right) {
       absl::StrCat(std::string(refusal.message()), "; remedy: give the user the right to ", right));
 }
 
-// A queue that is there, as far as it can be seen: as the management API knows it.
+// Returns an existing queue as the management API shows it.
 absl::StatusOr<std::optional<WaitingJson>> FindQueue(ManagementApi& api, const std::string& vhost,
                                                      const std::string& name) {
   auto answer = api.Get(absl::StrCat("/queues/", PercentEncode(vhost), "/", PercentEncode(name)));
@@ -44,7 +44,7 @@ absl::StatusOr<std::optional<WaitingJson>> FindQueue(ManagementApi& api, const s
   return std::move(answer->json);
 }
 
-// Why messages parked there would not stay; empty where they do.
+// Returns why the queue would not keep parked messages; empty if it does.
 std::string WhyUnfitToPark(const WaitingJson& queue) {
   if (TextOf(queue, "type") == "stream")
     return "is a stream, which messages cannot be replayed from";
@@ -56,7 +56,7 @@ std::string WhyUnfitToPark(const WaitingJson& queue) {
   return "";
 }
 
-// As a worker declares it: of the type of the delay queues, without a delivery limit.
+// Declares it as a worker does: of the type of the delay queues, without a delivery limit.
 absl::Status DeclareParked(BrokerSession& session, const std::string& name, bool quorum) {
   amqp::Table arguments = {{"x-queue-type", quorum ? "quorum" : "classic"}};
   if (quorum && IsVersion4(session.server_version())) {
@@ -88,7 +88,7 @@ std::optional<WaitingQueue> ReadWaitingQueue(const WaitingJson& queue, std::stri
   const auto parts = name ? ParseDelayQueueName(*name, prefix) : std::nullopt;
   if (!parts || !parts->exchange.empty() || IsThrowAway(*parts)) return std::nullopt;
   const std::string& owner = parts->work_queue;
-  const bool is_hashed = owner.starts_with('#');  // of a name that is too long: messages tell
+  const bool is_hashed = owner.starts_with('#');  // a long name is hashed: the messages name it
   if (!owner.empty() && !is_hashed && owner != work_queue) return std::nullopt;
   const WaitingJson& arguments = FieldOf(queue, "arguments");
   WaitingQueue found{

@@ -16,42 +16,44 @@
 
 namespace retryq::cli {
 
-// A delay queue in which messages of a work queue can wait.
+// A delay queue that may contain messages of a work queue.
 struct WaitingQueue {
   std::string name;
   absl::Duration ttl;
   bool is_quorum = false;
-  // Only messages of that work queue are in it, unless its name has the same hash as another's.
+  // It contains only messages of that work queue, unless another work queue has the same hash in
+  // its name.
   bool is_owned = false;
   std::string dead_letter_exchange;
-  std::optional<std::int64_t> delivery_limit;  // none: no limit
+  std::optional<std::int64_t> delivery_limit;  // not set: unlimited
   std::optional<QueueFigures> figures;
 };
 
-// Reads one queue of the management API. Nothing where it is no delay queue of this prefix, or none
-// that can hold messages of the work queue. `default_limit`: of deliveries, -1 for none.
+// Parses one queue of the management API. Returns nullopt if it is not a delay queue of this prefix
+// or cannot contain messages of the work queue. `default_limit` is the broker's default delivery
+// limit; -1: unlimited.
 std::optional<WaitingQueue> ReadWaitingQueue(const nlohmann::json& queue, std::string_view prefix,
                                              std::string_view work_queue,
                                              std::int64_t default_limit);
 
-// Whether a message in that delay queue waits for the work queue. Through the default exchange it
-// returns to the queue that its routing key names; through another one that cannot be known, and it
-// is the work queue's if that is where it failed. Anyone can write an `x-retry-queue`: it is never
-// believed against the routing key.
+// Returns whether a message in this delay queue waits for the work queue. With the default
+// exchange, it returns to the queue that its routing key names. With another exchange the target is
+// unknown, and the message counts as the work queue's if it failed there. Anyone can set
+// `x-retry-queue`, so it never overrides the routing key.
 bool WaitsFor(const amqp::Message& message, const WaitingQueue& queue, std::string_view work_queue);
 
-// What there is on a broker.
+// The delay queues and the work queue on a broker.
 struct WaitingPlace {
-  std::vector<WaitingQueue> queues;  // that are not empty, from the shortest TTL to the longest
+  std::vector<WaitingQueue> queues;  // not empty, in order of their TTL
   bool has_work_queue = false;
 };
 
-// Finds it: by the management API, and the counts by AMQP, as those of the API are old. Errors are
-// those of both, with the remedy. For `park`, declares the parked queue where it is missing, as a
-// worker would; kFailedPrecondition where it keeps no messages.
+// Finds the queues with the management API, and their message counts with AMQP, as those of the API
+// are old. Returns the errors of both, with the remedy. For `park`, declares a missing parked queue
+// as a worker does; returns kFailedPrecondition if the parked queue does not keep messages.
 absl::StatusOr<WaitingPlace> FindWaiting(const WaitingOptions& options);
 
-// That there is no such work queue.
+// The error for a missing work queue.
 absl::Status NoWorkQueue(const WaitingOptions& options);
 
 }  // namespace retryq::cli

@@ -11,16 +11,16 @@
 
 namespace retryq::cli {
 
-// The heads of the table's columns.
+// The column heads of the table.
 std::string WaitingTableHead(const Columns& columns);
 
-// A message that waits as a line of the table, and as a JSON object.
+// A waiting message as a row of the table, and as a JSON object.
 std::string WaitingTableRow(const amqp::Message& message, const WaitingQueue& queue,
                             const Columns& columns);
 nlohmann::ordered_json WaitingJsonRow(const amqp::Message& message, const WaitingQueue& queue,
                                       const Columns& columns);
 
-// When it is due, roughly: "overdue", "within 1m", …; empty where it does not say.
+// The approximate time until it is due: "overdue", "within 1m", …; empty if unknown.
 std::string DueText(const amqp::Message& message, absl::Time now);
 
 }  // namespace retryq::cli

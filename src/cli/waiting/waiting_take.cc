@@ -17,7 +17,7 @@
 namespace retryq::cli {
 namespace {
 
-// Bodies that wait for their turn; what matches beyond is left to the next pass.
+// The limit of waiting bodies; further matches are left to the next pass.
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 struct TakeWords {
@@ -39,7 +39,8 @@ TakeWords WordsFor(const WaitingOptions& options) {
 
 class TakingWaiting final : public WaitingPass {
  public:
-  // Appends a line to `*rows` for each that is taken, or meant, where the options ask for that.
+  // Appends a line to `*rows` for each message that is taken or would be, if the options ask for
+  // it.
   TakingWaiting(const WaitingOptions& options, const WaitingQueue& queue,
                 const MessageChoice& choice, std::string* rows)
       : WaitingPass(options, queue, choice),
@@ -97,7 +98,7 @@ class TakingWaiting final : public WaitingPass {
   CopySender sender_;
 };
 
-// All that is taken off all queues.
+// Takes messages from all queues and sums up the results.
 class Takings {
  public:
   Takings(const WaitingOptions& options, const WaitingPlace& place)
@@ -117,7 +118,7 @@ class Takings {
   const std::string& rows() const { return rows_; }
 
  private:
-  // As many passes as it takes, as long as one gets on.
+  // Repeats passes as long as they make progress.
   absl::Status Empty(const WaitingQueue& queue) {
     for (;;) {
       TakingWaiting pass(options_, queue, choice_, &rows_);
@@ -205,7 +206,7 @@ MessagesResult TakeWaiting(const WaitingOptions& options, const WaitingPlace& pl
                                       options.action == WaitingAction::kDrop ? " for good?" : "?");
   question.front() = absl::ascii_toupper(static_cast<unsigned char>(question.front()));
   if (!Agrees(question)) return {.text = absl::StrCat("nothing was ", words.released, "\n")};
-  // What has come meanwhile was not asked about.
+  // Excludes messages that arrived after the question.
   WaitingOptions agreed = options;
   agreed.ask = false;
   agreed.choice.limit = count;

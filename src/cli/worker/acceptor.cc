@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kBacklog = 128;
 
-// IPv6 and IPv4, and what there is on a machine without IPv6.
+// All IPv6 and IPv4 addresses, and the fallback for a machine without IPv6.
 constexpr char kAllAddresses[] = "::";
 constexpr char kAllOfIpv4[] = "0.0.0.0";
 
@@ -28,7 +28,7 @@ int AcceptOn(int socket) {
   return ::accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-// That one connection is gone already, or its network is: the next may be well.
+// Returns whether the error is about one connection only, so that the next accept may succeed.
 bool ConcernsOneConnection(int error) {
   switch (error) {
     case EINTR:
@@ -47,7 +47,7 @@ bool ConcernsOneConnection(int error) {
   }
 }
 
-// A socket that listens, or -1 with the reason in errno.
+// Returns a listening socket, or -1 with the reason in errno.
 int ListenOn(const addrinfo& address) {
   const int socket = ::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
                               address.ai_protocol);

@@ -17,9 +17,9 @@ struct event_base;
 
 namespace retryq::cli {
 
-// A TCP socket that listens, on an event loop. It is calm: at most kMostInATurn connections are
-// accepted in a turn of the loop, and where none can be, as there are no more file descriptors, it
-// pauses for kPause and reports that at most once every kReportEvery.
+// A listening TCP socket on an event loop. It accepts at most kMostInATurn connections per turn of
+// the loop. If accept fails, for example because file descriptors ran out, it pauses for kPause and
+// reports that at most once every kReportEvery.
 class Acceptor {
  public:
   static constexpr int kMostInATurn = 16;
@@ -27,17 +27,19 @@ class Acceptor {
   static constexpr absl::Duration kReportEvery = absl::Minutes(1);
 
   struct Callbacks {
-    // Takes over a socket, which does not block. Must not destroy the acceptor.
+    // Receives the accepted socket, which is non-blocking, and owns it. Must not destroy the
+    // acceptor.
     std::function<void(int socket)> accepted;
-    // Why no connection can be accepted, for people. Null: nobody wants to know.
+    // Receives the reason why no connection can be accepted, in words. May be null.
     std::function<void(const std::string& why)> trouble;
   };
 
-  // As accept4(2) does, by default itself: for tests.
+  // Accepts a connection as accept4(2) does, which is the default. Tests replace it.
   using Accept = std::function<int(int socket)>;
 
-  // On a name or an address, IPv6 without brackets; port 0 is any that is free. kInvalidArgument
-  // says why nothing can listen there. What it is given must outlive it.
+  // Listens on a name or an address (IPv6 without brackets); port 0 selects a free port. Returns
+  // kInvalidArgument with the reason if it cannot listen. The arguments passed by reference must
+  // outlive the acceptor.
   static absl::StatusOr<std::unique_ptr<Acceptor>> Listen(event_base* base, Timers& timers,
                                                           const Clock& clock,
                                                           const std::string& host,

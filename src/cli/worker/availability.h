@@ -10,18 +10,18 @@
 
 namespace retryq::cli {
 
-// Whether COMMAND can be run at all. A run that came to nothing (exit status 126 or 127, or the end
-// of a program before its first answer) has two possible reasons: the message, or the command. It
-// was the message if the command has worked for another one since the last such run; else the
-// command, and consuming pauses.
+// Tracks whether COMMAND can be run at all. If a run handles no message (exit status 126 or 127, or
+// a program that ends before its first answer), the cause is either the message or the command. It
+// is the message if the command has handled another message since the last such run. Otherwise it
+// is the command, and consuming pauses.
 class Availability {
  public:
   enum class State {
     kWorks,
     kFails,  // nothing is consumed
-    kTried,  // it has failed, and is tried again with what is consumed now
+    kTried,  // it has failed, and the next message tries it again
   };
-  // Called at each failure, `why` saying more, and at each change to another state.
+  // Called at each failure, with the reason in `why`, and at each change to another state.
   using OnState = std::function<void(State state, const std::string& why)>;
 
   static constexpr int kManyInVain = 3;
@@ -30,27 +30,28 @@ class Availability {
 
   State state() const { return state_; }
 
-  // The command has handled a message, whatever came of it.
+  // The command has handled a message, with any outcome.
   void Worked() {
     has_worked_ = true;
     in_vain_ = 0;
     Recover();
   }
 
-  // It seems to work, although nothing is handled yet.
+  // The command seems to work, although it has not handled a message yet.
   void Recover() { Change(State::kWorks); }
 
-  // After a run that came to nothing: whether the command has worked since the last such run, so
-  // that this one says nothing about the command.
+  // Call it after a run that handled no message. Returns whether the command has handled a message
+  // since the last such run, in which case the command is not the cause.
   bool TakeProof() { return std::exchange(has_worked_, false); }
 
-  // A run, or the life of a program, has ended without having handled a message.
+  // A run, or a program of `work --lines`, has ended without handling a message.
   void EndedInVain(const std::string& why) {
     ++in_vain_;
     why_in_vain_ = why;
   }
 
-  // Why the command is of no use; nothing as long as fewer than kManyInVain have ended so in a row.
+  // Returns why the command does not work, or nullopt if fewer than kManyInVain runs in a row have
+  // ended without handling a message.
   std::optional<std::string> Trouble() const {
     if (in_vain_ < kManyInVain) return std::nullopt;
     return absl::StrCat("COMMAND has ended ", in_vain_,
@@ -62,7 +63,7 @@ class Availability {
     on_state_(state_, why);
   }
 
-  // After a pause.
+  // Call it after a pause, before the next try.
   void TryAgain() {
     if (state_ == State::kFails) Change(State::kTried);
   }
@@ -74,7 +75,7 @@ class Availability {
 
   const OnState on_state_;
   State state_ = State::kWorks;
-  bool has_worked_ = false;  // since the last run that came to nothing
+  bool has_worked_ = false;  // since the last run that handled no message
   int in_vain_ = 0;          // in a row
   std::string why_in_vain_;
 };

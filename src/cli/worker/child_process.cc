@@ -26,15 +26,15 @@ MonotonicClock::time_point FromNow(absl::Duration duration) {
   return MonotonicClock::now() + absl::ToChronoMilliseconds(std::min(duration, kLongestWait));
 }
 
-// What is left until then, for poll: rounded up, at most a day.
+// The remaining milliseconds for poll, rounded up, at most a day.
 int PollTimeout(MonotonicClock::time_point until) {
   constexpr std::int64_t kLongest = std::int64_t{24} * 3600 * 1000;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - MonotonicClock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongest));
 }
 
-// A child from its start to its end: feeds it, listens to it, and ends it when told or when its
-// time is up.
+// One child: starts it, writes its stdin, reads its stderr, and stops it at its timeout or on
+// request.
 class Child {
  public:
   Child(std::string_view input, absl::Duration timeout, const ChildRunner::Options& options)
@@ -67,9 +67,9 @@ class Child {
     return 0;
   }
 
-  // Waits for the next thing to happen, and sees to it.
+  // Waits for the next event and handles it.
   void Turn(int end_all_fd) {
-    // A descriptor below zero is none to poll.
+    // poll ignores negative descriptors.
     std::array<pollfd, 4> polled = {{{process_.get(), POLLIN, 0},
                                      {ended_as_ ? -1 : end_all_fd, POLLIN, 0},
                                      {stderr_.get(), POLLIN, 0},
@@ -85,19 +85,20 @@ class Child {
     exited_ = polled[0].revents != 0;
   }
 
-  // Writes as much of the input as goes without waiting.
+  // Writes as much of the input as possible without blocking.
   void Feed() {
     while (!input_.empty()) {
       const ssize_t written = ::write(stdin_.get(), input_.data(), input_.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0 && errno == EAGAIN) return;
-      if (written < 0) break;  // EPIPE: it does not want to know
+      if (written < 0) break;  // EPIPE: the child does not read its stdin
       input_.remove_prefix(static_cast<std::size_t>(written));
     }
     stdin_.Close();
   }
 
-  // Passes on what there is on stderr, and remembers its end. False if there was nothing.
+  // Reads from the child's stderr, passes the text on and remembers the end of it. Returns false if
+  // there was nothing to read.
   bool Listen() {
     std::array<char, 4096> chunk;
     const ssize_t size = ::read(stderr_.get(), chunk.data(), chunk.size());
@@ -129,13 +130,14 @@ class Child {
     deadline_ = FromNow(options_.kill_grace);
   }
 
-  // To the whole group. Its number cannot be anybody else's before the child is reaped.
+  // Signals the whole process group. Its id cannot be reused before the child is reaped.
   void Signal(int signal) const { ::kill(-pid_, signal); }
 
   ChildResult Reap() {
-    if (ended_as_) Signal(SIGKILL);  // what is left of its group
+    if (ended_as_) Signal(SIGKILL);  // the rest of its group
     const int status = WaitFor(pid_);
-    // What it wrote last. No more than a pipe holds: who inherited stderr may write for ever.
+    // Reads the rest of its stderr, but only as much as a pipe holds: a process that inherited
+    // stderr may write forever.
     constexpr int kPipeful = 32;
     for (int i = 0; i < kPipeful && stderr_.is_open() && Listen(); ++i) {
     }
@@ -155,7 +157,7 @@ class Child {
   std::string_view input_;
   const ChildRunner::Options& options_;
   MonotonicClock::time_point deadline_;
-  std::optional<ChildResult::End> ended_as_;  // by us
+  std::optional<ChildResult::End> ended_as_;  // set if this process stopped it
   bool exited_ = false;
   pid_t pid_ = -1;
   FileDescriptor process_;  // a pidfd: readable once the child has exited

@@ -17,13 +17,14 @@ namespace retryq::cli {
 
 // One run of a program.
 struct ChildSpec {
-  // The program, looked for in PATH unless it has a slash, and its arguments. Not empty.
+  // The program, which is looked up in PATH unless it contains a slash, and its arguments. Not
+  // empty.
   const std::vector<std::string>& command;
-  // All of it, as NAME=VALUE.
+  // The whole environment, as NAME=VALUE.
   const std::vector<std::string>& environment;
-  // What it can read from its stdin. It need not.
+  // The stdin of the program. The program need not read it.
   std::string_view input;
-  // Past this it is ended. It counts from the start.
+  // The program is stopped after this time, counted from its start.
   absl::Duration timeout = absl::InfiniteDuration();
 };
 
@@ -31,53 +32,54 @@ struct ChildResult {
   enum class End {
     kExited,      // `code` is its exit code
     kSignaled,    // `code` is the signal that killed it
-    kTimedOut,    // it was ended because of the timeout
-    kCancelled,   // it was ended, or not started, because of `EndAll`
-    kNotStarted,  // `code` is the errno that says why
+    kTimedOut,    // it was stopped because of the timeout
+    kCancelled,   // it was stopped, or not started, because of `EndAll`
+    kNotStarted,  // `code` is the errno
   };
   End end = End::kNotStarted;
   int code = 0;
-  std::string errors;  // the end of what it wrote to stderr, at most kErrorTail bytes
+  std::string errors;  // the end of its stderr, at most kErrorTail bytes
 };
 
-// Runs programs and waits for them, on as many threads at once as call `Run`. Thread-safe.
+// Runs programs and waits for them, each on the thread that calls `Run`. Thread-safe.
 //
-// Each child leads a process group of its own, has no descriptor but 0, 1 and 2, no signal blocked,
-// and gone with it are its descriptors and its zombie. PrepareProcess must have been called.
+// Each child leads its own process group, has no descriptors except 0, 1 and 2, and no blocked
+// signals. When it ends, its descriptors are closed and it is reaped. PrepareProcess must have been
+// called.
 class ChildRunner {
  public:
   static constexpr std::size_t kErrorTail = 4096;
 
   struct Options {
-    int stdout_fd = STDOUT_FILENO;  // where the children's stdout goes
-    Outlet* errors = nullptr;       // where their stderr is passed on to, if anywhere
-    // From SIGTERM to SIGKILL, both to the whole group, when a child is ended.
+    int stdout_fd = STDOUT_FILENO;  // the stdout of the children
+    Outlet* errors = nullptr;       // receives a copy of their stderr; may be null
+    // The time from SIGTERM to SIGKILL when a child is stopped. Both go to the whole process group.
     absl::Duration kill_grace = absl::Seconds(2);
   };
 
   ChildRunner() : ChildRunner(Options()) {}
   explicit ChildRunner(Options options);
-  // Ends what runs, and waits for it.
+  // Stops the running children and waits until they have ended.
   ~ChildRunner();
   ChildRunner(const ChildRunner&) = delete;
   ChildRunner& operator=(const ChildRunner&) = delete;
 
-  // Runs a program until it has ended. What it left in the background lives on, unless it had to be
-  // ended.
+  // Runs a program and waits until it has ended. Processes that it left in the background keep
+  // running, unless the program had to be stopped.
   ChildResult Run(const ChildSpec& spec);
 
-  // Ends all children, now and later: each `Run` returns soon, with kCancelled.
+  // Stops all children; later calls of `Run` start none. Each `Run` returns soon, with kCancelled.
   void EndAll();
 
-  // Sleeps for `duration`. True as soon as `EndAll` has been called.
+  // Sleeps for `duration`. Returns true as soon as `EndAll` has been called.
   bool WaitForEndAll(absl::Duration duration) const;
 
-  // How many programs run.
+  // The number of running programs.
   int running() const;
 
  private:
   const Options options_;
-  FileDescriptor end_all_;  // an eventfd, readable for ever after EndAll
+  FileDescriptor end_all_;  // an eventfd, which stays readable after EndAll
 
   mutable std::mutex mutex_;
   std::condition_variable none_runs_;

@@ -32,8 +32,8 @@ void CommandPool::Handle(Delivery delivery, Settlement settlement) {
   Feed();
 }
 
-// Whether a command still runs for an earlier delivery of this message: it makes no difference to
-// how long the message takes that a command of its own has yet to begin.
+// Returns whether a command is still running for an earlier delivery of this message. If so, the
+// new delivery counts as begun even while it waits for its own command.
 bool CommandPool::IsStuckOn(const Delivery& delivery) const {
   return std::any_of(running_.begin(), running_.end(), [&](const Job& job) {
     if (!job.delivery.abandoned() || job.delivery.body() != delivery.body()) return false;
@@ -49,7 +49,7 @@ void CommandPool::Feed() {
   }
 }
 
-// A command that has failed is tried with one message.
+// After the command has failed, it is tried with one message at a time.
 bool CommandPool::HasRoom() const {
   switch (availability_.state()) {
     case Availability::State::kWorks:
@@ -66,7 +66,7 @@ void CommandPool::Run(Job job) {
   job.settlement.SetBegun(true);
   job.begun = loop_.clock().SinceBoot();
   const Running running = running_.insert(running_.end(), std::move(job));
-  // What has ended is reported to the loop, where this may be gone by then.
+  // The result is posted to the loop, where this object may be destroyed by then.
   threads_->Submit([this, running, delivery = running->delivery, executor = loop_.executor(),
                     alive = std::weak_ptr(alive_)] {
     const absl::Duration begun = loop_.clock().SinceBoot();
@@ -114,7 +114,7 @@ void CommandPool::OnEnded(Running running, const ChildResult& result, absl::Dura
 }
 
 void CommandPool::Pause(const std::string& why) {
-  if (availability_.state() == Availability::State::kFails) return;  // others ran beside it
+  if (availability_.state() == Availability::State::kFails) return;  // reported already
   availability_.EndedInVain(why);
   availability_.Fail(why);
   try_again_ = loop_.After(pauses_.Next(loop_.clock().SinceBoot(), loop_.random()), [this] {

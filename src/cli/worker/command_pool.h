@@ -20,11 +20,12 @@
 
 namespace retryq::cli {
 
-// Handles messages by running a command for each, some at a time.
+// Handles messages by running a command for each, up to `jobs` at a time.
 //
-// A message whose command cannot be run (see WhyNotRun) has failed if the command works for others:
-// see Availability. Else it is kept, behind all others, and loses no attempt; after a pause that
-// grows one message is tried.
+// If a command cannot be run for a message (see WhyNotRun) but works for other messages, that
+// message has failed (see Availability). If the command works for no message, the message stays at
+// the end of the queue of waiting messages and loses no attempt. After a pause, which grows, one
+// message is tried.
 class CommandPool final : public JobPool {
  public:
   struct Options {
@@ -36,10 +37,10 @@ class CommandPool final : public JobPool {
     absl::Duration longest_pause = absl::Seconds(10);
   };
 
-  // `loop` and `children` must outlive it. `threads`: as many as there are jobs.
+  // `loop` and `children` must outlive it. `threads` needs one thread per job.
   CommandPool(EventLoop& loop, ChildRunner& children, std::unique_ptr<WorkerPool> threads,
               Options options, Availability::OnState on_state);
-  // Ends the commands, and waits for that.
+  // Stops the commands and waits until they have ended.
   ~CommandPool() override;
 
   void Start() override {}
@@ -58,7 +59,7 @@ class CommandPool final : public JobPool {
   bool HasRoom() const;
   bool IsStuckOn(const Delivery& delivery) const;
   void Run(Job job);
-  // On a thread of the pool.
+  // Runs on a thread of the pool.
   ChildResult RunCommand(const Delivery& delivery) const;
   void OnEnded(Running running, const ChildResult& result, absl::Duration took);
   void Pause(const std::string& why);
@@ -74,7 +75,7 @@ class CommandPool final : public JobPool {
   bool stopping_ = false;
   std::function<void()> stopped_;
   std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);
-  std::unique_ptr<WorkerPool> threads_;  // first to go, as they use the above
+  std::unique_ptr<WorkerPool> threads_;  // destroyed first, as the threads use the members above
 };
 
 }  // namespace retryq::cli

@@ -14,7 +14,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// To the microsecond.
+// Returns milliseconds, with microsecond precision.
 double Milliseconds(absl::Duration duration) {
   return static_cast<double>(absl::ToInt64Microseconds(duration)) / 1000;
 }
@@ -23,7 +23,7 @@ absl::Duration WholeMilliseconds(absl::Duration duration) {
   return absl::Ceil(duration, absl::Milliseconds(1));
 }
 
-// No character is cut in two.
+// Cuts a long text, but not within a UTF-8 character.
 std::string Shortened(std::string_view text) {
   if (text.size() <= kLongestText) return std::string(text);
   std::size_t end = kLongestText;

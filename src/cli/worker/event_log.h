@@ -14,35 +14,34 @@
 
 namespace retryq::cli {
 
-// Writes events to an outlet, a line each.
-//
-// A trouble that repeats is logged once a minute, with a count: see RepeatedEvents.
+// Writes each event to an outlet, as one line. Warnings and errors that repeat are logged once a
+// minute, with a count: see RepeatedEvents.
 class EventLog : public Observer {
  public:
   enum class Format { kText, kJson };
 
   struct Options {
     Format format = Format::kText;
-    Severity from = Severity::kInfo;  // what matters less is left out
+    Severity from = Severity::kInfo;  // events of a lower severity are not logged
   };
 
   // `timers` and `outlet` must outlive it.
   EventLog(Timers& timers, Outlet& outlet, Options options);
 
-  // For the outlet: the event "log_dropped".
+  // The line of the event "log_dropped", for the outlet.
   static std::string DroppedLine(Format format, std::uint64_t lines);
 
   void OnEvent(const Event& event) override;
 
-  // What the command itself has to say, as an event of that name, now.
+  // Logs a message of the command itself as an event of this name, with the current time.
   void Say(Severity severity, std::string_view name, std::string_view queue,
            std::string_view error);
 
-  // The same, about a message that has this id.
+  // Logs such an event about the delivery with this id.
   void SayOf(const Delivery& delivery, std::string_view id, Severity severity,
              std::string_view name, std::string_view error);
 
-  // Where something listens.
+  // Logs the URL at which a server listens.
   void SayUrl(Severity severity, std::string_view name, std::string_view queue,
               std::string_view url);
 
@@ -54,7 +53,7 @@ class EventLog : public Observer {
 
   const Options options_;
   Outlet& outlet_;
-  RepeatedEvents repeated_;  // first to go, as it writes
+  RepeatedEvents repeated_;  // destroyed first, as its destructor writes
 };
 
 }  // namespace retryq::cli

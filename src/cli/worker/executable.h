@@ -8,11 +8,11 @@
 
 namespace retryq::cli {
 
-// Whether a program can be started, looked for as exec does: in PATH, or as it stands if it has a
-// slash. kNotFound or kPermissionDenied otherwise, with the remedy.
+// Checks whether a program can be started. Like exec, it searches PATH, unless the name contains a
+// slash. If it cannot be started, returns kNotFound or kPermissionDenied, with the remedy.
 absl::Status CheckExecutable(const std::string& program);
 
-// Where exec looks for it.
+// The paths that exec tries for this program.
 std::vector<std::string> CandidatesFor(const std::string& program);
 
 }  // namespace retryq::cli

@@ -17,10 +17,11 @@ namespace retryq::cli {
 struct Job {
   Delivery delivery;
   Settlement settlement;
-  // A program has ended with it and others: it is given to a program alone, to see which it was.
+  // A program has ended while it had this message and others. This message is now given to a
+  // program alone, to find the one that is the cause.
   bool alone = false;
-  int crashes = 0;            // of programs that had it alone
-  absl::Duration begun = {};  // since boot, where a command runs for it
+  int crashes = 0;            // of programs that had only this message
+  absl::Duration begun = {};  // since boot, if a command runs for it
 };
 
 // The message that has been with a program for longest.
@@ -29,8 +30,8 @@ struct OldestJob {
   absl::Duration running;
 };
 
-// Messages that no program has yet, in order. Those whose channel is gone come again from the
-// broker, and are not begun: what waits here is bounded by prefetch.
+// Messages that wait for a program, in order. If the channel of a message is gone, the broker
+// redelivers it, so the old delivery is not begun. Prefetch limits the number of waiting messages.
 class WaitingJobs {
  public:
   void Add(Job job) {
@@ -40,13 +41,13 @@ class WaitingJobs {
     jobs_.push_back(std::move(job));
   }
 
-  // Those that a program had: before all others, or behind them.
+  // Puts back messages that a program had, at the front (`first`) or at the end.
   void Return(std::deque<Job> jobs, bool first) {
     if (first) jobs.swap(jobs_);
     for (Job& job : jobs) jobs_.push_back(std::move(job));
   }
 
-  // The one that is next; null if there is none.
+  // The next message; null if there is none.
   const Job* Front() {
     while (!jobs_.empty() && jobs_.front().delivery.abandoned()) jobs_.pop_front();
     return jobs_.empty() ? nullptr : &jobs_.front();

@@ -11,7 +11,7 @@
 
 namespace retryq::cli {
 
-// What handles messages by means of programs. Everything on the loop's thread.
+// Handles messages by running programs. All calls are on the loop's thread.
 class JobPool {
  public:
   virtual ~JobPool() = default;
@@ -20,23 +20,23 @@ class JobPool {
 
   virtual void Handle(Delivery delivery, Settlement settlement) = 0;
 
-  // Gives back to its queue what waits for a program.
+  // Requeues the messages that wait for a program.
   virtual void GiveBackWaiting() = 0;
 
-  // Begins nothing more: what waits goes back to its queue. Calls `stopped` when all that runs has
-  // ended.
+  // Starts no more messages and requeues those that wait. Calls `stopped` when all running programs
+  // have ended.
   virtual void Stop(std::function<void()> stopped) = 0;
 
-  // Messages that programs have.
+  // The number of messages that programs have.
   virtual std::size_t open() const = 0;
 
   virtual std::optional<OldestJob> Oldest() const = 0;
 
-  // Why programs handle nothing: see Availability.
+  // Returns why the programs handle no messages: see Availability.
   virtual std::optional<std::string> Trouble() const = 0;
 
-  // Ends the programs, and waits for that. Returns what is unsettled: dropping it makes it a
-  // failure as long as its consumer lives.
+  // Stops the programs and waits until they have ended. Returns the messages that are not settled.
+  // Dropping one makes it a failure, as long as its consumer exists.
   virtual std::vector<Job> EndAll() = 0;
 };
 

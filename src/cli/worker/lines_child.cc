@@ -27,7 +27,8 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{64} * 1024;
 constexpr std::size_t kShownOfALine = 100;
 
-// Of a child that has ended, no more than its pipes hold: who inherited them may write for ever.
+// After a child has ended, reads at most as much as its pipes hold: a process that inherited them
+// may write forever.
 constexpr int kPipefuls = 32;
 
 bool MustWait() { return errno == EAGAIN || errno == EINTR; }
@@ -47,7 +48,7 @@ LinesChild::~LinesChild() {
     pollfd polled = {process_.get(), POLLIN, 0};
     if (::poll(&polled, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1) > 0) break;
   }
-  Signal(SIGKILL);  // what is left of its group
+  Signal(SIGKILL);  // the rest of its group
   WaitFor(pid_);
 }
 
@@ -79,7 +80,8 @@ int LinesChild::Start() {
   for (const FileDescriptor* fd : {&stdin_, &stdout_, &stderr_}) SetNonBlocking(*fd);
   exit_event_ = MakeEvent<&LinesChild::OnExit>(process_.get(), EV_READ);
   write_event_ = MakeEvent<&LinesChild::Write>(stdin_.get(), EV_WRITE);
-  // No descriptor's: what was given in one turn leaves in one write at its end.
+  // Not tied to a descriptor: all messages given in one turn of the loop are written at its end, at
+  // once.
   flush_event_ = MakeEvent<&LinesChild::Write>(-1, 0);
   read_event_ = MakeEvent<&LinesChild::Read>(stdout_.get(), EV_READ | EV_PERSIST);
   error_event_ = MakeEvent<&LinesChild::Listen>(stderr_.get(), EV_READ | EV_PERSIST);
@@ -108,7 +110,7 @@ std::deque<Job> LinesChild::TakeOpen() {
   return jobs;
 }
 
-// As much as goes without waiting.
+// Writes as much as possible without blocking.
 void LinesChild::Write() {
   while (written_ < output_.size() && stdin_.is_open()) {
     const ssize_t size =
@@ -135,7 +137,7 @@ void LinesChild::Write() {
 
 void LinesChild::Read() { ReadOnce(); }
 
-// False if there was nothing.
+// Returns false if there was nothing to read.
 bool LinesChild::ReadOnce() {
   std::array<char, kChunk> chunk;
   const ssize_t size = ::read(stdout_.get(), chunk.data(), chunk.size());
@@ -158,7 +160,7 @@ void LinesChild::TakeLines() {
     const std::size_t end = input_.find('\n', begin);
     if (end == std::string::npos) break;
     const std::size_t before = open_.size();
-    // After nonsense nothing more is believed.
+    // After an invalid answer, later lines are ignored.
     const bool trusted = !ended_because_ || timed_out_ != 0;
     if (trusted) OnLine(std::string_view(input_).substr(begin, end - begin));
     answered += before - open_.size();
@@ -227,7 +229,7 @@ void LinesChild::OnExit() {
   }
   for (int i = 0; i < kPipefuls && stderr_.is_open() && ListenOnce(); ++i) {
   }
-  if (ended_because_) Signal(SIGKILL);  // what is left of its group
+  if (ended_because_) Signal(SIGKILL);  // the rest of its group
   const int status = WaitFor(pid_);
   pid_ = -1;
   kill_.reset();
@@ -243,7 +245,7 @@ void LinesChild::OnExit() {
   }
   End end = {.why = ended_because_ ? *ended_because_ : DescribeEnd(result, absl::ZeroDuration()),
              .not_run = !ended_because_ && WhyNotRun(result).has_value()};
-  // One that ends of its own accord after some messages may not have seen those behind them.
+  // A program that exits by itself after some messages may not have read the remaining ones.
   const bool in_peace = !ended_because_ && has_answered_ &&
                         result.end == ChildResult::End::kExited && result.code == EX_OK;
   const bool in_time = timed_out_ == 0;
@@ -256,7 +258,7 @@ void LinesChild::OnExit() {
   owner_.OnEnded(*this, std::move(end));
 }
 
-// One that answers in order mostly begins a message when it has answered the one before.
+// A program that answers in order usually begins a message after it has answered the previous one.
 absl::Duration LinesChild::TimeOver(const Open& open) const {
   return loop_.clock().SinceBoot() - (in_order_ ? std::max(open.given, answered_at_) : open.given);
 }
@@ -268,7 +270,7 @@ std::optional<OldestJob> LinesChild::Oldest() const {
 
 bool LinesChild::HasBegun() const {
   if (has_answered_ || !stdin_.is_open()) return true;
-  int unread = 0;  // of what the pipe took
+  int unread = 0;  // bytes in the pipe
   return ::ioctl(stdin_.get(), FIONREAD, &unread) != 0 || static_cast<std::size_t>(unread) < sent_;
 }
 

@@ -21,85 +21,87 @@
 
 namespace retryq::cli {
 
-// A program that stays, is given messages as lines on its stdin and answers them, in any order, on
-// its stdout: see lines_protocol.h. What it writes to stderr is passed on. Everything on the loop's
-// thread, and nothing waits: what its pipe does not take now is kept.
+// A long-running program that receives messages as lines on its stdin and answers them, in any
+// order, on its stdout: see lines_protocol.h. Its stderr is passed on. Everything runs on the
+// loop's thread and never blocks: data that does not fit into the pipe is kept.
 //
-// It is ended, by SIGTERM and then SIGKILL to its process group, when it writes what is no answer,
-// closes its stdin or stdout and lives on, or takes longer than `timeout` over a message. That time
-// counts from when the message is the first of those that it has.
+// The program is stopped, by SIGTERM and then SIGKILL to its process group, if it writes an invalid
+// answer, closes its stdin or stdout without exiting, or takes longer than `timeout` for a message.
+// The time of a message starts when it is the oldest that the program has.
 class LinesChild {
  public:
   struct Options {
     std::vector<std::string> command;
-    std::vector<std::string> environment;  // all of it
+    std::vector<std::string> environment;  // complete
     absl::Duration timeout = absl::InfiniteDuration();
     std::uint64_t max_attempts = 0;  // for the lines
     Outlet* errors = nullptr;        // for its stderr
-    // From SIGTERM to SIGKILL, and from a closed pipe to SIGTERM.
+    // The time from SIGTERM to SIGKILL, and from a closed pipe to SIGTERM.
     absl::Duration kill_grace = absl::Seconds(2);
   };
 
-  // How it ended.
+  // How the program ended.
   struct End {
     std::string why;       // "exit 3: out of paper"
-    bool not_run = false;  // it, or a shell before it, could not run the program: 126, 127
-    bool begun = true;     // it has read, or answered, something of what it was given
-    // It has ended of the first of these: that was the only one, or was not answered in time.
+    bool not_run = false;  // the program could not be run: exit code 126 or 127
+    bool begun = true;     // it has read or answered at least part of its messages
+    // The first unanswered message caused the end: it was the only one, or it timed out.
     bool first_is_to_blame = false;
-    // It has ended of one of several, nobody knows which.
+    // One of several unanswered messages caused the end, but it is not known which.
     bool one_is_to_blame = false;
-    // What it has not answered, in the order in which it was given.
+    // The unanswered messages, in the order in which they were given.
     std::deque<Job> unanswered;
-    absl::Duration took = absl::ZeroDuration();  // over the first of them
+    absl::Duration took = absl::ZeroDuration();  // time spent on the first of them
   };
 
-  // Called from the loop, never inside a call of the child's.
+  // Called from the loop, never during a call of a method of LinesChild.
   class Owner {
    public:
-    virtual void OnAnswered(LinesChild& child) = 0;            // must not destroy it
-    virtual void OnOddAnswer(const std::string& warning) = 0;  // the first of a child; the same
-    virtual void OnEnded(LinesChild& child, End end) = 0;      // may destroy it
+    virtual void OnAnswered(LinesChild& child) = 0;            // must not destroy the child
+    virtual void OnOddAnswer(const std::string& warning) = 0;  // once per child
+    virtual void OnEnded(LinesChild& child, End end) = 0;      // may destroy the child
 
    protected:
     ~Owner() = default;
   };
 
-  // Starts nothing yet. Loop, options and owner must outlive it.
+  // Does not start the program yet. The arguments must outlive this object.
   LinesChild(EventLoop& loop, const Options& options, Owner& owner);
-  // Ends it, and waits for that. Settlements of what is open are dropped.
+  // Stops the program and waits until it has ended. Settlements of open messages are dropped.
   ~LinesChild();
   LinesChild(const LinesChild&) = delete;
   LinesChild& operator=(const LinesChild&) = delete;
 
-  // Once. 0, or the errno that says why it does not run.
+  // Starts the program. Returns 0 or an errno. Call it once.
   int Start();
 
-  // It must run.
+  // Gives a message to the program, which must be running.
   void Give(Job job);
 
-  // Nothing more is given: its stdin is closed as soon as all is written.
+  // No more messages follow: closes the program's stdin as soon as everything is written.
   void Close();
 
-  // Sends it SIGTERM; SIGKILL follows.
+  // Sends SIGTERM, and SIGKILL after the grace period.
   void Terminate(std::string why);
 
-  // What it has not answered, in the order in which it was given. Its answers are then nonsense.
+  // Removes and returns the unanswered messages, in the order in which they were given. Later
+  // answers to them are invalid.
   std::deque<Job> TakeOpen();
 
-  // False once it is closed, or about to end, and while it has a message that must be alone.
+  // False after `Close`, if the program is about to end, and while it has a message that must be
+  // alone.
   bool takes_more() const {
     const bool is_full = !open_.empty() && open_.front().job.alone;
     return pid_ >= 0 && !closing_ && !ended_because_ && kill_ == nullptr && !is_full;
   }
 
-  // How many messages it has.
+  // The number of messages that it has.
   std::size_t open() const { return open_.size(); }
 
-  // Of these.
+  // The oldest of them.
   std::optional<OldestJob> Oldest() const;
 
-  // Whether it has answered anything since its start.
+  // Whether it has answered a message since its start.
   bool has_answered() const { return has_answered_; }
 
  private:
@@ -125,9 +127,9 @@ class LinesChild {
   void Listen();
   bool ListenOnce();
   void OnExit();
-  // It has closed a pipe, which mostly means that it ends.
+  // The program has closed a pipe, which usually means that it is about to exit.
   void OnClosed(const char* which);
-  // How long it has been at this message.
+  // How long the program has been working on this message.
   absl::Duration TimeOver(const Open& open) const;
   bool HasBegun() const;
   void WatchFirst();
@@ -144,19 +146,19 @@ class LinesChild {
   std::uint64_t last_id_ = 0;
   std::deque<Open> open_;    // by id
   std::string output_;       // for its stdin
-  std::size_t written_ = 0;  // of that
+  std::size_t written_ = 0;  // bytes of output_
   std::string input_;        // the beginning of a line
-  std::string errors_;       // the end of what it wrote to stderr
-  std::size_t sent_ = 0;     // bytes, in all
+  std::string errors_;       // the end of its stderr
+  std::size_t sent_ = 0;     // bytes in total
   bool has_answered_ = false;
   bool odd_answer_said_ = false;
-  bool in_order_ = true;                               // all answers so far
-  absl::Duration answered_at_ = absl::ZeroDuration();  // last, since boot
+  bool in_order_ = true;                               // all answers so far came in order
+  absl::Duration answered_at_ = absl::ZeroDuration();  // last answer, since boot
   bool closing_ = false;
-  std::optional<std::string> ended_because_;             // by us
+  std::optional<std::string> ended_because_;             // why this object stopped it
   absl::Duration terminated_at_ = absl::ZeroDuration();  // since boot
-  std::uint64_t watched_ = 0;                            // whose time runs; 0: none's
-  std::uint64_t timed_out_ = 0;                          // whose time was up
+  std::uint64_t watched_ = 0;    // id of the message whose time is running; 0: none
+  std::uint64_t timed_out_ = 0;  // id of the message that timed out
   std::unique_ptr<Timer> timeout_;
   std::unique_ptr<Timer> kill_;
 };

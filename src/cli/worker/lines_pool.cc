@@ -63,7 +63,7 @@ void LinesPool::WatchForAnswer(absl::Duration patience) {
   });
 }
 
-// The one that has the fewest.
+// Returns the child with the fewest messages.
 LinesChild* LinesPool::WithRoom(bool alone) {
   const std::size_t most = alone ? 1 : options_.in_flight;
   LinesChild* best = nullptr;
@@ -98,7 +98,7 @@ void LinesPool::OnEnded(LinesChild& child, LinesChild::End end) {
   const bool answered = child.has_answered();
   program->child.reset();
   program->timer.reset();
-  // Such an end says something about the program, or about nothing.
+  // If so, the cause may be the program and not a message.
   const bool in_vain = end.not_run || !end.begun || !ever_answered_;
   const bool works = !in_vain || availability_.TakeProof();
   if (!answered) availability_.EndedInVain(end.why);
@@ -125,7 +125,7 @@ void LinesPool::OnEnded(LinesChild& child, LinesChild::End end) {
   Feed();
 }
 
-// Whether the first of what it had is what it ended of.
+// Returns whether the first unanswered message counts as the cause of the child's end.
 bool LinesPool::IsGuilty(LinesChild::End& end, bool works) const {
   if (!end.first_is_to_blame || !end.begun) return false;
   const int crashes = ++end.unanswered.front().crashes;
@@ -209,7 +209,7 @@ std::vector<Job> LinesPool::EndAll() {
     program.child->Terminate("ended with the worker");
     for (Job& job : program.child->TakeOpen()) unsettled.push_back(std::move(job));
   }
-  // All at once, and then each waits for its own.
+  // All have received SIGTERM; each destructor now waits for its own child.
   for (Program& program : programs_) program.child.reset();
   return unsettled;
 }

@@ -16,17 +16,17 @@
 
 namespace retryq::cli {
 
-// Keeps some children alive and gives them messages: `work --lines`.
+// Keeps some children running and gives them messages: `work --lines`.
 //
-// A child that ends is started again: at once if it has answered anything, else after a pause that
-// grows. If it had one message, or one that was not answered in time, that has failed. If it had
-// several, none has, and each is then given to a child that has nothing else, before all that have
-// come since. (It may have handled some of them, without a word.)
+// A child that ends is restarted: at once if it has answered a message, otherwise after a pause,
+// which grows. If it had one message, or one that timed out, that message has failed. If it had
+// several, none has failed. Each is then given to a child that has no other message, before all
+// newer messages. (The child may have handled some of them without answering.)
 //
-// No message has failed where the program cannot be run (see Availability), and where it ends
-// before it has read anything. Where none has ever answered anything, the message has failed of
-// which as many as kCrashesThatCount have ended, one after the other. What it had is then behind
-// the others.
+// A message does not fail if the program cannot be run (see Availability) or ends before it has
+// read anything. If no child has answered a message yet, a message fails only after
+// kCrashesThatCount children, one after the other, have ended because of it. In these cases the
+// messages of the child are put behind the others.
 class LinesPool final : public JobPool, private LinesChild::Owner {
  public:
   struct Options {
@@ -35,20 +35,21 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
     std::size_t in_flight = 1;  // messages that a child has at a time
     absl::Duration first_pause = absl::Milliseconds(100);
     absl::Duration longest_pause = absl::Seconds(10);
-    // After so long a child that has been started where others failed is taken to work.
+    // A child that is started after others failed counts as working after this time.
     absl::Duration proof = absl::Seconds(2);
-    // From the first message until it is reported that there is no answer, and between reports.
+    // The time from the first message to the report that no child has answered, and between
+    // reports.
     absl::Duration silence = absl::Seconds(10);
     absl::Duration report_silence_every = absl::Minutes(1);
   };
 
   struct Callbacks {
     Availability::OnState on_state;
-    // A child has ended without being told to.
+    // A child has ended although the pool is not stopping.
     std::function<void(const std::string& why)> child_ended;
-    // Children have messages, and none has answered any message yet.
+    // Children have messages, but none has answered a message yet.
     std::function<void(const std::string& remedy)> no_answer;
-    // A child answers, but not quite as it should. Once for each.
+    // A child answers with an unknown field. Called once per child.
     std::function<void(const std::string& warning)> odd_answer;
   };
 
@@ -56,7 +57,7 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
 
   // `loop` must outlive it.
   LinesPool(EventLoop& loop, Options options, Callbacks callbacks);
-  // Ends the children, and waits for that. Settlements of what is open are dropped.
+  // Stops the children and waits until they have ended. Settlements of open messages are dropped.
   ~LinesPool() override;
   LinesPool(const LinesPool&) = delete;
   LinesPool& operator=(const LinesPool&) = delete;
@@ -65,8 +66,8 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
   void Handle(Delivery delivery, Settlement settlement) override;
   void GiveBackWaiting() override { waiting_.Requeue(); }
 
-  // Closes the stdin of each child once it has answered all. What they have when they end without
-  // an answer goes back to its queue, except the first, which has failed.
+  // Closes the stdin of each child once it has answered all its messages. If a child ends earlier,
+  // its unanswered messages are requeued, except a message that caused the end, which has failed.
   void Stop(std::function<void()> stopped) override;
   std::size_t open() const override;
   std::optional<OldestJob> Oldest() const override;
@@ -76,7 +77,7 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
  private:
   struct Program {
     std::unique_ptr<LinesChild> child;
-    std::unique_ptr<Timer> timer;  // of its start, or of its proof
+    std::unique_ptr<Timer> timer;  // for its restart, or for `proof`
     Pauses pauses;
   };
 
@@ -100,7 +101,7 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
   WaitingJobs waiting_;
   Availability availability_;
   bool ever_answered_ = false;
-  std::unique_ptr<Timer> silence_;  // until then
+  std::unique_ptr<Timer> silence_;  // until `no_answer` is called
   bool stopping_ = false;
   std::function<void()> stopped_;
 };

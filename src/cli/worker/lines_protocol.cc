@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostHeadersOfLine = std::size_t{1} << 20;
 
-// A JSON string; what is not UTF-8 is replaced.
+// Appends a JSON string; invalid UTF-8 is replaced.
 void AppendText(std::string_view text, std::string* line) { line->append(JsonLine(Json(text))); }
 
 void AppendField(std::string_view name, std::string_view text, std::string* line) {
@@ -49,9 +49,9 @@ absl::StatusOr<absl::Duration> AnsweredDelay(const std::string& name, const Json
                             "\" is neither a duration, such as \"30s\", nor a number of seconds"));
 }
 
-// What an answer says beside its id. The texts are in its JSON.
+// The fields of an answer except its id. The texts point into its JSON.
 struct AnswerFields {
-  // Null for any other name.
+  // Returns null for any other name.
   const std::string** TextNamed(std::string_view name) {
     return name == "error"     ? &error
            : name == "park"    ? &park

@@ -12,9 +12,9 @@
 
 namespace retryq::cli {
 
-// What `work --lines` and its children say to each other: one JSON object a line each way.
+// The protocol between `work --lines` and its children: one JSON object per line in each direction.
 
-// No answer is longer, so that a child that writes on and on fills no memory.
+// The longest answer, so that a child that writes without line breaks does not fill the memory.
 inline constexpr std::size_t kLongestAnswer = std::size_t{1} << 20;
 
 // A message for a child, with the line break:
@@ -25,33 +25,32 @@ inline constexpr std::size_t kLongestAnswer = std::size_t{1} << 20;
 //    "priority":null,"timestamp":null,"redelivered":false,"traceparent":"","tracestate":"",
 //    "headers":{…},"body":"…"}
 //
-// All of them always, texts empty and numbers null where the message has no such property, except
-// the body: where it is not UTF-8, "body_base64" is there instead. `id` is what the answer has to
-// say; headers are those of HeadersJson, up to a mebibyte.
+// All fields are always present; if the message does not have a property, its text is empty or its
+// number null. A body that is not UTF-8 is in "body_base64" instead of "body". The answer must
+// contain `id`. `headers` is written by HeadersJson, up to a mebibyte.
 std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts);
 
-// What a child has answered.
+// The answer of a child.
 struct LinesAnswer {
   std::uint64_t id = 0;
   Outcome outcome = Outcome::Ok();
-  std::string ignored = {};  // a field that is none of those below; empty: there is none
+  std::string ignored = {};  // an unknown field; empty: there is none
 };
 
-// Of `LinesAnswer::ignored`.
+// The warning about a field in `LinesAnswer::ignored`.
 std::string IgnoredFieldWarning(std::string_view field);
 
-// Reads a line, without its line break:
+// Parses an answer, without its line break:
 //
 //   {"id":7,"ok":true}                           done
-//   {"id":7,"error":"busy"}                      retried as the policy says
-//   {"id":7,"error":"busy","retry_after":"30s"}  retried after that; a number is seconds
-//   {"id":7,"park":"no such customer"}           parked for that reason
-//   {"id":7,"discard":"too late"}                acked and gone, for that reason
-//   {"id":7,"snooze":"30s"}                      comes back after that, and has not failed;
-//   "reason"
-//                                                may say why
+//   {"id":7,"error":"busy"}                      retried according to the policy
+//   {"id":7,"error":"busy","retry_after":"30s"}  retried after this delay; numbers are seconds
+//   {"id":7,"park":"no such customer"}           parked, with this reason
+//   {"id":7,"discard":"too late"}                acked and dropped, with this reason
+//   {"id":7,"snooze":"30s"}                      returns after this delay without a failure;
+//                                                "reason" is optional
 //
-// Other fields are ignored. kInvalidArgument, with what is wrong, for all else.
+// Ignores other fields. Returns kInvalidArgument with the reason for any other line.
 absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line);
 
 }  // namespace retryq::cli

@@ -15,15 +15,13 @@
 
 namespace retryq::cli {
 
-// Asks the management API on a thread of its own, so that a worker's loop never waits for it.
-//
-// Used on the loop's thread; destroy it before the loop.
+// Asks the management API on its own thread, so that a worker's loop never waits for it.
 class ManagementThread {
  public:
   ManagementThread(EventLoop& loop, const ManagementUrl& url)
       : loop_(loop),
         api_(asking_, url, {.timeout = kPatience, .say_waiting = false, .is_over = &stopping_}) {}
-  // Interrupts what is being asked, and waits for that.
+  // Interrupts the current request and waits for its thread.
   ~ManagementThread() {
     stopping_ = true;
     asking_.executor()->Post([this] { asking_.Stop(); });
@@ -31,8 +29,8 @@ class ManagementThread {
   ManagementThread(const ManagementThread&) = delete;
   ManagementThread& operator=(const ManagementThread&) = delete;
 
-  // Runs `ask` on the thread, and then `done` with its answer on the loop, unless this is destroyed
-  // before. Where there is no thread, `done` gets the error at once.
+  // Runs `ask` on the thread, and then `done` with its result on the loop, unless this object is
+  // destroyed first. If the thread cannot be started, `done` receives the error at once.
   template <typename Answer>
   void Ask(std::function<absl::StatusOr<Answer>(ManagementApi&)> ask,
            std::function<void(const absl::StatusOr<Answer>&)> done) {
@@ -50,16 +48,16 @@ class ManagementThread {
   }
 
  private:
-  static constexpr absl::Duration kPatience = absl::Seconds(5);  // with each answer
+  static constexpr absl::Duration kPatience = absl::Seconds(5);  // per request
 
   EventLoop& loop_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>();
 
-  // What the thread uses.
+  // Used by the thread.
   std::atomic<bool> stopping_ = false;
   EventLoop asking_;
   ManagementApi api_;
-  std::unique_ptr<WorkerPool> thread_;  // none before the first question; goes first
+  std::unique_ptr<WorkerPool> thread_;  // null before the first request; destroyed first
 };
 
 }  // namespace retryq::cli

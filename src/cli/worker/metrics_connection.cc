@@ -13,7 +13,7 @@
 namespace retryq::cli {
 namespace {
 
-// Of what comes behind a request that is answered.
+// The most bytes that are read and discarded after a request.
 constexpr std::size_t kMostDiscarded = 65536;
 
 constexpr std::string_view kText = "text/plain; charset=utf-8";
@@ -35,14 +35,14 @@ const char* ReasonOf(int status) {
   }
 }
 
-// What precedes the next space, which is taken off too.
+// Removes and returns the text before the next space; removes the space, too.
 std::string_view NextWord(std::string_view* line) {
   const std::string_view word = line->substr(0, line->find(' '));
   line->remove_prefix(std::min(word.size() + 1, line->size()));
   return word;
 }
 
-// Of a request's target, which may name the host as well: "/metrics?x", "http://host/metrics".
+// Returns the path of a request's target: "/metrics?x" or "http://host/metrics".
 std::string_view PathOf(std::string_view target) {
   if (const std::size_t scheme = target.find("://");
       !target.starts_with('/') && scheme != std::string_view::npos) {
@@ -71,7 +71,7 @@ MetricsConnection::MetricsConnection(event_base* base, Timers& timers, int socke
   bufferevent_enable(stream_.get(), EV_READ | EV_WRITE);
 }
 
-// Of a request only its first line matters. What follows the head is thrown away.
+// Only the first line of a request matters. Data after the head is discarded.
 void MetricsConnection::OnReadable() {
   evbuffer* const input = bufferevent_get_input(stream_.get());
   const std::size_t size = evbuffer_get_length(input);
@@ -118,8 +118,8 @@ void MetricsConnection::Write(const Reply& reply, bool with_body) {
   bufferevent_write(stream_.get(), text.data(), text.size());
 }
 
-// To close now would discard the answer where more of the request is still to come: that is the
-// peer's part, who has until the deadline.
+// If the socket were closed while more of the request is still arriving, the peer would lose the
+// response. So only the sending side is closed; the peer must close its side before the deadline.
 void MetricsConnection::OnWritten() {
   if (!answered_) return;
   if (peer_is_done_) return End();

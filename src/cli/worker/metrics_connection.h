@@ -15,9 +15,9 @@ struct event_base;
 
 namespace retryq::cli {
 
-// One connection of an HTTP server that serves pages: it reads the head of one request, writes the
-// answer and closes. It ends after kLongest at the latest, whatever its peer sends, reads or leaves
-// undone, and keeps no more than kMostHeadBytes of a request.
+// One connection of an HTTP server: it reads the head of one request, writes the response and
+// closes. It ends after at most kLongest, whatever the peer does, and keeps at most kMostHeadBytes
+// of a request.
 class MetricsConnection {
  public:
   static constexpr absl::Duration kLongest = absl::Seconds(10);
@@ -25,13 +25,14 @@ class MetricsConnection {
 
   struct Reply {
     int status = 200;
-    std::string_view type;  // of the body; lives for ever
+    std::string_view type;  // Content-Type; must be a constant
     std::string body;
   };
-  // The page of that path.
+  // Returns the page at a path.
   using Page = std::function<Reply(std::string_view path)>;
 
-  // Takes over the socket, which must not block. `ended` is called once and may destroy it.
+  // Owns the socket, which must be non-blocking. `ended` is called once and may destroy this
+  // object.
   MetricsConnection(event_base* base, Timers& timers, int socket, Page page,
                     std::function<void()> ended);
   MetricsConnection(const MetricsConnection&) = delete;
@@ -49,8 +50,8 @@ class MetricsConnection {
   std::function<void()> ended_;
   const std::unique_ptr<bufferevent, void (*)(bufferevent*)> stream_;
   bool answered_ = false;
-  std::size_t discarded_ = 0;  // bytes behind the request
-  bool peer_is_done_ = false;  // it sends nothing more
+  std::size_t discarded_ = 0;  // bytes after the request
+  bool peer_is_done_ = false;  // the peer has closed its side
   std::unique_ptr<Timer> deadline_;
 };
 

@@ -22,21 +22,21 @@ struct event_base;
 
 namespace retryq::cli {
 
-// Where `--metrics` listens.
+// The address on which `--metrics` listens.
 struct MetricsAddress {
   std::string host;        // a name or an address, IPv6 without brackets; empty: all addresses
-  std::uint16_t port = 0;  // 0: any that is free
+  std::uint16_t port = 0;  // 0: any free port
 };
 
-// "9101", "127.0.0.1:9101", "[::1]:9101". kInvalidArgument says what is wrong.
+// Parses "9101", "127.0.0.1:9101" or "[::1]:9101". Returns kInvalidArgument with the remedy.
 absl::StatusOr<MetricsAddress> ParseMetricsAddress(const std::string& text);
 
-// An HTTP server on the loop, for a scraper and for an orchestrator: GET /metrics
-// answers with the metrics, GET /healthz with 200 "ok" or "ok: " and what is worth knowing, or with
-// 503 and why the process is of no use right now. A connection is for one request, and for ten
-// seconds at most (MetricsConnection). There are never more than kMostConnections: the oldest makes
-// room for the next, so that peers which only connect can neither keep a scraper out nor use up the
-// process's file descriptors. Used on the loop's thread; destroy it before the loop.
+// An HTTP server on the loop, for a scraper and an orchestrator. GET /metrics returns the metrics.
+// GET /healthz returns 200 with "ok" or "ok: " and a notice, or 503 and the reason why the process
+// does not work right now. A connection serves one request and lasts ten seconds at most
+// (MetricsConnection). At most kMostConnections are open: a new connection closes the oldest one.
+// So peers that only connect can neither block a scraper nor use up the file descriptors of the
+// process. Used on the loop's thread; destroy it before the loop.
 class MetricsServer {
  public:
   static constexpr std::size_t kMostConnections = 16;
@@ -44,19 +44,19 @@ class MetricsServer {
   struct Pages {
     // The metrics, in Prometheus' text format.
     std::function<std::string()> metrics;
-    // Why it is not well; nothing if it is.
+    // Returns why the process does not work; nullopt if it does.
     std::function<std::optional<std::string>()> trouble;
-    // Hears at most once a minute why no connection can be accepted. Null: nobody does.
+    // Receives the reason why no connection can be accepted, at most once a minute. May be null.
     std::function<void(const std::string& why)> cannot_accept = nullptr;
-    // What is worth knowing although it is well; nothing if there is nothing. Null: the same.
+    // Returns a notice for a process that works; nullopt: no notice. May be null.
     std::function<std::optional<std::string>()> notice = nullptr;
   };
 
-  // kInvalidArgument names the address and says why nothing can listen there.
+  // Returns kInvalidArgument with the address and the reason if it cannot listen.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Listen(EventLoop& loop,
                                                                const MetricsAddress& address,
                                                                Pages pages);
-  // The same in the time of `timers` and `clock`.
+  // Does so with the given timers and clock.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Listen(event_base* base, Timers& timers,
                                                                const Clock& clock,
                                                                const MetricsAddress& address,
@@ -67,7 +67,7 @@ class MetricsServer {
   // "http://0.0.0.0:9101"
   const std::string& url() const { return url_; }
 
-  // Connections that are open.
+  // The number of open connections.
   std::size_t connections() const { return connections_.size(); }
 
  private:
@@ -81,7 +81,7 @@ class MetricsServer {
   Timers& timers_;
   const Pages pages_;
   std::string url_;
-  std::list<std::unique_ptr<MetricsConnection>> connections_;  // the oldest first
+  std::list<std::unique_ptr<MetricsConnection>> connections_;  // oldest first
   std::unique_ptr<Acceptor> acceptor_;
 };
 

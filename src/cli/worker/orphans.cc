@@ -11,7 +11,7 @@
 namespace retryq::cli {
 namespace {
 
-// Until the child that hides whether there are orphans has been waited for.
+// The time until the next try if a child that has not been waited for hides orphans.
 constexpr absl::Duration kHidden = absl::Milliseconds(20);
 
 bool AdoptsOrphans() {

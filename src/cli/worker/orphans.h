@@ -9,9 +9,9 @@
 
 namespace retryq::cli {
 
-// Reaps what commands leave behind, as long as it lives: where this process is PID 1, as in a
-// container, or a subreaper, that becomes its child, and a zombie when it ends. Elsewhere it does
-// nothing.
+// Reaps processes that commands leave behind. If this process is PID 1, as in a container, or a
+// subreaper, it becomes the parent of such a process, which would stay a zombie after its end.
+// Otherwise this class does nothing.
 class OrphanReaper {
  public:
   // `loop` must outlive it.

@@ -13,17 +13,17 @@
 namespace retryq::cli {
 namespace {
 
-// What shells exit with.
+// Exit codes of shells.
 constexpr int kNotExecutable = 126;
 constexpr int kCommandNotFound = 127;
 
 struct LastWords {
-  std::string_view error;  // the last line, or the one before one of these:
+  std::string_view error;  // the last line that is none of the following:
   std::optional<absl::Duration> retry_after;
   std::optional<absl::Duration> snooze;
 };
 
-// Takes the last line with anything in it off the end of `text`; empty if there is none.
+// Removes and returns the last line of `text` that is not blank; empty if there is none.
 std::string_view TakeLastLine(std::string_view& text) {
   constexpr std::string_view kBlank = " \t\r\n";
   text = text.substr(0, text.find_last_not_of(kBlank) + 1);
@@ -82,7 +82,7 @@ Outcome OutcomeOf(const ChildResult& result, absl::Duration timeout) {
   const absl::Status error = absl::UnknownError(DescribeEnd(result, timeout));
   if (exited && result.code == EX_DATAERR) return Outcome::Park(error);
   const LastWords last = LastWordsOf(result.errors);
-  // What ended otherwise did not get to its own decision.
+  // A command that did not exit by itself did not decide to snooze.
   if (exited && last.snooze) return Outcome::Snooze(*last.snooze, std::string(last.error));
   return last.retry_after ? Outcome::RetryAfter(*last.retry_after, error) : Outcome(error);
 }

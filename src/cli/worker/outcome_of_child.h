@@ -10,18 +10,18 @@
 
 namespace retryq::cli {
 
-// What became of a message, judged by the child that got it: exit 0 is ok, 65 (EX_DATAERR) parks,
-// all else retries; a last line `retry-after: 30s` on stderr sets the delay of a retry, and after
-// `snooze: 30s` the message comes back after that delay and has not failed. The error is how the
-// child ended and the last other line that it wrote there: "exit 3: no such customer", "killed by
-// SIGSEGV". `timeout` is what the child was given.
+// Returns the outcome of a message, from how its child ended. Exit code 0 is success and 65
+// (EX_DATAERR) parks; any other end retries. If the last line on stderr is `retry-after: 30s`, it
+// sets the delay of the retry; after `snooze: 30s` the message returns after that delay and has not
+// failed. The error text is how the child ended, with the last other line on stderr: "exit 3: no
+// such customer", "killed by SIGSEGV". `timeout` is the time limit that the child had.
 Outcome OutcomeOf(const ChildResult& result, absl::Duration timeout);
 
-// The error that OutcomeOf gives; "exit 0" for none.
+// The error text of OutcomeOf; "exit 0" for success.
 std::string DescribeEnd(const ChildResult& result, absl::Duration timeout);
 
-// Why the command did not get as far as handling anything: it could not be started, or a shell or a
-// wrapper between says so by exit code 126 or 127. Nothing if it did.
+// Returns why the command did not start handling the message: it could not be started, or a shell
+// or a wrapper exited with 126 or 127. Otherwise returns nullopt.
 std::optional<std::string> WhyNotRun(const ChildResult& result);
 
 }  // namespace retryq::cli

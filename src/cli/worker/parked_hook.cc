@@ -36,7 +36,7 @@ void ParkedHook::OnParked(const Event& parked) {
     Fail(*parked.delivery, std::string(parked.id), "not run: too many parked messages wait for it");
     return;
   }
-  // This failure is not in the message's own history yet.
+  // The delivery does not count the failure that parked it.
   waiting_.push_back({.delivery = *parked.delivery,
                       .id = std::string(parked.id),
                       .failures = parked.delivery->attempt() + 1,

@@ -18,27 +18,27 @@
 
 namespace retryq::cli {
 
-// Runs a shell line for each parked message, one at a time on a thread of its own. Whatever
-// becomes of it, the message stays parked.
+// Runs a shell command for each parked message, one at a time on its own thread. The message stays
+// parked, whatever the result.
 class ParkedHook {
  public:
   struct Options {
     std::string line;  // for /bin/sh -c
     absl::Duration timeout = absl::InfiniteDuration();
     std::uint64_t max_attempts = 0;   // for the environment
-    std::size_t most_waiting = 1024;  // each keeps its message in memory
+    std::size_t most_waiting = 1024;  // messages that wait in memory
     ChildRunner::Options children = {};
   };
 
-  // Says that the line failed for this message, which has this id, or was not run. Called on the
-  // loop.
+  // Receives the error if the command failed for this message, which has this id, or was not run.
+  // Called on the loop.
   using OnFailure =
       std::function<void(const Delivery& parked, const std::string& id, const std::string& error)>;
 
-  // `thread`: one.
+  // `thread` has one thread.
   ParkedHook(Options options, std::unique_ptr<WorkerPool> thread, std::shared_ptr<Executor> loop,
              OnFailure on_failure);
-  // Ends what runs. What waits is not run.
+  // Stops the running command. Waiting commands are not run.
   ~ParkedHook();
   ParkedHook(const ParkedHook&) = delete;
   ParkedHook& operator=(const ParkedHook&) = delete;
@@ -46,10 +46,10 @@ class ParkedHook {
   // Takes an event of kind kParked. Never blocks.
   void OnParked(const Event& parked);
 
-  // Calls `idle` on the loop once nothing runs or waits. One at a time.
+  // Calls `idle` on the loop once no command runs or waits. Only one such call may be pending.
   void WhenIdle(std::function<void()> idle);
 
-  // Messages whose command runs or waits.
+  // The number of messages whose command runs or waits.
   std::size_t unfinished() const;
 
  private:
@@ -63,7 +63,7 @@ class ParkedHook {
   void Work();
   void Run(const Task& task);
   void Fail(const Delivery& parked, const std::string& id, const std::string& error);
-  // With the mutex held.
+  // Called with the mutex locked.
   void TellIfIdle();
 
   const Options options_;
@@ -79,7 +79,7 @@ class ParkedHook {
   bool stopping_ = false;
   std::function<void()> when_idle_;
 
-  std::unique_ptr<WorkerPool> thread_;  // last, as it uses all of the above
+  std::unique_ptr<WorkerPool> thread_;  // last, as it uses the members above
 };
 
 }  // namespace retryq::cli

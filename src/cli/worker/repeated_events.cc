@@ -8,7 +8,7 @@
 namespace retryq::cli {
 namespace {
 
-// What is over when something else happens.
+// The event that ends a problem, and the event of that problem.
 struct EndOfTrouble {
   std::string_view event;
   std::string_view ends;
@@ -18,7 +18,7 @@ constexpr std::array kRecoveries = {
     EndOfTrouble{"consuming", "interrupted"}, EndOfTrouble{"resumed", "paused"},
     EndOfTrouble{"breaker_closed", "breaker_opened"}};
 
-// Each is about another message.
+// Never held back, as each is about another message.
 constexpr std::array<std::string_view, 4> kFates = {"parked", "rejected", "discarded",
                                                     "on_parked_failed"};
 
@@ -56,7 +56,7 @@ RepeatedEvents::~RepeatedEvents() {
 }
 
 bool RepeatedEvents::Pass(Severity severity, std::string_view name, const Event& event) {
-  // It consumes to see whether the command can be run again.
+  // The worker consumes only to test whether the command can be run again.
   if (name == "consuming" && troubles_.contains(Key("paused", event.queue))) return false;
   for (const EndOfTrouble& recovery : kRecoveries) {
     if (recovery.event != name) continue;

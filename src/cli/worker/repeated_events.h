@@ -16,38 +16,39 @@
 
 namespace retryq::cli {
 
-// Keeps troubles that repeat out of a log. The first of its name about a queue is logged; those of
-// the minute after it are counted, and reported at its end by the last of them, with their number.
-// What is over ("connected" after "disconnected") is reported then, and is new when it happens
-// again. What becomes of a message for good is never held back.
+// Limits repeated warnings and errors in a log. The first one of a name and queue is logged. Those
+// of the following minute are counted; at its end the last one is reported, with their number. When
+// the problem is over ("connected" after "disconnected"), they are reported at once, and the next
+// one is logged as new. An event about the final outcome of a message is never held back.
 class RepeatedEvents {
  public:
   static constexpr absl::Duration kReportEvery = absl::Minutes(1);
 
-  // The event is valid during the call. The extras have the number, and the trace of the last one.
+  // The event is valid during the call. The extras contain the number, and the trace id of the last
+  // event.
   using Report = std::function<void(Severity severity, std::string_view name, const Event& event,
                                     const LineExtras& extras)>;
 
   // `timers` must outlive it.
   RepeatedEvents(Timers& timers, Report report) : timers_(timers), report_(std::move(report)) {}
-  // Reports what is held back.
+  // Reports the events that are held back.
   ~RepeatedEvents();
   RepeatedEvents(const RepeatedEvents&) = delete;
   RepeatedEvents& operator=(const RepeatedEvents&) = delete;
 
-  // Whether to log this now; else it is held back.
+  // Returns whether to log this event now. Otherwise it is held back.
   bool Pass(Severity severity, std::string_view name, const Event& event);
 
  private:
-  // One that was logged within the last minute.
+  // A kind of event that was logged within the last minute.
   struct Trouble {
     void Keep(Severity its_severity, const Event& event);
     Event Last(const std::string& queue) const;
 
     std::uint64_t held_back = 0;
-    Severity severity = Severity::kWarning;                    // of the last of these
-    std::string delay_queue, id, trace_id, error, cause;       // of the last one
-    Event last = {.kind = EventKind{}, .time = absl::Time()};  // its other fields
+    Severity severity = Severity::kWarning;                    // of the last event
+    std::string delay_queue, id, trace_id, error, cause;       // of the last event
+    Event last = {.kind = EventKind{}, .time = absl::Time()};  // other fields of the last event
     std::unique_ptr<Timer> timer;
   };
   using Key = std::pair<std::string, std::string>;  // name and queue

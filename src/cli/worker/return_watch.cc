@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What classic delay queues do meanwhile, and what quorum ones.
+// Describes what happens to copies in quorum and classic delay queues meanwhile.
 std::string WhatBecomesOfCopies(std::int64_t undelivered) {
   return absl::StrCat("copies that come due now wait in quorum delay queues (", undelivered,
                       " so far) and are dropped from classic ones");
@@ -116,7 +116,7 @@ void ReturnWatch::LookIfDue() {
       [this, now](const absl::StatusOr<ReturnState>& state) { OnLooked(state, now); });
 }
 
-// On the thread.
+// Runs on the management thread.
 absl::StatusOr<ReturnState> ReturnWatch::Look(ManagementApi& api,
                                               const std::vector<std::string>& delay_queues) const {
   ReturnState state;
@@ -130,7 +130,7 @@ absl::StatusOr<ReturnState> ReturnWatch::Look(ManagementApi& api,
   }
   for (const std::string& name : delay_queues) {
     const auto delay_queue = api.Get(VhostPath("queues", options_.vhost, name));
-    if (absl::IsNotFound(delay_queue.status())) continue;  // nothing is in it any more
+    if (absl::IsNotFound(delay_queue.status())) continue;  // it contains nothing any more
     if (!delay_queue.ok()) return delay_queue.status();
     state.undelivered +=
         std::max<std::int64_t>(0, IntegerOf(delay_queue->json, "messages_dlx").value_or(0));

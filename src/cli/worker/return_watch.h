@@ -22,45 +22,45 @@
 
 namespace retryq::cli {
 
-// What keeps copies whose delay is over from returning to their work queue.
+// Why copies whose delay is over cannot return to their work queue.
 struct ReturnTrouble {
   enum class Kind { kGone, kFull, kUndelivered };
   Kind kind;
   std::string why;  // a sentence, with the remedy
-  // Copies that are due and that the broker keeps because it cannot deliver them: those in quorum
-  // delay queues. Classic ones drop them.
+  // The number of due copies that the broker keeps because it cannot deliver them. Only quorum
+  // delay queues keep them; classic ones drop them.
   std::int64_t undelivered = 0;
 };
 
 // "gone", "full", "undelivered"
 std::string_view NameOf(ReturnTrouble::Kind kind);
 
-// What the management API reports about a work queue and the delay queues that lead to it.
+// The state of a work queue and the delay queues that lead to it, from the management API.
 struct ReturnState {
   bool exists = true;               // the work queue
-  std::optional<std::string> full;  // why it takes no message now
+  std::optional<std::string> full;  // why it refuses messages now
   std::int64_t undelivered = 0;     // in the delay queues
 };
 
-// Why the queue that the management API describes refuses what is published to it, as its length
-// limit is reached and its overflow is reject-publish; nothing where it takes messages. Figures are
-// up to five seconds old.
+// Returns why this queue, as the management API describes it, refuses messages: its length limit is
+// reached and its overflow is reject-publish. Returns nullopt if it accepts them. Figures are up to
+// five seconds old.
 std::optional<std::string> WhyFull(const nlohmann::json& queue);
 
-// What is wrong with it. That copies are due and not delivered yet is so for a moment with every
-// copy: it is a trouble only if it was so at the look before, too.
+// Returns the problem with a queue, if any. Each copy is due but undelivered for a moment, so
+// undelivered copies are a problem only if the previous look found some, too.
 std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState& before,
                                        const std::string& queue);
 
-// Watches whether the copies that a worker has sent can return to its queue. AMQP does not show
-// that: RabbitMQ drops a copy that it cannot dead-letter, or keeps it in the quorum delay queue
-// without counting it as a message (F37, F38). So the management API is asked, on a thread of its
-// own, as soon as a copy of this worker's has come due, and at most twice a minute.
+// Watches whether the copies that a worker has published can return to its queue. AMQP does not
+// show this: RabbitMQ drops a copy that it cannot dead-letter, or keeps it in the quorum delay
+// queue without counting it as a message (F37, F38). So the watch asks the management API, on its
+// own thread, once a copy of this worker is due, and at most twice a minute.
 //
 // Used on the loop's thread; destroy it before the loop.
 class ReturnWatch final : public Observer {
  public:
-  // More delay queues than a worker has in use are not watched.
+  // The most delay queues that are watched. A worker does not use more.
   static constexpr std::size_t kMostDelayQueues = 64;
 
   struct Options {
@@ -70,9 +70,10 @@ class ReturnWatch final : public Observer {
     absl::Duration every = absl::Seconds(25);
   };
   struct Callbacks {
-    // At each look that finds one; nothing at the first one that does not any more.
+    // Called after each look that finds a problem, and with nullopt after the first look that finds
+    // none again.
     std::function<void(const std::optional<ReturnTrouble>&)> trouble;
-    // Why nothing can be known: once, until it could be again.
+    // Receives the reason why a look failed: once, until a look succeeds again.
     std::function<void(const std::string& why)> cannot_look;
   };
 
@@ -82,11 +83,11 @@ class ReturnWatch final : public Observer {
 
   void OnEvent(const Event& event) override;
 
-  // What it asks by, for other questions.
+  // The thread for management requests, which others may use, too.
   ManagementThread& asking() { return asking_; }
 
  private:
-  // When the copies of one delay queue come due.
+  // The times at which the copies of one delay queue come due.
   struct Due {
     absl::Time first;
     absl::Time last;
@@ -106,7 +107,7 @@ class ReturnWatch final : public Observer {
   bool in_trouble_ = false;
   bool can_look_ = true;
   std::unique_ptr<Timer> timer_;
-  ManagementThread asking_;  // goes first
+  ManagementThread asking_;  // destroyed first
 };
 
 }  // namespace retryq::cli

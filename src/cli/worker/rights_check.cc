@@ -15,10 +15,10 @@ namespace {
 
 constexpr absl::Duration kRightsPatience = absl::Seconds(2);
 
-// What the throw-away queue lives for where it cannot be deleted.
+// The lifetime of the temporary queue if it cannot be deleted.
 constexpr absl::Duration kProbeLease = absl::Seconds(5);
 
-// What is refused closes the channel, and is heard of by OnChannelClosed.
+// A refusal closes the channel and is handled in OnChannelClosed.
 constexpr auto kIgnored = [](const auto& /*answer*/) {};
 
 amqp::ConnectionOptions NamedForRights(amqp::ConnectionOptions connection) {
@@ -36,7 +36,7 @@ RightsCheck::RightsCheck(EventLoop& loop, DoctorOptions worker,
       deadline_(loop.After(kRightsPatience, [this] { Finish(); })),
       connection_(loop, NamedForRights(worker_.place.connection), this) {}
 
-// All is asked in one go; the first refusal closes the channel.
+// Sends all requests at once; the first refusal closes the channel.
 void RightsCheck::OnOpen() {
   if (deadline_ == nullptr || channel_ != nullptr) return;
   channel_ = connection_.OpenChannel(this);
@@ -48,7 +48,7 @@ void RightsCheck::OnOpen() {
   });
 }
 
-// What is published goes into the queue, and goes with it.
+// The published message is deleted with the queue.
 void RightsCheck::TryToDeclare() {
   const std::string& exchange = probe_.exchange->name;
   channel_->DeclareQueue(probe_.queue, kIgnored);
@@ -57,13 +57,13 @@ void RightsCheck::TryToDeclare() {
   channel_->Publish({.exchange = exchange, .routing_key = ""}, kIgnored);
 }
 
-// On a channel of its own, as the first one may be closed.
+// Uses a new channel, as the first one may be closed.
 void RightsCheck::CleanUp() {
   if (!worker_.delay_queues.declare) return Finish();
   is_cleaning_up_ = true;
   channel_ = connection_.OpenChannel(this);
   channel_->DeleteQueue(probe_.queue.name, kIgnored);
-  // It goes with its queue, unless the two could not be bound.
+  // The exchange is deleted with its queue, unless the binding failed.
   channel_->DeleteExchange(probe_.exchange->name,
                            [this](const absl::Status& /*gone*/) { Finish(); });
 }
@@ -78,7 +78,7 @@ void RightsCheck::OnChannelClosed(const amqp::ChannelError& why) {
   CleanUp();
 }
 
-// The client's business, which says why.
+// The client reports a lost connection.
 void RightsCheck::OnLost(const absl::Status& /*why*/) { Finish(); }
 
 void RightsCheck::OnBlocked(bool blocked, std::string_view /*reason*/) {

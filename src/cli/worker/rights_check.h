@@ -14,16 +14,17 @@
 
 namespace retryq::cli {
 
-// Whether a worker may do what its first failed message takes: declare a delay queue, publish to
-// it, and publish to the default exchange, which parking needs. Tried out at once with a throw-away
-// queue, over a connection that lasts as long as this: else a missing right would show only when a
-// message fails, maybe days later. Where all is granted it leaves nothing on the broker, not even a
-// line in its log. The parked queue is the client's business, which needs it from the start.
+// Checks whether a worker has the permissions that its first failed message needs: to declare a
+// delay queue, to publish to it, and to publish to the default exchange, which parking needs. The
+// check uses a temporary queue and its own connection, and runs at the start, as a missing
+// permission would otherwise show only when a message fails, maybe days later. If all is permitted,
+// it leaves nothing on the broker, not even a line in its log. The parked queue is left to the
+// client, which needs it from the start.
 class RightsCheck final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
-  // `loop` must outlive it. `done` is called once, at the latest after three seconds, and may
-  // destroy this: with kPermissionDenied, what is refused and the command that grants it; else,
-  // also where it cannot be told, with ok.
+  // `loop` must outlive it. `done` is called once, after three seconds at the latest, and may
+  // destroy this object. It receives kPermissionDenied, with the missing permission and the command
+  // that grants it, or ok if nothing is refused or the check cannot be completed.
   RightsCheck(EventLoop& loop, DoctorOptions worker, std::function<void(absl::Status)> done);
 
  private:

@@ -10,22 +10,23 @@
 
 namespace retryq::cli {
 
-// Notices a message that a program is at for much longer than usual: ten times the average of those
-// that ended lately, and a second at least; a minute as long as none has ended. Each once.
+// Notices a message that runs much longer than usual: ten times the average of the last messages,
+// and at least a second. As long as none has ended, the limit is a minute. Reports each message
+// once.
 class RunningWatch {
  public:
-  // Of a message that has ended.
+  // Records the run time of a message that has ended.
   void Ended(absl::Duration took) {
     ended_ = std::min(ended_ + 1, kLately);
     usual_ += (took - usual_) / ended_;
   }
 
-  // To be asked now and then (`now` is since boot) about the message that is running for longest.
-  // What there is to say about it.
+  // Returns a warning about the message that has been running longest, if there is one. Call it
+  // from time to time; `now` is since boot.
   std::optional<std::string> Look(absl::Duration now, absl::Duration running) {
     const absl::Duration much =
         ended_ == 0 ? absl::Minutes(1) : std::max(10 * usual_, absl::Seconds(1));
-    // Its begin is known as exactly as anybody is asked.
+    // The start is computed from the caller's times, which are not exact.
     const bool is_said = now - running <= said_ + absl::Milliseconds(1);
     if (running < much || is_said) return std::nullopt;
     said_ = now - running;
@@ -47,7 +48,7 @@ class RunningWatch {
 
   absl::Duration usual_ = absl::ZeroDuration();
   int ended_ = 0;                                    // up to kLately
-  absl::Duration said_ = -absl::InfiniteDuration();  // when that one was begun, since boot
+  absl::Duration said_ = -absl::InfiniteDuration();  // when the reported message began, since boot
 };
 
 }  // namespace retryq::cli

@@ -29,8 +29,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// The children of Spawn that nobody has waited for. A child is in the list before ReapOrphan can
-// take it for an orphan: that waits until those that are being started are.
+// The children of Spawn that have not been waited for. ReapOrphan waits until children that are
+// being started are in the list, so it never takes one for an orphan.
 class Children {
  public:
   template <typename Start>
@@ -70,32 +70,34 @@ Children& AllChildren() {
   return children;
 }
 
-// What stdout is if it was closed: see PrepareProcess.
+// Returns whether `fd` is read-only, as a stdout is that was closed: see PrepareProcess.
 bool CannotBeWritten(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
 }
 
-// All that the child needs between fork and exec.
+// The data that the child needs between fork and exec.
 struct Program {
-  char* const* candidates;  // where the program may be
+  char* const* candidates;  // paths that are tried
   char* const* arguments;
   char* const* environment;
-  std::array<int, 4> descriptors;  // the first three, and where the errno goes if it cannot run
+  std::array<int, 4> descriptors;  // stdin, stdout, stderr, errno pipe
   pid_t parent;
 };
 
-// In the child, which shares the memory of the parent: nothing is allocated, and nothing locked.
+// Runs in the child, which shares the parent's memory: it must not allocate or lock.
 [[noreturn]] void Become(const Program& program) {
-  // What it works on is redelivered once the parent is gone. The signal comes when the thread that
-  // starts it ends, which therefore waits for it.
+  // The broker redelivers the child's message after the parent has ended, so the child is killed
+  // then. The signal is sent when the thread that started the child ends, so that thread waits for
+  // it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != program.parent) ::_exit(kNotRun);
   ::setpgid(0, 0);
   for (int number = 1; number < NSIG; ++number) {
     struct sigaction current = {};
     if (::sigaction(number, nullptr, &current) != 0) continue;
-    // Those that may be ignored here are not for it. SIGHUP stays as it is, for nohup's sake.
+    // The child gets the default action of the signals that this process may ignore. SIGHUP is left
+    // as it is, for nohup.
     const bool is_ours = number == SIGINT || number == SIGTERM || number == SIGPIPE ||
                          number == SIGCHLD || current.sa_handler != SIG_IGN;
     if (is_ours && current.sa_handler != SIG_DFL) ::signal(number, SIG_DFL);
@@ -120,7 +122,8 @@ struct Program {
   ::_exit(kNotRun);
 }
 
-// Without a copy of our memory. Signals wait, as their handlers are ours.
+// Starts the child without copying the memory. Signals are blocked meanwhile, as their handlers
+// belong to the parent.
 pid_t Start(const Program& program) {
   sigset_t all;
   sigset_t before;
@@ -149,7 +152,7 @@ int Spawn(const std::vector<std::string>& command, const std::vector<std::string
           int stdin_fd, int stdout_fd, int stderr_fd, Spawned* spawned) {
   FileDescriptor nowhere;
   if (CannotBeWritten(stdout_fd)) {
-    // A program must not fail because its output is thrown away.
+    // A program must not fail if its output is discarded.
     nowhere = FileDescriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     stdout_fd = nowhere.get();
   }

@@ -10,40 +10,41 @@
 
 namespace retryq::cli {
 
-// Two ends of a pipe that no child inherits by accident.
+// The two ends of a pipe, which children do not inherit.
 struct Pipe {
   FileDescriptor read_end;
   FileDescriptor write_end;
 };
 
-// 0, or errno.
+// Returns 0 or an errno.
 int OpenPipe(Pipe* pipe);
 
-// For our end: the child's keeps blocking.
+// For the end of this process; the end of the child stays blocking.
 void SetNonBlocking(const FileDescriptor& fd);
 
-// A program that runs.
+// A running program.
 struct Spawned {
   pid_t pid = -1;          // also of its process group
   FileDescriptor process;  // a pidfd: readable once it has exited
 };
 
-// Starts a program, looked for in PATH unless it has a slash, with these three descriptors and no
-// others, no signal blocked, in a process group of its own. 0, or errno, and then nothing runs.
-// The caller waits for it, by WaitFor. It is killed when the calling thread ends before it, as with
-// this process.
+// Starts a program, which is looked up in PATH unless it contains a slash, with only these three
+// descriptors, no blocked signals and its own process group. Returns 0, or an errno if it does not
+// run. The caller must wait for it with WaitFor. The program is killed if the calling thread or
+// this process ends first.
 int Spawn(const std::vector<std::string>& command, const std::vector<std::string>& environment,
           int stdin_fd, int stdout_fd, int stderr_fd, Spawned* spawned);
 
-// Waits until a child of Spawn has exited. Returns its status, as waitpid gives it. Once.
+// Waits until a child of Spawn has exited. Returns its status as waitpid reports it. Call it once
+// per child.
 int WaitFor(pid_t pid);
 
-// Reaps one child that has exited and is none of Spawn's: what a child left behind becomes a child
-// of this process where it is PID 1, or a subreaper. Thread-safe.
+// Reaps one exited child that Spawn did not start: if this process is PID 1 or a subreaper, it
+// becomes the parent of processes that its children left behind. Thread-safe.
 enum class Reaped {
   kOrphan,
-  kNone,     // there was none
-  kUnknown,  // one of Spawn's hides whether there is one, until WaitFor is called for that
+  kNone,     // no exited child
+  kUnknown,  // an exited child of Spawn may hide an orphan until WaitFor is called for it
 };
 Reaped ReapOrphan();
 

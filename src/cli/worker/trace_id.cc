@@ -32,7 +32,7 @@ std::string_view TraceIdIn(std::string_view traceparent) {
   if (traceparent.size() < kSize) return {};
   const std::string_view version = traceparent.substr(0, kVersionSize);
   if (!AreHexDigits(version) || version == "ff") return {};
-  // Later versions may have more fields, behind another dash.
+  // Later versions may have more fields after another dash.
   if (traceparent.size() > kSize && (version == "00" || traceparent[kSize] != '-')) return {};
   for (const std::size_t next : {kTraceIdAt, kParentIdAt, kFlagsAt}) {
     if (traceparent[next - 1] != '-') return {};

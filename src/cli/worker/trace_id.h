@@ -7,12 +7,12 @@
 
 namespace retryq::cli {
 
-// The trace id in a `traceparent` of W3C Trace Context, 32 hex digits: a view into it. Empty where
-// that is malformed. https://www.w3.org/TR/trace-context/#traceparent-header
+// Returns the trace id in a `traceparent` (W3C Trace Context), 32 hex digits, as a view into it;
+// empty if it is malformed. https://www.w3.org/TR/trace-context/#traceparent-header
 std::string_view TraceIdIn(std::string_view traceparent);
 
-// That of the message's header `traceparent`; empty where there is none. Lives as long as any copy
-// of the delivery.
+// Returns the trace id in the message's header `traceparent`; empty if there is none. The view is
+// valid as long as a copy of the delivery exists.
 std::string_view TraceIdOf(const Delivery& delivery);
 
 }  // namespace retryq::cli

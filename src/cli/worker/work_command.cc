@@ -45,7 +45,7 @@ EventLog::Options LogOptions(const WorkOptions& options) {
           .from = options.log_from};
 }
 
-// Stderr has the log, unless that is JSON.
+// The log goes to stderr, unless it is JSON.
 Outlet::Options ErrorsOptions(const WorkOptions& options) {
   Outlet::Options errors = {.fd = STDERR_FILENO};
   if (!options.json) {
@@ -77,13 +77,14 @@ absl::Status Annotated(const std::string& flag, const absl::Status& status) {
 // RabbitMQ's default.
 constexpr absl::Duration kUsualConsumerTimeout = absl::Minutes(30);
 
-// For messages that run for too long.
+// The interval of looks for messages that run too long.
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
 
-// How long the end waits for the confirms of what is given back, past a second signal or --grace.
+// How long the worker waits at its end for the confirms of requeued messages, after a second signal
+// or --grace.
 constexpr absl::Duration kGiveBackPatience = absl::Seconds(1);
 
-// What tells the metrics of workers on several brokers and vhosts apart.
+// Labels that distinguish workers on several brokers and vhosts.
 prometheus::Labels MetricLabels(const WorkOptions& options) {
   prometheus::Labels labels = {{"vhost", options.vhost}};
   if (const auto broker = amqp::ParseUri(options.client.url); broker.ok()) {
@@ -92,7 +93,7 @@ prometheus::Labels MetricLabels(const WorkOptions& options) {
   return labels;
 }
 
-// One run of `retryq work`: brings consumer, children and log together, and ends them in order.
+// One run of `retryq work`: connects consumer, children and log, and stops them in order.
 class Worker : private Observer {
  public:
   explicit Worker(const WorkOptions& options)
@@ -134,7 +135,7 @@ class Worker : private Observer {
     drain.reset();
 
     const bool complete = pool_->open() == 0;
-    // What still runs goes back to the queue with its consumer.
+    // Messages that are still running are requeued with their consumer.
     std::vector<Job> unsettled = pool_->EndAll();
     if (stopping_since_) GiveBack(unsettled);
     consumer_.reset();
@@ -155,7 +156,7 @@ class Worker : private Observer {
     if (event.kind == EventKind::kConsuming) CheckQueues();
   }
 
-  // Once: the queue is there now, and what is wrong with it is as a rule there from the beginning.
+  // Runs once, as the queue exists now and wrong settings usually exist from the start.
   void CheckQueues() {
     if (stopping_since_ || std::exchange(queues_checked_, true)) return;
     using Findings = std::vector<Finding>;
@@ -202,7 +203,7 @@ class Worker : private Observer {
     }
   }
 
-  // Called amid the work of a pool.
+  // Pools call it in the middle of their work, so it posts to the loop.
   Availability::OnState StateCallback() {
     return [this](Availability::State state, const std::string& why) {
       loop_.executor()->Post([this, state, why] { OnState(state, why); });
@@ -216,8 +217,8 @@ class Worker : private Observer {
     pool_->Stop(std::move(done));
   }
 
-  // What goes back as a copy, as it does before RabbitMQ 4.3, would be there twice if the consumer
-  // went before the copy is confirmed and its original acked.
+  // Before RabbitMQ 4.3 a message is requeued as a copy. It would exist twice if the consumer ended
+  // before the copy is confirmed and the original acked.
   void GiveBack(std::vector<Job>& unsettled) {
     for (Job& job : unsettled) std::move(job.settlement).Settle(Outcome::Requeue());
     bool drained = false;
@@ -235,7 +236,7 @@ class Worker : private Observer {
                             }));
   }
 
-  // Until it is known that a failed message can be retried, none is taken.
+  // Takes no messages until it is known that failed messages can be retried.
   void CheckRights() {
     rights_.emplace(loop_, OptionsToExamine(options_), [this](const absl::Status& may) {
       if (!may.ok()) return loop_.Fail(may);
@@ -255,7 +256,7 @@ class Worker : private Observer {
   }
 
   ChildRunner::Options ChildOptions() {
-    // With --json stdout is for events alone.
+    // With --json, stdout contains only events.
     return {.stdout_fd = options_.json ? STDERR_FILENO : STDOUT_FILENO, .errors = &errors_};
   }
 
@@ -314,7 +315,7 @@ class Worker : private Observer {
     return absl::OkStatus();
   }
 
-  // The commands of messages parked lately have what is left of the grace.
+  // Gives the commands of recently parked messages the rest of the grace period.
   void FinishHook() {
     const absl::Duration left = options_.grace - (loop_.clock().SinceBoot() - *stopping_since_);
     if (!hook_ || hook_->unfinished() == 0 || left <= absl::ZeroDuration()) return;
@@ -358,7 +359,7 @@ class Worker : private Observer {
     return absl::OkStatus();
   }
 
-  // What is scraped is as it is now.
+  // Updates the metrics before a scrape.
   void LookAtPrograms() {
     if (pool_ == nullptr) return;
     const std::optional<OldestJob> oldest = pool_->Oldest();
@@ -379,7 +380,7 @@ class Worker : private Observer {
     });
   }
 
-  // How the broker is configured it does not say; what it does by default is known.
+  // The broker does not report its configured timeout, but its default is known.
   void SayIfTimeoutIsLong() {
     if (options_.timeout == absl::InfiniteDuration() || options_.timeout < kUsualConsumerTimeout ||
         options_.consumer.consumer_timeout > absl::ZeroDuration()) {
@@ -423,7 +424,7 @@ class Worker : private Observer {
 }  // namespace
 
 absl::Status Work(const WorkOptions& options) {
-  // Before there is a thread: all children inherit what is left.
+  // Before the first thread starts; all children inherit the environment.
   if (!options.pass_url) ForgetUrls();
   return Worker(options).Run();
 }

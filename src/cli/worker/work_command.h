@@ -18,12 +18,12 @@
 
 namespace retryq::cli {
 
-// With `work --lines`: children that stay.
+// Options of `work --lines`.
 struct LinesOptions {
   int in_flight = 1;  // messages that a child has at a time
 };
 
-// What `retryq work` is asked to do.
+// The options of `retryq work`.
 struct WorkOptions {
   ClientOptions client;
   std::string vhost;         // of the broker
@@ -31,22 +31,22 @@ struct WorkOptions {
   ConsumerOptions consumer;
   std::vector<std::string> command;
   int jobs = 1;                                       // children at a time
-  std::optional<LinesOptions> lines;                  // none: a child for each message
+  std::optional<LinesOptions> lines;                  // not set: one child per message
   absl::Duration timeout = absl::InfiniteDuration();  // of one message
-  absl::Duration grace = absl::Seconds(25);           // from the first signal on
-  bool pass_url = false;                              // to children, with the passwords
-  std::string on_parked;                              // a line for /bin/sh; empty: none
+  absl::Duration grace = absl::Seconds(25);           // after the first signal
+  bool pass_url = false;  // passes the URLs, with their passwords, to children
+  std::string on_parked;  // a command line for /bin/sh; empty: none
   bool json = false;
-  Severity log_from = Severity::kInfo;  // what matters less is not logged
+  Severity log_from = Severity::kInfo;  // lowest severity that is logged
   std::optional<MetricsAddress> metrics;
 };
 
-// The arguments behind `retryq work`, RETRYQ_URL taken into account. kInvalidArgument with all that
-// is wrong, a line each, naming the flag and the remedy.
+// Parses the arguments of `retryq work` and RETRYQ_URL. Returns kInvalidArgument with all errors,
+// one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments);
 
-// Works until a signal ends it, and settles what runs then; ok after that. An error before the
-// first message could be consumed: see Client::Consume.
+// Runs until a signal, then settles the running messages and returns ok. Returns an error if
+// consuming cannot start: see Client::Consume.
 absl::Status Work(const WorkOptions& options);
 
 }  // namespace retryq::cli

@@ -160,7 +160,7 @@ void ReadCommand(const Arguments& command, FlagReader& reader, WorkOptions* opti
   }
 }
 
-// A worker needs both, and doctor does not.
+// A worker needs --queue and COMMAND, doctor does not.
 WorkOptions ReadWorkerFlags(const WorkFlags& flags, FlagReader& reader) {
   if (!flags.queue) reader.Complain("--queue is missing: name the queue to work on");
   if (flags.command.empty()) {

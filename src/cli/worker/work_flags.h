@@ -14,8 +14,8 @@
 
 namespace retryq::cli {
 
-// The command line of a worker, for `retryq work`, which runs it, and `retryq doctor`, which
-// examines what it needs.
+// The command line of a worker, for `retryq work`, which runs it, and `retryq doctor`, which checks
+// its requirements.
 struct WorkFlags {
   ManagementFlags place;
   FlagText queue, work_exchange, declare_type;
@@ -31,16 +31,16 @@ struct WorkFlags {
   bool lines = false;
   bool pass_url = false;
   bool json = false;
-  Arguments command;  // what is behind --
+  Arguments command;  // the arguments after --
 };
 
-// Takes what is behind "--" out of the arguments: it is not ours to interpret.
+// Removes the arguments after "--", which belong to COMMAND.
 Arguments TakeCommand(const Arguments& arguments, WorkFlags* flags);
 
 // `json`: the help of --json.
 void AddFlags(FlagParser& parser, WorkFlags& flags, const std::string& json);
 
-// Their values. A queue and a command may be missing. What is wrong is complained of.
+// Reads the values of the flags and reports errors. Queue and command may be missing.
 WorkOptions ReadFlags(const WorkFlags& flags, FlagReader& reader);
 
 }  // namespace retryq::cli

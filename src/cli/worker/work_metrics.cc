@@ -112,7 +112,8 @@ std::string WorkMetrics::Text() const {
 }
 
 std::optional<std::string> WorkMetrics::Trouble() const {
-  // After a lost connection a consumer whose breaker is open consumes again only at its end.
+  // After a lost connection, a consumer whose breaker is open starts to consume only when the pause
+  // of the breaker ends.
   const bool waits = breaker_ == Breaker::State::kOpen && connected_ && !stopping_;
   if (!consuming_ && !waits) return why_not_;
   return command_trouble_;

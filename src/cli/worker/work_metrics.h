@@ -18,37 +18,36 @@
 
 namespace retryq::cli {
 
-// What `retryq work --metrics` reports about one worker: its metrics, and whether it is of use.
+// The metrics of one worker and its health, for `retryq work --metrics`.
 class WorkMetrics final : public Observer {
  public:
-  // Each metric has these labels besides its own.
+  // Adds these labels to each metric.
   explicit WorkMetrics(prometheus::Labels labels = {});
 
   void OnEvent(const Event& event) override;
 
-  // A graceful stop of the consumer of `queue` has begun: from now on it is not consuming.
+  // The graceful stop of the consumer of `queue` has begun: from now on it counts as not consuming.
   void BeginStop(const std::string& queue);
 
-  // Whether copies can return to `queue`, as was found last.
+  // The last result of the check whether copies can return to `queue`.
   void OnReturns(const std::string& queue, const std::optional<ReturnTrouble>& trouble);
 
   // A program of `work --lines` has ended without being told to.
   void OnProgramExit(const std::string& queue) { ProgramExits(queue).Increment(); }
 
-  // Whether COMMAND is of use (`trouble` says why not), and how long the message has been running
-  // that runs for longest; zero if none does.
+  // `trouble` is the reason why COMMAND does not work, if it does not. `oldest` is how long the
+  // longest-running message has been running; zero if none runs.
   void OnPrograms(const std::string& queue, std::optional<std::string> trouble,
                   absl::Duration oldest);
 
-  // In Prometheus' text format.
+  // The metrics in Prometheus' text format.
   std::string Text() const;
 
-  // Why no messages are handled; nothing while they are, and while the circuit breaker keeps them
-  // waiting.
+  // Returns why no messages are handled; nullopt if they are, or if the circuit breaker is open.
   std::optional<std::string> Trouble() const;
 
-  // That the circuit breaker does so, and why, and for how long a message has been running, if that
-  // is a second or more.
+  // Returns the state and cause of the circuit breaker unless it is closed, and how long a message
+  // has been running if that is a second or more.
   std::optional<std::string> Notice() const;
 
  private:

@@ -22,10 +22,10 @@
 namespace retryq {
 namespace {
 
-// At a stop, for publishes none of which is answered.
+// At a stop: how long to wait for publishes if none of them is answered.
 constexpr absl::Duration kPublishPatience = absl::Seconds(3);
 
-// Why a publish or declare was not waited for.
+// Why the client stopped waiting for a publish or declare.
 constexpr char kStop[] = "the stop";
 constexpr char kConsumerEnd[] = "the consumer was destroyed whose handler waits for it";
 
@@ -46,7 +46,7 @@ absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& option
   return connection;
 }
 
-// Both errors in one, as users want to correct all at once.
+// Joins both errors, so that users can correct all mistakes at once.
 absl::Status Join(const absl::Status& a, const absl::Status& b) {
   if (a.ok()) return b;
   if (b.ok()) return a;
@@ -76,7 +76,7 @@ absl::Status ValidateTimes(const OutgoingMessage& message) {
   return status;
 }
 
-// What would close the connection, and delay what others publish, is refused by name.
+// Refuses a message that would close the connection, which would delay other publishes.
 absl::Status ValidateMessage(const OutgoingMessage& message) {
   const absl::StatusOr<std::string> headers = message.headers.Encode();
   absl::Status status = headers.ok() ? amqp::TableView(*headers).CheckFinite() : headers.status();
@@ -107,7 +107,7 @@ absl::Status ValidateMessage(const OutgoingMessage& message) {
   return Join(status, ValidateTimes(message));
 }
 
-// What is to be declared for a consumer, with its queue's name.
+// Returns the declaration for a consumer, with its queue's name.
 WorkQueue Named(WorkQueue work_queue, const std::string& queue) {
   if (work_queue.name.empty()) work_queue.name = queue;
   return work_queue;
@@ -146,7 +146,7 @@ absl::Status ValidateConsumer(const ConsumerOptions& options) {
     status = Join(status, absl::InvalidArgumentError(
                               "declare.name must be empty, or the queue that is consumed"));
   }
-  // A queue without a name is reported once.
+  // A queue without a name is reported elsewhere.
   if (!options.queue.empty()) {
     status = Join(status, Validate(Named(*options.declare, options.queue)));
   }
@@ -190,12 +190,11 @@ class Client::Impl {
     if (invalid_.ok()) Open(broker);
   }
 
-  // Nobody hears of anything any more: neither the observer, which may be gone, nor those who
-  // published.
+  // Stops all callbacks: the observer, which may be destroyed, and those of publishes and declares.
   ~Impl() { Mute(); }
 
-  // What the client's destructor does with it: where its user's code was called from the middle of
-  // ours, it must live until that is over.
+  // Called by the client's destructor. If the user's code was called from the middle of this
+  // library's, the object lives until that call is over.
   static void Destroy(std::unique_ptr<Impl> impl) {
     if (!impl->process_.is_here()) {
       static_cast<void>(impl.release());
@@ -263,7 +262,7 @@ class Client::Impl {
     };
   }
 
-  // Consumers that outlive the client have nobody to tell.
+  // Consumers that outlive the client do not report errors.
   std::function<void(absl::Status)> Fatal() const {
     return [self = lifeline_.ptr()](absl::Status error) {
       if (!self || self->muted_) return;
@@ -273,7 +272,7 @@ class Client::Impl {
   }
 
   void Drain(EventLoop::DrainDone done);
-  // Answers those before `end`. Their callers may do anything.
+  // Answers the calls before number `end`. Their callbacks may do anything.
   template <typename Open, typename Filter>
   void GiveUp(Open& all, std::uint64_t end, absl::StatusCode code, const char* what,
               const Filter& filter) {
@@ -307,7 +306,7 @@ class Client::Impl {
   std::uint64_t next_declare_ = 0;
   std::shared_ptr<void> drain_;
   std::unique_ptr<Timer> drain_watch_;
-  std::function<void()> publishes_finished_;  // at a stop; null: nobody waits
+  std::function<void()> publishes_finished_;  // set during a stop
   bool muted_ = false;
   Lifeline<Impl> lifeline_{this};
 };
@@ -330,8 +329,8 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
       GatedRetrier::Create(shared_, std::move(of_retrier));
   if (!retrier.ok()) return retrier.status();
 
-  // The priority is the default one, and changes nothing but that a stream refuses it (F54 in
-  // doc/rabbitmq_facts.md): messages cannot be taken off a stream.
+  // The priority is the default priority. It is set because a stream refuses it (F54 in
+  // doc/rabbitmq_facts.md): messages cannot be removed from a stream.
   ConsumeParams params{.queue = options.queue,
                        .prefetch = options.prefetch,
                        .consumer_tag = options.consumer_tag,
@@ -389,7 +388,7 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
   DelayedPublish& started = *publish;
   publishes_.emplace(number, std::move(publish));
   if (!shared_->is_amid()) return started.Start();
-  // An observer may be told amid a change of what a publish would change.
+  // An observer may be called in the middle of a change that a publish would interfere with.
   environment_.executor->Post([self = lifeline_.ptr(), number] {
     if (!self) return;
     const auto found = self->publishes_.find(number);
@@ -428,12 +427,11 @@ void Client::Impl::AnswerLater(std::function<void(absl::Status)> done, absl::Sta
       });
 }
 
-// First the consumers, whose last acks must reach the broker, then the
-// connections.
+// Drains the consumers first, whose last acks must reach the broker, then closes the connections.
 void Client::Impl::Drain(EventLoop::DrainDone done) {
   if (!process_.is_here()) return;
   const AlivePtr<Impl> alive = lifeline_.ptr();
-  // What is declared in their answers has its deadline.
+  // Declares that are made in these callbacks have their own deadline.
   GiveUp(declares_, next_declare_, absl::StatusCode::kUnavailable, kStop,
          [](const auto&) { return true; });
   if (!alive || muted_) return;
@@ -453,15 +451,15 @@ void Client::Impl::Drain(EventLoop::DrainDone done) {
   }
 }
 
-// Publishes that are open have as long as some of them are still confirmed.
+// Waits for open publishes as long as some of them are still being answered.
 void Client::Impl::FinishPublishes(std::function<void()> finished) {
   if (publishes_.empty()) return finished();
   publishes_finished_ = std::move(finished);
   shared_->publisher().Hurry();
 }
 
-// From the beginning of a stop on, as handlers may wait for them. Where none is answered for that
-// long, the callers of those that were open all the time hear that they were not confirmed.
+// Runs from the beginning of a stop, because handlers may wait for publishes. If no publish is
+// answered in this time, those that were open all the time fail as not confirmed.
 void Client::Impl::WatchPublishes() {
   drain_watch_ = environment_.timers->After(
       kPublishPatience, [this, answered = answered_publishes_, end = next_publish_] {
@@ -472,7 +470,7 @@ void Client::Impl::WatchPublishes() {
         GiveUp(publishes_, end, absl::StatusCode::kUnavailable, kStop,
                [](const auto&) { return true; });
         if (!self || muted_) return;
-        // What is published in their answers is not waited for.
+        // Publishes that are made in these callbacks are not waited for.
         if (publishes_finished_ != nullptr) return std::exchange(publishes_finished_, nullptr)();
         WatchPublishes();
       });

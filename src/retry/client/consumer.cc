@@ -13,29 +13,29 @@ namespace {
 
 constexpr absl::Duration kSayInterruptionsEvery = absl::Minutes(1);
 
-// Between looks for what must be there before it can consume.
+// Pauses between attempts to prepare for consuming.
 constexpr absl::Duration kFirstPrepare = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPrepare = absl::Seconds(30);
 
-// While draining, for copies none of which is confirmed.
+// While draining: how long to wait for copies if none of them is confirmed.
 constexpr absl::Duration kDrainPatience = absl::Seconds(3);
 constexpr int kVainLooksIfPublished = 3;
-// However some of them are: messages that wait long between attempts could go on one by one.
+// The limit if some of them are confirmed: messages with long pauses could continue one by one.
 constexpr int kMostIdleLooks = 4;
 
-// In the destructor, for handlers that run: the loop stands still meanwhile.
+// In the destructor: how long to wait for running handlers. The loop is blocked meanwhile.
 constexpr absl::Duration kHandlerPatience = absl::Seconds(1);
 
-// While the circuit breaker is probing.
+// The prefetch while the circuit breaker is probing.
 constexpr std::uint16_t kProbePrefetch = 1;
 
-// What waiting does not fix.
+// Whether waiting does not fix the error.
 bool IsFatal(const absl::Status& why) {
   return !absl::IsUnavailable(why) && !absl::IsAborted(why) && !absl::IsInternal(why);
 }
 
-// Why consuming was refused, with the remedy: where a right is missing, and where it is for the
-// priority that each of our consumers has (F54 in doc/rabbitmq_facts.md).
+// Adds the remedy to the error of a refused consume: for a missing permission, and for a queue that
+// refuses the priority that all consumers of this library have (F54 in doc/rabbitmq_facts.md).
 absl::Status Explained(const absl::Status& why, const std::string& queue) {
   if (absl::IsPermissionDenied(why) && absl::StrContains(why.message(), "consuming queue")) {
     return absl::PermissionDeniedError(
@@ -58,7 +58,7 @@ absl::Status Explained(const absl::Status& why, const std::string& queue) {
                    why.message(), "); remedy: consume a classic or quorum queue"));
 }
 
-// Used by the deliveries of one consumer, which owns the pool.
+// Runs the deliveries of one consumer, which owns the pool.
 class PoolExecutor final : public Executor {
  public:
   explicit PoolExecutor(WorkerPool& pool) : pool_(pool) {}
@@ -106,7 +106,7 @@ void Consumer::Impl::EndHandlers() {
   const WorkOrigin origin = pool_->origin();
   *origin = true;
   host->Drop(origin);
-  // An observer may be told amid the work on what is to be answered.
+  // If an observer is being called, the answers must wait for the next turn of the loop.
   if (shared_->is_amid()) {
     shared_->environment().executor->Post([give_up = give_up_, origin] { give_up(origin); });
   } else {
@@ -129,7 +129,7 @@ absl::Status Consumer::Impl::Start(Handler handler, int threads) {
   pool_ = *std::move(pool);
   Begin(retrier_->Wrap(
       [no_more = handle_no_more_, handler = std::move(handler)](const Delivery& delivery) {
-        // On a graceful stop what runs is finished, but what only waits for a thread goes back.
+        // On a graceful stop, running handlers finish, but deliveries that wait are requeued.
         return *no_more ? Outcome::Requeue() : handler(delivery);
       },
       std::make_shared<PoolExecutor>(*pool_)));
@@ -176,7 +176,7 @@ void Consumer::Impl::OnPrepared(const absl::Status& status) {
           const std::unique_ptr<Timer> fired = std::move(again_);
           if (state_ == State::kStarting && shared_->ready()) Prepare();
         });
-    // Where the connection went meanwhile, that has been said.
+    // A lost connection has already been reported.
     if (shared_->ready()) SayInterrupted(status);
     return;
   }
@@ -207,7 +207,7 @@ void Consumer::Impl::OnSubscribed() {
   if (!std::exchange(broker_failed_, false)) {
     interruption_said_.reset();
   } else if (std::exchange(said_to_consume_, true)) {
-    return;  // over and over, maybe
+    return;  // it may be interrupted again and again
   }
   said_to_consume_ = true;
   shared_->Report({.kind = EventKind::kConsuming,
@@ -226,7 +226,7 @@ void Consumer::Impl::OnInterrupted(const absl::Status& refusal) {
   SayInterrupted(why);
 }
 
-// The subscription tries again by itself.
+// Declares the queue; the subscription tries again by itself.
 void Consumer::Impl::RestoreQueue() {
   if (!declare_ || std::exchange(restoring_, true)) return;
   EnsureQueue([self = lifeline_.ptr()](const absl::Status& restored) {
@@ -249,13 +249,13 @@ void Consumer::Impl::SayInterrupted(const absl::Status& why) {
                    .in_flight = retrier_->open()});
 }
 
-// Before the first success, what waiting does not fix ends the program. After
-// it, it may be an operator's mistake of a moment, and the consumer stays.
+// Before the first success, an error that waiting does not fix ends the program. Later it may be a
+// temporary mistake of an operator, and the consumer continues.
 bool Consumer::Impl::GaveUpAtStart(const absl::Status& why) {
   if (why.ok() || consumed_once_ || state_ == State::kDone || !IsFatal(why)) return false;
   state_ = State::kDone;
   subscription_.reset();
-  // It may destroy this, or the client.
+  // The callback may destroy this object, or the client.
   const std::shared_ptr<SharedState> shared = shared_;
   const SharedState::CallOut calling(*shared);
   const std::function<void(absl::Status)> fatal = fatal_;
@@ -273,7 +273,7 @@ void Consumer::Impl::Resume() {
   StartFlow();
 }
 
-// Amid the work on a delivery: what others are told of, and what they may change, waits for the
+// Called while a delivery is processed. Reports to others, who may change anything, wait for the
 // next turn of the loop.
 void Consumer::Impl::OnCall(CallResult result, std::string_view error) {
   if (state_ != State::kConsuming) return;
@@ -285,7 +285,7 @@ void Consumer::Impl::OnCall(CallResult result, std::string_view error) {
   }
 }
 
-// The cancel goes out before all that is given back, which the broker then has for others.
+// Cancels the consumer before deliveries are requeued, so that the broker sends those to others.
 void Consumer::Impl::OnBreakerOpened(std::string_view error) {
   breaker_error_ = error;
   flow_has_ended_ = false;
@@ -303,7 +303,7 @@ void Consumer::Impl::OnBreakerOpened(std::string_view error) {
   });
 }
 
-// A consumer has the prefetch that it was started with.
+// Consumes again, because the prefetch of a consumer cannot change.
 void Consumer::Impl::OnBreakerClosed() {
   if (!paused_) {
     EndFlow([] {});
@@ -321,12 +321,12 @@ void Consumer::Impl::AwaitPause(absl::Duration left) {
   });
 }
 
-// What was on its way when the flow was ended must not be taken for what is tried now.
+// Deliveries that were on their way when the flow ended must not be taken for probes.
 void Consumer::Impl::ProbeIfDue() {
   if (state_ != State::kConsuming || !flow_has_ended_ || breaker_pause_ != nullptr) return;
   const absl::Duration now = shared_->clock().SinceBoot();
   if (const absl::Duration left = breaker_->PauseLeft(now); left > absl::ZeroDuration()) {
-    return AwaitPause(left);  // its timer was early
+    return AwaitPause(left);  // the timer fired early
   }
   if (!breaker_->TryAgain(now)) return;
   retrier_->OpenGate();
@@ -344,7 +344,7 @@ void Consumer::Impl::ReportBreaker(EventKind kind) {
   shared_->Report(event);
 }
 
-// May be called again meanwhile: all hear of the end, which the earliest deadline brings.
+// May be called more than once: the earliest deadline applies, and all callbacks are called.
 void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
   if (drained != nullptr) drained_.push_back(std::move(drained));
   *handle_no_more_ = true;
@@ -380,10 +380,10 @@ void Consumer::Impl::EndDrainAt(absl::Duration since_boot) {
       });
 }
 
-// Handlers are waited for as long as they take. The broker is not, where for a while it has neither
-// confirmed a copy nor ended the flow of deliveries: it may refuse delay queues for ever, and the
-// messages are safe in the work queue. Copies that are published would be there twice: they have
-// longer.
+// Waits for handlers without a limit. Does not wait for the broker if it has neither confirmed a
+// copy nor ended the flow of deliveries for a while: it may refuse delay queues forever, and the
+// messages are safe in the work queue. If copies were published, which would then be duplicates, it
+// waits longer.
 void Consumer::Impl::WatchDrain() {
   open_before_ = retrier_->open();
   drain_watch_ = shared_->environment().timers->After(kDrainPatience, [this] {
@@ -404,7 +404,7 @@ void Consumer::Impl::CloseAndEndDrain(bool complete) {
   if (state_ != State::kDraining) return;
   state_ = State::kClosing;
   if (subscription_ == nullptr) return EndDrain(complete);
-  // A broker that does not even answer that has no more time.
+  // A broker that does not answer the close gets no more time.
   EndDrainAt(shared_->environment().clock->SinceBoot() + kDrainPatience);
   subscription_->Close([self = lifeline_.ptr(), complete] {
     if (self) self->EndDrain(complete);

@@ -27,21 +27,23 @@
 namespace retryq {
 
 // The running consumers of one client, so that it can drain them.
-using ConsumerSet = std::set<Consumer::Impl*>;  // in no order that matters
+using ConsumerSet = std::set<Consumer::Impl*>;  // the order does not matter
 
-// Brings a subscription and a retrier together: looks for what must be there,
-// consumes, hands deliveries to the retrier, and lets both end in order.
+// Connects a subscription and a retrier: checks or declares the queue, consumes, passes deliveries
+// to the retrier, and ends both in order.
 class Consumer::Impl final : private SubscriptionListener, private BrokerListener {
  public:
-  // `declare`: what to declare if the queue is missing; none: nothing. `fatal` hears of what makes
-  // the first start impossible. `give_up` answers what an origin has published and declared.
+  // `declare`: what to declare if the queue is missing; nullopt to declare nothing. `fatal` is
+  // called with errors that make the first start impossible. `give_up` answers the publishes and
+  // declares that come from an origin.
   Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<GatedRetrier> retrier,
        ConsumeParams params, std::optional<WorkQueue> declare,
        const std::optional<BreakerOptions>& breaker, std::function<void(absl::Status)> fatal,
        std::function<void(const WorkOrigin&)> give_up, std::shared_ptr<ConsumerSet> consumers);
   ~Impl() override;
 
-  // Once. With threads a blocking handler runs on those; kResourceExhausted where there are none.
+  // Call once. With `threads`, a blocking handler runs on that number of threads;
+  // kResourceExhausted if they cannot be started.
   absl::Status Start(Handler handler, int threads);
   void Start(AsyncHandler handler);
 
@@ -65,21 +67,20 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
 
   void Begin(DeliveryHandler deliver);
   void Prepare();
-  // Declares the queue if it is missing, and that is wanted.
+  // Declares the queue if it is missing and `declare_` is set.
   void EnsureQueue(std::function<void(const absl::Status&)> done);
-  // Declares again what was deleted.
+  // Declares the queue again after it was deleted.
   void RestoreQueue();
   void OnPrepared(const absl::Status& status);
   bool GaveUpAtStart(const absl::Status& why);
-  // At most once a minute.
+  // Reports at most once a minute.
   void SayInterrupted(const absl::Status& why);
-  // The flow of deliveries, unless it is paused.
+  // Starts the flow of deliveries, unless the consumer is paused.
   void StartFlow();
-  // Asks the broker to send no more; `ended` is called once it has answered, or the channel is
-  // gone.
+  // Cancels the consumer. `ended` is called when the broker has answered, or the channel is gone.
   void EndFlow(std::function<void()> ended);
 
-  // The circuit breaker: what a call of the handler makes of it, and what it makes of the flow.
+  // The circuit breaker: its changes after calls of the handler, and their effect on the flow.
   void OnCall(CallResult result, std::string_view error);
   void OnBreakerOpened(std::string_view error);
   void OnBreakerClosed();
@@ -88,14 +89,14 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void ReportBreaker(EventKind kind);
   bool breaker_is_open() const { return breaker_ && breaker_->state() == Breaker::State::kOpen; }
 
-  // Closes the channel behind all that is settled.
+  // Closes the channel after all settlements.
   void CloseAndEndDrain(bool complete);
   void EndDrain(bool complete);
   void EndDrainAt(absl::Duration since_boot);
   void WatchDrain();
 
-  // The handlers that run are abandoned, and what they wait for is answered. Then they are waited
-  // for, as long as the loop can.
+  // Abandons the running handlers, answers the publishes and declares that they wait for, and waits
+  // for them as long as the loop may be blocked.
   void EndHandlers();
 
   enum class State { kStarting, kPreparing, kConsuming, kDraining, kClosing, kDone };
@@ -107,36 +108,36 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   const std::optional<WorkQueue> declare_;
   const std::function<void(absl::Status)> fatal_;
   const std::function<void(const WorkOrigin&)> give_up_;
-  const std::shared_ptr<ConsumerSet> consumers_;  // outlives the client, if this does
+  const std::shared_ptr<ConsumerSet> consumers_;  // shared, because this may outlive the client
 
   State state_ = State::kStarting;
   bool paused_ = false;
   bool consumed_once_ = false;
   std::optional<absl::Duration> interruption_said_;  // since boot
-  bool broker_failed_ = false;                       // on a message: the last interruption
-  bool said_to_consume_ = false;                     // and not interrupted since
+  bool broker_failed_ = false;    // the last interruption was caused by a message
+  bool said_to_consume_ = false;  // kConsuming was reported, and no interruption since
 
-  std::optional<Breaker> breaker_;      // nothing: there is none
+  std::optional<Breaker> breaker_;      // nullopt if there is no breaker
   std::string breaker_error_;           // why it opened last
-  std::uint64_t breaker_openings_ = 0;  // so far
+  std::uint64_t breaker_openings_ = 0;  // number of openings so far
   bool flow_has_ended_ = false;         // since it opened last
   std::unique_ptr<Timer> breaker_pause_;
 
   SharedState::ListenerId listener_ = 0;
-  bool restoring_ = false;  // declares a queue that is gone
-  Pauses pauses_;           // of preparing
+  bool restoring_ = false;  // whether the deleted queue is being declared again
+  Pauses pauses_;           // between attempts to prepare
   std::unique_ptr<Timer> again_;
   DeliveryHandler deliver_;
   std::unique_ptr<Subscription> subscription_;
-  std::vector<std::function<void(bool)>> drained_;       // all who wait for that
+  std::vector<std::function<void(bool)>> drained_;       // callbacks of all calls of Drain
   absl::Duration drain_end_ = absl::InfiniteDuration();  // since boot
   std::unique_ptr<Timer> drain_timer_;
-  std::size_t open_before_ = 0;  // deliveries, at the last look
-  int vain_looks_ = 0;           // in a row
-  int idle_looks_ = 0;           // while no handler ran
+  std::size_t open_before_ = 0;  // deliveries that were open at the last check
+  int vain_looks_ = 0;           // consecutive checks without progress
+  int idle_looks_ = 0;           // consecutive checks while no handler ran
   std::unique_ptr<Timer> drain_watch_;
   Lifeline<Impl> lifeline_{this};
-  // Read by the pool's threads.
+  // Read by the threads of the pool.
   const std::shared_ptr<std::atomic<bool>> handle_no_more_ =
       std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<WorkerPool> pool_;

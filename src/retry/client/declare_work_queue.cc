@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kTypeArgument = "x-queue-type";
 constexpr std::string_view kReservedPrefix = "amq.";
 
-// Of two clients that declare a queue at the same time one may get a 404 (F46).
+// If two clients declare a queue at the same time, one may get a 404 (F46).
 constexpr int kMostAttempts = 3;
 
 std::string InQuotes(std::string_view text) { return absl::StrCat("'", std::string(text), "'"); }
@@ -37,14 +37,14 @@ void CheckObjectName(const std::string& field, const std::string& name,
   }
 }
 
-// The broker closes the connection where it knows no such type.
+// The broker closes the connection if it does not know the type.
 bool IsExchangeType(std::string_view type) {
   return type == "direct" || type == "topic" || type == "fanout" || type == "headers" ||
          (type.starts_with("x-") && type.size() <= kLongestName &&
           type.find('\0') == std::string_view::npos);
 }
 
-// What stands between two texts, the first such place.
+// Returns the text between the first `before` and the `behind` that follows it.
 std::optional<std::string> Between(std::string_view text, std::string_view before,
                                    std::string_view behind) {
   const std::size_t begin = text.find(before);
@@ -55,14 +55,15 @@ std::optional<std::string> Between(std::string_view text, std::string_view befor
   return std::string(text.substr(0, end));
 }
 
-// How the broker writes a value: none, 'quorum', or the value '5' of type 'signedint'.
+// Shortens a value in the broker's form: none, 'quorum', or the value '5' of type 'signedint'.
 std::string ValueText(std::string value) {
   if (const auto number = Between(value, "the value ", " of type")) return *number;
   return value;
 }
 
-// The difference in a text such as "inequivalent arg 'x-queue-type' for queue 'orders' in vhost
-// '/': received 'quorum' but current is 'classic'" (F55). Nothing where it is another text.
+// Returns the difference that a text names, such as "inequivalent arg 'x-queue-type' for queue
+// 'orders' in vhost '/': received 'quorum' but current is 'classic'" (F55). Returns nullopt for any
+// other text.
 std::optional<std::string> Difference(std::string_view text) {
   const auto argument = Between(text, "inequivalent arg '", "'");
   const auto asked = Between(text, "received ", " but current is ");
@@ -88,7 +89,7 @@ absl::Status ExplainDifference(const absl::Status& refusal, const std::string& o
       "; remedy: ask for what it has, or delete it and declare it again", std::string(remedy)));
 }
 
-// One declaration on its way, kept by what the broker will call.
+// A declaration under way. The broker's callbacks keep it alive.
 class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
   Attempt(Broker& broker, WorkQueue work_queue, std::function<void(const absl::Status&)> done)
@@ -102,7 +103,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
                     });
   }
 
-  // The queue, with the next of the exchanges that lead to it, if there are any.
+  // Declares the queue, with the next of its exchanges and bindings if there are any.
   void Declare() {
     DeclareParams params{.queue = {.name = work_queue_.name, .arguments = work_queue_.arguments}};
     params.queue.arguments.Set(kTypeArgument,
@@ -164,7 +165,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   const WorkQueue work_queue_;
   const std::function<void(const absl::Status&)> done_;
   std::size_t next_binding_ = 0;
-  int attempts_ = 0;  // that got a 404
+  int attempts_ = 0;  // attempts that got a 404
 };
 
 }  // namespace

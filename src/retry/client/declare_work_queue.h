@@ -9,16 +9,18 @@
 
 namespace retryq {
 
-// kInvalidArgument names the wrong fields.
+// Returns kInvalidArgument naming the wrong fields.
 absl::Status Validate(const WorkQueue& work_queue);
 
-// Declares a valid work queue and what leads to it, once: the queue is looked for first where
-// `only_if_missing`. Errors name the object, how it differs and the remedy: kFailedPrecondition (it
-// exists with other arguments, or is exclusive to another connection), kInvalidArgument (the broker
-// knows no such argument or type), kPermissionDenied, kResourceExhausted, kNotFound (the node of a
-// classic queue is down); kUnavailable: the connection is not there, or was lost.
+// Declares a valid work queue, its exchanges and its bindings, once. With `only_if_missing`, checks
+// first whether the queue exists. Errors name the object, how it differs and the remedy:
+// kFailedPrecondition (it exists with other arguments, or is exclusive to another connection),
+// kInvalidArgument (the broker does not know an argument or type), kPermissionDenied,
+// kResourceExhausted, kNotFound (the node of a classic queue is down), kUnavailable (there is no
+// connection, or it was lost).
 //
-// `done` never comes from inside, and may come after the caller is gone: until the broker is.
+// `done` is never called inside this call. It may be called after the caller is destroyed, until
+// the broker is.
 void DeclareWorkQueue(Broker& broker, WorkQueue work_queue, bool only_if_missing,
                       std::function<void(const absl::Status&)> done);
 

@@ -34,11 +34,11 @@ absl::StatusCode CodeOfRefusal(std::uint16_t reply_code) {
   }
 }
 
-// Between looks for the target, where the broker could not say whether it is there.
+// Pauses between checks of the target, if the broker could not answer.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(100);
 constexpr absl::Duration kLongestLook = absl::Seconds(10);
 
-// The delay in whole milliseconds; zero: at once.
+// Returns the delay in whole milliseconds; zero to publish at once.
 absl::Duration WholeDelay(const PublishOptions& options, absl::Time now) {
   const absl::Duration delay = options.at ? *options.at - now : options.delay;
   return absl::Ceil(std::max(delay, absl::ZeroDuration()), absl::Milliseconds(1));
@@ -111,7 +111,7 @@ void DelayedPublish::OnLost(const absl::Status& why) {
   if (!absl::IsUnavailable(why)) Finish(why);
 }
 
-// A time to arrive at is looked at anew: it may have taken a while to get a connection.
+// Computes the delay again, because it may have taken a while to get a connection.
 void DelayedPublish::Plan() {
   delay_ = WholeDelay(options_, shared_->environment().clock->Now());
   hop_ = {};
@@ -139,7 +139,7 @@ void DelayedPublish::Plan() {
 
 void DelayedPublish::LookForTarget() {
   if (WholeDelay(options_, shared_->environment().clock->Now()) ==
-      absl::ZeroDuration()) {  // the publish itself will tell
+      absl::ZeroDuration()) {  // the publish itself will show whether the target exists
     OnTarget(absl::OkStatus());
     return;
   }

@@ -19,30 +19,29 @@
 
 namespace retryq {
 
-// One message of a program's own on its way, now or later: looks whether its
-// target is there, where that would otherwise show only after the delay,
-// publishes it and says how that ended.
+// A message that a program publishes, now or after a delay. Checks that the target exists, if that
+// would otherwise show only after the delay, publishes the message and reports the result.
 //
-// One that does not get by with one delay queue says in its headers how much is left, for the
-// consumer that it comes to; whose queue that is the publisher cannot know of a named exchange, so
-// there is no `x-retry-queue`.
+// If the message needs several delay queues, its headers state the rest of the delay for the
+// consumer that receives it. They have no `x-retry-queue`, because the publisher does not know the
+// queues behind a named exchange.
 class DelayedPublish final : private PendingPublish, private BrokerListener {
  public:
-  // `done` is called once, and may destroy it. The options are valid, and the message's headers can
-  // be encoded.
+  // `done` is called once, and may destroy this object. The options must be valid, and it must be
+  // possible to encode the message's headers.
   DelayedPublish(std::shared_ptr<SharedState> shared, OutgoingMessage message,
                  const PublishOptions& options, std::function<void(absl::Status)> done);
   ~DelayedPublish() override;
 
   void Start();
 
-  // Says that it was not confirmed before `what`: the stop, ….
+  // Finishes with an error: the publish was not confirmed before `what`, e.g. the stop.
   void GiveUp(absl::StatusCode code, const char* what);
 
-  // Who asked for it.
+  // The consumer's handler, if any, that made the publish.
   const WorkOrigin& origin() const { return origin_; }
 
-  // `done` is not called any more.
+  // After this, `done` is not called.
   void Mute() { state_ = State::kDone; }
 
  private:
@@ -62,7 +61,7 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   void LookForTarget();
   void OnTarget(const absl::Status& there);
   std::string Target() const;
-  // What stood in its way, for the error; empty where that is not known.
+  // Returns what prevented the publish, for the error; empty if unknown.
   std::string Problem() const;
   void Finish(absl::Status status);
 
@@ -71,25 +70,25 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   const std::shared_ptr<SharedState> shared_;
   const WorkOrigin origin_ = CurrentOrigin();
   const std::shared_ptr<const std::string> body_;
-  const OutgoingMessage message_;  // all but the body
+  const OutgoingMessage message_;  // without its body
   const PublishOptions options_;
-  absl::Duration delay_;  // as it is kept
-  Hop hop_ = {};          // of no time: straight to its target
-  const std::string id_;  // of all copies
+  absl::Duration delay_;  // after rounding
+  Hop hop_ = {};          // zero: straight to the target
+  const std::string id_;  // the same for all copies
   const std::string expiration_;
   std::string headers_;  // encoded
   State state_ = State::kWaiting;
   std::function<void(absl::Status)> done_;
   std::unique_ptr<Timer> deadline_;
-  std::uint32_t failures_ = 0;  // to look for the target
+  std::uint32_t failures_ = 0;  // of looking for the target
   std::unique_ptr<Timer> again_;
   std::string problem_;  // the last one
   SharedState::ListenerId listener_ = 0;
   Lifeline<DelayedPublish> lifeline_{this};
 };
 
-// kInvalidArgument if a delay queue cannot keep a message as long as these options say. `now` is
-// wall clock.
+// Returns kInvalidArgument if no delay queue can hold a message for the delay in these options.
+// `now` is wall clock.
 absl::Status ValidateDelay(const PublishOptions& options, absl::Time now,
                            const DelayQueueOptions& delay_queues);
 

@@ -10,11 +10,11 @@
 namespace retryq {
 namespace {
 
-// Between declares that were not answered.
+// Pauses between declares that were not answered.
 constexpr absl::Duration kFirstDeclareAgain = absl::Milliseconds(100);
 constexpr absl::Duration kLongestDeclareAgain = absl::Seconds(10);
 
-// A connection that goes each time that this is declared on it does so because of it.
+// Number of lost connections after which the declaration is assumed to be the cause.
 constexpr std::uint32_t kMostLostDeclares = 3;
 
 }  // namespace
@@ -69,7 +69,7 @@ void PendingDeclare::OnAnswer(const absl::Status& answer) {
   if (!absl::IsUnavailable(answer)) return Finish(answer);
   state_ = State::kWaiting;
   if (problem_.empty()) problem_ = std::string(answer.message());
-  // Before 4.3 the broker closes the connection for it, after that the channel.
+  // Brokers before 4.3 close the connection for an unknown type, later ones the channel.
   if (absl::StrContains(problem_, "unknown exchange type")) {
     return Finish(absl::InvalidArgumentError(
         absl::StrCat(problem_, "; remedy: correct it, or enable the plugin that has it")));

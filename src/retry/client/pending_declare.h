@@ -17,24 +17,24 @@
 
 namespace retryq {
 
-// A call of Client::Declare: waits for the connection, declares, and tries again where that was
-// lost meanwhile. A connection that is closed each time is closed because of the declaration.
+// A call of Client::Declare. Waits for the connection, declares, and tries again if the connection
+// was lost meanwhile. If it is lost each time, the declaration is assumed to be the cause.
 class PendingDeclare final : private BrokerListener {
  public:
-  // `done` is called once, and may destroy it. The work queue is valid.
+  // `done` is called once, and may destroy this object. The work queue must be valid.
   PendingDeclare(std::shared_ptr<SharedState> shared, WorkQueue work_queue,
                  const DeclareOptions& options, std::function<void(absl::Status)> done);
   ~PendingDeclare() override;
 
   void Start();
 
-  // Reports that it was not answered before `what`: the stop, ….
+  // Finishes with an error: the declare was not answered before `what`, e.g. the stop.
   void GiveUp(absl::StatusCode code, const char* what);
 
-  // Who asked for it.
+  // The consumer's handler, if any, that made the call.
   const WorkOrigin& origin() const { return origin_; }
 
-  // `done` is not called any more.
+  // After this, `done` is not called.
   void Mute() { state_ = State::kDone; }
 
  private:

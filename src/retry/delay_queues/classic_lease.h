@@ -9,15 +9,15 @@ namespace retryq {
 
 // The lease of a classic queue, which every declare renews.
 //
-//   renewed_at                    the last answered declares were sent
+//   renewed_at                    when the last answered declares were sent
 //     + window/2                  renewal is due
-//     + window                    nothing is published from here on
-//     + window + margin/2         confirms no longer count; what is answered from here on is a gap
-//     + TTL + window + margin     the broker deletes the queue, here or later
+//     + window                    publishing stops
+//     + window + margin/2         confirms no longer count; a later answer comes after a gap
+//     + TTL + window + margin     the broker deletes the queue, now or later
 //
-// A queue at the edge of its lease can answer a declare and still go. So it takes
-// two answers to get a lease, the second asked for after the first had come; from
-// then on one answer renews it. An answer after a gap is a first one again.
+// A queue whose lease is about to end can answer a declare and still be deleted. A lease is
+// therefore granted on the second answer, to a declare that was sent after the first answer. Then
+// each answer renews it. After a gap, it takes two answers again.
 class ClassicLease final : public LeaseClock {
  public:
   ClassicLease(absl::Duration ttl, const DelayQueueOptions& options)
@@ -52,7 +52,7 @@ class ClassicLease final : public LeaseClock {
     times_.renewal_due = renewed_at + half_window_;
     times_.publishable_until = renewed_at + window_;
     times_.covered_until = renewed_at + coverage_;
-    // When the broker deletes the queue, at the earliest.
+    // The earliest time at which the broker deletes the queue.
     times_.end = renewed_at + lifetime_;
   }
 

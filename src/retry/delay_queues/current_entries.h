@@ -7,11 +7,11 @@
 
 namespace retryq {
 
-// The entry in use for each route. Most copies go the way of the one before, so that the entry
-// found last is looked at first.
+// The entry in use for each route. Checks the entry that was found last first, because most copies
+// use the same route as the copy before.
 class CurrentEntries {
  public:
-  // Null if none.
+  // Returns null if the route has no entry.
   DelayQueueEntry* Find(const DelayRoute& route) {
     if (last_ != nullptr && last_->key().route() == route) return last_;
     const auto found = entries_.find(route);
@@ -20,7 +20,7 @@ class CurrentEntries {
     return last_;
   }
 
-  // In place of any other one of its route. It must stay until it is erased or replaced.
+  // Replaces the entry of its route. `entry` must live until it is erased or replaced.
   void Set(DelayQueueEntry& entry) {
     entries_[entry.key()] = &entry;
     last_ = nullptr;
@@ -39,7 +39,7 @@ class CurrentEntries {
  private:
   absl::flat_hash_map<DelayRouteKey, DelayQueueEntry*, DelayRouteKey::Hash, DelayRouteKey::Equal>
       entries_;
-  DelayQueueEntry* last_ = nullptr;  // found
+  DelayQueueEntry* last_ = nullptr;  // found by the last `Find`
 };
 
 }  // namespace retryq

@@ -9,16 +9,16 @@
 namespace retryq {
 namespace {
 
-// How long those who wait for a queue wait for its declare, before another name is tried: the
-// queue's home node may be down, or its process stuck.
+// How long callers wait for a declare before another name is tried: the queue's node may be down,
+// or its process stuck.
 constexpr absl::Duration kMaxDeclareTime = absl::Seconds(5);
 
 // Pauses between renewals that are refused: 1 s, 2 s, 4 s, 8 s, 8 s, ….
 constexpr absl::Duration kFirstRefusedPause = absl::Seconds(1);
 constexpr absl::Duration kLongestRefusedPause = absl::Seconds(8);
 
-// The lease of a queue that another user has made, without x-expires: one answer, which says that
-// it is there, is good for ever.
+// The lease of a queue that another user has declared, without x-expires: one answer, which
+// confirms that the queue exists, grants the lease forever.
 class EndlessLease final : public LeaseClock {
  public:
   EndlessLease() : LeaseClock(Times()) {}
@@ -88,8 +88,8 @@ void DelayQueueEntry::Refused(absl::Duration now) {
   retry_from_ = now + Pauses::WholeAfter(refusals_, kFirstRefusedPause, kLongestRefusedPause);
 }
 
-// A publish and the declares sent after it go on channels of their own: the answer may not count
-// its message yet.
+// Publishes and declares use different channels, so the answer to a declare may not include a
+// message that was published shortly before it.
 bool DelayQueueEntry::MayHoldMessages() const {
   return messages_waiting_ || last_given_ >= clock_->renewed_at() - options_.margin / 4;
 }

@@ -20,13 +20,13 @@
 
 namespace retryq {
 
-// One delay queue as one client knows it: its lease, the declares under way,
-// and who waits for them. Says what is to be done; DelayQueues does it.
+// The state of one delay queue in this client: its lease, the declares under way, and the callers
+// that wait for it. Decides what is due; DelayQueues does it.
 class DelayQueueEntry {
  public:
   using Waiter = std::function<void(absl::StatusOr<Lease>)>;
 
-  // `epoch` counts for quorum queues only.
+  // `epoch` is used for quorum queues only.
   DelayQueueEntry(std::uint64_t id, DelayRouteKey key, NameFamily family,
                   const DelayQueueOptions& options, const Epoch& epoch);
   DelayQueueEntry(const DelayQueueEntry&) = delete;
@@ -36,12 +36,12 @@ class DelayQueueEntry {
   const DelayRouteKey& key() const { return key_; }
   NameFamily family() const { return family_; }
   const std::string& name() const { return *name_; }
-  // Whether there is another name for it: not where only what exists may be used.
+  // Whether the queue has another name. False if only existing queues may be used.
   bool CanBeRenamed() const { return family_ == NameFamily::kPlain && options_.declare; }
   DeclareParams declaration() const;
 
-  // What it can be used for. That follows from its lease, whose times go by, and from whether a
-  // declare is under way:
+  // The states of the queue. They follow from its lease and the time, and from whether a declare is
+  // under way:
   //
   //   kUnleased ── declare ──▶ kDeclaring ── granted ──▶ kForming ── usable ──▶ kLeased
   //       ▲                     │  ▲   ▲                                        │ │ ▲
@@ -50,20 +50,20 @@ class DelayQueueEntry {
   //       │                declare │                         └────────────────────┼─┘
   //       └── its end ──────── kExpiring ◀───── window or epoch over ─────────────┘
   //
-  // A classic queue is never in kForming. `Break` leads back to kUnleased, or to kDeclaring where
-  // a declare is under way.
+  // A classic queue is never in kForming. `Break` changes the state to kUnleased, or to kDeclaring
+  // while a declare is under way.
   enum class State {
-    kUnleased,   // nothing may be published, and nothing published in it can still count
+    kUnleased,   // nothing may be published, and confirms no longer count
     kDeclaring,  // nothing may be published until a declare is answered
-    kForming,    // granted, but its queue must not be used yet: QuorumLease::kForming
+    kForming,    // the lease is granted, but not usable yet: QuorumLease::kForming
     kLeased,     // messages may be published
     kRenewing,   // messages may be published, and a declare is under way
-    kExpiring,   // nothing may be published; its queue is still there, with what waits in it
+    kExpiring,   // nothing may be published; the queue still exists, with its messages
   };
   State StateAt(absl::Duration now) const;
 
   bool Allows(absl::Duration now) const { return clock_->Allows(now); }
-  // Whether it takes a declare to publish, and none is under way.
+  // Whether publishing requires a declare, and no declare is under way.
   bool NeedsDeclare(absl::Duration now) const {
     const State state = StateAt(now);
     return state == State::kUnleased || state == State::kExpiring;
@@ -73,58 +73,58 @@ class DelayQueueEntry {
   }
   std::uint64_t generation() const { return clock_->generation(); }
   bool granted() const { return clock_->granted(); }
-  // Whether there is a lease to know of.
+  // Whether there is a lease that has not ended.
   bool LivesAt(absl::Duration now) const { return clock_->granted() && now < clock_->end(); }
-  // Whether the queue's epoch is over, and another one must serve.
+  // Whether the queue's epoch is over, so that another queue must be used.
   bool Over(absl::Duration now) const { return now >= clock_->over_at(); }
 
-  // A right to publish now, which `Allows` must allow.
+  // Returns the lease for a publish now. `Allows` must be true.
   Lease Give(absl::Duration now);
 
-  // Declares are on their way; never two at a time.
+  // Whether a declare is under way. There is never more than one at a time.
   bool declaring() const { return sent_at_.has_value(); }
   void Sent(absl::Duration now) { sent_at_ = now; }
   LeaseClock::Answer Answered(absl::Duration now, const DeclareOk& answer);
   void Refused(absl::Duration now);
-  // In a row.
+  // Consecutive refusals.
   std::uint32_t refusals() const { return refusals_; }
 
-  // Goes on to another name of the same family, where a queue of other arguments holds this one.
-  // False where there is none.
+  // Switches to the next name of the same family, because a queue with other arguments has the
+  // present name. Returns false if there is no next name.
   bool TakeNextSlot();
 
-  // The queue was found gone. Whatever was published under it no longer counts.
+  // The queue was found to be gone: earlier publishes to it no longer count.
   void Break() { clock_->Break(); }
 
-  // Whether the lease should be renewed now that a message is to be published.
+  // Whether a publish now should renew the lease.
   bool RenewalDue(absl::Duration now) const;
 
   enum class Due {
     kNothing,
     kAnswer,   // a caller waits, and may publish
     kDeclare,  // a caller waits, or messages may wait in the queue
-    kRename,   // the answer takes too long for those who wait
+    kRename,   // the answer takes too long for the callers that wait
     kRotate,   // a caller waits, and the epoch is over
     kLapse,    // the lease is over
   };
   Due DueAt(absl::Duration now) const;
-  // When to ask that again; infinite: after the next change.
+  // When to call `DueAt` next. Infinite: after the next change.
   absl::Duration NextDue(absl::Duration now) const;
 
   std::deque<Waiter> waiters;
   std::unique_ptr<Timer> timer;
   absl::Duration timer_due = absl::InfiniteDuration();
 
-  // Why it goes by the hashed name, to be said once it is granted; empty if said, or plain.
+  // Why the hashed name is used, until that is reported when its lease is granted.
   std::string renamed_because;
-  // The entry that was made because this one's answer took too long; 0 if none.
+  // Id of the entry that was made because this entry's answer took too long; 0 if none.
   std::uint64_t stand_in = 0;
 
  private:
-  // Renewal goes on without publishes while the queue holds messages.
+  // While the queue may hold messages, its lease is renewed without publishes.
   bool MayHoldMessages() const;
   absl::Duration renewal_from() const;
-  // Until when those who wait put up with the declare under way.
+  // How long the callers wait for the declare under way.
   absl::Duration patience_end() const;
 
   const std::uint64_t id_;
@@ -132,13 +132,13 @@ class DelayQueueEntry {
   const NameFamily family_;
   const DelayQueueOptions& options_;
   const std::int64_t epoch_;
-  int slots_taken_ = 0;  // of the family's, one after the other
+  int slots_taken_ = 0;  // number of the family's names that were tried before
   std::shared_ptr<const std::string> name_;
 
   const std::unique_ptr<LeaseClock> clock_;
   std::optional<absl::Duration> sent_at_;
   absl::Duration last_given_ = -absl::InfiniteDuration();
-  bool messages_waiting_ = false;  // as the last answer said
+  bool messages_waiting_ = false;  // according to the last answer
   std::uint32_t refusals_ = 0;
   absl::Duration retry_from_ = -absl::InfiniteDuration();
 };

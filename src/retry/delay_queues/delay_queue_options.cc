@@ -24,8 +24,8 @@ bool IsControl(char c) {
   return byte < 0x20 || byte == 0x7f;
 }
 
-// What is wrong with the prefix; nothing if it is good. It is not repeated: it may not be
-// printable.
+// Returns what is wrong with the prefix; empty if it is valid. The error does not contain the
+// prefix, which may not be printable.
 std::string PrefixError(std::string_view prefix) {
   if (prefix.empty()) return "must not be empty";
   if (prefix.size() > kMaxPrefixBytes) {

@@ -5,7 +5,7 @@
 namespace retryq {
 namespace {
 
-// Standard text for Abseil, whose string_view is a type of its own here.
+// Passes the text to Abseil as a std::string, because Abseil's string_view is a type of its own.
 std::string Quoted(std::string_view text) { return absl::StrCat("'", std::string(text), "'"); }
 
 std::string InBrackets(std::string_view detail) {

@@ -9,29 +9,29 @@
 
 namespace retryq {
 
-// What is told to people about delay queues that do not go as they should.
+// Texts for people about problems with delay queues.
 
 enum class RenameCause { kOtherArguments, kNodeDown, kTooSlow, kNacked, kSilent };
 
-// What to do where the vhost or the cluster has as many queues or exchanges as it may.
+// Returns the remedy for a vhost or cluster that has reached its limit of queues or exchanges.
 std::string RemedyForLimit();
 
-// Why another queue is used instead of `name`, and what to do about it. `detail` is
-// the broker's text, if there is one.
+// Returns why another queue is used instead of `name`, and the remedy. `detail` is the broker's
+// text, if there is one.
 std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_view detail);
 
-// The broker's refusal of a declare with the queue's name and the remedy. The code stays.
+// Adds the queue's name and the remedy to the error of a refused declare. The code does not change.
 absl::Status ExplainRefusal(const absl::Status& refusal, std::string_view name,
                             std::string_view prefix, std::string_view dead_letter_exchange);
 
-// That a queue which is not ours to declare is not there, or may not be looked for.
+// Explains that a queue that may not be declared does not exist or may not be checked.
 absl::Status ExplainAbsence(const absl::Status& refusal, std::string_view name,
                             std::string_view prefix);
 
-// That a queue takes no more.
+// Explains that a queue is full.
 std::string WhyFull(std::string_view name, const DelayQueueOptions& options);
 
-// That a queue was gone under a valid lease, and what does such things.
+// Explains that a queue with a valid lease was gone, and what can cause that.
 std::string WhyBroken(std::string_view name, std::string_view detail);
 
 }  // namespace retryq

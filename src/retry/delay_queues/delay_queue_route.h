@@ -13,27 +13,27 @@
 
 namespace retryq {
 
-// Which delay queue: the TTL and where it dead-letters to.
+// Identifies a delay queue by its TTL and its dead-letter target.
 struct DelayRoute {
   // Whole milliseconds, above zero.
   absl::Duration ttl;
   // "" is the default exchange.
   std::string_view dead_letter_exchange;
-  // `<prefix>.<T>.direct` beside a named work exchange's `<prefix>.<T>`: for copies that
-  // must return through the default exchange. `dead_letter_exchange` is "" then.
+  // For `<prefix>.<T>.direct`, which exists beside the `<prefix>.<T>` of a named work exchange, for
+  // copies that must return through the default exchange. `dead_letter_exchange` is "" then.
   bool direct = false;
-  // Whom the queue belongs to; empty where it is shared among work queues, as every classic one is.
-  // See DelayTarget. Of an exchange, with this routing key.
+  // The work queue or, with `owner_key`, the exchange that the queue belongs to. Empty if work
+  // queues share it, as they share all classic delay queues. See DelayTarget.
   std::string_view owner = {};
   std::optional<std::string_view> owner_key = std::nullopt;
-  // What a quorum queue delivers its messages by, see PriorityLevel; none: as without a priority.
+  // The priority level of the messages in a quorum queue, see PriorityLevel. Not set for messages
+  // that are treated as if they had no priority.
   std::optional<std::uint8_t> priority = std::nullopt;
 
   friend bool operator==(const DelayRoute&, const DelayRoute&) = default;
 };
 
-// A route that owns its text: the key of maps, in which a DelayRoute is
-// looked up as it is.
+// A route that owns its texts. Maps with this key can be searched by a DelayRoute.
 class DelayRouteKey {
  public:
   explicit DelayRouteKey(const DelayRoute& route)

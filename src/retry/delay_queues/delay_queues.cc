@@ -18,15 +18,15 @@
 namespace retryq {
 namespace {
 
-// Routes whose renaming is remembered; beyond that all are forgotten, at the price of
-// another refused declare each.
+// Number of renamed routes that are remembered. Beyond it, all are forgotten, which costs one more
+// refused declare for each.
 constexpr std::size_t kMaxRenamedRoutes = 1024;
 
-// Between declares that are refused.
+// Pauses between refused declares.
 constexpr absl::Duration kFirstDeclarePause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestDeclarePause = absl::Seconds(30);
 
-// Routes whose pauses are remembered, at least as long as those last.
+// Number of refused routes that are remembered. Those whose pause is not over are kept beyond it.
 constexpr std::size_t kMaxRefusedRoutes = 1024;
 
 }  // namespace
@@ -77,7 +77,7 @@ class DelayQueues::Impl {
   void OnTimer(std::uint64_t id);
   void AnswerWaiters(Entry& entry);
   void FailWaiters(const std::deque<Entry::Waiter>& waiters, const absl::Status& why);
-  // How many have a lease.
+  // Number of entries with a lease.
   std::size_t leased() const;
   void Report(EventKind kind, const Entry& entry, std::string_view error = {}) const;
 
@@ -85,15 +85,15 @@ class DelayQueues::Impl {
   const Environment environment_;
   const DelayQueueOptions options_;
 
-  // By id: the later it was made the higher.
+  // By id. Later entries have higher ids.
   absl::flat_hash_map<std::uint64_t, std::unique_ptr<Entry>> entries_;
   std::uint64_t last_id_ = 0;
-  // Those not in use any more, since their route was renamed, live on until their leases end: what
-  // was published under them is still covered.
+  // Entries that are no longer current, because their route was renamed, stay until their leases
+  // end: messages published under them are still covered.
   CurrentEntries current_;
   absl::flat_hash_set<DelayRouteKey, DelayRouteKey::Hash, DelayRouteKey::Equal> renamed_;
 
-  // Refused now or lately.
+  // Refusals of a route, now or lately.
   struct Refusals {
     Pauses pauses{kFirstDeclarePause, kLongestDeclarePause};
     absl::Duration until;  // since boot
@@ -149,7 +149,7 @@ void DelayQueues::Impl::NoteRefusal(const DelayRouteKey& route) {
   refusals.until = now + refusals.pauses.Next(now, *environment_.random);
 }
 
-// One whose epoch is over is left to itself, for what was published under it.
+// An entry whose epoch is over is kept for the messages published under it.
 DelayQueues::Impl::Entry& DelayQueues::Impl::UsableEntry(const DelayRoute& route) {
   Entry* const entry = current_.Find(route);
   if (entry != nullptr && !entry->Over(Now())) return *entry;
@@ -181,7 +181,7 @@ void DelayQueues::Impl::Declare(Entry& entry) {
   }
 }
 
-// The queue, then its exchange.
+// Checks the queue, then its exchange.
 void DelayQueues::Impl::LookFor(const Entry& entry, Broker::DeclareCallback answered) {
   broker_.Declare({.queue = {.name = entry.name(), .passive = true}},
                   [self = lifeline_.ptr(), name = entry.name(),
@@ -238,7 +238,7 @@ void DelayQueues::Impl::OnGranted(Entry& entry) {
   Report(EventKind::kDeclared, entry);
 }
 
-// Of its route, only the hashed name is used from now on.
+// From now on, the route uses only the hashed name.
 void DelayQueues::Impl::Remember(const Entry& renamed) {
   if (renamed_.size() >= kMaxRenamedRoutes) renamed_.clear();
   renamed_.insert(renamed.key());
@@ -246,13 +246,13 @@ void DelayQueues::Impl::Remember(const Entry& renamed) {
 
 void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
   const bool other_arguments = absl::IsFailedPrecondition(refusal);
-  // Under this name there is a queue that is not ours.
+  // The queue with this name is not this client's.
   if (other_arguments) entry.Break();
   if (!IsCurrent(entry)) {
     KeepWhileItLives(entry);
     return;
   }
-  // A queue that goes at this very moment answers its declare, and is not there to be bound.
+  // While the broker deletes a queue, it answers the declare, but cannot bind the queue any more.
   if (absl::IsNotFound(refusal) && entry.refusals() == 1 && options_.declare) {
     Declare(entry);
     Schedule(entry);
@@ -279,8 +279,8 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
   FailWaiters(waiters, why);
 }
 
-// Goes over to the hashed name, with all who wait. That is reported and remembered only when it
-// has worked: a declare takes too long also where it is the network that stalls.
+// Switches to the hashed name, together with the callers that wait. That is reported and remembered
+// only after it has worked, because a declare also takes too long if the network stalls.
 void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view detail) {
   Entry& hashed = MakeCurrent(entry.key().route(), NameFamily::kHashed);
   hashed.renamed_because = WhyRenamed(cause, entry.name(), detail);
@@ -291,7 +291,7 @@ void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view
   KeepWhileItLives(entry);
 }
 
-// All who wait for a queue whose epoch is over go on to the present one's.
+// Moves the callers that wait for a queue whose epoch is over to the present epoch's queue.
 void DelayQueues::Impl::Rotate(Entry& over) {
   Entry& next = UsableEntry(over.key().route());
   std::move(over.waiters.begin(), over.waiters.end(), std::back_inserter(next.waiters));
@@ -301,8 +301,8 @@ void DelayQueues::Impl::Rotate(Entry& over) {
   KeepWhileItLives(over);
 }
 
-// Whether a declare that was answered after all is of use: where its stand-in has no lease
-// yet, the route and all who wait come back to it.
+// Whether the late answer to a declare is still useful. If the stand-in has no lease yet, the route
+// and the callers that wait return to the late entry.
 bool DelayQueues::Impl::StillWanted(Entry& late) {
   const std::uint64_t id = std::exchange(late.stand_in, 0);
   if (id == 0) return true;
@@ -316,7 +316,7 @@ bool DelayQueues::Impl::StillWanted(Entry& late) {
   return true;
 }
 
-// An entry without lease or declares has no reason to be.
+// Keeps the entry if it has a lease or a declare under way, else erases it.
 void DelayQueues::Impl::KeepWhileItLives(Entry& entry) {
   if (entry.declaring() || entry.LivesAt(Now())) {
     Schedule(entry);
@@ -361,7 +361,7 @@ void DelayQueues::Impl::OnTimer(std::uint64_t id) {
   Schedule(entry);
 }
 
-// Answers those who wait now; who comes in meanwhile is answered later.
+// Answers the callers that wait now. Callers that are added meanwhile are answered later.
 void DelayQueues::Impl::AnswerWaiters(Entry& entry) {
   const AlivePtr<Impl> self = lifeline_.ptr();
   const std::uint64_t id = entry.id();
@@ -421,7 +421,7 @@ void DelayQueues::Impl::Avoid(const DelayRoute& route) {
   Entry& entry = UsableEntry(route);
   if (!entry.CanBeRenamed()) return;
   Rename(entry, RenameCause::kSilent);
-  // To be said and remembered at once, as the connection is about to go.
+  // Report and remember the new name at once, because the connection is about to be closed.
   Entry& hashed = *current_.Find(route);
   Remember(hashed);
   Report(EventKind::kRenamed, hashed, std::exchange(hashed.renamed_because, {}));
@@ -435,7 +435,7 @@ void DelayQueues::Impl::DropAll(const absl::Status& why) {
             [](const auto& one, const auto& other) { return one->id() < other->id(); });
   std::deque<Entry::Waiter> waiters;
   for (const auto& entry : dropped) {
-    // It may be why the connection was lost.
+    // The declare under way may be why the connection was lost.
     if (entry->declaring()) NoteRefusal(entry->key());
     std::move(entry->waiters.begin(), entry->waiters.end(), std::back_inserter(waiters));
   }

@@ -18,88 +18,87 @@
 
 namespace retryq {
 
-// A right to publish into one delay queue, good for the moment it is given.
+// Permits one publish into a delay queue, at the time at which it is returned.
 struct Lease {
-  std::shared_ptr<const std::string> name;  // of the exchange to publish to, and of the queue
-  std::uint64_t entry = 0;                  // which cache entry …
-  std::uint64_t generation = 0;             // … and which unbroken series of renewals of it
-  // From when on, by the boot clock, what is confirmed in the queue is safe from a crash of the
-  // broker too: a quorum queue that was made just before one comes back empty.
+  std::shared_ptr<const std::string> name;  // of the queue, and of the exchange to publish to
+  std::uint64_t entry = 0;                  // id of the cache entry …
+  std::uint64_t generation = 0;             // … and of its unbroken series of renewals
+  // Time since boot from which messages confirmed in the queue also survive a crash of the broker:
+  // a quorum queue that was declared just before a crash comes back empty.
   absl::Duration safe_from = -absl::InfiniteDuration();
 };
 
-// The lease-aware cache of declared delay queues: declares them lazily, renews
-// them while they are used, forgets them when the broker does. Its rule:
-// whatever is published under `CurrentLease`/`Acquire` and confirmed while `Covers` is true expires
-// before its queue does.
+// The cache of declared delay queues and their leases. Declares queues when they are first used,
+// renews them while they are used, and forgets them when the broker deletes them. It guarantees: a
+// message that is published under `CurrentLease` or `Acquire`, and confirmed while `Covers` is
+// true, expires before its queue does.
 //
-// Classic queues are kept by declaring them again, quorum queues are left behind at the end of
-// their epoch: see ClassicLease and QuorumLease.
+// Classic queues are kept by declaring them again. Quorum queues are replaced at the end of their
+// epoch. See ClassicLease and QuorumLease.
 //
-// A queue that cannot be had under its plain name (the broker refuses its arguments or does not
-// find its node, its declare takes over 5 s, a publish is nacked) is declared under the hashed one,
-// and stays there for the life of this object. Reports kDeclared, kRenewed, kRenamed, kLapsed,
-// kLeaseBroken and kDeclareFailed to the environment's observer.
+// A queue that cannot be used under its plain name (the broker refuses its arguments or does not
+// find its node, its declare takes over 5 s, a publish is nacked) is declared under the hashed
+// name, which is then used for the life of this object. Reports kDeclared, kRenewed, kRenamed,
+// kLapsed, kLeaseBroken and kDeclareFailed to the environment's observer.
 //
-// Where `options.declare` is false nothing is declared: the queue and its exchange are only looked
-// for, and have no other name.
+// If `options.declare` is false, nothing is declared: the cache only checks that the queue and its
+// exchange exist, under the plain name.
 //
 // Every callback may call anything here, and may destroy the object.
 class DelayQueues {
  public:
-  // All must outlive it. Valid options only.
+  // All arguments must outlive the object. The options must be valid.
   DelayQueues(Broker& broker, Environment environment, DelayQueueOptions options);
   // Waiting `Acquire`s are never answered.
   ~DelayQueues();
   DelayQueues(const DelayQueues&) = delete;
   DelayQueues& operator=(const DelayQueues&) = delete;
 
-  // The lease if one is at hand: the way of almost every copy. No allocation. Publish at once or
-  // not at all. Starts a renewal in the background where half of the window has gone by. Null name:
-  // none at hand.
+  // Returns the lease if the cache has a valid one, which is the case for almost every copy; else a
+  // lease without a name. Publish at once or not at all. Does not allocate. Starts a renewal in the
+  // background after half of the window.
   Lease CurrentLease(const DelayRoute& route);
 
-  // The same, declaring first where necessary (single-flight: all who wait for one queue
-  // share its declares). `done` is called later, never from inside; the lease is good at that
-  // moment. Errors: whatever the broker answered (kPermissionDenied, kUnavailable when the
-  // connection goes, …), with the queue's name and the remedy; the caller tries again when it
-  // likes.
+  // Returns the lease, after declaring the queue if necessary. All callers that wait for one queue
+  // share its declares. `done` is called later, never inside this call, and the lease is valid at
+  // that moment. Errors: the broker's answer (kPermissionDenied, kUnavailable if the connection is
+  // lost, …), with the queue's name and the remedy; the caller decides when to try again.
   void Acquire(const DelayRoute& route, std::function<void(absl::StatusOr<Lease>)> done);
 
-  // How long not to ask for this queue, as the broker has refused it, or has closed the connection
-  // while it was declared. That grows from one time to the next, for all who want the queue: so the
-  // broker is asked as seldom for many messages as for one. Zero: not at all.
+  // How long the caller must not ask for this queue, because the broker has refused it, or closed
+  // the connection while it was declared. The time grows with each refusal, and applies to all
+  // messages for the queue, so that many messages do not ask more often than one. Zero: ask now.
   absl::Duration RefusedFor(const DelayRoute& route) const;
-  // There is no time to wait, as at a stop: each queue may be asked for once more at once.
+  // At a stop, there is no time to wait: each refused queue may be asked for once more now.
   void Hurry();
 
-  // Whether a confirm that arrives now, of something published under `lease`, counts:
-  // the lease was renewed without a gap, and half of its margin is left at least.
+  // Whether a confirm that arrives now counts for a message published under `lease`: the lease was
+  // renewed without a gap, and at least half of its margin is left.
   bool Covers(const Lease& lease) const;
-  // The same for one that came at this time since boot.
+  // The same for a confirm that arrived at `now`, since boot.
   bool Covers(const Lease& lease, absl::Duration now) const;
 
-  // A copy published under a lease came back, or its exchange was not there: if the lease still
-  // covers, that is the event lease_broken (the queue was deleted). The entry is declared anew
-  // at its next use, and nothing published under the lease is covered any more.
+  // To be called when a copy published under `lease` was returned, or its exchange did not exist.
+  // If the lease still covers, kLeaseBroken is reported: the queue was deleted. The queue is
+  // declared again at its next use, and nothing published under the lease is covered any more.
   void Broken(const Lease& lease, std::string_view why);
 
-  // The broker nacked a publish under a valid lease. Where the queue's length is limited it is
-  // taken to be full, and stays in use; else its node is in trouble, and the next use is of the
-  // hashed name. What else was published under the lease stays covered. Answers that it is full,
-  // for people, or nothing.
+  // To be called when the broker nacks a publish under a valid lease. If the queue's length is
+  // limited, the queue is assumed to be full, and stays in use; returns an explanation for people.
+  // Else its node is assumed to have a problem, and the next use is of the hashed name; returns
+  // nullopt. Other messages published under the lease stay covered.
   std::optional<std::string> Nacked(const Lease& lease);
 
-  // The broker answers, but confirms for this route stay out: from now on only the hashed name is
-  // used, where it is not already.
+  // To be called when the broker answers, but does not send confirms for this route: from now on
+  // only the hashed name is used.
   void Avoid(const DelayRoute& route);
 
-  // Forgets every lease: the connection went, or a channel error left us in doubt. Waiting
-  // `Acquire`s are answered with `why`, before this returns. Answers to declares sent before are
+  // Forgets all leases, because the connection was lost, or a channel error made them uncertain.
+  // Answers waiting `Acquire`s with `why` before it returns. Answers to earlier declares are
   // ignored.
   void DropAll(const absl::Status& why);
 
-  // Entries with a lease or declares under way.
+  // Number of entries with a lease or a declare under way.
   std::size_t size() const;
 
  private:

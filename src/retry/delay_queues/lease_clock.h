@@ -7,9 +7,9 @@
 
 namespace retryq {
 
-// What the answered declares of one queue entitle to, and until when. All times are of the boot
-// clock. How long that is depends on the kind of queue: ClassicLease, QuorumLease. Each answer
-// works it out, and each message asks.
+// Determines from the answered declares of a queue when it may be used. All times are since boot.
+// The kinds of queues differ in their times: see ClassicLease and QuorumLease. They are computed at
+// each answer, and looked up for each message.
 class LeaseClock {
  public:
   virtual ~LeaseClock() = default;
@@ -17,18 +17,18 @@ class LeaseClock {
   enum class Answer {
     kFirst,    // no lease yet: declare once more
     kGranted,  // a new lease
-    kRenewed,  // the same lease, from its beginning
+    kRenewed,  // the same lease, for its whole length again
   };
 
-  // Declares sent at `sent_at`, after any earlier answer, have been answered now.
+  // To be called when declares sent at `sent_at`, after any earlier answer, have been answered.
   virtual Answer Answered(absl::Duration sent_at, absl::Duration now) = 0;
 
-  // The queue is not what it should be, whatever has been answered.
+  // To be called when the queue turns out to be gone or different, despite earlier answers.
   virtual void Break() { granted_ = false; }
 
   bool granted() const { return granted_; }
 
-  // Counts the leases granted: a renewal does not change it.
+  // Number of leases granted. A renewal does not change it.
   std::uint64_t generation() const { return generation_; }
 
   // Whether a message may be published now.
@@ -36,29 +36,29 @@ class LeaseClock {
     return granted_ && now >= times_.usable_from && now < times_.publishable_until;
   }
 
-  // Whether there is a lease, but its queue must not be used yet.
+  // Whether there is a lease that is not usable yet.
   bool Forming(absl::Duration now) const { return granted_ && now < times_.usable_from; }
 
-  // Whether a confirm that arrives now counts, of a message published under this generation.
+  // Whether a confirm that arrives now counts for a message published under `generation`.
   bool Covers(std::uint64_t generation, absl::Duration now) const {
     return granted_ && generation == generation_ && now < times_.covered_until;
   }
 
-  // When the declares that count were sent; infinitely long ago if there are none.
+  // When the last answered declares were sent; infinitely long ago if there are none.
   absl::Duration renewed_at() const { return times_.renewed_at; }
-  // When to declare again to keep the lease; infinite where nothing keeps it.
+  // When to declare again to keep the lease; infinite if declares do not keep it.
   absl::Duration renewal_due() const { return times_.renewal_due; }
-  // From when on no declare gives a lease: another queue must serve.
+  // From when declares no longer give a lease, so that another queue must be used.
   absl::Duration over_at() const { return times_.over_at; }
-  // From when on it is no use to know of the queue.
+  // From when the queue can be forgotten.
   absl::Duration end() const { return times_.end; }
-  // From when on the queue may be published to, once there is a lease.
+  // From when the queue may be published to, once there is a lease.
   absl::Duration usable_from() const { return times_.usable_from; }
-  // From when on a crash of the broker leaves the queue there, with what is confirmed in it.
+  // From when messages confirmed in the queue survive a crash of the broker.
   absl::Duration safe_from() const { return times_.safe_from; }
 
  protected:
-  // Those of a lease that one answer gives for ever.
+  // The defaults are those of a lease that one answer grants forever.
   struct Times {
     absl::Duration renewed_at = -absl::InfiniteDuration();
     absl::Duration renewal_due = absl::InfiniteDuration();

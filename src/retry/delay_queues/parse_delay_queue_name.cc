@@ -7,14 +7,14 @@
 namespace retryq {
 namespace {
 
-// Takes `front` off the text, if that begins so.
+// Removes `front` from the beginning of the text. Returns false if the text begins differently.
 bool Take(std::string_view front, std::string_view& text) {
   if (!text.starts_with(front)) return false;
   text.remove_prefix(front.size());
   return true;
 }
 
-// Whole milliseconds as they are written: without sign or leading zeros.
+// Takes whole milliseconds in the form in which names have them: without sign or leading zeros.
 std::optional<absl::Duration> TakeTtl(std::string_view& text) {
   std::int64_t milliseconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
@@ -25,14 +25,14 @@ std::optional<absl::Duration> TakeTtl(std::string_view& text) {
   return ttl;
 }
 
-// ".<word>" and no more than that, up to the next dot.
+// Takes ".<word>", which must end at a dot or at the end of the text.
 bool TakePart(std::string_view part, std::string_view& text) {
   if (!text.starts_with('.') || FirstPart(text.substr(1)) != part.substr(1)) return false;
   text.remove_prefix(part.size());
   return true;
 }
 
-// The digits of ".<hash>"; empty if there is none.
+// Takes ".<hash>" and returns its digits; empty if there is no hash.
 std::string TakeHash(std::string_view& text) {
   if (!text.starts_with('.')) return "";
   const std::string_view hash = FirstPart(text.substr(1));
@@ -41,7 +41,7 @@ std::string TakeHash(std::string_view& text) {
   return std::string(hash);
 }
 
-// The level of ".p<level>".
+// Takes ".p<level>" and returns the level.
 std::optional<std::uint8_t> TakePriority(std::string_view& text) {
   if (!text.starts_with('.')) return std::nullopt;
   const std::string_view part = FirstPart(text.substr(1));
@@ -50,7 +50,7 @@ std::optional<std::uint8_t> TakePriority(std::string_view& text) {
   return level;
 }
 
-// How the name of a quorum queue ends: ".q2", or ".q" where nothing takes turns.
+// The end of a quorum queue's name: ".q2", or ".q" if its queues have no slots.
 struct QuorumEnd {
   bool found = false;
   std::optional<int> slot;
@@ -71,13 +71,13 @@ QuorumEnd TakeQuorumEnd(std::string_view& text) {
   return taken;
 }
 
-// The name, or the hash that stands for it.
+// Whether the text is an owner's name, or its hash.
 bool IsOwner(std::string_view text) {
   if (text.empty()) return false;
   return text.front() != kOwnerHashMark || IsHash(text.substr(1), kOwnerHashDigits);
 }
 
-// ".<work queue>" or ".exchange.<exchange>.key.<key>", all that there is.
+// Reads all of ".<work queue>" or ".exchange.<exchange>.key.<key>".
 bool ReadOwner(std::string_view text, DelayQueueName* name) {
   if (TakePart(kExchangePart, text)) {
     if (!Take(".", text) || !IsOwner(text)) return false;
@@ -108,7 +108,7 @@ std::optional<DelayQueueName> ParseDelayQueueName(std::string_view name, std::st
     if (end.found && !end.slot) return std::nullopt;
     return parsed;
   }
-  // What belongs to a work queue says so at its end.
+  // Only names of quorum queues, which end in ".q" or a slot, contain an owner.
   if (!end.found || !ReadOwner(name, &parsed)) return std::nullopt;
   return parsed;
 }

@@ -9,15 +9,15 @@
 
 namespace retryq {
 
-// One of the epochs that time is cut into for the quorum queues of one TTL: publishing goes to
-// another queue in each, as no declare keeps a quorum queue alive.
+// For the quorum queues of one TTL, time is divided into epochs. Each epoch publishes to another
+// queue, because no declare keeps a quorum queue alive.
 struct Epoch {
-  // Counts from the Unix epoch on, so that all workers mean the same.
+  // Counted from the Unix epoch, so that all workers agree.
   std::int64_t number = 0;
   absl::Duration ends = absl::InfiniteDuration();  // by the boot clock
 
-  // The present one. Both clocks are read at the same moment; later steps of the wall clock do
-  // not count.
+  // Returns the present epoch. Both clocks must be read at the same moment; later steps of the wall
+  // clock do not count.
   static Epoch At(absl::Time wall, absl::Duration since_boot, absl::Duration ttl,
                   const DelayQueueOptions& options) {
     const absl::Duration length = EpochLength(ttl, options);
@@ -27,29 +27,29 @@ struct Epoch {
   }
 };
 
-// The lease of a quorum queue that is made for one epoch. With W = TTL + outage for the length of
-// an epoch, counted from the epoch's start:
+// The lease of a quorum queue that is declared for one epoch. W = TTL + outage is the length of an
+// epoch. Times from the start of the epoch:
 //
-//   0                        the queue is made, here or later
-//     + W                    nothing is published from here on
+//   0                        the queue is declared, now or later
+//     + W                    publishing stops
 //     + W + confirm_timeout  confirms no longer count
-//     + W + confirm_timeout + TTL   what is in it is due by now
-//     + 2 W                  the broker deletes the queue, here or later
+//     + W + confirm_timeout + TTL   all messages in the queue are due
+//     + 2 W                  the broker deletes the queue, now or later
 //
-// What lies between the last two, outage - confirm_timeout, is for the time that the broker or the
-// work queue is down and for clocks that differ.
+// The time between the last two, outage - confirm_timeout, allows for downtime of the broker or the
+// work queue, and for differences of clocks.
 //
-// One answer is enough: the queue of an epoch is far from its end throughout.
+// One answer is enough to grant the lease: the queue is far from its end during the whole epoch.
 class QuorumLease final : public LeaseClock {
  public:
-  // How long after its making a quorum queue may come back empty from a crash: seen up to half a
-  // second after, never at 1.5 s (F27 in doc/rabbitmq_facts.md).
+  // How long after its declaration a quorum queue may come back empty from a crash of the broker.
+  // Observed up to 0.5 s after, never at 1.5 s (F27 in doc/rabbitmq_facts.md).
   static constexpr absl::Duration kSettling = absl::Seconds(2);
 
-  // How long after the answer nothing is published. The declare of a queue that another client is
-  // making at this very moment is answered before the queue is there; what is published into it
-  // then can leave it without a timer, so that it never lets a message go: on 3.10.8 with 5 of 200
-  // queues, and with none of 200 a tenth of a second later.
+  // How long after the answer publishing waits. If another client is declaring the same queue, the
+  // broker may answer before the queue exists. A message published then can leave the queue without
+  // a timer, so that it never expires: on 3.10.8 in 5 of 200 queues, and a tenth of a second later
+  // in none of 200.
   static constexpr absl::Duration kForming = absl::Seconds(1);
 
   QuorumLease(const Epoch& epoch, const DelayQueueOptions& options)

@@ -19,14 +19,14 @@ namespace {
 
 constexpr char kExpires[] = "x-expires";
 
-// A prime, so that no two epochs that can meet share a stamp.
+// A prime number, so that two epochs whose queues can exist at the same time have different stamps.
 constexpr std::int64_t kStamps = 997;
 
 bool IsLimited(const DelayQueueOptions& options) {
   return options.max_length > 0 || options.max_length_bytes > 0;
 }
 
-// All but the stamp of a quorum queue's epoch.
+// Returns all arguments, except for the stamp of a quorum queue's epoch.
 amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options) {
   const bool quorum = options.queue_type == QueueType::kQuorum;
   amqp::Table arguments = {
@@ -37,7 +37,7 @@ amqp::Table Arguments(const DelayRoute& route, const DelayQueueOptions& options)
     arguments.Set(kExpires, absl::ToInt64Milliseconds(QueueLifetime(route.ttl, options)));
   }
   arguments.Set("x-dead-letter-exchange", route.dead_letter_exchange);
-  // Kept until the work queue has it; and that needs the overflow below.
+  // The delay queue keeps a message until the work queue has it. That requires reject-publish.
   if (quorum) arguments.Set("x-dead-letter-strategy", "at-least-once");
   if (quorum || IsLimited(options)) arguments.Set("x-overflow", "reject-publish");
   const auto set_limit = [&arguments](std::string_view name, std::uint64_t limit) {
@@ -57,13 +57,13 @@ std::uint64_t LongHashOf(std::string_view text) {
   return hash;
 }
 
-// Folded to 32 bits.
+// FNV-1a, folded to 32 bits.
 std::uint32_t HashOf(std::string_view text) {
   const std::uint64_t hash = LongHashOf(text);
   return static_cast<std::uint32_t>(hash ^ (hash >> 32));
 }
 
-// Whether the name of an owner that begins so could be taken for another part of the queue's name.
+// Whether the beginning of the owner's name could be taken for another part of the queue's name.
 bool IsAmbiguous(const DelayRoute& route) {
   if (route.owner.front() == kOwnerHashMark) return true;
   if (route.owner_key) return (std::string(route.owner) + ".").find(kKeyPart) != std::string::npos;

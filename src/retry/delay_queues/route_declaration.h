@@ -12,27 +12,27 @@
 
 namespace retryq {
 
-// The two names that a delay queue can have. Those of a quorum queue have its priority and its
-// owner behind them, unless it has none, and `.q0` to `.q3`: its slot.
+// The two names of a delay queue. The name of a quorum queue continues with its priority and its
+// owner, if it has them, and ends with its slot, `.q0` to `.q3`.
 enum class NameFamily {
   kPlain,   // `<prefix>.<T>`, `<prefix>.<T>.direct`
-  kHashed,  // the same with `.<hash>` behind it: eight hex digits over all arguments
+  kHashed,  // the plain name, then `.<hash>`: eight hex digits over all arguments
 };
 
-// Whether each work queue has delay queues of its own. At-least-once dead lettering holds at most
-// 32 messages of a queue that it cannot deliver, and nothing behind them leaves (F37): so what one
-// work queue does not take must not be in the way of another's.
+// Whether each work queue has delay queues of its own. At-least-once dead lettering stops after 32
+// messages of a queue that it cannot deliver (F37), so a work queue that does not take its messages
+// must not hold up those of another.
 bool HasOwnDelayQueues(const DelayQueueOptions& options);
 
-// From 4.0 on a quorum queue delivers, and lets expire, messages of higher priority first (F63):
-// those of other levels would hold up messages that are due, and so each level has a delay queue of
-// its own. The level of a message, as the broker `version` tells them apart; none where it makes no
+// From 4.0 on, quorum queues deliver and expire messages of higher priority first (F63). Messages
+// of other levels would hold up messages that are due, so each level has a delay queue of its own.
+// Returns the level of a message in a broker of this version; nullopt if the priority makes no
 // difference, or nothing may be declared.
 std::optional<std::uint8_t> PriorityLevel(std::optional<std::uint8_t> priority,
                                           std::string_view version,
                                           const DelayQueueOptions& options);
 
-// Parts of names, as DelayQueueName has them.
+// Parts of names, see DelayQueueName.
 inline constexpr std::string_view kDirectPart = ".direct";
 inline constexpr char kPriorityMark = 'p';
 inline constexpr std::uint8_t kHighestPriority = 31;
@@ -42,17 +42,17 @@ inline constexpr std::size_t kArgumentsHashDigits = 8;
 inline constexpr char kOwnerHashMark = '#';
 inline constexpr std::size_t kOwnerHashDigits = 16;
 
-// Reads "p9"; none if it is something else.
+// Parses "p9"; returns nullopt for other text.
 std::optional<std::uint8_t> ParsePriorityPart(std::string_view part);
 
-// Whether this is so many hexadecimal digits, as hashes are written, and nothing else.
+// Whether the text consists of exactly `digits` hexadecimal digits, in lower case.
 bool IsHash(std::string_view text, std::size_t digits);
 
-// What stands before the first dot, or all if there is none.
+// Returns the text before the first dot, or all of it if there is no dot.
 inline std::string_view FirstPart(std::string_view text) { return text.substr(0, text.find('.')); }
 
-// Which of the quorum queues of one TTL. Each epoch has the next slot; where that is not free, as
-// an earlier epoch's queue is still there, the one behind it.
+// Identifies one of the quorum queues of a TTL. Each epoch uses the next slot, or a later one if a
+// queue of an earlier epoch still has that name.
 struct QuorumSlot {
   static constexpr int kSlots = 4;
 
@@ -60,11 +60,11 @@ struct QuorumSlot {
   int slot = 0;  // 0 … kSlots - 1
 };
 
-// What to declare for a route: the queue with its arguments, and the fanout exchange
-// of the same name. Depends on nothing else: all processes, platforms and
-// versions agree on the names. `slot` is for quorum queues: the epoch is stamped on x-expires, so
-// that a queue left over from another epoch refuses the declare (406) and does not swallow what
-// it would not outlive.
+// Returns the declaration for a route: the queue with its arguments, and the fanout exchange of the
+// same name. It depends only on the parameters, so all processes, platforms and versions agree on
+// the names. `slot` is for quorum queues. The epoch is stamped on x-expires: a queue that is left
+// from another epoch then refuses the declare (406), and gets no messages that it would not
+// outlive.
 DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOptions& options,
                                     NameFamily family, const QuorumSlot& slot = {});
 

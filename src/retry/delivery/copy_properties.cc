@@ -8,17 +8,17 @@
 namespace retryq {
 namespace {
 
-// The pseudo-queue that answers of RPC go to. The broker refuses it from a channel that does not
-// consume it, and puts a name behind it otherwise: alone, which AMQP 1.0 lets through, it leads
-// nowhere.
+// The pseudo-queue for RPC replies. The broker refuses it from a channel that does not consume from
+// it; otherwise it appends a name. Without that name, which AMQP 1.0 allows, it leads nowhere.
 constexpr std::string_view kDirectReplyTo = "amq.rabbitmq.reply-to";
 
-// What a path takes over. Never: what a queue has counted (x-delivery-count, x-acquired-count).
+// The properties that a copy keeps on its path. It never keeps a queue's counts (x-delivery-count,
+// x-acquired-count).
 struct Guards {
-  bool mode;        // the delivery mode; else persistent
-  bool expiration;  // which would end a delay early, or expire in the parked queue
-  bool deaths;      // x-death and its kin, which the broker takes for a cycle (F14)
-  bool sender;      // user-id, CC, BCC and a direct reply-to: refused or routed by
+  bool mode;        // the delivery mode; if not kept, the copy is persistent
+  bool expiration;  // it would end a delay early, or expire the message in the parked queue
+  bool deaths;      // x-death and related headers, which the broker takes for a cycle (F14)
+  bool sender;      // user-id, CC, BCC and a direct reply-to, which are refused or change the route
 };
 
 constexpr Guards GuardsOf(CopyPath path) {
@@ -37,7 +37,7 @@ constexpr Guards GuardsOf(CopyPath path) {
   return {.mode = true, .expiration = true, .deaths = false, .sender = true};
 }
 
-// Whether a header of retrying goes along. A copy that is made anew writes its own.
+// Whether a header that retryq has set is kept. A new copy gets new headers.
 bool StaysOfRetrying(std::string_view name, CopyPath path) {
   switch (path) {
     case CopyPath::kRetry:
@@ -47,8 +47,8 @@ bool StaysOfRetrying(std::string_view name, CopyPath path) {
     case CopyPath::kEdit:
       return name == kRetryIdHeader;
     case CopyPath::kRelease:
-      // Without the delay: what has not waited for it must look neither early nor in need of the
-      // rest.
+      // Without the delay: the message has not waited for it, so it must not look early, or as if
+      // it had to wait for the rest.
       return name != kRetryNotBeforeHeader && name != kRetryDelayHeader &&
              name != kRetryRemainingHeader && name != kRetryParkedHeader;
     case CopyPath::kUnchanged:
@@ -76,14 +76,14 @@ amqp::Properties CopyProperties(const amqp::Properties& properties, CopyPath pat
   const auto stays = [&](const amqp::FieldView& field) {
     const std::string_view name = field.name;
     if (IsRetryHeader(name, whose)) {
-      // An id that the message has anyway would look like the application's.
+      // If the message has this id anyway, the header would look like the application's.
       if (path == CopyPath::kReplay && name == kRetryIdHeader &&
           field.AsString() == properties.message_id) {
         return false;
       }
       return StaysOfRetrying(name, path);
     }
-    // The application's own would be taken for those that a copy adds.
+    // The application's own headers would be taken for those that the copy adds.
     if (path == CopyPath::kRetry && IsRetryHeader(name)) return false;
     if (IsDeathHeader(name)) return guards.deaths;
     if (IsRoutingHeader(name)) return guards.sender;

@@ -9,19 +9,20 @@
 
 namespace retryq {
 
-// Whether `version`, such as "4.0.5", is this one or later; what is no version is not.
+// Whether `version`, such as "4.0.5", is the given one or later. False for text that is not a
+// version.
 bool IsVersion(std::string_view version, int major, int minor);
 
-// Whether `version`, such as "4.3.6", is that of a broker that does not count what is given back by
-// basic.nack, and no consumer timeouts either (F41, F42 in doc/rabbitmq_facts.md).
+// Whether a broker of `version`, such as "4.3.6", counts failures only: neither messages that were
+// requeued by basic.nack, nor consumer timeouts (F41, F42 in doc/rabbitmq_facts.md).
 bool CountsFailuresOnly(std::string_view version);
 
-// Whether a message of one queue that is given back would count as failed.
+// Determines whether requeueing a message of one queue would count as a failure of it.
 class CountedReturns {
  public:
   explicit CountedReturns(CountRedeliveries which) : which_(which) {}
 
-  // Of each delivery: what it shows of how its queue counts.
+  // To be called for each delivery: its headers show how its queue counts.
   void Learn(const DeliveryFacts& facts) {
     if (!facts.redelivered) return;
     seen_ = facts.acquired_count > 0 ? Seen::kAcquiredCount
@@ -29,18 +30,18 @@ class CountedReturns {
                                      : Seen::kNothing;
   }
 
-  // Whether its queue counts deliveries, once that is known for certain.
+  // To be called when it is known whether the queue counts deliveries.
   void LearnWhetherCounts(bool counts) { counts_ = counts; }
   std::optional<bool> counts() const { return counts_; }
 
-  // `version`: of the broker; empty where it is not known.
+  // `version` is the broker's; empty if unknown.
   bool WouldCount(std::string_view version) const;
 
  private:
   const CountRedeliveries which_;
   std::optional<bool> counts_;
-  // What has been seen: a redelivery without any count, which no quorum queue makes, or one with
-  // `x-acquired-count`, which nothing before 4.3 makes.
+  // kNoCount: a redelivery without any count, as a quorum queue never makes. kAcquiredCount: a
+  // redelivery with `x-acquired-count`, as queues before 4.3 never make.
   enum class Seen { kNothing, kNoCount, kAcquiredCount } seen_ = Seen::kNothing;
 };
 

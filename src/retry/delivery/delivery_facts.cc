@@ -18,7 +18,7 @@
 namespace retryq {
 namespace {
 
-// Half of RabbitMQ's default limit: room for those who die before they have moved it.
+// Half of RabbitMQ's default limit, to allow for workers that die before they have moved a message.
 constexpr std::int64_t kManyDeliveries = 10;
 
 constexpr absl::Duration kToleratedSkew = absl::Seconds(1);
@@ -30,10 +30,10 @@ constexpr char kEarlyRemedy[] =
 
 using Field = std::optional<amqp::FieldView>;
 
-// Follows a path, keys separated by dots, into nested tables: RetryOptions::earlier_counts. Shown
-// all fields of a table, it keeps the one to follow: that with the longest name that the path
-// begins with, of those of one name the first. It is what the path leads to where the whole path is
-// its name; otherwise it must be a table.
+// Follows a path into nested tables, with keys separated by dots: RetryOptions::earlier_counts.
+// `Consider` is called for all fields of a table, and keeps the field to follow: the one with the
+// longest name that the path begins with; of several with that name, the first. If the name is the
+// whole path, the field is the result; otherwise it must be a table.
 class PathStep {
  public:
   void Consider(const amqp::FieldView& field, std::string_view path) {
@@ -43,7 +43,7 @@ class PathStep {
     if (rest.empty() || (rest.front() == '.' && field.type == 'F')) field_ = field;
   }
 
-  // Goes on to the end of the path.
+  // Returns the field at the end of the path.
   Field Follow(std::string_view path) const {
     PathStep step = *this;
     for (int level = 1; step.field_ && step.field_->name.size() < path.size(); ++level) {
@@ -61,8 +61,8 @@ class PathStep {
   Field field_;
 };
 
-// The fields of a message that say something about its way, found in one walk. Of fields of one
-// name the first counts.
+// The fields of a message that state its history, found in one walk. Of fields with the same name,
+// the first counts.
 struct HeaderFields {
   // `names_of_counts`: RetryOptions::earlier_counts.
   HeaderFields(const amqp::Message& message, const std::vector<std::string>& names_of_counts) {
@@ -108,14 +108,14 @@ struct HeaderFields {
       elsewhere;
   RetryHeaders whose = RetryHeaders::kForeign;
   Field delivery_count, acquired_count, death;
-  std::vector<Field> earlier_counts;  // by their place among the names
+  std::vector<Field> earlier_counts;  // in the order of `names_of_counts`
 };
 
 std::optional<std::int64_t> Integer(const Field& field) {
   return field ? field->AsInt64() : std::nullopt;
 }
 
-// What a quorum queue has counted, which it writes as a 64-bit integer (F64).
+// Returns a quorum queue's count, which it writes as a 64-bit integer (F64).
 std::optional<std::int64_t> Counted(const Field& field, bool counts) {
   return counts && field && field->type == 'l' ? field->AsInt64() : std::nullopt;
 }
@@ -193,7 +193,7 @@ Delivery::History ReadHistory(const HeaderFields& fields, const amqp::Message& m
   history.not_before = Time(fields.not_before);
   history.delay = Duration(fields.delay);
   history.remaining = Duration(fields.remaining);
-  // What was published with a delay does not know which queue it comes to.
+  // A message that was published with a delay states no queue and no failures.
   if (!is_copied) return history;
 
   history.failures = static_cast<std::uint64_t>(Natural(fields.count).value_or(0));
@@ -209,22 +209,22 @@ Delivery::History ReadHistory(const HeaderFields& fields, const amqp::Message& m
   return history;
 }
 
-// The count of a message that is not redelivered came with it: 4.0 shows on the first delivery what
-// its publisher has written.
+// On a first delivery, the count came with the message: 4.0 passes on what the publisher has
+// written.
 Redeliveries CountRedelivered(const DeliveryFacts& facts, CountRedeliveries which) {
   if (which == CountRedeliveries::kNever || !facts.redelivered) return {};
   if (const std::int64_t count = facts.delivery_count.value_or(0); count > 0) {
     return {.count = static_cast<std::uint64_t>(count), .broker_counts = true};
   }
-  // 4.3: it was given back, and that is all.
+  // From 4.3 on, this means that the message was only requeued.
   if (facts.acquired_count > 0) return {};
   if (which == CountRedeliveries::kAlways) return {.count = 1, .broker_counts = false};
   return {};
 }
 
-// Systems of the one kind reject a message into its delay queue, and the work queue's entry counts
-// that. Those of the other publish a copy to it, and what counts are the times it has expired
-// there. What expires in the work queue itself has not failed.
+// Some retry systems reject a message into its delay queue, which the entry of the work queue
+// counts. Others publish a copy to the delay queue, and its expirations are counted. A message that
+// expires in the work queue itself has not failed.
 std::uint64_t CountDeaths(const Field& field, std::string_view queue) {
   std::uint64_t rejected = 0;
   std::uint64_t delayed = 0;
@@ -237,7 +237,7 @@ std::uint64_t CountDeaths(const Field& field, std::string_view queue) {
   return std::max(rejected, delayed);
 }
 
-// A number, or one written as text, of which none is above kMostCounted.
+// Returns a number, or a number written as text; at most kMostCounted.
 std::uint64_t CountIn(const amqp::FieldView& field) {
   if (const std::optional<std::int64_t> number = field.AsInt64()) {
     return *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
@@ -250,10 +250,10 @@ std::uint64_t CountIn(const amqp::FieldView& field) {
   return 0;
 }
 
-// How often the message has failed in another retry system, as the headers say that
-// RetryOptions::earlier_counts names: the largest of them. What counts as redeliveries anyway is
-// left out. A message that retryq has copied goes by that alone; a replayed one has only its id,
-// and starts anew.
+// Returns how often the message has failed in another retry system: the largest count of the
+// headers in RetryOptions::earlier_counts. Counts of redeliveries are left out if redeliveries
+// count anyway. For a message that retryq has copied, only the copy's count is used, so this is
+// zero. A replayed message, which has only its id, starts from zero.
 std::uint64_t CountEarlierFailures(const HeaderFields& fields, const RetrierOptions& options,
                                    bool redeliveries_count) {
   if (fields.whose != RetryHeaders::kForeign) return 0;
@@ -271,15 +271,15 @@ std::uint64_t CountEarlierFailures(const HeaderFields& fields, const RetrierOpti
   return failures;
 }
 
-// `<prefix>.<delay>` of any prefix, and whatever may follow after one more dot: `direct`, a hash.
-// The exchange in front of a delay queue has its name.
+// Whether the queue's name is `<prefix>.<delay>` with any prefix, perhaps followed by a dot and
+// more: `direct`, a hash. The exchange of a delay queue has the same name.
 bool IsDelayQueue(const Death& death, std::int64_t delay) {
   const std::string part = absl::StrCat(".", delay, ".");
   return death.queue == death.exchange &&
          absl::StrCat(death.queue, ".").find(part, 1) != std::string::npos;
 }
 
-// Nothing if that was no delay queue, whatever the prefix.
+// Returns the parsed name of the delay queue, with any prefix; nullopt if it was no delay queue.
 std::optional<DelayQueueName> DelayQueueOf(const Death& death) {
   if (death.queue != death.exchange) return std::nullopt;
   const std::string_view name = death.queue;
@@ -303,7 +303,7 @@ bool IsOthersRetry(const HeaderFields& fields, const amqp::Message& message,
          IsDelayQueue(deaths.front(), *delay);
 }
 
-// Whether the consumer itself may reject a message, which leaves a trace in `x-death` alone.
+// Whether the consumer itself may reject a message. Only `x-death` then records the failure.
 bool Rejects(const RetryOptions& options) {
   return options.on_limit == OnLimit::kReject || options.on_permanent == OnLimit::kReject ||
          std::any_of(options.for_errors.begin(), options.for_errors.end(),
@@ -315,13 +315,13 @@ struct QueueFailures {
   std::uint64_t failures;
 };
 
-// How often the message has failed in each queue, besides what its last copy counts: as copies
-// before that brought it along, and since it, by rejections.
+// Returns how often the message has failed in each queue, apart from the count in its last copy:
+// failures before that copy, which it states, and rejections since.
 std::vector<QueueFailures> FailuresBesides(const HeaderFields& fields) {
   std::vector<QueueFailures> all;
   const auto add = [&all](std::string_view queue, std::int64_t failures) {
     if (failures <= 0 || queue.size() > kLongestName) return;
-    constexpr std::size_t kMostRead = 64;  // a header that someone made up must not take long
+    constexpr std::size_t kMostRead = 64;  // limits the work for a forged header
     for (QueueFailures& of : all) {
       if (of.queue != queue) continue;
       of.failures = SaturatingSum(of.failures, static_cast<std::uint64_t>(failures));
@@ -336,7 +336,7 @@ std::vector<QueueFailures> FailuresBesides(const HeaderFields& fields) {
       for (const amqp::FieldView& field : *table) add(field.name, field.AsInt64().value_or(0));
     }
   }
-  // Most of them expired in a delay queue, and are not decoded.
+  // Most entries record expirations in a delay queue, and need not be decoded.
   if (fields.death && fields.death->bytes.find("rejected") != std::string_view::npos) {
     for (const Death& death : Deaths(fields.death)) {
       if (death.reason == "rejected" && !death.queue.empty()) add(death.queue, death.count);
@@ -345,7 +345,7 @@ std::vector<QueueFailures> FailuresBesides(const HeaderFields& fields) {
   return all;
 }
 
-// Those of the consumer's queue.
+// Returns the failures in the consumer's queue.
 std::uint64_t OwnFailuresBesides(const HeaderFields& fields, const RetrierOptions& options,
                                  bool last_copy_is_ours) {
   if (!fields.elsewhere && (!fields.death || !Rejects(options.retry))) return 0;
@@ -386,7 +386,7 @@ std::string FailuresElsewhere(const amqp::Message& message, const RetrierOptions
     if (of.queue.empty()) left_out = of.failures;
     return of.queue.empty();
   });
-  // Stable, so that of equals those that failed first are left out.
+  // Stable: of equal counts, those of earlier failures are left out.
   std::stable_sort(all.begin(), all.end(), [](const QueueFailures& a, const QueueFailures& b) {
     return a.failures < b.failures;
   });
@@ -430,7 +430,7 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
   facts.history.failures =
       std::max(facts.history.failures, CountEarlierFailures(fields, options, /*redeliveries_count=*/
                                                             redeliveries.broker_counts));
-  // The delay of what has been handled since is over, whatever its last copy and the clocks say.
+  // A message that came back has been handled since its delay, which is therefore over.
   if (!facts.came_back && (facts.history.remaining || facts.history.not_before)) {
     facts.read_at = clock.Now();
     facts.left = RemainingDelay(facts.history, facts.read_at);
@@ -477,7 +477,7 @@ absl::Duration RemainingDelay(const Delivery::History& history, absl::Time now) 
 std::optional<EarlyReturn> FindEarlyReturn(const Delivery::History& history,
                                            const amqp::Message& message, absl::Time now) {
   if (!history.not_before || !history.delay) return std::nullopt;
-  // Of several delay queues this one was to keep it only until so much is left.
+  // If more delay queues follow, this queue was to release it when `remaining` was left.
   const absl::Duration remaining = history.remaining.value_or(absl::ZeroDuration());
   const absl::Duration early = *history.not_before - remaining - now;
   if (early <= absl::ZeroDuration()) return std::nullopt;
@@ -506,7 +506,7 @@ std::string WhyEarly(const EarlyReturn& early) {
     return absl::StrCat("'", early.delay_queue, "' is limited in length and let a message go ",
                         how_early, " early", kEarlyRemedy);
   }
-  // A quorum queue counts how often it was looked at, except from 4.3 on.
+  // Before 4.3, a quorum queue counts each look at a message as a delivery.
   if (early.reason == "delivery_limit") {
     return absl::StrCat("'", early.delay_queue, "' let a message go ", how_early,
                         " early, as it was looked at more often than its delivery limit allows; "

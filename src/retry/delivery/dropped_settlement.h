@@ -6,7 +6,7 @@
 
 namespace retryq {
 
-// What a settlement says that is dropped.
+// The error with which a dropped settlement settles its delivery.
 inline absl::Status DroppedSettlement() {
   return absl::UnknownError(
       "the handler dropped its settlement without saying what became of the message");

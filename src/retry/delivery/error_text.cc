@@ -22,7 +22,7 @@ std::string_view ValidBeginning(std::string_view text) {
   return {text.begin(), utf8::find_invalid(decoded_from, text.end())};
 }
 
-// By code, as they stand in front of a message. absl::StatusCodeToString allocates the longer ones.
+// By code, with the separator. absl::StatusCodeToString allocates memory for the longer ones.
 constexpr std::string_view kSeparator = ": ";
 constexpr std::array<std::string_view, 17> kPrefixes = {
     "OK: ",

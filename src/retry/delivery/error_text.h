@@ -9,21 +9,21 @@
 
 namespace retryq {
 
-// The most bytes of an error text that travel with a message.
+// The largest size of an error text in a message, in bytes.
 inline constexpr std::size_t kMaxErrorSize = 1024;
 
-// An error as people read it: "UNAVAILABLE: connection refused". The code is left out where it is
-// UNKNOWN, which says nothing, and stands alone where there is no message.
+// Returns the error as text for people: "UNAVAILABLE: connection refused". The code UNKNOWN is left
+// out. An error without a message is only its code.
 std::string ErrorText(const absl::Status& error);
-// The same in place of what is in `*out`, whose memory is used again.
+// Assigns that text to `*out`, and reuses its memory.
 void AssignErrorText(const absl::Status& error, std::string* out);
 
-// At most `max_size` bytes of `text` in valid UTF-8: each byte that is not valid becomes U+FFFD,
-// and the cut is between two code points. The result views `text`, or `*repaired` where there are
-// any.
+// Returns at most `max_size` bytes of `text` as valid UTF-8: each invalid byte becomes U+FFFD, and
+// no code point is split. The result is a view of `text`, or of `*repaired` if there are invalid
+// bytes.
 std::string_view AsUtf8(std::string_view text, std::size_t max_size, std::string* repaired);
 
-// The longest beginning of `text` of at most `max_size` bytes that splits no code point.
+// Returns the longest beginning of `text` of at most `max_size` bytes that splits no code point.
 std::string_view CutUtf8(std::string_view text, std::size_t max_size);
 
 }  // namespace retryq

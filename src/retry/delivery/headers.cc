@@ -5,7 +5,7 @@
 namespace retryq {
 namespace {
 
-// As NewRetryId makes them.
+// Whether the id has the form of NewRetryId.
 bool IsMadeId(std::string_view id) {
   return id.size() == 32 && std::all_of(id.begin(), id.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');

@@ -9,8 +9,8 @@
 
 namespace retryq {
 
-// The header names of the wire contract: "The copy" in doc/on_the_wire.md. Numbers are int64,
-// times milliseconds since the Unix epoch, texts long strings.
+// Names of headers, see "The copy" in doc/on_the_wire.md. Numbers are int64, times are milliseconds
+// since the Unix epoch, texts are long strings.
 inline constexpr std::string_view kRetryPrefix = "x-retry-";
 inline constexpr std::string_view kRetryCountHeader = "x-retry-count";
 inline constexpr std::string_view kRetryFirstFailureHeader = "x-retry-first-failure";
@@ -21,63 +21,64 @@ inline constexpr std::string_view kRetryExchangeHeader = "x-retry-exchange";
 inline constexpr std::string_view kRetryRoutingKeyHeader = "x-retry-routing-key";
 inline constexpr std::string_view kRetryErrorHeader = "x-retry-error";
 inline constexpr std::string_view kRetryIdHeader = "x-retry-id";
-// Only on copies that wait in several delay queues: what will be left of the delay when they leave
-// the one they are in, in milliseconds.
+// Only on copies that need several delay queues: the rest of the delay when they leave the present
+// queue, in milliseconds.
 inline constexpr std::string_view kRetryRemainingHeader = "x-retry-remaining";
 
-// Only where a message has failed in other queues, too: a table of int64, how often in each of
-// those. At most kMostQueuesElsewhere; where there are more, "" has the most of what is left out.
+// Only if a message has failed in other queues too: a table with an int64 for each queue, how often
+// it has failed there. At most kMostQueuesElsewhere queues; the entry "" has the largest count of
+// those left out.
 inline constexpr std::string_view kRetryElsewhereHeader = "x-retry-elsewhere";
 inline constexpr std::size_t kMostQueuesElsewhere = 16;
 
 // Only on copies in a parked queue: when they were parked.
 inline constexpr std::string_view kRetryParkedHeader = "x-retry-parked";
 
-// What `retryq parked edit` sets: when the message was edited.
+// Set by `retryq parked edit`: when the message was edited.
 inline constexpr std::string_view kRetryEditedHeader = "x-retry-edited";
 
-// Bytes, of names, routing keys and message ids: short strings in AMQP 0-9-1.
+// Limit in bytes for names, routing keys and message ids: they are short strings in AMQP 0-9-1.
 inline constexpr std::size_t kLongestName = 255;
 
-// What retrying owns.
+// The headers that retryq sets.
 inline constexpr std::array kRetryHeaders = {
     kRetryCountHeader, kRetryFirstFailureHeader, kRetryNotBeforeHeader,  kRetryDelayHeader,
     kRetryQueueHeader, kRetryExchangeHeader,     kRetryRoutingKeyHeader, kRetryErrorHeader,
     kRetryIdHeader,    kRetryRemainingHeader,    kRetryParkedHeader,     kRetryElsewhereHeader,
 };
 
-// Whose the headers named `x-retry-…` of a message are. An application may use such names itself:
-// they are believed, and hidden from handlers, only where all that retrying always writes together
-// is there, with its wire types.
+// Who has set the `x-retry-…` headers of a message. An application may use these names itself.
+// Headers are used, and hidden from handlers, only if all headers that retryq always sets together
+// are present, with their types.
 enum class RetryHeaders {
-  kForeign,   // the application's, if there are any
-  kReplayed,  // `x-retry-id` made by retrying, or `x-retry-edited` with any: by parked replay, edit
-  kDelayed,   // on the way through several delay queues, and not yet handled: id, delay, not-before
-              // and remaining
-  kCopied,    // of a copy: count, queue, exchange, routing-key and id, and any of the others
+  kForeign,   // set by the application, or absent
+  kReplayed,  // by parked replay or edit: an id made by retryq, or any with `x-retry-edited`
+  kDelayed,   // published with a delay, on its way through several delay queues: id, delay,
+              // not-before and remaining
+  kCopied,    // a copy: count, queue, exchange, routing-key and id, perhaps others
 };
 RetryHeaders RetryHeadersIn(amqp::TableView headers);
 
-// Whether a header of that name belongs to retrying in such a message.
+// Whether retryq has set the header in a message whose headers are `whose`.
 bool IsRetryHeader(std::string_view name, RetryHeaders whose);
 
-// What RabbitMQ adds when it dead-letters.
+// RabbitMQ adds this header when it dead-letters a message.
 inline constexpr std::string_view kDeathHeader = "x-death";
 // How often a quorum queue has delivered the message before.
 inline constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
 // How often a quorum queue of RabbitMQ 4.3 or newer has delivered it before, failed or not.
 inline constexpr std::string_view kAcquiredCountHeader = "x-acquired-count";
 
-// Whether it is one of `kRetryHeaders`.
+// Whether the name is one of `kRetryHeaders`.
 bool IsRetryHeader(std::string_view name);
 
-// Whether the broker adds it when it delivers or dead-letters.
+// Whether the broker adds the header when it delivers or dead-letters a message.
 bool IsBrokerHeader(std::string_view name);
 
-// Whether the broker adds it when it dead-letters.
+// Whether the broker adds the header when it dead-letters a message.
 bool IsDeathHeader(std::string_view name);
 
-// Whether the broker would route a copy by it: `CC` or `BCC`.
+// Whether the broker would route a copy by the header: `CC` or `BCC`.
 bool IsRoutingHeader(std::string_view name);
 
 }  // namespace retryq

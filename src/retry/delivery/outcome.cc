@@ -3,7 +3,7 @@
 namespace retryq {
 namespace {
 
-// Asking for a retry or for parking with an ok status is a slip: the message failed.
+// A retry or parking with an ok status is a mistake of the handler: the message has failed.
 absl::Status AsError(absl::Status why) {
   if (why.ok()) return absl::UnknownError("the handler gave no reason");
   return why;
@@ -17,7 +17,7 @@ Outcome Outcome::RetryAfter(absl::Duration delay, absl::Status why) {
 
 Outcome Outcome::Park(absl::Status why) { return Outcome(Kind::kPark, AsError(std::move(why))); }
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): who calls need not know that a status copies
+// NOLINTNEXTLINE(performance-unnecessary-value-param): callers need not know that a status copies
 Outcome Outcome::Discard(std::string reason) {
   return Outcome(Kind::kDiscard, absl::UnknownError(reason));
 }

@@ -17,7 +17,7 @@ Settlement::Settlement(std::shared_ptr<Executor> executor, std::function<void(Ou
 Settlement::Settlement(Settlement&&) noexcept = default;
 
 Settlement& Settlement::operator=(Settlement&& other) noexcept {
-  // Through a third one, which drops what this one held.
+  // Swaps with a temporary, which settles the delivery of this object as dropped.
   Settlement taken(std::move(other));
   executor_.swap(taken.executor_);
   settle_.swap(taken.settle_);
@@ -26,7 +26,7 @@ Settlement& Settlement::operator=(Settlement&& other) noexcept {
   return *this;
 }
 
-// An executor is held exactly as long as nothing is settled.
+// executor_ is null once the delivery is settled.
 Settlement::~Settlement() {
   if (executor_ == nullptr) return;
   std::move(*this).Settle(DroppedSettlement());

@@ -14,11 +14,11 @@ namespace {
 struct Identity {
   std::uint64_t hash;
   bool has_id;
-  std::int64_t failures;  // that its copy knows of
+  std::int64_t failures;  // that its copy states
 };
 
-// A message with an id is the same in all its copies. One without is told by all that there is, and
-// gets an id with its first copy.
+// A message with an id is identified by it in all its copies. A message without an id is identified
+// by its whole content, and gets an id with its first copy.
 Identity Identify(const amqp::Message& message) {
   const amqp::TableView headers = message.properties.headers.value_or(amqp::TableView());
   const std::string_view message_id = message.properties.message_id.value_or(std::string_view());
@@ -38,8 +38,8 @@ Identity Identify(const amqp::Message& message) {
                           : 0};
 }
 
-// How often a quorum queue of 4.3 or newer has got `message` back without counting a failure: given
-// back by basic.nack, or after a consumer timeout (F41, F42 in doc/rabbitmq_facts.md).
+// Returns how often a quorum queue of 4.3 or newer has had `message` returned without counting a
+// failure: by basic.nack, or by a consumer timeout (F41, F42 in doc/rabbitmq_facts.md).
 std::int64_t CountUncounted(const amqp::Message& message) {
   const amqp::TableView headers = message.properties.headers.value_or(amqp::TableView());
   return std::max<std::int64_t>(0, headers.FindInt64(kAcquiredCountHeader).value_or(0)) -

@@ -18,7 +18,7 @@ namespace {
 constexpr absl::Duration kMillisecond = absl::Milliseconds(1);
 const absl::Duration kAlmostAMillisecond = kMillisecond - absl::Nanoseconds(1) / 4;
 
-// Abseil counts time in these.
+// Abseil counts time in quarters of a nanosecond.
 constexpr std::int64_t kTicksPerMillisecond = 4'000'000;
 
 std::uint64_t Ticks(absl::Duration duration) {
@@ -32,7 +32,7 @@ absl::Duration EffectiveMax(const BackoffOptions& options) {
   return options.max == kDefaultMaxBackoff ? std::max(options.base, options.max) : options.max;
 }
 
-// What each is good for itself, but excludes another.
+// Checks fields that are valid alone, but exclude each other.
 void CheckTogether(const BackoffOptions& options, const std::string& field,
                    std::vector<std::string>* errors) {
   const bool linear = options.growth == Growth::kLinear;
@@ -61,8 +61,7 @@ std::int64_t MillisRoundedUp(absl::Duration duration) {
 absl::Duration LinearDelay(const BackoffOptions& options, std::uint64_t failures) {
   const absl::Duration step = options.step == absl::ZeroDuration() ? options.base : options.step;
   const absl::Duration max = EffectiveMax(options);
-  // A step is shorter than a millisecond where the caller asks for it: divide, as the product
-  // overflows.
+  // A step may be shorter than a millisecond. Divide, because the product could overflow.
   absl::Duration rest;
   const std::int64_t steps = absl::IDivDuration(max - options.base, step, &rest);
   if (failures > static_cast<std::uint64_t>(steps)) return max;

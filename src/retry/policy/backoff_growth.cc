@@ -15,7 +15,7 @@ using absl::uint128;
 using absl::Uint128High64;
 using absl::Uint128Low64;
 
-// Nothing if the product needs more than 128 bits.
+// Returns nullopt if the product needs more than 128 bits.
 std::optional<uint128> Times(uint128 value, std::uint64_t by) {
   const uint128 low = uint128(Uint128Low64(value)) * by;
   const uint128 high = uint128(Uint128High64(value)) * by + Uint128High64(low);
@@ -23,8 +23,8 @@ std::optional<uint128> Times(uint128 value, std::uint64_t by) {
   return (high << 64) | Uint128Low64(low);
 }
 
-// A positive number mantissa · 2^exponent, 2^127 <= mantissa < 2^128, never
-// below the one it stands for: every operation rounds up.
+// A positive number mantissa · 2^exponent, with 2^127 <= mantissa < 2^128. It is never below the
+// exact value, because every operation rounds up.
 struct UpperBound {
   uint128 mantissa;
   int exponent;
@@ -56,7 +56,7 @@ UpperBound operator*(UpperBound a, UpperBound b) {
   return {normal ? high : high << 1, a.exponent + b.exponent + (normal ? 128 : 127)};
 }
 
-// base · factor^n, rounded up to a whole number. It must be below 2^63, n above 0.
+// Returns base · factor^n, rounded up to a whole number. The result must be below 2^63, n above 0.
 std::uint64_t GrowWithRoundingUp(std::uint64_t base, Fraction factor, std::uint64_t n) {
   UpperBound result = UpperBoundOf({base, 1});
   for (UpperBound square = UpperBoundOf(factor);; square = square * square) {
@@ -81,7 +81,7 @@ Fraction FractionOf(double factor) {
   for (double scaled = factor; scaled < 1e15; scaled = factor * static_cast<double>(power_of_ten)) {
     // NOLINTNEXTLINE(bugprone-incorrect-roundings): it is above zero and below 1e15
     const auto digits = static_cast<std::uint64_t>(scaled + 0.5);
-    // The division rounds once, as reading the decimal does.
+    // The division rounds once, like the conversion of the decimal to a double.
     if (static_cast<double>(digits) / static_cast<double>(power_of_ten) == factor) {
       const std::uint64_t common = std::gcd(digits, power_of_ten);
       return {digits / common, power_of_ten / common};
@@ -100,7 +100,7 @@ std::uint64_t GrowUp(std::uint64_t base, std::uint64_t unit, double factor, std:
                      std::uint64_t limit) {
   if (n == 0 || factor == 1.0) return std::min(limit, RoundUpDivision(base, unit));
 
-  // Far above the limit there is nothing to be exact about; below, all sizes are bounded.
+  // Far above the limit, the exact value does not matter; below, all sizes are bounded.
   const double estimate = static_cast<double>(base) / static_cast<double>(unit) *
                           std::pow(factor, static_cast<double>(n));
   if (estimate > 1.01 * static_cast<double>(limit)) return limit;

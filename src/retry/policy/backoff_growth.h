@@ -5,21 +5,21 @@
 
 namespace retryq {
 
-// A factor of growth as the number that a user wrote.
+// A growth factor, as the number that the user wrote.
 struct Fraction {
   std::uint64_t numerator;
   std::uint64_t denominator;
   friend bool operator==(const Fraction&, const Fraction&) = default;
 };
 
-// The shortest decimal of at most 15 digits that reads as this double, in
-// lowest terms: 1.1 is eleven tenths, and not the 1.100000000000000088… that the double
-// holds. A double that no such decimal reads as stands for itself. 1 <= factor < 10^12.
+// Returns the shortest decimal of at most 15 digits that reads as this double, in lowest terms: 1.1
+// is eleven tenths, and not the double's exact value 1.100000000000000088…. If there is no such
+// decimal, returns the exact value. Requires 1 <= factor < 10^12.
 Fraction FractionOf(double factor);
 
-// min(limit, base · factor^n / unit), rounded up; 1 <= unit <= base < 2^61, limit < 10^12.
-// Exact whenever the result is whole before rounding. Else computed to at least 70 bits: what
-// lies less than a billionth below a whole number may be taken for the next.
+// Returns min(limit, base · factor^n / unit), rounded up. Requires 1 <= unit <= base < 2^61 and
+// limit < 10^12. Exact if the result is whole before rounding. Otherwise it is computed to at least
+// 70 bits: a value less than a billionth below a whole number may become the next whole number.
 std::uint64_t GrowUp(std::uint64_t base, std::uint64_t unit, double factor, std::uint64_t n,
                      std::uint64_t limit);
 

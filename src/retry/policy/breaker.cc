@@ -14,7 +14,7 @@ constexpr int kMostProbesInARow = 1'000;
 constexpr absl::Duration kShortestBreak = absl::Seconds(1);
 constexpr absl::Duration kLongestBreak = absl::Hours(24);
 
-// Of products such as 0.1 * 3, which are above 0.3.
+// Tolerance for rounding errors: 0.1 * 3 is above 0.3.
 constexpr double kRounding = 1e-9;
 
 }  // namespace
@@ -79,7 +79,7 @@ void Breaker::Count(bool failed) {
   next_ = (next_ + 1) % failed_.size();
 }
 
-// What was counted says nothing about the time after it.
+// Calls that were counted before do not count for the time after the pause.
 void Breaker::Open(absl::Duration now) {
   state_ = State::kOpen;
   open_until_ = now + options_.pause;

@@ -16,7 +16,7 @@ using Kind = Step::Kind;
 
 constexpr absl::Duration kShortestDelay = absl::Milliseconds(1);
 
-// A delay that the handler chose, in whole milliseconds.
+// Converts a delay that the handler chose to whole milliseconds within the limits.
 absl::Duration Clamp(absl::Duration asked, absl::Duration longest) {
   return std::clamp(absl::Ceil(asked, kShortestDelay), kShortestDelay,
                     absl::Floor(longest, kShortestDelay));
@@ -81,7 +81,7 @@ const ErrorRule* RuleFor(const RetryOptions& options, const absl::Status& error)
   return nullptr;
 }
 
-// What counts for one error: the first rule that is for it, completed by the options.
+// The terms for one error: those of the first rule that matches it, completed by the options.
 struct Terms {
   const BackoffOptions& backoff;
   std::uint64_t max_attempts;
@@ -95,7 +95,7 @@ Terms TermsOf(const RetryOptions& options, const ErrorRule* rule) {
           rule->on_limit.value_or(options.on_limit)};
 }
 
-// What keeps a message from being retried after a delay.
+// Limits that end the retries of a message.
 bool TooOften(const Terms& terms, std::uint64_t failures) {
   return terms.max_attempts != 0 && failures + 1 >= terms.max_attempts;
 }
@@ -104,8 +104,8 @@ bool TooLate(const RetryOptions& options, absl::Duration age, absl::Duration del
   return LimitsAge(options) && age + delay > options.max_age;
 }
 
-// Whether what has come back to its queue is beyond the limits already. Rejected again it might
-// come back for ever.
+// Whether a message that has come back to its queue is already beyond the limits. If it were
+// rejected again, it could come back forever.
 bool GivesUpBefore(const RetryOptions& options, const DeliveryFacts& facts) {
   const std::uint64_t failures = facts.history.failures;
   if (options.max_attempts != 0 && failures >= options.max_attempts) return true;
@@ -114,7 +114,7 @@ bool GivesUpBefore(const RetryOptions& options, const DeliveryFacts& facts) {
                  absl::ZeroDuration());
 }
 
-// Retried after `step.delay`, or given up.
+// Decides for a retry after `step.delay`, or for the end of the retries.
 void RetryWithinLimits(const RetryOptions& options, const Delivery::History& history,
                        absl::Time now, const Terms& terms, Step& step) {
   const bool too_often = TooOften(terms, history.failures);
@@ -135,8 +135,8 @@ void RetryWithinLimits(const RetryOptions& options, const Delivery::History& his
       ": ", step.error);
 }
 
-// Comes back after `step.delay`, or is given up: a snooze is not a failure, but the age of a
-// message that has failed before goes on.
+// Decides for a snooze of `step.delay`, or for the end of the retries. A snooze is not a failure,
+// but counts towards the age of a message that has failed before.
 void SnoozeWithinAge(const RetryOptions& options, const Delivery::History& history, absl::Time now,
                      const absl::Status& why, Step& step) {
   step.kind = Kind::kSnooze;
@@ -186,7 +186,7 @@ Step RetryPolicy::Decide(const DeliveryFacts& facts, Random& random) const {
   }
   if (facts.came_back && GivesUpBefore(options_, facts)) {
     step.kind = options_.on_limit == OnLimit::kDiscard ? Kind::kDiscard : Kind::kPark;
-    step.failures -= 1;  // it ends with the last of them
+    step.failures -= 1;  // the step ends with the last failure
     step.first_failure = FirstFailure(facts.history, facts.read_at);
     step.error = facts.history.last_error.empty() ? "another queue has brought it back"
                                                   : std::string(facts.history.last_error);
@@ -291,7 +291,7 @@ absl::Duration RetryPolicy::DelayAfter(const absl::Status& error, const ErrorRul
   if (const std::optional<absl::Duration> delay = fixed.After(history.failures)) return *delay;
   const Failure failure{.failures = history.failures,
                         .error = error,
-                        // A message that was published with a delay has one too.
+                        // A message that was published with a delay has a delay too.
                         .previous_delay = history.failures > 0 ? history.delay : std::nullopt,
                         .age = now - FirstFailure(history, now)};
   return NextDelay(TermsOf(options_, rule).backoff, failure, random);

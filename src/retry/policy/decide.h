@@ -16,63 +16,63 @@
 
 namespace retryq {
 
-// What happens to a delivery next.
+// The next step of a delivery.
 struct Step {
   enum class Kind {
-    // When it arrives:
-    kHandle,   // the handler is called
-    kWait,     // for what is left of its delay, which is too short for a queue; then kHandle
-    kForward,  // a copy goes into one more delay queue, for what is left of its delay
-    kMove,     // a copy goes behind the others in its queue, which counts its deliveries anew
-    kSkip,     // it is another queue's to retry: acked unseen
+    // When the delivery arrives:
+    kHandle,   // call the handler
+    kWait,     // wait for the rest of its delay, which is too short for a queue; then kHandle
+    kForward,  // publish a copy into another delay queue, for the rest of its delay
+    kMove,     // publish a copy to the end of its queue, which resets its delivery count
+    kSkip,     // ack it unread: another queue's consumer retries it
 
-    // After its handler's call, or when it arrives and the workers that had it have not settled it:
+    // After the call of the handler, or on arrival if earlier workers have not settled it:
     kAck,
-    kRetry,     // a copy goes to a delay queue, then it is acked
-    kPark,      // a copy goes to the parked queue, then it is acked
-    kReject,    // to the queue's own dead-letter exchange, if it has one
-    kDiscard,   // acked
-    kGiveBack,  // back into its queue, without counting as failed
-    kSnooze     // a copy goes to a delay queue, then it is acked; it does not count as failed
+    kRetry,     // publish a copy to a delay queue, then ack
+    kPark,      // publish a copy to the parked queue, then ack
+    kReject,    // reject it, to the queue's own dead-letter exchange if it has one
+    kDiscard,   // ack it
+    kGiveBack,  // requeue it, without counting a failure
+    kSnooze     // publish a copy to a delay queue, then ack, without counting a failure
   };
 
   Kind kind = Kind::kHandle;
 
-  // kRetry, kSnooze, kWait, kForward: how long, in whole milliseconds, above zero.
+  // kRetry, kSnooze, kWait, kForward: the delay in whole milliseconds, above zero.
   absl::Duration delay = absl::ZeroDuration();
 
-  // kForward: how long it waits here first, as it came back too soon: see kShortestRound.
+  // kForward: how long it waits here first, because it came back too soon: see kShortestRound.
   absl::Duration pause = absl::ZeroDuration();
 
-  // When it arrives: the failures before this step, with the redeliveries that count. It becomes
+  // When it arrives: the failures before this step, including redeliveries that count. Becomes
   // `Delivery::attempt`.
   std::uint64_t failures = 0;
 
-  // When the message failed first. Of kRetry, kPark, kReject and kDiscard: never after now,
-  // whatever the headers state. Of kForward, kMove and kSnooze: for the case that their copy must
+  // Time of the first failure. For kRetry, kPark, kReject and kDiscard it is never in the future,
+  // whatever the headers state. For kForward, kMove and kSnooze it is used only if their copy must
   // be parked instead.
   absl::Time first_failure = {};
 
-  // The error that the copy states, e.g. "UNAVAILABLE: connection refused": for `x-retry-error`. Of
-  // kForward, kMove and kSnooze it is for the case that their copy must be parked instead.
+  // The error for `x-retry-error`, e.g. "UNAVAILABLE: connection refused". For kForward, kMove and
+  // kSnooze it is used only if their copy must be parked instead.
   std::string error = {};
 
-  // For people, why: the error, preceded where a limit is reached, e.g. "gave up after 8 attempts:
-  // UNAVAILABLE: connection refused". Of kSnooze the handler's own words. Empty where nothing
+  // The reason for people: the error, after the limit that was reached, e.g. "gave up after 8
+  // attempts: UNAVAILABLE: connection refused". For kSnooze the handler's reason. Empty if nothing
   // failed.
   std::string reason = {};
 
-  // After the call of a handler: whether it ended in an error of the kind that is retried, also
-  // where a limit ends that.
+  // After the call of a handler: whether its error is of a kind that is retried, even if a limit
+  // ends the retries.
   bool transient = false;
 
-  // Whether the delivery has failed.
+  // Whether the step treats the delivery as failed.
   bool failed() const {
     return kind == Kind::kRetry || kind == Kind::kPark || kind == Kind::kReject ||
            kind == Kind::kDiscard;
   }
 
-  // As new, with the memory of the texts.
+  // Resets all fields, but keeps the memory of the texts.
   void Clear() {
     kind = Kind::kHandle;
     delay = absl::ZeroDuration();
@@ -85,43 +85,42 @@ struct Step {
   }
 };
 
-// A message that its delay queue lets go too soon goes round again for the rest of its delay, and
-// not more often than once in this time, however soon it comes: what is missing it waits here.
+// A message that leaves its delay queue too soon is published to a delay queue again for the rest
+// of its delay, at most once in this time. If it comes sooner, it waits here first.
 inline constexpr absl::Duration kShortestRound = absl::Seconds(1);
 
-// Decides what happens to a delivery: from what is known of it, its handler's outcome, the options,
-// the time and chance, and from nothing else. Knows no broker, and changes nothing.
+// Decides what happens to a delivery. A decision depends only on the facts of the delivery, the
+// handler's outcome, the options, the time and random numbers. It does not use the broker, and
+// changes no state.
 //
-// It calls the options' functions, on the loop's thread: a predicate that throws decides for a
-// retry, a backoff function that throws for the delay of the other fields.
+// It calls the options' functions on the loop's thread. If a predicate throws, the message is
+// retried. If a backoff function throws, the delay follows from the other fields.
 class RetryPolicy {
  public:
-  // Valid options only.
+  // The options must be valid.
   explicit RetryPolicy(RetryOptions options);
 
-  // When it arrives: how its handling begins, or what happens instead. The time is that of the
-  // facts.
+  // Decides on the first step of a delivery that has arrived. The time is `facts.read_at`.
   //
-  // Redeliveries count as failures. The last of them is decided on as an error of the handler is:
-  // the message goes its way without the handler where that leads to anything else than a retry,
-  // and where only a copy can keep the count. It is retried within the limits of the options,
-  // whatever they say of single errors.
+  // Redeliveries count as failures, and the last of them is decided on like an error of the
+  // handler. The handler is not called if the decision is not a retry, or if only a copy can keep
+  // the count. A retry follows the limits of the options, without the rules for single errors.
   Step Decide(const DeliveryFacts& facts, Random& random) const;
 
-  // After the call of a handler that ended in `outcome`, for a message with this `history` (which
-  // does not yet know of the call). `now` is wall clock.
+  // Decides on the step after the call of a handler that returned `outcome`. `history` does not
+  // include that call. `now` is wall clock.
   Step Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
               Random& random) const;
-  // The same in place of the step before, whose memory is used again.
+  // The same, but replaces `*step` and reuses its memory.
   void Decide(const Outcome& outcome, const Delivery::History& history, absl::Time now,
               Random& random, Step* step) const;
 
   const RetryOptions& options() const { return options_; }
 
  private:
-  // On the last of the redeliveries. `step->failures` are those before it.
+  // Decides on the last of the redeliveries. `step->failures` receives the failures before it.
   void DecideUnsettled(const DeliveryFacts& facts, Random& random, Step* step) const;
-  // `rule`: which one is for the error; null if none.
+  // `rule` is the rule for the error; null if there is none.
   absl::Duration DelayAfter(const absl::Status& error, const ErrorRule* rule,
                             const Delivery::History& history, absl::Time now, Random& random) const;
 
@@ -130,8 +129,8 @@ class RetryPolicy {
   std::vector<FixedDelays> rule_delays_;  // of each rule
 };
 
-// The longest delay that a policy with these options may decide on: what delay queues must be able
-// to hold. Valid options only.
+// Returns the longest delay that a policy with these options may decide on, which delay queues must
+// be able to hold. The options must be valid.
 absl::Duration LongestDelay(const RetryOptions& options);
 
 }  // namespace retryq

@@ -12,9 +12,9 @@ constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;
 constexpr std::int64_t kDay = 24 * kHour;
 
-// In milliseconds, in the order in which they join the grid: each is the round number that best
-// divides the largest ratio left. The first 16 are in every grid, the first 32 in that of the
-// default. 1 ms is for delays that are shorter than any hop but must go through a queue once.
+// In milliseconds, in the order in which they are added to the grid: each is the round number that
+// best divides the largest remaining ratio. Every grid has the first 16, the default grid the first
+// 32. 1 ms is for delays that are shorter than any hop but must pass through a queue once.
 constexpr std::array<std::int64_t, 64> kSteps = {
     // Up to 16 steps.
     1, 20, 1 * kSecond, 1 * kMinute, 1 * kHour, 30 * kDay, 12 * kHour, 7 * kDay, 5 * kMinute,

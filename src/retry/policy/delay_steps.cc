@@ -10,7 +10,7 @@
 namespace retryq {
 namespace {
 
-// Of delays that hardly grow, no more are looked at.
+// The number of delays that are considered if they hardly grow.
 constexpr std::uint64_t kMostFailures = 10'000;
 
 }  // namespace
@@ -47,7 +47,7 @@ void DelaySteps::Add(const BackoffOptions& backoff, std::uint64_t max_attempts) 
 }
 
 Hop DelaySteps::Find(absl::Duration delay) const {
-  // There is a step of 1 ms.
+  // The shortest step is 1 ms, so there is one.
   const auto above = std::upper_bound(steps_.begin(), steps_.end(), delay);
   const absl::Duration ttl = *std::prev(above);
   return {.ttl = ttl, .left = delay - ttl};

@@ -10,30 +10,30 @@
 
 namespace retryq {
 
-// One stay in a delay queue.
+// One stay of a message in a delay queue.
 struct Hop {
   absl::Duration ttl;
-  // What is then left of the delay. Zero: the message is due.
+  // The rest of the delay after this stay. Zero: the message is due then.
   absl::Duration left = absl::ZeroDuration();
 };
 
-// The TTLs that one client uses, never more than `max_delay_queues`: the steps of the grid, and the
-// exact delays of its consumers' policies as long as there is room.
+// The TTLs that one client uses, at most `max_delay_queues`: the steps of the grid, and the exact
+// delays of its consumers' policies as long as there is room.
 class DelaySteps {
  public:
-  // `exact_queues`: see DelayQueueOptions. Without them there are the steps of the grid alone.
+  // `exact_queues`: see DelayQueueOptions. If false, only the steps of the grid are used.
   explicit DelaySteps(std::size_t max_delay_queues, bool exact_queues = true);
 
   const DelayGrid& grid() const { return grid_; }
 
-  // Makes steps of the delays that a policy gives without chance or functions, in the order of
-  // attempts, until there is no room: what is then left goes by the grid. Where a fraction is left
-  // to chance, the least that it leaves of each delay is a step, so that hops are for the rest
-  // only.
+  // Adds the delays of a policy that do not depend on random numbers or functions, in the order of
+  // attempts, until there is no room. Other delays are sums of steps. If the policy has a jitter
+  // fraction, its shortest delays are added, so that further hops are needed for the rest only.
   void Add(const RetryOptions& policy);
 
-  // The first hop of a delay above zero, in whole milliseconds: all of it where it is a step, else
-  // the longest step below it. Remembers the last answer, as most messages ask the same.
+  // Returns the first hop of a delay, which is above zero and in whole milliseconds: the whole
+  // delay if it is a step, else the longest step below it. Remembers the last result, because most
+  // calls ask for the same delay.
   Hop First(absl::Duration delay) {
     if (delay != last_delay_) {
       last_hop_ = Find(delay);
@@ -42,7 +42,7 @@ class DelaySteps {
     return last_hop_;
   }
 
-  // From the shortest to the longest.
+  // The steps, shortest first.
   const std::vector<absl::Duration>& steps() const { return steps_; }
 
   std::size_t size() const { return steps_.size(); }
@@ -54,8 +54,8 @@ class DelaySteps {
   const std::size_t limit_;
   const bool exact_queues_;
   const DelayGrid grid_;
-  std::vector<absl::Duration> steps_;                 // from the shortest to the longest
-  absl::Duration last_delay_ = absl::ZeroDuration();  // zero: none
+  std::vector<absl::Duration> steps_;                 // shortest first
+  absl::Duration last_delay_ = absl::ZeroDuration();  // zero if there is none
   Hop last_hop_ = {};
 };
 

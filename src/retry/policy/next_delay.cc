@@ -12,14 +12,14 @@ namespace {
 
 constexpr absl::Duration kShortest = absl::Milliseconds(1);
 
-// Of FixedDelays. Messages that fail more often wait for long, most of them.
+// Number of delays in FixedDelays. Messages that fail more often mostly wait for long.
 constexpr std::size_t kMostDelays = 64;
 
-// Uniform in [from, to], both in whole milliseconds.
+// Returns a uniformly random delay in [from, to], both in whole milliseconds.
 absl::Duration Between(absl::Duration from, absl::Duration to, Random& random) {
   const std::int64_t first = absl::ToInt64Milliseconds(from);
   const auto choices = static_cast<std::uint64_t>(absl::ToInt64Milliseconds(to) - first + 1);
-  // The high half of the product, instead of a remainder.
+  // The high half of the product is used instead of a remainder.
   const auto chosen = absl::Uint128High64(absl::uint128(random.Next()) * choices);
   return absl::Milliseconds(first + static_cast<std::int64_t>(chosen));
 }
@@ -27,7 +27,7 @@ absl::Duration Between(absl::Duration from, absl::Duration to, Random& random) {
 absl::Duration Decorrelated(const BackoffOptions& options, const Failure& failure, Random& random) {
   const absl::Duration base = absl::Ceil(options.base, kShortest);
   const absl::Duration longest = LongestDelay(options);
-  // A schedule of the user's own may be anything.
+  // A caller with a schedule of its own may pass any previous delay.
   const absl::Duration previous = std::clamp(failure.previous_delay.value_or(base), base, longest);
   return Between(base, std::min(3 * previous, longest), random);
 }
@@ -85,7 +85,7 @@ FixedDelays::FixedDelays(const BackoffOptions& options) {
   const absl::Duration last = BackoffDelay(options, std::numeric_limits<std::uint64_t>::max());
   while (delays_.size() < kMostDelays) {
     delays_.push_back(BackoffDelay(options, delays_.size()));
-    // Growth stays where it has come to; a list may have the same in its middle.
+    // Growth never leaves its last value, but a list may contain that value in its middle.
     if (delays_.back() == last && delays_.size() >= options.delays.size()) {
       last_ = last;
       return;

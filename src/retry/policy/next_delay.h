@@ -12,33 +12,33 @@
 
 namespace retryq {
 
-// The delay after a failure, jitter and the user's function included: whole milliseconds, from 1 ms
-// to LongestDelay(options). Needs valid options. `random` is asked only where chance has a say.
+// Returns the delay after a failure, including jitter and the user's function: whole milliseconds,
+// from 1 ms to LongestDelay(options). The options must be valid. `random` is used only if the delay
+// is random.
 absl::Duration NextDelay(const BackoffOptions& options, const Failure& failure, Random& random);
 
-// Whether it can be said beforehand which delays come up, except for what a fraction of jitter
-// takes from them.
+// Whether the delays are known in advance, apart from a jitter fraction.
 bool IsForeseeable(const BackoffOptions& options);
 
-// The shortest that a fraction of jitter makes of `delay`, in whole milliseconds, at least 1 ms.
+// Returns the shortest delay that jitter can make of `delay`: whole milliseconds, at least 1 ms.
 absl::Duration ShortestJittered(const BackoffOptions& options, absl::Duration delay);
 
-// What NextDelay returns by the number of failures alone, without chance or a function, worked out
-// beforehand: growth takes more than all else that is decided about a message.
+// Delays that depend only on the number of failures, not on random numbers or a function. They are
+// computed in advance, because growth takes longer than the rest of a decision.
 class FixedDelays {
  public:
-  // Valid options only.
+  // The options must be valid.
   explicit FixedDelays(const BackoffOptions& options);
 
-  // The delay after so many earlier failures; nothing where it is not known beforehand.
+  // Returns the delay after this number of earlier failures; nullopt if it is not known in advance.
   std::optional<absl::Duration> After(std::uint64_t failures) const {
     if (failures < delays_.size()) return delays_[static_cast<std::size_t>(failures)];
     return last_;
   }
 
  private:
-  std::vector<absl::Duration> delays_;  // of the first failures
-  std::optional<absl::Duration> last_;  // of all that follow, where it is the same for all
+  std::vector<absl::Duration> delays_;  // after the first failures
+  std::optional<absl::Duration> last_;  // after all later failures, if it is the same for all
 };
 
 }  // namespace retryq

@@ -19,7 +19,8 @@ std::int64_t AsInt64(std::uint64_t number) {
   return static_cast<std::int64_t>(std::min(number, kMax));
 }
 
-// Never longer than it came with, and above zero unless that was zero: what is not yet over.
+// Assigns the rest of the expiration. It is never longer than the expiration, and above zero
+// unless the expiration was zero, because the message has not expired yet.
 void AssignRest(std::string_view expiration, absl::Duration waited, std::string* out) {
   std::int64_t whole = 0;
   if (!absl::SimpleAtoi(absl::string_view(expiration.data(), expiration.size()), &whole)) {
@@ -70,7 +71,7 @@ bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
   return true;
 }
 
-// The most valuable first.
+// Adds the most valuable headers first.
 void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
   const std::size_t limit = headers_.size() + room;
   amqp::TableWriter writer(&headers_);
@@ -98,7 +99,7 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
 bool Copy::BuildUnchanged(const amqp::Message& message, std::size_t max_header_size) {
   Take(message, CopyPath::kUnchanged);
   if (amqp::ContentHeaderSize(properties_) <= max_header_size) return true;
-  // A mode that it did not have is a byte more than it came with.
+  // Setting a delivery mode that the message did not have makes the copy one byte larger.
   properties_.delivery_mode = message.properties.delivery_mode;
   return amqp::ContentHeaderSize(properties_) <= max_header_size;
 }

@@ -16,54 +16,53 @@
 
 namespace retryq {
 
-// What a copy says about the failures of its message. Queue, exchange and routing key are the
-// delivery's.
+// Describes the failures of a message in the headers of its copy. Queue, exchange and routing
+// key come from the delivery.
 struct Annotation {
-  std::uint64_t failures = 0;  // the one just now included, where there was one
+  std::uint64_t failures = 0;  // including the one just now, if any
   std::optional<absl::Time> first_failure = std::nullopt;
-  std::optional<absl::Time> not_before = std::nullopt;  // neither of these two
-  std::optional<absl::Duration> delay = std::nullopt;   // for a parked copy
-  std::optional<absl::Time> parked = std::nullopt;      // for no other
-  absl::Duration remaining = absl::ZeroDuration();      // after the delay queue it goes to
-  std::string_view error = {};                          // any bytes: made UTF-8 of at most 1 KiB
-  // Of a copy that returns to its queue: how long ago its message came. Such a copy keeps the
-  // delivery mode, and what is left of the expiration.
+  std::optional<absl::Time> not_before = std::nullopt;  // not for a parked copy
+  std::optional<absl::Duration> delay = std::nullopt;   // not for a parked copy
+  std::optional<absl::Time> parked = std::nullopt;      // only for a parked copy
+  absl::Duration remaining = absl::ZeroDuration();      // left after the delay queue it goes to
+  std::string_view error = {};  // any bytes; converted to UTF-8 of at most 1 KiB
+  // Only for a copy that returns to its queue: how long ago its message came. The copy keeps the
+  // delivery mode, and the rest of the expiration.
   std::optional<absl::Duration> waited = std::nullopt;
   std::string_view id = {};         // see `NewRetryId`
   std::string_view elsewhere = {};  // see `FailuresElsewhere`
 };
 
-// The properties and headers of the copy of one message: what CopyProperties takes over, and what
-// retrying sets. The body is the message's own. Reused
-// from message to message it allocates nothing.
+// The properties and headers of the copy of a message: those that CopyProperties keeps, and those
+// of retryq. The body is the message's own. A Copy that is reused does not allocate.
 //
 //   if (copy.Build(delivery, annotation, broker.max_header_size())) {
 //     broker.Publish({.properties = copy.properties(), .body = delivery.body(), …}, …);
 //   }
 //
-// Every `Build…` replaces what was built before and says whether the content header fits into
-// `max_header_size`; if it does not, there is nothing to publish. The message must live as long as
-// `properties` is used.
+// Each `Build…` replaces the previous copy, and returns whether the content header fits into
+// `max_header_size`. If it does not fit, there is nothing to publish. The message must live as long
+// as `properties` is used.
 class Copy {
  public:
   Copy() = default;
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
 
-  // The copy to be retried, or with neither `not_before` nor `delay` the one to be parked. Where
-  // space is short the error is shortened, then dropped, then `parked` or `not_before`, then
-  // `delay`. The other headers are what keeps retries bounded and leads them back: where those do
-  // not fit, the message is to be parked unchanged.
+  // Builds a copy to be retried or, with neither `not_before` nor `delay`, to be parked. If space
+  // is short, the error is shortened, then dropped, then `parked` or `not_before`, then `delay`.
+  // The other headers limit the retries and return the message to its queue: if they do not fit,
+  // park the message unchanged.
   [[nodiscard]] bool Build(const Delivery& delivery, const Annotation& annotation,
                            std::size_t max_header_size);
 
-  // The message as it came, less what the broker would refuse, route by or expire it by: never
-  // larger than it came. Persistent, unless it came without a delivery mode and has no room for
-  // one.
+  // Builds the message as it came, without anything by which the broker would refuse, route or
+  // expire the copy: never larger than it came. The copy is persistent, unless the message has no
+  // delivery mode and no space for one.
   [[nodiscard]] bool BuildUnchanged(const amqp::Message& message, std::size_t max_header_size);
 
-  // The message as it came, back into its own queue: with its delivery mode, its headers of
-  // retrying if it has any, and what is left of its expiration, `waited` after it came.
+  // Builds the message as it came, to return to its own queue: with its delivery mode, its
+  // `x-retry-…` headers if it has any, and the rest of its expiration after `waited`.
   [[nodiscard]] bool BuildReturn(const amqp::Message& message, absl::Duration waited,
                                  std::size_t max_header_size);
 
@@ -75,17 +74,17 @@ class Copy {
   void AddOptional(const Annotation& annotation, std::size_t room);
 
   amqp::Properties properties_;
-  std::string headers_;  // what properties_.headers points into
-  std::string error_;    // kept for its capacity
+  std::string headers_;  // properties_.headers is a view of it
+  std::string error_;    // a member to reuse its capacity
   std::string expiration_;
 };
 
-// A time that nothing may come before, as headers have it: in milliseconds, rounded up.
+// Converts a time to the milliseconds of headers. Rounds up, so that nothing happens too early.
 std::int64_t UnixMillisRoundedUp(absl::Time time);
 
-// 128 random bits in hex: the id of a message that has none (`Delivery::id` is empty).
+// Returns 128 random bits in hex: the id of a message that has none (`Delivery::id` is empty).
 std::string NewRetryId(Random& random);
-// The same in place of what is in `*out`, whose memory is used again.
+// Assigns a new id to `*out`, and reuses its memory.
 void AssignNewRetryId(Random& random, std::string* out);
 
 }  // namespace retryq

@@ -6,8 +6,8 @@
 
 namespace retryq {
 
-// What a passive declare that is refused with 405 (kAborted) means: no other connection can ever
-// use that queue, so waiting does not help. All other answers stay as they are.
+// Explains a passive declare that is refused with 405 (kAborted): no other connection can ever use
+// that queue, so waiting does not help. Returns all other answers unchanged.
 inline absl::Status ExplainIfExclusive(const absl::Status& answer) {
   if (!absl::IsAborted(answer)) return answer;
   return absl::FailedPreconditionError(absl::StrCat(

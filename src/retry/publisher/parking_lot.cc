@@ -15,7 +15,7 @@ namespace retryq {
 
 namespace {
 
-// `right`: what the user needs for what was refused.
+// `right`: the permission that the refused operation needs.
 absl::Status ExplainedAnswer(const absl::Status& refusal, const char* right) {
   if (absl::IsPermissionDenied(refusal)) {
     return absl::PermissionDeniedError(
@@ -29,9 +29,9 @@ absl::Status ExplainedAnswer(const absl::Status& refusal, const char* right) {
   return ExplainIfExclusive(refusal);
 }
 
-// What keeps a queue from keeping messages, where the broker named that as the reason why a declare
-// does not fit the queue that is there: "inequivalent arg 'durable' for queue …". Empty where the
-// reason is another one.
+// Returns why a queue does not keep messages, if the broker named that as the reason why the
+// declare does not fit the existing queue: "inequivalent arg 'durable' for queue …". Returns "" for
+// any other reason.
 std::string WhyUnfit(const absl::Status& refusal) {
   if (!absl::IsFailedPrecondition(refusal)) return "";
   const absl::string_view text = refusal.message();
@@ -54,9 +54,9 @@ void ParkingLot::Ensure(std::function<void(absl::Status)> done) {
   if (waiting_.size() == 1) Look();
 }
 
-// The type is always said: a vhost's default could make it a quorum queue, whose delivery limit
-// discards what is looked at too often. Version 4 has such a limit unless told otherwise; before,
-// there is none, and no way to say so.
+// The type is always set, because the vhost's default could make it a quorum queue. Its delivery
+// limit discards messages that are looked at too often. From version 4 on there is a limit unless
+// the declare lifts it; before, there is no limit, and no argument to lift one.
 amqp::Table ParkingLot::Arguments() const {
   if (type_ == QueueType::kClassic) return {{"x-queue-type", "classic"}};
   amqp::Table arguments = {{"x-queue-type", "quorum"}};
@@ -71,16 +71,17 @@ void ParkingLot::Look() {
                     if (!self) return;
                     if (absl::IsNotFound(answer.status())) return self->OnMissing();
                     if (!answer.ok() || self->fits_ || !self->type_) {
-                      // From 4.3 on a look needs a right (F48 in doc/rabbitmq_facts.md).
+                      // From 4.3 on, a passive declare needs a permission (F48 in
+                      // doc/rabbitmq_facts.md).
                       return self->Answer(ExplainedAnswer(answer.status(), "read"));
                     }
                     self->Compare();
                   });
 }
 
-// A queue that another program has declared may be anything. Declaring it as it should be has the
-// broker name the first difference: most do not matter, and without the right to configure nobody
-// knows.
+// Another program may have declared the queue in any way. A declare with the right arguments makes
+// the broker name the first difference. Most differences do not matter. Without the permission to
+// configure the queue, differences remain unknown.
 void ParkingLot::Compare() {
   Declare([](const absl::Status& refusal, const std::string& queue) {
     const std::string unfit = WhyUnfit(refusal);

@@ -16,31 +16,31 @@
 
 namespace retryq {
 
-// The durable queue in which messages wait that have been given up.
+// The durable queue that keeps messages whose retries have ended.
 class ParkingLot {
  public:
-  // Broker and clock must outlive it. `type` is for a queue that is missing; without one such a
-  // queue is not declared, and `Ensure` answers kNotFound.
+  // `broker` and `clock` must outlive the object. A missing queue is declared with `type`; without
+  // a type it is not declared, and `Ensure` answers kNotFound.
   ParkingLot(Broker& broker, const Clock& clock, std::string queue, std::optional<QueueType> type);
 
   const std::string& queue() const { return queue_; }
 
-  // Makes sure that it exists: looks for it, and declares it if it is missing. One that another
-  // program has declared may have any arguments; kFailedPrecondition is returned for one that keeps
-  // no messages: a stream, auto-delete, transient or exclusive. The first three need the right to
-  // configure it to be noticed, which is tried once. All who ask meanwhile share the answer, which
-  // never comes from inside.
+  // Checks that the queue exists, and declares it if it is missing. A queue that another program
+  // has declared may have any arguments, except that the answer is kFailedPrecondition for a queue
+  // that does not keep messages: a stream, auto-delete, transient or exclusive. The first three are
+  // noticed only with the permission to configure the queue, which is tried once. Calls meanwhile
+  // share the answer. `done` is never called inside this call.
   void Ensure(std::function<void(absl::Status)> done);
 
-  // From when on, since boot, a crash of the broker leaves it there with what is confirmed in it:
-  // a quorum queue that was found may have been made that moment, by another worker.
+  // Time since boot from which the queue, with the messages confirmed in it, survives a crash of
+  // the broker: another worker may have declared a quorum queue just before it was found.
   absl::Duration safe_from() const { return safe_from_; }
 
  private:
   amqp::Table Arguments() const;
   void Look();
   void Compare();
-  // What the broker's answer means for this queue.
+  // Converts the broker's answer to the status of this queue.
   using Judge = absl::Status (*)(const absl::Status& answer, const std::string& queue);
   void Declare(Judge judge);
   void OnMissing();
@@ -50,7 +50,7 @@ class ParkingLot {
   const Clock& clock_;
   const std::string queue_;
   const std::optional<QueueType> type_;
-  bool fits_ = false;  // as far as can be known
+  bool fits_ = false;  // as far as that can be known
   absl::Duration safe_from_ = -absl::InfiniteDuration();
   std::vector<std::function<void(absl::Status)>> waiting_;
   Lifeline<ParkingLot> lifeline_{this};

@@ -15,17 +15,17 @@ constexpr absl::Duration kLongestPublishPause = absl::Seconds(30);
 constexpr std::uint16_t kNotFound = 404;
 constexpr std::size_t kMaxStale = 1024;  // steps
 
-// Between the tries of messages each of which makes the broker close the connection.
+// Pauses between the tries of messages that make the broker close the connection.
 constexpr absl::Duration kFirstPublishPauseBetweenTrials = absl::Seconds(10);
 constexpr absl::Duration kLongestPublishPauseBetweenTrials = absl::Minutes(1);
-constexpr absl::Duration kForgotten = absl::Minutes(10);  // after the last one
+constexpr absl::Duration kForgotten = absl::Minutes(10);  // after the last of these tries
 
-// What a broker answers with a connection.close, and never with a channel.close.
+// Whether the broker reports this code by connection.close only, never by channel.close.
 bool ClosesConnection(std::uint16_t code) {
   return (code >= 501 && code <= 503) || code == 540 || code == 541;
 }
 
-// None before the first repetition, which is enough for most of what happens; then growing.
+// Returns no pause before the first repetition, which usually succeeds; then growing pauses.
 absl::Duration PauseAfter(std::uint32_t failures, Random& random) {
   if (failures <= 1) return absl::ZeroDuration();
   return Pauses::After(failures - 1, kFirstPublishPause, kLongestPublishPause, random);
@@ -70,10 +70,10 @@ void Publisher::Try(std::uint32_t index) {
   jobs_[index].suspect = true;
   ++suspects_;
   Advance(index);
-  AdvanceQueuedSoon();  // nobody else may be on trial
+  AdvanceQueuedSoon();  // perhaps no suspect is on trial now
 }
 
-// Each has its turn: those that wait for theirs hold up nobody.
+// Each publish waits for its own turn, and does not hold up others meanwhile.
 absl::Duration Publisher::PauseBeforeTrial() {
   if (pause_between_trials_ == absl::ZeroDuration()) return absl::ZeroDuration();
   const absl::Duration now = environment_.clock->SinceBoot();
@@ -106,16 +106,15 @@ bool Publisher::Is(Step step, State state) const {
   return job.step == step.number && job.state == state;
 }
 
-// Whether the broker takes another publish now. If not, because of those that are open, the answer
-// to each of them is the time to look again.
+// Whether another publish may be made now. If there are too many open publishes, the answer to each
+// of them is the time to check again.
 bool Publisher::HasRoom() const {
   if (!ready_ || blocked_since_.has_value()) return false;
   return open_publishes_ == 0 ||
          (open_publishes_ < kMaxUnconfirmed && broker_.unsent_bytes() < kMaxUnsentBytes);
 }
 
-// While there are suspects, one of them at a time and nothing else is under
-// way.
+// While there are suspects, only one of them is under way, and nothing else.
 bool Publisher::MayAdvance(std::uint32_t index) const {
   return HasRoom() && (suspects_ == 0 || on_trial_ == index);
 }
@@ -127,7 +126,7 @@ void Publisher::Queue(std::uint32_t index) {
   queued_.push_back({index, ++job.step});
 }
 
-// Where nothing may be published for long, those that are called off must not pile up.
+// Cancelled publishes must not accumulate while publishing is not possible.
 void Publisher::DropStale() {
   if (stale_ <= kMaxStale || stale_ <= queued_.size() / 2) return;
   std::erase_if(queued_, [this](Step step) { return !Is(step, State::kQueued); });
@@ -148,7 +147,7 @@ void Publisher::AdvanceQueued() {
   const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Step step) {
     return Is(step, State::kQueued) && jobs_[step.job].suspect;
   });
-  if (next == queued_.end()) return;  // they are pausing
+  if (next == queued_.end()) return;  // all suspects are pausing
   if (open_publishes_ > 0 && jobs_[next->job].pending->was_refused_) return AwaitAnswers();
   await_timer_.reset();
   on_trial_ = next->job;
@@ -156,8 +155,9 @@ void Publisher::AdvanceQueued() {
   Advance(*on_trial_);
 }
 
-// What was found guilty is sent when nothing else is open, that it would take along. The answer to
-// the last one is the time; one that stays out does not hold up the others for ever.
+// A publish that has caused a channel to close is sent only when nothing else is open, because that
+// would be lost with it. It is sent after the last answer. If an answer does not arrive, it must
+// not hold up the others forever: the connection is replaced.
 void Publisher::AwaitAnswers() {
   if (await_timer_ != nullptr) return;
   await_timer_ = environment_.timers->After(confirm_timeout_, [this] {
@@ -167,8 +167,8 @@ void Publisher::AwaitAnswers() {
   });
 }
 
-// Not now: the caller may be calling off all that are queued, and not care to be asked what
-// to publish.
+// Not inside this call: the caller may be cancelling all queued publishes, which must not be asked
+// to fill in a message meanwhile.
 void Publisher::AdvanceQueuedSoon() {
   if (queued_.empty() || advance_timer_ != nullptr) return;
   advance_timer_ = environment_.timers->After(absl::ZeroDuration(), [this] {
@@ -201,7 +201,7 @@ void Publisher::Advance(std::uint32_t index) {
     Publisher& publisher = *self.get();
     if (!publisher.Is(step, State::kAcquiring)) return;
     if (!lease.ok()) {
-      publisher.Acquit(step.job);  // others shall not wait for its queue
+      publisher.Acquit(step.job);  // others must not wait for its delay queue
       const std::optional<DelayRoute> refused = publisher.jobs_[step.job].pending->Route();
       const absl::Duration wait =
           refused ? publisher.delay_queues_.RefusedFor(*refused) : absl::ZeroDuration();
@@ -270,7 +270,7 @@ void Publisher::OnNacked(std::uint32_t index) {
   std::optional<std::string> full;
   if (job.lease.name != nullptr) full = delay_queues_.Nacked(job.lease);
   SayUnconfirmed(job, "nacked", full ? *full : "the broker nacked the publish");
-  // To try again at once would be of no use.
+  // An immediate retry would fail too.
   if (full) job.failures = std::max(job.failures, 1U);
   Acquit(index);
   TryAgain(index);
@@ -312,7 +312,7 @@ void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
   TryAgain(index);
 }
 
-// Not knowing whether it arrived: the channel or the connection is gone.
+// The channel or the connection is gone, so it is unknown whether the message arrived.
 void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result) {
   const bool connection_lost = result.code == 0;
   SayUnconfirmed(jobs_[index], connection_lost ? "lost" : "closed",
@@ -335,10 +335,9 @@ void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result
   TryAgain(index);
 }
 
-// The delay exchange that the broker's text names is gone, and others may be
-// too.
+// The broker's text names a delay exchange that is gone. Others may be gone too.
 void Publisher::OnExchangeGone(const Job& job, std::string_view text) {
-  if (!delay_queues_.Covers(job.lease)) return;  // known already
+  if (!delay_queues_.Covers(job.lease)) return;  // already known to be gone
   for (const Job& other : jobs_) {
     if (other.lease.name == nullptr || !delay_queues_.Covers(other.lease)) continue;
     if (text.find("'" + *other.lease.name + "'") == std::string_view::npos) continue;
@@ -353,8 +352,8 @@ void Publisher::TryAgain(std::uint32_t index) {
   Job& job = jobs_[index];
   ++job.failures;
   job.lease = Lease();
-  // What was open more than once when the connection was lost may be the reason: others go first
-  // with the next one. Suspects are tried one at a time anyway, and others wait for that.
+  // A publish that was open at more than one loss of the connection may be the cause: it pauses, so
+  // that others go first on the next connection. Suspects are published one at a time anyway.
   if (!ready_ && (job.failures <= 1 || job.suspect)) {
     Queue(index);
     return;
@@ -363,7 +362,7 @@ void Publisher::TryAgain(std::uint32_t index) {
   AdvanceQueued();
 }
 
-// All who want that queue wait for the same time.
+// All publishes that need this queue wait until the same time.
 void Publisher::WaitForQueue(std::uint32_t index, absl::Duration pause) {
   Acquit(index);
   Pause(index, State::kPausing, pause);
@@ -380,7 +379,7 @@ void Publisher::Hurry() {
 
 void Publisher::Retry(std::uint32_t index) {
   Advance(index);
-  AdvanceQueued();  // it may be a suspect, and nobody else on trial
+  AdvanceQueued();  // it may be a suspect, with no other on trial
 }
 
 void Publisher::Pause(std::uint32_t index, State state, absl::Duration pause) {
@@ -407,11 +406,11 @@ void Publisher::OnPauseOver(std::uint32_t index) {
     case State::kQueued:
     case State::kAcquiring:
     case State::kPublished:
-      return;  // these do not end by a timer
+      return;  // these states do not end by a timer
   }
 }
 
-// Answered without the channel being closed: it is no culprit.
+// The broker has answered this publish without closing the channel, so it is no longer a suspect.
 void Publisher::Acquit(std::uint32_t index) {
   if (on_trial_ == index) on_trial_.reset();
   if (std::exchange(jobs_[index].suspect, false)) --suspects_;
@@ -511,9 +510,8 @@ void Publisher::OnConfirmsOverdue() {
   WatchConfirms();
 }
 
-// The broker is there, and twice in a row has not confirmed the same message. A quorum queue that
-// has no leader keeps the channel that publishes to it waiting for minutes, with all that comes
-// behind, and its declares are answered nonetheless.
+// The broker answers, but has not confirmed a message twice in a row. A quorum queue without a
+// leader blocks the channel that publishes to it for minutes, while its declares are answered.
 void Publisher::OnSilence(const std::vector<DelayRoute>& routes) {
   for (const DelayRoute& route : routes) delay_queues_.Avoid(route);
   broker_.Reconnect(absl::UnavailableError(

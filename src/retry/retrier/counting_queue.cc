@@ -12,10 +12,10 @@
 namespace retryq {
 namespace {
 
-// More arguments than any that can be named before the type.
+// More than the number of arguments that the broker compares before the type.
 constexpr int kMostQuestions = 8;
 
-// What stands between the first `before` and the first `after` behind it.
+// Returns the text between the first `before` and the first `after` that follows it.
 std::optional<std::string_view> TextBetween(std::string_view text, std::string_view before,
                                             std::string_view after) {
   const std::size_t at = text.find(before);

@@ -11,19 +11,19 @@
 
 namespace retryq {
 
-// What the refusal of a declare with another `x-queue-type` tells of the queue that is there (F64
-// in doc/rabbitmq_facts.md).
+// Parsed error of a declare that was refused because of its `x-queue-type` (F64 in
+// doc/rabbitmq_facts.md).
 struct TypeAnswer {
-  std::optional<bool> counts = std::nullopt;  // whether it is a quorum queue, where that is known
+  std::optional<bool> counts = std::nullopt;  // whether it is a quorum queue, if known
   std::optional<amqp::Table::Field> other =
-      std::nullopt;  // else an argument that it has, which was named first
+      std::nullopt;  // else another argument of the queue, which the broker compared first
 };
 TypeAnswer ReadTypeAnswer(const absl::Status& refusal);
 
-// Whether the queue, which exists, counts deliveries, as a quorum queue does: what is in the header
-// x-delivery-count of another one comes from a publisher. Nothing where the broker does not tell,
-// such as without the right to configure the queue. Declares nothing: there is no queue of the type
-// that is asked for.
+// Finds out whether an existing queue counts deliveries. Quorum queues do; in any other queue, the
+// header x-delivery-count comes from a publisher. Returns nullopt if the broker does not report it,
+// for example because the user may not configure the queue. The declare that asks has an unknown
+// queue type, so it never creates a queue.
 void FindWhetherCounts(Broker& broker, const std::string& queue,
                        std::function<void(std::optional<bool>)> done);
 

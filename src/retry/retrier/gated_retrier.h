@@ -12,36 +12,37 @@
 
 namespace retryq {
 
-// What a consumer needs of its retrier beside Retrier. For the end of the flow of deliveries: it
-// can hold what goes back to the queue. For a circuit breaker: it is told how calls end, and has a
-// gate in front of the handler.
+// The part of a retrier that only its consumer uses. When the consumer stops the flow of
+// deliveries, it can hold back copies to the work queue. For the circuit breaker, the retrier
+// reports how calls of the handler end, and has a gate in front of the handler.
 class GatedRetrier : public Retrier {
  public:
-  // kInvalidArgument names the wrong fields.
+  // Errors: kInvalidArgument, naming all wrong fields.
   static absl::StatusOr<std::unique_ptr<GatedRetrier>> Create(std::shared_ptr<Shared> shared,
                                                               RetrierOptions options);
 
-  // See SubscriptionListener: to the parked queue, where that is what would become of `message`.
+  // See SubscriptionListener. Returns true, and fills `copy` in, if `message` is to be parked.
   virtual bool PassOn(const amqp::MessagePtr& message, PublishParams* copy) = 0;
 
-  // While they are held, no copy goes to the work queue itself: a queue that was asked to send no
-  // more could still take it for one of its last deliveries, and count it as failed (F61 in
-  // doc/rabbitmq_facts.md). Observers are told of those that are let go.
+  // While returns are held, no copy is published to the work queue itself: the broker could still
+  // deliver it to a consumer that is being cancelled, and count that as a failure (F61 in
+  // doc/rabbitmq_facts.md). `LetReturnsGo` reports the messages that are returned to the observer.
   virtual void HoldReturns() = 0;
   virtual void LetReturnsGo() = 0;
 
-  // `on_call` hears how each call of the handler ended, and with which error, except of calls that
-  // began before the gate was closed last. It is called amid the work on a delivery: it must not
-  // call a user's code, and must not destroy the retrier.
+  // `on_call` is called with the result and the error of each call of the handler, except of calls
+  // that began before the gate was last closed. It is called while a delivery is processed: it must
+  // not call the user's code, and must not destroy the retrier.
   using OnCall = std::function<void(CallResult result, std::string_view error)>;
   virtual void Watch(OnCall on_call) = 0;
 
-  // Closed: no handler is called, and what would be handled goes back to the queue. The broker must
-  // have been asked before to send no more, or it sends the same again.
+  // While the gate is closed, no handler is called, and deliveries are requeued. Cancel the
+  // consumer before, or the broker delivers the same messages again.
   virtual void CloseGate() = 0;
   virtual void OpenGate() = 0;
 
-  // Gives back what is on its way to another thread and has not begun there. Observers are told.
+  // Requeues the deliveries that were posted to another thread and have not begun there, and
+  // reports each to the observer.
   virtual void GiveBackUnbegun() = 0;
 };
 

@@ -11,18 +11,18 @@
 namespace retryq {
 namespace {
 
-// Bytes by which RabbitMQ lets a frame exceed what was agreed, since some clients do not count its
-// head and its end (F53 in doc/rabbitmq_facts.md). A message that such a client has published can
-// be parked only as large as it came.
+// RabbitMQ accepts frames that exceed the negotiated size by this number of bytes, because some
+// clients do not count the frame's header and end (F53 in doc/rabbitmq_facts.md). A message from
+// such a client can be parked only in its original size.
 constexpr std::size_t kTakenBeyond = 8;
 
-// Whether it is where the copy was to go that is refused, whatever the copy is.
+// Returns whether the destination is refused, not the message.
 bool IsForbidden(std::uint16_t code) { return code == 403 || code == 404 || code == 405; }
 
 constexpr absl::Duration kFirstHold = absl::Seconds(1);
 constexpr absl::Duration kLongestHold = absl::Minutes(1);
 
-// A smaller body is copied in less time than its owner is taken and left.
+// Below this size, copying the body is cheaper than sharing it.
 constexpr std::size_t kLeastShared = 512;
 
 CallResult ResultOf(const Step& step) {
@@ -133,7 +133,7 @@ void OpenDelivery::CarryOut() {
     case Step::Kind::kHandle:
     case Step::Kind::kWait:
     case Step::Kind::kSkip:
-      assert(false);  // for RetrierImpl
+      assert(false);  // RetrierImpl handles these
       return;
     case Step::Kind::kAck:
       Ack();
@@ -187,9 +187,9 @@ void OpenDelivery::CarryOutFailure() {
   }
 }
 
-// A copy, behind the others, is the only way back that a broker before 4.3 does not count (F41 in
-// doc/rabbitmq_facts.md). It waits for a connection, as deliveries can come before there is one to
-// publish on; under an alarm, which can last, the message goes back by itself.
+// A broker before 4.3 counts each requeue as a failure (F41 in doc/rabbitmq_facts.md). Publishing a
+// copy to the end of the queue avoids that. The copy waits for a connection to publish on. While
+// the broker blocks publishing, which can last, the message is requeued instead.
 void OpenDelivery::GiveBack() {
   const bool by_copy =
       delivery_->message()->left_out == 0 && !context_.shared.publisher().blocked() &&
@@ -212,7 +212,7 @@ bool OpenDelivery::FillParked(Step step, PublishParams* params) {
   return Fill(params);
 }
 
-// Its copy is in the parked queue.
+// The copy of the delivery is already in the parked queue.
 void OpenDelivery::FinishPassedOn(Event& failed) {
   copy_kind_ = CopyKind::kParked;
   const absl::Duration unsafe = SafeFrom() - context_.shared.clock().SinceBoot();
@@ -227,9 +227,9 @@ void OpenDelivery::FinishPassedOn(Event& failed) {
   Close(EventKind::kParked);
 }
 
-// Without its body there is no copy to park, and the broker moves nothing by itself. Unacked, it
-// keeps its place in the queue, and is delivered to nobody for now. Where the broker does not count
-// that, it goes back after a pause, to be passed on.
+// A message without its body cannot be copied to the parked queue. The delivery stays unacked: it
+// keeps its place in the queue, and no consumer gets it. If the broker does not count returns, the
+// message is requeued after a pause, to be parked when it comes again.
 void OpenDelivery::KeepUnread() {
   const amqp::Message& message = *delivery_->message();
   const bool is_not_counted = context_.counted_returns.counts() == false ||
@@ -255,11 +255,11 @@ void OpenDelivery::KeepUnread() {
   context_.shared.Report(held);
 }
 
-// A delivery that came through the named work exchange finds back through it. Any other would be
-// led elsewhere, and goes straight to its queue; and so does one that is not finished with this
-// delay queue, as others have no part in its hops. By which way it came only the broker knows: what
-// its headers state about that could come from anyone who may publish to the queue, but not to the
-// exchange.
+// A delivery that came through the named work exchange returns through it. All others return
+// straight to their queue, because the work exchange could route them elsewhere. A copy that needs
+// several delay queues also returns straight, because only this queue's consumer can send it on.
+// The exchange is taken from the broker's deliver method, not from headers: anyone who may publish
+// to the queue can set those, even without access to the exchange.
 bool OpenDelivery::ReturnsThroughWorkExchange() const {
   const std::string& work_exchange = context_.options.work_exchange;
   const bool first_hop = copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed;
@@ -287,7 +287,7 @@ std::optional<DelayRoute> OpenDelivery::Route() const {
 }
 
 absl::Duration OpenDelivery::SafeFrom() const {
-  // A work queue is not of our making, and was there before the delivery.
+  // This client did not declare the work queue, which existed before the delivery.
   if (IsDirect()) return -absl::InfiniteDuration();
   return context_.parking_lot.safe_from();
 }
@@ -331,7 +331,7 @@ Annotation OpenDelivery::Annotate() const {
             .error = history.last_error,
             .id = id_};
   }
-  // What was not read has not failed.
+  // A message that was not read was not handled, so it has not failed again.
   const std::uint64_t call = delivery_->message()->left_out > 0 ? 0 : 1;
   Annotation annotation{.failures = SaturatingSum(delivery_->attempt(), call),
                         .first_failure = step_.first_failure,
@@ -412,12 +412,12 @@ void OpenDelivery::OnCopyRefused(const SendResult& result) {
       Publish(CopyKind::kParkedUnchanged);
       return;
     case SendResult::Kind::kRefused:
-      if (IsForbidden(result.code)) break;  // not the message's fault
+      if (IsForbidden(result.code)) break;  // the destination is refused, not the message
       step_.reason = absl::StrCat("the broker refuses its copy (", std::string(result.text),
                                   "); parked after: ", step_.error);
       Publish(CopyKind::kParked);
       return;
-    case SendResult::Kind::kReturned:  // never with a delay; what is moved waits for its queue
+    case SendResult::Kind::kReturned:  // never if delayed; kMoved waits for its queue
     case SendResult::Kind::kSent:
       break;
   }
@@ -460,7 +460,8 @@ void OpenDelivery::OnParkedQueueGone() {
   });
 }
 
-// Nowhere to go now: it stays unacked, is reported, and tried again.
+// The copy cannot be published anywhere now: the delivery stays unacked, which is reported, and the
+// copy is published again after a pause.
 void OpenDelivery::Hold(std::string_view why) {
   Enter(State::kHeld);
   const absl::Duration pause =

@@ -26,24 +26,24 @@
 
 namespace retryq {
 
-// What all open deliveries of one retrier share.
+// State that all open deliveries of one retrier share.
 struct RetrierContext {
   SharedState& shared;
   const RetrierOptions& options;
   const RetryPolicy policy;
   ParkingLot parking_lot;
   CountedReturns counted_returns;
-  Copy copy;  // scratch: a copy is sent before the next one is built
+  Copy copy;  // scratch space: each copy is sent before the next is built
   // See GatedRetrier.
   GatedRetrier::OnCall on_call = nullptr;
   bool gate_closed = false;
   bool returns_held = false;
-  std::uint64_t closings = 0;  // of the gate, so far
-  std::size_t open = 0;        // deliveries
-  std::size_t handling = 0;    // of those, with the handler
+  std::uint64_t closings = 0;  // how often the gate has been closed
+  std::size_t open = 0;        // open deliveries
+  std::size_t handling = 0;    // open deliveries that are with the handler
 };
 
-// One delivery, from its arrival to the one Ack or Reject that ends it: carries out the steps that
+// One delivery, from its arrival to the Ack or Reject that ends it. Carries out the steps that
 // RetryPolicy decides on. Its states:
 //
 //   kFree       ── Begin ─────────────────────────────────────────────────▶ kDeciding
@@ -52,87 +52,87 @@ struct RetrierContext {
 //               ── kForward, kMove, kRetry, kSnooze, kPark,
 //                  kGiveBack by a copy ───────────────────────────────────▶ kPublishing
 //               ── kAck, kDiscard, kReject, kGiveBack by basic.nack ──────▶ kFree
-//               ── kMove or kGiveBack by a copy, and returns are held ────▶ kReturning
-//   kReturning  ── returns are held no more, or after a pause ────────────▶ kDeciding
-//               ── kPark of a body that was left out, and passed on ──────▶ kFree
-//               ── the same, and it was not passed on ────────────────────▶ kReturning
+//               ── kMove or kGiveBack by a copy, while returns are held ──▶ kReturning
+//               ── kPark of a body left out, whose copy is parked ────────▶ kFree
+//               ── kPark of a body left out, which cannot be parked ──────▶ kReturning
+//   kReturning  ── returns are no longer held, or its pause is over ──────▶ kDeciding
 //   kWaiting    ── the rest of its delay is over ─────────────────────────▶ kHandling
-//               ── the same, and the gate is closed, or a pause is over ──▶ kDeciding
+//               ── that, and the gate is closed; or its pause is over ────▶ kDeciding
 //   kHandling   ── Settle, with the handler's outcome ────────────────────▶ kDeciding
 //   kPublishing ── confirmed, and acked ──────────────────────────────────▶ kFree
-//               ── refused, or its headers have no room: parked instead ──▶ kPublishing
+//               ── refused, or its headers are too large: it is parked ───▶ kPublishing
 //               ── returned: the parked queue is gone ────────────────────▶ kDeclaring
-//               ── refused wherever it goes ──────────────────────────────▶ kHeld
-//   kDeclaring  ── the parked queue is there again ───────────────────────▶ kPublishing
-//               ── it cannot be declared ─────────────────────────────────▶ kHeld
-//   kHeld       ── after a pause ─────────────────────────────────────────▶ kPublishing
+//               ── refused by every destination ──────────────────────────▶ kHeld
+//   kDeclaring  ── the parked queue has been declared again ──────────────▶ kPublishing
+//               ── the parked queue cannot be declared ───────────────────▶ kHeld
+//   kHeld       ── its pause is over ─────────────────────────────────────▶ kPublishing
 //
-// Each of them is entered in `Enter`, nowhere else. `Abandon` leads to kFree from everywhere, and
-// the observer is not told. It is told last, after what it is told of has been done.
+// Only `Enter` changes the state. `Abandon` leads to kFree from every state, without an event.
+// Other events are reported to the observer after the changes that they report.
 //
-// Reused from delivery to delivery.
+// The object is reused for later deliveries.
 class OpenDelivery final : private PendingPublish {
  public:
   enum class State {
     kFree,        // has no delivery
     kDeciding,    // its next step is decided on, and carried out at once
-    kWaiting,     // for the rest of its delay
+    kWaiting,     // waits for the rest of its delay
     kHandling,    // with the handler, or on the way to it
-    kReturning,   // is copied to its own queue once the flow of deliveries has ended
-    kPublishing,  // a copy is on its way: `copy_kind_`
-    kDeclaring,   // its parked queue is missing, and is declared; then it is published again
-    kHeld,        // its copy can be published nowhere: after a pause it is tried again
+    kReturning,   // will be copied to its own queue when the flow of deliveries has ended
+    kPublishing,  // a copy of the kind `copy_kind_` is being published
+    kDeclaring,   // its missing parked queue is being declared; then it is published again
+    kHeld,        // no destination takes its copy; it is published again after a pause
   };
 
-  // `released` is called when it is kFree again, last of all.
+  // `released` is called last, when the object is kFree again.
   OpenDelivery(RetrierContext& context, std::function<void()> released);
 
   State state() const { return state_; }
   const Delivery& delivery() const { return *delivery_; }
 
-  // Takes a delivery. From kFree. `is_counted`: its headers state all of its failures.
+  // Takes a delivery. `is_counted`: its headers state all of its failures. From kFree.
   void Begin(Delivery delivery, bool is_counted);
 
-  // For a delivery whose body is left out: what to publish of it to the parked queue, without the
+  // For a delivery whose body is left out: fills in the copy for the parked queue, without the
   // body. The views are valid until a delivery of this retrier publishes a copy. From kDeciding.
   bool FillParked(Step step, PublishParams* params);
 
-  // Carries out a step that is neither kHandle, kWait nor kSkip. From kDeciding.
+  // Carries out any step except kHandle, kWait and kSkip. From kDeciding.
   void CarryOut(Step step);
 
-  // kWait: calls `due` after that time, unless destroyed before. Which it may be inside. From
-  // kDeciding.
+  // kWait: calls `due` after `remaining`, unless this object is destroyed before; `due` may destroy
+  // it. From kDeciding.
   void Wait(absl::Duration remaining, std::function<void()> due);
 
-  // kForward: carries it out after its pause. From kDeciding.
+  // kForward: carries the step out after its pause. From kDeciding.
   void Forward(Step step);
 
-  // kHandle: the handler is about to be called. From kDeciding and kWaiting.
+  // kHandle: to be called just before the handler. From kDeciding and kWaiting.
   void BeginHandling();
 
-  // What the handler returned, and how long it took where anybody wants to know: decides on the
-  // next step and carries it out. From kHandling.
+  // Decides on the next step from the handler's outcome, and carries it out. `handling` is how long
+  // the handler took, if that was measured. From kHandling.
   void Settle(const Outcome& outcome, std::optional<absl::Duration> handling);
 
-  // Gives it back to its queue in place of a call of the handler. From kDeciding and kWaiting.
+  // Requeues the delivery instead of calling the handler. From kDeciding and kWaiting.
   void GiveBackUnhandled();
 
-  // Goes on with what was held. From kReturning.
+  // Carries out the step that was held. From kReturning.
   void Return();
 
-  // The channel is gone. To be destroyed next.
+  // The channel is gone; the object is destroyed next.
   void Abandon() { Enter(State::kFree); }
 
  private:
-  // What the copy is, and where it goes.
+  // The kind of the copy, and where it is published to.
   enum class CopyKind {
     kRetried,          // to a delay queue
-    kSnoozed,          // the same
+    kSnoozed,          // to a delay queue
     kForwarded,        // to a delay queue, for the rest of its delay
     kMoved,            // to the end of its own queue
-    kGivenBack,        // the same
+    kGivenBack,        // to the end of its own queue
     kParked,           // to the parked queue
-    kParkedUnchanged,  // the same, without headers of retrying
+    kParkedUnchanged,  // to the parked queue, without `x-retry-…` headers
   };
 
   // PendingPublish.
@@ -150,17 +150,17 @@ class OpenDelivery final : private PendingPublish {
   void KeepUnread();
   void FinishPassedOn(Event& failed);
   void Publish(CopyKind kind);
-  // To its own queue; not while returns are held.
+  // Publishes a copy to the delivery's own queue, or waits while returns are held.
   void PublishBack(CopyKind kind);
   void OnCopyRefused(const SendResult& result);
   void OnParkedRefused(const SendResult& result);
   void OnParkedQueueGone();
   void Hold(std::string_view why);
   void AckCopied(const SendResult& result);
-  // The end, for the broker.
+  // Settle the delivery for the broker.
   void Ack();
   void Reject(bool requeue);
-  // And then for the observer; the next delivery may come.
+  // Report the end to the observer, and free the object for the next delivery.
   void Close(EventKind kind);
   void Close(Event& event);
 
@@ -172,32 +172,32 @@ class OpenDelivery final : private PendingPublish {
     return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed ||
            copy_kind_ == CopyKind::kForwarded;
   }
-  // Whether the copy is the message as it came: back in its queue, with nothing to be remembered
-  // that neither its headers nor its way there state.
+  // Whether the copy is published as the message came: it returns to its queue, and its headers and
+  // its route already state all that must be kept.
   bool IsUnchangedReturn() const;
   absl::Duration Waited() const;
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
   bool is_observed() const { return context_.shared.environment().observer != nullptr; }
-  // Fills in what is known of the delivery.
+  // Sets the fields of `event` that describe the delivery.
   void Describe(Event& event) const;
 
   RetrierContext& context_;
   const std::function<void()> released_;
 
   State state_ = State::kFree;
-  CopyKind copy_kind_ = CopyKind::kRetried;  // kPublishing, kDeclaring, kHeld
-  std::optional<Delivery> delivery_;         // unless kFree
+  CopyKind copy_kind_ = CopyKind::kRetried;  // in kPublishing, kDeclaring and kHeld
+  std::optional<Delivery> delivery_;         // empty only in kFree
   Step step_;                                // the last one that was decided on
-  Hop hop_ = {};                             // where the copy goes, if it is delayed
-  std::string id_;                           // of the copies; empty before the first one
+  Hop hop_ = {};                             // the delay queue of the copy, if it is delayed
+  std::string id_;  // of the copies; empty until the first one is published
   bool is_counted_ = true;
-  absl::Duration arrived_at_ = absl::ZeroDuration();  // since boot, where it has an expiration
-  std::uint32_t holds_ = 0;                           // so far
-  std::unique_ptr<Timer> timer_;                      // kWaiting, kHeld, kReturning
-  absl::Duration called_at_ = absl::ZeroDuration();   // since boot, where an observer wants to know
-  std::optional<absl::Duration> handling_;            // the same: how long it took
-  std::uint64_t closings_ = 0;                        // of the gate, before the call
+  absl::Duration arrived_at_ = absl::ZeroDuration();  // since boot, if it has an expiration
+  std::uint32_t holds_ = 0;                           // how often it has been held
+  std::unique_ptr<Timer> timer_;                      // in kWaiting, kHeld and kReturning
+  absl::Duration called_at_ = absl::ZeroDuration();   // since boot, if there is an observer
+  std::optional<absl::Duration> handling_;            // how long the handler took, likewise
+  std::uint64_t closings_ = 0;  // closings of the gate before the handler was called
   Lifeline<OpenDelivery> lifeline_{this};
 };
 

@@ -31,8 +31,8 @@ namespace {
 
 constexpr absl::Duration kReportEarlyEvery = absl::Minutes(1);
 
-// A delivery that is nearly as old as one that has timed out has timed out too: the broker may have
-// sent it earlier than it came.
+// Part of the age of a timed-out delivery from which other deliveries count as timed out too: the
+// broker may have sent them earlier than they arrived.
 constexpr double kTimedOutToo = 0.95;
 
 absl::Status WithRemedy(const absl::Status& refusal) {
@@ -40,7 +40,7 @@ absl::Status WithRemedy(const absl::Status& refusal) {
     return absl::NotFoundError(
         absl::StrCat(refusal.message(), "; declare it first, or correct its name"));
   }
-  // From 4.3 on a look needs a right (F48 in doc/rabbitmq_facts.md).
+  // From 4.3 on, a passive declare needs a permission (F48 in doc/rabbitmq_facts.md).
   if (absl::IsPermissionDenied(refusal)) {
     const bool is_of_exchange = absl::StrContains(refusal.message(), "exchange '");
     return absl::PermissionDeniedError(
@@ -51,12 +51,12 @@ absl::Status WithRemedy(const absl::Status& refusal) {
   return ExplainIfExclusive(refusal);
 }
 
-// Of a parked queue that is missing; none where nothing is declared.
+// Returns the type of a parked queue that is missing; nullopt if nothing may be declared.
 std::optional<QueueType> ParkedQueueType(const DelayQueueOptions& options) {
   return options.declare ? std::optional(options.queue_type) : std::nullopt;
 }
 
-// Calls the handler. An exception is an error: kUnknown.
+// Calls the handler. Returns kUnknown if it throws.
 Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
   try {
     return handler(delivery);
@@ -65,8 +65,8 @@ Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
   }
 }
 
-// The same for one that settles later. One that throws has dropped its settlement, which retries,
-// if it has not settled before: returns why, else ok.
+// Calls an asynchronous handler. If it throws, its settlement is dropped, which causes a retry
+// unless it was used before; returns the exception as an error, else ok.
 absl::Status CallHandler(const AsyncHandler& handler, const Delivery& delivery,
                          Settlement settlement) {
   try {
@@ -77,13 +77,13 @@ absl::Status CallHandler(const AsyncHandler& handler, const Delivery& delivery,
   }
 }
 
-// A delivery on its way to another thread: either that takes it and handles it, or it is taken back
-// before, with its memory, as its channel is gone. Thread-safe.
+// A delivery that was posted to another thread. Either that thread takes and handles it, or the
+// retrier takes it back before, because its channel is gone. Thread-safe.
 class HandedOver {
  public:
   explicit HandedOver(Delivery delivery) : delivery_(std::move(delivery)) {}
 
-  // Nothing if it was taken back, or has been taken before.
+  // Returns nullopt if the delivery has already been taken.
   std::optional<Delivery> Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return std::exchange(delivery_, std::nullopt);
@@ -94,12 +94,13 @@ class HandedOver {
   std::optional<Delivery> delivery_;  // guarded by mutex_
 };
 
-// Keeps the open deliveries and leads handlers' outcomes to them.
+// Keeps the open deliveries and passes the outcomes of handlers to them.
 class RetrierImpl final {
  public:
   RetrierImpl(std::shared_ptr<SharedState> shared, RetrierOptions options);
   ~RetrierImpl();
-  // Instead: where an observer is being told, it lives until that is over, and calls nobody.
+  // Destroys the retrier; used instead of the destructor. During a call of the observer, the
+  // retrier is destroyed after that call, and makes no calls until then.
   static void Retire(std::unique_ptr<RetrierImpl> retrier);
 
   void Prepare(std::function<void(absl::Status)> done);
@@ -119,14 +120,14 @@ class RetrierImpl final {
   void LetReturnsGo();
 
  private:
-  // Names one delivery: its place, and how often that had been used before, so that an outcome that
-  // comes after `Abandon` meets nothing.
+  // Identifies one delivery by its place and by how often the place had been used before. An
+  // outcome that comes after `Abandon` therefore finds no delivery.
   struct Id {
     std::uint32_t place;
     std::uint32_t use;
   };
 
-  // Where one delivery is kept at a time. Its memory is used again.
+  // Holds one delivery at a time. Its memory is reused.
   struct Place {
     bool is_taken() const {
       return delivery != nullptr && delivery->state() != OpenDelivery::State::kFree;
@@ -141,13 +142,13 @@ class RetrierImpl final {
     std::uint32_t use = 0;
     std::shared_ptr<HandedOver> handed_over = nullptr;   // to another thread
     std::shared_ptr<std::atomic<bool>> begun = nullptr;  // with an asynchronous handler
-    absl::Status thrown = {};      // by its handler, which has yet to settle or has dropped that
-    absl::Duration taken_at = {};  // since boot, where timeouts are for us to count
+    absl::Status thrown = {};      // by a handler that has not settled, or dropped its settlement
+    absl::Duration taken_at = {};  // since boot; set if this client must count timeouts
   };
 
-  // A call of the handler on the loop's thread, which may destroy the retrier or have it abandon
-  // its deliveries: the call's own stays until it returns. Calls within calls end in the reverse
-  // order.
+  // A call of the handler on the loop's thread. The handler may destroy the retrier, or make it
+  // abandon its deliveries: the delivery of the call stays until the call returns. Nested calls end
+  // in reverse order.
   class Running {
    public:
     Running(const AlivePtr<RetrierImpl>& retrier, Id id)
@@ -175,8 +176,8 @@ class RetrierImpl final {
   // Calls the handler for a delivery.
   using Call = std::function<void(const AlivePtr<RetrierImpl>& self, Id id)>;
 
-  // What a wrapped handler needs. That may destroy the retrier, and the function that called it: so
-  // the caller holds on to this.
+  // The state of a wrapped handler. The call may destroy the retrier and the function that made the
+  // call, so the caller keeps a reference to this.
   struct Wrapped {
     AlivePtr<RetrierImpl> retrier;
     Call call;
@@ -201,17 +202,17 @@ class RetrierImpl final {
 
   const std::shared_ptr<SharedState> shared_;
   const RetrierOptions options_;
-  std::shared_ptr<Delivery::Source> source_;  // of what is delivered now
+  std::shared_ptr<Delivery::Source> source_;  // of current deliveries
   RetrierContext context_;
 
-  std::deque<Place> places_;  // stay where they are while more deliveries come
+  std::deque<Place> places_;  // a deque, so that places do not move when more deliveries arrive
   std::vector<std::uint32_t> free_;
   Running* running_ = nullptr;  // the innermost call
   // Since 4.3 the broker does not count consumer timeouts.
   TimedOut timed_out_;
-  std::uint64_t generation_ = 0;  // of the channel that this is known of:
+  std::uint64_t generation_ = 0;  // of the channel that `counts_timeouts_` refers to
   bool counts_timeouts_ = false;
-  bool has_asked_ = false;  // whether the queue counts
+  bool has_asked_ = false;  // whether the broker was asked if the queue counts deliveries
   absl::Duration report_early_from_ = -absl::InfiniteDuration();
   std::function<void()> idle_;
   std::unique_ptr<Timer> idle_timer_;
@@ -219,7 +220,7 @@ class RetrierImpl final {
   std::optional<Lifeline<RetrierImpl>> lifeline_{this};
 };
 
-// What users hold: destroys the retrier when that can be.
+// The object that users own. Destroys the retrier as soon as that is possible.
 class RetrierHandle final : public GatedRetrier {
  public:
   explicit RetrierHandle(std::unique_ptr<RetrierImpl> impl) : impl_(std::move(impl)) {}
@@ -277,13 +278,13 @@ void RetrierImpl::Retire(std::unique_ptr<RetrierImpl> retrier) {
   const std::shared_ptr<SharedState> shared = retrier->shared_;
   if (!shared->is_amid()) return;
   retrier->lifeline_.reset();
-  retrier->running_ = nullptr;  // those that are on the stack end before it
+  retrier->running_ = nullptr;  // running calls end before it is destroyed
   retrier->idle_ = nullptr;
   retrier->idle_timer_.reset();
   shared->Dispose(std::move(retrier));
 }
 
-// One after the other: a mistyped name must leave no parked queue behind.
+// One step after the other: a mistyped queue name must not leave a parked queue behind.
 void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
   shared_->broker().Declare(
       {.queue = {.name = options_.queue, .passive = true}},
@@ -298,7 +299,7 @@ void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
       });
 }
 
-// Once: the queue of that name stays of its type, and who may not know is refused each time.
+// Asks once: a queue keeps its type, and a user without the permission is refused each time.
 void RetrierImpl::AskWhetherCounts(std::function<void()> done) {
   const bool matters = options_.retry.count_redeliveries != CountRedeliveries::kNever;
   if (!matters || !shared_->options().declare || std::exchange(has_asked_, true)) return done();
@@ -369,8 +370,7 @@ DeliveryHandler RetrierImpl::Deliver(Call call) {
   };
 }
 
-// The way of a delivery: what is known of it is read, decides on its first step, and that is
-// carried out.
+// Reads the facts of a delivery, decides on its first step, and carries that out.
 void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::MessagePtr message) {
   const AlivePtr<RetrierImpl>& self = wrapped->retrier;
   if (!self) return;
@@ -405,7 +405,7 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::M
   }
 }
 
-// Decided without the body, and so without a call to anyone.
+// The decision does not need the body, and so makes no call of the user's code.
 bool RetrierImpl::PassOn(const amqp::MessagePtr& message, PublishParams* copy) {
   if (message->left_out == 0 || shared_->publisher().blocked()) return false;
   DeliveryFacts facts =
@@ -479,7 +479,7 @@ void RetrierImpl::ReportIfEarly(const Delivery& delivery, const DeliveryFacts& f
                    .delivery = &delivery});
 }
 
-// Known anew for each channel, as the broker may be another one.
+// Determined again for each channel, because the broker may be another one.
 bool RetrierImpl::CountsTimeouts(const amqp::Message& message) {
   if (message.delivery_tag.generation != generation_) {
     generation_ = message.delivery_tag.generation;
@@ -489,7 +489,7 @@ bool RetrierImpl::CountsTimeouts(const amqp::Message& message) {
   return counts_timeouts_;
 }
 
-// Only where it is asked for. It is used again once no settlement has it.
+// Tracks the call only if timeouts are counted. The flag is reused when no settlement refers to it.
 std::shared_ptr<std::atomic<bool>> RetrierImpl::BeginAsync(Place& place) const {
   if (!counts_timeouts_) {
     place.begun = nullptr;
@@ -501,9 +501,9 @@ std::shared_ptr<std::atomic<bool>> RetrierImpl::BeginAsync(Place& place) const {
   return place.begun;
 }
 
-// The broker has ended the consumer, as it does when a delivery stays unsettled for too long. The
-// oldest one has, and so have those that came with it. Which of them are with a handler have failed
-// by that; the others have only waited behind it.
+// The broker has cancelled the consumer, as it does if a delivery is unsettled for too long. The
+// oldest delivery has timed out, and so have those that arrived with it. That is a failure of those
+// that a handler was working on; the others only waited behind them.
 void RetrierImpl::RememberTimeouts() {
   if (!counts_timeouts_) return;
   const absl::Duration now = shared_->environment().clock->SinceBoot();
@@ -544,7 +544,7 @@ void RetrierImpl::Release(std::uint32_t index) {
 }
 
 void RetrierImpl::Abandon(const absl::Status& why) {
-  source_->abandoned = true;  // what waits for a thread is not begun, and what runs can see it
+  source_->abandoned = true;  // stops what waits for a thread; running handlers can check it
   if (shared_->is_amid()) {
     shared_->environment().executor->Post([self = lifeline_->ptr(), why] {
       if (self) self->Abandon(why);
@@ -569,7 +569,7 @@ void RetrierImpl::CloseGate() {
   ++context_.closings;
 }
 
-// An observer that is told may do anything.
+// The observer may do anything in each call.
 void RetrierImpl::GiveBackUnbegun() {
   const AlivePtr<RetrierImpl> self = lifeline_->ptr();
   for (std::uint32_t index = 0; self && index < places_.size(); ++index) {
@@ -580,7 +580,7 @@ void RetrierImpl::GiveBackUnbegun() {
   }
 }
 
-// An observer that is told may do anything here too.
+// The observer may do anything in each call.
 void RetrierImpl::LetReturnsGo() {
   context_.returns_held = false;
   const AlivePtr<RetrierImpl> self = lifeline_->ptr();
@@ -595,7 +595,7 @@ void RetrierImpl::WhenIdle(std::function<void()> idle) {
   TellIfIdle();
 }
 
-// At the next turn of the loop, so that nobody is called from inside a call.
+// In the next turn of the loop, so that `idle_` is not called from inside another call.
 void RetrierImpl::TellIfIdle() {
   if (idle_ == nullptr || open() != 0) return;
   idle_timer_ = shared_->environment().timers->After(

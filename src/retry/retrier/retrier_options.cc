@@ -12,7 +12,7 @@
 namespace retryq {
 namespace {
 
-// Not the connection's: what that makes of the margin is for others to check.
+// Any valid heartbeat: others check the margin against the connection's heartbeat.
 constexpr absl::Duration kAnyHeartbeat = absl::Milliseconds(1);
 
 constexpr std::size_t kMostFormerQueues = 16;
@@ -56,7 +56,7 @@ absl::Status Validate(const RetrierOptions& options, const DelayQueueOptions& de
   }
   if (const absl::Status retry = Validate(options.retry); !retry.ok()) {
     Check(retry, &errors);
-  } else if (Validate(delay_queues, kAnyHeartbeat).ok()) {  // else there is no lease to speak of
+  } else if (Validate(delay_queues, kAnyHeartbeat).ok()) {  // else no lease can be checked
     Check(ValidateLease(LongestDelay(options.retry), delay_queues), &errors);
   }
   if (errors.empty()) return absl::OkStatus();

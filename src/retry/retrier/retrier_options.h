@@ -7,11 +7,11 @@
 
 namespace retryq {
 
-// kInvalidArgument naming every wrong field, separated by "; ". The longest
-// delay must be one that a delay queue can have.
+// Returns kInvalidArgument naming every wrong field, separated by "; ". A delay queue must be able
+// to hold the longest delay.
 absl::Status Validate(const RetrierOptions& options, const DelayQueueOptions& delay_queues);
 
-// What the empty fields stand for.
+// Returns the options with their empty fields replaced by defaults.
 RetrierOptions WithDefaults(RetrierOptions options);
 
 }  // namespace retryq

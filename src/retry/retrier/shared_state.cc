@@ -11,8 +11,8 @@ constexpr char kUnsafeVersion[] =
     "their members; remedy: use 4.3.3 or newer";
 
 // Whether at-least-once dead-lettering, which quorum delay queues rely on, may stop for good in
-// this version of RabbitMQ: 4.3.0 to 4.3.2 (F48 in doc/rabbitmq_facts.md). What is no version does
-// not.
+// this version of RabbitMQ: 4.3.0 to 4.3.2 (F48 in doc/rabbitmq_facts.md). False for text that is
+// not a version.
 bool DeadLetteringMayStop(const std::string& version) {
   int major = 0;
   int minor = 0;
@@ -95,7 +95,7 @@ void SharedState::Report(Event& event) const {
   environment_.observer->OnEvent(event);
 }
 
-// Listeners may come and go while they are told, and may destroy what this belongs to.
+// Listeners may be added and removed during the calls, and may destroy the owner of this object.
 template <typename Call>
 void SharedState::Tell(Call call) {
   const CallOut telling(*this);

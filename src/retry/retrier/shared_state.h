@@ -20,45 +20,45 @@
 
 namespace retryq {
 
-// Stands between this library and its user's observer, which may call anything and destroy
-// anything: counts that it is being told of something, and can be closed.
+// Stands between this library and the user's observer, which may call and destroy anything. Counts
+// the calls of the observer that are on the stack, and can be closed.
 class ObserverGate final : public Observer {
  public:
-  // Not owned; may be null. `telling` counts the calls that are on the stack; `threw` is told of
-  // exceptions, see CallUser. Both outlive it.
+  // `observer` is not owned and may be null. `telling` counts the calls that are on the stack;
+  // `threw` receives exceptions, see CallUser. Both outlive the gate.
   ObserverGate(Observer* observer, int& telling, const std::function<void(absl::Status)>& threw)
       : observer_(observer), telling_(telling), threw_(threw) {}
 
-  // What is to be told: itself, or null where there is nobody to tell.
+  // Returns the gate, or null if there is no observer.
   Observer* get() { return observer_ == nullptr ? nullptr : this; }
 
-  // Its texts are copied, as what they belong to may be destroyed meanwhile.
+  // Copies the texts of the event first, because the observer may destroy their owner.
   void OnEvent(const Event& event) override;
 
-  // From now on nobody is told.
+  // From now on the observer is not called.
   void Close() { observer_ = nullptr; }
 
  private:
   Observer* observer_;
   int& telling_;
   const std::function<void(absl::Status)>& threw_;
-  std::string texts_;  // of the event before, for its memory; empty amid a call
+  std::string texts_;  // of the previous event, to reuse its memory; empty during a call
 };
 
-// What an error ends with where the broker has not answered in time.
+// The end of an error when the broker has not answered in time.
 inline constexpr char kSlowBrokerRemedy[] =
     "; remedy: see that the broker runs, has no alarm and is not overloaded";
 
-// What all retriers of one broker share: the delay queues, the publisher, and
-// the news of the connection, passed on to its listeners.
+// The state that all retriers of one broker share: the delay queues, the publisher, and the
+// listeners to which events of the connection are passed on.
 //
-// Its user's code may be called from the middle of ours, and may destroy anything: what is in use
-// then is destroyed in the next turn of the loop, see `CallOut` and `Dispose`.
+// The user's code may be called in the middle of this library's, and may destroy anything. Objects
+// in use then are destroyed in the next turn of the loop, see `CallOut` and `Dispose`.
 class SharedState final : public Retrier::Shared, private BrokerListener {
  public:
-  // The last reference destroys it, in the next turn of the loop where that happens inside a call
-  // to its user. `owned` is the same broker if this is to own it; null: the caller owns
-  // `broker`. `threw` hears of callbacks that throw; null: the exception flies on.
+  // The last reference destroys the state; inside a call of the user's code, in the next turn of
+  // the loop. `owned` is `broker` if the state owns it, or null if the caller does. `threw`
+  // receives the exceptions of callbacks; if it is null, they propagate.
   static std::shared_ptr<SharedState> Create(Broker& broker, Environment environment,
                                              DelayQueueOptions options,
                                              std::unique_ptr<Broker> owned = nullptr,
@@ -74,25 +74,26 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   TargetChecks& target_checks() { return target_checks_; }
   const DelayQueueOptions& options() const { return options_; }
 
-  // Where messages are published to with a delay while each destination has quorum delay queues of
-  // its own: exchanges with routing keys, as far as this remembers them or can take one more. Names
-  // of quorum queues stay in the broker's memory for ever (F7 in doc/rabbitmq_facts.md), and keys
-  // can be without number.
+  // Whether messages to this destination may have quorum delay queues of their own. True for the
+  // first kMostDestinations pairs of exchange and routing key. The limit is needed because the
+  // broker keeps names of quorum queues in memory forever (F7 in doc/rabbitmq_facts.md), and the
+  // number of routing keys is unlimited.
   static constexpr std::size_t kMostDestinations = 256;
   bool AdmitDestination(const std::string& exchange, const std::string& routing_key);
 
-  // Whether publishing and declaring work right now.
+  // Whether the connection can publish and declare now.
   bool ready() const { return ready_; }
-  // Why there was no connection the last time that there was none.
+  // Why the connection was last lost.
   const std::string& lost_because() const { return lost_because_; }
 
-  // Not owned. May come and go inside any call. Takes the same time however many there are.
+  // Listeners are not owned. They may be added and removed inside any call, in a time that does not
+  // depend on their number.
   using ListenerId = std::uint64_t;
   ListenerId AddListener(BrokerListener* listener);
   void RemoveListener(ListenerId id) { listeners_.erase(id); }
 
-  // Lives on the stack around a call of the user's code: where the state is complete (a handler, an
-  // answer), or amid a change of it (an observer, a predicate).
+  // Lives on the stack around a call of the user's code. kComplete: the state is complete (a
+  // handler, an answer). kAmid: the state is being changed (an observer, a predicate).
   enum class Place { kComplete, kAmid };
   class CallOut {
    public:
@@ -108,28 +109,29 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
     int& count_;
   };
 
-  // Whether such a call is on the stack, and whether one came amid a change.
+  // Whether a call of the user's code is on the stack, and whether one is in the middle of a
+  // change.
   bool is_calling_out() const { return calls_out_ > 0 || amid_ > 0; }
   bool is_amid() const { return amid_ > 0; }
 
   // See CallUser.
   const std::function<void(absl::Status)>& threw() const { return threw_; }
 
-  // At a stop, once publishes have been given up: what would be retried goes back to its queue
-  // uncounted. Its copy could not be published either, and it may have failed because of that.
+  // At a stop, after publishes have been abandoned: deliveries that would be retried are requeued
+  // uncounted. Their copies could not be published, and that may also be why they failed.
   void GiveBackFailures() { gives_back_failures_ = true; }
   bool gives_back_failures() const { return gives_back_failures_; }
 
-  // Destroys it in the next turn of the loop.
+  // Destroys `object` in the next turn of the loop.
   template <typename T>
   void Dispose(std::unique_ptr<T> object) const {
     environment_.executor->Post([kept = std::shared_ptr<T>(std::move(object))] {});
   }
 
-  // The observer, which may be gone from now on, is told nothing more.
+  // From now on the observer, which may be destroyed, is not called.
   void Silence() { gate_.Close(); }
 
-  // Tells the observer, if there is one, and fills in the time before.
+  // Sets the time of `event`, and passes it to the observer if there is one.
   void Report(Event& event) const;
   void Report(Event&& event) const { Report(event); }
 
@@ -144,7 +146,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   template <typename Call>
   void Tell(Call call);
 
-  const std::unique_ptr<Broker> owned_;  // null: the broker is not ours
+  const std::unique_ptr<Broker> owned_;  // null if the caller owns the broker
   Broker& broker_;
   int calls_out_ = 0;
   int amid_ = 0;
@@ -160,7 +162,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   bool gives_back_failures_ = false;
   std::string lost_because_;
   std::set<std::pair<std::string, std::string>> destinations_;
-  std::map<ListenerId, BrokerListener*> listeners_;  // in the order in which they came
+  std::map<ListenerId, BrokerListener*> listeners_;  // in the order of their registration
   ListenerId last_listener_ = 0;
 };
 

@@ -48,7 +48,7 @@ void TargetChecks::DropOld(absl::Duration now) {
   while (!trusted_.empty() && (trusted_.front().second <= now || trusted_.size() > kMostTrusted)) {
     const auto& [target, until] = trusted_.front();
     const auto found = known_.find(target);
-    // Unless it is looked for anew, or has been found since.
+    // Keep the target if it is being checked again, or has been found since.
     if (found != known_.end() && found->second.until == until && found->second.waiting.empty()) {
       known_.erase(found);
     }

@@ -18,43 +18,43 @@
 
 namespace retryq {
 
-// Where a delayed message is published to: an exchange or, where that is empty, a queue.
+// The target of a delayed message: an exchange or, if that is empty, a queue.
 struct Target {
   std::string exchange;
-  std::string queue;  // empty where there is an exchange
+  std::string queue;  // empty if there is an exchange
 
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees the 0 that <=> is compared with
   auto operator<=>(const Target&) const = default;
 };
 
-// Whether the targets of delayed messages are there. Each look takes a channel of its own, so
-// who asks while one is on its way shares its answer, and what was there stays so for kTrusted:
-// it may still go during the delay.
+// Checks whether the targets of delayed messages exist. Each check takes a channel of its own, so
+// calls during a check share its answer, and a target that exists is trusted for kTrusted. It may
+// still be deleted during the delay.
 class TargetChecks {
  public:
   static constexpr absl::Duration kTrusted = absl::Seconds(5);
   using Answer = std::function<void(const absl::Status&)>;
 
-  // Both must outlive it.
+  // `broker` and `clock` must outlive this object.
   TargetChecks(Broker& broker, const Clock& clock) : broker_(broker), clock_(clock) {}
 
-  // Answers with ok, kUnavailable if the connection went meanwhile, or why it is not there; inside
-  // this call where it is known already.
+  // Answers with ok, kUnavailable if the connection is lost meanwhile, or why the target does not
+  // exist. Answers inside this call if the target is trusted.
   void Look(const Target& target, Answer answer);
 
-  // How many are kept.
+  // Number of targets that are remembered or being checked.
   std::size_t size() const { return known_.size(); }
 
-  // The connection is lost: whatever was there is looked for again.
+  // To be called when the connection is lost: all targets are checked again.
   void Forget();
 
  private:
-  // Of more than that, the oldest are looked for again.
+  // Beyond this number, the oldest targets are checked again.
   static constexpr std::size_t kMostTrusted = 1000;
 
   struct Known {
     absl::Duration until = -absl::InfiniteDuration();  // by Clock::SinceBoot
-    std::vector<Answer> waiting;                       // for the look on its way
+    std::vector<Answer> waiting;                       // for the check under way
   };
 
   void OnAnswer(const Target& target, const absl::Status& there);
@@ -63,7 +63,7 @@ class TargetChecks {
   Broker& broker_;
   const Clock& clock_;
   std::map<Target, Known> known_;
-  std::deque<std::pair<Target, absl::Duration>> trusted_;  // and until when; the oldest first
+  std::deque<std::pair<Target, absl::Duration>> trusted_;  // and until when; oldest first
   Lifeline<TargetChecks> lifeline_{this};
 };
 
