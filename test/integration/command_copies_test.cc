@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,7 +10,10 @@
 #include "facts/raw_connection.h"
 #include "integration/messages_run.h"
 #include "retry/delivery/counted_returns.h"
+#include "retryq/amqp/connection.h"
+#include "retryq/amqp/connection_options.h"
 #include "retryq/amqp/table.h"
+#include "retryq/event_loop.h"
 
 namespace retryq::testing {
 namespace command_copies_test {
@@ -116,9 +118,15 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
     EXPECT_EQ(end.code, 0) << end.err;
   }
 
-  static bool IsSince43() {
-    const char* const version = std::getenv("RETRYQ_BROKER_VERSION");
-    return version != nullptr && IsVersion(version, 4, 3);
+  bool IsSince43() const {
+    struct Opened : amqp::ConnectionListener {
+      void OnOpen() override { loop.Stop(); }
+      void OnLost(const absl::Status& why) override { loop.Fail(why); }
+      EventLoop loop;
+    } opened;
+    const amqp::Connection connection(opened.loop, amqp::ParseUri(vhost_.Url()).value(), &opened);
+    EXPECT_EQ(opened.loop.Run(), absl::OkStatus());
+    return IsVersion(connection.server_version(), 4, 3);
   }
 
   // The first message of the queue, or of one that takes turns with others.
