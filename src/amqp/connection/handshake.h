@@ -41,6 +41,8 @@ class Handshake {
   // Returns what it means if the broker closes the connection at this step.
   absl::Status OnHungUp() const;
 
+  // Returns whether the broker has sent its first method.
+  bool has_begun() const { return step_ != Step::kStart; }
   const Tuning& tuning() const { return tuning_; }
   const std::string& server_version() const { return server_version_; }
 

@@ -338,8 +338,10 @@ TEST_F(ConnectionTest, IsClosedAmidTheHandshakeOnceThatIsOver) {
     }
     return false;
   };
-  connection_ = std::make_unique<Connection>(loop_, options_, this);
+  connection_.reset();
+  RunUntilHeard("0 connection.close 200");
   server_.heard.clear();
+  connection_ = std::make_unique<Connection>(loop_, options_, this);
   RunUntil([&] { return closed; });
   EXPECT_THAT(server_.heard, ElementsAre("0 connection.close 200"));
   EXPECT_EQ(opened_, 1);  // the first connection
