@@ -101,8 +101,11 @@ Answer DescriptionOf(const CLI::App& app) {
 struct FlagParser::Impl {
   explicit Impl(std::string_view description) : app(std::string(description)) {}
 
+  using Step = std::function<void(FlagReader&)>;
+
   CLI::App app;
   std::string group = "Options";
+  std::vector<Step> conversions, resolutions, checks;
 };
 
 FlagParser::FlagParser(const HelpText& help) : impl_(std::make_unique<Impl>(help.description)) {
@@ -161,6 +164,39 @@ void FlagParser::AddPositional(const std::string& name, FlagText* text, const st
       name, [text](const std::string& given) { *text = given; }, help);
 }
 
+void FlagParser::Add(const std::string& flag, const std::string& value, Conversion convert,
+                     const std::string& help) {
+  const auto text = std::make_shared<FlagText>();
+  Add(flag, value, text.get(), help);
+  impl_->conversions.push_back([text, convert = std::move(convert)](FlagReader& reader) {
+    if (*text) convert(**text, reader);
+  });
+}
+
+void FlagParser::AddSize(const std::string& flag, std::uint64_t max, std::uint64_t* target,
+                         const std::string& help) {
+  Add(
+      flag, "BYTES",
+      [flag, max, target](const std::string& text, FlagReader& reader) {
+        reader.ReadSize(flag, text, max, target);
+      },
+      help);
+}
+
+void FlagParser::Check(std::function<void(FlagReader& reader)> check) {
+  impl_->checks.push_back(std::move(check));
+}
+
+void FlagParser::Resolve(std::function<void(FlagReader& reader)> resolve) {
+  impl_->resolutions.push_back(std::move(resolve));
+}
+
+void FlagParser::Convert(FlagReader& reader) {
+  for (const auto* steps : {&impl_->conversions, &impl_->resolutions, &impl_->checks}) {
+    for (const Impl::Step& step : *steps) step(reader);
+  }
+}
+
 absl::StatusOr<std::optional<Answer>> FlagParser::Parse(const Arguments& arguments,
                                                         FlagReader& reader) {
   CLI::App& app = impl_->app;
@@ -176,6 +212,9 @@ absl::StatusOr<std::optional<Answer>> FlagParser::Parse(const Arguments& argumen
                                       ": needs a value; see --help");
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(error.what());
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() > 0) reader.SetGiven(option->get_name());
   }
   for (const CLI::Option* option : app.get_options(IsGivenTooOften)) {
     reader.Complain(option->get_name() + ": is given more than once; give it once");

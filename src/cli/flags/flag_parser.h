@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 #define RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -60,6 +61,43 @@ class FlagParser {
                   std::function<void(const std::string& given)> take, const std::string& help);
   // Adds `--name`.
   void Add(const std::string& flag, bool* set, const std::string& help);
+  // Adds `--name VALUE`. ParseInto converts the text and assigns it to `*target`, of any type that
+  // FlagReader::Read takes; without the flag, `*target` keeps its value.
+  template <typename Target>
+  void Add(const std::string& flag, const std::string& value, Target* target,
+           const std::string& help) {
+    Add(
+        flag, value,
+        [flag, target](const std::string& text, FlagReader& reader) {
+          reader.Read(flag, text, target);
+        },
+        help);
+  }
+  // Adds a whole number from `min` to `max`.
+  template <typename Number>
+  void AddNumber(const std::string& flag, std::uint64_t min, std::uint64_t max, Number* target,
+                 const std::string& help) {
+    Add(
+        flag, "NUMBER",
+        [flag, min, max, target](const std::string& text, FlagReader& reader) {
+          reader.Read(flag, text, min, max, target);
+        },
+        help);
+  }
+  // Adds a number of bytes, such as 64KiB, up to `max`.
+  void AddSize(const std::string& flag, std::uint64_t max, std::uint64_t* target,
+               const std::string& help);
+  // Adds `--name VALUE`. ParseInto calls `convert` with the text, if the flag is given.
+  using Conversion = std::function<void(const std::string& text, FlagReader& reader)>;
+  void Add(const std::string& flag, const std::string& value, Conversion convert,
+           const std::string& help);
+
+  // Adds a step that ParseInto calls once all flags are converted, to check values together. Steps
+  // are called in the order of these calls.
+  void Check(std::function<void(FlagReader& reader)> check);
+  // Adds a step between the conversion of the flags and the checks, for values that several flags
+  // or the environment determine.
+  void Resolve(std::function<void(FlagReader& reader)> resolve);
   // Adds a positional argument; at most one.
   void AddPositional(const std::string& name, FlagText* text, const std::string& help);
 
@@ -67,8 +105,9 @@ class FlagParser {
   // `reader`; returns kInvalidArgument if the arguments cannot be parsed at all.
   absl::StatusOr<std::optional<Answer>> Parse(const Arguments& arguments, FlagReader& reader);
 
-  // Parses the arguments and calls `read`, which converts them to options and reports errors to its
-  // reader. Returns the options, the help if it was requested, or kInvalidArgument with all errors.
+  // Parses the arguments, converts the values of the flags, runs the checks, and calls `read`,
+  // which returns the options and may report further errors. Returns the options, the help if it
+  // was requested, or kInvalidArgument with all errors.
   template <typename Read, typename Options = std::invoke_result_t<Read, FlagReader&>>
   absl::StatusOr<std::variant<Options, Answer>> ParseInto(const Arguments& arguments,
                                                           const Read& read) {
@@ -76,12 +115,16 @@ class FlagParser {
     const absl::StatusOr<std::optional<Answer>> answer = Parse(arguments, reader);
     if (!answer.ok()) return answer.status();
     if (answer->has_value()) return **answer;
+    Convert(reader);
     Options options = read(reader);
     if (absl::Status status = reader.status(); !status.ok()) return status;
     return options;
   }
 
  private:
+  // Runs the conversions, the steps of Resolve and the checks.
+  void Convert(FlagReader& reader);
+
   // Keeps CLI11 out of this header, as it takes seconds to compile.
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -183,6 +183,30 @@ void FlagReader::ReadSize(std::string_view flag, const FlagText& text, std::uint
                                 max >> 20, "MiB")));
 }
 
+void FlagReader::Require(std::string_view flag, std::string_view hint) {
+  if (!given(flag)) Complain(std::string(flag).append(" is required: ").append(hint));
+}
+
+bool FlagReader::RefuseTogether(std::string_view flag, std::string_view other,
+                                std::string_view why) {
+  return !given(other) || Refuse(flag, other, why);
+}
+
+bool FlagReader::Refuse(std::string_view flag, std::string_view other, std::string_view why) {
+  if (!given(flag)) return true;
+  std::string complaint = std::string(flag).append(" cannot be combined with ").append(other);
+  if (!why.empty()) complaint.append(", ").append(why);
+  Complain(std::move(complaint));
+  return false;
+}
+
+bool FlagReader::RequireFor(std::string_view flag, bool condition,
+                            std::string_view condition_text) {
+  if (!given(flag) || condition) return true;
+  Complain(std::string(flag).append(" requires ").append(condition_text));
+  return false;
+}
+
 void FlagReader::Complain(const absl::Status& status) {
   if (!status.ok()) Complain(std::string(InWordsOfFlags(status).message()));
 }

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +55,22 @@ class FlagReader {
   void ReadSize(std::string_view flag, const FlagText& text, std::uint64_t max,
                 std::uint64_t* value);
 
+  // Whether the user gave the flag, such as "--max".
+  bool given(std::string_view flag) const { return given_.contains(flag); }
+  void SetGiven(const std::string& flag) { given_.insert(flag); }
+
+  // Complains unless the flag is given: "--queue is required: " and the hint.
+  void Require(std::string_view flag, std::string_view hint);
+  // Complains if both are given: "--base cannot be combined with --delays". `why` may be empty.
+  // Returns whether the two can be combined.
+  bool RefuseTogether(std::string_view flag, std::string_view other, std::string_view why = "");
+  // Complains if `flag` is given; `other` describes the value of another flag that excludes it,
+  // such as "--backoff fixed". Returns whether it is not given.
+  bool Refuse(std::string_view flag, std::string_view other, std::string_view why = "");
+  // Complains if `flag` is given although its condition does not hold: "--outage requires
+  // --queue-type quorum". Returns whether that is not so.
+  bool RequireFor(std::string_view flag, bool condition, std::string_view condition_text);
+
   void Complain(std::string what) { complaints_.push_back(std::move(what)); }
   // Adds the library's errors about its options, if any.
   void Complain(const absl::Status& status);
@@ -69,6 +87,7 @@ class FlagReader {
   bool ReadNumber(std::string_view flag, const FlagText& text, std::uint64_t min, std::uint64_t max,
                   std::uint64_t* value);
 
+  std::set<std::string, std::less<>> given_;
   std::vector<std::string> complaints_;
 };
 

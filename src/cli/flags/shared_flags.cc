@@ -1,0 +1,288 @@
+#include "cli/flags/shared_flags.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/text/io.h"
+#include "retryq/amqp/connection_options.h"
+
+namespace retryq::cli {
+namespace {
+
+void ReadGrowth(const std::string& text, FlagReader& reader, BackoffOptions* backoff) {
+  if (text == "exponential") {
+    backoff->growth = Growth::kExponential;
+  } else if (text == "linear") {
+    backoff->growth = Growth::kLinear;
+  } else if (text == "fixed") {
+    backoff->factor = 1.0;
+  } else {
+    reader.Complain("--backoff '" + text + "': must be exponential, linear or fixed");
+  }
+}
+
+void ReadJitter(const std::string& text, FlagReader& reader, BackoffOptions* backoff) {
+  if (text == "decorrelated") {
+    backoff->jitter_kind = JitterKind::kDecorrelated;
+  } else if (text == "full") {
+    backoff->jitter = 1.0;
+  } else {
+    reader.Read("--jitter", text, &backoff->jitter);
+  }
+}
+
+// Complains about flags that have no effect beside others. Returns whether all can be combined.
+bool CheckBackoff(const std::string& growth, const BackoffOptions& backoff, FlagReader& reader) {
+  bool fits = true;
+  const auto refuse = [&](const char* flag, const std::string& beside, const char* why) {
+    fits = reader.Refuse(flag, beside, why) && fits;
+  };
+  if (reader.given("--delays")) {
+    for (const char* flag : {"--backoff", "--base", "--factor", "--step", "--max"}) {
+      fits = reader.RefuseTogether(flag, "--delays", "which lists all delays") && fits;
+    }
+  } else if (growth == "fixed") {
+    for (const char* flag : {"--factor", "--step", "--max"}) {
+      refuse(flag, "--backoff fixed", "where each delay is --base");
+    }
+  } else if (growth == "linear") {
+    refuse("--factor", "--backoff linear", "which grows by --step");
+  } else {
+    fits = reader.RequireFor("--step", false, "--backoff linear") && fits;
+  }
+  if (backoff.jitter_kind != JitterKind::kDecorrelated) return fits;
+  for (const char* flag : {"--backoff", "--factor", "--delays"}) {
+    refuse(flag, "--jitter decorrelated", "where each delay depends on the previous one");
+  }
+  return fits;
+}
+
+// The library must not report again what CheckBackoff has reported.
+void ResetContradictions(BackoffOptions* backoff) {
+  backoff->growth = Growth::kExponential;
+  backoff->step = absl::ZeroDuration();
+  backoff->delays.clear();
+  backoff->jitter_kind = JitterKind::kFraction;
+}
+
+// Reads a file with one URL per line.
+absl::StatusOr<std::vector<std::string>> ReadUrlFile(const std::string& name) {
+  const FileDescriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) return absl::ErrnoToStatus(errno, absl::StrCat("file '", name, "'"));
+  struct stat kind = {};
+  if (::fstat(file.get(), &kind) != 0 || !S_ISREG(kind.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("file '", name,
+                     "' is not a regular file, but is read again at each connect: name a regular "
+                     "file"));
+  }
+  const absl::StatusOr<std::string> text = ReadAll(file.get());
+  if (!text.ok()) return text.status();
+  std::vector<std::string> urls;
+  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+    const absl::string_view url = absl::StripAsciiWhitespace(line);
+    if (!url.empty()) urls.emplace_back(url);
+  }
+  if (urls.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("file '", name, "' contains no URL"));
+  }
+  return urls;
+}
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// The texts of --url and --url-file.
+struct UrlTexts {
+  std::vector<std::string> urls;
+  FlagText file;
+};
+
+// The addresses of the broker and their source for error messages.
+struct Addresses {
+  std::vector<std::string> urls;
+  std::string source = "--url";
+  std::string file = {};
+};
+
+// Reads the addresses from the first source that has some; none if all are empty.
+absl::StatusOr<Addresses> FindAddresses(const UrlTexts& texts) {
+  if (!texts.urls.empty() && !texts.file) return Addresses{.urls = texts.urls};
+  Addresses found{.urls = {}, .source = "--url-file", .file = texts.file.value_or("")};
+  if (!texts.file) {
+    found.source = "RETRYQ_URL_FILE";
+    found.file = Variable("RETRYQ_URL_FILE");
+  }
+  if (texts.file || !found.file.empty()) {
+    absl::StatusOr<std::vector<std::string>> urls = ReadUrlFile(found.file);
+    if (!urls.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(found.source, ": ", std::string(urls.status().message())));
+    }
+    found.urls = *std::move(urls);
+    return found;
+  }
+  if (std::string url = Variable("RETRYQ_URL"); !url.empty()) {
+    return Addresses{.urls = {std::move(url)}, .source = "RETRYQ_URL"};
+  }
+  return Addresses();
+}
+
+void ReadUrls(const UrlTexts& texts, FlagReader& reader, ClientOptions* client,
+              absl::Duration* heartbeat) {
+  if (!reader.RefuseTogether("--url", "--url-file")) return;
+  const absl::StatusOr<Addresses> found = FindAddresses(texts);
+  if (!found.ok()) return reader.Complain(std::string(found.status().message()));
+  if (!found->file.empty()) {
+    client->url_source = [file = found->file] { return ReadUrlFile(file); };
+  }
+  if (!found->urls.empty()) {
+    client->url = found->urls.front();
+    client->more_urls.assign(found->urls.begin() + 1, found->urls.end());
+  }
+  std::vector<std::string> all = client->more_urls;
+  all.insert(all.begin(), client->url);
+  const absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(all);
+  if (!connection.ok()) {
+    return reader.Complain(found->source + ": " + std::string(connection.status().message()));
+  }
+  if (heartbeat != nullptr) *heartbeat = connection->heartbeat;
+}
+
+}  // namespace
+
+void AddRetryFlags(FlagParser& parser, RetryOptions* retry) {
+  BackoffOptions* const backoff = &retry->backoff;
+  parser.Group("Retries");
+  const auto growth = std::make_shared<std::string>("exponential");
+  parser.Add(
+      "--backoff", "exponential|linear|fixed",
+      [growth, backoff](const std::string& text, FlagReader& reader) {
+        *growth = text;
+        ReadGrowth(text, reader, backoff);
+      },
+      "Set how delays grow: exponential, linear or fixed. Default: exponential");
+  parser.Add("--base", "DURATION", &backoff->base, "Set the first delay. Default: 1s");
+  parser.Add("--factor", "NUMBER", &backoff->factor,
+             "Exponential: multiply each delay by this. Default: 2");
+  parser.Add("--step", "DURATION", &backoff->step,
+             "Linear: increase each delay by this. Default: the value of --base");
+  parser.Add("--max", "DURATION", &backoff->max, "Limit each delay. Default: 10m");
+  parser.Add("--delays", "LIST", &backoff->delays,
+             "List the delays instead, such as 1s,10s,100s,500s. The last one repeats until\n"
+             "--max-attempts or --max-age is reached");
+  parser.Add(
+      "--jitter", "PART|full|decorrelated",
+      [backoff](const std::string& text, FlagReader& reader) { ReadJitter(text, reader, backoff); },
+      "Set the random part of each delay: 0 to 1; full, which is 1; or decorrelated:\n"
+      "from --base to three times the previous delay, at most --max. Default: 0");
+  parser.AddNumber("--max-attempts", 0, UINT64_MAX, &retry->max_attempts,
+                   "Limit the runs for one message, including the first. 0: unlimited.\n"
+                   "Default: 25");
+  parser.Add("--max-age", "DURATION", &retry->max_age,
+             "Start no retry later than this after the first failure. 0: unlimited.\n"
+             "Default: 0");
+  parser.Check([growth, retry](FlagReader& reader) {
+    if (!CheckBackoff(*growth, retry->backoff, reader)) ResetContradictions(&retry->backoff);
+    reader.Complain(Validate(*retry));
+  });
+}
+
+void AddDelayQueueFlags(FlagParser& parser, const absl::Duration* heartbeat,
+                        DelayQueueOptions* options) {
+  parser.Group("Delay queues");
+  parser.Add("--prefix", "PREFIX", &options->prefix,
+             "Begin the names of delay queues with this: PREFIX.MILLISECONDS, or for quorum\n"
+             "queues PREFIX.MILLISECONDS.QUEUE.q0 to .q3. Default: retry");
+  parser.Add("--queue-type", "classic|quorum", &options->queue_type,
+             "Set the type of delay queues. Quorum queues lose no message even if the broker\n"
+             "is killed. Default: classic");
+  parser.Add("--outage", "DURATION", &options->outage,
+             "With --queue-type quorum: set the total downtime of broker and QUEUE that is\n"
+             "survived without losing messages. Default: 1d. Range: from 5m");
+  parser.Add("--share-delay-queues", &options->share,
+             "With --queue-type quorum: let all work queues share the delay queues, as they\n"
+             "share classic ones. There are fewer queues, but a work queue that is missing or\n"
+             "full can delay, and in the end lose, messages of all others");
+  parser.Add("--margin", "DURATION", &options->margin,
+             "Keep a classic delay queue this much longer than necessary. Default: 1m");
+  parser.AddNumber("--max-length", 0, INT64_MAX, &options->max_length,
+                   "Limit the messages in a delay queue. Further failed messages stay unacked and\n"
+                   "are tried again with growing pauses. 0: unlimited. Default: 0");
+  parser.AddNumber("--max-length-bytes", 0, INT64_MAX, &options->max_length_bytes,
+                   "Limit the bytes of bodies in a delay queue in this way. 0: unlimited.\n"
+                   "Default: 0");
+  const auto no_declare = std::make_shared<bool>(false);
+  parser.Add("--no-declare", no_declare.get(),
+             "Declare nothing, for users without the configure permission: use the queues that\n"
+             "were imported from retryq plan --definitions");
+  parser.AddNumber(
+      "--max-delay-queues", 0, UINT32_MAX, &options->max_delay_queues,
+      "Limit the delays that have a queue of their own. Longer lists of delays pass\n"
+      "through several of these queues, and are as exact. Default: 64. Range: from 16");
+  const auto no_exact_queues = std::make_shared<bool>(false);
+  parser.Add("--no-exact-queues", no_exact_queues.get(),
+             "Use no own queues for the delays of the policy. If every worker with this prefix\n"
+             "sets it, --max-delay-queues limits their queues together");
+  parser.Check([no_declare, no_exact_queues, heartbeat, options](FlagReader& reader) {
+    const bool quorum = options->queue_type == QueueType::kQuorum;
+    reader.RequireFor("--outage", quorum, "--queue-type quorum");
+    reader.RequireFor("--share-delay-queues", quorum,
+                      "--queue-type quorum, as classic delay queues are always shared");
+    options->declare = !*no_declare;
+    options->exact_queues = !*no_exact_queues;
+    reader.Complain(Validate(*options, *heartbeat));
+  });
+}
+
+void AddBreakerFlags(FlagParser& parser, const std::string& help,
+                     std::optional<BreakerOptions>* breaker) {
+  const auto settings = std::make_shared<BreakerOptions>();
+  const auto is_on = std::make_shared<bool>(false);
+  parser.Add("--breaker", is_on.get(), help);
+  parser.AddNumber("--breaker-calls", 1, 10'000, &settings->calls,
+                   "With --breaker: look at this number of the last runs. Default: 20");
+  parser.Add("--breaker-ratio", "RATIO", &settings->ratio,
+             "With --breaker: open it if this part of them failed. Default: 0.5. Range: up to 1");
+  parser.Add("--breaker-pause", "DURATION", &settings->pause,
+             "With --breaker: pause consuming for this time. Default: 30s. Range: 1s to 24h");
+  parser.AddNumber("--breaker-probes", 1, 1'000, &settings->probes,
+                   "With --breaker: close it after this number of successes in a row. Default: 3");
+  parser.Check([settings, is_on, breaker](FlagReader& reader) {
+    for (const char* flag :
+         {"--breaker-calls", "--breaker-ratio", "--breaker-pause", "--breaker-probes"}) {
+      reader.RequireFor(flag, *is_on, "--breaker");
+    }
+    if (!*is_on) return;
+    reader.Complain(Validate(*settings));
+    *breaker = *settings;
+  });
+}
+
+void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* client,
+                 absl::Duration* heartbeat) {
+  const auto texts = std::make_shared<UrlTexts>();
+  parser.Add("--url", "URL", &texts->urls,
+             help + "\nDefault: $RETRYQ_URL, otherwise amqp://guest:guest@localhost:5672/");
+  parser.Add("--url-file", "FILE", &texts->file,
+             "Read the URLs from this file, one per line, again at each connect, so that a\n"
+             "password may change. Default: $RETRYQ_URL_FILE");
+  parser.Resolve([texts, client, heartbeat](FlagReader& reader) {
+    ReadUrls(*texts, reader, client, heartbeat);
+  });
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,42 @@
+#ifndef RETRYQ_CLI_FLAGS_SHARED_FLAGS_H_
+#define RETRYQ_CLI_FLAGS_SHARED_FLAGS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "cli/flags/flag_parser.h"
+#include "retryq/breaker.h"
+#include "retryq/client.h"
+#include "retryq/delay_queue_options.h"
+#include "retryq/retry_options.h"
+
+namespace retryq::cli {
+
+// The flags that several subcommands have, each defined once: name, help, conversion and checks.
+// Each function adds its flags to the parser, in a group of the help where it says so, and has
+// ParseInto write the values to the options, which must outlive the parser.
+
+// Group "Retries": --backoff, --base, --factor, --step, --max, --delays, --jitter, --max-attempts,
+// --max-age.
+void AddRetryFlags(FlagParser& parser, RetryOptions* retry);
+
+// Group "Delay queues": --prefix, --queue-type, --outage, --margin, --max-length, …. `heartbeat` is
+// the connection's, which the margin must exceed: see AddUrlFlags.
+void AddDelayQueueFlags(FlagParser& parser, const absl::Duration* heartbeat,
+                        DelayQueueOptions* options);
+
+// --breaker and its settings; without --breaker, `*breaker` stays empty. `help` is that of
+// --breaker.
+void AddBreakerFlags(FlagParser& parser, const std::string& help,
+                     std::optional<BreakerOptions>* breaker);
+
+// --url and --url-file. Without them the addresses come from RETRYQ_URL_FILE, RETRYQ_URL or the
+// library's default, in this order. A file is read again before each attempt to connect.
+// `*heartbeat`, if not null, becomes the heartbeat in the URLs.
+void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* client,
+                 absl::Duration* heartbeat = nullptr);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_FLAGS_SHARED_FLAGS_H_
