@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "base/escaped_text.h"
 #include "cli/completion/completions.h"
 #include "cli/declare/declare_command.h"
 #include "cli/doctor/doctor_command.h"
@@ -27,7 +28,6 @@
 #include "cli/text/outlet.h"
 #include "cli/waiting/waiting_command.h"
 #include "cli/worker/work_command.h"
-#include "loop/escaped_text.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

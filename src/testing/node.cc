@@ -6,6 +6,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "base/broker_version.h"
+#include "base/name_size.h"
 
 namespace retryq::testing {
 namespace {
@@ -31,15 +33,6 @@ constexpr absl::Duration kAckSync = absl::Milliseconds(200);
 // How long a quorum queue continues to send to a consumer that is cancelled (61).
 constexpr absl::Duration kCancelling = absl::Milliseconds(5);
 
-constexpr std::size_t kMaxName = 255;
-
-// Whether quorum queues of this version count failures separately from other returns.
-bool IsSince43(const std::string& version) {
-  const std::size_t dot = version.find('.');
-  const int minor = dot == std::string::npos ? 0 : std::atoi(version.c_str() + dot + 1);
-  return 100 * std::atoi(version.c_str()) + minor >= 403;
-}
-
 std::string TypeOf(const QueueDeclaration& declaration) {
   const amqp::Value* const type = declaration.arguments.Find("x-queue-type");
   const auto* const text = type == nullptr ? nullptr : std::get_if<std::string>(&type->variant);
@@ -57,7 +50,11 @@ bool IsHeldUp(const Queue& queue) {
 }  // namespace
 
 Node::Node(SimulatedTime& time, Random& random, SimulatedRabbitMq::Options options)
-    : time_(time), random_(random), options_(std::move(options)), mail_(time) {}
+    : time_(time),
+      random_(random),
+      options_(std::move(options)),
+      version_(BrokerVersion::Parse(options_.version)),
+      mail_(time) {}
 
 Node::~Node() = default;
 
@@ -95,7 +92,7 @@ absl::StatusOr<DeclareOk> Node::Declare(const DeclareParams& params) {
 }
 
 absl::StatusOr<DeclareOk> Node::DeclareQueue(const QueueDeclaration& declaration) {
-  if (declaration.name.size() > kMaxName) {
+  if (declaration.name.size() > kMaxNameSize) {
     return absl::InvalidArgumentError("the queue's name is longer than 255 bytes");
   }
   const auto found = queues_.find(declaration.name);
@@ -348,7 +345,7 @@ void Node::DeadLetter(Queue& queue, Place place, Stored stored, std::string_view
                       LetGo::Cause without_exchange) {
   if (!queue.dead_letter_exchange) return LetItGo(without_exchange, queue, stored);
   const ContentPtr content = Redirected(queue, *stored.content, reason);
-  const bool drops_cycles = std::atoi(options_.version.c_str()) < 4;
+  const bool drops_cycles = version_ < BrokerVersion{4, 0};
   bool taken = false;
   std::vector<LetGo::Cause> missed;  // reasons of queues that do not accept it
   for (const std::string& name : exchanges_.Route(content->exchange(), content->routing_key())
@@ -403,7 +400,7 @@ void Node::Requeue(Queue& queue, Place place, Stored stored, Return how) {
   --queue.unacked;
   stored.redelivered = true;
   if (queue.quorum()) {  // (41)
-    const bool counts_apart = IsSince43(options_.version);
+    const bool counts_apart = version_.CountsFailuresOnly();
     if (how == Return::kFailed || !counts_apart) ++stored.returns;
     if (counts_apart) ++stored.acquired;
   }
@@ -435,7 +432,7 @@ absl::Status Node::Consume(ChannelId id, std::shared_ptr<Channel> channel,
     return absl::NotFoundError(absl::StrCat("no queue '", name, "' in vhost '/'"));
   }
   absl::Duration timeout = options_.consumer_timeout;
-  if (IsSince43(options_.version)) {  // (42)
+  if (version_.CountsFailuresOnly()) {  // (42)
     timeout = ConsumerTimeoutIn(params.arguments).value_or(timeout);
     if (!queue->quorum()) timeout = absl::InfiniteDuration();
   }
@@ -573,7 +570,7 @@ void Node::OnTimeout(ChannelId id, std::uint64_t tag) {
   if (found == consumers_.end() || !found->second.unacked.contains(tag)) return;
   Consumer& consumer = found->second;
   Queue* const queue = FindLive(consumer.queue);
-  if (!IsSince43(options_.version)) {
+  if (!version_.CountsFailuresOnly()) {
     const std::shared_ptr<Channel> channel = consumer.channel;
     CloseChannel(id);
     channel->Closed(

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/broker_version.h"
 #include "retryq/broker.h"
 #include "retryq/random.h"
 #include "retryq/testing/simulated_rabbitmq.h"
@@ -218,6 +219,7 @@ class Node {
   SimulatedTime& time_;
   Random& random_;
   const SimulatedRabbitMq::Options options_;
+  const BrokerVersion version_;
 
   bool up_ = true;
   std::uint64_t lives_ = 1;  // number of starts; work begun before the last start is void

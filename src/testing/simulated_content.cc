@@ -4,12 +4,10 @@
 #include <utility>
 #include <variant>
 
+#include "base/header_names.h"
+
 namespace retryq::testing {
 namespace {
-
-constexpr std::string_view kDeathHeader = "x-death";
-constexpr std::string_view kDeliveryCountHeader = "x-delivery-count";
-constexpr std::string_view kAcquiredCountHeader = "x-acquired-count";
 
 using Entry = std::shared_ptr<const amqp::Table>;
 

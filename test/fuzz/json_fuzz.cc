@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/escaped_text.h"
 #include "cli/send/line_request.h"
 #include "cli/text/json_line.h"
 #include "cli/text/typed_value.h"
 #include "cli/worker/lines_protocol.h"
 #include "fuzz/check.h"
-#include "loop/escaped_text.h"
 
 using namespace retryq;       // NOLINT(google-build-using-namespace)
 using namespace retryq::cli;  // NOLINT(google-build-using-namespace)

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/broker_version.h"
 #include "facts/raw_connection.h"
 #include "integration/messages_run.h"
-#include "retry/delivery/counted_returns.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/amqp/table.h"
@@ -126,7 +126,7 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
     } opened;
     const amqp::Connection connection(opened.loop, amqp::ParseUri(vhost_.Url()).value(), &opened);
     EXPECT_EQ(opened.loop.Run(), absl::OkStatus());
-    return IsVersion(connection.server_version(), 4, 3);
+    return BrokerVersion::Parse(connection.server_version()).CountsFailuresOnly();
   }
 
   // The first message of the queue, or of one that takes turns with others.

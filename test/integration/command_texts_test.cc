@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "base/escaped_text.h"
 #include "integration/command_run.h"
-#include "loop/escaped_text.h"
 #include "support/canned_server.h"
 #include "unit/amqp/fake_server.h"
 #include "unit/amqp/run_until.h"

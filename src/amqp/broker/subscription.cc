@@ -12,6 +12,7 @@
 #include "amqp/channel/reply_status.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/transport/process_name.h"
+#include "base/name_size.h"
 
 namespace retryq::amqp {
 namespace {
@@ -168,10 +169,9 @@ void QueueSubscription::Subscribe() {
 // delivered before the consumer was cancelled and started again. So a consumer with another
 // prefetch gets another tag, if it is not too long.
 std::string QueueSubscription::ConsumerTag() const {
-  constexpr std::size_t kLongest = 255;
   if (Prefetch() == first_prefetch_) return params_.consumer_tag;
   std::string tag = absl::StrCat(params_.consumer_tag, ".prefetch", Prefetch());
-  return tag.size() <= kLongest ? tag : params_.consumer_tag;
+  return tag.size() <= kMaxNameSize ? tag : params_.consumer_tag;
 }
 
 void QueueSubscription::StartConsumer() {

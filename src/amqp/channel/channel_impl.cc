@@ -9,7 +9,8 @@
 #include "amqp/codec/properties_codec.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
-#include "loop/escaped_text.h"
+#include "base/escaped_text.h"
+#include "base/name_size.h"
 #include "retryq/amqp/connection.h"
 
 namespace retryq::amqp {
@@ -24,17 +25,17 @@ std::uint64_t NextGeneration() {
 }
 
 bool FitsShortString(const std::optional<std::string_view>& text) {
-  return !text || text->size() <= kMaxShortString;
+  return !text || text->size() <= kMaxNameSize;
 }
 
 bool FitShortStrings(const PublishParams& publish) {
   const Properties& p = publish.properties;
-  return publish.exchange.size() <= kMaxShortString &&
-         publish.routing_key.size() <= kMaxShortString && FitsShortString(p.content_type) &&
-         FitsShortString(p.content_encoding) && FitsShortString(p.correlation_id) &&
-         FitsShortString(p.reply_to) && FitsShortString(p.expiration) &&
-         FitsShortString(p.message_id) && FitsShortString(p.type) && FitsShortString(p.user_id) &&
-         FitsShortString(p.app_id) && FitsShortString(p.cluster_id);
+  return publish.exchange.size() <= kMaxNameSize && publish.routing_key.size() <= kMaxNameSize &&
+         FitsShortString(p.content_type) && FitsShortString(p.content_encoding) &&
+         FitsShortString(p.correlation_id) && FitsShortString(p.reply_to) &&
+         FitsShortString(p.expiration) && FitsShortString(p.message_id) &&
+         FitsShortString(p.type) && FitsShortString(p.user_id) && FitsShortString(p.app_id) &&
+         FitsShortString(p.cluster_id);
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ void Channel::Impl::Defer(std::function<void(Impl&)> work) {
 absl::Status Channel::Impl::CheckArguments(TableView arguments) const {
   if (absl::Status finite = arguments.CheckFinite(); !finite.ok()) return finite;
   // A method has at most four names besides its arguments.
-  constexpr std::size_t kBeside = kFrameOverhead + 64 + 4 * (kMaxShortString + 1);
+  constexpr std::size_t kBeside = kFrameOverhead + 64 + 4 * (kMaxNameSize + 1);
   const std::size_t limit = host_->frame_max();
   if (arguments.bytes().size() + kBeside <= limit) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -26,6 +26,7 @@
 #include "amqp/transport/outbox.h"
 #include "amqp/transport/read_pace.h"
 #include "amqp/transport/ring.h"
+#include "base/name_size.h"
 #include "retryq/amqp/channel.h"
 #include "retryq/executor.h"
 
@@ -175,7 +176,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
     if constexpr (requires { Method::Fields(method); }) {
       const auto fits = [](const auto& field) {
         if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::string_view>) {
-          return field.size() <= kMaxShortString;
+          return field.size() <= kMaxNameSize;
         } else {
           return true;
         }

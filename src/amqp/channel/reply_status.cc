@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/protocol_error.h"
-#include "loop/escaped_text.h"
+#include "base/escaped_text.h"
 
 namespace retryq::amqp {
 namespace {

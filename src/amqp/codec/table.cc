@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/table_walk.h"
 #include "amqp/codec/wire.h"
+#include "base/name_size.h"
 
 namespace retryq::amqp {
 namespace {
@@ -116,7 +117,7 @@ class TableEncoder {
   void AppendFields(const Table& table) {
     for (const auto& [name, value] : table.fields()) {
       field_ = name;
-      if (name.size() > kMaxShortString) return Fail("has a name of over 255 bytes");
+      if (name.size() > kMaxNameSize) return Fail("has a name of over 255 bytes");
       AppendShortString(name, out_);
       Append(value);
     }

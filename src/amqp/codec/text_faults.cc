@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/text.h"
+#include "base/quoting.h"
 
 namespace retryq::amqp {
 namespace {
@@ -36,10 +36,6 @@ std::string HostFault(std::string_view host) {
   return "";
 }
 
-std::string Quoted(std::string_view text) {
-  return absl::StrCat(" '", absl::CHexEscape(Text(text)), "' ");
-}
-
 }  // namespace
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
@@ -54,7 +50,7 @@ std::vector<std::string> TextFaults(const ConnectionOptions& options) {
   std::vector<std::string> faults;
   const auto check_host = [&](const char* field, std::string_view host) {
     if (const std::string fault = HostFault(host); !fault.empty()) {
-      faults.push_back(absl::StrCat(field, Quoted(host), fault));
+      faults.push_back(absl::StrCat(field, " ", InQuotes(host), " ", fault));
     }
   };
   const auto forbid_nul = [&](const char* field, std::string_view text) {
@@ -64,7 +60,7 @@ std::vector<std::string> TextFaults(const ConnectionOptions& options) {
   };
   for (const Endpoint& endpoint : options.endpoints) check_host("host", endpoint.host);
   if (std::any_of(options.user.begin(), options.user.end(), IsControl)) {
-    faults.push_back(absl::StrCat("user", Quoted(options.user), "has a control character"));
+    faults.push_back(absl::StrCat("user ", InQuotes(options.user), " has a control character"));
   }
   forbid_nul("password", options.password);
   if (options.tls) {

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/name_size.h"
+
 namespace retryq::amqp {
 
 // The elements of all data on the wire: integers in network order, and strings after their length.
-
-inline constexpr std::size_t kMaxShortString = 255;
 
 // A single expression, because compilers turn that into one load, but not a loop.
 template <std::unsigned_integral T>
@@ -55,9 +55,9 @@ class WireWriter {
     out_ += sizeof(T);
   }
   void Bytes(std::string_view bytes) { out_ += bytes.copy(out_, bytes.size()); }
-  // `text` must be at most kMaxShortString bytes.
+  // `text` must be at most kMaxNameSize bytes.
   void ShortString(std::string_view text) {
-    assert(text.size() <= kMaxShortString);
+    assert(text.size() <= kMaxNameSize);
     Integer(static_cast<std::uint8_t>(text.size()));
     Bytes(text);
   }
@@ -79,9 +79,9 @@ void AppendInteger(T value, std::string* out) {
   StoreBigEndian(value, Extend(sizeof(T), out));
 }
 
-// `text` must be at most kMaxShortString bytes.
+// `text` must be at most kMaxNameSize bytes.
 inline void AppendShortString(std::string_view text, std::string* out) {
-  assert(text.size() <= kMaxShortString);
+  assert(text.size() <= kMaxNameSize);
   out->push_back(static_cast<char>(text.size()));
   out->append(text);
 }

@@ -8,6 +8,7 @@
 #include "amqp/codec/frame.h"
 #include "amqp/codec/text_faults.h"
 #include "amqp/transport/tls_context.h"
+#include "base/name_size.h"
 
 namespace retryq::amqp {
 
@@ -20,7 +21,7 @@ absl::Status Validate(const ConnectionOptions& options) {
   for (const Endpoint& endpoint : options.endpoints) {
     require(!endpoint.host.empty() && endpoint.port > 0, "endpoints: each needs a host and a port");
   }
-  require(options.vhost.size() <= 255, "vhost: at most 255 bytes");
+  require(options.vhost.size() <= kMaxNameSize, "vhost: at most 255 bytes");
   require(options.heartbeat >= absl::ZeroDuration() && options.heartbeat <= absl::Seconds(65535),
           "heartbeat: 0 to 65535 seconds");
   require(options.connection_timeout > absl::ZeroDuration(), "connection_timeout: above zero");

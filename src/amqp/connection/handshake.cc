@@ -13,7 +13,8 @@
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
-#include "loop/escaped_text.h"
+#include "base/broker_version.h"
+#include "base/escaped_text.h"
 
 namespace retryq::amqp {
 namespace {
@@ -51,14 +52,8 @@ bool Offers(std::string_view mechanisms, std::string_view mechanism) {
 
 // The default limit of RabbitMQ for a frame before the login.
 std::size_t DefaultInitialFrameMax(const std::string& server_version) {
-  const std::vector<std::string> parts = absl::StrSplit(server_version, '.');
-  int major = 0;
-  int minor = 0;
-  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &major) ||
-      !absl::SimpleAtoi(parts[1], &minor)) {
-    return kFrameMinSize;
-  }
-  return std::pair(major, minor) >= std::pair(4, 1) ? 2 * kFrameMinSize : kFrameMinSize;
+  const bool is_large = BrokerVersion::Parse(server_version) >= BrokerVersion{4, 1};
+  return is_large ? 2 * kFrameMinSize : kFrameMinSize;
 }
 
 }  // namespace

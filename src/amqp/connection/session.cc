@@ -11,7 +11,8 @@
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
-#include "loop/escaped_text.h"
+#include "base/escaped_text.h"
+#include "base/name_size.h"
 #include "loop/thrown.h"
 
 namespace retryq::amqp {
@@ -403,7 +404,7 @@ void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
   const std::string text = absl::StrCat(blame.frame, ": ", error.message());
   const auto fill = [&](auto close) {
     close.reply_code = static_cast<std::uint16_t>(code);
-    close.reply_text = std::string_view(text).substr(0, kMaxShortString);
+    close.reply_text = std::string_view(text).substr(0, kMaxNameSize);
     close.class_id = blame.class_id;
     close.method_id = blame.method_id;
     return close;

@@ -14,6 +14,7 @@
 #include "amqp/codec/frame.h"
 #include "amqp/codec/text.h"
 #include "amqp/codec/text_faults.h"
+#include "base/name_size.h"
 #include "retryq/amqp/connection_options.h"
 
 namespace retryq::amqp {
@@ -311,7 +312,7 @@ absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri) {
     if (!vhost.ok()) return vhost.status();
     options.vhost = *std::move(vhost);
   }
-  if (options.vhost.size() > 255) return Invalid("the vhost is longer than 255 bytes");
+  if (options.vhost.size() > kMaxNameSize) return Invalid("the vhost is longer than 255 bytes");
   if (query) {
     status = ParseQuery(*query, &options);
     if (!status.ok()) return status;

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/name_size.h"
 #include "retryq/client.h"
 #include "retryq/observer.h"
 #include "retryq/retry_options.h"
@@ -25,7 +26,7 @@ namespace retryq::cli {
 absl::Status InWordsOfFlags(const absl::Status& status);
 
 // The longest name in AMQP, in bytes: of queues, exchanges and routing keys (its short strings).
-inline constexpr std::size_t kLongestName = 255;
+inline constexpr std::size_t kLongestName = kMaxNameSize;
 
 // The text of a flag, if given.
 using FlagText = std::optional<std::string>;

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "loop/escaped_text.h"
+#include "base/escaped_text.h"
+#include "base/iso_time.h"
 
 namespace retryq::cli {
 namespace {
@@ -71,8 +72,6 @@ std::string WhyNotJson(std::string_view text) {
 std::string JsonLine(const nlohmann::json& json) { return Dumped(json); }
 std::string JsonLine(const nlohmann::ordered_json& json) { return Dumped(json); }
 
-std::string JsonTime(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
-}
+std::string JsonTime(absl::Time time) { return IsoTime(time); }
 
 }  // namespace retryq::cli

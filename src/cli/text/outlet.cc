@@ -15,8 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/escaped_text.h"
 #include "cli/text/io.h"
-#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {

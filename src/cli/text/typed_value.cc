@@ -7,12 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/name_size.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {
-
-constexpr std::size_t kLongestFieldName = 255;
 
 absl::StatusOr<amqp::Value> ValueAtDepth(const nlohmann::json& json, int depth) {
   using Type = nlohmann::json::value_t;
@@ -47,9 +46,9 @@ absl::StatusOr<amqp::Value> ValueAtDepth(const nlohmann::json& json, int depth) 
     case Type::object: {
       amqp::Table table;
       for (const auto& [name, element] : json.items()) {
-        if (name.size() > kLongestFieldName) {
+        if (name.size() > kMaxNameSize) {
           return absl::InvalidArgumentError(absl::StrCat(
-              "a name has ", name.size(), " bytes; AMQP takes at most ", kLongestFieldName));
+              "a name has ", name.size(), " bytes; AMQP takes at most ", kMaxNameSize));
         }
         absl::StatusOr<amqp::Value> value = ValueAtDepth(element, depth + 1);
         if (!value.ok()) return value;

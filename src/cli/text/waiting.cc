@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "base/escaped_text.h"
 #include "cli/text/outlet.h"
-#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/name_size.h"
 #include "loop/alive.h"
 #include "loop/own_process.h"
 #include "loop/thrown.h"
@@ -14,7 +15,6 @@
 #include "retry/client/declare_work_queue.h"
 #include "retry/client/delayed_publish.h"
 #include "retry/client/pending_declare.h"
-#include "retry/delivery/headers.h"
 #include "retry/retrier/retrier_options.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/amqp/make_broker.h"
@@ -95,7 +95,7 @@ absl::Status ValidateMessage(const OutgoingMessage& message) {
       {"app_id", message.app_id},
       {"user_id", message.user_id}};
   for (const auto& [field, name] : names) {
-    if (name.size() <= kLongestName) continue;
+    if (name.size() <= kMaxNameSize) continue;
     status = Join(
         status, absl::InvalidArgumentError(absl::StrCat(field, " must be at most 255 bytes long")));
   }

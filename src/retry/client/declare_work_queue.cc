@@ -11,8 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/name_size.h"
+#include "base/quoting.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
-#include "retry/delivery/headers.h"
 #include "retry/publisher/exclusive_queue.h"
 
 namespace retryq {
@@ -24,12 +25,10 @@ constexpr std::string_view kReservedPrefix = "amq.";
 // If two clients declare a queue at the same time, one may get a 404 (F46).
 constexpr int kMostAttempts = 3;
 
-std::string InQuotes(std::string_view text) { return absl::StrCat("'", std::string(text), "'"); }
-
 void CheckObjectName(const std::string& field, const std::string& name,
                      std::vector<std::string>* errors) {
   if (name.empty()) errors->push_back(absl::StrCat(field, " must not be empty"));
-  if (name.size() > kLongestName) {
+  if (name.size() > kMaxNameSize) {
     errors->push_back(absl::StrCat(field, " must be at most 255 bytes long"));
   }
   if (name.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
@@ -40,7 +39,7 @@ void CheckObjectName(const std::string& field, const std::string& name,
 // The broker closes the connection if it does not know the type.
 bool IsExchangeType(std::string_view type) {
   return type == "direct" || type == "topic" || type == "fanout" || type == "headers" ||
-         (type.starts_with("x-") && type.size() <= kLongestName &&
+         (type.starts_with("x-") && type.size() <= kMaxNameSize &&
           type.find('\0') == std::string_view::npos);
 }
 
@@ -192,7 +191,7 @@ absl::Status Validate(const WorkQueue& work_queue) {
                        "but is ",
                        InQuotes(binding.exchange_type)));
     }
-    if (binding.routing_key.size() > kLongestName) {
+    if (binding.routing_key.size() > kMaxNameSize) {
       errors.emplace_back("routing_key must be at most 255 bytes long");
     }
   }

@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/broker_version.h"
+#include "base/header_names.h"
 #include "loop/pauses.h"
 #include "retry/delay_queues/route_declaration.h"
-#include "retry/delivery/headers.h"
 #include "retry/publisher/copy.h"
 #include "retryq/copy_properties.h"
 
@@ -185,8 +186,9 @@ std::optional<DelayRoute> DelayedPublish::Route() const {
   if (!IsDelayed()) return std::nullopt;
   DelayRoute route{.ttl = hop_.ttl,
                    .dead_letter_exchange = message_.exchange,
-                   .priority = PriorityLevel(message_.priority, shared_->broker().server_version(),
-                                             shared_->options())};
+                   .priority = PriorityLevel(
+                       message_.priority, BrokerVersion::Parse(shared_->broker().server_version()),
+                       shared_->options())};
   if (HasOwnDelayQueues(shared_->options())) {
     route.owner = IsForExchange() ? message_.exchange : message_.routing_key;
     if (IsForExchange()) route.owner_key = message_.routing_key;

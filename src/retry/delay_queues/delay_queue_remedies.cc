@@ -1,12 +1,10 @@
 #include "retry/delay_queues/delay_queue_remedies.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/quoting.h"
 
 namespace retryq {
 namespace {
-
-// Passes the text to Abseil as a std::string, because Abseil's string_view is a type of its own.
-std::string Quoted(std::string_view text) { return absl::StrCat("'", std::string(text), "'"); }
 
 std::string InBrackets(std::string_view detail) {
   return detail.empty() ? "" : absl::StrCat(" (", std::string(detail), ")");
@@ -14,12 +12,7 @@ std::string InBrackets(std::string_view detail) {
 
 // A pattern for rabbitmqctl set_permissions that matches all names with this prefix.
 std::string NamesWith(std::string_view prefix) {
-  std::string pattern = "^";
-  for (const char c : prefix) {
-    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return Quoted(pattern + "\\..*");
+  return ShellQuoted(absl::StrCat("^", RegexEscaped(absl::StrCat(std::string(prefix), ".")), ".*"));
 }
 
 std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
@@ -29,7 +22,7 @@ std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
       return absl::StrCat(
           "grant the user 'configure', 'write' and 'read' on ", NamesWith(prefix),
           " and 'write' on ",
-          dead_letter_exchange.empty() ? "'amq.default'" : Quoted(dead_letter_exchange),
+          dead_letter_exchange.empty() ? "'amq.default'" : InQuotes(dead_letter_exchange),
           " (rabbitmqctl set_permissions)");
     case absl::StatusCode::kFailedPrecondition:
       return "something else has made a queue of that name: delete it, or choose another prefix";
@@ -54,7 +47,7 @@ std::string RemedyForLimit() {
 }
 
 std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_view detail) {
-  const std::string what = absl::StrCat("used instead of ", Quoted(name), ", ");
+  const std::string what = absl::StrCat("used instead of ", InQuotes(name), ", ");
   const std::string text = InBrackets(detail);
   switch (cause) {
     case RenameCause::kOtherArguments:
@@ -81,7 +74,7 @@ std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_vie
 absl::Status ExplainRefusal(const absl::Status& refusal, std::string_view name,
                             std::string_view prefix, std::string_view dead_letter_exchange) {
   return absl::Status(refusal.code(),
-                      absl::StrCat("delay queue ", Quoted(name), " cannot be declared",
+                      absl::StrCat("delay queue ", InQuotes(name), " cannot be declared",
                                    InBrackets(std::string(refusal.message())),
                                    "; remedy: ", RemedyFor(refusal, prefix, dead_letter_exchange)));
 }
@@ -95,9 +88,10 @@ absl::Status ExplainAbsence(const absl::Status& refusal, std::string_view name,
                                        "have a user who may configure the broker import what "
                                        "`retryq plan --definitions --queue QUEUE` "
                                        "prints for this policy, or let this client declare");
-  return absl::Status(refusal.code(), absl::StrCat("delay queue ", Quoted(name), " cannot be used",
-                                                   InBrackets(std::string(refusal.message())),
-                                                   ", and nothing is declared; remedy: ", remedy));
+  return absl::Status(refusal.code(),
+                      absl::StrCat("delay queue ", InQuotes(name), " cannot be used",
+                                   InBrackets(std::string(refusal.message())),
+                                   ", and nothing is declared; remedy: ", remedy));
 }
 
 std::string WhyFull(std::string_view name, const DelayQueueOptions& options) {
@@ -106,12 +100,12 @@ std::string WhyFull(std::string_view name, const DelayQueueOptions& options) {
   if (options.max_length_bytes > 0) {
     absl::StrAppend(&limits, limits.empty() ? "" : " or ", options.max_length_bytes, " bytes");
   }
-  return absl::StrCat(Quoted(name), " is full (", limits,
+  return absl::StrCat(InQuotes(name), " is full (", limits,
                       "): the message stays in its work queue, unacked, until there is room");
 }
 
 std::string WhyBroken(std::string_view name, std::string_view detail) {
-  return absl::StrCat(Quoted(name), " was gone before its time", InBrackets(detail),
+  return absl::StrCat(InQuotes(name), " was gone before its time", InBrackets(detail),
                       "; remedy: let nobody delete it or its exchange, and no policy shorten its "
                       "'expires' (rabbitmqctl list_policies, list_operator_policies)");
 }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "retry/delivery/counted_returns.h"
-#include "retry/delivery/headers.h"
+#include "base/broker_version.h"
+#include "base/name_size.h"
 #include "retry/policy/delay_steps.h"
 #include "retryq/delay_queue_declaration.h"
 
@@ -106,17 +106,17 @@ bool HasOwnDelayQueues(const DelayQueueOptions& options) {
 }
 
 std::optional<std::uint8_t> PriorityLevel(std::optional<std::uint8_t> priority,
-                                          std::string_view version,
+                                          const BrokerVersion& version,
                                           const DelayQueueOptions& options) {
   constexpr std::uint8_t kDefault = 4;  // of a message without a priority
   if (!priority || options.queue_type != QueueType::kQuorum || !options.declare) {
     return std::nullopt;
   }
-  if (IsVersion(version, 4, 3)) {
+  if (version >= BrokerVersion{4, 3}) {
     const std::uint8_t level = std::min(*priority, kHighestPriority);
     return level == kDefault ? std::nullopt : std::optional(level);
   }
-  if (!IsVersion(version, 4, 0) || *priority <= kDefault) return std::nullopt;
+  if (version < BrokerVersion{4, 0} || *priority <= kDefault) return std::nullopt;
   return kDefault + 1;
 }
 
@@ -150,7 +150,7 @@ DeclareParams DelayQueueDeclaration(const DelayRoute& route, const DelayQueueOpt
   const bool rotates = options.queue_type == QueueType::kQuorum && options.declare;
   if (HasOwnDelayQueues(options) && !route.owner.empty()) {
     constexpr std::size_t kSlotBytes = 3;
-    name += OwnerPart(route, kLongestName - kSlotBytes - name.size());
+    name += OwnerPart(route, kMaxNameSize - kSlotBytes - name.size());
     if (!rotates) name += ".q";
   }
   if (rotates) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/broker_version.h"
 #include "retry/delay_queues/delay_queue_route.h"
 #include "retryq/broker.h"
 #include "retryq/delay_queue_options.h"
@@ -29,7 +30,7 @@ bool HasOwnDelayQueues(const DelayQueueOptions& options);
 // Returns the level of a message in a broker of this version; nullopt if the priority makes no
 // difference, or nothing may be declared.
 std::optional<std::uint8_t> PriorityLevel(std::optional<std::uint8_t> priority,
-                                          std::string_view version,
+                                          const BrokerVersion& version,
                                           const DelayQueueOptions& options);
 
 // Parts of names, see DelayQueueName.

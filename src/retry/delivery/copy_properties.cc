@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/header_names.h"
 #include "retry/delivery/headers.h"
 #include "retryq/amqp/table.h"
 

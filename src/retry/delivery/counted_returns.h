@@ -2,20 +2,12 @@
 #define RETRYQ_SRC_RETRY_DELIVERY_COUNTED_RETURNS_H_
 
 #include <optional>
-#include <string_view>
 
+#include "base/broker_version.h"
 #include "retry/delivery/delivery_facts.h"
 #include "retryq/retry_options.h"
 
 namespace retryq {
-
-// Whether `version`, such as "4.0.5", is the given one or later. False for text that is not a
-// version.
-bool IsVersion(std::string_view version, int major, int minor);
-
-// Whether a broker of `version`, such as "4.3.6", counts failures only: neither messages that were
-// requeued by basic.nack, nor consumer timeouts (F41, F42 in doc/rabbitmq_facts.md).
-bool CountsFailuresOnly(std::string_view version);
 
 // Determines whether requeueing a message of one queue would count as a failure of it.
 class CountedReturns {
@@ -34,8 +26,8 @@ class CountedReturns {
   void LearnWhetherCounts(bool counts) { counts_ = counts; }
   std::optional<bool> counts() const { return counts_; }
 
-  // `version` is the broker's; empty if unknown.
-  bool WouldCount(std::string_view version) const;
+  // `version` is the broker's.
+  bool WouldCount(const BrokerVersion& version) const;
 
  private:
   const CountRedeliveries which_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/header_names.h"
 #include "retry/delivery/headers.h"
 
 namespace retryq {

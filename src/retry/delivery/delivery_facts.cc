@@ -10,6 +10,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/header_names.h"
+#include "base/name_size.h"
+#include "base/utf8.h"
 #include "retry/delivery/error_text.h"
 #include "retry/delivery/headers.h"
 #include "retryq/amqp/table.h"
@@ -126,7 +129,7 @@ std::optional<std::string_view> Text(const Field& field) {
 
 std::optional<std::string_view> ShortText(const Field& field) {
   const std::optional<std::string_view> text = Text(field);
-  return text && text->size() <= kLongestName ? text : std::nullopt;
+  return text && text->size() <= kMaxNameSize ? text : std::nullopt;
 }
 
 std::optional<std::int64_t> Natural(const Field& field) {
@@ -320,7 +323,7 @@ struct QueueFailures {
 std::vector<QueueFailures> FailuresBesides(const HeaderFields& fields) {
   std::vector<QueueFailures> all;
   const auto add = [&all](std::string_view queue, std::int64_t failures) {
-    if (failures <= 0 || queue.size() > kLongestName) return;
+    if (failures <= 0 || queue.size() > kMaxNameSize) return;
     constexpr std::size_t kMostRead = 64;  // limits the work for a forged header
     for (QueueFailures& of : all) {
       if (of.queue != queue) continue;

@@ -47,11 +47,6 @@ RetryHeaders RetryHeadersIn(amqp::TableView headers) {
   return made_id || edited ? RetryHeaders::kReplayed : RetryHeaders::kForeign;
 }
 
-bool IsRetryHeader(std::string_view name) {
-  return name.starts_with(kRetryPrefix) &&
-         std::find(kRetryHeaders.begin(), kRetryHeaders.end(), name) != kRetryHeaders.end();
-}
-
 bool IsRetryHeader(std::string_view name, RetryHeaders whose) {
   switch (whose) {
     case RetryHeaders::kForeign:
@@ -66,17 +61,5 @@ bool IsRetryHeader(std::string_view name, RetryHeaders whose) {
   }
   return IsRetryHeader(name) || name == kRetryEditedHeader;
 }
-
-bool IsBrokerHeader(std::string_view name) {
-  if (!name.starts_with("x-")) return false;
-  return IsDeathHeader(name) || name == kDeliveryCountHeader || name == kAcquiredCountHeader;
-}
-
-bool IsDeathHeader(std::string_view name) {
-  return name == kDeathHeader || name.starts_with("x-first-death-") ||
-         name.starts_with("x-last-death-");
-}
-
-bool IsRoutingHeader(std::string_view name) { return name == "CC" || name == "BCC"; }
 
 }  // namespace retryq

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "absl/hash/hash.h"
+#include "base/header_names.h"
 #include "retry/delivery/headers.h"
 
 namespace retryq {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/name_size.h"
 
 namespace retryq {
 namespace {
@@ -16,11 +17,8 @@ namespace {
 constexpr absl::Duration kTenYears = absl::Hours(24 * 3650);
 
 constexpr std::size_t kMostEarlierCounts = 16;
-constexpr std::size_t kLongestHeaderName = 255;
 
-bool IsHeaderName(const std::string& name) {
-  return !name.empty() && name.size() <= kLongestHeaderName;
-}
+bool IsHeaderName(const std::string& name) { return !name.empty() && name.size() <= kMaxNameSize; }
 
 }  // namespace
 

@@ -7,8 +7,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
+#include "base/header_names.h"
+#include "base/utf8.h"
 #include "retry/delivery/error_text.h"
-#include "retry/delivery/headers.h"
 #include "retryq/amqp/table.h"
 
 namespace retryq {

@@ -6,9 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/broker_version.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/delay_queues/quorum_lease.h"
-#include "retry/delivery/counted_returns.h"
 #include "retry/publisher/exclusive_queue.h"
 
 namespace retryq {
@@ -60,7 +60,7 @@ void ParkingLot::Ensure(std::function<void(absl::Status)> done) {
 amqp::Table ParkingLot::Arguments() const {
   if (type_ == QueueType::kClassic) return {{"x-queue-type", "classic"}};
   amqp::Table arguments = {{"x-queue-type", "quorum"}};
-  if (IsVersion(broker_.server_version(), 4, 0))
+  if (BrokerVersion::Parse(broker_.server_version()).HasDefaultDeliveryLimit())
     arguments.Set("x-delivery-limit", std::int64_t{-1});
   return arguments;
 }

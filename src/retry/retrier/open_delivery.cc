@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/broker_version.h"
 #include "loop/pauses.h"
 #include "retry/delay_queues/route_declaration.h"
 
@@ -191,9 +192,10 @@ void OpenDelivery::CarryOutFailure() {
 // copy to the end of the queue avoids that. The copy waits for a connection to publish on. While
 // the broker blocks publishing, which can last, the message is requeued instead.
 void OpenDelivery::GiveBack() {
-  const bool by_copy =
-      delivery_->message()->left_out == 0 && !context_.shared.publisher().blocked() &&
-      context_.counted_returns.WouldCount(context_.shared.broker().server_version());
+  const bool by_copy = delivery_->message()->left_out == 0 &&
+                       !context_.shared.publisher().blocked() &&
+                       context_.counted_returns.WouldCount(
+                           BrokerVersion::Parse(context_.shared.broker().server_version()));
   if (by_copy) {
     PublishBack(CopyKind::kGivenBack);
   } else {
@@ -232,8 +234,9 @@ void OpenDelivery::FinishPassedOn(Event& failed) {
 // message is requeued after a pause, to be parked when it comes again.
 void OpenDelivery::KeepUnread() {
   const amqp::Message& message = *delivery_->message();
-  const bool is_not_counted = context_.counted_returns.counts() == false ||
-                              CountsFailuresOnly(context_.shared.broker().server_version());
+  const bool is_not_counted =
+      context_.counted_returns.counts() == false ||
+      BrokerVersion::Parse(context_.shared.broker().server_version()).CountsFailuresOnly();
   const bool comes_again = is_not_counted && !message.refused;
   const std::string why = absl::StrCat(
       step_.error,
@@ -272,12 +275,13 @@ std::optional<DelayRoute> OpenDelivery::Route() const {
   const RetrierOptions& options = context_.options;
   const std::string_view owner =
       HasOwnDelayQueues(context_.shared.options()) ? options.queue : std::string_view();
-  DelayRoute route{.ttl = hop_.ttl,
-                   .dead_letter_exchange = "",
-                   .owner = owner,
-                   .priority = PriorityLevel(delivery_->properties().priority,
-                                             context_.shared.broker().server_version(),
-                                             context_.shared.options())};
+  DelayRoute route{
+      .ttl = hop_.ttl,
+      .dead_letter_exchange = "",
+      .owner = owner,
+      .priority = PriorityLevel(delivery_->properties().priority,
+                                BrokerVersion::Parse(context_.shared.broker().server_version()),
+                                context_.shared.options())};
   if (ReturnsThroughWorkExchange()) {
     route.dead_letter_exchange = options.work_exchange;
   } else {

@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/broker_version.h"
 #include "loop/alive.h"
 #include "loop/thrown.h"
 #include "retry/delivery/delivery_facts.h"
@@ -483,8 +484,9 @@ void RetrierImpl::ReportIfEarly(const Delivery& delivery, const DeliveryFacts& f
 bool RetrierImpl::CountsTimeouts(const amqp::Message& message) {
   if (message.delivery_tag.generation != generation_) {
     generation_ = message.delivery_tag.generation;
-    counts_timeouts_ = options_.retry.count_redeliveries != CountRedeliveries::kNever &&
-                       CountsFailuresOnly(shared_->broker().server_version());
+    counts_timeouts_ =
+        options_.retry.count_redeliveries != CountRedeliveries::kNever &&
+        BrokerVersion::Parse(shared_->broker().server_version()).CountsFailuresOnly();
   }
   return counts_timeouts_;
 }

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "retry/delivery/headers.h"
+#include "base/name_size.h"
 #include "retry/policy/decide.h"
 
 namespace retryq {
@@ -19,7 +19,7 @@ constexpr std::size_t kMostFormerQueues = 16;
 
 void CheckName(const std::string& field, const std::string& name,
                std::vector<std::string>* errors) {
-  if (name.size() > kLongestName) {
+  if (name.size() > kMaxNameSize) {
     errors->push_back(absl::StrCat(field, " must be at most 255 bytes long"));
   }
   if (name.find_first_of("\r\n") != std::string::npos) {

@@ -1,7 +1,8 @@
 #include "retry/retrier/shared_state.h"
 
-#include <cstdio>
 #include <utility>
+
+#include "base/broker_version.h"
 
 namespace retryq {
 namespace {
@@ -9,17 +10,6 @@ namespace {
 constexpr char kUnsafeVersion[] =
     "RabbitMQ 4.3.0 to 4.3.2 may keep messages in quorum delay queues for good after a change of "
     "their members; remedy: use 4.3.3 or newer";
-
-// Whether at-least-once dead-lettering, which quorum delay queues rely on, may stop for good in
-// this version of RabbitMQ: 4.3.0 to 4.3.2 (F48 in doc/rabbitmq_facts.md). False for text that is
-// not a version.
-bool DeadLetteringMayStop(const std::string& version) {
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-  return std::sscanf(version.c_str(), "%d.%d.%d", &major, &minor, &patch) == 3 && major == 4 &&
-         minor == 3 && patch < 3;
-}
 
 Environment With(Observer* observer, Environment environment) {
   environment.observer = observer;
@@ -108,8 +98,8 @@ void SharedState::Tell(Call call) {
 
 void SharedState::OnReady() {
   ready_ = true;
-  const bool unsafe =
-      options_.queue_type == QueueType::kQuorum && DeadLetteringMayStop(broker_.server_version());
+  const bool unsafe = options_.queue_type == QueueType::kQuorum &&
+                      BrokerVersion::Parse(broker_.server_version()).DeadLetteringMayStop();
   Report({.kind = EventKind::kConnected, .time = {}, .error = unsafe ? kUnsafeVersion : ""});
   publisher_.OnReady();
   Tell([](BrokerListener& listener) { listener.OnReady(); });

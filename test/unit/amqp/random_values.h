@@ -12,6 +12,7 @@
 
 #include "amqp/codec/fields.h"
 #include "amqp/codec/wire.h"
+#include "base/name_size.h"
 #include "retryq/amqp/table.h"
 
 namespace retryq::amqp {
@@ -37,7 +38,7 @@ class RandomValues {
   Table MakeTable(int levels) {
     Table table;
     for (std::size_t count = Below(6); count > 0; --count) {
-      table.Append(Text(kMaxShortString), MakeValue(levels - 1));
+      table.Append(Text(kMaxNameSize), MakeValue(levels - 1));
     }
     return table;
   }
@@ -98,7 +99,7 @@ class RandomValues {
   void Set(FieldInteger auto& number) {
     number = Integer<std::remove_reference_t<decltype(number)>>();
   }
-  void Set(std::string_view& text) { text = Keep(Text(kMaxShortString)); }
+  void Set(std::string_view& text) { text = Keep(Text(kMaxNameSize)); }
   void Set(LongString& text) { text.bytes = Keep(Text(2000)); }
   void Set(TableView& table) { table = TableView(Keep(MakeTable(3).Encode().value())); }
 

@@ -58,9 +58,9 @@ TEST(Validate, NamesEveryTextThatIsCutOffAtItsFirstNul) {
                                         .password = cut("Sesame")});
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   const std::string message(status.message());
-  for (const char* part : {"host 'rabbit\\x00.evil'", "host 'a b'", "user 'user\\x00.evil'",
+  for (const char* part : {"host 'rabbit\\u{0}.evil'", "host 'a b'", "user 'user\\u{0}.evil'",
                            "password must", "tls.ca_file must", "tls.cert_file must",
-                           "tls.key_file must", "tls.server_name 'name\\x00.evil'"}) {
+                           "tls.key_file must", "tls.server_name 'name\\u{0}.evil'"}) {
     EXPECT_THAT(message, HasSubstr(part));
   }
   EXPECT_THAT(message, ::testing::Not(HasSubstr("Sesame")));

@@ -99,7 +99,7 @@ TEST(DelayQueueName, KeepsThePrioritiesOfAQuorumQueueApartAsTheBrokerTellsThemAp
                         std::string_view owner = "orders") {
     return PlainName({.ttl = absl::Seconds(1),
                       .owner = owner,
-                      .priority = PriorityLevel(priority, version, quorum)},
+                      .priority = PriorityLevel(priority, BrokerVersion::Parse(version), quorum)},
                      quorum);
   };
   for (const char* const version : {"4.3.6", "4.10.0", "5.0.0"}) {
@@ -118,8 +118,8 @@ TEST(DelayQueueName, KeepsThePrioritiesOfAQuorumQueueApartAsTheBrokerTellsThemAp
   }
   EXPECT_EQ(name(9, "3.10.8"), "retry.1000.orders.q0");
   EXPECT_EQ(name(9, ""), "retry.1000.orders.q0");
-  EXPECT_EQ(PriorityLevel(9, "4.3.6", {}), std::nullopt);  // classic
-  EXPECT_EQ(PriorityLevel(9, "4.3.6", {.queue_type = QueueType::kQuorum, .declare = false}),
+  EXPECT_EQ(PriorityLevel(9, {4, 3, 6}, {}), std::nullopt);  // classic
+  EXPECT_EQ(PriorityLevel(9, {4, 3, 6}, {.queue_type = QueueType::kQuorum, .declare = false}),
             std::nullopt);
 }
 

@@ -77,34 +77,25 @@ TEST(Redeliveries, AreNoneWhereAQuorumQueueShowsThatTheMessageWasGivenBack) {
   EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kAlways).count, 0U);
 }
 
-TEST(CountsFailuresOnly, IsSoFrom4_3) {
-  for (const char* version : {"4.3.0", "4.3.6", "4.10.1", "5.0", "10"}) {
-    EXPECT_TRUE(CountsFailuresOnly(version)) << version;
-  }
-  for (const char* version : {"", "3.10.8", "3.13", "4", "4.0.5", "4.2.9", "what"}) {
-    EXPECT_FALSE(CountsFailuresOnly(version)) << version;
-  }
-}
-
 TEST(CountedReturns, AreThoseOfQueuesThatMayBeQuorumBefore4_3) {
   CountedReturns returns(CountRedeliveries::kWhereCounted);
-  EXPECT_TRUE(returns.WouldCount("3.10.8"));
-  EXPECT_FALSE(returns.WouldCount("4.3.6"));
-  EXPECT_FALSE(returns.WouldCount(""));
+  EXPECT_TRUE(returns.WouldCount({3, 10, 8}));
+  EXPECT_FALSE(returns.WouldCount({4, 3, 6}));
+  EXPECT_FALSE(returns.WouldCount({}));
   returns.Learn(FactsOfRedelivered({}));  // as only a classic queue does
-  EXPECT_FALSE(returns.WouldCount("3.10.8"));
+  EXPECT_FALSE(returns.WouldCount({3, 10, 8}));
   returns.Learn(FactsOfRedelivered(kFour));  // it has been made anew
-  EXPECT_TRUE(returns.WouldCount("3.10.8"));
+  EXPECT_TRUE(returns.WouldCount({3, 10, 8}));
 }
 
 TEST(CountedReturns, AreAllWhereAllRedeliveriesCountButThoseOf4_3) {
   CountedReturns returns(CountRedeliveries::kAlways);
-  EXPECT_TRUE(returns.WouldCount("4.3.6"));
+  EXPECT_TRUE(returns.WouldCount({4, 3, 6}));
   returns.Learn(FactsOfRedelivered({}));
-  EXPECT_TRUE(returns.WouldCount("4.3.6"));
+  EXPECT_TRUE(returns.WouldCount({4, 3, 6}));
   returns.Learn(FactsOfRedelivered({{"x-acquired-count", std::int64_t{1}}}));
-  EXPECT_FALSE(returns.WouldCount("4.3.6"));
-  EXPECT_FALSE(CountedReturns(CountRedeliveries::kNever).WouldCount("3.10.8"));
+  EXPECT_FALSE(returns.WouldCount({4, 3, 6}));
+  EXPECT_FALSE(CountedReturns(CountRedeliveries::kNever).WouldCount({3, 10, 8}));
 }
 
 }  // namespace redeliveries_test

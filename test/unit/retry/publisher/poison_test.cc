@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "retry/delivery/headers.h"
+#include "base/header_names.h"
 #include "retryq/client.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "retry/delivery/headers.h"
+#include "base/header_names.h"
 #include "retryq/delay_grid.h"
 #include "retryq/delayed_publisher.h"
 #include "retryq/retryq.h"

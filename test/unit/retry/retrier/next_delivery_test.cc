@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "retry/delivery/headers.h"
+#include "base/header_names.h"
 #include "retryq/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "retry/delivery/headers.h"
+#include "base/header_names.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "retry/delivery/headers.h"
+#include "base/header_names.h"
 #include "retry/retrier/gated_retrier.h"
 #include "retryq/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"

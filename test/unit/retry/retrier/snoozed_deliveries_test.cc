@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "retry/delivery/headers.h"
+#include "base/header_names.h"
 #include "retryq/client.h"
 #include "retryq/retrier.h"
 #include "retryq/testing/simulated_broker.h"

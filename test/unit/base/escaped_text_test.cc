@@ -1,4 +1,4 @@
-#include "loop/escaped_text.h"
+#include "base/escaped_text.h"
 
 #include <gtest/gtest.h>
 
@@ -48,8 +48,12 @@ TEST(EscapedText, KnowsPlainText) {
   EXPECT_TRUE(IsPlainText("a\r\n\tb ü"));
   EXPECT_FALSE(IsPlainText("a\x1b"));
   EXPECT_FALSE(IsPlainText("a\xff"));
-  EXPECT_TRUE(IsUtf8("a\x1b ü"));
-  EXPECT_FALSE(IsUtf8("a\xff"));
+}
+
+TEST(Printable, CutsALongTextBetweenCodePoints) {
+  EXPECT_EQ(Printable("a\nb"), R"(a\u{A}b)");
+  EXPECT_EQ(Printable("four", 4), "four");
+  EXPECT_EQ(Printable("fiveé", 5), "five...");
 }
 
 }  // namespace escaped_text_test

@@ -1,4 +1,4 @@
-#include "loop/escaped_text.h"
+#include "base/escaped_text.h"
 
 #include <utf8.h>
 
@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
+#include "base/utf8.h"
 
 namespace retryq {
 namespace {
@@ -73,7 +74,12 @@ std::string EscapedLines(std::string_view text) { return Escape(text, "\n\t", "\
 
 std::string EscapedJson(std::string_view json) { return Escape(json, "", "\\u%04x"); }
 
-bool IsUtf8(std::string_view text) { return utf8::is_valid(text.begin(), text.end()); }
+std::string Printable(std::string_view text, std::size_t max_size) {
+  std::string shown = EscapedText(text);
+  if (shown.size() <= max_size) return shown;
+  shown.resize(CutUtf8(shown, max_size).size());
+  return shown + "...";
+}
 
 bool IsPlainText(std::string_view text) {
   if (!IsUtf8(text)) return false;

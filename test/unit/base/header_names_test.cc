@@ -1,0 +1,21 @@
+#include "base/header_names.h"
+
+#include <gtest/gtest.h>
+
+namespace retryq {
+namespace header_names_test {
+
+TEST(HeaderNames, TellWhoSetsTheHeader) {
+  EXPECT_TRUE(IsRetryHeader("x-retry-count"));
+  EXPECT_FALSE(IsRetryHeader("x-retry-other")) << "an application may use the prefix";
+  EXPECT_FALSE(IsRetryHeader("x-retry-edited")) << "set by the command";
+  EXPECT_TRUE(IsBrokerHeader("x-death"));
+  EXPECT_TRUE(IsBrokerHeader("x-first-death-queue"));
+  EXPECT_TRUE(IsBrokerHeader("x-acquired-count"));
+  EXPECT_FALSE(IsDeathHeader("x-acquired-count"));
+  EXPECT_FALSE(IsBrokerHeader("CC"));
+  EXPECT_TRUE(IsRoutingHeader("CC"));
+}
+
+}  // namespace header_names_test
+}  // namespace retryq
