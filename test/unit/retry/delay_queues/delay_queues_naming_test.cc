@@ -188,7 +188,7 @@ TEST_F(DelayQueuesNamingTest, SayWhichPermissionIsMissing) {
   EXPECT_EQ(acquired_[1].status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(std::string(acquired_[1].status().message()),
               AllOf(HasSubstr("'retry.1000'"), HasSubstr("ACCESS_REFUSED"),
-                    HasSubstr("'configure'"), HasSubstr("'^retry\\..*'"), HasSubstr("'work'")));
+                    HasSubstr("'configure'"), HasSubstr("'^retry[.].*'"), HasSubstr("'work'")));
   EXPECT_THAT(events_, ElementsAre("declare_failed retry.1000"));
   EXPECT_EQ(queues_->size(), 0U);
   EXPECT_EQ(time_.pending_timers(), 0U);

@@ -84,7 +84,7 @@ TEST_F(UndeclaredDelayQueuesTest, ThatMayNotBeReadNameThatRight) {
   Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
   ASSERT_EQ(acquired_.size(), 1U);
   EXPECT_THAT(std::string(acquired_[0].status().message()),
-              AllOf(HasSubstr("'read'"), HasSubstr("'^retry\\..*'")));
+              AllOf(HasSubstr("'read'"), HasSubstr("'^retry[.].*'")));
 }
 
 TEST_F(UndeclaredDelayQueuesTest, StayInUseAfterANackOrSilence) {
