@@ -5,11 +5,8 @@
 #include <event2/keyvalq_struct.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <optional>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -25,16 +22,9 @@ struct Target {
   std::string host;
   std::uint16_t port = 80;
   std::string path_and_query = "/";
-  std::optional<std::string> credentials;  // user:password
 };
 
 std::string OrEmpty(const char* text) { return text == nullptr ? "" : text; }
-
-std::string PercentDecode(const std::string& text) {
-  const std::unique_ptr<char, decltype(&std::free)> decoded(
-      evhttp_uridecode(text.c_str(), /*decode_plus=*/0, nullptr), &std::free);
-  return OrEmpty(decoded.get());
-}
 
 absl::StatusOr<Target> ParseUrl(const std::string& url) {
   const Uri uri(evhttp_uri_parse(url.c_str()), &evhttp_uri_free);
@@ -50,9 +40,6 @@ absl::StatusOr<Target> ParseUrl(const std::string& url) {
   if (!path.empty()) target.path_and_query = path;
   if (const char* query = evhttp_uri_get_query(uri.get())) {
     absl::StrAppend(&target.path_and_query, "?", query);
-  }
-  if (const char* userinfo = evhttp_uri_get_userinfo(uri.get())) {
-    target.credentials = PercentDecode(userinfo);
   }
   return target;
 }
@@ -95,12 +82,6 @@ struct HttpClient::Call {
   void Fail(absl::Status error) { client.Finish(*this, std::move(error)); }
 };
 
-std::string PercentEncode(const std::string& text) {
-  const std::unique_ptr<char, decltype(&std::free)> encoded(evhttp_encode_uri(text.c_str()),
-                                                            &std::free);
-  return OrEmpty(encoded.get());
-}
-
 std::string_view HttpReply::Header(std::string_view name) const {
   for (const auto& [key, value] : headers) {
     if (absl::EqualsIgnoreCase(key, absl::string_view(name.data(), name.size()))) return value;
@@ -139,10 +120,6 @@ void HttpClient::Send(HttpRequest request, Done done) {
   evkeyvalq* headers = evhttp_request_get_output_headers(http);
   evhttp_add_header(headers, "Host", absl::StrCat(target->host, ":", target->port).c_str());
   evhttp_add_header(headers, "Connection", "close");
-  if (target->credentials.has_value()) {
-    evhttp_add_header(headers, "Authorization",
-                      absl::StrCat("Basic ", absl::Base64Escape(*target->credentials)).c_str());
-  }
   for (const auto& [name, value] : request.headers) {
     evhttp_add_header(headers, name.c_str(), value.c_str());
   }

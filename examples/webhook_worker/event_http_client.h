@@ -19,14 +19,11 @@ struct evdns_base;
 
 namespace examples {
 
-// For a part of a URL: all but letters, digits and -._~ as %XX.
-std::string PercentEncode(const std::string& text);
-
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpRequest {
   evhttp_cmd_type method = EVHTTP_REQ_GET;
-  // http://user:password@host:port/path?query; all but scheme and host may be left out.
+  // http://host:port/path?query; port, path and query are optional.
   std::string url;
   HttpHeaders headers = {};
   std::string body = {};
