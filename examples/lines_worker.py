@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A program for `retryq work --lines`: reads messages from stdin, a line of JSON each, and answers
-each with a line on stdout.
+"""A program for `retryq work --lines`: reads messages from stdin, one JSON object per line, and
+writes a reply for each of them to stdout, one JSON object per line.
 
     retryq work --queue orders --lines -- examples/lines_worker.py
 """
@@ -11,10 +11,10 @@ import sys
 
 
 def handle(message, body):
-    """Does the work. What it raises decides: ValueError parks, anything else retries."""
-    order = json.loads(body)  # no JSON is a ValueError
+    """Handles an order. ValueError parks the message, RuntimeError retries it."""
+    order = json.loads(body)  # raises ValueError if the body is not JSON
     if "order" not in order:
-        raise ValueError("no order in it")
+        raise ValueError('the field "order" is missing')
     if order.get("busy") and message["attempt"] == 0:
         raise RuntimeError("busy")
     print("order", order["order"], "after", message["attempt"], "failures", file=sys.stderr)
@@ -25,13 +25,13 @@ for line in sys.stdin:
     body = message.get("body")
     if body is None:
         body = base64.b64decode(message["body_base64"])
-    answer = {"id": message["id"]}
+    reply = {"id": message["id"]}
     try:
         handle(message, body)
-        answer["ok"] = True
+        reply["ok"] = True
     except ValueError as error:
-        answer["park"] = str(error)
+        reply["park"] = str(error)
     except RuntimeError as error:
-        answer["error"] = str(error)
-        answer["retry_after"] = "2s"
-    print(json.dumps(answer), flush=True)
+        reply["error"] = str(error)
+        reply["retry_after"] = "2s"
+    print(json.dumps(reply), flush=True)

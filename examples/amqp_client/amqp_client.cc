@@ -1,7 +1,7 @@
-// Sends numbered messages through a queue and takes them out again, on retryq's AMQP client alone:
-// confirms, back-pressure, acks, and what to do when the connection goes.
+// Publishes numbered messages to a queue and consumes them, with retryq's AMQP client alone. It
+// shows confirms, back-pressure, acks, and how to continue after a lost connection.
 //
-//   amqp_client QUEUE [COUNT]      on the broker that RETRYQ_URL names; the queue must exist
+//   amqp_client QUEUE [COUNT]      RETRYQ_URL names the broker; the queue must exist
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace {
 
 namespace amqp = retryq::amqp;
 
-// What is unconfirmed at a time bounds the memory, and what a lost connection leaves in doubt.
+// Limits the memory, and the number of messages that a lost connection leaves in doubt.
 constexpr std::size_t kMaxUnconfirmed = 100;
 constexpr std::uint16_t kPrefetch = 100;
 
@@ -40,8 +40,8 @@ class Roundtrip final : private amqp::ConnectionListener, private amqp::ChannelL
   int duplicates() const { return duplicates_; }
 
  private:
-  // The connection comes back by itself whenever it is lost. Its channels do not: they are
-  // opened here, each time anew.
+  // A lost connection reconnects by itself, but its channels do not: each connection needs new
+  // ones.
   void OnOpen() override {
     channel_ = connection_.OpenChannel(this);
     channel_->ConfirmSelect([](const absl::Status&) {});
@@ -52,17 +52,17 @@ class Roundtrip final : private amqp::ConnectionListener, private amqp::ChannelL
   }
 
   void OnLost(const absl::Status& why) override {
-    std::cerr << "amqp_client: " << why << "; connecting again\n";
+    std::cerr << "amqp_client: " << why << "; reconnecting\n";
   }
 
   void OnChannelClosed(const amqp::ChannelError& why) override {
-    if (why.code != 0) loop_.Fail(why.status);  // 0: the connection went, and comes back
+    if (why.code != 0) loop_.Fail(why.status);  // 0: connection lost, it reconnects
   }
 
-  // The broker has an alarm and reads nothing: what is published now only waits in memory.
+  // During an alarm the broker does not read, so that published messages would wait in memory.
   void OnBlocked(bool blocked, std::string_view reason) override {
     blocked_ = blocked;
-    if (blocked) std::cerr << "amqp_client: the broker takes no messages: " << reason << '\n';
+    if (blocked) std::cerr << "amqp_client: the broker is blocked: " << reason << '\n';
     if (!blocked) PublishMore();
   }
 
@@ -78,16 +78,16 @@ class Roundtrip final : private amqp::ConnectionListener, private amqp::ChannelL
     }
   }
 
-  // Each publish ends here exactly once.
+  // Called exactly once for each publish.
   void OnPublished(int number, const retryq::PublishResult& result) {
     switch (result.outcome) {
-      case retryq::PublishOutcome::kConfirmed:  // the broker has it, in a queue
+      case retryq::PublishOutcome::kConfirmed:  // the message is in a queue
         break;
-      case retryq::PublishOutcome::kReturned:  // no queue: nobody has it
-        loop_.Fail(absl::NotFoundError("no queue '" + queue_ + "'"));
+      case retryq::PublishOutcome::kReturned:  // no queue took the message
+        loop_.Fail(absl::NotFoundError("no queue '" + queue_ + "'; declare it first"));
         return;
-      case retryq::PublishOutcome::kNacked:   // the broker does not want it
-      case retryq::PublishOutcome::kUnknown:  // the answer was lost: once more, at the risk of two
+      case retryq::PublishOutcome::kNacked:   // the broker refused the message
+      case retryq::PublishOutcome::kUnknown:  // no reply: publish again, maybe twice
         unsent_.insert(number);
         break;
     }
@@ -100,7 +100,7 @@ class Roundtrip final : private amqp::ConnectionListener, private amqp::ChannelL
     if (missing_.erase(number) == 0) ++duplicates_;
     channel_->Ack(message->delivery_tag.tag);
     if (!missing_.empty()) return;
-    channel_->Close([this] {  // after the acks
+    channel_->Close([this] {  // the broker replies after the acks
       connection_.Close(absl::Seconds(5), [this] { loop_.Stop(); });
     });
   }
@@ -112,7 +112,7 @@ class Roundtrip final : private amqp::ConnectionListener, private amqp::ChannelL
   int duplicates_ = 0;
   bool blocked_ = false;
   amqp::Connection connection_;
-  std::unique_ptr<amqp::Channel> channel_;  // of the connection there is
+  std::unique_ptr<amqp::Channel> channel_;  // of the current connection
 };
 
 int Fail(const absl::Status& status) {
@@ -137,6 +137,6 @@ int main(int argc, char** argv) {
   const absl::Status end = loop.RunUntilSignal();
   if (!end.ok()) return Fail(end);
   std::cout << count << " messages: " << roundtrip.missing() << " missing, "
-            << roundtrip.duplicates() << " seen twice\n";
+            << roundtrip.duplicates() << " duplicates\n";
   return roundtrip.missing() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,10 @@
-// Declares and deletes queues, and sends messages, on retryq's AMQP client alone.
+// Declares and deletes queues, and sends messages, with retryq's AMQP client alone.
 //
-//   queue declare NAME…          durable, as a queue of work should be; fine where it is there
-//   queue delete NAME…           with all that waits in it; fine where it is gone already
-//   queue send NAME BODY [ID]    a persistent message; fails unless it is in that queue
+//   queue declare NAME…          Declare durable queues. Existing queues are kept.
+//   queue delete NAME…           Delete queues with their messages. Missing queues are ignored.
+//   queue send NAME BODY [ID]    Send a persistent message. Fails unless the queue takes it.
 //
-// on the broker that RETRYQ_URL names.
+// RETRYQ_URL names the broker.
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
@@ -25,7 +25,7 @@ namespace {
 namespace amqp = retryq::amqp;
 
 using Done = std::function<void(const absl::Status&)>;
-// Something to do on a channel; calls `done` once.
+// An operation on a channel; calls `done` once.
 using Task = std::function<void(amqp::Channel& channel, const Done& done)>;
 
 Task Declare(std::string queue) {
@@ -45,16 +45,17 @@ absl::Status StatusOf(const retryq::PublishResult& result, const std::string& qu
     case retryq::PublishOutcome::kConfirmed:
       return absl::OkStatus();
     case retryq::PublishOutcome::kReturned:
-      return absl::NotFoundError("no queue '" + queue + "'");
+      return absl::NotFoundError("no queue '" + queue + "'; declare it first");
     case retryq::PublishOutcome::kNacked:
-      return absl::UnavailableError("the broker refused the message");
+      return absl::UnavailableError("the broker refused the message; the queue may be full");
     case retryq::PublishOutcome::kUnknown:
       break;
   }
-  return absl::UnavailableError("no answer: the broker may have the message or not");
+  return absl::UnavailableError(
+      "no confirm: the message may be in the queue or not; send it again");
 }
 
-// `id` may be empty: then the message has none.
+// If `id` is empty, the message has no id.
 Task Send(std::string queue, std::string body, std::string id) {
   return [queue = std::move(queue), body = std::move(body), id = std::move(id)](
              amqp::Channel& channel, const Done& done) {
@@ -67,7 +68,7 @@ Task Send(std::string queue, std::string body, std::string id) {
   };
 }
 
-// Does its tasks as soon as the connection is open, closes it, and ends the loop.
+// Runs the tasks when the connection is open, then closes it and stops the loop.
 class QueueTool final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   QueueTool(retryq::EventLoop& loop, amqp::ConnectionOptions options, std::vector<Task> tasks)
@@ -93,7 +94,7 @@ class QueueTool final : private amqp::ConnectionListener, private amqp::ChannelL
     }
   }
 
-  // No retrying here, although the connection would: the caller waits for the queue.
+  // The connection would reconnect, but the caller waits for the result.
   void OnLost(const absl::Status& why) override { loop_.Fail(why); }
   void OnChannelClosed(const amqp::ChannelError& why) override { loop_.Fail(why.status); }
 
@@ -104,7 +105,7 @@ class QueueTool final : private amqp::ConnectionListener, private amqp::ChannelL
   std::unique_ptr<amqp::Channel> channel_;
 };
 
-// What the arguments ask for; nothing if they are wrong.
+// Returns the tasks of the arguments, or none if the arguments are invalid.
 std::vector<Task> ParseTasks(const std::vector<std::string>& arguments) {
   std::vector<Task> tasks;
   const std::string action = arguments.empty() ? "" : arguments[0];

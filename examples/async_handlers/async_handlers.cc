@@ -1,10 +1,10 @@
-// Handlers that finish later, on threads of your own: the loop's thread hands each message to a
-// pool and goes on, and whichever thread is done says what became of it. Messages are numbers,
-// which are factorized.
+// Handlers that finish later, on your own threads: the loop's thread passes each message to a pool
+// and continues, and the thread that handled the message settles it. Messages are numbers, which
+// the program factorizes.
 //
-//   async_handlers [QUEUE]      on the broker that RETRYQ_URL names
+//   async_handlers [QUEUE]      RETRYQ_URL names the broker; QUEUE is "numbers" by default
 //
-// Where handlers merely block and no pool is there yet, `.handler_threads = 4` does all this.
+// If your handlers block and your program has no pool, `.handler_threads = 4` is enough.
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -23,13 +23,13 @@
 namespace {
 
 constexpr int kThreads = 4;
-// As many messages are with the pool at a time, which bounds its memory.
+// The largest number of messages in the pool, which limits its memory.
 constexpr std::uint16_t kPrefetch = 16;
 
 std::string Factorize(std::uint64_t number) {
   std::string factors;
   for (std::uint64_t factor = 2; number > 1; ++factor) {
-    if (factor > number / factor) factor = number;  // what is left is a prime
+    if (factor > number / factor) factor = number;  // the rest is a prime
     for (; number % factor == 0; number /= factor) {
       if (!factors.empty()) factors += " · ";
       factors += std::to_string(factor);
@@ -38,14 +38,14 @@ std::string Factorize(std::uint64_t number) {
   return factors;
 }
 
-// Stands for your own work. Runs on any of the pool's threads, for several messages at once. Those
-// that three divides find something busy at first.
+// Replace this by your own work. It runs on all threads of the pool, for several messages at once.
+// The first attempt of each multiple of three fails.
 retryq::Outcome Handle(const retryq::Delivery& delivery) {
   const std::string_view text = delivery.body();
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 2) {
-    return absl::InvalidArgumentError("no number from 2 on");  // retrying cannot fix it: parked
+    return absl::InvalidArgumentError("not a number above 1");  // parked: no retry can fix it
   }
   if (number % 3 == 0 && delivery.attempt() == 0) return absl::UnavailableError("busy");
   std::osyncstream(std::cout) << number << " = " << Factorize(number) << std::endl;
@@ -65,8 +65,9 @@ int main(int argc, char** argv) {
 
   retryq::EventLoop loop;
   retryq::Client client(loop, {.url = url != nullptr ? url : "amqp://localhost"});
-  // Goes before the client and the loop. They could go first as well: a settlement that is used or
-  // dropped after them does nothing, and the broker gives the message to another consumer.
+  // The pool is destroyed before the client and the loop. The opposite order works too: a
+  // settlement that is used or destroyed after them does nothing, and the broker requeues the
+  // message.
   examples::ThreadPool pool(kThreads);
 
   const absl::StatusOr<retryq::Consumer> numbers = client.Consume(
@@ -80,8 +81,8 @@ int main(int argc, char** argv) {
       });
   if (!numbers.ok()) return Fail(numbers.status());
 
-  std::cout << "waiting for numbers in " << queue << "; ctrl-C ends it" << std::endl;
-  // After a signal nothing more is taken, and what the pool has is finished and settled.
+  std::cout << "waiting for numbers in " << queue << "; press ctrl-C to stop" << std::endl;
+  // After a signal the consumer takes no more messages, and the pool finishes and settles its own.
   const absl::Status end = loop.RunUntilSignal();
   return end.ok() ? EXIT_SUCCESS : Fail(end);
 }

@@ -11,17 +11,16 @@
 
 namespace examples {
 
-// Threads that run what they are given, in order of arrival. Stands for the one that your program
-// has already.
+// Runs functions on its threads, in the order of the calls. Replace it by the pool of your program.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
-  // Waits for what runs, and drops what has not begun.
+  // Waits for running functions, and drops functions that have not started.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Thread-safe. Takes as much as it is given: the caller bounds that.
+  // Thread-safe. The number of waiting functions is unlimited: the caller must limit it.
   void Run(absl::AnyInvocable<void()> work);
 
  private:

@@ -1,11 +1,10 @@
-// retryq as a guest on the libevent loop of a program that has one already: here an HTTP server,
-// which takes orders, queues them, and tells how many are done.
+// Runs retryq on the libevent loop that the program already has. The program is an HTTP server that
+// takes orders, queues them, and reports how many are done.
 //
-//   borrowed_event_base [PORT [QUEUE]]      on the broker that RETRYQ_URL names; port 0 is a free
-//   one
+//   borrowed_event_base [PORT [QUEUE]]      RETRYQ_URL names the broker; port 0 is a free port
 //
-//   curl -d 'order 42' http://127.0.0.1:8080/orders      202 once the broker has it
-//   curl http://127.0.0.1:8080/                          queued, failed and done so far
+//   curl -d 'order 42' http://127.0.0.1:8080/orders      202 when the broker has confirmed it
+//   curl http://127.0.0.1:8080/                          numbers of queued, failed and done orders
 #include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -60,7 +59,7 @@ std::string BodyOf(evhttp_request* request) {
   return body;
 }
 
-// What the program is about: it knows nothing of retrying, and publishes each order.
+// The program's own work, which does not depend on retries: publishes each order.
 class OrderServer {
  public:
   OrderServer(event_base* base, retryq::Client& client, std::string queue, Counts& counts)
@@ -72,7 +71,7 @@ class OrderServer {
     evhttp_set_gencb(server_.get(), &OrderServer::OnOther, this);
   }
 
-  // The port, or nothing where it is taken.
+  // Returns the port, or nullopt if it is in use.
   std::optional<std::uint16_t> Listen(std::uint16_t port) {
     evhttp_bound_socket* socket = evhttp_bind_socket_with_handle(server_.get(), "127.0.0.1", port);
     if (socket == nullptr) return std::nullopt;
@@ -93,7 +92,7 @@ class OrderServer {
                        "\n"));
   }
 
-  // The sender gets its answer when the broker has confirmed it; the loop goes on meanwhile.
+  // Responds when the broker has confirmed the order; the loop runs other events meanwhile.
   void Take(evhttp_request* request) {
     client_.Publish({.routing_key = queue_, .body = BodyOf(request)}, {},
                     [this, request](const absl::Status& published) {
@@ -109,29 +108,29 @@ class OrderServer {
   const HttpServer server_;
 };
 
-// Stands for your own work: each order fails once.
+// Replace this by your own work. Here each order fails once.
 retryq::Outcome Handle(const retryq::Delivery& order, Counts& counts) {
   if (order.attempt() == 0) {
     ++counts.failed;
-    return absl::UnavailableError("the bank does not answer");
+    return absl::UnavailableError("the bank does not respond");
   }
   ++counts.done;
   return absl::OkStatus();
 }
 
-// How the program ends, on its own terms: it has its signals for itself, and runs the base itself.
-class Ending {
+// The program's own shutdown: it handles its signals and runs the event base itself.
+class Shutdown {
  public:
-  explicit Ending(event_base* base)
+  explicit Shutdown(event_base* base)
       : base_(base),
-        interrupt_(evsignal_new(base, SIGINT, &Ending::OnSignal, this), &event_free),
-        terminate_(evsignal_new(base, SIGTERM, &Ending::OnSignal, this), &event_free) {
+        interrupt_(evsignal_new(base, SIGINT, &Shutdown::OnSignal, this), &event_free),
+        terminate_(evsignal_new(base, SIGTERM, &Shutdown::OnSignal, this), &event_free) {
     evsignal_add(interrupt_.get(), nullptr);
     evsignal_add(terminate_.get(), nullptr);
   }
 
-  // What is to be drained before the end.
-  void Begin(retryq::Consumer* orders) { orders_ = orders; }
+  // Sets the consumer to drain before the exit.
+  void Drain(retryq::Consumer* orders) { orders_ = orders; }
 
   void Fail(const absl::Status& why) {
     if (status_.ok()) status_ = why;
@@ -140,16 +139,16 @@ class Ending {
   const absl::Status& status() const { return status_; }
 
  private:
-  // A second signal does not wait.
+  // A second signal stops the program immediately.
   static void OnSignal(evutil_socket_t /*signal*/, short /*what*/, void* arg) {
-    Ending& self = *static_cast<Ending*>(arg);
+    Shutdown& self = *static_cast<Shutdown*>(arg);
     retryq::Consumer* const orders = std::exchange(self.orders_, nullptr);
     if (orders == nullptr) {
       event_base_loopbreak(self.base_);
       return;
     }
     orders->Drain(kGrace, [&self](bool complete) {
-      std::cout << (complete ? "stopped" : "stopped; what was open is queued again") << std::endl;
+      std::cout << (complete ? "stopped" : "stopped; open messages are requeued") << std::endl;
       event_base_loopbreak(self.base_);
     });
   }
@@ -171,7 +170,8 @@ int Fail(const absl::Status& status) {
 int main(int argc, char** argv) {
   std::uint32_t port = 8080;
   if (argc > 1 && (!absl::SimpleAtoi(argv[1], &port) || port > 65535)) {
-    return Fail(absl::InvalidArgumentError(absl::StrCat("the port '", argv[1], "': 0 to 65535")));
+    return Fail(absl::InvalidArgumentError(
+        absl::StrCat("invalid port '", argv[1], "'; the range is 0 to 65535")));
   }
   const std::string queue = argc > 2 ? argv[2] : "orders";
   const char* url = std::getenv("RETRYQ_URL");
@@ -180,9 +180,9 @@ int main(int argc, char** argv) {
   if (!connection.ok()) return Fail(connection.status());
 
   const EventBase base(event_base_new(), &event_base_free);
-  Ending ending(base.get());
+  Shutdown shutdown(base.get());
 
-  // Made of its parts, a client neither drains nor ends anything by itself: that is up to `ending`.
+  // A client that is made of its parts neither handles signals nor drains: `shutdown` does both.
   retryq::EventLoop loop = retryq::EventLoop::Borrow(base.get());
   const std::unique_ptr<retryq::Broker> broker = retryq::amqp::MakeBroker(loop, *connection);
   const retryq::Environment environment{.clock = &loop.clock(),
@@ -190,21 +190,22 @@ int main(int argc, char** argv) {
                                         .random = &loop.random(),
                                         .executor = loop.executor()};
   retryq::Client client(environment, *broker, {},
-                        [&ending](const absl::Status& fatal) { ending.Fail(fatal); });
+                        [&shutdown](const absl::Status& fatal) { shutdown.Fail(fatal); });
 
   Counts counts;
   OrderServer server(base.get(), client, queue, counts);
   const std::optional<std::uint16_t> bound = server.Listen(static_cast<std::uint16_t>(port));
   if (!bound) {
-    return Fail(absl::UnavailableError(absl::StrCat("port ", port, " is taken; 0 is a free one")));
+    return Fail(absl::UnavailableError(
+        absl::StrCat("port ", port, " is in use; port 0 selects a free one")));
   }
   absl::StatusOr<retryq::Consumer> orders = client.Consume(
       {.queue = queue, .retry = {.backoff = {.base = absl::Milliseconds(500)}, .max_attempts = 8}},
       [&counts](const retryq::Delivery& order) { return Handle(order, counts); });
   if (!orders.ok()) return Fail(orders.status());
-  ending.Begin(&*orders);
+  shutdown.Drain(&*orders);
 
   std::cout << "listening on http://127.0.0.1:" << *bound << "/" << std::endl;
   event_base_dispatch(base.get());
-  return ending.status().ok() ? EXIT_SUCCESS : Fail(ending.status());
+  return shutdown.status().ok() ? EXIT_SUCCESS : Fail(shutdown.status());
 }

@@ -1,9 +1,9 @@
-// Sends reminders that arrive later, and takes them when they do. No plugin is needed: they wait in
-// ordinary queues, which vanish by themselves.
+// Publishes reminders with a delay, and consumes them when they arrive. This needs no plugin: the
+// messages wait in ordinary queues, which expire by themselves.
 //
-//   delayed_publishing [QUEUE]      on the broker that RETRYQ_URL names; the queue must exist
+//   delayed_publishing [QUEUE]      RETRYQ_URL names the broker; the queue must exist
 //
-// Ends when all have arrived, after three seconds.
+// QUEUE is "reminders" by default. Exits when all reminders have arrived, after three seconds.
 #include <cstdlib>
 #include <iostream>
 #include <set>
@@ -37,23 +37,24 @@ int main(int argc, char** argv) {
     awaited.insert(text);
     return retryq::OutgoingMessage{.routing_key = queue, .body = text};
   };
-  // Ok once the broker has it for sure: from then on nobody here needs to remember it.
-  const auto answered = [&loop](const absl::Status& status) {
+  // Called with OK when the broker has confirmed the message; the program may then forget it.
+  const auto published = [&loop](const absl::Status& status) {
     if (!status.ok()) loop.Fail(status);
   };
 
   retryq::DelayedPublisher publisher(client);
-  publisher.PublishAfter(reminder("at once"), absl::ZeroDuration(), answered);
-  publisher.PublishAfter(reminder("after 500 ms"), absl::Milliseconds(500), answered);
-  // Goes through several delay queues; consumers of retryq do not hand it out before it is due.
-  publisher.PublishAfter(reminder("after 1234 ms"), absl::Milliseconds(1234), answered);
-  publisher.PublishAt(reminder("at a time 2 s from now"), start + absl::Seconds(2), answered);
+  publisher.PublishAfter(reminder("at once"), absl::ZeroDuration(), published);
+  publisher.PublishAfter(reminder("after 500 ms"), absl::Milliseconds(500), published);
+  // This message passes through several delay queues. Consumers of retryq pass it to no handler
+  // before it is due.
+  publisher.PublishAfter(reminder("after 1234 ms"), absl::Milliseconds(1234), published);
+  publisher.PublishAt(reminder("at a time 2 s from now"), start + absl::Seconds(2), published);
 
-  // For a queue that something else consumes: it waits in one delay queue until it is due, so the
-  // delay is rounded up to one of a grid of round numbers, here to 3 s.
+  // For a queue that other programs consume: the message waits in one delay queue only, so the
+  // delay is rounded up to a delay that has a queue, here 3 s.
   retryq::DelayedPublisher for_any_consumer(client, {.round_up = true});
   for_any_consumer.PublishAfter(reminder("after 2500 ms, rounded up"), absl::Milliseconds(2500),
-                                answered);
+                                published);
 
   const absl::StatusOr<retryq::Consumer> reminders =
       client.Consume({.queue = queue}, [&](const retryq::Delivery& delivery) {

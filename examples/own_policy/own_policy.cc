@@ -1,7 +1,7 @@
-// A policy of its own for each kind of error, and a backoff that is a function. Each message says
-// what its handler meets, again and again: "throttled", "deadlock", "timeout" or "malformed".
+// Sets a policy for each kind of error, and computes the backoff by a function. The body of a
+// message names the error of each attempt: "throttled", "deadlock", "timeout" or "malformed".
 //
-//   own_policy [QUEUE]      on the broker that RETRYQ_URL names
+//   own_policy [QUEUE]      RETRYQ_URL names the broker; QUEUE is "tasks" by default
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +19,7 @@
 
 namespace {
 
-// Delays that follow from what is known of the failure: those of Fibonacci from 100 ms on.
+// Computes the delay from the number of failures: Fibonacci numbers from 100 ms on.
 absl::Duration Fibonacci(const retryq::Failure& failure) {
   absl::Duration delay = absl::Milliseconds(100);
   absl::Duration next = delay;
@@ -32,13 +32,13 @@ absl::Duration Fibonacci(const retryq::Failure& failure) {
 retryq::RetryOptions Policy() {
   retryq::RetryOptions policy{.backoff = {.max = absl::Seconds(1), .function = Fibonacci},
                               .max_attempts = 6};
-  // The first rule that matches an error counts; what it does not set is as above.
+  // The first rule that matches the error applies. Fields that it does not set are as above.
   policy.for_errors = {
-      // A server that throttles wants a steady pace, and gets it for longer.
+      // If the service throttles, retry with a constant delay, and more often.
       {.codes = {absl::StatusCode::kResourceExhausted},
        .backoff = retryq::BackoffOptions{.base = absl::Milliseconds(300), .factor = 1},
        .max_attempts = 8},
-      // A deadlock is over in a moment, or it is none.
+      // A deadlock is gone after a moment. If it is not, give up early.
       {.matches =
            [](const absl::Status& error) { return absl::StrContains(error.message(), "deadlock"); },
        .backoff =
@@ -49,15 +49,15 @@ retryq::RetryOptions Policy() {
   return policy;
 }
 
-// Stands for your own work.
+// Replace this by your own work.
 absl::Status Handle(std::string_view message) {
   if (message == "throttled") return absl::ResourceExhaustedError("too many requests");
   if (message == "deadlock") return absl::AbortedError("deadlock found, transaction rolled back");
-  if (message == "timeout") return absl::DeadlineExceededError("no answer");
-  return absl::InvalidArgumentError("malformed");  // permanent, and parked at once, by default
+  if (message == "timeout") return absl::DeadlineExceededError("no response");
+  return absl::InvalidArgumentError("malformed");  // permanent: parked at once by default
 }
 
-// What the policy will do with a message that fails in the same way each time.
+// Prints the delays of a message that always fails with the same error.
 void PrintPlan(retryq::EventLoop& loop, const std::string& message) {
   std::cout << message << ':';
   const absl::Status error = Handle(message);
@@ -74,7 +74,7 @@ void PrintPlan(retryq::EventLoop& loop, const std::string& message) {
   std::cout << ", given up" << std::endl;
 }
 
-class Narrator final : public retryq::Observer {
+class Printer final : public retryq::Observer {
  public:
   void OnEvent(const retryq::Event& event) override {
     if (event.delivery == nullptr) return;
@@ -103,20 +103,20 @@ int main(int argc, char** argv) {
   const char* url = std::getenv("RETRYQ_URL");
   const std::string queue = argc > 1 ? argv[1] : "tasks";
 
-  Narrator narrator;
+  Printer printer;
   retryq::EventLoop loop;
   for (const char* message : {"throttled", "deadlock", "timeout", "malformed"}) {
     PrintPlan(loop, message);
   }
 
   retryq::Client client(loop,
-                        {.url = url != nullptr ? url : "amqp://localhost", .observer = &narrator});
+                        {.url = url != nullptr ? url : "amqp://localhost", .observer = &printer});
   const absl::StatusOr<retryq::Consumer> tasks =
       client.Consume({.queue = queue, .retry = Policy()},
                      [](const retryq::Delivery& delivery) { return Handle(delivery.body()); });
   if (!tasks.ok()) return Fail(tasks.status());
 
-  std::cout << "waiting for messages in " << queue << "; ctrl-C ends it" << std::endl;
+  std::cout << "waiting for messages in " << queue << "; press ctrl-C to stop" << std::endl;
   const absl::Status end = loop.RunUntilSignal();
   return end.ok() ? EXIT_SUCCESS : Fail(end);
 }

@@ -1,6 +1,6 @@
-// Charges orders from a queue. A charge that fails comes back after 1 s, 2 s, 4 s, …
+// Charges orders from a queue. A charge that fails is retried after 1 s, 2 s, 4 s, …
 //
-//   quickstart [QUEUE]      on the broker that RETRYQ_URL names
+//   quickstart [QUEUE]      RETRYQ_URL names the broker; QUEUE is "orders" by default
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace {
 
-// Stands for your own work: here the bank answers on the third attempt.
+// Replace this by your own work. Here the bank responds on the third attempt.
 retryq::Outcome Charge(const retryq::Delivery& order) {
   std::cout << order.body() << ": attempt " << order.attempt() + 1 << std::endl;
-  if (order.attempt() < 2) return absl::UnavailableError("the bank does not answer");
+  if (order.attempt() < 2) return absl::UnavailableError("the bank does not respond");
   return absl::OkStatus();
 }
 
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
       [](const retryq::Delivery& delivery) { return Charge(delivery); });
   if (!orders.ok()) return Fail(orders.status());
 
-  std::cout << "waiting for messages in " << queue << "; ctrl-C ends it" << std::endl;
+  std::cout << "waiting for messages in " << queue << "; press ctrl-C to stop" << std::endl;
   const absl::Status end = loop.RunUntilSignal();
   return end.ok() ? EXIT_SUCCESS : Fail(end);
 }

@@ -1,5 +1,5 @@
-// How to test a handler with its retries: against a RabbitMQ in memory, in simulated time. Hours
-// take milliseconds, and nothing has to run. Links retryq::retryq, retryq::testing and GoogleTest.
+// Tests a handler and its retries on a RabbitMQ in memory, in simulated time. Hours take
+// milliseconds, and no broker is needed. Link retryq::retryq, retryq::testing and GoogleTest.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 namespace {
 
-// What is to be tested: charges orders at a bank that may be down.
+// The handler under test: charges orders at a bank that may be down.
 class Charger {
  public:
   retryq::Outcome operator()(const retryq::Delivery& delivery) {
@@ -66,7 +66,7 @@ TEST_F(ChargeTest, ChargesAnOrderOnceTheBankIsBack) {
   EXPECT_EQ(rabbit_.Count("orders.parked"), 0U);
 }
 
-TEST_F(ChargeTest, ParksWhatIsNoOrderAtOnce) {
+TEST_F(ChargeTest, ParksAnInvalidOrderAtOnce) {
   Send("");
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(rabbit_.Count("orders.parked"), 1U);

@@ -30,7 +30,8 @@ absl::StatusOr<Target> ParseUrl(const std::string& url) {
   const Uri uri(evhttp_uri_parse(url.c_str()), &evhttp_uri_free);
   if (uri == nullptr || OrEmpty(evhttp_uri_get_scheme(uri.get())) != "http" ||
       OrEmpty(evhttp_uri_get_host(uri.get())).empty()) {
-    return absl::InvalidArgumentError("the URL must be like http://host:port/path");
+    return absl::InvalidArgumentError(
+        absl::StrCat("the URL '", url, "' is invalid; write it like http://host:port/path"));
   }
   Target target{.host = evhttp_uri_get_host(uri.get())};
   if (const int port = evhttp_uri_get_port(uri.get()); port > 0) {
@@ -70,8 +71,7 @@ struct HttpClient::Call {
   static void OnDone(evhttp_request* request, void* arg) {
     Call& call = *static_cast<Call*>(arg);
     if (request == nullptr) {
-      call.Fail(absl::UnavailableError(
-          "the connection could not be made, or was closed before the answer"));
+      call.Fail(absl::UnavailableError("the connection failed, or was closed before the response"));
     } else if (evhttp_request_get_response_code(request) == 0) {
       call.Fail(absl::UnavailableError("no connection"));
     } else {
@@ -110,7 +110,7 @@ void HttpClient::Send(HttpRequest request, Done done) {
   }
   call.timeout = loop_.After(request.timeout, [&call, timeout = request.timeout] {
     call.Fail(absl::DeadlineExceededError(
-        absl::StrCat("no answer within ", absl::FormatDuration(timeout))));
+        absl::StrCat("no response within ", absl::FormatDuration(timeout))));
   });
 
   call.connection.reset(

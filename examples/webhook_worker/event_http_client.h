@@ -27,7 +27,7 @@ struct HttpRequest {
   std::string url;
   HttpHeaders headers = {};
   std::string body = {};
-  // For all of it: looking up the host, connecting, sending, and the whole answer.
+  // Limit of the whole call, from resolving the host to the end of the response.
   absl::Duration timeout = absl::Seconds(30);
 };
 
@@ -37,13 +37,13 @@ struct HttpReply {
   HttpHeaders headers;
   std::string body;
 
-  // The first header of that name, in any case; empty if there is none.
+  // Returns the first header with this name (in upper or lower case), or an empty string.
   std::string_view Header(std::string_view name) const;
 };
 
-// An HTTP client on retryq's event loop, by means of libevent's own: any number of requests at
-// once, each on a connection of its own, nothing blocks. Used on the loop's thread; destroy it
-// before the loop. Answers still awaited then are dropped uncalled.
+// An HTTP client on retryq's event loop, which uses libevent's client. It makes any number of
+// requests at once, each on a separate connection, and never blocks. Use it on the loop's thread
+// and destroy it before the loop; callbacks of open requests are then dropped.
 class HttpClient {
  public:
   explicit HttpClient(retryq::EventLoop& loop);
@@ -51,9 +51,9 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Whatever the server answers is a reply, 404 and 503 too. Errors: kDeadlineExceeded,
-  // kUnavailable (no connection, or it was closed before the answer), kInvalidArgument (the URL).
-  // Calls back exactly once, from the loop, or where it fails at once from inside `Send`.
+  // Every response is a reply, also 404 or 503. Errors: kDeadlineExceeded; kUnavailable, if there
+  // is no connection or it was closed before the response; kInvalidArgument, if the URL is invalid.
+  // Calls back exactly once, from the loop or, if it fails immediately, from inside `Send`.
   using Done = absl::AnyInvocable<void(absl::StatusOr<HttpReply>)>;
   void Send(HttpRequest request, Done done);
 
@@ -65,7 +65,7 @@ class HttpClient {
   retryq::EventLoop& loop_;
   std::unique_ptr<evdns_base, void (*)(evdns_base*)> dns_;
   std::list<Call> calls_;
-  std::list<Call> finished_;  // freed at the next turn, when libevent has returned from them
+  std::list<Call> finished_;  // freed on the next turn, after libevent has returned
   std::unique_ptr<retryq::Timer> sweep_;
 };
 

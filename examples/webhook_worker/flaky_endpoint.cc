@@ -1,20 +1,19 @@
-// An HTTP server on loopback that fails as it is told, to try webhook_worker on.
+// An HTTP server on loopback that fails as each request demands, to test webhook_worker.
 //
-// What is POSTed is the plan for its own answers, one word a call; the last word goes for all
-// further calls:
+// The body of a request is the plan of the responses, one word for each call with the same
+// Idempotency-Key. The last word also applies to all further calls.
 //
 //   STATUS     this HTTP status, such as 200, 404, 503
-//   STATUS:N   the same, with "Retry-After: N" (seconds)
-//   drop       no answer, the connection is closed
-//   hang       no answer, the connection stays open for ten seconds
+//   STATUS:N   this status with "Retry-After: N" (seconds)
+//   drop       no response, the connection is closed
+//   hang       no response, the connection stays open for ten seconds
 //
-// So "503 429:3 200" fails, asks for three seconds of patience and then takes the webhook.
-// Calls are counted by the header Idempotency-Key.
+// For example "503 429:3 200" fails, then demands a pause of three seconds, then succeeds.
 //
 //   flaky_endpoint [--port PORT] [--json]
 //
-//   --port   8080 by default; 0 picks a free one
-//   --json   tells of each call by one JSON object a line
+//   --port   Port to listen on. Default: 8080. 0: a free port.
+//   --json   Print one JSON object for each call.
 //
 //   curl -i -d '503 429:3 200' -H 'Idempotency-Key: 1' http://127.0.0.1:8080/
 #include <arpa/inet.h>
@@ -87,7 +86,7 @@ class FlakyEndpoint {
         this);
   }
 
-  // The port that it listens on; nothing if it is taken. 0 picks a free one.
+  // Returns the port, or nullopt if it is in use. 0 selects a free port.
   std::optional<std::uint16_t> Listen(std::uint16_t port) {
     evhttp_bound_socket* socket = evhttp_bind_socket_with_handle(server_.get(), "127.0.0.1", port);
     if (socket == nullptr) return std::nullopt;
@@ -128,12 +127,12 @@ class FlakyEndpoint {
       evhttp_add_header(evhttp_request_get_output_headers(request), "Retry-After",
                         absl::StrCat(*answer.retry_after).c_str());
     }
-    // libevent does not know the name of 429; of others it does.
+    // libevent knows the reason phrases of all other statuses.
     const char* reason = answer.status == kTooManyRequests ? "Too Many Requests" : nullptr;
     evhttp_send_reply(request, answer.status, reason, nullptr);
   }
 
-  // Later, as a connection must not be freed inside its own callback.
+  // Even without a pause this uses a timer: a connection must not be freed in its own callback.
   void DropAfter(absl::Duration pause, evhttp_request* request) {
     const auto self = drops_.emplace(drops_.end());
     *self = loop_.After(pause, [this, self, request] {
@@ -142,7 +141,7 @@ class FlakyEndpoint {
       if (evhttp_connection* connection = evhttp_request_get_connection(request)) {
         evhttp_connection_free(connection);  // with its request
       } else {
-        evhttp_request_free(request);  // the client has hung up
+        evhttp_request_free(request);  // the client has closed the connection
       }
     });
   }
@@ -178,7 +177,7 @@ struct Options {
   bool json = false;
 };
 
-// Nothing if they are wrong.
+// Returns nullopt if the arguments are invalid.
 std::optional<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options options;
   for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
@@ -210,7 +209,7 @@ int main(int argc, char** argv) {
   const std::optional<std::uint16_t> bound = endpoint.Listen(options->port);
   if (!bound) {
     std::cerr << "flaky_endpoint: cannot listen on port " << options->port
-              << "; --port 0 picks a free one\n";
+              << ": it is in use; --port 0 selects a free port\n";
     return EXIT_FAILURE;
   }
   std::cout << "listening on http://127.0.0.1:" << *bound << "/" << std::endl;

@@ -1,12 +1,13 @@
-// Delivers webhooks: each message of a queue is POSTed to an endpoint, and comes back later
-// when that fails. One thread: the HTTP client runs on the same event loop as the consumer.
+// Delivers webhooks: POSTs each message of a queue to an endpoint, and retries it if that fails. It
+// has one thread: the HTTP client runs on the same event loop as the consumer.
 //
-//   2xx                                          done
-//   429, 503 with Retry-After                    again when the endpoint says so
-//   other 4xx                                    parked, no retry will fix it
-//   anything else, time-outs, lost connections   again after the backoff
+//   2xx                                      acked
+//   429, 503 with Retry-After                retried after this time
+//   other 4xx                                parked: no retry can fix it
+//   other statuses, timeouts, lost
+//   connections                              retried after the backoff
 //
-// Try it against flaky_endpoint, or see examples/run.
+// Run it with flaky_endpoint, or see examples/run.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <iostream>
@@ -46,10 +47,10 @@ struct Options {
   bool json = false;
 };
 
-// Tells what happens to each message, as lines for people or as JSON for programs.
-class Narrator : public retryq::Observer {
+// Prints all events, as text or as JSON.
+class Printer : public retryq::Observer {
  public:
-  explicit Narrator(bool json) : json_(json) {}
+  explicit Printer(bool json) : json_(json) {}
 
   void OnEvent(const retryq::Event& event) override {
     std::cout << (json_ ? Json(event) : Line(event)) << std::endl;
@@ -68,7 +69,7 @@ class Narrator : public retryq::Observer {
     return line;
   }
 
-  // The fields and names of `retryq work --json`.
+  // The fields have the names of `retryq work --json`.
   static std::string Json(const retryq::Event& event) {
     nlohmann::ordered_json json = {
         {"time", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", event.time, absl::UTCTimeZone())},
@@ -120,7 +121,7 @@ HttpRequest WebhookFor(const retryq::Delivery& delivery, const Options& options)
                       .timeout = options.timeout};
   const auto content_type = delivery.properties().content_type;
   request.headers.emplace_back("Content-Type", content_type.value_or("application/octet-stream"));
-  // The same for all attempts, so that the endpoint can tell a repetition from a new webhook.
+  // All attempts have the same key, by which the endpoint recognizes a repeated webhook.
   if (!delivery.id().empty()) request.headers.emplace_back("Idempotency-Key", delivery.id());
   return request;
 }
@@ -131,7 +132,8 @@ void AddDuration(CLI::App& app, const std::string& flag, const std::string& help
          flag,
          [flag, value](const std::string& text) {
            if (absl::ParseDuration(text, value)) return;
-           throw CLI::ValidationError(flag, "'" + text + "': write it like 500ms, 1s or 10m");
+           throw CLI::ValidationError(
+               flag, "'" + text + "' is not a duration; write it like 500ms, 1s or 10m");
          },
          help)
       ->type_name("DURATION")
@@ -140,22 +142,22 @@ void AddDuration(CLI::App& app, const std::string& flag, const std::string& help
 
 void AddOptions(CLI::App& app, Options& options) {
   app.option_defaults()->always_capture_default();
-  app.add_option("--url", options.url, "The broker")->envname("RETRYQ_URL");
-  app.add_option("--queue", options.queue, "Where the webhooks wait; it must exist");
-  app.add_option("--endpoint", options.endpoint,
-                 "Where to POST them, such as http://host:8080/hook")
+  app.add_option("--url", options.url, "URL of the broker.")->envname("RETRYQ_URL");
+  app.add_option("--queue", options.queue, "Queue of the webhooks; it must exist.");
+  app.add_option("--endpoint", options.endpoint, "URL to POST to, such as http://host:8080/hook.")
       ->required();
-  AddDuration(app, "--timeout", "How long the endpoint may take to answer", &options.timeout);
-  AddDuration(app, "--base", "The first delay", &options.retry.backoff.base);
-  app.add_option("--factor", options.retry.backoff.factor, "Growth from one delay to the next");
-  AddDuration(app, "--max", "The longest delay", &options.retry.backoff.max);
-  app.add_option("--max-attempts", options.retry.max_attempts, "Then it is parked; 0: no limit");
-  app.add_option("--prefix", options.delay_queues.prefix, "Of the delay queues' names");
-  AddDuration(app, "--min-window", "Delay queues are used for this long before they are renewed",
+  AddDuration(app, "--timeout", "Longest time to wait for a response.", &options.timeout);
+  AddDuration(app, "--base", "First delay.", &options.retry.backoff.base);
+  app.add_option("--factor", options.retry.backoff.factor, "Growth from one delay to the next.");
+  AddDuration(app, "--max", "Longest delay.", &options.retry.backoff.max);
+  app.add_option("--max-attempts", options.retry.max_attempts,
+                 "Attempts before a message is parked. 0: unlimited.");
+  app.add_option("--prefix", options.delay_queues.prefix, "Prefix of the delay queues' names.");
+  AddDuration(app, "--min-window", "Shortest time between renewals of a delay queue.",
               &options.delay_queues.min_window);
-  AddDuration(app, "--margin", "They outlive that by this; at least four heartbeats",
+  AddDuration(app, "--margin", "Safety margin of a delay queue's expiry; at least four heartbeats.",
               &options.delay_queues.margin);
-  app.add_flag("--json", options.json, "One JSON object a line");
+  app.add_flag("--json", options.json, "Print one JSON object per line.");
 }
 
 int Fail(const absl::Status& status) {
@@ -167,17 +169,17 @@ int Fail(const absl::Status& status) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("POSTs the messages of a queue to an endpoint, and retries what fails.");
+  CLI::App app("POSTs the messages of a queue to an endpoint, and retries failures.");
   AddOptions(app, options);
   CLI11_PARSE(app, argc, argv);
 
-  Narrator narrator(options.json);
+  Printer printer(options.json);
   retryq::EventLoop loop;
   HttpClient http(loop);
   retryq::Client client(loop, {.url = options.url,
                                .delay_queues = options.delay_queues,
                                .name = "webhook_worker",
-                               .observer = &narrator});
+                               .observer = &printer});
   const absl::StatusOr<retryq::Consumer> webhooks = client.Consume(
       {.queue = options.queue, .retry = options.retry},
       [&](const retryq::Delivery& delivery, retryq::Settlement settlement) {
