@@ -1,10 +1,10 @@
-// A worker that talks TLS to the broker, and nobody else than the broker it trusts.
+// A worker that connects by TLS, and only to a broker that it trusts. The URL contains all TLS
+// options.
 //
 //   tls URL [QUEUE]
+//   tls 'amqps://user:password@rabbit.example/?cacertfile=/etc/worker/ca.pem' orders
 //
-// such as  tls 'amqps://user:password@rabbit.example/?cacertfile=/etc/worker/ca.pem' orders
-// The URL has all of it; examples/tls/run makes certificates, starts a broker with them, and runs
-// this.
+// examples/tls/run creates certificates, starts a broker with them, and runs this program.
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -17,9 +17,9 @@
 
 namespace {
 
-// A certificate that is not as it should be shows here, with its remedy. The worker goes on trying:
-// it may be mended, on either side.
-class Narrator final : public retryq::Observer {
+// Prints why a certificate is refused, with the remedy. The worker continues to reconnect, because
+// the certificate may be fixed on either side.
+class Printer final : public retryq::Observer {
  public:
   void OnEvent(const retryq::Event& event) override {
     if (event.kind == retryq::EventKind::kConnected) std::cout << "connected by TLS" << std::endl;
@@ -39,18 +39,18 @@ int main(int argc, char** argv) {
     return Fail(absl::InvalidArgumentError(
         "usage: tls 'amqps://user:password@host/?cacertfile=FILE' [QUEUE]"));
   }
-  Narrator narrator;
+  Printer printer;
   retryq::EventLoop loop;
-  retryq::Client client(loop, {.url = argv[1], .observer = &narrator});
+  retryq::Client client(loop, {.url = argv[1], .observer = &printer});
   const absl::StatusOr<retryq::Consumer> orders = client.Consume(
       {.queue = argc > 2 ? argv[2] : "orders",
        .retry = {.backoff = {.base = absl::Milliseconds(200)}, .max_attempts = 5}},
       [](const retryq::Delivery& delivery) -> retryq::Outcome {
         std::cout << delivery.body() << ": attempt " << delivery.attempt() + 1 << std::endl;
-        if (delivery.attempt() == 0) return absl::UnavailableError("the bank does not answer");
+        if (delivery.attempt() == 0) return absl::UnavailableError("the bank does not respond");
         return absl::OkStatus();
       });
-  if (!orders.ok()) return Fail(orders.status());  // files that cannot be read, too
+  if (!orders.ok()) return Fail(orders.status());  // also if a certificate file cannot be read
 
   const absl::Status end = loop.RunUntilSignal();
   return end.ok() ? EXIT_SUCCESS : Fail(end);
