@@ -21,21 +21,21 @@ constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(10);
 
 // If a connection is lost so soon after a consumer was accepted, the consumer may be the cause.
-constexpr absl::Duration kTrial = absl::Seconds(1);
+constexpr absl::Duration kWatched = absl::Seconds(1);
 // If the broker does not reply, other consumers need not wait longer.
-constexpr absl::Duration kTrialUnanswered = absl::Seconds(10);
+constexpr absl::Duration kWatchedUnanswered = absl::Seconds(10);
 
 // Number of deliveries that are settled one by one after the broker has failed on one.
 constexpr int kFirstOneAtATime = 20;
 constexpr int kMostOneAtATime = 10'000;
 // How long a connection with a higher prefetch must last before its deliveries are passed on.
-constexpr absl::Duration kHold = absl::Milliseconds(300);
+constexpr absl::Duration kDeliveryDelay = absl::Milliseconds(300);
 
 // Smaller bodies do not count towards the memory limit.
 constexpr std::uint64_t kLeastCounted = std::uint64_t{32} << 10;
 constexpr absl::Duration kLookForRoom = absl::Milliseconds(20);
 
-class Nowhere final : public BodySink {
+class DiscardingSink final : public BodySink {
  public:
   bool IsFull() override { return false; }
   void Add(std::string_view /*part*/) override {}
@@ -68,39 +68,39 @@ void Subscriptions::ForEach(const Call& call) {
 }
 
 void Subscriptions::OnOpen() {
-  if (new_suspects_ > 0) {
-    most_on_trial_ = std::max<std::size_t>(1, std::exchange(new_suspects_, 0) / 2);
+  if (new_possible_causes_ > 0) {
+    most_watched_ = std::max<std::size_t>(1, std::exchange(new_possible_causes_, 0) / 2);
   }
   ForEach([](QueueSubscription& subscription) { subscription.OnConnectionOpen(); });
-  AdmitSuspects();
+  StartWaiting();
 }
 
 void Subscriptions::OnLost(const absl::Status& why) {
   ForEach([&](QueueSubscription& subscription) { subscription.OnConnectionLost(why); });
 }
 
-std::size_t Subscriptions::OnTrial() const {
+std::size_t Subscriptions::NumberWatched() const {
   return static_cast<std::size_t>(
       std::count_if(entries_.begin(), entries_.end(),
-                    [](const QueueSubscription* entry) { return entry->trial_ != nullptr; }));
+                    [](const QueueSubscription* entry) { return entry->watch_ != nullptr; }));
 }
 
-void Subscriptions::OnTrialOver(bool passed) {
-  if (passed && most_on_trial_ < std::numeric_limits<std::size_t>::max()) ++most_on_trial_;
-  AdmitSuspects();
+void Subscriptions::OnWatchOver(bool passed) {
+  if (passed && most_watched_ < std::numeric_limits<std::size_t>::max()) ++most_watched_;
+  StartWaiting();
 }
 
 // The subscription that has waited longest goes first, so that failures of one do not delay others.
-void Subscriptions::AdmitSuspects() {
+void Subscriptions::StartWaiting() {
   std::vector<QueueSubscription*> waiting;
   std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(waiting),
-               [](const QueueSubscription* entry) { return entry->waits_for_room_; });
+               [](const QueueSubscription* entry) { return entry->waits_for_turn_; });
   std::sort(
       waiting.begin(), waiting.end(),
       [](const QueueSubscription* a, const QueueSubscription* b) { return a->due_ < b->due_; });
   for (QueueSubscription* entry : waiting) {
-    if (OnTrial() >= most_on_trial_) return;
-    entry->waits_for_room_ = false;
+    if (NumberWatched() >= most_watched_) return;
+    entry->waits_for_turn_ = false;
     entry->Subscribe();
   }
 }
@@ -147,14 +147,14 @@ QueueSubscription::~QueueSubscription() { Leave(); }
 
 void QueueSubscription::Leave() {
   std::erase(subscriptions_.entries_, this);
-  if (std::exchange(trial_, nullptr) != nullptr) subscriptions_.OnTrialOver(/*passed=*/false);
+  if (std::exchange(watch_, nullptr) != nullptr) subscriptions_.OnWatchOver(/*passed=*/false);
 }
 
 void QueueSubscription::Stop() {
   wanted_ = false;
   again_.reset();
   room_.reset();
-  waits_for_room_ = false;
+  waits_for_turn_ = false;
 }
 
 void QueueSubscription::Subscribe() {
@@ -175,9 +175,9 @@ std::string QueueSubscription::ConsumerTag() const {
 }
 
 void QueueSubscription::StartConsumer() {
-  BeginTrial(kTrialUnanswered);
+  Watch(kWatchedUnanswered);
   consumer_ = Consumer::kStarting;
-  if (broker_fails_ && !IsCareful()) Hold();
+  if (broker_fails_ && !IsOneAtATime()) DelayDeliveries();
   // A prefetch applies to the consumers that are started after it is set.
   if (std::exchange(prefetch_, Prefetch()) != Prefetch()) {
     channel_->Qos(Prefetch(), [](const absl::Status&) {});
@@ -191,31 +191,31 @@ void QueueSubscription::StartConsumer() {
 
 void QueueSubscription::OnConsuming() {
   consumer_ = Consumer::kStarted;
-  BeginTrial(kTrial);
-  if (hold_ != nullptr) Hold();
+  Watch(kWatched);
+  if (delivery_delay_ != nullptr) DelayDeliveries();
   pauses_.Succeeded(loop_.clock().SinceBoot());
   if (!cancelled_.empty() || !unread_.empty()) CancelConsumer();
   listener_->OnSubscribed();
 }
 
-void QueueSubscription::BeginTrial(absl::Duration patience) {
-  trial_ = loop_.After(patience, [this, passed = patience == kTrial] {
-    const std::unique_ptr<Timer> fired = std::move(trial_);
-    if (passed) suspect_ = false;
-    subscriptions_.OnTrialOver(passed);
+void QueueSubscription::Watch(absl::Duration patience) {
+  watch_ = loop_.After(patience, [this, passed = patience == kWatched] {
+    const std::unique_ptr<Timer> fired = std::move(watch_);
+    if (passed) may_be_cause_ = false;
+    subscriptions_.OnWatchOver(passed);
   });
 }
 
 void QueueSubscription::OnConnectionOpen() {
   if (!wanted_ || channel_ != nullptr) return;
-  if (!suspect_) return Subscribe();
-  waits_for_room_ = due_ <= loop_.clock().SinceBoot();
-  if (!waits_for_room_) SubscribeAfterPause();
+  if (!may_be_cause_) return Subscribe();
+  waits_for_turn_ = due_ <= loop_.clock().SinceBoot();
+  if (!waits_for_turn_) SubscribeAfterPause();
 }
 
 void QueueSubscription::OnConnectionLost(const absl::Status& why) {
   again_.reset();
-  waits_for_room_ = false;
+  waits_for_turn_ = false;
   // If there is a channel, it reports the loss itself.
   if (channel_ == nullptr && wanted_) listener_->OnInterrupted(why);
 }
@@ -234,8 +234,8 @@ void QueueSubscription::OnDelivery(std::string_view, MessagePtr message) {
 }
 
 void QueueSubscription::Deliver(MessagePtr message) {
-  if (hold_ != nullptr) {
-    held_.push_back(std::move(message));
+  if (delivery_delay_ != nullptr) {
+    delayed_.push_back(std::move(message));
   } else {
     listener_->OnDelivery(std::move(message));
   }
@@ -245,7 +245,7 @@ std::shared_ptr<BodySink> QueueSubscription::OnBody(const MessagePtr& message, s
   if (message->left_out == 0) {
     if (*bodies_ + size <= 2 * MaxBody()) return nullptr;
     has_no_room_ = message->delivery_tag.tag;
-    return std::make_shared<Nowhere>();
+    return std::make_shared<DiscardingSink>();
   }
   PublishParams copy;
   if (!listener_->PassOn(message, &copy)) return nullptr;
@@ -265,7 +265,7 @@ std::uint64_t QueueSubscription::MaxBody() const {
 }
 
 std::uint16_t QueueSubscription::Prefetch() const {
-  if (IsCareful()) return 1;
+  if (IsOneAtATime()) return 1;
   if (fewer_for_ == 0) return params_.prefetch;
   return params_.prefetch == 0 ? fewer_ : std::min(fewer_, params_.prefetch);
 }
@@ -287,7 +287,7 @@ void QueueSubscription::OnNoRoom(std::uint64_t tag) {
   if (consumer_ == Consumer::kStarted) CancelConsumer();
 }
 
-void QueueSubscription::GiveBackUnread() {
+void QueueSubscription::RequeueUnread() {
   if (unread_.empty()) return;
   const std::size_t kept = unsettled_ - std::min(unsettled_, unread_.size());
   for (const std::uint64_t tag : std::exchange(unread_, {})) Reject(tag, /*requeue=*/true);
@@ -326,7 +326,7 @@ void QueueSubscription::OnBrokerFailed() {
         std::exchange(next_one_at_a_time_, std::min(2 * next_one_at_a_time_, kMostOneAtATime));
   }
   const bool was_alone = broker_fails_ && prefetch_ == 1;
-  vain_ = !was_alone ? 0 : has_settled_ ? 1 : vain_ + 1;
+  without_settlement_ = !was_alone ? 0 : has_settled_ ? 1 : without_settlement_ + 1;
   broker_fails_ = true;
 }
 
@@ -335,30 +335,30 @@ void QueueSubscription::OnSettled() {
   has_settled_ = true;
   const bool is_started = consumer_ == Consumer::kStarted;
   if (is_started && fewer_for_ > 0 && --fewer_for_ == 0) return CancelConsumer();
-  if (!IsCareful() || --one_at_a_time_ > 0 || consumer_ != Consumer::kStarted) return;
+  if (!IsOneAtATime() || --one_at_a_time_ > 0 || consumer_ != Consumer::kStarted) return;
   CancelConsumer();
 }
 
-void QueueSubscription::Hold() {
-  hold_ = loop_.After(kHold, [this] {
-    const std::unique_ptr<Timer> fired = std::move(hold_);
-    HandOver();
+void QueueSubscription::DelayDeliveries() {
+  delivery_delay_ = loop_.After(kDeliveryDelay, [this] {
+    const std::unique_ptr<Timer> fired = std::move(delivery_delay_);
+    PassOnDelayed();
   });
 }
 
 // The listener may destroy or close this object.
-void QueueSubscription::HandOver() {
+void QueueSubscription::PassOnDelayed() {
   broker_fails_ = false;
   const std::weak_ptr<bool> alive = alive_;
-  for (MessagePtr& message : std::exchange(held_, {})) {
+  for (MessagePtr& message : std::exchange(delayed_, {})) {
     listener_->OnDelivery(std::move(message));
     if (alive.expired() || channel_ == nullptr || closed_ != nullptr) return;
   }
 }
 
-void QueueSubscription::GiveBackHeld() {
-  hold_.reset();
-  for (const MessagePtr& message : std::exchange(held_, {})) {
+void QueueSubscription::RequeueDelayed() {
+  delivery_delay_.reset();
+  for (const MessagePtr& message : std::exchange(delayed_, {})) {
     Reject(message->delivery_tag.tag, /*requeue=*/true);
   }
 }
@@ -381,22 +381,22 @@ void QueueSubscription::OnChannelClosed(const ChannelError& why) {
 
 void QueueSubscription::Interrupt(const absl::Status& why) {
   channel_.reset();
-  hold_.reset();
-  held_.clear();
+  delivery_delay_.reset();
+  delayed_.clear();
   unread_.clear();
   room_.reset();
   relay_.reset();
   consumer_ = Consumer::kNone;
   if (closed_ != nullptr) return std::exchange(closed_, nullptr)();
   const absl::Duration now = loop_.clock().SinceBoot();
-  const bool was_on_trial = trial_ != nullptr;
-  trial_.reset();
-  suspect_ = !connection_.is_open() && was_on_trial;
-  if (suspect_) ++subscriptions_.new_suspects_;
-  if (connection_.is_open() || suspect_) due_ = now + pauses_.Next(now, loop_.random());
-  // This consumer was on trial, and makes room for another one.
-  if (connection_.is_open() && was_on_trial) {
-    Defer([this] { subscriptions_.OnTrialOver(/*passed=*/false); });
+  const bool was_watched = watch_ != nullptr;
+  watch_.reset();
+  may_be_cause_ = !connection_.is_open() && was_watched;
+  if (may_be_cause_) ++subscriptions_.new_possible_causes_;
+  if (connection_.is_open() || may_be_cause_) due_ = now + pauses_.Next(now, loop_.random());
+  // This consumer is not watched any more, so another one may start.
+  if (connection_.is_open() && was_watched) {
+    Defer([this] { subscriptions_.OnWatchOver(/*passed=*/false); });
   }
   if (connection_.is_open() && wanted_) SubscribeAfterPause();
   const std::weak_ptr<bool> alive = alive_;
@@ -404,14 +404,15 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
   if (!alive.expired()) OnNothingMore();
 }
 
-// The pause continues while connections are lost and opened, which another suspect may cause.
+// The pause continues while connections are lost and opened, which another consumer may
+// cause.
 void QueueSubscription::SubscribeAfterPause() {
   const absl::Duration left = due_ - loop_.clock().SinceBoot();
   again_ = loop_.After(std::max(left, absl::ZeroDuration()), [this] {
     const std::unique_ptr<Timer> fired = std::move(again_);
-    if (!suspect_) return Subscribe();
-    waits_for_room_ = true;
-    subscriptions_.AdmitSuspects();
+    if (!may_be_cause_) return Subscribe();
+    waits_for_turn_ = true;
+    subscriptions_.StartWaiting();
   });
 }
 
@@ -436,7 +437,7 @@ void QueueSubscription::Cancel(std::function<void()> cancelled) {
   cancelled_.push_back(std::move(cancelled));
   if (consumer_ != Consumer::kStarted) return;
   CancelConsumer();
-  GiveBackHeld();
+  RequeueDelayed();
 }
 
 void QueueSubscription::CancelConsumer() {
@@ -449,7 +450,7 @@ void QueueSubscription::CancelConsumer() {
 void QueueSubscription::OnCancelled() {
   consumer_ = Consumer::kNone;
   const bool had_no_room = !unread_.empty();
-  GiveBackUnread();
+  RequeueUnread();
   const std::weak_ptr<bool> alive = alive_;
   OnNothingMore();
   if (alive.expired() || consumer_ != Consumer::kNone) return;
@@ -464,13 +465,13 @@ void QueueSubscription::Resume(std::uint16_t prefetch) {
   if (channel_ != nullptr) {
     if (consumer_ == Consumer::kNone) StartConsumer();
   } else if (connection_.is_open()) {
-    suspect_ ? SubscribeAfterPause() : Subscribe();
+    may_be_cause_ ? SubscribeAfterPause() : Subscribe();
   }
 }
 
 void QueueSubscription::Close(std::function<void()> closed) {
   Stop();
-  hold_.reset();
+  delivery_delay_.reset();
   Leave();
   relay_.reset();
   if (channel_ == nullptr) return Defer(std::move(closed));
@@ -490,8 +491,8 @@ void QueueSubscription::Close(std::function<void()> closed) {
 
 void QueueSubscription::Forget() {
   Stop();
-  trial_.reset();
-  hold_.reset();
+  watch_.reset();
+  delivery_delay_.reset();
   channel_.reset();
   relay_.reset();
 }

@@ -27,11 +27,12 @@ class QueueSubscription;
 // removes itself. A call to one may create and destroy others.
 //
 // A consumer can make the broker close the connection, for example by a message on which the broker
-// crashes, and that interrupts all other consumers. The cause is found by trials: a consumer is on
-// trial until a second after the broker has accepted it. When the connection is lost, the consumers
-// on trial become suspects. On the next connection the others start first, then the suspects, each
-// after its pause. At most half as many are on trial at once as there were suspects, so that after
-// a few connections the cause is alone. The limit grows by one with each trial that passes.
+// crashes, and that interrupts all other consumers. A consumer is
+// watched until a second after the broker has accepted it. If the connection is lost meanwhile, the
+// consumer may be the cause. On the next connection the others start first, then the possible
+// causes, each after its pause. At most half as many are watched at once as there were possible
+// causes, so that after a few connections the cause is alone. The limit grows by one with each
+// consumer that is watched without a loss of the connection.
 //
 // A broker that fails on a message closes the connection with 541 whenever that message is next,
 // and requeues all unsettled messages (F73 in doc/rabbitmq_facts_queues.md). Consumers then have a
@@ -58,13 +59,14 @@ class Subscriptions {
   template <typename Call>
   void ForEach(const Call& call);
 
-  std::size_t OnTrial() const;
-  void OnTrialOver(bool passed);
-  void AdmitSuspects();
+  std::size_t NumberWatched() const;
+  void OnWatchOver(bool passed);
+  void StartWaiting();
 
   std::vector<QueueSubscription*> entries_;
-  std::size_t new_suspects_ = 0;  // since the last connection
-  std::size_t most_on_trial_ = std::numeric_limits<std::size_t>::max();  // while there are suspects
+  std::size_t new_possible_causes_ = 0;  // since the last connection
+  std::size_t most_watched_ =
+      std::numeric_limits<std::size_t>::max();  // while there are possible causes
 };
 
 // A consumer on a channel of its own, which is opened again whenever it is lost.
@@ -83,7 +85,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
  private:
   friend class Subscriptions;
 
-  static constexpr int kMostVain = 2;
+  static constexpr int kMostWithoutSettlement = 2;
 
   void OnConnectionOpen();
   void OnConnectionLost(const absl::Status& why);
@@ -97,10 +99,12 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   // See Subscriptions.
   void OnBrokerFailed();
   void OnSettled();
-  void Hold();
-  void HandOver();
-  void GiveBackHeld();
-  bool IsCareful() const { return broker_fails_ && one_at_a_time_ > 0 && vain_ < kMostVain; }
+  void DelayDeliveries();
+  void PassOnDelayed();
+  void RequeueDelayed();
+  bool IsOneAtATime() const {
+    return broker_fails_ && one_at_a_time_ > 0 && without_settlement_ < kMostWithoutSettlement;
+  }
   std::uint16_t Prefetch() const;
 
   // Passes on a delivery that has arrived.
@@ -111,7 +115,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   std::uint64_t MaxBody() const;
   MessagePtr Counted(MessagePtr message) const;
   void OnNoRoom(std::uint64_t tag);
-  void GiveBackUnread();
+  void RequeueUnread();
   void AwaitRoom();
 
   // Settle a delivery of the present channel.
@@ -137,7 +141,7 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   // Calls the callbacks that wait for the end of deliveries.
   void OnNothingMore();
 
-  void BeginTrial(absl::Duration patience);
+  void Watch(absl::Duration patience);
 
   // Subscribes again after a pause if the connection is open, else with the next one.
   void Interrupt(const absl::Status& why);
@@ -157,13 +161,13 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   std::optional<std::uint16_t> prefetch_;  // of the channel; nullopt until it is set
   std::size_t unsettled_ = 0;              // deliveries of the channel that are not settled
   std::size_t most_unsettled_;             // more unsettled deliveries break the prefetch
-  bool broker_fails_ = false;     // whether the broker has failed on a message of the queue
-  int one_at_a_time_ = 0;         // deliveries left with a prefetch of 1
-  int next_one_at_a_time_;        // number of those after the next failure of the broker
-  int vain_ = 0;                  // consecutive connections without a settled delivery
-  bool has_settled_ = false;      // whether a delivery of this channel was settled
-  std::vector<MessagePtr> held_;  // deliveries to be passed on
-  std::unique_ptr<Timer> hold_;   // null if deliveries are not held
+  bool broker_fails_ = false;        // whether the broker has failed on a message of the queue
+  int one_at_a_time_ = 0;            // deliveries left with a prefetch of 1
+  int next_one_at_a_time_;           // number of those after the next failure of the broker
+  int without_settlement_ = 0;       // consecutive connections without a settled delivery
+  bool has_settled_ = false;         // whether a delivery of this channel was settled
+  std::vector<MessagePtr> delayed_;  // deliveries to be passed on
+  std::unique_ptr<Timer> delivery_delay_;  // null if deliveries are not delayed
   const std::shared_ptr<std::atomic<std::uint64_t>> bodies_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);  // bytes; bodies are freed on any thread
   std::uint64_t has_no_room_ = 0;                       // tag of the last delivery without room
@@ -180,9 +184,9 @@ class QueueSubscription final : public Subscription, private ChannelListener {
   Pauses pauses_;
   absl::Duration due_;  // end of its pause, since boot
   std::unique_ptr<Timer> again_;
-  std::unique_ptr<Timer> trial_;         // null if not on trial
-  bool suspect_ = false;                 // see Subscriptions
-  bool waits_for_room_ = false;          // a suspect whose pause is over waits for its trial
+  std::unique_ptr<Timer> watch_;         // null if not watched
+  bool may_be_cause_ = false;            // see Subscriptions
+  bool waits_for_turn_ = false;          // a possible cause whose pause is over waits for its turn
   bool wanted_ = true;                   // false after Cancel
   std::unique_ptr<Channel> channel_;     // null if there is none
   Consumer consumer_ = Consumer::kNone;  // on the channel

@@ -14,7 +14,7 @@
 namespace retryq::amqp {
 
 // Declares queues and exchanges. Each declare has a channel to itself: if it hangs, it does not
-// hold up others, and if it is refused, only its channel is closed. Channels are reused.
+// delay others, and if it is refused, only its channel is closed. Channels are reused.
 class Topology {
  public:
   // `connection` must outlive this object.

@@ -352,7 +352,7 @@ void Channel::Impl::Close(std::function<void()> closed) {
   if (state_ == State::kFinished && !closed_.empty()) FinishLater();
   if (state_ != State::kOpen) return;
   FlushAcks();
-  GiveBackAll();
+  RequeueAll();
   state_ = State::kClosing;
   incoming_ = IncomingContent();
   host_->Write().AddMethod(
@@ -417,7 +417,7 @@ void Channel::Impl::Reject(std::uint64_t tag, bool requeue) {
 // messages again at once; that includes consumers that the broker has cancelled for a timeout
 // (F42). A consumer that has not started must not be cancelled: the broker would close the
 // connection.
-void Channel::Impl::GiveBackAll() {
+void Channel::Impl::RequeueAll() {
   if (acks_.open() == 0) return;
   Outbox& outbox = host_->Write();
   for (const std::vector<std::string>* const tags : {&consumers_, &cancelled_}) {

@@ -92,7 +92,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // Writes the acks of this turn.
   void FlushAcks();
   // Writes a requeue of all unsettled deliveries.
-  void GiveBackAll();
+  void RequeueAll();
 
   // Whether both ends have closed it, so that its number is free.
   bool finished() const { return state_ == State::kFinished; }

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "amqp/channel/reply_status.h"
-#include "amqp/codec/blame.h"
+#include "amqp/codec/faulty_frame.h"
 #include "amqp/codec/overloaded.h"
 #include "amqp/codec/protocol_error.h"
 #include "amqp/codec/text.h"
@@ -40,7 +40,7 @@ constexpr absl::Duration kLookAgain = absl::Milliseconds(2);
 
 // Whether the broker closes a connection with this code because it cannot read what was sent, or
 // because its own code fails on it. Other codes report limits, or come from an operator.
-bool BlamesWhatWasSent(std::uint16_t code) {
+bool IsCausedByClient(std::uint16_t code) {
   switch (static_cast<ReplyCode>(code)) {
     case ReplyCode::kFrameError:
     case ReplyCode::kSyntaxError:
@@ -324,7 +324,7 @@ absl::Status Session::OnMethod(const ServerMethod& method) {
             Write().AddMethod(0, method::ConnectionCloseOk{});
             End(absl::UnavailableError(absl::StrCat(Describe(endpoint_), " closed the connection: ",
                                                     m.reply_code, " ", EscapedText(m.reply_text))),
-                BlamesWhatWasSent(m.reply_code) ? m.reply_code : std::uint16_t{0});
+                IsCausedByClient(m.reply_code) ? m.reply_code : std::uint16_t{0});
             return absl::OkStatus();
           },
           [this](const method::ConnectionCloseOk&) {
@@ -400,16 +400,16 @@ void Session::Close() {
 void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
   if (state_ == State::kEnded) return;
   const ReplyCode code = ReplyCodeOf(error);
-  const Blame blame = BlameFrame(bytes);
-  const std::string text = absl::StrCat(blame.frame, ": ", error.message());
+  const FaultyFrame frame = DescribeFrame(bytes);
+  const std::string text = absl::StrCat(frame.name, ": ", error.message());
   const auto fill = [&](auto close) {
     close.reply_code = static_cast<std::uint16_t>(code);
     close.reply_text = std::string_view(text).substr(0, kMaxNameSize);
-    close.class_id = blame.class_id;
-    close.method_id = blame.method_id;
+    close.class_id = frame.class_id;
+    close.method_id = frame.method_id;
     return close;
   };
-  if (EndsChannelOnly(code)) return channels_[blame.channel]->Break(fill(method::ChannelClose()));
+  if (EndsChannelOnly(code)) return channels_[frame.channel]->Break(fill(method::ChannelClose()));
   // If no limits have been negotiated yet, the connection is closed without a message.
   if (frame_max() != 0 && state_ != State::kClosing) SayGoodbye(fill(method::ConnectionClose()));
   // Possibly only the first byte has arrived.

@@ -325,8 +325,8 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
     valid = Join(valid, absl::InvalidArgumentError("the handler must not be empty"));
   }
   if (!valid.ok()) return valid;
-  absl::StatusOr<std::unique_ptr<GatedRetrier>> retrier =
-      GatedRetrier::Create(shared_, std::move(of_retrier));
+  absl::StatusOr<std::unique_ptr<ConsumerRetrier>> retrier =
+      ConsumerRetrier::Create(shared_, std::move(of_retrier));
   if (!retrier.ok()) return retrier.status();
 
   // The priority is the default priority. It is set because a stream refuses it (F54 in
@@ -465,7 +465,7 @@ void Client::Impl::WatchPublishes() {
       kPublishPatience, [this, answered = answered_publishes_, end = next_publish_] {
         const std::unique_ptr<Timer> fired = std::move(drain_watch_);
         if (publishes_.empty() || answered_publishes_ != answered) return WatchPublishes();
-        shared_->GiveBackFailures();
+        shared_->RequeueFailures();
         const AlivePtr<Impl> self = lifeline_.ptr();
         GiveUp(publishes_, end, absl::StatusCode::kUnavailable, kStop,
                [](const auto&) { return true; });

@@ -70,7 +70,7 @@ class PoolExecutor final : public Executor {
 
 }  // namespace
 
-Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<GatedRetrier> retrier,
+Consumer::Impl::Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<ConsumerRetrier> retrier,
                      ConsumeParams params, std::optional<WorkQueue> declare,
                      const std::optional<BreakerOptions>& breaker,
                      std::function<void(absl::Status)> fatal,
@@ -195,9 +195,9 @@ void Consumer::Impl::StartFlow() {
 }
 
 void Consumer::Impl::EndFlow(std::function<void()> ended) {
-  retrier_->HoldReturns();
+  retrier_->PauseReturns();
   subscription_->Cancel([self = lifeline_.ptr(), ended = std::move(ended)] {
-    if (self) self->retrier_->LetReturnsGo();
+    if (self) self->retrier_->ResumeReturns();
     if (self) ended();
   });
 }
@@ -294,11 +294,11 @@ void Consumer::Impl::OnBreakerOpened(std::string_view error) {
     flow_has_ended_ = true;
     ProbeIfDue();
   });
-  retrier_->CloseGate();
+  retrier_->StopHandling();
   AwaitPause(breaker_->options().pause);
   shared_->environment().executor->Post([self = lifeline_.ptr()] {
     if (!self) return;
-    self->retrier_->GiveBackUnbegun();
+    self->retrier_->RequeueUnbegun();
     if (self) self->ReportBreaker(EventKind::kBreakerOpened);
   });
 }
@@ -329,7 +329,7 @@ void Consumer::Impl::ProbeIfDue() {
     return AwaitPause(left);  // the timer fired early
   }
   if (!breaker_->TryAgain(now)) return;
-  retrier_->OpenGate();
+  retrier_->ResumeHandling();
   StartFlow();
   ReportBreaker(EventKind::kBreakerProbing);
 }

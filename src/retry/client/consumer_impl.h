@@ -17,7 +17,7 @@
 #include "loop/own_process.h"
 #include "loop/pauses.h"
 #include "loop/worker_pool.h"
-#include "retry/retrier/gated_retrier.h"
+#include "retry/retrier/consumer_retrier.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/breaker.h"
 #include "retryq/broker.h"
@@ -36,7 +36,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   // `declare`: what to declare if the queue is missing; nullopt to declare nothing. `fatal` is
   // called with errors that make the first start impossible. `give_up` answers the publishes and
   // declares that come from an origin.
-  Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<GatedRetrier> retrier,
+  Impl(std::shared_ptr<SharedState> shared, std::unique_ptr<ConsumerRetrier> retrier,
        ConsumeParams params, std::optional<WorkQueue> declare,
        const std::optional<BreakerOptions>& breaker, std::function<void(absl::Status)> fatal,
        std::function<void(const WorkOrigin&)> give_up, std::shared_ptr<ConsumerSet> consumers);
@@ -103,7 +103,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
 
   const OwnProcess process_;
   const std::shared_ptr<SharedState> shared_;
-  const std::unique_ptr<GatedRetrier> retrier_;
+  const std::unique_ptr<ConsumerRetrier> retrier_;
   const ConsumeParams params_;
   const std::optional<WorkQueue> declare_;
   const std::function<void(absl::Status)> fatal_;

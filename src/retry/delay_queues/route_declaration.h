@@ -22,11 +22,11 @@ enum class NameFamily {
 
 // Whether each work queue has delay queues of its own. At-least-once dead lettering stops after 32
 // messages of a queue that it cannot deliver (F37), so a work queue that does not take its messages
-// must not hold up those of another.
+// must not delay those of another.
 bool HasOwnDelayQueues(const DelayQueueOptions& options);
 
 // From 4.0 on, quorum queues deliver and expire messages of higher priority first (F63). Messages
-// of other levels would hold up messages that are due, so each level has a delay queue of its own.
+// of other levels would delay messages that are due, so each level has a delay queue of its own.
 // Returns the level of a message in a broker of this version; nullopt if the priority makes no
 // difference, or nothing may be declared.
 std::optional<std::uint8_t> PriorityLevel(std::optional<std::uint8_t> priority,

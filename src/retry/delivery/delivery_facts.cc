@@ -14,6 +14,7 @@
 #include "base/name_size.h"
 #include "base/utf8.h"
 #include "retry/delivery/error_text.h"
+#include "retry/delivery/header_fields.h"
 #include "retry/delivery/headers.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delay_queue_name.h"
@@ -31,122 +32,9 @@ constexpr char kEarlyRemedy[] =
     "; remedy: let no policy or operator policy set message-ttl, max-length or expires on delay "
     "queues (rabbitmqctl list_policies, list_operator_policies)";
 
-using Field = std::optional<amqp::FieldView>;
-
-// Follows a path into nested tables, with keys separated by dots: RetryOptions::earlier_counts.
-// `Consider` is called for all fields of a table, and keeps the field to follow: the one with the
-// longest name that the path begins with; of several with that name, the first. If the name is the
-// whole path, the field is the result; otherwise it must be a table.
-class PathStep {
- public:
-  void Consider(const amqp::FieldView& field, std::string_view path) {
-    if (field_ && field.name.size() <= field_->name.size()) return;
-    if (!path.starts_with(field.name)) return;
-    const std::string_view rest = path.substr(field.name.size());
-    if (rest.empty() || (rest.front() == '.' && field.type == 'F')) field_ = field;
-  }
-
-  // Returns the field at the end of the path.
-  Field Follow(std::string_view path) const {
-    PathStep step = *this;
-    for (int level = 1; step.field_ && step.field_->name.size() < path.size(); ++level) {
-      if (level == amqp::kMaxTableDepth) return std::nullopt;
-      path.remove_prefix(step.field_->name.size() + 1);
-      const std::optional<amqp::TableView> table = step.field_->AsTable();
-      step = {};
-      if (!table) return std::nullopt;
-      for (const amqp::FieldView& field : *table) step.Consider(field, path);
-    }
-    return step.field_;
-  }
-
- private:
-  Field field_;
-};
-
-// The fields of a message that state its history, found in one walk. Of fields with the same name,
-// the first counts.
-struct HeaderFields {
-  // `names_of_counts`: RetryOptions::earlier_counts.
-  HeaderFields(const amqp::Message& message, const std::vector<std::string>& names_of_counts) {
-    if (!message.properties.headers) return;
-    std::vector<PathStep> steps(names_of_counts.size());
-    for (const amqp::FieldView& field : *message.properties.headers) {
-      Field* const known = field.name.starts_with(kRetryPrefix) ? OfRetrying(field.name)
-                           : field.name.starts_with("x-")       ? OfBroker(field.name)
-                                                                : nullptr;
-      if (known != nullptr && !*known) *known = field;
-      for (std::size_t i = 0; i < steps.size(); ++i) steps[i].Consider(field, names_of_counts[i]);
-    }
-    if (id) whose = RetryHeadersIn(*message.properties.headers);
-    if (whose != RetryHeaders::kCopied) elsewhere.reset();
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      earlier_counts.push_back(steps[i].Follow(names_of_counts[i]));
-    }
-  }
-
-  Field* OfBroker(std::string_view name) {
-    if (name == kDeliveryCountHeader) return &delivery_count;
-    if (name == kAcquiredCountHeader) return &acquired_count;
-    if (name == kDeathHeader) return &death;
-    return nullptr;
-  }
-
-  Field* OfRetrying(std::string_view name) {
-    if (name == kRetryCountHeader) return &count;
-    if (name == kRetryFirstFailureHeader) return &first_failure;
-    if (name == kRetryNotBeforeHeader) return &not_before;
-    if (name == kRetryDelayHeader) return &delay;
-    if (name == kRetryQueueHeader) return &queue;
-    if (name == kRetryExchangeHeader) return &exchange;
-    if (name == kRetryRoutingKeyHeader) return &routing_key;
-    if (name == kRetryErrorHeader) return &error;
-    if (name == kRetryIdHeader) return &id;
-    if (name == kRetryRemainingHeader) return &remaining;
-    if (name == kRetryElsewhereHeader) return &elsewhere;
-    return nullptr;
-  }
-
-  Field count, first_failure, not_before, delay, queue, exchange, routing_key, error, id, remaining,
-      elsewhere;
-  RetryHeaders whose = RetryHeaders::kForeign;
-  Field delivery_count, acquired_count, death;
-  std::vector<Field> earlier_counts;  // in the order of `names_of_counts`
-};
-
-std::optional<std::int64_t> Integer(const Field& field) {
-  return field ? field->AsInt64() : std::nullopt;
-}
-
 // Returns a quorum queue's count, which it writes as a 64-bit integer (F64).
-std::optional<std::int64_t> Counted(const Field& field, bool counts) {
+std::optional<std::int64_t> Counted(const HeaderField& field, bool counts) {
   return counts && field && field->type == 'l' ? field->AsInt64() : std::nullopt;
-}
-
-std::optional<std::string_view> Text(const Field& field) {
-  return field ? field->AsString() : std::nullopt;
-}
-
-std::optional<std::string_view> ShortText(const Field& field) {
-  const std::optional<std::string_view> text = Text(field);
-  return text && text->size() <= kMaxNameSize ? text : std::nullopt;
-}
-
-std::optional<std::int64_t> Natural(const Field& field) {
-  const std::optional<std::int64_t> number = Integer(field);
-  return number >= 0 ? number : std::nullopt;
-}
-
-std::optional<absl::Time> Time(const Field& field) {
-  const std::optional<std::int64_t> millis = Natural(field);
-  if (!millis) return std::nullopt;
-  return absl::FromUnixMillis(*millis);
-}
-
-std::optional<absl::Duration> Duration(const Field& field) {
-  const std::optional<std::int64_t> millis = Natural(field);
-  if (!millis) return std::nullopt;
-  return absl::Milliseconds(*millis);
 }
 
 std::string TextOf(const amqp::Table& table, std::string_view name) {
@@ -161,7 +49,7 @@ std::int64_t CountOf(const amqp::Table& table) {
   return count == nullptr ? 0 : std::max<std::int64_t>(*count, 0);
 }
 
-std::vector<Death> Deaths(const Field& field) {
+std::vector<Death> Deaths(const HeaderField& field) {
   if (!field) return {};
   const absl::StatusOr<amqp::Value> value = field->Decode();
   const auto* entries = value.ok() ? std::get_if<amqp::Array>(&value->variant) : nullptr;
@@ -191,20 +79,20 @@ Delivery::History ReadHistory(const HeaderFields& fields, const amqp::Message& m
   if (fields.whose == RetryHeaders::kForeign) return history;
   const bool is_copied = fields.whose == RetryHeaders::kCopied;
   if (is_copied && !is_ours) return history;
-  history.id = ShortText(fields.id).value_or(std::string_view());
+  history.id = NameIn(fields.id).value_or(std::string_view());
   if (fields.whose == RetryHeaders::kReplayed) return history;
-  history.not_before = Time(fields.not_before);
-  history.delay = Duration(fields.delay);
-  history.remaining = Duration(fields.remaining);
+  history.not_before = TimeIn(fields.not_before);
+  history.delay = DurationIn(fields.delay);
+  history.remaining = DurationIn(fields.remaining);
   // A message that was published with a delay states no queue and no failures.
   if (!is_copied) return history;
 
-  history.failures = static_cast<std::uint64_t>(Natural(fields.count).value_or(0));
-  history.first_failure = Time(fields.first_failure);
-  history.last_error = CutUtf8(Text(fields.error).value_or(std::string_view()), kMaxErrorSize);
+  history.failures = static_cast<std::uint64_t>(NaturalIn(fields.count).value_or(0));
+  history.first_failure = TimeIn(fields.first_failure);
+  history.last_error = CutUtf8(TextIn(fields.error).value_or(std::string_view()), kMaxErrorSize);
 
-  const std::optional<std::string_view> exchange = ShortText(fields.exchange);
-  const std::optional<std::string_view> routing_key = ShortText(fields.routing_key);
+  const std::optional<std::string_view> exchange = NameIn(fields.exchange);
+  const std::optional<std::string_view> routing_key = NameIn(fields.routing_key);
   if (exchange && routing_key) {
     history.exchange = *exchange;
     history.routing_key = *routing_key;
@@ -228,7 +116,7 @@ Redeliveries CountRedelivered(const DeliveryFacts& facts, CountRedeliveries whic
 // Some retry systems reject a message into its delay queue, which the entry of the work queue
 // counts. Others publish a copy to the delay queue, and its expirations are counted. A message that
 // expires in the work queue itself has not failed.
-std::uint64_t CountDeaths(const Field& field, std::string_view queue) {
+std::uint64_t CountDeaths(const HeaderField& field, std::string_view queue) {
   std::uint64_t rejected = 0;
   std::uint64_t delayed = 0;
   for (const Death& death : Deaths(field)) {
@@ -263,7 +151,7 @@ std::uint64_t CountEarlierFailures(const HeaderFields& fields, const RetrierOpti
   std::uint64_t failures = 0;
   for (std::size_t i = 0; i < fields.earlier_counts.size(); ++i) {
     const std::string& name = options.retry.earlier_counts[i];
-    const Field& field = fields.earlier_counts[i];
+    const HeaderField& field = fields.earlier_counts[i];
     if (!field) continue;
     if (name == kDeathHeader) {
       failures = std::max(failures, CountDeaths(field, options.queue));
@@ -295,11 +183,11 @@ std::optional<DelayQueueName> DelayQueueOf(const Death& death) {
 bool IsOthersRetry(const HeaderFields& fields, const amqp::Message& message,
                    const RetrierOptions& options) {
   if (fields.whose != RetryHeaders::kCopied) return false;
-  const std::optional<std::string_view> failed_in = Text(fields.queue);
+  const std::optional<std::string_view> failed_in = TextIn(fields.queue);
   if (!failed_in || IsOneOf(*failed_in, options)) return false;
-  if (Text(fields.exchange) != message.exchange) return false;
-  if (Text(fields.routing_key) != message.routing_key) return false;
-  const std::optional<std::int64_t> delay = Natural(fields.delay);
+  if (TextIn(fields.exchange) != message.exchange) return false;
+  if (TextIn(fields.routing_key) != message.routing_key) return false;
+  const std::optional<std::int64_t> delay = NaturalIn(fields.delay);
   if (!delay) return false;
   const std::vector<Death> deaths = Deaths(fields.death);
   return !deaths.empty() && deaths.front().reason == "expired" &&
@@ -369,13 +257,13 @@ std::uint64_t OwnFailuresBesides(const HeaderFields& fields, const RetrierOption
 std::string FailuresElsewhere(const amqp::Message& message, const RetrierOptions& options) {
   const HeaderFields fields(message, {});
   const std::string_view last = fields.whose == RetryHeaders::kCopied
-                                    ? ShortText(fields.queue).value_or(std::string_view())
+                                    ? NameIn(fields.queue).value_or(std::string_view())
                                     : std::string_view();
   const bool last_is_ours = last.empty() || IsOneOf(last, options);
   if (last_is_ours && !fields.elsewhere && !fields.death) return "";
   std::vector<QueueFailures> all = FailuresBesides(fields);
   std::erase_if(all, [&](const QueueFailures& of) { return IsOneOf(of.queue, options); });
-  if (const std::int64_t count = Natural(fields.count).value_or(0); !last_is_ours && count > 0) {
+  if (const std::int64_t count = NaturalIn(fields.count).value_or(0); !last_is_ours && count > 0) {
     const auto found = std::find_if(all.begin(), all.end(),
                                     [&](const QueueFailures& of) { return of.queue == last; });
     if (found == all.end()) {
@@ -409,7 +297,7 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
                         const Clock& clock, TimedOut& timed_out, bool counts) {
   const HeaderFields fields(message, options.retry.earlier_counts);
   const bool others_retry = IsOthersRetry(fields, message, options);
-  const bool is_own = IsOneOf(Text(fields.queue).value_or(std::string_view()), options);
+  const bool is_own = IsOneOf(TextIn(fields.queue).value_or(std::string_view()), options);
   const bool is_ours = is_own || (others_retry && options.share_retries);
   DeliveryFacts facts{.history = ReadHistory(fields, message, is_ours),
                       .others_retry = others_retry && !options.share_retries,
@@ -429,7 +317,7 @@ DeliveryFacts ReadFacts(const amqp::Message& message, const RetrierOptions& opti
   facts.came_back = besides > 0 && !(others_retry && options.share_retries);
   if (facts.came_back) facts.history.failures = SaturatingSum(facts.history.failures, besides);
   Redeliveries redeliveries = CountRedelivered(facts, options.retry.count_redeliveries);
-  redeliveries.count -= std::min(redeliveries.count, timed_out.forgiven());
+  redeliveries.count -= std::min(redeliveries.count, timed_out.ignored_failures());
   facts.history.failures =
       std::max(facts.history.failures, CountEarlierFailures(fields, options, /*redeliveries_count=*/
                                                             redeliveries.broker_counts));

@@ -1,18 +1,8 @@
 #include "retry/delivery/headers.h"
 
-#include <algorithm>
+#include "base/retry_id.h"
 
 namespace retryq {
-namespace {
-
-// Whether the id has the form of NewRetryId.
-bool IsMadeId(std::string_view id) {
-  return id.size() == 32 && std::all_of(id.begin(), id.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
-
-}  // namespace
 
 RetryHeaders RetryHeadersIn(amqp::TableView headers) {
   constexpr char kInt64 = 'l';
@@ -37,7 +27,7 @@ RetryHeaders RetryHeadersIn(amqp::TableView headers) {
       if (name == kRetryRoutingKeyHeader) copied |= 8U;
       if (name == kRetryIdHeader && !has_id) {
         has_id = true;
-        made_id = IsMadeId(field.AsString().value_or(std::string_view()));
+        made_id = IsRetryId(field.AsString().value_or(std::string_view()));
       }
     }
   }

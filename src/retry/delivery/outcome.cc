@@ -28,7 +28,7 @@ Outcome Outcome::Snooze(absl::Duration delay, std::string reason) {
 }
 
 Outcome Outcome::Requeue() {
-  return Outcome(Kind::kRequeue, absl::CancelledError("given back unhandled"));
+  return Outcome(Kind::kRequeue, absl::CancelledError("requeued unhandled"));
 }
 
 }  // namespace retryq

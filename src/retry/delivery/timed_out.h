@@ -30,9 +30,9 @@ class TimedOut {
 
   // The opposite case: the broker has closed the connection because it failed on a message (F73).
   // It counts that as a failure of every other delivery to this consumer, including those that have
-  // not arrived. `forgiven` is the number of counted failures that may be due to that.
-  void Forgive() { ++forgiven_; }
-  std::uint64_t forgiven() const { return forgiven_; }
+  // not arrived. `ignored_failures` is the number of counted failures that may be due to that.
+  void IgnoreFailure() { ++ignored_failures_; }
+  std::uint64_t ignored_failures() const { return ignored_failures_; }
 
   std::size_t size() const { return known_.size(); }
 
@@ -45,7 +45,7 @@ class TimedOut {
 
   std::unordered_map<std::uint64_t, Known> known_;  // by hash of the content
   std::deque<std::uint64_t> order_;                 // oldest first
-  std::uint64_t forgiven_ = 0;
+  std::uint64_t ignored_failures_ = 0;
 };
 
 }  // namespace retryq

@@ -240,7 +240,7 @@ void RetryPolicy::Decide(const Outcome& outcome, const Delivery::History& histor
     return;
   }
   if (outcome.kind() == Outcome::Kind::kRequeue) {
-    step->kind = Kind::kGiveBack;
+    step->kind = Kind::kRequeue;
     return;
   }
 

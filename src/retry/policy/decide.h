@@ -28,12 +28,12 @@ struct Step {
 
     // After the call of the handler, or on arrival if earlier workers have not settled it:
     kAck,
-    kRetry,     // publish a copy to a delay queue, then ack
-    kPark,      // publish a copy to the parked queue, then ack
-    kReject,    // reject it, to the queue's own dead-letter exchange if it has one
-    kDiscard,   // ack it
-    kGiveBack,  // requeue it, without counting a failure
-    kSnooze     // publish a copy to a delay queue, then ack, without counting a failure
+    kRetry,    // publish a copy to a delay queue, then ack
+    kPark,     // publish a copy to the parked queue, then ack
+    kReject,   // reject it, to the queue's own dead-letter exchange if it has one
+    kDiscard,  // ack it
+    kRequeue,  // requeue it, without counting a failure
+    kSnooze    // publish a copy to a delay queue, then ack, without counting a failure
   };
 
   Kind kind = Kind::kHandle;

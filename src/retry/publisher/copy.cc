@@ -1,13 +1,13 @@
 #include "retry/publisher/copy.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "base/header_names.h"
+#include "base/retry_id.h"
 #include "base/utf8.h"
 #include "retry/delivery/error_text.h"
 #include "retryq/amqp/table.h"
@@ -125,13 +125,8 @@ std::string NewRetryId(Random& random) {
 }
 
 void AssignNewRetryId(Random& random, std::string* out) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::array<char, 32> digits;
-  for (std::size_t i = 0; i < digits.size();) {
-    const std::uint64_t bits = random.Next();
-    for (int shift = 60; shift >= 0; shift -= 4) digits[i++] = kDigits[bits >> shift & 0xF];
-  }
-  out->assign(digits.data(), digits.size());
+  const std::uint64_t high = random.Next();
+  out->assign(RetryId(high, random.Next()).text());
 }
 
 }  // namespace retryq

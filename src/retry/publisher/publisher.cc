@@ -15,16 +15,6 @@ constexpr absl::Duration kLongestPublishPause = absl::Seconds(30);
 constexpr std::uint16_t kNotFound = 404;
 constexpr std::size_t kMaxStale = 1024;  // steps
 
-// Pauses between the tries of messages that make the broker close the connection.
-constexpr absl::Duration kFirstPublishPauseBetweenTrials = absl::Seconds(10);
-constexpr absl::Duration kLongestPublishPauseBetweenTrials = absl::Minutes(1);
-constexpr absl::Duration kForgotten = absl::Minutes(10);  // after the last of these tries
-
-// Whether the broker reports this code by connection.close only, never by channel.close.
-bool ClosesConnection(std::uint16_t code) {
-  return (code >= 501 && code <= 503) || code == 540 || code == 541;
-}
-
 // Returns no pause before the first repetition, which usually succeeds; then growing pauses.
 absl::Duration PauseAfter(std::uint32_t failures, Random& random) {
   if (failures <= 1) return absl::ZeroDuration();
@@ -61,37 +51,23 @@ void Publisher::Send(PendingPublish& pending) {
   pending.publisher_ = this;
   pending.job_ = index;
   if (!pending.was_refused_) return Advance(index);
-  const absl::Duration pause = PauseBeforeTrial();
-  if (pause > absl::ZeroDuration()) return Pause(index, State::kAwaitingTrial, pause);
-  Try(index);
+  const absl::Duration pause = isolated_.TimeToTurn();
+  if (pause > absl::ZeroDuration()) return Pause(index, State::kAwaitingTurn, pause);
+  Isolate(index);
 }
 
-void Publisher::Try(std::uint32_t index) {
-  jobs_[index].suspect = true;
-  ++suspects_;
+void Publisher::Isolate(std::uint32_t index) {
+  jobs_[index].isolated = true;
+  isolated_.Add();
   Advance(index);
-  AdvanceQueuedSoon();  // perhaps no suspect is on trial now
+  AdvanceQueuedSoon();  // perhaps no isolated publish is under way now
 }
 
-// Each publish waits for its own turn, and does not hold up others meanwhile.
-absl::Duration Publisher::PauseBeforeTrial() {
-  if (pause_between_trials_ == absl::ZeroDuration()) return absl::ZeroDuration();
-  const absl::Duration now = environment_.clock->SinceBoot();
-  if (now - next_trial_ > kForgotten) {
-    lost_in_trials_ = 0;
-    pause_between_trials_ = absl::ZeroDuration();
-    return absl::ZeroDuration();
-  }
-  const absl::Duration turn = std::max(now, next_trial_);
-  next_trial_ = turn + pause_between_trials_;
-  return turn - now;
-}
-
-void Publisher::OnConvictedAgain(std::uint16_t code) {
-  if (!ClosesConnection(code)) return;
-  pause_between_trials_ = Pauses::After(++lost_in_trials_, kFirstPublishPauseBetweenTrials,
-                                        kLongestPublishPauseBetweenTrials, *environment_.random);
-  next_trial_ = std::max(next_trial_, environment_.clock->SinceBoot() + pause_between_trials_);
+// Also called when the broker has answered the publish without closing the channel: then it was not
+// the cause.
+void Publisher::EndIsolation(std::uint32_t index) {
+  isolated_.End(index);
+  if (std::exchange(jobs_[index].isolated, false)) isolated_.Remove();
 }
 
 void Publisher::CallOff(PendingPublish& pending) {
@@ -114,13 +90,12 @@ bool Publisher::HasRoom() const {
          (open_publishes_ < kMaxUnconfirmed && broker_.unsent_bytes() < kMaxUnsentBytes);
 }
 
-// While there are suspects, only one of them is under way, and nothing else.
 bool Publisher::MayAdvance(std::uint32_t index) const {
-  return HasRoom() && (suspects_ == 0 || on_trial_ == index);
+  return HasRoom() && isolated_.MayPublish(index);
 }
 
 void Publisher::Queue(std::uint32_t index) {
-  if (on_trial_ == index) on_trial_.reset();
+  isolated_.End(index);
   Job& job = jobs_[index];
   job.state = State::kQueued;
   queued_.push_back({index, ++job.step});
@@ -134,7 +109,7 @@ void Publisher::DropStale() {
 }
 
 void Publisher::AdvanceQueued() {
-  while (!queued_.empty() && suspects_ == 0 && HasRoom()) {
+  while (!queued_.empty() && isolated_.empty() && HasRoom()) {
     const Step next = queued_.front();
     queued_.pop_front();
     if (Is(next, State::kQueued)) {
@@ -143,21 +118,26 @@ void Publisher::AdvanceQueued() {
       --stale_;
     }
   }
-  if (queued_.empty() || suspects_ == 0 || on_trial_.has_value() || !HasRoom()) return;
-  const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Step step) {
-    return Is(step, State::kQueued) && jobs_[step.job].suspect;
-  });
-  if (next == queued_.end()) return;  // all suspects are pausing
-  if (open_publishes_ > 0 && jobs_[next->job].pending->was_refused_) return AwaitAnswers();
-  await_timer_.reset();
-  on_trial_ = next->job;
-  queued_.erase(next);
-  Advance(*on_trial_);
+  if (!queued_.empty() && !isolated_.empty()) AdvanceIsolated();
 }
 
-// A publish that has caused a channel to close is sent only when nothing else is open, because that
-// would be lost with it. It is sent after the last answer. If an answer does not arrive, it must
-// not hold up the others forever: the connection is replaced.
+void Publisher::AdvanceIsolated() {
+  if (isolated_.has_current() || !HasRoom()) return;
+  const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Step step) {
+    return Is(step, State::kQueued) && jobs_[step.job].isolated;
+  });
+  if (next == queued_.end()) return;  // all isolated publishes are pausing
+  if (open_publishes_ > 0 && jobs_[next->job].pending->was_refused_) return AwaitAnswers();
+  await_timer_.reset();
+  const std::uint32_t index = next->job;
+  isolated_.Begin(index);
+  queued_.erase(next);
+  Advance(index);
+}
+
+// A publish that has made the broker close a channel is sent only when nothing else is open, which
+// would be lost with it. So it waits for the last answer. If an answer does not arrive, the
+// connection is replaced, because the others must not wait forever.
 void Publisher::AwaitAnswers() {
   if (await_timer_ != nullptr) return;
   await_timer_ = environment_.timers->After(confirm_timeout_, [this] {
@@ -201,7 +181,7 @@ void Publisher::Advance(std::uint32_t index) {
     Publisher& publisher = *self.get();
     if (!publisher.Is(step, State::kAcquiring)) return;
     if (!lease.ok()) {
-      publisher.Acquit(step.job);  // others must not wait for its delay queue
+      publisher.EndIsolation(step.job);  // others must not wait for its delay queue
       const std::optional<DelayRoute> refused = publisher.jobs_[step.job].pending->Route();
       const absl::Duration wait =
           refused ? publisher.delay_queues_.RefusedFor(*refused) : absl::ZeroDuration();
@@ -272,7 +252,7 @@ void Publisher::OnNacked(std::uint32_t index) {
   SayUnconfirmed(job, "nacked", full ? *full : "the broker nacked the publish");
   // An immediate retry would fail too.
   if (full) job.failures = std::max(job.failures, 1U);
-  Acquit(index);
+  EndIsolation(index);
   TryAgain(index);
 }
 
@@ -282,7 +262,7 @@ void Publisher::OnConfirmed(std::uint32_t index, const Moment& now) {
     OnCovered(index, now);
   } else {
     SayUnconfirmed(job, "late", "confirmed too late: its queue may be gone already");
-    Acquit(index);
+    EndIsolation(index);
     TryAgain(index);
   }
 }
@@ -290,7 +270,7 @@ void Publisher::OnConfirmed(std::uint32_t index, const Moment& now) {
 void Publisher::OnCovered(std::uint32_t index, const Moment& now) {
   Job& job = jobs_[index];
   if (job.lease.safe_from > now.since_boot) {
-    Acquit(index);
+    EndIsolation(index);
     Pause(index, State::kSettling, job.lease.safe_from - now.since_boot);
     AdvanceQueued();
     return;
@@ -308,7 +288,7 @@ void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
   }
   Report({.kind = EventKind::kReturned, .time = {}}, job, result.text);
   delay_queues_.Broken(job.lease, result.text);
-  Acquit(index);
+  EndIsolation(index);
   TryAgain(index);
 }
 
@@ -323,15 +303,14 @@ void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result
   }
   const bool gone = result.code == kNotFound && jobs_[index].lease.name != nullptr;
   if (gone) OnExchangeGone(jobs_[index], result.text);
-  if (on_trial_ == index && jobs_[index].alone && !gone) {
-    if (std::exchange(jobs_[index].pending->was_refused_, true)) OnConvictedAgain(result.code);
+  if (isolated_.IsCurrent(index) && jobs_[index].alone && !gone) {
+    if (std::exchange(jobs_[index].pending->was_refused_, true)) {
+      isolated_.OnRefusedAgain(result.code);
+    }
     Finish(index, {.kind = SendResult::Kind::kRefused, .code = result.code, .text = result.text});
     return;
   }
-  if (!gone && !jobs_[index].suspect) {
-    jobs_[index].suspect = true;
-    ++suspects_;
-  }
+  if (!gone && !std::exchange(jobs_[index].isolated, true)) isolated_.Add();
   TryAgain(index);
 }
 
@@ -348,13 +327,14 @@ void Publisher::OnExchangeGone(const Job& job, std::string_view text) {
 }
 
 void Publisher::TryAgain(std::uint32_t index) {
-  if (on_trial_ == index) on_trial_.reset();
+  isolated_.End(index);
   Job& job = jobs_[index];
   ++job.failures;
   job.lease = Lease();
   // A publish that was open at more than one loss of the connection may be the cause: it pauses, so
-  // that others go first on the next connection. Suspects are published one at a time anyway.
-  if (!ready_ && (job.failures <= 1 || job.suspect)) {
+  // that others go first on the next connection. Isolated publishes are published one at a time
+  // anyway.
+  if (!ready_ && (job.failures <= 1 || job.isolated)) {
     Queue(index);
     return;
   }
@@ -364,7 +344,7 @@ void Publisher::TryAgain(std::uint32_t index) {
 
 // All publishes that need this queue wait until the same time.
 void Publisher::WaitForQueue(std::uint32_t index, absl::Duration pause) {
-  Acquit(index);
+  EndIsolation(index);
   Pause(index, State::kPausing, pause);
   AdvanceQueuedSoon();
 }
@@ -379,7 +359,7 @@ void Publisher::Hurry() {
 
 void Publisher::Retry(std::uint32_t index) {
   Advance(index);
-  AdvanceQueued();  // it may be a suspect, with no other on trial
+  AdvanceQueued();  // it may be isolated, and no other one is under way
 }
 
 void Publisher::Pause(std::uint32_t index, State state, absl::Duration pause) {
@@ -394,8 +374,8 @@ void Publisher::Pause(std::uint32_t index, State state, absl::Duration pause) {
 
 void Publisher::OnPauseOver(std::uint32_t index) {
   switch (jobs_[index].state) {
-    case State::kAwaitingTrial:
-      return Try(index);
+    case State::kAwaitingTurn:
+      return Isolate(index);
     case State::kPausing:
       return Retry(index);
     case State::kSettling:
@@ -410,12 +390,6 @@ void Publisher::OnPauseOver(std::uint32_t index) {
   }
 }
 
-// The broker has answered this publish without closing the channel, so it is no longer a suspect.
-void Publisher::Acquit(std::uint32_t index) {
-  if (on_trial_ == index) on_trial_.reset();
-  if (std::exchange(jobs_[index].suspect, false)) --suspects_;
-}
-
 void Publisher::Finish(std::uint32_t index, const SendResult& result) {
   PendingPublish* const pending = jobs_[index].pending;
   Release(index);
@@ -425,7 +399,7 @@ void Publisher::Finish(std::uint32_t index, const SendResult& result) {
 }
 
 void Publisher::Release(std::uint32_t index) {
-  Acquit(index);
+  EndIsolation(index);
   Job& job = jobs_[index];
   job.pending->publisher_ = nullptr;
   job.pending = nullptr;
@@ -503,7 +477,7 @@ void Publisher::OnConfirmsOverdue() {
       silent = true;
       if (const auto route = job.pending->Route()) routes.push_back(*route);
     }
-    Acquit(index);
+    EndIsolation(index);
     TryAgain(index);
   }
   if (silent) OnSilence(routes);

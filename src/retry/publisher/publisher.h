@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "loop/alive.h"
 #include "retry/delay_queues/delay_queues.h"
+#include "retry/publisher/isolated_publishes.h"
 #include "retryq/broker.h"
 #include "retryq/clock.h"
 #include "retryq/retrier.h"
@@ -67,13 +68,13 @@ class PendingPublish {
   virtual ~PendingPublish();
 
   // To be called when this object is used for another message, which was not refused before.
-  void Acquit() { was_refused_ = false; }
+  void ForgetRefusal() { was_refused_ = false; }
 
  private:
   friend class Publisher;
   Publisher* publisher_ = nullptr;  // null unless it is being sent
   std::uint32_t job_ = 0;           // index of its job in the publisher
-  bool was_refused_ = false;  // caused the channel to close; from then on it is published alone
+  bool was_refused_ = false;        // has made the broker close a channel; is isolated from then on
 };
 
 // Publishes pending publishes until they have arrived: through a delay queue with a valid lease, or
@@ -84,12 +85,8 @@ class PendingPublish {
 // It publishes nothing while the broker blocks the connection, while kMaxUnconfirmed publishes are
 // unanswered, or while kMaxUnsentBytes wait to be sent. Other messages wait here, in order.
 //
-// If the broker closes a channel, any publish that is open on it may be the cause. These suspects
-// are then published one at a time, until the cause is found: the one that was alone on its channel
-// when that was closed. The same applies if the broker closes the connection because of a publish.
-// A publish that was found to be the cause is published alone if it is sent again. If it makes the
-// broker close the connection each time, growing pauses separate all such publishes, so that the
-// others continue however many of them there are.
+// If the broker closes a channel because of a publish, or the connection, the publishes that are
+// open on it are isolated until the cause is found: see IsolatedPublishes.
 class Publisher {
  public:
   static constexpr std::size_t kMaxUnconfirmed = 4096;
@@ -127,7 +124,7 @@ class Publisher {
 
   // The states of a pending publish:
   //
-  //   Send ──┬── refused before ────▶ kAwaitingTrial
+  //   Send ──┬── refused before ────▶ kAwaitingTurn
   //          │                             │ its turn
   //          ▼                             ▼
   //        kQueued ◀───────────────────────┴──────┬────────────────────────┐
@@ -149,22 +146,22 @@ class Publisher {
   // that is returned, and for one that alone makes the broker close the channel.
   enum class State {
     kFree,
-    kAwaitingTrial,  // refused before: waits for its turn among such publishes
-    kQueued,         // waits for the connection, for room, or for the trial of a suspect
-    kAcquiring,      // waits for a lease of its delay queue
-    kPublished,      // waits for the confirm
-    kSettling,       // confirmed; waits until its new queue survives a crash of the broker
-    kPausing,        // waits until it is published again
-    kTooLarge,       // cannot be published; reported in the next turn of the loop
+    kAwaitingTurn,  // refused before: waits for its turn among such publishes
+    kQueued,        // waits for the connection, for room, or for the end of isolations
+    kAcquiring,     // waits for a lease of its delay queue
+    kPublished,     // waits for the confirm
+    kSettling,      // confirmed; waits until its new queue survives a crash of the broker
+    kPausing,       // waits until it is published again
+    kTooLarge,      // cannot be published; reported in the next turn of the loop
   };
 
   // A pending publish under way.
   struct Job {
     State state = State::kFree;
     PendingPublish* pending = nullptr;
-    bool suspect = false;  // was open when the broker closed a channel
-    bool alone = false;    // published while nothing else was open
-    bool overdue = false;  // its last confirm did not arrive in time
+    bool isolated = false;  // see IsolatedPublishes
+    bool alone = false;     // published while nothing else was open
+    bool overdue = false;   // its last confirm did not arrive in time
     std::uint32_t step = 0;
     std::uint32_t failures = 0;   // of this pending publish; they determine the pauses
     absl::Duration published_at;  // since boot, without the time blocked
@@ -182,10 +179,10 @@ class Publisher {
   void CallOff(PendingPublish& pending);
   bool Is(Step step, State state) const;
 
-  // Publishes that have caused a channel to close.
-  void Try(std::uint32_t index);
-  absl::Duration PauseBeforeTrial();
-  void OnConvictedAgain(std::uint16_t code);
+  // Isolation, see IsolatedPublishes.
+  void Isolate(std::uint32_t index);
+  void EndIsolation(std::uint32_t index);
+  void AdvanceIsolated();
 
   // Before a publish.
   bool HasRoom() const;
@@ -213,7 +210,6 @@ class Publisher {
   // Keeps the job in `state` for this time; then `OnPauseOver` continues it.
   void Pause(std::uint32_t index, State state, absl::Duration pause);
   void OnPauseOver(std::uint32_t index);
-  void Acquit(std::uint32_t index);
   void Finish(std::uint32_t index, const SendResult& result);
   void Release(std::uint32_t index);
 
@@ -235,16 +231,12 @@ class Publisher {
   bool ready_ = false;
   std::deque<Job> jobs_;  // a deque, so that jobs do not move if an observer sends more
   std::vector<std::uint32_t> free_;
-  std::deque<Step> queued_;                // in order; stale steps are skipped
-  std::size_t stale_ = 0;                  // lower bound of the stale steps in it
-  std::unique_ptr<Timer> advance_timer_;   // to advance queued jobs
-  std::unique_ptr<Timer> await_timer_;     // for a publish that must be sent alone
-  std::size_t open_publishes_ = 0;         // not answered by the broker, including cancelled ones
-  std::uint32_t suspects_ = 0;             // number of suspect jobs
-  std::optional<std::uint32_t> on_trial_;  // the suspect under way
-  std::uint32_t lost_in_trials_ = 0;       // connections lost by publishes that were tried again
-  absl::Duration pause_between_trials_ = absl::ZeroDuration();
-  absl::Duration next_trial_ = -absl::InfiniteDuration();  // since boot; not before this
+  std::deque<Step> queued_;               // in order; stale steps are skipped
+  std::size_t stale_ = 0;                 // lower bound of the stale steps in it
+  std::unique_ptr<Timer> advance_timer_;  // to advance queued jobs
+  std::unique_ptr<Timer> await_timer_;    // for a publish that must be sent alone
+  std::size_t open_publishes_ = 0;        // not answered by the broker, including cancelled ones
+  IsolatedPublishes isolated_{environment_};
 
   std::optional<absl::Duration> blocked_since_;
   absl::Duration blocked_for_ = absl::ZeroDuration();

@@ -49,7 +49,7 @@ void OpenDelivery::Begin(Delivery delivery, bool is_counted) {
   id_.clear();
   handling_.reset();
   holds_ = 0;
-  Acquit();
+  ForgetRefusal();
   delivery_.emplace(std::move(delivery));
   is_counted_ = is_counted;
   if (delivery_->properties().expiration) arrived_at_ = context_.shared.clock().SinceBoot();
@@ -78,7 +78,7 @@ void OpenDelivery::Forward(Step step) {
 void OpenDelivery::BeginHandling() {
   assert(state_ == State::kDeciding || state_ == State::kWaiting);
   Enter(State::kHandling);
-  closings_ = context_.closings;
+  stops_ = context_.stops;
   if (!is_observed()) return;
   called_at_ = context_.shared.clock().SinceBoot();
   Event event{.kind = EventKind::kDelivered, .time = {}};
@@ -102,18 +102,18 @@ void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> 
     context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
                            *environment.random, &step_);
   }
-  if (step_.kind == Step::Kind::kRetry && context_.shared.gives_back_failures()) {
-    step_ = {.kind = Step::Kind::kGiveBack};
+  if (step_.kind == Step::Kind::kRetry && context_.shared.requeues_failures()) {
+    step_ = {.kind = Step::Kind::kRequeue};
   }
-  if (context_.on_call != nullptr && closings_ == context_.closings) {
+  if (context_.on_call != nullptr && stops_ == context_.stops) {
     context_.on_call(ResultOf(step_), step_.error);
   }
   CarryOut();
 }
 
-void OpenDelivery::GiveBackUnhandled() {
+void OpenDelivery::RequeueUnhandled() {
   if (state_ == State::kWaiting) Enter(State::kDeciding);
-  CarryOut({.kind = Step::Kind::kGiveBack});
+  CarryOut({.kind = Step::Kind::kRequeue});
 }
 
 void OpenDelivery::Return() {
@@ -140,8 +140,8 @@ void OpenDelivery::CarryOut() {
       Ack();
       Close(EventKind::kHandled);
       return;
-    case Step::Kind::kGiveBack:
-      GiveBack();
+    case Step::Kind::kRequeue:
+      Requeue();
       return;
     case Step::Kind::kForward:
       hop_ = context_.shared.delay_steps().First(step_.delay);
@@ -191,13 +191,13 @@ void OpenDelivery::CarryOutFailure() {
 // A broker before 4.3 counts each requeue as a failure (F41 in doc/rabbitmq_facts.md). Publishing a
 // copy to the end of the queue avoids that. The copy waits for a connection to publish on. While
 // the broker blocks publishing, which can last, the message is requeued instead.
-void OpenDelivery::GiveBack() {
+void OpenDelivery::Requeue() {
   const bool by_copy = delivery_->message()->left_out == 0 &&
                        !context_.shared.publisher().blocked() &&
                        context_.counted_returns.WouldCount(
                            BrokerVersion::Parse(context_.shared.broker().server_version()));
   if (by_copy) {
-    PublishBack(CopyKind::kGivenBack);
+    PublishBack(CopyKind::kRequeued);
   } else {
     Reject(/*requeue=*/true);
     Close(EventKind::kRequeued);
@@ -244,10 +244,10 @@ void OpenDelivery::KeepUnread() {
       ": it stays in its queue, unacked", comes_again ? ", and is delivered again in a minute" : "",
       "; remedy: raise max_body, or give the queue a dead-letter exchange and have on_limit reject "
       "it");
-  step_ = {.kind = Step::Kind::kGiveBack, .reason = step_.error};
+  step_ = {.kind = Step::Kind::kRequeue, .reason = step_.error};
   Enter(State::kReturning);
   if (comes_again) {
-    if (!message.not_passed_on.empty()) context_.parking_lot.Ensure([](const absl::Status&) {});
+    if (!message.not_passed_on.empty()) context_.parked_queue.Ensure([](const absl::Status&) {});
     timer_ = context_.shared.environment().timers->After(kLongestHold, [this] {
       const std::unique_ptr<Timer> fired = std::move(timer_);
       Return();
@@ -293,7 +293,7 @@ std::optional<DelayRoute> OpenDelivery::Route() const {
 absl::Duration OpenDelivery::SafeFrom() const {
   // This client did not declare the work queue, which existed before the delivery.
   if (IsDirect()) return -absl::InfiniteDuration();
-  return context_.parking_lot.safe_from();
+  return context_.parked_queue.safe_from();
 }
 
 bool OpenDelivery::IsUnchangedReturn() const {
@@ -365,7 +365,7 @@ bool OpenDelivery::Fill(PublishParams* params) {
     if (!copy.Build(*delivery_, annotation, limit)) return false;
   }
   if (copy_kind_ == CopyKind::kParked || copy_kind_ == CopyKind::kParkedUnchanged) {
-    params->routing_key = context_.parking_lot.queue();
+    params->routing_key = context_.parked_queue.queue();
   } else if (ReturnsThroughWorkExchange()) {
     params->routing_key = delivery_->message()->routing_key;
   } else {
@@ -388,7 +388,7 @@ void OpenDelivery::Publish(CopyKind kind) {
 }
 
 void OpenDelivery::PublishBack(CopyKind kind) {
-  if (context_.returns_held) return Enter(State::kReturning);
+  if (context_.returns_paused) return Enter(State::kReturning);
   Publish(kind);
 }
 
@@ -396,7 +396,7 @@ void OpenDelivery::OnSent(const SendResult& result) {
   assert(state_ == State::kPublishing);
   if (result.kind == SendResult::Kind::kSent) {
     AckCopied(result);
-  } else if (copy_kind_ == CopyKind::kGivenBack) {
+  } else if (copy_kind_ == CopyKind::kRequeued) {
     Reject(/*requeue=*/true);
     Close(EventKind::kRequeued);
   } else if (IsDelayed() || IsDirect()) {
@@ -452,7 +452,7 @@ void OpenDelivery::OnParkedRefused(const SendResult& result) {
 
 void OpenDelivery::OnParkedQueueGone() {
   Enter(State::kDeclaring);
-  context_.parking_lot.Ensure([self = lifeline_.ptr()](const absl::Status& there) {
+  context_.parked_queue.Ensure([self = lifeline_.ptr()](const absl::Status& there) {
     if (!self) return;
     OpenDelivery& open = *self.get();
     assert(open.state_ == State::kDeclaring);
@@ -498,7 +498,7 @@ void OpenDelivery::AckCopied(const SendResult& result) {
     case CopyKind::kMoved:
       event.kind = EventKind::kMoved;
       break;
-    case CopyKind::kGivenBack:
+    case CopyKind::kRequeued:
       event.kind = EventKind::kRequeued;
       break;
     case CopyKind::kParked:

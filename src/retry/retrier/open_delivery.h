@@ -16,9 +16,9 @@
 #include "retry/policy/decide.h"
 #include "retry/policy/delay_steps.h"
 #include "retry/publisher/copy.h"
-#include "retry/publisher/parking_lot.h"
+#include "retry/publisher/parked_queue.h"
 #include "retry/publisher/publisher.h"
-#include "retry/retrier/gated_retrier.h"
+#include "retry/retrier/consumer_retrier.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
@@ -31,16 +31,16 @@ struct RetrierContext {
   SharedState& shared;
   const RetrierOptions& options;
   const RetryPolicy policy;
-  ParkingLot parking_lot;
+  ParkedQueue parked_queue;
   CountedReturns counted_returns;
   Copy copy;  // scratch space: each copy is sent before the next is built
-  // See GatedRetrier.
-  GatedRetrier::OnCall on_call = nullptr;
-  bool gate_closed = false;
-  bool returns_held = false;
-  std::uint64_t closings = 0;  // how often the gate has been closed
-  std::size_t open = 0;        // open deliveries
-  std::size_t handling = 0;    // open deliveries that are with the handler
+  // See ConsumerRetrier.
+  ConsumerRetrier::OnCall on_call = nullptr;
+  bool handling_stopped = false;
+  bool returns_paused = false;
+  std::uint64_t stops = 0;   // how often handling was stopped
+  std::size_t open = 0;      // open deliveries
+  std::size_t handling = 0;  // open deliveries that are with the handler
 };
 
 // One delivery, from its arrival to the Ack or Reject that ends it. Carries out the steps that
@@ -50,14 +50,14 @@ struct RetrierContext {
 //   kDeciding   ── kHandle ───────────────────────────────────────────────▶ kHandling
 //               ── kWait ─────────────────────────────────────────────────▶ kWaiting
 //               ── kForward, kMove, kRetry, kSnooze, kPark,
-//                  kGiveBack by a copy ───────────────────────────────────▶ kPublishing
-//               ── kAck, kDiscard, kReject, kGiveBack by basic.nack ──────▶ kFree
-//               ── kMove or kGiveBack by a copy, while returns are held ──▶ kReturning
+//                  kRequeue by a copy ───────────────────────────────────▶ kPublishing
+//               ── kAck, kDiscard, kReject, kRequeue by basic.nack ──────▶ kFree
+//               ── kMove or kRequeue by a copy, while returns are paused ─▶ kReturning
 //               ── kPark of a body left out, whose copy is parked ────────▶ kFree
 //               ── kPark of a body left out, which cannot be parked ──────▶ kReturning
-//   kReturning  ── returns are no longer held, or its pause is over ──────▶ kDeciding
+//   kReturning  ── returns are resumed, or its pause is over ─────────────▶ kDeciding
 //   kWaiting    ── the rest of its delay is over ─────────────────────────▶ kHandling
-//               ── that, and the gate is closed; or its pause is over ────▶ kDeciding
+//               ── that, and handling is stopped; or its pause is over ───▶ kDeciding
 //   kHandling   ── Settle, with the handler's outcome ────────────────────▶ kDeciding
 //   kPublishing ── confirmed, and acked ──────────────────────────────────▶ kFree
 //               ── refused, or its headers are too large: it is parked ───▶ kPublishing
@@ -115,9 +115,9 @@ class OpenDelivery final : private PendingPublish {
   void Settle(const Outcome& outcome, std::optional<absl::Duration> handling);
 
   // Requeues the delivery instead of calling the handler. From kDeciding and kWaiting.
-  void GiveBackUnhandled();
+  void RequeueUnhandled();
 
-  // Carries out the step that was held. From kReturning.
+  // Carries out the postponed step. From kReturning.
   void Return();
 
   // The channel is gone; the object is destroyed next.
@@ -130,7 +130,7 @@ class OpenDelivery final : private PendingPublish {
     kSnoozed,          // to a delay queue
     kForwarded,        // to a delay queue, for the rest of its delay
     kMoved,            // to the end of its own queue
-    kGivenBack,        // to the end of its own queue
+    kRequeued,         // to the end of its own queue
     kParked,           // to the parked queue
     kParkedUnchanged,  // to the parked queue, without `x-retry-…` headers
   };
@@ -146,11 +146,11 @@ class OpenDelivery final : private PendingPublish {
   void Enter(State state);
   void CarryOut();
   void CarryOutFailure();
-  void GiveBack();
+  void Requeue();
   void KeepUnread();
   void FinishPassedOn(Event& failed);
   void Publish(CopyKind kind);
-  // Publishes a copy to the delivery's own queue, or waits while returns are held.
+  // Publishes a copy to the delivery's own queue, or waits while returns are paused.
   void PublishBack(CopyKind kind);
   void OnCopyRefused(const SendResult& result);
   void OnParkedRefused(const SendResult& result);
@@ -166,7 +166,7 @@ class OpenDelivery final : private PendingPublish {
 
   // Whether the copy goes to the work queue itself.
   bool IsDirect() const {
-    return copy_kind_ == CopyKind::kMoved || copy_kind_ == CopyKind::kGivenBack;
+    return copy_kind_ == CopyKind::kMoved || copy_kind_ == CopyKind::kRequeued;
   }
   bool IsDelayed() const {
     return copy_kind_ == CopyKind::kRetried || copy_kind_ == CopyKind::kSnoozed ||
@@ -197,7 +197,7 @@ class OpenDelivery final : private PendingPublish {
   std::unique_ptr<Timer> timer_;                      // in kWaiting, kHeld and kReturning
   absl::Duration called_at_ = absl::ZeroDuration();   // since boot, if there is an observer
   std::optional<absl::Duration> handling_;            // how long the handler took, likewise
-  std::uint64_t closings_ = 0;  // closings of the gate before the handler was called
+  std::uint64_t stops_ = 0;  // how often handling was stopped before this call
   Lifeline<OpenDelivery> lifeline_{this};
 };
 

@@ -21,8 +21,8 @@
 #include "retry/delivery/timed_out.h"
 #include "retry/policy/decide.h"
 #include "retry/publisher/exclusive_queue.h"
+#include "retry/retrier/consumer_retrier.h"
 #include "retry/retrier/counting_queue.h"
-#include "retry/retrier/gated_retrier.h"
 #include "retry/retrier/open_delivery.h"
 #include "retry/retrier/retrier_options.h"
 #include "retry/retrier/shared_state.h"
@@ -112,13 +112,13 @@ class RetrierImpl final {
   std::size_t handling() const { return context_.handling; }
   void Abandon(const absl::Status& why);
   void WhenIdle(std::function<void()> idle);
-  void Watch(GatedRetrier::OnCall on_call) { context_.on_call = std::move(on_call); }
+  void Watch(ConsumerRetrier::OnCall on_call) { context_.on_call = std::move(on_call); }
   bool PassOn(const amqp::MessagePtr& message, PublishParams* copy);
-  void CloseGate();
-  void OpenGate() { context_.gate_closed = false; }
-  void GiveBackUnbegun();
-  void HoldReturns() { context_.returns_held = true; }
-  void LetReturnsGo();
+  void StopHandling();
+  void ResumeHandling() { context_.handling_stopped = false; }
+  void RequeueUnbegun();
+  void PauseReturns() { context_.returns_paused = true; }
+  void ResumeReturns();
 
  private:
   // Identifies one delivery by its place and by how often the place had been used before. An
@@ -128,7 +128,7 @@ class RetrierImpl final {
     std::uint32_t use;
   };
 
-  // Holds one delivery at a time. Its memory is reused.
+  // For one delivery at a time. Its memory is reused.
   struct Place {
     bool is_taken() const {
       return delivery != nullptr && delivery->state() != OpenDelivery::State::kFree;
@@ -222,7 +222,7 @@ class RetrierImpl final {
 };
 
 // The object that users own. Destroys the retrier as soon as that is possible.
-class RetrierHandle final : public GatedRetrier {
+class RetrierHandle final : public ConsumerRetrier {
  public:
   explicit RetrierHandle(std::unique_ptr<RetrierImpl> impl) : impl_(std::move(impl)) {}
   ~RetrierHandle() override { RetrierImpl::Retire(std::move(impl_)); }
@@ -242,11 +242,11 @@ class RetrierHandle final : public GatedRetrier {
   bool PassOn(const amqp::MessagePtr& message, PublishParams* copy) override {
     return impl_->PassOn(message, copy);
   }
-  void CloseGate() override { impl_->CloseGate(); }
-  void OpenGate() override { impl_->OpenGate(); }
-  void GiveBackUnbegun() override { impl_->GiveBackUnbegun(); }
-  void HoldReturns() override { impl_->HoldReturns(); }
-  void LetReturnsGo() override { impl_->LetReturnsGo(); }
+  void StopHandling() override { impl_->StopHandling(); }
+  void ResumeHandling() override { impl_->ResumeHandling(); }
+  void RequeueUnbegun() override { impl_->RequeueUnbegun(); }
+  void PauseReturns() override { impl_->PauseReturns(); }
+  void ResumeReturns() override { impl_->ResumeReturns(); }
 
  private:
   std::unique_ptr<RetrierImpl> impl_;
@@ -260,8 +260,8 @@ RetrierImpl::RetrierImpl(std::shared_ptr<SharedState> shared, RetrierOptions opt
           .shared = *shared_,
           .options = options_,
           .policy = RetryPolicy(options_.retry),
-          .parking_lot = ParkingLot(shared_->broker(), *shared_->environment().clock,
-                                    options_.parked_queue, ParkedQueueType(shared_->options())),
+          .parked_queue = ParkedQueue(shared_->broker(), *shared_->environment().clock,
+                                      options_.parked_queue, ParkedQueueType(shared_->options())),
           .counted_returns = CountedReturns(options_.retry.count_redeliveries),
           .copy = {}} {
   shared_->delay_steps().Add(options_.retry);
@@ -295,7 +295,7 @@ void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
         self->LookForWorkExchange([self, done](const absl::Status& exchange) {
           if (!self) return;
           if (!exchange.ok()) return done(WithRemedy(exchange));
-          self->AskWhetherCounts([self, done] { self->context_.parking_lot.Ensure(done); });
+          self->AskWhetherCounts([self, done] { self->context_.parked_queue.Ensure(done); });
         });
       });
 }
@@ -455,7 +455,7 @@ void RetrierImpl::Skip(amqp::MessagePtr message, const Delivery::History& histor
 
 void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
   RetrierImpl& self = *wrapped.retrier.get();
-  if (self.context_.gate_closed) return self.places_[id.place].delivery->GiveBackUnhandled();
+  if (self.context_.handling_stopped) return self.places_[id.place].delivery->RequeueUnhandled();
   self.places_[id.place].delivery->BeginHandling();
   // An observer may have destroyed or abandoned everything.
   if (!wrapped.retrier || self.places_[id.place].delivery->delivery().abandoned()) return;
@@ -554,7 +554,7 @@ void RetrierImpl::Abandon(const absl::Status& why) {
     return;
   }
   if (absl::IsAborted(why)) RememberTimeouts();
-  if (absl::IsInternal(why)) timed_out_.Forgive();
+  if (absl::IsInternal(why)) timed_out_.IgnoreFailure();
   source_ = std::make_shared<Delivery::Source>(options_.queue);
   for (std::uint32_t index = 0; index < places_.size(); ++index) {
     const Place& place = places_[index];
@@ -566,13 +566,13 @@ void RetrierImpl::Abandon(const absl::Status& why) {
   }
 }
 
-void RetrierImpl::CloseGate() {
-  context_.gate_closed = true;
-  ++context_.closings;
+void RetrierImpl::StopHandling() {
+  context_.handling_stopped = true;
+  ++context_.stops;
 }
 
 // The observer may do anything in each call.
-void RetrierImpl::GiveBackUnbegun() {
+void RetrierImpl::RequeueUnbegun() {
   const AlivePtr<RetrierImpl> self = lifeline_->ptr();
   for (std::uint32_t index = 0; self && index < places_.size(); ++index) {
     const Place& place = places_[index];
@@ -583,8 +583,8 @@ void RetrierImpl::GiveBackUnbegun() {
 }
 
 // The observer may do anything in each call.
-void RetrierImpl::LetReturnsGo() {
-  context_.returns_held = false;
+void RetrierImpl::ResumeReturns() {
+  context_.returns_paused = false;
   const AlivePtr<RetrierImpl> self = lifeline_->ptr();
   for (std::uint32_t index = 0; self && index < places_.size(); ++index) {
     const Place& place = places_[index];
@@ -608,11 +608,11 @@ void RetrierImpl::TellIfIdle() {
 
 absl::StatusOr<std::unique_ptr<Retrier>> Retrier::Create(std::shared_ptr<Shared> shared,
                                                          RetrierOptions options) {
-  return GatedRetrier::Create(std::move(shared), std::move(options));
+  return ConsumerRetrier::Create(std::move(shared), std::move(options));
 }
 
-absl::StatusOr<std::unique_ptr<GatedRetrier>> GatedRetrier::Create(std::shared_ptr<Shared> shared,
-                                                                   RetrierOptions options) {
+absl::StatusOr<std::unique_ptr<ConsumerRetrier>> ConsumerRetrier::Create(
+    std::shared_ptr<Shared> shared, RetrierOptions options) {
   auto state = std::static_pointer_cast<SharedState>(std::move(shared));
   if (absl::Status valid = Validate(options, state->options()); !valid.ok()) return valid;
   return std::make_unique<RetrierHandle>(

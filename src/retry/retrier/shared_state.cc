@@ -18,7 +18,7 @@ Environment With(Observer* observer, Environment environment) {
 
 }  // namespace
 
-void ObserverGate::OnEvent(const Event& event) {
+void GuardedObserver::OnEvent(const Event& event) {
   if (observer_ == nullptr) return;
   std::string texts = std::exchange(texts_, {});
   texts.clear();
@@ -54,8 +54,8 @@ SharedState::SharedState(Broker& broker, Environment environment, DelayQueueOpti
     : owned_(std::move(owned)),
       broker_(broker),
       threw_(std::move(threw)),
-      gate_(environment.observer, amid_, threw_),
-      environment_(With(gate_.get(), std::move(environment))),
+      guarded_observer_(environment.observer, amid_, threw_),
+      environment_(With(guarded_observer_.get(), std::move(environment))),
       options_(std::move(options)),
       delay_queues_(broker, environment_, options_),
       publisher_(broker, environment_, delay_queues_, options_.confirm_timeout),

@@ -22,14 +22,14 @@ namespace retryq {
 
 // Stands between this library and the user's observer, which may call and destroy anything. Counts
 // the calls of the observer that are on the stack, and can be closed.
-class ObserverGate final : public Observer {
+class GuardedObserver final : public Observer {
  public:
   // `observer` is not owned and may be null. `telling` counts the calls that are on the stack;
-  // `threw` receives exceptions, see CallUser. Both outlive the gate.
-  ObserverGate(Observer* observer, int& telling, const std::function<void(absl::Status)>& threw)
+  // `threw` receives exceptions, see CallUser. Both outlive this object.
+  GuardedObserver(Observer* observer, int& telling, const std::function<void(absl::Status)>& threw)
       : observer_(observer), telling_(telling), threw_(threw) {}
 
-  // Returns the gate, or null if there is no observer.
+  // Returns this object, or null if there is no observer.
   Observer* get() { return observer_ == nullptr ? nullptr : this; }
 
   // Copies the texts of the event first, because the observer may destroy their owner.
@@ -119,8 +119,8 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
 
   // At a stop, after publishes have been abandoned: deliveries that would be retried are requeued
   // uncounted. Their copies could not be published, and that may also be why they failed.
-  void GiveBackFailures() { gives_back_failures_ = true; }
-  bool gives_back_failures() const { return gives_back_failures_; }
+  void RequeueFailures() { requeues_failures_ = true; }
+  bool requeues_failures() const { return requeues_failures_; }
 
   // Destroys `object` in the next turn of the loop.
   template <typename T>
@@ -129,7 +129,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   }
 
   // From now on the observer, which may be destroyed, is not called.
-  void Silence() { gate_.Close(); }
+  void Silence() { guarded_observer_.Close(); }
 
   // Sets the time of `event`, and passes it to the observer if there is one.
   void Report(Event& event) const;
@@ -151,7 +151,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   int calls_out_ = 0;
   int amid_ = 0;
   const std::function<void(absl::Status)> threw_;
-  ObserverGate gate_;
+  GuardedObserver guarded_observer_;
   const Environment environment_;
   const DelayQueueOptions options_;
   DelayQueues delay_queues_;
@@ -159,7 +159,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   DelaySteps delay_steps_;
   TargetChecks target_checks_;
   bool ready_ = false;
-  bool gives_back_failures_ = false;
+  bool requeues_failures_ = false;
   std::string lost_because_;
   std::set<std::pair<std::string, std::string>> destinations_;
   std::map<ListenerId, BrokerListener*> listeners_;  // in the order of their registration

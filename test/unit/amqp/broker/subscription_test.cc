@@ -297,11 +297,11 @@ TEST_F(SubscriptionTest, TriesAgainThoughConnectionsEndSoonerThanItsPause) {
 }
 
 // Whatever the connection's pause is, in milliseconds.
-class SuspectsTest : public SubscriptionTest, public ::testing::WithParamInterface<int> {};
+class PossibleCausesTest : public SubscriptionTest, public ::testing::WithParamInterface<int> {};
 
 // The one that ends the connection each time has begun its own pause later, so it is the other
 // one's turn: also where both pauses are over when the connection is back.
-TEST_P(SuspectsTest, WhoHasWaitedLongestGoesFirst) {
+TEST_P(PossibleCausesTest, StartTheOneThatHasWaitedLongestFirst) {
   std::vector<std::string> asked;
   server.on_method = [this, &asked](std::uint16_t, const ClientMethod& request) {
     const auto* const consume = std::get_if<method::BasicConsume>(&request);
@@ -316,10 +316,10 @@ TEST_P(SuspectsTest, WhoHasWaitedLongestGoesFirst) {
   const auto bad = broker->Consume({.queue = "bad", .consumer_tag = "bad"}, this);
   const auto good = broker->Consume({.queue = "good", .consumer_tag = "good"}, this);
   Await([this] { return subscribed_ == 1; });
-  // The first time is before there is a suspect.
+  // The first time is before there is a possible cause.
   EXPECT_LE(std::count(asked.begin(), asked.end(), "bad"), 2);
 }
-INSTANTIATE_TEST_SUITE_P(Pauses, SuspectsTest, ::testing::Values(5, 150, 800));
+INSTANTIATE_TEST_SUITE_P(Pauses, PossibleCausesTest, ::testing::Values(5, 150, 800));
 
 // The broker has a quorum queue, and closes the connection with 541 whenever it would deliver
 // "bad". What a connection leaves unsettled comes before all else, in the order in which it was

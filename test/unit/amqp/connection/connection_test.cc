@@ -233,7 +233,7 @@ TEST_F(ConnectionTest, SaysAllAcksOfATurnAtOnce) {
 
 // A consumer that is still there would get at once what is given back, and that a closed channel
 // had it counts.
-TEST_F(ConnectionTest, GivesBackWhatIsUnsettledBeforeItClosesAChannel) {
+TEST_F(ConnectionTest, RequeuesUnsettledDeliveriesBeforeItClosesAChannel) {
   auto channel = OpenChannel();
   for (std::uint64_t tag = 1; tag <= 3; ++tag) Deliver(tag);
   RunUntil([&] { return deliveries_.size() == 3; });
@@ -244,7 +244,7 @@ TEST_F(ConnectionTest, GivesBackWhatIsUnsettledBeforeItClosesAChannel) {
                                          "1 basic.nack 0 multiple requeue", "1 channel.close"));
 }
 
-TEST_F(ConnectionTest, CancelsAConsumerThatTheBrokerHasCancelledBeforeItGivesBack) {
+TEST_F(ConnectionTest, CancelsAConsumerThatTheBrokerHasCancelledBeforeItRequeues) {
   auto channel = OpenChannel();
   Deliver(1);
   server_.Say(1, method::BasicCancel{.consumer_tag = "me", .nowait = true});
@@ -419,7 +419,7 @@ TEST_F(ConnectionTest, AsksNothingWithArgumentsThatWouldCloseTheConnection) {
 }
 
 // The broker does not name the publish: the publisher knows which were open.
-TEST_F(ConnectionTest, BlamesAPublishWhereTheBrokerClosesTheConnectionForWhatItReads) {
+TEST_F(ConnectionTest, ReportsThatAPublishClosedTheConnectionIfTheBrokerCannotReadIt) {
   for (const int code : {501, 502, 503, 540, 541}) {
     const auto channel = OpenChannel();
     Publish(*channel, "x");
@@ -430,7 +430,7 @@ TEST_F(ConnectionTest, BlamesAPublishWhereTheBrokerClosesTheConnectionForWhatItR
   }
 }
 
-TEST_F(ConnectionTest, BlamesNoPublishWhereTheBrokerClosesTheConnectionForAnythingElse) {
+TEST_F(ConnectionTest, ReportsNoPublishIfTheBrokerClosesTheConnectionForAnyOtherReason) {
   for (const int code : {320, 402, 504, 506, 530}) {
     const auto channel = OpenChannel();
     Publish(*channel, "x");

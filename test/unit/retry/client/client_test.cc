@@ -208,7 +208,7 @@ TEST_F(ClientTest, SaysThatThereIsNoThreadForHandlers) {
   EXPECT_TRUE(result_.ok());
 }
 
-TEST_F(ClientTest, DrainingGivesBackWhatOnlyWaitsForAThread) {
+TEST_F(ClientTest, DrainingRequeuesDeliveriesThatWaitForAThread) {
   broker_.version = "4.3.6";  // which does not count that
   std::promise<void> started;
   std::promise<void> finish;

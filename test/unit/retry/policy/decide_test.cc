@@ -251,7 +251,7 @@ TEST(Decide, TheOutcomeOfAHandlerIsObeyed) {
       {.when = "the handler gives it back: that is no attempt, not even the last one",
        .outcome = Outcome::Requeue(),
        .options = {.max_attempts = 1},
-       .step = Kind::kGiveBack},
+       .step = Kind::kRequeue},
       {.when = "the handler snoozes it: that is no attempt, not even the last one",
        .outcome = Outcome::Snooze(absl::Hours(8), "closed at night"),
        .options = {.max_attempts = 1},

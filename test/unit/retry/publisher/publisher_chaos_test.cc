@@ -59,7 +59,7 @@ class Chaos {
     const std::optional<DelayRoute> route_;
   };
 
-  static bool IsCulprit(std::string_view body) { return body.front() == 'C'; }
+  static bool ClosesChannel(std::string_view body) { return body.front() == 'C'; }
   static bool IsTooLarge(std::string_view body) { return body.front() == 'L'; }
 
   void Step() {
@@ -125,9 +125,9 @@ class Chaos {
     return std::next(map.begin(), static_cast<std::ptrdiff_t>(random_.Below(map.size())));
   }
 
-  // A culprit closes the channel; anything else only does what an innocent message can.
+  // Some messages close the channel; the broker answers the others in any other way.
   void Answer(Published& published) {
-    if (IsCulprit(published.body)) {
+    if (ClosesChannel(published.body)) {
       broker_.CloseChannel(406, "PRECONDITION_FAILED - message size");
       return;
     }
@@ -170,7 +170,7 @@ class Chaos {
         EXPECT_TRUE(misbehaves_) << body;
         break;
       case SendResult::Kind::kRefused:
-        EXPECT_TRUE(IsCulprit(body)) << body;
+        EXPECT_TRUE(ClosesChannel(body)) << body;
         break;
       case SendResult::Kind::kTooLarge:
         EXPECT_TRUE(IsTooLarge(body)) << body;
@@ -212,7 +212,7 @@ class Chaos {
   bool misbehaves_ = true;
 };
 
-TEST(PublisherChaos, LeavesNoPublishBehindAndBlamesNoInnocent) {
+TEST(PublisherChaos, EndsEveryPublishAndRefusesOnlyTheCauses) {
   for (std::uint64_t seed = 1; seed <= 10'000; ++seed) {
     Chaos(seed).Run();
     ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;

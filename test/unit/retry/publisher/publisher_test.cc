@@ -269,7 +269,7 @@ TEST_F(PublisherTest, PublishesNothingWhileTheBrokerBlocksAndAllInOrderAfterward
   EXPECT_THAT(OpenBodies(), ElementsAre("direct", "delayed"));  // the latter once it is declared
 }
 
-TEST_F(PublisherTest, SeeksTheCulpritOnlyOnceTheBrokerNoLongerBlocks) {
+TEST_F(PublisherTest, IsolatesPublishesOnlyWhileTheBrokerDoesNotBlock) {
   NotingPublish pending("one");
   Send(pending);
   broker_.Block(true);
@@ -408,57 +408,57 @@ TEST_F(PublisherQuorumTest, MayLoseAPublishThatIsConfirmedAndWaits) {
 
 TEST_F(PublisherTest, FindsTheOneForWhichTheBrokerClosesTheChannel) {
   NotingPublish first("first");
-  NotingPublish culprit("culprit");
+  NotingPublish cause("cause");
   NotingPublish last("last");
-  for (NotingPublish* pending : {&first, &culprit, &last}) Send(*pending);
+  for (NotingPublish* pending : {&first, &cause, &last}) Send(*pending);
   CloseChannel();
   ASSERT_THAT(OpenBodies(), ElementsAre("first"));
   broker_.open()[0]->Confirm();
-  ASSERT_THAT(OpenBodies(), ElementsAre("culprit"));
+  ASSERT_THAT(OpenBodies(), ElementsAre("cause"));
   CloseChannel();
   ASSERT_THAT(OpenBodies(), ElementsAre("last"));
   broker_.open()[0]->Confirm();
   EXPECT_THAT(first.ends, ElementsAre(SendResult::Kind::kSent));
-  EXPECT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused));
+  EXPECT_THAT(cause.ends, ElementsAre(SendResult::Kind::kRefused));
   EXPECT_THAT(last.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-// Found guilty, it is never sent together with others again.
+// A message that has closed the channel is never sent together with others again.
 TEST_F(PublisherTest, SendsAloneWhatWasRefused) {
-  NotingPublish culprit("culprit");
-  Send(culprit);
+  NotingPublish cause("cause");
+  Send(cause);
   CloseChannel(541, "INTERNAL_ERROR");
-  ASSERT_THAT(OpenBodies(), ElementsAre("culprit"));
+  ASSERT_THAT(OpenBodies(), ElementsAre("cause"));
   CloseChannel(541, "INTERNAL_ERROR");
-  ASSERT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused));
+  ASSERT_THAT(cause.ends, ElementsAre(SendResult::Kind::kRefused));
   NotingPublish other("other");
   Send(other);
-  Send(culprit);
+  Send(cause);
   NotingPublish late("late");
   Send(late);
   EXPECT_THAT(OpenBodies(), ElementsAre("other"));
   broker_.open()[0]->Confirm();
   time_.RunReady();
-  ASSERT_THAT(OpenBodies(), ElementsAre("culprit"));
+  ASSERT_THAT(OpenBodies(), ElementsAre("cause"));
   CloseChannel(541, "INTERNAL_ERROR");
   EXPECT_THAT(OpenBodies(), ElementsAre("late"));
-  EXPECT_THAT(culprit.ends, ElementsAre(SendResult::Kind::kRefused, SendResult::Kind::kRefused));
+  EXPECT_THAT(cause.ends, ElementsAre(SendResult::Kind::kRefused, SendResult::Kind::kRefused));
 }
 
 // What takes the connection along is tried ever more seldom, however much of it there is.
-TEST_F(PublisherTest, LetsOthersGoOnWhileManyCulpritsEachTakeTheConnectionAlong) {
-  constexpr int kCulprits = 20;
-  std::deque<NotingPublish> culprits;
-  for (int i = 0; i < kCulprits; ++i) {
-    NotingPublish& culprit = culprits.emplace_back("culprit");
-    culprit.on_sent = [&] { publisher().Send(culprit); };  // tried again at once, for ever
-    publisher().Send(culprit);
+TEST_F(PublisherTest, PublishesOthersWhileManyMessagesEachCloseTheConnection) {
+  constexpr int kCauses = 20;
+  std::deque<NotingPublish> causes;
+  for (int i = 0; i < kCauses; ++i) {
+    NotingPublish& cause = causes.emplace_back("cause");
+    cause.on_sent = [&] { publisher().Send(cause); };  // tried again at once, for ever
+    publisher().Send(cause);
   }
   int closed = 0;
   // The broker that closes for them, and takes all else.
   const auto answer = [&] {
     const std::vector<std::string> open = OpenBodies();
-    if (std::count(open.begin(), open.end(), "culprit") > 0) {
+    if (std::count(open.begin(), open.end(), "cause") > 0) {
       ++closed;
       CloseChannel(541, "INTERNAL_ERROR");
     } else if (!open.empty()) {
@@ -466,14 +466,14 @@ TEST_F(PublisherTest, LetsOthersGoOnWhileManyCulpritsEachTakeTheConnectionAlong)
     }
   };
   for (int second = 0; second < 300; ++second) {
-    for (int i = 0; i < 2 * kCulprits; ++i) {
+    for (int i = 0; i < 2 * kCauses; ++i) {
       time_.RunReady();
       answer();
     }
     time_.Advance(absl::Seconds(1));
   }
   const int closed_until_found = std::exchange(closed, 0);
-  EXPECT_LE(closed_until_found, 3 * kCulprits + 10);
+  EXPECT_LE(closed_until_found, 3 * kCauses + 10);
   int arrived = 0;
   for (int second = 0; second < 600; ++second) {
     NotingPublish other("other");
@@ -491,19 +491,19 @@ TEST_F(PublisherTest, LetsOthersGoOnWhileManyCulpritsEachTakeTheConnectionAlong)
 
 // A publish that was called off, and that the broker never answers.
 TEST_F(PublisherTest, TakesAnotherConnectionWhereItCannotBeAlone) {
-  NotingPublish culprit("culprit");
-  Send(culprit);
+  NotingPublish cause("cause");
+  Send(cause);
   CloseChannel();
   CloseChannel();
   auto silent = std::make_unique<NotingPublish>("silent");
   Send(*silent);
   silent.reset();
-  Send(culprit);
+  Send(cause);
   time_.Advance(absl::Minutes(1));
   EXPECT_THAT(broker_.reconnects, ::testing::SizeIs(1));
 }
 
-TEST_F(PublisherTest, HoldsBackOthersWhileTheCulpritIsSought) {
+TEST_F(PublisherTest, PublishesNoOthersWhileTheCauseIsUnknown) {
   NotingPublish first("first");
   NotingPublish second("second");
   for (NotingPublish* pending : {&first, &second}) Send(*pending);
@@ -517,7 +517,7 @@ TEST_F(PublisherTest, HoldsBackOthersWhileTheCulpritIsSought) {
   EXPECT_THAT(OpenBodies(), ElementsAre("late"));
 }
 
-TEST_F(PublisherTest, TriesTheNextSuspectWhileTheOneBeforePauses) {
+TEST_F(PublisherTest, PublishesTheNextIsolatedMessageWhileThePreviousOnePauses) {
   NotingPublish first("first");
   NotingPublish second("second");
   for (NotingPublish* pending : {&first, &second}) Send(*pending);
@@ -526,23 +526,23 @@ TEST_F(PublisherTest, TriesTheNextSuspectWhileTheOneBeforePauses) {
   EXPECT_THAT(OpenBodies(), ElementsAre("second"));
 }
 
-// What was called off may have been the culprit.
-TEST_F(PublisherTest, BlamesNobodyWhoWasNotAloneOnTheChannel) {
+// The cancelled publish may have been the cause.
+TEST_F(PublisherTest, RefusesNoMessageThatWasNotAloneOnTheChannel) {
   auto called_off = std::make_unique<NotingPublish>("called off");
-  NotingPublish innocent("innocent");
+  NotingPublish other("other");
   Send(*called_off);
-  Send(innocent);
+  Send(other);
   CloseChannel();
   ASSERT_THAT(OpenBodies(), ElementsAre("called off"));
   called_off.reset();
   time_.RunReady();
-  ASSERT_THAT(OpenBodies(), ElementsAre("called off", "innocent"));
+  ASSERT_THAT(OpenBodies(), ElementsAre("called off", "other"));
   CloseChannel();
-  EXPECT_THAT(innocent.ends, IsEmpty());
+  EXPECT_THAT(other.ends, IsEmpty());
   time_.Advance(absl::Seconds(1));
-  ASSERT_THAT(OpenBodies(), ElementsAre("innocent"));
+  ASSERT_THAT(OpenBodies(), ElementsAre("other"));
   broker_.open()[0]->Confirm();
-  EXPECT_THAT(innocent.ends, ElementsAre(SendResult::Kind::kSent));
+  EXPECT_THAT(other.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
 TEST_F(PublisherTest, AsksNoPublishWhileOneIsCalledOff) {
@@ -559,9 +559,9 @@ TEST_F(PublisherTest, AsksNoPublishWhileOneIsCalledOff) {
   EXPECT_EQ(publisher().size(), 0U);
 }
 
-TEST_F(PublisherTest, LetsNobodyWaitForASuspectWhoseDelayQueueIsRefused) {
-  NotingPublish suspect("suspect", kSecond);
-  Send(suspect);
+TEST_F(PublisherTest, PublishesOthersIfTheDelayQueueOfAnIsolatedMessageIsRefused) {
+  NotingPublish isolated("isolated", kSecond);
+  Send(isolated);
   CloseChannel();
   broker_.open()[0]->Lose();  // the lease goes with the connection
   shared_.delay_queues().DropAll(absl::UnavailableError("lost"));

@@ -164,7 +164,7 @@ TEST_F(RetrierTest, ADeletedDelayExchangeIsMadeAgainAndNothingIsLost) {
 TEST_F(RetrierTest, TheCopyThatTheBrokerRefusesIsFoundAndParked) {
   Start({.queue = "orders"}, Handler(Fails));
   Deliver({.body = "good"});
-  Deliver({.body = "culprit"});
+  Deliver({.body = "cause"});
   Deliver({.body = "good too"});
   const std::string refusal = "PRECONDITION_FAILED - message size 200 is larger than 100";
   broker_.CloseChannel(406, refusal);
@@ -172,11 +172,11 @@ TEST_F(RetrierTest, TheCopyThatTheBrokerRefusesIsFoundAndParked) {
     time_.RunReady();
     ASSERT_LE(broker_.open().size(), 1U) << "one at a time";
     if (broker_.open().empty()) break;
-    ScriptedBroker::Published& on_trial = *broker_.open().front();
-    if (on_trial.body == "culprit" && on_trial.exchange != "") {
+    ScriptedBroker::Published& published = *broker_.open().front();
+    if (published.body == "cause" && published.exchange != "") {
       broker_.CloseChannel(406, refusal);
     } else {
-      on_trial.Confirm();
+      published.Confirm();
     }
   }
   EXPECT_THAT(broker_.acked, ::testing::UnorderedElementsAre(1, 2, 3));

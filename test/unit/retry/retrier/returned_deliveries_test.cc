@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/header_names.h"
-#include "retry/retrier/gated_retrier.h"
+#include "retry/retrier/consumer_retrier.h"
 #include "retryq/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
@@ -27,7 +27,7 @@ using ::testing::SizeIs;
 
 class ReturnedDeliveries : public RetrierTest {};
 
-TEST_F(ReturnedDeliveries, GivesBackUncountedWhatTheHandlerRequeues) {
+TEST_F(ReturnedDeliveries, AreNotCountedIfTheHandlerRequeuesThem) {
   broker_.version = "4.3.6";
   Start({.queue = "orders", .retry = {.max_attempts = 1}},
         Handler([](const Delivery&) { return Outcome::Requeue(); }));
@@ -38,7 +38,7 @@ TEST_F(ReturnedDeliveries, GivesBackUncountedWhatTheHandlerRequeues) {
   EXPECT_EQ(events_.Count(EventKind::kRequeued), 1U);
 }
 
-TEST_F(ReturnedDeliveries, GivesBackByACopyWhatABrokerBefore4_3WouldCount) {
+TEST_F(ReturnedDeliveries, AreCopiedIfABrokerBefore4_3WouldCountTheRequeue) {
   Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
   Redeliver(2, testing::Copied({{"x-retry-count", std::int64_t{3}}}));
   ASSERT_THAT(broker_.publishes, SizeIs(1));
@@ -53,7 +53,7 @@ TEST_F(ReturnedDeliveries, GivesBackByACopyWhatABrokerBefore4_3WouldCount) {
   EXPECT_EQ(events_.Count(EventKind::kRequeued), 1U);
 }
 
-TEST_F(ReturnedDeliveries, GivesBackByItselfWhatNoCopyCanBePublishedOf) {
+TEST_F(ReturnedDeliveries, AreRequeuedIfNoCopyCanBePublished) {
   Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
   broker_.Block(true);
   Deliver();
@@ -83,7 +83,7 @@ class TooLargeDeliveries : public ReturnedDeliveries {
     return message;
   }
   bool PassOn(const amqp::MessagePtr& message) {
-    return static_cast<GatedRetrier&>(*retrier_).PassOn(message, &copy_);
+    return static_cast<ConsumerRetrier&>(*retrier_).PassOn(message, &copy_);
   }
 
   void DeliverOne(OnLimit on_limit) {

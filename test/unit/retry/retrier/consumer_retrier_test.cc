@@ -1,4 +1,4 @@
-#include "retry/retrier/gated_retrier.h"
+#include "retry/retrier/consumer_retrier.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq {
-namespace gated_retrier_test {
+namespace consumer_retrier_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -35,34 +35,34 @@ class LaterExecutor final : public Executor {
   std::vector<std::function<void()>> work_;
 };
 
-class GatedRetrierTest : public RetrierTest {
+class ConsumerRetrierTest : public RetrierTest {
  protected:
-  GatedRetrier& Make(const char* version = "4.3.6") {
+  ConsumerRetrier& Make(const char* version = "4.3.6") {
     broker_.version = version;
     shared_ =
         Retrier::Shared::Create(broker_, testing::EnvironmentOf(time_, random_, &events_)).value();
-    auto made = GatedRetrier::Create(shared_, {.queue = "orders"}).value();
-    gated_ = made.get();
+    auto made = ConsumerRetrier::Create(shared_, {.queue = "orders"}).value();
+    consumer_retrier_ = made.get();
     retrier_ = std::move(made);
     broker_.Ready();
-    gated_->Watch([this](CallResult result, std::string_view error) {
+    consumer_retrier_->Watch([this](CallResult result, std::string_view error) {
       static constexpr const char* kNames[] = {"succeeded", "failed", "neither"};
       results_.push_back(absl::StrCat(kNames[static_cast<int>(result)], error.empty() ? "" : " ",
                                       std::string(error)));
     });
-    return *gated_;
+    return *consumer_retrier_;
   }
 
-  GatedRetrier* gated_ = nullptr;
+  ConsumerRetrier* consumer_retrier_ = nullptr;
   std::vector<std::string> results_;
 };
 
-TEST_F(GatedRetrierTest, TellsHowEachCallEnded) {
+TEST_F(ConsumerRetrierTest, TellsHowEachCallEnded) {
   std::vector<Outcome> outcomes = {absl::UnavailableError("down"), Outcome::Ok(),
                                    absl::InvalidArgumentError("no order"), Outcome::Requeue(),
                                    Outcome::RetryAfter(absl::Seconds(1), absl::OkStatus())};
   Make();
-  deliver_ = gated_->Wrap(Handler([&](const Delivery&) {
+  deliver_ = consumer_retrier_->Wrap(Handler([&](const Delivery&) {
     Outcome outcome = outcomes.front();
     outcomes.erase(outcomes.begin());
     return outcome;
@@ -73,51 +73,51 @@ TEST_F(GatedRetrierTest, TellsHowEachCallEnded) {
                                     "failed the handler gave no reason"));
 }
 
-TEST_F(GatedRetrierTest, GivesBackWhatComesWhileTheGateIsClosed) {
+TEST_F(ConsumerRetrierTest, RequeuesDeliveriesWhileHandlingIsStopped) {
   int calls = 0;
   Make();
-  deliver_ = gated_->Wrap(Handler([&](const Delivery&) {
+  deliver_ = consumer_retrier_->Wrap(Handler([&](const Delivery&) {
     ++calls;
     return Outcome::Ok();
   }));
-  gated_->CloseGate();
+  consumer_retrier_->StopHandling();
   Deliver();
   Deliver();
   EXPECT_THAT(broker_.requeued, ElementsAre(1, 2));
   EXPECT_EQ(calls, 0);
   EXPECT_EQ(events_.Count(EventKind::kDelivered), 0U);
   EXPECT_EQ(events_.Count(EventKind::kRequeued), 2U);
-  EXPECT_EQ(gated_->open(), 0U);
-  gated_->OpenGate();
+  EXPECT_EQ(consumer_retrier_->open(), 0U);
+  consumer_retrier_->ResumeHandling();
   Deliver();
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(GatedRetrierTest, GivesBackWhatWaitsForTheRestOfItsDelayWhenThatIsOver) {
+TEST_F(ConsumerRetrierTest, RequeuesADeliveryWhenTheRestOfItsDelayIsOver) {
   Make();
-  deliver_ = gated_->Wrap(Handler(testing::Fails));
+  deliver_ = consumer_retrier_->Wrap(Handler(testing::Fails));
   Deliver({.headers = testing::Copied(
                {{"x-retry-count", std::int64_t{1}}, {"x-retry-remaining", std::int64_t{10}}})});
   EXPECT_THAT(broker_.requeued, IsEmpty());
-  gated_->CloseGate();
+  consumer_retrier_->StopHandling();
   time_.Advance(absl::Milliseconds(20));
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
   EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
 }
 
-TEST_F(GatedRetrierTest, GivesBackWhatNoThreadHasBegun) {
+TEST_F(ConsumerRetrierTest, RequeuesDeliveriesThatNoThreadHasBegun) {
   const auto threads = std::make_shared<LaterExecutor>();
   int calls = 0;
   Make();
-  deliver_ = gated_->Wrap(Handler([&](const Delivery&) {
-                            ++calls;
-                            return Outcome::Ok();
-                          }),
-                          threads);
+  deliver_ = consumer_retrier_->Wrap(Handler([&](const Delivery&) {
+                                       ++calls;
+                                       return Outcome::Ok();
+                                     }),
+                                     threads);
   for (int i = 0; i < 3; ++i) Deliver();
   threads->RunOne();  // and its outcome is on the way to the loop
-  gated_->CloseGate();
-  gated_->GiveBackUnbegun();
+  consumer_retrier_->StopHandling();
+  consumer_retrier_->RequeueUnbegun();
   EXPECT_THAT(broker_.requeued, ElementsAre(2, 3));
   while (threads->size() > 0) threads->RunOne();
   time_.RunReady();
@@ -125,7 +125,7 @@ TEST_F(GatedRetrierTest, GivesBackWhatNoThreadHasBegun) {
   EXPECT_THAT(broker_.acked, ElementsAre(1));
 }
 
-TEST_F(GatedRetrierTest, MayBeDestroyedWhileItGivesBack) {
+TEST_F(ConsumerRetrierTest, MayBeDestroyedWhileItRequeues) {
   const auto threads = std::make_shared<LaterExecutor>();
   class Destroyer final : public Observer {
    public:
@@ -139,34 +139,34 @@ TEST_F(GatedRetrierTest, MayBeDestroyedWhileItGivesBack) {
   broker_.version = "4.3.6";
   shared_ =
       Retrier::Shared::Create(broker_, testing::EnvironmentOf(time_, random_, &observer)).value();
-  auto made = GatedRetrier::Create(shared_, {.queue = "orders"}).value();
-  gated_ = made.get();
+  auto made = ConsumerRetrier::Create(shared_, {.queue = "orders"}).value();
+  consumer_retrier_ = made.get();
   retrier_ = std::move(made);
   broker_.Ready();
-  deliver_ = gated_->Wrap(Handler(testing::Fails), threads);
+  deliver_ = consumer_retrier_->Wrap(Handler(testing::Fails), threads);
   for (int i = 0; i < 3; ++i) Deliver();
-  gated_->CloseGate();
-  gated_->GiveBackUnbegun();
+  consumer_retrier_->StopHandling();
+  consumer_retrier_->RequeueUnbegun();
   EXPECT_EQ(retrier_, nullptr);
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
   time_.RunReady();
 }
 
-TEST_F(GatedRetrierTest, HoldsWhatGoesBackByACopyUntilTheFlowHasEnded) {
+TEST_F(ConsumerRetrierTest, HoldsWhatGoesBackByACopyUntilTheFlowHasEnded) {
   std::vector<Settlement> open;
   Make("4.0.5");
-  deliver_ = gated_->Wrap(AsyncHandler(
+  deliver_ = consumer_retrier_->Wrap(AsyncHandler(
       [&](const Delivery&, Settlement settlement) { open.push_back(std::move(settlement)); }));
   for (int i = 0; i < 3; ++i) Deliver();
-  gated_->HoldReturns();
+  consumer_retrier_->PauseReturns();
   for (const std::size_t i : {0U, 2U}) std::move(open[i]).Settle(Outcome::Requeue());
   std::move(open[1]).Settle(Outcome::Ok());
   time_.RunReady();
   EXPECT_THAT(broker_.publishes, IsEmpty());
   EXPECT_THAT(broker_.acked, ElementsAre(2));
-  EXPECT_EQ(gated_->open(), 2U);
-  EXPECT_EQ(gated_->handling(), 0U);
-  gated_->LetReturnsGo();
+  EXPECT_EQ(consumer_retrier_->open(), 2U);
+  EXPECT_EQ(consumer_retrier_->handling(), 0U);
+  consumer_retrier_->ResumeReturns();
   ASSERT_THAT(broker_.publishes, SizeIs(2));
   for (auto& copy : broker_.publishes) copy.Confirm();
   EXPECT_THAT(broker_.acked, ElementsAre(2, 1, 3));
@@ -174,46 +174,46 @@ TEST_F(GatedRetrierTest, HoldsWhatGoesBackByACopyUntilTheFlowHasEnded) {
   EXPECT_EQ(events_.Count(EventKind::kRequeued), 2U);
 }
 
-TEST_F(GatedRetrierTest, HoldsWhatIsMovedToo) {
+TEST_F(ConsumerRetrierTest, HoldsWhatIsMovedToo) {
   Make("4.0.5");
-  deliver_ = gated_->Wrap(Handler(testing::Fails));
-  gated_->HoldReturns();
+  deliver_ = consumer_retrier_->Wrap(Handler(testing::Fails));
+  consumer_retrier_->PauseReturns();
   Redeliver(15);
   EXPECT_THAT(broker_.publishes, IsEmpty());
-  gated_->LetReturnsGo();
+  consumer_retrier_->ResumeReturns();
   ASSERT_THAT(broker_.publishes, SizeIs(1));
   LastPublish().Confirm();
   EXPECT_EQ(events_.Count(EventKind::kMoved), 1U);
 }
 
-TEST_F(GatedRetrierTest, HoldsNothingThatGoesBackByItself) {
+TEST_F(ConsumerRetrierTest, HoldsNothingThatGoesBackByItself) {
   Make("4.3.6");
-  deliver_ = gated_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
-  gated_->HoldReturns();
+  deliver_ = consumer_retrier_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  consumer_retrier_->PauseReturns();
   Deliver();
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
 }
 
-TEST_F(GatedRetrierTest, ForgetsWhatItHoldsWithItsChannel) {
+TEST_F(ConsumerRetrierTest, ForgetsWhatItHoldsWithItsChannel) {
   Make("4.0.5");
-  deliver_ = gated_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
-  gated_->HoldReturns();
+  deliver_ = consumer_retrier_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  consumer_retrier_->PauseReturns();
   Deliver();
-  gated_->Abandon();
-  EXPECT_EQ(gated_->open(), 0U);
-  gated_->LetReturnsGo();
+  consumer_retrier_->Abandon();
+  EXPECT_EQ(consumer_retrier_->open(), 0U);
+  consumer_retrier_->ResumeReturns();
   EXPECT_THAT(broker_.publishes, IsEmpty());
   EXPECT_THAT(broker_.requeued, IsEmpty());
 }
 
-TEST_F(GatedRetrierTest, DoesNotTellOfCallsThatBeganBeforeTheGateWasClosed) {
+TEST_F(ConsumerRetrierTest, DoesNotReportCallsThatBeganBeforeHandlingWasStopped) {
   std::vector<Settlement> open;
   Make();
-  deliver_ = gated_->Wrap(AsyncHandler(
+  deliver_ = consumer_retrier_->Wrap(AsyncHandler(
       [&](const Delivery&, Settlement settlement) { open.push_back(std::move(settlement)); }));
   Deliver();
-  gated_->CloseGate();
-  gated_->OpenGate();
+  consumer_retrier_->StopHandling();
+  consumer_retrier_->ResumeHandling();
   Deliver();
   for (Settlement& settlement : open) std::move(settlement).Settle(Outcome::Ok());
   time_.RunReady();
@@ -221,5 +221,5 @@ TEST_F(GatedRetrierTest, DoesNotTellOfCallsThatBeganBeforeTheGateWasClosed) {
   EXPECT_THAT(broker_.acked, ElementsAre(1, 2));
 }
 
-}  // namespace gated_retrier_test
+}  // namespace consumer_retrier_test
 }  // namespace retryq

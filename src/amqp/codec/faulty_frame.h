@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_AMQP_CODEC_BLAME_H_
-#define RETRYQ_SRC_AMQP_CODEC_BLAME_H_
+#ifndef RETRYQ_SRC_AMQP_CODEC_FAULTY_FRAME_H_
+#define RETRYQ_SRC_AMQP_CODEC_FAULTY_FRAME_H_
 
 #include <cstdint>
 #include <string>
@@ -8,16 +8,16 @@
 namespace retryq::amqp {
 
 // The frame that broke the protocol.
-struct Blame {
-  std::string frame;  // "method frame basic.deliver on channel 3"
+struct FaultyFrame {
+  std::string name;  // "method frame basic.deliver on channel 3"
   std::uint16_t channel = 0;
   std::uint16_t class_id = 0;   // of a method frame, else 0
   std::uint16_t method_id = 0;  // of a method frame, else 0
 };
 
 // Describes the frame that begins with `bytes`, which may be any bytes, as far as possible.
-Blame BlameFrame(std::string_view bytes);
+FaultyFrame DescribeFrame(std::string_view bytes);
 
 }  // namespace retryq::amqp
 
-#endif  // RETRYQ_SRC_AMQP_CODEC_BLAME_H_
+#endif  // RETRYQ_SRC_AMQP_CODEC_FAULTY_FRAME_H_

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_SRC_RETRY_PUBLISHER_PARKING_LOT_H_
-#define RETRYQ_SRC_RETRY_PUBLISHER_PARKING_LOT_H_
+#ifndef RETRYQ_SRC_RETRY_PUBLISHER_PARKED_QUEUE_H_
+#define RETRYQ_SRC_RETRY_PUBLISHER_PARKED_QUEUE_H_
 
 #include <functional>
 #include <memory>
@@ -17,11 +17,11 @@
 namespace retryq {
 
 // The durable queue that keeps messages whose retries have ended.
-class ParkingLot {
+class ParkedQueue {
  public:
   // `broker` and `clock` must outlive the object. A missing queue is declared with `type`; without
   // a type it is not declared, and `Ensure` answers kNotFound.
-  ParkingLot(Broker& broker, const Clock& clock, std::string queue, std::optional<QueueType> type);
+  ParkedQueue(Broker& broker, const Clock& clock, std::string queue, std::optional<QueueType> type);
 
   const std::string& queue() const { return queue_; }
 
@@ -37,12 +37,11 @@ class ParkingLot {
   absl::Duration safe_from() const { return safe_from_; }
 
  private:
-  amqp::Table Arguments() const;
   void Look();
   void Compare();
   // Converts the broker's answer to the status of this queue.
-  using Judge = absl::Status (*)(const absl::Status& answer, const std::string& queue);
-  void Declare(Judge judge);
+  using ToStatus = absl::Status (*)(const absl::Status& answer, const std::string& queue);
+  void Declare(ToStatus to_status);
   void OnMissing();
   void Answer(const absl::Status& status);
 
@@ -53,9 +52,9 @@ class ParkingLot {
   bool fits_ = false;  // as far as that can be known
   absl::Duration safe_from_ = -absl::InfiniteDuration();
   std::vector<std::function<void(absl::Status)>> waiting_;
-  Lifeline<ParkingLot> lifeline_{this};
+  Lifeline<ParkedQueue> lifeline_{this};
 };
 
 }  // namespace retryq
 
-#endif  // RETRYQ_SRC_RETRY_PUBLISHER_PARKING_LOT_H_
+#endif  // RETRYQ_SRC_RETRY_PUBLISHER_PARKED_QUEUE_H_

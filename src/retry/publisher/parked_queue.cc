@@ -1,6 +1,6 @@
-#include "retry/publisher/parking_lot.h"
+#include "retry/publisher/parked_queue.h"
 
-#include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,6 +10,7 @@
 #include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/delay_queues/quorum_lease.h"
 #include "retry/publisher/exclusive_queue.h"
+#include "retry/publisher/parked_queue_rules.h"
 
 namespace retryq {
 
@@ -29,43 +30,31 @@ absl::Status ExplainedAnswer(const absl::Status& refusal, const char* right) {
   return ExplainIfExclusive(refusal);
 }
 
-// Returns why a queue does not keep messages, if the broker named that as the reason why the
-// declare does not fit the existing queue: "inequivalent arg 'durable' for queue …". Returns "" for
-// any other reason.
+// Returns why the existing queue does not keep messages, if the broker named that as the reason why
+// a declare does not fit it: "inequivalent arg 'durable' for queue …". Returns "" for any other
+// reason.
 std::string WhyUnfit(const absl::Status& refusal) {
   if (!absl::IsFailedPrecondition(refusal)) return "";
   const absl::string_view text = refusal.message();
-  if (absl::StrContains(text, "'durable'")) return "is not durable: a restart deletes it";
-  if (absl::StrContains(text, "'auto_delete'")) return "is auto-delete: it goes with a consumer";
-  if (absl::StrContains(text, "'x-queue-type'") && absl::StrContains(text, "'stream'")) {
-    return "is a stream, which messages cannot be replayed from";
-  }
-  return "";
+  const QueueProperties queue = {
+      .is_stream = absl::StrContains(text, "'x-queue-type'") && absl::StrContains(text, "'stream'"),
+      .is_durable = !absl::StrContains(text, "'durable'"),
+      .is_auto_delete = absl::StrContains(text, "'auto_delete'")};
+  return std::string(WhyUnfitToPark(queue));
 }
 
 }  // namespace
 
-ParkingLot::ParkingLot(Broker& broker, const Clock& clock, std::string queue,
-                       std::optional<QueueType> type)
+ParkedQueue::ParkedQueue(Broker& broker, const Clock& clock, std::string queue,
+                         std::optional<QueueType> type)
     : broker_(broker), clock_(clock), queue_(std::move(queue)), type_(type) {}
 
-void ParkingLot::Ensure(std::function<void(absl::Status)> done) {
+void ParkedQueue::Ensure(std::function<void(absl::Status)> done) {
   waiting_.push_back(std::move(done));
   if (waiting_.size() == 1) Look();
 }
 
-// The type is always set, because the vhost's default could make it a quorum queue. Its delivery
-// limit discards messages that are looked at too often. From version 4 on there is a limit unless
-// the declare lifts it; before, there is no limit, and no argument to lift one.
-amqp::Table ParkingLot::Arguments() const {
-  if (type_ == QueueType::kClassic) return {{"x-queue-type", "classic"}};
-  amqp::Table arguments = {{"x-queue-type", "quorum"}};
-  if (BrokerVersion::Parse(broker_.server_version()).HasDefaultDeliveryLimit())
-    arguments.Set("x-delivery-limit", std::int64_t{-1});
-  return arguments;
-}
-
-void ParkingLot::Look() {
+void ParkedQueue::Look() {
   broker_.Declare({.queue = {.name = queue_, .passive = true}},
                   [self = lifeline_.ptr()](const absl::StatusOr<DeclareOk>& answer) {
                     if (!self) return;
@@ -82,7 +71,7 @@ void ParkingLot::Look() {
 // Another program may have declared the queue in any way. A declare with the right arguments makes
 // the broker name the first difference. Most differences do not matter. Without the permission to
 // configure the queue, differences remain unknown.
-void ParkingLot::Compare() {
+void ParkedQueue::Compare() {
   Declare([](const absl::Status& refusal, const std::string& queue) {
     const std::string unfit = WhyUnfit(refusal);
     if (unfit.empty()) return absl::OkStatus();
@@ -92,17 +81,18 @@ void ParkingLot::Compare() {
   });
 }
 
-void ParkingLot::Declare(Judge judge) {
-  broker_.Declare({.queue = {.name = queue_, .arguments = Arguments()}},
-                  [self = lifeline_.ptr(), judge](const absl::StatusOr<DeclareOk>& answer) {
+void ParkedQueue::Declare(ToStatus to_status) {
+  const auto version = BrokerVersion::Parse(broker_.server_version());
+  broker_.Declare({.queue = {.name = queue_, .arguments = ParkedQueueArguments(*type_, version)}},
+                  [self = lifeline_.ptr(), to_status](const absl::StatusOr<DeclareOk>& answer) {
                     if (!self) return;
-                    const absl::Status status = judge(answer.status(), self->queue_);
+                    const absl::Status status = to_status(answer.status(), self->queue_);
                     self->fits_ = status.ok() && !absl::IsUnavailable(answer.status());
                     self->Answer(status);
                   });
 }
 
-void ParkingLot::OnMissing() {
+void ParkedQueue::OnMissing() {
   if (type_) {
     return Declare([](const absl::Status& refusal, const std::string& /*queue*/) {
       return ExplainedAnswer(refusal, "configure");
@@ -114,7 +104,7 @@ void ParkingLot::OnMissing() {
       "this client declare")));
 }
 
-void ParkingLot::Answer(const absl::Status& status) {
+void ParkedQueue::Answer(const absl::Status& status) {
   if (status.ok() && type_ == QueueType::kQuorum) {
     safe_from_ = clock_.SinceBoot() + QuorumLease::kSettling;
   }

@@ -1,4 +1,4 @@
-#include "retry/publisher/parking_lot.h"
+#include "retry/publisher/parked_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,24 +8,25 @@
 #include <utility>
 #include <vector>
 
+#include "retry/publisher/parked_queue_rules.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/scripted_broker.h"
 
 namespace retryq {
-namespace parking_lot_test {
+namespace parked_queue_test {
 
 using testing::ScriptedBroker;
 
-class ParkingLotTest : public ::testing::Test {
+class ParkedQueueTest : public ::testing::Test {
  protected:
   // What is declared where nothing is there yet.
   amqp::Table ArgumentsOf(QueueType type) {
     broker_.on_declare = [](const QueueDeclaration& queue) {
       return queue.passive ? absl::NotFoundError("no queue") : absl::OkStatus();
     };
-    ParkingLot parking_lot(broker_, time_, "orders.parked", type);
+    ParkedQueue parked_queue(broker_, time_, "orders.parked", type);
     std::vector<absl::Status> answers;
-    parking_lot.Ensure([&](const absl::Status& status) { answers.push_back(status); });
+    parked_queue.Ensure([&](const absl::Status& status) { answers.push_back(status); });
     time_.RunReady();
     EXPECT_EQ(answers, std::vector<absl::Status>{absl::OkStatus()});
     EXPECT_EQ(broker_.declares.size(), 2U);
@@ -34,9 +35,9 @@ class ParkingLotTest : public ::testing::Test {
 
   // What comes of a parked queue where declares are answered as `broker_` is told.
   absl::Status Ensured() {
-    ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+    ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kClassic);
     absl::Status answer = absl::UnknownError("none");
-    parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+    parked_queue.Ensure([&](const absl::Status& status) { answer = status; });
     time_.RunReady();
     return answer;
   }
@@ -45,21 +46,21 @@ class ParkingLotTest : public ::testing::Test {
   ScriptedBroker broker_{time_};
 };
 
-TEST_F(ParkingLotTest, IsOfTheTypeOfTheDelayQueues) {
+TEST_F(ParkedQueueTest, IsOfTheTypeOfTheDelayQueues) {
   EXPECT_EQ(ArgumentsOf(QueueType::kClassic), (amqp::Table{{"x-queue-type", "classic"}}));
 }
 
-TEST_F(ParkingLotTest, LimitsNoDeliveriesWhereTheBrokerWould) {
+TEST_F(ParkedQueueTest, LimitsNoDeliveriesWhereTheBrokerWould) {
   EXPECT_EQ(ArgumentsOf(QueueType::kQuorum),
             (amqp::Table{{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{-1}}}));
 }
 
-TEST_F(ParkingLotTest, SaysNothingOfALimitThatTheBrokerDoesNotKnow) {
+TEST_F(ParkedQueueTest, SaysNothingOfALimitThatTheBrokerDoesNotKnow) {
   broker_.version = "3.10.8";
   EXPECT_EQ(ArgumentsOf(QueueType::kQuorum), (amqp::Table{{"x-queue-type", "quorum"}}));
 }
 
-TEST_F(ParkingLotTest, SaysHowToRaiseALimitOfQueues) {
+TEST_F(ParkedQueueTest, SaysHowToRaiseALimitOfQueues) {
   broker_.on_declare = [](const QueueDeclaration& queue) {
     return queue.passive ? absl::NotFoundError("no queue")
                          : absl::ResourceExhaustedError("queue limit in vhost '/' (1) is reached");
@@ -69,7 +70,7 @@ TEST_F(ParkingLotTest, SaysHowToRaiseALimitOfQueues) {
   EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("set_vhost_limits"));
 }
 
-TEST_F(ParkingLotTest, SaysWhichRightIsMissing) {
+TEST_F(ParkedQueueTest, SaysWhichRightIsMissing) {
   for (const bool may_look : {true, false}) {
     broker_.on_declare = [may_look](const QueueDeclaration& queue) {
       return queue.passive && may_look ? absl::NotFoundError("no queue")
@@ -82,17 +83,17 @@ TEST_F(ParkingLotTest, SaysWhichRightIsMissing) {
   }
 }
 
-TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
-  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kQuorum);
+TEST_F(ParkedQueueTest, LeavesAQueueThatIsThereAsItIs) {
+  ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kQuorum);
   int answers = 0;
-  parking_lot.Ensure([&](const absl::Status&) { ++answers; });
-  parking_lot.Ensure([&](const absl::Status&) { ++answers; });
+  parked_queue.Ensure([&](const absl::Status&) { ++answers; });
+  parked_queue.Ensure([&](const absl::Status&) { ++answers; });
   time_.RunReady();
   EXPECT_EQ(answers, 2);
   ASSERT_EQ(broker_.declares.size(), 2U);
   EXPECT_TRUE(broker_.declares[0].queue.passive);
   // It fits, and so nobody asks again.
-  parking_lot.Ensure([&](const absl::Status&) { ++answers; });
+  parked_queue.Ensure([&](const absl::Status&) { ++answers; });
   time_.RunReady();
   EXPECT_EQ(answers, 3);
   EXPECT_EQ(broker_.declares.size(), 3U);
@@ -100,7 +101,7 @@ TEST_F(ParkingLotTest, LeavesAQueueThatIsThereAsItIs) {
 }
 
 // What it answers where the broker refuses to declare a queue that is there.
-class ParkingLotOfOthers : public ParkingLotTest {
+class ParkedQueueOfOthers : public ParkedQueueTest {
  protected:
   absl::Status Answer(const absl::Status& refusal) {
     broker_.on_declare = [refusal](const QueueDeclaration& queue) {
@@ -110,7 +111,7 @@ class ParkingLotOfOthers : public ParkingLotTest {
   }
 };
 
-TEST_F(ParkingLotOfOthers, RefuseQueuesThatKeepNothing) {
+TEST_F(ParkedQueueOfOthers, RefuseQueuesThatKeepNothing) {
   const std::pair<const char*, const char*> refusals[] = {
       {"406 PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'orders.parked' in vhost "
        "'/': received 'true' but current is 'false'",
@@ -129,7 +130,7 @@ TEST_F(ParkingLotOfOthers, RefuseQueuesThatKeepNothing) {
   }
 }
 
-TEST_F(ParkingLotOfOthers, TakeAllOthers) {
+TEST_F(ParkedQueueOfOthers, TakeAllOthers) {
   EXPECT_EQ(Answer(absl::PermissionDeniedError("403")), absl::OkStatus());
   for (const char* text :
        {"406 PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'orders.parked' in "
@@ -140,41 +141,48 @@ TEST_F(ParkingLotOfOthers, TakeAllOthers) {
   }
 }
 
-TEST_F(ParkingLotTest, RefusesAQueueThatIsExclusive) {
+TEST_F(ParkedQueueTest, RefusesAQueueThatIsExclusive) {
   broker_.on_declare = [](const QueueDeclaration&) { return absl::AbortedError("405"); };
-  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
+  ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kClassic);
   absl::Status answer;
-  parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+  parked_queue.Ensure([&](const absl::Status& status) { answer = status; });
   time_.RunReady();
   EXPECT_TRUE(absl::IsFailedPrecondition(answer)) << answer;
 }
 
 // A quorum queue may come back empty from a crash right after it was made (F27 in
 // doc/rabbitmq_facts.md).
-TEST_F(ParkingLotTest, IsSafeTwoSecondsAfterAQuorumQueueWasFound) {
-  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kQuorum);
-  parking_lot.Ensure([](const absl::Status&) {});
+TEST_F(ParkedQueueTest, IsSafeTwoSecondsAfterAQuorumQueueWasFound) {
+  ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kQuorum);
+  parked_queue.Ensure([](const absl::Status&) {});
   time_.RunReady();
-  EXPECT_EQ(parking_lot.safe_from(), time_.SinceBoot() + absl::Seconds(2));
+  EXPECT_EQ(parked_queue.safe_from(), time_.SinceBoot() + absl::Seconds(2));
 }
 
-TEST_F(ParkingLotTest, IsAlwaysSafeInAClassicQueue) {
-  ParkingLot parking_lot(broker_, time_, "orders.parked", QueueType::kClassic);
-  parking_lot.Ensure([](const absl::Status&) {});
+TEST_F(ParkedQueueTest, IsAlwaysSafeInAClassicQueue) {
+  ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kClassic);
+  parked_queue.Ensure([](const absl::Status&) {});
   time_.RunReady();
-  EXPECT_LE(parking_lot.safe_from(), time_.SinceBoot());
+  EXPECT_LE(parked_queue.safe_from(), time_.SinceBoot());
 }
 
-TEST_F(ParkingLotTest, DeclaresNothingWhereItMayNot) {
+TEST_F(ParkedQueueTest, DeclaresNothingWhereItMayNot) {
   broker_.on_declare = [](const QueueDeclaration&) { return absl::NotFoundError("no queue"); };
-  ParkingLot parking_lot(broker_, time_, "orders.parked", std::nullopt);
+  ParkedQueue parked_queue(broker_, time_, "orders.parked", std::nullopt);
   absl::Status answer;
-  parking_lot.Ensure([&](const absl::Status& status) { answer = status; });
+  parked_queue.Ensure([&](const absl::Status& status) { answer = status; });
   time_.RunReady();
   EXPECT_TRUE(absl::IsNotFound(answer));
   EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("'orders.parked'"));
   EXPECT_EQ(broker_.declares.size(), 1U);
 }
 
-}  // namespace parking_lot_test
+TEST(WhyUnfitToPark, NamesTheFirstReason) {
+  EXPECT_EQ(WhyUnfitToPark({}), "");
+  EXPECT_EQ(WhyUnfitToPark({.is_durable = false, .is_auto_delete = true}),
+            "is not durable: a restart deletes it");
+  EXPECT_EQ(WhyUnfitToPark({.is_exclusive = true}), "is exclusive to another connection");
+}
+
+}  // namespace parked_queue_test
 }  // namespace retryq

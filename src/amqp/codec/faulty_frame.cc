@@ -1,4 +1,4 @@
-#include "amqp/codec/blame.h"
+#include "amqp/codec/faulty_frame.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -25,7 +25,7 @@ std::string TypeName(std::uint8_t type) {
 
 }  // namespace
 
-Blame BlameFrame(std::string_view bytes) {
+FaultyFrame DescribeFrame(std::string_view bytes) {
   WireReader reader(bytes);
   const auto type = reader.Integer<std::uint8_t>();
   const auto channel = reader.Integer<std::uint16_t>();
@@ -33,19 +33,19 @@ Blame BlameFrame(std::string_view bytes) {
   const auto size = reader.Integer<std::uint32_t>();
   WireReader payload(reader.rest().substr(0, size));
 
-  Blame blame = {.frame = TypeName(type), .channel = channel};
+  FaultyFrame frame = {.name = TypeName(type), .channel = channel};
   if (FrameType{type} == FrameType::kMethod) {
     const auto class_id = payload.Integer<std::uint16_t>();
     const auto method_id = payload.Integer<std::uint16_t>();
     if (payload.ok()) {
-      blame.class_id = class_id;
-      blame.method_id = method_id;
+      frame.class_id = class_id;
+      frame.method_id = method_id;
       const std::string name = MethodName(class_id, method_id);
-      absl::StrAppend(&blame.frame, " ", absl::StripPrefix(name, "method "));
+      absl::StrAppend(&frame.name, " ", absl::StripPrefix(name, "method "));
     }
   }
-  if (has_channel) absl::StrAppend(&blame.frame, " on channel ", channel);
-  return blame;
+  if (has_channel) absl::StrAppend(&frame.name, " on channel ", channel);
+  return frame;
 }
 
 }  // namespace retryq::amqp
