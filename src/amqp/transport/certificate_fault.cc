@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "base/iso_time.h"
 
 namespace retryq::amqp {
 namespace {
@@ -49,8 +50,7 @@ std::string TextOf(const X509_NAME* name) {
 std::string TimeText(const ASN1_TIME* time) {
   std::tm utc = {};
   if (ASN1_TIME_to_tm(time, &utc) != 1) return "a time that cannot be read";
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromTM(utc, absl::UTCTimeZone()),
-                          absl::UTCTimeZone());
+  return IsoSeconds(absl::FromTM(utc, absl::UTCTimeZone()));
 }
 
 std::string AddressText(const ASN1_OCTET_STRING* address) {

@@ -15,7 +15,7 @@ struct CertificateFault {
   std::string subject;
   std::string issuer;
   std::string names;       // hosts and addresses that it is valid for; only the first few
-  std::string not_before;  // "2026-01-31 12:00:00 UTC"
+  std::string not_before;  // "2026-01-31T12:00:00Z"
   std::string not_after;
 };
 

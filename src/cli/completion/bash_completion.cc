@@ -1,6 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/completion/shell_quoting.h"
+#include "base/quoting.h"
 #include "cli/completion/shell_scripts.h"
 
 namespace retryq::cli {
@@ -49,8 +49,8 @@ std::string Values(const CommandDescription& command) {
     if (flag.names.empty() || flag.value.empty()) continue;
     const std::string names = absl::StrJoin(flag.names, "|");
     if (const auto choices = ChoicesOf(flag); !choices.empty()) {
-      absl::StrAppend(&cases, "        ", names, ") words=", Quoted(absl::StrJoin(choices, " ")),
-                      " ;;\n");
+      absl::StrAppend(&cases, "        ", names,
+                      ") words=", ShellQuoted(absl::StrJoin(choices, " ")), " ;;\n");
     } else if (TakesAFile(flag)) {
       absl::StrAppend(&cases, "        ", names, ") _retryq_files -f; return ;;\n");
     } else {
@@ -82,21 +82,23 @@ std::string NamesOf(const std::vector<CommandDescription>& commands) {
 // The completion of the words after a command. `pattern` is a pattern of `case`.
 std::string BashCase(const std::string& pattern, const CommandDescription& command) {
   return absl::StrCat("    ", pattern, ")\n      case $previous in\n", Values(command),
-                      "        *) words=", Quoted(absl::StrJoin(Words(command), " ")),
+                      "        *) words=", ShellQuoted(absl::StrJoin(Words(command), " ")),
                       " ;;\n      esac\n      ;;\n");
 }
 
 }  // namespace
 
 std::string BashCompletion(const std::vector<CommandDescription>& commands) {
-  std::string script = absl::StrCat(kBashBegin, "  if ((COMP_CWORD == 1)); then\n    words=",
-                                    Quoted(absl::StrCat(NamesOf(commands), " --help --version")),
-                                    "\n  else\n    case $command in\n");
+  std::string script =
+      absl::StrCat(kBashBegin, "  if ((COMP_CWORD == 1)); then\n    words=",
+                   ShellQuoted(absl::StrCat(NamesOf(commands), " --help --version")),
+                   "\n  else\n    case $command in\n");
   for (const CommandDescription& command : commands) {
     for (const CommandDescription& own : command.commands) {
-      script += BashCase(Quoted(command.name + " " + own.name), own);
+      script += BashCase(ShellQuoted(command.name + " " + own.name), own);
     }
-    script += BashCase(absl::StrCat(command.name, "|", Quoted(command.name + " "), "*"), command);
+    script +=
+        BashCase(absl::StrCat(command.name, "|", ShellQuoted(command.name + " "), "*"), command);
   }
   return absl::StrCat(script, "    esac\n  fi\n", kBashEnd);
 }

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "cli/completion/shell_quoting.h"
+#include "base/quoting.h"
 #include "cli/completion/shell_scripts.h"
 
 namespace retryq::cli {
@@ -59,8 +59,9 @@ std::string Value(const FlagDescription& flag) {
 // The specification of a flag for _arguments.
 std::string Specs(const FlagDescription& flag) {
   if (flag.names.empty()) {
-    return ChoicesOf(flag).empty() ? ""
-                                   : absl::StrCat("      ", Quoted("1" + Value(flag)), " \\\n");
+    return ChoicesOf(flag).empty()
+               ? ""
+               : absl::StrCat("      ", ShellQuoted("1" + Value(flag)), " \\\n");
   }
   const std::string others =
       flag.repeats ? "*" : absl::StrCat("(", absl::StrJoin(flag.names, " "), ")");
@@ -69,8 +70,8 @@ std::string Specs(const FlagDescription& flag) {
     const bool with_value = !flag.value.empty();
     const std::string equals = with_value && name.starts_with("--") ? "=" : "";
     absl::StrAppend(&specs, "      ",
-                    Quoted(absl::StrCat(others, name, equals, "[", EscapedForZsh(flag.help), "]",
-                                        with_value ? Value(flag) : "")),
+                    ShellQuoted(absl::StrCat(others, name, equals, "[", EscapedForZsh(flag.help),
+                                             "]", with_value ? Value(flag) : "")),
                     " \\\n");
   }
   return specs;
@@ -100,14 +101,14 @@ std::string ZshCompletion(const std::vector<CommandDescription>& commands) {
   std::string script = kZshBegin;
   for (const CommandDescription& command : commands) {
     const std::string entry = absl::StrCat(command.name, ":", EscapedForZsh(command.summary));
-    absl::StrAppend(&script, "    ", Quoted(entry), "\n");
+    absl::StrAppend(&script, "    ", ShellQuoted(entry), "\n");
   }
   script += kMiddle;
   for (const CommandDescription& command : commands) script += ShiftToOwn(command);
   script += "  case $subcommand in\n";
   for (const CommandDescription& command : commands) {
     for (const CommandDescription& own : command.commands) {
-      script += ZshCase(Quoted(command.name + " " + own.name), own);
+      script += ZshCase(ShellQuoted(command.name + " " + own.name), own);
     }
     script += ZshCase(command.name, command);
   }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/remedy.h"
 #include "retry/client/consumer_impl.h"
 #include "retry/client/declare_work_queue.h"
 
@@ -38,10 +39,7 @@ bool IsFatal(const absl::Status& why) {
 // refuses the priority that all consumers of this library have (F54 in doc/rabbitmq_facts.md).
 absl::Status Explained(const absl::Status& why, const std::string& queue) {
   if (absl::IsPermissionDenied(why) && absl::StrContains(why.message(), "consuming queue")) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(why.message(),
-                     "; remedy: grant the user 'read' on the queue (rabbitmqctl "
-                     "set_permissions)"));
+    return WithRemedy(why, GrantRemedy("'read' on the queue"));
   }
   if (absl::IsInternal(why)) {
     return absl::InternalError(

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "base/name_size.h"
 #include "base/quoting.h"
+#include "base/remedy.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/publisher/exclusive_queue.h"
 
@@ -145,12 +146,10 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
         }
         return WithText(
             refusal, refusal.code(),
-            absl::StrCat("grant the user 'configure'",
-                         work_queue_.bindings.empty()
-                             ? std::string(" on the queue")
-                             : " on the queue and the exchange, 'write' on the queue and 'read' "
-                               "on the exchange",
-                         " (rabbitmqctl set_permissions)"));
+            GrantRemedy(work_queue_.bindings.empty()
+                            ? "'configure' on the queue"
+                            : "'configure' on the queue and the exchange, 'write' on the queue "
+                              "and 'read' on the exchange"));
       case absl::StatusCode::kResourceExhausted:
         return WithText(refusal, refusal.code(), RemedyForLimit());
       case absl::StatusCode::kNotFound:

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/quoting.h"
+#include "base/remedy.h"
 
 namespace retryq {
 namespace {
@@ -19,11 +20,9 @@ std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
                       std::string_view dead_letter_exchange) {
   switch (refusal.code()) {
     case absl::StatusCode::kPermissionDenied:
-      return absl::StrCat(
-          "grant the user 'configure', 'write' and 'read' on ", NamesWith(prefix),
-          " and 'write' on ",
-          dead_letter_exchange.empty() ? "'amq.default'" : InQuotes(dead_letter_exchange),
-          " (rabbitmqctl set_permissions)");
+      return GrantRemedy(absl::StrCat(
+          "'configure', 'write' and 'read' on ", NamesWith(prefix), " and 'write' on ",
+          dead_letter_exchange.empty() ? "'amq.default'" : InQuotes(dead_letter_exchange)));
     case absl::StatusCode::kFailedPrecondition:
       return "something else has made a queue of that name: delete it, or choose another prefix";
     case absl::StatusCode::kNotFound:
@@ -82,8 +81,7 @@ absl::Status ExplainRefusal(const absl::Status& refusal, std::string_view name,
 absl::Status ExplainAbsence(const absl::Status& refusal, std::string_view name,
                             std::string_view prefix) {
   const std::string remedy = absl::IsPermissionDenied(refusal)
-                                 ? absl::StrCat("grant the user 'read' on ", NamesWith(prefix),
-                                                " (rabbitmqctl set_permissions)")
+                                 ? GrantRemedy(absl::StrCat("'read' on ", NamesWith(prefix)))
                                  : std::string(
                                        "have a user who may configure the broker import what "
                                        "`retryq plan --definitions --queue QUEUE` "

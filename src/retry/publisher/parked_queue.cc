@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/broker_version.h"
+#include "base/remedy.h"
 #include "retry/delay_queues/delay_queue_remedies.h"
 #include "retry/delay_queues/quorum_lease.h"
 #include "retry/publisher/exclusive_queue.h"
@@ -19,9 +20,7 @@ namespace {
 // `right`: the permission that the refused operation needs.
 absl::Status ExplainedAnswer(const absl::Status& refusal, const char* right) {
   if (absl::IsPermissionDenied(refusal)) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(refusal.message(), "; remedy: grant the user '", right,
-                     "' on the queue (rabbitmqctl set_permissions)"));
+    return WithRemedy(refusal, GrantRemedy(absl::StrCat("'", right, "' on the queue")));
   }
   if (absl::IsResourceExhausted(refusal)) {
     return absl::FailedPreconditionError(
@@ -60,8 +59,6 @@ void ParkedQueue::Look() {
                     if (!self) return;
                     if (absl::IsNotFound(answer.status())) return self->OnMissing();
                     if (!answer.ok() || self->fits_ || !self->type_) {
-                      // From 4.3 on, a passive declare needs a permission (F48 in
-                      // doc/rabbitmq_facts.md).
                       return self->Answer(ExplainedAnswer(answer.status(), "read"));
                     }
                     self->Compare();

@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/broker_version.h"
+#include "base/remedy.h"
 #include "loop/alive.h"
 #include "loop/thrown.h"
 #include "retry/delivery/delivery_facts.h"
@@ -36,18 +37,14 @@ constexpr absl::Duration kReportEarlyEvery = absl::Minutes(1);
 // broker may have sent them earlier than they arrived.
 constexpr double kTimedOutToo = 0.95;
 
-absl::Status WithRemedy(const absl::Status& refusal) {
+absl::Status Explained(const absl::Status& refusal) {
   if (absl::IsNotFound(refusal)) {
-    return absl::NotFoundError(
-        absl::StrCat(refusal.message(), "; declare it first, or correct its name"));
+    return WithRemedy(refusal, "declare it first, or correct its name");
   }
-  // From 4.3 on, a passive declare needs a permission (F48 in doc/rabbitmq_facts.md).
   if (absl::IsPermissionDenied(refusal)) {
     const bool is_of_exchange = absl::StrContains(refusal.message(), "exchange '");
-    return absl::PermissionDeniedError(
-        absl::StrCat(refusal.message(), "; remedy: grant the user ",
-                     is_of_exchange ? "'write' on the exchange" : "'read' on the queue",
-                     " (rabbitmqctl set_permissions)"));
+    return WithRemedy(
+        refusal, GrantRemedy(is_of_exchange ? "'write' on the exchange" : "'read' on the queue"));
   }
   return ExplainIfExclusive(refusal);
 }
@@ -291,10 +288,10 @@ void RetrierImpl::Prepare(std::function<void(absl::Status)> done) {
       {.queue = {.name = options_.queue, .passive = true}},
       [self = lifeline_->ptr(), done = std::move(done)](const absl::StatusOr<DeclareOk>& queue) {
         if (!self) return;
-        if (!queue.ok()) return done(WithRemedy(queue.status()));
+        if (!queue.ok()) return done(Explained(queue.status()));
         self->LookForWorkExchange([self, done](const absl::Status& exchange) {
           if (!self) return;
-          if (!exchange.ok()) return done(WithRemedy(exchange));
+          if (!exchange.ok()) return done(Explained(exchange));
           self->AskWhetherCounts([self, done] { self->context_.parked_queue.Ensure(done); });
         });
       });
