@@ -77,7 +77,7 @@ bool Relay::Take(const MessagePtr& message) {
   Copy& copy = **it;
   copy.has_arrived = true;
   copy.confirm_timer = loop_.After(copy.has_ended ? absl::ZeroDuration() : kConfirmTimeout,
-                                   [this, &copy] { CallOff(copy, "no confirm in time"); });
+                                   [this, &copy] { Cancel(copy, "no confirm in time"); });
   return true;
 }
 
@@ -110,7 +110,7 @@ bool Relay::IsFull(Copy& copy) {
   const absl::Duration now = loop_.clock().SinceBoot();
   if (!copy.has_begun || unsent >= copy.unsent) {
     if (now - copy.progress_at < kLongestStall) return true;
-    CallOff(copy, "the broker takes no part of it for ten seconds");
+    Cancel(copy, "the broker takes no part of it for ten seconds");
     return false;
   }
   copy.unsent = unsent;
@@ -146,7 +146,7 @@ void Relay::OnResult(Copy& copy, const PublishResult& result) {
   FinishEnded();
 }
 
-void Relay::CallOff(Copy& copy, const std::string& why) {
+void Relay::Cancel(Copy& copy, const std::string& why) {
   if (!std::exchange(copy.has_ended, true)) {
     copy.outcome().not_passed_on = why;
     if (copy.has_begun) Disconnect();
@@ -154,7 +154,7 @@ void Relay::CallOff(Copy& copy, const std::string& why) {
   FinishEnded();
 }
 
-void Relay::CallOffAll(const std::string& why) {
+void Relay::CancelAll(const std::string& why) {
   Disconnect();
   for (const std::shared_ptr<Copy>& copy : copies_) {
     if (!std::exchange(copy->has_ended, true)) copy->outcome().not_passed_on = why;
@@ -162,10 +162,10 @@ void Relay::CallOffAll(const std::string& why) {
   FinishEnded();
 }
 
-void Relay::OnLost(const absl::Status& why) { CallOffAll(std::string(why.message())); }
+void Relay::OnLost(const absl::Status& why) { CancelAll(std::string(why.message())); }
 
 void Relay::OnBlocked(bool blocked, std::string_view reason) {
-  if (blocked) CallOffAll(absl::StrCat("the broker takes no publishes: ", std::string(reason)));
+  if (blocked) CancelAll(absl::StrCat("the broker takes no publishes: ", std::string(reason)));
 }
 
 // Publishes on the channel have been answered before.

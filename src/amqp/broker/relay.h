@@ -56,8 +56,8 @@ class Relay final : private ConnectionListener, private ChannelListener {
   void Advance();
   void OnResult(Copy& copy, const PublishResult& result);
   // Ends a publish before it is answered.
-  void CallOff(Copy& copy, const std::string& why);
-  void CallOffAll(const std::string& why);
+  void Cancel(Copy& copy, const std::string& why);
+  void CancelAll(const std::string& why);
   void Disconnect();
   void CloseConnection();
   // Calls `done` for the messages whose publishes have ended.

@@ -314,7 +314,7 @@ void Channel::Impl::Finish() {
   }
 }
 
-void Channel::Impl::Orphan() {
+void Channel::Impl::Discard() {
   host_ = nullptr;
   state_ = State::kFinished;
   closed_why_ = absl::UnavailableError("the connection was closed");

@@ -84,7 +84,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   // `code`: the broker's reply code if it closed the connection because of what was sent; else 0.
   void Disconnect(const absl::Status& why, std::uint16_t code);
   // The connection is gone; no callbacks are called.
-  void Orphan();
+  void Discard();
 
   // Returns what has arrived since the last call.
   Arrivals TakeArrivals();

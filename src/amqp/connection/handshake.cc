@@ -71,18 +71,18 @@ absl::StatusOr<bool> Handshake::OnMethod(const ServerMethod& method, std::string
   absl::Status status =
       std::visit(Overloaded{
                      [&](const method::ConnectionStart& m) {
-                       return step_ == Step::kStart ? OnStart(m, out) : OutOfTurn();
+                       return step_ == Step::kStart ? OnStart(m, out) : Unexpected();
                      },
                      [&](const method::ConnectionTune& m) {
-                       return step_ == Step::kTune ? OnTune(m, out) : OutOfTurn();
+                       return step_ == Step::kTune ? OnTune(m, out) : Unexpected();
                      },
                      [&](const method::ConnectionOpenOk&) {
-                       if (step_ != Step::kOpen) return OutOfTurn();
+                       if (step_ != Step::kOpen) return Unexpected();
                        step_ = Step::kDone;
                        return absl::OkStatus();
                      },
                      [&](const method::ConnectionClose& m) { return OnClose(m, out); },
-                     [&](const auto&) { return OutOfTurn(); },
+                     [&](const auto&) { return Unexpected(); },
                  },
                  method);
   if (!status.ok()) return status;
@@ -194,7 +194,7 @@ absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::strin
   return absl::UnavailableError(absl::StrCat("opening ", where, ": ", close.reply_code, " ", text));
 }
 
-absl::Status Handshake::OutOfTurn() {
+absl::Status Handshake::Unexpected() {
   return ProtocolError(ReplyCode::kCommandInvalid, "it comes out of turn: is it a RabbitMQ?");
 }
 

@@ -54,7 +54,7 @@ class Handshake {
   absl::Status OnClose(const method::ConnectionClose& close, std::string* out) const;
   // `size`: of the frame of start-ok.
   absl::Status CheckLoginSize(std::size_t size) const;
-  static absl::Status OutOfTurn();
+  static absl::Status Unexpected();
   absl::Status LoginRefused(std::string_view text) const;
   // Returns "user 'name'".
   std::string User() const;

@@ -259,7 +259,7 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
       break;
     }
     const absl::Status status = frame.ok() ? OnFrame(**frame) : frame.status();
-    if (!status.ok()) OnBreach(rest, status);
+    if (!status.ok()) OnProtocolError(rest, status);
     if (frame.ok()) used += (*frame)->frame_size();
   }
   return used;
@@ -393,11 +393,11 @@ void Session::UpdateSecret(std::string_view secret, std::function<void(absl::Sta
 void Session::Close() {
   new_secrets_.clear();
   BeforeFlush();
-  SayGoodbye({.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
+  SendClose({.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
   state_ = State::kClosing;
 }
 
-void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
+void Session::OnProtocolError(std::string_view bytes, const absl::Status& error) {
   if (state_ == State::kEnded) return;
   const ReplyCode code = ReplyCodeOf(error);
   const FaultyFrame frame = DescribeFrame(bytes);
@@ -411,7 +411,7 @@ void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
   };
   if (EndsChannelOnly(code)) return channels_[frame.channel]->Break(fill(method::ChannelClose()));
   // If no limits have been negotiated yet, the connection is closed without a message.
-  if (frame_max() != 0 && state_ != State::kClosing) SayGoodbye(fill(method::ConnectionClose()));
+  if (frame_max() != 0 && state_ != State::kClosing) SendClose(fill(method::ConnectionClose()));
   // Possibly only the first byte has arrived.
   const std::string_view begins = link_->input()->bytes().substr(0, 4);
   if (state_ == State::kShakingHands && !begins.empty() &&
@@ -425,11 +425,11 @@ void Session::OnBreach(std::string_view bytes, const absl::Status& error) {
       absl::StrCat(Describe(endpoint_), " breaks the protocol with a ", text)));
 }
 
-void Session::SayGoodbye(const method::ConnectionClose& close) { Write().AddMethod(0, close); }
+void Session::SendClose(const method::ConnectionClose& close) { Write().AddMethod(0, close); }
 
 void Session::End(const absl::Status& why, std::uint16_t code) {
   const auto self = shared_from_this();
-  const auto channels = Dismantle();
+  const auto channels = TakeChannels();
   Ring<std::function<void(absl::Status)>> new_secrets = std::exchange(new_secrets_, {});
   for (const auto& channel : channels) {
     if (channel != nullptr) channel->Cut(why);
@@ -443,7 +443,7 @@ void Session::End(const absl::Status& why, std::uint16_t code) {
 
 void Session::GiveUp(const absl::Status& why) {
   BeforeFlush();
-  SayGoodbye({.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
+  SendClose({.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
   End(why);
 }
 
@@ -451,12 +451,12 @@ void Session::Abandon() {
   if (state_ == State::kEnded) return;
   if (state_ == State::kOpen) Close();
   owner_ = nullptr;
-  for (const auto& channel : Dismantle()) {
-    if (channel != nullptr) channel->Orphan();
+  for (const auto& channel : TakeChannels()) {
+    if (channel != nullptr) channel->Discard();
   }
 }
 
-std::vector<std::shared_ptr<Channel::Impl>> Session::Dismantle() {
+std::vector<std::shared_ptr<Channel::Impl>> Session::TakeChannels() {
   state_ = State::kEnded;
   link_.reset();
   deadline_.reset();

@@ -140,13 +140,13 @@ class Session final : public std::enable_shared_from_this<Session>,
   // peer did not do.
   void EndAfter(absl::Duration limit, const char* why, absl::Duration spent = absl::ZeroDuration());
   // The frame at the front of `bytes` breaks the protocol: closes its channel or the connection.
-  void OnBreach(std::string_view bytes, const absl::Status& error);
+  void OnProtocolError(std::string_view bytes, const absl::Status& error);
 
-  void SayGoodbye(const method::ConnectionClose& close);
+  void SendClose(const method::ConnectionClose& close);
   // `code`: the broker's reply code if it closed the connection because of what was sent; else 0.
   void End(const absl::Status& why, std::uint16_t code = 0);
   // Stops everything, and returns the channels that existed.
-  std::vector<std::shared_ptr<Channel::Impl>> Dismantle();
+  std::vector<std::shared_ptr<Channel::Impl>> TakeChannels();
 
   EventLoop& loop_;
   const ConnectionOptions& options_;

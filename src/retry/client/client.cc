@@ -191,7 +191,7 @@ class Client::Impl {
   }
 
   // Stops all callbacks: the observer, which may be destroyed, and those of publishes and declares.
-  ~Impl() { Mute(); }
+  ~Impl() { StopCalling(); }
 
   // Called by the client's destructor. If the user's code was called from the middle of this
   // library's, the object lives until that call is over.
@@ -202,7 +202,7 @@ class Client::Impl {
     }
     const std::shared_ptr<SharedState> shared = impl->shared_;
     if (shared == nullptr || !shared->is_calling_out()) return;
-    impl->Mute();
+    impl->StopCalling();
     shared->Dispose(std::move(impl));
   }
 
@@ -237,12 +237,12 @@ class Client::Impl {
     shared_ =
         SharedState::Create(broker, environment_, options_.delay_queues, std::move(owned), threw_);
   }
-  void Mute() {
+  void StopCalling() {
     muted_ = true;
     drain_.reset();
-    if (shared_ != nullptr) shared_->Silence();
-    for (const auto& [number, publish] : publishes_) publish->Mute();
-    for (const auto& [number, declare] : declares_) declare->Mute();
+    if (shared_ != nullptr) shared_->StopObserving();
+    for (const auto& [number, publish] : publishes_) publish->StopCalling();
+    for (const auto& [number, declare] : declares_) declare->StopCalling();
   }
   void DrainWith(EventLoop& loop) {
     if (shared_ == nullptr) return;
@@ -455,7 +455,7 @@ void Client::Impl::Drain(EventLoop::DrainDone done) {
 void Client::Impl::FinishPublishes(std::function<void()> finished) {
   if (publishes_.empty()) return finished();
   publishes_finished_ = std::move(finished);
-  shared_->publisher().Hurry();
+  shared_->publisher().RetryNow();
 }
 
 // Runs from the beginning of a stop, because handlers may wait for publishes. If no publish is

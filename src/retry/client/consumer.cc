@@ -175,7 +175,7 @@ void Consumer::Impl::OnPrepared(const absl::Status& status) {
           if (state_ == State::kStarting && shared_->ready()) Prepare();
         });
     // A lost connection has already been reported.
-    if (shared_->ready()) SayInterrupted(status);
+    if (shared_->ready()) ReportInterrupted(status);
     return;
   }
   state_ = State::kConsuming;
@@ -221,7 +221,7 @@ void Consumer::Impl::OnInterrupted(const absl::Status& refusal) {
   if (pool_ != nullptr) pool_->DropWaiting();
   if (GaveUpAtStart(why)) return;
   if (absl::IsNotFound(why)) RestoreQueue();
-  SayInterrupted(why);
+  ReportInterrupted(why);
 }
 
 // Declares the queue; the subscription tries again by itself.
@@ -230,11 +230,11 @@ void Consumer::Impl::RestoreQueue() {
   EnsureQueue([self = lifeline_.ptr()](const absl::Status& restored) {
     if (!self) return;
     self->restoring_ = false;
-    if (!restored.ok()) self->SayInterrupted(restored);
+    if (!restored.ok()) self->ReportInterrupted(restored);
   });
 }
 
-void Consumer::Impl::SayInterrupted(const absl::Status& why) {
+void Consumer::Impl::ReportInterrupted(const absl::Status& why) {
   const absl::Duration now = shared_->environment().clock->SinceBoot();
   if (interruption_said_.has_value() && now - *interruption_said_ < kSayInterruptionsEvery) return;
   interruption_said_ = now;
@@ -356,7 +356,7 @@ void Consumer::Impl::Drain(absl::Duration deadline, std::function<void(bool)> dr
   if (state_ == State::kDraining || state_ == State::kClosing) return;
   state_ = State::kDraining;
   breaker_pause_.reset();
-  shared_->publisher().Hurry();
+  shared_->publisher().RetryNow();
   WatchDrain();
   const auto finish = [this] {
     retrier_->WhenIdle([this] { CloseAndEndDrain(/*complete=*/true); });

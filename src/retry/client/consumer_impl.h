@@ -74,7 +74,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void OnPrepared(const absl::Status& status);
   bool GaveUpAtStart(const absl::Status& why);
   // Reports at most once a minute.
-  void SayInterrupted(const absl::Status& why);
+  void ReportInterrupted(const absl::Status& why);
   // Starts the flow of deliveries, unless the consumer is paused.
   void StartFlow();
   // Cancels the consumer. `ended` is called when the broker has answered, or the channel is gone.

@@ -42,7 +42,7 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   const WorkOrigin& origin() const { return origin_; }
 
   // After this, `done` is not called.
-  void Mute() { state_ = State::kDone; }
+  void StopCalling() { state_ = State::kDone; }
 
  private:
   std::optional<DelayRoute> Route() const override;

@@ -35,7 +35,7 @@ class PendingDeclare final : private BrokerListener {
   const WorkOrigin& origin() const { return origin_; }
 
   // After this, `done` is not called.
-  void Mute() { state_ = State::kDone; }
+  void StopCalling() { state_ = State::kDone; }
 
  private:
   void OnReady() override;

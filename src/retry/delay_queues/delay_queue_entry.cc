@@ -111,7 +111,7 @@ DelayQueueEntry::State DelayQueueEntry::StateAt(absl::Duration now) const {
   if (clock_->Allows(now)) return declaring() ? State::kRenewing : State::kLeased;
   if (clock_->Forming(now)) return State::kForming;
   if (declaring()) return State::kDeclaring;
-  return LivesAt(now) ? State::kExpiring : State::kUnleased;
+  return ExistsAt(now) ? State::kExpiring : State::kUnleased;
 }
 
 DelayQueueEntry::Due DelayQueueEntry::DueAt(absl::Duration now) const {

@@ -74,7 +74,7 @@ class DelayQueueEntry {
   std::uint64_t generation() const { return clock_->generation(); }
   bool granted() const { return clock_->granted(); }
   // Whether there is a lease that has not ended.
-  bool LivesAt(absl::Duration now) const { return clock_->granted() && now < clock_->end(); }
+  bool ExistsAt(absl::Duration now) const { return clock_->granted() && now < clock_->end(); }
   // Whether the queue's epoch is over, so that another queue must be used.
   bool Over(absl::Duration now) const { return now >= clock_->over_at(); }
 

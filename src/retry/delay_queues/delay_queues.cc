@@ -39,7 +39,7 @@ class DelayQueues::Impl {
   Lease CurrentLease(const DelayRoute& route);
   void Acquire(const DelayRoute& route, DelayQueueEntry::Waiter done);
   absl::Duration RefusedFor(const DelayRoute& route) const;
-  void Hurry();
+  void RetryNow();
   bool Covers(const Lease& lease) const { return Covers(lease, Now()); }
   bool Covers(const Lease& lease, absl::Duration now) const;
   void Broken(const Lease& lease, std::string_view why);
@@ -58,7 +58,7 @@ class DelayQueues::Impl {
   Entry& UsableEntry(const DelayRoute& route);
   void Erase(Entry& entry);
 
-  Lease Lend(Entry& entry, absl::Duration now);
+  Lease NewLease(Entry& entry, absl::Duration now);
   void Declare(Entry& entry);
   void LookFor(const Entry& entry, Broker::DeclareCallback answered);
   void OnAnswer(std::uint64_t id, const absl::StatusOr<DeclareOk>& answer);
@@ -69,7 +69,7 @@ class DelayQueues::Impl {
   void Rotate(Entry& over);
   void Remember(const Entry& renamed);
   bool StillWanted(Entry& late);
-  void KeepWhileItLives(Entry& entry);
+  void KeepWhileItExists(Entry& entry);
 
   void NoteRefusal(const DelayRouteKey& route);
 
@@ -127,7 +127,7 @@ Lease DelayQueues::Impl::CurrentLease(const DelayRoute& route) {
   Entry* const entry = current_.Find(route);
   if (entry == nullptr) return {};
   const absl::Duration now = Now();
-  return entry->Allows(now) ? Lend(*entry, now) : Lease();
+  return entry->Allows(now) ? NewLease(*entry, now) : Lease();
 }
 
 absl::Duration DelayQueues::Impl::RefusedFor(const DelayRoute& route) const {
@@ -136,7 +136,7 @@ absl::Duration DelayQueues::Impl::RefusedFor(const DelayRoute& route) const {
   return std::max(found->second.until - Now(), absl::ZeroDuration());
 }
 
-void DelayQueues::Impl::Hurry() {
+void DelayQueues::Impl::RetryNow() {
   for (auto& [route, refusals] : refusals_) refusals.until = Now();
 }
 
@@ -163,7 +163,7 @@ void DelayQueues::Impl::Acquire(const DelayRoute& route, Entry::Waiter done) {
   Schedule(*entry);
 }
 
-Lease DelayQueues::Impl::Lend(Entry& entry, absl::Duration now) {
+Lease DelayQueues::Impl::NewLease(Entry& entry, absl::Duration now) {
   if (entry.RenewalDue(now)) Declare(entry);
   return entry.Give(now);
 }
@@ -249,7 +249,7 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
   // The queue with this name is not this client's.
   if (other_arguments) entry.Break();
   if (!IsCurrent(entry)) {
-    KeepWhileItLives(entry);
+    KeepWhileItExists(entry);
     return;
   }
   // While the broker deletes a queue, it answers the declare, but cannot bind the queue any more.
@@ -275,7 +275,7 @@ void DelayQueues::Impl::OnRefused(Entry& entry, const absl::Status& refusal) {
   Report(EventKind::kDeclareFailed, entry, {why.message().data(), why.message().size()});
   NoteRefusal(entry.key());
   const std::deque<Entry::Waiter> waiters = std::exchange(entry.waiters, {});
-  KeepWhileItLives(entry);
+  KeepWhileItExists(entry);
   FailWaiters(waiters, why);
 }
 
@@ -288,7 +288,7 @@ void DelayQueues::Impl::Rename(Entry& entry, RenameCause cause, std::string_view
   Declare(hashed);
   Schedule(hashed);
   if (cause == RenameCause::kTooSlow) entry.stand_in = hashed.id();
-  KeepWhileItLives(entry);
+  KeepWhileItExists(entry);
 }
 
 // Moves the callers that wait for a queue whose epoch is over to the present epoch's queue.
@@ -298,7 +298,7 @@ void DelayQueues::Impl::Rotate(Entry& over) {
   over.waiters.clear();
   if (next.NeedsDeclare(Now())) Declare(next);
   Schedule(next);
-  KeepWhileItLives(over);
+  KeepWhileItExists(over);
 }
 
 // Whether the late answer to a declare is still useful. If the stand-in has no lease yet, the route
@@ -308,7 +308,7 @@ bool DelayQueues::Impl::StillWanted(Entry& late) {
   if (id == 0) return true;
   Entry* const stand_in = Find(id);
   if (stand_in == nullptr || stand_in->granted() || !IsCurrent(*stand_in)) {
-    return late.LivesAt(Now());
+    return late.ExistsAt(Now());
   }
   late.waiters = std::exchange(stand_in->waiters, {});
   current_.Set(late);
@@ -317,8 +317,8 @@ bool DelayQueues::Impl::StillWanted(Entry& late) {
 }
 
 // Keeps the entry if it has a lease or a declare under way, else erases it.
-void DelayQueues::Impl::KeepWhileItLives(Entry& entry) {
-  if (entry.declaring() || entry.LivesAt(Now())) {
+void DelayQueues::Impl::KeepWhileItExists(Entry& entry) {
+  if (entry.declaring() || entry.ExistsAt(Now())) {
     Schedule(entry);
     return;
   }
@@ -355,7 +355,7 @@ void DelayQueues::Impl::OnTimer(std::uint64_t id) {
       Rotate(entry);
       return;
     case Entry::Due::kLapse:
-      KeepWhileItLives(entry);
+      KeepWhileItExists(entry);
       return;
   }
   Schedule(entry);
@@ -371,7 +371,7 @@ void DelayQueues::Impl::AnswerWaiters(Entry& entry) {
     if (current->waiters.empty() || !current->Allows(now)) break;
     const Entry::Waiter done = std::move(current->waiters.front());
     current->waiters.pop_front();
-    done(Lend(*current, now));
+    done(NewLease(*current, now));
     if (!self) return;
     current = Find(id);
     if (current == nullptr) return;
@@ -400,7 +400,7 @@ void DelayQueues::Impl::Broken(const Lease& lease, std::string_view why) {
   entry->Break();
   if (covered) Report(EventKind::kLeaseBroken, *entry, WhyBroken(entry->name(), why));
   if (entry->waiters.empty()) {
-    KeepWhileItLives(*entry);
+    KeepWhileItExists(*entry);
   } else {
     Schedule(*entry);
   }
@@ -445,7 +445,7 @@ void DelayQueues::Impl::DropAll(const absl::Status& why) {
 std::size_t DelayQueues::Impl::leased() const {
   return static_cast<std::size_t>(
       std::count_if(entries_.begin(), entries_.end(),
-                    [now = Now()](const auto& entry) { return entry.second->LivesAt(now); }));
+                    [now = Now()](const auto& entry) { return entry.second->ExistsAt(now); }));
 }
 
 void DelayQueues::Impl::Report(EventKind kind, const Entry& entry, std::string_view error) const {
@@ -467,7 +467,7 @@ Lease DelayQueues::CurrentLease(const DelayRoute& route) { return impl_->Current
 absl::Duration DelayQueues::RefusedFor(const DelayRoute& route) const {
   return impl_->RefusedFor(route);
 }
-void DelayQueues::Hurry() { impl_->Hurry(); }
+void DelayQueues::RetryNow() { impl_->RetryNow(); }
 
 void DelayQueues::Acquire(const DelayRoute& route,
                           std::function<void(absl::StatusOr<Lease>)> done) {

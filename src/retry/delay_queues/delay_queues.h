@@ -70,7 +70,7 @@ class DelayQueues {
   // messages for the queue, so that many messages do not ask more often than one. Zero: ask now.
   absl::Duration RefusedFor(const DelayRoute& route) const;
   // At a stop, there is no time to wait: each refused queue may be asked for once more now.
-  void Hurry();
+  void RetryNow();
 
   // Whether a confirm that arrives now counts for a message published under `lease`: the lease was
   // renewed without a gap, and at least half of its margin is left.

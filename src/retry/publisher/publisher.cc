@@ -24,7 +24,7 @@ absl::Duration PauseAfter(std::uint32_t failures, Random& random) {
 }  // namespace
 
 PendingPublish::~PendingPublish() {
-  if (publisher_ != nullptr) publisher_->CallOff(*this);
+  if (publisher_ != nullptr) publisher_->Cancel(*this);
 }
 
 Publisher::Publisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
@@ -70,7 +70,7 @@ void Publisher::EndIsolation(std::uint32_t index) {
   if (std::exchange(jobs_[index].isolated, false)) isolated_.Remove();
 }
 
-void Publisher::CallOff(PendingPublish& pending) {
+void Publisher::Cancel(PendingPublish& pending) {
   if (jobs_[pending.job_].state == State::kQueued) ++stale_;
   Release(pending.job_);
   DropStale();
@@ -249,7 +249,7 @@ void Publisher::OnNacked(std::uint32_t index) {
   Job& job = jobs_[index];
   std::optional<std::string> full;
   if (job.lease.name != nullptr) full = delay_queues_.Nacked(job.lease);
-  SayUnconfirmed(job, "nacked", full ? *full : "the broker nacked the publish");
+  ReportUnconfirmed(job, "nacked", full ? *full : "the broker nacked the publish");
   // An immediate retry would fail too.
   if (full) job.failures = std::max(job.failures, 1U);
   EndIsolation(index);
@@ -261,7 +261,7 @@ void Publisher::OnConfirmed(std::uint32_t index, const Moment& now) {
   if (job.lease.name == nullptr || delay_queues_.Covers(job.lease, now.since_boot)) {
     OnCovered(index, now);
   } else {
-    SayUnconfirmed(job, "late", "confirmed too late: its queue may be gone already");
+    ReportUnconfirmed(job, "late", "confirmed too late: its queue may be gone already");
     EndIsolation(index);
     TryAgain(index);
   }
@@ -295,8 +295,8 @@ void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
 // The channel or the connection is gone, so it is unknown whether the message arrived.
 void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result) {
   const bool connection_lost = result.code == 0;
-  SayUnconfirmed(jobs_[index], connection_lost ? "lost" : "closed",
-                 connection_lost ? "the connection was lost before the confirm" : result.text);
+  ReportUnconfirmed(jobs_[index], connection_lost ? "lost" : "closed",
+                    connection_lost ? "the connection was lost before the confirm" : result.text);
   if (connection_lost) {
     TryAgain(index);
     return;
@@ -349,8 +349,8 @@ void Publisher::WaitForQueue(std::uint32_t index, absl::Duration pause) {
   AdvanceQueuedSoon();
 }
 
-void Publisher::Hurry() {
-  delay_queues_.Hurry();
+void Publisher::RetryNow() {
+  delay_queues_.RetryNow();
   for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
     if (jobs_[index].state != State::kPausing) continue;
     Pause(index, State::kPausing, absl::ZeroDuration());
@@ -423,8 +423,8 @@ void Publisher::OnLost() {
   for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
     Job& job = jobs_[index];
     if (job.state != State::kSettling) continue;
-    SayUnconfirmed(job, "lost",
-                   "the connection was lost before its new queue was sure to outlast a crash");
+    ReportUnconfirmed(job, "lost",
+                      "the connection was lost before its new queue was sure to outlast a crash");
     job.pause.reset();
     TryAgain(index);
   }
@@ -469,7 +469,7 @@ void Publisher::OnConfirmsOverdue() {
     if (job.state != State::kPublished || now - job.published_at < confirm_timeout_) {
       continue;
     }
-    SayUnconfirmed(job, "timeout", "no confirm in time");
+    ReportUnconfirmed(job, "timeout", "no confirm in time");
     if (job.lease.name != nullptr && !std::exchange(dropped, true)) {
       delay_queues_.DropAll(absl::UnavailableError("confirms are overdue"));
     }
@@ -492,7 +492,8 @@ void Publisher::OnSilence(const std::vector<DelayRoute>& routes) {
       "the broker has not confirmed a message twice in a row: trying another connection"));
 }
 
-void Publisher::SayUnconfirmed(const Job& job, std::string_view cause, std::string_view why) const {
+void Publisher::ReportUnconfirmed(const Job& job, std::string_view cause,
+                                  std::string_view why) const {
   Report({.kind = EventKind::kUnconfirmed, .time = {}, .cause = cause}, job, why);
 }
 

@@ -110,7 +110,7 @@ class Publisher {
   bool blocked() const { return blocked_since_.has_value(); }
 
   // At a stop, there is no time to wait: publishes that are pausing are tried once more now.
-  void Hurry();
+  void RetryNow();
 
   // Number of pending publishes under way.
   std::size_t size() const { return jobs_.size() - free_.size(); }
@@ -176,7 +176,7 @@ class Publisher {
     std::uint32_t number;
   };
 
-  void CallOff(PendingPublish& pending);
+  void Cancel(PendingPublish& pending);
   bool Is(Step step, State state) const;
 
   // Isolation, see IsolatedPublishes.
@@ -220,7 +220,7 @@ class Publisher {
   void OnConfirmsOverdue();
   void OnSilence(const std::vector<DelayRoute>& routes);
 
-  void SayUnconfirmed(const Job& job, std::string_view cause, std::string_view why) const;
+  void ReportUnconfirmed(const Job& job, std::string_view cause, std::string_view why) const;
   void Report(Event event, const Job& job, std::string_view why) const;
 
   Broker& broker_;

@@ -196,7 +196,7 @@ class RetrierImpl final {
   void Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling = std::nullopt);
   void Destroy(std::uint32_t place);
   void Release(std::uint32_t place);
-  void TellIfIdle();
+  void NotifyIfIdle();
 
   const std::shared_ptr<SharedState> shared_;
   const RetrierOptions options_;
@@ -539,7 +539,7 @@ void RetrierImpl::Release(std::uint32_t index) {
   place.handed_over = nullptr;
   ++place.use;
   free_.push_back(index);
-  TellIfIdle();
+  NotifyIfIdle();
 }
 
 void RetrierImpl::Abandon(const absl::Status& why) {
@@ -591,11 +591,11 @@ void RetrierImpl::ResumeReturns() {
 
 void RetrierImpl::WhenIdle(std::function<void()> idle) {
   idle_ = std::move(idle);
-  TellIfIdle();
+  NotifyIfIdle();
 }
 
 // In the next turn of the loop, so that `idle_` is not called from inside another call.
-void RetrierImpl::TellIfIdle() {
+void RetrierImpl::NotifyIfIdle() {
   if (idle_ == nullptr || open() != 0) return;
   idle_timer_ = shared_->environment().timers->After(
       absl::ZeroDuration(), [idle = std::exchange(idle_, nullptr)] { idle(); });

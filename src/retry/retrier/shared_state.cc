@@ -87,7 +87,7 @@ void SharedState::Report(Event& event) const {
 
 // Listeners may be added and removed during the calls, and may destroy the owner of this object.
 template <typename Call>
-void SharedState::Tell(Call call) {
+void SharedState::Notify(Call call) {
   const CallOut telling(*this);
   for (auto next = listeners_.begin(); next != listeners_.end();) {
     const ListenerId id = next->first;
@@ -102,7 +102,7 @@ void SharedState::OnReady() {
                       BrokerVersion::Parse(broker_.server_version()).DeadLetteringMayStop();
   Report({.kind = EventKind::kConnected, .time = {}, .error = unsafe ? kUnsafeVersion : ""});
   publisher_.OnReady();
-  Tell([](BrokerListener& listener) { listener.OnReady(); });
+  Notify([](BrokerListener& listener) { listener.OnReady(); });
 }
 
 void SharedState::OnLost(const absl::Status& why) {
@@ -113,14 +113,14 @@ void SharedState::OnLost(const absl::Status& why) {
   publisher_.OnLost();
   delay_queues_.DropAll(why);
   target_checks_.Forget();
-  Tell([&why](BrokerListener& listener) { listener.OnLost(why); });
+  Notify([&why](BrokerListener& listener) { listener.OnLost(why); });
 }
 
 void SharedState::OnBlocked(bool blocked, std::string_view reason) {
   Report(
       {.kind = blocked ? EventKind::kBlocked : EventKind::kUnblocked, .time = {}, .error = reason});
   publisher_.OnBlocked(blocked);
-  Tell([blocked, reason](BrokerListener& listener) { listener.OnBlocked(blocked, reason); });
+  Notify([blocked, reason](BrokerListener& listener) { listener.OnBlocked(blocked, reason); });
 }
 
 absl::StatusOr<std::shared_ptr<Retrier::Shared>> Retrier::Shared::Create(

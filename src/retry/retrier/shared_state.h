@@ -129,7 +129,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   }
 
   // From now on the observer, which may be destroyed, is not called.
-  void Silence() { guarded_observer_.Close(); }
+  void StopObserving() { guarded_observer_.Close(); }
 
   // Sets the time of `event`, and passes it to the observer if there is one.
   void Report(Event& event) const;
@@ -144,7 +144,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   void OnBlocked(bool blocked, std::string_view reason) override;
 
   template <typename Call>
-  void Tell(Call call);
+  void Notify(Call call);
 
   const std::unique_ptr<Broker> owned_;  // null if the caller owns the broker
   Broker& broker_;
