@@ -20,7 +20,8 @@ absl::Status Thrown(const std::string& who) {
   } catch (const std::exception& exception) {
     return absl::UnknownError(absl::StrCat(who, " threw: ", exception.what()));
   } catch (...) {
-    return absl::UnknownError(absl::StrCat(who, " threw something that is no std::exception"));
+    return absl::UnknownError(
+        absl::StrCat(who, " threw an exception that is not a std::exception"));
   }
 }
 

@@ -23,7 +23,8 @@ absl::StatusOr<std::unique_ptr<WorkerPool>> WorkerPool::Create(int threads) {
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "cannot create thread ", started.size() + 1, " of ", threads, ": ", error.code().message(),
-        "; ask for fewer, or raise the limit of processes (ulimit -u, or that of the container)"));
+        "; use fewer threads, or raise the limit of processes (ulimit -u, or that of the "
+        "container)"));
   }
   return pool;
 }

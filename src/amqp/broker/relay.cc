@@ -110,7 +110,7 @@ bool Relay::IsFull(Copy& copy) {
   const absl::Duration now = loop_.clock().SinceBoot();
   if (!copy.has_begun || unsent >= copy.unsent) {
     if (now - copy.progress_at < kLongestStall) return true;
-    Cancel(copy, "the broker takes no part of it for ten seconds");
+    Cancel(copy, "the broker has not accepted any part of it for ten seconds");
     return false;
   }
   copy.unsent = unsent;
@@ -133,7 +133,8 @@ void Relay::OnResult(Copy& copy, const PublishResult& result) {
       outcome.passed_on = copy.missing == 0;
       break;
     case PublishOutcome::kReturned:
-      outcome.not_passed_on = absl::StrCat("no queue takes it: ", std::string(result.text));
+      outcome.not_passed_on =
+          absl::StrCat("it was not routed to a queue: ", std::string(result.text));
       break;
     case PublishOutcome::kNacked:
       outcome.not_passed_on = "the broker nacked the publish";
@@ -165,7 +166,7 @@ void Relay::CancelAll(const std::string& why) {
 void Relay::OnLost(const absl::Status& why) { CancelAll(std::string(why.message())); }
 
 void Relay::OnBlocked(bool blocked, std::string_view reason) {
-  if (blocked) CancelAll(absl::StrCat("the broker takes no publishes: ", std::string(reason)));
+  if (blocked) CancelAll(absl::StrCat("the broker accepts no publishes: ", std::string(reason)));
 }
 
 // Publishes on the channel have been answered before.

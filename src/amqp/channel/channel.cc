@@ -111,7 +111,7 @@ void Channel::DeleteExchange(std::string_view exchange, Done done) {
 }
 
 void Channel::ConfirmSelect(Done done) {
-  impl_->Call<method::ConfirmSelectOk>(method::ConfirmSelect{}, "asking for confirms",
+  impl_->Call<method::ConfirmSelectOk>(method::ConfirmSelect{}, "selecting confirm mode",
                                        ToStatus(std::move(done)));
 }
 

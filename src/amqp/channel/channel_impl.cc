@@ -119,7 +119,8 @@ absl::Status Channel::Impl::OnMethod(const method::BasicAck& ack) {
 
 absl::Status Channel::Impl::CheckBetweenMessages() const {
   if (!incoming_.expected()) return absl::OkStatus();
-  return ProtocolError(ReplyCode::kUnexpectedFrame, "it comes amid the content of a message");
+  return ProtocolError(ReplyCode::kUnexpectedFrame,
+                       "it arrived before the content of a message was complete");
 }
 
 absl::Status Channel::Impl::OnMethodWhileClosing(const ServerMethod& method) {
@@ -138,7 +139,7 @@ absl::Status Channel::Impl::OnAnswer(const ServerMethod& method, const method::I
   std::size_t place = 0;
   while (in_any_order && place < calls_.size() && calls_[place].reply != id) ++place;
   if (place >= calls_.size() || calls_[place].reply != id) {
-    return ProtocolError(ReplyCode::kCommandInvalid, "it answers to nothing that was asked");
+    return ProtocolError(ReplyCode::kCommandInvalid, "no call awaits this reply");
   }
   if (const auto* ok = std::get_if<method::BasicConsumeOk>(&method)) {
     AddConsumer(ok->consumer_tag);
@@ -159,7 +160,7 @@ absl::Status Channel::Impl::OnAck(const method::BasicAck& ack) {
 absl::Status Channel::Impl::OnSettled(std::uint64_t tag, bool multiple, PublishOutcome outcome) {
   if (confirms_.Settle(tag, multiple, outcome)) return absl::OkStatus();
   return ProtocolError(ReplyCode::kPreconditionFailed,
-                       absl::StrCat("no publish has the number ", tag));
+                       absl::StrCat("no publish has the delivery tag ", tag));
 }
 
 absl::Status Channel::Impl::OnCancel(const method::BasicCancel& cancel) {
@@ -192,7 +193,7 @@ bool Channel::Impl::Consumes(std::string_view consumer_tag) const {
 absl::Status Channel::Impl::CountForcedAnswer() {
   if (host_->unsent_bytes() == 0) forced_answers_ = 0;
   if (++forced_answers_ <= kMostForcedAnswers) return absl::OkStatus();
-  return ProtocolError(ReplyCode::kResourceError, "it asks for answers that nobody reads");
+  return ProtocolError(ReplyCode::kResourceError, "it demands replies faster than it reads them");
 }
 
 absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
@@ -237,14 +238,14 @@ absl::Status Channel::Impl::OnReturned(const Message& message, const Returned& r
                                            message.properties, message.header, message.body);
   if (confirms_.Return(fingerprint, returned.code, returned.text)) return absl::OkStatus();
   // If this were ignored, the ack that follows would be taken for a success.
-  return ProtocolError(ReplyCode::kInternalError, "it ends a return of what was not published");
+  return ProtocolError(ReplyCode::kInternalError, "it returns a message that was not published");
 }
 
 absl::Status Channel::Impl::OnDelivered(std::shared_ptr<Message> message) {
   const std::uint64_t tag = message->delivery_tag.tag;
   if (!acks_.OnDelivered(tag)) {
     return ProtocolError(ReplyCode::kPreconditionFailed,
-                         absl::StrCat("it ends a delivery whose number is out of order: ", tag));
+                         absl::StrCat("its delivery tag is out of order: ", tag));
   }
   if (!Consumes(consumer_tag_)) {
     // Quorum queues may deliver after cancel-ok; requeue the message for other consumers.
@@ -379,11 +380,11 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
   }
   if (host_->unsent_bytes() >= Connection::kMaxUnsentBytes) {
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
-                      "too much waits to be sent already");
+                      "too many bytes wait to be sent");
   }
   if (unconfirmed() >= Channel::kMaxUnconfirmed) {
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
-                      "too many publishes are unconfirmed already");
+                      "too many publishes are unconfirmed");
   }
   const std::string_view header =
       host_->Write().AddPublish(number_, params, host_->frame_max(), to_come);

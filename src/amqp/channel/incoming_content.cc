@@ -19,7 +19,7 @@ constexpr std::size_t kMostReserved = std::size_t{128} << 10;
 
 absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_view payload) {
   if (message_ == nullptr || has_header_) {
-    return ProtocolError(ReplyCode::kUnexpectedFrame, "nothing announced it");
+    return ProtocolError(ReplyCode::kUnexpectedFrame, "no method preceded it");
   }
   message_->header.assign(payload);
   const absl::StatusOr<std::uint64_t> body_size =
@@ -39,10 +39,11 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
 
 absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_view payload) {
   if (!has_header_) {
-    return ProtocolError(ReplyCode::kUnexpectedFrame, "no content header announced it");
+    return ProtocolError(ReplyCode::kUnexpectedFrame, "no content header preceded it");
   }
   if (payload.size() > missing_) {
-    return ProtocolError(ReplyCode::kFrameError, "more body than the content header promised");
+    return ProtocolError(ReplyCode::kFrameError,
+                         "the body is longer than the content header states");
   }
   if (sink_ != nullptr) {
     sink_->Add(payload);

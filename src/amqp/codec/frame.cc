@@ -57,7 +57,7 @@ bool IsValid(FrameHead head, std::size_t frame_max) {
 
 absl::Status UnknownType(FrameType type) {
   const auto byte = static_cast<std::uint8_t>(type);
-  if (byte == kTlsAlert) return FrameError("it speaks TLS: use amqps://");
+  if (byte == kTlsAlert) return FrameError("the server speaks TLS: use amqps://");
   // A server that does not speak this version answers with its own protocol header.
   return FrameError(byte == 'A' ? "the server does not speak AMQP 0-9-1" : "of unknown type");
 }

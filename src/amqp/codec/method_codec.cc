@@ -31,7 +31,7 @@ absl::Status ReadAny(std::string_view payload, std::variant<Methods...>* any) {
   id.class_id = reader.Integer<std::uint16_t>();
   id.method_id = reader.Integer<std::uint16_t>();
   if (!reader.ok()) {
-    return ProtocolError(ReplyCode::kSyntaxError, "it ends before the method's number");
+    return ProtocolError(ReplyCode::kSyntaxError, "it is too short for a method");
   }
   absl::Status read;
   const bool known = ((id == Methods::kId &&
@@ -41,7 +41,7 @@ absl::Status ReadAny(std::string_view payload, std::variant<Methods...>* any) {
   if (FindName(id) != nullptr) {
     return ProtocolError(ReplyCode::kCommandInvalid, "the other side does not send it");
   }
-  return ProtocolError(ReplyCode::kNotImplemented, "there is no such method here");
+  return ProtocolError(ReplyCode::kNotImplemented, "unknown method");
 }
 
 template <typename AnyMethod>

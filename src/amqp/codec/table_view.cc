@@ -88,7 +88,7 @@ absl::Status TableView::Validate() const {
 
 absl::Status TableView::CheckFinite() const {
   for (const FieldView& field : *this) {
-    if (!IsFinite(field.type, field.value)) return FieldError(field.name, "is no finite number");
+    if (!IsFinite(field.type, field.value)) return FieldError(field.name, "is not a finite number");
   }
   return absl::OkStatus();
 }

@@ -21,17 +21,17 @@ constexpr std::string_view kNotInHosts = ",;/\\?#@[]<>\"'|";
 std::string HostFault(std::string_view host) {
   if (host.size() > kLongestHost) return absl::StrCat("is longer than ", kLongestHost, " bytes");
   if (std::any_of(host.begin(), host.end(), [](char c) { return c == ' ' || IsControl(c); })) {
-    return "has a blank or a control character";
+    return "contains a space or a control character";
   }
   if (const std::size_t at = host.find_first_of(kNotInHosts); at != std::string_view::npos) {
     return absl::StrCat("has a '", Text(host.substr(at, 1)), "', but is to be one name or address");
   }
   if (host.find(':') != std::string_view::npos && !IsIpv6Address(host)) {
-    return "has a ':', but is no IPv6 address";
+    return "contains ':' but is not an IPv6 address";
   }
   // OpenSSL matches a leading dot with all names that end so, and an empty name with any name.
   if (host.starts_with('.') || host.find("..") != std::string_view::npos) {
-    return "has nothing before a dot";
+    return "has an empty part before a dot";
   }
   return "";
 }

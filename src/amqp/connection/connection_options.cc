@@ -17,7 +17,7 @@ absl::Status Validate(const ConnectionOptions& options) {
   const auto require = [&wrong](bool holds, const char* sentence) {
     if (!holds) wrong.emplace_back(sentence);
   };
-  require(!options.endpoints.empty(), "endpoints: there must be at least one");
+  require(!options.endpoints.empty(), "endpoints: at least one is required");
   for (const Endpoint& endpoint : options.endpoints) {
     require(!endpoint.host.empty() && endpoint.port > 0, "endpoints: each needs a host and a port");
   }
@@ -28,7 +28,7 @@ absl::Status Validate(const ConnectionOptions& options) {
   require(options.tls_timeout > absl::ZeroDuration(), "tls_timeout: above zero");
   require(options.handshake_timeout > absl::ZeroDuration(), "handshake_timeout: above zero");
   require(options.frame_max == 0 || (options.frame_max >= 8192 && options.frame_max <= 1 << 20),
-          "frame_max: 8192 to 1048576, or 0 for what the broker takes");
+          "frame_max: 8192 to 1048576, or 0 for the broker's limit");
   require(options.initial_frame_max == 0 ||
               (options.initial_frame_max >= kFrameMinSize && options.initial_frame_max <= 1 << 20),
           "initial_frame_max: 4096 to 1048576, or 0 for RabbitMQ's default");

@@ -195,24 +195,27 @@ absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::strin
 }
 
 absl::Status Handshake::Unexpected() {
-  return ProtocolError(ReplyCode::kCommandInvalid, "it comes out of turn: is it a RabbitMQ?");
+  return ProtocolError(ReplyCode::kCommandInvalid,
+                       "it arrived out of order: is it a RabbitMQ?");
 }
 
 absl::Status Handshake::OnHungUp() const {
   switch (step_) {
     case Step::kStart:
       return absl::UnavailableError(
-          absl::StrCat(Describe(endpoint_), " hangs up without a word: is it RabbitMQ's AMQP port",
+          absl::StrCat(Describe(endpoint_),
+                       " closed the connection without a reason: is it RabbitMQ's AMQP port",
                        options_.tls ? "?" : ", and not the one for TLS (amqps://)?"));
     case Step::kTune:
       // A refusal is a 403, because the client has announced authentication_failure_close.
       return absl::UnavailableError(
-          absl::StrCat(Describe(endpoint_), " hangs up during the login of ", User(),
+          absl::StrCat(Describe(endpoint_), " closed the connection during the login of ", User(),
                        " and does not say that it refuses it: it may be stopping, or short of "
                        "something, or what "
                        "is between may have ended the connection; see the broker's log"));
     default:
-      return absl::UnavailableError(absl::StrCat(Describe(endpoint_), " hangs up while vhost '",
+      return absl::UnavailableError(absl::StrCat(Describe(endpoint_),
+                                                 " closed the connection while vhost '",
                                                  options_.vhost, "' is being opened"));
   }
 }

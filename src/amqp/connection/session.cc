@@ -96,7 +96,7 @@ Session::Session(EventLoop& loop, const ConnectionOptions& options, const TlsCon
           this)),
       channels_(1) {
   pace_->Reset();
-  EndAfter(options.connection_timeout, "does not take the connection", spent);
+  EndAfter(options.connection_timeout, "does not accept the connection", spent);
 }
 
 Session::~Session() = default;
@@ -130,7 +130,7 @@ void Session::OnSecured() { ShakeHands(); }
 
 void Session::ShakeHands() {
   state_ = State::kShakingHands;
-  EndAfter(options_.handshake_timeout, "takes the connection but does not answer");
+  EndAfter(options_.handshake_timeout, "accepts the connection but does not reply");
   handshake_.Begin(Write().bytes());
 }
 
@@ -155,7 +155,7 @@ void Session::OnHungUp(const std::string& why) {
     const bool is_ours = why == std::strerror(EMFILE) || why == std::strerror(ENFILE);
     return End(
         absl::UnavailableError(absl::StrCat("cannot connect to ", Describe(endpoint_), ": ", why,
-                                            is_ours ? "" : "; is RabbitMQ running there?")));
+                                            is_ours ? "" : "; is RabbitMQ running on that host?")));
   }
   if (state_ == State::kShakingHands) return End(handshake_.OnHungUp());
   End(absl::UnavailableError(absl::StrCat("connection to ", Describe(endpoint_), " lost: ", why)));
@@ -283,7 +283,7 @@ absl::Status Session::OnFrame(const FrameView& frame) {
   if (frame.channel != 0 && state_ == State::kClosing) return absl::OkStatus();
   if (frame.channel != 0) return OnChannelFrame(frame);
   if (frame.type != FrameType::kMethod) {
-    return ProtocolError(ReplyCode::kChannelError, "no content belongs there");
+    return ProtocolError(ReplyCode::kChannelError, "channel 0 carries no content");
   }
   const absl::StatusOr<ServerMethod> method = DecodeServerMethod(frame.payload);
   return method.ok() ? OnMethod(*method) : method.status();
@@ -296,7 +296,7 @@ Channel::Impl* Session::FindChannel(std::uint16_t number) const {
 absl::Status Session::OnChannelFrame(const FrameView& frame) {
   Channel::Impl* const channel = FindChannel(frame.channel);
   if (channel == nullptr) {
-    return ProtocolError(ReplyCode::kChannelError, "that channel is not open");
+    return ProtocolError(ReplyCode::kChannelError, "the channel is not open");
   }
   absl::Status status = frame.type == FrameType::kMethod ? OnChannelMethod(*channel, frame.payload)
                                                          : channel->OnContent(frame);
@@ -311,7 +311,7 @@ absl::Status Session::OnChannelMethod(Channel::Impl& channel, std::string_view p
   const absl::StatusOr<ServerMethod> method = DecodeServerMethod(payload);
   if (!method.ok()) return method.status();
   if (IsOfConnection(*method)) {
-    return ProtocolError(ReplyCode::kCommandInvalid, "it belongs on channel 0");
+    return ProtocolError(ReplyCode::kCommandInvalid, "it must be on channel 0");
   }
   return channel.OnMethod(*method);
 }
@@ -329,8 +329,7 @@ absl::Status Session::OnMethod(const ServerMethod& method) {
           },
           [this](const method::ConnectionCloseOk&) {
             if (state_ != State::kClosing) {
-              return ProtocolError(ReplyCode::kCommandInvalid,
-                                   "it answers to nothing that was asked");
+              return ProtocolError(ReplyCode::kCommandInvalid, "no call awaits this reply");
             }
             End(absl::UnavailableError("closed as asked"));
             return absl::OkStatus();
@@ -345,16 +344,15 @@ absl::Status Session::OnMethod(const ServerMethod& method) {
           },
           [this](const method::ConnectionUpdateSecretOk&) {
             if (new_secrets_.empty()) {
-              return ProtocolError(ReplyCode::kCommandInvalid,
-                                   "it answers to nothing that was asked");
+              return ProtocolError(ReplyCode::kCommandInvalid, "no call awaits this reply");
             }
             new_secrets_.pop_front()(absl::OkStatus());
             return absl::OkStatus();
           },
           [](const auto& m) {
-            return ProtocolError(ReplyCode::kCommandInvalid, IsOfConnection(m.kId)
-                                                                 ? "it comes out of turn"
-                                                                 : "it belongs on a channel");
+            return ProtocolError(ReplyCode::kCommandInvalid,
+                                 IsOfConnection(m.kId) ? "it arrived out of order"
+                                                       : "it must be on a channel other than 0");
           },
       },
       method);
@@ -422,7 +420,7 @@ void Session::OnProtocolError(std::string_view bytes, const absl::Status& error)
                      "AMQP?")));
   }
   End(absl::UnavailableError(
-      absl::StrCat(Describe(endpoint_), " breaks the protocol with a ", text)));
+      absl::StrCat(Describe(endpoint_), " violates the protocol with a ", text)));
 }
 
 void Session::SendClose(const method::ConnectionClose& close) { Write().AddMethod(0, close); }

@@ -39,7 +39,7 @@ absl::StatusOr<std::string> PercentDecode(absl::string_view part, std::string_vi
   std::string decoded;
   while (!text.empty()) {
     if (text[0] == ' ' || IsControl(text[0])) {
-      return Invalid(absl::StrCat("the ", part, " has a blank or a control character",
+      return Invalid(absl::StrCat("the ", part, " contains a space or a control character",
                                   " (percent-encode it: %20 is a blank)"));
     }
     if (text[0] != '%') {
@@ -113,7 +113,7 @@ absl::Status ParseHostAndPort(std::string_view text, Endpoint* endpoint) {
     endpoint->host = *std::move(decoded);
   }
   if (text.starts_with('[') && (host.empty() || !IsIpv6Address(endpoint->host))) {
-    return Invalid("the brackets hold no IPv6 address");
+    return Invalid("the brackets do not contain an IPv6 address");
   }
   if (port && !port->empty()) {
     const auto number = ParseNumber<std::uint16_t>("the port", *port, 1, 65535);
@@ -323,7 +323,7 @@ absl::StatusOr<ConnectionOptions> ParseUri(std::string_view uri) {
 }
 
 absl::StatusOr<ConnectionOptions> ParseUris(const std::vector<std::string>& uris) {
-  if (uris.empty()) return Invalid("there must be at least one");
+  if (uris.empty()) return Invalid("at least one is required");
   absl::StatusOr<ConnectionOptions> options = ParseUri(uris[0]);
   for (std::size_t i = 1; i < uris.size() && options.ok(); ++i) {
     const absl::StatusOr<ConnectionOptions> next = ParseUri(uris[i]);

@@ -47,7 +47,7 @@ class Resolver::Impl : public std::enable_shared_from_this<Impl> {
     timer_ = timers_.After(timeout, [this, timeout] {
       Finish(absl::UnavailableError(absl::StrCat("cannot resolve host '", waiting_->host,
                                                  "' within ", absl::FormatDuration(timeout),
-                                                 ": do the name servers of this machine answer?")));
+                                                 ": do the name servers of this machine reply?")));
     });
     Begin(endpoint);
   }

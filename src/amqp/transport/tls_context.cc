@@ -86,7 +86,7 @@ std::string TlsContext::TrustAuthorities() {
     return "OpenSSL cannot be told to trust what it holds";
   }
   if (SSL_CTX_load_verify_file(context_.get(), options_.ca_file.c_str()) == 1) return "";
-  return "it holds no certificate in PEM format (-----BEGIN CERTIFICATE-----)";
+  return "the file contains no certificate in PEM format (-----BEGIN CERTIFICATE-----)";
 }
 
 std::string TlsContext::UseCertificate() {
@@ -98,7 +98,7 @@ std::string TlsContext::UseCertificate() {
   if (ERR_GET_LIB(error) == ERR_LIB_SSL) {
     return absl::StrCat("OpenSSL refuses it: ", ERR_reason_error_string(error));
   }
-  return "it holds no certificate in PEM format (-----BEGIN CERTIFICATE-----)";
+  return "the file contains no certificate in PEM format (-----BEGIN CERTIFICATE-----)";
 }
 
 std::string TlsContext::UseKey() {
@@ -111,13 +111,13 @@ std::string TlsContext::UseKey() {
   const bool mismatch = ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509;
   SSL_CTX_set_default_passwd_cb_userdata(context_.get(), nullptr);
   if (is_encrypted) {
-    return "it is encrypted, and there is no passphrase to give: store it without one, readable "
+    return "the key is encrypted, and no passphrase can be given: store it without one, readable "
            "by this service alone (openssl pkey -in … -out …)";
   }
   if (mismatch || (read && SSL_CTX_check_private_key(context_.get()) != 1)) {
-    return absl::StrCat("it is not the key of the certificate in '", options_.cert_file, "'");
+    return absl::StrCat("the key does not belong to the certificate in '", options_.cert_file, "'");
   }
-  return read ? "" : "it holds no private key in PEM format (-----BEGIN PRIVATE KEY-----)";
+  return read ? "" : "the file contains no private key in PEM format (-----BEGIN PRIVATE KEY-----)";
 }
 
 }  // namespace retryq::amqp

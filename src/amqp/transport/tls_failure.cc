@@ -16,15 +16,14 @@ std::string TrustStore(const TlsOptions& options) {
 
 std::string ExplainFault(const CertificateFault& fault, const TlsOptions& options,
                          const std::string& server_name) {
-  const std::string certificate =
-      absl::StrCat(fault.is_own ? "its certificate" : "a certificate that its own goes back to",
-                   " (", fault.subject, ")");
+  const std::string certificate = absl::StrCat(
+      fault.is_own ? "its certificate" : "a certificate of its chain", " (", fault.subject, ")");
   switch (fault.code) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return absl::StrCat(certificate, " expired on ", fault.not_after, ": renew it");
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return absl::StrCat(certificate, " is valid from ", fault.not_before,
-                          " on only: is the clock of this machine right?");
+                          " on only: is the clock of this machine correct?");
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       if (fault.names.empty()) {
@@ -111,11 +110,11 @@ std::string OpensslText(unsigned long error) {
 absl::Status ExplainWantedCertificate(const TlsFailure& failure, const TlsOptions& options) {
   if (options.cert_file.empty()) {
     return absl::UnauthenticatedError(
-        "it wants a client certificate and was given none: set cert_file and key_file (certfile "
+        "the server requires a client certificate: set cert_file and key_file (certfile "
         "and keyfile in a URI)");
   }
   return absl::UnauthenticatedError(
-      absl::StrCat("it refuses the client certificate in '", options.cert_file,
+      absl::StrCat("the server refuses the client certificate in '", options.cert_file,
                    "': ", OpensslText(failure.error),
                    "; is it valid, and its authority in the broker's ssl_options.cacertfile?"));
 }
@@ -135,25 +134,27 @@ absl::Status Explain(const TlsFailure& failure, const TlsOptions& options,
     return ExplainWantedCertificate(failure, options);
   }
   if (hung_up_early) {
-    return absl::UnavailableError("it hangs up during the TLS handshake: is it a port for TLS?");
+    return absl::UnavailableError(
+        "the server closed the connection during the TLS handshake: is it a port for TLS?");
   }
   if (IsAboutTheVersion(failure.error)) {
     return absl::UnavailableError(
-        "it speaks no TLS 1.2 or newer: enable that in its ssl_options.versions");
+        "the server does not support TLS 1.2 or newer: enable it in the server's "
+        "ssl_options.versions");
   }
   if (!failure.is_secured && IsNoTls(failure.error)) {
     return absl::UnavailableError(
-        "it answers, but not in TLS: is it the port for plain AMQP? (5671 is the usual one for "
+        "the server does not speak TLS: is it the port for plain AMQP? (5671 is the usual one for "
         "TLS, and amqp:// is for plain AMQP)");
   }
   if (alert == SSL_AD_HANDSHAKE_FAILURE) {
     return absl::UnavailableError(
-        "it finds no version or cipher of TLS that both ends have: see its ssl_options.versions "
+        "the server and this client share no TLS version or cipher: check its ssl_options.versions "
         "(1.2 or newer) and ssl_options.ciphers");
   }
   if (alert) {
     return absl::UnavailableError(
-        absl::StrCat("it ended TLS with an alert: ", OpensslText(failure.error)));
+        absl::StrCat("the server ended TLS with an alert: ", OpensslText(failure.error)));
   }
   return absl::UnavailableError(absl::StrCat("TLS failed: ", OpensslText(failure.error)));
 }

@@ -93,9 +93,10 @@ absl::Status BindingCheck::Check(const OutgoingMessage& message) {
   if (LeadsToAQueue(*known.exchange, *known.bindings, message.routing_key)) {
     return absl::OkStatus();
   }
-  return absl::NotFoundError(absl::StrCat(
-      "no queue takes the message to exchange ", InQuotes(message.exchange), " with routing key ",
-      InQuotes(message.routing_key), ", and the broker would drop it when it is due"));
+  return absl::NotFoundError(absl::StrCat("no queue receives the message to exchange ",
+                                          InQuotes(message.exchange), " with routing key ",
+                                          InQuotes(message.routing_key),
+                                          ", and the broker would drop it when it is due"));
 }
 
 }  // namespace retryq::cli

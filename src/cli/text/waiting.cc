@@ -25,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRemedies
     {"certificate", "see that certificates are valid, and whom to trust (?cacertfile=FILE)"},
     {"TLS", "see that --url names the broker's port for TLS (mostly 5671), or use amqp://"},
     {"cannot resolve", "correct the host name in --url, or see that name servers answer"},
-    {"breaks the protocol", "name the broker's AMQP port by --url or RETRYQ_URL (mostly 5672)"},
+    {"violates the protocol", "name the broker's AMQP port by --url or RETRYQ_URL (mostly 5672)"},
     {"is it a RabbitMQ", "name the broker's AMQP port by --url or RETRYQ_URL (mostly 5672)"},
 }};
 

@@ -27,7 +27,7 @@ constexpr absl::Duration kPublishPatience = absl::Seconds(3);
 
 // Why the client stopped waiting for a publish or declare.
 constexpr char kStop[] = "the stop";
-constexpr char kConsumerEnd[] = "the consumer was destroyed whose handler waits for it";
+constexpr char kConsumerEnd[] = "the consumer whose handler waits for it was destroyed";
 
 absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& options) {
   std::vector<std::string> urls = {options.url};

@@ -86,7 +86,8 @@ absl::Status ExplainDifference(const absl::Status& refusal, const std::string& o
   }
   return absl::FailedPreconditionError(absl::StrCat(
       object, " exists with other arguments: ", Difference(text).value_or(std::string(text)),
-      "; remedy: ask for what it has, or delete it and declare it again", std::string(remedy)));
+      "; remedy: declare it with its present arguments, or delete it and declare it again",
+      std::string(remedy)));
 }
 
 // A declaration under way. The broker's callbacks keep it alive.
@@ -153,7 +154,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
       case absl::StatusCode::kResourceExhausted:
         return WithText(refusal, refusal.code(), RemedyForLimit());
       case absl::StatusCode::kNotFound:
-        return WithText(refusal, refusal.code(), "start the node that the queue lives on");
+        return WithText(refusal, refusal.code(), "start the node that hosts the queue");
       default:
         return ExplainIfExclusive(refusal);
     }

@@ -77,9 +77,9 @@ DelayedPublish::DelayedPublish(std::shared_ptr<SharedState> shared, OutgoingMess
       expiration_(ExpirationText(message_)),
       done_(std::move(done)) {
   deadline_ = shared_->environment().timers->After(options_.deadline, [this] {
-    Finish(absl::UnavailableError(absl::StrCat("the publish to ", Target(),
-                                               " was not confirmed in time", Problem(),
-                                               "; it may still arrive", kSlowBrokerRemedy)));
+    Finish(absl::UnavailableError(
+        absl::StrCat("the publish to ", Target(), " was not confirmed in time", Problem(),
+                     "; the message may still arrive", kSlowBrokerRemedy)));
   });
   listener_ = shared_->AddListener(this);
 }
@@ -96,7 +96,7 @@ std::string DelayedPublish::Problem() const {
 
 void DelayedPublish::GiveUp(absl::StatusCode code, const char* what) {
   Finish(absl::Status(code, absl::StrCat("the publish to ", Target(), " was not confirmed before ",
-                                         what, "; it may still arrive")));
+                                         what, "; the message may still arrive")));
 }
 
 void DelayedPublish::Start() {
@@ -236,7 +236,7 @@ void DelayedPublish::OnSent(const SendResult& result) {
       Finish(absl::OkStatus());
       return;
     case SendResult::Kind::kReturned:
-      Finish(absl::NotFoundError(absl::StrCat("no queue takes the message to ", Target(), ": ",
+      Finish(absl::NotFoundError(absl::StrCat("no queue receives the message to ", Target(), ": ",
                                               std::string(result.text))));
       return;
     case SendResult::Kind::kRefused:

@@ -26,11 +26,11 @@ std::string RemedyFor(const absl::Status& refusal, std::string_view prefix,
     case absl::StatusCode::kFailedPrecondition:
       return "something else has made a queue of that name: delete it, or choose another prefix";
     case absl::StatusCode::kNotFound:
-      return "start the node that the queue lives on, or delete the queue";
+      return "start the node that hosts the queue, or delete the queue";
     case absl::StatusCode::kAborted:
       return "another connection holds the queue: close that, or choose another prefix";
     case absl::StatusCode::kResourceExhausted:
-      return RemedyForLimit() + "; it is tried again";
+      return RemedyForLimit() + "; retryq tries again";
     case absl::StatusCode::kInvalidArgument:
       return "choose a shorter prefix";
     default:
@@ -55,10 +55,10 @@ std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_vie
                           "exchange, windows and margin, or give this one a prefix of its own");
     case RenameCause::kNodeDown:
       return absl::StrCat(what, "which the broker knows and does not find", text,
-                          "; remedy: start the node that it lives on, or delete it");
+                          "; remedy: start the node that hosts it, or delete it");
     case RenameCause::kTooSlow:
       return absl::StrCat(what, "whose declare took over 5 s", text,
-                          "; remedy: look at the node that it lives on, which may be down");
+                          "; remedy: check the node that hosts it, which may be down");
     case RenameCause::kSilent:
       return absl::StrCat(what, "whose confirms stay out", text,
                           "; remedy: delete it once it is empty, as a quorum queue may never elect "
@@ -67,7 +67,7 @@ std::string WhyRenamed(RenameCause cause, std::string_view name, std::string_vie
       break;
   }
   return absl::StrCat(what, "to which the broker refused a publish", text,
-                      "; remedy: look for policies that limit it, and at the log of its node");
+                      "; remedy: check the policies that limit it, and the log of its node");
 }
 
 absl::Status ExplainRefusal(const absl::Status& refusal, std::string_view name,
@@ -103,7 +103,7 @@ std::string WhyFull(std::string_view name, const DelayQueueOptions& options) {
 }
 
 std::string WhyBroken(std::string_view name, std::string_view detail) {
-  return absl::StrCat(InQuotes(name), " was gone before its time", InBrackets(detail),
+  return absl::StrCat(InQuotes(name), " was deleted before its lease ended", InBrackets(detail),
                       "; remedy: let nobody delete it or its exchange, and no policy shorten its "
                       "'expires' (rabbitmqctl list_policies, list_operator_policies)");
 }

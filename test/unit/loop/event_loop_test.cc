@@ -217,7 +217,7 @@ TEST(EventLoop, EndsWithWhatACallbackThrewAfterADrainAndRunsAgain) {
   EXPECT_TRUE(drained);
   const auto timer = loop.After(absl::ZeroDuration(), [] { throw 42; });
   EXPECT_EQ(loop.Run(), absl::UnknownError("the callback of EventLoop::After threw something that "
-                                           "is no std::exception"));
+                                           "is not a std::exception"));
   loop.Stop();
   const auto end = loop.After(absl::Milliseconds(1), [&] { loop.Stop(); });
   EXPECT_EQ(loop.Run(), absl::OkStatus());

@@ -133,7 +133,7 @@ TEST(MethodReader, RefusesWhatClientsSend) {
 }
 
 TEST(MethodReader, RefusesWhatItDoesNotKnow) {
-  ExpectError(FromHex("0063 0001"), ReplyCode::kNotImplemented, "there is no such method here");
+  ExpectError(FromHex("0063 0001"), ReplyCode::kNotImplemented, "unknown method");
 }
 
 TEST(MethodReader, TellsWhetherItIsThisMethod) {
@@ -147,7 +147,7 @@ TEST(MethodReader, TellsWhetherItIsThisMethod) {
 
 TEST(MethodReader, RefusesAFrameWithoutAMethod) {
   for (const char* payload : {"", "00", "003c", "003c00"}) {
-    ExpectError(FromHex(payload), ReplyCode::kSyntaxError, "it ends before the method's number");
+    ExpectError(FromHex(payload), ReplyCode::kSyntaxError, "it is too short for a method");
   }
 }
 

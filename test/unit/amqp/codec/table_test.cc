@@ -224,7 +224,7 @@ TEST(TableView, KnowsNumbersThatAreNotFiniteAtAnyDepth) {
                                   Table{{"x", Array{Value(Table{{"y", infinity}})}}, {"z", 1}}};
   for (std::size_t i = 0; i < bad.size(); ++i) {
     EXPECT_EQ(name_of({{"good", 1.0}, {"bad", bad[i]}, {"later", 1}}),
-              "field \"bad\" is no finite number")
+              "field \"bad\" is not a finite number")
         << i;
   }
 }

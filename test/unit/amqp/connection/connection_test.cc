@@ -411,7 +411,7 @@ TEST_F(ConnectionTest, AsksNothingWithArgumentsThatWouldCloseTheConnection) {
     return std::string(answer->message());
   };
   EXPECT_THAT(declare({{"x-limit", std::nan("")}}),
-              AllOf(HasSubstr("'queue'"), HasSubstr("\"x-limit\" is no finite number")));
+              AllOf(HasSubstr("'queue'"), HasSubstr("\"x-limit\" is not a finite number")));
   EXPECT_THAT(declare({{"x-long", std::string(131072, 'a')}}),
               AllOf(HasSubstr("'queue'"), HasSubstr("do not fit into a frame")));
   EXPECT_THAT(server_.heard, IsEmpty());

@@ -389,7 +389,7 @@ TEST_P(ConnectionTlsVersion, SaysThatItsCertificateIsRefused) {
   SSL_CTX* const server = Serve(Identity({}, authority_), GetParam(), GetParam());
   DemandClientCertificate(server, authority_);
   UseCertificate(Identity({.common_name = "worker"}));
-  EXPECT_THAT(Failure(), AllOf(HasSubstr("it refuses the client certificate in '"),
+  EXPECT_THAT(Failure(), AllOf(HasSubstr("the server refuses the client certificate in '"),
                                HasSubstr("client.pem'"), HasSubstr("unknown ca")));
 }
 
@@ -397,8 +397,8 @@ TEST_P(ConnectionTlsVersion, SaysThatItsCertificateHasExpired) {
   SSL_CTX* const server = Serve(Identity({}, authority_), GetParam(), GetParam());
   DemandClientCertificate(server, authority_);
   UseCertificate(Identity({.not_after = absl::Now() - absl::Minutes(1)}, authority_));
-  EXPECT_THAT(Failure(),
-              AllOf(HasSubstr("it refuses the client certificate in '"), HasSubstr("expired")));
+  EXPECT_THAT(Failure(), AllOf(HasSubstr("the server refuses the client certificate in '"),
+                               HasSubstr("expired")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, ConnectionTlsVersion,
@@ -424,7 +424,8 @@ TEST_F(ConnectionTls, SaysThatThePortIsOneForPlainAmqp) {
     HangUp(stream);
   });
   options_.endpoints = {server.endpoint()};
-  EXPECT_THAT(Failure(), HasSubstr("it answers, but not in TLS: is it the port for plain AMQP?"));
+  EXPECT_THAT(Failure(),
+              HasSubstr("the server does not speak TLS: is it the port for plain AMQP?"));
 }
 
 TEST_F(ConnectionTls, TellsThatTheBrokerClosesWhatItSaidBefore) {
@@ -549,7 +550,7 @@ TEST_F(ConnectionTls, GivesUpOnAPeerThatDoesNotFinishTheHandshake) {
 TEST_F(ConnectionTls, SaysThatThePeerHangsUpAmidTheHandshake) {
   RawServer server(loop_, HangUp);
   options_.endpoints = {server.endpoint()};
-  EXPECT_THAT(Failure(), HasSubstr("it hangs up during the TLS handshake"));
+  EXPECT_THAT(Failure(), HasSubstr("the server closed the connection during the TLS handshake"));
 }
 
 TEST_F(ConnectionTls, SaysThatGarbageIsNoTls) {
@@ -565,7 +566,8 @@ TEST_F(ConnectionTls, SaysWhatAnAlertMeans) {
     HangUp(stream);
   });
   options_.endpoints = {server.endpoint()};
-  EXPECT_THAT(Failure(), HasSubstr("it ended TLS with an alert: tlsv1 alert internal error"));
+  EXPECT_THAT(Failure(),
+              HasSubstr("the server ended TLS with an alert: tlsv1 alert internal error"));
 }
 
 // libevent tells of the end while what came before it still waits for its turn.
@@ -604,7 +606,7 @@ TEST_F(ConnectionTls, SaysThatAPlainConnectionCameToAPortForTls) {
   });
   options_.endpoints = {server.endpoint()};
   options_.tls.reset();
-  EXPECT_THAT(Failure(), HasSubstr("it speaks TLS: use amqps://"));
+  EXPECT_THAT(Failure(), HasSubstr("the server speaks TLS: use amqps://"));
 }
 
 TEST_F(ConnectionTls, SuspectsAPortForTlsBehindASilentHangUp) {

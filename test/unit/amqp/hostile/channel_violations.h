@@ -22,12 +22,11 @@ inline std::vector<Violation> ChannelViolations() {
   constexpr Verdict kTolerates = Verdict::kTolerates;
   constexpr std::uint64_t kHuge = ~std::uint64_t{0};
   const auto asked_for_nothing = [](const char* method) {
-    return std::string("method frame ") + method +
-           " on channel 1: it answers to nothing that was asked";
+    return std::string("method frame ") + method + " on channel 1: no call awaits this reply";
   };
   const auto not_published = [](const char* method, const char* number) {
-    return std::string("method frame ") + method + " on channel 1: no publish has the number " +
-           number;
+    return std::string("method frame ") + method +
+           " on channel 1: no publish has the delivery tag " + number;
   };
   const QueueDeclareOk declared = {.queue = "q"};
 
@@ -42,9 +41,9 @@ inline std::vector<Violation> ChannelViolations() {
       {"SaysThatAChannelIsClosedThatOpens", kOpening, Say(1, ChannelCloseOk{}), kEnds, 503,
        asked_for_nothing("channel.close-ok")},
       {"BlocksOnAChannel", kOpening, Say(1, ConnectionBlocked{}), kEnds, 503,
-       "method frame connection.blocked on channel 1: it belongs on channel 0"},
+       "method frame connection.blocked on channel 1: it must be on channel 0"},
       {"ClosesTheConnectionOnAChannel", kOpening, Say(1, ConnectionClose{.reply_code = 320}), kEnds,
-       503, "method frame connection.close on channel 1: it belongs on channel 0"},
+       503, "method frame connection.close on channel 1: it must be on channel 0"},
       {"AcksOnAChannelThatOpens", kOpening, Say(1, BasicAck{.delivery_tag = 1}), kEndsChannel, 406,
        not_published("basic.ack", "1")},
       {"DeliversBeforeAnybodyConsumes", kOpening, WholeDelivery(1), kTolerates, 0,
@@ -82,20 +81,20 @@ inline std::vector<Violation> ChannelViolations() {
       {"ClosesAChannelUnasked", kOpen, Say(1, ChannelCloseOk{}), kEnds, 503,
        asked_for_nothing("channel.close-ok")},
       {"GrantsATicketAsOlderProtocolsDid", kOpen, MethodFrame(1, FromHex("001e 000b 0001")), kEnds,
-       540, "method frame 30.11 on channel 1: there is no such method here"},
+       540, "method frame 30.11 on channel 1: unknown method"},
       {"SelectsATransaction", kOpen, MethodFrame(1, FromHex("005a 000b")), kEnds, 540,
-       "method frame 90.11 on channel 1: there is no such method here"},
+       "method frame 90.11 on channel 1: unknown method"},
       {"PublishesToItsClient", kOpen, Say(1, BasicPublish{.routing_key = "q"}), kEnds, 503,
        "method frame basic.publish on channel 1: the other side does not send it"},
       {"ClosesAChannelTwice", kOpen, Repeat(2, Say(1, ChannelClose{.reply_code = 404})), kEnds, 504,
-       "method frame channel.close on channel 1: that channel is not open"},
+       "method frame channel.close on channel 1: the channel is not open"},
       {"CutsChannelCloseShort", kOpen, SayCutShort(1, ChannelClose{.reply_code = 404}), kEnds, 502,
        "channel.close on channel 1: channel.close ends early"},
       {"AsksForMoreFlowThanItReads", kOpen, "", Verdict::kHangsUp, 0,
-       "method frame channel.flow on channel 1: it asks for answers that nobody reads",
+       "method frame channel.flow on channel 1: it demands replies faster than it reads them",
        Ever(Repeat(1000, Say(1, ChannelFlow{.active = true}))), false, true},
       {"CancelsMoreThanItReads", kOpen, "", Verdict::kHangsUp, 0,
-       "method frame basic.cancel on channel 1: it asks for answers that nobody reads",
+       "method frame basic.cancel on channel 1: it demands replies faster than it reads them",
        Ever(Repeat(1000, Say(1, BasicCancel{.consumer_tag = "x"}))), false, true},
 
       // ---- answers to a declare
@@ -108,7 +107,7 @@ inline std::vector<Violation> ChannelViolations() {
       {"LeavesBytesOverBehindDeclareOk", kDeclaring, SayTooMuch(1, declared), kEnds, 502,
        "queue.declare-ok has bytes left over: 1"},
       {"AnswersADeclareWithContent", kDeclaring, HeaderFrame(1, "x"), kEnds, 505,
-       "content header frame on channel 1: nothing announced it"},
+       "content header frame on channel 1: no method preceded it"},
       {"HangsUpOverADeclare", kDeclaring, "", Verdict::kHangsUp, 0, "lost", nullptr, true},
 
       // ---- confirms
@@ -131,18 +130,20 @@ inline std::vector<Violation> ChannelViolations() {
        "basic.ack on channel 1: basic.ack ends early"},
       {"ReturnsWhatWasNeverPublished", kPublishing,
        Say(1, BasicReturn{.reply_code = 312, .routing_key = "c"}) + Header(1) + BodyFrame(1, "c"),
-       kEnds, 541, "content body frame on channel 1: it ends a return of what was not published"},
+       kEnds, 541, "content body frame on channel 1: it returns a message that was not published"},
       {"ReturnsAnotherBody", kPublishing,
        Say(1, BasicReturn{.reply_code = 312, .routing_key = "a"}) + Header(1) + BodyFrame(1, "b"),
-       kEnds, 541, "content body frame on channel 1: it ends a return of what was not published"},
+       kEnds, 541, "content body frame on channel 1: it returns a message that was not published"},
       {"ReturnsWithoutContent", kPublishing,
        Say(1, BasicReturn{.reply_code = 312, .routing_key = "a"}) +
            Say(1, BasicAck{.delivery_tag = 1}),
-       kEnds, 505, "method frame basic.ack on channel 1: it comes amid the content of a message"},
+       kEnds, 505,
+       "method frame basic.ack on channel 1: it arrived before the content of a message was "
+       "complete"},
       {"ReturnsAPublishTwice", kPublishing,
        Repeat(2, Say(1, BasicReturn{.reply_code = 312, .routing_key = "a"}) + Header(1) +
                      BodyFrame(1, "a")),
-       kEnds, 541, "content body frame on channel 1: it ends a return of what was not published"},
+       kEnds, 541, "content body frame on channel 1: it returns a message that was not published"},
 
       // ---- to be put up with
       {"AcksAPublishTwice", kPublishing, Repeat(2, Say(1, BasicAck{.delivery_tag = 1})),
@@ -171,9 +172,9 @@ inline std::vector<Violation> ChannelViolations() {
       {"LiesOnAChannelThatCloses", kClosing, SayCutShort(1, declared), kEnds, 502,
        "queue.declare-ok on channel 1: queue.declare-ok ends early"},
       {"SaysCloseOkTwice", kClosing, Repeat(2, Say(1, ChannelCloseOk{})), kEnds, 504,
-       "method frame channel.close-ok on channel 1: that channel is not open"},
+       "method frame channel.close-ok on channel 1: the channel is not open"},
       {"ClosesForEverAndReadsNothing", kClosing, "", Verdict::kHangsUp, 0,
-       "method frame channel.close on channel 1: it asks for answers that nobody reads",
+       "method frame channel.close on channel 1: it demands replies faster than it reads them",
        Ever(Repeat(1000, Say(1, ChannelClose{.reply_code = 404}))), false, true},
   };
 }

@@ -50,7 +50,7 @@ inline std::vector<Violation> ContentViolations() {
   const auto with_headers = [&](std::string_view table) {
     return Deliver(1) + Header(0, {.headers = TableView(table)});
   };
-  const std::string amid = " on channel 1: it comes amid the content of a message";
+  const std::string amid = " on channel 1: it arrived before the content of a message was complete";
   // Of a large body.
   const std::string part(10'000, 'x');
   const std::string last_part = std::string(9'999, 'x') + kFrameEnd;
@@ -61,15 +61,15 @@ inline std::vector<Violation> ContentViolations() {
   return {
       // ---- in the wrong order
       {"SendsAHeaderOutOfTheBlue", kConsuming, Header(1), kEnds, 505,
-       "content header frame on channel 1: nothing announced it"},
+       "content header frame on channel 1: no method preceded it"},
       {"SendsABodyOutOfTheBlue", kConsuming, BodyFrame(1, "x"), kEnds, 505,
-       "content body frame on channel 1: no content header announced it"},
+       "content body frame on channel 1: no content header preceded it"},
       {"SendsABodyWithoutAHeader", kConsuming, Deliver(1) + BodyFrame(1, "x"), kEnds, 505,
-       "content body frame on channel 1: no content header announced it"},
+       "content body frame on channel 1: no content header preceded it"},
       {"SendsTwoHeaders", kConsuming, Deliver(1) + Header(1) + Header(1), kEnds, 505,
-       "content header frame on channel 1: nothing announced it"},
+       "content header frame on channel 1: no method preceded it"},
       {"SendsABodyToAnEmptyMessage", kConsuming, Deliver(1) + Header(0) + BodyFrame(1, "x"), kEnds,
-       505, "content body frame on channel 1: no content header announced it"},
+       505, "content body frame on channel 1: no content header preceded it"},
       {"DeliversAmidADelivery", kConsuming, Repeat(2, Deliver(1)), kEnds, 505,
        "method frame basic.deliver" + amid},
       {"AcksAmidContent", kAmid, Say(1, BasicAck{.delivery_tag = 1}), kEnds, 505,
@@ -79,25 +79,26 @@ inline std::vector<Violation> ContentViolations() {
       {"ClosesTheChannelAmidContent", kAmid, Say(1, ChannelClose{.reply_code = 404}), kEnds, 505,
        "method frame channel.close" + amid},
       {"SendsAnotherHeaderAmidContent", kAmid, Header(1), kEnds, 505,
-       "content header frame on channel 1: nothing announced it"},
+       "content header frame on channel 1: no method preceded it"},
       {"HangsUpAmidContent", kAmid, "", Verdict::kHangsUp, 0, "lost", nullptr, true},
       {"SendsMoreBodyThanItSaid", kAmid, BodyFrame(1, "1234567"), kEnds, 501,
-       "content body frame on channel 1: more body than the content header promised"},
+       "content body frame on channel 1: the body is longer than the content header states"},
       {"ExceedsFrameMaxAmidContent", kAmid, FrameHead(3, 1, 131'065), kEnds, 501,
        "content body frame on channel 1: of 131073 bytes"},
       {"SendsMoreOfALargeBodyThanItSaid", kConsuming,
        Deliver(1) + Header(50'000) + FrameHead(3, 1, 59'999), kEnds, 501,
-       "content body frame on channel 1: more body than the content header promised",
+       "content body frame on channel 1: the body is longer than the content header states",
        Ever(last_part)},
       {"SendsMoreOfALargeBodyAtItsEndThanItSaid", kConsuming,
        Deliver(1) + Header(110'000) + BodyFrame(1, std::string(60'000, 'x')) +
            FrameHead(3, 1, 59'999),
-       kEnds, 501, "content body frame on channel 1: more body than the content header promised",
+       kEnds, 501,
+       "content body frame on channel 1: the body is longer than the content header states",
        Ever(last_part)},
       {"DoesNotEndALargeBody", kConsuming, Deliver(1) + Header(100'000) + FrameHead(3, 1, 100'000),
        kEnds, 501, "content body frame on channel 1: without its end octet", Ever(part)},
       {"SendsALargeBodyToNoChannel", kConsuming, FrameHead(3, 7, 99'999), kEnds, 504,
-       "content body frame on channel 7: that channel is not open", Ever(last_part)},
+       "content body frame on channel 7: the channel is not open", Ever(last_part)},
       {"HangsUpAmidALargeBody", kConsuming,
        Deliver(1) + Header(100'000) + FrameHead(3, 1, 100'000) + part, Verdict::kHangsUp, 0, "lost",
        nullptr, true},
@@ -142,20 +143,20 @@ inline std::vector<Violation> ContentViolations() {
 
       // ---- deliveries
       {"DeliversNumberZero", kConsuming, WholeDelivery(0), kEndsChannel, 406,
-       "content body frame on channel 1: it ends a delivery whose number is out of order: 0"},
+       "content body frame on channel 1: its delivery tag is out of order: 0"},
       {"DeliversANumberTwice", kConsuming, WholeDelivery(1) + WholeDelivery(1), kEndsChannel, 406,
-       "it ends a delivery whose number is out of order: 1"},
+       "its delivery tag is out of order: 1"},
       {"DeliversBackwards", kConsuming, WholeDelivery(2) + WholeDelivery(1), kEndsChannel, 406,
-       "it ends a delivery whose number is out of order: 1"},
+       "its delivery tag is out of order: 1"},
       {"DeliversAsHighANumberAsCanBe", kConsuming, WholeDelivery(~std::uint64_t{0}), kEndsChannel,
-       406, "it ends a delivery whose number is out of order: 18446744073709551615"},
+       406, "its delivery tag is out of order: 18446744073709551615"},
       {"SkipsABillionDeliveries", kConsuming, WholeDelivery(1'000'000'000), kEndsChannel, 406,
-       "it ends a delivery whose number is out of order: 1000000000"},
+       "its delivery tag is out of order: 1000000000"},
       {"CutsADeliveryShort", kConsuming,
        SayCutShort(1, BasicDeliver{.consumer_tag = "me", .delivery_tag = 1}), kEnds, 502,
        "basic.deliver on channel 1: basic.deliver ends early"},
       {"DeliversToNobodyMoreThanItReads", kConsuming, "", Verdict::kHangsUp, 0,
-       "on channel 1: it asks for answers that nobody reads", DeliverToNobody, false, true},
+       "on channel 1: it demands replies faster than it reads them", DeliverToNobody, false, true},
 
       // ---- to be put up with
       {"DeliversToAConsumerThatIsNotThere", kConsuming,

@@ -80,7 +80,7 @@ TEST_F(TlsContextTest, SaysThatTheKeyIsAnothers) {
   TlsOptions options = Client(identity_);
   options.key_file = files_.Write("other.key", Identity({.common_name = "other"}).key());
   EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("tls.key_file"),
-                                      HasSubstr("it is not the key of the certificate in")));
+                                      HasSubstr("the key does not belong to the certificate in")));
 }
 
 TEST_F(TlsContextTest, SaysThatTheKeyIsEncryptedAndNeverAsksForThePassphrase) {

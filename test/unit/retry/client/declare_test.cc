@@ -115,7 +115,8 @@ TEST_F(DeclareTest, NamesTheDifferenceAndTheRemedy) {
   EXPECT_EQ(Answer().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Message(),
             "queue 'orders' exists with other arguments: x-queue-type is 'classic', and 'quorum' "
-            "was asked for; remedy: ask for what it has, or delete it and declare it again once it "
+            "was asked for; remedy: declare it with its present arguments, or delete it and "
+            "declare it again once it "
             "is empty");
 }
 
