@@ -77,7 +77,7 @@ void ResetContradictions(BackoffOptions* backoff) {
 }
 
 // Reads a file with one URL per line.
-absl::StatusOr<std::vector<std::string>> ReadUrlFile(const std::string& name) {
+absl::StatusOr<std::vector<std::string>> UrlsInFile(const std::string& name) {
   const FileDescriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return absl::ErrnoToStatus(errno, absl::StrCat("file '", name, "'"));
   struct stat kind = {};
@@ -127,7 +127,7 @@ absl::StatusOr<Addresses> FindAddresses(const UrlTexts& texts) {
     found.file = Variable("RETRYQ_URL_FILE");
   }
   if (texts.file || !found.file.empty()) {
-    absl::StatusOr<std::vector<std::string>> urls = ReadUrlFile(found.file);
+    absl::StatusOr<std::vector<std::string>> urls = UrlsInFile(found.file);
     if (!urls.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(found.source, ": ", std::string(urls.status().message())));
@@ -147,7 +147,7 @@ void ReadUrls(const UrlTexts& texts, FlagReader& reader, ClientOptions* client,
   const absl::StatusOr<Addresses> found = FindAddresses(texts);
   if (!found.ok()) return reader.Complain(std::string(found.status().message()));
   if (!found->file.empty()) {
-    client->url_source = [file = found->file] { return ReadUrlFile(file); };
+    client->url_source = [file = found->file] { return UrlsInFile(file); };
   }
   if (!found->urls.empty()) {
     client->url = found->urls.front();
