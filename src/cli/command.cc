@@ -2,9 +2,10 @@
 
 #include <sys/resource.h>
 #include <sysexits.h>
-#include <unistd.h>
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +14,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/escaped_text.h"
 #include "cli/completion/completions.h"
@@ -35,10 +38,12 @@ namespace {
 
 constexpr std::string_view kHelpEnd = R"(
 Options:
-  -h,--help   Print this and exit; behind a command, tell more of it
-  --version   Print the version and exit
+  -h,--help   Print this help; after a command, print the help of that command
+  --version   Print the version
 
-Example: what fails waits 1s, 2s, 4s, ... in the queues retry.1000, retry.2000, retry.4000, ...
+The same as --help: retryq help [COMMAND]
+
+Example: failed messages wait 1s, 2s, 4s, ... in the queues retry.1000, retry.2000, retry.4000, ...
   retryq declare --queue orders
   retryq send --queue orders 'order 42'
   retryq work --queue orders -- ./handle-order
@@ -46,112 +51,44 @@ Example: what fails waits 1s, 2s, 4s, ... in the queues retry.1000, retry.2000, 
 Exit status 74: the result could not be written to stdout.
 )";
 
-// Describes all subcommands of the table below, for shell completion.
-std::vector<CommandDescription> DescribeSubcommands();
+// Describes this command and all subcommands of the table below, for shell completion.
+CommandDescription DescribeRetryq();
 
 // Prints each line of the message on stderr. Returns the exit code.
 int Fail(const std::string& who, const absl::Status& status) {
-  std::string lines;
-  for (const std::string& line :
-       std::vector<std::string>(absl::StrSplit(std::string(status.message()), '\n'))) {
-    lines.append(who).append(": ").append(line).append("\n");
-  }
-  WriteErrors(lines);
+  const std::vector<std::string> lines = absl::StrSplit(std::string(status.message()), '\n');
+  WriteErrors(absl::StrCat(who, ": ", absl::StrJoin(lines, "\n" + who + ": "), "\n"));
+  if (absl::IsCancelled(status)) return EX_TEMPFAIL;
   return absl::IsDataLoss(status) ? EX_IOERR : ExitCode(status);
 }
 
-// Prints a result. Returns the exit code.
-int Tell(const std::string& who, std::string_view text) {
-  const absl::Status written = WriteResult(text);
+// Each Finish prints what a subcommand returns. Returns the exit code.
+int Finish(const std::string& who, const absl::StatusOr<std::string>& text) {
+  if (!text.ok()) return Fail(who, text.status());
+  const absl::Status written = text->empty() ? absl::OkStatus() : WriteResult(*text);
   return written.ok() ? EX_OK : Fail(who, written);
 }
 
-// Runs `run` with the parsed options and prints its result or its error.
-template <typename Options>
-int Run(const std::string& who, absl::StatusOr<std::variant<Options, Answer>> request,
-        absl::StatusOr<std::string> (*run)(const Options&)) {
-  if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
-  const absl::StatusOr<std::string> text = run(std::get<Options>(*request));
-  if (!text.ok()) return Fail(who, text.status());
-  return text->empty() ? EX_OK : Tell(who, *text);
-}
-
-int RunWork(const std::string& who, const Arguments& arguments) {
-  return Run<WorkOptions>(who, ParseWork(arguments), [](const WorkOptions& options) {
-    const absl::Status status = Work(options);
-    return status.ok() ? absl::StatusOr<std::string>("") : status;
-  });
-}
-
-int RunPlan(const std::string& who, const Arguments& arguments) {
-  return Run<PlanOptions>(who, ParsePlan(arguments), ShowPlan);
-}
-
-int RunSend(const std::string& who, const Arguments& arguments) {
-  auto request = ParseSend(arguments);
-  if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
-  const SendOptions& options = std::get<SendOptions>(*request);
-  if (options.lines) {
-    const absl::Status status = SendLines(options);
-    if (status.ok()) return EX_OK;
-    const int code = Fail(who, status);
-    return absl::IsCancelled(status) ? EX_TEMPFAIL : code;
-  }
-  const absl::StatusOr<std::string> sent = Send(options);
-  if (!sent.ok()) return Fail(who, sent.status());
-  // The message is sent, even if this cannot be printed.
-  if (!sent->empty()) Tell(who, EscapedText(*sent) + "\n");
-  return EX_OK;
-}
-
-int RunDeclare(const std::string& who, const Arguments& arguments) {
-  return Run<DeclareCommandOptions>(who, ParseDeclare(arguments),
-                                    [](const DeclareCommandOptions& options) {
-                                      const absl::Status status = Declare(options);
-                                      return status.ok() ? absl::StatusOr<std::string>("") : status;
-                                    });
-}
-
-int RunQueues(const std::string& who, const Arguments& arguments) {
-  return Run<QueuesOptions>(who, ParseQueues(arguments), Queues);
+int Finish(const std::string& who, const absl::Status& status) {
+  return status.ok() ? EX_OK : Fail(who, status);
 }
 
 // Prints the result of a command on messages, even if it failed.
-int TellResult(const std::string& who, const MessagesResult& result) {
-  const int told = Tell(who, result.is_raw ? result.text : EscapedLines(result.text));
-  if (result.status.ok()) return told;
-  const int code = Fail(who, result.status);
-  return absl::IsCancelled(result.status) ? EX_TEMPFAIL : code;
+int Finish(const std::string& who, const MessagesResult& result) {
+  const int printed = Finish(who, result.is_raw ? result.text : EscapedLines(result.text));
+  return result.status.ok() ? printed : Fail(who, result.status);
 }
 
-int RunParked(const std::string& who, const Arguments& arguments) {
-  auto request = ParseParked(arguments);
+// An exit code: a problem that `doctor` finds is a result, not an error.
+int Finish(const std::string& /*who*/, int code) { return code; }
+
+// Parses the arguments of a subcommand, runs it and prints its result. Returns the exit code.
+template <auto kParse, auto kRun>
+int Run(const std::string& who, const Arguments& arguments) {
+  auto request = kParse(arguments);
   if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
-  return TellResult(who, Parked(std::get<ParkedOptions>(*request)));
-}
-
-int RunWaiting(const std::string& who, const Arguments& arguments) {
-  auto request = ParseWaiting(arguments);
-  if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
-  return TellResult(who, RunWaitingCommand(std::get<WaitingOptions>(*request)));
-}
-
-// A problem that it finds is a result, not an error.
-int RunDoctor(const std::string& who, const Arguments& arguments) {
-  const auto request = ParseDoctor(arguments);
-  if (!request.ok()) return Fail(who, request.status());
-  if (const Answer* answer = std::get_if<Answer>(&*request)) return Tell(who, answer->text);
-  return Doctor(std::get<DoctorOptions>(*request));
-}
-
-int RunCompletions(const std::string& who, const Arguments& arguments) {
-  return Run<Shell>(who, ParseCompletions(arguments), [](const Shell& shell) {
-    return absl::StatusOr<std::string>(CompletionScript(shell, DescribeSubcommands()));
-  });
+  if (const Answer* answer = std::get_if<Answer>(&*request)) return Finish(who, answer->text);
+  return Finish(who, kRun(std::get<0>(*std::move(request))));
 }
 
 // The flags that may follow these arguments of a subcommand, from its parser. Empty if the
@@ -160,9 +97,21 @@ template <auto kParse>
 std::vector<FlagDescription> FlagsOf(Arguments arguments) {
   arguments.emplace_back(kDescribeFlags);
   const auto request = kParse(arguments);
-  if (!request.ok()) return {};
-  const Answer* const answer = std::get_if<Answer>(&*request);
+  const Answer* const answer = request.ok() ? std::get_if<Answer>(&*request) : nullptr;
   return answer == nullptr ? std::vector<FlagDescription>() : answer->flags;
+}
+
+absl::Status RunSend(SendOptions options) {
+  if (options.lines) return SendLines(options);
+  const absl::StatusOr<std::string> sent = Send(std::move(options));
+  if (!sent.ok()) return sent.status();
+  // The message is sent, even if this cannot be printed.
+  if (!sent->empty()) Finish("retryq send", EscapedText(*sent) + "\n");
+  return absl::OkStatus();
+}
+
+std::string RunCompletions(const CompletionsOptions& options) {
+  return Completions(options, DescribeRetryq());
 }
 
 struct Subcommand {
@@ -172,29 +121,30 @@ struct Subcommand {
   std::string_view summary;
 };
 
-constexpr std::array kSubcommands = {
-    Subcommand{"work", RunWork, FlagsOf<ParseWork>,
-               "Run a program for each message of a queue; retry those that fail later"},
-    Subcommand{"plan", RunPlan, FlagsOf<ParsePlan>,
-               "Show a policy's delays, the queues they need, and what an outage does"},
-    Subcommand{"declare", RunDeclare, FlagsOf<ParseDeclare>,
-               "Declare a work queue, an exchange and bindings, where they are missing"},
-    Subcommand{"send", RunSend, FlagsOf<ParseSend>,
-               "Publish a message, or many, now or so that they arrive later"},
-    Subcommand{"queues", RunQueues, FlagsOf<ParseQueues>,
-               "Show the delay queues: what waits in them, and until when"},
-    Subcommand{"waiting", RunWaiting, FlagsOf<ParseWaiting>,
-               "List, show, release, park or drop messages that wait for a queue"},
-    Subcommand{"parked", RunParked, FlagsOf<ParseParked>,
-               "List, show, replay, edit or drop messages that were given up"},
-    Subcommand{"doctor", RunDoctor, FlagsOf<ParseDoctor>,
-               "Check a broker for all that breaks retrying"},
-    Subcommand{"completions", RunCompletions, FlagsOf<ParseCompletions>,
-               "Print a script that completes all this in bash, zsh or fish"},
+template <auto kParse, auto kRun>
+constexpr Subcommand Command(std::string_view name, std::string_view summary) {
+  return {name, Run<kParse, kRun>, FlagsOf<kParse>, summary};
+}
+
+constexpr Subcommand kSubcommands[] = {
+    Command<ParseWork, Work>("work", "Run a program for each message of a queue; retry failures"),
+    Command<ParsePlan, ShowPlan>("plan", "Show the delays of a policy, or simulate an outage"),
+    Command<ParseDeclare, Declare>("declare", "Declare a work queue, its exchange and bindings"),
+    Command<ParseSend, RunSend>("send", "Publish one or many messages, now or with a delay"),
+    Command<ParseQueues, Queues>("queues", "Show the delay queues and the messages in them"),
+    Command<ParseWaiting, RunWaitingCommand>(
+        "waiting", "List, show, release, park or drop messages that wait for a retry"),
+    Command<ParseParked, Parked>("parked", "List, show, replay, edit or drop parked messages"),
+    Command<ParseDoctor, Doctor>("doctor", "Check a broker for problems that break retrying"),
+    Command<ParseCompletions, RunCompletions>(
+        "completions", "Print a script that completes this command in bash, zsh or fish"),
 };
 
-std::vector<CommandDescription> DescribeSubcommands() {
-  std::vector<CommandDescription> commands;
+CommandDescription DescribeRetryq() {
+  CommandDescription retryq{.name = "retryq",
+                            .flags = {{.names = {"-h", "--help"}, .help = "Print this help"},
+                                      {.names = {"--version"}, .help = "Print the version"}}};
+  CommandDescription help{.name = "help", .summary = "Print the help of a command"};
   for (const Subcommand& subcommand : kSubcommands) {
     CommandDescription command{.name = std::string(subcommand.name),
                                .summary = std::string(subcommand.summary),
@@ -207,21 +157,11 @@ std::vector<CommandDescription> DescribeSubcommands() {
         if (!flags.empty()) command.commands.push_back({.name = word, .flags = std::move(flags)});
       }
     }
-    commands.push_back(std::move(command));
+    help.commands.push_back({.name = command.name, .summary = command.summary});
+    retryq.commands.push_back(std::move(command));
   }
-  return commands;
-}
-
-// "work, plan or send"
-std::string NamesOfSubcommands() {
-  std::string names;
-  for (const Subcommand& subcommand : kSubcommands) {
-    if (&subcommand != &kSubcommands.front()) {
-      names += &subcommand == &kSubcommands.back() ? " or " : ", ";
-    }
-    names += subcommand.name;
-  }
-  return names;
+  retryq.commands.push_back(std::move(help));
+  return retryq;
 }
 
 // With fewer open files, event loops, sockets and pipes fail later.
@@ -230,7 +170,7 @@ absl::Status CheckOpenFiles() {
   rlimit files = {};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kFewest) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrFormat(
-      "the process may have only %d open files and needs %d; remedy: raise the limit (ulimit -n, "
+      "the process may open only %d files and needs %d; remedy: raise the limit (ulimit -n, "
       "LimitNOFILE= of a unit)",
       files.rlim_cur, kFewest));
 }
@@ -246,23 +186,61 @@ std::string Help() {
   return text.append(kHelpEnd);
 }
 
+// The number of characters to insert, delete or replace to turn one text into the other.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+int FailWithoutCommand(const std::string& given) {
+  std::vector<std::string> names;
+  for (const Subcommand& subcommand : kSubcommands) names.emplace_back(subcommand.name);
+  names.emplace_back("help");
+  std::string nearest;
+  std::size_t distance = 3;  // more is another word
+  for (const std::string& name : names) {
+    const std::size_t to_this = EditDistance(given, name);
+    if (to_this >= std::min(distance, name.size())) continue;
+    nearest = name;
+    distance = to_this;
+  }
+  const std::string what =
+      given.empty() ? "a command is missing" : absl::StrCat("unknown command \"", given, "\"");
+  const std::string hint =
+      nearest.empty() ? "; commands: " : absl::StrCat("; did you mean ", nearest, "? Commands: ");
+  return Fail("retryq", absl::InvalidArgumentError(absl::StrCat(
+                            what, hint, absl::StrJoin(names, ", "), "; see retryq --help")));
+}
+
 }  // namespace
 
 int RunCommand(const Arguments& arguments) {
   PrepareProcess();
-  const std::string first = arguments.empty() ? "" : arguments.front();
-  const Arguments rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+  Arguments rest = arguments;
+  if (!rest.empty() && rest.front() == "help") {  // `help work` is `work --help`
+    rest.erase(rest.begin());
+    rest.emplace_back("--help");
+  }
+  const std::string first = rest.empty() ? "" : rest.front();
+  if (first == "-h" || first == "--help") return Finish("retryq", Help());
+  if (first == "--version") return Finish("retryq", std::string("retryq " RETRYQ_VERSION "\n"));
   for (const Subcommand& subcommand : kSubcommands) {
     if (first != subcommand.name) continue;
     const absl::Status files = CheckOpenFiles();
-    return files.ok() ? subcommand.run("retryq " + first, rest) : Fail("retryq " + first, files);
+    if (!files.ok()) return Fail("retryq " + first, files);
+    rest.erase(rest.begin());
+    return subcommand.run("retryq " + first, rest);
   }
-  if (first == "-h" || first == "--help") return Tell("retryq", Help());
-  if (first == "--version") return Tell("retryq", "retryq " RETRYQ_VERSION "\n");
-  return Fail("retryq",
-              absl::InvalidArgumentError(
-                  (first.empty() ? "a command is missing" : "there is no command '" + first + "'") +
-                  ": say " + NamesOfSubcommands() + "; see retryq --help"));
+  return FailWithoutCommand(first);
 }
 
 }  // namespace retryq::cli

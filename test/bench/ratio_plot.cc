@@ -7,9 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "cli/plot/axis_ticks.h"
-#include "cli/plot/number_text.h"
-#include "cli/plot/svg.h"
+#include "cli/plan/svg.h"
 
 namespace retryq::bench {
 namespace {

@@ -164,14 +164,17 @@ TEST_F(CommandErrors, AnUnknownCommandIs64) {
   EXPECT_EQ(Run({}, "").code, 64);
   const End end = Run({"replay"}, "");
   EXPECT_EQ(end.code, 64);
-  EXPECT_THAT(end.err, ::testing::MatchesRegex("retryq: there is no command 'replay': say work, "
-                                               "plan, [a-z, ]+ or [a-z]+; see retryq --help\n"));
+  EXPECT_THAT(end.err, ::testing::MatchesRegex("retryq: unknown command \"replay\"; commands: "
+                                               "work, plan, [a-z, ]+; see retryq --help\n"));
+  EXPECT_THAT(Run({"wrok"}, "").err,
+              HasSubstr("unknown command \"wrok\"; did you mean work? Commands: work, plan, "));
 }
 
 TEST_F(CommandErrors, HelpAndVersionAreNone) {
   for (const Arguments& arguments :
        {Arguments{"--help"}, Arguments{"work", "--help"}, Arguments{"send", "--help"},
-        Arguments{"queues", "--help"}, Arguments{"doctor", "--help"}, Arguments{"-h"}}) {
+        Arguments{"help"}, Arguments{"help", "work"}, Arguments{"queues", "--help"},
+        Arguments{"doctor", "--help"}, Arguments{"-h"}}) {
     const End end = Run(arguments, "");
     EXPECT_EQ(end.code, 0);
     EXPECT_THAT(end.out, AllOf(HasSubstr("Usage: retryq"), HasSubstr("Example")));

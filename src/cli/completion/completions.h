@@ -6,19 +6,33 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/completion/command_description.h"
+#include "cli/flags/flag_description.h"
 #include "cli/flags/flag_parser.h"
 
 namespace retryq::cli {
 
-enum class Shell { kBash, kZsh, kFish };
+// A command for shell completion: retryq itself, or one of its commands.
+struct CommandDescription {
+  std::string name;
+  std::string summary;
+  std::vector<FlagDescription> flags;
+  std::vector<CommandDescription> commands = {};
+};
+
+// The options of `retryq completions`: a shell, or `--words WORD...`, which the scripts call.
+struct CompletionsOptions {
+  std::string shell;  // bash, zsh or fish; empty: `words`
+  Arguments words;    // after `retryq`, up to the cursor; the last one may be empty
+};
 
 // Parses the arguments of `retryq completions`. Returns kInvalidArgument with the reason.
-absl::StatusOr<std::variant<Shell, Answer>> ParseCompletions(const Arguments& arguments);
+absl::StatusOr<std::variant<CompletionsOptions, Answer>> ParseCompletions(
+    const Arguments& arguments);
 
-// A script that completes `retryq` in a shell: its subcommands, their flags, the words of a value,
-// files, and programs and files after `--`. It needs only the shell.
-std::string CompletionScript(Shell shell, const std::vector<CommandDescription>& commands);
+// Returns the script for a shell, which calls `retryq completions --words`; or the candidates for
+// the last word: lines of a word, a tab and its description. A line `:files` instead requests the
+// names of files, and `:programs` those of programs, which the shell knows.
+std::string Completions(const CompletionsOptions& options, const CommandDescription& retryq);
 
 }  // namespace retryq::cli
 

@@ -3,25 +3,236 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/outage/outage_output.h"
-#include "cli/outage/outage_simulation.h"
-#include "cli/plan/plan.h"
-#include "cli/plan/schedule_svg.h"
-#include "cli/plot/plot_style.h"
+#include "absl/strings/str_format.h"
+#include "cli/flags/shared_flags.h"
+#include "cli/plan/schedule.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
+#include "cli/text/many_quorum_queues.h"
 #include "cli/text/outlet.h"
+#include "retryq/amqp/connection_options.h"
+#include "retryq/backoff.h"
+#include "retryq/client.h"
 
 namespace retryq::cli {
 namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr HelpText kPlanHelp = {
+    .description =
+        "Shows the schedule of a message that always fails: each delay, its delay queue, how long\n"
+        "that queue exists without use (x-expires), and the time since the first failure. With\n"
+        "--simulate: the effect of an outage on all messages. Connects to no broker.",
+    .usage = "retryq plan [OPTIONS]",
+    .footer =
+        R"(attempt is the number of failures so far: RETRYQ_ATTEMPT of the call that follows the delay. The
+plan does not contain delays that COMMAND sets (retry-after). With --jitter each delay is random
+within its range; shorter delays pass through several of the queues that are counted.
+
+--simulate simulates an outage of the downstream service that the handlers call, with the policy of
+the other flags. How to read the result: share/doc/retryq/examples/planning.md. Keys:
+  outage=DURATION    Let every call fail for this time. Required
+  rate=NUMBER/s      Let this many messages arrive per second (/m: minute, /h: hour). rate, burst
+                     or both are required
+  burst=NUMBER       Let this many messages arrive at the start of the outage
+  capacity=NUMBER/s  Let calls above this rate fail at once. Default: unlimited
+  error_rate=PART    Let this part of the other calls fail. Default: 0
+  arrivals=HOW       Let messages arrive evenly (even) or independently of each other (poisson).
+                     Default: even
+  speed=NUMBER/s     With --breaker: limit the calls of the workers. Default: twice the rate, at
+                     least 100/s
+  start=DURATION     Begin the outage at this time. Default: a tenth of the outage
+  duration=DURATION  End the simulation at this time. Default: somewhat after the recovery
+  seed=NUMBER        Set the seed of random numbers. Default: 1
+
+Workers that may not declare anything need queues that were created by another user:
+  retryq plan --definitions --queue orders > retry.json
+  rabbitmqctl import_definitions retry.json
+  retryq work --queue orders --no-declare -- ./handle-order
+Both commands need the same flags for delays. These queues never expire.
+
+Example: retries after 1s, 10s, 100s, 500s, 500s
+  retryq plan --base 1s --factor 10 --max 500s --max-attempts 6
+Example: an outage of ten minutes, with full jitter
+  retryq plan --jitter full --simulate outage=10m,rate=200/s,capacity=500/s
+Example: the effect of a circuit breaker
+  retryq plan --jitter full --simulate outage=10m,rate=200/s,capacity=500/s --breaker
+)",
+};
+
+void AddPlanFlags(FlagParser& parser, PlanOptions* options) {
+  parser.Group("Outage");
+  parser.Add(
+      "--simulate", "KEY=VALUE,...",
+      [options](const std::string& text, FlagReader& reader) {
+        options->outage = ReadSimulate(text, reader);
+      },
+      "Simulate an outage, such as outage=10m,rate=200/s,capacity=500/s:\n"
+      "the load on the downstream, waiting and parked messages, the recovery");
+  AddBreakerFlags(parser,
+                  "With --simulate: simulate the same outage again with the circuit\n"
+                  "breaker of retryq work --breaker, and compare",
+                  &options->breaker);
+
+  parser.Group("Output");
+  parser.Add("--json", &options->json,
+             "Print one JSON object: {\"attempts\":[{\"attempt\",\"delay_ms\",\"queue\",\n"
+             "\"expires_ms\",\"elapsed_ms\"},...],\"delay_queues\":N}; also\n"
+             "\"delay_min_ms\" with --jitter, and \"simulation\" with --simulate");
+  parser.Add("--svg", "FILE", &options->svg_file,
+             "Write an SVG image of the simulated outage, otherwise of the delays");
+  parser.Add("--definitions", &options->definitions,
+             "Print the queues, exchanges and bindings as a file for RabbitMQ to\n"
+             "import, without x-expires, for workers with --no-declare");
+  parser.Add("--any-delay", &options->any_delay,
+             "With --definitions: add the queues for delays that COMMAND or\n"
+             "retryq send sets. They are always there with --jitter");
+  parser.Add("--queue", "QUEUE", &options->queue,
+             "Set the work queue, which is part of the names of quorum delay\n"
+             "queues. With --definitions: add its parked queue");
+  parser.Add("--parked", "QUEUE", &options->parked_queue,
+             "With --definitions: set the parked queue. Default: QUEUE.parked");
+  parser.Add(
+      "--work-queue", "classic|quorum",
+      [options](const std::string& text, FlagReader& reader) {
+        reader.Read("--work-queue", text, &options->work_queue.emplace());
+      },
+      "With --definitions: add QUEUE itself, durable, of this type");
+  parser.Add("--work-exchange", "EXCHANGE", &options->work_exchange,
+             "With --definitions: let retries return through this exchange.\n"
+             "Default: directly to their queue");
+}
+
+void CheckPlanFlags(PlanOptions* options, FlagReader& reader) {
+  reader.RequireFor("--breaker", reader.given("--simulate"), "--simulate");
+  for (const char* flag : {"--any-delay", "--parked", "--work-queue", "--work-exchange"}) {
+    reader.RequireFor(flag, options->definitions, "--definitions");
+  }
+  if (options->definitions) {
+    for (const char* flag : {"--json", "--simulate", "--svg"}) {
+      reader.RefuseTogether(flag, "--definitions");
+    }
+    const bool quorum = options->delay_queues.queue_type == QueueType::kQuorum;
+    if (quorum && !options->delay_queues.share) {
+      reader.Require("--queue",
+                     "quorum delay queues belong to one work queue; name it, or add "
+                     "--share-delay-queues");
+    } else {
+      reader.RequireFor("--work-queue", reader.given("--queue"), "--queue");
+    }
+    const bool has_queue = !options->queue.empty();
+    if (has_queue && options->parked_queue.empty()) {
+      options->parked_queue = options->queue + ".parked";
+    }
+  }
+  if (reader.status().ok()) {
+    reader.Complain(ValidateLease(LongestDelay(options->retry.backoff), options->delay_queues));
+  }
+}
+
+std::string Count(std::size_t count, const char* what) {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
+// A warning if so many queues cost a broker too much; otherwise empty.
+std::string WarningOf(const PlannedQueues& queues, const PlanOptions& options) {
+  if (queues.most_quorum_queues() <= kManyQuorumQueues) return "";
+  return absl::StrCat("up to ", queues.most_quorum_queues(), " quorum queues",
+                      queues.belong_to_one() ? " for each work queue" : "", ": ",
+                      ManyQuorumQueuesCost(),
+                      "; remedy: ", FewerQuorumQueues(options.delay_queues));
+}
+
+// The rows of the table, with columns that are as wide as necessary.
+std::string Rows(const Schedule& schedule, const PlannedQueues& queues, bool expire) {
+  const auto name = [&queues](absl::Duration delay) {
+    const std::size_t further = queues.Further(delay);
+    return absl::StrCat(queues.NameFor(delay), further == 0 ? "" : absl::StrCat(" +", further));
+  };
+  std::size_t name_width = 5;
+  std::size_t delay_width = 12;
+  for (const Schedule::Step& step : schedule.steps) {
+    name_width = std::max(name_width, name(step.delay).size());
+    delay_width = std::max(delay_width, DelayText(step).size());
+  }
+  const auto row = [&](const std::string& attempt, const std::string& delay,
+                       const std::string& queue, const std::string& expires,
+                       const std::string& elapsed) {
+    return absl::StrFormat("%7s  %*s  %-*s  %14s  %14s\n", attempt, static_cast<int>(delay_width),
+                           delay, static_cast<int>(name_width), queue, expires, elapsed);
+  };
+  std::string text = row("attempt", "delay", "queue", "x-expires", "elapsed");
+  for (const Schedule::Step& step : schedule.steps) {
+    text += row(absl::StrCat(step.attempt), DelayText(step), name(step.delay),
+                expire ? DurationText(queues.LifetimeFor(step.delay)) : "none",
+                DurationText(step.elapsed));
+  }
+  return schedule.ends ? text : text + row("...", "", "", "", "");
+}
+
+std::string Table(const Schedule& schedule, const PlannedQueues& queues,
+                  const PlanOptions& options) {
+  const absl::Duration end =
+      schedule.steps.empty() ? absl::ZeroDuration() : schedule.steps.back().elapsed;
+  std::string text = absl::StrCat(
+      Rows(schedule, queues, options.delay_queues.declare), "\n",
+      schedule.ends
+          ? absl::StrCat(Count(schedule.steps.size() + 1, "attempt"), " within ", DurationText(end))
+          : std::string("unlimited attempts"),
+      ", through ", Count(queues.used().size(), "delay queue"),
+      queues.belong_to_one() ? " of each work queue" : "",
+      queues.rotate() ? ", up to three of each at a time" : "", "\n");
+  if (queues.several()) {
+    text += "+N: the message passes through N shorter queues for the rest of the delay.\n";
+  }
+  if (schedule.is_random) {
+    text +=
+        "Each delay is random within its range; queue, x-expires and elapsed are for the longest "
+        "one.\n";
+  }
+  if (const std::string warning = WarningOf(queues, options); !warning.empty()) {
+    absl::StrAppend(&text, "warning: ", warning, "\n");
+  } else if (queues.belong_to_one() && queues.most_quorum_queues() > 0) {
+    absl::StrAppend(&text, "More than ", kManyQuorumQueues / queues.most_quorum_queues(),
+                    " work queues with this policy need more than ", kManyQuorumQueues,
+                    " quorum queues: add --share-delay-queues.\n");
+  }
+  return text;
+}
+
+OrderedJson PlanJson(const Schedule& schedule, const PlannedQueues& queues,
+                     const PlanOptions& options) {
+  OrderedJson attempts = OrderedJson::array();
+  for (const Schedule::Step& step : schedule.steps) {
+    OrderedJson attempt = {{"attempt", step.attempt},
+                           {"delay_ms", absl::ToInt64Milliseconds(step.delay)}};
+    if (schedule.is_random) {
+      attempt["delay_min_ms"] = absl::ToInt64Milliseconds(step.shortest_delay);
+    }
+    attempt["queue"] = queues.NameFor(step.delay);
+    if (queues.several()) attempt["hops"] = 1 + queues.Further(step.delay);
+    if (options.delay_queues.declare) {
+      attempt["expires_ms"] = absl::ToInt64Milliseconds(queues.LifetimeFor(step.delay));
+    }
+    attempt["elapsed_ms"] = absl::ToInt64Milliseconds(step.elapsed);
+    attempts.push_back(std::move(attempt));
+  }
+  OrderedJson json = {{"attempts", std::move(attempts)}, {"delay_queues", queues.used().size()}};
+  if (const std::string warning = WarningOf(queues, options); !warning.empty()) {
+    json["warnings"] = OrderedJson::array({warning});
+  }
+  return json;
+}
 
 absl::Status WriteImage(const std::string& file, const std::string& image) {
   const FileDescriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -30,10 +241,10 @@ absl::Status WriteImage(const std::string& file, const std::string& image) {
       absl::StrCat("--svg '", file, "': cannot be written: ", std::strerror(errno));
   // A result that cannot be written is a separate error, as other files may have no space either.
   if (opened.is_open()) return absl::DataLossError(why);
-  return absl::InvalidArgumentError(absl::StrCat(why, "; name a file where you may write"));
+  return absl::InvalidArgumentError(absl::StrCat(why, "; name a file that you may write"));
 }
 
-absl::StatusOr<OutageReport> Simulate(const PlanOptions& options, const OutageOptions& outage) {
+absl::StatusOr<OutageReport> Simulate(const OutageOptions& outage, const RetryOptions& retry) {
   const bool watched = ::isatty(STDERR_FILENO) != 0;
   const auto progress = [watched](absl::Duration simulated, std::uint64_t calls) {
     if (!watched || calls == 0) return;
@@ -41,47 +252,80 @@ absl::StatusOr<OutageReport> Simulate(const PlanOptions& options, const OutageOp
                                DurationText(absl::Floor(simulated, absl::Seconds(1))), ", ",
                                calls / 1'000'000, " million calls"));
   };
-  absl::StatusOr<OutageReport> report =
-      SimulateOutage(outage, options.retry, options.delay_queues, progress);
+  absl::StatusOr<OutageReport> report = SimulateOutage(outage, retry, progress);
   if (watched) WriteToStderr(kEraseLine);
   return report;
 }
 
+// A simulated outage and, with --breaker, the same with a circuit breaker.
+struct Outages {
+  OutageReport report;
+  OutageOptions breaker_options = {};
+  std::optional<OutageReport> breaker_report = std::nullopt;
+};
+
+absl::StatusOr<Outages> SimulateAll(const PlanOptions& options) {
+  absl::StatusOr<OutageReport> report = Simulate(*options.outage, options.retry);
+  if (!report.ok()) return report.status();
+  Outages outages{.report = *std::move(report)};
+  if (!options.breaker) return outages;
+  outages.breaker_options = *options.outage;
+  outages.breaker_options.breaker = options.breaker;
+  report = Simulate(outages.breaker_options, options.retry);
+  if (!report.ok()) return report.status();
+  outages.breaker_report = *std::move(report);
+  return outages;
+}
+
+std::string TextOf(const Outages& outages, const PlanOptions& options) {
+  std::string text = OutageText(*options.outage, outages.report);
+  if (!outages.breaker_report) return text;
+  return absl::StrCat(text, "\n",
+                      BreakerText(*options.breaker, outages.report, *outages.breaker_report));
+}
+
 }  // namespace
 
+absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments) {
+  PlanOptions options;
+  ClientOptions client;
+  absl::Duration heartbeat;
+  FlagParser parser(kPlanHelp);
+  AddRetryFlags(parser, &options.retry);
+  AddDelayQueueFlags(parser, &heartbeat, &options.delay_queues);
+  AddPlanFlags(parser, &options);
+  AddUrlFlags(parser, "With --definitions: take the vhost from this address.", &client, &heartbeat);
+  parser.Check([&](FlagReader& reader) {
+    CheckPlanFlags(&options, reader);
+    const auto connection = amqp::ParseUri(client.url);
+    if (connection.ok()) options.vhost = connection->vhost;
+  });
+  return parser.ParseInto(arguments, [&](FlagReader&) { return options; });
+}
+
 absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
-  std::optional<OutageReport> report;
+  const Schedule schedule = MakeSchedule(options.retry);
+  const PlannedQueues queues(schedule, options);
+  if (options.definitions) return Definitions(queues.used(), options);
+  std::optional<Outages> outages;
   if (options.outage) {
-    absl::StatusOr<OutageReport> simulated = Simulate(options, *options.outage);
+    absl::StatusOr<Outages> simulated = SimulateAll(options);
     if (!simulated.ok()) return simulated.status();
-    report = *std::move(simulated);
-  }
-  std::optional<OutageReport> with_breaker;
-  OutageOptions outage_with_breaker;
-  if (options.outage && options.breaker) {
-    outage_with_breaker = *options.outage;
-    outage_with_breaker.breaker = options.breaker;
-    absl::StatusOr<OutageReport> simulated = Simulate(options, outage_with_breaker);
-    if (!simulated.ok()) return simulated.status();
-    with_breaker = *std::move(simulated);
+    outages = *std::move(simulated);
   }
   if (!options.svg_file.empty()) {
     const std::string image =
-        report ? OutageSvg(*options.outage, *report) : ScheduleSvg(MakePlan(options.retry));
+        outages ? OutageSvg(*options.outage, outages->report) : ScheduleSvg(schedule);
     if (absl::Status status = WriteImage(options.svg_file, image); !status.ok()) return status;
   }
-  if (!report) return PlanText(options);
-  if (options.format != PlanOptions::Format::kJson) {
-    std::string text = OutageText(*options.outage, *report, PlotStyleFor(STDOUT_FILENO));
-    if (with_breaker) {
-      absl::StrAppend(&text, "\n", BreakerText(*options.breaker, *report, *with_breaker));
-    }
-    return text;
+  if (!options.json) {
+    return outages ? TextOf(*outages, options) : Table(schedule, queues, options);
   }
-  nlohmann::ordered_json json = PlanJson(options);
-  json["simulation"] = OutageJson(*options.outage, *report);
-  if (with_breaker) {
-    json["simulation"]["with_breaker"] = OutageJson(outage_with_breaker, *with_breaker);
+  OrderedJson json = PlanJson(schedule, queues, options);
+  if (outages) json["simulation"] = OutageJson(*options.outage, outages->report);
+  if (outages && outages->breaker_report) {
+    json["simulation"]["with_breaker"] =
+        OutageJson(outages->breaker_options, *outages->breaker_report);
   }
   return JsonLine(json).append("\n");
 }

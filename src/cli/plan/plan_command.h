@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/outage/outage_options.h"
+#include "cli/plan/outage.h"
 #include "retryq/breaker.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/retry_options.h"
@@ -16,32 +16,26 @@ namespace retryq::cli {
 
 // The options of `retryq plan`.
 struct PlanOptions {
-  enum class Format {
-    kTable,        // for people
-    kJson,         // one object
-    kDefinitions,  // a file to import into RabbitMQ
-  };
-
   RetryOptions retry;
   DelayQueueOptions delay_queues;
-  Format format = Format::kTable;
 
-  // For kTable and kJson: an outage to simulate, and the file for an SVG image of it or of the
-  // delays; empty: no image.
+  // An outage to simulate, also with this circuit breaker if there is one.
   std::optional<OutageOptions> outage;
-  // Also simulates the outage with this circuit breaker.
   std::optional<BreakerOptions> breaker;
-  std::string svg_file;
+
+  bool json = false;
+  std::string svg_file;  // an image of the outage, or of the delays; empty: none
 
   // The work queue, which is part of the names of quorum delay queues. Empty: no specific one.
   std::string queue;
 
-  // For kDefinitions.
+  // Instead of all this: a file to import into RabbitMQ.
+  bool definitions = false;
   std::string vhost = "/";
   std::string work_exchange;
   std::string parked_queue;             // empty: none
   std::optional<QueueType> work_queue;  // type of `queue`; not set: it exists already
-  bool any_delay = false;               // also queues for delays outside the plan
+  bool any_delay = false;               // also queues for delays outside the schedule
 };
 
 // Parses the arguments of `retryq plan` and RETRYQ_URL. Returns kInvalidArgument with all errors,

@@ -1,13 +1,12 @@
-// The simulation of an outage beside what it stands for: a consumer on a broker, both in memory.
+// The simulation of an outage compared with a consumer on a broker in memory.
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "cli/outage/outage_simulation.h"
+#include "cli/plan/outage.h"
 #include "retryq/retryq.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
@@ -17,7 +16,7 @@
 namespace retryq::cli {
 namespace outage_of_consumer_test {
 
-// What a consumer makes of the same outage.
+// A consumer with the same outage.
 class ConsumerInOutage {
  public:
   explicit ConsumerInOutage(const RetryOptions& retry,
@@ -37,8 +36,8 @@ class ConsumerInOutage {
     time_.Advance(absl::Seconds(1));  // to connect
   }
 
-  // The outage begins now; messages arrive until it ends, and nothing more.
-  void Live(const OutageOptions& outage) {
+  // The outage begins now; messages arrive until it ends, and none afterwards.
+  void LiveThrough(const OutageOptions& outage) {
     const absl::Duration begin = time_.SinceBoot();
     outage_end_ = begin + outage.outage;
     const absl::Duration between = absl::Seconds(1) / outage.rate;
@@ -46,7 +45,6 @@ class ConsumerInOutage {
       time_.Advance(begin + at - time_.SinceBoot());
       ASSERT_TRUE(rabbit_.Publish("", "orders", {}, "order"));
       ++arrived;
-      CountDelayQueues();
     }
     time_.Advance(outage_end_ - time_.SinceBoot());
     waiting_at_outage_end = arrived - parked();
@@ -59,17 +57,8 @@ class ConsumerInOutage {
   std::uint64_t calls = 0;
   std::uint64_t handled = 0;
   std::uint64_t waiting_at_outage_end = 0;
-  std::uint64_t most_delay_queues = 0;
 
  private:
-  void CountDelayQueues() {
-    const auto queues = rabbit_.queues();
-    const auto count = std::count_if(queues.begin(), queues.end(), [](const std::string& name) {
-      return name.starts_with("retry.");
-    });
-    most_delay_queues = std::max(most_delay_queues, static_cast<std::uint64_t>(count));
-  }
-
   testing::SimulatedTime time_;
   testing::SeededRandom random_;
   testing::SimulatedRabbitMq rabbit_{time_, random_};
@@ -82,7 +71,7 @@ class ConsumerInOutage {
   std::optional<Consumer> consumer_;
 };
 
-// Calls are at multiples of half a second, give or take what a broker takes: the outage ends
+// Calls are at multiples of half a second, except for the time that a broker takes: the outage ends
 // between two of them.
 OutageOptions Outage() {
   return {.outage = absl::Milliseconds(30'450), .start = absl::ZeroDuration(), .rate = 2};
@@ -92,47 +81,45 @@ RetryOptions Doubling() {
   return {.backoff = {.base = absl::Seconds(1), .max = absl::Seconds(8)}, .max_attempts = 6};
 }
 
-TEST(OutageOfConsumer, IsWhatTheSimulationSays) {
-  const auto simulated = SimulateOutage(Outage(), Doubling(), {});
+TEST(OutageOfConsumer, IsLikeTheSimulation) {
+  const auto simulated = SimulateOutage(Outage(), Doubling());
   ASSERT_TRUE(simulated.ok()) << simulated.status();
   ConsumerInOutage consumer(Doubling());
-  consumer.Live(Outage());
+  consumer.LiveThrough(Outage());
   EXPECT_EQ(consumer.arrived, 61U);
   EXPECT_EQ(consumer.parked(), simulated->parked);
   EXPECT_EQ(consumer.parked(), 15U) << "attempts at 0, 1, 3, 7, 15 and 23 s";
   EXPECT_EQ(consumer.handled, consumer.arrived - 15U);
   EXPECT_EQ(consumer.waiting_at_outage_end, simulated->waiting_at_outage_end);
-  // Those that arrive afterwards are called for once.
+  // Each message that arrives afterwards is called for once.
   EXPECT_EQ(consumer.calls, simulated->calls - (simulated->arrived - consumer.arrived));
-  EXPECT_EQ(consumer.most_delay_queues, simulated->most_delay_queues);
 }
 
 // Five failures open it at 1.5 s, and messages are tried at 11.5 s and 21.5 s.
-TEST(OutageOfConsumer, WithABreakerIsWhatTheSimulationSays) {
+TEST(OutageOfConsumer, IsLikeTheSimulationWithABreaker) {
   OutageOptions outage = Outage();
   outage.breaker = BreakerOptions{.calls = 5, .ratio = 1, .pause = absl::Seconds(10)};
-  const auto simulated = SimulateOutage(outage, Doubling(), {});
+  const auto simulated = SimulateOutage(outage, Doubling());
   ASSERT_TRUE(simulated.ok()) << simulated.status();
   ConsumerInOutage consumer(Doubling(), outage.breaker);
-  consumer.Live(outage);
+  consumer.LiveThrough(outage);
   EXPECT_EQ(consumer.calls - consumer.handled, 7U);
   EXPECT_EQ(simulated->failures, 7U);
   EXPECT_EQ(consumer.handled, consumer.arrived);
   EXPECT_EQ(simulated->parked, 0U);
   EXPECT_EQ(consumer.waiting_at_outage_end, simulated->waiting_at_outage_end);
-  EXPECT_EQ(consumer.most_delay_queues, simulated->most_delay_queues);
 }
 
-TEST(OutageOfConsumer, WithJitterIsSoOnAverage) {
+TEST(OutageOfConsumer, IsLikeTheSimulationWithJitterOnAverage) {
   RetryOptions retry = Doubling();
   retry.backoff.jitter = 1.0;
   retry.max_attempts = 0;
   OutageOptions outage = Outage();
   outage.rate = 20;
-  const auto simulated = SimulateOutage(outage, retry, {});
+  const auto simulated = SimulateOutage(outage, retry);
   ASSERT_TRUE(simulated.ok()) << simulated.status();
   ConsumerInOutage consumer(retry);
-  consumer.Live(outage);
+  consumer.LiveThrough(outage);
   EXPECT_EQ(consumer.arrived, 609U);
   EXPECT_EQ(consumer.handled, consumer.arrived);
   const auto calls =

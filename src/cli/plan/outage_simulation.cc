@@ -1,0 +1,437 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <queue>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cli/plan/outage.h"
+#include "retryq/backoff.h"
+#include "retryq/random.h"
+
+namespace retryq::cli {
+namespace {
+
+// A time since the start of the simulation, in microseconds.
+using Micros = std::int64_t;
+constexpr Micros kSecond = 1'000'000;
+constexpr Micros kNever = std::numeric_limits<Micros>::max();
+
+Micros InMicros(absl::Duration duration) { return absl::ToInt64Microseconds(duration); }
+
+// Each seed produces one sequence.
+class SeededRandom final : public Random {
+ public:
+  explicit SeededRandom(std::uint64_t seed) : engine_(seed) {}
+
+  std::uint64_t Next() override { return engine_(); }
+
+  // Returns a number above 0, up to 1.
+  double Part() { return (static_cast<double>(Next() >> 11) + 1) * 0x1p-53; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// A message and its next attempt.
+struct Attempt {
+  Micros at = 0;
+  Micros arrived = 0;
+  Micros first_failure = 0;         // set after the first failure
+  std::int64_t previous_delay = 0;  // milliseconds
+  std::uint32_t failures = 0;
+  std::uint32_t number = 0;  // in the order of arrival
+  bool affected = false;     // failed or delayed by the outage or the load after it
+
+  // At the same time, in the order of arrival, as in a queue.
+  friend bool operator>(const Attempt& a, const Attempt& b) {
+    return a.at != b.at ? a.at > b.at : a.number > b.number;
+  }
+};
+
+// The attempts to come, up to millions of them. Only those of the current second are sorted, in a
+// heap that fits a cache. No attempt may be earlier than the last one popped.
+class Calendar {
+ public:
+  bool empty() const { return now_.empty() && later_.empty(); }
+
+  void Push(const Attempt& attempt) {
+    const std::int64_t second = attempt.at / kSecond;
+    second <= second_ ? now_.push(attempt) : later_[second].push_back(attempt);
+  }
+
+  // The calendar must not be empty.
+  const Attempt& Top() {
+    if (now_.empty()) {
+      const auto next = later_.begin();
+      second_ = next->first;
+      now_ = Heap(std::greater<>(), std::move(next->second));
+      later_.erase(next);
+    }
+    return now_.top();
+  }
+
+  // Removes what Top returned.
+  void Pop() { now_.pop(); }
+
+ private:
+  using Heap = std::priority_queue<Attempt, std::vector<Attempt>, std::greater<>>;
+
+  std::int64_t second_ = -1;
+  Heap now_;
+  std::map<std::int64_t, std::vector<Attempt>> later_;
+};
+
+// Samples of a simulation of unknown length: first of one second each, then twice as long whenever
+// there are too many.
+class SampleSeries {
+ public:
+  using Sample = OutageReport::Sample;
+
+  // Returns the sample of this second, which must not decrease. Samples that are skipped get these
+  // numbers of messages.
+  Sample& At(std::int64_t second, std::uint64_t waiting, std::uint64_t parked) {
+    constexpr std::int64_t kMostSamples = 512;
+    while (second / seconds_ >= kMostSamples) JoinPairs();
+    const auto place = static_cast<std::size_t>(second / seconds_);
+    while (samples_.size() <= place) {
+      const auto before = static_cast<std::int64_t>(samples_.size());
+      samples_.push_back(
+          {.begin = absl::Seconds(before * seconds_), .waiting = waiting, .parked = parked});
+    }
+    return samples_[place];
+  }
+
+  absl::Duration interval() const { return absl::Seconds(seconds_); }
+  const std::vector<Sample>& samples() const { return samples_; }
+
+ private:
+  void JoinPairs() {
+    seconds_ *= 2;
+    for (std::size_t i = 0; i + 1 < samples_.size(); i += 2) {
+      const Sample& a = samples_[i];
+      const Sample& b = samples_[i + 1];
+      samples_[i / 2] = {.begin = a.begin,
+                         .calls = a.calls + b.calls,
+                         .failures = a.failures + b.failures,
+                         .most_calls = std::max(a.most_calls, b.most_calls),
+                         .most_failures = std::max(a.most_failures, b.most_failures),
+                         .waiting = std::max(a.waiting, b.waiting),
+                         .parked = b.parked};
+    }
+    if (samples_.size() % 2 == 1) samples_[samples_.size() / 2] = samples_.back();
+    samples_.resize((samples_.size() + 1) / 2);
+  }
+
+  std::int64_t seconds_ = 1;  // the length of a sample
+  std::vector<Sample> samples_;
+};
+
+absl::Status TooLarge(std::uint64_t limit, const char* what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--simulate: more than ", limit, " ", what,
+                   "; set a lower rate, a shorter outage or duration, or longer delays"));
+}
+
+// The longest delay in use, also if delays do not grow up to their maximum.
+absl::Duration LongestDelayInUse(const BackoffOptions& backoff) {
+  if (!backoff.delays.empty()) return LongestDelay(backoff);
+  return BackoffRange(backoff, std::numeric_limits<std::uint64_t>::max()).longest;
+}
+
+absl::Duration BeginOf(const OutageOptions& outage) {
+  return outage.start.value_or(absl::Ceil(outage.outage / 10, absl::Seconds(1)));
+}
+
+class Simulation {
+ public:
+  Simulation(const OutageOptions& outage, const RetryOptions& retry, const SimulationLimits& limits)
+      : outage_(outage),
+        retry_(retry),
+        limits_(limits),
+        begin_(InMicros(BeginOf(outage))),
+        end_of_outage_(begin_ + InMicros(outage.outage)),
+        end_(outage.duration ? InMicros(*outage.duration)
+                             : end_of_outage_ + InMicros(10 * outage.outage + absl::Minutes(1) +
+                                                         2 * LongestDelayInUse(retry.backoff))),
+        random_(outage.seed) {
+    if (outage.breaker) breaker_.emplace(*outage.breaker);
+    for (; numbered_ < outage.burst; ++numbered_)
+      retries_.Push({.at = begin_, .arrived = begin_, .number = numbered_});
+    ScheduleArrival();
+  }
+
+  absl::StatusOr<OutageReport> Run(const SimulationProgress& progress) {
+    for (;;) {
+      const Micros retry = retries_.empty() ? kNever : retries_.Top().at;
+      const Micros call = NextCallOfWorkers();
+      const Micros now = std::min({retry, call, next_arrival_});  // kNever: nothing follows
+      if (now >= end_of_outage_) LeaveOutage(now);
+      if (now >= end_) return Report();
+      if (report_.calls == limits_.calls) return TooLarge(limits_.calls, "calls");
+      if (report_.arrived > limits_.messages) return TooLarge(limits_.messages, "messages");
+      if (progress != nullptr && report_.calls % 1'000'000 == 0) {
+        progress(absl::Microseconds(now), report_.calls);
+      }
+      BeginEvent(now);
+      if (retry == now) {
+        Deliver(TakeRetry());
+      } else if (next_arrival_ == now) {
+        ScheduleArrival();
+        ++report_.arrived;
+        Deliver({.at = now, .arrived = now, .number = numbered_++});
+      } else {
+        Call(TakeFromWorkQueue());
+      }
+      sample_->waiting = std::max(sample_->waiting, report_.waiting);
+      sample_->parked = report_.parked;
+    }
+  }
+
+ private:
+  enum class Answer { kOk, kFailed, kRefused };
+
+  void BeginEvent(Micros now) {
+    now_ = now;
+    const std::int64_t second = now / kSecond;
+    if (second == second_) return;
+    second_ = second;
+    calls_in_second_ = 0;
+    failures_in_second_ = 0;
+    sample_ = &samples_.At(second, report_.waiting, report_.parked);
+  }
+
+  // Determines the next arrival at the steady rate.
+  void ScheduleArrival() {
+    if (outage_.rate <= 0) return;
+    seconds_ = outage_.poisson ? seconds_ - (std::log(random_.Part()) / outage_.rate)
+                               : static_cast<double>(count_++) / outage_.rate;
+    constexpr double kBeyondAllTime = 9e12;
+    next_arrival_ = seconds_ < kBeyondAllTime ? std::llround(seconds_ * 1e6) : kNever;
+  }
+
+  // Takes a message that returns from a delay queue, or one of the burst.
+  Attempt TakeRetry() {
+    const Attempt attempt = retries_.Top();
+    retries_.Pop();
+    attempt.failures > 0 ? --report_.waiting : ++report_.arrived;
+    return attempt;
+  }
+
+  // The message is in the work queue: calls the downstream at once, or, with a breaker, when a
+  // worker takes the message.
+  void Deliver(Attempt attempt) {
+    if (!breaker_) return Call(attempt);
+    const bool behind =
+        breaker_->state() != Breaker::State::kClosed || (has_opened_ && !work_queue_.empty());
+    if (behind) MarkAffected(attempt);
+    work_queue_.push_back(attempt);
+    report_.most_waiting = std::max(report_.most_waiting, ++report_.waiting);
+  }
+
+  // Workers with a breaker take messages one after the other at a limited rate, and none while it
+  // is open.
+  Micros NextCallOfWorkers() const {
+    if (work_queue_.empty()) return kNever;
+    const absl::Duration pause = breaker_->PauseLeft(absl::Microseconds(now_));
+    return std::max({now_ + InMicros(pause), now_, static_cast<Micros>(std::llround(free_at_))});
+  }
+
+  Attempt TakeFromWorkQueue() {
+    breaker_->TryAgain(absl::Microseconds(now_));
+    constexpr double kLeastSpeed = 100;
+    const double speed = outage_.speed.value_or(std::max(2 * outage_.rate, kLeastSpeed));
+    free_at_ = static_cast<double>(now_) + (1e6 / speed);
+    const Attempt attempt = work_queue_.front();
+    work_queue_.pop_front();
+    --report_.waiting;
+    return attempt;
+  }
+
+  void Call(Attempt attempt) {
+    const Answer answer = CallDownstream();
+    const bool failed = answer != Answer::kOk;
+    CountCall(failed);
+    report_.most_attempts = std::max<std::uint64_t>(report_.most_attempts, attempt.failures + 1U);
+    if (breaker_) {
+      breaker_->OnCall(failed ? CallResult::kFailed : CallResult::kSucceeded,
+                       absl::Microseconds(now_));
+      has_opened_ = has_opened_ || breaker_->state() == Breaker::State::kOpen;
+    }
+    if (answer == Answer::kRefused) MarkAffected(attempt);
+    if (failed) return Retry(attempt);
+    ++report_.handled;
+    latencies_.push_back(now_ - attempt.arrived);
+    Settle(attempt);
+  }
+
+  Answer CallDownstream() {
+    if ((now_ >= begin_ && now_ < end_of_outage_) || !Admit()) return Answer::kRefused;
+    // Draws a random number only if it is needed.
+    const bool failed = outage_.error_rate > 0 && random_.Part() <= outage_.error_rate;
+    return failed ? Answer::kFailed : Answer::kOk;
+  }
+
+  // Returns whether the downstream has capacity for a call.
+  bool Admit() {
+    if (std::isinf(outage_.capacity)) return true;
+    const double refill = static_cast<double>(now_ - refilled_) * 1e-6 * outage_.capacity;
+    reserve_ = std::min(std::max(outage_.capacity, 1.0), reserve_ + refill);
+    refilled_ = now_;
+    // A rounding error must not cost a call.
+    constexpr double kAlmostOne = 1 - 1e-6;
+    if (reserve_ < kAlmostOne) return false;
+    reserve_ -= 1;
+    return true;
+  }
+
+  void CountCall(bool failed) {
+    ++report_.calls;
+    ++sample_->calls;
+    sample_->most_calls = std::max(sample_->most_calls, ++calls_in_second_);
+    std::uint64_t& most = second_ * kSecond < end_of_outage_ ? report_.most_calls_until_end
+                                                             : report_.most_calls_after;
+    most = std::max(most, calls_in_second_);
+    if (!failed) return;
+    ++report_.failures;
+    ++sample_->failures;
+    sample_->most_failures = std::max(sample_->most_failures, ++failures_in_second_);
+  }
+
+  void Retry(Attempt attempt) {
+    const bool is_first = attempt.failures == 0;
+    if (is_first) attempt.first_failure = now_;
+    const Failure failure{
+        .failures = attempt.failures,
+        .error = error_,
+        .previous_delay =
+            is_first ? std::nullopt : std::optional(absl::Milliseconds(attempt.previous_delay)),
+        .age = absl::Microseconds(now_ - attempt.first_failure)};
+    const std::optional<absl::Duration> delay = NextRetry(retry_, failure, random_);
+    if (!delay) {
+      ++report_.parked;
+      return Settle(attempt);
+    }
+    attempt.at = now_ + InMicros(*delay);
+    attempt.previous_delay = absl::ToInt64Milliseconds(*delay);
+    ++attempt.failures;
+    retries_.Push(attempt);
+    report_.most_waiting = std::max(report_.most_waiting, ++report_.waiting);
+  }
+
+  void MarkAffected(Attempt& attempt) {
+    if (!attempt.affected) ++affected_;
+    attempt.affected = true;
+  }
+
+  // The message is handled or parked.
+  void Settle(const Attempt& attempt) {
+    if (attempt.affected && --affected_ == 0 && left_outage_) Recover(now_);
+  }
+
+  // Called before each event at the end of the outage or later.
+  void LeaveOutage(Micros now) {
+    if (!left_outage_) report_.waiting_at_outage_end = report_.waiting;
+    left_outage_ = true;
+    // Events at exactly this time are handled first, as they may still be affected.
+    if (now > end_of_outage_ && affected_ == 0) Recover(end_of_outage_);
+  }
+
+  // Records the first recovery, and ends the simulation soon afterwards.
+  void Recover(Micros now) {
+    if (report_.recovery) return;
+    report_.recovery = absl::Microseconds(now - end_of_outage_);
+    if (!outage_.duration) {
+      end_ = std::min(end_, now + std::max(now / 10, InMicros(absl::Seconds(10))));
+    }
+  }
+
+  OutageReport Report() {
+    report_.outage_begin = absl::Microseconds(begin_);
+    report_.outage_end = absl::Microseconds(end_of_outage_);
+    report_.end = absl::Microseconds(end_);
+    // A simulation that ends at the start of a second does not include it.
+    BeginEvent(std::max<Micros>(end_ - 1, 0));
+    report_.samples = samples_.samples();
+    report_.interval = samples_.interval();
+    report_.latency_p50 = Latency(0.5);
+    report_.latency_p99 = Latency(0.99);
+    report_.latency_max = Latency(1);
+    return std::move(report_);
+  }
+
+  // The latency that this part of all does not exceed; zero without latencies.
+  absl::Duration Latency(double part) {
+    if (latencies_.empty()) return absl::ZeroDuration();
+    const double place = std::ceil(part * static_cast<double>(latencies_.size())) - 1;
+    const auto nth = latencies_.begin() + static_cast<std::ptrdiff_t>(place);
+    std::nth_element(latencies_.begin(), nth, latencies_.end());
+    return absl::Microseconds(*nth);
+  }
+
+  const OutageOptions& outage_;
+  const RetryOptions& retry_;
+  const SimulationLimits limits_;
+  const Micros begin_;
+  const Micros end_of_outage_;
+  Micros end_;
+  const absl::Status error_ = absl::UnavailableError("the downstream is down or overloaded");
+  SeededRandom random_;
+
+  // Arrivals.
+  Micros next_arrival_ = kNever;
+  double seconds_ = 0;          // its time
+  std::uint64_t count_ = 0;     // at the steady rate
+  std::uint32_t numbered_ = 0;  // messages
+
+  // Messages in delay queues, and messages of the burst that have not arrived.
+  Calendar retries_;
+
+  // Workers with a breaker.
+  std::optional<Breaker> breaker_;  // not set: each message is called for as it arrives
+  std::deque<Attempt> work_queue_;
+  double free_at_ = 0;
+  bool has_opened_ = false;
+
+  // The downstream's calls that are left of its capacity.
+  double reserve_ = std::numeric_limits<double>::infinity();
+  Micros refilled_ = 0;
+
+  Micros now_ = 0;              // time of the current event
+  std::uint64_t affected_ = 0;  // messages neither handled nor parked yet
+  bool left_outage_ = false;
+
+  OutageReport report_;
+  std::vector<Micros> latencies_;  // of the handled messages
+  SampleSeries samples_;
+  SampleSeries::Sample* sample_ = nullptr;  // of the current second
+  std::int64_t second_ = -1;
+  std::uint64_t calls_in_second_ = 0;
+  std::uint64_t failures_in_second_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<OutageReport> SimulateOutage(const OutageOptions& outage, const RetryOptions& retry,
+                                            const SimulationProgress& progress,
+                                            const SimulationLimits& limits) {
+  // Rejects a simulation at once that is certainly too large.
+  const absl::Duration least = outage.duration.value_or(BeginOf(outage) + outage.outage);
+  const double messages =
+      outage.rate * absl::ToDoubleSeconds(least) + static_cast<double>(outage.burst);
+  if (messages > static_cast<double>(limits.messages)) {
+    return TooLarge(limits.messages, "messages");
+  }
+  return Simulation(outage, retry, limits).Run(progress);
+}
+
+}  // namespace retryq::cli
