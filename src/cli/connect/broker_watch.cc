@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "cli/flags/shared_flags.h"
 #include "cli/text/duration.h"
 #include "retryq/amqp/connection_options.h"
 
@@ -39,6 +40,14 @@ absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, Cli
                                absl::Duration* wait) {
   reader.Read("--wait", flags.wait, wait);
   return ReadUrls(flags.urls, reader, client);
+}
+
+void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait,
+                    absl::Duration* heartbeat) {
+  AddUrlFlags(parser, "Connect to amqp://user:password@host:port/vhost. Repeatable", client,
+              heartbeat);
+  parser.Add("--wait", "DURATION", wait,
+             "Wait this long for a broker that cannot be reached. Default: 1s500ms");
 }
 
 std::string DescribeBroker(const ClientOptions& client) {
@@ -78,7 +87,8 @@ void BrokerWatch::OnEvent(const Event& event) {
       then_.empty() ? waiting_.reset() : Begin(then_);
       return;
     case EventKind::kBlocked:
-      return Begin(absl::StrCat("it takes no messages for now: ", std::string(event.error)));
+      return Begin(absl::StrCat("the broker has an alarm and accepts no messages: ",
+                                std::string(event.error)));
     case EventKind::kDisconnected:
       return OnDisconnected(event.error);
     case EventKind::kDeclareFailed:
@@ -106,7 +116,7 @@ void BrokerWatch::OnDisconnected(std::string_view error) {
 
 void BrokerWatch::GiveUp() {
   loop_.Fail(absl::UnavailableError(absl::StrCat(
-      problem_, "; remedy: ", UnreachableRemedy(problem_), "; --wait 1m waits for it")));
+      problem_, "; remedy: ", UnreachableRemedy(problem_), ", or wait for it with --wait 1m")));
 }
 
 }  // namespace retryq::cli

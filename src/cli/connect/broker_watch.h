@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -32,6 +31,11 @@ void AddBrokerFlags(FlagParser& parser, BrokerFlags& flags);
 // Returns the heartbeat, like ReadUrls.
 absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, ClientOptions* client,
                                absl::Duration* wait);
+
+// Adds --url, --url-file and --wait, for a command that does one operation on a broker.
+// `*heartbeat`, if not null, becomes the heartbeat in the URLs.
+void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait,
+                    absl::Duration* heartbeat = nullptr);
 
 // For a command that does one operation on a broker: fails the loop, with the remedy, if the broker
 // refuses the connection or cannot be reached for `wait`. A wait of more than two seconds is

@@ -20,13 +20,13 @@ constexpr absl::Duration kReportEvery = absl::Seconds(10);
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRemedies = {{
     {"open files", "raise the limit of open files (ulimit -n, LimitNOFILE= of a unit)"},
     {"its certificate",
-     "give the broker a certificate that is valid for its host name in --url, or "
-     "say whom to trust (?cacertfile=FILE)"},
-    {"certificate", "see that certificates are valid, and whom to trust (?cacertfile=FILE)"},
-    {"TLS", "see that --url names the broker's port for TLS (mostly 5671), or use amqp://"},
-    {"cannot resolve", "correct the host name in --url, or see that name servers answer"},
-    {"violates the protocol", "name the broker's AMQP port by --url or RETRYQ_URL (mostly 5672)"},
-    {"is it a RabbitMQ", "name the broker's AMQP port by --url or RETRYQ_URL (mostly 5672)"},
+     "give the broker a certificate that is valid for its host name in --url, or name the "
+     "certificate authority to trust (?cacertfile=FILE)"},
+    {"certificate", "check the certificates, and name the authority to trust (?cacertfile=FILE)"},
+    {"TLS", "use the broker's port for TLS in --url (usually 5671), or amqp://"},
+    {"cannot resolve", "correct the host name in --url, or check the name servers"},
+    {"violates the protocol", "use the broker's AMQP port in --url or RETRYQ_URL (usually 5672)"},
+    {"is it a RabbitMQ", "use the broker's AMQP port in --url or RETRYQ_URL (usually 5672)"},
 }};
 
 }  // namespace
@@ -35,7 +35,7 @@ std::string UnreachableRemedy(std::string_view why) {
   for (const auto& [part, remedy] : kRemedies) {
     if (why.find(part) != std::string_view::npos) return std::string(remedy);
   }
-  return "start the broker, or name another by --url or RETRYQ_URL";
+  return "start the broker, or name another one with --url or RETRYQ_URL";
 }
 
 Waiting::Waiting(Timers& timers, std::string what, Say say)

@@ -18,7 +18,7 @@ class BrokerWatchTest : public ::testing::Test {
     watch_.OnEvent({.kind = kind, .time = {}, .error = error});
   }
 
-  // Whether the loop goes on without it.
+  // Runs the loop for a moment; returns ok if the watch does not fail it.
   absl::Status Run() {
     const auto timer = loop_.After(absl::Milliseconds(1), [this] { loop_.Stop(); });
     return loop_.Run();
@@ -28,12 +28,12 @@ class BrokerWatchTest : public ::testing::Test {
   BrokerWatch watch_{loop_, {}, absl::ZeroDuration(), ""};
 };
 
-TEST_F(BrokerWatchTest, ARefusalEndsTheLoopWithItsCode) {
+TEST_F(BrokerWatchTest, ARefusalFailsTheLoopWithItsCode) {
   Hear(EventKind::kDisconnected, "UNAUTHENTICATED: wrong password");
   EXPECT_EQ(loop_.Run(), absl::UnauthenticatedError("wrong password"));
 }
 
-TEST_F(BrokerWatchTest, ABrokerThatIsDownEndsTheLoopWithTheRemedy) {
+TEST_F(BrokerWatchTest, ABrokerThatIsDownFailsTheLoopWithTheRemedy) {
   Hear(EventKind::kDisconnected, "UNAVAILABLE: localhost:5672: Connection refused");
   const absl::Status status = loop_.Run();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
@@ -42,13 +42,13 @@ TEST_F(BrokerWatchTest, ABrokerThatIsDownEndsTheLoopWithTheRemedy) {
                     HasSubstr("--wait"), Not(HasSubstr("UNAVAILABLE"))));
 }
 
-TEST_F(BrokerWatchTest, AnAttemptThatIsUnderWayIsWaitedFor) {
+TEST_F(BrokerWatchTest, WaitsForAnAttemptThatHasBegun) {
   EXPECT_EQ(Run(), absl::OkStatus());
   Hear(EventKind::kDisconnected, "UNAVAILABLE: Connection timed out");
   EXPECT_TRUE(absl::IsUnavailable(loop_.Run()));
 }
 
-TEST_F(BrokerWatchTest, AConnectionThatIsLostIsWaitedFor) {
+TEST_F(BrokerWatchTest, WaitsForALostConnection) {
   Hear(EventKind::kConnected);
   EXPECT_TRUE(watch_.has_connected());
   Hear(EventKind::kDisconnected, "UNAVAILABLE: the connection was reset");
@@ -57,24 +57,24 @@ TEST_F(BrokerWatchTest, AConnectionThatIsLostIsWaitedFor) {
   EXPECT_EQ(Run(), absl::OkStatus());
 }
 
-constexpr char kNoRight[] =
+constexpr char kRefusedDeclare[] =
     "delay queue 'retry.1000' cannot be declared (403 ACCESS_REFUSED - access to queue "
     "'retry.1000' in vhost '/' refused for user 'u'); remedy: grant the user 'configure'";
 
-TEST_F(BrokerWatchTest, ARightThatIsMissingForDelayQueuesEndsTheLoopWithTheRemedy) {
+TEST_F(BrokerWatchTest, AMissingPermissionForDelayQueuesFailsTheLoopWithTheRemedy) {
   Hear(EventKind::kConnected);
   Hear(EventKind::kDeclareFailed, "delay queue 'retry.1000' cannot be declared (a limit)");
   EXPECT_EQ(Run(), absl::OkStatus());
-  Hear(EventKind::kDeclareFailed, kNoRight);
-  EXPECT_EQ(loop_.Run(), absl::PermissionDeniedError(kNoRight));
+  Hear(EventKind::kDeclareFailed, kRefusedDeclare);
+  EXPECT_EQ(loop_.Run(), absl::PermissionDeniedError(kRefusedDeclare));
 }
 
-TEST_F(BrokerWatchTest, ARightThatIsMissingForDelayQueuesGoesToTheCallback) {
+TEST_F(BrokerWatchTest, AMissingPermissionForDelayQueuesGoesToTheCallback) {
   absl::Status refused;
   BrokerWatch watch(loop_, {}, absl::ZeroDuration(), "",
                     [&refused](const absl::Status& why) { refused = why; });
-  watch.OnEvent({.kind = EventKind::kDeclareFailed, .time = {}, .error = kNoRight});
-  EXPECT_EQ(refused, absl::PermissionDeniedError(kNoRight));
+  watch.OnEvent({.kind = EventKind::kDeclareFailed, .time = {}, .error = kRefusedDeclare});
+  EXPECT_EQ(refused, absl::PermissionDeniedError(kRefusedDeclare));
   EXPECT_EQ(Run(), absl::OkStatus());
 }
 
