@@ -190,7 +190,7 @@ TEST_F(CommandSendLines, ASignalEndsItWhereNobodyReadsTheAnswers) {
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(), 75) << run.err();
   EXPECT_LT(absl::Now() - signalled, absl::Seconds(15));
-  EXPECT_THAT(run.err(), HasSubstr("; the last answers were not read"));
+  EXPECT_THAT(run.err(), HasSubstr("; the last results were not read"));
 }
 
 TEST_F(CommandSendLines, AReaderThatIsGoneEndsItCleanly) {

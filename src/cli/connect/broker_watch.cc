@@ -29,19 +29,6 @@ absl::Status StatusFrom(std::string_view error) {
 
 }  // namespace
 
-void AddBrokerFlags(FlagParser& parser, BrokerFlags& flags) {
-  AddFlags(parser, flags.urls,
-           "amqp://user:password@host:port/vhost; again for more nodes of a cluster");
-  parser.Add("--wait", "DURATION", &flags.wait,
-             "How long to wait for a broker that cannot be reached (default: 1s500ms)");
-}
-
-absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, ClientOptions* client,
-                               absl::Duration* wait) {
-  reader.Read("--wait", flags.wait, wait);
-  return ReadUrls(flags.urls, reader, client);
-}
-
 void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait,
                     absl::Duration* heartbeat) {
   AddUrlFlags(parser, "Connect to amqp://user:password@host:port/vhost. Repeatable", client,

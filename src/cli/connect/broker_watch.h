@@ -10,8 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/flags/flag_reader.h"
-#include "cli/flags/url_flags.h"
 #include "cli/text/waiting.h"
 #include "retryq/client.h"
 #include "retryq/event_loop.h"
@@ -21,16 +19,6 @@ namespace retryq::cli {
 
 // The default time to wait for a broker that cannot be reached.
 inline constexpr absl::Duration kDefaultWait = absl::Milliseconds(1500);
-
-// The flags of a command that does one operation on a broker.
-struct BrokerFlags {
-  UrlFlags urls;
-  FlagText wait;
-};
-void AddBrokerFlags(FlagParser& parser, BrokerFlags& flags);
-// Returns the heartbeat, like ReadUrls.
-absl::Duration ReadBrokerFlags(const BrokerFlags& flags, FlagReader& reader, ClientOptions* client,
-                               absl::Duration* wait);
 
 // Adds --url, --url-file and --wait, for a command that does one operation on a broker.
 // `*heartbeat`, if not null, becomes the heartbeat in the URLs.

@@ -76,8 +76,8 @@ absl::Status BindingCheck::Check(const OutgoingMessage& message) {
   if (!management_) management_ = ManagementByEnvironment(broker_);
   if (!*management_) {
     return absl::UnavailableError(
-        "the bindings of the exchange were not looked at; remedy: name the management API by "
-        "RETRYQ_MANAGEMENT_URL");
+        "the bindings of the exchange were not checked; remedy: set RETRYQ_MANAGEMENT_URL to the "
+        "URL of the management API");
   }
   // CC and BCC contain further routing keys.
   if (message.headers.Find("CC") != nullptr || message.headers.Find("BCC") != nullptr) {
@@ -87,16 +87,15 @@ absl::Status BindingCheck::Check(const OutgoingMessage& message) {
   Known& known = known_[message.exchange];
   if (absl::Now() >= known.until) known = LookUp(message.exchange);
   if (!known.looked_up.ok()) {
-    return absl::UnavailableError(absl::StrCat("the bindings of the exchange are not known: ",
+    return absl::UnavailableError(absl::StrCat("the bindings of the exchange cannot be read: ",
                                                std::string(known.looked_up.message())));
   }
   if (LeadsToAQueue(*known.exchange, *known.bindings, message.routing_key)) {
     return absl::OkStatus();
   }
-  return absl::NotFoundError(absl::StrCat("no queue receives the message to exchange ",
-                                          InQuotes(message.exchange), " with routing key ",
-                                          InQuotes(message.routing_key),
-                                          ", and the broker would drop it when it is due"));
+  return absl::NotFoundError(absl::StrCat(
+      "no queue is bound to exchange ", InQuotes(message.exchange), " for routing key ",
+      InQuotes(message.routing_key), ", so the broker would drop the message when it is due"));
 }
 
 }  // namespace retryq::cli

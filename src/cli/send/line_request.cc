@@ -1,16 +1,14 @@
 #include "cli/send/line_request.h"
 
-#include <array>
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
-#include "cli/send/parse_time.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
 #include "cli/text/typed_value.h"
@@ -20,168 +18,184 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kFields[] =
-    "id, queue, exchange, routing_key, body, body_base64, headers, delay, at, priority, "
-    "correlation_id, reply_to, type, app_id, user_id, message_id, content_type, content_encoding, "
-    "expiration, timestamp, transient";
+// The fields of a line, before those that belong together are combined.
+struct LineFields {
+  OutgoingMessage& message;
+  PublishOptions& publish;
+  std::optional<std::string> queue, exchange, routing_key, body, body_base64;
+  std::optional<absl::Duration> delay;
+};
 
-// Strings that become properties unchanged.
-constexpr std::array<std::pair<std::string_view, std::string OutgoingMessage::*>, 8> kTextFields = {
-    {{"correlation_id", &OutgoingMessage::correlation_id},
-     {"reply_to", &OutgoingMessage::reply_to},
-     {"type", &OutgoingMessage::type},
-     {"app_id", &OutgoingMessage::app_id},
-     {"user_id", &OutgoingMessage::user_id},
-     {"message_id", &OutgoingMessage::message_id},
-     {"content_type", &OutgoingMessage::content_type},
-     {"content_encoding", &OutgoingMessage::content_encoding}}};
-
-absl::Status WrongValue(std::string_view field, std::string_view what_it_takes) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", std::string(field), "\": write ", std::string(what_it_takes)));
+// Returns the largest integer that a JSON number holds without loss, or less.
+std::optional<std::int64_t> WholeNumber(std::string_view text) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
+  std::int64_t number = 0;
+  if (text.find_first_not_of("0123456789") != std::string_view::npos ||
+      !absl::SimpleAtoi(std::string(text), &number) || number > kMost) {
+    return std::nullopt;
+  }
+  return number;
 }
 
-absl::StatusOr<std::string> TextIn(std::string_view field, const Json& value) {
-  if (!value.is_string()) return WrongValue(field, "a text");
-  return value.get_ref<const std::string&>();
+// Each function below reads the value of a field. It returns what is wrong with the value; empty if
+// nothing is.
+
+template <typename Text>
+std::string ReadText(const Json& value, Text* text) {
+  if (!value.is_string()) return "must be a text";
+  *text = value.get_ref<const std::string&>();
+  return "";
 }
 
-std::optional<absl::Duration> DelayOf(const Json& value) {
+template <std::string OutgoingMessage::*kProperty>
+std::string ReadProperty(const Json& value, LineFields& fields) {
+  return ReadText(value, &(fields.message.*kProperty));
+}
+
+template <std::optional<std::string> LineFields::*kField>
+std::string ReadField(const Json& value, LineFields& fields) {
+  return ReadText(value, &(fields.*kField));
+}
+
+std::string ReadBase64(const Json& value, LineFields& fields) {
+  const bool fits = value.is_string() && absl::Base64Unescape(value.get_ref<const std::string&>(),
+                                                              &fields.body_base64.emplace());
+  return fits ? "" : "must be base64";
+}
+
+std::string ReadHeaders(const Json& value, LineFields& fields) {
+  if (!value.is_object()) return "must be an object";
+  for (const auto& [name, header] : value.items()) {
+    absl::StatusOr<amqp::Value> typed = TypedValue(header);
+    if (!typed.ok()) {
+      return absl::StrCat("header \"", name, "\": ", std::string(typed.status().message()));
+    }
+    fields.message.headers.Set(name, *std::move(typed));
+  }
+  return "";
+}
+
+std::string ReadDelay(const Json& value, LineFields& fields) {
   constexpr double kLongest = 100.0 * 365 * 24 * 3600;
-  if (value.is_string()) return ParseDuration(value.get_ref<const std::string&>());
-  if (!value.is_number()) return std::nullopt;
-  const double seconds = value.get<double>();
-  if (!(seconds >= 0 && seconds <= kLongest)) return std::nullopt;
-  return absl::Seconds(seconds);
+  if (value.is_string()) {
+    fields.delay = ParseDuration(value.get_ref<const std::string&>());
+  } else if (value.is_number() && value >= 0 && value <= kLongest) {
+    fields.delay = absl::Seconds(value.get<double>());
+  }
+  return fields.delay ? "" : "must be a duration, such as \"30s\", or a number of seconds";
 }
 
-std::optional<absl::Time> TimestampOf(const Json& value) {
-  if (value.is_string()) return ParseTimestamp(value.get_ref<const std::string&>());
-  return value.is_number_unsigned() ? ParseTimestamp(value.dump()) : std::nullopt;
+std::string ReadAt(const Json& value, LineFields& fields) {
+  if (value.is_string()) fields.publish.at = ParseTime(value.get_ref<const std::string&>());
+  return fields.publish.at ? "" : "must be a time, such as \"2027-01-31T08:00:00Z\"";
 }
 
-// Reads the fields of one line, then combines those that belong together.
-class RequestReader {
- public:
-  explicit RequestReader(LineRequest* request)
-      : message_(request->message), publish_(request->publish) {}
-
-  absl::Status Read(const std::string& field, const Json& value) {
-    if (value.is_null()) return absl::OkStatus();  // like a missing field
-    for (const auto& [name, text] : kTextFields) {
-      if (name == field) return Take(TextIn(field, value), &(message_.*text));
-    }
-    if (field == "body") return Take(TextIn(field, value), &body_);
-    if (field == "body_base64") return Take(Unescaped(value), &body_base64_);
-    if (field == "queue") return Take(TextIn(field, value), &queue_);
-    if (field == "exchange") return Take(TextIn(field, value), &exchange_);
-    if (field == "routing_key") return Take(TextIn(field, value), &routing_key_);
-    if (field == "headers") return ReadHeaders(value);
-    return ReadOther(field, value);
+std::string ReadPriority(const Json& value, LineFields& fields) {
+  if (!value.is_number_unsigned() || value > UINT8_MAX) {
+    return "must be a whole number from 0 to 255";
   }
+  fields.message.priority = value.get<std::uint8_t>();
+  return "";
+}
 
-  absl::Status Finish() {
-    if (queue_ && (exchange_ || routing_key_)) {
-      return absl::InvalidArgumentError(
-          "\"queue\" excludes \"exchange\" and \"routing_key\"; give one or the other");
-    }
-    if (body_ && body_base64_) {
-      return absl::InvalidArgumentError("\"body\" and \"body_base64\" exclude each other");
-    }
-    if (delay_ && publish_.at) {
-      return absl::InvalidArgumentError("\"delay\" and \"at\" exclude each other");
-    }
-    if (queue_) {
-      message_.exchange.clear();
-      message_.routing_key = *std::move(queue_);
-    }
-    if (exchange_) message_.exchange = *std::move(exchange_);
-    if (routing_key_) message_.routing_key = *std::move(routing_key_);
-    if (message_.exchange.empty() && message_.routing_key.empty()) {
-      return absl::InvalidArgumentError(
-          "it names no \"queue\", and no \"exchange\" with \"routing_key\"");
-    }
-    if (body_) message_.body = *std::move(body_);
-    if (body_base64_) message_.body = *std::move(body_base64_);
-    publish_.delay = delay_.value_or(absl::ZeroDuration());
-    return absl::OkStatus();
-  }
+std::string ReadExpiration(const Json& value, LineFields& fields) {
+  if (value == "") return "";  // no expiration, as in work --lines
+  fields.message.expiration =
+      value.is_string() ? ParseExpiration(value.get_ref<const std::string&>()) : std::nullopt;
+  return fields.message.expiration ? "" : "must be a duration, such as \"30s\"";
+}
 
- private:
-  template <typename Text>
-  static absl::Status Take(absl::StatusOr<std::string> text, Text* value) {
-    if (!text.ok()) return text.status();
-    *value = *std::move(text);
-    return absl::OkStatus();
-  }
+std::string ReadTimestamp(const Json& value, LineFields& fields) {
+  std::optional<absl::Time>& time = fields.message.timestamp;
+  time = value.is_string()            ? ParseTimestamp(value.get_ref<const std::string&>())
+         : value.is_number_unsigned() ? ParseTimestamp(value.dump())
+                                      : std::nullopt;
+  return time ? "" : "must be seconds since 1970, or a time such as \"2027-01-31T08:00:00Z\"";
+}
 
-  static absl::StatusOr<std::string> Unescaped(const Json& value) {
-    std::string bytes;
-    if (value.is_string() && absl::Base64Unescape(value.get_ref<const std::string&>(), &bytes)) {
-      return bytes;
-    }
-    return WrongValue("body_base64", "base64");
-  }
+std::string ReadTransient(const Json& value, LineFields& fields) {
+  if (!value.is_boolean()) return "must be true or false";
+  fields.message.transient = value.get<bool>();
+  return "";
+}
 
-  absl::Status ReadHeaders(const Json& value) {
-    if (!value.is_object()) return WrongValue("headers", "an object");
-    for (const auto& [name, header] : value.items()) {
-      absl::StatusOr<amqp::Value> typed = TypedValue(header);
-      if (!typed.ok()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("\"headers\": \"", name, "\" ", std::string(typed.status().message())));
-      }
-      message_.headers.Set(name, *std::move(typed));
-    }
-    return absl::OkStatus();
-  }
+std::string CheckId(const Json& value, LineFields& /*fields*/) {
+  return value.is_structured() ? "must be a text or a number" : "";
+}
 
-  absl::Status ReadOther(const std::string& field, const Json& value) {
-    if (field == "delay") {
-      delay_ = DelayOf(value);
-      return delay_ ? absl::OkStatus()
-                    : WrongValue(field, "a duration, such as \"30s\", or a number of seconds");
-    }
-    if (field == "at") {
-      if (value.is_string()) publish_.at = ParseTime(value.get_ref<const std::string&>());
-      return publish_.at ? absl::OkStatus()
-                         : WrongValue(field, "a time, such as \"2027-01-31T08:00:00Z\"");
-    }
-    if (field == "priority") {
-      if (!value.is_number_unsigned() || value.get<std::uint64_t>() > UINT8_MAX) {
-        return WrongValue(field, "a whole number from 0 to 255");
-      }
-      message_.priority = value.get<std::uint8_t>();
-      return absl::OkStatus();
-    }
-    if (field == "expiration") {
-      if (value == "") return absl::OkStatus();  // none, as in work --lines
-      message_.expiration =
-          value.is_string() ? ParseExpiration(value.get_ref<const std::string&>()) : std::nullopt;
-      return message_.expiration ? absl::OkStatus()
-                                 : WrongValue(field, "a duration, such as \"30s\"");
-    }
-    if (field == "timestamp") {
-      message_.timestamp = TimestampOf(value);
-      return message_.timestamp ? absl::OkStatus()
-                                : WrongValue(field,
-                                             "seconds since 1970, or a time such as "
-                                             "\"2027-01-31T08:00:00Z\"");
-    }
-    if (field == "transient") {
-      if (!value.is_boolean()) return WrongValue(field, "true or false");
-      message_.transient = value.get<bool>();
-      return absl::OkStatus();
+struct LineField {
+  std::string_view name;
+  std::string (*read)(const Json& value, LineFields& fields);
+};
+
+constexpr LineField kLineFields[] = {
+    {"id", CheckId},
+    {"queue", ReadField<&LineFields::queue>},
+    {"exchange", ReadField<&LineFields::exchange>},
+    {"routing_key", ReadField<&LineFields::routing_key>},
+    {"body", ReadField<&LineFields::body>},
+    {"body_base64", ReadBase64},
+    {"headers", ReadHeaders},
+    {"delay", ReadDelay},
+    {"at", ReadAt},
+    {"priority", ReadPriority},
+    {"correlation_id", ReadProperty<&OutgoingMessage::correlation_id>},
+    {"reply_to", ReadProperty<&OutgoingMessage::reply_to>},
+    {"type", ReadProperty<&OutgoingMessage::type>},
+    {"app_id", ReadProperty<&OutgoingMessage::app_id>},
+    {"user_id", ReadProperty<&OutgoingMessage::user_id>},
+    {"message_id", ReadProperty<&OutgoingMessage::message_id>},
+    {"content_type", ReadProperty<&OutgoingMessage::content_type>},
+    {"content_encoding", ReadProperty<&OutgoingMessage::content_encoding>},
+    {"expiration", ReadExpiration},
+    {"timestamp", ReadTimestamp},
+    {"transient", ReadTransient},
+};
+
+absl::Status ReadOne(const std::string& name, const Json& value, LineFields& fields) {
+  const auto* const field =
+      std::find_if(std::begin(kLineFields), std::end(kLineFields),
+                   [&name](const LineField& each) { return each.name == name; });
+  if (field == std::end(kLineFields)) {
+    std::string names;
+    for (const LineField& each : kLineFields) {
+      absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(each.name));
     }
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no field \"", field, "\"; those there are: ", kFields));
+        absl::StrCat("unknown field \"", name, "\"; the fields are: ", names));
   }
+  const std::string problem = value.is_null() ? "" : field->read(value, fields);
+  if (problem.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("\"", name, "\": ", problem));
+}
 
-  OutgoingMessage& message_;
-  PublishOptions& publish_;
-  std::optional<std::string> queue_, exchange_, routing_key_, body_, body_base64_;
-  std::optional<absl::Duration> delay_;
-};
+absl::Status Combine(LineFields fields) {
+  OutgoingMessage& message = fields.message;
+  if (fields.queue && (fields.exchange || fields.routing_key)) {
+    return absl::InvalidArgumentError(
+        "\"queue\" cannot be combined with \"exchange\" and \"routing_key\"");
+  }
+  if (fields.body && fields.body_base64) {
+    return absl::InvalidArgumentError("\"body\" cannot be combined with \"body_base64\"");
+  }
+  if (fields.delay && fields.publish.at) {
+    return absl::InvalidArgumentError("\"delay\" cannot be combined with \"at\"");
+  }
+  if (fields.queue) {
+    message.exchange.clear();
+    message.routing_key = *std::move(fields.queue);
+  }
+  if (fields.exchange) message.exchange = *std::move(fields.exchange);
+  if (fields.routing_key) message.routing_key = *std::move(fields.routing_key);
+  if (message.exchange.empty() && message.routing_key.empty()) {
+    return absl::InvalidArgumentError(
+        "the line has no \"queue\", and no \"exchange\" with \"routing_key\"");
+  }
+  if (fields.body) message.body = *std::move(fields.body);
+  if (fields.body_base64) message.body = *std::move(fields.body_base64);
+  fields.publish.delay = fields.delay.value_or(absl::ZeroDuration());
+  return absl::OkStatus();
+}
 
 // Finds the text of a number that is the id of a line. As a value it may lose digits: a number that
 // does not fit into 64 bits becomes a double.
@@ -231,28 +245,42 @@ absl::Status ParseRequest(std::string_view line, LineRequest* request) {
   const Json json = ParseJson(line);
   if (!json.is_object()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the line is ", json.is_discarded() ? WhyNotJson(line) : "no JSON object"));
+        absl::StrCat("the line is ", json.is_discarded() ? WhyNotJson(line) : "not a JSON object"));
   }
-  RequestReader reader(request);
-  // Reads the id first, as an error reply contains it, too.
-  if (const auto id = json.find("id"); id != json.end()) {
-    if (id->is_structured()) return WrongValue("id", "a text or a number");
-    request->id = IdText(*id, line);
+  // Sets the id first, as the result of a wrong line contains it, too.
+  const auto id = json.find("id");
+  if (id != json.end() && !id->is_structured()) request->id = IdText(*id, line);
+  LineFields fields{.message = request->message, .publish = request->publish};
+  for (const auto& [name, value] : json.items()) {
+    if (absl::Status read = ReadOne(name, value, fields); !read.ok()) return read;
   }
-  for (const auto& [field, value] : json.items()) {
-    if (field == "id") continue;
-    if (absl::Status read = reader.Read(field, value); !read.ok()) return read;
-  }
-  return reader.Finish();
+  return Combine(std::move(fields));
 }
 
 std::string AnswerLine(std::string_view id, const absl::Status& status) {
-  std::string line = "{\"id\":";
-  line.append(id);
-  if (status.ok()) return line.append(",\"ok\":true}\n");
-  return line.append(",\"error\":")
-      .append(JsonLine(Json(std::string(status.message()))))
-      .append("}\n");
+  const std::string line = absl::StrCat("{\"id\":", std::string(id));
+  if (status.ok()) return absl::StrCat(line, ",\"ok\":true}\n");
+  const std::string error = JsonLine(Json(std::string(status.message())));
+  return absl::StrCat(line, ",\"error\":", error, "}\n");
+}
+
+std::optional<absl::Time> ParseTime(std::string_view text) {
+  absl::Time time;
+  std::string error;
+  if (!absl::ParseTime(absl::RFC3339_full, std::string(text), &time, &error)) return std::nullopt;
+  if (time == absl::InfiniteFuture() || time == absl::InfinitePast()) return std::nullopt;
+  return time;
+}
+
+std::optional<absl::Time> ParseTimestamp(std::string_view text) {
+  if (const auto seconds = WholeNumber(text)) return absl::FromUnixSeconds(*seconds);
+  return ParseTime(text);
+}
+
+std::optional<absl::Duration> ParseExpiration(std::string_view text) {
+  if (const auto duration = ParseDuration(text)) return duration;
+  const auto milliseconds = WholeNumber(text);
+  return milliseconds ? std::optional(absl::Milliseconds(*milliseconds)) : std::nullopt;
 }
 
 }  // namespace retryq::cli

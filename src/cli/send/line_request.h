@@ -2,10 +2,12 @@
 #define RETRYQ_CLI_SEND_LINE_REQUEST_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "retryq/outgoing_message.h"
 
 namespace retryq::cli {
@@ -17,7 +19,7 @@ inline constexpr std::size_t kLongestRequest = std::size_t{192} << 20;
 
 // A message to publish.
 struct LineRequest {
-  std::string id = "null";  // as JSON, for the reply
+  std::string id = "null";  // as JSON, for the result
   OutgoingMessage message;
   PublishOptions publish;
 };
@@ -33,9 +35,18 @@ struct LineRequest {
 // the reason for any other line, unknown fields included; sets the id if there is one.
 absl::Status ParseRequest(std::string_view line, LineRequest* request);
 
-// The reply to the request with this id, with the line break: {"id":…,"ok":true} or
+// The result of the request with this id, with the line break: {"id":…,"ok":true} or
 // {"id":…,"error":"…"}.
 std::string AnswerLine(std::string_view id, const absl::Status& status);
+
+// Parses a time in RFC 3339, such as 2027-01-31T08:00:00Z or with an offset.
+std::optional<absl::Time> ParseTime(std::string_view text);
+
+// Parses a time in RFC 3339, or whole seconds since 1970.
+std::optional<absl::Time> ParseTimestamp(std::string_view text);
+
+// Parses a duration, such as 30s, or milliseconds as in AMQP, such as 30000.
+std::optional<absl::Duration> ParseExpiration(std::string_view text);
 
 }  // namespace retryq::cli
 

@@ -2,24 +2,287 @@
 
 #include <unistd.h>
 
-#include <string>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "cli/connect/broker_session.h"
-#include "cli/connect/broker_watch.h"
 #include "cli/connect/orderly_end.h"
+#include "cli/flags/shared_flags.h"
 #include "cli/management/management_flags.h"
 #include "cli/send/binding_check.h"
-#include "cli/send/remedies.h"
+#include "cli/send/line_request.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
+#include "cli/text/json_line.h"
+#include "cli/text/typed_value.h"
+#include "retryq/delay_queue_name.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {
 namespace {
 
-// Remembers the route of the message.
+constexpr std::uint64_t kMostInFlight = 100'000;
+
+constexpr HelpText kSendHelp = {
+    .description =
+        "Publishes a message, now or with a delay, and waits until the broker has confirmed "
+        "it.\nWith --lines it publishes a message for each line of stdin.",
+    .usage =
+        "retryq send --queue QUEUE [OPTIONS] [BODY|-]\n"
+        "       retryq send --exchange EXCHANGE --routing-key KEY [OPTIONS] [BODY|-]\n"
+        "       retryq send --lines [OPTIONS]",
+    .footer =
+        R"(Exit status: 0 only after the broker has confirmed the message and routed it to a queue; 64 wrong
+options; 69 the message cannot be routed, or the broker does not answer within 10s; 77 refused by
+the broker. With a delay, the exchange or the queue must exist. If RETRYQ_MANAGEMENT_URL names the
+management API, the bindings of the exchange are checked. The broker drops a message that no queue
+accepts when it is due.
+
+--lines reads one JSON object per line, and writes one result per line, in any order:
+  {"id":1,"queue":"orders","body":"order 42","headers":{"customer":7},"delay":"30s"}
+  {"id":1,"ok":true}      or      {"id":1,"error":"why"}
+Fields: id (a text or a number); queue, or exchange and routing_key; body, or body_base64; headers
+(numbers, texts, true, false, null, lists and objects keep their type); delay ("30s", or seconds) or
+at (RFC 3339); priority, correlation_id, reply_to, type, app_id, user_id, message_id, content_type,
+content_encoding, expiration ("30s"), timestamp (seconds since 1970, or RFC 3339), transient (true).
+The flags set the fields that a line does not contain. Exit status: 69 if a message failed; 74 if a
+result could not be written; 75 after a signal. It first writes the results of all lines that it has
+read.
+
+Example: a message that arrives in the queue orders after half a minute
+  retryq send --queue orders --delay 30s --header customer=7 'order 42'
+Example: a message for each line of a file; declares the queue if it is missing
+  jq -c '{id: .number, body: tojson}' orders.jsonl | retryq send --lines --queue orders --declare
+)",
+};
+
+// The options, and values of flags that need a further step.
+struct SendFlags {
+  SendOptions options;
+  std::vector<std::string> headers, typed_headers;
+  FlagText body;
+  QueueType declare_type = QueueType::kClassic;
+  SendLinesOptions lines_options;
+  bool declare = false;
+  bool lines = false;
+  absl::Duration heartbeat = amqp::ConnectionOptions().heartbeat;
+};
+
+// The properties that are texts.
+struct TextFlag {
+  const char* flag;
+  const char* value;
+  std::string OutgoingMessage::*text;
+  const char* help;
+};
+constexpr TextFlag kTextFlags[] = {
+    {"--content-type", "TYPE", &OutgoingMessage::content_type, "Set the MIME type of the body"},
+    {"--content-encoding", "NAME", &OutgoingMessage::content_encoding,
+     "Set the encoding of the body, such as gzip. The body is sent unchanged"},
+    {"--message-id", "ID", &OutgoingMessage::message_id, "Set the id of the message"},
+    {"--correlation-id", "ID", &OutgoingMessage::correlation_id,
+     "Set the id of the request that the message belongs to"},
+    {"--reply-to", "QUEUE", &OutgoingMessage::reply_to, "Set the queue for replies"},
+    {"--type", "NAME", &OutgoingMessage::type, "Set the kind of message, for the consumer"},
+    {"--app-id", "NAME", &OutgoingMessage::app_id, "Set the name of the sending program"},
+    {"--user-id", "USER", &OutgoingMessage::user_id,
+     "Set the user-id property; must be the user of the connection"},
+};
+
+void CheckTarget(const SendFlags& flags, FlagReader& reader) {
+  if (reader.given("--queue")) {
+    reader.RefuseTogether("--exchange", "--queue");
+    reader.RefuseTogether("--routing-key", "--queue");
+  } else if (!flags.lines && !reader.given("--exchange")) {
+    reader.Require("--queue", "name the queue, or give --exchange and --routing-key");
+  } else if (!flags.lines) {
+    reader.Require("--routing-key", "--exchange needs one, which may be empty ('')");
+  }
+}
+
+void AddTargetFlags(FlagParser& parser, SendFlags* flags) {
+  OutgoingMessage* const message = &flags->options.message;
+  parser.Group("Target");
+  parser.Add("--queue", "QUEUE", &message->routing_key, "Publish to this queue");
+  parser.Add(
+      "--exchange", "EXCHANGE",
+      [message](const std::string& text, FlagReader& reader) {
+        message->exchange = text;
+        if (text.empty()) reader.Complain("--exchange '' is the default exchange; use --queue");
+      },
+      "Publish to this exchange");
+  parser.Add(
+      "--routing-key", "KEY",
+      [message](const std::string& text, FlagReader&) { message->routing_key = text; },
+      "With --exchange: publish with this routing key");
+  parser.Add("--declare", &flags->declare,
+             "Declare QUEUE, durable, if it is missing. See also retryq declare");
+  parser.Add("--declare-type", "classic|quorum", &flags->declare_type,
+             "With --declare: set the type of the queue. Default: classic");
+  AddBrokerFlags(parser, &flags->options.client, &flags->options.wait, &flags->heartbeat);
+  parser.Check([flags, message](FlagReader& reader) {
+    CheckTarget(*flags, reader);
+    reader.RequireFor("--declare-type", flags->declare, "--declare");
+    if (!reader.RequireFor("--declare", reader.given("--queue"), "--queue") || !flags->declare) {
+      return;
+    }
+    flags->options.declare = WorkQueue{.name = message->routing_key, .type = flags->declare_type};
+  });
+}
+
+// Adds the flags that set when the message is delivered.
+void AddTimeFlags(FlagParser& parser, SendFlags* flags) {
+  PublishOptions* const publish = &flags->options.publish;
+  parser.Group("Delay");
+  parser.Add("--delay", "DURATION", &publish->delay,
+             "Deliver the message after this time, exact to the millisecond if\n"
+             "retryq consumes the queue; other consumers may get it early.\n"
+             "Default: 0");
+  parser.Add(
+      "--at", "TIME",
+      [publish](const std::string& text, FlagReader& reader) {
+        publish->at = ParseTime(text);
+        if (publish->at) return;
+        reader.Complain("--at '" + text + "': write a time such as 2027-01-31T08:00:00Z");
+      },
+      "Deliver the message not before this time, such as 2027-01-31T08:00:00Z");
+  parser.Add("--round-up", &publish->round_up,
+             "Round the delay up to a step such as 1s, 2s, 3s, 5s, 10s, 15s, 30s,\n"
+             "1m, 2m … 30d, so that it is also exact for other consumers");
+  parser.Check([flags](FlagReader& reader) {
+    const bool is_delayed = reader.given("--delay") || reader.given("--at");
+    reader.RefuseTogether("--at", "--delay");
+    reader.RequireFor("--round-up", is_delayed || flags->lines, "--delay or --at");
+    if (is_delayed) reader.Refuse("--expiration", "a delay", "which it would end early");
+    for (const char* flag : {"--delay", "--at"}) {
+      reader.RefuseTogether(flag, "--lines", "whose lines contain it");
+    }
+  });
+  AddDelayQueueFlags(parser, &flags->heartbeat, &flags->options.client.delay_queues);
+}
+
+// Splits NAME=VALUE; complains about any other text.
+bool SplitHeader(const std::string& flag, const std::string& text, const char* form,
+                 FlagReader& reader, std::pair<std::string, std::string>* header) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    reader.Complain(flag + " '" + text + "': write " + form);
+    return false;
+  }
+  *header = {text.substr(0, equals), text.substr(equals + 1)};
+  return true;
+}
+
+void ReadHeaders(const SendFlags& flags, FlagReader& reader, amqp::Table* table) {
+  std::pair<std::string, std::string> header;
+  for (const std::string& text : flags.headers) {
+    if (!SplitHeader("--header", text, "NAME=VALUE", reader, &header)) continue;
+    table->Set(header.first, header.second);
+  }
+  for (const std::string& text : flags.typed_headers) {
+    if (!SplitHeader("--header-json", text, "NAME=JSON", reader, &header)) continue;
+    const nlohmann::json json = ParseJson(header.second);
+    absl::StatusOr<amqp::Value> value =
+        json.is_discarded() ? absl::InvalidArgumentError(
+                                  "the value is not JSON; write a text as \"text\", or use "
+                                  "--header")
+                            : TypedValue(json);
+    if (value.ok()) {
+      table->Set(header.first, *std::move(value));
+    } else {
+      reader.Complain("--header-json '" + text + "': " + std::string(value.status().message()));
+    }
+  }
+}
+
+void CheckNames(const OutgoingMessage& message, FlagReader& reader) {
+  const auto check = [&reader](const std::string& flag, const std::string& name) {
+    if (name.size() <= kLongestName) return;
+    reader.Complain(
+        absl::StrCat(flag, " has ", name.size(), " bytes; AMQP allows at most ", kLongestName));
+  };
+  check("--exchange", message.exchange);
+  check(message.exchange.empty() ? "--queue" : "--routing-key", message.routing_key);
+  for (const TextFlag& each : kTextFlags) check(each.flag, message.*each.text);
+  for (const auto& [name, value] : message.headers.fields()) check("--header", name);
+}
+
+void AddMessageFlags(FlagParser& parser, SendFlags* flags) {
+  OutgoingMessage* const message = &flags->options.message;
+  parser.Group("Message");
+  parser.Add("--header", "NAME=VALUE", &flags->headers, "Add a header with a text. Repeatable");
+  parser.Add("--header-json", "NAME=JSON", &flags->typed_headers,
+             "Add a header with the type of a JSON value: 7, 1.5, true, null,\n"
+             "\"7\", [1,2], {\"a\":1}. Repeatable");
+  for (const TextFlag& each : kTextFlags) {
+    parser.Add(each.flag, each.value, &(message->*each.text), each.help);
+  }
+  parser.Add(
+      "--priority", "NUMBER",
+      [message](const std::string& text, FlagReader& reader) {
+        reader.Read("--priority", text, 0, UINT8_MAX, &message->priority.emplace());
+      },
+      "Set the priority, for queues with priorities. Range: 0 to 255");
+  parser.Add(
+      "--timestamp", "TIME",
+      [message](const std::string& text, FlagReader& reader) {
+        message->timestamp = text == "now" ? absl::Now() : ParseTimestamp(text);
+        if (message->timestamp) return;
+        reader.Complain("--timestamp '" + text +
+                        "': write now, a time such as 2027-01-31T08:00:00Z, or seconds since 1970");
+      },
+      "Set when the message was created: now, RFC 3339 or seconds since 1970");
+  parser.Add(
+      "--expiration", "DURATION",
+      [message](const std::string& text, FlagReader& reader) {
+        message->expiration = ParseExpiration(text);
+        if (message->expiration) return;
+        reader.Complain("--expiration '" + text + "': write a duration such as 30s");
+      },
+      "Let the broker drop the message after this time in its queue. Cannot\n"
+      "be combined with a delay");
+  parser.Add("--transient", &message->transient,
+             "Do not persist the message: a classic queue loses it when the broker\n"
+             "restarts");
+  parser.Check([flags, message](FlagReader& reader) {
+    ReadHeaders(*flags, reader, &message->headers);
+    CheckNames(*message, reader);
+  });
+}
+
+void AddLinesFlags(FlagParser& parser, SendFlags* flags) {
+  parser.Group("Lines");
+  parser.Add("--lines", &flags->lines,
+             "Publish a message for each line of stdin, a JSON object, and write\n"
+             "a result for each");
+  parser.AddNumber("--in-flight", 1, kMostInFlight, &flags->lines_options.in_flight,
+                   "With --lines: limit the messages that have no result yet.\n"
+                   "Default: 2000. Range: 1 to 100000");
+  parser.Check([flags](FlagReader& reader) {
+    SendOptions& options = flags->options;
+    reader.RequireFor("--in-flight", flags->lines, "--lines");
+    if (flags->lines) {
+      options.lines = flags->lines_options;
+      if (flags->body) {
+        reader.Complain("BODY cannot be combined with --lines, whose lines contain it");
+      }
+      return;
+    }
+    options.body_from_stdin = !flags->body || *flags->body == "-";
+    if (!options.body_from_stdin) options.message.body = *flags->body;
+    if (!flags->body && ::isatty(STDIN_FILENO) != 0) {
+      reader.Complain("BODY is required as the last argument; - reads it from the terminal");
+    }
+  });
+}
+
+// Remembers the delay queue of the message.
 class RouteObserver : public Observer {
  public:
   explicit RouteObserver(BrokerWatch& watch) : watch_(watch) {}
@@ -47,49 +310,41 @@ std::string Target(const OutgoingMessage& message) {
 
 std::string DescribeRoute(const SendOptions& options, const std::string& target,
                           const RouteObserver& route) {
+  const std::string way = "waits in " + route.delay_queue() + " and arrives in " + target;
   if (options.publish.at) {
     if (route.delay_queue().empty()) return "";
     return absl::StrCat(
-        "waits in ", route.delay_queue(), " and arrives in ", target, " at ",
-        absl::FormatTime(absl::RFC3339_sec, *options.publish.at, absl::UTCTimeZone()));
+        way, " at ", absl::FormatTime(absl::RFC3339_sec, *options.publish.at, absl::UTCTimeZone()));
   }
   const absl::Duration asked = options.publish.delay;
   if (asked <= absl::ZeroDuration()) return "";
-  const std::string way = "waits in " + route.delay_queue() + " and arrives in " + target;
   const std::string kept = " after " + DurationText(route.delay());
-  const std::string whole = absl::StrCat(options.client.delay_queues.prefix, ".",
-                                         absl::ToInt64Milliseconds(route.delay()));
-  if (route.delay_queue() != whole && !options.publish.round_up) {
-    return way + ", where retryq handles it" + kept;
-  }
+  const std::optional<DelayQueueName> queue =
+      ParseDelayQueueName(route.delay_queue(), options.client.delay_queues.prefix);
+  const bool arrives_early = !queue || queue->ttl != route.delay();
+  if (arrives_early && !options.publish.round_up) return way + ", where retryq handles it" + kept;
   return way + kept +
          (route.delay() != asked ? ", as " + DurationText(asked) + " is rounded up" : "");
 }
 
-}  // namespace
+// Returns kNotFound if no queue is bound to the exchange of a delayed message. Otherwise returns
+// what the user should know about its bindings.
+absl::StatusOr<std::string> CheckDelayedTarget(const SendOptions& options) {
+  const bool is_delayed = options.publish.at || options.publish.delay > absl::ZeroDuration();
+  if (options.message.exchange.empty() || !is_delayed) return "";
+  const absl::Status bound = BindingCheck(ConnectionOf(options.client)).Check(options.message);
+  if (absl::IsNotFound(bound)) return WithSendRemedy(bound, /*to_queue=*/false);
+  if (bound.ok()) return "";
+  return absl::StrCat("; if no queue is bound when it is due, the broker drops it (",
+                      std::string(bound.message()), ")");
+}
 
-absl::StatusOr<std::string> Send(SendOptions options) {
-  if (options.body_from_stdin) {
-    absl::StatusOr<std::string> body = ReadAll(STDIN_FILENO);
-    if (!body.ok()) return body.status();
-    options.message.body = *std::move(body);
-  }
-  const std::string target = Target(options.message);
-  const bool to_queue = options.message.exchange.empty();
-  std::string doubt;
-  if (!to_queue && (options.publish.at || options.publish.delay > absl::ZeroDuration())) {
-    const absl::Status bound = BindingCheck(ConnectionOf(options.client)).Check(options.message);
-    if (absl::IsNotFound(bound)) return WithSendRemedy(bound, to_queue);
-    if (!bound.ok()) {
-      doubt = absl::StrCat("; if no queue is bound there then, the broker drops it (",
-                           std::string(bound.message()), ")");
-    }
-  }
-  EventLoop loop;
-  BrokerWatch watch(loop, options.client, options.wait, "the message is not confirmed yet");
-  RouteObserver route(watch);
-  options.client.observer = &route;
+// Moves the message to the broker and waits for the confirm.
+absl::Status PublishOne(SendOptions& options, BrokerWatch& watch, Observer& route,
+                        EventLoop& loop) {
   const absl::Duration deadline = options.wait + kLongestSilence;
+  const bool to_queue = options.message.exchange.empty();
+  options.client.observer = &route;
   options.publish.deadline = deadline;
   absl::Status published;
   Client client(loop, options.client);
@@ -111,10 +366,60 @@ absl::StatusOr<std::string> Send(SendOptions options) {
   }
   const absl::Status run = loop.Run();
   if (watch.has_connected()) SayGoodbye(loop);
-  if (!run.ok()) return run;
-  if (!published.ok()) return published;
-  std::string described = DescribeRoute(options, target, route);
-  return described.empty() ? described : described + doubt;
+  return run.ok() ? published : run;
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arguments) {
+  SendFlags flags;
+  FlagParser parser(kSendHelp);
+  parser.AddPositional("BODY", &flags.body,
+                       "Set the body. Read from stdin if BODY is \"-\", or if BODY is omitted\n"
+                       "and stdin is not a terminal");
+  AddTargetFlags(parser, &flags);
+  AddTimeFlags(parser, &flags);
+  AddMessageFlags(parser, &flags);
+  AddLinesFlags(parser, &flags);
+  return parser.ParseInto(arguments, [&flags](FlagReader& /*reader*/) { return flags.options; });
+}
+
+absl::StatusOr<std::string> Send(SendOptions options) {
+  if (options.body_from_stdin) {
+    absl::StatusOr<std::string> body = ReadAll(STDIN_FILENO);
+    if (!body.ok()) return body.status();
+    options.message.body = *std::move(body);
+  }
+  const absl::StatusOr<std::string> doubt = CheckDelayedTarget(options);
+  if (!doubt.ok()) return doubt.status();
+  const std::string target = Target(options.message);
+  EventLoop loop;
+  BrokerWatch watch(loop, options.client, options.wait,
+                    "the broker has not confirmed the message yet");
+  RouteObserver route(watch);
+  if (absl::Status sent = PublishOne(options, watch, route, loop); !sent.ok()) return sent;
+  const std::string described = DescribeRoute(options, target, route);
+  return described.empty() ? described : described + *doubt;
+}
+
+absl::Status WithSendRemedy(const absl::Status& status, bool to_queue) {
+  std::string remedy;
+  if (absl::IsNotFound(status) && !absl::StartsWith(status.message(), "no vhost '")) {
+    remedy = to_queue ? "declare the queue (retryq declare --queue, or --declare), or correct its "
+                        "name"
+                      : "bind a queue (retryq declare --queue QUEUE --exchange EXCHANGE "
+                        "--routing-key KEY), or correct the names";
+  } else if (absl::IsPermissionDenied(status) && !absl::StrContains(status.message(), "grant ")) {
+    // From 4.3 on, a passive declare needs a permission, too (F48 in doc/rabbitmq_facts.md).
+    const bool is_look = absl::StrContains(status.message(), "looking for queue");
+    remedy = absl::StrCat("grant the user ",
+                          is_look    ? "'read' on the queue"
+                          : to_queue ? "'write' on 'amq.default'"
+                                     : "'write' on the exchange",
+                          " (rabbitmqctl set_permissions)");
+  }
+  if (remedy.empty()) return status;
+  return {status.code(), absl::StrCat(std::string(status.message()), "; remedy: ", remedy)};
 }
 
 }  // namespace retryq::cli

@@ -19,7 +19,7 @@ namespace retryq::cli {
 
 // Options of `send --lines`: one message per line of stdin.
 struct SendLinesOptions {
-  std::size_t in_flight = 2000;  // limit of messages without a reply
+  std::size_t in_flight = 2000;  // limit of messages without a result
 };
 
 // The options of `retryq send`.
@@ -41,12 +41,16 @@ absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arg
 // empty without a delay, or the errors of Client::Publish.
 absl::StatusOr<std::string> Send(SendOptions options);
 
-// Publishes a message for each line of stdin and writes a reply to stdout for each, until stdin
-// ends, a signal arrives or the replies cannot be written. Then it finishes the lines that it has
-// read. Returns kUnavailable if a message failed, kDataLoss if replies could not be written,
+// Publishes a message for each line of stdin and writes a result to stdout for each, until stdin
+// ends, a signal arrives or the results cannot be written. Then it finishes the lines that it has
+// read. Returns kUnavailable if a message failed, kDataLoss if results could not be written,
 // kCancelled after a signal, or an error if the broker cannot be reached or refuses the connection
 // at the start.
 absl::Status SendLines(const SendOptions& options);
+
+// Adds the remedy, if known, to the error of a publish. `to_queue`: the publish was through the
+// default exchange.
+absl::Status WithSendRemedy(const absl::Status& status, bool to_queue);
 
 }  // namespace retryq::cli
 

@@ -13,27 +13,25 @@
 #include "cli/connect/broker_watch.h"
 #include "cli/connect/orderly_end.h"
 #include "cli/management/management_flags.h"
-#include "cli/send/answer_writer.h"
 #include "cli/send/binding_check.h"
-#include "cli/send/line_reader.h"
+#include "cli/send/line_io.h"
 #include "cli/send/line_request.h"
-#include "cli/send/remedies.h"
 #include "cli/send/send_command.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {
 namespace {
 
-// Limits of memory, together with --in-flight: the unconfirmed bodies and the unread replies. One
-// message of any size is always allowed.
+// Limits of memory, together with --in-flight: the unconfirmed bodies and the results that nobody
+// reads. One message of any size is always allowed.
 constexpr std::size_t kMostOpenBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostAnswerBytes = std::size_t{1} << 20;
 
 // How long other messages may still be confirmed after a delay queue was refused.
 constexpr absl::Duration kRefusedPatience = absl::Seconds(1);
 
-// After a signal, the rest is abandoned if no message is confirmed and no reply is read for this
-// time.
+// After a signal, the rest is abandoned if no message is confirmed and no result is read for
+// this time.
 constexpr absl::Duration kStopPatience = absl::Seconds(5);
 
 // One run of `retryq send --lines`.
@@ -101,7 +99,7 @@ class LineSender : private Observer {
     client_->Publish(std::move(request.message), request.publish,
                      [this, size, to_queue, number](absl::Status status) {
                        const auto open = open_.extract(number);
-                       if (open.empty()) return;  // it has a reply already
+                       if (open.empty()) return;  // it has a result already
                        open_bytes_ -= size;
                        Answer(open.mapped(),
                               status.ok() ? status : WithSendRemedy(status, to_queue));
@@ -146,7 +144,7 @@ class LineSender : private Observer {
     }
   }
 
-  // Runs once per turn of the loop, as many replies arrive in one.
+  // Runs once per turn of the loop, as many confirms arrive in one.
   void Continue() {
     if (continuing_ != nullptr) return;
     continuing_ = loop_.After(absl::ZeroDuration(), [this] {
@@ -170,7 +168,7 @@ class LineSender : private Observer {
     EndIfDone();
   }
 
-  // A reader that keeps the pipe open but takes no replies must not use up the grace period.
+  // A reader that keeps the pipe open but takes no results must not use up the grace period.
   void WatchStop() {
     if (drained_ == nullptr) return;
     stop_watch_ = loop_.After(kStopPatience, [this, left = open_.size() + writer_.size()] {
@@ -189,20 +187,19 @@ class LineSender : private Observer {
 
   absl::Status Result() const {
     if (!broken_because_.empty()) {
-      return absl::DataLossError(absl::StrCat("cannot write to stdout: ", broken_because_,
-                                              "; answers that could not be written: at least ",
-                                              unread_));
+      return absl::DataLossError(absl::StrCat("cannot write to stdout: ", broken_because_, "; ",
+                                              unread_, " results or more could not be written"));
     }
     if (!input_error_.ok()) return input_error_;
     if (!refused_.ok()) return refused_;
     const std::string failed =
         failed_ == 0 ? ""
                      : absl::StrCat(failed_, " of ", answered_,
-                                    " messages failed: the answers on stdout say why");
+                                    " messages failed; the results on stdout contain the reasons");
     if (is_interrupted_) {
       return absl::CancelledError(absl::StrCat(
           "stopped by a signal after ", answered_, " messages", failed.empty() ? "" : "; ", failed,
-          writer_.size() > 0 ? "; the last answers were not read" : ""));
+          writer_.size() > 0 ? "; the last results were not read" : ""));
     }
     return failed.empty() ? absl::OkStatus() : absl::UnavailableError(failed);
   }
@@ -228,7 +225,7 @@ class LineSender : private Observer {
   std::size_t open_bytes_ = 0;  // total size of their bodies
   std::uint64_t answered_ = 0;
   std::uint64_t failed_ = 0;
-  std::uint64_t unread_ = 0;  // unread replies
+  std::uint64_t unread_ = 0;  // results that nobody reads
   bool has_begun_ = false;
   bool has_ended_ = false;
   bool is_interrupted_ = false;

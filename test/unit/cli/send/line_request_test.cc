@@ -19,7 +19,7 @@ LineRequest Read(std::string_view line, LineRequest request = {}) {
   return request;
 }
 
-// What is wrong with it.
+// Returns the error of a line.
 std::string Complaint(std::string_view line) {
   LineRequest request;
   const absl::Status read = ParseRequest(line, &request);
@@ -27,7 +27,7 @@ std::string Complaint(std::string_view line) {
   return std::string(read.message());
 }
 
-TEST(LineRequest, HasAllThatAMessageHas) {
+TEST(LineRequest, SetsEachProperty) {
   const LineRequest request = Read(R"({"id":"a","exchange":"shop","routing_key":"order.placed",
     "body":"b","headers":{"n":7,"s":"x"},"delay":"1s500ms","priority":9,"correlation_id":"c",
     "reply_to":"r","type":"t","app_id":"p","user_id":"u","message_id":"m",
@@ -60,7 +60,7 @@ TEST(LineRequest, NamesAQueue) {
   EXPECT_EQ(request.message.routing_key, "orders");
 }
 
-TEST(LineRequest, ReadsTimesInEachForm) {
+TEST(LineRequest, ReadsEachFormOfATime) {
   const absl::Time time = absl::FromUnixSeconds(1'798'704'000);
   EXPECT_EQ(Read(R"({"queue":"q","at":"2026-12-31T08:00:00Z"})").publish.at, time);
   EXPECT_EQ(Read(R"({"queue":"q","at":"2026-12-31T09:00:00+01:00"})").publish.at, time);
@@ -76,7 +76,7 @@ TEST(LineRequest, ReadsABodyOfAnyBytes) {
             std::string("\0\x01\xFF", 3));
 }
 
-TEST(LineRequest, KeepsWhatALineDoesNotGive) {
+TEST(LineRequest, KeepsTheDefaultsOfMissingFields) {
   LineRequest defaults;
   defaults.message = {
       .exchange = "shop", .routing_key = "k", .headers = {{"h", "default"}}, .app_id = "shop"};
@@ -89,20 +89,21 @@ TEST(LineRequest, KeepsWhatALineDoesNotGive) {
   EXPECT_EQ(Read(R"({"queue":"q"})", defaults).message.exchange, "");
 }
 
-TEST(LineRequest, NamesWhatIsWrong) {
+TEST(LineRequest, WrongLinesAreExplained) {
   EXPECT_EQ(Complaint("order 42"), "the line is not JSON");
-  EXPECT_EQ(Complaint("[1]"), "the line is no JSON object");
-  EXPECT_THAT(Complaint(R"({"body":"b"})"), HasSubstr("it names no \"queue\""));
-  EXPECT_THAT(Complaint(R"({"queue":"q","exchange":"x"})"), HasSubstr("excludes"));
+  EXPECT_EQ(Complaint("[1]"), "the line is not a JSON object");
+  EXPECT_THAT(Complaint(R"({"body":"b"})"), HasSubstr("the line has no \"queue\""));
+  EXPECT_THAT(Complaint(R"({"queue":"q","exchange":"x"})"),
+              HasSubstr("\"queue\" cannot be combined with"));
   EXPECT_THAT(Complaint(R"({"queue":"q","body":"b","body_base64":"AA=="})"),
-              HasSubstr("exclude each other"));
+              HasSubstr("\"body\" cannot be combined with"));
   EXPECT_THAT(Complaint(R"({"queue":"q","delay":"1s","at":"2026-12-31T08:00:00Z"})"),
-              HasSubstr("exclude each other"));
+              HasSubstr("\"delay\" cannot be combined with"));
   EXPECT_THAT(Complaint(R"({"queue":"q","bdoy":"b"})"),
-              HasSubstr("there is no field \"bdoy\"; those there are: id, queue,"));
+              HasSubstr("unknown field \"bdoy\"; the fields are: id, queue,"));
 }
 
-TEST(LineRequest, NamesTheFieldWhoseValueIsWrong) {
+TEST(LineRequest, AWrongValueIsReportedWithItsField) {
   for (const auto& [field, value] : std::initializer_list<std::pair<const char*, const char*>>{
            {"body", "1"},
            {"body_base64", "\"!\""},
@@ -125,13 +126,13 @@ TEST(LineRequest, NamesTheFieldWhoseValueIsWrong) {
   }
 }
 
-TEST(LineRequest, HasItsIdWhereTheRestIsWrong) {
+TEST(LineRequest, HasAnIdEvenIfTheRestIsWrong) {
   LineRequest request;
   EXPECT_FALSE(ParseRequest(R"({"body":7,"id":42})", &request).ok());
   EXPECT_EQ(request.id, "42");
 }
 
-TEST(LineRequest, HasItsIdAsItIsWritten) {
+TEST(LineRequest, RepeatsTheIdAsItIsWritten) {
   for (const char* id : {"1", "-0.50", "1.0", "1e3", "123456789012345678901234567890",
                          "18446744073709551615", "true", "null", R"("a")"}) {
     LineRequest request;
@@ -142,7 +143,7 @@ TEST(LineRequest, HasItsIdAsItIsWritten) {
   }
 }
 
-TEST(LineRequest, OddLinesDoNoHarm) {
+TEST(LineRequest, MalformedLinesAreRefused) {
   for (const std::string& line :
        {std::string(100'000, '['), std::string("{\"queue\":\"\xFF\"}"), std::string("\0", 1),
         std::string(R"({"queue":"q","headers":)") + std::string(100, '[') + std::string(100, ']') +
@@ -155,7 +156,7 @@ TEST(LineRequest, OddLinesDoNoHarm) {
             "the line is JSON that nests deeper than 100 levels");
 }
 
-TEST(AnswerLine, EchoesTheId) {
+TEST(AnswerLine, RepeatsTheId) {
   EXPECT_EQ(AnswerLine("7", absl::OkStatus()), "{\"id\":7,\"ok\":true}\n");
   EXPECT_EQ(AnswerLine("\"a\"", absl::NotFoundError("no \"queue\"\xFF")),
             "{\"id\":\"a\",\"error\":\"no \\\"queue\\\"\xEF\xBF\xBD\"}\n");

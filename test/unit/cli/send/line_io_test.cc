@@ -1,4 +1,4 @@
-#include "cli/send/line_reader.h"
+#include "cli/send/line_io.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -14,12 +14,13 @@
 #include "support/temporary_directory.h"
 
 namespace retryq::cli {
-namespace line_reader_test {
+namespace line_io_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// AnswerWriter is tested by the integration tests of `send --lines`.
 class LineReaderTest : public ::testing::Test {
  protected:
   LineReaderTest() {
@@ -53,7 +54,8 @@ class LineReaderTest : public ::testing::Test {
     if (end_) return;
     EXPECT_EQ(loop_.Run(), absl::OkStatus());
   }
-  // What is there already is read.
+
+  // Runs the loop until it has processed everything that is in the pipe.
   void RunSome() {
     for (int turn = 0; turn < 20; ++turn) {
       const auto timer = loop_.After(absl::ZeroDuration(), [this] { loop_.Stop(); });
@@ -62,15 +64,15 @@ class LineReaderTest : public ::testing::Test {
   }
 
   EventLoop loop_;
-  retryq::testing::TemporaryDirectory files_;
   FileDescriptor read_end_, write_end_;
+  retryq::testing::TemporaryDirectory files_;
   std::optional<LineReader> reader_;
   std::size_t room_ = 1'000'000;
   std::vector<std::string> lines_;
   std::optional<absl::Status> end_;
 };
 
-TEST_F(LineReaderTest, HandsOutLinesAndTheEnd) {
+TEST_F(LineReaderTest, PassesOnLinesAndTheEnd) {
   WriteAll(write_end_.get(), "one\n\ntwo\nlast");
   write_end_.Close();
   Read(read_end_.get());
@@ -79,7 +81,7 @@ TEST_F(LineReaderTest, HandsOutLinesAndTheEnd) {
   EXPECT_EQ(end_, absl::OkStatus());
 }
 
-TEST_F(LineReaderTest, PutsTogetherALineThatComesInPieces) {
+TEST_F(LineReaderTest, JoinsTheChunksOfALine) {
   Read(read_end_.get());
   for (const char* piece : {"on", "e", "\ntw", "o\n"}) {
     WriteAll(write_end_.get(), piece);
@@ -88,7 +90,7 @@ TEST_F(LineReaderTest, PutsTogetherALineThatComesInPieces) {
   EXPECT_THAT(lines_, ElementsAre("one", "two"));
 }
 
-TEST_F(LineReaderTest, WaitsUntilThereIsRoom) {
+TEST_F(LineReaderTest, PausesUntilItsOwnerHasRoom) {
   WriteAll(write_end_.get(), "one\ntwo\nthree");
   write_end_.Close();
   room_ = 1;
@@ -106,7 +108,7 @@ TEST_F(LineReaderTest, WaitsUntilThereIsRoom) {
   EXPECT_EQ(end_, absl::OkStatus());
 }
 
-TEST_F(LineReaderTest, PassesOverALineThatIsTooLong) {
+TEST_F(LineReaderTest, SkipsALineThatIsTooLong) {
   const std::string long_line(300'000, 'x');
   FileDescriptor file(::open(files_.File("lines").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   WriteAll(file.get(), "one\n" + long_line + "\n" + std::string(101, 'y') + "\n" +
@@ -118,22 +120,14 @@ TEST_F(LineReaderTest, PassesOverALineThatIsTooLong) {
               ElementsAre("one", "too long", "too long", std::string(100, 'z'), "too long"));
 }
 
-TEST_F(LineReaderTest, ReadsFilesAndDevNull) {
-  FileDescriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  Read(null.get());
-  RunToEnd();
-  EXPECT_THAT(lines_, IsEmpty());
-  EXPECT_EQ(end_, absl::OkStatus());
-}
-
-TEST_F(LineReaderTest, ReportsWhatCannotBeRead) {
+TEST_F(LineReaderTest, ReportsAReadError) {
   FileDescriptor directory(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   Read(directory.get());
   RunToEnd();
   EXPECT_THAT(std::string(end_->message()), HasSubstr("cannot read stdin"));
 }
 
-TEST_F(LineReaderTest, CallsNobodyOnceItIsStopped) {
+TEST_F(LineReaderTest, CallsNothingAfterItIsStopped) {
   WriteAll(write_end_.get(), "one\n");
   Read(read_end_.get());
   reader_->Stop();
@@ -141,5 +135,5 @@ TEST_F(LineReaderTest, CallsNobodyOnceItIsStopped) {
   EXPECT_THAT(lines_, IsEmpty());
 }
 
-}  // namespace line_reader_test
+}  // namespace line_io_test
 }  // namespace retryq::cli
