@@ -53,14 +53,14 @@ class CommandQueues : public CommandTest {
   }
 };
 
-TEST_F(CommandQueues, SaysThatThereAreNone) {
+TEST_F(CommandQueues, ReportsThatThereAreNone) {
   const End end = Queues({});
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_THAT(end.out, HasSubstr("nothing has failed lately"));
   EXPECT_EQ(Json().at("totals").at("queues"), 0);
 }
 
-TEST_F(CommandQueues, ShowsWhatWaitsAndUntilWhen) {
+TEST_F(CommandQueues, ShowsWaitingMessagesAndWhenTheyAreDue) {
   // One that stays: of a channel that is closed at once the statistics may never know what it has
   // published.
   CommandRun worker({"work", "--queue", "orders", "--", "sh", "-c", "cat >&2; exit 1"},
@@ -104,7 +104,7 @@ TEST_F(CommandQueues, ShowsWhatWaitsAndUntilWhen) {
   ASSERT_TRUE(worker.Stop());
 }
 
-TEST_F(CommandQueues, KnowsTheLeasesOfQuorumQueues) {
+TEST_F(CommandQueues, ShowsTheLeasesOfQuorumQueues) {
   CommandRun worker({"work", "--json", "--queue", "orders", "--base", "10m", "--queue-type",
                      "quorum", "--outage", "1h", "--", "false"},
                     vhost_.Url());
@@ -121,7 +121,7 @@ TEST_F(CommandQueues, KnowsTheLeasesOfQuorumQueues) {
   ASSERT_TRUE(worker.Stop());
 }
 
-TEST_F(CommandQueues, ShowsWhoseMessagesWaitAndWhichAreOverdue) {
+TEST_F(CommandQueues, ShowsTheOwnersOfMessagesAndOverdueOnes) {
   Delay("10m");
   // As a program makes it that publishes with a delay to an exchange.
   const std::string to_exchange = "retry.1200000.exchange.shop.key.order.q0";
@@ -162,20 +162,21 @@ TEST_F(CommandQueues, ShowsWhoseMessagesWaitAndWhichAreOverdue) {
   EXPECT_THAT(table.out, HasSubstr("1 messages are due and not delivered yet"));
 }
 
-TEST_F(CommandQueues, ShowsWhatAPolicyDoesToThem) {
+TEST_F(CommandQueues, ShowsTheEffectOfAPolicy) {
   vhost_.management().Put("/policies/" + Management::Segment(vhost_.name()) + "/short",
                           {{"pattern", "^retry[.]"}, {"definition", {{"message-ttl", 500}}}});
   Delay("10m");
   ASSERT_TRUE(CommandRun::WaitUntil(
       [&] {
-        return Queues({}).out.find("its TTL is 500ms, not what its name says (policy 'short')") !=
+        return Queues({}).out.find(
+                   "its TTL is 500ms instead of that in its name (policy 'short')") !=
                std::string::npos;
       },
       absl::Seconds(60)))
       << Queues({}).out;
 }
 
-TEST_F(CommandQueues, SaysWhyItCannot) {
+TEST_F(CommandQueues, ExplainsEachFailure) {
   const End nobody = Run({"queues", "--management", "http://127.0.0.1:1"});
   EXPECT_EQ(nobody.code, 69);
   EXPECT_THAT(nobody.err, HasSubstr("http://127.0.0.1:1: Connection refused; is the management "

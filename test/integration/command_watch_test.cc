@@ -35,7 +35,7 @@ class CommandWatch : public CommandTest {
   }
 };
 
-TEST_F(CommandWatch, FillsTheTerminalAndGivesItBack) {
+TEST_F(CommandWatch, FillsTheTerminalAndRestoresIt) {
   TerminalRun run(Command());
   ASSERT_TRUE(run.Shows(kOtherScreen));
   ASSERT_TRUE(run.Shows("retry.600000"));
@@ -47,7 +47,7 @@ TEST_F(CommandWatch, FillsTheTerminalAndGivesItBack) {
   ExpectLeft(run);
 }
 
-TEST_F(CommandWatch, ShowsWhatIsNew) {
+TEST_F(CommandWatch, ShowsNewQueues) {
   TerminalRun run(Command());
   ASSERT_TRUE(run.Shows("2 queues"));
   peer_.DeclareQueue("retry.7200000");
@@ -59,7 +59,7 @@ TEST_F(CommandWatch, HasKeys) {
   ASSERT_TRUE(run.Shows("q quit"));
   run.Press("h");
   ASSERT_TRUE(run.Shows("one line up"));
-  run.Press("x ");  // what means nothing is passed over, a blank ends the help
+  run.Press("x");  // any key closes the help
   ASSERT_TRUE(run.Shows("serves"));
   run.Press("s");
   ASSERT_TRUE(run.Shows("waiting"));
@@ -85,7 +85,49 @@ TEST_F(CommandWatch, FollowsTheSizeOfTheTerminal) {
   EXPECT_EQ(run.Wait(), 0);
 }
 
-TEST_F(CommandWatch, GivesTheTerminalBackWhateverEndsIt) {
+TEST_F(CommandWatch, ScrollsAndSorts) {
+  for (int minutes = 20; minutes < 50; ++minutes) {
+    peer_.DeclareQueue("retry." + std::to_string(minutes * 60'000));
+  }
+  TerminalRun run(Command());
+  ASSERT_TRUE(run.Shows("1-20 of 32"));
+  // ncurses writes only the characters that change.
+  run.Press("kj");
+  ASSERT_TRUE(run.Shows("2-21"));
+  run.Press("G");
+  ASSERT_TRUE(run.Shows("13-32"));
+  run.Press("j\x1b[5~");  // page up
+  ASSERT_TRUE(run.Shows("1-20 "));
+  run.Press("\x1b[6~");  // page down
+  ASSERT_TRUE(run.Shows("13-32"));
+  run.Press("g");
+  ASSERT_TRUE(run.Shows("1-20 "));
+  peer_.Publish("", "retry.2940000", "a message");
+  for (const char* order : {"waiting", "next", "in/s", "ttl"}) {
+    run.Press("s");
+    ASSERT_TRUE(run.Shows(order));
+  }
+  run.Press("q");
+  EXPECT_EQ(run.Wait(), 0);
+}
+
+TEST_F(CommandWatch, FitsTheSmallestTerminal) {
+  TerminalRun run(Command());
+  ASSERT_TRUE(run.Shows("q quit"));
+  using Size = std::pair<unsigned short, unsigned short>;
+  for (const auto& [columns, rows] : {Size(1, 1), Size(7, 2), Size(40, 3), Size(3, 30)}) {
+    run.Resize(columns, rows);
+    run.Press("h");
+    run.Press("x");
+  }
+  run.Resize(100, 24);
+  ASSERT_TRUE(run.Shows("q quit"));
+  run.Press("q");
+  EXPECT_EQ(run.Wait(), 0);
+  ExpectLeft(run);
+}
+
+TEST_F(CommandWatch, RestoresTheTerminalAfterEachSignal) {
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) {
     TerminalRun run(Command());
     ASSERT_TRUE(run.Shows("q quit"));
@@ -100,7 +142,7 @@ TEST_F(CommandWatch, GivesTheTerminalBackWhateverEndsIt) {
   ExpectLeft(typed);
 }
 
-TEST_F(CommandWatch, GivesTheTerminalBackWhileItIsStopped) {
+TEST_F(CommandWatch, RestoresTheTerminalWhileItIsStopped) {
   std::string line;
   for (const std::string& word : Command()) line += "'" + word + "' ";
   // A shell with job control, as a user who types ^Z has.
@@ -129,7 +171,7 @@ TEST_F(CommandWatch, EndsOnATerminalThatIsStopped) {
   EXPECT_TRUE(run.IsAsItWas());
 }
 
-TEST_F(CommandWatch, HasColoursUnlessNobodyWantsThem) {
+TEST_F(CommandWatch, HasColoursWithoutNoColor) {
   constexpr char kRed[] = "\x1b[31m";  // these queues have no TTL
   TerminalRun coloured(Command());
   ASSERT_TRUE(coloured.Shows("q quit"));
@@ -139,7 +181,7 @@ TEST_F(CommandWatch, HasColoursUnlessNobodyWantsThem) {
   EXPECT_THAT(plain.output(), Not(HasSubstr(kRed)));
 }
 
-TEST_F(CommandWatch, WritesLinesIntoAPipe) {
+TEST_F(CommandWatch, WritesLinesToAPipe) {
   CommandRun run({"queues", "--watch", "--interval", "100ms", "--management", ManagementUrl()},
                  vhost_.Url());
   const auto lines = [&run] {
@@ -153,7 +195,7 @@ TEST_F(CommandWatch, WritesLinesIntoAPipe) {
   ASSERT_TRUE(run.Stop());
 }
 
-TEST_F(CommandWatch, WritesAnObjectALine) {
+TEST_F(CommandWatch, WritesOneObjectPerLine) {
   CommandRun run(
       {"queues", "--watch", "--interval", "100ms", "--json", "--management", ManagementUrl()},
       vhost_.Url());
@@ -169,14 +211,14 @@ TEST_F(CommandWatch, WritesAnObjectALine) {
   }
 }
 
-TEST_F(CommandWatch, EndsWhenNobodyReadsAnyMore) {
+TEST_F(CommandWatch, EndsWhenTheReaderHasGone) {
   std::string line;
   for (const std::string& word : Command()) line += "'" + word + "' ";
   CommandRun run({"-c", line + " | head -n 1"}, vhost_.Url(), "", "/bin/sh");
   EXPECT_EQ(run.Wait(), 0);
 }
 
-TEST_F(CommandWatch, SaysWhyItCannotBegin) {
+TEST_F(CommandWatch, ExplainsWhyItCannotStart) {
   TerminalRun run({RETRYQ_COMMAND, "queues", "--watch", "--management", "http://127.0.0.1:1"});
   EXPECT_EQ(run.Wait(), 69);
   EXPECT_THAT(run.output(), HasSubstr("Connection refused"));

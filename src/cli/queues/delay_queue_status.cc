@@ -28,10 +28,14 @@ constexpr absl::Duration kLateStatistics = absl::Seconds(10);
 // Below this TTL the statistics are too coarse to estimate when a message was published.
 constexpr absl::Duration kShortestEstimated = absl::Seconds(20);
 
-std::optional<absl::Duration> MillisecondsOf(const Json& json, const char* name) {
+std::optional<std::int64_t> CountOf(const Json& json, const char* name) {
   const std::optional<std::int64_t> value = IntegerOf(json, name);
-  if (!value || *value < 0) return std::nullopt;
-  return absl::Milliseconds(*value);
+  return value && *value >= 0 ? value : std::nullopt;
+}
+
+std::optional<absl::Duration> MillisecondsOf(const Json& json, const char* name) {
+  const std::optional<std::int64_t> value = CountOf(json, name);
+  return value ? std::optional(absl::Milliseconds(*value)) : std::nullopt;
 }
 
 std::optional<absl::Duration> Smaller(std::optional<absl::Duration> a,
@@ -104,10 +108,8 @@ std::optional<Published> WhenHeadWasPublished(const Json& stats, std::int64_t wa
 }
 
 void ReadMessages(const Json& queue, absl::Time now, DelayQueueStatus* status) {
-  status->waiting = IntegerOf(queue, "messages");
-  if (status->waiting && *status->waiting < 0) status->waiting.reset();
-  status->undelivered = IntegerOf(queue, "messages_dlx");
-  if (status->undelivered && *status->undelivered < 0) status->undelivered.reset();
+  status->waiting = CountOf(queue, "messages");
+  status->undelivered = CountOf(queue, "messages_dlx");
   const Json& stats = FieldOf(queue, "message_stats");
   status->in_per_second = GrowthPerSecond(SamplesOf(stats, "publish_details"));
   const std::optional<double> growth = GrowthPerSecond(SamplesOf(queue, "messages_details"));
@@ -119,13 +121,10 @@ void ReadMessages(const Json& queue, absl::Time now, DelayQueueStatus* status) {
   if (!status->overdue && status->waiting) status->overdue = 0;
 
   if (!status->ttl || status->waiting.value_or(0) == 0) return;
-  if (const std::optional<absl::Time> idle = IdleSince(queue);
-      idle && *idle + *status->ttl + kLateStatistics < now) {
-    status->overdue = status->waiting;
-  }
   absl::Duration at_most = *status->ttl;
   if (const std::optional<absl::Time> idle = IdleSince(queue)) {
     at_most = std::min(at_most, *idle + *status->ttl - now);
+    if (at_most + kLateStatistics < absl::ZeroDuration()) status->overdue = status->waiting;
   }
   const std::optional<Published> head = WhenHeadWasPublished(stats, *status->waiting);
   if (head) at_most = std::min(at_most, head->latest + *status->ttl - now);
@@ -212,43 +211,38 @@ std::string Serves(const DelayQueueStatus& queue) {
     return "exchange " + Printable(queue.parts.exchange, 60) +
            (key.empty() ? "" : ", key " + Printable(key, 60));
   }
-  const std::string whose =
+  const std::string owner =
       queue.parts.work_queue.empty() ? "many" : Printable(queue.parts.work_queue, 60);
   const std::string& exchange = queue.dead_letter_exchange;
-  return exchange.empty() ? whose : absl::StrCat(whose, " through ", Printable(exchange, 60));
+  return exchange.empty() ? owner : absl::StrCat(owner, " through ", Printable(exchange, 60));
 }
 
 std::vector<std::string> Oddities(const DelayQueueStatus& queue) {
   std::vector<std::string> oddities;
   if (!queue.state.empty() && queue.state != "running" && queue.state != "idle") {
-    oddities.push_back("its state is '" + Printable(queue.state) +
-                       "': look at the node that it lives on");
+    oddities.push_back("its state is " + InQuotes(queue.state) + ": check the node that hosts it");
   }
   if (queue.undelivered.value_or(0) > 0) {
-    const std::string whose =
-        queue.parts.work_queue.empty() ? "" : absl::StrCat(" ", InQuotes(queue.parts.work_queue));
+    const std::string name =
+        queue.parts.work_queue.empty() ? "" : " " + InQuotes(queue.parts.work_queue);
     oddities.push_back(absl::StrCat(
-        *queue.undelivered,
-        " messages are due and not delivered yet: if that does not change, the queue", whose,
-        " that they return to is gone or full; RabbitMQ tries again every 3 minutes"));
+        *queue.undelivered, " messages are due and not delivered yet. If this lasts, the queue",
+        name, " that they return to is missing or full; RabbitMQ tries again every 3 minutes"));
   }
   if (queue.overdue.value_or(0) > queue.undelivered.value_or(0)) {
-    oddities.push_back(
-        absl::StrCat(*queue.overdue,
-                     " messages should have left it, and it has done nothing for longer than its "
-                     "TTL: look at the node that it lives on"));
-  }
-  std::vector<std::string> policies;
-  if (!queue.policy.empty()) policies.push_back("policy '" + Printable(queue.policy) + "'");
-  if (!queue.operator_policy.empty()) {
-    policies.push_back("operator policy '" + Printable(queue.operator_policy) + "'");
+    oddities.push_back(absl::StrCat(*queue.overdue,
+                                    " messages are overdue, and the queue has been idle for longer "
+                                    "than its TTL: check the node that hosts it"));
   }
   if (!queue.ttl) {
-    oddities.emplace_back("it has no TTL: nothing ever leaves it");
+    oddities.emplace_back("it has no TTL, so messages never leave it");
   } else if (*queue.ttl != queue.parts.ttl) {
-    const std::string whose = policies.empty() ? "" : " (" + absl::StrCat(policies.front()) + ")";
-    oddities.push_back("its TTL is " + DurationText(*queue.ttl) + ", not what its name says" +
-                       whose);
+    const std::string policy = !queue.policy.empty() ? " (policy " + InQuotes(queue.policy) + ")"
+                               : !queue.operator_policy.empty()
+                                   ? " (operator policy " + InQuotes(queue.operator_policy) + ")"
+                                   : "";
+    oddities.push_back("its TTL is " + DurationText(*queue.ttl) + " instead of that in its name" +
+                       policy);
   }
   if (queue.lease && *queue.lease <= queue.parts.ttl) {
     oddities.emplace_back("it expires, with its messages, before they leave it");

@@ -65,12 +65,6 @@ std::string Serves(const DelayQueueStatus& queue);
 // sentence each.
 std::vector<std::string> Oddities(const DelayQueueStatus& queue);
 
-// All delay queues of a vhost at one time.
-struct DelayQueueList {
-  std::vector<DelayQueueStatus> queues;  // in order of their TTL
-  absl::Time at;                         // local clock
-};
-
 }  // namespace retryq::cli
 
 #endif  // RETRYQ_CLI_QUEUES_DELAY_QUEUE_STATUS_H_

@@ -1,104 +1,351 @@
-#include <event2/event.h>
+// Uses the functions of ncurses, as its macros have names like `clear` and `timeout`.
+#define NCURSES_NOMACROS
+#include <curses.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <clocale>
 #include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "cli/management/management_api.h"
+#include "cli/management/json_fields.h"
 #include "cli/queues/queues_command.h"
-#include "cli/queues/queues_screen.h"
-#include "cli/queues/queues_table.h"
-#include "cli/queues/queues_view.h"
+#include "cli/text/duration.h"
 #include "cli/text/outlet.h"
+#include "loop/libevent_ptr.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
 namespace {
 
 constexpr absl::Duration kUsualWrite = absl::Milliseconds(100);
+constexpr unsigned kLongestGoodbye = 2;  // seconds
 
-// Calls back for each signal, or when a descriptor is readable, during its lifetime.
-class Watcher {
+// The title, the heading, the totals and the footer.
+constexpr std::size_t kFixedLines = 4;
+
+// Colour pairs.
+enum : short { kPlainPair, kWaitingPair, kOddPair };
+
+// The orders of the rows, and their names.
+enum Order : std::size_t { kByTtl, kByWaiting, kByNextDue, kByRate };
+constexpr std::array<const char*, 4> kOrders = {"ttl", "waiting", "next due", "in/s"};
+
+constexpr std::array kHelpLines = {
+    "q          quit",
+    "up, k      one line up",
+    "down, j    one line down",
+    "page up, page down, home, end",
+    "s          sort by ttl, waiting, next due or in/s",
+    "p, space   pause or continue",
+    "h, ?       show this help; any key closes it",
+    "",
+    "overdue    messages that are due, but that no queue accepts",
+    "next due   ~ is an estimate to within 5s, <= is an upper bound",
+    "lease left time until the broker deletes the queue if no worker declares it again",
+    "serves     owner of the messages; many if all work queues share the queue",
+};
+
+bool WantsColours() {
+  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org
+  return no_color == nullptr || *no_color == '\0';
+}
+
+// While ncurses draws, it ignores ^Z. Blocks the signal meanwhile, so that it takes effect
+// afterwards.
+class StopHeld {
  public:
-  Watcher(EventLoop& loop, int signal_or_fd, short what, std::function<void()> callback)
-      : callback_(std::move(callback)),
-        event_(event_new(
-                   loop.base(), signal_or_fd, static_cast<short>(what | EV_PERSIST),
-                   [](evutil_socket_t, short, void* self) {
-                     static_cast<Watcher*>(self)->callback_();
-                   },
-                   this),
-               &event_free) {
-    event_add(event_.get(), nullptr);
+  StopHeld() {
+    sigset_t stop;
+    ::sigemptyset(&stop);
+    ::sigaddset(&stop, SIGTSTP);
+    ::pthread_sigmask(SIG_BLOCK, &stop, &before_);
   }
-  Watcher(const Watcher&) = delete;
-  Watcher& operator=(const Watcher&) = delete;
+  ~StopHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  StopHeld(const StopHeld&) = delete;
+  StopHeld& operator=(const StopHeld&) = delete;
 
  private:
-  const std::function<void()> callback_;
-  const std::unique_ptr<event, void (*)(event*)> event_;
+  sigset_t before_;
 };
+
+// The terminal at stdin and stdout in full-screen mode. The destructor restores the terminal.
+// SIGTSTP also restores it until the process continues. Only one object at a time.
+class QueuesScreen {
+ public:
+  // Returns null if the terminal (TERM) is not capable of it.
+  static std::unique_ptr<QueuesScreen> Open(const QueuesOptions& options) {
+    std::setlocale(LC_CTYPE, "");  // for names in UTF-8
+    SCREEN* const screen = ::newterm(nullptr, stdout, stdin);
+    return screen == nullptr ? nullptr : std::make_unique<QueuesScreen>(options, screen);
+  }
+  QueuesScreen(const QueuesOptions& options, SCREEN* screen);
+  ~QueuesScreen();
+  QueuesScreen(const QueuesScreen&) = delete;
+  QueuesScreen& operator=(const QueuesScreen&) = delete;
+
+  // Draws a newer list, or the reason why there is none beside the last list.
+  void Show(const absl::StatusOr<DelayQueueList>& list);
+
+  // Updates the size of the terminal, after SIGWINCH.
+  void Resize();
+
+  // Handles the keys that were pressed. Returns false if one of them quits.
+  bool HandleKeys();
+
+  bool paused() const { return paused_; }
+
+ private:
+  struct Row {
+    std::string text;
+    short pair = kPlainPair;
+  };
+
+  void Press(int key);
+  void Sort();
+  double SortKeyOf(const DelayQueueStatus& queue) const;
+  void Draw();
+  // Draws a line and erases everything below it. ncurses continues a line that is too long on the
+  // next one, which the next call erases.
+  void DrawLine(int y, const std::string& text, attr_t attributes, short pair = kPlainPair) const;
+  std::vector<Row> Rows(const QueuesTable& table) const;
+  std::string Title() const;
+  std::string Footer(std::size_t rows, std::size_t end) const;
+
+  const QueuesOptions& options_;
+  SCREEN* const screen_;
+  bool colours_ = false;
+  DelayQueueList list_;
+  std::string error_;
+  std::size_t order_ = kByTtl;
+  std::size_t top_ = 0;   // first row on the screen
+  std::size_t page_ = 1;  // rows that fit, as last drawn
+  bool paused_ = false;
+  bool help_ = false;
+  bool quit_ = false;
+};
+
+QueuesScreen::QueuesScreen(const QueuesOptions& options, SCREEN* screen)
+    : options_(options), screen_(screen) {
+  ::set_term(screen_);
+  ::cbreak();
+  ::noecho();
+  ::curs_set(0);
+  ::keypad(stdscr, TRUE);
+  ::nodelay(stdscr, TRUE);
+  ::set_escdelay(50);  // milliseconds: an escape alone has no function here
+  colours_ =
+      WantsColours() && ::has_colors() && ::start_color() == OK && ::use_default_colors() == OK;
+  if (!colours_) return;
+  ::init_pair(kWaitingPair, COLOR_YELLOW, -1);
+  ::init_pair(kOddPair, COLOR_RED, -1);
+}
+
+QueuesScreen::~QueuesScreen() {
+  // Resumes a terminal that was stopped by ^S, which Linux does only after a stop by tcflow. A
+  // terminal that is not read would block forever.
+  ::tcflow(STDOUT_FILENO, TCOOFF);
+  ::tcflow(STDOUT_FILENO, TCOON);
+  std::signal(SIGALRM, SIG_DFL);
+  ::alarm(kLongestGoodbye);
+  ::endwin();
+  ::alarm(0);
+  ::delscreen(screen_);
+}
+
+void QueuesScreen::Show(const absl::StatusOr<DelayQueueList>& list) {
+  error_ = std::string(list.status().message());
+  if (list.ok()) {
+    list_ = *list;
+    Sort();
+  }
+  Draw();
+}
+
+void QueuesScreen::Resize() {
+  winsize size = {};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+    ::resizeterm(size.ws_row, size.ws_col);
+  }
+  Draw();
+}
+
+bool QueuesScreen::HandleKeys() {
+  for (int key = ::wgetch(stdscr); key != ERR; key = ::wgetch(stdscr)) Press(key);
+  if (!quit_) Draw();
+  return !quit_;
+}
+
+void QueuesScreen::Press(int key) {
+  if (key == KEY_RESIZE) return;  // from resizeterm
+  if (key == 'q' || key == 'Q') {
+    quit_ = true;
+  } else if (std::exchange(help_, false)) {
+    return;
+  } else if (key == KEY_UP || key == 'k') {
+    top_ -= std::min<std::size_t>(top_, 1);
+  } else if (key == KEY_DOWN || key == 'j') {
+    ++top_;
+  } else if (key == KEY_PPAGE) {
+    top_ -= std::min(top_, page_);
+  } else if (key == KEY_NPAGE) {
+    top_ += page_;
+  } else if (key == KEY_HOME || key == 'g') {
+    top_ = 0;
+  } else if (key == KEY_END || key == 'G') {
+    top_ = list_.queues.size();
+  } else if (key == 's') {
+    order_ = (order_ + 1) % kOrders.size();
+    Sort();
+  } else if (key == 'p' || key == ' ') {
+    paused_ = !paused_;
+  } else if (key == 'h' || key == '?') {
+    help_ = true;
+  }
+}
+
+void QueuesScreen::Sort() {
+  std::sort(list_.queues.begin(), list_.queues.end(), [this](const auto& a, const auto& b) {
+    const double key_of_a = SortKeyOf(a);
+    const double key_of_b = SortKeyOf(b);
+    return std::tie(key_of_a, a.parts.ttl, a.name) < std::tie(key_of_b, b.parts.ttl, b.name);
+  });
+}
+
+// Rows with the same key are sorted by TTL and name.
+double QueuesScreen::SortKeyOf(const DelayQueueStatus& queue) const {
+  if (order_ == kByWaiting) return static_cast<double>(-queue.waiting.value_or(-1));
+  if (order_ == kByRate) return -queue.in_per_second.value_or(-1);
+  if (order_ == kByTtl) return 0;
+  const absl::Duration at_most = queue.next_due_at_most.value_or(absl::InfiniteDuration());
+  return absl::ToDoubleSeconds(queue.next_due.value_or(at_most));
+}
+
+void QueuesScreen::Draw() {
+  pollfd terminal = {STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&terminal, 1, 0) <= 0) return;  // stopped by ^S: the next drawing shows everything
+  const auto height = static_cast<std::size_t>(getmaxy(stdscr));
+  const QueuesTable table = MakeTable(list_);
+  const std::vector<Row> rows = Rows(table);
+  page_ = height > kFixedLines ? height - kFixedLines : 1;
+  top_ = std::min(top_, rows.size() - std::min(rows.size(), page_));
+  const std::size_t end = std::min(top_ + page_, rows.size());
+
+  int y = 0;
+  DrawLine(y++, Title(), A_BOLD);
+  const bool has_table = !help_ && !list_.queues.empty();
+  DrawLine(y, has_table ? table.heading : "", A_REVERSE);
+  ::wmove(stdscr, y, 0);
+  if (y++ < getmaxy(stdscr)) ::wchgat(stdscr, -1, A_REVERSE, kPlainPair, nullptr);
+  for (std::size_t i = top_; i < end; ++i) DrawLine(y++, rows[i].text, A_NORMAL, rows[i].pair);
+  DrawLine(y++, table.totals, A_BOLD);
+  if (error_.empty()) {
+    DrawLine(y++, Footer(rows.size(), end), A_DIM);
+  } else {
+    DrawLine(y++, Printable(error_), A_BOLD, kOddPair);
+  }
+  DrawLine(y, "", A_NORMAL);
+  const StopHeld held;
+  ::wrefresh(stdscr);
+}
+
+void QueuesScreen::DrawLine(int y, const std::string& text, attr_t attributes, short pair) const {
+  if (::wmove(stdscr, y, 0) == ERR) return;  // below the terminal
+  ::wattr_set(stdscr, A_NORMAL, kPlainPair, nullptr);
+  ::wclrtobot(stdscr);
+  ::wattr_set(stdscr, attributes, colours_ ? pair : short{kPlainPair}, nullptr);
+  ::waddnstr(stdscr, text.data(), static_cast<int>(text.size()));
+}
+
+std::vector<QueuesScreen::Row> QueuesScreen::Rows(const QueuesTable& table) const {
+  std::vector<Row> rows;
+  if (help_) {
+    for (const char* line : kHelpLines) rows.push_back({line});
+    return rows;
+  }
+  if (list_.queues.empty()) return {{"no delay queues: nothing has failed lately"}};
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const DelayQueueStatus& queue = list_.queues[i];
+    const short waiting = queue.waiting.value_or(0) > 0 ? kWaitingPair : kPlainPair;
+    rows.push_back({table.rows[i], Oddities(queue).empty() ? waiting : short{kOddPair}});
+  }
+  return rows;
+}
+
+std::string QueuesScreen::Title() const {
+  const std::string time = absl::FormatTime("%H:%M:%S", list_.at, absl::LocalTimeZone());
+  return absl::StrCat("retryq queues  ", Printable(options_.prefix, 100), ".*  vhost '",
+                      Printable(options_.vhost, 100), "'  ", time, "  ",
+                      paused_ ? "paused" : "every " + DurationText(options_.interval));
+}
+
+std::string QueuesScreen::Footer(std::size_t rows, std::size_t end) const {
+  return absl::StrCat("q quit  s sort: ", kOrders[order_], "  p ", paused_ ? "continue" : "pause",
+                      "  h help",
+                      rows > page_ ? absl::StrCat("  ", top_ + 1, "-", end, " of ", rows) : "");
+}
 
 // One watch: requests the queues, shows them and waits.
 class Watch {
  public:
   explicit Watch(const QueuesOptions& options)
       : options_(options),
-        api_(loop_, options.management, {.say_waiting = false}),  // the screen shows it
-        view_({.vhost = options.vhost, .prefix = options.prefix, .interval = options.interval}) {}
+        api_(loop_, options.management, {.say_waiting = false}) {}  // the screen shows it
 
   absl::Status Run() {
-    absl::StatusOr<DelayQueueList> list = Look();
+    absl::StatusOr<DelayQueueList> list = FetchDelayQueues(api_, options_);
     if (!list.ok()) return list.status();
     // Until here, a signal ends the process at once.
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-      Call(signal, EV_SIGNAL, [this] { End(); });
-    }
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+      Call<&Watch::End>(signal, EV_SIGNAL);
     OpenScreen();
     while (!over_) {
       Show(list);
       Wait();
       if (over_) break;
-      if (!view_.paused()) list = Look();
+      if (screen_ == nullptr || !screen_->paused()) list = FetchDelayQueues(api_, options_);
     }
     return written_;
   }
 
  private:
-  void Call(int signal_or_fd, short what, std::function<void()> callback) {
-    watchers_.push_back(std::make_unique<Watcher>(loop_, signal_or_fd, what, std::move(callback)));
+  // Calls back for each signal, or when a descriptor is readable.
+  template <void (Watch::*kCallback)()>
+  void Call(int signal_or_fd, int what) {
+    events_.emplace_back(event_new(
+        loop_.base(), signal_or_fd, static_cast<short>(what | EV_PERSIST),
+        [](evutil_socket_t, short, void* self) { (static_cast<Watch*>(self)->*kCallback)(); },
+        this));
+    event_add(events_.back().get(), nullptr);
   }
 
   void OpenScreen() {
     if (options_.json || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) return;
-    screen_ = QueuesScreen::Open();
+    screen_ = QueuesScreen::Open(options_);
     if (screen_ == nullptr) return;
-    Call(SIGWINCH, EV_SIGNAL, [this] {
-      screen_->Resize();
-      screen_->Draw(view_);
-    });
-    Call(STDIN_FILENO, EV_READ, [this] { OnKeys(); });
+    Call<&Watch::OnResize>(SIGWINCH, EV_SIGNAL);
+    Call<&Watch::OnKeys>(STDIN_FILENO, EV_READ);
   }
 
+  void OnResize() { screen_->Resize(); }
+
   void OnKeys() {
-    bool pressed = false;
-    while (const std::optional<QueuesView::Key> key = screen_->ReadKey()) {
-      view_.Press(*key);
-      pressed = true;
-    }
     pollfd terminal = {STDIN_FILENO, 0, 0};
     const bool gone = ::poll(&terminal, 1, 0) > 0 && (terminal.revents & (POLLHUP | POLLERR)) != 0;
-    if (view_.quit() || gone) return End();
-    if (pressed) screen_->Draw(view_);
+    if (gone || !screen_->HandleKeys()) End();
   }
 
   void End() {
@@ -106,31 +353,20 @@ class Watch {
     loop_.Stop();
   }
 
-  absl::StatusOr<DelayQueueList> Look() {
-    return FetchDelayQueues(api_, options_.vhost, options_.prefix);
-  }
-
   void Show(const absl::StatusOr<DelayQueueList>& list) {
-    if (screen_ != nullptr) {
-      if (list.ok()) {
-        view_.Show(*list);
-      } else {
-        view_.ShowError(std::string(list.status().message()));
-      }
-      return screen_->Draw(view_);
-    }
+    if (screen_ != nullptr) return screen_->Show(list);
     if (!list.ok()) {
       WriteErrors(absl::StrCat("retryq queues: ", std::string(list.status().message()), "\n"));
-    } else {
-      // A slow reader misses some lists, and does not delay signals.
-      if (!lists_.Flush(absl::ZeroDuration())) return;
-      lists_.Write(options_.json ? JsonText(*list) : LinesText(*list));
-      lists_.Flush(kUsualWrite);
-      if (lists_.error() == 0) return;
-      written_ = absl::DataLossError(
-          absl::StrCat("cannot write to stdout: ", std::strerror(lists_.error())));
-      over_ = true;
+      return;
     }
+    // A slow reader misses some lists, and does not delay signals.
+    if (!lists_.Flush(absl::ZeroDuration())) return;
+    lists_.Write(options_.json ? JsonText(*list) : LinesText(*list));
+    lists_.Flush(kUsualWrite);
+    if (lists_.error() == 0) return;
+    written_ = absl::DataLossError(
+        absl::StrCat("cannot write to stdout: ", std::strerror(lists_.error())));
+    over_ = true;
   }
 
   void Wait() {
@@ -145,10 +381,8 @@ class Watch {
   const QueuesOptions& options_;
   EventLoop loop_;
   ManagementApi api_;
-  QueuesView view_;
   std::unique_ptr<QueuesScreen> screen_;
-  std::vector<std::unique_ptr<Watcher>>
-      watchers_;  // destroyed before the screen, whose handlers they hide
+  std::vector<EventPtr> events_;  // freed before the screen, whose signal handlers they replace
   Outlet lists_{{.fd = STDOUT_FILENO}};
   bool over_ = false;
   absl::Status written_;

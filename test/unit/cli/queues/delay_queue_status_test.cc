@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
 
-// As the broker shows one that nobody has used yet.
+// A queue that has not been used yet.
 Json Queue(const std::string& name, absl::Duration ttl, absl::Duration expires) {
   return {{"name", name},
           {"type", "classic"},
@@ -42,7 +42,7 @@ std::string Text(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3S+00:00", time, absl::UTCTimeZone());
 }
 
-// Statistics at each five seconds, up to now: from the newest to the oldest.
+// Statistics of every five seconds until now, newest first.
 Json Samples(const std::vector<int>& values) {
   Json samples = Json::array();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -58,7 +58,7 @@ DelayQueueStatus Read(const Json& queue) {
   return status.value_or(DelayQueueStatus());
 }
 
-TEST(DelayQueueStatus, SaysWhatTheBrokerSays) {
+TEST(DelayQueueStatus, ReadsTheDataOfTheBroker) {
   const DelayQueueStatus status = Read(Minute());
   EXPECT_EQ(status.name, "retry.60000");
   EXPECT_EQ(status.parts.ttl, absl::Minutes(1));
@@ -72,7 +72,7 @@ TEST(DelayQueueStatus, SaysWhatTheBrokerSays) {
   EXPECT_THAT(Oddities(status), IsEmpty());
 }
 
-TEST(DelayQueueStatus, IsOfDelayQueuesOfThePrefixAlone) {
+TEST(DelayQueueStatus, IgnoresOtherQueues) {
   EXPECT_FALSE(ReadDelayQueue(Queue("orders", {}, {}), "retry", kNow).has_value());
   EXPECT_FALSE(ReadDelayQueue(Minute(), "other", kNow).has_value());
   for (const Json& json : {Json(), Json(7), Json::array(), Json::object(), Json({{"name", 7}})}) {
@@ -80,7 +80,7 @@ TEST(DelayQueueStatus, IsOfDelayQueuesOfThePrefixAlone) {
   }
 }
 
-TEST(DelayQueueStatus, BoundsTheNextByTheTimeSinceAnythingHappened) {
+TEST(DelayQueueStatus, ActivityLimitsTheTimeOfTheNextMessage) {
   Json queue = Minute();
   queue["messages"] = 3;
   EXPECT_EQ(Read(queue).next_due_at_most, absl::Minutes(1));
@@ -95,27 +95,27 @@ TEST(DelayQueueStatus, BoundsTheNextByTheTimeSinceAnythingHappened) {
   EXPECT_FALSE(Read(queue).next_due.has_value());
 }
 
-TEST(DelayQueueStatus, FindsTheHeadByWhatCameAndWhatWaits) {
+TEST(DelayQueueStatus, EstimatesTheHeadFromPublishesAndWaitingMessages) {
   Json queue = Minute();
-  // The fourth and fifth wait: the fourth came ten to twenty seconds ago.
+  // The fourth and the fifth message wait: the fourth was published ten to twenty seconds ago.
   queue["messages"] = 2;
   queue["message_stats"] = {{"publish", 5}, {"publish_details", Samples({5, 5, 5, 3, 3, 0})}};
   EXPECT_EQ(Read(queue).next_due_at_most, absl::Seconds(50));
   EXPECT_EQ(Read(queue).next_due, absl::Seconds(45));
-  // All that ever came waits; when the first came is known, too.
+  // All messages wait, and the statistics contain the first.
   queue["messages"] = 5;
   EXPECT_EQ(Read(queue).next_due, absl::Seconds(35));
-  // It came before the statistics begin.
+  // The first was published before the statistics begin.
   queue["message_stats"]["publish_details"] = Samples({5, 5, 5});
   EXPECT_FALSE(Read(queue).next_due.has_value());
   EXPECT_EQ(Read(queue).next_due_at_most, absl::Seconds(50));
-  // The broker has forgotten what came before it started.
+  // The broker has restarted and counts only later publishes.
   queue["messages"] = 6;
   EXPECT_FALSE(Read(queue).next_due.has_value());
   EXPECT_EQ(Read(queue).next_due_at_most, absl::Minutes(1));
 }
 
-TEST(DelayQueueStatus, HasRatesOverAMinute) {
+TEST(DelayQueueStatus, ComputesRatesOverAMinute) {
   Json queue = Minute();
   std::vector<int> came;
   for (int i = 12; i >= 0; --i) came.push_back(100 + 10 * i);
@@ -129,13 +129,13 @@ TEST(DelayQueueStatus, HasRatesOverAMinute) {
   EXPECT_FALSE(Read(queue).out_per_second.has_value());
 }
 
-TEST(DelayQueueStatus, TellsAQuorumQueuesLeaseByItsEpoch) {
+TEST(DelayQueueStatus, DerivesTheLeaseOfAQuorumQueueFromItsEpoch) {
   const DelayQueueOptions options{.queue_type = QueueType::kQuorum, .outage = absl::Hours(1)};
   const absl::Duration ttl = absl::Minutes(1);
   const absl::Duration epoch_length = EpochLength(ttl, options);
   absl::Duration into;
   const std::int64_t epoch = absl::IDivDuration(kNow - absl::UnixEpoch(), epoch_length, &into);
-  // As it would have been made in this epoch and the one before.
+  // A queue of this epoch and one of the previous epoch.
   for (const std::int64_t age : {0, 1}) {
     Json queue = Queue("retry.60000.q1", ttl,
                        QueueLifetime(ttl, options) + absl::Milliseconds((epoch - age) % 997));
@@ -147,7 +147,7 @@ TEST(DelayQueueStatus, TellsAQuorumQueuesLeaseByItsEpoch) {
               *status.lease - into - static_cast<int>(age) * epoch_length);
     EXPECT_EQ(*status.lease_left_at_most, age == 0 ? *status.lease : *status.lease - into);
   }
-  // Of an epoch that it cannot live in any more, or not ours.
+  // An epoch whose queues have expired, and a value that is not of an epoch.
   for (const absl::Duration stamp :
        {absl::Milliseconds((epoch + 1) % 997), absl::Milliseconds(998)}) {
     Json queue = Queue("retry.60000.q1", ttl, QueueLifetime(ttl, options) + stamp);
@@ -157,22 +157,23 @@ TEST(DelayQueueStatus, TellsAQuorumQueuesLeaseByItsEpoch) {
   }
 }
 
-TEST(DelayQueueStatus, SaysWhatAPolicyChanges) {
+TEST(DelayQueueStatus, AppliesPolicies) {
   Json queue = Minute();
   queue["policy"] = "short";
   queue["effective_policy_definition"] = {{"message-ttl", 500}, {"expires", 700}};
   const DelayQueueStatus status = Read(queue);
   EXPECT_EQ(status.ttl, absl::Milliseconds(500));
   EXPECT_EQ(status.lease, absl::Milliseconds(700));
-  EXPECT_THAT(Oddities(status),
-              ElementsAre(HasSubstr("500ms, not what its name says (policy 'short')"),
-                          HasSubstr("expires")));
+  EXPECT_THAT(
+      Oddities(status),
+      ElementsAre(HasSubstr("its TTL is 500ms instead of that in its name (policy 'short')"),
+                  HasSubstr("expires")));
   queue["effective_policy_definition"] = {{"message-ttl", 120'000}};
   EXPECT_EQ(Read(queue).ttl, absl::Minutes(1));
   EXPECT_THAT(Oddities(Read(queue)), IsEmpty());
 }
 
-TEST(DelayQueueStatus, CountsWhatNoQueueTakes) {
+TEST(DelayQueueStatus, CountsUndeliveredMessages) {
   Json queue = Minute();
   EXPECT_FALSE(Read(queue).undelivered.has_value());
   queue["messages_dlx"] = 0;
@@ -182,19 +183,19 @@ TEST(DelayQueueStatus, CountsWhatNoQueueTakes) {
   EXPECT_THAT(Oddities(Read(queue)), ElementsAre(HasSubstr("33 messages are due")));
 }
 
-TEST(DelayQueueStatus, KnowsWhatIsOverdueAndNothingElse) {
+TEST(DelayQueueStatus, CountsOnlyMessagesThatAreCertainlyOverdue) {
   Json queue = Minute();
   EXPECT_EQ(Read(queue).overdue, 0);
   queue["messages"] = 5;
   EXPECT_EQ(Read(queue).overdue, 0);
   queue["messages_dlx"] = 3;
   EXPECT_EQ(Read(queue).overdue, 3);
-  // While anything has happened within its TTL, it is not known of any one message.
+  // Any activity within the TTL may be a publish.
   queue["idle_since"] = Text(kNow - absl::Seconds(69));
   EXPECT_EQ(Read(queue).overdue, 3);
   queue["idle_since"] = Text(kNow - absl::Seconds(71));
   EXPECT_EQ(Read(queue).overdue, 5);
-  EXPECT_THAT(Oddities(Read(queue)), Contains(HasSubstr("5 messages should have left it")));
+  EXPECT_THAT(Oddities(Read(queue)), Contains(HasSubstr("5 messages are overdue")));
   queue["messages"] = 0;
   queue["messages_dlx"] = 0;
   EXPECT_EQ(Read(queue).overdue, 0);
@@ -203,14 +204,14 @@ TEST(DelayQueueStatus, KnowsWhatIsOverdueAndNothingElse) {
   EXPECT_EQ(Read(queue).overdue, std::nullopt);
 }
 
-TEST(DelayQueueStatus, SaysThatAQueueIsNotFitForItsName) {
+TEST(DelayQueueStatus, ReportsAQueueThatDiffersFromItsName) {
   Json queue = Minute();
   queue["state"] = "down";
   queue["arguments"].erase("x-message-ttl");
   EXPECT_THAT(Oddities(Read(queue)), ElementsAre(HasSubstr("'down'"), HasSubstr("no TTL")));
 }
 
-TEST(DelayQueueStatus, TakesWhateverStandsThere) {
+TEST(DelayQueueStatus, AcceptsFieldsOfAnyType) {
   for (const Json& bad :
        {Json(), Json("text"), Json(-1), Json(1e300), Json(18446744073709551615U),
         Json::array({1, "x", nullptr}), Json({{"samples", 7}}),

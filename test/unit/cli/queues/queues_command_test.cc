@@ -1,4 +1,4 @@
-#include "cli/queues/queues_table.h"
+#include "cli/queues/queues_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/queues/queues_command.h"
 #include "unit/cli/flags/parsed_arguments.h"
 
 namespace retryq::cli {
-namespace queues_table_test {
+namespace queues_command_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -44,7 +43,7 @@ DelayQueueList List() {
   return {.queues = {second, minute}, .at = absl::FromUnixMillis(1'800'000'000'123)};
 }
 
-TEST(QueuesTable, IsForPeople) {
+TEST(QueuesTable, HasAlignedColumns) {
   EXPECT_EQ(
       TableText(List(), "retry", "/"),
       "queue               ttl     type  waiting  overdue  next due  lease left  in/s  out/s  "
@@ -56,20 +55,16 @@ TEST(QueuesTable, IsForPeople) {
       "2 queues                               15        0                         3.2    3.0\n");
 }
 
-TEST(QueuesTable, SaysThatThereIsNothingAndThatThisIsFine) {
-  EXPECT_THAT(TableText({}, "retry", "shop"),
-              HasSubstr("no delay queues 'retry.*' in vhost 'shop': nothing has failed lately"));
-}
-
-TEST(QueuesTable, NamesTheWorkQueueOfAQuorumQueue) {
+TEST(QueuesTable, ShowsTheWorkQueueOfAQuorumQueue) {
   DelayQueueList list = List();
   list.queues[0].parts.work_queue = "orders";
   list.queues[0].undelivered = 40;
   list.queues[0].overdue = 40;
   EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("3.0  orders\n"));
-  EXPECT_THAT(TableText(list, "retry", "/"),
-              HasSubstr("\nretry.1000: 40 messages are due and not delivered yet: if that does not "
-                        "change, the queue 'orders' that they return to is gone or full"));
+  EXPECT_THAT(
+      TableText(list, "retry", "/"),
+      HasSubstr("\nretry.1000: 40 messages are due and not delivered yet. If this lasts, the "
+                "queue 'orders' that they return to is missing or full"));
   const Json queues = Json::parse(JsonText(list)).at("queues");
   EXPECT_EQ(queues.at(0).at("work_queue"), "orders");
   EXPECT_EQ(queues.at(0).at("undelivered"), 40);
@@ -80,7 +75,7 @@ TEST(QueuesTable, NamesTheWorkQueueOfAQuorumQueue) {
   EXPECT_TRUE(queues.at(1).at("undelivered").is_null());
 }
 
-TEST(QueuesTable, NamesTheExchangeThatMessagesWereDelayedTo) {
+TEST(QueuesTable, ShowsTheExchangeThatMessagesWereDelayedTo) {
   DelayQueueList list = List();
   list.queues[0].parts.exchange = "work";
   list.queues[0].parts.routing_key = "order.placed";
@@ -92,13 +87,7 @@ TEST(QueuesTable, NamesTheExchangeThatMessagesWereDelayedTo) {
   EXPECT_EQ(Json::parse(JsonText(list)).at("queues").at(0).at("routing_key"), "order.placed");
 }
 
-TEST(QueuesTable, EndsWithWhatIsOdd) {
-  DelayQueueList list = List();
-  list.queues[0].state = "down";
-  EXPECT_THAT(TableText(list, "retry", "/"), HasSubstr("\nretry.1000: its state is 'down'"));
-}
-
-TEST(QueuesTable, IsJsonForProgramsWhateverNamesThereAre) {
+TEST(QueuesJson, IsOneLineForAnyName) {
   DelayQueueList list = List();
   list.queues[1].dead_letter_exchange = "\xff\n";
   const std::string text = JsonText(list);
@@ -121,7 +110,7 @@ TEST(QueuesTable, IsJsonForProgramsWhateverNamesThereAre) {
   EXPECT_EQ(json.at("totals").at("in_per_second"), 3.25);
 }
 
-TEST(QueuesTable, IsALineAQueueForPipes) {
+TEST(QueuesLines, HaveALineForEachQueue) {
   EXPECT_EQ(LinesText(List()),
             "2027-01-15T08:00:00.123Z queue=retry.1000 ttl=1s type=classic waiting=12 overdue=0 "
             "next_due=<=300ms lease_left=<=1m59s in=3.2 out=3.0 serves=many\n"
@@ -148,16 +137,21 @@ TEST_F(QueuesFlagsTest, HaveDefaults) {
   EXPECT_EQ(options.vhost, "/");
   EXPECT_EQ(options.prefix, "retry");
   EXPECT_FALSE(options.json);
+  EXPECT_FALSE(options.watch);
+  const QueuesOptions watch = Parsed({"--watch", "--json", "--interval", "5s", "--prefix", "p"});
+  EXPECT_TRUE(watch.watch && watch.json);
+  EXPECT_EQ(watch.interval, absl::Seconds(5));
+  EXPECT_EQ(watch.prefix, "p");
 }
 
-TEST_F(QueuesFlagsTest, TakeTheHostUserAndVhostOfTheBroker) {
+TEST_F(QueuesFlagsTest, UseTheHostUserAndVhostOfTheBroker) {
   const QueuesOptions options = Parsed({"--url", "amqp://me:pw@rabbit:1/shop%2f1"});
   EXPECT_EQ(Describe(options.management), "http://rabbit:15672");
   EXPECT_EQ(options.management.password, "pw");
   EXPECT_EQ(options.vhost, "shop/1");
 }
 
-TEST_F(QueuesFlagsTest, TakeTheManagementApiFromTheFlagOrTheEnvironment) {
+TEST_F(QueuesFlagsTest, ReadTheManagementApiFromTheFlagOrTheEnvironment) {
   ::setenv("RETRYQ_MANAGEMENT_URL", "http://one:1", 1);
   EXPECT_EQ(Describe(Parsed({}).management), "http://one:1");
   EXPECT_EQ(Describe(Parsed({"--management", "http://two:2"}).management), "http://two:2");
@@ -166,7 +160,7 @@ TEST_F(QueuesFlagsTest, TakeTheManagementApiFromTheFlagOrTheEnvironment) {
               HasSubstr("RETRYQ_MANAGEMENT_URL: must begin with http://"));
 }
 
-TEST_F(QueuesFlagsTest, TakeNoOtherBrokersManagementApiFromTheEnvironment) {
+TEST_F(QueuesFlagsTest, IgnoreTheEnvironmentForAnotherBroker) {
   ::setenv("RETRYQ_MANAGEMENT_URL", "http://u:s3cret@staging:15672", 1);
   const Arguments url = {"--url", "amqp://me:pw@prod/shop"};
   const absl::Status status = ParseQueues(url).status();
@@ -177,14 +171,14 @@ TEST_F(QueuesFlagsTest, TakeNoOtherBrokersManagementApiFromTheEnvironment) {
   EXPECT_THAT(what, Not(HasSubstr("s3cret")));
   EXPECT_EQ(Describe(Parsed({"--url", "amqp://prod", "--url", "amqp://Staging."}).management),
             "http://staging:15672");
-  // What is said on the command line is meant; and two variables were set by the same person.
+  // A flag for the API is trusted, and so are two variables together.
   EXPECT_EQ(Describe(Parsed({"--url", "amqp://prod", "--management", "http://api:1"}).management),
             "http://api:1");
   ::setenv("RETRYQ_URL", "amqp://prod", 1);
   EXPECT_EQ(Describe(Parsed({}).management), "http://staging:15672");
 }
 
-TEST_F(QueuesFlagsTest, KnowTheNamesOfThisMachine) {
+TEST_F(QueuesFlagsTest, AcceptEachNameOfThisMachine) {
   ::setenv("RETRYQ_MANAGEMENT_URL", "http://127.0.0.1:15673", 1);
   for (const char* const host : {"localhost", "LOCALHOST", "127.0.0.1", "[::1]"}) {
     EXPECT_EQ(Describe(Parsed({"--url", std::string("amqp://") + host}).management),
@@ -192,16 +186,19 @@ TEST_F(QueuesFlagsTest, KnowTheNamesOfThisMachine) {
   }
 }
 
-TEST_F(QueuesFlagsTest, ComplainOfAllThatIsWrongAtOnce) {
-  const absl::Status status =
-      ParseQueues({"--prefix", "amq.x", "--management", "http://u:s3cret@h:x", "--nope"}).status();
+TEST_F(QueuesFlagsTest, AllErrorsAreReported) {
+  const absl::Status status = ParseQueues({"--prefix", "amq.x", "--management",
+                                           "http://u:s3cret@h:x", "--nope", "--interval", "50ms"})
+                                  .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   const std::string what(status.message());
   EXPECT_THAT(what, HasSubstr("--prefix must not begin with \"amq.\""));
   EXPECT_THAT(what, HasSubstr("--management: the port"));
   EXPECT_THAT(what, HasSubstr("--nope"));
+  EXPECT_THAT(what, HasSubstr("--interval requires --watch"));
+  EXPECT_THAT(what, HasSubstr("--interval must be at least 100ms"));
   EXPECT_THAT(what, Not(HasSubstr("s3cret")));
 }
 
-}  // namespace queues_table_test
+}  // namespace queues_command_test
 }  // namespace retryq::cli
