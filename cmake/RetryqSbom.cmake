@@ -9,7 +9,6 @@ set(version_of_OpenSSL OPENSSL_VERSION)
 set(version_of_CLI11 CLI11_VERSION)
 set(version_of_JSON_for_Modern_C++ nlohmann_json_VERSION)
 set(version_of_libcurl CURL_VERSION_STRING)
-set(version_of_PCRE2 pcre2_VERSION)
 set(version_of_prometheus-cpp prometheus_cpp_VERSION)
 
 set(packages)

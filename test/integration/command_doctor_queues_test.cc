@@ -78,8 +78,8 @@ TEST_F(CommandDoctorQueues, MindsMessagesThatNobodyTakes) {
   peer_.Publish("", "orders.parked", "given up");
   const Diagnosis waiting = Doctor({"--queue", "orders"});
   EXPECT_EQ(waiting.code, 0) << waiting.story;
-  EXPECT_THAT(Wrong(waiting), HasSubstr("1 messages are ready in 'orders' and nothing consumes"));
-  EXPECT_THAT(Wrong(waiting), HasSubstr("1 messages were given up and wait in 'orders.parked'"));
+  EXPECT_THAT(Wrong(waiting), HasSubstr("'orders' has 1 ready messages and no consumer"));
+  EXPECT_THAT(Wrong(waiting), HasSubstr("'orders.parked' has 1 parked messages"));
   const CommandRun worker = Work({}, "true");
   ASSERT_TRUE(
       CommandRun::WaitUntil([&] { return peer_.Consumers("orders") == 1; }, absl::Seconds(30)));
@@ -100,8 +100,8 @@ TEST_F(CommandDoctorQueues, MindsWhatDropsMessagesAtTheirLimitsAsAWorkerDoes) {
   for (const Case& each :
        {Case{{"--queue", "limited"}, "sets delivery-limit 3"},
         Case{{"--queue", "orders", "--on-limit", "reject"}, "it has no dead-letter exchange"},
-        Case{{"--queue", "leading", "--on-limit", "reject"}, "'nowhere' is not there"},
-        Case{{"--queue", "led", "--on-limit", "reject"}, "'leading nowhere' leads to no queue"}}) {
+        Case{{"--queue", "leading", "--on-limit", "reject"}, "'nowhere' does not exist"},
+        Case{{"--queue", "led", "--on-limit", "reject"}, "'leading nowhere' routes to no queue"}}) {
     Arguments flags = {"--queue-type", "quorum"};  // whose lease takes no time to examine
     flags.insert(flags.end(), each.flags.begin(), each.flags.end());
     const Diagnosis doctor = Doctor(flags);
@@ -141,12 +141,12 @@ TEST_F(CommandDoctorQueues, MindsLimitsOfTheVhostAndTheUser) {
   EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("may have 1 queues and has 1"));
   EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("user '" + user + "' may have 1 connections"));
   // What cannot be declared says why.
-  EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("no more can be declared"));
+  EXPECT_THAT(Wrong(limited, "limits"), HasSubstr("the broker refuses to declare more"));
   // Newer ones look at the limit last, so that it does not show here.
   const auto parked = limited.Of("parked queue", "problem");
   EXPECT_EQ(parked.empty(), IsAtLeast(4, 0)) << limited.story;
   for (const nlohmann::json& problem : parked) {
-    EXPECT_THAT(problem.at("remedy").get<std::string>(), HasSubstr("raise that limit"));
+    EXPECT_THAT(problem.at("remedy").get<std::string>(), HasSubstr("raise the limit"));
   }
   PasteAll(limited);
   const Diagnosis quiet = Doctor(flags, url);

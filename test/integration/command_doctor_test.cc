@@ -44,7 +44,7 @@ TEST_F(CommandDoctor, TakesNoMessage) {
 TEST_F(CommandDoctor, IsForPeopleToo) {
   CommandRun run({"doctor", "--management", ManagementUrl(), "--queue", "odrers"}, vhost_.Url());
   EXPECT_EQ(run.Wait(absl::Seconds(120)), 69) << run.Story();
-  EXPECT_THAT(run.out(), HasSubstr("problem   work queue          queue 'odrers' is not there, in "
+  EXPECT_THAT(run.out(), HasSubstr("problem   work queue          queue 'odrers' does not exist in "
                                    "vhost '" +
                                    vhost_.name() +
                                    "'\n"
@@ -97,10 +97,10 @@ TEST_F(CommandDoctor, TriesOutTheRightsOfAWorker) {
   const Arguments flags = {"--queue", "orders"};
   const Diagnosis none = Doctor(flags, url);
   EXPECT_EQ(none.code, 77) << none.story;
-  EXPECT_THAT(none.Finding("permissions"), HasSubstr("no right to declare delay queues"));
-  EXPECT_THAT(none.Finding("permissions"), HasSubstr("no right to consume 'orders'"));
+  EXPECT_THAT(none.Finding("permissions"), HasSubstr("no permission to declare delay queues"));
+  EXPECT_THAT(none.Finding("permissions"), HasSubstr("no permission to consume 'orders'"));
   EXPECT_THAT(none.Finding("permissions"),
-              HasSubstr("no right to publish to the default exchange"));
+              HasSubstr("no permission to publish to the default exchange"));
   EXPECT_EQ(none.Of("parked queue", "problem").size(), 1U) << none.story;
 
   // What the user has stays.
@@ -129,7 +129,7 @@ TEST_F(CommandDoctor, LooksForTheWorkExchangeAndItsBinding) {
   const Arguments flags = {"--queue", "orders", "--work-exchange", "shop"};
   const Diagnosis missing = Doctor(flags);
   EXPECT_EQ(missing.code, 69) << missing.story;
-  EXPECT_THAT(missing.Finding("work exchange"), HasSubstr("'shop' is not there"));
+  EXPECT_THAT(missing.Finding("work exchange"), HasSubstr("'shop' does not exist"));
   peer_.DeclareExchange("shop", "topic");
   EXPECT_EQ(Doctor(flags).Of("work exchange", "warning").size(), 1U);
   peer_.Bind("orders", "shop", "order.*");
@@ -143,11 +143,12 @@ TEST_F(CommandDoctor, LooksForTheDeadLetterExchangeOfTheWorkQueue) {
   peer_.DeclareQueue("with-dlx", {{"x-dead-letter-exchange", "dlx"}});
   const Diagnosis missing = Doctor({"--queue", "with-dlx"});
   EXPECT_EQ(missing.code, 69) << missing.story;
-  EXPECT_THAT(missing.Finding("work queue"), HasSubstr("dead-letter exchange 'dlx' is not there"));
+  EXPECT_THAT(missing.Finding("work queue"),
+              HasSubstr("dead-letter exchange 'dlx' does not exist"));
   peer_.DeclareExchange("dlx", "fanout");
   const Diagnosis nowhere = Doctor({"--queue", "with-dlx"});
   EXPECT_EQ(nowhere.code, 69) << nowhere.story;
-  EXPECT_THAT(nowhere.Finding("work queue"), HasSubstr("'dlx' leads to no queue"));
+  EXPECT_THAT(nowhere.Finding("work queue"), HasSubstr("'dlx' routes to no queue"));
   peer_.DeclareQueue("dead letters");
   peer_.Bind("dead letters", "dlx", "");
   EXPECT_EQ(Doctor({"--queue", "with-dlx"}).code, 0);
@@ -157,21 +158,22 @@ TEST_F(CommandDoctor, SeesPoliciesThatOverrideDelayQueues) {
   SetPolicy("policies", "^orders", {{"message-ttl", 500}});
   const Diagnosis elsewhere = Doctor({});
   EXPECT_EQ(elsewhere.Result("policies"), "ok");
-  EXPECT_THAT(elsewhere.Finding("policies"), HasSubstr("'override' do not apply"));
+  EXPECT_THAT(elsewhere.Finding("policies"), HasSubstr("not applied to them: 'override'"));
 
   SetPolicy("policies", "^retry[.]", {{"message-ttl", 500}, {"max-length", 10}});
   const Diagnosis user = Doctor({});
   EXPECT_EQ(user.code, 69) << user.story;
   EXPECT_THAT(user.Finding("policies"),
-              HasSubstr("policy 'override' gives delay queues message-ttl 500"));
+              HasSubstr("policy 'override' applies to delay queues and sets message-ttl 500"));
   EXPECT_THAT(user.Finding("policies"), HasSubstr("max-length 10"));
 
   SetPolicy("policies", "^orders", Json::object({{"message-ttl", 500}}));
   SetPolicy("operator-policies", "^retry[.][0-9]", {{"expires", 60'000}});
   const Diagnosis operators = Doctor({});
   EXPECT_EQ(operators.code, 69) << operators.story;
-  EXPECT_THAT(operators.Finding("policies"),
-              HasSubstr("operator policy 'override' gives delay queues expires 60000"));
+  EXPECT_THAT(
+      operators.Finding("policies"),
+      HasSubstr("operator policy 'override' applies to delay queues and sets expires 60000"));
   PasteAll(operators);
   const Diagnosis quiet = Doctor({});
   EXPECT_EQ(quiet.code, 0) << quiet.story;
@@ -190,7 +192,7 @@ TEST_F(CommandDoctor, SeesPoliciesThatLeadMessagesElsewhere) {
     const Diagnosis key = Doctor({"--queue-type", type});
     EXPECT_EQ(key.code, 69) << key.story;
     EXPECT_THAT(key.Finding("policies"),
-                HasSubstr("policy 'override' gives delay queues dead-letter-routing-key 'dead'"));
+                HasSubstr("applies to delay queues and sets dead-letter-routing-key 'dead'"));
   }
 }
 
@@ -209,12 +211,12 @@ TEST_F(CommandDoctor, ComparesDelayQueuesWithItsOptions) {
   ASSERT_TRUE(worker.Stop());
   const Diagnosis same = Doctor({});
   EXPECT_EQ(same.Result("delay queues"), "ok");
-  EXPECT_THAT(same.Finding("delay queues"), HasSubstr("as these options would declare them"));
+  EXPECT_THAT(same.Finding("delay queues"), HasSubstr("as these options declare them"));
   const Diagnosis other = Doctor({"--margin", "5m"});
   EXPECT_EQ(other.code, 0) << other.story;
   EXPECT_EQ(other.Result("delay queues"), "warning");
   EXPECT_THAT(other.Finding("delay queues"),
-              HasSubstr("retry.50 (x-expires is 120050 and not 360050)"));
+              HasSubstr("retry.50 (x-expires is 120050 instead of 360050)"));
 }
 
 TEST_F(CommandDoctor, MissesQueuesThatWorkersMayNotDeclare) {

@@ -58,7 +58,7 @@ TEST_F(CommandErrors, WhatStopsWaitingIsOneSentenceWithTheRemedy) {
   for (const Case& broken :
        {Case{kDeadBroker + vhost_.name(), ManagementUrl(), "orders", 69,
              "remedy: start the broker"},
-        Case{vhost_.Url(), "http://127.0.0.1:1", "orders", 69, "is the management plugin on"},
+        Case{vhost_.Url(), "http://127.0.0.1:1", "orders", 69, "enable the management plugin"},
         Case{vhost_.UrlAs("guest", "hunter2"), ManagementUrl(), "orders", 77,
              "check user and password"},
         Case{no_vhost, ManagementUrl(), "orders", 69, "-that-is-not-there"},

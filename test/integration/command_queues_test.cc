@@ -192,14 +192,14 @@ TEST_F(CommandQueues, ExplainsEachFailure) {
   management.replace(management.find("//") + 2, user.size() * 2 + 1, user + ":s3cret");
   const End wrong = Run({"queues", "--management", management});
   EXPECT_EQ(wrong.code, 77);
-  EXPECT_THAT(wrong.err, HasSubstr("the user '" + user + "' is refused"));
+  EXPECT_THAT(wrong.err, HasSubstr("user '" + user + "' was refused"));
   EXPECT_THAT(wrong.err, Not(HasSubstr("s3cret")));
 
   std::string other = vhost_.Url();
   other.replace(other.rfind('/') + 1, std::string::npos, "no-such-vhost");
   const End vhost = Queues({}, other);
   EXPECT_EQ(vhost.code, 69);
-  EXPECT_THAT(vhost.err, HasSubstr("there is no vhost 'no-such-vhost'"));
+  EXPECT_THAT(vhost.err, HasSubstr("vhost 'no-such-vhost' does not exist"));
 }
 
 }  // namespace command_queues_test

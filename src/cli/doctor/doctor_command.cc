@@ -1,7 +1,6 @@
 #include "cli/doctor/doctor_command.h"
 
 #include <sysexits.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -18,15 +17,10 @@
 #include "cli/connect/broker_session.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/doctor/doctor_rules.h"
-#include "cli/doctor/limit_rules.h"
-#include "cli/doctor/management_checks.h"
-#include "cli/doctor/policy_rules.h"
-#include "cli/doctor/queue_rules.h"
 #include "cli/doctor/throw_away_queue.h"
-#include "cli/doctor/worker_checks.h"
 #include "cli/management/json_fields.h"
-#include "cli/management/management_answer.h"
-#include "cli/management/management_queues.h"
+#include "cli/management/management_api.h"
+#include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/outlet.h"
 #include "cli/text/waiting.h"
@@ -41,6 +35,24 @@ using Json = nlohmann::json;
 // After one missing reply no further request is sent, so the whole run takes at most
 // kLongestSilence.
 constexpr absl::Duration kPatienceWithBroker = absl::Seconds(6);
+// The broker shows the policies of a new queue with its statistics, after up to ten seconds.
+constexpr absl::Duration kPatienceWithPolicies = absl::Seconds(12);
+constexpr absl::Duration kPatienceWithAlarm = absl::Milliseconds(200);
+
+constexpr char kSeePermissions[] = "see the check 'permissions'";
+constexpr char kNeedsManagement[] = "requires the management API";
+
+bool ShowsPolicies(const Json& queue) {
+  return FieldOf(queue, "effective_policy_definition").is_object();
+}
+
+// Of an error: the check cannot be done.
+Finding SkippedBy(std::string check, const absl::Status& error) {
+  Finding finding = ProblemOf(std::move(check), error);
+  finding.result = Finding::Result::kSkipped;
+  finding.refused = false;
+  return finding;
+}
 
 // One run: executes the checks one after the other.
 class Examination {
@@ -53,41 +65,35 @@ class Examination {
   void Run() {
     const absl::Time begun = absl::Now();
     const absl::Status open = session_.Open();
+    is_open_ = open.ok();
     CheckConnection(open);
     api_.emplace(loop_, options_.place.management,
                  HttpClient::Options{.timeout = std::min(kPatienceWithBroker,
                                                          kLongestSilence - (absl::Now() - begun)),
                                      .asks_again = false});
     CheckManagement();
-    GetRights();
-    if (has_management_) checks_.emplace(*api_, options_);
-    if (open.ok()) {
-      const std::vector<Finding> work_queue = CheckWorkQueue(session_, options_);
-      has_work_queue_ =
-          work_queue.empty() || work_queue.front().result != Finding::Result::kProblem;
-      report_.Add(work_queue);
-      if (checks_) report_.Add(checks_->WorkQueue());
-      if (!checks_ && options_.retry.on_limit == OnLimit::kReject) {
-        report_.Add(CheckRejectionUnseen());
-      }
-      const std::vector<Finding> exchange = CheckWorkExchange(session_, options_);
-      report_.Add(exchange);
-      if (checks_) report_.Add(checks_->WorkExchange());
-      report_.Add(CheckParkedQueue(session_, options_));
-      if (checks_) report_.Add(checks_->ParkedQueue());
+    if (is_open_) {
+      CheckWorkQueueAndExchange();
+      CheckParked();
     }
-    CheckQueues(open.ok());
-    CheckServer();
-    if (!open.ok()) return;
+    if (has_management_) {
+      CheckDelays();
+      CheckServer();
+    } else {
+      for (const char* check : {"policies", "delay queues"}) {
+        report_.Add(Skipped(check, kNeedsManagement, "see the check 'management'"));
+      }
+    }
+    if (!is_open_) return;
     // This check takes seconds, so the checks of the work queue come first.
     report_.Add(has_work_queue_
-                    ? CheckLease(session_, options_)
-                    : Skipped("lease", "not examined without the work queue", "see work queue"));
+                    ? CheckLease()
+                    : Skipped("lease", "requires the work queue", "see the check 'work queue'"));
     // Runs last: during an alarm, the broker does not read from a connection that has published.
-    report_.Add(CheckPermissions(session_, options_));
+    CheckPermissions();
     if (session_.blocked() && !has_management_) {
-      report_.Add(Problem("alarms", "the broker takes no publishes (connection.blocked)",
-                          "free memory or disk on its node, or raise its limits"));
+      report_.Add(Problem("alarms", "the broker accepts no publishes (connection.blocked)",
+                          "free memory or disk space on its node, or raise its limits"));
     }
   }
 
@@ -101,10 +107,24 @@ class Examination {
     return VhostPath(kind, options_.place.connection.vhost, name);
   }
 
+  absl::StatusOr<Json> Get(const std::string& path) {
+    auto answer = api_->Get(path);
+    if (!answer.ok()) return answer.status();
+    return std::move(answer->json);
+  }
+
+  // Reports an error: the check is skipped.
+  std::optional<Json> GetFor(const std::string& check, const std::string& path) {
+    auto json = Get(path);
+    if (json.ok()) return *std::move(json);
+    report_.Add(SkippedBy(check, json.status()));
+    return std::nullopt;
+  }
+
   std::string ConnectionRemedy(const absl::Status& open) const {
     if (absl::IsNotFound(open)) return "correct the vhost at the end of --url";
     if (absl::IsUnauthenticated(open) || absl::IsPermissionDenied(open)) {
-      return "correct user, password or vhost in --url";
+      return "correct the user, the password or the vhost in --url";
     }
     return UnreachableRemedy(std::string(open.message()));
   }
@@ -120,150 +140,371 @@ class Examination {
     report_.Add(CheckTls(connection));
   }
 
+  // Also gets the policies, and the user's permissions, so that a remedy keeps them.
   void CheckManagement() {
     const auto overview = api_->Get("/overview");
     has_management_ = overview.ok();
-    if (!overview.ok()) {
+    if (!has_management_) {
       // A warning only, as workers do not need the management API.
-      Finding finding = ProblemOf("management", overview.status());
+      Finding finding = SkippedBy("management", overview.status());
       finding.result = Finding::Result::kWarning;
-      finding.refused = false;
       report_.Add(std::move(finding));
       return;
     }
     report_.Add(Ok("management", Describe(api_->url())));
     clock_ = overview->clock;
+    for (auto [list, kind] : {std::pair(&facts_.policies.user, "policies"),
+                              std::pair(&facts_.policies.of_operator, "operator-policies")}) {
+      const auto policies = Get(Path(kind));
+      *list = policies.value_or(nullptr);
+      policies_read_.Update(policies.status());
+    }
+    const auto rights = Get(Path("permissions", options_.place.connection.user));
+    if (absl::IsNotFound(rights.status())) options_.granted.emplace();
+    if (!rights.ok()) return;
+    options_.granted = {.configure = TextOf(*rights, "configure").value_or(""),
+                        .write = TextOf(*rights, "write").value_or(""),
+                        .read = TextOf(*rights, "read").value_or("")};
   }
 
-  // Sends a GET request. If it fails, reports that the check is skipped.
-  std::optional<Json> Get(const std::string& check, const std::string& path) {
-    auto answer = api_->Get(path);
-    if (answer.ok()) return std::move(answer->json);
-    Finding finding = ProblemOf(check, answer.status());
-    finding.result = Finding::Result::kSkipped;
-    finding.refused = false;
-    report_.Add(std::move(finding));
-    return std::nullopt;
+  // The finding for a refused passive declare of an object, such as "queue 'a'".
+  Finding Absence(const std::string& check, const absl::Status& status, const std::string& object,
+                  const std::string& remedy) const {
+    if (absl::IsNotFound(status)) {
+      return Problem(check,
+                     absl::StrCat(object, " does not exist in vhost ",
+                                  InQuotes(options_.place.connection.vhost)),
+                     remedy);
+    }
+    if (absl::IsAborted(status)) {
+      return Problem(check,
+                     object + " is exclusive: only the connection that declared it can use it",
+                     "declare it durable and not exclusive");
+    }
+    return ProblemOf(check, status,
+                     absl::IsPermissionDenied(status) ? GrantCommand(options_) : remedy);
   }
 
-  // Gets the user's permissions, so that a remedy keeps them.
-  void GetRights() {
-    if (!has_management_) return;
-    const auto answer = api_->Get(Path("permissions", options_.place.connection.user));
-    if (absl::IsNotFound(answer.status())) options_.granted.emplace();
-    if (!answer.ok()) return;
-    options_.granted = {.configure = TextOf(answer->json, "configure").value_or(""),
-                        .write = TextOf(answer->json, "write").value_or(""),
-                        .read = TextOf(answer->json, "read").value_or("")};
+  void CheckWorkQueueAndExchange() {
+    facts_.get = [this](const std::string& path) { return api_->Get(path); };
+    facts_.queue = [this](const std::string& name) { return QueueAsKept(name); };
+    const Findings queue = FindWorkQueue();
+    has_work_queue_ = queue.front().result != Finding::Result::kProblem;
+    report_.Add(queue);
+    if (has_management_) {
+      report_.Add(CheckWorkQueue(facts_, options_));
+    } else if (options_.retry.on_limit == OnLimit::kReject) {
+      report_.Add(CheckRejectionUnseen());
+    }
+    if (options_.work_exchange.empty()) return;
+    const std::string exchange = InQuotes(options_.work_exchange);
+    const absl::Status there = session_.CheckExchange(options_.work_exchange);
+    report_.Add(there.ok() ? Ok("work exchange", exchange + " exists")
+                           : Absence("work exchange", there, "exchange " + exchange,
+                                     "declare it, or correct --work-exchange; until then retries "
+                                     "that come due are dropped"));
+    if (has_management_) report_.Add(CheckWorkExchange(facts_, options_));
+  }
+
+  Findings FindWorkQueue() {
+    constexpr char kCheck[] = "work queue";
+    const std::string& name = options_.queue;
+    if (name.empty()) return {Skipped(kCheck, "no queue is named", "name it with --queue")};
+    const auto there = session_.DeclareQueue({.name = name, .passive = true});
+    if (absl::IsNotFound(there.status()) && options_.declare_queue) {
+      return {Ok(kCheck, "the first worker will declare " + InQuotes(name))};
+    }
+    if (!there.ok()) {
+      return {Absence(kCheck, there.status(), "queue " + InQuotes(name),
+                      "declare it, or correct --queue or the vhost at the end of --url")};
+    }
+    Findings findings = {
+        Ok(kCheck, absl::StrCat(InQuotes(name), " exists: ", there->message_count,
+                                " ready messages, ", there->consumer_count, " consumers"))};
+    if (auto idle = CheckConsumed(name, there->message_count, there->consumer_count)) {
+      findings.push_back(*std::move(idle));
+    }
+    return findings;
+  }
+
+  void CheckParked() {
+    if (options_.parked_queue.empty()) return;
+    report_.Add(FindParkedQueue());
+    if (has_management_) report_.Add(CheckParkedQueue(facts_, options_));
+  }
+
+  Finding FindParkedQueue() {
+    constexpr char kCheck[] = "parked queue";
+    const std::string name = InQuotes(options_.parked_queue);
+    const auto there = session_.DeclareQueue({.name = options_.parked_queue, .passive = true});
+    if (there.ok()) {
+      return CheckNothingParked(options_, there->message_count)
+          .value_or(Ok(kCheck, name + " exists: 0 parked messages"));
+    }
+    if (!absl::IsNotFound(there.status()) || !options_.delay_queues.declare) {
+      return Absence(kCheck, there.status(), "queue " + name,
+                     "import the output of retryq plan --definitions --queue, as a user with "
+                     "configure permission");
+    }
+    const absl::Status may = session_.MayConfigure(options_.parked_queue);
+    if (may.ok()) return Ok(kCheck, "the first worker will declare " + name);
+    return ProblemOf(
+        kCheck,
+        absl::Status(may.code(), absl::StrCat(name, " does not exist and cannot be declared (",
+                                              Printable(std::string(may.message())), ")")),
+        absl::IsResourceExhausted(may) ? LimitReached(may).remedy : GrantCommand(options_));
+  }
+
+  // Returns a queue, or a missing queue as the worker will declare it, with its policies.
+  absl::StatusOr<Json> QueueAsKept(const std::string& name) {
+    absl::StatusOr<Json> queue = Get(Path("queues", name));
+    if (!absl::IsNotFound(queue.status())) {
+      return MayTakeMessages(facts_.policies) ? AwaitPolicies(name) : queue;
+    }
+    std::optional<QueueType> type = options_.declare_queue;
+    if (name == options_.parked_queue) {  // the first worker declares it like its delay queues
+      type = options_.delay_queues.declare ? std::optional(options_.delay_queues.queue_type)
+                                           : std::nullopt;
+    }
+    if (!type) return queue;
+    const std::string type_name = *type == QueueType::kQuorum ? "quorum" : "classic";
+    Json future = {{"type", type_name}};
+    if (!MayTakeMessages(facts_.policies)) {
+      future["effective_policy_definition"] = Json::object();
+      return future;
+    }
+    // Policies that match the beginning of the name also match the name of this temporary queue.
+    const std::string probe = name + ".doctor";
+    const auto declared = session_.DeclareQueue(
+        {.name = probe,
+         .arguments = {{"x-queue-type", type_name}, {"x-expires", std::int64_t{60'000}}}});
+    if (!declared.ok()) return future;
+    const absl::StatusOr<Json> shown = AwaitPolicies(probe);
+    session_.DeleteQueue(probe).IgnoreError();
+    if (!shown.ok()) return future;
+    for (const char* field : {"policy", "operator_policy", "effective_policy_definition"}) {
+      future[field] = FieldOf(*shown, field);
+    }
+    // The command in a remedy excludes the queue from a policy, but not the temporary queue.
+    const std::string excluded = absl::StrCat("^(?!", OwnNames(options_), ")");
+    for (const AppliedPolicy& policy : PoliciesOf(*shown, facts_.policies)) {
+      if (TextOf(policy.json, "pattern").value_or("").starts_with(excluded)) {
+        future["effective_policy_definition"] = Json::object();
+      }
+    }
+    return future;
+  }
+
+  // Gets a queue until the management API shows its policies. Returns kNotFound if the queue was
+  // deleted before. Does not wait again if the policies did not show in time.
+  absl::StatusOr<Json> AwaitPolicies(const std::string& name) {
+    const absl::Time end = absl::Now() + kPatienceWithPolicies;
+    for (;;) {
+      absl::StatusOr<Json> queue = Get(Path("queues", name));
+      if (queue.ok() ? ShowsPolicies(*queue) : !absl::IsNotFound(queue.status()) || IsGone(name)) {
+        return queue;
+      }
+      shows_policies_ = shows_policies_ && absl::Now() < end;
+      if (!shows_policies_) return queue;
+      session_.Wait(absl::Milliseconds(200));
+    }
+  }
+
+  bool IsGone(const std::string& queue) {
+    return absl::IsNotFound(session_.DeclareQueue({.name = queue, .passive = true}).status());
+  }
+
+  // Checks delay queues, and what concerns them: shovels, limits, policies.
+  void CheckDelays() {
+    std::vector<Json> queues;
+    const std::string& prefix = options_.delay_queues.prefix;
+    const std::string& vhost = options_.place.connection.vhost;
+    const absl::Status visited =
+        VisitQueues(*api_, vhost, prefix + ".", [&](const Json& queue, absl::Time /*at*/) {
+          const auto name = ParseDelayQueueName(TextOf(queue, "name").value_or(""), prefix);
+          if (name && !IsThrowAway(*name)) queues.push_back(queue);
+        });
+    if (visited.ok()) {
+      report_.Add(CheckDelayQueues(queues, options_));
+    } else {
+      report_.Add(SkippedBy("delay queues", visited));
+    }
+    // Without the plugin or the permission there are no shovels to check.
+    const auto shovels = Get("/parameters/shovel/" + PercentEncode(vhost));
+    if (shovels.ok()) report_.Add(CheckShovels(*shovels, options_));
+    CheckLimitsOfBroker(static_cast<std::int64_t>(queues.size()));
+    if (policies_read_.ok()) {
+      CheckPoliciesOfDelays(std::move(queues));
+    } else {
+      report_.Add(SkippedBy("policies", policies_read_));
+    }
+  }
+
+  void CheckLimitsOfBroker(std::int64_t delay_queues) {
+    constexpr char kCheck[] = "limits";
+    const auto of_vhost = GetFor(kCheck, Path("vhost-limits"));
+    if (!of_vhost) return;
+    const auto of_user =
+        GetFor(kCheck, "/user-limits/" + PercentEncode(options_.place.connection.user));
+    if (!of_user) return;
+    const auto queues = GetFor(kCheck, Path("queues") + "?page=1&page_size=1&disable_stats=true");
+    const auto connections = GetFor(
+        kCheck,
+        "/connections?columns=vhost,user,channels,protocol,client_properties.connection_name");
+    if (!queues || !connections) return;
+    report_.Add(CheckAmqp10(*connections, options_));
+    const Findings findings = CheckLimits({.of_vhost = *of_vhost,
+                                           .of_user = *of_user,
+                                           .connections = *connections,
+                                           .queues = IntegerOf(*queues, "total_count").value_or(0),
+                                           .own_queues = delay_queues},
+                                          options_);
+    report_.Add(findings);
+    if (findings.empty()) report_.Add(Ok(kCheck, "there is room for a worker"));
+  }
+
+  // Asks the broker which policies apply to a temporary delay queue, if one of them could harm.
+  // `queues`: the existing delay queues.
+  void CheckPoliciesOfDelays(std::vector<Json> queues) {
+    const Policies& policies = facts_.policies;
+    const bool may_federate = MayFederate(policies);
+    const bool is_probed =
+        is_open_ && options_.delay_queues.declare && (may_federate || MayHarm(policies, options_));
+    Json exchange;
+    std::optional<ThrowAwayQueue> probe;
+    if (is_probed) {
+      probe.emplace(session_, options_.delay_queues, TargetOf(options_), absl::Minutes(1));
+    }
+    bool is_dropped = false;
+    if (probe && probe->Declare().ok()) {
+      if (may_federate) session_.DeclareExchange(probe->exchange()).IgnoreError();
+      const absl::StatusOr<Json> queue = AwaitPolicies(probe->queue().name);
+      // A temporary queue of type quorum is shared, so another worker may have deleted it.
+      is_dropped = absl::IsNotFound(queue.status()) &&
+                   options_.delay_queues.queue_type == QueueType::kClassic;
+      if (queue.ok() && ShowsPolicies(*queue)) queues.insert(queues.begin(), *queue);
+    }
+    if (may_federate && !queues.empty()) {
+      const std::string name = TextOf(queues.front(), "name").value_or("");
+      exchange = Get(Path("exchanges", name)).value_or(nullptr);
+      report_.Add(CheckFederation(queues.front(), exchange, policies, options_));
+    }
+    report_.Add(is_dropped ? PolicyThatDropsQueues(policies, options_)
+                           : CheckPolicies(policies, queues, options_));
   }
 
   void CheckServer() {
-    if (!has_management_) return;
     const auto health = api_->GetHealth("/health/checks/alarms");
-    if (health.ok()) {
-      report_.Add(CheckAlarms(*health));
-    } else {
-      report_.Add(Skipped("alarms", Printable(std::string(health.status().message())), ""));
-    }
+    report_.Add(health.ok() ? CheckAlarms(*health) : SkippedBy("alarms", health.status()));
     if (options_.place.connection.tls) {
       const auto certificates = api_->GetHealth("/health/checks/certificate-expiration/1/months");
       if (certificates.ok()) report_.Add(CheckCertificates(*certificates));
     }
     report_.Add(CheckClock(clock_, options_.delay_queues));
-    if (const auto vhosts = Get("default queue type", "/vhosts")) {
+    if (const auto vhosts = GetFor("default queue type", "/vhosts")) {
       report_.Add(CheckDefaultQueueType(*vhosts, options_.place.connection.vhost));
     }
   }
 
-  // Checks policies and delay queues.
-  void CheckQueues(bool open) {
-    if (!has_management_) {
-      report_.Add(Skipped("policies", "only the management API shows them", "see management"));
-      report_.Add(Skipped("delay queues", "only the management API shows them", "see management"));
-      return;
+  // Checks that a repeated declare of a classic queue renews its lease. Takes some seconds.
+  Finding CheckLease() {
+    constexpr char kCheck[] = "lease";
+    if (!options_.delay_queues.declare) return Ok(kCheck, "none; imported queues do not expire");
+    if (options_.delay_queues.queue_type == QueueType::kQuorum) {
+      return Ok(kCheck, "quorum queues rotate and need no renewal");
     }
-    std::vector<Json> queues;
-    const std::string& prefix = options_.delay_queues.prefix;
-    const absl::Status visited = VisitQueues(*api_, options_.place.connection.vhost, prefix + ".",
-                                             [&](const Json& queue, absl::Time /*at*/) {
-                                               const auto name = ParseDelayQueueName(
-                                                   TextOf(queue, "name").value_or(""), prefix);
-                                               if (name && !IsThrowAway(*name))
-                                                 queues.push_back(queue);
-                                             });
-    if (visited.ok()) {
-      report_.Add(CheckDelayQueues(queues, options_));
+    // On a slow broker, a test that takes longer than the lease proves nothing, so a longer lease
+    // follows.
+    for (const absl::Duration lease : {absl::Seconds(3), absl::Seconds(12)}) {
+      ThrowAwayQueue probe(session_, options_.delay_queues, TargetOf(options_), lease);
+      const absl::Time declaring = absl::Now();
+      if (!probe.Declare().ok()) {
+        return Skipped(kCheck, "a temporary queue cannot be declared", kSeePermissions);
+      }
+      const absl::Time declared = absl::Now();
+      session_.Wait(lease * 2 / 3);
+      const absl::Time renewing = absl::Now();
+      if (absl::Status status = probe.Declare(); !status.ok()) {
+        return ProblemOf(kCheck, status, "see the checks 'permissions' and 'alarms'");
+      }
+      if (absl::Now() - declaring >= lease) continue;
+      // By then the first lease has expired, but the renewed one has not.
+      session_.Wait(declared + lease + absl::Milliseconds(500) - absl::Now());
+      const absl::Status there = probe.Look();
+      const absl::Duration since = absl::Now() - renewing;
+      if (there.ok()) return Ok(kCheck, "a repeated declare renews the lease of a queue");
+      if (since >= lease) continue;
+      return Problem(
+          kCheck,
+          absl::StrCat("a queue with a lease of ", DurationText(lease), " was deleted within ",
+                       DurationText(absl::Ceil(since, absl::Milliseconds(100))),
+                       " after its lease was renewed: messages in delay queues are "
+                       "lost"),
+          "see the check 'policies': a policy that sets 'expires' has this effect; "
+          "without one, use --queue-type quorum, which needs no renewal");
+    }
+    return Warning(kCheck, "the broker responds too slowly to test it",
+                   "check the load of the broker");
+  }
+
+  // Returns whether the permission exists; otherwise reports a finding.
+  bool HasRight(const std::string& right, const absl::Status& status) {
+    constexpr char kCheck[] = "permissions";
+    if (status.ok()) return true;
+    has_all_rights_ = false;
+    const std::string reason = Printable(std::string(status.message()));
+    if (session_.blocked()) {
+      if (!std::exchange(is_alarm_reported_, true)) {
+        report_.Add(Skipped(kCheck, "cannot " + right + " during an alarm of the broker",
+                            "run retryq doctor again when the alarm is over"));
+      }
+    } else if (absl::IsResourceExhausted(status)) {
+      report_.Add(LimitReached(status));
     } else {
-      report_.Add(Skipped("delay queues", std::string(visited.message()), ""));
+      const bool refused = absl::IsPermissionDenied(status);
+      const std::string finding = refused
+                                      ? absl::StrCat("no permission to ", right, " (", reason, ")")
+                                      : absl::StrCat("cannot ", right, ": ", reason);
+      report_.Add(ProblemOf(kCheck, absl::Status(status.code(), finding),
+                            refused ? GrantCommand(options_) : ""));
     }
-    report_.Add(CheckFederation(checks_->policies(), options_));
-    // Without the plugin or the permission there are no shovels to check.
-    if (const auto shovels =
-            api_->Get("/parameters/shovel/" + PercentEncode(options_.place.connection.vhost));
-        shovels.ok()) {
-      report_.Add(CheckShovels(shovels->json, options_));
-    }
-    CheckLimitsOfTheBroker(static_cast<std::int64_t>(queues.size()));
-    const std::optional<Json> policies = Get("policies", Path("policies"));
-    const std::optional<Json> operators =
-        policies ? Get("policies", Path("operator-policies")) : std::nullopt;
-    if (!policies || !operators) return;
-    if (open && (MayHurt(*policies, options_) || MayHurt(*operators, options_))) {
-      const absl::StatusOr<Json> probe = QueueAsPoliciesMakeIt();
-      if (absl::IsNotFound(probe.status())) {
-        return report_.Add(PolicyThatDropsQueues(*policies, *operators, options_));
+    return false;
+  }
+
+  // Tries all permissions that a worker needs. It consumes no message and publishes none to an
+  // existing target.
+  void CheckPermissions() {
+    if (!options_.queue.empty()) {
+      const absl::Status may = session_.MayConsume(options_.queue);
+      // A missing or exclusive queue has been reported already.
+      if (!absl::IsNotFound(may) && !absl::IsAborted(may)) {
+        HasRight("consume " + InQuotes(options_.queue), may);
       }
-      if (probe.ok()) queues.insert(queues.begin(), *probe);
     }
-    report_.Add(CheckPolicies(*policies, *operators, queues, options_));
-  }
-
-  void CheckLimitsOfTheBroker(std::int64_t delay_queues) {
-    const auto of_vhost = Get("limits", Path("vhost-limits"));
-    if (!of_vhost) return;
-    const auto of_user =
-        Get("limits", "/user-limits/" + PercentEncode(options_.place.connection.user));
-    if (!of_user) return;
-    const auto queues = Get("limits", Path("queues") + "?page=1&page_size=1&disable_stats=true");
-    const auto connections =
-        Get("limits",
-            "/connections?columns=vhost,user,channels,protocol,client_properties.connection_name");
-    if (!queues || !connections) return;
-    report_.Add(CheckAmqp10(*connections, options_));
-    const std::vector<Finding> findings =
-        CheckLimits({.of_vhost = *of_vhost,
-                     .of_user = *of_user,
-                     .connections = *connections,
-                     .queues = IntegerOf(*queues, "total_count").value_or(0),
-                     .own_queues = delay_queues},
-                    options_);
-    report_.Add(findings);
-    if (findings.empty()) report_.Add(Ok("limits", "leave room for a worker"));
-  }
-
-  // Declares a temporary delay queue and returns it as the broker reports it, some seconds later,
-  // with its policies. Returns kNotFound if the queue was gone before, kUnavailable if it cannot be
-  // declared.
-  absl::StatusOr<Json> QueueAsPoliciesMakeIt() {
-    constexpr absl::Duration kProbePatience = absl::Seconds(20);
-    const absl::Status unknown = absl::UnavailableError("the broker does not say");
-    if (!options_.delay_queues.declare) return unknown;
     ThrowAwayQueue probe(session_, options_.delay_queues, TargetOf(options_), absl::Minutes(1));
-    if (!probe.Declare().ok()) return unknown;
-    const absl::Time end = absl::Now() + kProbePatience;
-    while (absl::Now() < end) {
-      auto answer = api_->Get(Path("queues", probe.queue().name));
-      if (answer.ok() && FieldOf(answer->json, "effective_policy_definition").is_object()) {
-        return std::move(answer->json);
-      }
-      if (absl::IsNotFound(answer.status()) && absl::IsNotFound(probe.Look())) {
-        // The temporary queue of type quorum is shared, so another worker may have deleted it.
-        const bool own = options_.delay_queues.queue_type == QueueType::kClassic;
-        return own ? answer.status() : unknown;
-      }
-      session_.Wait(absl::Milliseconds(200));
+    const bool may_declare =
+        options_.delay_queues.declare && HasRight("declare delay queues", probe.Declare()) &&
+        HasRight("declare their exchanges", session_.DeclareExchange(probe.exchange())) &&
+        HasRight("bind them", session_.Bind(probe.queue().name, probe.exchange().name));
+    // The exchange is deleted with its queue.
+    if (may_declare) session_.DeleteQueue(probe.queue().name).IgnoreError();
+
+    const bool may_publish =
+        HasRight("publish to the default exchange, which parking needs",
+                 session_.MayPublish("", options_.delay_queues.prefix + ".doctor.nowhere"));
+    // During an alarm nothing could be deleted. The broker reports one to connections that have
+    // published.
+    session_.Wait(kPatienceWithAlarm);
+    if (session_.blocked()) {
+      if (may_publish) HasRight("publish to delay queues", absl::UnavailableError("blocked"));
+    } else if (may_declare && session_.DeclareExchange(probe.exchange()).ok()) {
+      // The exchange has no bindings now, so the message reaches no queue.
+      HasRight("publish to delay queues", session_.MayPublish(probe.exchange().name, "nowhere"));
     }
-    return unknown;
+    if (!has_all_rights_) return;
+    report_.Add(Ok("permissions", options_.delay_queues.declare
+                                      ? "the user has all that a worker needs"
+                                      : "the user has all that can be tested with --no-declare"));
   }
 
   DoctorOptions options_;
@@ -271,9 +512,14 @@ class Examination {
   EventLoop loop_;
   BrokerSession session_;
   std::optional<ManagementApi> api_;  // set after the attempt to open the session
+  bool is_open_ = false;
   bool has_management_ = false;
-  std::optional<ManagementChecks> checks_;  // set if there is a management API
-  bool has_work_queue_ = true;              // also true if none is named
+  bool has_work_queue_ = true;  // also true if none is named
+  bool has_all_rights_ = true;
+  bool is_alarm_reported_ = false;
+  bool shows_policies_ = true;  // the management API, in time
+  QueueFacts facts_;
+  absl::Status policies_read_;
   std::optional<ManagementApi::ClockDifference> clock_;
 };
 

@@ -9,37 +9,38 @@ namespace {
 
 constexpr HelpText kDoctorHelp = {
     .description =
-        "Checks a broker for all that breaks retrying, with a remedy for each problem. Give it the "
-        "command\nline of your worker: it takes every flag of retryq work, with the same meaning. "
-        "It "
-        "consumes\nnothing, runs no COMMAND, and leaves nothing behind.",
+        "Checks a broker for everything that breaks retrying, and prints a remedy for each "
+        "problem. "
+        "Use the\nflags of your worker: doctor accepts every flag of retryq work, with the same "
+        "meaning. It consumes\nno message, does not run COMMAND, and leaves nothing on the broker.",
     .usage = "retryq doctor [--queue QUEUE] [OPTIONS] [-- COMMAND [ARGUMENT...]]",
     .footer =
-        R"(What is checked:
+        R"(Checks:
   connection          address, TLS, user, password, vhost
-  version             whether retryq is tested with it
-  tls                 whether passwords and messages can be read on the way
-  management          the management API, which half of this needs
-  work queue          is there, keeps what is in it, and is consumed; where its own dead letters go is there,
-                      too; and it goes with the type of the delay queues
-  work exchange       is there, leads back to the work queue, and not by chance
-  parked queue        is there, or can be made, keeps what is in it, and is empty
-  delay queues        those that exist, against what these options would declare
-  federation, shovels those that take messages out of delay queues, or multiply them
-  limits              of queues, connections and channels: whether they leave room for a worker
-  policies            those that override the TTL, x-expires, length or routing of delay queues
-  alarms              memory and disk, which stop all publishing
-  certificates        with amqps://: whether the broker's expire within a month
-  clock               the broker's and this machine's
-  default queue type  what queues become that are declared without a type
-  lease               that declaring a queue keeps it alive: asks with a throw-away queue for 4s
-  permissions         all that a worker needs, tried out; nothing is consumed or delivered
+  version             whether retryq is tested with the version of RabbitMQ
+  tls                 whether passwords and messages can be read on the network
+  management          the management API, which half of the checks require
+  work queue          exists, keeps its messages, has a consumer, suits the type of the delay queues;
+                      its dead letters reach a queue
+  work exchange       exists, routes back to the work queue, and not at random
+  parked queue        exists or can be declared, keeps its messages, is empty
+  delay queues        the existing ones, compared with those that these options declare
+  federation, shovels those that move or duplicate messages in delay queues
+  limits              of queues, connections and channels: whether there is room for a worker
+  policies            those that override TTL, x-expires, length or routing of delay queues
+  alarms              memory and disk alarms, which stop all publishing
+  certificates        with amqps://: whether certificates of the broker expire within a month
+  clock               difference between the clocks of the broker and this machine
+  default queue type  type of queues that are declared without a type
+  lease               whether a repeated declare keeps a queue alive; takes 4s
+  permissions         all that a worker needs, tested by using them; nothing is consumed or delivered
 
-The throw-away queues are named as delay queues are, PREFIX.315359..., with no message in them. They
-are deleted, or expire by themselves within a minute where this is interrupted.
+Temporary queues are named like delay queues, PREFIX.315359..., or like a queue that does not exist
+yet, QUEUE.doctor. They are empty and are deleted, or expire within a minute if doctor is killed.
+A changed policy shows up to ten seconds later.
 
-Exit codes: 0 no problem, warnings aside; 64 wrong options; 69 a problem; 77 a problem with rights or
-passwords.
+Exit status: 0 no problem (there may be warnings); 64 invalid options; 69 a problem; 77 a missing
+permission or wrong password.
 
 Example:
   retryq doctor --queue orders --base 1s --max-attempts 8
@@ -47,9 +48,10 @@ Example:
 };
 
 void AddDoctorFlags(FlagParser& parser, WorkFlags& flags) {
-  AddFlags(parser, flags,
-           "One JSON object: {\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]};\n"
-           "result is ok, warning, problem or skipped");
+  AddFlags(
+      parser, flags,
+      "Print one JSON object: {\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]}.\n"
+      "The result is ok, warning, problem or skipped");
 }
 
 DoctorOptions ReadDoctorFlags(const WorkFlags& flags, FlagReader& reader) {

@@ -3,11 +3,14 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/text/json_line.h"
 #include "loop/escaped_text.h"
 
@@ -30,37 +33,6 @@ const char* NameOf(Finding::Result result) {
 
 }  // namespace
 
-Finding Ok(std::string check, std::string finding) {
-  return {.check = std::move(check), .finding = std::move(finding)};
-}
-
-Finding Warning(std::string check, std::string finding, std::string remedy) {
-  return {.check = std::move(check),
-          .result = Finding::Result::kWarning,
-          .finding = std::move(finding),
-          .remedy = std::move(remedy)};
-}
-
-Finding Problem(std::string check, std::string finding, std::string remedy) {
-  return {.check = std::move(check),
-          .result = Finding::Result::kProblem,
-          .finding = std::move(finding),
-          .remedy = std::move(remedy)};
-}
-
-Finding Refused(std::string check, std::string finding, std::string remedy) {
-  Finding refused = Problem(std::move(check), std::move(finding), std::move(remedy));
-  refused.refused = true;
-  return refused;
-}
-
-Finding Skipped(std::string check, std::string finding, std::string remedy) {
-  return {.check = std::move(check),
-          .result = Finding::Result::kSkipped,
-          .finding = std::move(finding),
-          .remedy = std::move(remedy)};
-}
-
 Finding ProblemOf(std::string check, const absl::Status& error, std::string remedy) {
   std::string text(error.message());
   if (const std::size_t semicolon = text.find("; ");
@@ -73,12 +45,16 @@ Finding ProblemOf(std::string check, const absl::Status& error, std::string reme
   return problem;
 }
 
+void Append(Findings& findings, Findings more) {
+  for (Finding& finding : more) findings.push_back(std::move(finding));
+}
+
 void Report::Add(Finding finding) {
   findings_.push_back(std::move(finding));
   tell_(findings_.back());
 }
 
-void Report::Add(std::vector<Finding> findings) {
+void Report::Add(Findings findings) {
   for (Finding& finding : findings) Add(std::move(finding));
 }
 
@@ -125,6 +101,40 @@ std::string TextOf(const Finding& finding) {
     absl::StrAppend(&text, std::string(30, ' '), "remedy: ", EscapedText(finding.remedy), "\n");
   }
   return text;
+}
+
+std::string RegexEscaped(const std::string& text) {
+  std::string pattern;
+  for (const char c : text) {
+    if (c == '\\' || c == '^') {
+      absl::StrAppend(&pattern, "\\", std::string(1, c));
+    } else if (std::string_view("$.|?*+()[]{}").find(c) != std::string_view::npos) {
+      absl::StrAppend(&pattern, "[", std::string(1, c), "]");
+    } else {
+      pattern += c;
+    }
+  }
+  return pattern;
+}
+
+std::string ShellQuoted(const std::string& text) {
+  if (EscapedText(text) != text) {
+    std::string word = "$'";
+    for (const char c : text) {
+      if (absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '\'' && c != '\\') {
+        word += c;
+      } else {
+        absl::StrAppendFormat(&word, "\\x%02X", static_cast<unsigned char>(c));
+      }
+    }
+    return word + "'";
+  }
+  return absl::StrCat(
+      "'", absl::StrJoin(std::vector<std::string>(absl::StrSplit(text, '\'')), "'\\''"), "'");
+}
+
+std::string OperandForShell(const std::string& text) {
+  return absl::StrCat(text.starts_with('-') ? "-- " : "", ShellQuoted(text));
 }
 
 }  // namespace retryq::cli

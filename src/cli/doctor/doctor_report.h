@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_DOCTOR_DOCTOR_REPORT_H_
 #define RETRYQ_CLI_DOCTOR_DOCTOR_REPORT_H_
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -25,15 +26,25 @@ struct Finding {
   std::string remedy = {};  // empty if it is ok
   bool refused = false;     // because of a permission or a password
 };
+using Findings = std::vector<Finding>;
 
-Finding Ok(std::string check, std::string finding);
-Finding Warning(std::string check, std::string finding, std::string remedy);
-Finding Problem(std::string check, std::string finding, std::string remedy);
-// A problem because of a missing permission.
-Finding Refused(std::string check, std::string finding, std::string remedy);
-Finding Skipped(std::string check, std::string finding, std::string remedy);
-// A problem from an error. The text after the first "; " of the error is the remedy.
+inline Finding Ok(std::string check, std::string finding) {
+  return {std::move(check), Finding::Result::kOk, std::move(finding)};
+}
+inline Finding Warning(std::string check, std::string finding, std::string remedy) {
+  return {std::move(check), Finding::Result::kWarning, std::move(finding), std::move(remedy)};
+}
+inline Finding Problem(std::string check, std::string finding, std::string remedy) {
+  return {std::move(check), Finding::Result::kProblem, std::move(finding), std::move(remedy)};
+}
+inline Finding Skipped(std::string check, std::string finding, std::string remedy = "") {
+  return {std::move(check), Finding::Result::kSkipped, std::move(finding), std::move(remedy)};
+}
+// A problem from an error. Without `remedy`, the text after the first "; " of the error is the
+// remedy.
 Finding ProblemOf(std::string check, const absl::Status& error, std::string remedy = "");
+
+void Append(Findings& findings, Findings more);
 
 // All findings, in the order of the checks.
 class Report {
@@ -42,9 +53,9 @@ class Report {
   explicit Report(std::function<void(const Finding&)> tell) : tell_(std::move(tell)) {}
 
   void Add(Finding finding);
-  void Add(std::vector<Finding> findings);
+  void Add(Findings findings);
 
-  const std::vector<Finding>& findings() const { return findings_; }
+  const Findings& findings() const { return findings_; }
 
   // The exit code, as in sysexits.h: 0 without a problem, 77 if a permission or a password is one,
   // otherwise 69.
@@ -60,11 +71,24 @@ class Report {
   std::size_t Count(Finding::Result result) const;
 
   std::function<void(const Finding&)> tell_;
-  std::vector<Finding> findings_;
+  Findings findings_;
 };
 
 // A finding as text: one line, and another one for the remedy if there is one.
 std::string TextOf(const Finding& finding);
+
+// Parts of commands that users paste into a shell.
+
+// Returns a regular expression for exactly this text. A dot becomes [.] and not \., so that it can
+// also be copied out of JSON, which doubles each backslash.
+std::string RegexEscaped(const std::string& text);
+
+// Quotes a text as one word for the shell. Control characters are written as in bash: $'\x1B'.
+std::string ShellQuoted(const std::string& text);
+
+// Quotes the first operand of a command: with "-- " before it if it looks like an option. Options
+// must come before it.
+std::string OperandForShell(const std::string& text);
 
 }  // namespace retryq::cli
 

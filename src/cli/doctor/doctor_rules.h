@@ -1,12 +1,15 @@
 #ifndef RETRYQ_CLI_DOCTOR_DOCTOR_RULES_H_
 #define RETRYQ_CLI_DOCTOR_DOCTOR_RULES_H_
 
-#include <nlohmann/json_fwd.hpp>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/time/time.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/doctor/doctor_report.h"
 #include "cli/management/management_api.h"
@@ -15,55 +18,141 @@
 
 namespace retryq::cli {
 
-// The rules: each function judges data that the broker has sent, of any form, and sends no
-// requests.
+// The rules of `retryq doctor`: each judges data that the broker has sent, of any form. F numbers
+// are facts in doc/rabbitmq_facts.md.
 
-// Checks the broker's version, such as "3.10.8". `delay_queues`: RabbitMQ 4.3.0 to 4.3.2 are not
-// suitable for quorum ones (F48 in doc/rabbitmq_facts.md).
+// The policies of the vhost: GET /api/policies/VHOST and /api/operator-policies/VHOST. Null if this
+// user may not read them.
+struct Policies {
+  nlohmann::json user;
+  nlohmann::json of_operator;
+};
+
+// Rules of the broker (doctor_rules.cc).
+
+// `delay_queues`: RabbitMQ 4.3.0 to 4.3.2 are not suitable for quorum ones (F48).
 Finding CheckVersion(const std::string& version, QueueType delay_queues);
-
-// Checks the encryption of the connection.
 Finding CheckTls(const amqp::ConnectionOptions& connection);
-
-// Compares the broker's clock with the local one.
 Finding CheckClock(const std::optional<ManagementApi::ClockDifference>& clock,
                    const DelayQueueOptions& options);
-
-// Checks the reply to GET /api/health/checks/alarms.
+// Of GET /api/health/checks/alarms.
 Finding CheckAlarms(const ManagementApi::Answer& health);
-
-// Checks the reply to GET /api/health/checks/certificate-expiration/1/months.
+// Of GET /api/health/checks/certificate-expiration/1/months.
 Finding CheckCertificates(const ManagementApi::Answer& health);
-
-// Checks the default queue type, in the reply to GET /api/vhosts.
+// Of GET /api/vhosts.
 Finding CheckDefaultQueueType(const nlohmann::json& vhosts, const std::string& vhost);
+// AMQP 1.0 clients in GET /api/connections: RabbitMQ cannot deliver some of their messages to a
+// worker (F73).
+Findings CheckAmqp10(const nlohmann::json& connections, const DoctorOptions& options);
+// Of GET /api/parameters/shovel/VHOST: shovels that move messages out of or into delay queues.
+Findings CheckShovels(const nlohmann::json& shovels, const DoctorOptions& options);
 
-// Checks the effect of policies on delay queues. `policies` and `operator_policies` are those of
-// the vhost. `queues` are all delay queues, including a temporary one: the broker itself reports
-// which policy applies to each.
-Finding CheckPolicies(const nlohmann::json& policies, const nlohmann::json& operator_policies,
-                      const std::vector<nlohmann::json>& queues, const DoctorOptions& options);
+// The highest number of queues that a worker with these options may need at a time, including its
+// parked queue.
+std::int64_t MostQueuesOf(const DoctorOptions& options);
 
-// The finding if a temporary delay queue was gone at once.
-Finding PolicyThatDropsQueues(const nlohmann::json& policies,
-                              const nlohmann::json& operator_policies,
-                              const DoctorOptions& options);
-
-// Returns whether a policy has a key that could harm a delay queue to which it applies.
-bool MayHurt(const nlohmann::json& policies, const DoctorOptions& options);
-
-// Compares the existing delay queues with those that these options declare. If nothing is declared,
-// checks that all exist.
-std::vector<Finding> CheckDelayQueues(const std::vector<nlohmann::json>& queues,
-                                      const DoctorOptions& options);
-
-// Checks whether AMQP 1.0 clients are connected to the vhost: RabbitMQ cannot deliver some of their
-// messages to a worker (F73 in doc/rabbitmq_facts_queues.md). `connections`: GET /api/connections.
-std::vector<Finding> CheckAmqp10(const nlohmann::json& connections, const DoctorOptions& options);
+// The data of the management API about limits (F51). No API shows cluster_queue_limit and
+// cluster_exchange_limit; doctor finds them when it declares a queue.
+struct LimitFacts {
+  const nlohmann::json& of_vhost;     // GET /api/vhost-limits/VHOST
+  const nlohmann::json& of_user;      // GET /api/user-limits/USER
+  const nlohmann::json& connections;  // GET /api/connections
+  std::int64_t queues = 0;            // in the vhost
+  std::int64_t own_queues = 0;        // of these, used by a worker with these options
+};
+Findings CheckLimits(const LimitFacts& facts, const DoctorOptions& options);
+// A declare was refused because the vhost or the cluster has reached its limit.
+Finding LimitReached(const absl::Status& refusal);
 
 // The rabbitmqctl command that grants the user all permissions that a worker needs and keeps the
 // current ones; if these are unknown, with a note about them.
 std::string GrantCommand(const DoctorOptions& options);
+
+// Rules of delay queues (delay_queue_rules.cc). A queue is the JSON of GET /api/queues/VHOST/NAME.
+
+// Whether the effect of policies on delay queues must be looked at.
+bool MayHarm(const Policies& policies, const DoctorOptions& options);
+bool MayFederate(const Policies& policies);
+// `queues` are all delay queues, including a temporary one: the broker itself reports which
+// policies apply to each.
+Finding CheckPolicies(const Policies& policies, const std::vector<nlohmann::json>& queues,
+                      const DoctorOptions& options);
+// A temporary delay queue was gone at once.
+Finding PolicyThatDropsQueues(const Policies& policies, const DoctorOptions& options);
+// Policies that federate a delay queue or its exchange (GET /api/exchanges/VHOST/NAME), which
+// duplicates messages (F44).
+Findings CheckFederation(const nlohmann::json& queue, const nlohmann::json& exchange,
+                         const Policies& policies, const DoctorOptions& options);
+// Compares the existing delay queues with those that these options declare. If nothing is declared,
+// checks that all exist.
+Findings CheckDelayQueues(const std::vector<nlohmann::json>& queues, const DoctorOptions& options);
+
+// Rules of work queues, parked queues and the work exchange (queue_rules.cc).
+
+// A queue that must keep its messages.
+struct KeptQueue {
+  enum class Kind { kWork, kParked };
+  Kind kind;
+  const nlohmann::json& json;  // GET /api/queues/VHOST/NAME
+  const Policies& policies;    // for the remedies
+  const DoctorOptions& options;
+};
+Findings CheckKeptQueue(const KeptQueue& queue);
+
+// Whether a policy has a setting that takes messages out of a queue; also if they are not known.
+bool MayTakeMessages(const Policies& policies);
+
+// The management API, as these rules use it.
+struct QueueFacts {
+  ManagementApi::Fetch get;
+  // Returns the JSON of a queue.
+  std::function<absl::StatusOr<nlohmann::json>(const std::string& name)> queue;
+  Policies policies;
+};
+// Check the queues and the exchange that are named, and where their messages are routed. They
+// return no findings about missing ones.
+Findings CheckWorkQueue(const QueueFacts& facts, const DoctorOptions& options);
+Findings CheckParkedQueue(const QueueFacts& facts, const DoctorOptions& options);
+Findings CheckWorkExchange(const QueueFacts& facts, const DoctorOptions& options);
+// With --on-limit reject: the dead-letter exchange cannot be checked.
+Finding CheckRejectionUnseen();
+
+// Returns the warnings and problems that a worker reports at its start, or an error if the
+// management API cannot be asked. A function of the replies, for ManagementApi::Look.
+absl::StatusOr<Findings> CheckQueuesOfAWorker(const ManagementApi::Fetch& get,
+                                              const DoctorOptions& options);
+inline absl::StatusOr<Findings> CheckQueuesOfAWorker(ManagementApi& api,
+                                                     const DoctorOptions& options) {
+  return CheckQueuesOfAWorker([&api](const std::string& path) { return api.Get(path); }, options);
+}
+
+// Messages without a consumer, and parked messages.
+std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t ready,
+                                     std::uint32_t consumers);
+std::optional<Finding> CheckNothingParked(const DoctorOptions& options, std::uint32_t parked);
+
+// Policies and the commands that change them (queue_rules.cc).
+
+// A policy that applies to a queue.
+struct AppliedPolicy {
+  const nlohmann::json& json;  // in GET /api/policies/VHOST
+  bool is_operators;
+};
+// The policies that a queue or an exchange names, if they are known.
+std::vector<AppliedPolicy> PoliciesOf(const nlohmann::json& object, const Policies& policies);
+
+// "policy 'a' and operator policy 'b'", which apply to the queue.
+std::string PolicyNames(const nlohmann::json& queue);
+
+// A regular expression for the beginning of the names of all queues in which a worker with these
+// options keeps messages: its work queue, its parked queue and its delay queues. Each command that
+// excludes some of them from a policy excludes all, so that no command undoes another.
+std::string OwnNames(const DoctorOptions& options);
+
+// The rabbitmqctl command that excludes all names that begin with a match of `names` from a policy
+// and does not change it for other names.
+std::string KeepOffCommand(const AppliedPolicy& policy, const std::string& names,
+                           const std::string& vhost);
 
 }  // namespace retryq::cli
 

@@ -25,7 +25,7 @@ namespace retryq::cli {
 namespace {
 
 constexpr char kTlsRemedy[] =
-    "; say whom to trust (?cacertfile=FILE), or http:// for a port without TLS";
+    "; name the certificate authority (?cacertfile=FILE), or use http:// for a port without TLS";
 
 constexpr std::size_t kMaxHeaders = 64 << 10;
 
@@ -73,53 +73,79 @@ std::string OpenSslReason(std::string_view text) {
 
 }  // namespace
 
-// Runs libcurl on the event loop, which waits for the sockets and the time that libcurl requests.
-class HttpClient::Transfers {
+// One request to one host. The event loop waits for the sockets and the time that libcurl requests.
+class HttpClient::Request {
  public:
-  explicit Transfers(EventLoop& loop) : loop_(loop) {
-    static const CURLcode kOnce = curl_global_init(CURL_GLOBAL_DEFAULT);
-    static_cast<void>(kOnce);
-    multi_.reset(curl_multi_init());
-    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &Transfers::OnSocket);
+  // `done` is called later, with ok after a reply, and may destroy this object.
+  Request(const HttpClient& client, const std::string& host, const std::string& path,
+          absl::Duration timeout, std::function<void(const absl::Status&)> done)
+      : client_(client),
+        name_(client.url_.tls && !client.url_.tls->server_name.empty()
+                  ? client.url_.tls->server_name
+                  : host),
+        url_(MakeUrl(client.url_.tls.has_value(), name_, client.url_.endpoint.port)),
+        done_(std::move(done)),
+        easy_(curl_easy_init()),
+        multi_(curl_multi_init()) {
+    SetHttp(path, timeout);
+    if (client.url_.tls) SetTls(*client.url_.tls);
+    if (name_ != host) ConnectTo(host);
+    if (url_ == nullptr) {
+      timer_ = client_.loop_.After(absl::ZeroDuration(),
+                                   [this] { End(CannotConnect("the host name is invalid")); });
+      return;
+    }
+    curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &Request::OnSocket);
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &Transfers::OnTimer);
+    curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &Request::OnTimer);
     curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
+    reply_.sent = absl::Now();
+    curl_multi_add_handle(multi_.get(), easy_.get());
   }
+  ~Request() { curl_multi_remove_handle(multi_.get(), easy_.get()); }
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
 
-  // Returns the result of the transfer; nullopt if the loop was stopped first.
-  std::optional<CURLcode> Run(CURL* transfer) {
-    end_.reset();
-    if (curl_multi_add_handle(multi_.get(), transfer) != CURLM_OK) return CURLE_FAILED_INIT;
-    loop_.Run().IgnoreError();  // nothing here fails a loop
-    curl_multi_remove_handle(multi_.get(), transfer);
-    return end_;
+  HttpReply TakeReply() {
+    long status = 0;
+    curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+    reply_.status = static_cast<int>(status);
+    curl_off_t before_sending = 0;  // microseconds for resolving, connecting and TLS
+    curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &before_sending);
+    reply_.sent = std::min(reply_.sent + absl::Microseconds(before_sending), reply_.received);
+    curl_header* date = nullptr;
+    if (curl_easy_header(easy_.get(), "Date", 0, CURLH_HEADER, -1, &date) == CURLHE_OK) {
+      const std::time_t seconds = curl_getdate(date->value, nullptr);
+      if (seconds >= 0) reply_.date = absl::FromTimeT(seconds);
+    }
+    return std::move(reply_);
   }
 
  private:
   static int OnSocket(CURL* /*transfer*/, curl_socket_t socket, int what, void* self,
                       void* /*unused*/) {
-    Transfers& transfers = *static_cast<Transfers*>(self);
-    transfers.sockets_.erase(socket);  // before another event for it begins
+    Request& request = *static_cast<Request*>(self);
+    request.sockets_.erase(socket);  // before another event for it begins
     if (what == CURL_POLL_REMOVE) return 0;
     const int events = EV_PERSIST | ((what & CURL_POLL_IN) != 0 ? EV_READ : 0) |
                        ((what & CURL_POLL_OUT) != 0 ? EV_WRITE : 0);
-    EventPtr& event = transfers.sockets_[socket];
-    event.reset(event_new(transfers.loop_.base(), socket, static_cast<short>(events),
-                          &Transfers::OnReady, self));
+    EventPtr& event = request.sockets_[socket];
+    event.reset(event_new(request.client_.loop_.base(), socket, static_cast<short>(events),
+                          &Request::OnReady, self));
     return event != nullptr && event_add(event.get(), nullptr) == 0 ? 0 : -1;
   }
 
   static void OnReady(evutil_socket_t socket, short what, void* self) {
-    static_cast<Transfers*>(self)->Act(socket, ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
-                                                   ((what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
+    static_cast<Request*>(self)->Act(socket, ((what & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
+                                                 ((what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
   }
 
   static int OnTimer(CURLM* /*multi*/, long milliseconds, void* self) {
-    Transfers& transfers = *static_cast<Transfers*>(self);
-    transfers.timer_.reset();
+    Request& request = *static_cast<Request*>(self);
+    request.timer_.reset();
     if (milliseconds < 0) return 0;
-    transfers.timer_ = transfers.loop_.After(
-        absl::Milliseconds(milliseconds), [&transfers] { transfers.Act(CURL_SOCKET_TIMEOUT, 0); });
+    request.timer_ = request.client_.loop_.After(
+        absl::Milliseconds(milliseconds), [&request] { request.Act(CURL_SOCKET_TIMEOUT, 0); });
     return 0;
   }
 
@@ -127,32 +153,29 @@ class HttpClient::Transfers {
     int running = 0;
     curl_multi_socket_action(multi_.get(), socket, ready, &running);
     int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
-      if (message->msg != CURLMSG_DONE) continue;
-      end_ = message->data.result;
-      loop_.Stop();
-    }
+    const CURLMsg* const message = curl_multi_info_read(multi_.get(), &left);
+    if (message == nullptr || message->msg != CURLMSG_DONE) return;
+    reply_.received = absl::Now();
+    const CURLcode result = message->data.result;
+    End(result == CURLE_OK ? absl::OkStatus() : Failure(result));
   }
 
-  EventLoop& loop_;
-  std::map<curl_socket_t, EventPtr> sockets_;
-  std::unique_ptr<Timer> timer_;
-  std::optional<CURLcode> end_;
-  Multi multi_;  // destroyed first
-};
+  void End(const absl::Status& status) {
+    const auto done = std::move(done_);
+    done(status);
+  }
 
-// One request to one host.
-class HttpClient::Request {
- public:
-  Request(const HttpClient& client, const std::string& host, const std::string& path,
-          absl::Duration timeout)
-      : client_(client),
-        name_(client.url_.tls && !client.url_.tls->server_name.empty()
-                  ? client.url_.tls->server_name
-                  : host),
-        url_(MakeUrl(client.url_.tls.has_value(), name_, client.url_.endpoint.port)),
-        easy_(curl_easy_init()) {
-    const ManagementUrl& url = client.url_;
+  template <typename Value>
+  void Set(CURLoption option, Value value) {
+    curl_easy_setopt(easy_.get(), option, value);
+  }
+
+  static void Add(Strings& list, const std::string& text) {
+    list.reset(curl_slist_append(list.release(), text.c_str()));
+  }
+
+  void SetHttp(const std::string& path, absl::Duration timeout) {
+    const ManagementUrl& url = client_.url_;
     Set(CURLOPT_ERRORBUFFER, text_.data());
     Set(CURLOPT_CURLU, url_.get());
     Set(CURLOPT_REQUEST_TARGET, (url.path_prefix + path).c_str());
@@ -173,48 +196,14 @@ class HttpClient::Request {
     Set(CURLOPT_HEADERDATA, this);
     Add(headers_, "Host: " + amqp::Describe(url.endpoint));
     Set(CURLOPT_HTTPHEADER, headers_.get());
-    if (url.tls) SetTls(*url.tls);
-    if (name_ == host) return;
-    // The URL contains the name in the certificate, which is not the host to connect to.
-    if (MakeUrl(/*tls=*/true, host, url.endpoint.port) == nullptr) url_ = nullptr;
-    Add(connect_to_, absl::StrCat("::", host.find(':') == host.npos ? host : "[" + host + "]", ":",
-                                  url.endpoint.port));
+  }
+
+  // The URL contains the name in the certificate, which is not the host to connect to.
+  void ConnectTo(const std::string& host) {
+    const std::uint16_t port = client_.url_.endpoint.port;
+    if (MakeUrl(/*tls=*/true, host, port) == nullptr) url_ = nullptr;
+    Add(connect_to_, absl::StrCat("::", InUrl(host), ":", port));
     Set(CURLOPT_CONNECT_TO, connect_to_.get());
-  }
-
-  // Returns ok after a reply, kCancelled if the loop was stopped first.
-  absl::Status Run(Transfers& transfers) {
-    if (url_ == nullptr) return CannotConnect("that is no name of a host");
-    reply_.sent = absl::Now();
-    const std::optional<CURLcode> end = transfers.Run(easy_.get());
-    reply_.received = absl::Now();
-    if (!end) return absl::CancelledError("interrupted");
-    return *end == CURLE_OK ? absl::OkStatus() : Failure(*end);
-  }
-
-  HttpReply TakeReply() {
-    long status = 0;
-    curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
-    reply_.status = static_cast<int>(status);
-    curl_off_t before_sending = 0;  // microseconds for resolving, connecting and TLS
-    curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &before_sending);
-    reply_.sent = std::min(reply_.sent + absl::Microseconds(before_sending), reply_.received);
-    curl_header* date = nullptr;
-    if (curl_easy_header(easy_.get(), "Date", 0, CURLH_HEADER, -1, &date) == CURLHE_OK) {
-      const std::time_t seconds = curl_getdate(date->value, nullptr);
-      if (seconds >= 0) reply_.date = absl::FromTimeT(seconds);
-    }
-    return std::move(reply_);
-  }
-
- private:
-  template <typename Value>
-  void Set(CURLoption option, Value value) {
-    curl_easy_setopt(easy_.get(), option, value);
-  }
-
-  static void Add(Strings& list, const std::string& text) {
-    list.reset(curl_slist_append(list.release(), text.c_str()));
   }
 
   // Trusts the same authorities as connections to the broker: only those in the file or, without
@@ -258,7 +247,7 @@ class HttpClient::Request {
     Request& request = *static_cast<Request*>(self);
     const std::size_t limit = request.client_.options_.max_body;
     if (size > limit - request.reply_.body.size()) {
-      request.too_large_ = absl::StrCat("the answer is above ", limit >> 20, " MiB");
+      request.too_large_ = absl::StrCat("the response is larger than ", limit >> 20, " MiB");
       return 0;
     }
     request.reply_.body.append(data, size);
@@ -269,7 +258,8 @@ class HttpClient::Request {
     Request& request = *static_cast<Request*>(self);
     request.header_bytes_ += size;
     if (request.header_bytes_ <= kMaxHeaders) return size;
-    request.too_large_ = absl::StrCat("the answer's headers are above ", kMaxHeaders >> 10, " KiB");
+    request.too_large_ =
+        absl::StrCat("the headers of the response are larger than ", kMaxHeaders >> 10, " KiB");
     return 0;
   }
 
@@ -278,7 +268,7 @@ class HttpClient::Request {
     if (!too_large_.empty()) return absl::ResourceExhaustedError(too_large_);
     switch (end) {
       case CURLE_COULDNT_RESOLVE_HOST:
-        return absl::UnavailableError("the host is not known (" + text + ")");
+        return absl::UnavailableError("cannot resolve the host (" + text + ")");
       case CURLE_COULDNT_CONNECT: {
         long error = 0;
         curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
@@ -286,7 +276,7 @@ class HttpClient::Request {
       }
       case CURLE_OPERATION_TIMEDOUT:
         return absl::DeadlineExceededError(
-            absl::StrCat("no answer within ", absl::FormatDuration(client_.options_.timeout)));
+            absl::StrCat("no response within ", absl::FormatDuration(client_.options_.timeout)));
       case CURLE_SSL_CACERT_BADFILE:
         return absl::InvalidArgumentError(absl::StrCat(
             client_.url_.tls->ca_file.empty() ? std::string("the system's trust store")
@@ -300,13 +290,13 @@ class HttpClient::Request {
         return BadCertificate(text);
       case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9, as libcurl takes everything for that
       case CURLE_WEIRD_SERVER_REPLY:
-        return absl::FailedPreconditionError("what answers there speaks no HTTP");
+        return absl::FailedPreconditionError("the server does not speak HTTP");
       default:
         break;
     }
     if (const std::string reason = OpenSslReason(text); !reason.empty()) return NoTls(reason);
     if (end == CURLE_SSL_CONNECT_ERROR) return CannotConnect(text);
-    return absl::UnavailableError("the connection was closed before the answer");
+    return absl::UnavailableError("the connection was closed before the response");
   }
 
   static absl::Status NoTls(const std::string& why) {
@@ -329,63 +319,113 @@ class HttpClient::Request {
   const HttpClient& client_;
   const std::string name_;  // that the certificate must have
   Url url_;                 // null if the host is invalid
+  std::function<void(const absl::Status&)> done_;
   Strings headers_;
   Strings connect_to_;
   std::array<char, CURL_ERROR_SIZE> text_ = {};
   HttpReply reply_;
   std::size_t header_bytes_ = 0;
   std::string too_large_;  // the part that is too large
-  Easy easy_;              // destroyed first
+  std::map<curl_socket_t, EventPtr> sockets_;
+  std::unique_ptr<Timer> timer_;
+  Easy easy_;
+  Multi multi_;  // destroyed first
+};
+
+// One call of Get, over all hosts.
+struct HttpClient::Call {
+  std::string path;
+  Done done;
+  std::vector<std::string> hosts;
+  absl::Time deadline;
+  std::size_t host = 0;  // the current one
+  absl::Status failure = {};
+  std::optional<Waiting> waiting = std::nullopt;
+  std::unique_ptr<Request> request = nullptr;
+  std::unique_ptr<Timer> later = nullptr;  // ends the call if it fails at once
 };
 
 HttpClient::HttpClient(EventLoop& loop, ManagementUrl url, Options options)
-    : loop_(loop),
-      url_(std::move(url)),
-      options_(options),
-      transfers_(std::make_unique<Transfers>(loop)),
-      hosts_(url_.more_hosts) {
+    : loop_(loop), url_(std::move(url)), options_(options), hosts_(url_.more_hosts) {
+  static const CURLcode kOnce = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static_cast<void>(kOnce);
   hosts_.insert(hosts_.begin(), url_.endpoint.host);
 }
 
 HttpClient::~HttpClient() = default;
 
+void HttpClient::Get(const std::string& path, Done done) { Begin(path, std::move(done)); }
+
 absl::StatusOr<HttpReply> HttpClient::Get(const std::string& path) {
-  if (silent_ && !options_.asks_again) {
-    return absl::DeadlineExceededError(Describe(url_) + ": it does not answer any more");
-  }
-  std::optional<Waiting> waiting;
-  if (options_.say_waiting) waiting.emplace(loop_, Describe(url_));
-  if (url_.renewed != nullptr) {
-    if (const auto now = url_.renewed(); now.ok()) {
-      url_.user = now->user;
-      url_.password = now->password;
+  std::optional<absl::StatusOr<HttpReply>> received;
+  Call& call = Begin(path, [&](const absl::StatusOr<HttpReply>& reply) {
+    received = reply;
+    loop_.Stop();
+  });
+  loop_.Run().IgnoreError();  // nothing here fails a loop
+  if (received) return *std::move(received);
+  calls_.remove_if([&call](const Call& each) { return &each == &call; });
+  return absl::CancelledError("interrupted");
+}
+
+HttpClient::Call& HttpClient::Begin(const std::string& path, Done done) {
+  Call& call = calls_.emplace_back(Call{.path = path,
+                                        .done = std::move(done),
+                                        .hosts = hosts_,
+                                        .deadline = absl::Now() + options_.timeout});
+  const auto fail = [this, &call](const absl::Status& status) {
+    call.later = loop_.After(absl::ZeroDuration(), [this, &call, status] { End(call, status); });
+  };
+  if (options_.is_over != nullptr && *options_.is_over) {
+    fail(absl::CancelledError("interrupted"));
+  } else if (silent_ && !options_.asks_again) {
+    fail(absl::DeadlineExceededError(Describe(url_) + ": it has stopped responding"));
+  } else {
+    if (options_.say_waiting) call.waiting.emplace(loop_, Describe(url_));
+    if (url_.renewed != nullptr) {
+      if (const auto now = url_.renewed(); now.ok()) {
+        url_.user = now->user;
+        url_.password = now->password;
+      }
     }
+    Continue(call);
   }
-  const absl::Time deadline = absl::Now() + options_.timeout;
-  absl::Status failure;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    if (options_.is_over != nullptr && *options_.is_over) {
-      return absl::CancelledError("interrupted");
-    }
-    // Divides the remaining time among the remaining hosts.
-    const absl::Duration patience =
-        (deadline - absl::Now()) / static_cast<std::int64_t>(hosts_.size() - i);
-    Request request(*this, hosts_[i], path, patience);
-    const absl::Status status = request.Run(*transfers_);
-    if (status.ok()) {
-      std::swap(hosts_.front(), hosts_[i]);
-      return request.TakeReply();
-    }
-    if (waiting)
-      waiting->Because(std::string_view(status.message().data(), status.message().size()));
-    const absl::Status complete(status.code(),
-                                absl::StrCat(Describe(url_), ": ", std::string(status.message())));
-    // Returns an error that other nodes would return, too; otherwise the error of the first host.
-    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return complete;
-    failure.Update(complete);
+  return call;
+}
+
+// Divides the remaining time among the remaining hosts.
+void HttpClient::Continue(Call& call) {
+  const absl::Duration patience =
+      (call.deadline - absl::Now()) / static_cast<std::int64_t>(call.hosts.size() - call.host);
+  call.request =
+      std::make_unique<Request>(*this, call.hosts[call.host], call.path, patience,
+                                [this, &call](const absl::Status& status) { OnEnd(call, status); });
+}
+
+void HttpClient::OnEnd(Call& call, const absl::Status& status) {
+  if (status.ok()) {
+    const auto replied = std::find(hosts_.begin(), hosts_.end(), call.hosts[call.host]);
+    std::swap(hosts_.front(), *replied);
+    return End(call, call.request->TakeReply());
   }
-  silent_ = absl::IsDeadlineExceeded(failure);
-  return failure;
+  if (call.waiting) {
+    call.waiting->Because(std::string_view(status.message().data(), status.message().size()));
+  }
+  const absl::Status complete(status.code(),
+                              absl::StrCat(Describe(url_), ": ", std::string(status.message())));
+  // Returns an error that other nodes would return, too; otherwise the error of the first host.
+  if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return End(call, complete);
+  call.failure.Update(complete);
+  if (++call.host < call.hosts.size()) return Continue(call);
+  silent_ = absl::IsDeadlineExceeded(call.failure);
+  End(call, call.failure);
+}
+
+void HttpClient::End(Call& call, const absl::StatusOr<HttpReply>& reply) {
+  const absl::StatusOr<HttpReply> kept = reply;  // may be part of `call`
+  const Done done = std::move(call.done);
+  calls_.remove_if([&call](const Call& each) { return &each == &call; });
+  done(kept);
 }
 
 std::string PercentEncode(const std::string& text) {

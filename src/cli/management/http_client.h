@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +27,9 @@ struct HttpReply {
   absl::Time received;
 };
 
-// An HTTP client for sequential requests: libcurl on the event loop. Each request uses a new
-// connection and tries the hosts one after the other until one replies. Ignores proxies in the
-// environment and does not follow redirects.
+// An HTTP client: libcurl on the event loop. Each request uses a new connection and tries the hosts
+// one after the other until one replies. Ignores proxies in the environment and does not follow
+// redirects. Used on the loop's thread.
 class HttpClient {
  public:
   struct Options {
@@ -36,36 +38,46 @@ class HttpClient {
     std::size_t max_body = std::size_t{64} << 20;
     bool say_waiting = true;  // reports slow replies on stderr
     bool asks_again = true;   // sends further requests after a timeout
-    // Once it is set, every request returns kCancelled. Must outlive the client.
+    // Once it is set, every new request returns kCancelled. Must outlive the client.
     const std::atomic<bool>* is_over = nullptr;
   };
+  using Done = std::function<void(const absl::StatusOr<HttpReply>& reply)>;
 
   // `loop` must outlive it.
   HttpClient(EventLoop& loop, ManagementUrl url, Options options);
   HttpClient(EventLoop& loop, ManagementUrl url) : HttpClient(loop, std::move(url), Options()) {}
+  // Ends all requests without calling their `done`.
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Sends GET for a path such as "/api/overview", percent-encoded, and runs the loop until the
-  // reply. Any HTTP status is a reply, also 404 and 503. Errors begin with the URL: kUnavailable
-  // (no connection), kDeadlineExceeded, kFailedPrecondition (TLS, or not an HTTP server),
-  // kResourceExhausted (a body above max_body, headers above 64 KiB), kInvalidArgument (TLS files),
-  // kCancelled (the loop was stopped).
+  // Sends GET for a path such as "/api/overview", percent-encoded, and calls `done` later, which
+  // may destroy the client. Any HTTP status is a reply, also 404 and 503. Errors begin with the
+  // URL: kUnavailable (no connection), kDeadlineExceeded, kFailedPrecondition (TLS, or not an HTTP
+  // server), kResourceExhausted (a body above max_body, headers above 64 KiB), kInvalidArgument
+  // (TLS files), kCancelled (is_over).
+  void Get(const std::string& path, Done done);
+
+  // Runs the loop until the reply. Also returns kCancelled if the loop was stopped first.
   absl::StatusOr<HttpReply> Get(const std::string& path);
 
   const ManagementUrl& url() const { return url_; }
 
  private:
-  class Transfers;
   class Request;
+  struct Call;
+
+  Call& Begin(const std::string& path, Done done);
+  void Continue(Call& call);
+  void OnEnd(Call& call, const absl::Status& status);
+  void End(Call& call, const absl::StatusOr<HttpReply>& reply);
 
   EventLoop& loop_;
   ManagementUrl url_;
   const Options options_;
-  const std::unique_ptr<Transfers> transfers_;
   bool silent_ = false;             // a request has timed out
   std::vector<std::string> hosts_;  // the host that replied last comes first
+  std::list<Call> calls_;
 };
 
 // Encodes a part of a path or a query: all characters except letters, digits and -._~ become %XX.

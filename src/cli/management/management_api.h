@@ -1,8 +1,14 @@
 #ifndef RETRYQ_CLI_MANAGEMENT_MANAGEMENT_API_H_
 #define RETRYQ_CLI_MANAGEMENT_MANAGEMENT_API_H_
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -12,36 +18,65 @@
 
 namespace retryq::cli {
 
-// RabbitMQ's management HTTP API, one request at a time. Paths begin after "/api", with parts
-// encoded by PercentEncode. Replies are JSON, but may have any content: see json_fields.h.
+// RabbitMQ's management HTTP API. Paths begin after "/api", with parts encoded by PercentEncode.
+// Replies are JSON, but may have any content: see json_fields.h.
 class ManagementApi {
  public:
-  struct Answer;  // in management_answer.h, as few callers read the JSON
-
   // The broker's clock minus the local one, and the error of this difference, as the broker's time
   // is in whole seconds.
   struct ClockDifference {
     absl::Duration difference;
     absl::Duration error;
   };
+  struct Answer {
+    int http_status = 0;
+    nlohmann::json json;
+    std::optional<ClockDifference> clock;
+    // The time of the data: the broker's clock, if known, rounded down to seconds.
+    absl::Time at;
+  };
+  // A function that gets a path, such as Get.
+  using Fetch = std::function<absl::StatusOr<Answer>(const std::string& path)>;
 
   // `loop` must outlive it.
   ManagementApi(EventLoop& loop, const ManagementUrl& url, HttpClient::Options options = {})
       : http_(loop, url, options) {}
 
-  // Returns a reply with status 200. Errors contain the URL and the remedy: those of
-  // HttpClient::Get; kUnauthenticated (user or password), kPermissionDenied (not allowed),
-  // kNotFound, kUnavailable (any other status), kFailedPrecondition (not a management API).
+  // Runs the loop until the reply, and returns it if its status is 200. Errors contain the URL and
+  // the remedy: those of HttpClient::Get; kUnauthenticated (user or password), kPermissionDenied
+  // (not allowed), kNotFound, kUnavailable (any other status), kFailedPrecondition (not a
+  // management API).
   absl::StatusOr<Answer> Get(const std::string& path);
 
   // Also returns a reply with status 503, as failed health checks send.
   absl::StatusOr<Answer> GetHealth(const std::string& path);
 
+  // As above, but does not run the loop: `done` is called later, unless this object is destroyed
+  // first, and may destroy it.
+  void Get(const std::string& path, std::function<void(const absl::StatusOr<Answer>&)> done);
+
+  // Gets all paths that `look` needs without running the loop, and then calls `done` with the
+  // result of `look`. Until all replies are there, `look` is called again after each, and receives
+  // kUnavailable for missing ones. So it must be a function of the replies.
+  template <typename Result>
+  void Look(std::function<Result(const Fetch& get)> look,
+            std::function<void(const Result& result)> done) {
+    const auto result = std::make_shared<std::optional<Result>>();
+    Gather([result, look = std::move(look)](const Fetch& get) { *result = look(get); },
+           [result, done = std::move(done)] { done(**result); });
+  }
+
   const ManagementUrl& url() const { return http_.url(); }
 
  private:
+  struct Gathering;
+
+  void Gather(std::function<void(const Fetch&)> look, std::function<void()> done);
+  void Continue(const std::shared_ptr<Gathering>& gathering);
+  absl::StatusOr<Answer> Read(const absl::StatusOr<HttpReply>& reply,
+                              const std::string& path) const;
+  absl::StatusOr<Answer> OnlyOk(absl::StatusOr<Answer> answer, const std::string& path) const;
   absl::Status Refusal(const HttpReply& reply, const std::string& path) const;
-  absl::Status WithRemedy(const absl::Status& status) const;
 
   HttpClient http_;
 };
@@ -49,6 +84,38 @@ class ManagementApi {
 // "/KIND/VHOST/NAME", or "/KIND/VHOST" without a name.
 std::string VhostPath(std::string_view kind, const std::string& vhost,
                       const std::string& name = "");
+
+// Requests all queues of the vhost whose names begin with `beginning`, page by page, with their
+// statistics. Calls `visit` for each with the broker's data, of any form, and its time. Returns the
+// errors of ManagementApi::Get.
+absl::Status VisitQueues(
+    ManagementApi& api, const std::string& vhost, const std::string& beginning,
+    const std::function<void(const nlohmann::json& queue, absl::Time at)>& visit);
+
+// Settings of a queue from its arguments and policies, in GET /api/queues/VHOST/NAME, of any form.
+
+// A setting of a queue.
+struct QueueSetting {
+  const nlohmann::json& value;  // part of the queue's JSON
+  bool is_argument;             // otherwise of a policy or an operator policy
+};
+
+// Returns a setting by its `key` in policies: "message-ttl" for the argument x-message-ttl. If both
+// an argument and a policy set it, the stricter limit counts, where a negative one is unlimited;
+// for other settings the argument counts. nullopt if neither sets it.
+std::optional<QueueSetting> QueueSettingOf(const nlohmann::json& queue, const char* key);
+
+// A length limit of a queue.
+struct LengthLimit {
+  const char* key;  // "max-length" or "max-length-bytes"
+  std::int64_t most;
+  const char* reached_by;  // the field that it limits
+};
+std::vector<LengthLimit> LengthLimitsOf(const nlohmann::json& queue);
+
+// Returns the setting that makes a full queue refuse messages ("reject-publish" and
+// "reject-publish-dlx") instead of dropping the oldest; nullopt without one.
+std::optional<QueueSetting> RefusalOf(const nlohmann::json& queue);
 
 }  // namespace retryq::cli
 

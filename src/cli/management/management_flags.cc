@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "cli/management/same_host.h"
+#include "cli/flags/shared_flags.h"
 
 namespace retryq::cli {
 namespace {
@@ -38,43 +40,68 @@ ManagementUrl Renewed(ManagementUrl management, const ClientOptions& client,
   return management;
 }
 
+constexpr char kUrlHelp[] =
+    "URL of the broker, amqp://user:password@host:port/vhost. Repeatable, for the nodes of\n"
+    "a cluster.";
+constexpr char kManagementHelp[] =
+    "URL of the management API, http://user:password@host:port, or https:// with the\n"
+    "parameters of amqps://. Default: $RETRYQ_MANAGEMENT_URL, which with --url must name\n"
+    "one of its hosts; otherwise port 15672 of the hosts in --url with their user, or with\n"
+    "amqps:// https and port 15671";
+
+// `urls_flag` is the flag that names the broker; empty: the environment does.
+ManagementUrl Resolved(const FlagText& given, const std::string& urls_flag,
+                       const ClientOptions& client, bool waits, FlagReader& reader) {
+  const amqp::ConnectionOptions broker = ConnectionOf(client);
+  const char* const variable = std::getenv("RETRYQ_MANAGEMENT_URL");
+  const bool by_variable = !given && variable != nullptr && *variable != '\0';
+  if (!given && !by_variable) return Renewed(DefaultManagementUrl(broker), client, broker);
+  absl::StatusOr<ManagementUrl> management =
+      ParseManagementUrl(by_variable ? variable : *given, broker);
+  if (!management.ok()) {
+    reader.Complain(absl::StrCat(by_variable ? "RETRYQ_MANAGEMENT_URL: " : "--management: ",
+                                 std::string(management.status().message())));
+    return DefaultManagementUrl(broker);
+  }
+  // A variable for another broker must not select the queues to read or delete.
+  if (by_variable && !urls_flag.empty() && !IsOnAHostOf(broker, *management, waits)) {
+    reader.Complain(absl::StrCat(
+        "RETRYQ_MANAGEMENT_URL names the management API of another host, ", Describe(*management),
+        ", than the broker in ", urls_flag, ", ", amqp::Describe(broker),
+        "; unset the variable, or name the management API of the broker with --management"));
+  }
+  return Renewed(*std::move(management), client, broker);
+}
+
 }  // namespace
+
+void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place, absl::Duration* heartbeat) {
+  parser.Group("Where");
+  AddUrlFlags(parser, kUrlHelp, &place->client, heartbeat);
+  const auto url = std::make_shared<FlagText>();
+  parser.Add("--management", "URL", url.get(), kManagementHelp);
+  parser.Resolve([url, waits, place](FlagReader& reader) {
+    place->connection = ConnectionOf(place->client);
+    place->management = Resolved(*url,
+                                 reader.given("--url-file") ? "--url-file"
+                                 : reader.given("--url")    ? "--url"
+                                                            : "",
+                                 place->client, waits, reader);
+  });
+}
 
 void AddFlags(FlagParser& parser, ManagementFlags& flags) {
   parser.Group("Where");
-  AddFlags(parser, flags.urls,
-           "amqp://user:password@host:port/vhost; again for more nodes of a cluster");
-  parser.Add("--management", "URL", &flags.management,
-             "http://user:password@host:port of the management API, or https:// with the\n"
-             "parameters of amqps:// (default: $RETRYQ_MANAGEMENT_URL, which with --url must\n"
-             "name a host of it; else port 15672 of the --url hosts with their user; beside\n"
-             "amqps:// by https, port 15671)");
+  AddFlags(parser, flags.urls, kUrlHelp);
+  parser.Add("--management", "URL", &flags.management, kManagementHelp);
 }
 
 ManagementUrl ReadManagement(const ManagementFlags& flags, const ClientOptions& client, bool waits,
                              FlagReader& reader) {
-  const amqp::ConnectionOptions broker = ConnectionOf(client);
-  FlagText url = flags.management;
-  std::string source = "--management";
-  const char* variable = std::getenv("RETRYQ_MANAGEMENT_URL");
-  if (!url && variable != nullptr && *variable != '\0') {
-    url = variable;
-    source = "RETRYQ_MANAGEMENT_URL";
-  }
-  if (!url) return Renewed(DefaultManagementUrl(broker), client, broker);
-  absl::StatusOr<ManagementUrl> management = ParseManagementUrl(*url, broker);
-  if (!management.ok()) {
-    reader.Complain(source + ": " + std::string(management.status().message()));
-    return DefaultManagementUrl(broker);
-  }
-  // A variable for another broker must not select the queues to read or delete.
-  if (!flags.management && flags.urls.is_given() && !IsOnAHostOf(broker, *management, waits)) {
-    reader.Complain(absl::StrCat(
-        flags.urls.file ? "--url-file" : "--url", " names the broker ", amqp::Describe(broker),
-        ", and RETRYQ_MANAGEMENT_URL the management API of another host, ", Describe(*management),
-        "; unset the variable, or name the management API of that broker by --management"));
-  }
-  return Renewed(*std::move(management), client, broker);
+  const char* const urls_flag = flags.urls.file         ? "--url-file"
+                                : flags.urls.is_given() ? "--url"
+                                                        : "";
+  return Resolved(flags.management, urls_flag, client, waits, reader);
 }
 
 std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker) {

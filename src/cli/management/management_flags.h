@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cli/flags/flag_parser.h"
 #include "cli/flags/flag_reader.h"
@@ -14,24 +13,26 @@
 
 namespace retryq::cli {
 
-// The flags for the addresses of the broker and its management API.
-struct ManagementFlags {
-  UrlFlags urls;
-  FlagText management;
-};
-
-void AddFlags(FlagParser& parser, ManagementFlags& flags);
-
-// The broker and its management API from these flags or RETRYQ_URL and RETRYQ_MANAGEMENT_URL.
+// The broker and its management API.
 struct BrokerPlace {
   ClientOptions client;
   amqp::ConnectionOptions connection;
   ManagementUrl management;
 };
 
-// Reads the URL of the management API from the flag or RETRYQ_MANAGEMENT_URL, otherwise uses the
-// broker's hosts, and reports errors. `waits`: the command waits for hosts that cannot be resolved
-// yet, so these are not errors.
+// Group "Where": --url, --url-file and --management, or RETRYQ_URL, RETRYQ_URL_FILE and
+// RETRYQ_MANAGEMENT_URL. `waits`: the command waits for hosts that cannot be resolved yet, so these
+// are not errors. `*heartbeat`, if not null, becomes the heartbeat in the URLs.
+void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place,
+                   absl::Duration* heartbeat = nullptr);
+
+// The texts of these flags, for subcommands that read them after parsing.
+struct ManagementFlags {
+  UrlFlags urls;
+  FlagText management;
+};
+void AddFlags(FlagParser& parser, ManagementFlags& flags);
+void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place);
 ManagementUrl ReadManagement(const ManagementFlags& flags, const ClientOptions& client, bool waits,
                              FlagReader& reader);
 
@@ -40,9 +41,6 @@ std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptio
 
 // The broker of client options that have been read.
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);
-
-// Reads the flags and reports errors.
-void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place);
 
 }  // namespace retryq::cli
 

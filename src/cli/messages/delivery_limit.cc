@@ -10,7 +10,7 @@
 #include "cli/connect/broker_session.h"
 #include "cli/management/http_client.h"
 #include "cli/management/json_fields.h"
-#include "cli/management/management_answer.h"
+#include "cli/management/management_api.h"
 #include "cli/text/waiting.h"
 #include "retryq/event_loop.h"
 

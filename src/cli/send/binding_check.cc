@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/management/json_fields.h"
-#include "cli/management/management_answer.h"
+#include "cli/management/management_api.h"
 #include "cli/management/management_flags.h"
 #include "retryq/event_loop.h"
 

@@ -7,8 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/management/json_fields.h"
-#include "cli/management/management_answer.h"
-#include "cli/management/queue_settings.h"
+#include "cli/management/management_api.h"
 
 namespace retryq::cli {
 namespace {

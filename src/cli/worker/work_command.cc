@@ -16,7 +16,7 @@
 #include "cli/connect/orderly_end.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/doctor/doctor_report.h"
-#include "cli/doctor/management_checks.h"
+#include "cli/doctor/doctor_rules.h"
 #include "cli/flags/flag_reader.h"
 #include "cli/management/management_flags.h"
 #include "cli/worker/availability.h"

@@ -11,10 +11,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "cli/doctor/doctor_command.h"
-#include "cli/management/management_answer.h"
+#include "absl/strings/str_cat.h"
 #include "cli/worker/work_command.h"
-#include "retryq/delay_grid.h"
 #include "retryq/delay_queue_declaration.h"
 #include "support/temporary_directory.h"
 #include "unit/cli/flags/parsed_arguments.h"
@@ -24,6 +22,7 @@ namespace doctor_rules_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using Json = nlohmann::json;
 using Result = Finding::Result;
@@ -34,66 +33,26 @@ class DoctorRules : public ::testing::Test {
     ::unsetenv("RETRYQ_URL");
     ::unsetenv("RETRYQ_MANAGEMENT_URL");
   }
-
   static DoctorOptions Options(const Arguments& arguments = {}) {
     return OptionsIn(ParseDoctor(arguments));
   }
-
-  static Finding Clock(absl::Duration difference, const DelayQueueOptions& options = {}) {
-    return CheckClock(
-        ManagementApi::ClockDifference{.difference = difference, .error = absl::Milliseconds(600)},
-        options);
-  }
-
-  // As the management API shows a queue that such a client has declared.
-  static Json Declared(absl::Duration delay, const DoctorOptions& options,
-                       const DelayTarget& target = {}) {
-    const DeclareParams params = DelayQueueDeclaration(delay, target, options.delay_queues);
-    Json arguments = Json::object();
-    for (const auto& [name, value] : params.queue.arguments.fields()) {
-      if (const auto* number = std::get_if<std::int64_t>(&value.variant)) {
-        arguments[name] = *number;
-      } else {
-        arguments[name] = std::get<std::string>(value.variant);
-      }
-    }
-    return {{"name", params.queue.name}, {"arguments", arguments}};
-  }
-  static std::string Said(const std::vector<Finding>& findings) {
-    std::string text;
-    for (const Finding& finding : findings) text += TextOf(finding);
-    return text;
-  }
-
-  static Json Policies(const std::string& name, const Json& definition) {
-    return Json::array({{{"name", name}, {"pattern", "^retry"}, {"definition", definition}}});
-  }
-  static Json Under(const std::string& policy, const Json& definition) {
-    return {{"name", "retry.1000"},
-            {"policy", policy},
-            {"operator_policy", nullptr},
-            {"effective_policy_definition", definition}};
-  }
-
-  const Json none_ = Json::array();
 };
 
-TEST_F(DoctorRules, KnowVersions) {
+TEST_F(DoctorRules, JudgeVersions) {
   for (const char* version : {"3.10.8", "3.13.7", "4.0.5", "4.3.3", "4.3.6+dirty", "10.0"}) {
     EXPECT_EQ(CheckVersion(version, QueueType::kQuorum).result, Result::kOk) << version;
   }
-  for (const char* version : {"3.9.29", "2.8.7", "", "unknown", "4"}) {
+  for (const char* version : {"3.9.29", "2.8.7", "", "unknown"}) {
     EXPECT_EQ(CheckVersion(version, QueueType::kClassic).result, Result::kWarning) << version;
     EXPECT_THAT(CheckVersion(version, QueueType::kClassic).remedy, HasSubstr("3.10"));
   }
   for (const char* version : {"4.3.0", "4.3.1", "4.3.2", "4.3.2-rc.1"}) {
     EXPECT_EQ(CheckVersion(version, QueueType::kClassic).result, Result::kOk) << version;
-    EXPECT_EQ(CheckVersion(version, QueueType::kQuorum).result, Result::kWarning) << version;
     EXPECT_THAT(CheckVersion(version, QueueType::kQuorum).remedy, HasSubstr("4.3.3"));
   }
 }
 
-TEST_F(DoctorRules, WantTlsBeyondThisMachine) {
+TEST_F(DoctorRules, RequireTlsToOtherMachines) {
   amqp::ConnectionOptions connection;
   EXPECT_EQ(CheckTls(connection).result, Result::kOk);
   connection.endpoints = {{.host = "127.0.0.2"}, {.host = "::1"}};
@@ -107,25 +66,31 @@ TEST_F(DoctorRules, WantTlsBeyondThisMachine) {
   EXPECT_EQ(CheckTls(connection).result, Result::kWarning);
 }
 
-TEST_F(DoctorRules, CompareClocksNoFinerThanTheyAreKnown) {
-  EXPECT_EQ(Clock(absl::Milliseconds(-500)).result, Result::kOk);
-  EXPECT_THAT(Clock(absl::Milliseconds(-500)).finding, HasSubstr("is the same"));
-  EXPECT_EQ(Clock(absl::Milliseconds(1600)).result, Result::kOk);
-  EXPECT_EQ(Clock(absl::Milliseconds(1601)).result, Result::kWarning);
-  EXPECT_THAT(Clock(absl::Seconds(-90)).finding, HasSubstr("1m30s behind"));
-  EXPECT_EQ(Clock(absl::Hours(100)).result, Result::kWarning);
+TEST_F(DoctorRules, CompareClocksWithinTheirAccuracy) {
+  const auto check = [](absl::Duration difference, const DelayQueueOptions& options = {}) {
+    return CheckClock(
+        ManagementApi::ClockDifference{.difference = difference, .error = absl::Milliseconds(600)},
+        options);
+  };
+  EXPECT_THAT(check(absl::Milliseconds(-500)).finding, HasSubstr("the same time"));
+  EXPECT_EQ(check(absl::Milliseconds(1600)).result, Result::kOk);
+  EXPECT_EQ(check(absl::Milliseconds(1601)).result, Result::kWarning);
+  EXPECT_THAT(check(absl::Seconds(-90)).finding, HasSubstr("1m30s behind"));
+  EXPECT_EQ(check(absl::Hours(100)).result, Result::kWarning);
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum, .outage = absl::Minutes(5)};
-  EXPECT_EQ(Clock(absl::Minutes(4), quorum).result, Result::kWarning);
-  EXPECT_EQ(Clock(absl::Minutes(-5), quorum).result, Result::kProblem);
+  EXPECT_EQ(check(absl::Minutes(4), quorum).result, Result::kWarning);
+  EXPECT_EQ(check(absl::Minutes(-5), quorum).result, Result::kProblem);
   EXPECT_EQ(CheckClock(std::nullopt, {}).result, Result::kSkipped);
 }
 
-TEST_F(DoctorRules, KnowAnAlarm) {
+TEST_F(DoctorRules, ReadHealthChecks) {
   ManagementApi::Answer health{.http_status = 200, .json = {{"status", "ok"}}};
   EXPECT_EQ(CheckAlarms(health).result, Result::kOk);
+  EXPECT_EQ(CheckCertificates(health).result, Result::kOk);
   health = {
       .http_status = 503,
       .json = {{"status", "failed"}, {"alarms", {{{"node", "rabbit@a"}, {"resource", "memory"}}}}}};
+  EXPECT_EQ(CheckCertificates(health).result, Result::kWarning);
   EXPECT_EQ(CheckAlarms(health).result, Result::kProblem);
   EXPECT_THAT(CheckAlarms(health).finding, HasSubstr("memory on rabbit@a"));
   for (const Json& json :
@@ -135,22 +100,13 @@ TEST_F(DoctorRules, KnowAnAlarm) {
   }
 }
 
-TEST_F(DoctorRules, KnowCertificatesThatExpireSoon) {
-  ManagementApi::Answer health{.http_status = 200, .json = {{"status", "ok"}}};
-  EXPECT_EQ(CheckCertificates(health).result, Result::kOk);
-  health = {.http_status = 503,
-            .json = {{"status", "failed"}, {"reason", "Certificates expiring"}}};
-  EXPECT_EQ(CheckCertificates(health).result, Result::kWarning);
-}
-
-TEST_F(DoctorRules, KnowWhatTheDefaultQueueTypeIs) {
+TEST_F(DoctorRules, ReportTheDefaultQueueType) {
   const auto of_type = [](const Json& type) {
     return CheckDefaultQueueType(
         Json::array({{{"name", "other"}}, {{"name", "/"}, {"default_queue_type", type}}}), "/");
   };
   EXPECT_THAT(of_type("undefined").finding, HasSubstr("classic;"));
   EXPECT_THAT(of_type("quorum").finding, HasSubstr("quorum;"));
-  EXPECT_EQ(of_type("quorum").result, Result::kOk);
   EXPECT_EQ(of_type("stream").result, Result::kWarning);
   EXPECT_EQ(of_type(7).result, Result::kOk);
   for (const Json& json : {Json(), Json({{"name", "/"}}), Json::array({1, "x"})}) {
@@ -158,286 +114,156 @@ TEST_F(DoctorRules, KnowWhatTheDefaultQueueTypeIs) {
   }
 }
 
-TEST_F(DoctorRules, MindOnlyWhatChangesDelayQueues) {
-  const DoctorOptions options = Options({"--max", "10m"});
-  EXPECT_EQ(CheckPolicies(none_, none_, {}, options).result, Result::kOk);
-  for (const Json& harmless :
-       {Json::object(), Json({{"message-ttl", 600'000}}), Json({{"expires", 100'000'000}}),
-        Json({{"dead-letter-exchange", "dlx"}, {"ha-mode", "all"}, {"delivery-limit", 1}}),
-        Json({{"message-ttl", "500"}}), Json(7)}) {
-    EXPECT_FALSE(MayHurt(Policies("p", harmless), options)) << harmless;
+TEST_F(DoctorRules, ReportClientsOfAmqp10AndShovels) {
+  DoctorOptions options;
+  options.queue = "orders";
+  const auto connection = [&](const char* vhost, const char* protocol) {
+    return CheckAmqp10(Json::array({{{"vhost", vhost}, {"protocol", protocol}}}), options);
+  };
+  EXPECT_THAT(connection("/", "AMQP 0-9-1"), IsEmpty());
+  EXPECT_THAT(connection("other", "AMQP 1-0"), IsEmpty());
+  ASSERT_EQ(connection("/", "AMQP 1-0").size(), 1U);
+  EXPECT_THAT(connection("/", "AMQP 1-0")[0].remedy, HasSubstr("'orders'"));
+  EXPECT_THAT(CheckAmqp10({{"error", "no"}}, options), IsEmpty());
+
+  const auto shovel = [&](const char* end, const char* object) {
+    return CheckShovels(Json::array({{{"name", "s"}, {"value", {{end, object}}}}}), options);
+  };
+  for (const char* end : {"src-queue", "src-exchange", "dest-queue", "dest-exchange"}) {
+    ASSERT_EQ(shovel(end, "retry.1000").size(), 1U) << end;
+    EXPECT_EQ(shovel(end, "retry.1000")[0].remedy, "rabbitmqctl clear_parameter -p '/' shovel 's'");
+    EXPECT_THAT(shovel(end, "orders"), IsEmpty());
   }
-  for (const Json& harmful : {Json({{"message-ttl", 599'999}}), Json({{"expires", 1'259'999}}),
-                              Json({{"max-length", 10}}), Json({{"max-length-bytes", 10}}),
-                              Json({{"dead-letter-routing-key", "dead"}})}) {
-    EXPECT_TRUE(MayHurt(Policies("p", harmful), options)) << harmful;
-    const Finding finding =
-        CheckPolicies(Policies("p", harmful), none_, {Under("p", harmful)}, options);
-    EXPECT_EQ(finding.result, Result::kProblem) << harmful;
-    EXPECT_THAT(finding.finding,
-                HasSubstr("policy 'p' gives delay queues " + harmful.items().begin().key()));
-    EXPECT_THAT(finding.remedy, HasSubstr("rabbitmqctl set_policy -p '/' "));
-    EXPECT_THAT(finding.remedy, HasSubstr("'^(?!(?:retry[.])).*(?:^retry)'"));
-    EXPECT_EQ(CheckPolicies(none_, Policies("p", harmful), {Under("p", harmful)}, options).result,
-              Result::kProblem);
-    // It is there, and does not apply; or nobody knows.
-    EXPECT_EQ(
-        CheckPolicies(Policies("p", harmful), none_, {Under("q", Json::object())}, options).result,
-        Result::kOk);
-    EXPECT_EQ(CheckPolicies(Policies("p", harmful), none_, {Under("q", nullptr)}, options).result,
-              Result::kWarning);
-    EXPECT_EQ(CheckPolicies(Policies("p", harmful), none_, {}, options).result, Result::kWarning);
+  for (const Json& json : {Json(), Json::array({7, {{"value", 7}}})}) {
+    EXPECT_THAT(CheckShovels(json, options), IsEmpty()) << json;
   }
 }
 
-TEST_F(DoctorRules, NameThePoliciesOfWhichOneDropsQueues) {
-  const Finding finding = PolicyThatDropsQueues(Policies("a", {{"expires", 300}}),
-                                                Policies("b", {{"expires", 400}}), Options());
-  EXPECT_EQ(finding.result, Result::kProblem);
-  EXPECT_THAT(finding.finding, HasSubstr("'expires' in one of: 'a', 'b'"));
-  EXPECT_THAT(finding.remedy, HasSubstr("list_operator_policies -p '/'"));
-}
-
-TEST_F(DoctorRules, MindOnlyLimitsBelowTheConfiguredOne) {
-  const DoctorOptions options = Options({"--max-length", "10"});
-  EXPECT_FALSE(MayHurt(Policies("p", {{"max-length", 10}}), options));
-  EXPECT_TRUE(MayHurt(Policies("p", {{"max-length", 9}}), options));
-}
-
-TEST_F(DoctorRules, TakeWhateverPoliciesThereAre) {
-  for (const Json& json : {Json(), Json(7), Json::array({1, nullptr, {{"definition", 7}}}),
-                           Json::array({{{"definition", {{"max-length", 1}}}, {"name", 7}}})}) {
-    CheckPolicies(json, json, {json, Under("x", json)}, Options());
+class LimitRules : public ::testing::Test {
+ protected:
+  LimitRules() {
+    options_.queue = "orders";
+    options_.parked_queue = "orders.parked";
   }
-}
 
-TEST_F(DoctorRules, KnowTheirOwnDelayQueues) {
-  for (const Arguments& arguments :
-       {Arguments{}, Arguments{"--queue-type", "quorum"}, Arguments{"--max-length", "5"},
-        Arguments{"--work-exchange", "work"}, Arguments{"--prefix", "x", "--margin", "5m"}}) {
-    const DoctorOptions options = Options(arguments);
-    std::vector<Json> queues = {
-        Declared(absl::Seconds(1), options,
-                 {.dead_letter_exchange = options.work_exchange, .work_queue = "orders"}),
-        Declared(absl::Seconds(2), options, {.direct = true, .work_queue = "orders"})};
-    const std::vector<Finding> findings = CheckDelayQueues(queues, options);
-    ASSERT_EQ(findings.size(), 1U);
-    EXPECT_EQ(findings[0].result, Result::kOk) << Said(findings);
-    EXPECT_THAT(findings[0].finding, HasSubstr("2, as these options"));
-  }
-  EXPECT_THAT(Said(CheckDelayQueues({}, Options())), HasSubstr("nothing has failed lately"));
-}
-
-TEST_F(DoctorRules, KnowTheQuorumDelayQueuesOfEachWorkQueue) {
-  const DoctorOptions options = Options({"--queue-type", "quorum", "--queue", "orders"});
-  const Json own = Declared(absl::Seconds(1), options, {.work_queue = "orders"});
-  const Json others = Declared(absl::Seconds(1), options,
-                               {.dead_letter_exchange = "somewhere", .work_queue = "invoices"});
-  EXPECT_EQ(own.at("name"), "retry.1000.orders.q0");
-  EXPECT_THAT(Said(CheckDelayQueues({own, others}, options)), HasSubstr("2, as these options"));
-
-  // Its own are compared.
-  const Json different = Declared(absl::Seconds(1), options,
-                                  {.dead_letter_exchange = "somewhere", .work_queue = "orders"});
-  EXPECT_THAT(Said(CheckDelayQueues({different}, options)),
-              HasSubstr("retry.1000.orders.q0 (x-dead-letter-exchange is"));
-
-  // What an older client has left.
-  const DoctorOptions sharing =
-      Options({"--queue-type", "quorum", "--queue", "orders", "--share-delay-queues"});
-  const Json shared = Declared(absl::Seconds(1), sharing, {.work_queue = "orders"});
-  const std::string said = Said(CheckDelayQueues({own, shared}, options));
-  EXPECT_THAT(said, HasSubstr("shared among work queues, by older clients"));
-  EXPECT_THAT(said, HasSubstr("retry.1000.q0"));
-  EXPECT_THAT(said, Not(HasSubstr("warning")));
-  EXPECT_THAT(Said(CheckDelayQueues({shared}, sharing)), HasSubstr("1, as these options"));
-
-  // Beside classic ones they are others, imported ones too.
-  const Json imported = Declared(
-      absl::Seconds(1), Options({"--queue-type", "quorum", "--queue", "orders", "--no-declare"}),
-      {.work_queue = "orders"});
-  EXPECT_EQ(imported.at("name"), "retry.1000.orders.q");
-  EXPECT_THAT(Said(CheckDelayQueues({own, imported}, Options())), Not(HasSubstr("warning")));
-}
-
-TEST_F(DoctorRules, SeeMessagesThatNoQueueTakes) {
-  const DoctorOptions options = Options({"--queue-type", "quorum"});
-  Json queue = Declared(absl::Seconds(1), options, {.work_queue = "orders"});
-  queue["messages_dlx"] = 40;
-  const std::vector<Finding> findings = CheckDelayQueues({queue}, options);
-  EXPECT_EQ(findings.front().result, Result::kWarning);
-  EXPECT_THAT(Said(findings), HasSubstr("retry.1000.orders.q0 (40)"));
-}
-
-TEST_F(DoctorRules, CountTheDelaysOfEachWorkQueue) {
-  const DoctorOptions options = Options({"--queue-type", "quorum", "--max-delay-queues", "16"});
-  std::vector<Json> queues;
-  for (int seconds = 1; seconds <= 16; ++seconds) {
-    for (const std::string work_queue : {"orders", "invoices"}) {
-      const absl::Duration delay = absl::Seconds(seconds + (work_queue == "orders" ? 0 : 20));
-      queues.push_back(Declared(delay, options, {.work_queue = work_queue}));
+  static Json Limits(const Json& value) { return Json::array({{{"value", value}}}); }
+  // Connections of guest to the vhost /, with three channels each.
+  static Json Connections(int count, const std::string& name = "worker") {
+    Json connections = Json::array({{{"user", "x"}, {"vhost", "x"}, {"channels", 100}}});
+    for (int i = 0; i < count; ++i) {
+      connections.push_back({{"user", "guest"},
+                             {"vhost", "/"},
+                             {"channels", 3},
+                             {"client_properties", {{"connection_name", name}}}});
     }
+    return connections;
   }
-  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), Not(HasSubstr("warning")));
-  queues.push_back(Declared(absl::Seconds(17), options, {.work_queue = "orders"}));
-  EXPECT_THAT(Said(CheckDelayQueues(queues, options)),
-              HasSubstr("17 delays with queues of one work queue, more than the 16"));
-}
-
-TEST_F(DoctorRules, MindMoreQuorumQueuesThanABrokerBearsEasily) {
-  DoctorOptions options = Options({"--queue-type", "quorum"});
-  std::vector<Json> queues;
-  for (int i = 0; i < 1000; ++i) {
-    queues.push_back(
-        Declared(absl::Seconds(1), options, {.work_queue = "orders." + std::to_string(i)}));
+  // "warning: remedy", or "".
+  std::string Check(const Json& of_vhost, const Json& of_user, const Json& connections,
+                    std::int64_t queues = 1, std::int64_t own = 0) {
+    const Findings findings = CheckLimits({.of_vhost = of_vhost,
+                                           .of_user = of_user,
+                                           .connections = connections,
+                                           .queues = queues,
+                                           .own_queues = own},
+                                          options_);
+    if (findings.empty()) return "";
+    EXPECT_EQ(findings.size(), 1U);
+    return absl::StrCat(findings[0].result == Result::kProblem ? "problem: " : "warning: ",
+                        findings[0].finding, "; ", findings[0].remedy);
   }
-  // Classic ones cost less.
-  queues.push_back(Declared(absl::Seconds(1), Options(), {}));
-  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), Not(HasSubstr("warning")));
-  queues.push_back(Declared(absl::Seconds(2), options, {.work_queue = "orders"}));
-  const std::string said = Said(CheckDelayQueues(queues, options));
-  EXPECT_THAT(said, HasSubstr("there are 1001 quorum delay queues of this prefix"));
-  EXPECT_THAT(said, HasSubstr("--share-delay-queues"));
-  // Whatever the worker itself would declare.
-  EXPECT_THAT(Said(CheckDelayQueues(queues, Options())), HasSubstr("there are 1001 quorum"));
-  options.delay_queues.share = true;
-  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), Not(HasSubstr("--share-delay-queues;")));
+
+  DoctorOptions options_;
+};
+
+TEST_F(LimitRules, CountTheQueuesThatAPolicyMayNeed) {
+  const auto delays =
+      static_cast<std::int64_t>(DelayQueueTtls(options_.retry, options_.delay_queues).size());
+  EXPECT_EQ(MostQueuesOf(options_), delays + 1);
+  options_.work_exchange = "shop";
+  EXPECT_EQ(MostQueuesOf(options_), 2 * delays + 1);
+  options_.delay_queues.queue_type = QueueType::kQuorum;
+  EXPECT_EQ(MostQueuesOf(options_), 6 * delays + 1);
+  options_.delay_queues.declare = false;
+  EXPECT_EQ(MostQueuesOf(options_), 2 * delays + 1);
 }
 
-TEST_F(DoctorRules, NeedTheWorkQueueToLookForItsQuorumDelayQueues) {
-  const Arguments arguments = {"--queue-type",   "quorum", "--no-declare", "--delays", "1s",
-                               "--max-attempts", "2"};
-  EXPECT_EQ(CheckDelayQueues({}, Options(arguments)).front().result, Result::kSkipped);
-  Arguments named = arguments;
-  named.insert(named.end(), {"--queue", "orders"});
-  const DoctorOptions options = Options(named);
-  EXPECT_THAT(Said(CheckDelayQueues({}, options)), HasSubstr("missing: retry.1000.orders.q\n"));
-  const Json there = Declared(absl::Seconds(1), options, {.work_queue = "orders"});
-  EXPECT_EQ(CheckDelayQueues({there}, options).front().result, Result::kOk);
+TEST_F(LimitRules, NeedRoomForTheQueuesOfAWorker) {
+  const std::int64_t most = MostQueuesOf(options_);
+  const auto check = [&](std::int64_t limit, std::int64_t queues, std::int64_t own = 0) {
+    return Check(Limits({{"max-queues", limit}}), Json(), Json(), queues, own).substr(0, 7);
+  };
+  EXPECT_EQ(check(10 + most, 10), "");
+  EXPECT_EQ(check(9 + most, 10), "warning");
+  EXPECT_EQ(check(9 + most, 10, /*own=*/1), "");
+  EXPECT_EQ(check(10, 10), "problem");
+  EXPECT_EQ(check(11, 10), "warning");
+  EXPECT_EQ(check(-1, 1000), "");
+  // Other limits keep their values.
+  EXPECT_EQ(Check(Limits({{"max-queues", 10}, {"max-connections", 7}}), Json(), Json(), 10),
+            absl::StrCat("problem: vhost '/' may have 10 queues and has 10; a worker needs up to ",
+                         most, " more; rabbitmqctl set_vhost_limits -p '/' ",
+                         "'{\"max-connections\":7,\"max-queues\":", 20 + most, "}'"));
 }
 
-TEST_F(DoctorRules, SeeDelayQueuesOfOtherOptions) {
-  const DoctorOptions options = Options();
-  const Json wider = Declared(absl::Seconds(1), Options({"--margin", "5m"}));
-  const std::string said = Said(CheckDelayQueues({wider}, options));
-  EXPECT_THAT(said, HasSubstr("warning"));
-  EXPECT_THAT(said, HasSubstr("retry.1000 (x-expires is 361000 and not 121000)"));
-  EXPECT_THAT(said, HasSubstr("remedy"));
-
-  Json bad = Declared(absl::Seconds(1), options);
-  bad["arguments"].erase("x-queue-type");
-  bad["arguments"]["x-max-priority"] = 5;
-  bad["arguments"]["x-message-ttl"] = "1000";
-  EXPECT_THAT(Said(CheckDelayQueues({bad}, options)),
-              HasSubstr("retry.1000 (x-queue-type is not set and not \"classic\", x-message-ttl is "
-                        "\"1000\" and not 1000, x-max-priority is set)"));
-  bad["arguments"] = 7;
-  EXPECT_THAT(Said(CheckDelayQueues({bad}, options)), HasSubstr("warning"));
-
-  Json hashed = Declared(absl::Seconds(1), options);
-  hashed["name"] = "retry.1000.5e4c91aa";
-  EXPECT_THAT(Said(CheckDelayQueues({hashed}, options)), HasSubstr("retry.1000.5e4c91aa"));
-  // Beside classic ones those of quorum are others.
-  EXPECT_THAT(Said(CheckDelayQueues(
-                  {Declared(absl::Seconds(1), Options({"--queue-type", "quorum"}))}, options)),
-              Not(HasSubstr("warning")));
-}
-
-TEST_F(DoctorRules, CountDelaysThatHaveMoreQueuesThanThereShouldBe) {
-  const DoctorOptions options = Options({"--max-delay-queues", "16"});
-  std::vector<Json> queues;
-  for (int seconds = 1; seconds <= 16; ++seconds) {
-    queues.push_back(Declared(absl::Seconds(seconds), options));
-    // Those of another kind count by themselves.
-    queues.push_back(Declared(absl::Seconds(seconds + 20), options, {.direct = true}));
+TEST_F(LimitRules, NeedRoomForTheConnectionsAndChannelsOfAWorker) {
+  const auto of_user = [&](int limit, const Json& connections) {
+    return Check(Json(), Limits({{"max-connections", limit}}), connections).substr(0, 7);
+  };
+  EXPECT_EQ(of_user(6, Connections(4)), "");
+  EXPECT_EQ(of_user(5, Connections(4)), "warning");
+  EXPECT_EQ(of_user(1, Connections(0)), "problem");
+  EXPECT_EQ(of_user(2, Connections(1, "retryq doctor")), "");
+  EXPECT_THAT(Check(Limits({{"max-connections", 3}}), Json(), Connections(2)),
+              HasSubstr("set_vhost_limits -p '/' '{\"max-connections\":22}'"));
+  EXPECT_EQ(Check(Json(), Limits({{"max-channels", 10}}), Connections(2)),
+            "warning: user 'guest' may have 10 channels and has 6; a worker needs up to 6 more; "
+            "rabbitmqctl set_user_limits 'guest' '{\"max-channels\":66}'");
+  EXPECT_EQ(Check(Json(), Limits({{"max-channels", 12}}), Connections(2)), "");
+  EXPECT_EQ(Check(Limits({{"max-channels", 1}}), Limits({{"max-queues", 0}}), Connections(2)), "");
+  for (const Json& json :
+       {Json(7), Json::array({7}), Json::array({{{"value", 7}}}), Limits({{"max-queues", "7"}})}) {
+    EXPECT_EQ(Check(json, json, json), "") << json;
   }
-  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), Not(HasSubstr("warning")));
-  queues.push_back(Declared(absl::Seconds(17), options));
-  const std::vector<Finding> findings = CheckDelayQueues(queues, options);
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].result, Result::kWarning);
-  EXPECT_THAT(findings[0].finding, HasSubstr("17 delays with queues, more than the 16"));
-  EXPECT_THAT(findings[0].remedy, HasSubstr("or --no-exact-queues"));
-  EXPECT_THAT(
-      Said(CheckDelayQueues(queues, Options({"--max-delay-queues", "16", "--no-exact-queues"}))),
-      HasSubstr("some clients of this prefix do not say --no-exact-queues"));
 }
 
-TEST_F(DoctorRules, MissTheStepsOfHopsWhereNobodyWouldDeclareThem) {
-  const DoctorOptions options =
-      Options({"--no-declare", "--no-exact-queues", "--delays", "77s", "--max-attempts", "2"});
-  std::vector<Json> queues;
-  const DelayGrid grid(64, /*exact_queues=*/false);
-  for (const absl::Duration step : grid.steps()) {
-    if (step < absl::Seconds(77) && step != absl::Seconds(15)) {
-      queues.push_back(Declared(step, options));
-    }
-  }
-  EXPECT_THAT(Said(CheckDelayQueues(queues, options)), HasSubstr("missing: retry.15000\n"));
-  queues.push_back(Declared(absl::Seconds(15), options));
-  EXPECT_EQ(CheckDelayQueues(queues, options).front().result, Result::kOk);
-}
-
-TEST_F(DoctorRules, MissQueuesThatNobodyWouldDeclare) {
-  const DoctorOptions options =
-      Options({"--no-declare", "--delays", "1s,10s", "--max-attempts", "3"});
-  const Json second = Declared(absl::Seconds(1), options);
-  const Json ten = Declared(absl::Seconds(10), options);
-  EXPECT_EQ(CheckDelayQueues({second, ten}, options).front().result, Result::kOk);
-  const std::vector<Finding> missing = CheckDelayQueues({second}, options);
-  EXPECT_EQ(missing.front().result, Result::kProblem);
-  EXPECT_THAT(Said(missing), HasSubstr("missing: retry.10000\n"));
-  Json leaving = ten;
-  leaving["arguments"]["x-expires"] = 1000;
-  EXPECT_THAT(Said(CheckDelayQueues({second, leaving}, options)), HasSubstr("x-expires"));
-}
-
-TEST_F(DoctorRules, NameARightForEachThingAWorkerDoes) {
+TEST_F(DoctorRules, NameThePermissionsThatAWorkerNeeds) {
   DoctorOptions options = Options({"--queue", "orders"});
   options.granted.emplace();
   EXPECT_EQ(GrantCommand(options),
             "rabbitmqctl set_permissions -p '/' 'guest' '^(retry[.].*|orders[.]parked)$' "
             "'^(retry[.].*|amq[.]default)$' '^(retry[.].*|orders)$'");
-  options = Options({"--queue", "o'rders", "--work-exchange", "work", "--no-declare", "--prefix",
-                     "a.b", "--url", "amqp://me@h/shop"});
-  options.granted.emplace();
-  EXPECT_EQ(GrantCommand(options),
-            "rabbitmqctl set_permissions -p 'shop' 'me' '^$' "
-            "'^(a[.]b[.].*|amq[.]default|work)$' '^(a[.]b[.].*|o'\\''rders)$'");
-}
-
-TEST_F(DoctorRules, TakeNoRightAway) {
-  DoctorOptions options = Options({"--queue", "orders"});
+  // Present permissions stay, and a repeated command changes nothing.
   options.granted = {.configure = "^shop[.]", .write = ".*", .read = "^$"};
   const std::string command = GrantCommand(options);
   EXPECT_EQ(command,
             "rabbitmqctl set_permissions -p '/' 'guest' "
             "'^shop[.]|^(retry[.].*|orders[.]parked)$' '.*' '^(retry[.].*|orders)$'");
-  // Granted once, it is the same again.
   options.granted = {.configure = "^shop[.]|^(retry[.].*|orders[.]parked)$",
                      .write = ".*",
                      .read = "^(retry[.].*|orders)$"};
   EXPECT_EQ(GrantCommand(options), command);
-  // Nobody is left without what is not known.
   options.granted.reset();
-  EXPECT_THAT(GrantCommand(options),
-              ::testing::StartsWith("the user's present rights are not shown"));
-  EXPECT_THAT(GrantCommand(options), HasSubstr("rabbitmqctl list_user_permissions 'guest'"));
+  EXPECT_THAT(GrantCommand(options), HasSubstr("present permissions, which are not known"));
+
+  options = Options({"--queue", "o'rders", "--work-exchange", "work", "--no-declare", "--prefix",
+                     "a.b", "--url", "amqp://-me@h/shop"});
+  options.granted.emplace();
+  EXPECT_EQ(GrantCommand(options),
+            "rabbitmqctl set_permissions -p 'shop' -- '-me' '^$' "
+            "'^(a[.]b[.].*|amq[.]default|work)$' '^(a[.]b[.].*|o'\\''rders)$'");
 }
 
-TEST_F(DoctorRules, AreAskedWithTheFlagsOfAWorker) {
-  const DoctorOptions options = Options({"--queue", "orders"});
-  EXPECT_EQ(options.parked_queue, "orders.parked");
+TEST_F(DoctorRules, HaveAParkedQueueOnlyWithAWorkQueue) {
+  EXPECT_EQ(Options({"--queue", "orders"}).parked_queue, "orders.parked");
   EXPECT_EQ(Options({"--queue", "orders", "--parked", "p"}).parked_queue, "p");
   EXPECT_EQ(Options().parked_queue, "");
-  const absl::Status status = ParseDoctor({"--parked", "p", "--margin", "1s"}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("--parked: is for --queue"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("--margin"));
+  EXPECT_THAT(ComplaintsIn(ParseDoctor({"--parked", "p", "--margin", "1s"})),
+              AllOf(HasSubstr("--parked"), HasSubstr("--queue"), HasSubstr("--margin")));
 }
 
-// From the table of flags itself, so that a new flag is tried too.
-TEST_F(DoctorRules, TakeEveryFlagOfAWorkerWithTheSameMeaning) {
+// From the table of flags itself, so that a new flag is tried, too.
+TEST_F(DoctorRules, AcceptEveryFlagOfAWorkerWithTheSameMeaning) {
   const auto described = ParseWork({kDescribeFlags});
   ASSERT_TRUE(described.ok());
   const testing::TemporaryDirectory files;
@@ -462,40 +288,24 @@ TEST_F(DoctorRules, TakeEveryFlagOfAWorkerWithTheSameMeaning) {
         const absl::Status doctor = ParseDoctor(arguments).status();
         EXPECT_EQ(doctor, ParseWork(arguments).status()) << name << " " << value;
         EXPECT_THAT(std::string(doctor.message()), Not(HasSubstr("there is no such flag")));
-        is_taken = is_taken || doctor.ok() || absl::StrContains(doctor.message(), "is for ");
+        is_taken = is_taken || doctor.ok() || absl::StrContains(doctor.message(), "is for ") ||
+                   absl::StrContains(doctor.message(), " requires ");
       }
-      EXPECT_TRUE(is_taken) << name << ": no value here is one of its";
+      EXPECT_TRUE(is_taken) << name << ": no value here is accepted";
       ++tried;
     }
   }
   EXPECT_GT(tried, 40);
 }
 
-TEST_F(DoctorRules, MindClientsOfAmqp10) {
-  DoctorOptions options;
-  options.queue = "orders";
-  options.place.connection.vhost = "shop";
-  const auto check = [&](const char* vhost, const char* protocol) {
-    return CheckAmqp10(Json::array({{{"vhost", vhost}, {"protocol", protocol}}}), options);
-  };
-  EXPECT_THAT(check("shop", "AMQP 0-9-1"), ::testing::IsEmpty());
-  EXPECT_THAT(check("other", "AMQP 1-0"), ::testing::IsEmpty());
-  const std::vector<Finding> findings = check("shop", "AMQP 1-0");
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].result, Finding::Result::kWarning);
-  EXPECT_THAT(findings[0].remedy, HasSubstr("'orders'"));
-  EXPECT_THAT(CheckAmqp10({{"error", "no"}}, options), ::testing::IsEmpty());
-}
-
-TEST(DoctorReport, SaysAllAndCounts) {
+TEST(DoctorReport, PrintsAndCountsFindings) {
   std::vector<std::string> told;
   Report report([&told](const Finding& finding) { told.push_back(TextOf(finding)); });
   report.Add(Ok("version", "RabbitMQ 3.10.8"));
-  EXPECT_EQ(report.exit_code(), 0);
   report.Add(Warning("tls", "off", "use amqps://"));
-  report.Add(Skipped("clock", "unknown", ""));
+  report.Add(Skipped("clock", "unknown"));
   EXPECT_EQ(report.exit_code(), 0);
-  report.Add({Problem("alarms", "memory", "free some")});
+  report.Add(Problem("alarms", "memory", "free some"));
   EXPECT_EQ(report.exit_code(), 69);
   report.Add(ProblemOf("connection", absl::UnauthenticatedError("refused; correct the password")));
   EXPECT_EQ(report.exit_code(), 77);
@@ -508,13 +318,10 @@ TEST(DoctorReport, SaysAllAndCounts) {
                                 "problem   connection          refused\n"
                                 "                              remedy: correct the password\n"));
   EXPECT_EQ(report.Summary(), "2 problems, 1 warning, 1 ok, 1 skipped\n");
-  const Json json = Json::parse(report.Json());
-  EXPECT_EQ(json.at("checks").at(3), Json({{"check", "alarms"},
-                                           {"result", "problem"},
-                                           {"finding", "memory"},
-                                           {"remedy", "free some"}}));
-  report.Add(Ok("version", "\xff"));
-  EXPECT_TRUE(Json::accept(report.Json()));
+  EXPECT_EQ(Json::parse(report.Json()).at("checks").at(3), Json({{"check", "alarms"},
+                                                                 {"result", "problem"},
+                                                                 {"finding", "memory"},
+                                                                 {"remedy", "free some"}}));
 }
 
 }  // namespace doctor_rules_test

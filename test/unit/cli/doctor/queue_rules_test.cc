@@ -1,173 +1,185 @@
-#include "cli/doctor/queue_rules.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "cli/doctor/doctor_rules.h"
 
 namespace retryq::cli {
 namespace queue_rules_test {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
+using ::testing::StartsWith;
 using Json = nlohmann::json;
-using Result = Finding::Result;
+using Kind = KeptQueue::Kind;
 
-constexpr QueueType kClassic = QueueType::kClassic;
-constexpr QueueType kQuorum = QueueType::kQuorum;
+constexpr char kWithoutPolicy[] =
+    "rabbitmqctl set_policy -p 'shop' --priority 3 --apply-to 'queues' 'limits' "
+    "'^(?!(?:or[.]ders$|retry[.])).*(?:^or)' '";
 
-// A queue as the management API shows it.
+// "problem: finding" of each.
+std::vector<std::string> Lines(const Findings& findings) {
+  std::vector<std::string> lines;
+  for (const Finding& finding : findings) {
+    lines.push_back((finding.result == Finding::Result::kProblem   ? "problem: "
+                     : finding.result == Finding::Result::kWarning ? "warning: "
+                     : finding.result == Finding::Result::kOk      ? "ok: "
+                                                                   : "skipped: ") +
+                    finding.finding);
+  }
+  return lines;
+}
+
+// The queue "or.ders", as the management API shows it.
 class QueueRules : public ::testing::Test {
  protected:
-  KeptQueue Queue(const Json& changes) {
-    json_ = {{"name", "or.ders"},
-             {"type", "classic"},
-             {"durable", true},
-             {"auto_delete", false},
-             {"exclusive", false},
-             {"arguments", Json::object()},
-             {"policy", nullptr},
-             {"operator_policy", nullptr},
-             {"effective_policy_definition", Json::object()}};
-    json_.update(changes);
-    return {.check = "work queue",
-            .name = "or.ders",
-            .vhost = "shop",
-            .own_names = "(?:or[.]ders$|retry[.])",
-            .json = json_,
-            .policies = policies_,
-            .operator_policies = operator_policies_};
+  QueueRules() {
+    options_.queue = "or.ders";
+    options_.place.connection.vhost = "shop";
+    options_.delay_queues.queue_type = QueueType::kQuorum;
   }
-  KeptQueue WithArguments(const Json& arguments, const std::string& type = "classic") {
+
+  static Json Queue(const Json& changes) {
+    Json queue = {{"name", "or.ders"},
+                  {"type", "classic"},
+                  {"durable", true},
+                  {"auto_delete", false},
+                  {"exclusive", false},
+                  {"arguments", Json::object()},
+                  {"effective_policy_definition", Json::object()}};
+    queue.update(changes);
+    return queue;
+  }
+  // With an argument, or under a policy with this definition.
+  static Json With(const Json& arguments, const std::string& type = "classic") {
     return Queue({{"arguments", arguments}, {"type", type}});
   }
-  // Under a policy with this definition.
-  KeptQueue WithPolicy(const Json& definition, const std::string& type = "classic") {
-    policies_ = Json::array({{{"name", "limits"},
-                              {"pattern", "^or"},
-                              {"apply-to", "queues"},
-                              {"priority", 3},
-                              {"definition", definition}}});
+  Json Under(const Json& definition, const std::string& type = "classic") {
+    policies_.user = Json::array({{{"name", "limits"},
+                                   {"pattern", "^or"},
+                                   {"apply-to", "queues"},
+                                   {"priority", 3},
+                                   {"definition", definition}}});
     return Queue(
         {{"policy", "limits"}, {"effective_policy_definition", definition}, {"type", type}});
   }
-  KeptQueue WithOperatorPolicy(const Json& definition) {
-    operator_policies_ = Json::array(
+  Json UnderOperator(const Json& definition) {
+    policies_.of_operator = Json::array(
         {{{"name", "all"}, {"pattern", ".*"}, {"apply-to", "queues"}, {"definition", definition}}});
     return Queue({{"operator_policy", "all"}, {"effective_policy_definition", definition}});
   }
 
-  static Result ResultOf(const std::optional<Finding>& finding) {
-    return finding ? finding->result : Result::kOk;
-  }
-  static std::vector<std::string> Texts(const std::vector<Finding>& findings) {
-    std::vector<std::string> texts;
-    for (const Finding& finding : findings) texts.push_back(TextOf(finding));
-    return texts;
+  Findings Check(const Json& queue, Kind kind = Kind::kWork) {
+    options_.parked_queue = kind == Kind::kParked ? "or.ders" : "";
+    return CheckKeptQueue(
+        {.kind = kind, .json = queue, .policies = policies_, .options = options_});
   }
 
-  Json json_;
-  Json policies_;
-  Json operator_policies_;
+  DoctorOptions options_;
+  Policies policies_;
 };
 
-TEST_F(QueueRules, FindNothingWrongWithAQueueThatKeepsAll) {
-  EXPECT_THAT(Texts(CheckKeptWorkQueue(Queue(Json::object()), kClassic)), IsEmpty());
-  EXPECT_THAT(Texts(CheckKeptWorkQueue(Queue({{"type", "quorum"}}), kQuorum)), IsEmpty());
-  EXPECT_THAT(Texts(CheckKeptParkedQueue(Queue({{"type", "quorum"}}))), IsEmpty());
-  const Json harmless = {{"x-max-priority", 5}, {"x-dead-letter-exchange", "dlx"}};
-  EXPECT_THAT(Texts(CheckKeptWorkQueue(WithArguments(harmless), kClassic)), IsEmpty());
+TEST_F(QueueRules, JudgeTheQueueByItsPropertiesAndArguments) {
+  options_.delay_queues.queue_type = QueueType::kClassic;
+  struct Case {
+    Json queue;
+    std::vector<std::string> work;  // the beginnings of its findings as a work queue
+    std::vector<std::string> parked;
+  };
+  const std::string ttl = "problem: argument x-message-ttl sets message-ttl 60000: ";
+  for (const Case& each : {
+           Case{Queue(Json::object()), {}, {}},
+           Case{With({{"x-max-priority", 5}, {"x-dead-letter-exchange", "dlx"}}), {}, {}},
+           Case{Queue({{"type", "stream"}, {"arguments", {{"x-max-length-bytes", 10}}}}),
+                {"problem: it is a stream"},
+                {"problem: it is a stream"}},
+           Case{Queue({{"exclusive", true}, {"durable", false}}),
+                {"problem: it is exclusive"},
+                {"problem: it is exclusive"}},
+           Case{Queue({{"auto_delete", true}}),
+                {"problem: it is auto-delete"},
+                {"problem: it is auto-delete"}},
+           Case{Queue({{"durable", false}}),
+                {"problem: it is not durable"},
+                {"problem: it is not durable"}},
+           Case{With({{"x-message-ttl", 60'000}}), {ttl}, {ttl}},
+           Case{With({{"x-message-ttl", 60'000}, {"x-dead-letter-exchange", ""}}),
+                {"warning: argument x-message-ttl"},
+                {"warning: argument x-message-ttl"}},
+           Case{With({{"x-expires", 9}, {"x-dead-letter-exchange", ""}}),
+                {"problem: argument x-expires sets expires 9"},
+                {"problem: argument x-expires sets expires 9"}},
+           Case{With({{"x-max-length", 10}, {"x-overflow", "drop-head"}}),
+                {"problem: argument x-max-length sets max-length 10: when"},
+                {"problem: argument x-max-length sets max-length 10: when"}},
+           Case{With({{"x-max-length-bytes", 10}}),
+                {"problem: argument x-max-length-bytes"},
+                {"problem: argument x-max-length-bytes"}},
+           Case{With({{"x-max-length", 10}, {"x-overflow", "reject-publish"}}),
+                {"problem: argument x-max-length sets max-length 10, and a full queue refuses"},
+                {}},
+           Case{With({{"x-overflow", "reject-publish"}}), {}, {}},
+           Case{With({{"x-max-length", 10}, {"x-overflow", "reject-publish"}}, "quorum"),
+                {"warning: it is a quorum queue, and the delay queues are classic"},
+                {}},
+           Case{With({{"x-delayed-retry-type", "all"}}, "quorum"),
+                {"warning: it is a quorum", "warning: argument x-delayed-retry-type sets"},
+                {}},
+           Case{With({{"x-delayed-retry-type", "disabled"}}, "quorum"), {"warning: it is a q"}, {}},
+           Case{With({{"x-delayed-retry-type", "all"}}), {}, {}},
+           Case{With({{"x-delivery-limit", 3}}), {}, {}},
+       }) {
+    std::vector<::testing::Matcher<std::string>> work;
+    std::vector<::testing::Matcher<std::string>> parked;
+    for (const std::string& line : each.work) work.emplace_back(StartsWith(line));
+    for (const std::string& line : each.parked) parked.emplace_back(StartsWith(line));
+    EXPECT_THAT(Lines(Check(each.queue)), ElementsAreArray(work)) << each.queue;
+    EXPECT_THAT(Lines(Check(each.queue, Kind::kParked)), ElementsAreArray(parked)) << each.queue;
+  }
+  EXPECT_THAT(Check(With({{"x-expires", 9}}))[0].remedy,
+              HasSubstr("rabbitmqctl delete_queue -p 'shop' --if-empty 'or.ders') and declare it "
+                        "without x-expires"));
 }
 
-TEST_F(QueueRules, TakeWhateverTheBrokerSays) {
+TEST_F(QueueRules, AcceptAnyJson) {
   for (const Json& json : {Json(), Json(7), Json::array(), Json::object(),
                            Json({{"arguments", 7}, {"durable", "no"}, {"type", 1}}),
                            Json({{"arguments", {{"x-message-ttl", "1"}, {"x-overflow", 2}}},
                                  {"effective_policy_definition", Json::array()}})}) {
-    const KeptQueue queue = {.check = "work queue",
-                             .name = "orders",
-                             .vhost = "/",
-                             .own_names = "orders$",
-                             .json = json,
-                             .policies = json,
-                             .operator_policies = json};
-    EXPECT_THAT(Texts(CheckKeptWorkQueue(queue, kClassic)), IsEmpty()) << json;
-    EXPECT_EQ(CheckExchangeType(json), std::nullopt);
+    policies_ = {json, json};
+    EXPECT_THAT(Lines(Check(json)), IsEmpty()) << json;
   }
 }
 
-TEST_F(QueueRules, SayOnlyThatAStreamIsOne) {
-  const Json stream = {{"type", "stream"}, {"arguments", {{"x-max-length-bytes", 1000}}}};
-  EXPECT_THAT(Texts(CheckKeptWorkQueue(Queue(stream), kClassic)),
-              ElementsAre(HasSubstr("it is a stream")));
-}
-
-TEST_F(QueueRules, MindQueuesThatGoByThemselves) {
-  const Json exclusive = {{"exclusive", true}, {"durable", false}};
-  EXPECT_THAT(Texts(CheckKeptWorkQueue(Queue(exclusive), kClassic)),
-              ElementsAre(HasSubstr("it is exclusive")));
-  EXPECT_THAT(
-      Texts(CheckKeptWorkQueue(Queue({{"auto_delete", true}}), kClassic)),
-      ElementsAre(AllOf(HasSubstr("problem"), HasSubstr("it is auto-delete"),
-                        HasSubstr("rabbitmqctl delete_queue -p 'shop' --if-empty 'or.ders'"))));
-  EXPECT_THAT(Texts(CheckKeptParkedQueue(Queue({{"durable", false}}))),
-              ElementsAre(AllOf(HasSubstr("problem"), HasSubstr("it is not durable"))));
-}
-
-TEST_F(QueueRules, MindArgumentsThatTakeMessagesAway) {
-  const auto ttl = CheckMessageTtl(WithArguments({{"x-message-ttl", 60'000}}));
-  EXPECT_EQ(ResultOf(ttl), Result::kProblem);
-  EXPECT_THAT(ttl->finding, HasSubstr("its argument x-message-ttl sets message-ttl 60000"));
-  EXPECT_THAT(ttl->finding, HasSubstr("for good"));
-  EXPECT_THAT(ttl->remedy, HasSubstr("declare it without x-message-ttl"));
-  const Json with_dlx = {{"x-message-ttl", 60'000}, {"x-dead-letter-exchange", ""}};
-  EXPECT_EQ(ResultOf(CheckMessageTtl(WithArguments(with_dlx))), Result::kWarning);
-
-  EXPECT_EQ(ResultOf(CheckExpires(WithArguments({{"x-expires", 60'000}}))), Result::kProblem);
-
-  for (const char* limit : {"x-max-length", "x-max-length-bytes"}) {
-    const auto full = CheckDropHead(WithArguments({{limit, 10}}));
-    EXPECT_EQ(ResultOf(full), Result::kProblem) << limit;
-    EXPECT_THAT(full->remedy, HasSubstr(limit));
-    EXPECT_EQ(ResultOf(CheckDropHead(WithArguments({{limit, 10}, {"x-overflow", "drop-head"}}))),
-              Result::kProblem);
-    EXPECT_EQ(
-        ResultOf(CheckDropHead(WithArguments({{limit, 10}, {"x-overflow", "reject-publish"}}))),
-        Result::kOk);
-  }
-}
-
-TEST_F(QueueRules, MindPoliciesThatTakeMessagesAway) {
+TEST_F(QueueRules, RemoveASettingFromThePolicyOnlyForTheQueuesOfTheWorker) {
   for (const Json& definition :
        {Json({{"message-ttl", 1}}), Json({{"expires", 1}}), Json({{"max-length", 1}}),
         Json({{"max-length-bytes", 1}, {"overflow", "drop-head"}})}) {
-    const auto findings = CheckKeptWorkQueue(WithPolicy(definition), kClassic);
+    const Findings findings = Check(Under(definition));
     ASSERT_EQ(findings.size(), 1U) << definition;
-    EXPECT_EQ(findings[0].result, Result::kProblem);
-    EXPECT_THAT(findings[0].finding, HasSubstr("policy 'limits' sets "));
-    // Kept off this queue, and as it was for all others.
-    EXPECT_EQ(findings[0].remedy,
-              "rabbitmqctl set_policy -p 'shop' --priority 3 --apply-to 'queues' 'limits' "
-              "'^(?!(?:or[.]ders$|retry[.])).*(?:^or)' '" +
-                  definition.dump() + "'");
-    EXPECT_EQ(CheckKeptParkedQueue(WithPolicy(definition)).size(), 1U);
-    const auto of_operator = CheckKeptWorkQueue(WithOperatorPolicy(definition), kClassic);
-    ASSERT_FALSE(of_operator.empty());
-    EXPECT_THAT(of_operator.back().remedy, HasSubstr("rabbitmqctl set_operator_policy -p 'shop'"));
+    EXPECT_THAT(Lines(findings)[0], StartsWith("problem: policy 'limits' sets "));
+    EXPECT_EQ(findings[0].remedy, kWithoutPolicy + definition.dump() + "'");
+    EXPECT_THAT(Check(UnderOperator(definition))[0].remedy,
+                StartsWith("rabbitmqctl set_operator_policy -p 'shop'"));
   }
+  // A policy without a known definition.
+  policies_ = {};
+  EXPECT_EQ(Check(Queue({{"effective_policy_definition", {{"expires", 1}}}}))[0].remedy,
+            "remove expires from a policy, or exclude '^or[.]ders$' from its pattern");
 }
 
-TEST_F(QueueRules, KeepWhatElseAPolicySetsForTheQueue) {
+TEST_F(QueueRules, KeepTheOtherSettingsOfAPolicy) {
   const Json definition = {
       {"message-ttl", 1}, {"expires", 5}, {"max-length", 10}, {"dead-letter-exchange", "d'lx"}};
-  const auto findings = CheckKeptWorkQueue(WithPolicy(definition), kClassic);
+  const Findings findings = Check(Under(definition));
   ASSERT_EQ(findings.size(), 3U);
   for (const Finding& finding : findings) {
     EXPECT_EQ(finding.remedy,
@@ -176,105 +188,46 @@ TEST_F(QueueRules, KeepWhatElseAPolicySetsForTheQueue) {
   }
 }
 
-TEST_F(QueueRules, NameWhicheverLimitIsSmaller) {
-  KeptQueue queue = WithPolicy({{"message-ttl", 500}});
-  json_["arguments"] = {{"x-message-ttl", 400}};
-  EXPECT_THAT(CheckMessageTtl(queue)->finding, HasSubstr("its argument"));
-  json_["arguments"] = {{"x-message-ttl", 600}};
-  EXPECT_THAT(CheckMessageTtl(queue)->finding, HasSubstr("policy 'limits' sets message-ttl 500"));
+TEST_F(QueueRules, NameTheSourceOfTheStricterLimit) {
+  Json queue = Under({{"message-ttl", 500}});
+  queue["arguments"] = {{"x-message-ttl", 400}};
+  EXPECT_THAT(Lines(Check(queue)), ElementsAre(HasSubstr("argument x-message-ttl")));
+  queue["arguments"] = {{"x-message-ttl", 600}};
+  EXPECT_THAT(Lines(Check(queue)), ElementsAre(HasSubstr("policy 'limits' sets message-ttl 500")));
 }
 
-TEST_F(QueueRules, MindAFullClassicWorkQueueBesideClassicDelayQueues) {
-  for (const char* overflow : {"reject-publish", "reject-publish-dlx"}) {
-    const Json full = {{"x-max-length", 10}, {"x-overflow", overflow}};
-    const auto finding = CheckRefusesWhenFull(WithArguments(full), kClassic);
-    EXPECT_EQ(ResultOf(finding), Result::kProblem);
-    EXPECT_THAT(finding->remedy, HasSubstr("--queue-type quorum"));
-    EXPECT_EQ(ResultOf(CheckRefusesWhenFull(WithArguments(full), kQuorum)), Result::kOk);
-    EXPECT_EQ(ResultOf(CheckRefusesWhenFull(WithArguments(full, "quorum"), kClassic)), Result::kOk);
-    // Parked by publishes, which are refused and not dropped.
-    EXPECT_THAT(Texts(CheckKeptParkedQueue(WithArguments(full))), IsEmpty());
-  }
-  EXPECT_EQ(
-      ResultOf(CheckRefusesWhenFull(WithArguments({{"x-overflow", "reject-publish"}}), kClassic)),
-      Result::kOk);
-  EXPECT_EQ(ResultOf(CheckRefusesWhenFull(
-                WithPolicy({{"max-length", 10}, {"overflow", "reject-publish"}}), kClassic)),
-            Result::kProblem);
+TEST_F(QueueRules, WarnOfAPolicyThatDropsMessagesBeforeItRefusesThem) {
+  const Json definition = {{"max-length", 10}, {"overflow", "reject-publish-dlx"}};
+  const auto drops = ElementsAre(
+      AllOf(HasSubstr("warning: policy 'limits' sets max-length 10, and policy 'limits' sets "
+                      "overflow reject-publish-dlx"),
+            HasSubstr("drops its oldest messages")));
+  EXPECT_THAT(Lines(Check(Under(definition))), drops);
+  EXPECT_THAT(Lines(Check(Under(definition), Kind::kParked)), drops);
+  EXPECT_THAT(Lines(Check(Under(definition, "quorum"))), IsEmpty());
+  EXPECT_THAT(Lines(Check(Under({{"overflow", "reject-publish"}}))), IsEmpty());
+  Json queue = Under(definition);
+  queue["arguments"] = {{"x-overflow", "reject-publish"}};
+  EXPECT_THAT(Lines(Check(queue)), IsEmpty());
+  queue["arguments"] = {{"x-max-length", 5}};  // it has never had more messages
+  EXPECT_THAT(Lines(Check(queue)), IsEmpty());
 }
 
-TEST_F(QueueRules, MindAPolicyThatDropsTheHeadOfAClassicQueueBeforeItRefuses) {
-  for (const char* overflow : {"reject-publish", "reject-publish-dlx"}) {
-    const Json definition = {{"max-length", 10}, {"overflow", overflow}};
-    const auto finding = CheckPolicyThatRefuses(WithPolicy(definition));
-    EXPECT_EQ(ResultOf(finding), Result::kWarning);
-    EXPECT_THAT(finding->finding,
-                AllOf(HasSubstr("policy 'limits' sets max-length 10, and policy 'limits' sets "
-                                "overflow reject-publish"),
-                      HasSubstr("drops its oldest messages")));
-    EXPECT_THAT(finding->remedy,
-                AllOf(HasSubstr("x-overflow reject-publish"), HasSubstr("quorum")));
-    EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(WithOperatorPolicy(definition))), Result::kWarning);
-    EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(WithPolicy(definition, "quorum"))), Result::kOk);
-    // Beside delay queues of any type, and in the parked queue.
-    EXPECT_EQ(CheckKeptWorkQueue(WithPolicy(definition), kQuorum).size(), 1U);
-    EXPECT_EQ(CheckKeptParkedQueue(WithPolicy(definition)).size(), 1U);
-  }
-  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(WithPolicy({{"max-length", 10}}))), Result::kOk);
-  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(WithPolicy({{"overflow", "reject-publish"}}))),
-            Result::kOk);
-}
-
-TEST_F(QueueRules, MindNoPolicyThatRefusesWhereTheArgumentsSaySo) {
-  const Json definition = {{"max-length", 10}, {"overflow", "reject-publish"}};
-  const KeptQueue refuses = WithPolicy(definition);
-  json_["arguments"] = {{"x-overflow", "reject-publish"}};
-  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(refuses)), Result::kOk);
-  // It has never had more than that.
-  json_["arguments"] = {{"x-max-length", 5}};
-  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(refuses)), Result::kOk);
-  json_["arguments"] = {{"x-max-length", 50}};
-  EXPECT_EQ(ResultOf(CheckPolicyThatRefuses(refuses)), Result::kWarning);
-}
-
-TEST_F(QueueRules, MindAQuorumWorkQueueBesideClassicDelayQueues) {
-  const Json quorum = {{"type", "quorum"}};
-  EXPECT_EQ(ResultOf(CheckQuorumBesideClassic(Queue(quorum), kClassic)), Result::kWarning);
-  EXPECT_EQ(ResultOf(CheckQuorumBesideClassic(Queue(quorum), kQuorum)), Result::kOk);
-  EXPECT_EQ(ResultOf(CheckQuorumBesideClassic(Queue(Json::object()), kClassic)), Result::kOk);
-}
-
-TEST_F(QueueRules, MindADeliveryLimitThatComesBeforeAWorkerMovesTheMessage) {
-  const auto check = [this](const Json& limit, const RetryOptions& retry = {}) {
-    return CheckDeliveryLimit(WithArguments({{"x-delivery-limit", limit}}, "quorum"), retry);
+TEST_F(QueueRules, NeedADeliveryLimitAboveTheRedeliveriesOfAWorker) {
+  const auto is_low = [this](const Json& limit, const RetryOptions& retry = {}) {
+    options_.retry = retry;
+    return !Check(With({{"x-delivery-limit", limit}}, "quorum")).empty();
   };
-  const auto low = check(3);
-  EXPECT_EQ(ResultOf(low), Result::kProblem);
-  EXPECT_THAT(low->finding, HasSubstr("its argument x-delivery-limit sets delivery-limit 3"));
-  EXPECT_EQ(ResultOf(check(0)), Result::kProblem);
-  EXPECT_EQ(ResultOf(check(10)), Result::kProblem);
-  for (const Json& enough : {Json(11), Json(20), Json(-1), Json("3")}) {
-    EXPECT_EQ(ResultOf(check(enough)), Result::kOk) << enough;
-  }
-  // What is parked before that needs less, if redeliveries count.
-  EXPECT_EQ(ResultOf(check(4, {.max_attempts = 3})), Result::kOk);
-  EXPECT_EQ(ResultOf(check(3, {.max_attempts = 3})), Result::kProblem);
-  EXPECT_EQ(
-      ResultOf(check(4, {.max_attempts = 3, .count_redeliveries = CountRedeliveries::kNever})),
-      Result::kProblem);
-  EXPECT_EQ(ResultOf(CheckDeliveryLimit(WithArguments({{"x-delivery-limit", 3}}), {})),
-            Result::kOk);
-
-  const auto of_policy = CheckDeliveryLimit(WithPolicy({{"delivery-limit", 5}}, "quorum"), {});
-  EXPECT_EQ(ResultOf(of_policy), Result::kProblem);
-  EXPECT_THAT(of_policy->remedy, HasSubstr("rabbitmqctl set_policy"));
-  // Of both the stricter one counts, and no limit is none.
-  const KeptQueue both = WithPolicy({{"delivery-limit", 5}}, "quorum");
-  json_["arguments"] = {{"x-delivery-limit", -1}};
-  EXPECT_EQ(ResultOf(CheckDeliveryLimit(both, {})), Result::kProblem);
-  const KeptQueue none = WithPolicy({{"delivery-limit", -1}}, "quorum");
-  json_["arguments"] = {{"x-delivery-limit", 5}};
-  EXPECT_EQ(ResultOf(CheckDeliveryLimit(none, {})), Result::kProblem);
+  for (const Json& low : {Json(0), Json(3), Json(10)}) EXPECT_TRUE(is_low(low)) << low;
+  for (const Json& high : {Json(11), Json(-1), Json("3")}) EXPECT_FALSE(is_low(high)) << high;
+  // Messages that are parked before need less, if redeliveries count.
+  EXPECT_FALSE(is_low(4, {.max_attempts = 3}));
+  EXPECT_TRUE(is_low(3, {.max_attempts = 3}));
+  EXPECT_TRUE(is_low(4, {.max_attempts = 3, .count_redeliveries = CountRedeliveries::kNever}));
+  // Without a limit in one place, that of the other counts.
+  Json queue = Under({{"delivery-limit", 5}}, "quorum");
+  queue["arguments"] = {{"x-delivery-limit", -1}};
+  EXPECT_EQ(Check(queue)[0].remedy, kWithoutPolicy + std::string("{\"delivery-limit\":5}'"));
 }
 
 // Bindings of an exchange: a queue and a key each; "->x" is another exchange.
@@ -289,18 +242,38 @@ Json Bindings(const std::vector<std::pair<std::string, std::string>>& all) {
   return bindings;
 }
 
-TEST_F(QueueRules, MindAWorkExchangeThatFeedsOtherQueuesToo) {
-  const auto check = [](const char* type, const Json& bindings, bool share_retries = true) {
-    const auto finding = CheckWorkBindings({{"type", type}}, bindings,
-                                           {.queue = "orders", .share_retries = share_retries});
-    return finding ? finding->finding : "";
+// A management API that has these paths.
+QueueFacts Facts(const std::map<std::string, Json>& replies) {
+  const ManagementApi::Fetch get =
+      [replies](const std::string& path) -> absl::StatusOr<ManagementApi::Answer> {
+    const auto found = replies.find(path);
+    if (found == replies.end()) return absl::NotFoundError(path);
+    return ManagementApi::Answer{.http_status = 200, .json = found->second};
+  };
+  return {.get = get,
+          .queue = [get](const std::string& name) -> absl::StatusOr<Json> {
+            const auto answer = get("/queues/shop/" + name);
+            return answer.ok() ? absl::StatusOr<Json>(answer->json) : answer.status();
+          },
+          .policies = {Json::array(), Json::array()}};
+}
+
+TEST_F(QueueRules, FollowTheBindingsOfTheWorkExchange) {
+  options_.queue = "orders";
+  options_.work_exchange = "x";
+  options_.share_retries = true;
+  const auto check = [this](const char* type, const Json& bindings) {
+    const QueueFacts facts = Facts(
+        {{"/exchanges/shop/x", {{"type", type}}}, {"/exchanges/shop/x/bindings/source", bindings}});
+    const Findings findings = CheckWorkExchange(facts, options_);
+    return findings.empty() ? "" : findings[0].finding;
   };
   const Json two_keys = Bindings({{"orders", "o"}, {"mails", "m"}});
   EXPECT_EQ(check("direct", Bindings({{"orders", "o"}})), "");
   EXPECT_EQ(check("direct", two_keys), "");
   EXPECT_EQ(check("topic", two_keys), "");
-  EXPECT_THAT(check("fanout", two_keys), HasSubstr("it also leads to 'mails'"));
-  EXPECT_THAT(check("headers", two_keys), HasSubstr("it also leads to 'mails'"));
+  EXPECT_THAT(check("fanout", two_keys), HasSubstr("it also routes to 'mails'"));
+  EXPECT_THAT(check("headers", two_keys), HasSubstr("it also routes to 'mails'"));
   EXPECT_THAT(check("direct", Bindings({{"orders", "o"}, {"mails", "m"}, {"mails", "o"}})),
               HasSubstr("'mails'"));
   EXPECT_THAT(check("topic", Bindings({{"orders", "o.*"}, {"mails", "m"}})), HasSubstr("'mails'"));
@@ -308,58 +281,64 @@ TEST_F(QueueRules, MindAWorkExchangeThatFeedsOtherQueuesToo) {
               HasSubstr("'a' and 2 more queues"));
   EXPECT_THAT(check("direct", Bindings({{"orders", "o"}, {"->next", "x"}})),
               HasSubstr("another exchange"));
-  EXPECT_EQ(check("fanout", two_keys, /*share_retries=*/false), "");
-  EXPECT_THAT(check("fanout", Bindings({{"mails", ""}})), HasSubstr("no binding leads from it"));
+  EXPECT_THAT(check("fanout", Bindings({{"mails", ""}})), HasSubstr("it has no binding to"));
   EXPECT_EQ(check("fanout", Json("?")), "");
+  EXPECT_THAT(check("x-modulus-hash", Json()), HasSubstr("routes at random or by hash"));
+  options_.share_retries = false;
+  EXPECT_EQ(check("fanout", two_keys), "");
 }
 
-TEST_F(QueueRules, SeeWhereDeadLettersArrive) {
-  const Json direct = {{"type", "direct"}, {"arguments", Json::object()}};
-  EXPECT_TRUE(LeadsNowhere(direct, Json::array(), ""));
-  EXPECT_FALSE(LeadsNowhere(direct, Bindings({{"dead", "k"}}), ""));
-  EXPECT_FALSE(LeadsNowhere(direct, Bindings({{"dead", "k"}}), "k"));
-  EXPECT_TRUE(LeadsNowhere(direct, Bindings({{"dead", "k"}}), "other"));
-  EXPECT_FALSE(LeadsNowhere({{"type", "fanout"}}, Bindings({{"dead", "k"}}), "other"));
-  EXPECT_FALSE(LeadsNowhere({{"arguments", {{"alternate-exchange", "all"}}}}, Json::array(), ""));
-  EXPECT_FALSE(LeadsNowhere(direct, Json(), ""));
+TEST_F(QueueRules, FollowTheDeadLettersOfTheWorkQueue) {
+  const auto check = [this](const Json& arguments, const Json& exchange, const Json& bindings) {
+    return Lines(CheckWorkQueue(Facts({{"/queues/shop/or.ders", With(arguments)},
+                                       {"/queues/shop/dead", With({})},
+                                       {"/exchanges/shop/dlx", exchange},
+                                       {"/exchanges/shop/dlx/bindings/source", bindings}}),
+                                options_));
+  };
+  const Json to_dlx = {{"x-dead-letter-exchange", "dlx"}};
+  const Json by_key = {{"x-dead-letter-exchange", "dlx"}, {"x-dead-letter-routing-key", "other"}};
+  const Json direct = {{"type", "direct"}};
+  const Json bound = Bindings({{"dead", "k"}});
+  EXPECT_THAT(check(to_dlx, direct, Json::array()), ElementsAre(HasSubstr("routes to no queue")));
+  EXPECT_THAT(check(to_dlx, direct, bound), ElementsAre(StartsWith("ok: ")));
+  EXPECT_THAT(check(by_key, direct, bound), ElementsAre(HasSubstr("the routing key 'other'")));
+  EXPECT_THAT(check(by_key, {{"type", "fanout"}}, bound), ElementsAre(StartsWith("ok: ")));
+  EXPECT_THAT(check(by_key, {{"arguments", {{"alternate-exchange", "all"}}}}, Json::array()),
+              ElementsAre(StartsWith("ok: ")));
+  EXPECT_THAT(check(to_dlx, direct, Json()), ElementsAre(StartsWith("ok: ")));
+  const Json to_queue = {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "gone"}};
+  EXPECT_THAT(check(to_queue, {}, {}), ElementsAre(HasSubstr("'gone', which does not exist")));
+  const Json to_itself = {{"x-dead-letter-exchange", ""}};
+  EXPECT_THAT(check(to_itself, {}, {}), IsEmpty());
+  options_.retry.on_limit = OnLimit::kReject;
+  EXPECT_THAT(check(to_itself, {}, {}), ElementsAre(HasSubstr("again and again")));
+  EXPECT_THAT(check({}, {}, {}), ElementsAre(HasSubstr("it has no dead-letter exchange")));
 }
 
-TEST_F(QueueRules, MindDelayedRetry) {
-  for (const char* type : {"all", "failed", "returned"}) {
-    const Json arguments = {{"x-delayed-retry-type", type}};
-    EXPECT_EQ(ResultOf(CheckDelayedRetry(WithArguments(arguments, "quorum"))), Result::kWarning);
-    EXPECT_EQ(ResultOf(CheckDelayedRetry(WithArguments(arguments))), Result::kOk);
-    const auto of_policy = CheckDelayedRetry(
-        WithPolicy({{"delayed-retry-type", type}, {"delayed-retry-min", 100}}, "quorum"));
-    EXPECT_EQ(ResultOf(of_policy), Result::kWarning);
-    EXPECT_THAT(of_policy->remedy, HasSubstr("'^(?!(?:or[.]ders$|retry[.])).*(?:^or)'"));
-  }
-  EXPECT_EQ(
-      ResultOf(CheckDelayedRetry(WithArguments({{"x-delayed-retry-type", "disabled"}}, "quorum"))),
-      Result::kOk);
+TEST_F(QueueRules, SayIfPoliciesThatMayMatterAreNotKnown) {
+  QueueFacts facts = Facts({{"/queues/shop/or.ders", {{"type", "classic"}, {"durable", true}}}});
+  EXPECT_THAT(CheckWorkQueue(facts, options_), IsEmpty());
+  facts.policies.user = Json::array({{{"name", "p"}, {"definition", {{"expires", 1}}}}});
+  EXPECT_THAT(Lines(CheckWorkQueue(facts, options_)),
+              ElementsAre(HasSubstr("its policies are not known")));
 }
 
-TEST_F(QueueRules, MindExchangesThatScatter) {
-  for (const char* type : {"x-random", "x-local-random", "x-consistent-hash", "x-modulus-hash"}) {
-    EXPECT_EQ(ResultOf(CheckExchangeType({{"type", type}})), Result::kProblem) << type;
-  }
-  for (const char* type : {"topic", "direct", "fanout", "headers", "x-recent-history"}) {
-    EXPECT_EQ(ResultOf(CheckExchangeType({{"type", type}})), Result::kOk) << type;
-  }
+TEST_F(QueueRules, NameTheQueuesOfAWorker) {
+  EXPECT_EQ(OwnNames({}), "(?:retry[.])");
+  EXPECT_EQ(OwnNames({.queue = "a.b", .parked_queue = "a.b.parked"}),
+            "(?:a[.]b$|a[.]b[.]parked$|retry[.])");
 }
 
-TEST_F(QueueRules, MindMessagesThatNobodyTakes) {
+TEST_F(QueueRules, ReportMessagesWithoutAConsumerAndParkedMessages) {
   EXPECT_EQ(CheckConsumed("orders", 0, 0), std::nullopt);
   EXPECT_EQ(CheckConsumed("orders", 7, 1), std::nullopt);
-  EXPECT_THAT(TextOf(*CheckConsumed("orders", 7, 0)), HasSubstr("7 messages are ready"));
-  DoctorOptions options;
-  options.queue = "orders";
-  options.parked_queue = "orders.parked";
+  EXPECT_THAT(CheckConsumed("orders", 7, 0)->finding, HasSubstr("7 ready messages"));
+  const DoctorOptions options = {.queue = "orders", .parked_queue = "orders.parked"};
   EXPECT_EQ(CheckNothingParked(options, 0), std::nullopt);
   EXPECT_THAT(CheckNothingParked(options, 3)->remedy,
               EndsWith("retryq parked list --queue 'orders'"));
-  options.parked_queue = "dead";
-  EXPECT_THAT(CheckNothingParked(options, 3)->remedy,
+  EXPECT_THAT(CheckNothingParked({.queue = "orders", .parked_queue = "dead"}, 3)->remedy,
               EndsWith("retryq parked list --queue 'orders' --parked 'dead'"));
 }
 
