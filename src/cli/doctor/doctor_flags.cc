@@ -1,8 +1,5 @@
-#include <string>
-#include <utility>
-
 #include "cli/doctor/doctor_command.h"
-#include "cli/worker/work_flags.h"
+#include "cli/worker/work_command.h"
 
 namespace retryq::cli {
 namespace {
@@ -47,20 +44,6 @@ Example:
 )",
 };
 
-void AddDoctorFlags(FlagParser& parser, WorkFlags& flags) {
-  AddFlags(
-      parser, flags,
-      "Print one JSON object: {\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]}.\n"
-      "The result is ok, warning, problem or skipped");
-}
-
-DoctorOptions ReadDoctorFlags(const WorkFlags& flags, FlagReader& reader) {
-  if (flags.parked && !flags.queue) {
-    reader.Complain("--parked: is for --queue; add that, or leave this out");
-  }
-  return OptionsToExamine(ReadFlags(flags, reader));
-}
-
 }  // namespace
 
 DoctorOptions OptionsToExamine(const WorkOptions& worker) {
@@ -83,10 +66,18 @@ DoctorOptions OptionsToExamine(const WorkOptions& worker) {
 }
 
 absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments) {
-  WorkFlags flags;
-  const Arguments ours = TakeCommand(arguments, &flags);
-  return ParseFlags<DoctorOptions>(kDoctorHelp, ours, std::move(flags), AddDoctorFlags,
-                                   ReadDoctorFlags);
+  WorkOptions worker;
+  FlagParser parser(kDoctorHelp);
+  AddWorkFlags(
+      parser,
+      "Print one JSON object: {\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]}.\n"
+      "The result is ok, warning, problem or skipped",
+      &worker);
+  const Arguments flags = TakeCommand(arguments, &worker.command);
+  return parser.ParseInto(flags, [&worker](FlagReader& reader) {
+    reader.RequireFor("--parked", reader.given("--queue"), "--queue");
+    return OptionsToExamine(worker);
+  });
 }
 
 }  // namespace retryq::cli

@@ -41,6 +41,14 @@ struct WorkOptions {
   std::optional<MetricsAddress> metrics;
 };
 
+// Moves the arguments after "--" to `*command` and returns those before it.
+Arguments TakeCommand(const Arguments& arguments, Arguments* command);
+
+// Adds the flags of a worker, for `retryq work`, which runs it, and `retryq doctor`, which checks
+// what it needs. ParseInto writes their values to `*options`, which must outlive the parser, and
+// checks `options->command`. --queue and the command may be missing. `json` is the help of --json.
+void AddWorkFlags(FlagParser& parser, const std::string& json, WorkOptions* options);
+
 // Parses the arguments of `retryq work` and RETRYQ_URL. Returns kInvalidArgument with all errors,
 // one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments);
