@@ -33,11 +33,10 @@ inline amqp::MessagePtr MakeMessage(const MessageParts& parts = {}) {
   const std::string headers = parts.headers ? parts.headers->Encode().value() : std::string();
   if (parts.headers) properties.headers = amqp::TableView(headers);
 
-  amqp::AppendContentHeader(parts.body.size(), properties, &message->header);
+  std::string header;
+  amqp::AppendContentHeader(parts.body.size(), properties, &header);
+  message->SetHead(parts.exchange, parts.routing_key, header);
   message->properties = amqp::DecodeContentHeader(message->header).value().properties;
-  message->envelope.append(parts.exchange).append(parts.routing_key);
-  message->exchange = std::string_view(message->envelope).substr(0, parts.exchange.size());
-  message->routing_key = std::string_view(message->envelope).substr(parts.exchange.size());
   message->content = parts.body;
   message->body = message->content;
   message->delivery_tag = parts.delivery_tag;
@@ -61,7 +60,7 @@ inline amqp::Table Copied(amqp::Table headers) {
 // Headers with these bytes, valid or not.
 inline amqp::MessagePtr MakeMessageWithHeaderBytes(std::string_view bytes) {
   auto message = std::make_shared<amqp::Message>();
-  message->header = bytes;
+  message->SetHead("", "", bytes);
   message->properties.headers = amqp::TableView(message->header);
   return message;
 }

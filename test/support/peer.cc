@@ -154,8 +154,10 @@ amqp::MessagePtr Peer::Get(const std::string& queue) {
   const auto& got = *static_cast<const amqp_basic_get_ok_t*>(reply.reply.decoded);
   auto message = std::make_shared<amqp::Message>();
   message->redelivered = got.redelivered != 0;
-  message->SetEnvelope(Text(got.exchange), Text(got.routing_key));
-  ReadContent(message.get());
+  // The frames that follow overwrite these names.
+  const std::string exchange(Text(got.exchange));
+  const std::string routing_key(Text(got.routing_key));
+  ReadContent(exchange, routing_key, message.get());
   return message;
 }
 
@@ -216,13 +218,16 @@ amqp_frame_t Peer::ReadFrame() {
   return frame;
 }
 
-void Peer::ReadContent(amqp::Message* message) {
+void Peer::ReadContent(const std::string& exchange, const std::string& routing_key,
+                       amqp::Message* message) {
   const amqp_frame_t header = ReadFrame();
   const auto& properties = header.payload.properties;
-  amqp::AppendInteger(properties.class_id, &message->header);
-  amqp::AppendInteger(std::uint16_t{0}, &message->header);  // weight
-  amqp::AppendInteger(std::uint64_t{properties.body_size}, &message->header);
-  message->header += Text(properties.raw);
+  std::string bytes;
+  amqp::AppendInteger(properties.class_id, &bytes);
+  amqp::AppendInteger(std::uint16_t{0}, &bytes);  // weight
+  amqp::AppendInteger(std::uint64_t{properties.body_size}, &bytes);
+  bytes += Text(properties.raw);
+  message->SetHead(exchange, routing_key, bytes);
   message->properties = amqp::DecodeContentHeader(message->header).value().properties;
   while (message->content.size() < properties.body_size) {
     message->content += Text(ReadFrame().payload.body_fragment);

@@ -61,7 +61,8 @@ class Peer {
   void Check(const amqp_rpc_reply_t& reply, std::string_view what);
   void Write(std::string_view bytes);
   amqp_frame_t ReadFrame();
-  void ReadContent(amqp::Message* message);
+  void ReadContent(const std::string& exchange, const std::string& routing_key,
+                   amqp::Message* message);
   void ReadConfirm();
 
   amqp_connection_state_t connection_;

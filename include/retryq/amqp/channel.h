@@ -51,7 +51,9 @@ class RETRYQ_EXPORT ChannelListener {
   // A delivery has begun to arrive, and its body of `size` bytes follows: `message` is complete
   // except the body, with `left_out` set if the body is larger than ConsumeParams::max_body.
   // OnDelivery follows once the whole body has arrived. If this returns null, the body is kept in
-  // memory, or left out; otherwise it is left out of memory and passed to the sink.
+  // memory, or left out; otherwise it is left out of memory and passed to the sink. Not called for
+  // bodies of less than kLeastAnnounced bytes that are not left out.
+  static constexpr std::uint64_t kLeastAnnounced = std::uint64_t{32} << 10;
   virtual std::shared_ptr<BodySink> OnBody(const MessagePtr& /*message*/, std::uint64_t /*size*/) {
     return nullptr;
   }

@@ -25,12 +25,12 @@ struct Message {
   bool redelivered = false;
 
   // Storage that the views point into.
-  std::string envelope;  // exchange and routing key
-  std::string header;    // the content header's payload: class, weight, body size, properties
-  std::string content;   // the body
+  std::string storage;  // exchange, routing key, content header, and a small body
+  std::string content;  // a larger body
 
   std::string_view exchange;
   std::string_view routing_key;
+  std::string_view header;  // the content header's payload: class, weight, body size, properties
   Properties properties;
   std::string_view body;
 
@@ -46,10 +46,15 @@ struct Message {
   // The broker refused the copy, and would refuse it again.
   bool refused = false;
 
-  void SetEnvelope(std::string_view new_exchange, std::string_view new_routing_key) {
-    envelope.assign(new_exchange).append(new_routing_key);
-    exchange = std::string_view(envelope).substr(0, new_exchange.size());
-    routing_key = std::string_view(envelope).substr(new_exchange.size());
+  // Assigns `storage`, with the views into it. Reserves `room` bytes for a body behind them.
+  void SetHead(std::string_view new_exchange, std::string_view new_routing_key,
+               std::string_view new_header, std::size_t room = 0) {
+    const std::size_t envelope = new_exchange.size() + new_routing_key.size();
+    storage.reserve(envelope + new_header.size() + room);
+    storage.assign(new_exchange).append(new_routing_key).append(new_header);
+    exchange = std::string_view(storage).substr(0, new_exchange.size());
+    routing_key = std::string_view(storage).substr(new_exchange.size(), new_routing_key.size());
+    header = std::string_view(storage).substr(envelope);
   }
 
   Message() = default;

@@ -245,6 +245,8 @@ class RETRYQ_EXPORT TableWriter {
   void Copy(const FieldView& field) { out_->append(field.bytes); }
   // Names must be at most 255 bytes.
   void SetInt64(std::string_view name, std::int64_t value);
+  // Replaces the value that SetInt64 wrote, the last eight bytes of the field.
+  static void ReplaceInt64(std::int64_t value, char* value_at);
   void SetString(std::string_view name,
                  std::string_view value);  // wire type 'S'
   void SetBool(std::string_view name, bool value);

@@ -31,8 +31,6 @@ constexpr int kMostOneAtATime = 10'000;
 // How long a connection with a higher prefetch must last before its deliveries are passed on.
 constexpr absl::Duration kDeliveryDelay = absl::Milliseconds(300);
 
-// Smaller bodies do not count towards the memory limit.
-constexpr std::uint64_t kLeastCounted = std::uint64_t{32} << 10;
 constexpr absl::Duration kLookForRoom = absl::Milliseconds(20);
 
 class DiscardingSink final : public BodySink {
@@ -272,7 +270,7 @@ std::uint16_t QueueSubscription::Prefetch() const {
 
 MessagePtr QueueSubscription::Counted(MessagePtr message) const {
   const std::uint64_t size = message->body.size();
-  if (size < kLeastCounted) return message;
+  if (size < ChannelListener::kLeastAnnounced) return message;  // does not count
   *bodies_ += size;
   const Message* const counted = message.get();
   return {counted, [bodies = bodies_, size, message = std::move(message)](const Message*) mutable {

@@ -19,6 +19,14 @@ namespace {
 // Limit of unread methods that the broker made this client send; no correct broker needs so many.
 constexpr int kMostForcedAnswers = 10'000;
 
+// Whether a content header with these properties may be larger than `limit`: a bound that is
+// cheaper than its size.
+bool MayExceed(const Properties& properties, std::size_t limit) {
+  constexpr std::size_t kMostBesideHeaders = 64 + 10 * (kMaxShortString + 1);
+  const std::size_t headers = properties.headers ? properties.headers->bytes().size() : 0;
+  return headers + kMostBesideHeaders > limit;
+}
+
 std::uint64_t NextGeneration() {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
@@ -200,17 +208,15 @@ absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
   auto message = std::make_shared<Message>();
   message->delivery_tag = {.generation = generation_, .tag = deliver.delivery_tag};
   message->redelivered = deliver.redelivered;
-  message->SetEnvelope(deliver.exchange, deliver.routing_key);
   consumer_tag_.assign(deliver.consumer_tag);
-  incoming_.Begin(std::move(message), max_body_);
+  incoming_.Begin(std::move(message), deliver.exchange, deliver.routing_key, max_body_);
   return absl::OkStatus();
 }
 
 absl::Status Channel::Impl::OnReturn(const method::BasicReturn& returned) {
-  auto message = std::make_shared<Message>();
-  message->SetEnvelope(returned.exchange, returned.routing_key);
   returned_ = {.code = returned.reply_code, .text = EscapedText(returned.reply_text)};
-  incoming_.Begin(std::move(message), adds_bodies_ ? 0 : kMaxBodySize);
+  incoming_.Begin(std::make_shared<Message>(), returned.exchange, returned.routing_key,
+                  adds_bodies_ ? 0 : kMaxBodySize);
   return absl::OkStatus();
 }
 
@@ -222,7 +228,9 @@ absl::Status Channel::Impl::OnContent(const FrameView& frame) {
   if (!message.ok()) return message.status();
   if (*message == nullptr) {
     const bool is_delivery = frame.type == FrameType::kHeader && !returned_;
-    if (is_delivery && Consumes(consumer_tag_)) {
+    const bool is_announced = incoming_.missing() >= ChannelListener::kLeastAnnounced ||
+                              incoming_.message()->left_out > 0;
+    if (is_delivery && is_announced && Consumes(consumer_tag_)) {
       incoming_.DivertTo(listener_->OnBody(incoming_.message(), incoming_.missing()));
     }
     return absl::OkStatus();
@@ -374,7 +382,8 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
   }
   // RabbitMQ accepts a frame that exceeds the limit by its own header and end (F53 in
   // doc/rabbitmq_facts.md).
-  if (ContentHeaderSize(params.properties) > host_->frame_max()) {
+  if (MayExceed(params.properties, host_->frame_max()) &&
+      ContentHeaderSize(params.properties) > host_->frame_max()) {
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kFrameError),
                       "the headers do not fit into one frame");
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "amqp/codec/properties_codec.h"
 #include "amqp/codec/protocol_error.h"
+#include "amqp/codec/wire.h"
 
 namespace retryq::amqp {
 namespace {
@@ -15,13 +16,21 @@ namespace {
 // The most space that is reserved in advance: about one frame.
 constexpr std::size_t kMostReserved = std::size_t{128} << 10;
 
+// Returns the size that a content header states, 0 if it is too short for one.
+std::uint64_t AnnouncedBodySize(std::string_view header) {
+  constexpr std::size_t kSizeAt = 4;  // behind class and weight
+  if (header.size() < kSizeAt + sizeof(std::uint64_t)) return 0;
+  return LoadBigEndian<std::uint64_t>(header.data() + kSizeAt);
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_view payload) {
   if (message_ == nullptr || has_header_) {
     return ProtocolError(ReplyCode::kUnexpectedFrame, "no method preceded it");
   }
-  message_->header.assign(payload);
+  message_->SetHead(exchange_, routing_key_, payload,
+                    std::min(AnnouncedBodySize(payload), kMostSmallBody));
   const absl::StatusOr<std::uint64_t> body_size =
       DecodeContentHeader(message_->header, &message_->properties);
   if (!body_size.ok()) return body_size.status();
@@ -47,6 +56,8 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_vie
   }
   if (sink_ != nullptr) {
     sink_->Add(payload);
+  } else if (is_small()) {
+    if (message_->left_out == 0) message_->storage.append(payload);
   } else if (Grow(received_ + payload.size())) {
     message_->content.replace(received_, payload.size(), payload);
   }
@@ -63,7 +74,7 @@ void IncomingContent::DivertTo(std::shared_ptr<BodySink> sink) {
 // The rest of the previous message stays there until it is overwritten: filling a string with zeros
 // takes as long as a copy.
 std::span<char> IncomingContent::Room(std::size_t rest) {
-  if (!has_header_ || rest > missing_) return {};
+  if (!has_header_ || rest > missing_ || is_small()) return {};
   const std::size_t size = std::min(rest, kMostReserved);
   if (!Grow(received_ + size)) return {};
   std::string& content = message_->content;
@@ -97,8 +108,13 @@ std::shared_ptr<Message> IncomingContent::TakeIfWhole() {
   if (missing_ > 0) return nullptr;
   has_header_ = false;
   sink_ = nullptr;
-  if (message_->left_out == 0) message_->content.erase(received_);
-  message_->body = message_->content;
+  if (message_->left_out == 0 && is_small()) {
+    const std::string_view storage = message_->storage;
+    message_->body = storage.substr(storage.size() - received_);
+  } else {
+    if (message_->left_out == 0) message_->content.erase(received_);
+    message_->body = message_->content;
+  }
   return std::move(message_);
 }
 

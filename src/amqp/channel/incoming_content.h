@@ -24,8 +24,11 @@ class IncomingContent {
  public:
   // Call it when a method with content arrives. Fills `message` from the frames that follow. A body
   // of more than `limit` bytes, or for which there is no memory, is left out.
-  void Begin(std::shared_ptr<Message> message, std::uint64_t limit = kMaxBodySize) {
+  void Begin(std::shared_ptr<Message> message, std::string_view exchange,
+             std::string_view routing_key, std::uint64_t limit = kMaxBodySize) {
     message_ = std::move(message);
+    exchange_.assign(exchange);
+    routing_key_.assign(routing_key);
     limit_ = limit;
   }
 
@@ -58,9 +61,17 @@ class IncomingContent {
   // Makes space for `size` bytes of the body. Returns false if the body is left out.
   bool Grow(std::size_t size);
 
+  bool is_small() const { return received_ + missing_ <= kMostSmallBody; }
+
+  // A body of this size follows the header in the message's `storage`, without an allocation of its
+  // own.
+  static constexpr std::uint64_t kMostSmallBody = std::uint64_t{4} << 10;
+
   std::shared_ptr<Message> message_;  // null if none is arriving
+  std::string exchange_;
+  std::string routing_key_;
   bool has_header_ = false;
-  std::size_t received_ = 0;  // bytes of the body in the message's `content`
+  std::size_t received_ = 0;  // bytes of the body so far
   std::uint64_t missing_ = 0;
   std::uint64_t limit_ = kMaxBodySize;
   std::shared_ptr<BodySink> sink_;  // of this body; null if it is kept in memory

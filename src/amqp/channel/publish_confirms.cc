@@ -83,10 +83,18 @@ bool PublishConfirms::Settle(std::uint64_t tag, bool multiple, PublishOutcome ou
     return true;
   }
   if (tag < first_) return true;
-  const Entry entry = std::exchange(open_[tag - first_], Entry());
-  while (!open_.empty() && !open_.front().done) PopFront();
-  Answer(entry, result);
+  if (tag == first_) {
+    const Entry entry = PopFront();
+    DropAnswered();
+    Answer(entry, result);
+    return true;
+  }
+  Answer(std::exchange(open_[tag - first_], Entry()), result);
   return true;
+}
+
+void PublishConfirms::DropAnswered() {
+  while (!open_.empty() && !open_.front().done) PopFront();
 }
 
 void PublishConfirms::FailAll(std::uint16_t code, std::string_view text) {

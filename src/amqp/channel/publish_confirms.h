@@ -84,6 +84,7 @@ class PublishConfirms {
   // Returns the next publish whose `hash` and body are those of `returned`.
   Entry* FindReturned(std::uint64_t Fingerprint::*hash, const Fingerprint& returned);
   Entry PopFront();
+  void DropAnswered();
   void Answer(const Entry& entry, const PublishResult& otherwise);
 
   Ring<Entry> open_;               // by number

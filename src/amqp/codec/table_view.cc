@@ -114,6 +114,10 @@ void TableWriter::SetInt64(std::string_view name, std::int64_t value) {
   BeginField(name, 'l', sizeof(value), out_).Integer(static_cast<std::uint64_t>(value));
 }
 
+void TableWriter::ReplaceInt64(std::int64_t value, char* value_at) {
+  StoreBigEndian(static_cast<std::uint64_t>(value), value_at);
+}
+
 void TableWriter::SetString(std::string_view name, std::string_view value) {
   const std::size_t size = sizeof(std::uint32_t) + value.size();
   BeginField(name, 'S', size, out_).LongString(value);

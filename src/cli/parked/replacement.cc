@@ -79,11 +79,12 @@ amqp::MessagePtr Replaced(const amqp::Message& message, const Replacement& repla
   auto replaced = std::make_shared<amqp::Message>();
   replaced->delivery_tag = message.delivery_tag;
   replaced->redelivered = message.redelivered;
-  replaced->SetEnvelope(message.exchange, message.routing_key);
+  const std::string_view headers =
+      replacement.headers ? std::string_view(*replacement.headers) : std::string_view();
+  replaced->SetHead(message.exchange, message.routing_key, message.header, headers.size());
   replaced->content = replacement.body;
   replaced->body = replaced->content;
   // The other properties are views into this header.
-  replaced->header = message.header;
   replaced->properties = message.properties;
   const auto moved = [&](std::optional<std::string_view>& text) {
     if (!text || text->empty()) return;
@@ -96,12 +97,9 @@ amqp::MessagePtr Replaced(const amqp::Message& message, const Replacement& repla
     moved(*text);
   }
   if (replacement.headers) {
-    replaced->envelope.append(*replacement.headers);
-    const std::string_view envelope = replaced->envelope;
-    replaced->exchange = envelope.substr(0, message.exchange.size());
-    replaced->routing_key = envelope.substr(message.exchange.size(), message.routing_key.size());
-    p.headers =
-        amqp::TableView(envelope.substr(message.exchange.size() + message.routing_key.size()));
+    replaced->storage.append(headers);
+    const std::string_view storage = replaced->storage;
+    p.headers = amqp::TableView(storage.substr(storage.size() - headers.size()));
   } else if (message.properties.headers) {
     std::optional<std::string_view> bytes = message.properties.headers->bytes();
     moved(bytes);

@@ -20,6 +20,11 @@ std::int64_t AsInt64(std::uint64_t number) {
   return static_cast<std::int64_t>(std::min(number, kMax));
 }
 
+// Returns the size of an encoded field: the length of its name, the name, the type and the value.
+std::size_t FieldSize(std::string_view name, std::size_t value_size) {
+  return 1 + name.size() + 1 + value_size;
+}
+
 // Assigns the rest of the expiration. It is never longer than the expiration, and above zero
 // unless the expiration was zero, because the message has not expired yet.
 void AssignRest(std::string_view expiration, absl::Duration waited, std::string* out) {
@@ -46,19 +51,51 @@ void Copy::KeepRest(const amqp::Message& message, absl::Duration waited) {
   properties_.expiration = expiration_;
 }
 
+void Copy::AddLayout(const Delivery& delivery, const Annotation& annotation) {
+  const bool fits = layout_.queue == delivery.queue() && layout_.exchange == delivery.exchange() &&
+                    layout_.routing_key == delivery.routing_key() &&
+                    layout_.id_size == annotation.id.size() &&
+                    layout_.has_first_failure == annotation.first_failure.has_value();
+  if (!fits || layout_.bytes.empty()) SetLayout(delivery, annotation);
+  const std::size_t begin = headers_.size();
+  headers_.append(layout_.bytes);
+  char* const out = headers_.data() + begin;
+  amqp::TableWriter::ReplaceInt64(AsInt64(annotation.failures), out + layout_.count_at);
+  if (annotation.first_failure) {
+    amqp::TableWriter::ReplaceInt64(absl::ToUnixMillis(*annotation.first_failure),
+                                    out + layout_.first_failure_at);
+  }
+  annotation.id.copy(out + layout_.id_at, annotation.id.size());
+}
+
+void Copy::SetLayout(const Delivery& delivery, const Annotation& annotation) {
+  layout_ = {.queue = std::string(delivery.queue()),
+             .exchange = std::string(delivery.exchange()),
+             .routing_key = std::string(delivery.routing_key()),
+             .id_size = annotation.id.size(),
+             .has_first_failure = annotation.first_failure.has_value()};
+  std::string& bytes = layout_.bytes;
+  amqp::TableWriter writer(&bytes);
+  const auto start_of_number = [&bytes] { return bytes.size() - sizeof(std::int64_t); };
+  writer.SetInt64(kRetryCountHeader, 0);
+  layout_.count_at = start_of_number();
+  if (layout_.has_first_failure) {
+    writer.SetInt64(kRetryFirstFailureHeader, 0);
+    layout_.first_failure_at = start_of_number();
+  }
+  writer.SetString(kRetryQueueHeader, layout_.queue);
+  writer.SetString(kRetryExchangeHeader, layout_.exchange);
+  writer.SetString(kRetryRoutingKeyHeader, layout_.routing_key);
+  writer.SetString(kRetryIdHeader, annotation.id);
+  layout_.id_at = bytes.size() - layout_.id_size;
+}
+
 bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
                  std::size_t max_header_size) {
   Take(*delivery.message(), CopyPath::kRetry);
   if (annotation.waited) KeepRest(*delivery.message(), *annotation.waited);
+  AddLayout(delivery, annotation);
   amqp::TableWriter writer(&headers_);
-  writer.SetInt64(kRetryCountHeader, AsInt64(annotation.failures));
-  if (annotation.first_failure) {
-    writer.SetInt64(kRetryFirstFailureHeader, absl::ToUnixMillis(*annotation.first_failure));
-  }
-  writer.SetString(kRetryQueueHeader, delivery.queue());
-  writer.SetString(kRetryExchangeHeader, delivery.exchange());
-  writer.SetString(kRetryRoutingKeyHeader, delivery.routing_key());
-  writer.SetString(kRetryIdHeader, annotation.id);
   if (annotation.remaining > absl::ZeroDuration()) {
     writer.SetInt64(kRetryRemainingHeader, absl::ToInt64Milliseconds(annotation.remaining));
   }
@@ -77,9 +114,7 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
   const std::size_t limit = headers_.size() + room;
   amqp::TableWriter writer(&headers_);
   const auto add = [&](std::string_view name, std::int64_t value) {
-    const std::size_t before = headers_.size();
-    writer.SetInt64(name, value);
-    if (headers_.size() > limit) headers_.resize(before);
+    if (headers_.size() + FieldSize(name, sizeof(value)) <= limit) writer.SetInt64(name, value);
   };
   if (annotation.delay) add(kRetryDelayHeader, absl::ToInt64Milliseconds(*annotation.delay));
   if (annotation.not_before) {
@@ -87,10 +122,8 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
   }
   if (annotation.parked) add(kRetryParkedHeader, absl::ToUnixMillis(*annotation.parked));
 
-  const std::size_t before = headers_.size();
-  writer.SetString(kRetryErrorHeader, {});
-  const std::size_t with_no_text = headers_.size();
-  headers_.resize(before);
+  const std::size_t with_no_text =
+      headers_.size() + FieldSize(kRetryErrorHeader, sizeof(std::uint32_t));
   if (with_no_text >= limit) return;
   const std::size_t most = std::min(limit - with_no_text, kMaxErrorSize);
   const std::string_view error = AsUtf8(annotation.error, most, &error_);

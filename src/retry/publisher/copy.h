@@ -69,10 +69,25 @@ class Copy {
   const amqp::Properties& properties() const { return properties_; }
 
  private:
+  // The headers that all copies of a queue, exchange and routing key have, encoded. They are laid
+  // out once; each copy has its own numbers and id.
+  struct Layout {
+    std::string queue, exchange, routing_key;
+    std::size_t id_size = 0;
+    bool has_first_failure = false;
+    std::string bytes;
+    std::size_t count_at = 0;
+    std::size_t first_failure_at = 0;
+    std::size_t id_at = 0;
+  };
+
   void Take(const amqp::Message& message, CopyPath path);
+  void AddLayout(const Delivery& delivery, const Annotation& annotation);
+  void SetLayout(const Delivery& delivery, const Annotation& annotation);
   void KeepRest(const amqp::Message& message, absl::Duration waited);
   void AddOptional(const Annotation& annotation, std::size_t room);
 
+  Layout layout_;  // of the last copy
   amqp::Properties properties_;
   std::string headers_;  // properties_.headers is a view of it
   std::string error_;    // a member to reuse its capacity

@@ -275,13 +275,11 @@ std::optional<DelayRoute> OpenDelivery::Route() const {
   const RetrierOptions& options = context_.options;
   const std::string_view owner =
       HasOwnDelayQueues(context_.shared.options()) ? options.queue : std::string_view();
-  DelayRoute route{
-      .ttl = hop_.ttl,
-      .dead_letter_exchange = "",
-      .owner = owner,
-      .priority = PriorityLevel(delivery_->properties().priority,
-                                BrokerVersion::Parse(context_.shared.broker().server_version()),
-                                context_.shared.options())};
+  DelayRoute route{.ttl = hop_.ttl, .dead_letter_exchange = "", .owner = owner};
+  if (const auto priority = delivery_->properties().priority) {
+    route.priority = PriorityLevel(priority, context_.shared.broker().server_version(),
+                                   context_.shared.options());
+  }
   if (ReturnsThroughWorkExchange()) {
     route.dead_letter_exchange = options.work_exchange;
   } else {

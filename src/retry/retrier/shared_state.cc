@@ -21,14 +21,16 @@ Environment With(Observer* observer, Environment environment) {
 void GuardedObserver::OnEvent(const Event& event) {
   if (observer_ == nullptr) return;
   std::string texts = std::exchange(texts_, {});
-  texts.clear();
   Event kept = event;
   std::string_view* const views[] = {&kept.queue, &kept.delay_queue, &kept.id, &kept.error,
                                      &kept.cause};
-  for (const std::string_view* view : views) texts += *view;
-  std::size_t at = 0;
+  std::size_t size = 0;
+  for (const std::string_view* view : views) size += view->size();
+  if (texts.size() < size) texts.resize(size);
+  char* at = texts.data();
   for (std::string_view* view : views) {
-    *view = std::string_view(texts).substr(at, view->size());
+    view->copy(at, view->size());
+    *view = {at, view->size()};
     at += view->size();
   }
   ++telling_;

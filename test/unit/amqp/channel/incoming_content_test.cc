@@ -22,7 +22,7 @@ std::string Header(std::uint64_t body_size) {
 
 TEST(IncomingContent, IsWholeWithItsHeaderIfThereIsNoBody) {
   IncomingContent content;
-  content.Begin(std::make_shared<Message>());
+  content.Begin(std::make_shared<Message>(), "", "");
   EXPECT_TRUE(content.expected());
   const auto message = content.OnHeader(Header(0));
   ASSERT_TRUE(message.ok()) << message.status();
@@ -35,7 +35,7 @@ TEST(IncomingContent, IsWholeWithItsHeaderIfThereIsNoBody) {
 TEST(IncomingContent, JoinsTheBodysFrames) {
   IncomingContent content;
   for (int round = 0; round < 2; ++round) {
-    content.Begin(std::make_shared<Message>());
+    content.Begin(std::make_shared<Message>(), "", "");
     EXPECT_EQ(content.OnHeader(Header(6)).value(), nullptr);
     EXPECT_EQ(content.OnBody("abc").value(), nullptr);
     EXPECT_TRUE(content.expected());
@@ -49,7 +49,7 @@ TEST(IncomingContent, JoinsTheBodysFrames) {
 TEST(IncomingContent, DoesNotBelieveAHugeBodyBeforeItComes) {
   IncomingContent content;
   const auto message = std::make_shared<Message>();
-  content.Begin(message);
+  content.Begin(message, "", "");
   EXPECT_TRUE(content.OnHeader(Header(kMaxBodySize)).ok());
   EXPECT_LT(message->content.capacity(), std::size_t{1} << 20);
 }
@@ -58,7 +58,7 @@ TEST(IncomingContent, LeavesOutABodyAboveTheLimit) {
   IncomingContent content;
   for (int round = 0; round < 2; ++round) {
     const auto message = std::make_shared<Message>();
-    content.Begin(message, /*limit=*/5);
+    content.Begin(message, "", "", /*limit=*/5);
     EXPECT_EQ(content.OnHeader(Header(6)).value(), nullptr);
     EXPECT_TRUE(content.Room(6).empty());
     EXPECT_EQ(content.OnBody("abc").value(), nullptr);
@@ -66,7 +66,7 @@ TEST(IncomingContent, LeavesOutABodyAboveTheLimit) {
     EXPECT_EQ(message->left_out, 6U);
     EXPECT_EQ(message->body, "");
     EXPECT_EQ(message->properties.content_type, "text/plain");
-    content.Begin(std::make_shared<Message>(), /*limit=*/6);
+    content.Begin(std::make_shared<Message>(), "", "", /*limit=*/6);
     EXPECT_EQ(content.OnHeader(Header(6)).value(), nullptr);
     EXPECT_EQ(content.OnBody("abcdef").value()->body, "abcdef");
   }
@@ -77,10 +77,14 @@ void Write(std::string_view bytes, std::span<char> room) {
   std::copy(bytes.begin(), bytes.end(), room.begin());
 }
 
+// Of a body that is too large to follow the header; only this begins it.
+const std::string kBeginning(5000, 'x');
+
 TEST(IncomingContent, TakesPartsOfABodyInPlace) {
   IncomingContent content;
-  content.Begin(std::make_shared<Message>());
-  EXPECT_TRUE(content.OnHeader(Header(9)).ok());
+  content.Begin(std::make_shared<Message>(), "", "");
+  EXPECT_TRUE(content.OnHeader(Header(kBeginning.size() + 9)).ok());
+  EXPECT_EQ(content.OnBody(kBeginning).value(), nullptr);
   EXPECT_EQ(content.OnBody("abc").value(), nullptr);
   const std::span<char> room = content.Room(5);
   EXPECT_EQ(room.size(), 5U);
@@ -92,17 +96,17 @@ TEST(IncomingContent, TakesPartsOfABodyInPlace) {
   EXPECT_EQ(content.OnBody("h").value(), nullptr);
   Write("i", content.Room(1));
   content.Added(1);
-  EXPECT_EQ(content.OnBody("").value()->body, "abcdefghi");
+  EXPECT_EQ(content.OnBody("").value()->body, kBeginning + "abcdefghi");
 }
 
 TEST(IncomingContent, HasNoRoomForWhatIsNotToCome) {
   IncomingContent content;
   EXPECT_TRUE(content.Room(1).empty());
-  content.Begin(std::make_shared<Message>());
+  content.Begin(std::make_shared<Message>(), "", "");
   EXPECT_TRUE(content.Room(1).empty());
-  EXPECT_TRUE(content.OnHeader(Header(3)).ok());
-  EXPECT_TRUE(content.Room(4).empty());
-  EXPECT_EQ(content.OnBody("a").value(), nullptr);
+  EXPECT_TRUE(content.OnHeader(Header(kBeginning.size() + 3)).ok());
+  EXPECT_TRUE(content.Room(kBeginning.size() + 4).empty());
+  EXPECT_EQ(content.OnBody(kBeginning + "a").value(), nullptr);
   EXPECT_TRUE(content.Room(3).empty());
   EXPECT_EQ(content.Room(2).size(), 2U);
 }
@@ -110,7 +114,7 @@ TEST(IncomingContent, HasNoRoomForWhatIsNotToCome) {
 TEST(IncomingContent, HasNotMuchRoomAheadOfWhatHasCome) {
   IncomingContent content;
   const auto message = std::make_shared<Message>();
-  content.Begin(message);
+  content.Begin(message, "", "");
   EXPECT_TRUE(content.OnHeader(Header(kMaxBodySize)).ok());
   EXPECT_GT(content.Room(kMaxBodySize).size(), std::size_t{1} << 16);
   EXPECT_LT(message->content.capacity(), std::size_t{1} << 20);
@@ -119,23 +123,38 @@ TEST(IncomingContent, HasNotMuchRoomAheadOfWhatHasCome) {
 TEST(IncomingContent, LeavesNothingOfTheMessageBeforeInItsMemory) {
   IncomingContent content;
   const auto message = std::make_shared<Message>();
-  for (const std::string body : {"a long body", "short", "", "one of middle"}) {
-    content.Begin(message);
+  for (const std::string& body : {kBeginning + "a long body", std::string("short"), std::string(),
+                                  kBeginning + "one of middle"}) {
+    content.Begin(message, "", "");
     auto whole = content.OnHeader(Header(body.size()));
     if (!body.empty()) whole = content.OnBody(body);
     EXPECT_EQ(whole.value()->body, body);
-    EXPECT_EQ(message->content, body);
   }
-  content.Begin(message);
-  EXPECT_TRUE(content.OnHeader(Header(3)).ok());
-  Write("abc", content.Room(3));
-  content.Added(3);
-  EXPECT_EQ(content.OnBody("").value()->body, "abc");
+  content.Begin(message, "", "");
+  EXPECT_TRUE(content.OnHeader(Header(kBeginning.size())).ok());
+  Write(kBeginning, content.Room(kBeginning.size()));
+  content.Added(kBeginning.size());
+  EXPECT_EQ(content.OnBody("").value()->body, kBeginning);
+}
+
+TEST(IncomingContent, KeepsNamesHeaderAndASmallBodyInOnePlace) {
+  IncomingContent content;
+  const auto message = std::make_shared<Message>();
+  content.Begin(message, "shop", "order.placed");
+  const std::string header = Header(6);
+  EXPECT_EQ(content.OnHeader(header).value(), nullptr);
+  EXPECT_EQ(content.OnBody("abc").value(), nullptr);
+  EXPECT_EQ(content.OnBody("def").value(), message);
+  EXPECT_EQ(message->exchange, "shop");
+  EXPECT_EQ(message->routing_key, "order.placed");
+  EXPECT_EQ(message->header, header);
+  EXPECT_EQ(message->body, "abcdef");
+  EXPECT_EQ(message->storage, "shoporder.placed" + header + "abcdef");
 }
 
 TEST(IncomingContent, RefusesABodyThatNoBrokerCarries) {
   IncomingContent content;
-  content.Begin(std::make_shared<Message>());
+  content.Begin(std::make_shared<Message>(), "", "");
   EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(kMaxBodySize + 1)).status()),
             ReplyCode::kContentTooLarge);
 }
@@ -144,7 +163,7 @@ TEST(IncomingContent, RefusesFramesOutOfPlace) {
   IncomingContent content;
   EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(1)).status()), ReplyCode::kUnexpectedFrame);
   EXPECT_EQ(ReplyCodeOf(content.OnBody("x").status()), ReplyCode::kUnexpectedFrame);
-  content.Begin(std::make_shared<Message>());
+  content.Begin(std::make_shared<Message>(), "", "");
   EXPECT_EQ(ReplyCodeOf(content.OnBody("x").status()), ReplyCode::kUnexpectedFrame);
   EXPECT_TRUE(content.OnHeader(Header(1)).ok());
   EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(1)).status()), ReplyCode::kUnexpectedFrame);
@@ -152,14 +171,14 @@ TEST(IncomingContent, RefusesFramesOutOfPlace) {
 
 TEST(IncomingContent, RefusesMoreBodyThanPromised) {
   IncomingContent content;
-  content.Begin(std::make_shared<Message>());
+  content.Begin(std::make_shared<Message>(), "", "");
   EXPECT_TRUE(content.OnHeader(Header(3)).ok());
   EXPECT_EQ(ReplyCodeOf(content.OnBody("four").status()), ReplyCode::kFrameError);
 }
 
 TEST(IncomingContent, RefusesAHeaderWhoseLengthsLie) {
   IncomingContent content;
-  content.Begin(std::make_shared<Message>());
+  content.Begin(std::make_shared<Message>(), "", "");
   std::string header = Header(0);
   header.pop_back();
   EXPECT_FALSE(content.OnHeader(header).ok());
