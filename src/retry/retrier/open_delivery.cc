@@ -277,8 +277,9 @@ std::optional<DelayRoute> OpenDelivery::Route() const {
       HasOwnDelayQueues(context_.shared.options()) ? options.queue : std::string_view();
   DelayRoute route{.ttl = hop_.ttl, .dead_letter_exchange = "", .owner = owner};
   if (const auto priority = delivery_->properties().priority) {
-    route.priority = PriorityLevel(priority, context_.shared.broker().server_version(),
-                                   context_.shared.options());
+    route.priority =
+        PriorityLevel(priority, BrokerVersion::Parse(context_.shared.broker().server_version()),
+                      context_.shared.options());
   }
   if (ReturnsThroughWorkExchange()) {
     route.dead_letter_exchange = options.work_exchange;
