@@ -22,7 +22,7 @@ constexpr int kMostForcedAnswers = 10'000;
 // Whether a content header with these properties may be larger than `limit`: a bound that is
 // cheaper than its size.
 bool MayExceed(const Properties& properties, std::size_t limit) {
-  constexpr std::size_t kMostBesideHeaders = 64 + 10 * (kMaxShortString + 1);
+  constexpr std::size_t kMostBesideHeaders = 64 + 10 * (kMaxNameSize + 1);
   const std::size_t headers = properties.headers ? properties.headers->bytes().size() : 0;
   return headers + kMostBesideHeaders > limit;
 }
