@@ -107,7 +107,7 @@ bool HasName(const FlagDescription& flag, const std::string& name) {
   return std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end();
 }
 
-// Returns "--flag" of "--flag=value".
+// Returns a flag without its value after `=`.
 std::string NameIn(const std::string& word) { return word.substr(0, word.find('=')); }
 
 // The candidates for the last of the words after a command.

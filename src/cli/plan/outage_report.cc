@@ -29,8 +29,11 @@ std::string Rounded(absl::Duration duration) {
 std::string Timeline(const OutageReport& report) {
   constexpr int kMostRows = 24;
   constexpr double kBar = 30;
-  const std::vector<absl::Duration> times = TimeTicks(report.end, kMostRows);
+  const int samples = static_cast<int>(report.samples.size());
+  std::vector<absl::Duration> times =
+      TimeTicks(report.end, std::clamp(samples + 1, 2, kMostRows));  // none without a sample
   const absl::Duration step = times.size() > 1 ? times[1] : absl::Seconds(1);
+  while (times.size() > 1 && times.back() >= report.end) times.pop_back();
   std::vector<Sample> rows(times.size());
   for (const Sample& sample : report.samples) {
     const double place = std::floor(absl::FDivDuration(sample.begin, step));

@@ -18,6 +18,7 @@ namespace outage_test {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Complaints(const std::string& simulate) {
   FlagReader reader;
