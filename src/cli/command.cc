@@ -23,13 +23,12 @@
 #include "cli/declare/declare_command.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/parked/parked_command.h"
+#include "cli/messages/messages_command.h"
 #include "cli/plan/plan_command.h"
 #include "cli/queues/queues_command.h"
 #include "cli/send/send_command.h"
 #include "cli/text/io.h"
 #include "cli/text/outlet.h"
-#include "cli/waiting/waiting_command.h"
 #include "cli/worker/work_command.h"
 #include "retryq/event_loop.h"
 
@@ -132,9 +131,9 @@ constexpr Subcommand kSubcommands[] = {
     Command<ParseDeclare, Declare>("declare", "Declare a work queue, its exchange and bindings"),
     Command<ParseSend, RunSend>("send", "Publish one or many messages, now or with a delay"),
     Command<ParseQueues, Queues>("queues", "Show the delay queues and the messages in them"),
-    Command<ParseWaiting, RunWaitingCommand>(
+    Command<ParseWaiting, RunWaiting>(
         "waiting", "List, show, release, park or drop messages that wait for a retry"),
-    Command<ParseParked, Parked>("parked", "List, show, replay, edit or drop parked messages"),
+    Command<ParseParked, RunParked>("parked", "List, show, replay, edit or drop parked messages"),
     Command<ParseDoctor, Doctor>("doctor", "Check a broker for problems that break retrying"),
     Command<ParseCompletions, RunCompletions>(
         "completions", "Print a script that completes this command in bash, zsh or fish"),

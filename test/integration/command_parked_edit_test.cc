@@ -38,7 +38,7 @@ class CommandParkedEdit : public ParkedQueueTest {
 
   // What is in the file that the error says is kept.
   static std::string KeptBy(const End& end) {
-    constexpr std::string_view kSays = "what was edited is in ";
+    constexpr std::string_view kSays = "the edited text is in ";
     const std::size_t at = end.err.find(kSays);
     if (at == std::string::npos) return "nothing was kept: " + end.err;
     const std::string path = end.err.substr(at + kSays.size());
@@ -128,7 +128,7 @@ TEST_P(CommandParkedEdit, WhatIsGoneMeanwhileIsNotReplayed) {
                              ManagementUrl() + "'";
   const End end = Edit("sed -i 's/street 1/street 2/' \"$1\"; " + replay);
   EXPECT_EQ(end.code, 69);
-  EXPECT_THAT(end.err, HasSubstr("there is no such message in orders.parked any more"));
+  EXPECT_THAT(end.err, HasSubstr("the message is not in orders.parked any more"));
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"street 1", 1}}));
 }
 
@@ -160,7 +160,7 @@ TEST_P(CommandParkedEdit, ReplaysWithTheBodyOfAFile) {
   EXPECT_TRUE(message->properties.headers->FindInt64("x-retry-edited"));
   const End none = Parked("replay", flags);
   EXPECT_EQ(none.code, 69);
-  EXPECT_THAT(none.err, HasSubstr("there is no such message in orders.parked"));
+  EXPECT_THAT(none.err, HasSubstr("no messages in orders.parked match"));
   EXPECT_EQ(Parked("replay", {"--id", "m-1", "--body", "/nowhere"}).code, 64);
 }
 

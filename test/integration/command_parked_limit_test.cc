@@ -69,8 +69,7 @@ TEST_P(CommandParkedLowLimit, IsRefusedBeforeAnyMessageIsAtRisk) {
                      {{"x-queue-type", "quorum"}, {"x-delivery-limit", GetParam()}});
   ParkMany(3);
   for (const char* command : {"list", "show", "replay", "drop"}) {
-    const End end =
-        Parked(command, command == std::string("drop") ? Arguments{"--yes"} : Arguments{});
+    const End end = Parked(command);
     EXPECT_EQ(end.code, 69) << command;
     EXPECT_THAT(end.err, ::testing::HasSubstr("has a delivery limit of")) << command;
   }

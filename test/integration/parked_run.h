@@ -19,7 +19,8 @@ class ParkedTest : public MessagesTest {
   // `retryq parked COMMAND --queue orders FLAGS`, which asks nothing.
   static Arguments ParkedArguments(const std::string& command, const Arguments& flags) {
     Arguments all = {"parked", command, "--queue", "orders"};
-    if (command == "replay") all.emplace_back("--all");
+    if (command == "replay" || command == "drop") all.emplace_back("--all");
+    if (command == "drop") all.insert(all.end(), {"--yes", "--no-backup"});
     all.insert(all.end(), flags.begin(), flags.end());
     return all;
   }

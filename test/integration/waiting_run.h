@@ -88,8 +88,8 @@ class WaitingTest : public MessagesTest, public ::testing::WithParamInterface<co
   // `retryq waiting COMMAND --queue orders FLAGS`, which asks nothing.
   static Arguments WaitingArguments(const std::string& command, const Arguments& flags) {
     Arguments all = {"waiting", command, "--queue", "orders"};
-    if (command == "release" || command == "park") all.emplace_back("--all");
-    if (command == "drop") all.emplace_back("--yes");
+    if (command == "release" || command == "park" || command == "drop") all.emplace_back("--all");
+    if (command == "drop") all.insert(all.end(), {"--yes", "--no-backup"});
     all.insert(all.end(), flags.begin(), flags.end());
     return all;
   }

@@ -1,16 +1,44 @@
 #ifndef RETRYQ_CLI_MESSAGES_MESSAGE_TEXT_H_
 #define RETRYQ_CLI_MESSAGES_MESSAGE_TEXT_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/messages/queue_facts.h"
 #include "retryq/amqp/message.h"
 
 namespace retryq::cli {
+
+// Parked and waiting messages as text, safe for a terminal, and as JSON. `queue` is the delay queue
+// of a waiting message, and null for a parked one.
+
+// Additional fields to show, by the names that FieldNamed accepts.
+using Columns = std::vector<std::string>;
+
+// A table that fits into a number of columns. Rows and the head are cells that are separated by
+// tabs. The last cell is cut to the width that is left.
+std::string MessageTableHead(bool is_waiting, const Columns& columns);
+std::string MessageTableRow(const amqp::Message& message, const DelayQueue* queue,
+                            const Columns& columns, absl::Time now);
+std::string MessageTable(const std::string& head, const std::vector<std::string>& rows,
+                         std::size_t width);
+
+// The JSON fields of a message in all lists. A field that the message does not have is absent.
+nlohmann::ordered_json MessageJsonRow(const amqp::Message& message, const DelayQueue* queue,
+                                      const Columns& columns);
+
+// The number of messages per value: a table, or with `json` one object per line,
+// {"count":…,NAME:…}. The most frequent value comes first. An empty value stands for messages
+// without one.
+std::string CountsText(const std::map<std::string, std::uint64_t>& counts, const std::string& name,
+                       bool json);
 
 // The format of a body.
 enum class BodyFormat {
@@ -21,25 +49,31 @@ enum class BodyFormat {
   kRaw,  // only the bytes of the body
 };
 
-// Additional names and values to show.
-using MoreLines = std::vector<std::pair<std::string, std::string>>;
+// A whole message as text: its retry headers, its delay queue, its properties, its other headers,
+// its x-death header and its body, of which at most `max_body` bytes are shown. For
+// BodyFormat::kRaw only the bytes of the body. Returns kInvalidArgument for BodyFormat::kJson if
+// the body is not JSON.
+absl::StatusOr<std::string> MessageText(const amqp::Message& message, const DelayQueue* queue,
+                                        BodyFormat format, std::size_t max_body);
 
-// A message as text: its retry headers, the lines of `more`, its properties, its other headers, its
-// x-death header and its body. Safe for a terminal except BodyFormat::kRaw, which is only the bytes
-// of the body. Returns kInvalidArgument for BodyFormat::kJson if the body is not JSON.
-absl::StatusOr<std::string> MessageText(const amqp::Message& message, BodyFormat body,
-                                        const MoreLines& more = {});
+// A whole message as one JSON object: the fields of its row, "properties", "headers", "x_death" if
+// it has that header, and "body", or "body_base64" if the body is not UTF-8.
+std::string MessageJson(const amqp::Message& message, const DelayQueue* queue);
 
-// The message as one JSON object: the fields of its row in `list`, "properties", "headers",
-// "x_death" if it has that header, and "body", or "body_base64" if the body is not UTF-8.
-std::string MessageJson(const amqp::Message& message, nlohmann::ordered_json row);
+// The message as a line for `send --lines`, which publishes it to this queue again: all properties,
+// all headers except those of the broker, and the body.
+std::string SendLine(const amqp::Message& message, const std::string& queue);
 
 // The headers that `show` prints, as one JSON object on one line, without those of retrying and of
 // the broker.
 std::string VisibleHeaders(const amqp::Message& message);
 
-// Offset, bytes and their ASCII characters, 16 bytes per line.
-std::string HexDump(std::string_view bytes);
+// Returns whether `text` is one JSON value, of any depth.
+bool IsJson(std::string_view text);
+
+// Formats a JSON value on several indented lines. Tokens stay unchanged, so numbers keep all digits
+// and keys their order.
+std::string LayOutJson(std::string_view json);
 
 }  // namespace retryq::cli
 

@@ -1,13 +1,19 @@
 #include "cli/messages/progress.h"
 
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
+#include "cli/text/outlet.h"
 #include "loop/escaped_text.h"
 
 namespace retryq::cli {
@@ -36,8 +42,19 @@ std::string Figures(std::uint64_t done, std::uint64_t total, absl::Duration elap
 
 }  // namespace
 
-void Progress::Update(std::uint64_t done, std::uint64_t total, absl::Duration now) {
-  const absl::Duration elapsed = now - start_;
+std::size_t TerminalWidth(int fd, std::size_t otherwise) {
+  winsize size = {};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
+}
+
+Progress Progress::OnStderr(const std::string& what) {
+  return Progress({.write = WriteToStderr,
+                   .is_terminal = ::isatty(STDERR_FILENO) != 0,
+                   .width = TerminalWidth(STDERR_FILENO, Options().width),
+                   .what = what});
+}
+
+void Progress::Update(std::uint64_t done, std::uint64_t total, absl::Duration elapsed) {
   if (next_ == absl::ZeroDuration()) next_ = options_.is_terminal ? kFirstDrawing : kNextLine;
   if (ended_ || elapsed < next_) return;
   next_ = elapsed + (options_.is_terminal ? kRedrawing : kNextLine);
@@ -45,7 +62,7 @@ void Progress::Update(std::uint64_t done, std::uint64_t total, absl::Duration no
     options_.write(kEraseLine + ProgressBar(done, total, elapsed, options_.width - 1));
     drawn_ = true;
   } else {
-    options_.write(ProgressLine(options_.what, done, total, elapsed) + "\n");
+    options_.write(EscapedText(options_.what) + ": " + Figures(done, total, elapsed) + "\n");
   }
 }
 
@@ -59,11 +76,6 @@ void Progress::End() {
   ended_ = true;
 }
 
-std::string ProgressLine(const std::string& what, std::uint64_t done, std::uint64_t total,
-                         absl::Duration elapsed) {
-  return EscapedText(what) + ": " + Figures(done, total, elapsed);
-}
-
 std::string ProgressBar(std::uint64_t done, std::uint64_t total, absl::Duration elapsed,
                         std::size_t width) {
   const double part =
@@ -75,6 +87,14 @@ std::string ProgressBar(std::uint64_t done, std::uint64_t total, absl::Duration 
   const std::size_t bar = std::min(width - figures.size() - kBrackets, kMaxBar);
   const auto filled = static_cast<std::size_t>(part * static_cast<double>(bar));
   return absl::StrCat("[", std::string(filled, '#'), std::string(bar - filled, '-'), "]", figures);
+}
+
+bool Agrees(const std::string& question) {
+  ::tcflush(STDIN_FILENO, TCIFLUSH);
+  WriteToStderr(EscapedText(question) + " [y/N] ");
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 }  // namespace retryq::cli

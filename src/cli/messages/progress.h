@@ -6,28 +6,33 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/time/time.h"
-#include "cli/text/outlet.h"
 
 namespace retryq::cli {
+
+// The number of columns of the terminal on this descriptor; `otherwise` if it is not a terminal or
+// its size is unknown.
+std::size_t TerminalWidth(int fd, std::size_t otherwise);
 
 // Shows the progress of a long operation: a bar on a terminal, otherwise a line from time to time.
 // A short operation prints nothing.
 class Progress {
  public:
   struct Options {
-    std::function<void(std::string_view)> write = &WriteToStderr;
+    std::function<void(std::string_view)> write;
     bool is_terminal;        // whether `write` writes to a terminal
     std::size_t width = 80;  // of the terminal, in columns
     std::string what;        // name of the operation
   };
 
-  // `start` and all later times have the same origin.
-  Progress(Options options, absl::Duration start) : options_(std::move(options)), start_(start) {}
+  explicit Progress(Options options) : options_(std::move(options)) {}
+  static Progress OnStderr(const std::string& what);
 
-  // Updates the progress. Writes only from time to time.
-  void Update(std::uint64_t done, std::uint64_t total, absl::Duration now);
+  // Updates the progress. `elapsed` is the time since the operation began. Writes only from time to
+  // time.
+  void Update(std::uint64_t done, std::uint64_t total, absl::Duration elapsed);
 
   // Prints another text, on its own line.
   void Say(const std::string& text);
@@ -36,20 +41,19 @@ class Progress {
   void End();
 
  private:
-  const Options options_;
-  const absl::Duration start_;
-  absl::Duration next_ = absl::ZeroDuration();  // since the start
+  Options options_;
+  absl::Duration next_ = absl::ZeroDuration();
   bool drawn_ = false;
   bool ended_ = false;
 };
 
-// "orders.parked: 500 of 2000, 250/s, 6s left"
-std::string ProgressLine(const std::string& what, std::uint64_t done, std::uint64_t total,
-                         absl::Duration elapsed);
-
-// The same after a bar that fits into `width`: "[#####---------------] 25% 500 of 2000 …"
+// "[#####---------------]  25% 500 of 2000, 250/s, 6s left", fit into `width`.
 std::string ProgressBar(std::uint64_t done, std::uint64_t total, absl::Duration elapsed,
                         std::size_t width);
+
+// Asks on the terminal and waits for the reply; discards keys that were pressed before. Returns
+// true for "y", "Y" and "yes" only.
+bool Agrees(const std::string& question);
 
 }  // namespace retryq::cli
 

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/messages/json_layout.h"
+#include "cli/text/json_line.h"
 #include "support/make_message.h"
 
 namespace retryq::cli {
@@ -14,72 +16,181 @@ namespace message_text_test {
 
 using retryq::testing::MakeMessage;
 using retryq::testing::NestedTableBytes;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
-std::string Body(std::string_view body, BodyFormat format = BodyFormat::kAuto) {
-  const auto text = MessageText(*MakeMessage({.body = body}), format);
+const absl::Time kNow = absl::FromUnixMillis(1'700'000'700'000);
+
+amqp::MessagePtr Parked() {
+  return MakeMessage(
+      {.body = "12345",
+       .headers = amqp::Table{{"x-retry-count", std::int64_t{8}},
+                              {"x-retry-first-failure", std::int64_t{1'700'000'000'123}},
+                              {"x-retry-parked", std::int64_t{1'700'000'600'456}},
+                              {"x-retry-error", "no\tpaper"},
+                              {"x-retry-queue", "orders"},
+                              {"x-retry-exchange", "shop"},
+                              {"x-retry-routing-key", "order.placed"},
+                              {"x-retry-id", "5f0c"}}});
+}
+
+amqp::MessagePtr Waiting() {
+  return MakeMessage(
+      {.body = "12345",
+       .headers = testing::Copied({{"x-retry-count", std::int64_t{2}},
+                                   {"x-retry-not-before", std::int64_t{1'700'000'701'000}},
+                                   {"x-retry-id", "5f0c"}})});
+}
+
+const DelayQueue& Queue() {
+  static const DelayQueue queue{.name = "retry.1000", .ttl = absl::Seconds(1)};
+  return queue;
+}
+
+TEST(MessageTable, FitsIntoEightyColumns) {
+  const auto long_error = MakeMessage(
+      {.headers = testing::Copied({{"x-retry-error", std::string(300, 'e')},
+                                   {"x-retry-id", "0123456789abcdef0123456789abcdef"}})});
+  const std::string table = MessageTable(MessageTableHead(false, {}),
+                                         {MessageTableRow(*Parked(), nullptr, {}, kNow),
+                                          MessageTableRow(*long_error, nullptr, {}, kNow)},
+                                         80);
+  EXPECT_EQ(table,
+            "parked (UTC)    attempt  id                                error\n"
+            "11-14 22:23:20  8        5f0c                              no\\u{9}paper\n"
+            "-               0        0123456789abcdef0123456789abcdef  eeeeeeeeeeeeeeeeee...\n");
+}
+
+TEST(MessageTable, ShowsTheDelayOfWaitingMessagesAndMoreColumns) {
+  EXPECT_EQ(MessageTable(MessageTableHead(true, {"content-type"}),
+                         {MessageTableRow(*Waiting(), &Queue(), {"content-type"}, kNow)}, 80),
+            "due (UTC)       attempt  delay  id    content-type  error\n"
+            "11-14 22:25:01  2        1s     5f0c  -             -\n");
+}
+
+TEST(MessageTable, ShowsTheYearOfOldMessages) {
+  EXPECT_THAT(MessageTableRow(*Parked(), nullptr, {}, kNow + absl::Hours(24 * 200)),
+              ::testing::StartsWith("2023-11-14\t"));
+}
+
+TEST(MessageJsonRow, HasTheSameFieldsForParkedAndWaitingMessages) {
+  EXPECT_EQ(JsonLine(MessageJsonRow(*Parked(), nullptr, {})),
+            R"({"id":"5f0c","parked":"2023-11-14T22:23:20.456Z",)"
+            R"("first_failure":"2023-11-14T22:13:20.123Z","attempt":8,"error":"no\tpaper",)"
+            R"("queue":"orders","exchange":"shop","routing_key":"order.placed","bytes":5})");
+  EXPECT_EQ(JsonLine(MessageJsonRow(*Waiting(), &Queue(), {})),
+            R"({"id":"5f0c","attempt":2,"queue":"orders","exchange":"","routing_key":"orders",)"
+            R"("bytes":5,"due":"2023-11-14T22:25:01.000Z","delay_ms":1000,)"
+            R"("delay_queue":"retry.1000"})");
+  EXPECT_EQ(JsonLine(MessageJsonRow(*MakeMessage({.body = ""}), nullptr, {})), R"({"bytes":0})");
+  const amqp::Table latin1 = testing::Copied({{"x-retry-error", "caf\xe9"}});
+  EXPECT_THAT(JsonLine(MessageJsonRow(*MakeMessage({.headers = latin1}), nullptr, {})),
+              HasSubstr("caf\xef\xbf\xbd"));
+}
+
+TEST(CountsText, BeginsWithTheMostFrequentValue) {
+  EXPECT_EQ(CountsText({{"a", 1}, {"b\t", 2}, {"", 1}}, "error", false),
+            "   count  error\n       2  b\\u{9}\n       1  -\n       1  a\n");
+  EXPECT_EQ(CountsText({{"1", 1}, {"", 2}}, "attempt", true),
+            "{\"count\":2}\n{\"count\":1,\"attempt\":1}\n");
+  EXPECT_EQ(CountsText({}, "error", false), "");
+}
+
+std::string Body(std::string_view body, BodyFormat format = BodyFormat::kAuto,
+                 std::size_t max = std::numeric_limits<std::size_t>::max()) {
+  const auto text = MessageText(*MakeMessage({.body = body}), nullptr, format, max);
   return text.ok() ? *text : std::string(text.status().message());
 }
 
-std::string Json(const amqp::Message& message) { return MessageJson(message, {{"id", "m"}}); }
-
-TEST(MessageText, GuessesWhatABodyIs) {
+TEST(MessageText, ShowsABodyInTheFormatThatFits) {
   EXPECT_THAT(Body(R"({"a":1})"), HasSubstr("7 bytes, JSON\n\n{\n  \"a\": 1\n}\n"));
   EXPECT_THAT(Body("some text\n"), HasSubstr("10 bytes, text\n\nsome text\n"));
   EXPECT_THAT(Body("\x01\x02"), HasSubstr("2 bytes, hex\n\n00000000  01 02"));
   EXPECT_THAT(Body(""), HasSubstr("body              empty\n"));
 }
 
-TEST(MessageText, ShowsABodyAsItIsTold) {
+TEST(MessageText, ShowsABodyInTheRequestedFormat) {
   EXPECT_THAT(Body("{}", BodyFormat::kText), HasSubstr("2 bytes, text\n\n{}\n"));
   EXPECT_THAT(Body("\x1b\xff", BodyFormat::kText), HasSubstr("\\u{1B}\\xFF\n"));
-  EXPECT_THAT(Body("{}", BodyFormat::kHex), HasSubstr("00000000  7b 7d"));
+  EXPECT_THAT(Body("0123456789abcde\n!", BodyFormat::kHex),
+              HasSubstr("00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 0a  "
+                        "0123456789abcde.\n"
+                        "00000010  21                                               !\n"));
   EXPECT_EQ(Body("{}\x01", BodyFormat::kRaw), "{}\x01");
-  EXPECT_THAT(Body("{", BodyFormat::kJson), HasSubstr("the body is no JSON"));
+  EXPECT_THAT(Body("{", BodyFormat::kJson), HasSubstr("the body is not JSON"));
 }
 
-TEST(MessageText, SaysOfABodyThatIsNoUtf8InBase64) {
-  const auto json = nlohmann::json::parse(Json(*MakeMessage({.body = "\xff\x01"})));
-  EXPECT_EQ(json.at("body_base64"), "/wE=");
-  EXPECT_FALSE(json.contains("body"));
+TEST(MessageText, CutsALongBodyBetweenCharacters) {
+  EXPECT_THAT(
+      Body("abc\xc3\xa4"
+           "d",
+           BodyFormat::kAuto, 4),
+      HasSubstr("6 bytes, text\n\nabc\n\nThe body is cut after 4 bytes; --full shows all."));
+  EXPECT_THAT(Body("[1,2,3]", BodyFormat::kAuto, 4), HasSubstr("JSON\n\n[\n  \n\nThe body is cut"));
+  EXPECT_THAT(Body("\x01\x02\x03", BodyFormat::kHex, 2),
+              AllOf(HasSubstr("00000000  01 02 "), Not(HasSubstr("03"))));
+  EXPECT_THAT(Body("abcd", BodyFormat::kAuto, 4), Not(HasSubstr("is cut")));
 }
 
 TEST(MessageText, ShowsWhereAMessageWasDeadLettered) {
   const amqp::Table death = {{"count", std::int64_t{3}}, {"queue", "orders"}};
   const auto message =
       MakeMessage({.headers = amqp::Table{{"tenant", "blue"}, {"x-death", amqp::Array{death}}}});
-  EXPECT_THAT(*MessageText(*message, BodyFormat::kAuto),
+  EXPECT_THAT(*MessageText(*message, nullptr, BodyFormat::kAuto, 100),
               HasSubstr("headers           {\"tenant\":\"blue\"}\n"
                         "x-death           [{\"count\":3,\"queue\":\"orders\"}]\n"));
-  const auto json = nlohmann::json::parse(Json(*message));
+  const auto json = nlohmann::json::parse(MessageJson(*message, nullptr));
   EXPECT_EQ(json.at("x_death").at(0).at("queue"), "orders");
   EXPECT_FALSE(json.at("headers").contains("x-death"));
-  EXPECT_FALSE(nlohmann::json::parse(Json(*MakeMessage())).contains("x_death"));
+  EXPECT_FALSE(nlohmann::json::parse(MessageJson(*MakeMessage(), nullptr)).contains("x_death"));
 }
 
-TEST(MessageText, ShowsDeathsOfAnyDepth) {
+TEST(MessageText, OmitsHeadersThatNestTooDeeply) {
   const std::string deep = NestedTableBytes(900);
-  std::string bytes = "\x07x-deathF";
+  std::string death = "\x07x-deathF";
   for (int shift = 24; shift >= 0; shift -= 8) {
-    bytes.push_back(static_cast<char>(deep.size() >> shift & 0xFF));
+    death.push_back(static_cast<char>(deep.size() >> shift & 0xFF));
   }
-  bytes += deep;
-  const auto message = MakeMessage({.properties = {.headers = amqp::TableView(bytes)}});
-  EXPECT_THAT(*MessageText(*message, BodyFormat::kAuto),
-              HasSubstr("x-death           {\"retryq-omitted\""));
+  death += deep;
+  for (const std::string& bytes : {deep, death}) {
+    const auto message = MakeMessage({.properties = {.headers = amqp::TableView(bytes)}});
+    EXPECT_THAT(*MessageText(*message, nullptr, BodyFormat::kAuto, 100),
+                HasSubstr("retryq-omitted"));
+    EXPECT_THAT(MessageJson(*message, nullptr), HasSubstr("retryq-omitted"));
+    EXPECT_THAT(SendLine(*message, "q"), HasSubstr("retryq-omitted"));
+  }
 }
 
-TEST(MessageText, SurvivesHeadersOfAnyDepth) {
-  const std::string deep = NestedTableBytes(900);
-  const auto message = MakeMessage({.properties = {.headers = amqp::TableView(deep)}});
-  EXPECT_THAT(*MessageText(*message, BodyFormat::kAuto), HasSubstr("retryq-omitted"));
-  EXPECT_THAT(Json(*message), HasSubstr("retryq-omitted"));
+TEST(MessageJson, HasABodyThatIsNotUtf8InBase64) {
+  const auto json = nlohmann::json::parse(MessageJson(*MakeMessage({.body = "\xff\x01"}), nullptr));
+  EXPECT_EQ(json.at("body_base64"), "/wE=");
+  EXPECT_FALSE(json.contains("body"));
 }
 
-TEST(MessageText, DumpsBytes) {
-  EXPECT_EQ(HexDump("0123456789abcde\n!"),
-            "00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 0a  0123456789abcde.\n"
-            "00000010  21                                               !\n");
+TEST(SendLine, HasAllPropertiesAndHeadersExceptThoseOfTheBroker) {
+  const auto message = MakeMessage({.body = "b\xff",
+                                    .properties = {.content_type = "text/x",
+                                                   .delivery_mode = 2,
+                                                   .priority = 3,
+                                                   .correlation_id = "c",
+                                                   .expiration = "5000",
+                                                   .message_id = "m",
+                                                   .timestamp = 7,
+                                                   .user_id = "guest",
+                                                   .cluster_id = "x"},
+                                    .headers = amqp::Table{{"small", std::int16_t{7}},
+                                                           {"x-retry-count", "twice"},
+                                                           {"x-delivery-count", std::int64_t{9}}}});
+  EXPECT_EQ(SendLine(*message, "orders.parked"),
+            R"({"id":"m","queue":"orders.parked","content_type":"text/x","priority":3,)"
+            R"("correlation_id":"c","expiration":"5000","message_id":"m","timestamp":7,)"
+            R"("user_id":"guest","headers":{"small":7,"x-retry-count":"twice"},)"
+            R"("body_base64":"Yv8="})"
+            "\n");
+  EXPECT_EQ(SendLine(*MakeMessage({.body = "b"}), "q"),
+            R"({"queue":"q","transient":true,"body":"b"})"
+            "\n");
 }
 
 TEST(JsonLayout, KeepsEveryToken) {
@@ -89,13 +200,10 @@ TEST(JsonLayout, KeepsEveryToken) {
   EXPECT_EQ(LayOutJson("7"), "7");
 }
 
-TEST(JsonLayout, CopesWithAnyDepth) {
+TEST(JsonLayout, HandlesAnyDepthAndTextThatIsNotJson) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   ASSERT_TRUE(IsJson(deep));
   EXPECT_LT(LayOutJson(deep).size(), 20'000'000U);
-}
-
-TEST(JsonLayout, CopesWithWhatIsNoJson) {
   for (const char* text : {"\"", "\"\\", "]]}", "{", ",:"}) {
     EXPECT_FALSE(IsJson(text));
     EXPECT_FALSE(LayOutJson(text).empty());

@@ -1,0 +1,289 @@
+#include "cli/messages/actions.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "cli/messages/message_facts.h"
+#include "cli/messages/message_text.h"
+#include "cli/messages/progress.h"
+#include "cli/text/duration.h"
+#include "cli/text/io.h"
+#include "cli/text/json_line.h"
+#include "cli/text/outlet.h"
+
+namespace retryq::cli {
+namespace {
+
+// "in orders.parked" or "that wait for orders", after "messages"
+std::string Where(const MessagesOptions& options) {
+  return options.is_waiting ? "that wait for " + options.work_queue : "in " + options.parked_queue;
+}
+
+std::string NoMatches(const MessagesOptions& options, const ReadResult& result) {
+  return absl::StrCat("no messages ", Where(options), " match (", result.total, " checked)");
+}
+
+// Whether there is more to report than the error.
+bool HasResult(const MessagesOptions& options, const ReadResult& result,
+               const absl::Status& status) {
+  return status.ok() || (options.is_waiting ? result.total > 0 : result.began);
+}
+
+std::string RowOf(const MessagesOptions& options, const amqp::Message& message,
+                  const Source& source, absl::Time now) {
+  return options.json ? JsonLine(MessageJsonRow(message, source.delay_queue(), options.columns))
+                      : MessageTableRow(message, source.delay_queue(), options.columns, now);
+}
+
+std::string RowsText(const MessagesOptions& options, const std::vector<std::string>& rows) {
+  constexpr std::size_t kDefaultWidth = 80;
+  if (rows.empty()) return "";
+  if (options.json) return absl::StrJoin(rows, "\n") + "\n";
+  return MessageTable(MessageTableHead(options.is_waiting, options.columns), rows,
+                      TerminalWidth(STDOUT_FILENO, kDefaultWidth));
+}
+
+// The approximate time until it is due: "overdue", "within 1m", …; empty if unknown.
+std::string DueText(std::optional<absl::Time> due, absl::Time now) {
+  if (!due) return "";
+  if (*due < now) return "overdue";
+  for (const absl::Duration span :
+       {absl::Minutes(1), absl::Minutes(10), absl::Hours(1), absl::Hours(6), absl::Hours(24)}) {
+    if (*due - now <= span) return "within " + DurationText(span);
+  }
+  return "later";
+}
+
+std::string KindOf(const MessagesOptions& options, const RetryFacts& facts, absl::Time now) {
+  if (options.by == "attempt") return facts.attempt ? std::to_string(*facts.attempt) : "";
+  if (options.by == "due") return DueText(facts.due, now);
+  return std::string(facts.error.value_or(""));
+}
+
+// A file of dropped messages, created with the first one. Messages are on the disk before they are
+// removed from the queue.
+class Backup {
+ public:
+  Backup(std::string path, std::string queue) : path_(std::move(path)), queue_(std::move(queue)) {}
+
+  absl::Status Save(const std::vector<amqp::MessagePtr>& messages) {
+    if (!file_.is_open()) {
+      constexpr mode_t kOwnerOnly = 0600;
+      file_ = FileDescriptor(
+          ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
+      if (!file_.is_open()) return Failed("cannot be created");
+    }
+    std::string lines;
+    for (const amqp::MessagePtr& message : messages) lines += SendLine(*message, queue_);
+    if (!WriteAll(file_.get(), lines) || ::fdatasync(file_.get()) != 0) {
+      return Failed("cannot be written");
+    }
+    return absl::OkStatus();
+  }
+
+  // Where the messages are; empty if none was saved.
+  std::string Text() const {
+    if (!file_.is_open()) return "";
+    return absl::StrCat("  saved in ", path_, "; to publish them again: retryq send --lines <",
+                        path_, "\n");
+  }
+
+ private:
+  absl::Status Failed(const char* what) const {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the backup file '", path_, "' ", what, " (", std::strerror(errno),
+        "): nothing more is dropped; remedy: name a new file by --backup, or add --no-backup"));
+  }
+
+  const std::string path_;
+  const std::string queue_;
+  FileDescriptor file_;
+};
+
+std::string VerbOf(MessageAction action) {
+  switch (action) {
+    case MessageAction::kRelease:
+      return "release";
+    case MessageAction::kPark:
+      return "park";
+    case MessageAction::kDrop:
+      return "drop";
+    default:
+      return "replay";
+  }
+}
+
+std::string PastOf(MessageAction action) {
+  const std::string verb = VerbOf(action);
+  if (action == MessageAction::kDrop) return "dropped";
+  return verb + (verb.ends_with('e') ? "d" : "ed");
+}
+
+// Asks on the terminal. Returns the number of messages that may be removed, or the result if the
+// command ends here.
+std::variant<std::uint64_t, MessagesResult> Ask(const MessagesOptions& options, const Scope& scope,
+                                                const Action& removal) {
+  const Action count{.decide = [](const auto&, const Source&) { return Keep(); },
+                     .applies = removal.applies};
+  const ReadResult result = ReadQueues(options, scope, options.limit, count);
+  const absl::Status status = StatusOf(options, scope, result);
+  if (!result.status.ok()) return MessagesResult{.text = "", .status = status};
+  if (result.matched == 0) {
+    return MessagesResult{.text = status.ok() ? NoMatches(options, result) + "\n" : "",
+                          .status = status};
+  }
+  std::string question = absl::StrCat(VerbOf(options.action), " ", result.matched, " of the ",
+                                      result.total, " messages ", Where(options),
+                                      options.action == MessageAction::kDrop ? " for good?" : "?");
+  question.front() = absl::ascii_toupper(static_cast<unsigned char>(question.front()));
+  if (Agrees(question)) return result.matched;
+  return MessagesResult{.text = absl::StrCat("nothing was ", PastOf(options.action), "\n"),
+                        .status = absl::OkStatus()};
+}
+
+MessagesResult RemoveNow(const MessagesOptions& options, const Scope& scope, Action action) {
+  std::vector<std::string> rows;
+  action.removes = true;
+  action.again = VerbOf(options.action) + " again";
+  if (options.json || options.dry_run) {
+    action.on_removed = [&](const amqp::Message& message, const Source& source) {
+      rows.push_back(RowOf(options, message, source, absl::Now()));
+    };
+  }
+  const ReadResult result = ReadQueues(options, scope, options.limit, action);
+  absl::Status status = StatusOf(options, scope, result);
+  if (status.ok() && action.applies && result.matched == 0) {
+    status = absl::NotFoundError(NoMatches(options, result));
+  }
+  if (!HasResult(options, result, status)) return {.text = "", .status = status};
+  std::string text = RowsText(options, rows);
+  if (options.json) return {.text = std::move(text), .status = std::move(status)};
+  if (!text.empty()) text.push_back('\n');
+  const std::uint64_t count = options.dry_run ? rows.size() : result.removed;
+  absl::StrAppend(&text,
+                  options.dry_run ? "would " + VerbOf(options.action) : PastOf(options.action), " ",
+                  count, " of ", result.total, " messages ", Where(options), "\n");
+  if (options.is_waiting) {
+    for (const auto& [queue, removed] : result.removed_from) {
+      absl::StrAppend(&text, "  ", removed, " from ", queue, "\n");
+    }
+  } else {
+    for (const auto& [target, copies] : result.targets) {
+      absl::StrAppend(&text, "  ", copies, " to ", Describe(target), "\n");
+    }
+  }
+  return {.text = std::move(text), .status = std::move(status)};
+}
+
+}  // namespace
+
+MessagesResult ListMessages(const MessagesOptions& options, const Scope& scope) {
+  const absl::Time now = absl::Now();
+  std::vector<std::pair<absl::Time, std::string>> rows;
+  const auto list = [&](const amqp::MessagePtr& message, const Source& source) {
+    const RetryFacts facts(*message);
+    rows.emplace_back(
+        facts.due.value_or(absl::InfiniteFuture()),
+        options.by.empty() ? RowOf(options, *message, source, now) : KindOf(options, facts, now));
+    return Keep();
+  };
+  // Any of the delay queues may contain the message that is due first, so all are read whole.
+  const auto limit = options.is_waiting ? std::nullopt : options.limit;
+  const ReadResult result = ReadQueues(options, scope, limit, {.decide = list});
+  absl::Status status = StatusOf(options, scope, result);
+  if (!HasResult(options, result, status)) return {.text = "", .status = status};
+  if (options.is_waiting) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    rows.resize(std::min<std::size_t>(rows.size(), options.limit.value_or(rows.size())));
+  }
+  std::vector<std::string> texts;
+  std::map<std::string, std::uint64_t> counts;
+  for (auto& [due, row] : rows) {
+    options.by.empty() ? texts.push_back(std::move(row)) : void(++counts[row]);
+  }
+  std::string text =
+      options.by.empty() ? RowsText(options, texts) : CountsText(counts, options.by, options.json);
+  if (options.json) return {.text = std::move(text), .status = std::move(status)};
+  if (!text.empty()) text.push_back('\n');
+  absl::StrAppend(&text, rows.size(), " of ", result.total, " messages ", Where(options));
+  if (options.is_waiting) {
+    absl::StrAppend(&text, ", in ", result.queues,
+                    result.queues == 1 ? " delay queue" : " delay queues");
+  }
+  return {.text = text + "\n", .status = std::move(status)};
+}
+
+absl::StatusOr<FoundMessage> FindMessage(const MessagesOptions& options, const Scope& scope) {
+  FoundMessage found;
+  const auto find = [&](const amqp::MessagePtr& message, const Source& source) {
+    found = {.message = message, .delay = source.delay};
+    return Keep();
+  };
+  const ReadResult result = ReadQueues(options, scope, 1, {.decide = find});
+  if (!result.status.ok()) return StatusOf(options, scope, result);
+  if (found.message != nullptr) return found;
+  const absl::Status status = StatusOf(options, scope, result);
+  return status.ok() ? absl::NotFoundError(NoMatches(options, result)) : status;
+}
+
+MessagesResult ShowMessage(const MessagesOptions& options, const Scope& scope) {
+  constexpr std::size_t kMostOnTerminal = 4096;
+  const absl::StatusOr<FoundMessage> found = FindMessage(options, scope);
+  if (!found.ok()) return {.text = "", .status = found.status()};
+  const DelayQueue* const delay = found->delay ? &*found->delay : nullptr;
+  if (options.json) return {.text = MessageJson(*found->message, delay)};
+  const bool is_cut = !options.full && ::isatty(STDOUT_FILENO) != 0;
+  absl::StatusOr<std::string> text =
+      MessageText(*found->message, delay, options.body,
+                  is_cut ? kMostOnTerminal : std::numeric_limits<std::size_t>::max());
+  if (!text.ok()) return {.text = "", .status = text.status()};
+  return {.text = *std::move(text),
+          .status = absl::OkStatus(),
+          .is_raw = options.body == BodyFormat::kRaw};
+}
+
+MessagesResult RemoveMessages(const MessagesOptions& options, const Scope& scope,
+                              const Action& action) {
+  if (!options.ask) return RemoveNow(options, scope, action);
+  auto agreed = Ask(options, scope, action);
+  if (MessagesResult* const end = std::get_if<MessagesResult>(&agreed)) return *std::move(end);
+  // Excludes messages that arrived after the question.
+  MessagesOptions limited = options;
+  limited.limit = std::get<std::uint64_t>(agreed);
+  return RemoveNow(limited, scope, action);
+}
+
+MessagesResult DropMessages(const MessagesOptions& options, const Scope& scope) {
+  Backup backup(options.backup, options.is_waiting ? options.work_queue : options.parked_queue);
+  Action drop{.decide = [](const auto&, const Source&) { return Discard(); }};
+  if (!options.backup.empty()) {
+    drop.save = [&](const std::vector<amqp::MessagePtr>& messages) {
+      return backup.Save(messages);
+    };
+  }
+  MessagesResult result = RemoveMessages(options, scope, drop);
+  if (options.json) {
+    WriteErrors(backup.Text());
+  } else {
+    result.text += backup.Text();
+  }
+  return result;
+}
+
+}  // namespace retryq::cli

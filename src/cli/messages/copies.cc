@@ -1,0 +1,220 @@
+#include "cli/messages/copies.h"
+
+#include <optional>
+#include <random>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "cli/messages/message_facts.h"
+#include "cli/messages/queue_reader.h"
+#include "loop/escaped_text.h"
+#include "retryq/amqp/table.h"
+
+namespace retryq::cli {
+namespace {
+
+// While the network is the limit.
+constexpr absl::Duration kPublishAgain = absl::Milliseconds(5);
+
+// Half of the connection's limit, which leaves room for a large body.
+constexpr std::size_t kMaxUnsent = amqp::Connection::kMaxUnsentBytes / 2;
+
+// 128 random bits in hex, as in the ids of the library.
+std::string NewId() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; ++i) {
+    absl::StrAppend(&id, absl::Hex(static_cast<std::uint32_t>(random()), absl::kZeroPad8));
+  }
+  return id;
+}
+
+// Adds the headers that a worker sets when it parks. A message without retry headers was published
+// to the work queue through the default exchange.
+void AddParkedHeaders(const amqp::Message& message, const CopyPlan& plan,
+                      amqp::TableWriter& writer) {
+  writer.SetInt64("x-retry-parked", absl::ToUnixMillis(plan.parked));
+  const RetryFacts facts(message);
+  if (facts.queue) return;
+  writer.SetInt64("x-retry-count", 0);
+  writer.SetString("x-retry-queue", plan.work_queue);
+  writer.SetString("x-retry-exchange", "");
+  writer.SetString("x-retry-routing-key", plan.work_queue);
+  const auto& id = facts.retry_id ? facts.retry_id : message.properties.message_id;
+  writer.SetString("x-retry-id", id && !id->empty() ? std::string(*id) : NewId());
+}
+
+}  // namespace
+
+amqp::Properties PropertiesOfCopy(const amqp::Message& message, const CopyPlan& plan,
+                                  std::string* headers) {
+  const bool is_parked = plan.parked != absl::InfinitePast();
+  // A message that was published with a delay has no retry headers yet, so it gets new ones, as
+  // from a worker.
+  const bool is_new = is_parked && !RetryFacts(message).queue;
+  amqp::Properties properties =
+      CopyProperties(message.properties, is_new ? CopyPath::kRetry : plan.path, headers);
+  amqp::TableWriter writer(headers);
+  if (plan.edited != absl::InfinitePast()) {
+    writer.SetInt64("x-retry-edited", absl::ToUnixMillis(plan.edited));
+  }
+  if (is_parked) AddParkedHeaders(message, plan, writer);
+  if (message.properties.headers || !headers->empty()) {
+    properties.headers = amqp::TableView(*headers);
+  }
+  return properties;
+}
+
+std::string Describe(const CopyTarget& target) {
+  if (target.first.empty()) return absl::StrCat("queue ", EscapedText(target.second));
+  return absl::StrCat("exchange ", EscapedText(target.first), " with routing key ",
+                      EscapedText(target.second));
+}
+
+CopyPublisher::CopyPublisher(EventLoop& loop, amqp::Connection& connection,
+                             std::function<void(const absl::Status&)> on_closed)
+    : loop_(loop),
+      connection_(connection),
+      on_closed_(std::move(on_closed)),
+      channel_(connection.OpenChannel(this)) {
+  channel_->ConfirmSelect([](const absl::Status&) {});  // a refusal closes the channel
+}
+
+void CopyPublisher::Publish(MessageCopy copy, Done done) {
+  line_.emplace_back(std::move(copy), std::move(done));
+  Advance();
+}
+
+void CopyPublisher::Advance() {
+  again_.reset();
+  while (!line_.empty()) {
+    if (connection_.unsent_bytes() > kMaxUnsent) {
+      again_ = loop_.After(kPublishAgain, [this] { Advance(); });
+      return;
+    }
+    auto [copy, done] = std::move(line_.front());
+    line_.pop_front();
+    std::string headers;
+    const amqp::Properties properties = PropertiesOfCopy(*copy.message, copy.plan, &headers);
+    channel_->Publish({.exchange = copy.target.first,
+                       .routing_key = copy.target.second,
+                       .mandatory = true,
+                       .properties = properties,
+                       .body = copy.message->body,
+                       .body_owner = copy.message},
+                      std::move(done));
+  }
+}
+
+void CopyPublisher::OnChannelClosed(const amqp::ChannelError& why) {
+  on_closed_(absl::IsPermissionDenied(why.status)
+                 ? absl::PermissionDeniedError(
+                       absl::StrCat(std::string(why.status.message()),
+                                    "; remedy: give the user the right to write to the target"))
+                 : why.status);
+  Advance();  // ends each waiting copy, as not sent
+}
+
+void Remover::Send(MessageCopy copy) { Enqueue({.copy = std::move(copy), .is_published = true}); }
+
+void Remover::Discard(amqp::MessagePtr message) {
+  Enqueue(
+      {.copy = {.message = std::move(message), .plan = {}, .target = {}}, .is_published = false});
+}
+
+void Remover::Enqueue(Turn turn) {
+  if (abandoned_) return reader_.Keep(turn.copy.message);
+  const bool is_published = turn.is_published;
+  waiting_bytes_ += turn.copy.message->body.size();
+  waiting_.push_back(std::move(turn));
+  if (is_published) return Advance();
+  // Messages that arrive together are saved together.
+  if (!again_) again_ = loop_.After(absl::ZeroDuration(), [this] { Advance(); });
+}
+
+void Remover::Abandon() {
+  abandoned_ = true;
+  again_.reset();
+  waiting_bytes_ = 0;
+  for (const Turn& turn : std::exchange(waiting_, {})) reader_.Keep(turn.copy.message);
+}
+
+void Remover::Advance() {
+  const std::unique_ptr<Timer> fired = std::move(again_);
+  std::vector<amqp::MessagePtr> discarded;
+  while (!waiting_.empty() && open_ < options_.window) {
+    const absl::Duration now = loop_.clock().SinceBoot();
+    if (const absl::Duration wait = pacer_.Wait(now); wait > absl::ZeroDuration()) {
+      again_ = loop_.After(wait, [this] { Advance(); });
+      break;
+    }
+    pacer_.Step(now);
+    Turn turn = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_bytes_ -= turn.copy.message->body.size();
+    if (turn.is_published) {
+      Publish(std::move(turn.copy));
+    } else {
+      discarded.push_back(std::move(turn.copy.message));
+    }
+  }
+  if (!discarded.empty()) SaveAndRemove(discarded);
+}
+
+void Remover::SaveAndRemove(const std::vector<amqp::MessagePtr>& messages) {
+  const absl::Status saved = options_.save ? options_.save(messages) : absl::OkStatus();
+  for (const amqp::MessagePtr& message : messages) {
+    saved.ok() ? Remove(message) : reader_.Keep(message);
+  }
+  if (!saved.ok()) reader_.Abandon(saved);
+}
+
+void Remover::Remove(const amqp::MessagePtr& message) {
+  ++removed_;
+  if (options_.on_removed) options_.on_removed(*message);
+  reader_.Take(message);
+}
+
+void Remover::Publish(MessageCopy copy) {
+  ++open_;
+  const CopyTarget target = copy.target;
+  const amqp::MessagePtr message = copy.message;
+  reader_.publisher().Publish(std::move(copy),
+                              [this, message, target](const PublishResult& result) {
+                                --open_;
+                                if (result.outcome == PublishOutcome::kConfirmed) {
+                                  ++targets_[target];
+                                  Remove(message);
+                                } else {
+                                  NoteFailure(target, result);
+                                  reader_.Keep(message);
+                                }
+                                if (!abandoned_) Advance();
+                              });
+}
+
+void Remover::NoteFailure(const CopyTarget& target, const PublishResult& result) {
+  constexpr std::uint16_t kForbidden = 403;
+  constexpr std::uint16_t kNoExchange = 404;
+  constexpr std::uint16_t kDoesNotFit = 501;
+  const std::string where = Describe(target);
+  if (result.outcome == PublishOutcome::kReturned) {
+    ++kept_[absl::StrCat(where, " does not exist or leads to no queue (", EscapedText(result.text),
+                         "); remedy: declare it, or ", options_.elsewhere)];
+  } else if (result.outcome == PublishOutcome::kNacked) {
+    ++kept_[absl::StrCat(where,
+                         " refuses them, as a full queue does (x-max-length with "
+                         "x-overflow reject-publish); remedy: ",
+                         options_.again, " when there is room")];
+  } else if (result.code == kDoesNotFit) {
+    ++kept_["their headers do not fit into a frame; remedy: raise frame_max, also on the broker"];
+  } else if (result.code == kNoExchange) {
+    ++kept_[absl::StrCat(where, " does not exist")];
+  } else if (result.code == kForbidden) {
+    ++kept_[absl::StrCat("the user may not publish to ", where)];
+  } else {
+    ++in_doubt_;
+  }
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,264 @@
+#include "cli/messages/messages_flags.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "cli/flags/flag_reader.h"
+#include "cli/flags/own_commands.h"
+#include "cli/management/management_flags.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, BodyFormat>, 5> kBodyFormats = {
+    {{"auto", BodyFormat::kAuto},
+     {"text", BodyFormat::kText},
+     {"json", BodyFormat::kJson},
+     {"hex", BodyFormat::kHex},
+     {"raw", BodyFormat::kRaw}}};
+
+bool HasEmpty(const std::vector<std::string>& texts) {
+  return std::find(texts.begin(), texts.end(), "") != texts.end();
+}
+
+void AddPlace(FlagParser& parser, MessagesOptions* options) {
+  const auto flags = std::make_shared<ManagementFlags>();
+  AddFlags(parser, *flags);
+  parser.Resolve(
+      [flags, options](FlagReader& reader) { ReadFlags(*flags, reader, &options->place); });
+  parser.Add("--queue", "QUEUE", &options->work_queue,
+             options->is_waiting ? "Name the work queue that the messages wait for. Required"
+                                 : "Name the work queue whose messages were given up. Required");
+  parser.Check([options](FlagReader& reader) {
+    reader.Require("--queue", "name the work queue");
+    if (options->work_queue.size() > kLongestName) {
+      reader.Complain("--queue: the name is longer than 255 bytes");
+    }
+  });
+}
+
+void AddAge(FlagParser& parser, const std::string& flag, const std::string& help,
+            std::optional<absl::Duration>* age) {
+  parser.Add(
+      flag, "DURATION",
+      [flag, age](const std::string& text, FlagReader& reader) {
+        reader.Read(flag, text, &age->emplace());
+      },
+      help);
+}
+
+void AddFilter(FlagParser& parser, MessagesOptions* options) {
+  MessageFilter* const filter = &options->filter;
+  const std::string event = options->is_waiting ? "first failed" : "were parked";
+  parser.Group("Filters (a message must match all of them)");
+  parser.Add("--id", "ID", &filter->ids,
+             "Match the x-retry-id or message-id, without a message-id the\n"
+             "correlation-id. Repeatable");
+  parser.Add(
+      "--error", "TEXT",
+      [filter](const std::string& text, FlagReader& reader) {
+        reader.Read("--error", text, &filter->error.emplace());
+      },
+      "Match messages whose last error contains TEXT, case-insensitive");
+  AddAge(parser, "--older-than", "Match messages that " + event + " longer ago, such as 30m or 2d",
+         &filter->older_than);
+  AddAge(parser, "--newer-than", "Match messages that " + event + " more recently",
+         &filter->newer_than);
+  const auto headers = std::make_shared<std::vector<std::string>>();
+  parser.Add("--header", "NAME=VALUE", headers.get(),
+             "Match a header: text, a whole number, true or false. Repeatable");
+  if (options->action != MessageAction::kShow && options->action != MessageAction::kEdit) {
+    parser.Add(
+        "--limit", "NUMBER",
+        [options](const std::string& text, FlagReader& reader) {
+          reader.Read("--limit", text, 1, INT64_MAX, &options->limit.emplace());
+        },
+        options->is_waiting && options->action == MessageAction::kList
+            ? "Show at most this number of matches, those that are due first"
+            : "Stop after this number of matches, from the front of the queue");
+  }
+  parser.Check([filter, headers](FlagReader& reader) {
+    if (HasEmpty(filter->ids)) reader.Complain("--id '': must not be empty");
+    for (const std::string& header : *headers) {
+      const std::size_t equals = header.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        reader.Complain("--header '" + header + "': write NAME=VALUE");
+      } else {
+        filter->headers.emplace_back(header.substr(0, equals), header.substr(equals + 1));
+      }
+    }
+  });
+}
+
+// A name that no other run uses.
+std::string BackupName(const std::string& queue) {
+  constexpr std::size_t kLongestPart = 100;
+  std::string part = queue.substr(0, kLongestPart);
+  const auto is_unsafe = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.';
+  };
+  std::replace_if(part.begin(), part.end(), is_unsafe, '_');
+  return absl::StrCat("retryq-dropped-", part, "-",
+                      absl::FormatTime("%Y%m%dT%H%M%E3SZ", absl::Now(), absl::UTCTimeZone()),
+                      ".jsonl");
+}
+
+void AddBackup(FlagParser& parser, MessagesOptions* options) {
+  const auto no_backup = std::make_shared<bool>(false);
+  parser.Add("--backup", "FILE", &options->backup,
+             "Save the dropped messages in this new file, for retryq send --lines.\n"
+             "Default: retryq-dropped-QUEUE-TIME.jsonl in the current directory");
+  parser.Add("--no-backup", no_backup.get(), "Do not save the dropped messages");
+  parser.Check([no_backup, options](FlagReader& reader) {
+    reader.RefuseTogether("--backup", "--no-backup");
+    if (*no_backup || !options->backup.empty()) return;
+    options->backup = BackupName(options->is_waiting ? options->work_queue : options->parked_queue);
+  });
+}
+
+// An action that removes many messages must be confirmed, on the terminal or by a flag.
+void CheckConfirmation(MessagesOptions* options, FlagReader& reader) {
+  const bool is_drop = options->action == MessageAction::kDrop;
+  const bool takes_all = options->filter.empty() && !options->limit && !options->all;
+  const bool has_terminal = ::isatty(STDIN_FILENO) != 0;
+  if (options->dry_run) return;
+  options->ask = is_drop ? !options->yes : takes_all;
+  if (takes_all && (!has_terminal || options->yes)) {
+    reader.Complain(absl::StrCat("--all is missing: no filter and no --limit is given",
+                                 options->yes ? "" : ", and there is no terminal for a question"));
+  }
+  if (is_drop && options->ask && !has_terminal) {
+    reader.Complain("--yes is missing: there is no terminal for a question");
+  }
+}
+
+void AddRemoval(FlagParser& parser, MessagesOptions* options) {
+  const MessageAction action = options->action;
+  parser.Group("Processing");
+  if (!options->is_waiting) {
+    parser.Add("--foreign", &options->foreign, "Include messages that retryq did not park");
+  }
+  if (action == MessageAction::kEdit) return;
+  parser.Add("--rate", "NUMBER", &options->rate,
+             "Limit the messages per second, such as 20 or 0.5. Default: unlimited.\n"
+             "Range: from 0.001");
+  parser.AddNumber("--window", 1, 10'000, &options->window,
+                   "Limit the unconfirmed copies, and so the memory. Default: 256.\n"
+                   "Range: 1 to 10000");
+  parser.Add("--dry-run", &options->dry_run, "Only show which messages match");
+  parser.Add("--all", &options->all, "Allow a run without a filter and without --limit");
+  if (action == MessageAction::kDrop) {
+    parser.Add("--yes", &options->yes, "Do not ask on the terminal");
+    AddBackup(parser, options);
+  }
+  parser.Check([options](FlagReader& reader) {
+    constexpr double kSlowest = 0.001;  // one message in a quarter of an hour
+    if (reader.given("--rate") && options->rate < kSlowest) {
+      reader.Complain("--rate: write a number from 0.001; omit it for no limit");
+    }
+    CheckConfirmation(options, reader);
+  });
+}
+
+void AddBodyFormat(FlagParser& parser, MessagesOptions* options) {
+  parser.Add(
+      "--body", "auto|text|json|hex|raw",
+      [options](const std::string& text, FlagReader& reader) {
+        const auto* const known =
+            std::find_if(kBodyFormats.begin(), kBodyFormats.end(),
+                         [&text](const auto& format) { return format.first == text; });
+        if (known == kBodyFormats.end()) {
+          reader.Complain("--body '" + text + "': write auto, text, json, hex or raw");
+        } else {
+          options->body = known->second;
+        }
+      },
+      "Set the format of the body; raw prints only its bytes. Default: auto");
+  parser.Add("--full", &options->full,
+             "Print the whole body. Default: on a terminal its first 4096 bytes");
+  parser.Check([](FlagReader& reader) {
+    reader.RefuseTogether("--body", "--json");
+    reader.RefuseTogether("--full", "--json", "which always contains the whole body");
+  });
+}
+
+void AddColumns(FlagParser& parser, MessagesOptions* options) {
+  parser.Add("--by", options->is_waiting ? "error|attempt|due" : "error|attempt", &options->by,
+             options->is_waiting
+                 ? "Count the messages with the same last error, of the same attempt, or\n"
+                   "due at about the same time"
+                 : "Count the messages with the same last error or the same attempt");
+  parser.Add("--column", "NAME", &options->columns,
+             "Show this property, such as correlation-id or type, or this header.\n"
+             "Repeatable");
+  parser.Check([options](FlagReader& reader) {
+    const bool is_known = options->by == "error" || options->by == "attempt" ||
+                          (options->by == "due" && options->is_waiting);
+    if (!options->by.empty() && !is_known) {
+      reader.Complain("--by '" + options->by + "': write error" +
+                      (options->is_waiting ? ", attempt or due" : " or attempt"));
+    }
+    if (HasEmpty(options->columns)) {
+      reader.Complain("--column '': name a property or a header");
+    }
+    reader.RefuseTogether("--column", "--by");
+  });
+}
+
+void AddOutput(FlagParser& parser, MessagesOptions* options) {
+  parser.Group("Output");
+  if (options->action == MessageAction::kShow) AddBodyFormat(parser, options);
+  if (options->action == MessageAction::kList) AddColumns(parser, options);
+  parser.Add("--json", &options->json,
+             options->action == MessageAction::kShow
+                 ? "Print a JSON object with the fields of list, properties, headers,\n"
+                   "x_death and body, or body_base64 if the body is not UTF-8"
+                 : "Print a JSON object per message: id, parked, first_failure, attempt,\n"
+                   "error, queue, exchange, routing_key, bytes, due, delay_ms, delay_queue");
+}
+
+}  // namespace
+
+absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseMessages(const MessagesCommand& command,
+                                                                    const Arguments& arguments) {
+  const auto subcommand = std::find_if(
+      command.subcommands.begin(), command.subcommands.end(),
+      [&](const auto& known) { return !arguments.empty() && known.name == arguments.front(); });
+  if (subcommand == command.subcommands.end()) {
+    OwnCommands own{.who = command.name,
+                    .names = {},
+                    .description = command.description,
+                    .footer = command.footer};
+    for (const auto& known : command.subcommands) own.names.push_back(known.name);
+    const absl::StatusOr<Answer> answer = ParseWithoutCommand(own, arguments);
+    if (!answer.ok()) return answer.status();
+    return *answer;
+  }
+  const std::string usage =
+      absl::StrCat(command.name, " ", subcommand->name, " --queue QUEUE [OPTIONS]");
+  FlagParser parser(
+      {.description = subcommand->description, .usage = usage, .footer = subcommand->footer});
+  MessagesOptions options = command.defaults;
+  options.action = subcommand->action;
+  AddPlace(parser, &options);
+  command.add_flags(parser, &options);
+  AddFilter(parser, &options);
+  if (Removes(options.action)) AddRemoval(parser, &options);
+  AddOutput(parser, &options);
+  return parser.ParseInto(Arguments(arguments.begin() + 1, arguments.end()),
+                          [&options](FlagReader&) { return options; });
+}
+
+}  // namespace retryq::cli

@@ -1,0 +1,313 @@
+#include "cli/messages/queue_facts.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/connect/broker_session.h"
+#include "cli/doctor/throw_away_queue.h"
+#include "cli/management/http_client.h"
+#include "cli/management/json_fields.h"
+#include "cli/management/management_api.h"
+#include "cli/messages/message_facts.h"
+#include "cli/messages/messages_command.h"
+#include "cli/text/waiting.h"
+#include "loop/escaped_text.h"
+#include "retryq/delay_queue_name.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t kLowest = 2;  // the lowest limit that MoveAt can handle
+constexpr absl::Duration kLongestReply = absl::Seconds(4);
+
+// RabbitMQ uses the smaller limit of an argument and a policy; any limit is stricter than none.
+std::int64_t Stricter(std::int64_t a, std::int64_t b) {
+  return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
+}
+
+// RabbitMQ reports the policy of a new queue after five seconds, or later if it is busy.
+constexpr absl::Duration kUntilStatistics = absl::Seconds(30);
+constexpr absl::Duration kAskAgain = absl::Milliseconds(200);
+// It reports new consumers and their messages after five seconds or more.
+constexpr absl::Duration kUntilNewFigures = absl::Seconds(12);
+
+void Pause(EventLoop& loop) {
+  const std::unique_ptr<Timer> timer = loop.After(kAskAgain, [&loop] { loop.Stop(); });
+  loop.Run().IgnoreError();
+}
+
+absl::Status LimitIsUnknown(const std::string& queue, const std::string& why) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the delivery limit of queue '", queue, "' is not known (", why,
+      "), and with a limit of 0 reading a message drops it; remedy: name the management API by "
+      "--management, with a user who may read it"));
+}
+
+// Checks it by a declare, which the broker refuses if the queue is of another type.
+absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& connection,
+                            const std::string& queue, const absl::Status& why_not_asked) {
+  BrokerSession session(loop, connection);
+  if (absl::Status opened = session.Open(); !opened.ok()) {
+    if (!absl::IsUnavailable(opened)) return opened;
+    return absl::UnavailableError(absl::StrCat(
+        opened.message(), "; remedy: ", UnreachableRemedy(std::string(opened.message()))));
+  }
+  // The reader reports a missing queue.
+  if (!session.DeclareQueue({.name = queue, .passive = true}).ok()) return absl::OkStatus();
+  const auto classic =
+      session.DeclareQueue({.name = queue, .arguments = {{"x-queue-type", "classic"}}});
+  if (classic.ok()) return absl::OkStatus();
+  return LimitIsUnknown(queue, std::string(why_not_asked.message()));
+}
+
+bool IsDelayQueue(const Json& queue) {
+  const Json& arguments = FieldOf(queue, "arguments");
+  return arguments.is_object() && arguments.contains("x-message-ttl") &&
+         arguments.contains("x-expires") && arguments.contains("x-dead-letter-exchange");
+}
+
+constexpr std::int64_t kUnlimited = -1;
+
+// "4.0.5"
+bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) >= 4; }
+
+absl::Status WithRights(const absl::Status& refusal, const std::string& right) {
+  if (!absl::IsPermissionDenied(refusal)) return refusal;
+  return absl::PermissionDeniedError(
+      absl::StrCat(std::string(refusal.message()), "; remedy: give the user the right to ", right));
+}
+
+// Returns an existing queue as the management API shows it.
+absl::StatusOr<std::optional<Json>> FindQueue(ManagementApi& api, const std::string& vhost,
+                                              const std::string& name) {
+  auto answer = api.Get(VhostPath("queues", vhost, name));
+  if (absl::IsNotFound(answer.status())) return std::nullopt;
+  if (!answer.ok()) return answer.status();
+  return std::move(answer->json);
+}
+
+// Declares it as a worker does: of the type of the delay queues, without a delivery limit.
+absl::Status DeclareParked(BrokerSession& session, const std::string& name, bool quorum) {
+  amqp::Table arguments = {{"x-queue-type", quorum ? "quorum" : "classic"}};
+  if (quorum && IsVersion4(session.server_version())) {
+    arguments.Set("x-delivery-limit", kUnlimited);
+  }
+  const auto declared = session.DeclareQueue({.name = name, .arguments = std::move(arguments)});
+  return WithRights(declared.status(), absl::StrCat("configure '", name, "', or declare it"));
+}
+
+absl::Status EnsureParked(ManagementApi& api, BrokerSession& session,
+                          const MessagesOptions& options, bool quorum) {
+  const std::string& name = options.parked_queue;
+  const auto parked = FindQueue(api, options.place.connection.vhost, name);
+  if (!parked.ok()) return parked.status();
+  if (!parked->has_value()) return DeclareParked(session, name, quorum);
+  const std::string unfit = WhyUnfitForParking(**parked);
+  if (unfit.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the parked queue '", Printable(name), "' ", unfit,
+                   "; remedy: delete it, or name another queue by --parked"));
+}
+
+}  // namespace
+
+std::optional<std::int64_t> DeliveryLimitOf(const Json& queue, std::int64_t otherwise) {
+  // Set from RabbitMQ 4.0 on, once there are statistics.
+  if (const auto limit = IntegerOf(queue, "delivery_limit")) return limit;
+  const Json& policy = FieldOf(queue, "effective_policy_definition");
+  if (policy.is_null()) return std::nullopt;
+  const auto by_argument = IntegerOf(FieldOf(queue, "arguments"), "x-delivery-limit");
+  const auto by_policy = IntegerOf(policy, "delivery-limit");
+  if (by_argument && by_policy) return Stricter(*by_argument, *by_policy);
+  if (by_argument) return by_argument;
+  return by_policy.value_or(otherwise);
+}
+
+absl::StatusOr<std::optional<std::int64_t>> MoveAt(const Json& queue, const std::string& name) {
+  const std::optional<std::string> type = TextOf(queue, "type");
+  if (type == "stream") {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "queue '", name,
+        "' is a stream, from which no message can be removed; name a classic or a quorum queue"));
+  }
+  if (type && *type != "quorum") return std::nullopt;
+  const auto known = DeliveryLimitOf(queue, kDefaultDeliveryLimit);
+  if (!known) return LimitIsUnknown(name, "the management API does not report it");
+  if (*known < 0) return std::nullopt;
+  if (*known < kLowest) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("queue '", name, "' has a delivery limit of ", *known,
+                     ", so reading a message may drop it; remedy: set a limit of ", kLowest,
+                     " or more, or of -1 (unlimited), by a policy with delivery-limit"));
+  }
+  return *known / 2;
+}
+
+std::string WhyUnfitForParking(const Json& queue) {
+  if (IsDelayQueue(queue)) return "is a delay queue, which messages leave when they are due";
+  if (TextOf(queue, "type") == "stream") {
+    return "is a stream, from which no message can be replayed";
+  }
+  if (!BoolOf(queue, "durable").value_or(true)) return "is not durable: a restart deletes it";
+  if (BoolOf(queue, "auto_delete").value_or(false)) {
+    return "is auto-delete: it is deleted with its last consumer";
+  }
+  if (BoolOf(queue, "exclusive").value_or(false)) return "is exclusive to another connection";
+  return "";
+}
+
+std::optional<QueueFigures> FiguresOf(const Json& queue) {
+  const auto all = IntegerOf(queue, "messages");
+  const auto unacked = IntegerOf(queue, "messages_unacknowledged");
+  if (!all || !unacked || *all < 0 || *unacked < 0) return std::nullopt;
+  return QueueFigures{.all = static_cast<std::uint64_t>(*all),
+                      .unacked = static_cast<std::uint64_t>(*unacked)};
+}
+
+absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const std::string& queue) {
+  EventLoop loop;
+  ManagementApi api(loop, place.management, {.timeout = kLongestReply});
+  const absl::Time end = absl::Now() + kUntilStatistics;
+  for (;;) {
+    const auto answer = api.Get(VhostPath("queues", place.connection.vhost, queue));
+    if (absl::IsNotFound(answer.status())) return BeforeReading();
+    if (!answer.ok()) {
+      if (absl::Status classic = CheckIsClassic(loop, place.connection, queue, answer.status());
+          !classic.ok()) {
+        return classic;
+      }
+      return BeforeReading();
+    }
+    if (IsDelayQueue(answer->json)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("queue '", queue,
+                       "' is a delay queue: its messages wait for their next attempt; remedy: use "
+                       "retryq waiting, or name the parked queue by --parked"));
+    }
+    const auto move_at = MoveAt(answer->json, queue);
+    if (move_at.ok()) return BeforeReading{*move_at, FiguresOf(answer->json)};
+    if (DeliveryLimitOf(answer->json, kDefaultDeliveryLimit) || absl::Now() > end) {
+      return move_at.status();
+    }
+    Pause(loop);
+  }
+}
+
+absl::Status HeldByOthers(const BrokerPlace& place, const std::string& queue,
+                          std::uint32_t consumers) {
+  EventLoop loop;
+  ManagementApi api(loop, place.management, {.timeout = kLongestReply});
+  const absl::Time end = absl::Now() + kUntilNewFigures;
+  std::optional<QueueFigures> figures;
+  for (bool is_old = true; is_old;) {
+    const auto answer = api.Get(VhostPath("queues", place.connection.vhost, queue));
+    if (!answer.ok()) break;
+    is_old = IntegerOf(answer->json, "consumers").value_or(-1) < std::int64_t{consumers};
+    if (!is_old) figures = FiguresOf(answer->json);
+    if (absl::Now() > end) break;
+    if (is_old) Pause(loop);
+  }
+  if (figures && figures->unacked == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      figures ? absl::StrCat(figures->unacked, " messages") : "messages", " of queue '", queue,
+      "' ", figures ? "are" : "may be",
+      " with another consumer, or on their way back from one, and were not read; remedy: run the "
+      "command again when they are back"));
+}
+
+std::optional<DelayQueue> ParseDelayQueue(const Json& queue, std::string_view prefix,
+                                          std::string_view work_queue, std::int64_t default_limit) {
+  const std::optional<std::string> name = TextOf(queue, "name");
+  const auto parts = name ? ParseDelayQueueName(*name, prefix) : std::nullopt;
+  if (!parts || !parts->exchange.empty() || IsThrowAway(*parts)) return std::nullopt;
+  const std::string& owner = parts->work_queue;
+  const bool is_hashed = owner.starts_with('#');  // a long name is hashed: the messages name it
+  if (!owner.empty() && !is_hashed && owner != work_queue) return std::nullopt;
+  const Json& arguments = FieldOf(queue, "arguments");
+  DelayQueue found{.name = *name,
+                   .ttl = parts->ttl,
+                   .is_quorum = TextOf(queue, "type") == "quorum",
+                   .is_owned = !owner.empty(),
+                   .dead_letter_exchange = TextOf(arguments, "x-dead-letter-exchange").value_or(""),
+                   .figures = FiguresOf(queue)};
+  if (found.is_quorum) {
+    found.delivery_limit = DeliveryLimitOf(queue, default_limit).value_or(default_limit);
+    if (*found.delivery_limit < 0) found.delivery_limit.reset();
+  }
+  return found;
+}
+
+bool WaitsFor(const amqp::Message& message, const DelayQueue& queue, std::string_view work_queue) {
+  const std::optional<std::string_view> failed_in = RetryFacts(message).queue;
+  const bool has_failed_there = failed_in == work_queue;
+  if (!queue.dead_letter_exchange.empty()) return has_failed_there;
+  return message.routing_key == work_queue && (has_failed_there || !failed_in);
+}
+
+absl::StatusOr<DelayQueuesFound> FindDelayQueues(const MessagesOptions& options) {
+  EventLoop loop;
+  ManagementApi api(loop, options.place.management);
+  const std::string& vhost = options.place.connection.vhost;
+  const auto work_queue = FindQueue(api, vhost, options.work_queue);
+  if (!work_queue.ok()) return work_queue.status();
+  DelayQueuesFound place{.has_work_queue = work_queue->has_value()};
+  if (options.action == MessageAction::kRelease && !place.has_work_queue) {
+    return NoWorkQueue(options);
+  }
+  amqp::ConnectionOptions connection = options.place.connection;
+  connection.connection_name = "retryq waiting";
+  BrokerSession session(loop, std::move(connection));
+  if (absl::Status opened = session.Open(); !opened.ok()) {
+    if (!absl::IsUnavailable(opened)) return opened;
+    return absl::UnavailableError(absl::StrCat(std::string(opened.message()), "; remedy: ",
+                                               UnreachableRemedy(std::string(opened.message()))));
+  }
+
+  const std::int64_t limit =
+      IsVersion4(session.server_version()) ? kDefaultDeliveryLimit : kUnlimited;
+  std::vector<DelayQueue> queues;
+  const absl::Status visited =
+      VisitQueues(api, vhost, options.prefix + ".", [&](const Json& json, absl::Time /*at*/) {
+        auto queue = ParseDelayQueue(json, options.prefix, options.work_queue, limit);
+        if (queue) queues.push_back(*std::move(queue));
+      });
+  if (!visited.ok()) return visited;
+  std::sort(queues.begin(), queues.end(), [](const DelayQueue& a, const DelayQueue& b) {
+    return std::tie(a.ttl, a.name) < std::tie(b.ttl, b.name);
+  });
+  if (options.action == MessageAction::kPark) {
+    const bool quorum = std::any_of(queues.begin(), queues.end(),
+                                    [](const DelayQueue& queue) { return queue.is_quorum; });
+    const absl::Status parked =
+        queues.empty() ? absl::OkStatus() : EnsureParked(api, session, options, quorum);
+    if (!parked.ok()) return parked;
+  }
+  for (DelayQueue& queue : queues) {
+    const auto there = session.DeclareQueue({.name = queue.name, .passive = true});
+    if (absl::IsNotFound(there.status())) continue;  // it has expired meanwhile
+    if (!there.ok()) {
+      return WithRights(there.status(), "read the delay queues: ^" + options.prefix + "\\.");
+    }
+    const bool is_held = there->consumer_count > 0 || (queue.figures && queue.figures->unacked > 0);
+    if (there->message_count > 0 || is_held) place.queues.push_back(std::move(queue));
+  }
+  return place;
+}
+
+absl::Status NoWorkQueue(const MessagesOptions& options) {
+  return absl::NotFoundError(
+      absl::StrCat("there is no queue '", EscapedText(options.work_queue), "' in vhost '",
+                   EscapedText(options.place.connection.vhost),
+                   "': correct --queue or the end of --url, or declare it (retryq declare)"));
+}
+
+}  // namespace retryq::cli

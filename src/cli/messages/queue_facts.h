@@ -1,0 +1,109 @@
+#ifndef RETRYQ_CLI_MESSAGES_QUEUE_FACTS_H_
+#define RETRYQ_CLI_MESSAGES_QUEUE_FACTS_H_
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/management/management_flags.h"
+#include "retryq/amqp/message.h"
+
+namespace retryq::cli {
+
+struct MessagesOptions;
+
+// The delivery limit of a quorum queue, from its argument and its policy in the management API's
+// reply; -1: unlimited. `otherwise` is the result if neither sets one. Returns nullopt if the limit
+// is not known yet, as right after the queue was declared.
+std::optional<std::int64_t> DeliveryLimitOf(const nlohmann::json& queue, std::int64_t otherwise);
+
+// The default from RabbitMQ 4 on. Earlier versions have no default limit.
+inline constexpr std::int64_t kDefaultDeliveryLimit = 20;
+
+// A quorum queue drops a message that was requeued more often than its delivery limit. So a reader
+// that leaves messages in the queue moves those that were requeued `MoveAt` times. That is half of
+// the limit, so that a few further requeues do no harm. nullopt if messages are never dropped: in a
+// classic queue, or without a limit.
+//
+// `queue` is the management API's reply. Returns kFailedPrecondition if the limit is below 2 or not
+// known, and for a stream.
+absl::StatusOr<std::optional<std::int64_t>> MoveAt(const nlohmann::json& queue,
+                                                   const std::string& name);
+
+// Returns why a queue does not keep parked messages, as the end of a sentence about the queue;
+// empty if it does. `queue` is the management API's reply.
+std::string WhyUnfitForParking(const nlohmann::json& queue);
+
+// The number of messages of a queue, some seconds ago.
+struct QueueFigures {
+  std::uint64_t all = 0;
+  std::uint64_t unacked = 0;
+};
+std::optional<QueueFigures> FiguresOf(const nlohmann::json& queue);
+
+// The facts about a queue that a reader needs first.
+struct BeforeReading {
+  std::optional<std::int64_t> move_at;
+  std::optional<QueueFigures> figures;
+};
+
+// Asks the management API, for some seconds if it does not know the limit yet. If it cannot be
+// asked, a queue is read only if the broker confirms that it is classic. For any other queue
+// returns kFailedPrecondition, as its limit might be 0; also for a delay queue.
+absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const std::string& queue);
+
+// Checks whether other consumers still have messages of a queue after a reader has waited for them.
+// Returns ok if the management API reports no unacked messages, otherwise kUnavailable with their
+// number. `consumers` is the number of consumers of the queue; a reply with fewer is outdated, and
+// the API is asked again.
+absl::Status HeldByOthers(const BrokerPlace& place, const std::string& queue,
+                          std::uint32_t consumers);
+
+// A delay queue that may contain messages of a work queue.
+struct DelayQueue {
+  std::string name;
+  absl::Duration ttl;
+  bool is_quorum = false;
+  // It contains only messages of that work queue, unless another work queue has the same hash in
+  // its name.
+  bool is_owned = false;
+  std::string dead_letter_exchange;
+  std::optional<std::int64_t> delivery_limit;  // not set: unlimited
+  std::optional<QueueFigures> figures;
+};
+
+// Parses one queue of the management API. Returns nullopt if it is not a delay queue of this prefix
+// or cannot contain messages of the work queue. `default_limit` is the broker's default delivery
+// limit; -1: unlimited.
+std::optional<DelayQueue> ParseDelayQueue(const nlohmann::json& queue, std::string_view prefix,
+                                          std::string_view work_queue, std::int64_t default_limit);
+
+// Returns whether a message in this delay queue waits for the work queue. With the default
+// exchange, it returns to the queue that its routing key names. With another exchange the target is
+// unknown, and the message counts as the work queue's if it failed there. Anyone can set
+// `x-retry-queue`, so it never overrides the routing key.
+bool WaitsFor(const amqp::Message& message, const DelayQueue& queue, std::string_view work_queue);
+
+// The delay queues and the work queue on a broker.
+struct DelayQueuesFound {
+  std::vector<DelayQueue> queues;  // not empty, in order of their TTL
+  bool has_work_queue = false;
+};
+
+// Finds the queues with the management API, and their message counts with AMQP, as those of the API
+// are old. Returns the errors of both, with the remedy. For `park`, declares a missing parked queue
+// as a worker does; returns kFailedPrecondition if the parked queue does not keep messages.
+absl::StatusOr<DelayQueuesFound> FindDelayQueues(const MessagesOptions& options);
+
+// The error for a missing work queue.
+absl::Status NoWorkQueue(const MessagesOptions& options);
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_MESSAGES_QUEUE_FACTS_H_

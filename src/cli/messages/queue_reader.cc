@@ -1,0 +1,477 @@
+#include "cli/messages/queue_reader.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/connect/broker_session.h"
+#include "cli/connect/orderly_end.h"
+#include "cli/messages/message_facts.h"
+#include "retryq/consumer.h"
+
+namespace retryq::cli {
+namespace {
+
+constexpr absl::Duration kTick = absl::Milliseconds(100);
+// After this time without a delivery, the queue may be empty.
+constexpr absl::Duration kQuiet = absl::Milliseconds(400);
+constexpr absl::Duration kQuietAtTheEnd = absl::Milliseconds(50);
+constexpr int kEmptyLooks = 2;
+// The longest time without a delivery although the queue has messages.
+constexpr absl::Duration kPatienceWithQueue = absl::Seconds(60);
+// The time for messages in transit to arrive before a consumer is cancelled.
+constexpr absl::Duration kFill = absl::Seconds(5);
+// The time for others to requeue their messages. The figures of the management API are five seconds
+// old.
+constexpr absl::Duration kPatienceWithOthers = absl::Seconds(6);
+constexpr absl::Duration kLookAtOthers = absl::Milliseconds(100);
+// The number of messages on a channel before a new one takes over: at least a part of all messages,
+// so that the number of channels is limited.
+constexpr std::uint64_t kLeastOnChannel = 1000;
+constexpr std::uint64_t kMostChannels = 128;
+// The time for the broker to requeue unacked messages, and the interval of checks.
+constexpr absl::Duration kReturn = absl::Seconds(20);
+constexpr absl::Duration kReturnAfterError = absl::Seconds(5);
+// For a delay queue, in which requeued messages may be due at once.
+constexpr absl::Duration kReturnToDelay = absl::Milliseconds(500);
+constexpr absl::Duration kReturnLook = absl::Milliseconds(20);
+constexpr absl::Duration kClose = absl::Seconds(5);
+
+// Takes "4.3.6"; a text that is not a version counts as old.
+bool IsBefore43(const std::string& version) {
+  int major = 0;
+  int minor = 0;
+  std::sscanf(version.c_str(), "%d.%d", &major, &minor);
+  return major < 4 || (major == 4 && minor < 3);
+}
+
+// Adds the remedy to a fatal error. `reached`: whether the broker was reached.
+absl::Status WithRemedy(const absl::Status& error, bool reached) {
+  const absl::string_view message = error.message();
+  std::string remedy;
+  if (absl::IsUnavailable(error) && !reached) {
+    remedy = UnreachableRemedy({message.data(), message.size()});
+  } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to queue")) {
+    remedy = "grant the user 'read' on the queue (rabbitmqctl set_permissions)";
+  } else if (absl::IsPermissionDenied(error) && absl::StrContains(message, "access to exchange")) {
+    remedy = "grant the user 'write' on the exchange (rabbitmqctl set_permissions)";
+  }
+  if (remedy.empty()) return error;
+  return {error.code(), absl::StrCat(message, "; remedy: ", remedy)};
+}
+
+}  // namespace
+
+QueueReader::QueueReader(EventLoop& loop, Options options)
+    : loop_(loop), options_(std::move(options)), progress_(Progress::OnStderr(options_.queue)) {
+  connection_.emplace(loop, options_.connection, static_cast<amqp::ConnectionListener*>(this));
+}
+
+QueueReader::~QueueReader() {
+  // The connection ends before the channel, whose end would requeue its messages.
+  if (!RequeuesByChannel()) connection_.reset();
+}
+
+absl::Status QueueReader::Run() {
+  const std::shared_ptr<void> drain = loop_.OnDrain([this](const EventLoop::DrainDone&) {
+    const absl::Status interrupted = absl::CancelledError("interrupted");
+    channel_ != nullptr ? Abandon(interrupted) : Abort(interrupted);
+  });
+  waiting_.emplace(loop_, amqp::Describe(options_.connection));
+  Tick();
+  const HeldSignals signals(loop_);
+  absl::Status run = loop_.RunUntilSignal();
+  waiting_.reset();
+  tick_.reset();
+  return_.reset();
+  progress_.End();
+  // From here on nothing is confirmed or acked.
+  finished_ = closed_ = true;
+  options_.on_abandoned();
+  publisher_.reset();
+  for (auto* connection : {&connection_, &afterwards_}) {
+    if (*connection) SayGoodbye(loop_, **connection);
+  }
+  return WithRemedy(error_.ok() ? run : error_, channel_ != nullptr);
+}
+
+void QueueReader::OnOpen() {
+  if (afterwards_) {
+    channel_ = afterwards_->OpenChannel(this);
+    return AwaitReturn(Now());
+  }
+  if (channel_ != nullptr) return;
+  began_at_ = Now();
+  publisher_.emplace(loop_, *connection_, [this](const absl::Status& why) { Abandon(why); });
+  OpenChannel();
+  LookBeforeBegin();
+}
+
+void QueueReader::OpenChannel() {
+  channel_ = connection_->OpenChannel(this);
+  channel_->Qos(options_.window, [](const absl::Status&) {});
+  on_channel_ = 0;
+}
+
+// If no further channel can be opened, the current one stays in use.
+void QueueReader::RotateChannel() {
+  if (on_channel_ < std::max(kLeastOnChannel, total_ / kMostChannels)) return;
+  const std::uint64_t brought = on_channel_;
+  std::unique_ptr<amqp::Channel> former = std::move(channel_);
+  OpenChannel();
+  if (channel_->is_open()) return earlier_.push_back(std::move(former));
+  channel_ = std::move(former);
+  on_channel_ = brought;
+}
+
+void QueueReader::Ack(const amqp::Message& message) {
+  --unacked_;
+  const auto earlier = std::find_if(earlier_.begin(), earlier_.end(), [&](const auto& channel) {
+    return channel->generation() == message.delivery_tag.generation;
+  });
+  (earlier == earlier_.end() ? *channel_ : **earlier).Ack(message.delivery_tag.tag);
+}
+
+void QueueReader::LookAtQueue(Looked done) {
+  channel_->DeclareQueue({.name = options_.queue, .passive = true}, std::move(done));
+}
+
+void QueueReader::LookBeforeBegin() {
+  LookAtQueue([this](const absl::StatusOr<DeclareOk>& queue) {
+    if (finished_) return;
+    if (queue.ok()) return Begin(*queue);
+    Abort(absl::IsNotFound(queue.status())
+              ? absl::NotFoundError(
+                    absl::StrCat("there is no queue '", options_.queue, "'", options_.if_missing))
+              : queue.status());
+  });
+}
+
+// Only the management API reports unacked messages, and late. Without consumers there are hardly
+// any.
+bool QueueReader::IsAllThere(const DeclareOk& queue) const {
+  if (options_.figures && queue.message_count >= options_.figures->all) return true;
+  return queue.consumer_count == 0 && (!options_.figures || options_.figures->unacked == 0);
+}
+
+void QueueReader::OnLost(const absl::Status& why) {
+  Abort(absl::Status(
+      why.code(),
+      absl::StrCat(
+          std::string(why.message()),
+          channel_ == nullptr ? "" : "; messages that were not acked are in the queue again")));
+}
+
+void QueueReader::OnBlocked(bool blocked, std::string_view reason) {
+  is_blocked_ = blocked;
+  progress_.Say(blocked
+                    ? absl::StrCat("the broker accepts no messages for now: ", std::string(reason),
+                                   "; waiting")
+                    : "the broker accepts messages again");
+}
+
+void QueueReader::Begin(const DeclareOk& queue) {
+  if (!looks_since_) looks_since_ = Now();
+  others_hold_ = !IsAllThere(queue);
+  if (others_hold_ && Now() - *looks_since_ < kPatienceWithOthers && error_.ok()) {
+    waiting_->Because("another consumer has messages of the queue");
+    return_ = loop_.After(kLookAtOthers, [this] { LookBeforeBegin(); });
+    return;
+  }
+  waiting_.reset();
+  began_ = true;
+  total_ = queue.message_count;
+  other_consumers_ = queue.consumer_count;
+  began_at_ = last_delivery_ = Now();
+  if (total_ == 0) Stop();
+  Step();
+}
+
+void QueueReader::StartConsumer() {
+  RotateChannel();
+  consumer_ = Consumer::kStarting;
+  unacked_ = 0;
+  held_ = 0;
+  // The broker chooses the tag: a quorum queue takes a new consumer with an old tag for the old
+  // one.
+  channel_->Consume({.queue = options_.queue, .max_body = ConsumerOptions().max_body},
+                    [this](const absl::StatusOr<std::string>& tag) {
+                      if (!tag.ok()) return;  // OnChannelClosed follows
+                      consumer_ = Consumer::kActive;
+                      consumer_tag_ = *tag;
+                      Step();
+                    });
+}
+
+void QueueReader::CancelConsumer() {
+  consumer_ = Consumer::kCancelling;
+  channel_->Cancel(consumer_tag_, [this](const absl::Status& cancelled) {
+    if (!cancelled.ok()) return;
+    consumer_ = Consumer::kNone;
+    Step();
+  });
+}
+
+void QueueReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
+  if (closed_) return;
+  last_delivery_ = Now();
+  empty_looks_ = 0;
+  ++unacked_;
+  ++on_channel_;
+  if (ending_) ++late_;
+  if (ending_ && options_.keep_order) {
+    ++held_;
+    ++kept_;
+    return Step();
+  }
+  if (ending_) {
+    // Taking one of them now would make the broker deliver another.
+    bystanders_.push_back(std::move(message));
+    return Step();
+  }
+  ++undecided_;
+  if (++seen_ >= total_) nothing_left_ = true;
+  if (message->left_out > 0) {
+    progress_.Say(absl::StrCat("a message of ", message->left_out,
+                               " bytes is too large to be read and stays in the queue"));
+    Keep(message);
+  } else {
+    options_.on_message(std::move(message));
+  }
+  if (nothing_left_) Stop();
+  Step();
+}
+
+void QueueReader::Keep(const amqp::MessagePtr& message) {
+  --undecided_;
+  if (options_.move_at && error_.ok() && message->left_out == 0 &&
+      RetryFacts(*message).returns >= *options_.move_at) {
+    Move(message);
+  } else {
+    ++held_;
+    ++kept_;
+  }
+  Step();
+}
+
+void QueueReader::Take(const amqp::MessagePtr& message) {
+  --undecided_;
+  Ack(*message);
+  Step();
+}
+
+void QueueReader::Move(const amqp::MessagePtr& message) {
+  ++moving_;
+  publisher_->Publish(
+      {.message = message, .plan = {.path = CopyPath::kReturn}, .target = {"", options_.queue}},
+      [this, message](const PublishResult& result) {
+        --moving_;
+        if (result.outcome == PublishOutcome::kConfirmed) {
+          ++moved_;
+          Ack(*message);
+          return Step();
+        }
+        ++held_;
+        ++kept_;
+        Abandon(absl::FailedPreconditionError(absl::StrCat(
+            "a message of queue '", options_.queue,
+            "' was requeued so often that the delivery limit may soon drop it, and its copy could "
+            "not be published",
+            result.text.empty() ? "" : absl::StrCat(" (", std::string(result.text), ")"),
+            ": reading stops; remedy: set a delivery limit of -1 by a policy")));
+      });
+}
+
+void QueueReader::Stop() {
+  if (std::exchange(ending_, true)) return;
+  ending_since_ = Now();
+  empty_looks_ = 0;
+  Step();
+}
+
+void QueueReader::Abandon(const absl::Status& why) {
+  if (closing_) return;
+  if (error_.ok()) error_ = why;
+  if (finished_) return;
+  Stop();
+  options_.on_abandoned();
+  Step();
+}
+
+// Messages in transit when a consumer is cancelled are requeued unseen, and their count increases.
+// So a consumer is cancelled when its window is full, or when all messages have been seen: later
+// messages have rarely been delivered before.
+bool QueueReader::MayCancel() const {
+  if (!ending_) return held_ >= options_.window;
+  return nothing_left_ || cut_short_ || unacked_ >= options_.window ||
+         Now() - ending_since_ > kFill;
+}
+
+void QueueReader::Step() {
+  if (channel_ == nullptr || finished_ || (!began_ && !ending_)) return;
+  switch (consumer_) {
+    case Consumer::kStarting:
+    case Consumer::kCancelling:
+      return;
+    case Consumer::kActive:
+      if (options_.keep_order) return StepInOrder();
+      if (MayCancel()) CancelConsumer();
+      return;
+    case Consumer::kNone:
+      if (!ending_) return StartConsumer();
+      break;
+  }
+  const std::vector<amqp::MessagePtr> bystanders = std::exchange(bystanders_, {});
+  undecided_ += bystanders.size();
+  for (const amqp::MessagePtr& message : bystanders) Keep(message);
+  if (undecided_ == 0 && moving_ == 0) Requeue();
+}
+
+// Messages that the broker sends before it confirms a cancel can arrive after the confirmation, and
+// would be requeued before the others. So the consumer ends together with all its messages.
+void QueueReader::StepInOrder() {
+  if (!MayCancel()) return;
+  if (!ending_) return CutShort();
+  if (undecided_ == 0) Requeue();
+}
+
+void QueueReader::CutShort() {
+  if (cut_short_ || finished_) return;
+  cut_short_ = !ending_ || undecided_ > 0;
+  Stop();
+  options_.on_abandoned();
+  Step();
+}
+
+// Whether the messages are requeued by closing their channels, and not the connection.
+bool QueueReader::RequeuesByChannel() const {
+  return !options_.keep_order || !connection_ || !IsBefore43(connection_->server_version());
+}
+
+absl::Duration QueueReader::PatienceForReturn() const {
+  if (options_.longest != absl::InfiniteDuration()) return kReturnToDelay;
+  return error_.ok() ? kReturn : kReturnAfterError;
+}
+
+void QueueReader::Requeue() {
+  finished_ = true;
+  return_.reset();
+  consumer_ = Consumer::kNone;
+  if (RequeuesByChannel()) return CloseChannels();
+  // In a later turn of the loop, as the publisher's channel may be about to report why it was
+  // closed.
+  return_ = loop_.After(absl::ZeroDuration(), [this] { EndConnection(); });
+}
+
+// Closes them in order, as their messages are requeued in that order.
+void QueueReader::CloseChannels() {
+  if (!earlier_.empty()) {
+    earlier_.front()->Close([this] {
+      earlier_.pop_front();
+      CloseChannels();
+    });
+    return;
+  }
+  channel_->Close([this] {
+    channel_ = connection_->OpenChannel(this);
+    AwaitReturn(Now());
+  });
+}
+
+void QueueReader::EndConnection() {
+  closing_ = true;
+  connection_->Close(kClose, [this] {
+    channel_.reset();
+    publisher_.reset();
+    if (kept_ == 0 || other_consumers_ > 0) return loop_.Stop();
+    closing_ = false;
+    afterwards_.emplace(loop_, options_.connection, static_cast<amqp::ConnectionListener*>(this));
+  });
+}
+
+// The minimum of ready messages once all are requeued: the kept ones, and the copies of the moved
+// ones. This consumer may have received some of those copies, which then count as kept.
+std::uint64_t QueueReader::LeftInQueue() const {
+  return kept_ + (moved_ > late_ ? moved_ - late_ : 0);
+}
+
+// A quorum queue requeues messages a moment after their channel or connection is closed. Waits for
+// it, so that the next look, by this or another command, finds all messages.
+void QueueReader::AwaitReturn(absl::Duration since) {
+  if (kept_ == 0 || other_consumers_ > 0) return Finish();
+  LookAtQueue([this, since](const absl::StatusOr<DeclareOk>& queue) {
+    if (!queue.ok() || queue->message_count >= LeftInQueue()) return Finish();
+    if (Now() - since > PatienceForReturn()) {
+      if (options_.longest == absl::InfiniteDuration() && error_.ok()) {
+        error_ = absl::UnavailableError(absl::StrCat(
+            LeftInQueue() - queue->message_count, " messages are not back in queue '",
+            options_.queue, "' yet: the broker is slow; remedy: run the command again later"));
+      }
+      return Finish();
+    }
+    return_ = loop_.After(kReturnLook, [this, since] { AwaitReturn(since); });
+  });
+}
+
+void QueueReader::Finish() {
+  if (std::exchange(closing_, true)) return;
+  (afterwards_ ? afterwards_ : connection_)->Close(kClose, [this] { loop_.Stop(); });
+}
+
+void QueueReader::OnConsumerCancelled(std::string_view) {
+  Abort(absl::UnavailableError(absl::StrCat("the broker cancelled the consumer of queue '",
+                                            options_.queue,
+                                            "', as it does when the queue is deleted or moved")));
+}
+
+void QueueReader::OnChannelClosed(const amqp::ChannelError& why) {
+  if (!closed_) Abort(why.status);
+}
+
+void QueueReader::Abort(const absl::Status& error) {
+  if (finished_) return Finish();
+  if (error_.ok()) error_ = error;
+  finished_ = true;
+  loop_.Stop();
+}
+
+void QueueReader::Tick() {
+  tick_ = loop_.After(kTick, [this] {
+    if (began_) progress_.Update(seen_, total_, Now() - began_at_);
+    if (!began_ && channel_ != nullptr && !is_blocked_ && Now() - began_at_ > kLongestSilence) {
+      return Abort(absl::DeadlineExceededError(
+          absl::StrCat("the broker has not answered within ", absl::FormatDuration(kLongestSilence),
+                       "; remedy: check that the broker runs and is not overloaded")));
+    }
+    LookForEnd();
+    if (began_ && Now() - began_at_ > options_.longest) CutShort();
+    Step();
+    Tick();
+  });
+}
+
+// Another consumer may have taken the missing messages.
+void QueueReader::LookForEnd() {
+  if (consumer_ != Consumer::kActive || looking_ || is_blocked_ || nothing_left_) return;
+  if (Now() - last_delivery_ < (ending_ ? kQuietAtTheEnd : kQuiet)) return;
+  if (unacked_ >= options_.window) return;
+  looking_ = true;
+  LookAtQueue([this](const absl::StatusOr<DeclareOk>& queue) {
+    looking_ = false;
+    if (!queue.ok()) return;  // OnChannelClosed follows
+    if (queue->message_count == 0 && ++empty_looks_ >= kEmptyLooks) {
+      nothing_left_ = true;
+      Stop();
+      return Step();
+    }
+    if (queue->message_count == 0 || Now() - last_delivery_ < kPatienceWithQueue) return;
+    Abandon(absl::FailedPreconditionError(absl::StrCat(
+        queue->message_count, " messages are ready in queue '", options_.queue,
+        "', and the broker delivers none of them: another consumer may be the only active one "
+        "(x-single-active-consumer); remedy: stop that consumer")));
+  });
+}
+
+}  // namespace retryq::cli

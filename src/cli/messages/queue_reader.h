@@ -1,0 +1,189 @@
+#ifndef RETRYQ_CLI_MESSAGES_QUEUE_READER_H_
+#define RETRYQ_CLI_MESSAGES_QUEUE_READER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "cli/messages/copies.h"
+#include "cli/messages/progress.h"
+#include "cli/messages/queue_facts.h"
+#include "cli/text/waiting.h"
+#include "retryq/amqp/connection.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::cli {
+
+// Reads once the messages that a queue contains at the start, and leaves those in the queue that
+// are not taken.
+//
+// Messages are consumed and stay unacked, so that none is seen twice, until the broker requeues
+// them at the end. One consumer has at most `window` of them. When all of those are kept, the next
+// consumer takes over, and their bodies are freed. After some thousand messages a new channel takes
+// over, as the broker searches all unacked messages of a channel for those that are acked. After an
+// error, or if the process dies, the broker requeues all unacked messages.
+//
+// Messages that another consumer has cannot be seen. The reader waits some seconds for them to
+// return, as they do if another command has just ended. It ends when the messages that it leaves in
+// the queue are ready again.
+//
+// A quorum queue counts how often it has requeued a message, and drops the message when the count
+// exceeds the delivery limit. So a message whose count has reached `move_at` is moved behind the
+// others: its copy is published and confirmed before the original is acked, and its count starts at
+// 0. Messages of a delay queue are not moved: see `Options::keep_order`.
+class QueueReader final : private amqp::ConnectionListener, private amqp::ChannelListener {
+ public:
+  struct Options {
+    amqp::ConnectionOptions connection;
+    std::string queue;
+    std::uint16_t window = 256;           // above zero
+    std::optional<std::int64_t> move_at;  // at least 1; not set: moves none
+    // Kept messages get their previous position, before all later messages; otherwise any. Messages
+    // expire only at the head of a delay queue, so a misplaced message delays others. Before 4.3, a
+    // quorum queue without a delivery limit puts requeued messages behind all others, except those
+    // of a connection that has ended, which go to the front. From 4.3 on requeued messages always
+    // go to the front, and the end of a connection counts as a failure (F41 in
+    // doc/rabbitmq_facts.md). Messages of several consumers can get out of order, so there is only
+    // one consumer.
+    bool keep_order = false;
+    // The longest time that messages are held. After it, nothing more is started, and the kept
+    // messages are requeued.
+    absl::Duration longest = absl::InfiniteDuration();
+    std::optional<QueueFigures> figures;  // of the management API, if known
+    std::string if_missing;               // follows the queue's name in a kNotFound error
+    // Receives each message. It needs one call of Keep or Take, at once or later.
+    std::function<void(amqp::MessagePtr message)> on_message;
+    // The reader ends early and shows no further messages. Messages whose processing has not begun
+    // need their call of Keep now.
+    std::function<void()> on_abandoned;
+  };
+
+  // `loop` must outlive it.
+  QueueReader(EventLoop& loop, Options options);
+  ~QueueReader() override;
+
+  // Reads the queue until its end, an error or a signal. After a first signal, operations that have
+  // started are finished; after a second one they are abandoned. Returns kCancelled for a signal.
+  // Call it once.
+  absl::Status Run();
+
+  // Leaves the message in the queue.
+  void Keep(const amqp::MessagePtr& message);
+  // Acks the message, which removes it.
+  void Take(const amqp::MessagePtr& message);
+
+  // Stops reading: no more messages are shown.
+  void Stop();
+  // Ends before all messages have been seen, without an error, so that another reader can continue.
+  void CutShort();
+  // Ends with this error. Operations that have started are finished.
+  void Abandon(const absl::Status& why);
+
+  // For copies that must be confirmed before their originals are taken.
+  CopyPublisher& publisher() { return *publisher_; }
+
+  bool began() const { return began_; }  // the queue was found
+  // Messages remain that were not shown, or for which there was no time.
+  bool cut_short() const { return cut_short_; }
+  std::uint64_t total() const { return total_; }  // messages at the start
+  // Other consumers had messages of the queue for longer than the reader waited.
+  bool others_hold() const { return others_hold_; }
+  std::uint32_t other_consumers() const { return other_consumers_; }  // at the start
+
+ private:
+  enum class Consumer { kNone, kStarting, kActive, kCancelling };
+
+  void OnOpen() override;
+  void OnLost(const absl::Status& why) override;
+  void OnBlocked(bool blocked, std::string_view reason) override;
+  void OnDelivery(std::string_view consumer_tag, amqp::MessagePtr message) override;
+  void OnConsumerCancelled(std::string_view consumer_tag) override;
+  void OnChannelClosed(const amqp::ChannelError& why) override;
+
+  using Looked = std::function<void(const absl::StatusOr<DeclareOk>& queue)>;
+  void LookAtQueue(Looked done);
+  void LookBeforeBegin();
+  void Begin(const DeclareOk& queue);
+  bool IsAllThere(const DeclareOk& queue) const;
+  void OpenChannel();
+  void RotateChannel();
+  void Ack(const amqp::Message& message);
+  void StartConsumer();
+  void CancelConsumer();
+  // Does the next step, if any.
+  void Step();
+  bool MayCancel() const;
+  void StepInOrder();
+  void Move(const amqp::MessagePtr& message);
+  bool RequeuesByChannel() const;
+  void Requeue();
+  void CloseChannels();
+  void EndConnection();
+  absl::Duration PatienceForReturn() const;
+  void AwaitReturn(absl::Duration since);
+  std::uint64_t LeftInQueue() const;
+  void Finish();
+  void Abort(const absl::Status& error);
+
+  void Tick();
+  void LookForEnd();
+  absl::Duration Now() const { return loop_.clock().SinceBoot(); }
+
+  EventLoop& loop_;
+  const Options options_;
+  Progress progress_;
+  std::optional<Waiting> waiting_;  // reports waits before the start
+  std::optional<amqp::Connection> connection_;
+  std::optional<amqp::Connection> afterwards_;  // checks that all messages are requeued
+  std::unique_ptr<amqp::Channel> channel_;      // on which the queue is consumed
+  std::uint64_t on_channel_ = 0;                // messages delivered on it
+  // The earlier channels, with their unacked messages. Oldest first.
+  std::deque<std::unique_ptr<amqp::Channel>> earlier_;
+  std::optional<CopyPublisher> publisher_;
+
+  Consumer consumer_ = Consumer::kNone;
+  std::string consumer_tag_;
+  std::uint64_t unacked_ = 0;  // of the messages of this consumer
+  std::uint64_t held_ = 0;     // of these, messages that stay unacked
+
+  bool began_ = false;
+  std::uint64_t total_ = 0;
+  std::uint64_t seen_ = 0;  // messages shown
+  std::uint64_t kept_ = 0;
+  std::uint64_t moved_ = 0;
+  std::uint64_t late_ = 0;       // delivered while ending, including copies of moved ones
+  std::uint64_t undecided_ = 0;  // shown, but neither kept nor taken yet
+  std::uint64_t moving_ = 0;
+
+  bool ending_ = false;                       // no more messages are shown
+  bool nothing_left_ = false;                 // the queue has no more messages
+  std::vector<amqp::MessagePtr> bystanders_;  // delivered while ending
+  int empty_looks_ = 0;
+  bool looking_ = false;
+  std::uint32_t other_consumers_ = 0;
+  bool others_hold_ = false;
+  std::optional<absl::Duration> looks_since_;  // start of the first look
+  absl::Duration began_at_;
+  absl::Duration last_delivery_;
+  absl::Duration ending_since_;
+
+  bool cut_short_ = false;
+  bool finished_ = false;
+  bool closing_ = false;
+  bool closed_ = false;  // events are ignored
+  bool is_blocked_ = false;
+  absl::Status error_;  // the first error
+  std::unique_ptr<Timer> tick_;
+  std::unique_ptr<Timer> return_;
+};
+
+}  // namespace retryq::cli
+
+#endif  // RETRYQ_CLI_MESSAGES_QUEUE_READER_H_

@@ -1,0 +1,296 @@
+#include "cli/messages/reading.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "cli/connect/broker_session.h"
+#include "cli/messages/message_facts.h"
+#include "cli/messages/queue_reader.h"
+#include "cli/text/outlet.h"
+#include "retryq/event_loop.h"
+
+namespace retryq::cli {
+namespace {
+
+// The window of one consumer if bodies are not kept in memory: so large that a second consumer is
+// rarely needed.
+constexpr std::uint16_t kReadingWindow = 2000;
+
+// Parked messages that wait for their turn are unacked, and the broker ends a consumer after half
+// an hour.
+constexpr double kLongestTurnSeconds = 300;
+
+// Messages of a delay queue cannot come due while they are held, so a pass ends after some seconds.
+constexpr absl::Duration kLongestRead = absl::Seconds(10);
+// The limits if all messages are taken in order: few are held at a time, so that none is held that
+// could be due.
+constexpr absl::Duration kLongestTaking = absl::Minutes(5);
+constexpr double kTurnSeconds = 2;
+
+// The limit of waiting bodies; further matches are left to the next pass.
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+
+std::uint16_t WindowInTime(const MessagesOptions& options, double seconds) {
+  if (options.rate <= 0) return options.window;
+  return static_cast<std::uint16_t>(
+      std::min<double>(options.window, std::max(1.0, options.rate * seconds)));
+}
+
+// Reads one queue once.
+class Pass {
+ public:
+  // The arguments must outlive it.
+  Pass(const MessagesOptions& options, const Source& source, std::optional<std::uint64_t> limit,
+       const Action& action)
+      : options_(options),
+        source_(source),
+        limit_(limit),
+        action_(action),
+        now_(loop_.clock().Now()) {}
+
+  // Returns the errors of QueueReader::Run and AskBeforeReading; a delay queue that has expired
+  // meanwhile counts as empty.
+  absl::Status Run();
+
+  // The number of matches that were removed or, if none are, of all.
+  std::uint64_t done() const { return remover_ ? remover_->removed() : matched_; }
+  // Whether another pass may remove more.
+  bool MayGoOn() const;
+
+  // Adds its figures. If another pass follows, that one sees the messages that stay.
+  void AddTo(ReadResult* result, bool is_last) const;
+  // Adds the reasons why messages stay or were not seen.
+  void AddProblemsTo(ReadResult* result, bool has_reached_limit) const;
+
+ private:
+  absl::StatusOr<QueueReader::Options> ReaderOptions() const;
+  absl::StatusOr<QueueReader::Options> ParkedOptions(QueueReader::Options reader) const;
+  QueueReader::Options WaitingOptions(QueueReader::Options reader) const;
+  bool Acts() const { return action_.removes && !options_.dry_run; }
+  void OnMessage(amqp::MessagePtr message);
+  bool IsCandidate(const amqp::Message& message);
+  bool MayBeTaken(const amqp::Message& message);
+  void Carry(Decision decision, const amqp::MessagePtr& message);
+  std::uint64_t Total() const {
+    return source_.delay ? waiting_ : (reader_ ? reader_->total() : 0);
+  }
+  // Whether messages of the queue have been read so often that a few more reads would send them to
+  // the work queue early.
+  bool IsWornOut() const {
+    return source_.delay && source_.delay->delivery_limit &&
+           returns_ * 2 >= *source_.delay->delivery_limit;
+  }
+
+  const MessagesOptions& options_;
+  const Source& source_;
+  const std::optional<std::uint64_t> limit_;
+  const Action& action_;
+  EventLoop loop_;
+  const absl::Time now_;
+  std::optional<QueueReader> reader_;
+  std::optional<Remover> remover_;
+  std::uint64_t waiting_ = 0;  // seen messages that wait for the work queue
+  std::uint64_t matched_ = 0;
+  std::uint64_t foreign_ = 0;  // matches that stay, as retryq did not park them
+  // The highest number of returns of a message that stays, including this pass. 0 if the queue does
+  // not count them.
+  std::int64_t returns_ = 0;
+  std::map<std::string, std::uint64_t> kept_;     // matches that stay, by reason
+  std::map<CopyTarget, std::uint64_t> would_go_;  // of a dry run
+};
+
+absl::StatusOr<QueueReader::Options> Pass::ReaderOptions() const {
+  QueueReader::Options reader{.connection = options_.place.connection, .queue = source_.queue};
+  reader.connection.connection_name = options_.is_waiting ? "retryq waiting" : "retryq parked";
+  return source_.delay ? WaitingOptions(std::move(reader)) : ParkedOptions(std::move(reader));
+}
+
+absl::StatusOr<QueueReader::Options> Pass::ParkedOptions(QueueReader::Options reader) const {
+  const auto before = AskBeforeReading(options_.place, source_.queue);
+  if (!before.ok()) return before.status();
+  reader.connection = WithPatience(reader.connection, absl::Seconds(6));
+  reader.window = Acts() ? WindowInTime(options_, kLongestTurnSeconds) : kReadingWindow;
+  if (!Acts() && limit_ && options_.filter.empty()) {
+    reader.window = static_cast<std::uint16_t>(std::min<std::uint64_t>(*limit_, kReadingWindow));
+  }
+  reader.move_at = before->move_at;
+  reader.figures = before->figures;
+  reader.if_missing =
+      ": --queue is the work queue, whose messages are parked in QUEUE.parked unless --parked "
+      "names another queue; its vhost is the one in the --url";
+  return reader;
+}
+
+QueueReader::Options Pass::WaitingOptions(QueueReader::Options reader) const {
+  constexpr std::uint16_t kAll = std::numeric_limits<std::uint16_t>::max();
+  reader.window = source_.delay->is_quorum ? kAll : kReadingWindow;
+  reader.keep_order = source_.delay->is_quorum;
+  reader.longest = kLongestRead;
+  reader.figures = source_.delay->figures;
+  // If every message is taken in the order in which it is shown, none is held for longer than its
+  // turn takes.
+  if (Acts() && source_.delay->is_owned && options_.filter.empty() && !limit_) {
+    reader.window = WindowInTime(options_, kTurnSeconds);
+    reader.longest = kLongestTaking;
+  }
+  return reader;
+}
+
+absl::Status Pass::Run() {
+  absl::StatusOr<QueueReader::Options> reader = ReaderOptions();
+  if (!reader.ok()) return reader.status();
+  reader->on_message = [this](amqp::MessagePtr message) { OnMessage(std::move(message)); };
+  reader->on_abandoned = [this] {
+    if (remover_) remover_->Abandon();
+  };
+  reader_.emplace(loop_, *std::move(reader));
+  if (Acts()) {
+    Remover::Options remover{.rate = options_.rate,
+                             .window = WindowInTime(options_, kLongestTurnSeconds),
+                             .again = action_.again,
+                             .elsewhere = action_.elsewhere,
+                             .save = action_.save,
+                             .on_removed = nullptr};
+    if (action_.on_removed) {
+      remover.on_removed = [this](const amqp::Message& message) {
+        action_.on_removed(message, source_);
+      };
+    }
+    remover_.emplace(loop_, *reader_, std::move(remover));
+  }
+  absl::Status status = reader_->Run();
+  return source_.delay && absl::IsNotFound(status) && !reader_->began() ? absl::OkStatus() : status;
+}
+
+void Pass::OnMessage(amqp::MessagePtr message) {
+  const bool matches = IsCandidate(*message) && matched_ != limit_ &&
+                       options_.filter.Matches(*message, now_) && MayBeTaken(*message);
+  if (!matches) return reader_->Keep(message);
+  ++matched_;
+  if (remover_ && remover_->waiting_bytes() > kMostBytes) {
+    reader_->Keep(message);
+    return reader_->CutShort();
+  }
+  Carry(action_.decide(message, source_), message);
+  // A quorum delay queue that is read only in part gets out of order.
+  if (matched_ == limit_ && !source_.delay) reader_->Stop();
+}
+
+bool Pass::IsCandidate(const amqp::Message& message) {
+  if (!source_.delay) return action_.applies == nullptr || action_.applies(message);
+  if (source_.delay->delivery_limit) {
+    returns_ = std::max(returns_, RetryFacts(message).returns + 1);
+  }
+  if (!WaitsFor(message, *source_.delay, options_.work_queue)) return false;
+  ++waiting_;
+  return true;
+}
+
+bool Pass::MayBeTaken(const amqp::Message& message) {
+  const bool ours_only = !source_.delay && !options_.foreign && Removes(options_.action);
+  if (!ours_only || RetryFacts(message).is_parked()) return true;
+  ++foreign_;
+  return false;
+}
+
+void Pass::Carry(Decision decision, const amqp::MessagePtr& message) {
+  if (const Keep* keep = std::get_if<Keep>(&decision)) {
+    if (!keep->why.empty()) ++kept_[keep->why];
+    return reader_->Keep(message);
+  }
+  MessageCopy* const copy = std::get_if<MessageCopy>(&decision);
+  if (remover_) {
+    copy != nullptr ? remover_->Send(std::move(*copy)) : remover_->Discard(message);
+    return;
+  }
+  if (copy != nullptr) ++would_go_[copy->target];
+  if (action_.on_removed) action_.on_removed(*message, source_);
+  reader_->Keep(message);
+}
+
+bool Pass::MayGoOn() const {
+  return reader_->cut_short() && remover_ && remover_->removed() > 0 && remover_->kept().empty() &&
+         !IsWornOut();
+}
+
+void Pass::AddTo(ReadResult* result, bool is_last) const {
+  result->began = result->began || (reader_ && reader_->began());
+  result->total += is_last ? Total() : done();
+  result->matched += is_last ? matched_ : done();
+  if (is_last && Total() > 0) ++result->queues;
+  for (const auto& [target, count] : would_go_) result->targets[target] += count;
+  if (!remover_ || remover_->removed() == 0) return;
+  result->removed += remover_->removed();
+  result->removed_from[source_.queue] += remover_->removed();
+  for (const auto& [target, count] : remover_->targets()) result->targets[target] += count;
+}
+
+void Pass::AddProblemsTo(ReadResult* result, bool has_reached_limit) const {
+  const auto add = [&](std::uint64_t count, const std::string& why) {
+    if (count == 0) return;
+    result->problems.push_back(absl::StrCat(count, " stay in ", source_.queue, why));
+  };
+  for (const auto& [why, count] : kept_) add(count, ": " + why);
+  if (remover_) {
+    for (const auto& [why, count] : remover_->kept()) add(count, ": " + why);
+    add(remover_->in_doubt(),
+        ", and their copies may still have arrived: the reply of the broker is missing");
+  }
+  add(foreign_,
+      ": retryq did not park them (they have no x-retry-parked); remedy: look at them, and add "
+      "--foreign to include them");
+  if (IsWornOut()) {
+    WriteErrors(absl::StrCat("retryq waiting: messages in ", source_.queue, " have been read ",
+                             returns_, " times, and go to the work queue early once that exceeds ",
+                             *source_.delay->delivery_limit,
+                             " (delivery limit); RabbitMQ before 4.3 counts each read\n"));
+  }
+  if (!reader_ || (has_reached_limit && options_.action != MessageAction::kList)) return;
+  if (reader_->others_hold() && result->status.ok()) {
+    const absl::Status held =
+        HeldByOthers(options_.place, source_.queue, reader_->other_consumers());
+    if (!held.ok()) result->problems.emplace_back(held.message());
+  }
+  if (!reader_->cut_short()) return;
+  result->problems.push_back(absl::StrCat(
+      "not all of the ", reader_->total(), " messages in ", source_.queue,
+      " were read, so that due messages are not held up; remedy: run the command again when fewer "
+      "messages wait"));
+}
+
+}  // namespace
+
+ReadResult ReadQueues(const MessagesOptions& options, const Scope& scope,
+                      std::optional<std::uint64_t> limit, const Action& action) {
+  ReadResult result;
+  for (const Source& source : scope.sources) {
+    for (bool goes_on = limit != 0 && result.status.ok(); goes_on;) {
+      Pass pass(options, source, limit, action);
+      result.status = pass.Run();
+      if (limit) *limit -= pass.done();
+      goes_on = result.status.ok() && limit != 0 && pass.MayGoOn();
+      pass.AddTo(&result, !goes_on);
+      if (!goes_on) pass.AddProblemsTo(&result, limit == 0);
+    }
+  }
+  return result;
+}
+
+absl::Status StatusOf(const MessagesOptions& options, const Scope& scope,
+                      const ReadResult& result) {
+  // Messages can wait for a deleted work queue. If none do, its name is probably wrong.
+  const bool finds_nothing = result.status.ok() || absl::IsNotFound(result.status);
+  if (finds_nothing && result.total == 0 && !scope.has_work_queue) return NoWorkQueue(options);
+  if (result.problems.empty()) return result.status;
+  const std::string text = absl::StrJoin(result.problems, "\n");
+  if (result.status.ok()) return absl::UnavailableError(text);
+  return absl::Status(result.status.code(),
+                      absl::StrCat(std::string(result.status.message()), "\n", text));
+}
+
+}  // namespace retryq::cli
