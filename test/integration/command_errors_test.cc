@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "integration/command_run.h"
 
 namespace retryq::testing {
@@ -79,22 +81,28 @@ TEST_F(CommandErrors, WhatStopsWaitingIsOneSentenceWithTheRemedy) {
   }
 }
 
-TEST_F(CommandErrors, NoThreadIs71) {
-  // The limit holds for no superuser; who takes its place may still read what only that one may, as
-  // where all this is built. LeakSanitizer would need a thread to look.
+TEST_F(CommandErrors, TooFewOpenFilesAre71) {
+  CommandRun run({"-c", "ulimit -n 20; exec " RETRYQ_COMMAND " work --queue orders -- cat"},
+                 vhost_.Url(), "", "/bin/sh");
+  EXPECT_EQ(run.Wait(), 71) << run.err();
+  EXPECT_THAT(run.err(), HasSubstr("remedy: raise the limit (ulimit -n"));
+}
+
+TEST_F(CommandErrors, AWorkerThatCanStartNoProcessPauses) {
+  // The limit does not hold for root. The other user may still read files that only root may read,
+  // such as the build directory. LeakSanitizer would need a thread.
   const std::string user = ::getuid() == 0
                                ? "setpriv --reuid=47110 --clear-groups "
                                  "--inh-caps=-all,+dac_override --ambient-caps=-all,+dac_override "
                                : "";
-  for (const char* flags : {"--jobs 3", "--lines --on-parked true"}) {
-    const std::string line = "ASAN_OPTIONS=detect_leaks=0 exec " + user +
-                             "prlimit --nproc=1 " RETRYQ_COMMAND " work " + flags +
-                             " --queue orders -- cat";
-    CommandRun run({"-c", line}, vhost_.Url(), "", "/bin/sh");
-    EXPECT_EQ(run.Wait(), 71) << run.err();
-    EXPECT_THAT(run.err(),
-                AllOf(HasSubstr("retryq work: --"), HasSubstr("cannot create thread 1")));
-  }
+  const std::string line = "ASAN_OPTIONS=detect_leaks=0 exec " + user +
+                           "prlimit --nproc=1 " RETRYQ_COMMAND
+                           " work --json --lines --queue orders -- cat";
+  CommandRun run({"-c", line}, vhost_.Url(), "", "/bin/sh");
+  ASSERT_TRUE(run.Says("paused"));
+  EXPECT_THAT(run.events("paused").at(0).at("error").get<std::string>(),
+              HasSubstr("cannot be started: Resource temporarily unavailable"));
+  EXPECT_TRUE(run.Stop());
 }
 
 TEST_F(CommandErrors, AResultThatCannotBeWrittenIs74) {

@@ -110,8 +110,8 @@ TEST_F(CommandLines, SaysWhatIsNoAnswer) {
   ASSERT_TRUE(run.Says("parked"));
   ASSERT_TRUE(run.Stop());
   EXPECT_THAT(ParkedError(),
-              AllOf(HasSubstr("has written 'hello', which is no answer: it is not JSON"),
-                    HasSubstr("print anything else to stderr")));
+              AllOf(HasSubstr("wrote 'hello', which is not an answer: it is not JSON"),
+                    HasSubstr("write only answers to stdout")));
 }
 
 TEST_F(CommandLines, EndsAChildThatTakesTooLong) {

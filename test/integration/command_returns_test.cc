@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/worker/return_watch.h"
+#include "cli/worker/broker_checks.h"
 #include "integration/command_run.h"
 
 namespace retryq::testing {

@@ -1,26 +1,178 @@
 #include "cli/worker/command_pool.h"
 
+#include <sys/wait.h>
+#include <sysexits.h>
+
 #include <algorithm>
-#include <optional>
+#include <csignal>
+#include <cstring>
+#include <system_error>
 #include <utility>
 
-#include "cli/worker/child_environment.h"
-#include "cli/worker/outcome_of_child.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cli/text/duration.h"
+#include "cli/text/headers_json.h"
 #include "retryq/clock.h"
 
 namespace retryq::cli {
+namespace {
 
-CommandPool::CommandPool(EventLoop& loop, ChildRunner& children,
-                         std::unique_ptr<WorkerPool> threads, Options options,
-                         Availability::OnState on_state)
+// Exit statuses of shells.
+constexpr int kNotExecutable = 126;
+constexpr int kCommandNotFound = 127;
+
+std::string Assignment(std::string_view name, std::string_view value) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string assignment = std::string(name) + "=";
+  const std::size_t limit = assignment.size() + kMaxVariable;
+  for (const char c : value) {
+    if (assignment.size() >= limit) break;
+    if (c == '\0') {
+      assignment.append(kReplacement);
+    } else {
+      assignment.push_back(c);
+    }
+  }
+  return assignment;
+}
+
+template <typename Number>
+std::string TextOrNone(const std::optional<Number>& number) {
+  return number ? std::to_string(*number) : "";
+}
+
+bool SameName(std::string_view a, std::string_view b) {
+  return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
+}
+
+// What the end of stderr says.
+struct LastWords {
+  std::string_view error;  // the last line that is none of the following:
+  std::optional<absl::Duration> retry_after;
+  std::optional<absl::Duration> snooze;
+};
+
+// Removes and returns the last line of `text` that is not blank; empty if there is none.
+std::string_view TakeLastLine(std::string_view& text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  text = text.substr(0, text.find_last_not_of(kBlank) + 1);
+  const std::size_t start = text.find_last_of("\r\n") + 1;
+  std::string_view line = text.substr(start);
+  text.remove_suffix(line.size());
+  line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+  return line;
+}
+
+LastWords LastWordsOf(std::string_view errors) {
+  const std::string_view last = TakeLastLine(errors);
+  if (const std::optional<absl::Duration> delay = ParseDelayLine("retry-after", last)) {
+    return {.error = TakeLastLine(errors), .retry_after = delay};
+  }
+  if (const std::optional<absl::Duration> delay = ParseDelayLine("snooze", last)) {
+    return {.error = TakeLastLine(errors), .snooze = delay};
+  }
+  return {.error = last};
+}
+
+std::string SignalName(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
+}
+
+std::string DescribeEndAlone(const ProcessEnd& end) {
+  if (end.start_error != 0) {
+    return "cannot be started: " + std::generic_category().message(end.start_error);
+  }
+  if (!end.stopped.empty()) return end.stopped;
+  if (WIFSIGNALED(end.status)) return "killed by " + SignalName(WTERMSIG(end.status));
+  return "exit " + std::to_string(WEXITSTATUS(end.status));
+}
+
+// Starts the command for a message, whose delivery must exist until the command has ended. Returns
+// 0 or an errno.
+int StartCommand(const CommandOptions& options, const MessageFacts& message, Subprocess* process) {
+  return process->Start({.command = options.command,
+                         .environment = CommandEnvironment(message),
+                         .input = message.delivery.body(),
+                         .stdout_fd = options.stdout_fd,
+                         .errors = options.errors,
+                         .timeout = options.timeout,
+                         .kill_grace = options.kill_grace});
+}
+
+}  // namespace
+
+std::vector<std::string> CommandEnvironment(const MessageFacts& message) {
+  const Delivery& delivery = message.delivery;
+  const amqp::Properties& properties = delivery.properties();
+  const amqp::TableView headers = delivery.headers().all();
+  std::vector<std::string> variables = {
+      Assignment("RETRYQ_ATTEMPT", std::to_string(message.failures)),
+      Assignment("RETRYQ_MAX_ATTEMPTS", std::to_string(message.max_attempts)),
+      Assignment("RETRYQ_LAST_ERROR", message.last_error),
+      Assignment("RETRYQ_ID", message.id),
+      Assignment("RETRYQ_QUEUE", delivery.queue()),
+      Assignment("RETRYQ_EXCHANGE", delivery.exchange()),
+      Assignment("RETRYQ_ROUTING_KEY", delivery.routing_key()),
+      Assignment("RETRYQ_MESSAGE_ID", properties.message_id.value_or("")),
+      Assignment("RETRYQ_CORRELATION_ID", properties.correlation_id.value_or("")),
+      Assignment("RETRYQ_CONTENT_TYPE", properties.content_type.value_or("")),
+      Assignment("RETRYQ_CONTENT_ENCODING", properties.content_encoding.value_or("")),
+      Assignment("RETRYQ_REPLY_TO", properties.reply_to.value_or("")),
+      Assignment("RETRYQ_TYPE", properties.type.value_or("")),
+      Assignment("RETRYQ_APP_ID", properties.app_id.value_or("")),
+      Assignment("RETRYQ_PRIORITY", TextOrNone(properties.priority)),
+      Assignment("RETRYQ_TIMESTAMP", TextOrNone(properties.timestamp)),
+      Assignment("RETRYQ_EXPIRATION", properties.expiration.value_or("")),
+      Assignment("RETRYQ_REDELIVERED", delivery.redelivered() ? "true" : "false"),
+      Assignment("TRACEPARENT", headers.FindString("traceparent").value_or("")),
+      Assignment("TRACESTATE", headers.FindString("tracestate").value_or("")),
+      Assignment("RETRYQ_HEADERS", HeadersJson(delivery.headers(), kMaxVariable)),
+  };
+  const std::size_t count = variables.size();
+  for (std::string& inherited : InheritedEnvironment()) {
+    const auto ours = variables.begin();
+    const bool replaced =
+        std::any_of(ours, ours + static_cast<std::ptrdiff_t>(count),
+                    [&](std::string_view variable) { return SameName(variable, inherited); });
+    if (!replaced) variables.push_back(std::move(inherited));
+  }
+  return variables;
+}
+
+std::string DescribeEnd(const ProcessEnd& end) {
+  const std::string_view error = LastWordsOf(end.errors).error;
+  std::string description = DescribeEndAlone(end);
+  if (!error.empty()) description.append(": ").append(error);
+  return description;
+}
+
+Outcome OutcomeOf(const ProcessEnd& end) {
+  const std::optional<int> exit_status = end.exit_status();
+  if (exit_status == EX_OK) return Outcome::Ok();
+  const absl::Status error = absl::UnknownError(DescribeEnd(end));
+  if (exit_status == EX_DATAERR) return Outcome::Park(error);
+  const LastWords last = LastWordsOf(end.errors);
+  // A command that did not exit by itself did not decide to snooze.
+  if (exit_status && last.snooze) return Outcome::Snooze(*last.snooze, std::string(last.error));
+  return last.retry_after ? Outcome::RetryAfter(*last.retry_after, error) : Outcome(error);
+}
+
+std::optional<std::string> WhyNotRun(const ProcessEnd& end) {
+  const std::optional<int> exit_status = end.exit_status();
+  const bool by_shell = exit_status == kNotExecutable || exit_status == kCommandNotFound;
+  if (!by_shell && end.start_error == 0) return std::nullopt;
+  return DescribeEnd(end);
+}
+
+CommandPool::CommandPool(EventLoop& loop, Options options, Availability::OnState on_state)
     : loop_(loop),
-      children_(children),
       options_(std::move(options)),
       availability_(std::move(on_state)),
-      pauses_(options_.first_pause, options_.longest_pause),
-      threads_(std::move(threads)) {}
+      pauses_(options_.first_pause, options_.longest_pause) {}
 
-CommandPool::~CommandPool() { children_.EndAll(); }
+CommandPool::~CommandPool() { StopNow(); }
 
 void CommandPool::Handle(Delivery delivery, Settlement settlement) {
   if (stopping_) {
@@ -35,9 +187,10 @@ void CommandPool::Handle(Delivery delivery, Settlement settlement) {
 // Returns whether a command is still running for an earlier delivery of this message. If so, the
 // new delivery counts as begun even while it waits for its own command.
 bool CommandPool::IsStuckOn(const Delivery& delivery) const {
-  return std::any_of(running_.begin(), running_.end(), [&](const Job& job) {
-    if (!job.delivery.abandoned() || job.delivery.body() != delivery.body()) return false;
-    return job.delivery.id().empty() || job.delivery.id() == delivery.id();
+  return std::any_of(running_.begin(), running_.end(), [&](const Run& run) {
+    const Delivery& earlier = run.job.delivery;
+    if (!earlier.abandoned() || earlier.body() != delivery.body()) return false;
+    return earlier.id().empty() || earlier.id() == delivery.id();
   });
 }
 
@@ -45,7 +198,7 @@ void CommandPool::Feed() {
   while (HasRoom()) {
     std::optional<Job> job = waiting_.Next();
     if (!job) return;
-    Run(*std::move(job));
+    StartRun(*std::move(job));
   }
 }
 
@@ -62,47 +215,36 @@ bool CommandPool::HasRoom() const {
   return false;
 }
 
-void CommandPool::Run(Job job) {
+void CommandPool::StartRun(Job job) {
   job.settlement.SetBegun(true);
   job.begun = loop_.clock().SinceBoot();
-  const Running running = running_.insert(running_.end(), std::move(job));
-  // The result is posted to the loop, where this object may be destroyed by then.
-  threads_->Submit([this, running, delivery = running->delivery, executor = loop_.executor(),
-                    alive = std::weak_ptr(alive_)] {
-    const absl::Duration begun = loop_.clock().SinceBoot();
-    ChildResult result = RunCommand(delivery);
-    const absl::Duration took = loop_.clock().SinceBoot() - begun;
-    executor->Post([this, alive, running, result = std::move(result), took] {
-      if (!alive.expired()) OnEnded(running, result, took);
-    });
-  });
+  const Running run = running_.emplace(running_.end(), std::move(job));
+  run->process.emplace(loop_, Subprocess::Callbacks{.ended = [this, run](const ProcessEnd& end) {
+                         OnEnded(run, end);
+                       }});
+  const Delivery& delivery = run->job.delivery;
+  const int error = StartCommand(options_.command,
+                                 {.delivery = delivery,
+                                  .id = delivery.id(),
+                                  .failures = delivery.attempt(),
+                                  .last_error = delivery.last_error(),
+                                  .max_attempts = options_.command.max_attempts},
+                                 &*run->process);
+  if (error != 0) OnEnded(run, {.start_error = error});
 }
 
-ChildResult CommandPool::RunCommand(const Delivery& delivery) const {
-  const std::vector<std::string> environment =
-      ChildEnvironment({.delivery = delivery,
-                        .id = delivery.id(),
-                        .failures = delivery.attempt(),
-                        .last_error = delivery.last_error(),
-                        .max_attempts = options_.max_attempts});
-  return children_.Run({.command = options_.command,
-                        .environment = environment,
-                        .input = delivery.body(),
-                        .timeout = options_.timeout});
-}
-
-void CommandPool::OnEnded(Running running, const ChildResult& result, absl::Duration took) {
-  Job job = std::move(*running);
+void CommandPool::OnEnded(Running running, const ProcessEnd& end) {
+  Job job = std::move(running->job);
   running_.erase(running);
-  const std::optional<std::string> why_not = WhyNotRun(result);
-  const bool started = result.end != ChildResult::End::kNotStarted;
-  if (!why_not && result.end != ChildResult::End::kCancelled) {
+  const absl::Duration took = loop_.clock().SinceBoot() - job.begun;
+  const std::optional<std::string> why_not = WhyNotRun(end);
+  if (!why_not) {
     pauses_.Succeeded(loop_.clock().SinceBoot());
     try_again_.reset();
     availability_.Worked();
   }
-  if (!why_not || (started && availability_.TakeProof())) {
-    std::move(job.settlement).Settle(OutcomeOf(result, options_.timeout).Took(took));
+  if (!why_not || (end.start_error == 0 && availability_.TakeProof())) {
+    std::move(job.settlement).Settle(OutcomeOf(end).Took(took));
   } else if (stopping_) {
     std::move(job.settlement).Settle(Outcome::Requeue().Took(took));
   } else {
@@ -134,19 +276,76 @@ void CommandPool::Stop(std::function<void()> stopped) {
 
 std::optional<OldestJob> CommandPool::Oldest() const {
   if (running_.empty()) return std::nullopt;
-  return OldestJob{running_.front().delivery, loop_.clock().SinceBoot() - running_.front().begun};
+  const Job& job = running_.front().job;
+  return OldestJob{job.delivery, loop_.clock().SinceBoot() - job.begun};
 }
 
-std::vector<Job> CommandPool::EndAll() {
-  children_.EndAll();
-  threads_.reset();
-  alive_.reset();
+std::vector<Job> CommandPool::StopNow() {
   try_again_.reset();
+  stopping_ = true;
+  for (Run& run : running_) run.process->Terminate("stopped with retryq");
   std::vector<Job> unsettled;
-  for (Job& job : running_) unsettled.push_back(std::move(job));
-  running_.clear();
+  while (!running_.empty()) {
+    unsettled.push_back(std::move(running_.front().job));
+    running_.pop_front();  // waits for the command
+  }
   for (Job& job : waiting_.TakeAll()) unsettled.push_back(std::move(job));
   return unsettled;
+}
+
+ParkedHook::ParkedHook(EventLoop& loop, CommandOptions options, OnFailure on_failure,
+                       std::size_t most_waiting)
+    : loop_(loop),
+      options_(std::move(options)),
+      on_failure_(std::move(on_failure)),
+      most_waiting_(most_waiting) {}
+
+void ParkedHook::OnParked(const Event& parked) {
+  if (parked.delivery == nullptr) return;
+  if (tasks_.size() > most_waiting_) {
+    on_failure_(*parked.delivery, std::string(parked.id),
+                "not run: too many parked messages wait for it");
+    return;
+  }
+  // The delivery does not count the failure that parked it.
+  tasks_.push_back({.delivery = *parked.delivery,
+                    .id = std::string(parked.id),
+                    .failures = parked.delivery->attempt() + 1,
+                    .error = std::string(parked.error)});
+  if (tasks_.size() == 1) RunFirst();
+}
+
+void ParkedHook::WhenIdle(std::function<void()> idle) {
+  if (tasks_.empty()) return idle();
+  when_idle_ = std::move(idle);
+}
+
+// Starts on the next turn of the loop, as a command may be destroyed in its own callback, but not
+// replaced.
+void ParkedHook::RunFirst() {
+  next_ = loop_.After(absl::ZeroDuration(), [this] {
+    const std::unique_ptr<Timer> fired = std::move(next_);
+    const Task& task = tasks_.front();
+    running_.emplace(
+        loop_, Subprocess::Callbacks{.ended = [this](const ProcessEnd& end) { OnEnded(end); }});
+    const int error = StartCommand(options_,
+                                   {.delivery = task.delivery,
+                                    .id = task.id,
+                                    .failures = task.failures,
+                                    .last_error = task.error,
+                                    .max_attempts = options_.max_attempts},
+                                   &*running_);
+    if (error != 0) OnEnded({.start_error = error});
+  });
+}
+
+void ParkedHook::OnEnded(const ProcessEnd& end) {
+  running_.reset();
+  const Task task = std::move(tasks_.front());
+  tasks_.pop_front();
+  if (end.exit_status() != EX_OK) on_failure_(task.delivery, task.id, DescribeEnd(end));
+  if (!tasks_.empty()) return RunFirst();
+  if (when_idle_ != nullptr) std::exchange(when_idle_, nullptr)();
 }
 
 }  // namespace retryq::cli

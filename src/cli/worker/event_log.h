@@ -1,23 +1,63 @@
 #ifndef RETRYQ_CLI_WORKER_EVENT_LOG_H_
 #define RETRYQ_CLI_WORKER_EVENT_LOG_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/time/time.h"
 #include "cli/text/outlet.h"
-#include "cli/worker/event_line.h"
-#include "cli/worker/repeated_events.h"
 #include "retryq/delivery.h"
 #include "retryq/observer.h"
 #include "retryq/timers.h"
 
 namespace retryq::cli {
 
-// Writes each event to an outlet, as one line. Warnings and errors that repeat are logged once a
-// minute, with a count: see RepeatedEvents.
+// Returns the trace id in a `traceparent` (W3C Trace Context), 32 hex digits, as a view into it;
+// empty if it is malformed. https://www.w3.org/TR/trace-context/#traceparent-header
+std::string_view TraceIdIn(std::string_view traceparent);
+
+// The fields of a line that are not in its event.
+struct LineExtras {
+  std::string_view url = {};   // a URL that the command itself reports
+  std::uint64_t repeated = 0;  // the number of such events that were not logged
+  // The trace id of the event's message if `Event::delivery` is not set any more.
+  std::string_view trace_id = {};
+};
+
+// The longest text in a line, in bytes. A longer text is cut and ends in "…".
+inline constexpr std::size_t kLongestText = 500;
+
+// An event as a line, without the line break. `name` and `severity` replace `event.kind`. Fields
+// that are not set are omitted, invalid UTF-8 becomes U+FFFD, and control characters are escaped.
+
+// {"time":"2026-11-21T01:26:15.000Z","level":"info","event":"retried","queue":"orders","attempt":0,
+//  "delay_ms":1000,"delay_queue":"retry.1000","id":"6f1d","error":"exit 3"}
+// and, if they are known, trace_id, cause, late_ms, took_ms, confirm_ms, in_flight, delay_queues
+// and repeated.
+std::string JsonLine(Severity severity, std::string_view name, const Event& event,
+                     const LineExtras& extras = {});
+
+// 2026-11-21T01:26:15.000Z info retried queue=orders attempt=0 delay=1s delay_queue=retry.1000
+//   id=6f1d error="exit 3", all on one line. Values are quoted if necessary. Of the other fields of
+//   JsonLine it contains only late, took, repeated and url.
+std::string TextLine(Severity severity, std::string_view name, const Event& event,
+                     const LineExtras& extras = {});
+
+// Writes each event to an outlet, as one line.
+//
+// Warnings and errors that repeat are limited: the first one of a name and queue is logged. Those
+// of the following minute are counted; at its end the last one is logged, with their number. When
+// the problem is over ("connected" after "disconnected"), they are logged at once, and the next one
+// is logged as new. An event about the final outcome of a message is never held back.
 class EventLog : public Observer {
  public:
+  static constexpr absl::Duration kReportEvery = absl::Minutes(1);
+
   enum class Format { kText, kJson };
 
   struct Options {
@@ -26,34 +66,46 @@ class EventLog : public Observer {
   };
 
   // `timers` and `outlet` must outlive it.
-  EventLog(Timers& timers, Outlet& outlet, Options options);
+  EventLog(Timers& timers, Outlet& outlet, Options options)
+      : options_(options), timers_(timers), outlet_(outlet) {}
+  // Logs the events that are held back.
+  ~EventLog() override;
+  EventLog(const EventLog&) = delete;
+  EventLog& operator=(const EventLog&) = delete;
 
   // The line of the event "log_dropped", for the outlet.
   static std::string DroppedLine(Format format, std::uint64_t lines);
 
   void OnEvent(const Event& event) override;
 
-  // Logs a message of the command itself as an event of this name, with the current time.
-  void Say(Severity severity, std::string_view name, std::string_view queue,
-           std::string_view error);
-
-  // Logs such an event about the delivery with this id.
-  void SayOf(const Delivery& delivery, std::string_view id, Severity severity,
-             std::string_view name, std::string_view error);
-
-  // Logs the URL at which a server listens.
-  void SayUrl(Severity severity, std::string_view name, std::string_view queue,
-              std::string_view url);
+  // Logs a message of the command itself as an event of this name. `event` has its fields; its kind
+  // and time are ignored.
+  void Say(Severity severity, std::string_view name, Event event, const LineExtras& extras = {});
 
  private:
-  void Log(Severity severity, std::string_view name, const Event& event,
-           const LineExtras& extras = {});
+  // A kind of event that was logged within the last minute.
+  struct Trouble {
+    void Keep(Severity its_severity, const Event& event);
+
+    std::uint64_t held_back = 0;
+    Severity severity = Severity::kWarning;                    // of the last event
+    std::string delay_queue, id, trace_id, error, cause;       // of the last event
+    Event last = {.kind = EventKind{}, .time = absl::Time()};  // other fields of the last event
+    std::unique_ptr<Timer> timer;
+  };
+  using Key = std::pair<std::string, std::string>;  // name and queue
+
+  void Log(Severity severity, std::string_view name, const Event& event, const LineExtras& extras);
+  bool IsHeldBack(Severity severity, std::string_view name, const Event& event);
+  void LogHeldBack(const Key& key, Trouble& trouble);
+  void Watch(const Key& key, Trouble& trouble);
   void Write(Severity severity, std::string_view name, const Event& event,
              const LineExtras& extras);
 
   const Options options_;
+  Timers& timers_;
   Outlet& outlet_;
-  RepeatedEvents repeated_;  // destroyed first, as its destructor writes
+  std::map<Key, Trouble> troubles_;  // of the last minute
 };
 
 }  // namespace retryq::cli

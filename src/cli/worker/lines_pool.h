@@ -4,40 +4,39 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/worker/availability.h"
+#include "cli/worker/command_pool.h"
 #include "cli/worker/job_pool.h"
-#include "cli/worker/lines_child.h"
-#include "loop/pauses.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
 
-// Keeps some children running and gives them messages: `work --lines`.
+// Keeps some programs running and gives them messages: `work --lines`.
 //
-// A child that ends is restarted: at once if it has answered a message, otherwise after a pause,
-// which grows. If it had one message, or one that timed out, that message has failed. If it had
-// several, none has failed. Each is then given to a child that has no other message, before all
-// newer messages. (The child may have handled some of them without answering.)
+// A program that ends is started again: at once if it has answered a message, otherwise after a
+// pause, which grows. If it had one message, or one that timed out, that message has failed. If it
+// had several, none has failed. Each is then given to a program that has no other message, before
+// all newer messages. (The program may have handled some of them without answering.)
 //
 // A message does not fail if the program cannot be run (see Availability) or ends before it has
-// read anything. If no child has answered a message yet, a message fails only after
-// kCrashesThatCount children, one after the other, have ended because of it. In these cases the
-// messages of the child are put behind the others.
-class LinesPool final : public JobPool, private LinesChild::Owner {
+// read anything. If no program has answered a message yet, a message fails only after
+// kCrashesThatCount programs, one after the other, have ended because of it. In these cases the
+// messages of the program are put behind the others.
+class LinesPool final : public JobPool {
  public:
   struct Options {
-    LinesChild::Options child;
-    std::size_t children = 1;
-    std::size_t in_flight = 1;  // messages that a child has at a time
+    CommandOptions command;
+    std::size_t programs = 1;
+    std::size_t in_flight = 1;  // messages that a program has at a time
     absl::Duration first_pause = absl::Milliseconds(100);
     absl::Duration longest_pause = absl::Seconds(10);
-    // A child that is started after others failed counts as working after this time.
+    // A program that is started after others failed counts as working after this time.
     absl::Duration proof = absl::Seconds(2);
-    // The time from the first message to the report that no child has answered, and between
+    // The time from the first message to the report that no program has answered, and between
     // reports.
     absl::Duration silence = absl::Seconds(10);
     absl::Duration report_silence_every = absl::Minutes(1);
@@ -45,11 +44,11 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
 
   struct Callbacks {
     Availability::OnState on_state;
-    // A child has ended although the pool is not stopping.
-    std::function<void(const std::string& why)> child_ended;
-    // Children have messages, but none has answered a message yet.
+    // A program has ended although the pool is not stopping.
+    std::function<void(const std::string& why)> program_ended;
+    // Programs have messages, but none has answered a message yet.
     std::function<void(const std::string& remedy)> no_answer;
-    // A child answers with an unknown field. Called once per child.
+    // A program answers with an unknown field. Called once per program.
     std::function<void(const std::string& warning)> odd_answer;
   };
 
@@ -57,47 +56,44 @@ class LinesPool final : public JobPool, private LinesChild::Owner {
 
   // `loop` must outlive it.
   LinesPool(EventLoop& loop, Options options, Callbacks callbacks);
-  // Stops the children and waits until they have ended. Settlements of open messages are dropped.
+  // Stops the programs and waits until they have ended. Settlements of open messages are dropped.
   ~LinesPool() override;
   LinesPool(const LinesPool&) = delete;
   LinesPool& operator=(const LinesPool&) = delete;
 
   void Start() override;
   void Handle(Delivery delivery, Settlement settlement) override;
-  void GiveBackWaiting() override { waiting_.Requeue(); }
+  void RequeueWaiting() override { waiting_.Requeue(); }
 
-  // Closes the stdin of each child once it has answered all its messages. If a child ends earlier,
-  // its unanswered messages are requeued, except a message that caused the end, which has failed.
+  // Closes the stdin of each program once it has answered all its messages. If a program ends
+  // earlier, its unanswered messages are requeued, except a message that caused the end, which has
+  // failed.
   void Stop(std::function<void()> stopped) override;
   std::size_t open() const override;
   std::optional<OldestJob> Oldest() const override;
   std::optional<std::string> Trouble() const override { return availability_.Trouble(); }
-  std::vector<Job> EndAll() override;
+  std::vector<Job> StopNow() override;
 
  private:
-  struct Program {
-    std::unique_ptr<LinesChild> child;
-    std::unique_ptr<Timer> timer;  // for its restart, or for `proof`
-    Pauses pauses;
-  };
+  class Program;
+  struct Slot;
+  struct End;
 
-  void OnAnswered(LinesChild& child) override;
-  void OnOddAnswer(const std::string& warning) override { callbacks_.odd_answer(warning); }
-  void OnEnded(LinesChild& child, LinesChild::End end) override;
-
-  bool IsGuilty(LinesChild::End& end, bool works) const;
-  void StartChild(Program& program);
-  void StartLater(Program& program);
+  void OnAnswered(Slot& slot);
+  void OnEnded(Slot& slot, End end);
+  bool HasFailed(End& end, bool works) const;
+  void StartProgram(Slot& slot);
+  void StartLater(Slot& slot);
   void Feed();
   void WatchForAnswer(absl::Duration patience);
-  LinesChild* WithRoom(bool alone);
+  Program* WithRoom(bool alone) const;
   void CloseIdle();
   void CheckStopped();
 
   EventLoop& loop_;
   const Options options_;
   const Callbacks callbacks_;
-  std::vector<Program> programs_;
+  std::vector<std::unique_ptr<Slot>> slots_;
   WaitingJobs waiting_;
   Availability availability_;
   bool ever_answered_ = false;

@@ -45,55 +45,8 @@ absl::StatusOr<absl::Duration> AnsweredDelay(const std::string& name, const Json
         ParseDuration(value.get_ref<const std::string&>());
     if (duration) return *duration;
   }
-  return Wrong(absl::StrCat("\"", name,
-                            "\" is neither a duration, such as \"30s\", nor a number of seconds"));
-}
-
-// The fields of an answer except its id. The texts point into its JSON.
-struct AnswerFields {
-  // Returns null for any other name.
-  const std::string** TextNamed(std::string_view name) {
-    return name == "error"     ? &error
-           : name == "park"    ? &park
-           : name == "discard" ? &discard
-           : name == "reason"  ? &reason
-                               : nullptr;
-  }
-  std::optional<absl::Duration>* DelayNamed(std::string_view name) {
-    return name == "retry_after" ? &retry_after : name == "snooze" ? &snooze : nullptr;
-  }
-
-  bool ok = false;
-  const std::string* error = nullptr;
-  const std::string* park = nullptr;
-  const std::string* discard = nullptr;
-  const std::string* reason = nullptr;
-  std::optional<absl::Duration> retry_after;
-  std::optional<absl::Duration> snooze;
-};
-
-absl::StatusOr<Outcome> OutcomeOf(const AnswerFields& fields) {
-  const int outcomes = fields.ok + (fields.error != nullptr) + (fields.park != nullptr) +
-                       (fields.discard != nullptr) + fields.snooze.has_value();
-  if (outcomes != 1) {
-    return Wrong(
-        "it says none, or more than one, of \"ok\", \"error\", \"park\", \"discard\" and "
-        "\"snooze\"");
-  }
-  if (fields.retry_after && fields.error == nullptr) {
-    return Wrong("\"retry_after\" is for an \"error\"");
-  }
-  if (fields.reason != nullptr && !fields.snooze) return Wrong("\"reason\" is for a \"snooze\"");
-  if (fields.error != nullptr) {
-    const absl::Status status = absl::UnknownError(*fields.error);
-    return fields.retry_after ? Outcome::RetryAfter(*fields.retry_after, status) : Outcome(status);
-  }
-  if (fields.park != nullptr) return Outcome::Park(absl::UnknownError(*fields.park));
-  if (fields.discard != nullptr) return Outcome::Discard(*fields.discard);
-  if (fields.snooze) {
-    return Outcome::Snooze(*fields.snooze, fields.reason == nullptr ? "" : *fields.reason);
-  }
-  return Outcome::Ok();
+  return Wrong(
+      absl::StrCat("\"", name, "\" must be a duration, such as \"30s\", or a number of seconds"));
 }
 
 }  // namespace
@@ -135,43 +88,57 @@ std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t ma
 }
 
 std::string IgnoredFieldWarning(std::string_view field) {
-  return absl::StrCat("COMMAND has answered with a field '", EscapedText(field.substr(0, 100)),
-                      "', which is ignored; fields: id, ok, error, retry_after, park, discard, "
-                      "snooze, reason");
+  return absl::StrCat("COMMAND answered with the field '", EscapedText(field.substr(0, 100)),
+                      "', which is ignored; known fields: id, ok, error, retry_after, park, "
+                      "discard, snooze, reason");
 }
 
 absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
   const Json json = ParseJson(line);
   if (!json.is_object()) {
-    return Wrong(absl::StrCat("it is ", json.is_discarded() ? WhyNotJson(line) : "no JSON object",
-                              "; stdout is for answers alone, print anything else to stderr"));
+    return Wrong(absl::StrCat("it is ",
+                              json.is_discarded() ? WhyNotJson(line) : "not a JSON object",
+                              "; write only answers to stdout, and other output to stderr"));
   }
   LinesAnswer answer;
-  bool has_id = false;
-  AnswerFields fields;
+  absl::Duration delay;  // of "retry_after" or "snooze"
   for (const auto& [name, value] : json.items()) {
     if (name == "id") {
-      if (!value.is_number_unsigned()) return Wrong("its \"id\" is not that of a message");
+      if (!value.is_number_unsigned()) return Wrong("\"id\" must be the number of a message");
       answer.id = value.get<std::uint64_t>();
-      has_id = true;
     } else if (name == "ok") {
-      if (value != true) return Wrong("\"ok\" is not true; say \"error\" for what is not");
-      fields.ok = true;
-    } else if (const std::string** const text = fields.TextNamed(name)) {
-      if (!value.is_string()) return Wrong(absl::StrCat("its \"", name, "\" is no text"));
-      *text = &value.get_ref<const std::string&>();
-    } else if (std::optional<absl::Duration>* const delay = fields.DelayNamed(name)) {
+      if (value != true) {
+        return Wrong("\"ok\" must be true; answer with \"error\" if the message failed");
+      }
+    } else if (name == "error" || name == "park" || name == "discard" || name == "reason") {
+      if (!value.is_string()) return Wrong(absl::StrCat("\"", name, "\" must be a string"));
+    } else if (name == "retry_after" || name == "snooze") {
       const absl::StatusOr<absl::Duration> duration = AnsweredDelay(name, value);
       if (!duration.ok()) return duration.status();
-      *delay = *duration;
+      delay = *duration;
     } else {
       answer.ignored = name;
     }
   }
-  if (!has_id) return Wrong("it has no \"id\"; give that of the message that it answers");
-  absl::StatusOr<Outcome> outcome = OutcomeOf(fields);
-  if (!outcome.ok()) return outcome.status();
-  answer.outcome = *std::move(outcome);
+  const auto has = [&json](const char* name) { return json.contains(name); };
+  const auto text = [&json](const char* name) { return json.value(name, std::string()); };
+  if (!has("id")) return Wrong("it has no \"id\"; copy the \"id\" of the message");
+  if (has("ok") + has("error") + has("park") + has("discard") + has("snooze") != 1) {
+    return Wrong(
+        "it must have exactly one of \"ok\", \"error\", \"park\", \"discard\" and \"snooze\"");
+  }
+  if (has("retry_after") && !has("error")) return Wrong("\"retry_after\" requires \"error\"");
+  if (has("reason") && !has("snooze")) return Wrong("\"reason\" requires \"snooze\"");
+  if (has("error")) {
+    const absl::Status error = absl::UnknownError(text("error"));
+    answer.outcome = has("retry_after") ? Outcome::RetryAfter(delay, error) : Outcome(error);
+  } else if (has("park")) {
+    answer.outcome = Outcome::Park(absl::UnknownError(text("park")));
+  } else if (has("discard")) {
+    answer.outcome = Outcome::Discard(text("discard"));
+  } else if (has("snooze")) {
+    answer.outcome = Outcome::Snooze(delay, text("reason"));
+  }
   return answer;
 }
 

@@ -9,16 +9,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "absl/status/statusor.h"
-#include "cli/worker/acceptor.h"
-#include "cli/worker/metrics_connection.h"
+#include "absl/time/time.h"
 #include "retryq/clock.h"
-#include "retryq/event_loop.h"
 #include "retryq/timers.h"
 
+struct bufferevent;
 struct event_base;
+struct evconnlistener;
+struct evhttp;
+struct evhttp_request;
 
 namespace retryq::cli {
 
@@ -33,34 +34,41 @@ absl::StatusOr<MetricsAddress> ParseMetricsAddress(const std::string& text);
 
 // An HTTP server on the loop, for a scraper and an orchestrator. GET /metrics returns the metrics.
 // GET /healthz returns 200 with "ok" or "ok: " and a notice, or 503 and the reason why the process
-// does not work right now. A connection serves one request and lasts ten seconds at most
-// (MetricsConnection). At most kMostConnections are open: a new connection closes the oldest one.
-// So peers that only connect can neither block a scraper nor use up the file descriptors of the
-// process. Used on the loop's thread; destroy it before the loop.
+// does not work right now.
+//
+// A connection serves one request and ends after kLongest at the latest. At most kMostConnections
+// are open: a new connection closes the oldest one. So peers that only connect can neither block a
+// scraper nor use up the file descriptors of the process. If no connection can be accepted, for
+// example because file descriptors ran out, the server pauses for kPause.
+//
+// Used on the loop's thread; destroy it before the loop.
 class MetricsServer {
  public:
   static constexpr std::size_t kMostConnections = 16;
+  static constexpr std::size_t kMostHeadBytes = 8192;
+  static constexpr unsigned kMostInATurn = 16;
+  static constexpr absl::Duration kLongest = absl::Seconds(10);
+  static constexpr absl::Duration kPause = absl::Seconds(1);
+  static constexpr absl::Duration kReportEvery = absl::Minutes(1);
 
   struct Pages {
     // The metrics, in Prometheus' text format.
     std::function<std::string()> metrics;
     // Returns why the process does not work; nullopt if it does.
     std::function<std::optional<std::string>()> trouble;
-    // Receives the reason why no connection can be accepted, at most once a minute. May be null.
-    std::function<void(const std::string& why)> cannot_accept = nullptr;
-    // Returns a notice for a process that works; nullopt: no notice. May be null.
-    std::function<std::optional<std::string>()> notice = nullptr;
+    // Receives the reason why no connection can be accepted, at most once every kReportEvery.
+    std::function<void(const std::string& why)> cannot_accept;
+    // Returns a notice for a process that works; nullopt: no notice.
+    std::function<std::optional<std::string>()> notice;
   };
 
-  // Returns kInvalidArgument with the address and the reason if it cannot listen.
-  static absl::StatusOr<std::unique_ptr<MetricsServer>> Listen(EventLoop& loop,
-                                                               const MetricsAddress& address,
-                                                               Pages pages);
-  // Does so with the given timers and clock.
+  // Returns kInvalidArgument with the address and the reason if it cannot listen. The arguments
+  // passed by reference must outlive the server.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Listen(event_base* base, Timers& timers,
                                                                const Clock& clock,
                                                                const MetricsAddress& address,
                                                                Pages pages);
+  ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;
 
@@ -71,18 +79,40 @@ class MetricsServer {
   std::size_t connections() const { return connections_.size(); }
 
  private:
-  MetricsServer(event_base* base, Timers& timers, Pages pages)
-      : base_(base), timers_(timers), pages_(std::move(pages)) {}
+  struct Connection {
+    // Closes the socket in both directions, so that evhttp frees its connection.
+    void Shutdown() const;
 
-  void OnAccepted(int socket);
-  MetricsConnection::Reply PageOf(std::string_view path) const;
+    // A reference, so that the socket stays open until this is destroyed.
+    std::unique_ptr<bufferevent, void (*)(bufferevent*)> stream;
+    std::unique_ptr<Timer> deadline;
+  };
+  struct Reply {
+    int status = 200;
+    const char* reason = "OK";
+    const char* type = "text/plain; charset=utf-8";
+    std::string body;
+  };
+
+  MetricsServer(event_base* base, Timers& timers, const Clock& clock, Pages pages);
+
+  bufferevent* OnAccepted();
+  void OnAcceptError(int error);
+  void StopAccepting(absl::Duration pause);
+  void OnRequest(evhttp_request* request);
+  Reply PageOf(std::string_view path) const;
 
   event_base* const base_;
   Timers& timers_;
+  const Clock& clock_;
   const Pages pages_;
   std::string url_;
-  std::list<std::unique_ptr<MetricsConnection>> connections_;  // oldest first
-  std::unique_ptr<Acceptor> acceptor_;
+  std::list<Connection> connections_;  // oldest first
+  const std::unique_ptr<evhttp, void (*)(evhttp*)> http_;
+  evconnlistener* listener_ = nullptr;  // belongs to http_
+  unsigned accepted_ = 0;
+  std::unique_ptr<Timer> pause_;
+  absl::Duration report_from_ = -absl::InfiniteDuration();  // since boot
 };
 
 }  // namespace retryq::cli

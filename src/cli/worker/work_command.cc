@@ -3,6 +3,7 @@
 #include <prometheus/labels.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -19,21 +20,13 @@
 #include "cli/doctor/doctor_rules.h"
 #include "cli/flags/flag_reader.h"
 #include "cli/management/management_flags.h"
-#include "cli/worker/availability.h"
-#include "cli/worker/child_environment.h"
-#include "cli/worker/child_process.h"
+#include "cli/process/subprocess.h"
+#include "cli/worker/broker_checks.h"
 #include "cli/worker/command_pool.h"
 #include "cli/worker/event_log.h"
-#include "cli/worker/job_pool.h"
 #include "cli/worker/lines_pool.h"
 #include "cli/worker/metrics_server.h"
-#include "cli/worker/orphans.h"
-#include "cli/worker/parked_hook.h"
-#include "cli/worker/return_watch.h"
-#include "cli/worker/rights_check.h"
-#include "cli/worker/running_watch.h"
 #include "cli/worker/work_metrics.h"
-#include "loop/worker_pool.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/retryq.h"
 
@@ -65,13 +58,9 @@ Outlet::Options EventsOptions(Outlet& errors) {
           [&errors](int error) {
             errors.Write(absl::StrCat(
                 "retryq work: cannot write to stdout: ",
-                error == 0 ? "its reader takes nothing" : std::strerror(error),
-                error == EPIPE ? "; nothing more is logged\n" : "; lines are dropped\n"));
+                error == 0 ? "its reader does not read" : std::strerror(error),
+                error == EPIPE ? "; no more events are logged\n" : "; lines are dropped\n"));
           }};
-}
-
-absl::Status Annotated(const std::string& flag, const absl::Status& status) {
-  return {status.code(), flag + ": " + std::string(status.message())};
 }
 
 // RabbitMQ's default.
@@ -82,7 +71,7 @@ constexpr absl::Duration kLookEvery = absl::Seconds(1);
 
 // How long the worker waits at its end for the confirms of requeued messages, after a second signal
 // or --grace.
-constexpr absl::Duration kGiveBackPatience = absl::Seconds(1);
+constexpr absl::Duration kRequeuePatience = absl::Seconds(1);
 
 // Labels that distinguish workers on several brokers and vhosts.
 prometheus::Labels MetricLabels(const WorkOptions& options) {
@@ -101,7 +90,6 @@ class Worker : private Observer {
         errors_(ErrorsOptions(options)),
         events_(options.json ? std::make_unique<Outlet>(EventsOptions(errors_)) : nullptr),
         log_(loop_, events_ ? *events_ : errors_, LogOptions(options)),
-        children_(ChildOptions()),
         returns_(loop_,
                  {.management = options.management,
                   .vhost = options.vhost,
@@ -114,10 +102,8 @@ class Worker : private Observer {
 
   absl::Status Run() {
     if (absl::Status served = ServeMetrics(); !served.ok()) return served;
-    if (absl::Status made = options_.lines ? MakeLinesPool() : MakeCommandPool(); !made.ok()) {
-      return made;
-    }
-    if (absl::Status made = MakeHook(); !made.ok()) return made;
+    options_.lines ? MakeLinesPool() : MakeCommandPool();
+    MakeHook();
     SayIfTimeoutIsLong();
     ClientOptions client_options = options_.client;
     client_options.observer = this;
@@ -136,8 +122,8 @@ class Worker : private Observer {
 
     const bool complete = pool_->open() == 0;
     // Messages that are still running are requeued with their consumer.
-    std::vector<Job> unsettled = pool_->EndAll();
-    if (stopping_since_) GiveBack(unsettled);
+    std::vector<Job> unsettled = pool_->StopNow();
+    if (stopping_since_) Requeue(unsettled);
     consumer_.reset();
     SayGoodbye(loop_);
     client_.reset();
@@ -151,7 +137,7 @@ class Worker : private Observer {
     if (metrics_) metrics_->OnEvent(event);
     if (event.handling) running_.Ended(*event.handling);
     if (hook_ && event.kind == EventKind::kParked) hook_->OnParked(event);
-    if (event.kind == EventKind::kBreakerOpened) pool_->GiveBackWaiting();
+    if (event.kind == EventKind::kBreakerOpened) pool_->RequeueWaiting();
     returns_.OnEvent(event);
     if (event.kind == EventKind::kConsuming) CheckQueues();
   }
@@ -197,7 +183,7 @@ class Worker : private Observer {
     PauseOrResume();
     if (command_fails_) {
       Say(Severity::kError, "paused",
-          "COMMAND cannot be run, it is tried again after a few seconds: " + why);
+          "COMMAND cannot be run and is tried again after a few seconds: " + why);
     } else if (state == Availability::State::kWorks) {
       Say(Severity::kInfo, "resumed", "");
     }
@@ -219,10 +205,10 @@ class Worker : private Observer {
 
   // Before RabbitMQ 4.3 a message is requeued as a copy. It would exist twice if the consumer ended
   // before the copy is confirmed and the original acked.
-  void GiveBack(std::vector<Job>& unsettled) {
+  void Requeue(std::vector<Job>& unsettled) {
     for (Job& job : unsettled) std::move(job.settlement).Settle(Outcome::Requeue());
     bool drained = false;
-    consumer_->Drain(kGiveBackPatience, [this, &drained](bool) {
+    consumer_->Drain(kRequeuePatience, [this, &drained](bool) {
       drained = true;
       loop_.Stop();
     });
@@ -255,38 +241,32 @@ class Worker : private Observer {
     }
   }
 
-  ChildRunner::Options ChildOptions() {
-    // With --json, stdout contains only events.
-    return {.stdout_fd = options_.json ? STDERR_FILENO : STDOUT_FILENO, .errors = &errors_};
+  CommandOptions CommandFor(std::vector<std::string> command) {
+    return {.command = std::move(command),
+            .timeout = options_.timeout,
+            .max_attempts = options_.consumer.retry.max_attempts,
+            // With --json, stdout contains only events.
+            .stdout_fd = options_.json ? STDERR_FILENO : STDOUT_FILENO,
+            .errors = &errors_};
   }
 
-  absl::Status MakeCommandPool() {
-    absl::StatusOr<std::unique_ptr<WorkerPool>> threads = WorkerPool::Create(options_.jobs);
-    if (!threads.ok()) return Annotated("--jobs", threads.status());
+  void MakeCommandPool() {
     pool_ = std::make_unique<CommandPool>(
-        loop_, children_, *std::move(threads),
-        CommandPool::Options{.command = options_.command,
-                             .jobs = static_cast<std::size_t>(options_.jobs),
-                             .timeout = options_.timeout,
-                             .max_attempts = options_.consumer.retry.max_attempts},
+        loop_,
+        CommandPool::Options{.command = CommandFor(options_.command),
+                             .jobs = static_cast<std::size_t>(options_.jobs)},
         StateCallback());
-    return absl::OkStatus();
   }
 
-  absl::Status MakeLinesPool() {
-    LinesPool::Options options;
-    options.child = {.command = options_.command,
-                     .environment = InheritedEnvironment(),
-                     .timeout = options_.timeout,
-                     .max_attempts = options_.consumer.retry.max_attempts,
-                     .errors = &errors_};
-    options.children = static_cast<std::size_t>(options_.jobs);
-    options.in_flight = static_cast<std::size_t>(options_.lines->in_flight);
+  void MakeLinesPool() {
     pool_ = std::make_unique<LinesPool>(
-        loop_, std::move(options),
+        loop_,
+        LinesPool::Options{.command = CommandFor(options_.command),
+                           .programs = static_cast<std::size_t>(options_.jobs),
+                           .in_flight = static_cast<std::size_t>(options_.lines->in_flight)},
         LinesPool::Callbacks{
             .on_state = StateCallback(),
-            .child_ended =
+            .program_ended =
                 [this](const std::string& why) {
                   if (metrics_) metrics_->OnProgramExit(options_.consumer.queue);
                   Say(Severity::kWarning, "child_ended", why);
@@ -297,22 +277,14 @@ class Worker : private Observer {
                 [this](const std::string& warning) {
                   Say(Severity::kWarning, "odd_answer", warning);
                 }});
-    return absl::OkStatus();
   }
 
-  absl::Status MakeHook() {
-    if (options_.on_parked.empty()) return absl::OkStatus();
-    absl::StatusOr<std::unique_ptr<WorkerPool>> thread = WorkerPool::Create(1);
-    if (!thread.ok()) return Annotated("--on-parked", thread.status());
-    hook_.emplace(ParkedHook::Options{.line = options_.on_parked,
-                                      .timeout = options_.timeout,
-                                      .max_attempts = options_.consumer.retry.max_attempts,
-                                      .children = ChildOptions()},
-                  *std::move(thread), loop_.executor(),
+  void MakeHook() {
+    if (options_.on_parked.empty()) return;
+    hook_.emplace(loop_, CommandFor({"/bin/sh", "-c", options_.on_parked}),
                   [this](const Delivery& parked, const std::string& id, const std::string& error) {
-                    log_.SayOf(parked, id, Severity::kError, "on_parked_failed", error);
+                    SayOf(parked, id, Severity::kError, "on_parked_failed", error);
                   });
-    return absl::OkStatus();
   }
 
   // Gives the commands of recently parked messages the rest of the grace period.
@@ -325,7 +297,7 @@ class Worker : private Observer {
     loop_.RunUntilSignal(left).IgnoreError();  // nothing is left that could fail
     if (const std::size_t count = hook_->unfinished(); count > 0) {
       Say(Severity::kError, "on_parked_failed",
-          "not finished for " + std::to_string(count) + " messages");
+          "the command did not finish for " + std::to_string(count) + " messages");
     }
   }
 
@@ -334,7 +306,7 @@ class Worker : private Observer {
     metrics_.emplace(MetricLabels(options_));
     metrics_->OnReturns(options_.consumer.queue, std::nullopt);
     absl::StatusOr<std::unique_ptr<MetricsServer>> server =
-        MetricsServer::Listen(loop_, *options_.metrics,
+        MetricsServer::Listen(loop_.base(), loop_, loop_.clock(), *options_.metrics,
                               {.metrics =
                                    [this] {
                                      LookAtPrograms();
@@ -354,8 +326,9 @@ class Worker : private Observer {
       return absl::InvalidArgumentError("--metrics: " + std::string(server.status().message()));
     }
     metrics_server_ = *std::move(server);
-    log_.SayUrl(Severity::kInfo, "serving_metrics", options_.consumer.queue,
-                metrics_server_->url());
+    log_.Say(Severity::kInfo, "serving_metrics",
+             {.kind = {}, .time = {}, .queue = options_.consumer.queue},
+             {.url = metrics_server_->url()});
     return absl::OkStatus();
   }
 
@@ -374,8 +347,7 @@ class Worker : private Observer {
       const std::optional<OldestJob> oldest = pool_->Oldest();
       if (!oldest) return;
       if (const auto said = running_.Look(loop_.clock().SinceBoot(), oldest->running)) {
-        log_.SayOf(oldest->delivery, oldest->delivery.id(), Severity::kWarning, "still_running",
-                   *said);
+        SayOf(oldest->delivery, oldest->delivery.id(), Severity::kWarning, "still_running", *said);
       }
     });
   }
@@ -388,13 +360,25 @@ class Worker : private Observer {
     }
     Say(Severity::kWarning, "timeout",
         "--timeout " + absl::FormatDuration(options_.timeout) +
-            " is not less than RabbitMQ's consumer_timeout, which is 30m by default: unless that "
-            "is longer on this broker, it takes messages back while COMMAND still runs; see "
+            " is not less than RabbitMQ's consumer_timeout, which is 30m by default: unless it is "
+            "longer on this broker, the broker requeues messages while COMMAND still runs; see "
             "--consumer-timeout");
   }
 
   void Say(Severity severity, std::string_view name, const std::string& error) {
-    log_.Say(severity, name, options_.consumer.queue, error);
+    log_.Say(severity, name,
+             {.kind = {}, .time = {}, .queue = options_.consumer.queue, .error = error});
+  }
+
+  void SayOf(const Delivery& delivery, std::string_view id, Severity severity,
+             std::string_view name, const std::string& error) {
+    log_.Say(severity, name,
+             {.kind = {},
+              .time = {},
+              .queue = delivery.queue(),
+              .id = id,
+              .error = error,
+              .delivery = &delivery});
   }
 
   const WorkOptions& options_;
@@ -406,7 +390,6 @@ class Worker : private Observer {
   EventLog log_;
   std::optional<WorkMetrics> metrics_;
   std::unique_ptr<MetricsServer> metrics_server_;
-  ChildRunner children_;
   ReturnWatch returns_;
   std::unique_ptr<JobPool> pool_;
   std::optional<ParkedHook> hook_;
@@ -425,7 +408,9 @@ class Worker : private Observer {
 
 absl::Status Work(const WorkOptions& options) {
   // Before the first thread starts; all children inherit the environment.
-  if (!options.pass_url) ForgetUrls();
+  if (!options.pass_url) {
+    for (const char* name : {"RETRYQ_URL", "RETRYQ_MANAGEMENT_URL"}) ::unsetenv(name);
+  }
   return Worker(options).Run();
 }
 

@@ -8,8 +8,8 @@
 #include "cli/flags/flag_reader.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/management/management_flags.h"
+#include "cli/process/subprocess.h"
 #include "cli/text/duration.h"
-#include "cli/worker/executable.h"
 #include "cli/worker/work_command.h"
 
 namespace retryq::cli {
@@ -83,8 +83,8 @@ pauses until COMMAND works. When retryq stops, it closes the stdin of COMMAND.
 
 On SIGINT, SIGTERM or SIGHUP, retryq takes no more messages, waits for running commands and exits
 with 0. After a second signal, or after --grace, it stops the commands and requeues their messages.
-Exit statuses: 64 invalid options; 69 the queue, vhost or exchange does not exist; 71 a thread
-cannot be created; 77 the broker refuses the user.
+Exit statuses: 64 invalid options; 69 the queue, vhost or exchange does not exist; 71 the limit of
+open files is too low; 77 the broker refuses the user.
 
 Examples:
 Retry failed messages after 1s and 2s, then park them in orders.parked:

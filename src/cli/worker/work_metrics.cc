@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "cli/worker/running_watch.h"
 
 namespace retryq::cli {
 

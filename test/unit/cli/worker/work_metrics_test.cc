@@ -6,14 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "cli/worker/running_watch.h"
-
 namespace retryq::cli {
 namespace work_metrics_test {
 
 using ::testing::HasSubstr;
 
-TEST(WorkMetrics, SaysThatItIsStoppingWhateverComesAfterwards) {
+TEST(WorkMetrics, AreNotConsumingOnceTheWorkerStops) {
   WorkMetrics metrics;
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   EXPECT_EQ(metrics.Trouble(), std::nullopt);
@@ -24,7 +22,7 @@ TEST(WorkMetrics, SaysThatItIsStoppingWhateverComesAfterwards) {
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 0"));
 }
 
-TEST(WorkMetrics, SayThatTheBreakerIsOpenAndThatAllIsWell) {
+TEST(WorkMetrics, ShowTheBreakerWithoutTrouble) {
   WorkMetrics metrics;
   metrics.OnEvent({.kind = EventKind::kConnected, .time = {}});
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
@@ -51,7 +49,7 @@ TEST(WorkMetrics, SayThatTheBreakerIsOpenAndThatAllIsWell) {
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_breaker_state{queue=\"orders\"} 0"));
 }
 
-TEST(WorkMetrics, AreWellAfterALostConnectionWhileTheBreakerIsOpen) {
+TEST(WorkMetrics, HaveNoTroubleAfterAReconnectWhileTheBreakerIsOpen) {
   WorkMetrics metrics;
   metrics.OnEvent({.kind = EventKind::kConnected, .time = {}});
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
@@ -79,7 +77,7 @@ TEST(WorkMetrics, HaveTheLabelsOfTheirBroker) {
   }
 }
 
-TEST(WorkMetrics, ShowWhyCopiesCannotReturnAndHowManyWait) {
+TEST(WorkMetrics, ShowWhyCopiesCannotReturn) {
   WorkMetrics metrics;
   metrics.OnReturns("orders", ReturnTrouble{.kind = ReturnTrouble::Kind::kFull, .undelivered = 3});
   EXPECT_THAT(metrics.Text(),
@@ -93,7 +91,7 @@ TEST(WorkMetrics, ShowWhyCopiesCannotReturnAndHowManyWait) {
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_undelivered_copies{queue=\"orders\"} 0"));
 }
 
-TEST(WorkMetrics, SayThatProgramsHandleNothingAndHowOftenTheyEnd) {
+TEST(WorkMetrics, ShowThatProgramsHandleNothingAndHowOftenTheyEnd) {
   WorkMetrics metrics;
   metrics.OnEvent({.kind = EventKind::kConsuming, .time = {}, .queue = "orders"});
   metrics.OnPrograms("orders", std::nullopt, absl::ZeroDuration());
@@ -108,14 +106,14 @@ TEST(WorkMetrics, SayThatProgramsHandleNothingAndHowOftenTheyEnd) {
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_consuming{queue=\"orders\"} 1"));
 }
 
-TEST(WorkMetrics, SayForHowLongAMessageHasBeenRunning) {
+TEST(WorkMetrics, ShowHowLongAMessageHasBeenRunning) {
   WorkMetrics metrics;
   metrics.OnPrograms("orders", std::nullopt, absl::Milliseconds(2500));
   EXPECT_EQ(metrics.Notice(), "a message has been running for 2.5s");
   EXPECT_THAT(metrics.Text(), HasSubstr("retryq_oldest_running_seconds{queue=\"orders\"} 2.5"));
 }
 
-TEST(RunningWatch, SaysOnceThatAMessageTakesTenTimesAsLongAsUsual) {
+TEST(RunningWatch, ReportsOnceThatAMessageTakesTenTimesAsLongAsUsual) {
   RunningWatch watch;
   for (int i = 0; i < 40; ++i) watch.Ended(absl::Seconds(1));
   EXPECT_EQ(watch.Look(absl::Seconds(100), absl::Milliseconds(9999)), std::nullopt);
@@ -125,7 +123,7 @@ TEST(RunningWatch, SaysOnceThatAMessageTakesTenTimesAsLongAsUsual) {
   EXPECT_NE(watch.Look(absl::Seconds(201), absl::Seconds(90)), std::nullopt) << "another one";
 }
 
-TEST(RunningWatch, GivesTheFirstMessageAMinuteAndShortOnesASecond) {
+TEST(RunningWatch, AllowsTheFirstMessageAMinuteAndShortOnesASecond) {
   RunningWatch watch;
   EXPECT_EQ(watch.Look(absl::Seconds(100), absl::Seconds(59)), std::nullopt);
   EXPECT_NE(watch.Look(absl::Seconds(101), absl::Seconds(60)), std::nullopt);

@@ -1,4 +1,4 @@
-#include "cli/worker/return_watch.h"
+#include "cli/worker/broker_checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 
 namespace retryq::cli {
-namespace return_watch_test {
+namespace broker_checks_test {
 
 using ::testing::HasSubstr;
 using ::testing::Optional;
@@ -66,5 +66,5 @@ TEST(TroubleIn, IsWhatStaysUndeliveredNotWhatIsOnItsWay) {
   EXPECT_EQ(KindOf({.undelivered = 3}, {.undelivered = 2}), Kind::kUndelivered);
 }
 
-}  // namespace return_watch_test
+}  // namespace broker_checks_test
 }  // namespace retryq::cli

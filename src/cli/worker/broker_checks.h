@@ -1,6 +1,7 @@
-#ifndef RETRYQ_CLI_WORKER_RETURN_WATCH_H_
-#define RETRYQ_CLI_WORKER_RETURN_WATCH_H_
+#ifndef RETRYQ_CLI_WORKER_BROKER_CHECKS_H_
+#define RETRYQ_CLI_WORKER_BROKER_CHECKS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -9,18 +10,102 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/management/management_api.h"
 #include "cli/management/management_url.h"
-#include "cli/worker/management_thread.h"
+#include "loop/worker_pool.h"
+#include "retryq/amqp/channel.h"
+#include "retryq/amqp/connection.h"
+#include "retryq/broker.h"
 #include "retryq/event_loop.h"
 #include "retryq/observer.h"
 #include "retryq/timers.h"
 
 namespace retryq::cli {
+
+// Checks whether a worker has the permissions that its first failed message needs: to declare a
+// delay queue, to publish to it, and to publish to the default exchange, which parking needs. The
+// check uses a temporary queue and its own connection, and runs at the start, as a missing
+// permission would otherwise show only when a message fails, maybe days later. If all is permitted,
+// it leaves nothing on the broker, not even a line in its log. The parked queue is left to the
+// client, which needs it from the start.
+class RightsCheck final : private amqp::ConnectionListener, private amqp::ChannelListener {
+ public:
+  // `loop` must outlive it. `done` is called once, after three seconds at the latest, and may
+  // destroy this object. It receives kPermissionDenied, with the missing permission and the command
+  // that grants it, or ok if nothing is refused or the check cannot be completed.
+  RightsCheck(EventLoop& loop, DoctorOptions worker, std::function<void(absl::Status)> done);
+
+ private:
+  void OnOpen() override;
+  void OnLost(const absl::Status& why) override;
+  void OnBlocked(bool blocked, std::string_view reason) override;
+  void OnChannelClosed(const amqp::ChannelError& why) override;
+
+  void TryToDeclare();
+  void CleanUp();
+  void Finish();
+
+  const DoctorOptions worker_;
+  const DeclareParams probe_;
+  std::function<void(absl::Status)> done_;
+  absl::Status refusal_;
+  bool is_cleaning_up_ = false;
+  std::unique_ptr<Timer> deadline_;
+  amqp::Connection connection_;
+  std::unique_ptr<amqp::Channel> channel_;
+};
+
+// Asks the management API on its own thread, so that a worker's loop never waits for it.
+class ManagementThread {
+ public:
+  ManagementThread(EventLoop& loop, const ManagementUrl& url)
+      : loop_(loop),
+        api_(asking_, url, {.timeout = kPatience, .say_waiting = false, .is_over = &stopping_}) {}
+  // Interrupts the current request and waits for its thread.
+  ~ManagementThread() {
+    stopping_ = true;
+    asking_.executor()->Post([this] { asking_.Stop(); });
+  }
+  ManagementThread(const ManagementThread&) = delete;
+  ManagementThread& operator=(const ManagementThread&) = delete;
+
+  // Runs `ask` on the thread, and then `done` with its result on the loop, unless this object is
+  // destroyed first. If the thread cannot be started, `done` receives the error at once.
+  template <typename Answer>
+  void Ask(std::function<absl::StatusOr<Answer>(ManagementApi&)> ask,
+           std::function<void(const absl::StatusOr<Answer>&)> done) {
+    if (thread_ == nullptr) {
+      absl::StatusOr<std::unique_ptr<WorkerPool>> thread = WorkerPool::Create(1);
+      if (!thread.ok()) return done(thread.status());
+      thread_ = *std::move(thread);
+    }
+    thread_->Submit([this, ask = std::move(ask), done = std::move(done), to = loop_.executor(),
+                     alive = std::weak_ptr<bool>(alive_)] {
+      to->Post([alive, done, answer = ask(api_)] {
+        if (alive.lock() != nullptr) done(answer);
+      });
+    });
+  }
+
+ private:
+  static constexpr absl::Duration kPatience = absl::Seconds(5);  // per request
+
+  EventLoop& loop_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>();
+
+  // Used by the thread.
+  std::atomic<bool> stopping_ = false;
+  EventLoop asking_;
+  ManagementApi api_;
+  std::unique_ptr<WorkerPool> thread_;  // null before the first request; destroyed first
+};
 
 // Why copies whose delay is over cannot return to their work queue.
 struct ReturnTrouble {
@@ -112,4 +197,4 @@ class ReturnWatch final : public Observer {
 
 }  // namespace retryq::cli
 
-#endif  // RETRYQ_CLI_WORKER_RETURN_WATCH_H_
+#endif  // RETRYQ_CLI_WORKER_BROKER_CHECKS_H_
