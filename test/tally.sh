@@ -1,22 +1,20 @@
 # shellcheck shell=bash
-# To be sourced, at the root of the tree: runs one part of the tests after the other and keeps count, for .ci/run and test/full.
+# To be sourced behind script.sh: runs one part of the tests after the other and keeps count, for .ci/run and test/full.
 #
-# What comes of a part NAME is in $results: what it said, NAME; its line of the report, NAME.line; and of the tests that failed
-# the names and the last they said, NAME.failures. Whoever sources this may have made that directory, and keeps it then.
+# What comes of a part NAME is in $results: what it printed, NAME; its line of the report, NAME.line; and of the tests that failed
+# the names and their last lines, NAME.failures. A script that sets $results before keeps that directory.
 
-kept_results=${results:-}
-results=${results:-$(mktemp --directory)}
+[[ -n ${results:-} ]] || {
+  make_directory
+  results=$directory
+}
 # By name the session of what runs in the background, to be terminated as a whole.
 declare -A background=()
 
-clean_up() {
+before_removal() {
   local session
   for session in "${background[@]}"; do pkill --session "$session" || true; done
-  [[ -n $kept_results ]] || rm -rf "$results"
 }
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
 
 names=()   # of all parts
 commit=$(git describe --always --dirty 2>/dev/null || echo 'not a git repository')

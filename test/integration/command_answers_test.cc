@@ -5,11 +5,15 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "integration/command_run.h"
 
@@ -20,8 +24,8 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What is promised, and test/bench/answers measures. A machine under load is slower, so only more
-// than the deadline is a failure.
+// What is promised, and `test/bench/run answers` measures. A machine under load is slower, so only
+// more than the deadline is a failure.
 constexpr absl::Duration kPromised = absl::Seconds(2);
 constexpr absl::Duration kDeadline = absl::Seconds(10);
 
@@ -32,6 +36,9 @@ enum Situation : std::size_t {
   kMissingQueue,
   kMissingRights,
 };
+
+constexpr std::array kSituations = {"dead broker", "wrong password", "missing vhost",
+                                    "missing queue", "missing rights"};
 
 // The remedies for each, as the subcommands word them.
 constexpr std::array kRemedies = {
@@ -172,21 +179,32 @@ class CommandAnswers : public CommandTest, public ::testing::WithParamInterface<
     return arguments;
   }
 
+  // Writes a line for the table of `test/bench/run answers`.
+  static void Note(const Subcommand& subcommand, const std::string& exit, absl::Duration took) {
+    if (took > kPromised) {
+      std::cerr << "slow: " << ::testing::PrintToString(subcommand.arguments) << " took " << took
+                << '\n';
+    }
+    const char* const file = std::getenv("RETRYQ_ANSWERS");  // NOLINT(concurrency-mt-unsafe)
+    if (file == nullptr) return;
+    std::string line = absl::StrJoin(subcommand.arguments, " ");
+    if (line.find("--lines") != std::string::npos) absl::StrAppend(&line, " < ", subcommand.input);
+    std::ofstream(file, std::ios::app) << line << '|' << kSituations[GetParam()] << '|' << exit
+                                       << '|' << absl::ToDoubleSeconds(took) << '\n';
+  }
+
   // It waits for a broker that cannot be reached, and reports why.
-  static void ExpectThatItWaits(CommandRun& run) {
+  static void ExpectThatItWaits(const Subcommand& subcommand, CommandRun& run, absl::Time begin) {
     EXPECT_TRUE(
         run.Until([&run] { return run.err().find("Connection refused") != std::string::npos; }));
+    Note(subcommand, "waits", absl::Now() - begin);
     EXPECT_TRUE(run.Stop());
   }
 
   void ExpectAnAnswer(const Subcommand& subcommand, CommandRun& run, absl::Time begin,
                       int code) const {
     EXPECT_EQ(run.Wait(kDeadline), code) << run.Story();
-    const absl::Duration took = absl::Now() - begin;
-    if (took > kPromised) {
-      std::cerr << "slow: " << ::testing::PrintToString(subcommand.arguments) << " took " << took
-                << '\n';
-    }
+    Note(subcommand, absl::StrCat(code), absl::Now() - begin);
     const std::string all = run.out() + run.err();
     EXPECT_THAT(all, ContainsRegex(kRemedies[GetParam()]));
     EXPECT_THAT(all, HasSubstr(Culprit()));
@@ -219,7 +237,7 @@ TEST_P(CommandAnswers, SoonInOneSentenceWithTheRemedyAndTheExitStatus) {
     const absl::Time begin = absl::Now();
     CommandRun run(arguments, Url(), std::string(subcommand.input) + "\n");
     if (*code == kWaits) {
-      ExpectThatItWaits(run);
+      ExpectThatItWaits(subcommand, run, begin);
     } else {
       ExpectAnAnswer(subcommand, run, begin, *code);
     }

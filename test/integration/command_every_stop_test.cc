@@ -1,5 +1,5 @@
 // SIGTERM in every state that a worker can be in, and how long it takes until it has exited. Only a
-// handler that runs may use the grace period. test/stops/run prints the times.
+// handler that runs may use the grace period. test/bench/run stops prints the times.
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Makes one public call again and again, for test/bench/call_costs to count the instructions of the
+// Makes one public call again and again, for test/bench/run calls to count the instructions of the
 // first thousand and of the last: whether a call costs the same however many there were before.
 //
 // usage: bench_calls --list

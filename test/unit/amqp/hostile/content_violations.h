@@ -13,17 +13,23 @@ namespace retryq::amqp::hostile {
 // Tables in tables, so many levels deep, as the bytes of the outermost. With `followed` there is
 // something behind each inner one.
 inline std::string NestedTable(int levels, bool followed = false) {
-  // Made from the outside in: `open` is what a level adds in front, behind its length.
-  const std::string_view open("\1aF", 3);
+  // Each test process builds the deepest ones at its start, so the bytes are not appended one by
+  // one.
   const std::string_view behind = followed ? std::string_view("\1bV", 3) : std::string_view();
-  const std::size_t level_size = open.size() + sizeof(std::uint32_t) + behind.size();
-  std::string front;
-  for (int inside = levels - 1; inside >= 0; --inside) {
-    front += open;
-    AppendInteger(static_cast<std::uint32_t>(static_cast<std::size_t>(inside) * level_size),
-                  &front);
+  const std::size_t level_size = 7 + behind.size();
+  std::string bytes(static_cast<std::size_t>(levels) * 7, '\0');
+  char* level = bytes.data();
+  for (std::size_t inside = static_cast<std::size_t>(levels); inside-- > 0; level += 7) {
+    const std::size_t length = inside * level_size;
+    level[0] = '\1';
+    level[1] = 'a';
+    level[2] = 'F';
+    level[3] = static_cast<char>(length >> 24U);
+    level[4] = static_cast<char>(length >> 16U);
+    level[5] = static_cast<char>(length >> 8U);
+    level[6] = static_cast<char>(length);
   }
-  return front + Repeat(levels, behind);
+  return bytes + Repeat(levels, behind);
 }
 
 // The round-th thousand of deliveries to a consumer that is not there.

@@ -130,8 +130,10 @@ inline std::function<std::string(std::uint64_t)> Ever(std::string bytes) {
 }
 
 inline std::string Repeat(int times, std::string_view text) {
-  std::string all;
-  while (times-- > 0) all += text;
+  if (times <= 0) return "";
+  std::string all = Repeat(times / 2, text);
+  all += all;
+  if (times % 2 != 0) all += text;
   return all;
 }
 

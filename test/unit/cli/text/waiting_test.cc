@@ -33,7 +33,7 @@ TEST(UnreachableRemedy, FitsTheReason) {
   for (const auto& [why, remedy] :
        {std::pair("cannot connect to h:1: Too many open files", "raise the limit of open files"),
         std::pair("h:1: its certificate (CN=x) expired on 1 May: renew it", "valid for its host"),
-        std::pair("h:1: it answers, but not in TLS", "port for TLS"),
+        std::pair("h:1: the server does not speak TLS", "port for TLS"),
         std::pair("cannot resolve host 'h': no", "correct the host name"),
         std::pair("h:1 answers in HTTP and not in AMQP: is it a RabbitMQ?", "AMQP port")}) {
     EXPECT_THAT(UnreachableRemedy(why), AllOf(HasSubstr(remedy), Not(HasSubstr("start the"))));

@@ -1,16 +1,10 @@
-#!/usr/bin/env bash
-# Refuses every request of a client in every way, and prints a table: see README.md beside this. Takes about two minutes.
-#
-# usage: test/refusals/run [REQUEST]      such as declare, or consume_at_start; without: all
-set -euo pipefail
+# shellcheck shell=bash
+# test/bench/run refusals: prints a table of what the test of refusals reports; see test/refusals/README.md.
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-
+take_options '' "$@"
 cmake/build release refusals
-output=$(mktemp --tmpdir refusals.XXXXXX)
-trap 'rm -f "$output"' EXIT
 status=0
-RETRYQ_REFUSALS=full build/test/refusals --gtest_filter="*/${1:-*}" >"$output" || status=$?
+RETRYQ_REFUSALS=full run_until_done build/test/refusals --gtest_filter="*/${words[0]:-*}" >"$directory/output" || status=$?
 
 # What the test prints of each way, the worst of each column; ways that differ in their code are one line.
 awk -F ' *[|] *' '
@@ -39,8 +33,6 @@ awk -F ' *[|] *' '
       printf "| %s | %s | %d | %d | %.1f s | %s | %s |\n", part[1], part[2], most[key, 4], most[key, 5], stop, recovery,
              (fewest > 1000 ? "" : few[key, 8] " + " few[key, 9])
     }
-  }' "$output"
-if ((status != 0)); then
-  grep --invert-match '^[|]' "$output" >&2 || true
-fi
+  }' "$directory/output"
+((status == 0)) || grep --invert-match '^[|]' "$directory/output" >&2 || true
 exit "$status"

@@ -1,16 +1,6 @@
-#!/usr/bin/env bash
-# Compares what others rely on with what was written down, so that no change of it goes unnoticed: the declarations of the public headers,
-# CMake's targets, flags, environment, events, JSON and exit statuses of the command, metrics, and the names on the wire.
-# ctest runs it as the test "api". CHANGELOG.md says what such a change means for the version.
-#
-# usage: test/api/run [--write]
-#   --write     writes down what there is, into test/api/surface.txt, in place of comparing
-set -euo pipefail
-shopt -s inherit_errexit # a source that has moved ends it
-
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-
-readonly KEPT=test/api/surface.txt
+# shellcheck shell=bash
+# The surface: what others rely on, as the sources have it: the declarations of the public headers, CMake's targets, flags,
+# environment, events, JSON and exit statuses of the command, metrics, and the names on the wire. Sourced by test/lint.
 
 # in_quotes REGEX FILE…: the string literals that match, without their quotes
 in_quotes() {
@@ -24,7 +14,7 @@ part() {
   local lines
   lines=$(cat)
   [[ -n $lines ]] || {
-    printf 'test/api/run: found nothing for "%s": has its source moved?\n' "$1" >&2
+    printf 'test/lint api: found nothing for "%s": has its source moved?\n' "$1" >&2
     return 1
   }
   printf '\n== %s\n%s\n' "$1" "$lines"
@@ -44,7 +34,7 @@ surface() {
   mapfile -t retry < <(sources src/retry src/base)
   mapfile -t metrics < <(sources src/prometheus src/cli/worker)
 
-  printf '# What others rely on: see test/api/run.\n'
+  printf '# What others rely on: see test/lint api.\n'
   find include -name '*.h' -printf '%P\n' | sort | part 'headers'
   find include -name '*.h' | sort | xargs awk -f test/api/declarations.awk | part 'declarations'
   sed -nE 's/^ *add_library\((retryq::[a-z${}]+) ALIAS .*/\1/p' src/CMakeLists.txt | part 'targets of CMake'
@@ -68,30 +58,3 @@ surface() {
   in_quotes 'RETRYQ_[A-Z_]+' "${command[@]}" | part 'environment'
   grep -hoE '\bEX_[A-Z]+' "${command[@]}" src/loop/exit_code.cc | sort -u | part 'exit statuses'
 }
-
-main() {
-  local now
-  case ${1:-} in
-    '') ;;
-    --write)
-      now=$(surface)
-      printf '%s\n' "$now" >"$KEPT"
-      return
-      ;;
-    -h | --help)
-      sed -n '2,/^set/{/^#/!d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
-      return
-      ;;
-    *)
-      printf "test/api/run: unknown argument '%s'; see --help\n" "$1" >&2
-      return 64
-      ;;
-  esac
-  now=$(surface)
-  if ! diff --unified=0 --label "$KEPT" --label 'the code' "$KEPT" <(printf '%s\n' "$now"); then
-    printf '\nWhat others rely on has changed. If that is meant, say so in CHANGELOG.md and run test/api/run --write.\n'
-    return 1
-  fi
-}
-
-main "$@"

@@ -2,12 +2,13 @@
 //
 // usage: node watch_queues.mjs DIRECTORY
 //
-// Logs in at RETRYQ_MANAGEMENT_URL and leaves pictures in DIRECTORY. It watches a queue from its declaration to the release
-// of what waits for it, and asks the caller for each step by a line "do: STEP": declare, fail (a worker fails messages, so
-// that they wait in retry.1000), stop, delay (they wait in retry.3600000), release. Prints a line for each thing seen. Exit
-// code 1, and a picture of it, where something is not seen in time.
+// Logs in at RETRYQ_MANAGEMENT_URL and leaves pictures in DIRECTORY. Watches a queue from its declaration to the release of the
+// messages that wait for it, and runs the command meanwhile: a worker fails messages, so that they wait in retry.1000, and later for
+// an hour. Prints a line for each thing seen. Exit code 1, and a picture of it, where something is not seen in time.
 
-import { mkdirSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
@@ -33,7 +34,24 @@ const FLAGS = [
 
 let passed = 0;
 const seen = (what) => { ++passed; console.log(`ok    ${what}`); };
-const ask = (step) => console.log(`do: ${step}`);
+const retryq = (...words) => execFileSync('build/bin/retryq', words, { stdio: ['ignore', 'ignore', 'inherit'] });
+
+// A worker that fails all messages.
+let worker;
+function startWorker(...flags) {
+  const log = openSync(join(directory, 'worker.log'), 'a');
+  worker = spawn('build/bin/retryq', ['work', '--queue', WORK_QUEUE, '--url', `${process.env.RETRYQ_URL}?heartbeat=1`,
+    '--max-attempts', '0', '--jobs', '4', ...flags, '--', 'sh', '-c', 'echo "card declined" >&2; exit 1'],
+  { stdio: ['ignore', log, log] });
+}
+async function stopWorker() {
+  worker.kill();
+  await once(worker, 'exit');
+  worker = undefined;
+}
+process.on('exit', () => worker?.kill());
+process.on('SIGTERM', () => process.exit(143));
+
 const picture = (page, name, more = {}) => page.screenshot({ path: join(directory, `${name}.png`), ...more });
 
 // What the table of queues shows: by a queue's name its cells, by their columns' heads. Nothing before it is there.
@@ -71,11 +89,13 @@ async function watch(page) {
   seen('logged in');
 
   await page.goto(new URL('#/queues', management).href);
-  ask('declare');
+  retryq('declare', '--queue', WORK_QUEUE);
   await until(page, `${WORK_QUEUE}, durable`, [WORK_QUEUE], (found) => found?.Features.split(/\s+/).includes('D'));
   seen(`${WORK_QUEUE}, as retryq declare has made it`);
 
-  ask('fail');
+  for (let i = 1; i <= MESSAGES; ++i) retryq('send', '--queue', WORK_QUEUE, `order ${i}`);
+  // A lease of 65 s: 1 s of TTL, a minute of window, 4 s of margin, which is four heartbeats at least.
+  startWorker('--base', '1s', '--max', '1s', '--margin', '4s');
   const features = ['TTL', 'Exp', 'DLX'];
   const row = await until(page, `${QUEUE} with messages`, [QUEUE], (found) => Number(found?.Ready) > 0);
   const shown = row.Features.split(/\s+/);
@@ -95,16 +115,17 @@ async function watch(page) {
   await picture(page, 'queue', { fullPage: true, clip: { x: 0, y: 0, width: WIDTH, height: 720 } });
 
   await page.goto(new URL('#/queues', management).href);
-  ask('stop');
+  await stopWorker();
   await until(page, `${QUEUE} gone`, [WORK_QUEUE, QUEUE], (work, delay) => work !== undefined && delay === undefined,
     LEASE_PATIENCE_MS);
   seen('gone after its lease');
   await picture(page, 'gone');
 
-  ask('delay');
+  startWorker('--base', '1h', '--max', '1h');
   await until(page, `${LATER_QUEUE} with all messages`, [LATER_QUEUE], (found) => Number(found?.Ready) === MESSAGES);
   seen(`${LATER_QUEUE} with ${MESSAGES} messages, for an hour`);
-  ask('release');
+  await stopWorker();
+  retryq('waiting', 'release', '--queue', WORK_QUEUE, '--all');
   await until(page, `${WORK_QUEUE} with all messages`, [WORK_QUEUE, LATER_QUEUE],
     (work, later) => Number(work?.Ready) === MESSAGES && Number(later?.Ready ?? 0) === 0);
   seen(`${WORK_QUEUE} with all of them, as retryq waiting release has sent them back`);
@@ -119,7 +140,7 @@ try {
   await watch(page);
 } catch (error) {
   failed = 1;
-  console.error(error.message);
+  console.error(`${error.message}\nthe last picture is failed.png in ${directory}, and the worker's log is worker.log`);
   await picture(page, 'failed').catch(() => {});
 } finally {
   await browser.close();

@@ -1,20 +1,11 @@
-#!/usr/bin/env bash
-# Which lines and branches of src/ the tests run: unit tests, simulation, and integration tests on a private RabbitMQ node.
-# Prints a line for each room and for the files that are covered least, and writes them to test/coverage/REPORT.md. Every line in
-# colours is in build-coverage/html/.
+# shellcheck shell=bash
+# Which lines and branches of src/ the tests have run: a line for each room and for the files that are covered least. Sourced by
+# `test/run --preset coverage`.
 #
-# usage: test/coverage/run [FILTER]
-#   FILTER    a regular expression; only tests whose names match run. Then nothing is required, and no report written
-#
-# Fails where a test fails, or where less than 95 % of the lines or 85 % of the branches are run. Branches are those of the source: each
-# condition that can be true and false counts twice. What a compiler adds for exceptions and destructors is not counted
-# (https://clang.llvm.org/docs/SourceBasedCodeCoverage.html). A process that is killed does not say what it has run.
-#
-# Ends with a line "N passed, N failed": the tests, the lines and the branches.
+# Branches are those of the source: each condition that can be true and false counts twice. What a compiler adds for exceptions and
+# destructors does not count (https://clang.llvm.org/docs/SourceBasedCodeCoverage.html). A process that is killed does not write
+# what it has run.
 # shellcheck disable=SC2016  # backticks of Markdown
-set -euo pipefail
-
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 readonly LINES_WANTED=95 BRANCHES_WANTED=85
 readonly REPORT=test/coverage/REPORT.md
@@ -22,8 +13,6 @@ readonly BUILD=build-coverage
 readonly PROFILES=$BUILD/profiles # see test/CMakeLists.txt
 readonly ROOMS=(amqp retry prometheus testing cli)
 readonly LEAST=15
-
-say() { printf 'test/coverage/run: %s\n' "$*" >&2; }
 
 # cov PROFILE COMMAND FLAG…: llvm-cov on all programs that the tests run, about src/ alone
 cov() {
@@ -78,7 +67,7 @@ reaches() {
 report() {
   local files=$1
   printf '# What the tests run of src/\n\n'
-  printf 'Written by `test/coverage/run` on %s, of commit %s: unit tests, simulation and integration tests. ' "$(date -u +%Y-%m-%d)" \
+  printf 'Written by `test/run --preset coverage` on %s, of commit %s: unit tests, simulation and integration tests. ' "$(date -u +%Y-%m-%d)" \
     "$(git describe --always --dirty 2>/dev/null || echo 'none')"
   printf 'At least %d %% of the lines and %d %% of the branches are wanted.\n\n' "$LINES_WANTED" "$BRANCHES_WANTED"
   printf '| | lines | run | branches | run |\n| --- | ---: | ---: | ---: | ---: |\n'
@@ -87,62 +76,25 @@ report() {
   least "$files"
 }
 
-# run_tests FILTER: on a broker of its own, or on that of RETRYQ_URL. Answers as ctest does
-run_tests() {
-  local -a options=(--preset coverage --no-tests=error --label-exclude '^facts$'
-    --parallel "${RETRYQ_TEST_JOBS:-8}")
-  if [[ -z ${RETRYQ_URL:-} ]]; then
-    local started
-    unset RETRYQ_BROKER
-    started=$(third_party/rabbitmq/broker start --owner $$)
-    eval "$started"
-    export RETRYQ_URL RETRYQ_TLS_URL RETRYQ_TLS_CERTIFICATES RETRYQ_MANAGEMENT_URL RETRYQ_BROKER
-  fi
-  RETRYQ_TEST_FILTER=$1 ctest "${options[@]}"
-}
-
-main() {
-  local filter='' passed=0 failed=0 code=0
-  case ${1:-} in
-    -h | --help)
-      sed -n '2,/^set/{/^#/!d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
-      return
-      ;;
-    -*)
-      say "unknown option '$1'; see --help"
-      return 64
-      ;;
-    *) filter=${1:-} ;;
-  esac
-
-  third_party/install --fuzz --coverage
-  say "building into $BUILD/"
-  cmake/build coverage tests
-
-  rm -rf "$PROFILES"
-  trap 'rm -rf "$PROFILES"; [[ -z ${RETRYQ_BROKER:-} ]] || third_party/rabbitmq/broker --broker "$RETRYQ_BROKER" stop' EXIT
-  trap 'exit 130' INT
-  trap 'exit 143' TERM HUP
-  run_tests "$filter" || code=$?
-  ((code == 0)) && passed=$((passed + 1)) || failed=$((failed + 1))
-
-  say "adding it up"
-  llvm-profdata merge -sparse "$PROFILES"/*.profraw -o "$PROFILES/all"
+# report_coverage FILTER: prints the report. Without a filter it also becomes the file $REPORT, and fails if less than the
+# required part is covered
+report_coverage() {
+  local files=$PROFILES/files
+  say "adding up the coverage"
+  llvm-profdata merge -sparse "$PROFILES"/*.profraw -o "$PROFILES/all" || return 1
   cov "$PROFILES/all" export -format=lcov -summary-only | awk -F: -v root="$PWD/" '
     $1 == "SF" { file = substr($2, length(root) + 1) }
     $1 == "LF" { lines = $2 } $1 == "LH" { lines_run = $2 }
     $1 == "BRF" { branches = $2 } $1 == "BRH" { branches_run = $2 }
-    /^end_of_record/ { print file, lines, lines_run, branches, branches_run }' >"$PROFILES/files"
+    /^end_of_record/ { print file, lines, lines_run, branches, branches_run }' >"$files" || return 1
   cov "$PROFILES/all" show -format=html -output-dir="$BUILD/html" >/dev/null
-  report "$PROFILES/files" | tee "$PROFILES/report"
-  [[ -z $filter ]] || return "$code"
-
+  report "$files" | tee "$PROFILES/report"
+  say "every line is in $BUILD/html/index.html"
+  [[ -z $1 ]] || return 0
   cp "$PROFILES/report" "$REPORT"
   say "the report is $REPORT"
-  reaches 2 3 "$LINES_WANTED" "$PROFILES/files" && passed=$((passed + 1)) || failed=$((failed + 1))
-  reaches 4 5 "$BRANCHES_WANTED" "$PROFILES/files" && passed=$((passed + 1)) || failed=$((failed + 1))
-  printf '%d passed, %d failed\n' "$passed" "$failed"
-  ((failed == 0))
+  reaches 2 3 "$LINES_WANTED" "$files" && reaches 4 5 "$BRANCHES_WANTED" "$files" || {
+    say "less than $LINES_WANTED % of the lines or $BRANCHES_WANTED % of the branches are covered"
+    return 1
+  }
 }
-
-main "$@"
