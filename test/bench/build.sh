@@ -45,7 +45,7 @@ row() { printf '%-52s %-42s %s\n' "$@"; }
 yardsticks() {
   local before=$yardstick
   compile yardstick
-  awk -v took="$1" -v sum="$(awk "BEGIN { print $before + $user }")" 'BEGIN { printf "%.2f yardsticks of %.1f s", 2 * took / sum, sum / 2 }'
+  awk "BEGIN { printf \"%.2f yardsticks of %.1f s\", 2 * $1 / ($before + $user), ($before + $user) / 2 }"
 }
 minutes() { awk "BEGIN { printf \"%.1f min\", ($*) / 60 }"; }
 
