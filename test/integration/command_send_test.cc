@@ -112,6 +112,19 @@ TEST_F(CommandSend, SaysWhereNothingTakesTheMessage) {
   }
 }
 
+TEST_F(CommandSend, RefusesADelayForAnExchangeWithoutAMatchingBinding) {
+  peer_.DeclareExchange("shop", "topic");
+  peer_.Bind("orders", "shop", "order.*");
+  const Arguments matching = {"--exchange", "shop", "--routing-key", "order.placed",
+                              "--delay",    "50ms", "body"};
+  ::setenv("RETRYQ_MANAGEMENT_URL", ManagementUrl().c_str(), 1);
+  EXPECT_THAT(Send(matching).out, ::testing::EndsWith(" after 50ms\n"));
+  const End end = Send({"--exchange", "shop", "--routing-key", "odrers", "--delay", "1s", "body"});
+  EXPECT_EQ(end.code, 69);
+  EXPECT_THAT(end.err, AllOf(HasSubstr("no queue is bound to exchange 'shop' for routing key"),
+                             HasSubstr("remedy: bind a queue")));
+}
+
 TEST_F(CommandSend, SendsAllProperties) {
   const End end = Send({"--queue",
                         "orders",
