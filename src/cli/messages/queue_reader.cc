@@ -31,6 +31,8 @@ constexpr absl::Duration kLookAtOthers = absl::Milliseconds(100);
 // so that the number of channels is limited.
 constexpr std::uint64_t kLeastOnChannel = 1000;
 constexpr std::uint64_t kMostChannels = 128;
+// The size of the bodies of a window, at most.
+constexpr std::size_t kMostBodies = std::size_t{64} << 20;
 // The time for the broker to requeue unacked messages, and the interval of checks.
 constexpr absl::Duration kReturn = absl::Seconds(20);
 constexpr absl::Duration kReturnAfterError = absl::Seconds(5);
@@ -111,7 +113,6 @@ void QueueReader::OnOpen() {
 
 void QueueReader::OpenChannel() {
   channel_ = connection_->OpenChannel(this);
-  channel_->Qos(options_.window, [](const absl::Status&) {});
   on_channel_ = 0;
 }
 
@@ -189,8 +190,16 @@ void QueueReader::Begin(const DeclareOk& queue) {
   Step();
 }
 
+void QueueReader::SetWindow() {
+  const std::size_t fits = kMostBodies / std::max<std::size_t>(largest_body_, 1);
+  const std::size_t most = seen_ == 0 ? 0 : options_.later_window;
+  window_ = std::max(options_.window, static_cast<std::uint16_t>(std::min(fits, most)));
+  channel_->Qos(window_, [](const absl::Status&) {});
+}
+
 void QueueReader::StartConsumer() {
   RotateChannel();
+  SetWindow();
   consumer_ = Consumer::kStarting;
   unacked_ = 0;
   held_ = 0;
@@ -220,6 +229,7 @@ void QueueReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
   empty_looks_ = 0;
   ++unacked_;
   ++on_channel_;
+  largest_body_ = std::max(largest_body_, message->body.size());
   if (ending_) ++late_;
   if (ending_ && options_.keep_order) {
     ++held_;
@@ -304,9 +314,8 @@ void QueueReader::Abandon(const absl::Status& why) {
 // So a consumer is cancelled when its window is full, or when all messages have been seen: later
 // messages have rarely been delivered before.
 bool QueueReader::MayCancel() const {
-  if (!ending_) return held_ >= options_.window;
-  return nothing_left_ || cut_short_ || unacked_ >= options_.window ||
-         Now() - ending_since_ > kFill;
+  if (!ending_) return held_ >= window_;
+  return nothing_left_ || cut_short_ || unacked_ >= window_ || Now() - ending_since_ > kFill;
 }
 
 void QueueReader::Step() {
@@ -456,7 +465,7 @@ void QueueReader::Tick() {
 void QueueReader::LookForEnd() {
   if (consumer_ != Consumer::kActive || looking_ || is_blocked_ || nothing_left_) return;
   if (Now() - last_delivery_ < (ending_ ? kQuietAtTheEnd : kQuiet)) return;
-  if (unacked_ >= options_.window) return;
+  if (unacked_ >= window_) return;
   looking_ = true;
   LookAtQueue([this](const absl::StatusOr<DeclareOk>& queue) {
     looking_ = false;

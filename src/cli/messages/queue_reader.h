@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_MESSAGES_QUEUE_READER_H_
 #define RETRYQ_CLI_MESSAGES_QUEUE_READER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -43,7 +44,10 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   struct Options {
     amqp::ConnectionOptions connection;
     std::string queue;
-    std::uint16_t window = 256;           // above zero
+    std::uint16_t window = 256;  // of the first consumer; above zero
+    // The window of later consumers, if bodies are small enough: most messages of a window may be
+    // kept, and then few consumers are needed. 0: that of the first one.
+    std::uint16_t later_window = 0;
     std::optional<std::int64_t> move_at;  // at least 1; not set: moves none
     // Kept messages get their previous position, before all later messages; otherwise any. Messages
     // expire only at the head of a delay queue, so a misplaced message delays others. Before 4.3, a
@@ -115,6 +119,7 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   void OpenChannel();
   void RotateChannel();
   void Ack(const amqp::Message& message);
+  void SetWindow();
   void StartConsumer();
   void CancelConsumer();
   // Does the next step, if any.
@@ -148,6 +153,8 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   std::deque<std::unique_ptr<amqp::Channel>> earlier_;
   std::optional<CopyPublisher> publisher_;
 
+  std::uint16_t window_ = 0;  // of the present consumer
+  std::size_t largest_body_ = 0;
   Consumer consumer_ = Consumer::kNone;
   std::string consumer_tag_;
   std::uint64_t unacked_ = 0;  // of the messages of this consumer
