@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/quoting.h"
 #include "cli/connect/orderly_end.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/doctor/throw_away_queue.h"
@@ -200,7 +201,7 @@ void ReturnWatch::LookIfDue() {
 absl::StatusOr<ReturnState> ReturnWatch::Look(ManagementApi& api,
                                               const std::vector<std::string>& delay_queues) const {
   ReturnState state;
-  const auto queue = api.Get(VhostPath("queues", options_.vhost, options_.queue));
+  const auto queue = api.Get(UrlPath({"queues", options_.vhost, options_.queue}));
   if (absl::IsNotFound(queue.status())) {
     state.exists = false;
   } else if (!queue.ok()) {
@@ -209,7 +210,7 @@ absl::StatusOr<ReturnState> ReturnWatch::Look(ManagementApi& api,
     state.full = WhyFull(queue->json);
   }
   for (const std::string& name : delay_queues) {
-    const auto delay_queue = api.Get(VhostPath("queues", options_.vhost, name));
+    const auto delay_queue = api.Get(UrlPath({"queues", options_.vhost, name}));
     if (absl::IsNotFound(delay_queue.status())) continue;  // it contains nothing any more
     if (!delay_queue.ok()) return delay_queue.status();
     state.undelivered +=

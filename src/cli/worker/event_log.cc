@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/utf8.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
 
@@ -29,12 +30,9 @@ std::string WholeMilliseconds(absl::Duration duration) {
   return DurationText(absl::Ceil(duration, absl::Milliseconds(1)));
 }
 
-// Cuts a long text, but not within a UTF-8 character.
 std::string Shortened(std::string_view text) {
   if (text.size() <= kLongestText) return std::string(text);
-  std::size_t end = kLongestText;
-  while (end > kLongestText - 4 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return std::string(text.substr(0, end)) + "…";
+  return std::string(CutUtf8(text, kLongestText)) + "…";
 }
 
 bool IsPlain(char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '=' && c != '\\'; }

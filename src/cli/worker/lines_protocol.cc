@@ -8,10 +8,11 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "base/escaped_text.h"
+#include "base/utf8.h"
 #include "cli/text/duration.h"
 #include "cli/text/headers_json.h"
 #include "cli/text/json_line.h"
-#include "loop/escaped_text.h"
 
 namespace retryq::cli {
 namespace {

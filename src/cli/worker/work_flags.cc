@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/name_size.h"
 #include "cli/flags/flag_reader.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/management/management_flags.h"
@@ -100,14 +101,14 @@ void CheckNames(const ConsumerOptions& consumer, FlagReader& reader) {
   for (const auto& [flag, name] :
        {std::pair("--queue", consumer.queue), std::pair("--work-exchange", consumer.work_exchange),
         std::pair("--parked", consumer.parked_queue)}) {
-    if (name.size() > kLongestName) {
-      reader.Complain(absl::StrCat(flag, ": the name is longer than ", kLongestName, " bytes"));
+    if (name.size() > kMaxNameSize) {
+      reader.Complain(absl::StrCat(flag, ": the name is longer than ", kMaxNameSize, " bytes"));
     }
   }
-  if (consumer.queue.size() <= kLongestName && !reader.given("--parked") &&
-      consumer.queue.size() + std::string_view(".parked").size() > kLongestName) {
+  if (consumer.queue.size() <= kMaxNameSize && !reader.given("--parked") &&
+      consumer.queue.size() + std::string_view(".parked").size() > kMaxNameSize) {
     reader.Complain(absl::StrCat("--queue: with the suffix \".parked\" the name is longer than ",
-                                 kLongestName, " bytes; name the parked queue with --parked"));
+                                 kMaxNameSize, " bytes; name the parked queue with --parked"));
   }
 }
 
