@@ -330,7 +330,7 @@ class Examination {
       report_.Add(SkippedBy("delay queues", visited));
     }
     // Without the plugin or the permission there are no shovels to check.
-    const auto shovels = Get("/parameters/shovel/" + PercentEncode(vhost));
+    const auto shovels = Get("/parameters/shovel/" + PercentEncoded(vhost));
     if (shovels.ok()) report_.Add(CheckShovels(*shovels, options_));
     CheckLimitsOfBroker(static_cast<std::int64_t>(queues.size()));
     if (policies_read_.ok()) {
@@ -345,7 +345,7 @@ class Examination {
     const auto of_vhost = GetFor(kCheck, Path("vhost-limits"));
     if (!of_vhost) return;
     const auto of_user =
-        GetFor(kCheck, "/user-limits/" + PercentEncode(options_.place.connection.user));
+        GetFor(kCheck, "/user-limits/" + PercentEncoded(options_.place.connection.user));
     if (!of_user) return;
     const auto queues = GetFor(kCheck, Path("queues") + "?page=1&page_size=1&disable_stats=true");
     const auto connections = GetFor(

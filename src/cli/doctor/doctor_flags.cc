@@ -7,9 +7,9 @@ namespace {
 constexpr HelpText kDoctorHelp = {
     .description =
         "Checks a broker for everything that breaks retrying, and prints a remedy for each "
-        "problem. "
-        "Use the\nflags of your worker: doctor accepts every flag of retryq work, with the same "
-        "meaning. It consumes\nno message, does not run COMMAND, and leaves nothing on the broker.",
+        "problem.\n"
+        "Use the flags of your worker: doctor accepts every flag of retryq work, with the same\n"
+        "meaning. It consumes no message, does not run COMMAND, and leaves nothing on the broker.",
     .usage = "retryq doctor [--queue QUEUE] [OPTIONS] [-- COMMAND [ARGUMENT...]]",
     .footer =
         R"(Checks:
@@ -17,8 +17,8 @@ constexpr HelpText kDoctorHelp = {
   version             whether retryq is tested with the version of RabbitMQ
   tls                 whether passwords and messages can be read on the network
   management          the management API, which half of the checks require
-  work queue          exists, keeps its messages, has a consumer, suits the type of the delay queues;
-                      its dead letters reach a queue
+  work queue          exists, keeps its messages, has a consumer, suits the type of the delay
+                      queues; its dead letters reach a queue
   work exchange       exists, routes back to the work queue, and not at random
   parked queue        exists or can be declared, keeps its messages, is empty
   delay queues        the existing ones, compared with those that these options declare
@@ -30,7 +30,8 @@ constexpr HelpText kDoctorHelp = {
   clock               difference between the clocks of the broker and this machine
   default queue type  type of queues that are declared without a type
   lease               whether a repeated declare keeps a queue alive; takes 4s
-  permissions         all that a worker needs, tested by using them; nothing is consumed or delivered
+  permissions         all that a worker needs, tested by using them; nothing is consumed or
+                      delivered
 
 Temporary queues are named like delay queues, PREFIX.315359..., or like a queue that does not exist
 yet, QUEUE.doctor. They are empty and are deleted, or expire within a minute if doctor is killed.
@@ -68,11 +69,11 @@ DoctorOptions OptionsToExamine(const WorkOptions& worker) {
 absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments) {
   WorkOptions worker;
   FlagParser parser(kDoctorHelp);
-  AddWorkFlags(
-      parser,
-      "Print one JSON object: {\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]}.\n"
-      "The result is ok, warning, problem or skipped",
-      &worker);
+  AddWorkFlags(parser,
+               "Print one JSON object:\n"
+               "{\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]}.\n"
+               "The result is ok, warning, problem or skipped",
+               &worker);
   const Arguments flags = TakeCommand(arguments, &worker.command);
   return parser.ParseInto(flags, [&worker](FlagReader& reader) {
     reader.RequireFor("--parked", reader.given("--queue"), "--queue");

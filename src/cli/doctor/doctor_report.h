@@ -77,15 +77,6 @@ class Report {
 // A finding as text: one line, and another one for the remedy if there is one.
 std::string TextOf(const Finding& finding);
 
-// Parts of commands that users paste into a shell.
-
-// Returns a regular expression for exactly this text. A dot becomes [.] and not \., so that it can
-// also be copied out of JSON, which doubles each backslash.
-std::string RegexEscaped(const std::string& text);
-
-// Quotes a text as one word for the shell. Control characters are written as in bash: $'\x1B'.
-std::string ShellQuoted(const std::string& text);
-
 // Quotes the first operand of a command: with "-- " before it if it looks like an option. Options
 // must come before it.
 std::string OperandForShell(const std::string& text);

@@ -1,12 +1,12 @@
 #include "cli/doctor/doctor_rules.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/broker_version.h"
 #include "cli/management/json_fields.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
@@ -27,16 +27,13 @@ bool IsLoopback(const std::string& host) {
 }  // namespace
 
 Finding CheckVersion(const std::string& version, QueueType delay_queues) {
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-  const int parts = std::sscanf(version.c_str(), "%d.%d.%d", &major, &minor, &patch);
+  const BrokerVersion parsed = BrokerVersion::Parse(version);
   const std::string name = absl::StrCat("RabbitMQ ", Printable(version, 40));
-  if (parts < 2 || major < 3 || (major == 3 && minor < 10)) {
+  if (parsed < BrokerVersion{3, 10}) {
     return Warning("version", name + ": retryq is not tested with this version",
                    "use RabbitMQ 3.10 or newer");
   }
-  if (delay_queues == QueueType::kQuorum && parts == 3 && major == 4 && minor == 3 && patch < 3) {
+  if (delay_queues == QueueType::kQuorum && parsed.DeadLetteringMayStop()) {
     return Warning("version",
                    name +
                        ": quorum delay queues may keep messages forever after their members "

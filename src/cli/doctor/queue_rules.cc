@@ -208,7 +208,7 @@ const QueueRule kQueueRules[] = {
        const char* const key = LengthKey(queue);
        if (key == nullptr || RefusesWhenFull(queue)) return Sentence();
        return Sentence(Sets(queue, key) +
-                       ": when the queue is full, each new message pushes the oldest one out");
+                       ": when the queue is full, new messages push the oldest ones out");
      },
      [](const KeptQueue& queue) { return Without(queue, LengthKey(queue)); }},
     // When such a policy is applied to a queue above the limit (F56).
@@ -293,7 +293,8 @@ Finding Apply(const QueueRule& rule, const KeptQueue& queue, std::string sentenc
   bool warns = rule.harm == Harm::kWarning;
   if (rule.harm == Harm::kTakesMessages) {
     warns = QueueSettingOf(queue.json, "dead-letter-exchange").has_value();
-    sentence += warns ? " to its dead-letter exchange" : " and are lost";
+    sentence +=
+        warns ? "; removed messages go to its dead-letter exchange" : "; removed messages are lost";
   }
   return warns ? Warning(check, std::move(sentence), rule.remedy(queue))
                : Problem(check, std::move(sentence), rule.remedy(queue));

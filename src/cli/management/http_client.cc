@@ -24,9 +24,6 @@
 namespace retryq::cli {
 namespace {
 
-constexpr char kTlsRemedy[] =
-    "; name the certificate authority (?cacertfile=FILE), or use http:// for a port without TLS";
-
 constexpr std::size_t kMaxHeaders = 64 << 10;
 
 template <auto kFree>
@@ -61,16 +58,6 @@ Url MakeUrl(bool tls, const std::string& host, std::uint16_t port) {
   return taken ? std::move(url) : nullptr;
 }
 
-// Extracts OpenSSL's reason from a text of libcurl: "…:SSL routines::wrong version number, errno
-// 0". Empty if there is none.
-std::string OpenSslReason(std::string_view text) {
-  constexpr std::string_view kBefore = "SSL routines::";
-  const std::size_t found = text.find(kBefore);
-  if (found == std::string_view::npos) return "";
-  text.remove_prefix(found + kBefore.size());
-  return std::string(text.substr(0, text.find(',')));
-}
-
 }  // namespace
 
 // One request to one host. The event loop waits for the sockets and the time that libcurl requests.
@@ -92,7 +79,7 @@ class HttpClient::Request {
     if (name_ != host) ConnectTo(host);
     if (url_ == nullptr) {
       timer_ = client_.loop_.After(absl::ZeroDuration(),
-                                   [this] { End(CannotConnect("the host name is invalid")); });
+                                   [this] { End(TlsError("the host name is invalid")); });
       return;
     }
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &Request::OnSocket);
@@ -265,6 +252,7 @@ class HttpClient::Request {
 
   absl::Status Failure(CURLcode end) const {
     const std::string text = text_.data();
+    const amqp::TlsOptions tls = client_.url_.tls.value_or(amqp::TlsOptions());
     if (!too_large_.empty()) return absl::ResourceExhaustedError(too_large_);
     switch (end) {
       case CURLE_COULDNT_RESOLVE_HOST:
@@ -278,42 +266,32 @@ class HttpClient::Request {
         return absl::DeadlineExceededError(
             absl::StrCat("no response within ", absl::FormatDuration(client_.options_.timeout)));
       case CURLE_SSL_CACERT_BADFILE:
-        return absl::InvalidArgumentError(absl::StrCat(
-            client_.url_.tls->ca_file.empty() ? std::string("the system's trust store")
-                                              : "cacertfile '" + client_.url_.tls->ca_file + "'",
-            ": ", text));
+        return absl::InvalidArgumentError(absl::StrCat(tls.ca_file.empty()
+                                                           ? "the trust store of the system"
+                                                           : "cacertfile '" + tls.ca_file + "'",
+                                                       ": ", text));
       case CURLE_SSL_CERTPROBLEM:
-        return absl::InvalidArgumentError(absl::StrCat("certfile '", client_.url_.tls->cert_file,
-                                                       "', keyfile '", client_.url_.tls->key_file,
-                                                       "': ", text));
-      case CURLE_PEER_FAILED_VERIFICATION:
-        return BadCertificate(text);
+        return absl::InvalidArgumentError(
+            absl::StrCat("certfile '", tls.cert_file, "', keyfile '", tls.key_file, "': ", text));
       case CURLE_UNSUPPORTED_PROTOCOL:  // HTTP/0.9, as libcurl takes everything for that
       case CURLE_WEIRD_SERVER_REPLY:
         return absl::FailedPreconditionError("the server does not speak HTTP");
+      case CURLE_PEER_FAILED_VERIFICATION:
+      case CURLE_SSL_CONNECT_ERROR:
+        return TlsError(text);
       default:
-        break;
+        // A TLS server may also refuse the client's certificate later, when the client reads.
+        return text.find("SSL") != std::string::npos
+                   ? TlsError(text)
+                   : absl::UnavailableError("the connection was closed before the response");
     }
-    if (const std::string reason = OpenSslReason(text); !reason.empty()) return NoTls(reason);
-    if (end == CURLE_SSL_CONNECT_ERROR) return CannotConnect(text);
-    return absl::UnavailableError("the connection was closed before the response");
   }
 
-  static absl::Status NoTls(const std::string& why) {
-    return absl::FailedPreconditionError(absl::StrCat("TLS: ", why, kTlsRemedy));
-  }
-
-  absl::Status CannotConnect(const std::string& why) const {
-    return NoTls(absl::StrCat("OpenSSL cannot connect to '", name_, "': ", why));
-  }
-
-  absl::Status BadCertificate(std::string_view text) const {
-    constexpr std::string_view kBefore = "SSL certificate problem: ";
-    if (text.starts_with(kBefore) && text.find("mismatch") == std::string_view::npos) {
-      return NoTls(absl::StrCat("its certificate: ", std::string(text.substr(kBefore.size()))));
-    }
-    return NoTls(absl::StrCat("its certificate: hostname mismatch, '", name_,
-                              "' is not in its subjectAltName"));
+  absl::Status TlsError(const std::string& why) const {
+    return absl::FailedPreconditionError(
+        absl::StrCat("TLS with '", name_, "': ", why,
+                     "; name the certificate authority (?cacertfile=FILE), or use http:// for a "
+                     "port without TLS"));
   }
 
   const HttpClient& client_;
@@ -426,12 +404,6 @@ void HttpClient::End(Call& call, const absl::StatusOr<HttpReply>& reply) {
   const Done done = std::move(call.done);
   calls_.remove_if([&call](const Call& each) { return &each == &call; });
   done(kept);
-}
-
-std::string PercentEncode(const std::string& text) {
-  const std::unique_ptr<char, Freed<curl_free>> encoded(
-      curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())));
-  return encoded.get();
 }
 
 }  // namespace retryq::cli

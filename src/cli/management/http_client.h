@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/quoting.h"
 #include "cli/management/management_url.h"
 #include "retryq/event_loop.h"
 
@@ -80,8 +81,7 @@ class HttpClient {
   std::list<Call> calls_;
 };
 
-// Encodes a part of a path or a query: all characters except letters, digits and -._~ become %XX.
-std::string PercentEncode(const std::string& text);
+inline std::string PercentEncode(const std::string& text) { return PercentEncoded(text); }
 
 }  // namespace retryq::cli
 

@@ -1,19 +1,11 @@
 #include "cli/management/json_fields.h"
 
-#include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
-#include "loop/escaped_text.h"
-
 namespace retryq::cli {
 
-namespace {
-
 using Json = nlohmann::json;
-
-}  // namespace
 
 const Json& FieldOf(const Json& json, const char* name) {
   static const Json kNull;
@@ -49,15 +41,5 @@ std::optional<bool> BoolOf(const Json& json, const char* name) {
   if (!field.is_boolean()) return std::nullopt;
   return field.get<bool>();
 }
-
-std::string Printable(const std::string& text, std::size_t max_bytes) {
-  std::string shown = EscapedText(text);
-  if (shown.size() <= max_bytes) return shown;
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xc0) == 0x80) --end;
-  return shown.substr(0, end) + "...";
-}
-
-std::string InQuotes(const std::string& text) { return absl::StrCat("'", Printable(text), "'"); }
 
 }  // namespace retryq::cli

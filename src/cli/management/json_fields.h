@@ -6,6 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "base/escaped_text.h"
+#include "base/quoting.h"
+
 namespace retryq::cli {
 
 // Reads fields of JSON from another program. A field that is missing or of another type counts as
@@ -21,13 +24,6 @@ std::optional<std::int64_t> IntegerOf(const nlohmann::json& json, const char* na
 // Returns any number.
 std::optional<double> NumberOf(const nlohmann::json& json, const char* name);
 std::optional<bool> BoolOf(const nlohmann::json& json, const char* name);
-
-// Escapes an external name or text like EscapedText and cuts it to `max_bytes`; "..." replaces the
-// rest.
-std::string Printable(const std::string& text, std::size_t max_bytes = 300);
-
-// Printable text in single quotes.
-std::string InQuotes(const std::string& text);
 
 }  // namespace retryq::cli
 

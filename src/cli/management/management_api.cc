@@ -155,8 +155,7 @@ absl::Status ManagementApi::Refusal(const HttpReply& reply, const std::string& p
 }
 
 std::string VhostPath(std::string_view kind, const std::string& vhost, const std::string& name) {
-  return absl::StrCat("/", std::string(kind), "/", PercentEncode(vhost), name.empty() ? "" : "/",
-                      name.empty() ? "" : PercentEncode(name));
+  return name.empty() ? UrlPath({kind, vhost}) : UrlPath({kind, vhost, name});
 }
 
 namespace {
@@ -167,19 +166,10 @@ constexpr int kMostPages = 100;  // more pages cannot be real
 // The broker's finest statistics: publishes of ten minutes, lengths of one minute.
 constexpr char kStatistics[] = "&msg_rates_age=600&msg_rates_incr=5&lengths_age=60&lengths_incr=5";
 
-// A regular expression for texts that begin with `text`.
-std::string Beginning(const std::string& text) {
-  std::string pattern = "^";
-  for (const char c : text) {
-    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
 std::string PagePath(const std::string& vhost, const std::string& beginning, int page) {
-  return absl::StrCat("/queues/", PercentEncode(vhost), "?page=", page, "&page_size=", kPageSize,
-                      "&use_regex=true&name=", PercentEncode(Beginning(beginning)), kStatistics);
+  return absl::StrCat(UrlPath({"queues", vhost}), "?page=", page, "&page_size=", kPageSize,
+                      "&use_regex=true&name=", PercentEncoded("^" + RegexEscaped(beginning)),
+                      kStatistics);
 }
 
 // Whether both are limits and `a` is smaller.

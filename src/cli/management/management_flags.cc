@@ -41,13 +41,13 @@ ManagementUrl Renewed(ManagementUrl management, const ClientOptions& client,
 }
 
 constexpr char kUrlHelp[] =
-    "URL of the broker, amqp://user:password@host:port/vhost. Repeatable, for the nodes of\n"
-    "a cluster.";
+    "Connect to this broker: amqp://user:password@host:port/vhost.\n"
+    "Repeatable, for the nodes of a cluster";
 constexpr char kManagementHelp[] =
-    "URL of the management API, http://user:password@host:port, or https:// with the\n"
-    "parameters of amqps://. Default: $RETRYQ_MANAGEMENT_URL, which with --url must name\n"
-    "one of its hosts; otherwise port 15672 of the hosts in --url with their user, or with\n"
-    "amqps:// https and port 15671";
+    "Use the management API at http://user:password@host:port, or https://\n"
+    "with the parameters of amqps://. Default: $RETRYQ_MANAGEMENT_URL,\n"
+    "which with --url must name one of its hosts; otherwise the hosts and\n"
+    "the user of --url, on port 15672 (with amqps:// by https on 15671)";
 
 // `urls_flag` is the flag that names the broker; empty: the environment does.
 ManagementUrl Resolved(const FlagText& given, const std::string& urls_flag,

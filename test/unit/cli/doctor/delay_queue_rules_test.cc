@@ -101,13 +101,6 @@ TEST_F(DelayQueueRules, ReportOnlyPoliciesThatChangeDelayQueues) {
   EXPECT_TRUE(MayHarm(With({{"max-length", 9}}), Options({"--max-length", "10"})));
 }
 
-TEST_F(DelayQueueRules, NameThePoliciesThatMayDeleteDelayQueues) {
-  const Finding finding = PolicyThatDropsQueues(With({{"expires", 300}}), Options());
-  EXPECT_EQ(finding.result, Result::kProblem);
-  EXPECT_THAT(finding.finding, HasSubstr("sets 'expires': 'p'"));
-  EXPECT_THAT(finding.remedy, HasSubstr("list_operator_policies -p '/'"));
-}
-
 TEST_F(DelayQueueRules, ReportPoliciesThatFederateDelayQueuesOrTheirExchanges) {
   for (const char* key :
        {"federation-upstream", "federation-upstream-set", "federation-upstream-pattern"}) {

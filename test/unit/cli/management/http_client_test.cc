@@ -188,12 +188,10 @@ TEST_F(HttpsClientTest, ComparesTheWholeHostNameWithTheSubjectAltName) {
   EXPECT_EQ(GetFrom(names, {.ca_file = ca_, .server_name = "rabbit.example."}), absl::OkStatus());
   for (const std::string& name :
        {std::string("rabbit.example\0.evil", 20), std::string("."), std::string(300, 'r')}) {
-    ExpectRefused(GetFrom(names, {.ca_file = ca_, .server_name = name}),
-                  "OpenSSL cannot connect to");
+    ExpectRefused(GetFrom(names, {.ca_file = ca_, .server_name = name}), "TLS with '");
   }
   // A common name does not count.
-  ExpectRefused(GetFrom("", {.ca_file = ca_, .server_name = "rabbit.example"}),
-                "'rabbit.example' is not in its subjectAltName");
+  ExpectRefused(GetFrom("", {.ca_file = ca_, .server_name = "rabbit.example"}), "mismatch");
 }
 
 TEST_F(HttpsClientTest, TrustsTheAuthoritiesOfTheSystemOnlyIfNoneIsNamed) {
