@@ -90,20 +90,6 @@ void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place, absl::Dur
   });
 }
 
-void AddFlags(FlagParser& parser, ManagementFlags& flags) {
-  parser.Group("Where");
-  AddFlags(parser, flags.urls, kUrlHelp);
-  parser.Add("--management", "URL", &flags.management, kManagementHelp);
-}
-
-ManagementUrl ReadManagement(const ManagementFlags& flags, const ClientOptions& client, bool waits,
-                             FlagReader& reader) {
-  const char* const urls_flag = flags.urls.file         ? "--url-file"
-                                : flags.urls.is_given() ? "--url"
-                                                        : "";
-  return Resolved(flags.management, urls_flag, client, waits, reader);
-}
-
 std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker) {
   const char* const variable = std::getenv("RETRYQ_MANAGEMENT_URL");
   if (variable == nullptr || *variable == '\0') return std::nullopt;
@@ -116,12 +102,6 @@ amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
   std::vector<std::string> urls = client.more_urls;
   urls.insert(urls.begin(), client.url);
   return amqp::ParseUris(urls).value_or(amqp::ConnectionOptions());
-}
-
-void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place) {
-  ReadUrls(flags.urls, reader, &place->client);
-  place->connection = ConnectionOf(place->client);
-  place->management = ReadManagement(flags, place->client, /*waits=*/false, reader);
 }
 
 }  // namespace retryq::cli

@@ -6,7 +6,6 @@
 
 #include "cli/flags/flag_parser.h"
 #include "cli/flags/flag_reader.h"
-#include "cli/flags/url_flags.h"
 #include "cli/management/management_url.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/client.h"
@@ -25,16 +24,6 @@ struct BrokerPlace {
 // are not errors. `*heartbeat`, if not null, becomes the heartbeat in the URLs.
 void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place,
                    absl::Duration* heartbeat = nullptr);
-
-// The texts of these flags, for subcommands that read them after parsing.
-struct ManagementFlags {
-  UrlFlags urls;
-  FlagText management;
-};
-void AddFlags(FlagParser& parser, ManagementFlags& flags);
-void ReadFlags(const ManagementFlags& flags, FlagReader& reader, BrokerPlace* place);
-ManagementUrl ReadManagement(const ManagementFlags& flags, const ClientOptions& client, bool waits,
-                             FlagReader& reader);
 
 // Returns RETRYQ_MANAGEMENT_URL if it names one of the broker's hosts.
 std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker);

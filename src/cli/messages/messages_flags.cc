@@ -34,10 +34,7 @@ bool HasEmpty(const std::vector<std::string>& texts) {
 }
 
 void AddPlace(FlagParser& parser, MessagesOptions* options) {
-  const auto flags = std::make_shared<ManagementFlags>();
-  AddFlags(parser, *flags);
-  parser.Resolve(
-      [flags, options](FlagReader& reader) { ReadFlags(*flags, reader, &options->place); });
+  AddPlaceFlags(parser, /*waits=*/false, &options->place);
   parser.Add("--queue", "QUEUE", &options->work_queue,
              options->is_waiting ? "Name the work queue that the messages wait for. Required"
                                  : "Name the work queue whose messages were given up. Required");

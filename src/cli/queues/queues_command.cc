@@ -210,16 +210,14 @@ void AddOutputFlags(FlagParser& parser, QueuesOptions* options) {
 
 absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments& arguments) {
   QueuesOptions options;
-  ManagementFlags management;
+  BrokerPlace place;
   DelayQueueOptions delay_queues;
   FlagParser parser(kQueuesHelp);
-  AddFlags(parser, management);
+  AddPlaceFlags(parser, /*waits=*/false, &place);
   parser.Add("--prefix", "PREFIX", &delay_queues.prefix,
              "Show the delay queues PREFIX.MILLISECONDS. Default: retry");
   AddOutputFlags(parser, &options);
   return parser.ParseInto(arguments, [&](FlagReader& reader) {
-    BrokerPlace place;
-    ReadFlags(management, reader, &place);
     reader.Complain(Validate(delay_queues, place.connection.heartbeat));
     options.management = std::move(place.management);
     options.vhost = place.connection.vhost;

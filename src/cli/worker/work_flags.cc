@@ -277,18 +277,24 @@ Arguments TakeCommand(const Arguments& arguments, Arguments* command) {
 }
 
 void AddWorkFlags(FlagParser& parser, const std::string& json, WorkOptions* options) {
-  const auto place = std::make_shared<ManagementFlags>();
-  const auto heartbeat = std::make_shared<absl::Duration>();
-  AddFlags(parser, *place);
-  parser.Resolve([place, heartbeat, options](FlagReader& reader) {
-    *heartbeat = ReadUrls(place->urls, reader, &options->client);
-    options->vhost = ConnectionOf(options->client).vhost;
-    options->management = ReadManagement(*place, options->client, /*waits=*/true, reader);
+  struct Broker {
+    BrokerPlace place;
+    absl::Duration heartbeat;
+  };
+  const auto broker = std::make_shared<Broker>();
+  AddPlaceFlags(parser, /*waits=*/true, &broker->place, &broker->heartbeat);
+  parser.Resolve([broker, options](FlagReader&) {
+    const BrokerPlace& place = broker->place;
+    options->client.url = place.client.url;
+    options->client.more_urls = place.client.more_urls;
+    options->client.url_source = place.client.url_source;
+    options->vhost = place.connection.vhost;
+    options->management = place.management;
   });
   AddQueueFlags(parser, &options->consumer);
   AddRetryFlags(parser, &options->consumer.retry);
   AddLimitFlags(parser, options);
-  AddDelayQueueFlags(parser, heartbeat.get(), &options->client.delay_queues);
+  AddDelayQueueFlags(parser, &broker->heartbeat, &options->client.delay_queues);
   parser.Group("Circuit breaker");
   AddBreakerFlags(parser,
                   "Pause consuming while most runs fail and would be retried, and requeue\n"
