@@ -1,7 +1,6 @@
 #ifndef RETRYQ_AMQP_MESSAGE_H_
 #define RETRYQ_AMQP_MESSAGE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,22 +48,19 @@ struct Message {
 
   // Assigns `storage`, with the views into it. Reserves `room` bytes for a body behind them.
   void SetHead(std::string_view new_exchange, std::string_view new_routing_key,
-               std::string_view new_header, std::size_t room = 0);
+               std::string_view new_header, std::size_t room = 0) {
+    const std::size_t envelope = new_exchange.size() + new_routing_key.size();
+    storage.reserve(envelope + new_header.size() + room);
+    storage.assign(new_exchange).append(new_routing_key).append(new_header);
+    exchange = std::string_view(storage).substr(0, new_exchange.size());
+    routing_key = std::string_view(storage).substr(new_exchange.size(), new_routing_key.size());
+    header = std::string_view(storage).substr(envelope);
+  }
 
   Message() = default;
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
 };
-
-inline void Message::SetHead(std::string_view new_exchange, std::string_view new_routing_key,
-                             std::string_view new_header, std::size_t room) {
-  const std::size_t envelope = new_exchange.size() + new_routing_key.size();
-  storage.reserve(envelope + new_header.size() + room);
-  storage.assign(new_exchange).append(new_routing_key).append(new_header);
-  exchange = std::string_view(storage).substr(0, new_exchange.size());
-  routing_key = std::string_view(storage).substr(new_exchange.size(), new_routing_key.size());
-  header = std::string_view(storage).substr(envelope);
-}
 
 using MessagePtr = std::shared_ptr<const Message>;
 
