@@ -7,7 +7,6 @@
 #include "base/escaped_text.h"
 #include "cli/send/line_request.h"
 #include "cli/text/json_line.h"
-#include "cli/text/typed_value.h"
 #include "cli/worker/lines_protocol.h"
 #include "fuzz/check.h"
 

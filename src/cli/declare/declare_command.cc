@@ -10,7 +10,7 @@
 #include "cli/connect/broker_session.h"
 #include "cli/connect/broker_watch.h"
 #include "cli/connect/orderly_end.h"
-#include "cli/text/typed_value.h"
+#include "cli/text/json_line.h"
 #include "retryq/retryq.h"
 
 namespace retryq::cli {

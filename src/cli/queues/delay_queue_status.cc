@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/escaped_text.h"
+#include "base/iso_time.h"
+#include "base/quoting.h"
 #include "cli/doctor/throw_away_queue.h"
 #include "cli/management/json_fields.h"
 #include "cli/text/duration.h"
@@ -44,13 +47,10 @@ std::optional<absl::Duration> Smaller(std::optional<absl::Duration> a,
   return std::min(*a, *b);
 }
 
-// The time of the queue's last activity: "2026-11-22T07:01:46.850+00:00".
+// Returns the time of the queue's last activity.
 std::optional<absl::Time> IdleSince(const Json& queue) {
-  absl::Time time;
-  std::string error;
   const std::optional<std::string> text = TextOf(queue, "idle_since");
-  if (!text || !absl::ParseTime(absl::RFC3339_full, *text, &time, &error)) return std::nullopt;
-  return time;
+  return text ? ParseIsoTime(*text) : std::nullopt;
 }
 
 struct StatisticsSample {

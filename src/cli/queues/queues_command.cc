@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
-#include "cli/management/json_fields.h"
+#include "base/escaped_text.h"
 #include "cli/management/management_api.h"
 #include "cli/management/management_flags.h"
 #include "cli/text/duration.h"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/management/json_fields.h"
+#include "base/escaped_text.h"
 #include "cli/queues/queues_command.h"
 #include "cli/text/duration.h"
 #include "cli/text/outlet.h"

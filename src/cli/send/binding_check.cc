@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/header_names.h"
+#include "base/quoting.h"
 #include "cli/management/json_fields.h"
 #include "cli/management/management_api.h"
 #include "cli/management/management_flags.h"
@@ -61,8 +63,7 @@ BindingCheck::Known BindingCheck::LookUp(const std::string& exchange) const {
   Known known{.until = absl::Now() + kTrusted};
   EventLoop loop;
   ManagementApi api(loop, **management_);
-  const std::string path =
-      absl::StrCat("/exchanges/", PercentEncode(broker_.vhost), "/", PercentEncode(exchange));
+  const std::string path = UrlPath({"exchanges", broker_.vhost, exchange});
   const auto found = api.Get(path);
   const auto bindings = found.ok() ? api.Get(path + "/bindings/source") : found;
   known.looked_up = bindings.status();
@@ -79,8 +80,10 @@ absl::Status BindingCheck::Check(const OutgoingMessage& message) {
         "the bindings of the exchange were not checked; remedy: set RETRYQ_MANAGEMENT_URL to the "
         "URL of the management API");
   }
-  // CC and BCC contain further routing keys.
-  if (message.headers.Find("CC") != nullptr || message.headers.Find("BCC") != nullptr) {
+  // The message may have more routing keys than one.
+  const auto& headers = message.headers.fields();
+  if (std::any_of(headers.begin(), headers.end(),
+                  [](const auto& field) { return IsRoutingHeader(field.first); })) {
     return absl::OkStatus();
   }
   if (known_.size() > kMostKnown) known_.clear();

@@ -9,9 +9,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/iso_time.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
-#include "cli/text/typed_value.h"
 
 namespace retryq::cli {
 namespace {
@@ -86,7 +86,7 @@ std::string ReadDelay(const Json& value, LineFields& fields) {
 }
 
 std::string ReadAt(const Json& value, LineFields& fields) {
-  if (value.is_string()) fields.publish.at = ParseTime(value.get_ref<const std::string&>());
+  if (value.is_string()) fields.publish.at = ParseIsoTime(value.get_ref<const std::string&>());
   return fields.publish.at ? "" : "must be a time, such as \"2027-01-31T08:00:00Z\"";
 }
 
@@ -264,17 +264,9 @@ std::string AnswerLine(std::string_view id, const absl::Status& status) {
   return absl::StrCat(line, ",\"error\":", error, "}\n");
 }
 
-std::optional<absl::Time> ParseTime(std::string_view text) {
-  absl::Time time;
-  std::string error;
-  if (!absl::ParseTime(absl::RFC3339_full, std::string(text), &time, &error)) return std::nullopt;
-  if (time == absl::InfiniteFuture() || time == absl::InfinitePast()) return std::nullopt;
-  return time;
-}
-
 std::optional<absl::Time> ParseTimestamp(std::string_view text) {
   if (const auto seconds = WholeNumber(text)) return absl::FromUnixSeconds(*seconds);
-  return ParseTime(text);
+  return ParseIsoTime(text);
 }
 
 std::optional<absl::Duration> ParseExpiration(std::string_view text) {

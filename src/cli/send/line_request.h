@@ -39,10 +39,7 @@ absl::Status ParseRequest(std::string_view line, LineRequest* request);
 // {"id":…,"error":"…"}.
 std::string AnswerLine(std::string_view id, const absl::Status& status);
 
-// Parses a time in RFC 3339, such as 2027-01-31T08:00:00Z or with an offset.
-std::optional<absl::Time> ParseTime(std::string_view text);
-
-// Parses a time in RFC 3339, or whole seconds since 1970.
+// Parses a time in RFC 3339, such as 2027-01-31T08:00:00Z, or whole seconds since 1970.
 std::optional<absl::Time> ParseTimestamp(std::string_view text);
 
 // Parses a duration, such as 30s, or milliseconds as in AMQP, such as 30000.

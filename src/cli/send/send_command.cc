@@ -11,6 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/iso_time.h"
+#include "base/name_size.h"
 #include "cli/connect/broker_session.h"
 #include "cli/connect/orderly_end.h"
 #include "cli/flags/shared_flags.h"
@@ -20,7 +22,6 @@
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
-#include "cli/text/typed_value.h"
 #include "retryq/delay_queue_name.h"
 #include "retryq/retryq.h"
 
@@ -147,7 +148,7 @@ void AddTimeFlags(FlagParser& parser, SendFlags* flags) {
   parser.Add(
       "--at", "TIME",
       [publish](const std::string& text, FlagReader& reader) {
-        publish->at = ParseTime(text);
+        publish->at = ParseIsoTime(text);
         if (publish->at) return;
         reader.Complain("--at '" + text + "': write a time such as 2027-01-31T08:00:00Z");
       },
@@ -203,9 +204,9 @@ void ReadHeaders(const SendFlags& flags, FlagReader& reader, amqp::Table* table)
 
 void CheckNames(const OutgoingMessage& message, FlagReader& reader) {
   const auto check = [&reader](const std::string& flag, const std::string& name) {
-    if (name.size() <= kLongestName) return;
+    if (name.size() <= kMaxNameSize) return;
     reader.Complain(
-        absl::StrCat(flag, " has ", name.size(), " bytes; AMQP allows at most ", kLongestName));
+        absl::StrCat(flag, " has ", name.size(), " bytes; AMQP allows at most ", kMaxNameSize));
   };
   check("--exchange", message.exchange);
   check(message.exchange.empty() ? "--queue" : "--routing-key", message.routing_key);
@@ -313,8 +314,7 @@ std::string DescribeRoute(const SendOptions& options, const std::string& target,
   const std::string way = "waits in " + route.delay_queue() + " and arrives in " + target;
   if (options.publish.at) {
     if (route.delay_queue().empty()) return "";
-    return absl::StrCat(
-        way, " at ", absl::FormatTime(absl::RFC3339_sec, *options.publish.at, absl::UTCTimeZone()));
+    return absl::StrCat(way, " at ", IsoSeconds(*options.publish.at));
   }
   const absl::Duration asked = options.publish.delay;
   if (asked <= absl::ZeroDuration()) return "";

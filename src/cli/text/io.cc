@@ -16,19 +16,25 @@ void FileDescriptor::Close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
-bool WriteAll(int fd, std::string_view data) {
-  while (!data.empty()) {
-    const ssize_t written = ::write(fd, data.data(), data.size());
+std::pair<std::string_view, int> WriteSome(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
     if (written >= 0) {
-      data.remove_prefix(static_cast<std::size_t>(written));
+      text.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno == EAGAIN) {
       pollfd writable = {fd, POLLOUT, 0};
       ::poll(&writable, 1, -1);
     } else if (errno != EINTR) {
-      return false;
+      return {text, errno};
     }
   }
-  return true;
+  return {text, 0};
+}
+
+bool WriteAll(int fd, std::string_view data) {
+  const int error = WriteSome(fd, data).second;
+  errno = error;
+  return error == 0;
 }
 
 absl::Status WriteResult(std::string_view result) {

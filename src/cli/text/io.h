@@ -33,8 +33,12 @@ class FileDescriptor {
 // Erases the current line of a terminal and moves to its beginning.
 inline constexpr char kEraseLine[] = "\r\033[K";
 
-// Writes all of `data`; may block. Returns false if it cannot be written any more. SIGPIPE must be
-// ignored.
+// Writes text; may block. Returns the unwritten text, and the errno if there is any, otherwise 0.
+// SIGPIPE must be ignored.
+std::pair<std::string_view, int> WriteSome(int fd, std::string_view text);
+
+// Writes all of `data`; may block. Returns false, with the reason in errno, if it cannot be
+// written. SIGPIPE must be ignored.
 bool WriteAll(int fd, std::string_view data);
 
 // Writes a result to stdout. Returns kDataLoss, for exit status 74, if it cannot be written.

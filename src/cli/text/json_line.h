@@ -1,16 +1,20 @@
 #ifndef RETRYQ_CLI_TEXT_JSON_LINE_H_
 #define RETRYQ_CLI_TEXT_JSON_LINE_H_
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "retryq/amqp/table.h"
+#include "retryq/delivery.h"
 
 namespace retryq::cli {
 
-// Conversion of JSON from and to text, in one file so that the templates of nlohmann/json are
-// compiled once.
+// Conversion of JSON from and to text and AMQP values, in one file so that the templates of
+// nlohmann/json are compiled once.
 
 // The deepest nesting of arrays and objects in a parsed text, as the stack is limited.
 inline constexpr int kMaxJsonDepth = 100;
@@ -31,6 +35,31 @@ std::string JsonLine(const nlohmann::ordered_json& json);
 
 // The format of times in JSON: UTC, with milliseconds.
 std::string JsonTime(absl::Time time);
+
+// Headers as a JSON object on one line, sorted by name; of equal names only the first.
+//
+//   integers, float, double     a number; NaN and the infinities as strings
+//   decimal                     a string, "12.50"
+//   timestamp                   a number, seconds since 1970
+//   long string                 a string, invalid UTF-8 replaced by U+FFFD
+//   byte array                  a string, base64
+//   table, array, bool, void    an object, an array, true or false, null
+//
+// {"retryq-omitted": "<why>"} replaces a header that nests deeper than amqp::kMaxTableDepth, and
+// the whole object if the line would be longer than `max_size`.
+std::string HeadersJson(const Headers& headers, std::size_t max_size);
+
+// The value of one header of any type, in the same format.
+std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size);
+
+// Converts JSON to the value of a header or an argument: whole numbers become 64-bit integers,
+// other numbers doubles, strings long strings and null void; arrays and objects nest. Returns
+// kInvalidArgument for JSON that AMQP cannot carry: a whole number outside signed 64 bits, a name
+// of more than 255 bytes, more than amqp::kMaxTableDepth levels.
+absl::StatusOr<amqp::Value> TypedValue(const nlohmann::json& json);
+
+// Parses a JSON scalar; any other text becomes a string.
+amqp::Value ScalarOrText(const std::string& text);
 
 }  // namespace retryq::cli
 

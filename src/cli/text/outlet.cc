@@ -1,6 +1,5 @@
 #include "cli/text/outlet.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,36 +30,25 @@ std::uint64_t LinesIn(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// Returns the unwritten text and the errno.
-std::pair<std::string_view, int> WriteSome(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN) {
-      pollfd writable = {fd, POLLOUT, 0};
-      ::poll(&writable, 1, -1);
-    } else if (errno != EINTR) {
-      return {text, errno};
-    }
-  }
-  return {text, 0};
-}
-
 }  // namespace
 
 struct Outlet::Shared {
+  // Text that the thread writes next.
+  struct Piece {
+    std::string text;
+    bool is_gap = false;        // the line that reports dropped lines
+    std::uint64_t missing = 0;  // the number that this line reports
+  };
+
   explicit Shared(Options given) : options(std::move(given)) {}
 
   bool is_idle() const { return kept.empty() && !is_writing; }
 
-  void Drop(std::uint64_t lines) {
-    dropped += lines;
-    is_dropping = true;
-    if (options.on_trouble == nullptr || absl::Now() < trouble_from) return;
-    trouble_from = absl::Now() + kTroubleEvery;
-    options.on_trouble(error);
-  }
+  void Drop(std::uint64_t lines);
+  // Returns what is to be written next; nullopt if the outlet is closed and everything is written.
+  std::optional<Piece> TakePiece();
+  // `left` is the unwritten end of the piece.
+  void OnWritten(const Piece& piece, std::string_view left);
 
   Options options;
 
@@ -80,6 +68,49 @@ struct Outlet::Shared {
   int error = 0;
   absl::Time trouble_from = absl::InfinitePast();
 };
+
+void Outlet::Shared::Drop(std::uint64_t lines) {
+  dropped += lines;
+  is_dropping = true;
+  if (options.on_trouble == nullptr || absl::Now() < trouble_from) return;
+  trouble_from = absl::Now() + kTroubleEvery;
+  options.on_trouble(error);
+}
+
+std::optional<Outlet::Shared::Piece> Outlet::Shared::TakePiece() {
+  if (!kept.empty()) {
+    Piece piece{.text = kept.substr(0, kPiece)};
+    kept.erase(0, kPiece);
+    return piece;
+  }
+  if (!std::exchange(wants_gap, false)) return std::nullopt;
+  Piece gap{.is_gap = true, .missing = dropped};
+  if (is_amid_line) gap.text = unfinished.empty() ? "\n" : unfinished;
+  gap.text.append(options.gap(dropped));
+  return gap;
+}
+
+void Outlet::Shared::OnWritten(const Piece& piece, std::string_view left) {
+  if (left.size() < piece.text.size()) {
+    is_amid_line = piece.text[piece.text.size() - left.size() - 1] != '\n';
+  }
+  if (error == EPIPE) {
+    has_reader = false;
+    wants_gap = false;
+    kept.clear();
+    Drop(0);
+  } else if (error != 0) {
+    std::string rest = absl::StrCat(std::string(left), std::exchange(kept, {}));
+    if (is_amid_line) {
+      unfinished = rest.substr(0, rest.find('\n')).append("\n");
+      rest.erase(0, unfinished.size());
+    }
+    Drop(piece.is_gap ? 0 : LinesIn(rest));
+  } else if (piece.is_gap) {
+    dropped -= piece.missing;
+    if (dropped == 0) is_dropping = false;
+  }
+}
 
 Outlet::Outlet(Options options) : shared_(std::make_shared<Shared>(std::move(options))) {}
 
@@ -128,43 +159,15 @@ void Outlet::Run(const std::shared_ptr<Shared>& shared) {
     shared->changed.wait(lock, [&shared] {
       return shared->is_closed || !shared->kept.empty() || shared->wants_gap;
     });
-    const bool is_gap = shared->kept.empty();
-    if (is_gap && !shared->wants_gap) return;
-    const std::uint64_t missing = shared->dropped;
-    std::string piece;
-    if (is_gap) {
-      if (shared->is_amid_line) piece = shared->unfinished.empty() ? "\n" : shared->unfinished;
-      piece.append(shared->options.gap(missing));
-      shared->wants_gap = false;
-    } else {
-      piece = shared->kept.substr(0, kPiece);
-      shared->kept.erase(0, kPiece);
-    }
+    const std::optional<Shared::Piece> piece = shared->TakePiece();
+    if (!piece) return;
     shared->is_writing = true;
     lock.unlock();
-    auto [left, error] = WriteSome(shared->options.fd, piece);
+    const auto [left, error] = WriteSome(shared->options.fd, piece->text);
     lock.lock();
     shared->is_writing = false;
     shared->error = error;
-    if (left.size() < piece.size()) {
-      shared->is_amid_line = piece[piece.size() - left.size() - 1] != '\n';
-    }
-    if (error == EPIPE) {
-      shared->has_reader = false;
-      shared->wants_gap = false;
-      shared->kept.clear();
-      shared->Drop(0);
-    } else if (error != 0) {
-      std::string rest = absl::StrCat(std::string(left), std::exchange(shared->kept, {}));
-      if (shared->is_amid_line) {
-        shared->unfinished = rest.substr(0, rest.find('\n')).append("\n");
-        rest.erase(0, shared->unfinished.size());
-      }
-      shared->Drop(is_gap ? 0 : LinesIn(rest));
-    } else if (is_gap) {
-      shared->dropped -= missing;
-      if (shared->dropped == 0) shared->is_dropping = false;
-    }
+    shared->OnWritten(*piece, left);
     shared->changed.notify_all();
   }
 }

@@ -13,24 +13,24 @@ TEST(ParseDuration, ReadsEachUnit) {
   EXPECT_EQ(ParseDuration("1d"), absl::Hours(24));
 }
 
-TEST(ParseDuration, AddsUpSeveralParts) {
+TEST(ParseDuration, AddsSeveralParts) {
   EXPECT_EQ(ParseDuration("1m30s"), absl::Seconds(90));
   EXPECT_EQ(ParseDuration("1d2h3m4s5ms"),
             absl::Hours(26) + absl::Minutes(3) + absl::Seconds(4) + absl::Milliseconds(5));
 }
 
-TEST(ParseDuration, TakesFractionsWithoutAddingToThem) {
+TEST(ParseDuration, AcceptsFractions) {
   EXPECT_EQ(ParseDuration("1.5h"), absl::Minutes(90));
   EXPECT_EQ(ParseDuration("1.001s"), absl::Milliseconds(1001));
   EXPECT_EQ(ParseDuration("0.3s"), absl::Milliseconds(300));
 }
 
-TEST(ParseDuration, TakesZeroWithAndWithoutUnit) {
+TEST(ParseDuration, AcceptsZeroWithAndWithoutUnit) {
   EXPECT_EQ(ParseDuration("0"), absl::ZeroDuration());
   EXPECT_EQ(ParseDuration("0s"), absl::ZeroDuration());
 }
 
-TEST(ParseDuration, RefusesWhatIsNoDuration) {
+TEST(ParseDuration, RefusesOtherTexts) {
   for (const char* text :
        {"",   "5",   "s",   "ms",    "-1s",  "+1s", "1 s",  " 1s", "1s ",  "1w", "1sm",
         "1S", "1.s", ".5s", "1..5s", "1e3s", "inf", "infs", "nan", "0x1s", "1s2"}) {
@@ -51,14 +51,14 @@ TEST(DurationText, WritesTheLargestUnitsFirst) {
   EXPECT_EQ(DurationText(absl::ZeroDuration()), "0s");
 }
 
-TEST(DurationText, IsReadBack) {
+TEST(DurationText, CanBeParsed) {
   for (const std::int64_t ms : {1LL, 999LL, 1000LL, 61001LL, 86400000LL, 315360000000LL}) {
     const absl::Duration duration = absl::Milliseconds(ms);
     EXPECT_EQ(ParseDuration(DurationText(duration)), duration);
   }
 }
 
-TEST(ParseDelayLine, ReadsTheDelayOfThatLineOnly) {
+TEST(ParseDelayLine, ReadsOnlyTheLineWithThatName) {
   EXPECT_EQ(ParseDelayLine("retry-after", "retry-after: 30s"), absl::Seconds(30));
   EXPECT_EQ(ParseDelayLine("retry-after", "Retry-After:1m30s"), absl::Seconds(90));
   EXPECT_EQ(ParseDelayLine("retry-after", "  RETRY-AFTER:  500ms  "), absl::Milliseconds(500));
@@ -71,7 +71,7 @@ TEST(ParseDelayLine, ReadsTheDelayOfThatLineOnly) {
   EXPECT_EQ(ParseDelayLine("retry-after", ""), std::nullopt);
 }
 
-TEST(ParseDelayLine, TakesABareNumberForSeconds) {
+TEST(ParseDelayLine, ReadsANumberAsSeconds) {
   EXPECT_EQ(ParseDelayLine("retry-after", "Retry-After: 120"), absl::Seconds(120));
   EXPECT_EQ(ParseDelayLine("retry-after", "Retry-After: 0"), absl::ZeroDuration());
 }

@@ -40,7 +40,7 @@ class OutletTest : public ::testing::Test {
     return text;
   }
 
-  // So that nothing more fits in.
+  // Leaves no space in the pipe.
   void FillPipe() {
     ASSERT_EQ(::fcntl(write_end_.get(), F_SETFL, O_NONBLOCK), 0);
     const std::string line(999, 'x');
@@ -56,7 +56,7 @@ class OutletTest : public ::testing::Test {
   std::vector<int> troubles_;
 };
 
-TEST_F(OutletTest, WritesAllInOrderBeforeItIsGone) {
+TEST_F(OutletTest, WritesEverythingInOrderBeforeItIsDestroyed) {
   std::string wanted;
   {
     Outlet outlet(Options());
@@ -71,7 +71,7 @@ TEST_F(OutletTest, WritesAllInOrderBeforeItIsGone) {
   EXPECT_TRUE(troubles_.empty());
 }
 
-TEST_F(OutletTest, WaitsForNoReaderAndSaysHowManyLinesAreMissing) {
+TEST_F(OutletTest, DropsLinesOfASlowReaderAndReportsTheirNumber) {
   Outlet outlet(Options());
   FillPipe();
   const std::string line = std::string(99, 'y') + "\n";
@@ -92,7 +92,7 @@ TEST_F(OutletTest, WaitsForNoReaderAndSaysHowManyLinesAreMissing) {
   EXPECT_EQ(outlet.dropped(), 0U);
 }
 
-TEST_F(OutletTest, IsGoneWithinItsPatienceWhileItsReaderDoesNotRead) {
+TEST_F(OutletTest, IsDestroyedInTimeEvenIfNothingIsRead) {
   FillPipe();
   const absl::Time begin = absl::Now();
   std::optional<Outlet> outlet(std::in_place, Options());
@@ -101,7 +101,7 @@ TEST_F(OutletTest, IsGoneWithinItsPatienceWhileItsReaderDoesNotRead) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
 }
 
-TEST_F(OutletTest, CountsWhatAFullDiskDoesNotTake) {
+TEST_F(OutletTest, CountsLinesThatAFullDiskRefuses) {
   const FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   Outlet::Options options = Options();
   options.fd = full.get();
@@ -115,7 +115,7 @@ TEST_F(OutletTest, CountsWhatAFullDiskDoesNotTake) {
   EXPECT_EQ(troubles_, std::vector<int>{ENOSPC});
 }
 
-TEST_F(OutletTest, IsSilentOnceItsReaderHasGone) {
+TEST_F(OutletTest, DropsEverythingAfterTheReaderHasGone) {
   Outlet outlet(Options());
   read_end_.Close();
   for (int i = 0; i < 3; ++i) {
@@ -125,7 +125,7 @@ TEST_F(OutletTest, IsSilentOnceItsReaderHasGone) {
   EXPECT_EQ(troubles_, std::vector<int>{EPIPE});
 }
 
-TEST_F(OutletTest, BeginsANewLineForWhatIsMissing) {
+TEST_F(OutletTest, BeginsANewLineToReportDroppedLines) {
   Outlet outlet(Options());
   FillPipe();
   outlet.Write(std::string(1000, 'y'));
