@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/flags/flag_description.h"
 #include "cli/flags/flag_parser.h"
 
 namespace retryq::cli {

@@ -13,12 +13,26 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/flags/flag_description.h"
 #include "cli/flags/flag_reader.h"
 
 namespace retryq::cli {
 
 using Arguments = std::vector<std::string>;
+
+// A flag as the help shows it, for completions and documentation.
+struct FlagDescription {
+  std::vector<std::string> names;  // "-h", "--help"; empty for a positional argument
+  std::string value;               // "QUEUE", "park|reject|discard"; empty: takes none
+  std::string help;                // its help, on one line
+  bool repeats = false;
+};
+
+// The possible words of a value: all of "park|reject|discard"; of "PART|full" only "full", as
+// capitals are a placeholder.
+std::vector<std::string> ChoicesOf(const FlagDescription& flag);
+
+// Returns whether the value is the name of a file.
+bool TakesAFile(const FlagDescription& flag);
 
 // The text that --help or --version prints.
 struct Answer {
@@ -141,6 +155,18 @@ absl::StatusOr<std::variant<Options, Answer>> ParseFlags(
   add(parser, flags);
   return parser.ParseInto(arguments, [&](FlagReader& reader) { return read(flags, reader); });
 }
+
+// A subcommand with commands, such as `retryq parked list`, as it is called without one.
+struct OwnCommands {
+  std::string who;                 // "retryq parked"
+  std::vector<std::string> names;  // "list", "show", …
+  std::string description;
+  std::string footer;  // end of its help
+};
+
+// Handles arguments that begin with none of these commands. Returns the help or the reply to
+// kDescribeFlags; for anything else kInvalidArgument with a list of the commands.
+absl::StatusOr<Answer> ParseWithoutCommand(const OwnCommands& own, const Arguments& arguments);
 
 }  // namespace retryq::cli
 

@@ -20,7 +20,6 @@
 #include "cli/messages/message_text.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
-#include "cli/text/typed_value.h"
 #include "loop/escaped_text.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delivery.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "absl/strings/ascii.h"
-#include "cli/text/headers_json.h"
+#include "cli/text/json_line.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delivery.h"
 

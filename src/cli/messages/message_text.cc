@@ -13,7 +13,6 @@
 #include "absl/strings/str_split.h"
 #include "cli/messages/message_facts.h"
 #include "cli/text/duration.h"
-#include "cli/text/headers_json.h"
 #include "cli/text/json_line.h"
 #include "loop/escaped_text.h"
 #include "retryq/copy_properties.h"

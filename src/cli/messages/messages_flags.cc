@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "cli/flags/flag_parser.h"
 #include "cli/flags/flag_reader.h"
-#include "cli/flags/own_commands.h"
 #include "cli/management/management_flags.h"
 
 namespace retryq::cli {

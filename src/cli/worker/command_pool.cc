@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/text/duration.h"
-#include "cli/text/headers_json.h"
+#include "cli/text/json_line.h"
 #include "retryq/clock.h"
 
 namespace retryq::cli {

@@ -11,7 +11,6 @@
 #include "base/escaped_text.h"
 #include "base/utf8.h"
 #include "cli/text/duration.h"
-#include "cli/text/headers_json.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {
