@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -15,10 +16,26 @@
 namespace retryq::cli {
 namespace {
 
+constexpr std::size_t kHelpColumn = 30;
+constexpr std::size_t kHelpWidth = 100;
+
+// Breaks the lines of a flag's help, so that none is longer than kHelpWidth behind kHelpColumn.
+std::string Wrapped(const std::string& help) {
+  std::string text;
+  std::size_t column = kHelpColumn;
+  for (const absl::string_view word : absl::StrSplit(help, absl::ByAnyChar(" \n"))) {
+    const bool is_first = text.empty();
+    const bool fits = column + 1 + word.size() <= kHelpWidth;
+    absl::StrAppend(&text, is_first ? "" : fits ? " " : "\n", word);
+    column = (is_first || fits ? column + !is_first : kHelpColumn) + word.size();
+  }
+  return text;
+}
+
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(std::string usage) : usage_(std::move(usage)) {
-    column_width(30);
+    column_width(kHelpColumn);
     label("Positionals", "Arguments");
   }
 
@@ -32,6 +49,11 @@ class HelpFormatter : public CLI::Formatter {
     std::string text = group + ":\n";
     for (const CLI::Option* option : options) text += make_option(option, positional);
     return positional ? text + "\n" : text;
+  }
+
+  // Texts are wrapped here and not where they are written.
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return Wrapped(option->get_description());
   }
 
   // Prints only the name of the value, without its type.
@@ -96,11 +118,6 @@ Answer DescriptionOf(const CLI::App& app) {
     answer.flags.push_back(std::move(flag));
   }
   return answer;
-}
-
-// "list, show or drop"
-std::string InWords(const std::vector<std::string>& names) {
-  return absl::StrCat(absl::StrJoin(names.begin(), names.end() - 1, ", "), " or ", names.back());
 }
 
 }  // namespace
@@ -245,11 +262,11 @@ absl::StatusOr<Answer> ParseWithoutCommand(const OwnCommands& own, const Argumen
   const bool asks_for_help =
       !arguments.empty() && (arguments.front() == "-h" || arguments.front() == "--help");
   if (!asks_for_flags && !asks_for_help) {
+    const bool is_missing = arguments.empty() || arguments.front().starts_with('-');
     return absl::InvalidArgumentError(
-        absl::StrCat(arguments.empty() || arguments.front().starts_with('-')
-                         ? std::string("a command is missing")
-                         : "there is no command '" + arguments.front() + "'",
-                     ": say ", InWords(own.names), "; see ", own.who, " --help"));
+        absl::StrCat(is_missing ? std::string("a command is missing")
+                                : absl::StrCat("unknown command \"", arguments.front(), "\""),
+                     "; commands: ", absl::StrJoin(own.names, ", "), "; see ", own.who, " --help"));
   }
   const std::string names = absl::StrJoin(own.names, "|");
   const std::string usage = absl::StrCat(own.who, " ", names, " --queue QUEUE [OPTIONS]");
