@@ -133,10 +133,10 @@ TEST_F(HttpClientTest, SaysWhyThereIsNoReply) {
 }
 
 TEST_F(HttpClientTest, RefusesRepliesThatAreTooLargeOrNotHttp) {
-  for (const std::string& large :
-       {HttpAnswer("200 OK", std::string(1001, ' ')),
-        "HTTP/1.1 200 OK\r\n\r\n" + std::string(100'000, ' '),
-        "HTTP/1.1 200 OK\r\n" + std::string(70, 'x') + ": " + std::string(70'000, 'x')}) {
+  for (const std::string& large : {HttpAnswer("200 OK", std::string(1001, ' ')),
+                                   "HTTP/1.1 200 OK\r\n\r\n" + std::string(100'000, ' '),
+                                   "HTTP/1.1 200 OK\r\n" + std::string(70, 'x') + ": " +
+                                       std::string(70'000, 'x') + "\r\n\r\n"}) {
     EXPECT_EQ(Answered(large).status().code(), absl::StatusCode::kResourceExhausted);
   }
   for (const std::string& bytes :
