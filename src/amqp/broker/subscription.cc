@@ -402,8 +402,7 @@ void QueueSubscription::Interrupt(const absl::Status& why) {
   if (!alive.expired()) OnNothingMore();
 }
 
-// The pause continues while connections are lost and opened, which another consumer may
-// cause.
+// The pause continues while connections are lost and opened: another consumer may cause that.
 void QueueSubscription::SubscribeAfterPause() {
   const absl::Duration left = due_ - loop_.clock().SinceBoot();
   again_ = loop_.After(std::max(left, absl::ZeroDuration()), [this] {

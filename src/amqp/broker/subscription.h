@@ -27,12 +27,12 @@ class QueueSubscription;
 // removes itself. A call to one may create and destroy others.
 //
 // A consumer can make the broker close the connection, for example by a message on which the broker
-// crashes, and that interrupts all other consumers. A consumer is
-// watched until a second after the broker has accepted it. If the connection is lost meanwhile, the
-// consumer may be the cause. On the next connection the others start first, then the possible
-// causes, each after its pause. At most half as many are watched at once as there were possible
-// causes, so that after a few connections the cause is alone. The limit grows by one with each
-// consumer that is watched without a loss of the connection.
+// crashes, and that interrupts all other consumers. A consumer is watched until a second after the
+// broker has accepted it. If the connection is lost meanwhile, the consumer may be the cause. On
+// the next connection the others start first, then the possible causes, each after its pause. At
+// most half as many are watched at once as there were possible causes, so that after a few
+// connections the cause is alone. The limit grows by one with each consumer that is watched without
+// a loss of the connection.
 //
 // A broker that fails on a message closes the connection with 541 whenever that message is next,
 // and requeues all unsettled messages (F73 in doc/rabbitmq_facts_queues.md). Consumers then have a
