@@ -100,7 +100,7 @@ TEST_F(AmqpConnection, GivesUpOnAPeerThatNeverAnswers) {
     proxy.Freeze();
     return !log.lost.empty();
   });
-  EXPECT_THAT(std::string(log.lost[0].message()), HasSubstr("does not answer"));
+  EXPECT_THAT(std::string(log.lost[0].message()), HasSubstr("does not reply"));
 }
 
 TEST_F(AmqpConnection, GoesOnToTheNextEndpoint) {

@@ -43,7 +43,7 @@ constexpr std::array kSituations = {"dead broker", "wrong password", "missing vh
 // The remedies for each, as the subcommands word them.
 constexpr std::array kRemedies = {
     "remedy: start the broker|rabbitmq-plugins enable|see that the broker runs",
-    "check user and password|give a user and password",
+    "check user and password|name a user and password",
     "create it|the end of --url",
     "declare it|retryq declare|--parked",
     "grant the user|rabbitmqctl set_",
@@ -88,7 +88,7 @@ const Subcommand kSubcommands[] = {
     {{"parked", "list", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
     {{"parked", "show", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
     {{"parked", "replay", "--all", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
-    {{"parked", "drop", "--yes", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
+    {{"parked", "drop", "--all", "--yes", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
     {{"parked", "edit", "--id", "x", "--queue", "QUEUE"}, {69, 77, 69, 69, 77}},
     {{"waiting", "list", "--queue", "QUEUE"},
      {69, 77, 69, 69, 77},
@@ -106,7 +106,7 @@ const Subcommand kSubcommands[] = {
      {69, 77, 69, 69, 77},
      false,
      /*asks_management=*/true},
-    {{"waiting", "drop", "--yes", "--queue", "QUEUE"},
+    {{"waiting", "drop", "--all", "--yes", "--queue", "QUEUE"},
      {69, 77, 69, 69, 77},
      false,
      /*asks_management=*/true},

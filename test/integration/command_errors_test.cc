@@ -70,7 +70,7 @@ TEST_F(CommandErrors, WhatStopsWaitingIsOneSentenceWithTheRemedy) {
       Arguments arguments = {"waiting",    action,         "--queue",
                              broken.queue, "--management", broken.management};
       if (action == "release" || action == "park") arguments.emplace_back("--all");
-      if (action == "drop") arguments.emplace_back("--yes");
+      if (action == "drop") arguments.insert(arguments.end(), {"--all", "--yes"});
       const End end = Run(arguments, broken.url);
       EXPECT_EQ(end.code, broken.code) << ::testing::PrintToString(arguments) << end.err;
       EXPECT_THAT(end.err, AllOf(HasSubstr("retryq waiting: "), HasSubstr(broken.remedy),

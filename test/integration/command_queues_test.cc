@@ -179,8 +179,8 @@ TEST_F(CommandQueues, ShowsTheEffectOfAPolicy) {
 TEST_F(CommandQueues, ExplainsEachFailure) {
   const End nobody = Run({"queues", "--management", "http://127.0.0.1:1"});
   EXPECT_EQ(nobody.code, 69);
-  EXPECT_THAT(nobody.err, HasSubstr("http://127.0.0.1:1: Connection refused; is the management "
-                                    "plugin on (rabbitmq-plugins enable rabbitmq_management)?"));
+  EXPECT_THAT(nobody.err, HasSubstr("http://127.0.0.1:1: Connection refused; enable the management "
+                                    "plugin (rabbitmq-plugins enable rabbitmq_management)"));
 
   const std::string user = vhost_.AddUser(TestVhost::Rights{});
   std::string management = ManagementUrl();

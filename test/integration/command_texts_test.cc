@@ -189,7 +189,8 @@ TEST_F(CommandTexts, OfAQueueItsMessagesAndTheirHandlerAreEscaped) {
         Arguments{"parked", "replay", "--limit", "1"}, Arguments{"send", "--delay", "1h", kEvil},
         Arguments{"send", "--delay", kEvil, "body"}, Arguments{"doctor"},
         Arguments{"doctor", "--json"}, Arguments{"waiting", "list"}, Arguments{"waiting", "show"},
-        Arguments{"waiting", "drop", "--yes"}, Arguments{"parked", "drop", "--yes"}}) {
+        Arguments{"waiting", "drop", "--all", "--yes"},
+        Arguments{"parked", "drop", "--all", "--yes"}}) {
     SCOPED_TRACE(::testing::PrintToString(arguments));
     if (arguments[0] == "waiting" || arguments[0] == "doctor") {
       arguments.insert(arguments.end(), {"--management", ManagementUrl()});

@@ -91,7 +91,7 @@ TEST_F(RetryLimits, LeaveInItsQueueWhatIsTooLargeForMemoryAndCannotBeParked) {
     ASSERT_TRUE(RunUntil([&] {
       return events_.Count(EventKind::kHandled) == 1 && events_.Count(EventKind::kHeld) == 1;
     }));
-    EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("no queue takes it"));
+    EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("it was not routed to a queue"));
   }
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
   EXPECT_TRUE(peer_.Get("orders")->body == Body(300'000));

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <clocale>
 #include <csignal>
 #include <cstddef>
@@ -33,6 +34,17 @@ namespace {
 
 constexpr absl::Duration kUsualWrite = absl::Milliseconds(100);
 constexpr unsigned kLongestGoodbye = 2;  // seconds
+
+constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+// Resumes a terminal that was stopped by ^S, which Linux does only after a stop by tcflow. A
+// terminal that is not read would block forever: the process then ends by SIGALRM.
+void ResumeTerminal() {
+  ::tcflow(STDOUT_FILENO, TCOOFF);
+  ::tcflow(STDOUT_FILENO, TCOON);
+  std::signal(SIGALRM, SIG_DFL);
+  ::alarm(kLongestGoodbye);
+}
 
 // The title, the heading, the totals and the footer.
 constexpr std::size_t kFixedLines = 4;
@@ -155,12 +167,7 @@ QueuesScreen::QueuesScreen(const QueuesOptions& options, SCREEN* screen)
 }
 
 QueuesScreen::~QueuesScreen() {
-  // Resumes a terminal that was stopped by ^S, which Linux does only after a stop by tcflow. A
-  // terminal that is not read would block forever.
-  ::tcflow(STDOUT_FILENO, TCOOFF);
-  ::tcflow(STDOUT_FILENO, TCOON);
-  std::signal(SIGALRM, SIG_DFL);
-  ::alarm(kLongestGoodbye);
+  ResumeTerminal();
   ::endwin();
   ::alarm(0);
   ::delscreen(screen_);
@@ -298,6 +305,29 @@ std::string QueuesScreen::Footer(std::size_t rows, std::size_t end) const {
                       rows > page_ ? absl::StrCat("  ", top_ + 1, "-", end, " of ", rows) : "");
 }
 
+// The handlers of these signals before CatchStop, by signal.
+using SignalHandler = void (*)(int signal);
+std::array<SignalHandler, NSIG> earlier_handlers = {};
+
+// Resumes the terminal if it was stopped by ^S amid a drawing, and calls the earlier handler. All
+// of this may be done in a signal handler.
+void ResumeTerminalAndPassOn(int signal) {
+  const int error = errno;
+  ResumeTerminal();
+  earlier_handlers[static_cast<std::size_t>(signal)](signal);
+  errno = error;
+}
+
+// Lets a signal end the process even while ncurses is blocked by a stopped terminal. The handler of
+// the event loop must be installed.
+void CatchStop(int signal) {
+  struct sigaction action = {};
+  ::sigaction(signal, nullptr, &action);
+  earlier_handlers[static_cast<std::size_t>(signal)] = action.sa_handler;
+  action.sa_handler = ResumeTerminalAndPassOn;
+  ::sigaction(signal, &action, nullptr);
+}
+
 // One watch: requests the queues, shows them and waits.
 class Watch {
  public:
@@ -309,8 +339,7 @@ class Watch {
     absl::StatusOr<DelayQueueList> list = FetchDelayQueues(api_, options_);
     if (!list.ok()) return list.status();
     // Until here, a signal ends the process at once.
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
-      Call<&Watch::End>(signal, EV_SIGNAL);
+    for (const int signal : kStopSignals) Call<&Watch::End>(signal, EV_SIGNAL);
     OpenScreen();
     while (!over_) {
       Show(list);
@@ -336,6 +365,7 @@ class Watch {
     if (options_.json || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) return;
     screen_ = QueuesScreen::Open(options_);
     if (screen_ == nullptr) return;
+    for (const int signal : kStopSignals) CatchStop(signal);
     Call<&Watch::OnResize>(SIGWINCH, EV_SIGNAL);
     Call<&Watch::OnKeys>(STDIN_FILENO, EV_READ);
   }
