@@ -182,8 +182,8 @@ TEST_F(MessagesFlags, ComplainAboutWrongParkedArguments) {
               AllOf(HasSubstr("--queue is required"), HasSubstr("--limit '0'")));
   EXPECT_THAT(ComplaintsIn(ParseParked({"list", "--queue", std::string(249, 'q')})),
               HasSubstr("longer than 255 bytes"));
-  EXPECT_THAT(ComplaintsIn(ParseParked({})), HasSubstr("list, show, replay, edit or drop"));
-  EXPECT_THAT(ComplaintsIn(ParseParked({"lst"})), HasSubstr("'lst'"));
+  EXPECT_THAT(ComplaintsIn(ParseParked({})), HasSubstr("list, show, replay, edit, drop"));
+  EXPECT_THAT(ComplaintsIn(ParseParked({"lst"})), HasSubstr("\"lst\""));
 }
 
 TEST_F(MessagesFlags, ComplainAboutWrongWaitingArguments) {
@@ -200,7 +200,7 @@ TEST_F(MessagesFlags, ComplainAboutWrongWaitingArguments) {
   }
   EXPECT_THAT(ComplaintsIn(ParseWaiting({"list", "--queue", std::string(256, 'q')})),
               HasSubstr("longer than 255 bytes"));
-  EXPECT_THAT(ComplaintsIn(ParseWaiting({})), HasSubstr("list, show, release, park or drop"));
+  EXPECT_THAT(ComplaintsIn(ParseWaiting({})), HasSubstr("list, show, release, park, drop"));
 }
 
 TEST_F(MessagesFlags, HaveHelpWithExamples) {

@@ -248,8 +248,9 @@ TEST(BackoffOptions, NameTheStepThatCannotBe) {
 
 TEST(BackoffOptions, NameWhatContradictsEachOther) {
   const std::vector<absl::Duration> delays = {absl::Seconds(1)};
-  EXPECT_THAT(ErrorOf({.growth = Growth::kLinear, .delays = delays}),
-              HasSubstr("retry.backoff.growth = kLinear cannot be combined with retry.backoff.delays"));
+  EXPECT_THAT(
+      ErrorOf({.growth = Growth::kLinear, .delays = delays}),
+      HasSubstr("retry.backoff.growth = kLinear cannot be combined with retry.backoff.delays"));
   const std::string error = ErrorOf({.jitter = 0.5,
                                      .jitter_kind = JitterKind::kDecorrelated,
                                      .growth = Growth::kLinear,
