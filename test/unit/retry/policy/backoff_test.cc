@@ -257,9 +257,10 @@ TEST(BackoffOptions, NameWhatContradictsEachOther) {
                                      .delays = delays,
                                      .function = [](const Failure&) { return kTenYears; }});
   for (const char* other : {"jitter:", "growth = kLinear:", "delays:", "function:"}) {
-    EXPECT_THAT(error, HasSubstr(std::string("retry.backoff.jitter_kind = kDecorrelated goes not "
-                                             "with retry.backoff.") +
-                                 other));
+    EXPECT_THAT(
+        error, HasSubstr(std::string("retry.backoff.jitter_kind = kDecorrelated cannot be combined "
+                                     "with retry.backoff.") +
+                         other));
   }
 }
 
