@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -100,8 +101,9 @@ class CommandPool final : public JobPool {
 
  private:
   struct Run {
+    explicit Run(Job its) : job(std::move(its)) {}
     Job job;
-    std::optional<Subprocess> process = std::nullopt;
+    std::optional<Subprocess> process;
   };
   using Running = std::list<Run>::iterator;
 

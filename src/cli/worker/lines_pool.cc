@@ -148,6 +148,7 @@ class LinesPool::Program {
 
 // A place for a program, which is started again and again.
 struct LinesPool::Slot {
+  explicit Slot(Pauses between_starts) : pauses(std::move(between_starts)) {}
   std::unique_ptr<Program> program;
   std::unique_ptr<Timer> timer;  // for its restart, or for `proof`
   Pauses pauses;
@@ -251,8 +252,7 @@ LinesPool::LinesPool(EventLoop& loop, Options options, Callbacks callbacks)
       callbacks_(std::move(callbacks)),
       availability_(callbacks_.on_state) {
   for (std::size_t i = 0; i < options_.programs; ++i) {
-    slots_.push_back(std::make_unique<Slot>(nullptr, nullptr,
-                                            Pauses(options_.first_pause, options_.longest_pause)));
+    slots_.push_back(std::make_unique<Slot>(Pauses(options_.first_pause, options_.longest_pause)));
   }
 }
 
