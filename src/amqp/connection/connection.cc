@@ -21,6 +21,9 @@ namespace retryq::amqp {
 namespace {
 
 // The largest secret; it fits into the smallest frame_max with its method.
+// How long a close waits for a broker that has accepted the connection and not sent a byte: it logs
+// a connection that ends then as an error of the client.
+constexpr absl::Duration kFirstReply = absl::Milliseconds(200);
 constexpr std::size_t kMaxSecret = 8000;
 constexpr std::size_t kSecretOverhead = 64;  // of its frame, including the reason
 
@@ -79,6 +82,8 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     } else if (!close_by_ && (session_ == nullptr || !session_->is_shaking_hands())) {
       Shutdown();
       deadline = absl::ZeroDuration();
+    } else if (session_ != nullptr && !session_->has_heard_broker()) {
+      deadline = std::min(deadline, kFirstReply);
     }
     close_by_ = now + deadline;
     timer_ = loop_.After(deadline, [this] { FinishClose(); });

@@ -51,8 +51,9 @@ class Session final : public std::enable_shared_from_this<Session>,
   ~Session() override;
 
   bool is_open() const { return state_ == State::kOpen; }
-  // From the broker's first answer on until it is open.
-  bool is_shaking_hands() const { return state_ == State::kShakingHands && handshake_.has_begun(); }
+  // From the connection of the socket on until it is open.
+  bool is_shaking_hands() const { return state_ == State::kShakingHands; }
+  bool has_heard_broker() const { return handshake_.has_begun(); }
 
   // Opens a channel on an open session. Returns null if no channel number is left.
   std::shared_ptr<Channel::Impl> OpenChannel(ChannelListener* listener);
