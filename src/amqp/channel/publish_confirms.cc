@@ -83,13 +83,9 @@ bool PublishConfirms::Settle(std::uint64_t tag, bool multiple, PublishOutcome ou
     return true;
   }
   if (tag < first_) return true;
-  if (tag == first_) {
-    const Entry entry = PopFront();
-    DropAnswered();
-    Answer(entry, result);
-    return true;
-  }
-  Answer(std::exchange(open_[tag - first_], Entry()), result);
+  const Entry entry = tag == first_ ? PopFront() : std::exchange(open_[tag - first_], Entry());
+  DropAnswered();
+  Answer(entry, result);
   return true;
 }
 

@@ -104,6 +104,8 @@ void Consumer::Impl::EndHandlers() {
   const WorkOrigin origin = pool_->origin();
   *origin = true;
   host->Drop(origin);
+  // This may be called by work of these handlers. What is posted from here on is not theirs.
+  if (CurrentOrigin() == origin) CurrentOrigin() = nullptr;
   // If an observer is being called, the answers must wait for the next turn of the loop.
   if (shared_->is_amid()) {
     shared_->environment().executor->Post([give_up = give_up_, origin] { give_up(origin); });
