@@ -195,8 +195,7 @@ absl::Status Handshake::OnClose(const method::ConnectionClose& close, std::strin
 }
 
 absl::Status Handshake::Unexpected() {
-  return ProtocolError(ReplyCode::kCommandInvalid,
-                       "it arrived out of order: is it a RabbitMQ?");
+  return ProtocolError(ReplyCode::kCommandInvalid, "it arrived out of order: is it a RabbitMQ?");
 }
 
 absl::Status Handshake::OnHungUp() const {

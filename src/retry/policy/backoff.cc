@@ -39,7 +39,8 @@ void CheckTogether(const BackoffOptions& options, const std::string& field,
   const bool listed = !options.delays.empty();
   const auto exclude = [&](bool both, const char* one, const char* other, const char* why) {
     if (both)
-      errors->push_back(absl::StrCat(field, one, " cannot be combined with ", field, other, ": ", why));
+      errors->push_back(
+          absl::StrCat(field, one, " cannot be combined with ", field, other, ": ", why));
   };
   exclude(linear && listed, ".growth = kLinear", ".delays", "a list does not grow");
   if (options.step != absl::ZeroDuration() && !linear) {

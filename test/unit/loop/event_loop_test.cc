@@ -216,8 +216,9 @@ TEST(EventLoop, EndsWithWhatACallbackThrewAfterADrainAndRunsAgain) {
   EXPECT_EQ(loop.Run(), absl::UnknownError("work given to EventLoop::executor() threw: posted"));
   EXPECT_TRUE(drained);
   const auto timer = loop.After(absl::ZeroDuration(), [] { throw 42; });
-  EXPECT_EQ(loop.Run(), absl::UnknownError("the callback of EventLoop::After threw an exception that "
-                                           "is not a std::exception"));
+  EXPECT_EQ(loop.Run(),
+            absl::UnknownError("the callback of EventLoop::After threw an exception that "
+                               "is not a std::exception"));
   loop.Stop();
   const auto end = loop.After(absl::Milliseconds(1), [&] { loop.Stop(); });
   EXPECT_EQ(loop.Run(), absl::OkStatus());
