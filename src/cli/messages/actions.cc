@@ -69,7 +69,7 @@ std::string DueText(std::optional<absl::Time> due, absl::Time now) {
   return "later";
 }
 
-std::string KindOf(const MessagesOptions& options, const RetryFacts& facts, absl::Time now) {
+std::string KindOf(const MessagesOptions& options, const MessageHistory& facts, absl::Time now) {
   if (options.by == "attempt") return facts.attempt ? std::to_string(*facts.attempt) : "";
   if (options.by == "due") return DueText(facts.due, now);
   return std::string(facts.error.value_or(""));
@@ -196,7 +196,7 @@ MessagesResult ListMessages(const MessagesOptions& options, const Scope& scope) 
   const absl::Time now = absl::Now();
   std::vector<std::pair<absl::Time, std::string>> rows;
   const auto list = [&](const amqp::MessagePtr& message, const Source& source) {
-    const RetryFacts facts(*message);
+    const MessageHistory facts(*message);
     rows.emplace_back(
         facts.due.value_or(absl::InfiniteFuture()),
         options.by.empty() ? RowOf(options, *message, source, now) : KindOf(options, facts, now));

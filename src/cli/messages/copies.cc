@@ -34,7 +34,7 @@ std::string NewId() {
 void AddParkedHeaders(const amqp::Message& message, const CopyPlan& plan,
                       amqp::TableWriter& writer) {
   writer.SetInt64("x-retry-parked", absl::ToUnixMillis(plan.parked));
-  const RetryFacts facts(message);
+  const MessageHistory facts(message);
   if (facts.queue) return;
   writer.SetInt64("x-retry-count", 0);
   writer.SetString("x-retry-queue", plan.work_queue);
@@ -51,7 +51,7 @@ amqp::Properties PropertiesOfCopy(const amqp::Message& message, const CopyPlan& 
   const bool is_parked = plan.parked != absl::InfinitePast();
   // A message that was published with a delay has no retry headers yet, so it gets new ones, as
   // from a worker.
-  const bool is_new = is_parked && !RetryFacts(message).queue;
+  const bool is_new = is_parked && !MessageHistory(message).queue;
   amqp::Properties properties =
       CopyProperties(message.properties, is_new ? CopyPath::kRetry : plan.path, headers);
   amqp::TableWriter writer(headers);

@@ -69,7 +69,7 @@ std::string Line(std::string_view name, std::string_view value) {
 }
 
 std::string FactsText(const amqp::Message& message, const DelayQueue* queue) {
-  const RetryFacts facts(message);
+  const MessageHistory facts(message);
   std::string text = Line("id", facts.id.value_or("-"));
   const auto add_time = [&text](std::string_view name, std::optional<absl::Time> time) {
     if (time) text += Line(name, JsonTime(*time));
@@ -168,7 +168,7 @@ std::string MessageTableHead(bool is_waiting, const Columns& columns) {
 
 std::string MessageTableRow(const amqp::Message& message, const DelayQueue* queue,
                             const Columns& columns, absl::Time now) {
-  const RetryFacts facts(message);
+  const MessageHistory facts(message);
   std::vector<std::string> cells = {ShortTime(queue == nullptr ? facts.parked : facts.due, now),
                                     facts.attempt ? std::to_string(*facts.attempt) : "-"};
   if (queue != nullptr) cells.push_back(DurationText(queue->ttl));
@@ -213,7 +213,7 @@ std::string MessageTable(const std::string& head, const std::vector<std::string>
 
 OrderedJson MessageJsonRow(const amqp::Message& message, const DelayQueue* queue,
                            const Columns& columns) {
-  const RetryFacts facts(message);
+  const MessageHistory facts(message);
   OrderedJson json = OrderedJson::object();
   const auto add_text = [&json](const char* key, std::optional<std::string_view> text) {
     if (text) json[key] = *text;
@@ -301,7 +301,7 @@ std::string SendLine(const amqp::Message& message, const std::string& queue) {
   amqp::Properties properties = CopyProperties(message.properties, CopyPath::kReturn, &headers);
   properties.user_id = message.properties.user_id;
   OrderedJson json = OrderedJson::object();
-  if (const auto id = RetryFacts(message).id) json["id"] = *id;
+  if (const auto id = MessageHistory(message).id) json["id"] = *id;
   json["queue"] = queue;
   for (const auto& [name, value] : PropertiesOf(properties)) {
     if (value.empty() || name == "cluster-id" || name == "delivery-mode") continue;

@@ -208,7 +208,7 @@ void AddParkedFlags(FlagParser& parser, MessagesOptions* options) {
 
 // The target of one message; nullopt if it is unknown.
 std::optional<CopyTarget> TargetOf(const MessagesOptions& options, const amqp::Message& message) {
-  const RetryFacts facts(message);
+  const MessageHistory facts(message);
   if (!options.target) {
     if (facts.queue != options.work_queue) return std::nullopt;
     return CopyTarget("", options.work_queue);
@@ -226,7 +226,7 @@ std::string WhyNoTarget(const MessagesOptions& options, const amqp::Message& mes
   if (options.target) {
     return "they do not contain the routing key of their first publish; remedy: --routing-key KEY";
   }
-  const RetryFacts facts(message);
+  const MessageHistory facts(message);
   if (!facts.queue || facts.queue->empty()) {
     return "they do not name the queue in which they failed (x-retry-queue); remedy: --to-queue "
            "QUEUE";

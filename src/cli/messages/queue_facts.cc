@@ -251,7 +251,7 @@ std::optional<DelayQueue> ParseDelayQueue(const Json& queue, std::string_view pr
 }
 
 bool WaitsFor(const amqp::Message& message, const DelayQueue& queue, std::string_view work_queue) {
-  const std::optional<std::string_view> failed_in = RetryFacts(message).queue;
+  const std::optional<std::string_view> failed_in = MessageHistory(message).queue;
   const bool has_failed_there = failed_in == work_queue;
   if (!queue.dead_letter_exchange.empty()) return has_failed_there;
   return message.routing_key == work_queue && (has_failed_there || !failed_in);

@@ -257,7 +257,7 @@ void QueueReader::OnDelivery(std::string_view, amqp::MessagePtr message) {
 void QueueReader::Keep(const amqp::MessagePtr& message) {
   --undecided_;
   if (options_.move_at && error_.ok() && message->left_out == 0 &&
-      RetryFacts(*message).returns >= *options_.move_at) {
+      MessageHistory(*message).returns >= *options_.move_at) {
     Move(message);
   } else {
     ++held_;

@@ -185,7 +185,7 @@ void Pass::OnMessage(amqp::MessagePtr message) {
 bool Pass::IsCandidate(const amqp::Message& message) {
   if (!source_.delay) return action_.applies == nullptr || action_.applies(message);
   if (source_.delay->delivery_limit) {
-    returns_ = std::max(returns_, RetryFacts(message).returns + 1);
+    returns_ = std::max(returns_, MessageHistory(message).returns + 1);
   }
   if (!WaitsFor(message, *source_.delay, options_.work_queue)) return false;
   ++waiting_;
@@ -194,7 +194,7 @@ bool Pass::IsCandidate(const amqp::Message& message) {
 
 bool Pass::MayBeTaken(const amqp::Message& message) {
   const bool ours_only = !source_.delay && !options_.foreign && Removes(options_.action);
-  if (!ours_only || RetryFacts(message).is_parked()) return true;
+  if (!ours_only || MessageHistory(message).is_parked()) return true;
   ++foreign_;
   return false;
 }

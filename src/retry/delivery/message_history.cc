@@ -17,7 +17,7 @@ MessageHistory::MessageHistory(const amqp::Message& message) {
   id = retry_id ? retry_id : message.properties.message_id;
   if (!id) id = message.properties.correlation_id;  // the only id that Celery sets
   if (const auto count = NaturalIn(own(fields.count))) {
-    attempts = static_cast<std::uint64_t>(*count);
+    attempt = static_cast<std::uint64_t>(*count);
   }
   first_failure = TimeIn(own(fields.first_failure));
   parked = TimeIn(own(headers.Find(kRetryParkedHeader)));

@@ -19,7 +19,7 @@ struct MessageHistory {
 
   std::optional<std::string_view> retry_id;  // x-retry-id
   std::optional<std::string_view> id;        // x-retry-id, message-id or correlation-id
-  std::optional<std::uint64_t> attempts;     // failed calls of the handler
+  std::optional<std::uint64_t> attempt;      // failed calls of the handler
   std::optional<absl::Time> first_failure;
   std::optional<absl::Time> parked;          // absent if an older retryq has parked it
   std::optional<absl::Time> edited;          // last edit by an operator

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "loop/thrown.h"
+#include "loop/worker_pool.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/policy/delay_steps.h"
 #include "retry/publisher/publisher.h"
@@ -125,7 +126,10 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   // Destroys `object` in the next turn of the loop.
   template <typename T>
   void Dispose(std::unique_ptr<T> object) const {
+    // Not dropped with other work of a handler whose consumer is destroyed in this turn.
+    const WorkOrigin origin = std::exchange(CurrentOrigin(), nullptr);
     environment_.executor->Post([kept = std::shared_ptr<T>(std::move(object))] {});
+    CurrentOrigin() = origin;
   }
 
   // From now on the observer, which may be destroyed, is not called.

@@ -22,7 +22,7 @@ class ManagementApiTest : public ::testing::Test {
  protected:
   static ManagementUrl To(const CannedServer& server) {
     return {.endpoint = {.host = "127.0.0.1", .port = server.port()},
-            .user = "somebody",
+            .user = "alice",
             .password = "s3cret"};
   }
   absl::StatusOr<ManagementApi::Answer> Answered(const std::string& status,
@@ -54,7 +54,7 @@ TEST_F(ManagementApiTest, ExplainsErrors) {
   };
   for (const Case& each : {
            Case{"401 Unauthorized", R"({"reason":"Login failed"})", Code::kUnauthenticated,
-                "user 'somebody' was refused (Login failed)"},
+                "user 'alice' was refused (Login failed)"},
            Case{"401 Unauthorized", R"({"reason":["\u0000",7]})", Code::kUnauthenticated,
                 "was refused; name a user and password of the management API with --management"},
            Case{"401 Unauthorized", R"({"reason":"Not management user"})", Code::kPermissionDenied,

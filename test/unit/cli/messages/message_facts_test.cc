@@ -26,66 +26,6 @@ amqp::Table Past() {
           {"x-retry-id", "5f0c"}};
 }
 
-TEST(RetryFacts, AreReadFromTheRetryHeaders) {
-  const auto message = MakeMessage({.properties = {.message_id = "m"}, .headers = Past()});
-  const RetryFacts facts(*message);
-  EXPECT_EQ(facts.id, "5f0c");
-  EXPECT_EQ(facts.attempt, 8U);
-  EXPECT_EQ(facts.first_failure, absl::FromUnixMillis(1'700'000'000'123));
-  EXPECT_EQ(facts.parked, absl::FromUnixMillis(1'700'000'600'456));
-  EXPECT_EQ(facts.error, "no\tpaper");
-  EXPECT_EQ(facts.queue, "orders");
-  EXPECT_EQ(facts.exchange, "shop");
-  EXPECT_EQ(facts.routing_key, "order.placed");
-  EXPECT_EQ(facts.returns, 0);
-}
-
-TEST(RetryFacts, AreAbsentIfAHeaderIsWrong) {
-  const auto message =
-      MakeMessage({.properties = {.message_id = "m"},
-                   .headers = retryq::testing::Copied({{"x-retry-count", std::int64_t{-1}},
-                                                       {"x-retry-first-failure", "yesterday"},
-                                                       {"x-retry-parked", "today"},
-                                                       {"x-retry-error", std::int64_t{7}},
-                                                       {"x-retry-queue", std::string(256, 'q')},
-                                                       {"x-retry-id", std::string(256, 'i')}})});
-  const RetryFacts facts(*message);
-  EXPECT_EQ(facts.id, "m");
-  EXPECT_FALSE(facts.attempt || facts.first_failure || facts.parked || facts.error || facts.queue);
-}
-
-TEST(RetryFacts, TakeTheCorrelationIdIfThereIsNoOtherId) {
-  const auto celery = MakeMessage({.properties = {.correlation_id = "task"}});
-  EXPECT_EQ(RetryFacts(*celery).id, "task");
-  const auto both = MakeMessage({.properties = {.correlation_id = "task", .message_id = "m"}});
-  EXPECT_EQ(RetryFacts(*both).id, "m");
-}
-
-TEST(RetryFacts, SayParkedIfRetryqParkedTheMessage) {
-  EXPECT_TRUE(RetryFacts(*MakeMessage({.headers = Past()})).is_parked());
-  const amqp::Table all = Past();
-  for (const std::string missing : {"x-retry-parked", "x-retry-queue"}) {
-    amqp::Table headers;
-    for (const auto& [name, value] : all.fields()) {
-      if (name != missing) headers.Set(name, value);
-    }
-    EXPECT_FALSE(RetryFacts(*MakeMessage({.headers = headers})).is_parked()) << missing;
-  }
-}
-
-TEST(RetryFacts, SurviveHeadersWithAWrongLength) {
-  const auto message = MakeMessageWithHeaderBytes("\x0dx-retry-queueS\xff\xff\xff\xffq");
-  EXPECT_FALSE(RetryFacts(*message).queue.has_value());
-}
-
-TEST(RetryFacts, IgnoreTheCountOfAFirstDelivery) {
-  const amqp::Table headers = {{"x-delivery-count", std::int64_t{7}}};
-  EXPECT_EQ(RetryFacts(*MakeMessage({.headers = headers})).returns, 0);
-  const auto again = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
-  again->redelivered = true;
-  EXPECT_EQ(RetryFacts(*again).returns, 7);
-}
-
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
 amqp::MessagePtr FailedAt(absl::Time time) {

@@ -30,7 +30,7 @@ TEST(MessageHistory, ReadsWhatTheHeadersState) {
   const auto message = MakeMessage({.properties = {.message_id = "m"}, .headers = Stated()});
   const MessageHistory history(*message);
   EXPECT_EQ(history.id, "5f0c");
-  EXPECT_EQ(history.attempts, 8U);
+  EXPECT_EQ(history.attempt, 8U);
   EXPECT_EQ(history.first_failure, absl::FromUnixMillis(1'700'000'000'123));
   EXPECT_EQ(history.parked, absl::FromUnixMillis(1'700'000'600'456));
   EXPECT_EQ(history.error, "no\tpaper");
@@ -51,7 +51,7 @@ TEST(MessageHistory, IgnoresWrongValues) {
                                                        {"x-retry-id", std::string(256, 'i')}})});
   const MessageHistory history(*message);
   EXPECT_EQ(history.id, "m");
-  EXPECT_FALSE(history.attempts || history.first_failure || history.parked || history.error ||
+  EXPECT_FALSE(history.attempt || history.first_failure || history.parked || history.error ||
                history.queue);
 }
 
