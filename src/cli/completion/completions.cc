@@ -91,7 +91,7 @@ end
 complete -c retryq -f -a '(__retryq_words)'
 )";
 
-std::string Line(const std::string& word, const std::string& description) {
+std::string Candidate(const std::string& word, const std::string& description) {
   return absl::StrCat(word, "\t", description, "\n");
 }
 
@@ -99,7 +99,7 @@ std::string Line(const std::string& word, const std::string& description) {
 std::string Values(const FlagDescription& flag, const std::string& prefix) {
   if (TakesAFile(flag)) return ":files\n";
   std::string lines;
-  for (const std::string& word : ChoicesOf(flag)) lines += Line(prefix + word, flag.help);
+  for (const std::string& word : ChoicesOf(flag)) lines += Candidate(prefix + word, flag.help);
   return lines;
 }
 
@@ -116,7 +116,8 @@ std::string CommandsAndFlags(const CommandDescription& command, Arguments words)
   words.pop_back();
   std::string lines;
   if (words.empty()) {
-    for (const CommandDescription& own : command.commands) lines += Line(own.name, own.summary);
+    for (const CommandDescription& own : command.commands)
+      lines += Candidate(own.name, own.summary);
   }
   for (const FlagDescription& flag : command.flags) {
     if (flag.names.empty()) {
@@ -132,7 +133,7 @@ std::string CommandsAndFlags(const CommandDescription& command, Arguments words)
       return HasName(flag, NameIn(word));
     });
     if (given && !flag.repeats) continue;
-    for (const std::string& name : flag.names) lines += Line(name, flag.help);
+    for (const std::string& name : flag.names) lines += Candidate(name, flag.help);
   }
   return lines;
 }

@@ -18,6 +18,8 @@
 
 namespace retryq::cli {
 
+inline constexpr int kHttpOk = 200;
+
 // RabbitMQ's management HTTP API. Paths begin after "/api", with parts encoded by PercentEncode.
 // Replies are JSON, but may have any content: see json_fields.h.
 class ManagementApi {

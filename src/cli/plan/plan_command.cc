@@ -277,7 +277,7 @@ absl::StatusOr<Outages> SimulateAll(const PlanOptions& options) {
   return outages;
 }
 
-std::string TextOf(const Outages& outages, const PlanOptions& options) {
+std::string OutagesText(const Outages& outages, const PlanOptions& options) {
   std::string text = OutageText(*options.outage, outages.report);
   if (!outages.breaker_report) return text;
   return absl::StrCat(text, "\n",
@@ -319,7 +319,7 @@ absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
     if (absl::Status status = WriteImage(options.svg_file, image); !status.ok()) return status;
   }
   if (!options.json) {
-    return outages ? TextOf(*outages, options) : Table(schedule, queues, options);
+    return outages ? OutagesText(*outages, options) : Table(schedule, queues, options);
   }
   OrderedJson json = PlanJson(schedule, queues, options);
   if (outages) json["simulation"] = OutageJson(*options.outage, outages->report);

@@ -28,7 +28,6 @@ constexpr int kNotRun = 127;
 // The rest of a program's output is read in at most this number of steps: a process that inherited
 // the pipe may write forever.
 constexpr int kMostReadsAtExit = 32;
-constexpr std::size_t kReadSize = std::size_t{64} * 1024;
 
 // The paths that exec tries for this program.
 std::vector<std::string> CandidatesFor(const std::string& program) {

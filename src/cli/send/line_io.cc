@@ -12,11 +12,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "cli/text/io.h"
 
 namespace retryq::cli {
 namespace {
-
-constexpr std::size_t kReadSize = std::size_t{64} * 1024;
 
 // The size that a writable pipe accepts without blocking.
 constexpr std::size_t kWriteSize = PIPE_BUF;

@@ -1,6 +1,7 @@
 #ifndef RETRYQ_CLI_TEXT_IO_H_
 #define RETRYQ_CLI_TEXT_IO_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,9 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+// The size of one read from a pipe or a file.
+inline constexpr std::size_t kReadSize = std::size_t{64} * 1024;
 
 // Erases the current line of a terminal and moves to its beginning.
 inline constexpr char kEraseLine[] = "\r\033[K";
