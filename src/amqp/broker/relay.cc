@@ -30,7 +30,7 @@ class Relay::Copy final : public BodySink {
         routing_key(params.routing_key),
         header(ContentHeaderSize(params.properties), '\0'),
         missing(original->left_out),
-        progress_at(owner->loop_.clock().SinceBoot()) {
+        progress_at(owner->clock_.SinceBoot()) {
     WriteContentHeader(missing, params.properties, header.data());
   }
 
@@ -55,8 +55,12 @@ class Relay::Copy final : public BodySink {
   std::unique_ptr<Timer> confirm_timer;
 };
 
-Relay::Relay(EventLoop& loop, Target target, Done done)
-    : loop_(loop), target_(std::move(target)), done_(std::move(done)) {}
+Relay::Relay(EventLoop& loop, Timers& timers, const Clock& clock, Target target, Done done)
+    : loop_(loop),
+      timers_(timers),
+      clock_(clock),
+      target_(std::move(target)),
+      done_(std::move(done)) {}
 
 Relay::~Relay() {
   for (const std::shared_ptr<Copy>& copy : copies_) copy->relay = nullptr;
@@ -76,8 +80,8 @@ bool Relay::Take(const MessagePtr& message) {
   if (it == copies_.end()) return false;
   Copy& copy = **it;
   copy.has_arrived = true;
-  copy.confirm_timer = loop_.After(copy.has_ended ? absl::ZeroDuration() : kConfirmTimeout,
-                                   [this, &copy] { Cancel(copy, "no confirm in time"); });
+  copy.confirm_timer = timers_.After(copy.has_ended ? absl::ZeroDuration() : kConfirmTimeout,
+                                     [this, &copy] { Cancel(copy, "no confirm in time"); });
   return true;
 }
 
@@ -98,7 +102,7 @@ void Relay::Advance() {
   PublishParams params = {.exchange = copy.exchange, .routing_key = copy.routing_key};
   if (!DecodeContentHeader(copy.header, &params.properties).ok()) return;
   copy.has_begun = true;
-  copy.progress_at = loop_.clock().SinceBoot();
+  copy.progress_at = clock_.SinceBoot();
   channel_->BeginPublish(params, copy.missing, [this, kept = *next](const PublishResult& result) {
     OnResult(*kept, result);
   });
@@ -107,7 +111,7 @@ void Relay::Advance() {
 bool Relay::IsFull(Copy& copy) {
   const std::size_t unsent = connection_ == nullptr ? 0 : connection_->unsent_bytes();
   if (copy.has_begun && unsent < kMostUnsent) return false;
-  const absl::Duration now = loop_.clock().SinceBoot();
+  const absl::Duration now = clock_.SinceBoot();
   if (!copy.has_begun || unsent >= copy.unsent) {
     if (now - copy.progress_at < kLongestStall) return true;
     Cancel(copy, "the broker has not accepted any part of it for ten seconds");
@@ -122,7 +126,7 @@ void Relay::Add(Copy& copy, std::string_view part) {
   channel_->AddBody(part);
   copy.missing -= part.size();
   copy.unsent = connection_->unsent_bytes();
-  copy.progress_at = loop_.clock().SinceBoot();
+  copy.progress_at = clock_.SinceBoot();
 }
 
 void Relay::OnResult(Copy& copy, const PublishResult& result) {
@@ -190,7 +194,7 @@ void Relay::CloseConnection() {
 // In a later turn, because this is called inside other calls.
 void Relay::FinishEnded() {
   if (finish_ != nullptr) return;
-  finish_ = loop_.After(absl::ZeroDuration(), [this] {
+  finish_ = timers_.After(absl::ZeroDuration(), [this] {
     const std::unique_ptr<Timer> fired = std::move(finish_);
     std::deque<std::shared_ptr<Copy>> ended;
     std::erase_if(copies_, [&](const auto& copy) {
@@ -199,7 +203,7 @@ void Relay::FinishEnded() {
       return is_over;
     });
     Advance();
-    if (copies_.empty()) idle_ = loop_.After(kIdle, [this] { CloseConnection(); });
+    if (copies_.empty()) idle_ = timers_.After(kIdle, [this] { CloseConnection(); });
     const Done done = done_;
     for (const std::shared_ptr<Copy>& copy : ended) done(copy->message);
   });

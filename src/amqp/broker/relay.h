@@ -29,8 +29,9 @@ class Relay final : private ConnectionListener, private ChannelListener {
   // result.
   using Done = std::function<void(MessagePtr message)>;
 
-  // `loop` must outlive the relay. `done` may destroy the relay.
-  Relay(EventLoop& loop, Target target, Done done);
+  // `timers` and `clock` measure the time limits; they are those of `loop`, except in tests. All
+  // three must outlive the relay. `done` may destroy the relay.
+  Relay(EventLoop& loop, Timers& timers, const Clock& clock, Target target, Done done);
   ~Relay() override;
 
   // Returns the sink for the body of `message`, which is about to arrive and has `left_out` bytes.
@@ -64,6 +65,8 @@ class Relay final : private ConnectionListener, private ChannelListener {
   void FinishEnded();
 
   EventLoop& loop_;
+  Timers& timers_;
+  const Clock& clock_;
   const Target target_;
   const Done done_;
   std::deque<std::shared_ptr<Copy>> copies_;  // in order

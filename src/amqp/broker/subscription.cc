@@ -248,12 +248,12 @@ std::shared_ptr<BodySink> QueueSubscription::OnBody(const MessagePtr& message, s
   PublishParams copy;
   if (!listener_->PassOn(message, &copy)) return nullptr;
   if (relay_ == nullptr) {
-    relay_ = std::make_unique<Relay>(
-        loop_, relay_to_, [this, alive = std::weak_ptr(alive_)](MessagePtr passed_on) {
-          if (alive.expired() || channel_ == nullptr || closed_ != nullptr) return;
-          if (passed_on->delivery_tag.generation != channel_->generation()) return;
-          Deliver(std::move(passed_on));
-        });
+    const Relay::Done deliver = [this, alive = std::weak_ptr(alive_)](MessagePtr passed_on) {
+      if (alive.expired() || channel_ == nullptr || closed_ != nullptr) return;
+      if (passed_on->delivery_tag.generation != channel_->generation()) return;
+      Deliver(std::move(passed_on));
+    };
+    relay_ = std::make_unique<Relay>(loop_, loop_, loop_.clock(), relay_to_, deliver);
   }
   return relay_->Begin(message, copy);
 }
