@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -248,6 +249,116 @@ TEST_F(ClientStopTest, WhatWouldCloseTheConnectionIsRefusedByName) {
   EXPECT_THAT(answer({.exchange = std::string(256, 'x')}), HasSubstr("exchange"));
   const auto consumer = client_->Consume({.queue = std::string("a\0b", 3)}, Handler(Fails));
   EXPECT_THAT(std::string(consumer.status().message()), HasSubstr("NUL"));
+}
+
+// A loop whose timers are in simulated time.
+class SimulatedLoop final : public EventLoop {
+ public:
+  explicit SimulatedLoop(testing::SimulatedTime& time) : time_(time) {}
+  std::unique_ptr<Timer> After(absl::Duration delay, std::function<void()> callback) override {
+    return time_.After(delay, std::move(callback));
+  }
+
+ private:
+  testing::SimulatedTime& time_;
+};
+
+// A handler waits for its publish, which the broker does not answer.
+class LoopStopTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    broker_.version = "4.3.6";  // which does not count what is requeued
+    consumer_ =
+        client_.Consume({.queue = "orders"}, [this](const Delivery&, Settlement settlement) {
+          const auto open = std::make_shared<Settlement>(std::move(settlement));
+          Publish([open](const absl::Status& status) { std::move(*open).Settle(status); });
+        });
+    ASSERT_TRUE(consumer_.ok()) << consumer_.status();
+    broker_.Ready();
+    Settle();
+  }
+  void Deliver() {
+    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
+    message->delivery_tag = {.generation = 1, .tag = 1};
+    broker_.subscriber->OnDelivery(std::move(message));
+    Settle();
+  }
+  void Publish(std::function<void(const absl::Status&)> done = nullptr) {
+    client_.Publish({.routing_key = "results"}, {}, [this, done](const absl::Status& status) {
+      answers_.push_back(status);
+      if (done != nullptr) done(status);
+    });
+  }
+  void BeginStop() {
+    loop_.Drain();
+    Settle();
+    EXPECT_TRUE(broker_.cancelled);
+  }
+  void Pass(absl::Duration time) {
+    time_.Advance(time);
+    Settle();
+  }
+  // Runs what was posted and what is due.
+  void Settle() {
+    for (int i = 0; i < 10; ++i) {
+      loop_.executor()->Post([this] { loop_.Stop(); });
+      EXPECT_EQ(loop_.Run(), absl::OkStatus());
+      time_.RunReady();
+    }
+  }
+  // After the publishes that were open were given up.
+  void ExpectStopped() {
+    ASSERT_FALSE(answers_.empty());
+    EXPECT_TRUE(absl::IsUnavailable(answers_.back())) << answers_.back();
+    EXPECT_THAT(std::string(answers_.back().message()), HasSubstr("before the stop"));
+    EXPECT_THAT(broker_.requeued, ElementsAre(1));
+    EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
+    EXPECT_TRUE(broker_.closed);
+  }
+
+  testing::SimulatedTime time_;
+  ScriptedBroker broker_{time_};
+  RecordedEvents events_;
+  SimulatedLoop loop_{time_};
+  Client client_{loop_, broker_, {.observer = &events_}};
+  absl::StatusOr<Consumer> consumer_ = absl::UnknownError("none yet");
+  std::vector<absl::Status> answers_;
+};
+
+TEST_F(LoopStopTest, AnswersAfterThreeSecondsWhatTheBrokerDoesNotConfirm) {
+  Deliver();
+  ASSERT_EQ(broker_.open().size(), 1U);
+  BeginStop();
+  Pass(absl::Seconds(2.9));
+  EXPECT_THAT(answers_, IsEmpty());
+  EXPECT_FALSE(broker_.closed);
+  Pass(absl::Seconds(0.1));
+  ExpectStopped();
+}
+
+TEST_F(LoopStopTest, AnswersAfterThreeSecondsWhatCannotBePublishedDuringAnAlarm) {
+  broker_.Block(true);
+  Deliver();
+  ASSERT_THAT(broker_.publishes, IsEmpty());
+  BeginStop();
+  Pass(absl::Seconds(2.9));
+  EXPECT_THAT(answers_, IsEmpty());
+  Pass(absl::Seconds(0.1));
+  ExpectStopped();
+}
+
+TEST_F(LoopStopTest, WaitsForPublishesAsLongAsTheBrokerConfirmsSome) {
+  Deliver();
+  Publish();
+  ASSERT_EQ(broker_.open().size(), 2U);
+  BeginStop();
+  Pass(absl::Seconds(2.9));
+  broker_.open().back()->Confirm();
+  Pass(absl::Seconds(3));
+  EXPECT_THAT(answers_, ElementsAre(absl::OkStatus()));
+  EXPECT_FALSE(broker_.closed);
+  Pass(absl::Seconds(0.1));
+  ExpectStopped();
 }
 
 }  // namespace client_stop_test
