@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/broker_version.h"
+#include "base/header_names.h"
 #include "loop/pauses.h"
 #include "retry/delay_queues/route_declaration.h"
 
@@ -22,6 +24,17 @@ bool IsForbidden(std::uint16_t code) { return code == 403 || code == 404 || code
 
 constexpr absl::Duration kFirstHold = absl::Seconds(1);
 constexpr absl::Duration kLongestHold = absl::Minutes(1);
+
+// How long a message that cannot be parked unread stays unacked, if the broker refused its copy or
+// counts its return: less than RabbitMQ's default consumer timeout of 30 minutes.
+constexpr absl::Duration kLongestUnread = absl::Minutes(20);
+// Half of RabbitMQ's default delivery limit.
+constexpr std::int64_t kMostCountedReturns = 10;
+
+std::int64_t DeliveryCount(const amqp::Message& message) {
+  const auto& headers = message.properties.headers;
+  return headers ? headers->FindInt64(kDeliveryCountHeader).value_or(0) : 0;
+}
 
 // Below this size, copying the body is cheaper than sharing it.
 constexpr std::size_t kLeastShared = 512;
@@ -230,25 +243,28 @@ void OpenDelivery::FinishPassedOn(Event& failed) {
 }
 
 // A message without its body cannot be copied to the parked queue. The delivery stays unacked: it
-// keeps its place in the queue, and no consumer gets it. If the broker does not count returns, the
-// message is requeued after a pause, to be parked when it comes again.
+// keeps its place in the queue, and no consumer gets it. After a pause it is requeued, to be parked
+// when it comes again. A queue that counts returns would drop it at its delivery limit: there it
+// stays unacked in the end.
 void OpenDelivery::KeepUnread() {
   const amqp::Message& message = *delivery_->message();
-  const bool is_not_counted =
-      context_.counted_returns.counts() == false ||
-      BrokerVersion::Parse(context_.shared.broker().server_version()).CountsFailuresOnly();
-  const bool comes_again = is_not_counted && !message.refused;
+  const bool is_counted =
+      context_.counted_returns.counts() != false &&
+      !BrokerVersion::Parse(context_.shared.broker().server_version()).CountsFailuresOnly();
+  const bool comes_again = !is_counted || DeliveryCount(message) < kMostCountedReturns;
+  const absl::Duration pause = is_counted || message.refused ? kLongestUnread : kLongestHold;
   const std::string why = absl::StrCat(
       step_.error,
       message.not_passed_on.empty() ? "" : "; it cannot be parked unread: ", message.not_passed_on,
-      ": it stays in its queue, unacked", comes_again ? ", and is delivered again in a minute" : "",
+      ": it stays in its queue, unacked",
+      comes_again ? absl::StrCat(", and is delivered again in ", absl::FormatDuration(pause)) : "",
       "; remedy: raise max_body, or give the queue a dead-letter exchange and have on_limit reject "
       "it");
   step_ = {.kind = Step::Kind::kRequeue, .reason = step_.error};
   Enter(State::kReturning);
   if (comes_again) {
     if (!message.not_passed_on.empty()) context_.parked_queue.Ensure([](const absl::Status&) {});
-    timer_ = context_.shared.environment().timers->After(kLongestHold, [this] {
+    timer_ = context_.shared.environment().timers->After(pause, [this] {
       const std::unique_ptr<Timer> fired = std::move(timer_);
       Return();
     });

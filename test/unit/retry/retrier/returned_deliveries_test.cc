@@ -141,12 +141,43 @@ TEST_F(TooLargeDeliveries, ComeAgainWhereTheBrokerDoesNotCountThat) {
   EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("cannot be parked unread: an al"));
   time_.Advance(absl::Minutes(1));
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
-  const auto refused = Large();
-  refused->refused = true;
-  deliver_(refused);
-  time_.Advance(absl::Hours(1));
+  EXPECT_THAT(broker_.acked, IsEmpty());
+}
+
+// A refusal may last, and each attempt takes the whole body.
+TEST_F(TooLargeDeliveries, ComeAgainAfterTwentyMinutesIfTheirCopyIsRefused) {
+  broker_.version = "4.3.6";
+  Begin(OnLimit::kPark);
+  const auto message = Large();
+  message->refused = true;
+  deliver_(message);
+  EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("delivered again in 20m"));
+  time_.Advance(absl::Minutes(19));
+  EXPECT_THAT(broker_.requeued, IsEmpty());
+  time_.Advance(absl::Minutes(1));
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
   EXPECT_THAT(broker_.acked, IsEmpty());
+  EXPECT_EQ(retrier_->open(), 0U);
+}
+
+// At its delivery limit the broker would drop them.
+TEST_F(TooLargeDeliveries, ComeAgainTenTimesWhereTheBrokerCountsThat) {
+  Begin(OnLimit::kPark);
+  for (const std::int64_t count : {0, 9, 10}) {
+    const amqp::Table headers = {{"x-delivery-count", count}};
+    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
+    message->delivery_tag = {.generation = 1, .tag = ++tag_};
+    message->redelivered = count > 0;
+    message->left_out = 1000;
+    deliver_(std::move(message));
+  }
+  EXPECT_THAT(broker_.requeued, IsEmpty());
+  time_.Advance(absl::Minutes(20));
+  EXPECT_THAT(broker_.requeued, ElementsAre(1, 2));
+  time_.Advance(absl::Hours(24));
+  EXPECT_THAT(broker_.requeued, ElementsAre(1, 2));
+  EXPECT_EQ(retrier_->open(), 1U);
+  EXPECT_EQ(events_.Count(EventKind::kHeld), 3U);
 }
 
 TEST_F(TooLargeDeliveries, StayUnackedAndAreReported) {
