@@ -123,6 +123,54 @@ class CommandEveryStop : public CommandTest {
         {"work", "--json", "--queue", "orders", "--base", "50ms", "--", "/bin/sh", "-c", script},
         ProxiedUrl());
   }
+  // A program whose handlers wait, on threads, for the answers to what they publish.
+  // `stall`: from then on the broker answers no publish.
+  void StopWhileHandlersWait(const std::string& state, const std::string& url,
+                             const std::function<void()>& stall, absl::Duration longest) {
+    EventLoop loop;
+    const auto run_until = [&loop](const std::function<bool()>& condition) {
+      const std::unique_ptr<Timer> timer = loop.After(absl::Seconds(20), [&] { loop.Stop(); });
+      std::unique_ptr<Timer> look;
+      const std::function<void()> again = [&] {
+        if (condition()) return loop.Stop();
+        look = loop.After(absl::Milliseconds(5), again);
+      };
+      look = loop.After(absl::ZeroDuration(), again);
+      EXPECT_EQ(loop.Run(), absl::OkStatus());
+    };
+    std::atomic<int> running = 0;
+    std::atomic<int> published = 0;
+    std::promise<void> stalls;
+    const std::shared_future<void> stalled = stalls.get_future().share();
+    const absl::Time begin = [&] {
+      Client client(loop, {.url = url});
+      const auto handle = [&](const Delivery&) -> Outcome {
+        ++running;
+        stalled.wait();
+        const auto answer = std::make_shared<std::promise<absl::Status>>();
+        loop.executor()->Post([&client, &published, answer] {
+          client.Publish({.routing_key = "orders.parked"}, {},
+                         [answer](const absl::Status& status) { answer->set_value(status); });
+          ++published;
+        });
+        return answer->get_future().get();
+      };
+      auto consumer = client.Consume({.queue = "orders", .handler_threads = 2}, Handler(handle));
+      EXPECT_TRUE(consumer.ok()) << consumer.status();
+      for (int i = 0; i < 2; ++i) Publish("an order");
+      run_until([&] { return running == 2; });
+      stall();
+      stalls.set_value();
+      run_until([&] { return published == 2; });
+      const absl::Time stopped = absl::Now();
+      loop.Drain();
+      EXPECT_EQ(loop.Run(), absl::OkStatus());
+      return stopped;
+    }();
+    const absl::Duration time = absl::Now() - begin;
+    EXPECT_LT(time, longest);
+    Note(state, time);
+  }
   void TearDown() override {
     traffic_.Call([this](EventLoop&) { proxy_.reset(); });
   }
@@ -208,6 +256,17 @@ TEST_F(CommandEveryStop, WhileTheBrokerConfirmsNoCopies) {
   traffic_.Call([this](EventLoop&) { proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kHold); });
   absl::SleepFor(absl::Seconds(1));
   Stop(run, "copies wait: the broker confirms nothing any more", kLongest);
+}
+
+// First the handlers are answered, then their messages wait to be requeued: less than the grace
+// period of the loop, 25 s.
+TEST_F(CommandEveryStop, WhileHandlersWaitForPublishesThatAreNotConfirmed) {
+  const auto stall = [this](EventLoop&) {
+    proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kHold);
+  };
+  StopWhileHandlersWait(
+      "handlers wait for publishes: the broker confirms nothing any more (library)", ProxiedUrl(),
+      [&] { traffic_.Call(stall); }, absl::Seconds(25));
 }
 
 TEST_F(CommandEveryStop, WhileTheConnectionIsLost) {
@@ -297,52 +356,6 @@ class CommandEveryStopOnItsBroker : private OwnBroker, public CommandEveryStop {
     if (!broker_) GTEST_SKIP() << "no broker of its own can be started here";
     CommandEveryStop::SetUp();
   }
-  // A program whose handlers wait, on threads, for the answers to what they publish.
-  void StopWhileHandlersWait(const std::string& state) {
-    EventLoop loop;
-    const auto run_until = [&loop](const std::function<bool()>& condition) {
-      const std::unique_ptr<Timer> timer = loop.After(absl::Seconds(20), [&] { loop.Stop(); });
-      std::unique_ptr<Timer> look;
-      const std::function<void()> again = [&] {
-        if (condition()) return loop.Stop();
-        look = loop.After(absl::Milliseconds(5), again);
-      };
-      look = loop.After(absl::ZeroDuration(), again);
-      EXPECT_EQ(loop.Run(), absl::OkStatus());
-    };
-    std::atomic<int> running = 0;
-    std::atomic<int> published = 0;
-    std::promise<void> alarm;
-    const std::shared_future<void> in_alarm = alarm.get_future().share();
-    const absl::Time begin = [&] {
-      Client client(loop, {.url = vhost_.Url()});
-      const auto handle = [&](const Delivery&) -> Outcome {
-        ++running;
-        in_alarm.wait();
-        const auto answer = std::make_shared<std::promise<absl::Status>>();
-        loop.executor()->Post([&client, &published, answer] {
-          client.Publish({.routing_key = "orders.parked"}, {},
-                         [answer](const absl::Status& status) { answer->set_value(status); });
-          ++published;
-        });
-        return answer->get_future().get();
-      };
-      auto consumer = client.Consume({.queue = "orders", .handler_threads = 2}, Handler(handle));
-      EXPECT_TRUE(consumer.ok()) << consumer.status();
-      for (int i = 0; i < 2; ++i) Publish("an order");
-      run_until([&] { return running == 2; });
-      broker().RaiseAlarm();
-      alarm.set_value();
-      run_until([&] { return published == 2; });
-      const absl::Time stopped = absl::Now();
-      loop.Drain();
-      EXPECT_EQ(loop.Run(), absl::OkStatus());
-      return stopped;
-    }();
-    EXPECT_LT(absl::Now() - begin, kLongest);
-    Note(state, absl::Now() - begin);
-  }
-
   PrivateBroker& broker() { return *broker_; }
 };
 
@@ -356,7 +369,9 @@ TEST_F(CommandEveryStopOnItsBroker, WhileTheBrokerTakesNoPublishes) {
   absl::SleepFor(absl::Seconds(1));
   Stop(run, "the broker is in alarm, copies wait", kLongest);
   broker().ClearAlarm();
-  StopWhileHandlersWait("the broker is in alarm, handlers wait for publishes (library)");
+  StopWhileHandlersWait(
+      "the broker is in alarm, handlers wait for publishes (library)", vhost_.Url(),
+      [this] { broker().RaiseAlarm(); }, kLongest);
 }
 
 // Each connection is closed by connection.close, also one whose handshake is not over yet.
