@@ -2,7 +2,6 @@
 #define RETRYQ_CLI_PLAN_OUTAGE_H_
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -19,40 +18,19 @@ namespace retryq::cli {
 
 // An outage of a downstream service, which the handlers of messages call, and its traffic.
 struct OutageOptions {
-  // The time during which every call fails, and its start. Not set: after a tenth of the outage, in
-  // whole seconds.
+  // The time during which every call fails. It begins after a tenth of it, in whole seconds.
   absl::Duration outage = absl::ZeroDuration();
-  std::optional<absl::Duration> start;
-
-  // The rate of arriving messages per second: evenly, or independently of each other (a Poisson
-  // process).
-  double rate = 0;
-  bool poisson = false;
-
-  // Additional messages that arrive at once at the start of the outage.
-  std::uint64_t burst = 0;
-
+  double rate = 0;          // messages that arrive evenly per second
+  std::uint64_t burst = 0;  // additional messages that arrive at once at the start of the outage
   // The calls per second that the downstream accepts, with a reserve of up to one second (at least
   // one call). Further calls fail at once.
   double capacity = std::numeric_limits<double>::infinity();
-
-  // The part of accepted calls that fails anyway, from 0 to below 1.
-  double error_rate = 0;
-
-  // The consumer's circuit breaker, if it has one.
-  std::optional<BreakerOptions> breaker;
-
   // With a breaker: the most calls per second by the workers, so that messages that waited while it
   // was open take time. Not set: twice the rate, at least 100.
   std::optional<double> speed;
 
-  // The length of the simulation, at least until the end of the outage. Not set: until somewhat
-  // after the recovery, for which it waits up to ten outages plus two of the policy's longest
-  // delays plus a minute.
-  std::optional<absl::Duration> duration;
-
-  // Each seed produces one sequence of events.
-  std::uint64_t seed = 1;
+  absl::Duration begin() const { return absl::Ceil(outage / 10, absl::Seconds(1)); }
+  absl::Duration end() const { return begin() + outage; }
 };
 
 // Parses the value of --simulate: `outage=10m,rate=200/s,capacity=500/s`. Reports all errors, by
@@ -63,7 +41,6 @@ OutageOptions ReadSimulate(const std::string& text, FlagReader& reader);
 struct OutageReport {
   // A period of time.
   struct Sample {
-    absl::Duration begin;
     std::uint64_t calls = 0;
     std::uint64_t failures = 0;       // of these calls
     std::uint64_t most_calls = 0;     // in the second with the most
@@ -72,10 +49,10 @@ struct OutageReport {
     std::uint64_t parked = 0;         // messages parked from the start to its end
   };
 
-  absl::Duration outage_begin;
-  absl::Duration outage_end;
-  absl::Duration end;                          // of the simulation
-  absl::Duration interval = absl::Seconds(1);  // the length of a sample
+  // The simulation ends somewhat after the recovery, for which it waits up to ten outages plus two
+  // of the policy's longest delays plus a minute.
+  absl::Duration end;
+  absl::Duration interval;  // the length of a sample
   std::vector<Sample> samples;
 
   std::uint64_t arrived = 0;
@@ -103,26 +80,24 @@ struct OutageReport {
   absl::Duration latency_max;
 };
 
-// The limits of a simulation, for memory (about 300 MB) and time (about 40 s).
+// The limits of a simulation, for memory and time.
 struct SimulationLimits {
   std::uint64_t messages = 5'000'000;
   std::uint64_t calls = 100'000'000;
 };
-
-// Receives the progress of the simulation from time to time.
-using SimulationProgress = std::function<void(absl::Duration simulated, std::uint64_t calls)>;
 
 // Simulates an outage of the downstream, event by event. Each message calls the downstream as it
 // arrives; failed messages wait as NextRetry decides, like in a consumer. Broker and workers are
 // assumed to keep up with any load; workers with a circuit breaker up to `speed`. The options must
 // be valid, as the flags make them. Returns kInvalidArgument, with the remedy, if the simulation
 // becomes too large.
-absl::StatusOr<OutageReport> SimulateOutage(const OutageOptions& outage, const RetryOptions& retry,
-                                            const SimulationProgress& progress = nullptr,
-                                            const SimulationLimits& limits = {});
+absl::StatusOr<OutageReport> SimulateOutage(
+    const OutageOptions& outage, const RetryOptions& retry,
+    const std::optional<BreakerOptions>& breaker = std::nullopt,
+    const SimulationLimits& limits = {});
 
 // A description of the simulation and of its results; each without a line break at the end.
-std::string OutageTitle(const OutageOptions& outage, const OutageReport& report);
+std::string OutageTitle(const OutageOptions& outage);
 std::string OutageSummary(const OutageOptions& outage, const OutageReport& report);
 
 // A simulated outage as text: the title, a table over time with bars of the calls, and the summary.
@@ -138,7 +113,8 @@ std::string OutageSvg(const OutageOptions& outage, const OutageReport& report);
 
 // All figures of a simulated outage. Times are in milliseconds; missing values (a capacity, a
 // recovery) are null.
-nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageReport& report);
+nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageReport& report,
+                                  const std::optional<BreakerOptions>& breaker = std::nullopt);
 
 }  // namespace retryq::cli
 

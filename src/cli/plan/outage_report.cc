@@ -26,17 +26,19 @@ std::string Rounded(absl::Duration duration) {
 }
 
 // A table with a row per interval of time: the highest numbers in it, and a bar of its calls.
-std::string Timeline(const OutageReport& report) {
+std::string Timeline(const OutageOptions& outage, const OutageReport& report) {
   constexpr int kMostRows = 24;
   constexpr double kBar = 30;
-  const int samples = static_cast<int>(report.samples.size());
+  const int samples = static_cast<int>(std::min<std::size_t>(report.samples.size(), kMostRows));
   std::vector<absl::Duration> times =
       TimeTicks(report.end, std::clamp(samples + 1, 2, kMostRows));  // none without a sample
   const absl::Duration step = times.size() > 1 ? times[1] : absl::Seconds(1);
   while (times.size() > 1 && times.back() >= report.end) times.pop_back();
   std::vector<Sample> rows(times.size());
-  for (const Sample& sample : report.samples) {
-    const double place = std::floor(absl::FDivDuration(sample.begin, step));
+  for (std::size_t i = 0; i < report.samples.size(); ++i) {
+    const Sample& sample = report.samples[i];
+    const double place =
+        std::floor(absl::FDivDuration(static_cast<std::int64_t>(i) * report.interval, step));
     Sample& row = rows[std::min(static_cast<std::size_t>(place), rows.size() - 1)];
     row.most_calls = std::max(row.most_calls, sample.most_calls);
     row.most_failures = std::max(row.most_failures, sample.most_failures);
@@ -53,11 +55,11 @@ std::string Timeline(const OutageReport& report) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Sample& row = rows[i];
     const std::size_t failed = cells(row.most_failures);
-    const bool outage = times[i] < report.outage_end && times[i] + step > report.outage_begin;
+    const bool is_down = times[i] < outage.end() && times[i] + step > outage.begin();
     absl::StrAppend(
         &text,
         absl::StrFormat("%8s  %7d  %8d  %8d  %8d %c", DurationText(times[i]), row.most_calls,
-                        row.most_failures, row.waiting, row.parked, outage ? '*' : ' '),
+                        row.most_failures, row.waiting, row.parked, is_down ? '*' : ' '),
         std::string(failed, '#'), std::string(cells(row.most_calls) - failed, '='), "\n");
   }
   return text;
@@ -65,10 +67,10 @@ std::string Timeline(const OutageReport& report) {
 
 std::string Recovery(const OutageOptions& outage, const OutageReport& report) {
   if (report.recovery) return Rounded(*report.recovery) + " after the end of the outage";
-  return absl::StrCat("not within ", Rounded(report.end - report.outage_end),
+  return absl::StrCat("not within ", Rounded(report.end - outage.end()),
                       " after the end of the outage; remedy: ",
                       outage.capacity <= outage.rate ? "a capacity above the rate"
-                                                     : "a longer duration or a higher capacity");
+                                                     : "a higher capacity or more jitter");
 }
 
 // "2000 (10.0 times the rate)"
@@ -80,20 +82,15 @@ std::string TimesTheRate(std::uint64_t calls, const OutageOptions& outage) {
 
 }  // namespace
 
-std::string OutageTitle(const OutageOptions& outage, const OutageReport& report) {
+std::string OutageTitle(const OutageOptions& outage) {
   std::string text =
       absl::StrCat("Outage of ", Rounded(outage.outage), " that begins after ",
-                   Rounded(report.outage_begin), "; ", NumberText(outage.rate), " messages/s");
-  if (outage.poisson) absl::StrAppend(&text, " (Poisson)");
+                   Rounded(outage.begin()), "; ", NumberText(outage.rate), " messages/s");
   if (outage.burst > 0) absl::StrAppend(&text, " and a burst of ", outage.burst);
-  absl::StrAppend(&text, "; ",
-                  std::isinf(outage.capacity)
-                      ? "unlimited capacity"
-                      : absl::StrCat("capacity ", NumberText(outage.capacity), " calls/s"));
-  if (outage.error_rate > 0) {
-    absl::StrAppend(&text, ", ", NumberText(100 * outage.error_rate), "% of them fail");
-  }
-  return text;
+  return absl::StrCat(text, "; ",
+                      std::isinf(outage.capacity)
+                          ? "unlimited capacity"
+                          : absl::StrCat("capacity ", NumberText(outage.capacity), " calls/s"));
 }
 
 std::string OutageSummary(const OutageOptions& outage, const OutageReport& report) {
@@ -116,7 +113,7 @@ std::string OutageSummary(const OutageOptions& outage, const OutageReport& repor
 }
 
 std::string OutageText(const OutageOptions& outage, const OutageReport& report) {
-  return absl::StrCat(OutageTitle(outage, report), "\n\n", Timeline(report),
+  return absl::StrCat(OutageTitle(outage), "\n\n", Timeline(outage, report),
                       "The highest second of each interval; *: during the outage.\n\n",
                       OutageSummary(outage, report), "\n");
 }
@@ -149,12 +146,14 @@ std::string BreakerText(const BreakerOptions& breaker, const OutageReport& witho
   return text;
 }
 
-nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageReport& report) {
+nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageReport& report,
+                                  const std::optional<BreakerOptions>& breaker) {
   using Json = nlohmann::ordered_json;
   const auto millis = [](absl::Duration duration) { return absl::ToInt64Milliseconds(duration); };
   Json samples = Json::array();
   for (const Sample& sample : report.samples) {
-    samples.push_back({{"time_ms", millis(sample.begin)},
+    const auto number = static_cast<std::int64_t>(samples.size());
+    samples.push_back({{"time_ms", number * millis(report.interval)},
                        {"calls", sample.calls},
                        {"failures", sample.failures},
                        {"most_calls_per_second", sample.most_calls},
@@ -163,15 +162,12 @@ nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageRepor
                        {"parked", sample.parked}});
   }
   Json json = {
-      {"outage_begin_ms", millis(report.outage_begin)},
-      {"outage_end_ms", millis(report.outage_end)},
+      {"outage_begin_ms", millis(outage.begin())},
+      {"outage_end_ms", millis(outage.end())},
       {"end_ms", millis(report.end)},
       {"rate_per_second", outage.rate},
       {"capacity_per_second", std::isinf(outage.capacity) ? Json() : Json(outage.capacity)},
-      {"error_rate", outage.error_rate},
       {"burst", outage.burst},
-      {"arrivals", outage.poisson ? "poisson" : "even"},
-      {"seed", outage.seed},
       {"recovery_ms", report.recovery ? Json(millis(*report.recovery)) : Json()},
       {"most_calls_per_second_until_outage_end", report.most_calls_until_end},
       {"most_calls_per_second_after", report.most_calls_after},
@@ -191,11 +187,11 @@ nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageRepor
       {"sample_ms", millis(report.interval)},
       {"samples", std::move(samples)},
   };
-  if (outage.breaker) {
-    json["breaker"] = {{"calls", outage.breaker->calls},
-                       {"ratio", outage.breaker->ratio},
-                       {"pause_ms", millis(outage.breaker->pause)},
-                       {"probes", outage.breaker->probes}};
+  if (breaker) {
+    json["breaker"] = {{"calls", breaker->calls},
+                       {"ratio", breaker->ratio},
+                       {"pause_ms", millis(breaker->pause)},
+                       {"probes", breaker->probes}};
   }
   return json;
 }

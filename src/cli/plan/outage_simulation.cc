@@ -9,11 +9,16 @@
 #include <optional>
 #include <queue>
 #include <random>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "cli/plan/outage.h"
 #include "retryq/backoff.h"
 #include "retryq/random.h"
@@ -28,18 +33,13 @@ constexpr Micros kNever = std::numeric_limits<Micros>::max();
 
 Micros InMicros(absl::Duration duration) { return absl::ToInt64Microseconds(duration); }
 
-// Each seed produces one sequence.
+// Always the same sequence.
 class SeededRandom final : public Random {
  public:
-  explicit SeededRandom(std::uint64_t seed) : engine_(seed) {}
-
   std::uint64_t Next() override { return engine_(); }
 
-  // Returns a number above 0, up to 1.
-  double Part() { return (static_cast<double>(Next() >> 11) + 1) * 0x1p-53; }
-
  private:
-  std::mt19937_64 engine_;
+  std::mt19937_64 engine_{1};
 };
 
 // A message and its next attempt.
@@ -59,7 +59,8 @@ struct Attempt {
 };
 
 // The attempts to come, up to millions of them. Only those of the current second are sorted, in a
-// heap that fits a cache. No attempt may be earlier than the last one popped.
+// heap that fits a cache, which makes a large simulation eight times as fast. No attempt may be
+// earlier than the last one popped.
 class Calendar {
  public:
   bool empty() const { return now_.empty() && later_.empty(); }
@@ -91,55 +92,27 @@ class Calendar {
   std::map<std::int64_t, std::vector<Attempt>> later_;
 };
 
-// Samples of a simulation of unknown length: first of one second each, then twice as long whenever
-// there are too many.
-class SampleSeries {
- public:
-  using Sample = OutageReport::Sample;
-
-  // Returns the sample of this second, which must not decrease. Samples that are skipped get these
-  // numbers of messages.
-  Sample& At(std::int64_t second, std::uint64_t waiting, std::uint64_t parked) {
-    constexpr std::int64_t kMostSamples = 512;
-    while (second / seconds_ >= kMostSamples) JoinPairs();
-    const auto place = static_cast<std::size_t>(second / seconds_);
-    while (samples_.size() <= place) {
-      const auto before = static_cast<std::int64_t>(samples_.size());
-      samples_.push_back(
-          {.begin = absl::Seconds(before * seconds_), .waiting = waiting, .parked = parked});
-    }
-    return samples_[place];
+// Parses a rate per second, minute or hour to one per second.
+double ReadRate(const std::string& flag, const std::string& text, bool may_be_zero,
+                FlagReader& reader) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"/s", 1}, {"/m", 60}, {"/h", 3600}};
+  for (const auto& [unit, seconds] : kUnits) {
+    double number = 0;
+    if (!text.ends_with(unit)) continue;
+    if (!absl::SimpleAtod(text.substr(0, text.size() - unit.size()), &number)) break;
+    const double rate = number / seconds;
+    if ((rate > 0 || (may_be_zero && rate == 0)) && rate <= 1e6) return rate;
   }
-
-  absl::Duration interval() const { return absl::Seconds(seconds_); }
-  const std::vector<Sample>& samples() const { return samples_; }
-
- private:
-  void JoinPairs() {
-    seconds_ *= 2;
-    for (std::size_t i = 0; i + 1 < samples_.size(); i += 2) {
-      const Sample& a = samples_[i];
-      const Sample& b = samples_[i + 1];
-      samples_[i / 2] = {.begin = a.begin,
-                         .calls = a.calls + b.calls,
-                         .failures = a.failures + b.failures,
-                         .most_calls = std::max(a.most_calls, b.most_calls),
-                         .most_failures = std::max(a.most_failures, b.most_failures),
-                         .waiting = std::max(a.waiting, b.waiting),
-                         .parked = b.parked};
-    }
-    if (samples_.size() % 2 == 1) samples_[samples_.size() / 2] = samples_.back();
-    samples_.resize((samples_.size() + 1) / 2);
-  }
-
-  std::int64_t seconds_ = 1;  // the length of a sample
-  std::vector<Sample> samples_;
-};
+  reader.Complain(absl::StrCat(flag, " '", text, "': write a rate ",
+                               may_be_zero ? "" : "above 0 and ",
+                               "up to 1000000/s, such as 200/s, 30/m or 5000/h"));
+  return 0;
+}
 
 absl::Status TooLarge(std::uint64_t limit, const char* what) {
   return absl::InvalidArgumentError(
       absl::StrCat("--simulate: more than ", limit, " ", what,
-                   "; set a lower rate, a shorter outage or duration, or longer delays"));
+                   "; set a lower rate, a shorter outage, or longer delays"));
 }
 
 // The longest delay in use, also if delays do not grow up to their maximum.
@@ -148,29 +121,27 @@ absl::Duration LongestDelayInUse(const BackoffOptions& backoff) {
   return BackoffRange(backoff, std::numeric_limits<std::uint64_t>::max()).longest;
 }
 
-absl::Duration BeginOf(const OutageOptions& outage) {
-  return outage.start.value_or(absl::Ceil(outage.outage / 10, absl::Seconds(1)));
-}
-
 class Simulation {
  public:
-  Simulation(const OutageOptions& outage, const RetryOptions& retry, const SimulationLimits& limits)
+  Simulation(const OutageOptions& outage, const RetryOptions& retry,
+             const std::optional<BreakerOptions>& breaker, const SimulationLimits& limits)
       : outage_(outage),
         retry_(retry),
         limits_(limits),
-        begin_(InMicros(BeginOf(outage))),
-        end_of_outage_(begin_ + InMicros(outage.outage)),
-        end_(outage.duration ? InMicros(*outage.duration)
-                             : end_of_outage_ + InMicros(10 * outage.outage + absl::Minutes(1) +
-                                                         2 * LongestDelayInUse(retry.backoff))),
-        random_(outage.seed) {
-    if (outage.breaker) breaker_.emplace(*outage.breaker);
-    for (; numbered_ < outage.burst; ++numbered_)
+        begin_(InMicros(outage.begin())),
+        end_of_outage_(InMicros(outage.end())),
+        end_(end_of_outage_ + InMicros(10 * outage.outage + absl::Minutes(1) +
+                                       2 * LongestDelayInUse(retry.backoff))) {
+    constexpr std::int64_t kMostSamples = 8192;
+    sample_seconds_ = end_ / kSecond / kMostSamples + 1;
+    if (breaker) breaker_.emplace(*breaker);
+    for (; numbered_ < outage.burst; ++numbered_) {
       retries_.Push({.at = begin_, .arrived = begin_, .number = numbered_});
+    }
     ScheduleArrival();
   }
 
-  absl::StatusOr<OutageReport> Run(const SimulationProgress& progress) {
+  absl::StatusOr<OutageReport> Run() {
     for (;;) {
       const Micros retry = retries_.empty() ? kNever : retries_.Top().at;
       const Micros call = NextCallOfWorkers();
@@ -179,12 +150,12 @@ class Simulation {
       if (now >= end_) return Report();
       if (report_.calls == limits_.calls) return TooLarge(limits_.calls, "calls");
       if (report_.arrived > limits_.messages) return TooLarge(limits_.messages, "messages");
-      if (progress != nullptr && report_.calls % 1'000'000 == 0) {
-        progress(absl::Microseconds(now), report_.calls);
-      }
       BeginEvent(now);
       if (retry == now) {
-        Deliver(TakeRetry());
+        const Attempt attempt = retries_.Top();
+        retries_.Pop();
+        attempt.failures > 0 ? --report_.waiting : ++report_.arrived;  // 0: of the burst
+        Deliver(attempt);
       } else if (next_arrival_ == now) {
         ScheduleArrival();
         ++report_.arrived;
@@ -192,39 +163,31 @@ class Simulation {
       } else {
         Call(TakeFromWorkQueue());
       }
-      sample_->waiting = std::max(sample_->waiting, report_.waiting);
-      sample_->parked = report_.parked;
+      Sample& sample = report_.samples.back();
+      sample.waiting = std::max(sample.waiting, report_.waiting);
+      sample.parked = report_.parked;
     }
   }
 
  private:
-  enum class Answer { kOk, kFailed, kRefused };
+  using Sample = OutageReport::Sample;
 
   void BeginEvent(Micros now) {
     now_ = now;
-    const std::int64_t second = now / kSecond;
-    if (second == second_) return;
-    second_ = second;
+    if (now / kSecond == second_) return;
+    second_ = now / kSecond;
     calls_in_second_ = 0;
     failures_in_second_ = 0;
-    sample_ = &samples_.At(second, report_.waiting, report_.parked);
+    report_.samples.resize(static_cast<std::size_t>(second_ / sample_seconds_) + 1,
+                           {.waiting = report_.waiting, .parked = report_.parked});
   }
 
   // Determines the next arrival at the steady rate.
   void ScheduleArrival() {
     if (outage_.rate <= 0) return;
-    seconds_ = outage_.poisson ? seconds_ - (std::log(random_.Part()) / outage_.rate)
-                               : static_cast<double>(count_++) / outage_.rate;
+    const double seconds = static_cast<double>(count_++) / outage_.rate;
     constexpr double kBeyondAllTime = 9e12;
-    next_arrival_ = seconds_ < kBeyondAllTime ? std::llround(seconds_ * 1e6) : kNever;
-  }
-
-  // Takes a message that returns from a delay queue, or one of the burst.
-  Attempt TakeRetry() {
-    const Attempt attempt = retries_.Top();
-    retries_.Pop();
-    attempt.failures > 0 ? --report_.waiting : ++report_.arrived;
-    return attempt;
+    next_arrival_ = seconds < kBeyondAllTime ? std::llround(seconds * 1e6) : kNever;
   }
 
   // The message is in the work queue: calls the downstream at once, or, with a breaker, when a
@@ -258,8 +221,7 @@ class Simulation {
   }
 
   void Call(Attempt attempt) {
-    const Answer answer = CallDownstream();
-    const bool failed = answer != Answer::kOk;
+    const bool failed = (now_ >= begin_ && now_ < end_of_outage_) || !Admit();
     CountCall(failed);
     report_.most_attempts = std::max<std::uint64_t>(report_.most_attempts, attempt.failures + 1U);
     if (breaker_) {
@@ -267,18 +229,10 @@ class Simulation {
                        absl::Microseconds(now_));
       has_opened_ = has_opened_ || breaker_->state() == Breaker::State::kOpen;
     }
-    if (answer == Answer::kRefused) MarkAffected(attempt);
     if (failed) return Retry(attempt);
     ++report_.handled;
     latencies_.push_back(now_ - attempt.arrived);
     Settle(attempt);
-  }
-
-  Answer CallDownstream() {
-    if ((now_ >= begin_ && now_ < end_of_outage_) || !Admit()) return Answer::kRefused;
-    // Draws a random number only if it is needed.
-    const bool failed = outage_.error_rate > 0 && random_.Part() <= outage_.error_rate;
-    return failed ? Answer::kFailed : Answer::kOk;
   }
 
   // Returns whether the downstream has capacity for a call.
@@ -295,19 +249,21 @@ class Simulation {
   }
 
   void CountCall(bool failed) {
+    Sample& sample = report_.samples.back();
     ++report_.calls;
-    ++sample_->calls;
-    sample_->most_calls = std::max(sample_->most_calls, ++calls_in_second_);
+    ++sample.calls;
+    sample.most_calls = std::max(sample.most_calls, ++calls_in_second_);
     std::uint64_t& most = second_ * kSecond < end_of_outage_ ? report_.most_calls_until_end
                                                              : report_.most_calls_after;
     most = std::max(most, calls_in_second_);
     if (!failed) return;
     ++report_.failures;
-    ++sample_->failures;
-    sample_->most_failures = std::max(sample_->most_failures, ++failures_in_second_);
+    ++sample.failures;
+    sample.most_failures = std::max(sample.most_failures, ++failures_in_second_);
   }
 
   void Retry(Attempt attempt) {
+    MarkAffected(attempt);
     const bool is_first = attempt.failures == 0;
     if (is_first) attempt.first_failure = now_;
     const Failure failure{
@@ -350,19 +306,14 @@ class Simulation {
   void Recover(Micros now) {
     if (report_.recovery) return;
     report_.recovery = absl::Microseconds(now - end_of_outage_);
-    if (!outage_.duration) {
-      end_ = std::min(end_, now + std::max(now / 10, InMicros(absl::Seconds(10))));
-    }
+    end_ = std::min(end_, now + std::max(now / 10, 10 * kSecond));
   }
 
   OutageReport Report() {
-    report_.outage_begin = absl::Microseconds(begin_);
-    report_.outage_end = absl::Microseconds(end_of_outage_);
     report_.end = absl::Microseconds(end_);
     // A simulation that ends at the start of a second does not include it.
     BeginEvent(std::max<Micros>(end_ - 1, 0));
-    report_.samples = samples_.samples();
-    report_.interval = samples_.interval();
+    report_.interval = absl::Seconds(sample_seconds_);
     report_.latency_p50 = Latency(0.5);
     report_.latency_p99 = Latency(0.99);
     report_.latency_max = Latency(1);
@@ -384,12 +335,12 @@ class Simulation {
   const Micros begin_;
   const Micros end_of_outage_;
   Micros end_;
+  std::int64_t sample_seconds_ = 1;  // the length of a sample
   const absl::Status error_ = absl::UnavailableError("the downstream is down or overloaded");
   SeededRandom random_;
 
   // Arrivals.
   Micros next_arrival_ = kNever;
-  double seconds_ = 0;          // its time
   std::uint64_t count_ = 0;     // at the steady rate
   std::uint32_t numbered_ = 0;  // messages
 
@@ -412,8 +363,6 @@ class Simulation {
 
   OutageReport report_;
   std::vector<Micros> latencies_;  // of the handled messages
-  SampleSeries samples_;
-  SampleSeries::Sample* sample_ = nullptr;  // of the current second
   std::int64_t second_ = -1;
   std::uint64_t calls_in_second_ = 0;
   std::uint64_t failures_in_second_ = 0;
@@ -421,17 +370,53 @@ class Simulation {
 
 }  // namespace
 
+OutageOptions ReadSimulate(const std::string& text, FlagReader& reader) {
+  OutageOptions options;
+  std::set<std::string> given;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const std::pair<std::string, std::string> setting =
+        absl::StrSplit(part, absl::MaxSplits('=', 1));
+    const auto& [key, value] = setting;
+    const std::string flag = "--simulate " + key;
+    if (key == "outage") {
+      reader.Read(flag, value, &options.outage);
+    } else if (key == "burst") {
+      reader.Read(flag, value, 0, SimulationLimits().messages, &options.burst);
+    } else if (key == "rate") {
+      options.rate = ReadRate(flag, value, true, reader);
+    } else if (key == "capacity") {
+      options.capacity = ReadRate(flag, value, false, reader);
+    } else if (key == "speed") {
+      options.speed = ReadRate(flag, value, false, reader);
+    } else {
+      reader.Complain(absl::StrCat("--simulate: unknown key \"", key,
+                                   "\"; write KEY=VALUE with commas between; keys: outage, rate, "
+                                   "burst, capacity, speed"));
+    }
+    if (!given.insert(key).second) {
+      reader.Complain(flag + ": is given more than once; give it once");
+    }
+  }
+  if (!reader.status().ok()) return options;
+  if (!given.contains("outage")) {
+    reader.Complain("--simulate: the length of the outage is missing; add outage=10m");
+  }
+  if (options.rate <= 0 && options.burst == 0) {
+    reader.Complain("--simulate: no message arrives; add rate=200/s or burst=10000");
+  }
+  return options;
+}
+
 absl::StatusOr<OutageReport> SimulateOutage(const OutageOptions& outage, const RetryOptions& retry,
-                                            const SimulationProgress& progress,
+                                            const std::optional<BreakerOptions>& breaker,
                                             const SimulationLimits& limits) {
   // Rejects a simulation at once that is certainly too large.
-  const absl::Duration least = outage.duration.value_or(BeginOf(outage) + outage.outage);
   const double messages =
-      outage.rate * absl::ToDoubleSeconds(least) + static_cast<double>(outage.burst);
+      outage.rate * absl::ToDoubleSeconds(outage.end()) + static_cast<double>(outage.burst);
   if (messages > static_cast<double>(limits.messages)) {
     return TooLarge(limits.messages, "messages");
   }
-  return Simulation(outage, retry, limits).Run(progress);
+  return Simulation(outage, retry, breaker, limits).Run();
 }
 
 }  // namespace retryq::cli

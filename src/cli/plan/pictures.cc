@@ -54,94 +54,70 @@ constexpr Panel kPanels[] = {
     {"Messages that wait", 110, 4, &OutageSample::waiting},
     {"Messages parked so far", 70, 4, &OutageSample::parked}};
 
-// Draws a simulated outage, panel by panel.
-class OutagePicture {
- public:
-  OutagePicture(const OutageOptions& outage, const OutageReport& report)
-      : outage_(outage),
-        report_(report),
-        svg_(kImageWidth, Height(), "A simulated outage and its retries",
-             absl::StrCat(OutageTitle(outage, report), ". ",
-                          absl::StrReplaceAll(OutageSummary(outage, report), {{"\n", ". "}}))) {}
+}  // namespace
 
-  std::string Draw() && {
-    svg_.AddText({kLeft, 26}, Anchor::kStart, "text", OutageTitle(outage_, report_));
-    double x = AddLegend(svg_, kLeft, 50, "first", "calls");
-    x = AddLegend(svg_, x, 50, "second", "failed calls");
-    x = AddLegend(svg_, x, 50, "outage", "outage");
-    if (!std::isinf(outage_.capacity)) {
-      svg_.AddLine({x, 45}, {x + 15, 45}, "limit");
-      svg_.AddText({x + 20, 50}, Anchor::kStart, "note", "capacity");
-    }
-    double top = kTop;
-    for (const Panel& panel : kPanels) {
-      DrawPanel(panel, top);
-      top += panel.height + kBetween;
-    }
-    AddTimeAxis(svg_, kLeft, kWidth, top - kBetween, report_.end, "time since the start");
-    return std::move(svg_).Finish();
+std::string OutageSvg(const OutageOptions& outage, const OutageReport& report) {
+  constexpr double kLeft = 70;
+  constexpr double kWidth = 760;
+  constexpr double kRight = kLeft + kWidth;
+  constexpr double kTop = 80;      // of the first panel
+  constexpr double kBetween = 46;  // panels
+  constexpr double kBelow = 60;    // the last panel
+  double height = kTop - kBetween + kBelow;
+  for (const Panel& panel : kPanels) height += panel.height + kBetween;
+
+  const std::string title = OutageTitle(outage);
+  Svg svg(kImageWidth, height, "A simulated outage and its retries",
+          absl::StrCat(title, ". ",
+                       absl::StrReplaceAll(OutageSummary(outage, report), {{"\n", ". "}})));
+  svg.AddText({kLeft, 26}, Anchor::kStart, "text", title);
+  double next = AddLegend(svg, kLeft, 50, "first", "calls");
+  next = AddLegend(svg, next, 50, "second", "failed calls");
+  next = AddLegend(svg, next, 50, "outage", "outage");
+  if (!std::isinf(outage.capacity)) {
+    svg.AddLine({next, 45}, {next + 15, 45}, "limit");
+    svg.AddText({next + 20, 50}, Anchor::kStart, "note", "capacity");
   }
-
- private:
-  static constexpr double kLeft = 70;
-  static constexpr double kWidth = 760;
-  static constexpr double kRight = kLeft + kWidth;
-  static constexpr double kTop = 80;      // of the first panel
-  static constexpr double kBetween = 46;  // panels
-  static constexpr double kBelow = 60;    // the last panel
-
-  static double Height() {
-    double height = kTop - kBetween + kBelow;
-    for (const Panel& panel : kPanels) height += panel.height + kBetween;
-    return height;
-  }
-
-  void DrawPanel(const Panel& panel, double top) {
-    const double floor = top + panel.height;
+  const auto x = [&](absl::Duration time) {
+    return kLeft + (kWidth * std::min(absl::FDivDuration(time, report.end), 1.0));
+  };
+  double floor = kTop;
+  for (const Panel& panel : kPanels) {
+    const double top = floor + (&panel == kPanels ? 0 : kBetween);
+    floor = top + panel.height;
     double most = 1;
-    for (const OutageSample& sample : report_.samples) {
+    for (const OutageSample& sample : report.samples) {
       most = std::max(most, static_cast<double>(sample.*panel.number));
     }
     most *= 1.05;
     const auto y = [&](double value) { return floor - (panel.height * value / most); };
-    svg_.AddText({kLeft, top - 10}, Anchor::kStart, "text", panel.title);
-    const double begin = X(report_.outage_begin);
-    const double width = X(report_.outage_end) - begin;
-    svg_.AddBox({.x = begin, .y = top, .width = width, .height = panel.height}, "outage");
+    svg.AddText({kLeft, top - 10}, Anchor::kStart, "text", panel.title);
+    const double begin = x(outage.begin());
+    svg.AddBox({.x = begin, .y = top, .width = x(outage.end()) - begin, .height = panel.height},
+               "outage");
     for (const double tick : NumberTicks(most, panel.most_ticks)) {
       if (tick != std::floor(tick)) continue;  // calls and messages are whole numbers
-      svg_.AddLine({kLeft, y(tick)}, {kRight, y(tick)}, "grid");
-      svg_.AddText({kLeft - 8, y(tick) + 4}, Anchor::kEnd, "note", NumberText(tick));
+      svg.AddLine({kLeft, y(tick)}, {kRight, y(tick)}, "grid");
+      svg.AddText({kLeft - 8, y(tick) + 4}, Anchor::kEnd, "note", NumberText(tick));
     }
-    svg_.AddLine({kLeft, top}, {kLeft, floor}, "axis");
+    svg.AddLine({kLeft, top}, {kLeft, floor}, "axis");
     const auto draw = [&](std::uint64_t OutageSample::*number, const char* look) {
       std::vector<Svg::Point> steps;
-      for (const OutageSample& sample : report_.samples) {
-        steps.push_back({X(sample.begin), y(static_cast<double>(sample.*number))});
+      for (std::size_t i = 0; i < report.samples.size(); ++i) {
+        steps.push_back({x(static_cast<std::int64_t>(i) * report.interval),
+                         y(static_cast<double>(report.samples[i].*number))});
       }
-      svg_.AddSteps(steps, kRight, floor, look);
+      svg.AddSteps(steps, kRight, floor, look);
     };
     draw(panel.number, "first");
-    if (panel.number != &OutageSample::most_calls) return;
+    if (panel.number != &OutageSample::most_calls) continue;
     draw(&OutageSample::most_failures, "second");
-    if (outage_.capacity < most) {
-      svg_.AddLine({kLeft, y(outage_.capacity)}, {kRight, y(outage_.capacity)}, "limit");
+    if (outage.capacity < most) {
+      svg.AddLine({kLeft, y(outage.capacity)}, {kRight, y(outage.capacity)}, "limit");
     }
   }
-
-  double X(absl::Duration time) const {
-    return kLeft + (kWidth * std::min(absl::FDivDuration(time, report_.end), 1.0));
-  }
-
-  const OutageOptions& outage_;
-  const OutageReport& report_;
-  Svg svg_;
-};
-
-}  // namespace
-
-std::string OutageSvg(const OutageOptions& outage, const OutageReport& report) {
-  return OutagePicture(outage, report).Draw();
+  AddTimeAxis(svg, kLeft, kWidth, floor, report.end, "time since the start");
+  return std::move(svg).Finish();
 }
 
 std::string ScheduleSvg(const Schedule& schedule) {

@@ -18,7 +18,6 @@
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
 #include "cli/text/many_quorum_queues.h"
-#include "cli/text/outlet.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/backoff.h"
 #include "retryq/client.h"
@@ -46,14 +45,8 @@ the other flags. How to read the result: share/doc/retryq/examples/planning.md. 
                      or both are required
   burst=NUMBER       Let this many messages arrive at the start of the outage
   capacity=NUMBER/s  Let calls above this rate fail at once. Default: unlimited
-  error_rate=PART    Let this part of the other calls fail. Default: 0
-  arrivals=HOW       Let messages arrive evenly (even) or independently of each other (poisson).
-                     Default: even
   speed=NUMBER/s     With --breaker: limit the calls of the workers. Default: twice the rate, at
                      least 100/s
-  start=DURATION     Begin the outage at this time. Default: a tenth of the outage
-  duration=DURATION  End the simulation at this time. Default: somewhat after the recovery
-  seed=NUMBER        Set the seed of random numbers. Default: 1
 
 Workers that may not declare anything need queues that were created by another user:
   retryq plan --definitions --queue orders > retry.json
@@ -244,46 +237,6 @@ absl::Status WriteImage(const std::string& file, const std::string& image) {
   return absl::InvalidArgumentError(absl::StrCat(why, "; name a file that you may write"));
 }
 
-absl::StatusOr<OutageReport> Simulate(const OutageOptions& outage, const RetryOptions& retry) {
-  const bool watched = ::isatty(STDERR_FILENO) != 0;
-  const auto progress = [watched](absl::Duration simulated, std::uint64_t calls) {
-    if (!watched || calls == 0) return;
-    WriteToStderr(absl::StrCat(kEraseLine, "simulated ",
-                               DurationText(absl::Floor(simulated, absl::Seconds(1))), ", ",
-                               calls / 1'000'000, " million calls"));
-  };
-  absl::StatusOr<OutageReport> report = SimulateOutage(outage, retry, progress);
-  if (watched) WriteToStderr(kEraseLine);
-  return report;
-}
-
-// A simulated outage and, with --breaker, the same with a circuit breaker.
-struct Outages {
-  OutageReport report;
-  OutageOptions breaker_options = {};
-  std::optional<OutageReport> breaker_report = std::nullopt;
-};
-
-absl::StatusOr<Outages> SimulateAll(const PlanOptions& options) {
-  absl::StatusOr<OutageReport> report = Simulate(*options.outage, options.retry);
-  if (!report.ok()) return report.status();
-  Outages outages{.report = *std::move(report)};
-  if (!options.breaker) return outages;
-  outages.breaker_options = *options.outage;
-  outages.breaker_options.breaker = options.breaker;
-  report = Simulate(outages.breaker_options, options.retry);
-  if (!report.ok()) return report.status();
-  outages.breaker_report = *std::move(report);
-  return outages;
-}
-
-std::string OutagesText(const Outages& outages, const PlanOptions& options) {
-  std::string text = OutageText(*options.outage, outages.report);
-  if (!outages.breaker_report) return text;
-  return absl::StrCat(text, "\n",
-                      BreakerText(*options.breaker, outages.report, *outages.breaker_report));
-}
-
 }  // namespace
 
 absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments) {
@@ -307,25 +260,35 @@ absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
   const Schedule schedule = MakeSchedule(options.retry);
   const PlannedQueues queues(schedule, options);
   if (options.definitions) return Definitions(queues.used(), options);
-  std::optional<Outages> outages;
+  std::optional<OutageReport> report;
+  std::optional<OutageReport> with_breaker;
   if (options.outage) {
-    absl::StatusOr<Outages> simulated = SimulateAll(options);
+    auto simulated = SimulateOutage(*options.outage, options.retry);
     if (!simulated.ok()) return simulated.status();
-    outages = *std::move(simulated);
+    report = *std::move(simulated);
+    if (options.breaker) {
+      simulated = SimulateOutage(*options.outage, options.retry, options.breaker);
+      if (!simulated.ok()) return simulated.status();
+      with_breaker = *std::move(simulated);
+    }
   }
   if (!options.svg_file.empty()) {
-    const std::string image =
-        outages ? OutageSvg(*options.outage, outages->report) : ScheduleSvg(schedule);
+    const std::string image = report ? OutageSvg(*options.outage, *report) : ScheduleSvg(schedule);
     if (absl::Status status = WriteImage(options.svg_file, image); !status.ok()) return status;
   }
   if (!options.json) {
-    return outages ? OutagesText(*outages, options) : Table(schedule, queues, options);
+    if (!report) return Table(schedule, queues, options);
+    std::string text = OutageText(*options.outage, *report);
+    if (with_breaker) {
+      absl::StrAppend(&text, "\n", BreakerText(*options.breaker, *report, *with_breaker));
+    }
+    return text;
   }
   OrderedJson json = PlanJson(schedule, queues, options);
-  if (outages) json["simulation"] = OutageJson(*options.outage, outages->report);
-  if (outages && outages->breaker_report) {
+  if (report) json["simulation"] = OutageJson(*options.outage, *report);
+  if (with_breaker) {
     json["simulation"]["with_breaker"] =
-        OutageJson(outages->breaker_options, *outages->breaker_report);
+        OutageJson(*options.outage, *with_breaker, options.breaker);
   }
   return JsonLine(json).append("\n");
 }

@@ -42,8 +42,7 @@ struct PlanOptions {
 // one per line, each with the flag and the remedy.
 absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments);
 
-// Runs `retryq plan`: simulates and draws as requested and returns the text to print. Shows the
-// progress of long simulations if stderr is a terminal.
+// Runs `retryq plan`: simulates and draws as requested and returns the text to print.
 absl::StatusOr<std::string> ShowPlan(const PlanOptions& options);
 
 }  // namespace retryq::cli

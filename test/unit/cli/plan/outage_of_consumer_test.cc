@@ -73,9 +73,7 @@ class ConsumerInOutage {
 
 // Calls are at multiples of half a second, except for the time that a broker takes: the outage ends
 // between two of them.
-OutageOptions Outage() {
-  return {.outage = absl::Milliseconds(30'450), .start = absl::ZeroDuration(), .rate = 2};
-}
+OutageOptions Outage() { return {.outage = absl::Milliseconds(30'450), .rate = 2}; }
 
 RetryOptions Doubling() {
   return {.backoff = {.base = absl::Seconds(1), .max = absl::Seconds(8)}, .max_attempts = 6};
@@ -97,12 +95,11 @@ TEST(OutageOfConsumer, IsLikeTheSimulation) {
 
 // Five failures open it at 1.5 s, and messages are tried at 11.5 s and 21.5 s.
 TEST(OutageOfConsumer, IsLikeTheSimulationWithABreaker) {
-  OutageOptions outage = Outage();
-  outage.breaker = BreakerOptions{.calls = 5, .ratio = 1, .pause = absl::Seconds(10)};
-  const auto simulated = SimulateOutage(outage, Doubling());
+  const BreakerOptions breaker{.calls = 5, .ratio = 1, .pause = absl::Seconds(10)};
+  const auto simulated = SimulateOutage(Outage(), Doubling(), breaker);
   ASSERT_TRUE(simulated.ok()) << simulated.status();
-  ConsumerInOutage consumer(Doubling(), outage.breaker);
-  consumer.LiveThrough(outage);
+  ConsumerInOutage consumer(Doubling(), breaker);
+  consumer.LiveThrough(Outage());
   EXPECT_EQ(consumer.calls - consumer.handled, 7U);
   EXPECT_EQ(simulated->failures, 7U);
   EXPECT_EQ(consumer.handled, consumer.arrived);
