@@ -89,7 +89,6 @@ struct Program {
   char* const* arguments;
   char* const* environment;
   std::array<int, 4> descriptors;  // stdin, stdout, stderr, errno pipe
-  bool own_group;
   pid_t parent;
 };
 
@@ -99,7 +98,7 @@ struct Program {
   // then. The signal is sent when the thread that started the child ends, which is the main one.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != program.parent) ::_exit(kNotRun);
-  if (program.own_group) ::setpgid(0, 0);
+  ::setpgid(0, 0);
   for (int number = 1; number < NSIG; ++number) {
     struct sigaction current = {};
     if (::sigaction(number, nullptr, &current) != 0) continue;
@@ -171,7 +170,6 @@ int Spawn(const Subprocess::Spec& spec, int in, int out, int err, pid_t* pid,
                             .arguments = arguments.data(),
                             .environment = variables.data(),
                             .descriptors = {in, out, err, failure.write_end.get()},
-                            .own_group = !spec.in_foreground,
                             .parent = ::getpid()});
   if (child < 0) return errno;
   failure.write_end.Close();
@@ -267,27 +265,17 @@ EventPtr Subprocess::MakeEvent(int fd, short what) {
 
 int Subprocess::Start(const Spec& spec) {
   Pipe in, out, err;
-  std::vector<Pipe*> pipes;
-  if (!spec.in_foreground) pipes = {&in, &err};
-  if (callbacks_.output != nullptr) pipes.push_back(&out);
-  for (Pipe* pipe : pipes) {
+  const bool reads = callbacks_.output != nullptr;
+  for (Pipe* pipe : {&in, &err, &out}) {
+    if (pipe == &out && !reads) continue;
     if (const int error = pipe->Open()) return error;
   }
-  const auto fd_or = [](const FileDescriptor& fd, int other) {
-    return fd.is_open() ? fd.get() : other;
-  };
-  if (const int error =
-          Spawn(spec, fd_or(in.read_end, STDIN_FILENO), fd_or(out.write_end, spec.stdout_fd),
-                fd_or(err.write_end, STDERR_FILENO), &pid_, &process_)) {
+  if (const int error = Spawn(spec, in.read_end.get(), reads ? out.write_end.get() : spec.stdout_fd,
+                              err.write_end.get(), &pid_, &process_)) {
     return error;
   }
   errors_to_ = spec.errors;
   kill_grace_ = spec.kill_grace;
-  in_foreground_ = spec.in_foreground;
-  if (in_foreground_) {
-    interrupt_ = std::signal(SIGINT, SIG_IGN);
-    quit_ = std::signal(SIGQUIT, SIG_IGN);
-  }
   stdin_ = NonBlocking(std::move(in.write_end));
   stdout_ = NonBlocking(std::move(out.read_end));
   stderr_ = NonBlocking(std::move(err.read_end));
@@ -299,7 +287,7 @@ int Subprocess::Start(const Spec& spec) {
   error_event_ = MakeEvent<&Subprocess::ReadErrors>(stderr_.get(), EV_READ | EV_PERSIST);
   event_add(exit_event_.get(), nullptr);
   if (stdout_.is_open()) event_add(output_event_.get(), nullptr);
-  if (stderr_.is_open()) event_add(error_event_.get(), nullptr);
+  event_add(error_event_.get(), nullptr);
   if (spec.timeout != absl::InfiniteDuration()) {
     timer_ = loop_.After(spec.timeout, [this, timeout = spec.timeout] {
       const std::unique_ptr<Timer> fired = std::move(timer_);
@@ -403,12 +391,7 @@ void Subprocess::OnExit() {
 
 int Subprocess::Reap() {
   if (is_terminated()) Signal(SIGKILL);  // the rest of its group
-  const int status = WaitFor(std::exchange(pid_, -1));
-  if (in_foreground_) {
-    std::signal(SIGINT, interrupt_);
-    std::signal(SIGQUIT, quit_);
-  }
-  return status;
+  return WaitFor(std::exchange(pid_, -1));
 }
 
 void Subprocess::Terminate(std::string why) {
@@ -420,7 +403,7 @@ void Subprocess::Terminate(std::string why) {
 }
 
 // The id of the group cannot be reused before the program is reaped.
-void Subprocess::Signal(int signal) const { ::kill(in_foreground_ ? pid_ : -pid_, signal); }
+void Subprocess::Signal(int signal) const { ::kill(-pid_, signal); }
 
 bool Subprocess::has_read_input() const {
   if (!stdin_.is_open()) return true;

@@ -62,9 +62,6 @@ class Subprocess {
     Outlet* errors = nullptr;       // receives a copy of its stderr; may be null
     absl::Duration timeout = absl::InfiniteDuration();  // then it is stopped
     absl::Duration kill_grace = absl::Seconds(2);       // from SIGTERM to SIGKILL
-    // For an editor: the program has the stdin, stdout, stderr and process group of this process,
-    // which ignores Ctrl-C meanwhile.
-    bool in_foreground = false;
   };
 
   struct Callbacks {
@@ -124,7 +121,6 @@ class Subprocess {
   Callbacks callbacks_;
   Outlet* errors_to_ = nullptr;
   absl::Duration kill_grace_;
-  bool in_foreground_ = false;
 
   pid_t pid_ = -1;
   bool has_exited_ = false;
@@ -139,10 +135,8 @@ class Subprocess {
   bool close_stdin_ = false;  // once everything is written
   std::string errors_;        // the end of its stderr
   std::string stopped_;
-  absl::Duration terminated_at_;      // since boot
-  std::unique_ptr<Timer> timer_;      // for the timeout, then for SIGKILL
-  void (*interrupt_)(int) = nullptr;  // the actions for signals before a program in the foreground
-  void (*quit_)(int) = nullptr;
+  absl::Duration terminated_at_;  // since boot
+  std::unique_ptr<Timer> timer_;  // for the timeout, then for SIGKILL
 };
 
 // Reaps processes that programs leave behind. If this process is PID 1, as in a container, or a

@@ -191,14 +191,6 @@ TEST_F(SubprocessTest, HasItsOwnGroupAndDefaultSignalsAndNoOtherDescriptors) {
   EXPECT_EQ(WTERMSIG(Shell("kill -PIPE $$").status), SIGPIPE);
 }
 
-TEST_F(SubprocessTest, InTheForegroundHasTheGroupOfThisProcess) {
-  Subprocess::Spec spec = Spec("read -r _ _ _ _ group _ < /proc/self/stat; exit $((group == $$))");
-  spec.input = std::nullopt;
-  spec.in_foreground = true;
-  EXPECT_EQ(Run(spec).exit_status(), 0);
-  EXPECT_EQ(std::signal(SIGINT, SIG_DFL), SIG_DFL);
-}
-
 TEST_F(SubprocessTest, OrphansAreReapedButNotPrograms) {
   ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   // Some orphans have ended before.
