@@ -17,6 +17,9 @@ namespace {
 
 constexpr absl::Duration kRightsPatience = absl::Seconds(2);
 
+// With the management API, for each request.
+constexpr absl::Duration kPatience = absl::Seconds(5);
+
 // The lifetime of the temporary queue if it cannot be deleted.
 constexpr absl::Duration kProbeLease = absl::Seconds(5);
 
@@ -158,7 +161,7 @@ ReturnWatch::ReturnWatch(EventLoop& loop, Options options, Callbacks callbacks)
     : loop_(loop),
       options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      asking_(loop, options_.management) {}
+      api_(loop, options_.management, {.timeout = kPatience, .say_waiting = false}) {}
 
 void ReturnWatch::OnEvent(const Event& event) {
   const bool waits = event.kind == EventKind::kRetried || event.kind == EventKind::kSnoozed ||
@@ -190,18 +193,17 @@ void ReturnWatch::LookIfDue() {
     if (!due_.empty()) LookLater();
     return;
   }
-  asking_.Ask<ReturnState>(
-      [this, delay_queues = std::move(delay_queues)](ManagementApi& api) {
-        return Look(api, delay_queues);
+  api_.Look<absl::StatusOr<ReturnState>>(
+      [this, delay_queues = std::move(delay_queues)](const ManagementApi::Fetch& get) {
+        return Look(get, delay_queues);
       },
       [this, now](const absl::StatusOr<ReturnState>& state) { OnLooked(state, now); });
 }
 
-// Runs on the management thread.
-absl::StatusOr<ReturnState> ReturnWatch::Look(ManagementApi& api,
+absl::StatusOr<ReturnState> ReturnWatch::Look(const ManagementApi::Fetch& get,
                                               const std::vector<std::string>& delay_queues) const {
   ReturnState state;
-  const auto queue = api.Get(UrlPath({"queues", options_.vhost, options_.queue}));
+  const auto queue = get(UrlPath({"queues", options_.vhost, options_.queue}));
   if (absl::IsNotFound(queue.status())) {
     state.exists = false;
   } else if (!queue.ok()) {
@@ -210,7 +212,7 @@ absl::StatusOr<ReturnState> ReturnWatch::Look(ManagementApi& api,
     state.full = WhyFull(queue->json);
   }
   for (const std::string& name : delay_queues) {
-    const auto delay_queue = api.Get(UrlPath({"queues", options_.vhost, name}));
+    const auto delay_queue = get(UrlPath({"queues", options_.vhost, name}));
     if (absl::IsNotFound(delay_queue.status())) continue;  // it contains nothing any more
     if (!delay_queue.ok()) return delay_queue.status();
     state.undelivered +=

@@ -1,7 +1,6 @@
 #ifndef RETRYQ_CLI_WORKER_BROKER_CHECKS_H_
 #define RETRYQ_CLI_WORKER_BROKER_CHECKS_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,7 +18,6 @@
 #include "cli/doctor/doctor_command.h"
 #include "cli/management/management_api.h"
 #include "cli/management/management_url.h"
-#include "loop/worker_pool.h"
 #include "retryq/amqp/channel.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/broker.h"
@@ -62,51 +60,6 @@ class RightsCheck final : private amqp::ConnectionListener, private amqp::Channe
   std::unique_ptr<amqp::Channel> channel_;
 };
 
-// Asks the management API on its own thread, so that a worker's loop never waits for it.
-class ManagementThread {
- public:
-  ManagementThread(EventLoop& loop, const ManagementUrl& url)
-      : loop_(loop),
-        api_(asking_, url, {.timeout = kPatience, .say_waiting = false, .is_over = &stopping_}) {}
-  // Interrupts the current request and waits for its thread.
-  ~ManagementThread() {
-    stopping_ = true;
-    asking_.executor()->Post([this] { asking_.Stop(); });
-  }
-  ManagementThread(const ManagementThread&) = delete;
-  ManagementThread& operator=(const ManagementThread&) = delete;
-
-  // Runs `ask` on the thread, and then `done` with its result on the loop, unless this object is
-  // destroyed first. If the thread cannot be started, `done` receives the error at once.
-  template <typename Answer>
-  void Ask(std::function<absl::StatusOr<Answer>(ManagementApi&)> ask,
-           std::function<void(const absl::StatusOr<Answer>&)> done) {
-    if (thread_ == nullptr) {
-      absl::StatusOr<std::unique_ptr<WorkerPool>> thread = WorkerPool::Create(1);
-      if (!thread.ok()) return done(thread.status());
-      thread_ = *std::move(thread);
-    }
-    thread_->Submit([this, ask = std::move(ask), done = std::move(done), to = loop_.executor(),
-                     alive = std::weak_ptr<bool>(alive_)] {
-      to->Post([alive, done, answer = ask(api_)] {
-        if (alive.lock() != nullptr) done(answer);
-      });
-    });
-  }
-
- private:
-  static constexpr absl::Duration kPatience = absl::Seconds(5);  // per request
-
-  EventLoop& loop_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>();
-
-  // Used by the thread.
-  std::atomic<bool> stopping_ = false;
-  EventLoop asking_;
-  ManagementApi api_;
-  std::unique_ptr<WorkerPool> thread_;  // null before the first request; destroyed first
-};
-
 // Why copies whose delay is over cannot return to their work queue.
 struct ReturnTrouble {
   enum class Kind { kGone, kFull, kUndelivered };
@@ -139,8 +92,8 @@ std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState
 
 // Watches whether the copies that a worker has published can return to its queue. AMQP does not
 // show this: RabbitMQ drops a copy that it cannot dead-letter, or keeps it in the quorum delay
-// queue without counting it as a message (F37, F38). So the watch asks the management API, on its
-// own thread, once a copy of this worker is due, and at most twice a minute.
+// queue without counting it as a message (F37, F38). So the watch asks the management API once a
+// copy of this worker is due, and at most twice a minute.
 //
 // Used on the loop's thread; destroy it before the loop.
 class ReturnWatch final : public Observer {
@@ -168,8 +121,8 @@ class ReturnWatch final : public Observer {
 
   void OnEvent(const Event& event) override;
 
-  // The thread for management requests, which others may use, too.
-  ManagementThread& asking() { return asking_; }
+  // For further requests; none of them makes the loop wait.
+  ManagementApi& api() { return api_; }
 
  private:
   // The times at which the copies of one delay queue come due.
@@ -180,7 +133,7 @@ class ReturnWatch final : public Observer {
 
   void LookLater();
   void LookIfDue();
-  absl::StatusOr<ReturnState> Look(ManagementApi& api,
+  absl::StatusOr<ReturnState> Look(const ManagementApi::Fetch& get,
                                    const std::vector<std::string>& delay_queues) const;
   void OnLooked(const absl::StatusOr<ReturnState>& state, absl::Time asked);
 
@@ -192,7 +145,7 @@ class ReturnWatch final : public Observer {
   bool in_trouble_ = false;
   bool can_look_ = true;
   std::unique_ptr<Timer> timer_;
-  ManagementThread asking_;  // destroyed first
+  ManagementApi api_;  // destroyed first
 };
 
 }  // namespace retryq::cli

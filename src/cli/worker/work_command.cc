@@ -145,15 +145,14 @@ class Worker : private Observer {
   // Runs once, as the queue exists now and wrong settings usually exist from the start.
   void CheckQueues() {
     if (stopping_since_ || std::exchange(queues_checked_, true)) return;
-    using Findings = std::vector<Finding>;
-    returns_.asking().Ask<Findings>(
-        [examined = OptionsToExamine(options_)](ManagementApi& api) {
-          return CheckQueuesOfAWorker(api, examined);
+    returns_.api().Look<absl::StatusOr<Findings>>(
+        [examined = OptionsToExamine(options_)](const ManagementApi::Fetch& get) {
+          return CheckQueuesOfAWorker(get, examined);
         },
         [this](const absl::StatusOr<Findings>& findings) { OnQueuesChecked(findings); });
   }
 
-  void OnQueuesChecked(const absl::StatusOr<std::vector<Finding>>& findings) {
+  void OnQueuesChecked(const absl::StatusOr<Findings>& findings) {
     if (stopping_since_) return;
     if (!findings.ok()) {
       Say(Severity::kInfo, "unchecked", std::string(findings.status().message()));
