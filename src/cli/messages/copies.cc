@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "base/retry_id.h"
 #include "cli/messages/message_facts.h"
 #include "cli/messages/queue_reader.h"
 #include "loop/escaped_text.h"
@@ -19,14 +20,10 @@ constexpr absl::Duration kPublishAgain = absl::Milliseconds(5);
 // Half of the connection's limit, which leaves room for a large body.
 constexpr std::size_t kMaxUnsent = amqp::Connection::kMaxUnsentBytes / 2;
 
-// 128 random bits in hex, as in the ids of the library.
 std::string NewId() {
   std::random_device random;
-  std::string id;
-  for (int i = 0; i < 4; ++i) {
-    absl::StrAppend(&id, absl::Hex(static_cast<std::uint32_t>(random()), absl::kZeroPad8));
-  }
-  return id;
+  const auto bits = [&random] { return std::uint64_t{random()} << 32 | random(); };
+  return std::string(RetryId(bits(), bits()).text());
 }
 
 // Adds the headers that a worker sets when it parks. A message without retry headers was published

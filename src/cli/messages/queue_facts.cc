@@ -1,7 +1,6 @@
 #include "cli/messages/queue_facts.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -9,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/broker_version.h"
 #include "cli/connect/broker_session.h"
 #include "cli/doctor/throw_away_queue.h"
 #include "cli/management/http_client.h"
@@ -53,15 +53,19 @@ absl::Status LimitIsUnknown(const std::string& queue, const std::string& why) {
       "--management, with a user who may read it"));
 }
 
+// Opens a session; if the broker cannot be reached, the error has the remedy.
+absl::Status OpenSession(BrokerSession& session) {
+  absl::Status opened = session.Open();
+  if (!absl::IsUnavailable(opened)) return opened;
+  return absl::UnavailableError(absl::StrCat(
+      opened.message(), "; remedy: ", UnreachableRemedy(std::string(opened.message()))));
+}
+
 // Checks it by a declare, which the broker refuses if the queue is of another type.
 absl::Status CheckIsClassic(EventLoop& loop, const amqp::ConnectionOptions& connection,
                             const std::string& queue, const absl::Status& why_not_asked) {
   BrokerSession session(loop, connection);
-  if (absl::Status opened = session.Open(); !opened.ok()) {
-    if (!absl::IsUnavailable(opened)) return opened;
-    return absl::UnavailableError(absl::StrCat(
-        opened.message(), "; remedy: ", UnreachableRemedy(std::string(opened.message()))));
-  }
+  if (absl::Status opened = OpenSession(session); !opened.ok()) return opened;
   // The reader reports a missing queue.
   if (!session.DeclareQueue({.name = queue, .passive = true}).ok()) return absl::OkStatus();
   const auto classic =
@@ -77,9 +81,6 @@ bool IsDelayQueue(const Json& queue) {
 }
 
 constexpr std::int64_t kUnlimited = -1;
-
-// "4.0.5"
-bool IsVersion4(const std::string& version) { return std::atoi(version.c_str()) >= 4; }
 
 absl::Status WithRights(const absl::Status& refusal, const std::string& right) {
   if (!absl::IsPermissionDenied(refusal)) return refusal;
@@ -99,7 +100,7 @@ absl::StatusOr<std::optional<Json>> FindQueue(ManagementApi& api, const std::str
 // Declares it as a worker does: of the type of the delay queues, without a delivery limit.
 absl::Status DeclareParked(BrokerSession& session, const std::string& name, bool quorum) {
   amqp::Table arguments = {{"x-queue-type", quorum ? "quorum" : "classic"}};
-  if (quorum && IsVersion4(session.server_version())) {
+  if (quorum && BrokerVersion::Parse(session.server_version()).HasDefaultDeliveryLimit()) {
     arguments.Set("x-delivery-limit", kUnlimited);
   }
   const auto declared = session.DeclareQueue({.name = name, .arguments = std::move(arguments)});
@@ -270,14 +271,12 @@ absl::StatusOr<DelayQueuesFound> FindDelayQueues(const MessagesOptions& options)
   amqp::ConnectionOptions connection = options.place.connection;
   connection.connection_name = "retryq waiting";
   BrokerSession session(loop, std::move(connection));
-  if (absl::Status opened = session.Open(); !opened.ok()) {
-    if (!absl::IsUnavailable(opened)) return opened;
-    return absl::UnavailableError(absl::StrCat(std::string(opened.message()), "; remedy: ",
-                                               UnreachableRemedy(std::string(opened.message()))));
-  }
+  if (absl::Status opened = OpenSession(session); !opened.ok()) return opened;
 
   const std::int64_t limit =
-      IsVersion4(session.server_version()) ? kDefaultDeliveryLimit : kUnlimited;
+      BrokerVersion::Parse(session.server_version()).HasDefaultDeliveryLimit()
+          ? kDefaultDeliveryLimit
+          : kUnlimited;
   std::vector<DelayQueue> queues;
   const absl::Status visited =
       VisitQueues(api, vhost, options.prefix + ".", [&](const Json& json, absl::Time /*at*/) {

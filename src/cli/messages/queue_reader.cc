@@ -1,11 +1,11 @@
 #include "cli/messages/queue_reader.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/broker_version.h"
 #include "cli/connect/broker_session.h"
 #include "cli/connect/orderly_end.h"
 #include "cli/messages/message_facts.h"
@@ -40,14 +40,6 @@ constexpr absl::Duration kReturnAfterError = absl::Seconds(5);
 constexpr absl::Duration kReturnToDelay = absl::Milliseconds(500);
 constexpr absl::Duration kReturnLook = absl::Milliseconds(20);
 constexpr absl::Duration kClose = absl::Seconds(5);
-
-// Takes "4.3.6"; a text that is not a version counts as old.
-bool IsBefore43(const std::string& version) {
-  int major = 0;
-  int minor = 0;
-  std::sscanf(version.c_str(), "%d.%d", &major, &minor);
-  return major < 4 || (major == 4 && minor < 3);
-}
 
 // Adds the remedy to a fatal error. `reached`: whether the broker was reached.
 absl::Status WithRemedy(const absl::Status& error, bool reached) {
@@ -358,7 +350,8 @@ void QueueReader::CutShort() {
 
 // Whether the messages are requeued by closing their channels, and not the connection.
 bool QueueReader::RequeuesByChannel() const {
-  return !options_.keep_order || !connection_ || !IsBefore43(connection_->server_version());
+  return !options_.keep_order || !connection_ ||
+         BrokerVersion::Parse(connection_->server_version()).CountsFailuresOnly();
 }
 
 absl::Duration QueueReader::PatienceForReturn() const {
