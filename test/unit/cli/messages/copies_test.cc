@@ -11,7 +11,6 @@
 namespace retryq::cli {
 namespace copies_test {
 
-using retryq::testing::Copied;
 using retryq::testing::MakeMessage;
 
 // The headers of the copy.
@@ -20,14 +19,6 @@ amqp::Table HeadersOfCopy(const amqp::MessagePtr& message, const CopyPlan& plan)
   const amqp::Properties properties = PropertiesOfCopy(*message, plan, &headers);
   EXPECT_TRUE(properties.headers.has_value());
   return properties.headers.value_or(amqp::TableView()).Decode().value();
-}
-
-TEST(PropertiesOfCopy, OfAParkedMessageAddTheTime) {
-  const auto waiting = MakeMessage({.headers = Copied({{"x-retry-count", std::int64_t{3}}})});
-  const amqp::Table headers =
-      HeadersOfCopy(waiting, {.path = CopyPath::kRelease, .parked = absl::FromUnixMillis(7777)});
-  EXPECT_EQ(*headers.Find("x-retry-parked"), amqp::Value(std::int64_t{7777}));
-  EXPECT_EQ(*headers.Find("x-retry-count"), amqp::Value(std::int64_t{3}));
 }
 
 // It was published with a delay.
@@ -46,19 +37,6 @@ TEST(PropertiesOfCopy, OfAParkedMessageWithoutRetryHeadersAddAllThatAReplayNeeds
             *HeadersOfCopy(bare, plan).Find("x-retry-id"));
   const auto theirs = MakeMessage({.headers = amqp::Table{{"x-retry-count", "twice"}}});
   EXPECT_EQ(*HeadersOfCopy(theirs, plan).Find("x-retry-count"), amqp::Value(std::int64_t{0}));
-}
-
-TEST(PropertiesOfCopy, OfAnEditedMessageAddTheTimeAndReplaysKeepIt) {
-  const auto message = MakeMessage({.headers = Copied({{"zebra", 1}})});
-  const amqp::Table edited =
-      HeadersOfCopy(message, {.path = CopyPath::kEdit, .edited = absl::FromUnixMillis(5)});
-  EXPECT_EQ(*edited.Find("x-retry-edited"), amqp::Value(std::int64_t{5}));
-  const auto marked = MakeMessage({.headers = edited});
-  EXPECT_EQ(*HeadersOfCopy(marked, {}).Find("x-retry-edited"), amqp::Value(std::int64_t{5}));
-  const amqp::Table again =
-      HeadersOfCopy(marked, {.path = CopyPath::kEdit, .edited = absl::FromUnixMillis(6)});
-  EXPECT_EQ(again.fields().size(), edited.fields().size());
-  EXPECT_EQ(*again.Find("x-retry-edited"), amqp::Value(std::int64_t{6}));
 }
 
 TEST(PropertiesOfCopy, HaveNoHeadersIfTheMessageHasNone) {

@@ -13,38 +13,12 @@ namespace retryq::cli {
 namespace message_facts_test {
 
 using retryq::testing::MakeMessage;
-using retryq::testing::MakeMessageWithHeaderBytes;
-
-amqp::Table Past() {
-  return {{"x-retry-count", std::int64_t{8}},
-          {"x-retry-first-failure", std::int64_t{1'700'000'000'123}},
-          {"x-retry-parked", std::int64_t{1'700'000'600'456}},
-          {"x-retry-error", "no\tpaper"},
-          {"x-retry-queue", "orders"},
-          {"x-retry-exchange", "shop"},
-          {"x-retry-routing-key", "order.placed"},
-          {"x-retry-id", "5f0c"}};
-}
 
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
 amqp::MessagePtr FailedAt(absl::Time time) {
   return MakeMessage(
       {.headers = testing::Copied({{"x-retry-first-failure", absl::ToUnixMillis(time)}})});
-}
-
-TEST(MessageFilter, MatchesAllIfNothingIsSet) {
-  EXPECT_TRUE(MessageFilter().empty());
-  EXPECT_TRUE(MessageFilter().Matches(*MakeMessage(), kNow));
-}
-
-TEST(MessageFilter, KnowsAMessageByEitherId) {
-  const auto message = MakeMessage({.properties = {.message_id = "theirs"},
-                                    .headers = testing::Copied({{"x-retry-id", "ours"}})});
-  EXPECT_TRUE((MessageFilter{.ids = {"other", "ours"}}).Matches(*message, kNow));
-  EXPECT_TRUE((MessageFilter{.ids = {"theirs"}}).Matches(*message, kNow));
-  EXPECT_FALSE((MessageFilter{.ids = {"other"}}).Matches(*message, kNow));
-  EXPECT_FALSE((MessageFilter{.ids = {""}}).Matches(*MakeMessage(), kNow));
 }
 
 TEST(MessageFilter, KnowsAMessageWithoutMessageIdByItsCorrelationId) {
@@ -55,14 +29,6 @@ TEST(MessageFilter, KnowsAMessageWithoutMessageIdByItsCorrelationId) {
   EXPECT_FALSE(filter.Matches(
       *MakeMessage({.properties = {.correlation_id = "task", .message_id = "m"}, .headers = ours}),
       kNow));
-}
-
-TEST(MessageFilter, FindsAnErrorInAnyCase) {
-  const auto message = MakeMessage({.headers = testing::Copied({{"x-retry-error", "No Paper"}})});
-  EXPECT_TRUE((MessageFilter{.error = "no pap"}).Matches(*message, kNow));
-  EXPECT_TRUE((MessageFilter{.error = ""}).Matches(*message, kNow));
-  EXPECT_FALSE((MessageFilter{.error = "papers"}).Matches(*message, kNow));
-  EXPECT_FALSE((MessageFilter{.error = ""}).Matches(*MakeMessage(), kNow));
 }
 
 TEST(MessageFilter, TellsOldFromNew) {
@@ -109,26 +75,6 @@ TEST(MessageFilter, ComparesHeadersOfSomeTypes) {
   EXPECT_FALSE(has("no", "true"));
   EXPECT_FALSE(has("real", "1"));
   EXPECT_FALSE(has("missing", ""));
-}
-
-TEST(MessageFilter, MatchesOnlyIfAllFieldsMatch) {
-  const MessageFilter filter = {.error = "paper", .headers = {{"a", "1"}, {"b", "2"}}};
-  EXPECT_FALSE(filter.empty());
-  EXPECT_TRUE(filter.Matches(
-      *MakeMessage(
-          {.headers = testing::Copied({{"x-retry-error", "paper"}, {"a", "1"}, {"b", "2"}})}),
-      kNow));
-  EXPECT_FALSE(filter.Matches(
-      *MakeMessage({.headers = testing::Copied({{"x-retry-error", "paper"}, {"a", "1"}})}), kNow));
-}
-
-TEST(FieldNamed, ReturnsAPropertyOrAHeader) {
-  const auto message = MakeMessage(
-      {.properties = {.type = "paid\n"},
-       .headers = amqp::Table{{"customer", std::int32_t{7}}, {"type", "of the header"}}});
-  EXPECT_EQ(FieldNamed(*message, "customer"), "7");
-  EXPECT_EQ(FieldNamed(*message, "type"), "paid\n");
-  EXPECT_EQ(FieldNamed(*message, "nothing"), std::nullopt);
 }
 
 }  // namespace message_facts_test

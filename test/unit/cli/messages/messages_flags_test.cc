@@ -13,9 +13,7 @@ namespace retryq::cli {
 namespace messages_flags_test {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Pair;
 
 class MessagesFlags : public ::testing::Test {
  protected:
@@ -49,56 +47,6 @@ TEST_F(MessagesFlags, DefaultsToAllMessagesOfTheQueue) {
   EXPECT_EQ(Waiting({"list", "--prefix", "slow"}).prefix, "slow");
   EXPECT_EQ(Waiting({"park", "--all"}).parked_queue, "orders.parked");
   EXPECT_EQ(Waiting({"park", "--all", "--parked", "dead"}).parked_queue, "dead");
-}
-
-TEST_F(MessagesFlags, SetFilters) {
-  const Arguments arguments = {"list",  "--id",         "a",  "--id",         "b",  "--error",
-                               "Time",  "--older-than", "1h", "--newer-than", "2d", "--header",
-                               "a=b=c", "--limit",      "7",  "--json"};
-  for (const MessagesOptions& options : {Parked(arguments), Waiting(arguments)}) {
-    EXPECT_THAT(options.filter.ids, ElementsAre("a", "b"));
-    EXPECT_EQ(options.filter.error, "Time");
-    EXPECT_EQ(options.filter.older_than, absl::Hours(1));
-    EXPECT_EQ(options.filter.newer_than, absl::Hours(48));
-    EXPECT_THAT(options.filter.headers, ElementsAre(Pair("a", "b=c")));
-    EXPECT_EQ(options.limit, 7U);
-    EXPECT_TRUE(options.json);
-  }
-}
-
-TEST_F(MessagesFlags, SetTheDestinationOfAReplay) {
-  const MessagesOptions queue =
-      Parked({"replay", "--all", "--to-queue", "q", "--rate", "0.5", "--window", "9", "--foreign"});
-  EXPECT_EQ(queue.target->exchange, "");
-  EXPECT_EQ(queue.target->routing_key, "q");
-  EXPECT_EQ(queue.rate, 0.5);
-  EXPECT_EQ(queue.window, 9);
-  EXPECT_TRUE(queue.foreign);
-  const MessagesOptions exchange =
-      Parked({"replay", "--to-exchange", "x", "--trust-routing-keys", "--dry-run"});
-  EXPECT_EQ(exchange.target->exchange, "x");
-  EXPECT_FALSE(exchange.target->routing_key.has_value());
-  EXPECT_TRUE(exchange.dry_run);
-  EXPECT_EQ(
-      Parked({"replay", "--all", "--to-exchange", "x", "--routing-key", ""}).target->routing_key,
-      "");
-}
-
-TEST_F(MessagesFlags, ReplaceOneMessage) {
-  const MessagesOptions replay = Parked({"replay", "--id", "a", "--body", "file"});
-  EXPECT_EQ(replay.body_file, "file");
-  EXPECT_EQ(replay.limit, 1U);
-  EXPECT_EQ(Parked({"edit", "--id", "a"}).limit, 1U);
-}
-
-TEST_F(MessagesFlags, ChooseTheOutput) {
-  EXPECT_EQ(Parked({"list", "--by", "error"}).by, "error");
-  EXPECT_EQ(Waiting({"list", "--by", "due"}).by, "due");
-  EXPECT_THAT(Waiting({"list", "--column", "type", "--column", "vip"}).columns,
-              ElementsAre("type", "vip"));
-  EXPECT_EQ(Parked({"show"}).body, BodyFormat::kAuto);
-  EXPECT_EQ(Waiting({"show", "--body", "raw"}).body, BodyFormat::kRaw);
-  EXPECT_TRUE(Parked({"show", "--full"}).full);
 }
 
 TEST_F(MessagesFlags, NameTheFileOfDroppedMessages) {

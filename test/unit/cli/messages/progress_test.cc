@@ -26,16 +26,6 @@ TEST_F(ProgressTest, PrintsNothingForShortWork) {
   EXPECT_EQ(written_, "");
 }
 
-TEST_F(ProgressTest, DrawsABarAndRemovesIt) {
-  Progress progress = Make(/*is_terminal=*/true);
-  progress.Update(500, 2000, absl::Seconds(2));
-  progress.Update(501, 2000, absl::Seconds(2) + absl::Milliseconds(50));  // too soon
-  progress.End();
-  progress.Update(600, 2000, absl::Seconds(9));
-  EXPECT_EQ(written_,
-            "\r\x1b[K[######------------------]  25% 500 of 2000, 250/s, 6s left\r\x1b[K");
-}
-
 TEST_F(ProgressTest, WritesALineFromTimeToTimeIfThereIsNoTerminal) {
   Progress progress = Make(/*is_terminal=*/false);
   for (int second = 1; second <= 25; ++second) {

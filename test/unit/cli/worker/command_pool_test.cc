@@ -27,10 +27,8 @@ namespace command_pool_test {
 using ::retryq::testing::MakeMessage;
 using ::retryq::testing::MessageParts;
 using ::retryq::testing::TemporaryDirectory;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::StartsWith;
 using Kind = Outcome::Kind;
 
 Delivery MakeDelivery(const MessageParts& parts = {}) {
@@ -265,21 +263,6 @@ TEST_F(CommandPoolTest, ReportsWhichMessagesHaveBegun) {
   Until([&] { return waits->load(); });
 }
 
-TEST_F(CommandPoolTest, RequeuesWaitingMessagesAndFinishesRunningOnes) {
-  StartWaiting();
-  for (const char* name : {"runs", "waits", "waits too"}) Give(name);
-  pool_->RequeueWaiting();
-  Settled(2);
-  EXPECT_EQ(Result("waits"), "requeued");
-  EXPECT_EQ(Result("waits too"), "requeued");
-  EXPECT_EQ(pool_->open(), 1U);
-  Give("next");
-  directory_.Write("go", "");
-  Settled(4);
-  EXPECT_EQ(Result("runs"), "ok");
-  EXPECT_EQ(Result("next"), "ok");
-}
-
 TEST_F(CommandPoolTest, MeasuresTheTimeOfTheCommandWithoutTheWaitForIt) {
   StartScript("sleep 0.2");
   for (const char* name : {"a", "b", "c", "d"}) Give(name);
@@ -292,15 +275,6 @@ TEST_F(CommandPoolTest, MeasuresTheTimeOfTheCommandWithoutTheWaitForIt) {
 
 constexpr char kPoison[] = "if [ $(cat) = poison ]; then exit 127; fi";
 
-TEST_F(CommandPoolTest, FailsAMessageForWhichTheCommandCannotBeRunIfItWorksForOthers) {
-  StartScript(kPoison);
-  for (const char* name : {"a", "poison", "b"}) Give(name);
-  Settled(3);
-  EXPECT_THAT(order_, ElementsAre("a", "poison", "b"));
-  EXPECT_EQ(Result("poison"), "exit 127");
-  EXPECT_THAT(states_, IsEmpty());
-}
-
 TEST_F(CommandPoolTest, TriesOtherMessagesToFindOutWhetherTheCommandWorks) {
   StartScript(kPoison);
   Give("poison");
@@ -311,19 +285,6 @@ TEST_F(CommandPoolTest, TriesOtherMessagesToFindOutWhetherTheCommandWorks) {
   EXPECT_EQ(Result("a"), "ok");
   EXPECT_EQ(Result("b"), "ok");
   EXPECT_EQ(states_.back(), Availability::State::kWorks);
-}
-
-TEST_F(CommandPoolTest, FailsNoMessageAsLongAsTheCommandWorksForNone) {
-  StartScript("echo >> '" + directory_.File("runs") + "'; exit 126");
-  for (const char* name : {"a", "b", "c"}) Give(name);
-  Until([&] { return directory_.Read("runs").size() >= 20; });
-  EXPECT_THAT(order_, IsEmpty());
-  EXPECT_THAT(failures_, Each(StartsWith("exit 126")));
-  bool stopped = false;
-  pool_->Stop([&] { stopped = true; });
-  Until([&] { return stopped; });
-  Settled(3);
-  EXPECT_EQ(Result("a"), "requeued");
 }
 
 TEST_F(CommandPoolTest, StopsNowAndSettlesNothing) {
