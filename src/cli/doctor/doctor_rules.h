@@ -121,10 +121,6 @@ Finding CheckRejectionUnseen();
 // management API cannot be asked. A function of the replies, for ManagementApi::Look.
 absl::StatusOr<Findings> CheckQueuesOfAWorker(const ManagementApi::Fetch& get,
                                               const DoctorOptions& options);
-inline absl::StatusOr<Findings> CheckQueuesOfAWorker(ManagementApi& api,
-                                                     const DoctorOptions& options) {
-  return CheckQueuesOfAWorker([&api](const std::string& path) { return api.Get(path); }, options);
-}
 
 // Messages without a consumer, and parked messages.
 std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t ready,

@@ -351,13 +351,10 @@ HttpClient::Call& HttpClient::Begin(const std::string& path, Done done) {
                                         .done = std::move(done),
                                         .hosts = hosts_,
                                         .deadline = absl::Now() + options_.timeout});
-  const auto fail = [this, &call](const absl::Status& status) {
-    call.later = loop_.After(absl::ZeroDuration(), [this, &call, status] { End(call, status); });
-  };
-  if (options_.is_over != nullptr && *options_.is_over) {
-    fail(absl::CancelledError("interrupted"));
-  } else if (silent_ && !options_.asks_again) {
-    fail(absl::DeadlineExceededError(Describe(url_) + ": it has stopped responding"));
+  if (silent_ && !options_.asks_again) {
+    call.later = loop_.After(absl::ZeroDuration(), [this, &call] {
+      End(call, absl::DeadlineExceededError(Describe(url_) + ": it has stopped responding"));
+    });
   } else {
     if (options_.say_waiting) call.waiting.emplace(loop_, Describe(url_));
     if (url_.renewed != nullptr) {

@@ -1,7 +1,6 @@
 #ifndef RETRYQ_CLI_MANAGEMENT_HTTP_CLIENT_H_
 #define RETRYQ_CLI_MANAGEMENT_HTTP_CLIENT_H_
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -39,8 +38,6 @@ class HttpClient {
     std::size_t max_body = std::size_t{64} << 20;
     bool say_waiting = true;  // reports slow replies on stderr
     bool asks_again = true;   // sends further requests after a timeout
-    // Once it is set, every new request returns kCancelled. Must outlive the client.
-    const std::atomic<bool>* is_over = nullptr;
   };
   using Done = std::function<void(const absl::StatusOr<HttpReply>& reply)>;
 
@@ -56,7 +53,7 @@ class HttpClient {
   // may destroy the client. Any HTTP status is a reply, also 404 and 503. Errors begin with the
   // URL: kUnavailable (no connection), kDeadlineExceeded, kFailedPrecondition (TLS, or not an HTTP
   // server), kResourceExhausted (a body above max_body, headers above 64 KiB), kInvalidArgument
-  // (TLS files), kCancelled (is_over).
+  // (TLS files).
   void Get(const std::string& path, Done done);
 
   // Runs the loop until the reply. Also returns kCancelled if the loop was stopped first.
