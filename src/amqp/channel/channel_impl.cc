@@ -398,11 +398,8 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
   const std::string_view header =
       host_->Write().AddPublish(number_, params, host_->frame_max(), to_come);
   adds_bodies_ = adds_bodies_ || to_come > 0;
-  confirms_.Add(params.mandatory
-                    ? Fingerprint::Of(params.exchange, params.routing_key, params.properties,
-                                      header, params.body, params.body_owner)
-                    : Fingerprint(),
-                std::move(done));
+  if (!params.mandatory) return confirms_.Add(Fingerprint(), std::move(done));
+  confirms_.Add(params, header, std::move(done));
 }
 
 void Channel::Impl::AddBody(std::string_view part) {

@@ -4,12 +4,16 @@
 #include <utility>
 
 #include "amqp/channel/content_hash.h"
+#include "amqp/codec/properties_codec.h"
 
 namespace retryq::amqp {
 namespace {
 
 // Below this size, hashing a body is cheaper than keeping a reference to it.
 constexpr std::size_t kSmallestKeptBody = 256;
+
+// Contents of up to this size are copied. It limits the memory for all unconfirmed publishes.
+constexpr std::size_t kMostCopied = 1024;
 
 std::uint64_t StableHash(std::string_view exchange, std::string_view routing_key,
                          const Properties& properties) {
@@ -45,8 +49,43 @@ bool Fingerprint::HasBodyOf(const Fingerprint& other) const {
 }
 
 void PublishConfirms::Add(Fingerprint fingerprint, Callback done) {
-  open_.push_back(
-      {.fingerprint = std::move(fingerprint), .done = std::move(done), .refusal = nullptr});
+  Entry& entry = open_.add();
+  entry.fingerprint = std::move(fingerprint);
+  entry.done = std::move(done);
+}
+
+void PublishConfirms::Add(const PublishParams& params, std::string_view header, Callback done) {
+  const std::size_t size =
+      params.exchange.size() + params.routing_key.size() + header.size() + params.body.size();
+  if (size > kMostCopied) {
+    return Add(Fingerprint::Of(params.exchange, params.routing_key, params.properties, header,
+                               params.body, params.body_owner),
+               std::move(done));
+  }
+  Entry& entry = open_.add();
+  entry.copy.reserve(size);
+  entry.copy.append(params.exchange).append(params.routing_key).append(header).append(params.body);
+  entry.exchange_size = params.exchange.size();
+  entry.routing_key_size = params.routing_key.size();
+  entry.header_size = header.size();
+  entry.done = std::move(done);
+}
+
+const Fingerprint& PublishConfirms::Entry::print() {
+  if (copy.empty()) return fingerprint;
+  std::string_view rest = copy;
+  const auto take = [&rest](std::size_t size) {
+    const std::string_view part = rest.substr(0, size);
+    rest.remove_prefix(size);
+    return part;
+  };
+  const std::string_view exchange = take(exchange_size);
+  const std::string_view routing_key = take(routing_key_size);
+  const std::string_view header = take(header_size);
+  const ContentHeader content = DecodeContentHeader(header).value_or(ContentHeader());
+  fingerprint = Fingerprint::Of(exchange, routing_key, content.properties, header, rest);
+  copy.clear();
+  return fingerprint;
 }
 
 bool PublishConfirms::Return(const Fingerprint& fingerprint, std::uint16_t code,
@@ -65,8 +104,8 @@ PublishConfirms::Entry* PublishConfirms::FindReturned(std::uint64_t Fingerprint:
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = (start + i) % count;
     Entry& entry = open_[at];
-    if (!entry.done || entry.refusal || entry.fingerprint.*hash != returned.*hash) continue;
-    if (!entry.fingerprint.HasBodyOf(returned)) continue;
+    if (!entry.done || entry.refusal || entry.print().*hash != returned.*hash) continue;
+    if (!entry.print().HasBodyOf(returned)) continue;
     next_return_ = first_ + at + 1;
     return &entry;
   }
@@ -83,9 +122,9 @@ bool PublishConfirms::Settle(std::uint64_t tag, bool multiple, PublishOutcome ou
     return true;
   }
   if (tag < first_) return true;
-  const Entry entry = tag == first_ ? PopFront() : std::exchange(open_[tag - first_], Entry());
+  const Answered answered = tag == first_ ? PopFront() : Take(open_[tag - first_]);
   DropAnswered();
-  Answer(entry, result);
+  Answer(answered, result);
   return true;
 }
 
@@ -100,18 +139,27 @@ void PublishConfirms::FailAll(std::uint16_t code, std::string_view text) {
   }
 }
 
-PublishConfirms::Entry PublishConfirms::PopFront() {
-  ++first_;
-  return open_.pop_front();
+PublishConfirms::Answered PublishConfirms::Take(Entry& entry) {
+  entry.copy.clear();
+  return {.done = std::exchange(entry.done, nullptr),
+          .refusal = std::move(entry.refusal),
+          .body_owner = std::move(entry.fingerprint.body_owner)};
 }
 
-void PublishConfirms::Answer(const Entry& entry, const PublishResult& otherwise) {
-  if (!entry.done) return;
+PublishConfirms::Answered PublishConfirms::PopFront() {
+  ++first_;
+  Answered answered = Take(open_.front());
+  open_.drop_front();
+  return answered;
+}
+
+void PublishConfirms::Answer(const Answered& answered, const PublishResult& otherwise) {
+  if (!answered.done) return;
   ++answered_;
-  if (entry.refusal == nullptr) return entry.done(otherwise);
-  entry.done({.outcome = PublishOutcome::kReturned,
-              .code = entry.refusal->code,
-              .text = entry.refusal->text});
+  if (answered.refusal == nullptr) return answered.done(otherwise);
+  answered.done({.outcome = PublishOutcome::kReturned,
+                 .code = answered.refusal->code,
+                 .text = answered.refusal->text});
 }
 
 }  // namespace retryq::amqp

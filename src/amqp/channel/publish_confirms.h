@@ -45,9 +45,11 @@ class PublishConfirms {
  public:
   using Callback = std::function<void(const PublishResult&)>;
 
-  // Adds the next publish. They are numbered from 1, as the broker numbers them. A publish that is
-  // not mandatory needs no fingerprint.
+  // Add the next publish. They are numbered from 1, as the broker numbers them. A publish that is
+  // not mandatory needs no fingerprint. `header` is the payload of the content header: small
+  // contents are copied, and fingerprinted only when a message is returned, which is rare.
   void Add(Fingerprint fingerprint, Callback done);
+  void Add(const PublishParams& params, std::string_view header, Callback done);
 
   // Handles basic.return. If several publishes have the same content, any of them is used. Returns
   // false if there is none.
@@ -76,16 +78,32 @@ class PublishConfirms {
     std::string text;
   };
   struct Entry {
-    Fingerprint fingerprint;
+    // Sets the fingerprint if it is not set, and returns it.
+    const Fingerprint& print();
+
+    Fingerprint fingerprint;  // not set while there is a copy
+    // The copied exchange, routing key, content header (never empty) and body. Empty if there is no
+    // copy. Entries keep its memory.
+    std::string copy;
+    std::size_t exchange_size = 0;
+    std::size_t routing_key_size = 0;
+    std::size_t header_size = 0;
     Callback done;                     // null once answered
     std::unique_ptr<Refusal> refusal;  // set if returned, as few are
   };
 
   // Returns the next publish whose `hash` and body are those of `returned`.
   Entry* FindReturned(std::uint64_t Fingerprint::*hash, const Fingerprint& returned);
-  Entry PopFront();
+  // What remains of a publish when it is answered.
+  struct Answered {
+    Callback done;
+    std::unique_ptr<Refusal> refusal;
+    std::shared_ptr<const void> body_owner;
+  };
+  static Answered Take(Entry& entry);
+  Answered PopFront();
   void DropAnswered();
-  void Answer(const Entry& entry, const PublishResult& otherwise);
+  void Answer(const Answered& answered, const PublishResult& otherwise);
 
   Ring<Entry> open_;               // by number
   std::uint64_t first_ = 1;        // number of open_[0]

@@ -22,17 +22,23 @@ class Ring {
   T& front() { return (*this)[0]; }
   const T& front() const { return (*this)[0]; }
 
-  void push_back(T value) {
-    if (size_ == elements_.size()) Grow();
-    (*this)[size_] = std::move(value);
-    ++size_;
-  }
+  void push_back(T value) { add() = std::move(value); }
 
   T pop_front() {
     T value = std::exchange(front(), T());
+    drop_front();
+    return value;
+  }
+
+  // For elements that keep their own storage too: `add` returns the new last element, which is as
+  // an element was left when it was dropped.
+  T& add() {
+    if (size_ == elements_.size()) Grow();
+    return (*this)[size_++];
+  }
+  void drop_front() {
     head_ = (head_ + 1) & (elements_.size() - 1);
     --size_;
-    return value;
   }
 
   void clear() {

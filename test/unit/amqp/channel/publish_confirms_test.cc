@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "amqp/codec/properties_codec.h"
 
 namespace retryq::amqp {
 namespace publish_confirms_test {
@@ -115,6 +116,43 @@ TEST_F(PublishConfirmsTest, FindsTheReturnedOneWhateverIsAckedNext) {
   Ack(1);
   Ack(3, /*multiple=*/true);
   EXPECT_THAT(answers_, ElementsAre("a confirmed", "b returned 312 NO_ROUTE", "c confirmed"));
+}
+
+TEST_F(PublishConfirmsTest, RecognisesACopiedContentByItsIdIfTheBrokerRewroteItsProperties) {
+  const auto publish = [this](std::string_view id) {
+    const Properties properties = {.message_id = id};
+    std::string header;
+    AppendContentHeader(4, properties, &header);
+    confirms_.Add({.routing_key = "key", .properties = properties, .body = "body"}, header,
+                  [this, name = std::string(id)](const PublishResult& result) {
+                    answers_.push_back(absl::StrCat(name, " ", result.code));
+                  });
+  };
+  for (const std::string_view id : {"a", "b", "c"}) publish(id);
+  Ack(1);
+  EXPECT_TRUE(confirms_.Return(
+      Fingerprint::Of("", "key", {.message_id = "b"}, "as the broker likes it", "body"), 312, ""));
+  Ack(3, /*multiple=*/true);
+  EXPECT_THAT(answers_, ElementsAre("a 0", "b 312", "c 0"));
+}
+
+TEST_F(PublishConfirmsTest, FindsACopiedContentAfterManyOthersHaveBeenAnswered) {
+  const auto body_of = [](std::uint64_t number) {
+    return absl::StrCat(number, std::string(500, 'x'));
+  };
+  std::map<std::uint64_t, std::uint16_t> codes;
+  for (std::uint64_t number = 1; number <= 1000; ++number) {
+    const std::string body = body_of(number);
+    confirms_.Add({.exchange = "exchange", .routing_key = "key", .body = body}, "",
+                  [&codes, number](const PublishResult& result) { codes[number] = result.code; });
+    if (number % 3 == 0) Ack(number);
+    if (number > 100) Ack(number - 100);
+  }
+  EXPECT_TRUE(confirms_.Return(PrintOf("key", "", body_of(950)), 312, ""));
+  EXPECT_FALSE(confirms_.Return(PrintOf("key", "", body_of(800)), 312, ""));
+  Ack(1000, /*multiple=*/true);
+  EXPECT_EQ(codes.size(), 1000U);
+  for (const auto& [number, code] : codes) EXPECT_EQ(code, number == 950 ? 312 : 0) << number;
 }
 
 TEST_F(PublishConfirmsTest, SharesReturnsAmongPublishesThatAreAlike) {
@@ -224,12 +262,19 @@ TEST_F(PublishConfirmsTest, AnswersEachExactlyOnceAndRightInAnyHistory) {
         const std::uint64_t number = ++published;
         routable[number] = found;
         answers.push_back(0);
-        const Fingerprint print =
-            PrintOf(found ? "there" : "nowhere", "", absl::StrCat(below(2) == 0 ? number : 0));
-        confirms.Add(print, [&answers, number, found](const PublishResult& result) {
+        const std::string_view key = found ? "there" : "nowhere";
+        const std::string body =
+            absl::StrCat(below(2) == 0 ? number : 0, std::string(below(2000), 'x'));
+        const Fingerprint print = PrintOf(key, "", body);
+        const auto done = [&answers, number, found](const PublishResult& result) {
           ++answers[number - 1];
           EXPECT_EQ(result.outcome, found ? PublishOutcome::kConfirmed : PublishOutcome::kReturned);
-        });
+        };
+        if (below(4) == 0) {
+          confirms.Add(print, done);
+        } else {
+          confirms.Add({.exchange = "exchange", .routing_key = key, .body = body}, "", done);
+        }
         if (!found) {
           ASSERT_TRUE(confirms.Return(print, 312, "NO_ROUTE"));
         }
