@@ -74,34 +74,35 @@ absl::Status Fault(FrameHead head, std::size_t frame_max) {
                                  head.payload_size, " bytes"));
 }
 
-// The result while the head is incomplete.
-template <typename Frame>
-absl::StatusOr<std::optional<Frame>> BeforeHead(std::string_view buffer) {
-  if (buffer.empty()) return std::nullopt;
-  const FrameType type = TypeAt(buffer.data());
-  if (!IsFrameType(type)) return UnknownType(type);
-  return std::nullopt;
-}
-
 }  // namespace
 
 absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std::size_t frame_max) {
-  if (buffer.size() < kFrameHeadSize) return BeforeHead<FrameHead>(buffer);
+  if (buffer.empty()) return std::nullopt;
+  if (!IsFrameType(TypeAt(buffer.data()))) return UnknownType(TypeAt(buffer.data()));
+  if (buffer.size() < kFrameHeadSize) return std::nullopt;
   const FrameHead head = HeadAt(buffer.data());
   if (!IsValid(head, frame_max)) return Fault(head, frame_max);
   return head;
 }
 
-absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std::size_t frame_max) {
-  if (buffer.size() < kFrameHeadSize) return BeforeHead<FrameView>(buffer);
+bool ReadFrame(std::string_view buffer, std::size_t frame_max, FrameView* frame) {
+  if (buffer.size() < kFrameOverhead) return false;
   const FrameHead head = HeadAt(buffer.data());
-  if (!IsValid(head, frame_max)) return Fault(head, frame_max);
-  if (buffer.size() < head.frame_size()) return std::nullopt;
-  const std::string_view payload = buffer.substr(kFrameHeadSize, head.payload_size);
-  if (buffer[kFrameHeadSize + payload.size()] != kFrameEnd) {
-    return FrameError("without its end octet");
-  }
-  return FrameView{.type = head.type, .channel = head.channel, .payload = payload};
+  if (!IsValid(head, frame_max) || buffer.size() < head.frame_size()) return false;
+  if (buffer[kFrameHeadSize + head.payload_size] != kFrameEnd) return false;
+  *frame = {.type = head.type,
+            .channel = head.channel,
+            .payload = {buffer.data() + kFrameHeadSize, head.payload_size}};
+  return true;
+}
+
+absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std::size_t frame_max) {
+  FrameView frame;
+  if (ReadFrame(buffer, frame_max, &frame)) return frame;
+  const absl::StatusOr<std::optional<FrameHead>> head = PeekFrame(buffer, frame_max);
+  if (!head.ok()) return head.status();
+  if (!*head || buffer.size() < (*head)->frame_size()) return std::nullopt;
+  return FrameError("without its end octet");
 }
 
 void AppendProtocolHeader(std::string* out) { out->append(kProtocolHeader); }

@@ -60,6 +60,10 @@ absl::StatusOr<std::optional<FrameHead>> PeekFrame(std::string_view buffer, std:
 // Returns the first frame. The caller consumes its `frame_size()` bytes when it is done with it.
 absl::StatusOr<std::optional<FrameView>> NextFrame(std::string_view buffer, std::size_t frame_max);
 
+// For frames one after the other: returns whether `buffer` begins with a whole valid frame, and
+// fills it in. If not, `NextFrame` returns why.
+bool ReadFrame(std::string_view buffer, std::size_t frame_max, FrameView* frame);
+
 // Writing. All `Append…` functions append to `out`.
 
 // The first bytes that a client sends: "AMQP" 0 0 9 1.

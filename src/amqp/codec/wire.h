@@ -16,7 +16,7 @@ namespace retryq::amqp {
 
 // The elements of all data on the wire: integers in network order, and strings after their length.
 
-// A single expression, because compilers turn that into one load, but not a loop.
+// Single expressions, because compilers turn them into one load or store, but not a loop.
 template <std::unsigned_integral T>
 constexpr T LoadBigEndian(const char* bytes) {
   return [bytes]<std::size_t... i>(std::index_sequence<i...>) {
@@ -28,10 +28,10 @@ constexpr T LoadBigEndian(const char* bytes) {
 
 template <std::unsigned_integral T>
 constexpr void StoreBigEndian(T value, char* bytes) {
-  for (std::size_t i = sizeof(T); i-- > 0;) {
-    bytes[i] = static_cast<char>(value & 0xff);
-    value = static_cast<T>(std::uint64_t{value} >> 8);
+  [=]<std::size_t... i>(std::index_sequence<i...>) {
+    ((bytes[i] = static_cast<char>(std::uint64_t{value} >> 8 * (sizeof(T) - 1 - i))), ...);
   }
+  (std::make_index_sequence<sizeof(T)>());
 }
 
 // Appends this number of zeros, to be overwritten, and returns their address. Call it once for all
@@ -110,7 +110,7 @@ class WireReader {
       rest_ = {};
       return {};
     }
-    const std::string_view bytes = rest_.substr(0, size);
+    const std::string_view bytes(rest_.data(), size);
     rest_.remove_prefix(size);
     return bytes;
   }

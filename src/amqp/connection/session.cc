@@ -246,21 +246,24 @@ std::size_t Session::HandleFrames(std::string_view bytes) {
   const absl::Duration end = loop_.clock().SinceBoot() + kLongestTurn;
   std::size_t used = 0;
   for (std::size_t frames = 1; state_ != State::kEnded; ++frames) {
-    const std::string_view rest = bytes.substr(used);
+    const std::string_view rest(bytes.data() + used, bytes.size() - used);
     if (frames % kFramesPerLook == 0 && !rest.empty() && loop_.clock().SinceBoot() > end) {
       HandleRestAfter(absl::ZeroDuration());
       break;
     }
-    const absl::StatusOr<std::optional<FrameView>> frame = NextFrame(rest, frame_limit());
-    if (frame.ok() && !*frame) break;
-    if (frame.ok() && MustWait(**frame)) {
+    FrameView frame;
+    if (!ReadFrame(rest, frame_limit(), &frame)) {
+      const absl::Status fault = NextFrame(rest, frame_limit()).status();
+      if (!fault.ok()) OnProtocolError(rest, fault);
+      break;
+    }
+    if (MustWait(frame)) {
       if (heartbeat_) heartbeat_->OnReceived();  // the peer's next data waits in the socket
       HandleRestAfter(kLookAgain);
       break;
     }
-    const absl::Status status = frame.ok() ? OnFrame(**frame) : frame.status();
-    if (!status.ok()) OnProtocolError(rest, status);
-    if (frame.ok()) used += (*frame)->frame_size();
+    if (const absl::Status status = OnFrame(frame); !status.ok()) OnProtocolError(rest, status);
+    used += frame.frame_size();
   }
   return used;
 }
