@@ -93,27 +93,26 @@ void OpenDelivery::BeginHandling() {
   Enter(State::kHandling);
   stops_ = context_.stops;
   if (!is_observed()) return;
-  called_at_ = context_.shared.clock().SinceBoot();
+  const Moment now = context_.shared.clock().Look();
+  called_at_ = now.since_boot;
   Event event{.kind = EventKind::kDelivered, .time = {}};
   const std::optional<absl::Time> due = delivery_->history().not_before;
   if (due && !delivery_->redelivered()) {
-    event.lateness = std::max(absl::ZeroDuration(), context_.shared.clock().Now() - *due);
+    event.lateness = std::max(absl::ZeroDuration(), now.now - *due);
   }
   Describe(event);
-  context_.shared.Report(event);
+  context_.shared.ReportAt(now.now, event);
 }
 
 void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> handling) {
   assert(state_ == State::kHandling);
   const Environment& environment = context_.shared.environment();
-  if (is_observed()) {
-    handling_ = handling.value_or(environment.clock->SinceBoot() - called_at_);
-  }
+  const Moment now = environment.clock->Look();
+  if (is_observed()) handling_ = handling.value_or(now.since_boot - called_at_);
   Enter(State::kDeciding);
   {
     const SharedState::CallOut predicates(context_.shared, SharedState::Place::kAmid);
-    context_.policy.Decide(outcome, delivery_->history(), environment.clock->Now(),
-                           *environment.random, &step_);
+    context_.policy.Decide(outcome, delivery_->history(), now.now, *environment.random, &step_);
   }
   if (step_.kind == Step::Kind::kRetry && context_.shared.requeues_failures()) {
     step_ = {.kind = Step::Kind::kRequeue};

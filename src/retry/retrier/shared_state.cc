@@ -20,6 +20,7 @@ Environment With(Observer* observer, Environment environment) {
 
 void GuardedObserver::OnEvent(const Event& event) {
   if (observer_ == nullptr) return;
+  if (event.delivery != nullptr) return Tell(event);
   std::string texts = std::exchange(texts_, {});
   Event kept = event;
   std::string_view* const views[] = {&kept.queue, &kept.delay_queue, &kept.id, &kept.error,
@@ -33,10 +34,14 @@ void GuardedObserver::OnEvent(const Event& event) {
     *view = {at, view->size()};
     at += view->size();
   }
-  ++telling_;
-  CallUser("Observer::OnEvent", threw_, [&] { observer_->OnEvent(kept); });
-  --telling_;
+  Tell(kept);
   texts_ = std::move(texts);
+}
+
+void GuardedObserver::Tell(const Event& event) {
+  ++telling_;
+  CallUser("Observer::OnEvent", threw_, [&] { observer_->OnEvent(event); });
+  --telling_;
 }
 
 std::shared_ptr<SharedState> SharedState::Create(Broker& broker, Environment environment,
@@ -82,8 +87,12 @@ bool SharedState::AdmitDestination(const std::string& exchange, const std::strin
 }
 
 void SharedState::Report(Event& event) const {
+  if (environment_.observer != nullptr) ReportAt(environment_.clock->Now(), event);
+}
+
+void SharedState::ReportAt(absl::Time now, Event& event) const {
   if (environment_.observer == nullptr) return;
-  event.time = environment_.clock->Now();
+  event.time = now;
   environment_.observer->OnEvent(event);
 }
 

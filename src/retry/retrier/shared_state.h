@@ -33,13 +33,17 @@ class GuardedObserver final : public Observer {
   // Returns this object, or null if there is no observer.
   Observer* get() { return observer_ == nullptr ? nullptr : this; }
 
-  // Copies the texts of the event first, because the observer may destroy their owner.
+  // Copies the texts of the event first, because the observer may destroy their owner. The texts of
+  // an event with a delivery belong to that delivery and its retrier, which outlive the call: see
+  // `Dispose`.
   void OnEvent(const Event& event) override;
 
   // From now on the observer is not called.
   void Close() { observer_ = nullptr; }
 
  private:
+  void Tell(const Event& event);
+
   Observer* observer_;
   int& telling_;
   const std::function<void(absl::Status)>& threw_;
@@ -138,6 +142,8 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   // Sets the time of `event`, and passes it to the observer if there is one.
   void Report(Event& event) const;
   void Report(Event&& event) const { Report(event); }
+  // The same for a caller that has just read the clock.
+  void ReportAt(absl::Time now, Event& event) const;
 
  private:
   SharedState(Broker& broker, Environment environment, DelayQueueOptions options,
