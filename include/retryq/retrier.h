@@ -66,9 +66,6 @@ struct RetrierOptions {
   std::vector<std::string> former_queues = {};
 };
 
-class DelayQueues;
-class Publisher;
-
 // Wraps a consumer callback of yours so that failures are retried, for programs that use their own
 // Broker. `Client::Consume` does this and also consumes.
 //

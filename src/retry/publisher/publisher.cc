@@ -27,20 +27,20 @@ PendingPublish::~PendingPublish() {
   if (publisher_ != nullptr) publisher_->Cancel(*this);
 }
 
-Publisher::Publisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
-                     absl::Duration confirm_timeout)
+ConfirmedPublisher::ConfirmedPublisher(Broker& broker, Environment environment,
+                                       DelayQueues& delay_queues, absl::Duration confirm_timeout)
     : broker_(broker),
       environment_(std::move(environment)),
       delay_queues_(delay_queues),
       confirm_timeout_(confirm_timeout) {}
 
-Publisher::~Publisher() {
+ConfirmedPublisher::~ConfirmedPublisher() {
   for (Job& job : jobs_) {
     if (job.pending != nullptr) job.pending->publisher_ = nullptr;
   }
 }
 
-void Publisher::Send(PendingPublish& pending) {
+void ConfirmedPublisher::Send(PendingPublish& pending) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(jobs_.size()));
     jobs_.emplace_back();
@@ -56,7 +56,7 @@ void Publisher::Send(PendingPublish& pending) {
   Isolate(index);
 }
 
-void Publisher::Isolate(std::uint32_t index) {
+void ConfirmedPublisher::Isolate(std::uint32_t index) {
   jobs_[index].isolated = true;
   isolated_.Add();
   Advance(index);
@@ -65,36 +65,36 @@ void Publisher::Isolate(std::uint32_t index) {
 
 // Also called when the broker has answered the publish without closing the channel: then it was not
 // the cause.
-void Publisher::EndIsolation(std::uint32_t index) {
+void ConfirmedPublisher::EndIsolation(std::uint32_t index) {
   isolated_.End(index);
   if (std::exchange(jobs_[index].isolated, false)) isolated_.Remove();
 }
 
-void Publisher::Cancel(PendingPublish& pending) {
+void ConfirmedPublisher::Cancel(PendingPublish& pending) {
   if (jobs_[pending.job_].state == State::kQueued) ++stale_;
   Release(pending.job_);
   DropStale();
   AdvanceQueuedSoon();
 }
 
-bool Publisher::Is(Step step, State state) const {
+bool ConfirmedPublisher::Is(Step step, State state) const {
   const Job& job = jobs_[step.job];
   return job.step == step.number && job.state == state;
 }
 
 // Whether another publish may be made now. If there are too many open publishes, the answer to each
 // of them is the time to check again.
-bool Publisher::HasRoom() const {
+bool ConfirmedPublisher::HasRoom() const {
   if (!ready_ || blocked_since_.has_value()) return false;
   return open_publishes_ == 0 ||
          (open_publishes_ < kMaxUnconfirmed && broker_.unsent_bytes() < kMaxUnsentBytes);
 }
 
-bool Publisher::MayAdvance(std::uint32_t index) const {
+bool ConfirmedPublisher::MayAdvance(std::uint32_t index) const {
   return HasRoom() && isolated_.MayPublish(index);
 }
 
-void Publisher::Queue(std::uint32_t index) {
+void ConfirmedPublisher::Queue(std::uint32_t index) {
   isolated_.End(index);
   Job& job = jobs_[index];
   job.state = State::kQueued;
@@ -102,13 +102,13 @@ void Publisher::Queue(std::uint32_t index) {
 }
 
 // Cancelled publishes must not accumulate while publishing is not possible.
-void Publisher::DropStale() {
+void ConfirmedPublisher::DropStale() {
   if (stale_ <= kMaxStale || stale_ <= queued_.size() / 2) return;
   std::erase_if(queued_, [this](Step step) { return !Is(step, State::kQueued); });
   stale_ = 0;
 }
 
-void Publisher::AdvanceQueued() {
+void ConfirmedPublisher::AdvanceQueued() {
   while (!queued_.empty() && isolated_.empty() && HasRoom()) {
     const Step next = queued_.front();
     queued_.pop_front();
@@ -121,7 +121,7 @@ void Publisher::AdvanceQueued() {
   if (!queued_.empty() && !isolated_.empty()) AdvanceIsolated();
 }
 
-void Publisher::AdvanceIsolated() {
+void ConfirmedPublisher::AdvanceIsolated() {
   if (isolated_.has_current() || !HasRoom()) return;
   const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Step step) {
     return Is(step, State::kQueued) && jobs_[step.job].isolated;
@@ -138,7 +138,7 @@ void Publisher::AdvanceIsolated() {
 // A publish that has made the broker close a channel is sent only when nothing else is open, which
 // would be lost with it. So it waits for the last answer. If an answer does not arrive, the
 // connection is replaced, because the others must not wait forever.
-void Publisher::AwaitAnswers() {
+void ConfirmedPublisher::AwaitAnswers() {
   if (await_timer_ != nullptr) return;
   await_timer_ = environment_.timers->After(confirm_timeout_, [this] {
     await_timer_.reset();
@@ -149,7 +149,7 @@ void Publisher::AwaitAnswers() {
 
 // Not inside this call: the caller may be cancelling all queued publishes, which must not be asked
 // to fill in a message meanwhile.
-void Publisher::AdvanceQueuedSoon() {
+void ConfirmedPublisher::AdvanceQueuedSoon() {
   if (queued_.empty() || advance_timer_ != nullptr) return;
   advance_timer_ = environment_.timers->After(absl::ZeroDuration(), [this] {
     advance_timer_.reset();
@@ -157,7 +157,7 @@ void Publisher::AdvanceQueuedSoon() {
   });
 }
 
-void Publisher::Advance(std::uint32_t index) {
+void ConfirmedPublisher::Advance(std::uint32_t index) {
   if (!MayAdvance(index)) {
     Queue(index);
     return;
@@ -178,7 +178,7 @@ void Publisher::Advance(std::uint32_t index) {
   const Step step{index, ++job.step};
   delay_queues_.Acquire(*route, [self = lifeline_.ptr(), step](absl::StatusOr<Lease> lease) {
     if (!self) return;
-    Publisher& publisher = *self.get();
+    ConfirmedPublisher& publisher = *self.get();
     if (!publisher.Is(step, State::kAcquiring)) return;
     if (!lease.ok()) {
       publisher.EndIsolation(step.job);  // others must not wait for its delay queue
@@ -198,7 +198,7 @@ void Publisher::Advance(std::uint32_t index) {
   });
 }
 
-void Publisher::Publish(std::uint32_t index, Lease lease) {
+void ConfirmedPublisher::Publish(std::uint32_t index, Lease lease) {
   Job& job = jobs_[index];
   PublishParams params;
   if (lease.name != nullptr) {
@@ -219,7 +219,7 @@ void Publisher::Publish(std::uint32_t index, Lease lease) {
   if (confirm_timer_ == nullptr) WatchConfirms();
 }
 
-void Publisher::OnResult(Step step, const PublishResult& result) {
+void ConfirmedPublisher::OnResult(Step step, const PublishResult& result) {
   --open_publishes_;
   if (!Is(step, State::kPublished)) {
     AdvanceQueuedSoon();
@@ -245,7 +245,7 @@ void Publisher::OnResult(Step step, const PublishResult& result) {
   }
 }
 
-void Publisher::OnNacked(std::uint32_t index) {
+void ConfirmedPublisher::OnNacked(std::uint32_t index) {
   Job& job = jobs_[index];
   std::optional<std::string> full;
   if (job.lease.name != nullptr) full = delay_queues_.Nacked(job.lease);
@@ -256,7 +256,7 @@ void Publisher::OnNacked(std::uint32_t index) {
   TryAgain(index);
 }
 
-void Publisher::OnConfirmed(std::uint32_t index, const Moment& now) {
+void ConfirmedPublisher::OnConfirmed(std::uint32_t index, const Moment& now) {
   const Job& job = jobs_[index];
   if (job.lease.name == nullptr || delay_queues_.Covers(job.lease, now.since_boot)) {
     OnCovered(index, now);
@@ -267,7 +267,7 @@ void Publisher::OnConfirmed(std::uint32_t index, const Moment& now) {
   }
 }
 
-void Publisher::OnCovered(std::uint32_t index, const Moment& now) {
+void ConfirmedPublisher::OnCovered(std::uint32_t index, const Moment& now) {
   Job& job = jobs_[index];
   if (job.lease.safe_from > now.since_boot) {
     EndIsolation(index);
@@ -280,7 +280,7 @@ void Publisher::OnCovered(std::uint32_t index, const Moment& now) {
                  .confirmed_after = job.confirmed_after});
 }
 
-void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
+void ConfirmedPublisher::OnReturned(std::uint32_t index, const PublishResult& result) {
   const Job& job = jobs_[index];
   if (job.lease.name == nullptr) {
     Finish(index, {.kind = SendResult::Kind::kReturned, .code = result.code, .text = result.text});
@@ -293,7 +293,7 @@ void Publisher::OnReturned(std::uint32_t index, const PublishResult& result) {
 }
 
 // The channel or the connection is gone, so it is unknown whether the message arrived.
-void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result) {
+void ConfirmedPublisher::OnChannelClosed(std::uint32_t index, const PublishResult& result) {
   const bool connection_lost = result.code == 0;
   ReportUnconfirmed(jobs_[index], connection_lost ? "lost" : "closed",
                     connection_lost ? "the connection was lost before the confirm" : result.text);
@@ -315,7 +315,7 @@ void Publisher::OnChannelClosed(std::uint32_t index, const PublishResult& result
 }
 
 // The broker's text names a delay exchange that is gone. Others may be gone too.
-void Publisher::OnExchangeGone(const Job& job, std::string_view text) {
+void ConfirmedPublisher::OnExchangeGone(const Job& job, std::string_view text) {
   if (!delay_queues_.Covers(job.lease)) return;  // already known to be gone
   for (const Job& other : jobs_) {
     if (other.lease.name == nullptr || !delay_queues_.Covers(other.lease)) continue;
@@ -326,7 +326,7 @@ void Publisher::OnExchangeGone(const Job& job, std::string_view text) {
   delay_queues_.DropAll(absl::UnavailableError(std::string(text)));
 }
 
-void Publisher::TryAgain(std::uint32_t index) {
+void ConfirmedPublisher::TryAgain(std::uint32_t index) {
   isolated_.End(index);
   Job& job = jobs_[index];
   ++job.failures;
@@ -343,13 +343,13 @@ void Publisher::TryAgain(std::uint32_t index) {
 }
 
 // All publishes that need this queue wait until the same time.
-void Publisher::WaitForQueue(std::uint32_t index, absl::Duration pause) {
+void ConfirmedPublisher::WaitForQueue(std::uint32_t index, absl::Duration pause) {
   EndIsolation(index);
   Pause(index, State::kPausing, pause);
   AdvanceQueuedSoon();
 }
 
-void Publisher::RetryNow() {
+void ConfirmedPublisher::RetryNow() {
   delay_queues_.RetryNow();
   for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
     if (jobs_[index].state != State::kPausing) continue;
@@ -357,12 +357,12 @@ void Publisher::RetryNow() {
   }
 }
 
-void Publisher::Retry(std::uint32_t index) {
+void ConfirmedPublisher::Retry(std::uint32_t index) {
   Advance(index);
   AdvanceQueued();  // it may be isolated, and no other one is under way
 }
 
-void Publisher::Pause(std::uint32_t index, State state, absl::Duration pause) {
+void ConfirmedPublisher::Pause(std::uint32_t index, State state, absl::Duration pause) {
   Job& job = jobs_[index];
   job.state = state;
   ++job.step;
@@ -372,7 +372,7 @@ void Publisher::Pause(std::uint32_t index, State state, absl::Duration pause) {
   });
 }
 
-void Publisher::OnPauseOver(std::uint32_t index) {
+void ConfirmedPublisher::OnPauseOver(std::uint32_t index) {
   switch (jobs_[index].state) {
     case State::kAwaitingTurn:
       return Isolate(index);
@@ -390,15 +390,15 @@ void Publisher::OnPauseOver(std::uint32_t index) {
   }
 }
 
-void Publisher::Finish(std::uint32_t index, const SendResult& result) {
+void ConfirmedPublisher::Finish(std::uint32_t index, const SendResult& result) {
   PendingPublish* const pending = jobs_[index].pending;
   Release(index);
-  const Lifeline<Publisher>::Watch alive(lifeline_);
+  const Lifeline<ConfirmedPublisher>::Watch alive(lifeline_);
   pending->OnSent(result);
   if (alive) AdvanceQueued();
 }
 
-void Publisher::Release(std::uint32_t index) {
+void ConfirmedPublisher::Release(std::uint32_t index) {
   EndIsolation(index);
   Job& job = jobs_[index];
   job.pending->publisher_ = nullptr;
@@ -412,12 +412,12 @@ void Publisher::Release(std::uint32_t index) {
   free_.push_back(index);
 }
 
-void Publisher::OnReady() {
+void ConfirmedPublisher::OnReady() {
   ready_ = true;
   AdvanceQueued();
 }
 
-void Publisher::OnLost() {
+void ConfirmedPublisher::OnLost() {
   ready_ = false;
   OnBlocked(false);
   for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
@@ -430,7 +430,7 @@ void Publisher::OnLost() {
   }
 }
 
-void Publisher::OnBlocked(bool blocked) {
+void ConfirmedPublisher::OnBlocked(bool blocked) {
   if (blocked == blocked_since_.has_value()) return;
   const absl::Duration now = environment_.clock->SinceBoot();
   if (blocked) {
@@ -442,12 +442,12 @@ void Publisher::OnBlocked(bool blocked) {
   AdvanceQueued();
 }
 
-absl::Duration Publisher::UnblockedTime(absl::Duration since_boot) const {
+absl::Duration ConfirmedPublisher::UnblockedTime(absl::Duration since_boot) const {
   const absl::Duration now = blocked_since_.value_or(since_boot);
   return blocked_for_ == absl::ZeroDuration() ? now : now - blocked_for_;
 }
 
-void Publisher::WatchConfirms() {
+void ConfirmedPublisher::WatchConfirms() {
   confirm_timer_.reset();
   if (blocked_since_.has_value()) return;
   absl::Duration earliest = absl::InfiniteDuration();
@@ -459,7 +459,7 @@ void Publisher::WatchConfirms() {
                                               [this] { OnConfirmsOverdue(); });
 }
 
-void Publisher::OnConfirmsOverdue() {
+void ConfirmedPublisher::OnConfirmsOverdue() {
   const absl::Duration now = UnblockedTime();
   bool dropped = false;
   bool silent = false;
@@ -486,18 +486,18 @@ void Publisher::OnConfirmsOverdue() {
 
 // The broker answers, but has not confirmed a message twice in a row. A quorum queue without a
 // leader blocks the channel that publishes to it for minutes, while its declares are answered.
-void Publisher::OnSilence(const std::vector<DelayRoute>& routes) {
+void ConfirmedPublisher::OnSilence(const std::vector<DelayRoute>& routes) {
   for (const DelayRoute& route : routes) delay_queues_.Avoid(route);
   broker_.Reconnect(absl::UnavailableError(
       "the broker has not confirmed a message twice in a row: trying another connection"));
 }
 
-void Publisher::ReportUnconfirmed(const Job& job, std::string_view cause,
-                                  std::string_view why) const {
+void ConfirmedPublisher::ReportUnconfirmed(const Job& job, std::string_view cause,
+                                           std::string_view why) const {
   Report({.kind = EventKind::kUnconfirmed, .time = {}, .cause = cause}, job, why);
 }
 
-void Publisher::Report(Event event, const Job& job, std::string_view why) const {
+void ConfirmedPublisher::Report(Event event, const Job& job, std::string_view why) const {
   if (environment_.observer == nullptr) return;
   event.time = environment_.clock->Now();
   event.queue = job.pending->Origin();

@@ -36,8 +36,10 @@ struct SendResult {
   absl::Duration confirmed_after = absl::ZeroDuration();
 };
 
-// A message that must arrive. The caller implements this, passes it to `Publisher::Send`, and keeps
-// it until `OnSent`. Destroying it earlier cancels the publish.
+class ConfirmedPublisher;
+
+// A message that must arrive. The caller implements this, passes it to `ConfirmedPublisher::Send`,
+// and keeps it until `OnSent`. Destroying it earlier cancels the publish.
 class PendingPublish {
  public:
   PendingPublish() = default;
@@ -71,10 +73,10 @@ class PendingPublish {
   void ForgetRefusal() { was_refused_ = false; }
 
  private:
-  friend class Publisher;
-  Publisher* publisher_ = nullptr;  // null unless it is being sent
-  std::uint32_t job_ = 0;           // index of its job in the publisher
-  bool was_refused_ = false;        // has made the broker close a channel; is isolated from then on
+  friend class ConfirmedPublisher;
+  ConfirmedPublisher* publisher_ = nullptr;  // null unless it is being sent
+  std::uint32_t job_ = 0;                    // index of its job in the publisher
+  bool was_refused_ = false;  // has made the broker close a channel; is isolated from then on
 };
 
 // Publishes pending publishes until they have arrived: through a delay queue with a valid lease, or
@@ -87,17 +89,17 @@ class PendingPublish {
 //
 // If the broker closes a channel because of a publish, or the connection, the publishes that are
 // open on it are isolated until the cause is found: see IsolatedPublishes.
-class Publisher {
+class ConfirmedPublisher {
  public:
   static constexpr std::size_t kMaxUnconfirmed = 4096;
   static constexpr std::size_t kMaxUnsentBytes = std::size_t{16} << 20;
 
   // All arguments must outlive it. Pending publishes need not.
-  Publisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
-            absl::Duration confirm_timeout);
-  ~Publisher();
-  Publisher(const Publisher&) = delete;
-  Publisher& operator=(const Publisher&) = delete;
+  ConfirmedPublisher(Broker& broker, Environment environment, DelayQueues& delay_queues,
+                     absl::Duration confirm_timeout);
+  ~ConfirmedPublisher();
+  ConfirmedPublisher(const ConfirmedPublisher&) = delete;
+  ConfirmedPublisher& operator=(const ConfirmedPublisher&) = delete;
 
   // `pending` must not be under way already. `OnSent` is never called inside this call.
   void Send(PendingPublish& pending);
@@ -242,7 +244,7 @@ class Publisher {
   absl::Duration blocked_for_ = absl::ZeroDuration();
   std::unique_ptr<Timer> confirm_timer_;
 
-  Lifeline<Publisher> lifeline_{this};
+  Lifeline<ConfirmedPublisher> lifeline_{this};
 };
 
 }  // namespace retryq

@@ -74,7 +74,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   const Environment& environment() const { return environment_; }
   const Clock& clock() const { return *environment_.clock; }
   DelayQueues& delay_queues() { return delay_queues_; }
-  Publisher& publisher() { return publisher_; }
+  ConfirmedPublisher& publisher() { return publisher_; }
   DelaySteps& delay_steps() { return delay_steps_; }
   TargetChecks& target_checks() { return target_checks_; }
   const DelayQueueOptions& options() const { return options_; }
@@ -165,7 +165,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   const Environment environment_;
   const DelayQueueOptions options_;
   DelayQueues delay_queues_;
-  Publisher publisher_;
+  ConfirmedPublisher publisher_;
   DelaySteps delay_steps_;
   TargetChecks target_checks_;
   bool ready_ = false;

@@ -69,7 +69,7 @@ class PublisherTest : public ::testing::Test {
  protected:
   PublisherTest() { broker_.Ready(); }
 
-  Publisher& publisher() { return shared_.publisher(); }
+  ConfirmedPublisher& publisher() { return shared_.publisher(); }
 
   void Send(PendingPublish& pending) {
     publisher().Send(pending);
@@ -281,29 +281,29 @@ TEST_F(PublisherTest, IsolatesPublishesOnlyWhileTheBrokerDoesNotBlock) {
 
 TEST_F(PublisherTest, HasSoManyUnconfirmedAndNoMore) {
   std::vector<std::unique_ptr<NotingPublish>> pending;
-  for (std::size_t i = 0; i < Publisher::kMaxUnconfirmed + 3; ++i) {
+  for (std::size_t i = 0; i < ConfirmedPublisher::kMaxUnconfirmed + 3; ++i) {
     pending.push_back(std::make_unique<NotingPublish>(std::to_string(i)));
     publisher().Send(*pending.back());
   }
-  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed);
+  EXPECT_EQ(broker_.publishes.size(), ConfirmedPublisher::kMaxUnconfirmed);
   broker_.publishes[7].Confirm();
-  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 1);
+  EXPECT_EQ(broker_.publishes.size(), ConfirmedPublisher::kMaxUnconfirmed + 1);
   // The answer to what was called off makes room too.
   pending[8].reset();
   time_.RunReady();
-  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 1);
+  EXPECT_EQ(broker_.publishes.size(), ConfirmedPublisher::kMaxUnconfirmed + 1);
   broker_.publishes[8].Confirm();
   time_.RunReady();
-  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 2);
+  EXPECT_EQ(broker_.publishes.size(), ConfirmedPublisher::kMaxUnconfirmed + 2);
   broker_.publishes[9].Nack();
-  EXPECT_EQ(broker_.publishes.size(), Publisher::kMaxUnconfirmed + 3);
+  EXPECT_EQ(broker_.publishes.size(), ConfirmedPublisher::kMaxUnconfirmed + 3);
   EXPECT_EQ(broker_.publishes.back().body, pending.back()->Id());
 }
 
 TEST_F(PublisherTest, WaitsWhileTooMuchIsUnsent) {
   NotingPublish first("first");
   NotingPublish second("second");
-  broker_.unsent = Publisher::kMaxUnsentBytes;
+  broker_.unsent = ConfirmedPublisher::kMaxUnsentBytes;
   Send(first);  // one is always taken, however large
   Send(second);
   ASSERT_THAT(OpenBodies(), ElementsAre("first"));
