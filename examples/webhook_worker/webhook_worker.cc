@@ -177,9 +177,9 @@ int main(int argc, char** argv) {
   retryq::EventLoop loop;
   HttpClient http(loop);
   retryq::Client client(loop, {.url = options.url,
-                               .delay_queues = options.delay_queues,
                                .name = "webhook_worker",
-                               .observer = &printer});
+                               .observer = &printer,
+                               .delay_queues = options.delay_queues});
   const absl::StatusOr<retryq::Consumer> webhooks = client.Consume(
       {.queue = options.queue, .retry = options.retry},
       [&](const retryq::Delivery& delivery, retryq::Settlement settlement) {

@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "retryq/consumer.h"
@@ -15,6 +17,7 @@
 #include "retryq/export.h"
 #include "retryq/observer.h"
 #include "retryq/outgoing_message.h"
+#include "retryq/publisher.h"
 #include "retryq/retrier.h"
 #include "retryq/work_queue.h"
 
@@ -34,8 +37,6 @@ struct ClientOptions {
   // follows.
   std::function<absl::StatusOr<std::vector<std::string>>()> url_source = nullptr;
 
-  DelayQueueOptions delay_queues = {};
-
   // Maximum number of `Client::Publish` calls that wait for their result; it bounds their memory.
   // Above zero.
   std::size_t max_open_publishes = 10000;
@@ -49,6 +50,10 @@ struct ClientOptions {
   // Receives all events. Not owned; must outlive the client. May be null. (A client that is made
   // with an Environment uses the observer of the Environment instead.)
   Observer* observer = nullptr;
+
+  // The last member, because GCC 12 warns of uninitialized memory (-Wmaybe-uninitialized, with -O3)
+  // if a member behind this one is set by its name.
+  DelayQueueOptions delay_queues = {};
 };
 
 // A connection to one vhost of one RabbitMQ, for any number of consumers and publishes. It connects
@@ -57,8 +62,10 @@ struct ClientOptions {
 // Delivery guarantee: at least once, for consumed messages (see `Consume`) and for publishes whose
 // callback gets ok (see `Publish`).
 //
-// Used on its loop's thread. Destroy it there, before the loop. The destructor closes the
-// connection without waiting, and drops open publishes without calling their callbacks. It may run
+// Used on its loop's thread, except its `publisher()`. While EventLoop::Run runs, a call on another
+// thread ends the process (abort) with a line on stderr that names the function. Destroy the client
+// on the loop's thread, before the loop. The destructor closes the connection without waiting, and
+// drops open publishes without calling their callbacks, except those of a Publisher. It may run
 // inside any callback, including an observer's. Consumers that outlive the client continue on its
 // connection, and report to no observer.
 //
@@ -84,8 +91,9 @@ class RETRYQ_EXPORT Client {
   Client(Environment environment, Broker& broker, ClientOptions options,
          std::function<void(absl::Status)> fatal);
   ~Client();
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  // A client that was moved from can only be destroyed or assigned to.
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
 
   // Starts consuming `options.queue` as soon as there is a connection. Returns an error, and starts
   // nothing, if options are invalid, including the client's (kInvalidArgument, which names all
@@ -100,8 +108,19 @@ class RETRYQ_EXPORT Client {
   // The consumer drains by itself when the loop drains. Delivery guarantee: at least once. A
   // message is acked after the handler has returned ok, or after its copy is confirmed and not
   // returned. The handler is called only for a delivery whose channel is still open.
-  absl::StatusOr<Consumer> Consume(ConsumerOptions options, Handler handler);
-  absl::StatusOr<Consumer> Consume(ConsumerOptions options, AsyncHandler handler);
+  [[nodiscard]] absl::StatusOr<Consumer> Consume(ConsumerOptions options, Handler handler);
+  [[nodiscard]] absl::StatusOr<Consumer> Consume(ConsumerOptions options, AsyncHandler handler);
+  // Explains what is wrong with a handler that is neither, or could be both.
+  template <typename Wrong>
+  requires(std::is_constructible_v<Handler, Wrong> == std::is_constructible_v<AsyncHandler, Wrong>)
+      absl::StatusOr<Consumer> Consume(ConsumerOptions /*options*/, Wrong&& /*handler*/) {
+    static_assert(
+        std::is_constructible_v<Handler, Wrong> != std::is_constructible_v<AsyncHandler, Wrong>,
+        "a handler is a function of (const retryq::Delivery&) that returns absl::Status or "
+        "retryq::Outcome, or a function of (retryq::Delivery, retryq::Settlement) that "
+        "returns nothing");
+    return absl::UnimplementedError("");
+  }
 
   // Publishes `message` so that it arrives at the time that `options` set. The publish is
   // mandatory, and persistent unless `message.transient` is set. Calls `done` once, unless it is
@@ -114,8 +133,12 @@ class RETRYQ_EXPORT Client {
   // delay queues that are not shared, the delay is for a 257th pair of exchange and routing key.
   // The client does not give up before the deadline: it waits while the connection is lost or a
   // resource alarm is on, and publishes the message again, so it can arrive twice.
-  void Publish(OutgoingMessage message, PublishOptions options,
-               std::function<void(absl::Status)> done);
+  using Done = absl::AnyInvocable<void(absl::Status) &&>;
+  void Publish(OutgoingMessage message, PublishOptions options = {}, Done done = nullptr);
+  void Publish(OutgoingMessage message, Done done);
+
+  // Returns a handle by which any thread may publish. It may outlive the client.
+  Publisher publisher() const;
 
   // Declares a work queue, then its exchanges with the bindings. May be repeated. Calls `done`
   // once, unless it is empty. ok: everything exists as requested, newly created or not.
@@ -126,10 +149,11 @@ class RETRYQ_EXPORT Client {
   // the exchange. kResourceExhausted: the broker's limit of queues is reached. kUnavailable: the
   // deadline was over first, or the connection was lost each time. Objects that were created before
   // an error remain.
-  void Declare(WorkQueue work_queue, DeclareOptions options,
-               std::function<void(absl::Status)> done);
+  void Declare(WorkQueue work_queue, DeclareOptions options = {}, Done done = nullptr);
+  void Declare(WorkQueue work_queue, Done done);
 
  private:
+  friend class Publisher;
   class RETRYQ_NO_EXPORT Impl;
   std::unique_ptr<Impl> impl_;
 };

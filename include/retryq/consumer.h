@@ -91,7 +91,7 @@ struct ConsumerOptions {
 };
 
 // A running consumer, made by Client::Consume, which documents the guarantees. Move-only. Used on
-// the loop's thread.
+// the loop's thread; calls on another thread are found as those of Client are.
 //
 // The destructor, which may run inside any callback, stops the consumer at once: open deliveries
 // are requeued, and the outcomes of their handlers are ignored. With `handler_threads`, running
@@ -104,6 +104,8 @@ struct ConsumerOptions {
 class RETRYQ_EXPORT Consumer {
  public:
   class RETRYQ_NO_EXPORT Impl;
+  // Consumes nothing, until a consumer is assigned to it.
+  Consumer() noexcept;
   explicit Consumer(std::unique_ptr<Impl> impl);
   Consumer(Consumer&&) noexcept;
   Consumer& operator=(Consumer&&) noexcept;

@@ -1,7 +1,6 @@
 #ifndef RETRYQ_DELAYED_PUBLISHER_H_
 #define RETRYQ_DELAYED_PUBLISHER_H_
 
-#include <functional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -32,15 +31,14 @@ class DelayedPublisher {
       : client_(&client), options_(options) {}
 
   // Publishes `message` so that it arrives after `delay`.
-  void PublishAfter(OutgoingMessage message, absl::Duration delay,
-                    std::function<void(absl::Status)> done) {
+  void PublishAfter(OutgoingMessage message, absl::Duration delay, Client::Done done) {
     client_->Publish(std::move(message),
                      {.delay = delay, .round_up = options_.round_up, .deadline = options_.deadline},
                      std::move(done));
   }
 
   // Publishes `message` so that it arrives no earlier than `time`, by this machine's clock.
-  void PublishAt(OutgoingMessage message, absl::Time time, std::function<void(absl::Status)> done) {
+  void PublishAt(OutgoingMessage message, absl::Time time, Client::Done done) {
     client_->Publish(std::move(message),
                      {.at = time, .round_up = options_.round_up, .deadline = options_.deadline},
                      std::move(done));

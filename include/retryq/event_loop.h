@@ -19,8 +19,10 @@ namespace retryq {
 // The event loop of a thread, on libevent. All work of the objects that are made on it runs on the
 // thread that runs the loop. It owns an event_base, or borrows one that already drives the program.
 //
-// Must outlive every Client made on it. Not thread-safe except for `executor()->Post`. Its
-// destructor waits for handlers that still run on threads.
+// Must outlive every Client made on it. Not thread-safe except for the executor. While `Run` or
+// `RunUntilSignal` runs on one thread, a call on another thread ends the process (abort) with a
+// line on stderr that names the function. The destructor waits for handlers that still run on
+// threads.
 //
 // Belongs to the process that made it: in a forked child it does nothing, and neither do its
 // clients and consumers, so that a child may call exit(). A child can make a new one.
@@ -73,8 +75,7 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   using DrainDone = std::function<void()>;
   [[nodiscard]] std::shared_ptr<void> OnDrain(std::function<void(DrainDone)> drain);
 
-  [[nodiscard]] std::unique_ptr<Timer> After(absl::Duration delay,
-                                             std::function<void()> callback) override;
+  [[nodiscard]] std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) override;
 
   // Takes work from any thread and runs it on this loop's thread.
   std::shared_ptr<Executor> executor() const;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "retryq/broker.h"
 #include "retryq/clock.h"
@@ -24,11 +25,12 @@
 namespace retryq {
 
 // Handles one message and returns its outcome. Called on the loop's thread, or on a thread of the
-// pool if `handler_threads` is set. A thrown exception causes a retry.
-using Handler = std::function<Outcome(const Delivery&)>;
+// pool if `handler_threads` is set, then by several threads at once. A thrown exception causes a
+// retry.
+using Handler = absl::AnyInvocable<Outcome(const Delivery&)>;
 
 // Handles one message and settles it later, from any thread.
-using AsyncHandler = std::function<void(Delivery, Settlement)>;
+using AsyncHandler = absl::AnyInvocable<void(Delivery, Settlement)>;
 
 // Receives messages from a Broker.
 using DeliveryHandler = std::function<void(amqp::MessagePtr)>;

@@ -11,6 +11,7 @@
 #include "retryq/event_loop.h"         // IWYU pragma: export
 #include "retryq/observer.h"           // IWYU pragma: export
 #include "retryq/outcome.h"            // IWYU pragma: export
+#include "retryq/publisher.h"          // IWYU pragma: export
 #include "retryq/settlement.h"         // IWYU pragma: export
 #include "retryq/work_queue.h"         // IWYU pragma: export
 

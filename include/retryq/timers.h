@@ -1,9 +1,9 @@
 #ifndef RETRYQ_TIMERS_H_
 #define RETRYQ_TIMERS_H_
 
-#include <functional>
 #include <memory>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
 #include "retryq/export.h"
 
@@ -23,8 +23,8 @@ class RETRYQ_EXPORT Timers {
 
   // Calls `callback` once, after at least `delay` and never before this returns, unless the timer
   // is destroyed first. Negative delays count as zero.
-  [[nodiscard]] virtual std::unique_ptr<Timer> After(absl::Duration delay,
-                                                     std::function<void()> callback) = 0;
+  using Callback = absl::AnyInvocable<void() &&>;
+  [[nodiscard]] virtual std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) = 0;
 };
 
 }  // namespace retryq

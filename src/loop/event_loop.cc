@@ -14,6 +14,7 @@
 #include "loop/drains.h"
 #include "loop/libevent_ptr.h"
 #include "loop/loop_executor.h"
+#include "loop/runner_thread.h"
 #include "loop/system_clock.h"
 #include "loop/system_random.h"
 #include "loop/thrown.h"
@@ -63,7 +64,9 @@ absl::Duration Monotonic() {
 // is started, so a timer that fires too soon is started again for the rest.
 class LoopTimer final : public Timer {
  public:
-  LoopTimer(event_base* base, absl::Duration delay, std::function<void()> callback)
+  using Callback = Timers::Callback;
+
+  LoopTimer(event_base* base, absl::Duration delay, Callback callback)
       : due_(Monotonic() + std::max(delay, absl::ZeroDuration())), callback_(std::move(callback)) {
     event_.reset(evtimer_new(
         base,
@@ -77,11 +80,12 @@ class LoopTimer final : public Timer {
     const absl::Duration early = due_ - Monotonic();
     if (early > absl::ZeroDuration()) return StartTimer(event_.get(), early);
     // The callback may destroy this timer.
-    CallFromC("the callback of EventLoop::After", std::exchange(callback_, nullptr));
+    Callback callback = std::exchange(callback_, nullptr);
+    CallFromC("the callback of EventLoop::After", [&callback] { std::move(callback)(); });
   }
 
   const absl::Duration due_;  // by CLOCK_MONOTONIC, like libevent's timers
-  std::function<void()> callback_;
+  Callback callback_;
   EventPtr event_;
 };
 
@@ -103,12 +107,15 @@ class EventLoop::Impl {
       return absl::FailedPreconditionError(
           "the event loop belongs to the process that was forked: make another one in the child");
     }
-    if (running_) return absl::FailedPreconditionError("the event loop is already running");
+    if (executor_->thread() == Executor::Thread::kOther || running_) {
+      return absl::FailedPreconditionError("the event loop is already running");
+    }
     if (until_signal && catches_signals.exchange(getpid()) == getpid()) {
       return absl::FailedPreconditionError(
           "another EventLoop of this process runs until a signal comes; remedy: run this one by "
           "Run(), and have the other call its Drain() by OnDrain() and executor()->Post");
     }
+    const RunnerThread::Run here(executor_->runner());
     running_ = true;
     stopped_ = false;
     grace_ = grace;
@@ -146,8 +153,15 @@ class EventLoop::Impl {
   void Stop() { stopped_ = true; }
 
   void Drain() {
-    if (!process_.is_here() || std::exchange(drain_wanted_, true) || !running_) return;
+    if (std::exchange(drain_wanted_, true) || !running_) return;
     BeginDrain();
+  }
+
+  // Returns whether the object is of this process. Ends it if the calling thread is the wrong one.
+  bool Check(const char* function) const {
+    if (!process_.is_here()) return false;
+    CheckThread(*executor_, function);
+    return true;
   }
 
   void Fail(absl::Status error) {
@@ -156,7 +170,7 @@ class EventLoop::Impl {
 
   std::shared_ptr<void> OnDrain(Drains::Drain drain) { return drains_->Add(std::move(drain)); }
 
-  std::unique_ptr<Timer> After(absl::Duration delay, std::function<void()> callback) {
+  std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) {
     return std::make_unique<LoopTimer>(base_, delay, std::move(callback));
   }
 
@@ -164,7 +178,6 @@ class EventLoop::Impl {
   const Clock& clock() const { return clock_; }
   Random& random() { return random_; }
   event_base* base() const { return base_; }
-  bool is_of_this_process() const { return process_.is_here(); }
 
  private:
   // Whether a callback has thrown. The loop then drains and ends with the exception.
@@ -214,20 +227,28 @@ EventLoop::EventLoop() : EventLoop(std::make_unique<Impl>(nullptr)) {}
 EventLoop::EventLoop(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 EventLoop EventLoop::Borrow(event_base* base) { return EventLoop(std::make_unique<Impl>(base)); }
 EventLoop::~EventLoop() {
-  if (!impl_->is_of_this_process()) static_cast<void>(impl_.release());
+  if (!impl_->Check("EventLoop::~EventLoop")) static_cast<void>(impl_.release());
 }
 
 absl::Status EventLoop::Run() { return impl_->Run(kDefaultGrace, /*until_signal=*/false); }
 absl::Status EventLoop::RunUntilSignal(absl::Duration grace) {
   return impl_->Run(grace, /*until_signal=*/true);
 }
-void EventLoop::Stop() { impl_->Stop(); }
-void EventLoop::Drain() { impl_->Drain(); }
-void EventLoop::Fail(absl::Status error) { impl_->Fail(std::move(error)); }
+void EventLoop::Stop() {
+  if (impl_->Check("EventLoop::Stop")) impl_->Stop();
+}
+void EventLoop::Drain() {
+  if (impl_->Check("EventLoop::Drain")) impl_->Drain();
+}
+void EventLoop::Fail(absl::Status error) {
+  if (impl_->Check("EventLoop::Fail")) impl_->Fail(std::move(error));
+}
 std::shared_ptr<void> EventLoop::OnDrain(std::function<void(DrainDone)> drain) {
+  impl_->Check("EventLoop::OnDrain");
   return impl_->OnDrain(std::move(drain));
 }
-std::unique_ptr<Timer> EventLoop::After(absl::Duration delay, std::function<void()> callback) {
+std::unique_ptr<Timer> EventLoop::After(absl::Duration delay, Callback callback) {
+  impl_->Check("EventLoop::After");
   return impl_->After(delay, std::move(callback));
 }
 std::shared_ptr<Executor> EventLoop::executor() const { return impl_->executor(); }

@@ -34,7 +34,7 @@ LoopExecutor::LoopExecutor(event_base* base) : wakeup_(OpenEventFd()) {
 
 LoopExecutor::~LoopExecutor() { close(wakeup_); }
 
-void LoopExecutor::Post(std::function<void()> work) {
+void LoopExecutor::Post(Work work) {
   if (!process_.is_here()) return;
   {
     const WorkOrigin& origin = CurrentOrigin();
@@ -77,6 +77,7 @@ void LoopExecutor::Close() {
 }
 
 void LoopExecutor::RunPosted() {
+  const RunnerThread::Run here(runner_);
   eventfd_t ignored;
   eventfd_read(wakeup_, &ignored);
   {
@@ -84,10 +85,10 @@ void LoopExecutor::RunPosted() {
     running_.swap(posted_);
   }
   for (Posted& posted : running_) {
-    const std::function<void()> work = std::exchange(posted.work, nullptr);
+    Work work = std::exchange(posted.work, nullptr);
     if (work == nullptr) continue;  // dropped
     CurrentOrigin() = std::exchange(posted.origin, nullptr);
-    CallFromC("work given to EventLoop::executor()", work);
+    CallFromC("work given to EventLoop::executor()", [&work] { std::move(work)(); });
     CurrentOrigin() = nullptr;
   }
   running_.clear();

@@ -1,13 +1,13 @@
 #ifndef RETRYQ_SRC_LOOP_LOOP_EXECUTOR_H_
 #define RETRYQ_SRC_LOOP_LOOP_EXECUTOR_H_
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "loop/libevent_ptr.h"
 #include "loop/own_process.h"
+#include "loop/runner_thread.h"
 #include "loop/worker_pool.h"
 #include "retryq/executor.h"
 
@@ -20,7 +20,9 @@ class LoopExecutor final : public Executor, public PoolHost {
   explicit LoopExecutor(event_base* base);
   ~LoopExecutor() override;
 
-  void Post(std::function<void()> work) override;
+  void Post(Work work) override;
+  Thread thread() const override { return runner_.thread(); }
+  RunnerThread& runner() { return runner_; }
 
   void Drop(const WorkOrigin& origin) override;
   void Keep(std::unique_ptr<WorkerPool> pool) override;
@@ -34,13 +36,14 @@ class LoopExecutor final : public Executor, public PoolHost {
 
  private:
   struct Posted {
-    std::function<void()> work;
+    Work work;
     WorkOrigin origin;
   };
 
   const OwnProcess process_;
   const int wakeup_;  // eventfd
   EventPtr readable_;
+  RunnerThread runner_;
 
   std::mutex mutex_;
   bool closed_ = false;         // guarded by mutex_

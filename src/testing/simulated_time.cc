@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "loop/runner_thread.h"
+
 namespace retryq::testing {
 
 // Shared with timers and with threads that post, which may outlive the SimulatedTime.
@@ -19,19 +21,22 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
   }
   std::size_t pending() const { return pending_.size(); }
 
-  std::unique_ptr<Timer> Set(absl::Duration delay, std::function<void()> callback) {
+  std::unique_ptr<Timer> Set(absl::Duration delay, Timers::Callback callback) {
     const Due due{now() + std::max(delay, absl::ZeroDuration()), ++timers_set_};
     pending_.emplace(due, std::move(callback));
     return std::make_unique<Cancelling>(weak_from_this(), due);
   }
 
-  void Post(std::function<void()> work) override {
+  Thread thread() const override { return runner_.thread(); }
+
+  void Post(Work work) override {
     const std::lock_guard lock(mutex_);
     if (!closed_) posted_.push_back(std::move(work));
   }
 
   void RunPosted() {
-    while (std::function<void()> work = TakePosted()) work();
+    const RunnerThread::Run here(runner_);
+    while (Work work = TakePosted()) std::move(work)();
   }
 
   // Returns the time of the next timer; infinite if there is none.
@@ -40,20 +45,21 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
   }
 
   void RunUntil(absl::Duration end) {
+    const RunnerThread::Run here(runner_);
     RunPosted();
     while (next_due() <= end) {
       SetNow(next_due());
-      const std::function<void()> callback = std::move(pending_.begin()->second);
+      Timers::Callback callback = std::move(pending_.begin()->second);
       pending_.erase(pending_.begin());
-      callback();
+      std::move(callback)();
       RunPosted();
     }
     SetNow(std::max(now(), end));
   }
 
   void Close() {
-    std::deque<std::function<void()>> posted;
-    std::map<Due, std::function<void()>> pending;
+    std::deque<Work> posted;
+    std::map<Due, Timers::Callback> pending;
     pending.swap(pending_);
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -83,10 +89,10 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
     now_ = now;
   }
 
-  std::function<void()> TakePosted() {
+  Work TakePosted() {
     const std::lock_guard lock(mutex_);
     if (posted_.empty()) return nullptr;
-    std::function<void()> work = std::move(posted_.front());
+    Work work = std::move(posted_.front());
     posted_.pop_front();
     return work;
   }
@@ -94,11 +100,12 @@ class SimulatedTime::Loop final : public Executor, public std::enable_shared_fro
   mutable std::mutex now_mutex_;
   absl::Duration now_ = absl::Hours(1);  // guarded by now_mutex_
   std::uint64_t timers_set_ = 0;
-  std::map<Due, std::function<void()>> pending_;
+  std::map<Due, Timers::Callback> pending_;
+  RunnerThread runner_;
 
   std::mutex mutex_;
-  bool closed_ = false;                       // guarded by mutex_
-  std::deque<std::function<void()>> posted_;  // guarded by mutex_
+  bool closed_ = false;      // guarded by mutex_
+  std::deque<Work> posted_;  // guarded by mutex_
 };
 
 SimulatedTime::SimulatedTime()
@@ -110,7 +117,7 @@ SimulatedTime::~SimulatedTime() { loop_->Close(); }
 absl::Time SimulatedTime::Now() const { return wall_clock_at_boot_ + loop_->now(); }
 absl::Duration SimulatedTime::SinceBoot() const { return loop_->now(); }
 
-std::unique_ptr<Timer> SimulatedTime::After(absl::Duration delay, std::function<void()> callback) {
+std::unique_ptr<Timer> SimulatedTime::After(absl::Duration delay, Callback callback) {
   return loop_->Set(delay, std::move(callback));
 }
 

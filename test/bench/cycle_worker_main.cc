@@ -89,8 +89,8 @@ absl::Status Work(const Arguments& arguments) {
   EventLoop loop;
   Counter counter(loop, arguments);
   Client client(loop, {.url = arguments.url,
-                       .delay_queues = {.max_delay_queues = kDelayQueues},
-                       .observer = &counter});
+                       .observer = &counter,
+                       .delay_queues = {.max_delay_queues = kDelayQueues}});
   std::vector<absl::Duration> delays;
   for (std::uint64_t i = 0; i < arguments.ttls; ++i) {
     delays.push_back(absl::Milliseconds(kFirstTtl + i * kTtlStep));

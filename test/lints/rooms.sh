@@ -8,7 +8,7 @@ readonly SHARED_HEADERS='broker event_loop clock timers delivery executor export
 # What src/cli may include of src/retry: what it must do as workers do.
 readonly RETRY_FOR_CLI='delivery/message_history publisher/parked_queue_rules'
 # What src/retry may include of src/loop: what computes, and the threads that handlers run on.
-readonly LOOP_FOR_RETRY='alive own_process pauses thrown worker_pool'
+readonly LOOP_FOR_RETRY='alive own_process pauses runner_thread thrown worker_pool'
 # The folders of src/amqp and of src/retry, the lowest first: each includes only itself and those before it.
 readonly AMQP_FOLDERS='codec transport channel connection broker'
 readonly RETRY_FOLDERS='delivery policy delay_queues publisher retrier client'
@@ -79,7 +79,8 @@ in_order amqp "$AMQP_FOLDERS"
 in_order retry "$RETRY_FOLDERS"
 allow "src/retry includes itself, public headers, src/base, and of src/loop what it may ($LOOP_FOR_RETRY)" \
   "(retry|retryq|base)/|loop/(${LOOP_FOR_RETRY// /|})\.h\"" src/retry
-allow 'src/testing includes itself, src/base and public headers' '(testing|retryq|base)/' src/testing
+allow 'src/testing includes itself, src/base, public headers and the thread of an executor' \
+  '((testing|retryq|base)/|loop/runner_thread)' src/testing
 allow 'src/prometheus includes public headers' 'retryq/' src/prometheus
 allow "src/cli includes itself, src/loop, src/base, public headers, and of src/retry what it may ($RETRY_FOR_CLI)" \
   "(cli|loop|base|retryq)/|retry/(${RETRY_FOR_CLI// /|})\.h\"" src/cli

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <functional>
 #include <memory>
 
 #include "retryq/timers.h"
@@ -14,8 +13,7 @@ namespace retryq {
 // fire.
 class MockTimers : public Timers {
  public:
-  MOCK_METHOD(std::unique_ptr<Timer>, After, (absl::Duration delay, std::function<void()> callback),
-              (override));
+  MOCK_METHOD(std::unique_ptr<Timer>, After, (absl::Duration delay, Callback callback), (override));
 };
 
 }  // namespace retryq

@@ -28,12 +28,13 @@ struct Pool {
 
 using Done = std::function<void(const absl::Status&)>;
 
-#define TAKEN_FOR_GRANTED                                                                 \
-  [[maybe_unused]] retryq::EventLoop &loop, [[maybe_unused]] retryq::Client &client,      \
-      [[maybe_unused]] const retryq::Delivery &delivery,                                  \
-      [[maybe_unused]] const retryq::Handler &handler, [[maybe_unused]] const Done &done, \
-      [[maybe_unused]] const Done &fatal, [[maybe_unused]] std::string &body,             \
-      [[maybe_unused]] absl::Time noon, [[maybe_unused]] Pool &pool
+#define TAKEN_FOR_GRANTED                                                                     \
+  [[maybe_unused]] retryq::EventLoop &loop, [[maybe_unused]] retryq::Client &client,          \
+      [[maybe_unused]] const retryq::Delivery &delivery,                                      \
+      [[maybe_unused]] const std::function<retryq::Outcome(const retryq::Delivery&)>&handler, \
+      [[maybe_unused]] const Done &done, [[maybe_unused]] const Done &fatal,                  \
+      [[maybe_unused]] std::string &body, [[maybe_unused]] absl::Time noon,                   \
+      [[maybe_unused]] Pool &pool
 
 int Fail(const absl::Status& status);
 absl::Status Charge(const retryq::Delivery& order);

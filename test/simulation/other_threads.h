@@ -19,16 +19,16 @@ namespace retryq::simulation {
 // A pool of threads as a retrier sees it, whose work begins when its owner wants it.
 class WaitingExecutor final : public Executor {
  public:
-  void Post(std::function<void()> work) override { waiting_.push_back(std::move(work)); }
+  void Post(Work work) override { waiting_.push_back(std::move(work)); }
   void RunOne() {
     if (waiting_.empty()) return;
-    const std::function<void()> work = std::move(waiting_.front());
+    Work work = std::move(waiting_.front());
     waiting_.pop_front();
-    work();
+    std::move(work)();
   }
 
  private:
-  std::deque<std::function<void()>> waiting_;
+  std::deque<Work> waiting_;
 };
 
 // A thread that settles what it is given, or drops it. `Take` is called on others.

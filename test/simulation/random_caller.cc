@@ -645,14 +645,14 @@ DeliveryHandler RandomCaller::AnyWrapping() {
       if (random_.OneIn(2)) Keep(std::move(settlement), nullptr);
     }));
   }
-  const Handler handler = [this](const Delivery& delivery) {
+  Handler handler = [this](const Delivery& delivery) {
     EXPECT_FALSE(delivery.abandoned()) << "a handler was begun for a delivery that is gone";
     Called();
     return AnyOutcome();
   };
-  if (random_.OneIn(2)) return retrier_->Wrap(handler);
+  if (random_.OneIn(2)) return retrier_->Wrap(std::move(handler));
   later_ = std::make_shared<WaitingExecutor>();
-  return retrier_->Wrap(handler, later_);
+  return retrier_->Wrap(std::move(handler), later_);
 }
 
 void RandomCaller::DeliverByHand() {

@@ -24,7 +24,7 @@ class Worker : private Observer {
     ConsumerOptions consumer = {};
     absl::Duration skew = absl::ZeroDuration();  // of its wall clock
     std::function<absl::Duration()> latency;
-    AsyncHandler handler;
+    std::function<void(Delivery, Settlement)> handler;
     Observer* observer = nullptr;  // outlives it
   };
 

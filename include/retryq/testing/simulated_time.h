@@ -2,7 +2,6 @@
 #define RETRYQ_TESTING_SIMULATED_TIME_H_
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 #include "absl/time/time.h"
@@ -36,8 +35,7 @@ class SimulatedTime final : public Clock, public Timers {
   // Begins at one hour.
   absl::Duration SinceBoot() const override;
 
-  [[nodiscard]] std::unique_ptr<Timer> After(absl::Duration delay,
-                                             std::function<void()> callback) override;
+  [[nodiscard]] std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) override;
 
   // `Post` is thread-safe and may be called after this object is gone.
   std::shared_ptr<Executor> executor() const;

@@ -1,6 +1,8 @@
 #include "retryq/client.h"
 
+#include <atomic>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <optional>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "base/name_size.h"
 #include "loop/alive.h"
 #include "loop/own_process.h"
+#include "loop/runner_thread.h"
 #include "loop/thrown.h"
 #include "retry/client/consumer_impl.h"
 #include "retry/client/declare_work_queue.h"
@@ -153,7 +156,97 @@ absl::Status ValidateConsumer(const ConsumerOptions& options) {
   return status;
 }
 
+absl::Status TooManyPublishes(std::size_t open) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("max_open_publishes: ", open,
+                   " publishes are unanswered; wait for one of them, or raise it"));
+}
+
+// Longer than any wait makes sense; a longer deadline is no deadline.
+constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
+// How much later than its deadline a publish is answered if the loop runs.
+constexpr absl::Duration kLoopPatience = absl::Seconds(1);
+
+// The callback of a call to the client. Calls it at most once, and keeps exceptions from leaving
+// it.
+class Answer {
+ public:
+  // `threw`: see CallUser. `who` names the callback.
+  Answer(const char* who, Client::Done done, std::function<void(absl::Status)> threw)
+      : who_(who), done_(std::move(done)), threw_(std::move(threw)) {}
+  Answer(Answer&& other) noexcept
+      : who_(other.who_),
+        done_(std::exchange(other.done_, nullptr)),
+        threw_(std::move(other.threw_)),
+        always_(other.always_) {}
+  Answer& operator=(Answer&&) = delete;
+  ~Answer() {
+    if (!always_) return;
+    std::move (*this)(absl::CancelledError(
+        "the client or its loop was destroyed or has drained, or the handler that published was "
+        "abandoned, before the publish was confirmed; the message may still arrive"));
+  }
+
+  // From now on the callback is called even if this object is destroyed before: with kCancelled.
+  void AlwaysCall() { always_ = true; }
+
+  void operator()(absl::Status status) && {
+    Client::Done done = std::exchange(done_, nullptr);
+    if (done == nullptr) return;
+    CallUser(who_, threw_, [&] { std::move(done)(std::move(status)); });
+  }
+
+ private:
+  const char* const who_;
+  Client::Done done_;
+  std::function<void(absl::Status)> threw_;
+  bool always_ = false;
+};
+
 }  // namespace
+
+// What publishers share with their client. Thread-safe, except `client`.
+class Publisher::Link {
+ public:
+  Link(std::shared_ptr<Executor> executor, AlivePtr<Client::Impl> client, std::size_t limit,
+       std::function<void(absl::Status)> threw)
+      : executor_(std::move(executor)), client_(std::move(client)), limit_(limit), threw_(threw) {}
+
+  void Publish(const std::shared_ptr<Link>& self, OutgoingMessage message,
+               const PublishOptions& options, Publisher::Done done);
+
+  Executor& executor() const { return *executor_; }
+
+  // Number of publishes that are on their way to the loop's thread.
+  std::size_t posted() const { return posted_.load(std::memory_order_relaxed); }
+  void SetOpen(std::size_t open) { open_.store(open, std::memory_order_relaxed); }
+  // From now on publishes are cancelled.
+  void Close() { closed_.store(true, std::memory_order_relaxed); }
+
+ private:
+  // Counts a publish that is on its way.
+  class Posted {
+   public:
+    explicit Posted(std::shared_ptr<Link> link) : link_(std::move(link)) {}
+    Posted(Posted&&) noexcept = default;
+    ~Posted() { Arrive(); }
+    // Ends the count. Returns the client, or null if it is gone; for the loop's thread.
+    Client::Impl* Arrive();
+    const std::shared_ptr<Link>& link() const { return link_; }
+
+   private:
+    std::shared_ptr<Link> link_;
+  };
+
+  const OwnProcess process_;
+  const std::shared_ptr<Executor> executor_;
+  const AlivePtr<Client::Impl> client_;  // used on the loop's thread
+  const std::size_t limit_;
+  const std::function<void(absl::Status)> threw_;
+  std::atomic<std::size_t> open_ = 0;
+  std::atomic<std::size_t> posted_ = 0;
+  std::atomic<bool> closed_ = false;
+};
 
 class Client::Impl {
  public:
@@ -196,7 +289,8 @@ class Client::Impl {
   // Called by the client's destructor. If the user's code was called from the middle of this
   // library's, the object lives until that call is over.
   static void Destroy(std::unique_ptr<Impl> impl) {
-    if (!impl->process_.is_here()) {
+    if (impl == nullptr) return;
+    if (!impl->Check("Client::~Client")) {
       static_cast<void>(impl.release());
       return;
     }
@@ -209,10 +303,25 @@ class Client::Impl {
   template <typename SomeHandler>
   absl::StatusOr<Consumer> Consume(ConsumerOptions options, SomeHandler handler);
 
-  void Publish(OutgoingMessage message, const PublishOptions& options,
-               std::function<void(absl::Status)> done);
-  void Declare(WorkQueue work_queue, const DeclareOptions& options,
-               std::function<void(absl::Status)> done);
+  void Publish(OutgoingMessage message, const PublishOptions& options, Answer answer);
+  void Declare(WorkQueue work_queue, const DeclareOptions& options, Answer answer);
+
+  Answer PublishAnswer(Done done) const {
+    return {"the callback of Client::Publish", std::move(done), threw_};
+  }
+  Answer DeclareAnswer(Done done) const {
+    return {"the callback of Client::Declare", std::move(done), threw_};
+  }
+
+  const std::shared_ptr<Publisher::Link>& link() const { return link_; }
+  bool muted() const { return muted_; }
+
+  // Returns whether the object is of this process. Ends it if the calling thread is the wrong one.
+  bool Check(const char* function) const {
+    if (!process_.is_here()) return false;
+    CheckThread(*environment_.executor, function);
+    return true;
+  }
 
  private:
   Impl(Environment environment, std::function<void(absl::Status)> fatal,
@@ -288,8 +397,9 @@ class Client::Impl {
     }
   }
   void FinishPublishes(std::function<void()> finished);
+  void FinishOpen(std::function<void()> finished);
   void WatchPublishes();
-  void AnswerLater(std::function<void(absl::Status)> done, absl::Status status);
+  void AnswerLater(Answer answer, absl::Status status);
 
   const OwnProcess process_;
   const Environment environment_;
@@ -309,6 +419,8 @@ class Client::Impl {
   std::function<void()> publishes_finished_;  // set during a stop
   bool muted_ = false;
   Lifeline<Impl> lifeline_{this};
+  const std::shared_ptr<Publisher::Link> link_ = std::make_shared<Publisher::Link>(
+      environment_.executor, lifeline_.ptr(), options_.max_open_publishes, threw_);
 };
 
 template <typename SomeHandler>
@@ -353,10 +465,7 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
   return Consumer(std::move(consumer));
 }
 
-void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& options,
-                           std::function<void(absl::Status)> done) {
-  if (!process_.is_here()) return;
-  if (done == nullptr) done = [](const absl::Status&) {};
+void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& options, Answer answer) {
   absl::Status valid =
       Join(invalid_, ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
   valid = Join(valid, ValidateMessage(message));
@@ -365,28 +474,26 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
         Join(valid, absl::InvalidArgumentError(
                         "expiration cannot be combined with a delay, which it would end early"));
   }
-  if (valid.ok() && publishes_.size() >= options_.max_open_publishes) {
-    valid = absl::ResourceExhaustedError(
-        absl::StrCat("max_open_publishes: ", publishes_.size(),
-                     " publishes are unanswered; wait for one of them, or raise it"));
+  if (const std::size_t open = publishes_.size() + link_->posted();
+      valid.ok() && open >= options_.max_open_publishes) {
+    valid = TooManyPublishes(open);
   }
-  if (!valid.ok()) {
-    AnswerLater(std::move(done), std::move(valid));
-    return;
-  }
+  if (!valid.ok()) return AnswerLater(std::move(answer), std::move(valid));
   const std::uint64_t number = next_publish_++;
   auto publish = std::make_unique<DelayedPublish>(
       shared_, std::move(message), options,
-      [this, number, done = std::move(done), threw = threw_](absl::Status status) {
-        const auto finished = publishes_.extract(number);  // kept until `done` has returned
+      [this, number, answer = std::move(answer)](absl::Status status) mutable {
+        const auto finished = publishes_.extract(number);  // kept until `answer` has returned
+        link_->SetOpen(publishes_.size());
         ++answered_publishes_;
         if (publishes_.empty() && publishes_finished_ != nullptr) {
           environment_.executor->Post(std::exchange(publishes_finished_, nullptr));
         }
-        CallUser("the callback of Client::Publish", threw, [&] { done(std::move(status)); });
+        std::move(answer)(std::move(status));
       });
   DelayedPublish& started = *publish;
   publishes_.emplace(number, std::move(publish));
+  link_->SetOpen(publishes_.size());
   if (!shared_->is_amid()) return started.Start();
   // An observer may be called in the middle of a change that a publish would interfere with.
   environment_.executor->Post([self = lifeline_.ptr(), number] {
@@ -396,18 +503,15 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
   });
 }
 
-void Client::Impl::Declare(WorkQueue work_queue, const DeclareOptions& options,
-                           std::function<void(absl::Status)> done) {
-  if (!process_.is_here()) return;
-  if (done == nullptr) done = [](const absl::Status&) {};
+void Client::Impl::Declare(WorkQueue work_queue, const DeclareOptions& options, Answer answer) {
   absl::Status valid = Join(invalid_, Validate(work_queue));
-  if (!valid.ok()) return AnswerLater(std::move(done), std::move(valid));
+  if (!valid.ok()) return AnswerLater(std::move(answer), std::move(valid));
   const std::uint64_t number = next_declare_++;
   auto declare = std::make_unique<PendingDeclare>(
       shared_, std::move(work_queue), options,
-      [this, number, done = std::move(done), threw = threw_](absl::Status status) {
-        const auto finished = declares_.extract(number);  // kept until `done` has returned
-        CallUser("the callback of Client::Declare", threw, [&] { done(std::move(status)); });
+      [this, number, answer = std::move(answer)](absl::Status status) mutable {
+        const auto finished = declares_.extract(number);  // kept until `answer` has returned
+        std::move(answer)(std::move(status));
       });
   PendingDeclare& started = *declare;
   declares_.emplace(number, std::move(declare));
@@ -419,11 +523,10 @@ void Client::Impl::Declare(WorkQueue work_queue, const DeclareOptions& options,
   });
 }
 
-void Client::Impl::AnswerLater(std::function<void(absl::Status)> done, absl::Status status) {
+void Client::Impl::AnswerLater(Answer answer, absl::Status status) {
   environment_.executor->Post(
-      [self = lifeline_.ptr(), done = std::move(done), status = std::move(status), threw = threw_] {
-        if (!self || self->muted_) return;
-        CallUser("the callback of a call to Client", threw, [&] { done(status); });
+      [self = lifeline_.ptr(), answer = std::move(answer), status = std::move(status)]() mutable {
+        if (self && !self->muted_) std::move(answer)(std::move(status));
       });
 }
 
@@ -439,7 +542,9 @@ void Client::Impl::Drain(EventLoop::DrainDone done) {
   const auto close = [self = lifeline_.ptr(), done = std::move(done)] {
     if (!self) return;
     self->FinishPublishes([self, done] {
-      if (self) self->shared_->broker().Close(done);
+      if (!self) return;
+      self->link_->Close();
+      self->shared_->broker().Close(done);
     });
   };
   if (consumers_->empty()) return close();
@@ -453,6 +558,14 @@ void Client::Impl::Drain(EventLoop::DrainDone done) {
 
 // Waits for open publishes as long as some of them are still being answered.
 void Client::Impl::FinishPublishes(std::function<void()> finished) {
+  if (link_->posted() == 0) return FinishOpen(std::move(finished));
+  // Those that other threads have posted begin before this work.
+  environment_.executor->Post([self = lifeline_.ptr(), finished = std::move(finished)] {
+    if (self && !self->muted_) self->FinishOpen(finished);
+  });
+}
+
+void Client::Impl::FinishOpen(std::function<void()> finished) {
   if (publishes_.empty()) return finished();
   publishes_finished_ = std::move(finished);
   shared_->publisher().RetryNow();
@@ -487,24 +600,107 @@ Client::Client(Environment environment, Broker& broker, ClientOptions options,
     : impl_(std::make_unique<Impl>(std::move(environment), broker, fatal, fatal,
                                    std::move(options))) {}
 
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&& other) noexcept {
+  Impl::Destroy(std::exchange(impl_, std::move(other.impl_)));
+  return *this;
+}
+
 Client::~Client() { Impl::Destroy(std::move(impl_)); }
 
 absl::StatusOr<Consumer> Client::Consume(ConsumerOptions options, Handler handler) {
+  impl_->Check("Client::Consume");
   return impl_->Consume(std::move(options), std::move(handler));
 }
 
 absl::StatusOr<Consumer> Client::Consume(ConsumerOptions options, AsyncHandler handler) {
+  impl_->Check("Client::Consume");
   return impl_->Consume(std::move(options), std::move(handler));
 }
 
-void Client::Publish(OutgoingMessage message, PublishOptions options,
-                     std::function<void(absl::Status)> done) {
-  impl_->Publish(std::move(message), options, std::move(done));
+void Client::Publish(OutgoingMessage message, PublishOptions options, Done done) {
+  if (!impl_->Check("Client::Publish")) return;
+  impl_->Publish(std::move(message), options, impl_->PublishAnswer(std::move(done)));
 }
 
-void Client::Declare(WorkQueue work_queue, DeclareOptions options,
-                     std::function<void(absl::Status)> done) {
-  impl_->Declare(std::move(work_queue), options, std::move(done));
+void Client::Publish(OutgoingMessage message, Done done) {
+  Publish(std::move(message), {}, std::move(done));
+}
+
+void Client::Declare(WorkQueue work_queue, DeclareOptions options, Done done) {
+  if (!impl_->Check("Client::Declare")) return;
+  impl_->Declare(std::move(work_queue), options, impl_->DeclareAnswer(std::move(done)));
+}
+
+void Client::Declare(WorkQueue work_queue, Done done) {
+  Declare(std::move(work_queue), {}, std::move(done));
+}
+
+Publisher Client::publisher() const { return Publisher(impl_->link()); }
+
+Client::Impl* Publisher::Link::Posted::Arrive() {
+  const std::shared_ptr<Link> link = std::move(link_);
+  if (link == nullptr) return nullptr;
+  link->posted_.fetch_sub(1, std::memory_order_relaxed);
+  return link->client_.get();
+}
+
+void Publisher::Link::Publish(const std::shared_ptr<Link>& self, OutgoingMessage message,
+                              const PublishOptions& options, Publisher::Done done) {
+  Answer answer("the callback of Publisher::Publish", std::move(done), threw_);
+  answer.AlwaysCall();
+  if (!process_.is_here() || closed_.load(std::memory_order_relaxed)) return;
+  // A message must not overtake those that the same thread has posted.
+  if (executor_->thread() == Executor::Thread::kThis && posted() == 0 && client_) {
+    if (!client_->muted()) client_->Publish(std::move(message), options, std::move(answer));
+    return;
+  }
+  Posted place(self);
+  const std::size_t before = posted_.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t open = before + open_.load(std::memory_order_relaxed);
+  if (open >= limit_) return std::move(answer)(TooManyPublishes(open));
+  executor_->Post([place = std::move(place), message = std::move(message), options,
+                   answer = std::move(answer)]() mutable {
+    const std::shared_ptr<Link> link = place.link();
+    Client::Impl* const client = place.Arrive();
+    if (client == nullptr || client->muted() || link->closed_) return;
+    client->Publish(std::move(message), options, std::move(answer));
+  });
+}
+
+Publisher::Publisher(std::shared_ptr<Link> link) : link_(std::move(link)) {}
+
+void Publisher::Publish(OutgoingMessage message, PublishOptions options, Done done) const {
+  link_->Publish(link_, std::move(message), options, std::move(done));
+}
+
+std::future<absl::Status> Publisher::Publish(OutgoingMessage message,
+                                             PublishOptions options) const {
+  std::promise<absl::Status> promise;
+  std::future<absl::Status> result = promise.get_future();
+  Publish(std::move(message), options, [promise = std::move(promise)](absl::Status status) mutable {
+    promise.set_value(std::move(status));
+  });
+  return result;
+}
+
+absl::Status Publisher::PublishAndWait(OutgoingMessage message, PublishOptions options) const {
+  const Executor::Thread thread = link_->executor().thread();
+  if (thread == Executor::Thread::kThis || thread == Executor::Thread::kLast) {
+    return absl::FailedPreconditionError(
+        "PublishAndWait was called on the thread of the event loop, which must not wait for "
+        "itself; "
+        "remedy: call Publish with a callback, or set handler_threads");
+  }
+  std::future<absl::Status> result = Publish(std::move(message), options);
+  if (options.deadline < kLongestWait &&
+      result.wait_for(absl::ToChronoNanoseconds(options.deadline + kLoopPatience)) !=
+          std::future_status::ready) {
+    return absl::UnavailableError(
+        "the event loop has not answered the publish in time; the message may still arrive; "
+        "remedy: see that the loop runs, and that no handler blocks it");
+  }
+  return result.get();
 }
 
 }  // namespace retryq

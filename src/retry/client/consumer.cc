@@ -60,7 +60,7 @@ absl::Status Explained(const absl::Status& why, const std::string& queue) {
 class PoolExecutor final : public Executor {
  public:
   explicit PoolExecutor(WorkerPool& pool) : pool_(pool) {}
-  void Post(std::function<void()> work) override { pool_.Submit(std::move(work)); }
+  void Post(Work work) override { pool_.Submit(std::move(work)); }
 
  private:
   WorkerPool& pool_;
@@ -128,7 +128,7 @@ absl::Status Consumer::Impl::Start(Handler handler, int threads) {
   }
   pool_ = *std::move(pool);
   Begin(retrier_->Wrap(
-      [no_more = handle_no_more_, handler = std::move(handler)](const Delivery& delivery) {
+      [no_more = handle_no_more_, handler = std::move(handler)](const Delivery& delivery) mutable {
         // On a graceful stop, running handlers finish, but deliveries that wait are requeued.
         return *no_more ? Outcome::Requeue() : handler(delivery);
       },
@@ -428,21 +428,29 @@ void Consumer::Impl::EndDrain(bool complete) {
   }
 }
 
+Consumer::Consumer() noexcept = default;
 Consumer::Consumer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Consumer::Consumer(Consumer&&) noexcept = default;
-Consumer& Consumer::operator=(Consumer&&) noexcept = default;
+Consumer& Consumer::operator=(Consumer&& other) noexcept {
+  const Consumer replaced(std::exchange(impl_, std::move(other.impl_)));
+  return *this;
+}
 Consumer::~Consumer() {
-  if (impl_ != nullptr && !impl_->is_of_this_process()) static_cast<void>(impl_.release());
+  if (impl_ != nullptr && !impl_->Check("Consumer::~Consumer")) static_cast<void>(impl_.release());
 }
 
 void Consumer::Drain(absl::Duration deadline, std::function<void(bool)> drained) {
-  if (impl_->is_of_this_process()) impl_->Drain(deadline, std::move(drained));
+  if (impl_ == nullptr) {
+    if (drained != nullptr) drained(true);
+    return;
+  }
+  if (impl_->Check("Consumer::Drain")) impl_->Drain(deadline, std::move(drained));
 }
 void Consumer::Pause() {
-  if (impl_->is_of_this_process()) impl_->Pause();
+  if (impl_ != nullptr && impl_->Check("Consumer::Pause")) impl_->Pause();
 }
 void Consumer::Resume() {
-  if (impl_->is_of_this_process()) impl_->Resume();
+  if (impl_ != nullptr && impl_->Check("Consumer::Resume")) impl_->Resume();
 }
 
 }  // namespace retryq

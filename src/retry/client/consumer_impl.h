@@ -16,6 +16,7 @@
 #include "loop/alive.h"
 #include "loop/own_process.h"
 #include "loop/pauses.h"
+#include "loop/runner_thread.h"
 #include "loop/worker_pool.h"
 #include "retry/retrier/consumer_retrier.h"
 #include "retry/retrier/shared_state.h"
@@ -51,7 +52,12 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void Pause();
   void Resume();
 
-  bool is_of_this_process() const { return process_.is_here(); }
+  // Returns whether the object is of this process. Ends it if the calling thread is the wrong one.
+  bool Check(const char* function) const {
+    if (!process_.is_here()) return false;
+    CheckThread(*shared_->environment().executor, function);
+    return true;
+  }
 
  private:
   void OnReady() override;

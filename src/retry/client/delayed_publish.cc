@@ -65,8 +65,7 @@ absl::Status ValidateDelay(const PublishOptions& options, absl::Time now,
 }
 
 DelayedPublish::DelayedPublish(std::shared_ptr<SharedState> shared, OutgoingMessage message,
-                               const PublishOptions& options,
-                               std::function<void(absl::Status)> done)
+                               const PublishOptions& options, Done done)
     : shared_(std::move(shared)),
       body_(std::make_shared<const std::string>(std::move(message.body))),
       message_(std::move(message)),
@@ -259,7 +258,8 @@ std::string DelayedPublish::Target() const {
 void DelayedPublish::Finish(absl::Status status) {
   if (std::exchange(state_, State::kDone) == State::kDone) return;
   const SharedState::CallOut calling(*shared_);
-  std::exchange(done_, nullptr)(std::move(status));
+  Done done = std::exchange(done_, nullptr);
+  std::move(done)(std::move(status));
 }
 
 }  // namespace retryq

@@ -2,12 +2,12 @@
 #define RETRYQ_SRC_RETRY_CLIENT_DELAYED_PUBLISH_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "loop/alive.h"
@@ -27,10 +27,12 @@ namespace retryq {
 // queues behind a named exchange.
 class DelayedPublish final : private PendingPublish, private BrokerListener {
  public:
+  using Done = absl::AnyInvocable<void(absl::Status) &&>;
+
   // `done` is called once, and may destroy this object. The options must be valid, and it must be
   // possible to encode the message's headers.
   DelayedPublish(std::shared_ptr<SharedState> shared, OutgoingMessage message,
-                 const PublishOptions& options, std::function<void(absl::Status)> done);
+                 const PublishOptions& options, Done done);
   ~DelayedPublish() override;
 
   void Start();
@@ -78,7 +80,7 @@ class DelayedPublish final : private PendingPublish, private BrokerListener {
   const std::string expiration_;
   std::string headers_;  // encoded
   State state_ = State::kWaiting;
-  std::function<void(absl::Status)> done_;
+  Done done_;
   std::unique_ptr<Timer> deadline_;
   std::uint32_t failures_ = 0;  // of looking for the target
   std::unique_ptr<Timer> again_;

@@ -20,8 +20,7 @@ constexpr std::uint32_t kMostLostDeclares = 3;
 }  // namespace
 
 PendingDeclare::PendingDeclare(std::shared_ptr<SharedState> shared, WorkQueue work_queue,
-                               const DeclareOptions& options,
-                               std::function<void(absl::Status)> done)
+                               const DeclareOptions& options, Done done)
     : shared_(std::move(shared)),
       work_queue_(std::move(work_queue)),
       only_if_missing_(options.only_if_missing),
@@ -91,7 +90,8 @@ void PendingDeclare::OnAnswer(const absl::Status& answer) {
 void PendingDeclare::Finish(absl::Status status) {
   if (std::exchange(state_, State::kDone) == State::kDone) return;
   const SharedState::CallOut calling(*shared_);
-  std::exchange(done_, nullptr)(std::move(status));
+  Done done = std::exchange(done_, nullptr);
+  std::move(done)(std::move(status));
 }
 
 }  // namespace retryq

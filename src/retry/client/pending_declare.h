@@ -2,11 +2,11 @@
 #define RETRYQ_SRC_RETRY_CLIENT_PENDING_DECLARE_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "loop/alive.h"
 #include "loop/worker_pool.h"
@@ -21,9 +21,11 @@ namespace retryq {
 // was lost meanwhile. If it is lost each time, the declaration is assumed to be the cause.
 class PendingDeclare final : private BrokerListener {
  public:
+  using Done = absl::AnyInvocable<void(absl::Status) &&>;
+
   // `done` is called once, and may destroy this object. The work queue must be valid.
   PendingDeclare(std::shared_ptr<SharedState> shared, WorkQueue work_queue,
-                 const DeclareOptions& options, std::function<void(absl::Status)> done);
+                 const DeclareOptions& options, Done done);
   ~PendingDeclare() override;
 
   void Start();
@@ -53,7 +55,7 @@ class PendingDeclare final : private BrokerListener {
   const WorkQueue work_queue_;
   const bool only_if_missing_;
   State state_ = State::kWaiting;
-  std::function<void(absl::Status)> done_;
+  Done done_;
   std::unique_ptr<Timer> deadline_;
   std::uint32_t failures_ = 0;
   std::unique_ptr<Timer> again_;

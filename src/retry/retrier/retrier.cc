@@ -55,7 +55,7 @@ std::optional<QueueType> ParkedQueueType(const DelayQueueOptions& options) {
 }
 
 // Calls the handler. Returns kUnknown if it throws.
-Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
+Outcome CallHandler(Handler& handler, const Delivery& delivery) {
   try {
     return handler(delivery);
   } catch (...) {
@@ -65,8 +65,7 @@ Outcome CallHandler(const Handler& handler, const Delivery& delivery) {
 
 // Calls an asynchronous handler. If it throws, its settlement is dropped, which causes a retry
 // unless it was used before; returns the exception as an error, else ok.
-absl::Status CallHandler(const AsyncHandler& handler, const Delivery& delivery,
-                         Settlement settlement) {
+absl::Status CallHandler(AsyncHandler& handler, const Delivery& delivery, Settlement settlement) {
   try {
     handler(delivery, std::move(settlement));
     return absl::OkStatus();
@@ -172,13 +171,13 @@ class RetrierImpl final {
   };
 
   // Calls the handler for a delivery.
-  using Call = std::function<void(const AlivePtr<RetrierImpl>& self, Id id)>;
+  using Call = absl::AnyInvocable<void(const AlivePtr<RetrierImpl>& self, Id id)>;
 
   // The state of a wrapped handler. The call may destroy the retrier and the function that made the
   // call, so the caller keeps a reference to this.
   struct Wrapped {
     AlivePtr<RetrierImpl> retrier;
-    Call call;
+    mutable Call call;
   };
 
   DeliveryHandler Deliver(Call call);
@@ -316,7 +315,7 @@ void RetrierImpl::LookForWorkExchange(std::function<void(const absl::Status&)> d
 }
 
 DeliveryHandler RetrierImpl::Wrap(Handler handler) {
-  return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) {
+  return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) mutable {
     const Running call(self, id);
     const Outcome outcome = CallHandler(handler, call.delivery());
     if (self) self->Settle(id, outcome);
@@ -324,7 +323,7 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler) {
 }
 
 DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> threads) {
-  return Deliver([kept = std::make_shared<const Handler>(std::move(handler)),
+  return Deliver([kept = std::make_shared<Handler>(std::move(handler)),
                   threads = std::move(threads)](const AlivePtr<RetrierImpl>& self, Id id) {
     const Environment& environment = self->shared_->environment();
     Place& place = self->places_[id.place];
@@ -345,7 +344,7 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
 }
 
 DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
-  return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) {
+  return Deliver([handler = std::move(handler)](const AlivePtr<RetrierImpl>& self, Id id) mutable {
     const Running call(self, id);
     const auto settle = [self, id](const Outcome& outcome) {
       if (self) self->Settle(id, outcome);

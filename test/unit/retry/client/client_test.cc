@@ -367,8 +367,8 @@ TEST_F(ClientTest, APublishNobodyConfirmsEndsAtItsDeadline) {
 TEST(Client, NamesTheWrongOptionsOfItsOwnAndOfTheConsumerTogether) {
   EventLoop loop;
   Client client(loop, {.url = "http://localhost",
-                       .delay_queues = {.prefix = "", .min_window = absl::Hours(1)},
-                       .max_open_publishes = 0});
+                       .max_open_publishes = 0,
+                       .delay_queues = {.prefix = "", .min_window = absl::Hours(1)}});
   const auto consumer = client.Consume(
       {.queue = "", .retry = {.backoff = {.factor = 0}}, .prefetch = 0, .handler_threads = -1},
       Handler([](const Delivery&) { return Outcome::Ok(); }));

@@ -20,13 +20,13 @@ static_assert(std::is_nothrow_move_assignable_v<Settlement>);
 // Runs what was posted when told to; a closed one drops it, like a loop that is gone.
 class ManualExecutor : public Executor {
  public:
-  void Post(std::function<void()> work) override {
+  void Post(Work work) override {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!closed_) posted_.push_back(std::move(work));
   }
 
   void Run() {
-    for (const auto& work : std::exchange(posted_, {})) work();
+    for (Work& work : std::exchange(posted_, {})) std::move(work)();
   }
 
   void Close() { closed_ = true; }
@@ -34,7 +34,7 @@ class ManualExecutor : public Executor {
  private:
   std::mutex mutex_;
   bool closed_ = false;
-  std::vector<std::function<void()>> posted_;
+  std::vector<Work> posted_;
 };
 
 class SettlementTest : public ::testing::Test {

@@ -23,16 +23,16 @@ using ::testing::SizeIs;
 // Threads that run their work when the test wants it.
 class LaterExecutor final : public Executor {
  public:
-  void Post(std::function<void()> work) override { work_.push_back(std::move(work)); }
+  void Post(Work work) override { work_.push_back(std::move(work)); }
   void RunOne() {
-    const std::function<void()> work = std::move(work_.front());
+    Work work = std::move(work_.front());
     work_.erase(work_.begin());
-    work();
+    std::move(work)();
   }
   std::size_t size() const { return work_.size(); }
 
  private:
-  std::vector<std::function<void()>> work_;
+  std::vector<Work> work_;
 };
 
 class ConsumerRetrierTest : public RetrierTest {

@@ -26,8 +26,8 @@ class HandlerCalls : public RetrierTest {};
 // Keeps the work for the test to run.
 class HandExecutor final : public Executor {
  public:
-  void Post(std::function<void()> work) override { works.push_back(std::move(work)); }
-  std::vector<std::function<void()>> works;
+  void Post(Work work) override { works.push_back(std::move(work)); }
+  std::vector<Work> works;
 };
 
 TEST_F(HandlerCalls, BeginsNothingOnAThreadWhoseChannelIsGone) {
@@ -44,18 +44,18 @@ TEST_F(HandlerCalls, BeginsNothingOnAThreadWhoseChannelIsGone) {
   Deliver();
   ASSERT_THAT(threads->works, SizeIs(2));
   EXPECT_EQ(retrier_->handling(), 2U);
-  threads->works[0]();
+  std::move(threads->works[0])();
   ASSERT_THAT(handled, SizeIs(1));
   EXPECT_FALSE(handled[0].abandoned());
   retrier_->Abandon();
   EXPECT_TRUE(handled[0].abandoned());
   EXPECT_EQ(retrier_->handling(), 0U);
-  threads->works[1]();
+  std::move(threads->works[1])();
   EXPECT_THAT(handled, SizeIs(1));
   time_.RunReady();
   EXPECT_THAT(broker_.acked, IsEmpty());
   Deliver();
-  threads->works[2]();
+  std::move(threads->works[2])();
   ASSERT_THAT(handled, SizeIs(2));
   EXPECT_FALSE(handled[1].abandoned());
 }
