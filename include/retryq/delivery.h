@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/table.h"
@@ -45,6 +48,31 @@ class RETRYQ_EXPORT Headers {
   amqp::TableView all_;
 };
 
+// The body of a delivery: a std::string_view that also converts to std::string, and to
+// absl::string_view and what is made of one, such as the arguments of absl::StrCat, if Abseil was
+// built with a string_view of its own, as on Debian 12.
+class BodyView : public std::string_view {
+ public:
+  using std::string_view::string_view;
+
+  // NOLINTBEGIN(google-explicit-constructor)
+  constexpr BodyView(std::string_view body) : std::string_view(body) {}
+  operator std::string() const { return std::string(data(), size()); }
+  template <typename T>
+  requires(!std::is_same_v<absl::string_view, std::string_view> &&
+           std::is_constructible_v<T, absl::string_view> &&
+           !std::is_constructible_v<T, std::string_view>)
+  operator T() const {
+    return T(absl::string_view(data(), size()));
+  }
+  // NOLINTEND(google-explicit-constructor)
+
+  // GoogleTest prints it as a text.
+  friend void PrintTo(const BodyView& body, std::ostream* out) {
+    *out << '"' << static_cast<const std::string_view&>(body) << '"';
+  }
+};
+
 // One message, as a handler receives it. A cheap handle: copies share the buffer, and every view
 // lives as long as any copy. Thread-safe for reading.
 class RETRYQ_EXPORT Delivery {
@@ -77,7 +105,7 @@ class RETRYQ_EXPORT Delivery {
   Delivery(amqp::MessagePtr message, const std::shared_ptr<const std::string>& queue,
            History history);
 
-  std::string_view body() const { return message_->body; }
+  BodyView body() const { return message_->body; }
   const amqp::Properties& properties() const { return message_->properties; }
   Headers headers() const;
 

@@ -34,6 +34,10 @@ class RETRYQ_EXPORT Settlement {
   // inside the handler.
   void Settle(Outcome outcome) &&;
 
+  // Explains what to write for a settlement that is a variable.
+  template <bool kIsTemporary = false>
+  void Settle(const Outcome& outcome) &;
+
   // Whether the outcome will be ignored: see Delivery::abandoned. Thread-safe.
   bool abandoned() const {
     return abandoned_ != nullptr && abandoned_->load(std::memory_order_relaxed);
@@ -53,6 +57,11 @@ class RETRYQ_EXPORT Settlement {
   std::shared_ptr<const std::atomic<bool>> abandoned_;
   std::shared_ptr<std::atomic<bool>> begun_;
 };
+
+template <bool kIsTemporary>
+void Settlement::Settle(const Outcome& /*outcome*/) & {
+  static_assert(kIsTemporary, "write std::move(settlement).Settle(outcome): it is used up");
+}
 
 }  // namespace retryq
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -96,6 +97,11 @@ struct RETRYQ_EXPORT Value {
   Value() noexcept;
   template <internal::IsAlternative<Variant> T>
   Value(T value) : variant(std::move(value)) {}
+  // The other integer types of 64 bits, such as long long.
+  template <std::integral T>
+  requires(!internal::IsAlternative<T, Variant> && sizeof(T) == sizeof(std::int64_t)) Value(T value)
+      : variant(static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(
+            value)) {}
   Value(const char* text);
   Value(std::string_view text);
   Value(Table table);

@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "retryq/retryq.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_rabbitmq.h"
+#include "retryq/testing/simulated_time.h"
+
+// The lines that a program writes first compile as they come to mind. Lines that must not compile
+// are in test/lints/refused.txt.
+
+namespace retryq {
+namespace first_lines_test {
+
+class FirstLines : public ::testing::Test {
+ protected:
+  FirstLines() {
+    rabbit_.DeclareQueue("in");
+    rabbit_.DeclareQueue("out");
+  }
+  static void Ignore(const absl::Status&) {}
+
+  testing::SimulatedTime time_;
+  testing::SeededRandom random_;
+  testing::SimulatedRabbitMq rabbit_{time_, random_};
+  testing::SimulatedBroker broker_{rabbit_};
+  Client client_{testing::EnvironmentOf(time_, random_), broker_, ClientOptions{}, Ignore};
+};
+
+TEST_F(FirstLines, SettlesWhenThePublishIsConfirmed) {
+  const auto consumer =
+      client_.Consume({.queue = "in"}, [this](Delivery delivery, Settlement settlement) {
+        client_.Publish({.routing_key = "out", .body = delivery.body()},
+                        [settlement = std::move(settlement)](absl::Status status) mutable {
+                          std::move(settlement).Settle(status);
+                        });
+      });
+  ASSERT_TRUE(consumer.ok());
+  rabbit_.Publish("", "in", {}, "42");
+  time_.Advance(absl::Seconds(2));
+  EXPECT_EQ(rabbit_.Count("in"), 0u);
+  ASSERT_EQ(rabbit_.Count("out"), 1u);
+  EXPECT_EQ(rabbit_.Messages("out")[0]->body, "42");
+}
+
+TEST_F(FirstLines, PublishesWithoutOptionsAndWithoutACallback) {
+  client_.Publish({.routing_key = "out", .body = "1"});
+  std::optional<absl::Status> published;
+  client_.Publish({.routing_key = "out", .body = "2"},
+                  [&](absl::Status status) { published = std::move(status); });
+  client_.Declare({.name = "declared"});
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(rabbit_.Count("out"), 2u);
+  EXPECT_EQ(published, absl::OkStatus());
+}
+
+TEST_F(FirstLines, KeepsMoveOnlyObjectsInHandlersWorkAndTimers) {
+  int calls = 0;
+  const auto consumer = client_.Consume(
+      {.queue = "in"}, [&, own = std::make_unique<int>(7)](const Delivery&) mutable {
+        calls += (*own)++;
+        return absl::OkStatus();
+      });
+  ASSERT_TRUE(consumer.ok());
+  rabbit_.Publish("", "in", {}, "a");
+  rabbit_.Publish("", "in", {}, "b");
+  time_.executor()->Post([&, own = std::make_unique<int>(100)] { calls += *own; });
+  const auto timer =
+      time_.After(absl::Seconds(1), [&, own = std::make_unique<int>(1000)] { calls += *own; });
+  time_.Advance(absl::Seconds(2));
+  EXPECT_EQ(calls, 7 + 8 + 100 + 1000);
+}
+
+TEST_F(FirstLines, TakesHeadersOfEveryIntegerType) {
+  const long long wide = -5;
+  const unsigned long long natural = 6;
+  client_.Publish({.routing_key = "out",
+                   .headers = {{"wide", wide}, {"natural", natural}, {"int", 7}, {"long", 8L}}});
+  time_.Advance(absl::Seconds(1));
+  const auto message = rabbit_.Messages("out").at(0);
+  EXPECT_EQ(message->properties.headers->FindInt64("wide"), -5);
+  EXPECT_EQ(message->properties.headers->FindInt64("natural"), 6);
+  EXPECT_EQ(message->properties.headers->FindInt64("int"), 7);
+}
+
+TEST_F(FirstLines, TakesABodyForEveryKindOfText) {
+  const std::string text = "order";
+  const BodyView body(text);
+  EXPECT_EQ(absl::InvalidArgumentError(body).message(), "order");
+  EXPECT_EQ(absl::StrCat("bad ", body), "bad order");
+  const std::string copied = body;
+  const std::string_view viewed = body;
+  EXPECT_EQ(copied, viewed);
+  EXPECT_EQ(body, "order");
+  EXPECT_TRUE(body.starts_with("ord"));
+  EXPECT_EQ(::testing::PrintToString(body), "\"order\"");
+}
+
+struct Service {
+  EventLoop loop;
+  Client client{loop, {.url = "amqp://localhost", .name = "service"}};
+  Consumer consumer;
+};
+
+Client Make(testing::SimulatedTime& time, Random& random, Broker& broker) {
+  Client client(testing::EnvironmentOf(time, random), broker, {}, [](const absl::Status&) {});
+  return client;
+}
+
+TEST(ClientObject, MovesAndAnEmptyConsumerDoesNothing) {
+  testing::SimulatedTime time;
+  testing::SeededRandom random;
+  testing::SimulatedRabbitMq rabbit(time, random);
+  testing::SimulatedBroker broker(rabbit);
+  rabbit.DeclareQueue("out");
+  Client client = Make(time, random, broker);
+  client.Publish({.routing_key = "out"});
+  time.Advance(absl::Seconds(1));
+  EXPECT_EQ(rabbit.Count("out"), 1u);
+
+  Consumer consumer;
+  consumer.Pause();
+  consumer.Resume();
+  std::optional<bool> drained;
+  consumer.Drain(absl::Seconds(1), [&](bool complete) { drained = complete; });
+  EXPECT_EQ(drained, true);
+}
+
+}  // namespace first_lines_test
+}  // namespace retryq
