@@ -1,7 +1,10 @@
 // The same as the baselines, on retryq: consumes what waits in a queue, and prints what that took
 // as one line of JSON.
 //
-//   bench_cycle_worker retry|success URL QUEUE WARMUP MESSAGES TTLS
+//   bench_cycle_worker retry|success URL QUEUES WARMUP MESSAGES TTLS [PREFETCH [QUEUE_TYPE]]
+//
+// QUEUES are separated by commas; each has a consumer. WARMUP and MESSAGES are those of all.
+// QUEUE_TYPE is that of the delay queues: classic or quorum.
 //
 // With more than one TTL the handler names each delay itself. Events are counted, as a program that
 // has metrics would.
@@ -18,6 +21,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "bench/baselines/workload.h"
 #include "retryq/retryq.h"
 
@@ -31,10 +35,12 @@ constexpr std::size_t kDelayQueues = 512;
 struct Arguments {
   bool fails;
   std::string url;
-  std::string queue;
+  std::vector<std::string> queues;
   std::uint64_t warmup;
   std::uint64_t messages;
   std::uint64_t ttls;
+  std::uint32_t prefetch;
+  QueueType queue_type;
 };
 
 struct Usage {
@@ -90,23 +96,28 @@ absl::Status Work(const Arguments& arguments) {
   Counter counter(loop, arguments);
   Client client(loop, {.url = arguments.url,
                        .observer = &counter,
-                       .delay_queues = {.max_delay_queues = kDelayQueues}});
+                       .delay_queues = {.max_delay_queues = kDelayQueues,
+                                        .queue_type = arguments.queue_type}});
   std::vector<absl::Duration> delays;
   for (std::uint64_t i = 0; i < arguments.ttls; ++i) {
     delays.push_back(absl::Milliseconds(kFirstTtl + i * kTtlStep));
   }
   const absl::Status error = absl::UnavailableError(RETRYQ_BENCH_ERROR);
   std::uint64_t handled = 0;
-  absl::StatusOr<Consumer> consumer =
-      client.Consume({.queue = arguments.queue,
-                      .retry = {.backoff = {.delays = delays}, .max_attempts = 0},
-                      .prefetch = kPrefetch},
-                     [&](const Delivery&) -> Outcome {
-                       if (!arguments.fails) return Outcome::Ok();
-                       if (delays.size() == 1) return error;
-                       return Outcome::RetryAfter(delays[handled++ % delays.size()], error);
-                     });
-  if (!consumer.ok()) return consumer.status();
+  std::vector<Consumer> consumers;
+  for (const std::string& queue : arguments.queues) {
+    absl::StatusOr<Consumer> consumer =
+        client.Consume({.queue = queue,
+                        .retry = {.backoff = {.delays = delays}, .max_attempts = 0},
+                        .prefetch = static_cast<std::uint16_t>(arguments.prefetch)},
+                       [&](const Delivery&) -> Outcome {
+                         if (!arguments.fails) return Outcome::Ok();
+                         if (delays.size() == 1) return error;
+                         return Outcome::RetryAfter(delays[handled++ % delays.size()], error);
+                       });
+    if (!consumer.ok()) return consumer.status();
+    consumers.push_back(*std::move(consumer));
+  }
   if (const absl::Status ended = loop.Run(); !ended.ok()) return ended;
   if (!counter.end()) return absl::CancelledError("ended before the last message");
 
@@ -122,16 +133,21 @@ absl::Status Work(const Arguments& arguments) {
 
 int Main(const std::vector<std::string>& words) {
   Arguments arguments{};
-  if (words.size() != 6 || (words[0] != "retry" && words[0] != "success") ||
+  arguments.prefetch = kPrefetch;
+  if (words.size() < 6 || words.size() > 8 || (words[0] != "retry" && words[0] != "success") ||
       !absl::SimpleAtoi(words[3], &arguments.warmup) ||
       !absl::SimpleAtoi(words[4], &arguments.messages) ||
-      !absl::SimpleAtoi(words[5], &arguments.ttls) || arguments.ttls == 0) {
-    std::cerr << "usage: bench_cycle_worker retry|success URL QUEUE WARMUP MESSAGES TTLS\n";
+      !absl::SimpleAtoi(words[5], &arguments.ttls) || arguments.ttls == 0 ||
+      (words.size() > 6 && !absl::SimpleAtoi(words[6], &arguments.prefetch))) {
+    std::cerr << "usage: bench_cycle_worker retry|success URL QUEUES WARMUP MESSAGES TTLS "
+                 "[PREFETCH [QUEUE_TYPE]]\n";
     return kUsage;
   }
   arguments.fails = words[0] == "retry";
   arguments.url = words[1];
-  arguments.queue = words[2];
+  arguments.queues = absl::StrSplit(words[2], ',');
+  arguments.queue_type =
+      words.size() > 7 && words[7] == "quorum" ? QueueType::kQuorum : QueueType::kClassic;
   const absl::Status status = Work(arguments);
   if (!status.ok()) std::cerr << "bench_cycle_worker: " << status << '\n';
   return ExitCode(status);

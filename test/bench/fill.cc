@@ -16,8 +16,8 @@ constexpr absl::Duration kTick = absl::Milliseconds(2);
 }  // namespace
 
 void Fill(testing::Peer& peer, const std::string& queue, std::size_t messages,
-          std::size_t body_size, absl::Duration over) {
-  peer.DeclareQueue(queue);
+          std::size_t body_size, absl::Duration over, const amqp::Table& arguments) {
+  peer.DeclareQueue(queue, arguments);
   const std::string body(body_size, 'x');
   const absl::Time begin = absl::Now();
   for (std::size_t i = 0; i < messages; ++i) {

@@ -13,7 +13,8 @@ namespace retryq::bench {
 // them: as fast as it goes, or evenly over some time. Their ids are kIdPrefix with a number from 0
 // on. Throws what CheckInterrupted throws.
 void Fill(testing::Peer& peer, const std::string& queue, std::size_t messages,
-          std::size_t body_size, absl::Duration over = absl::ZeroDuration());
+          std::size_t body_size, absl::Duration over = absl::ZeroDuration(),
+          const amqp::Table& arguments = {});
 
 }  // namespace retryq::bench
 

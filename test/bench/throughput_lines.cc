@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bench/baselines/workload.h"
@@ -39,6 +40,12 @@ struct Workload {
   std::size_t ttls = 1;
   std::size_t workers = 1;  // each with a work queue of its own
   bool is_floor = false;    // not retryq's, but of a program that does nothing else
+  std::size_t prefetch = kPrefetch;
+  bool is_quorum = false;      // the work queue and the delay queues
+  bool is_tls = false;         // the connections
+  bool is_one_client = false;  // retryq's workers are consumers of one client
+
+  const char* queue_type() const { return is_quorum ? "quorum" : "classic"; }
 };
 
 std::string QueueOf(std::size_t worker) {
@@ -57,18 +64,31 @@ void AwaitEmpty(testing::Peer& peer, const std::string& queue) {
   }
 }
 
+// The delay queue with this TTL that exists: a quorum queue of retryq's is the work queue's own,
+// and its name ends with a number that changes with time.
+std::string DelayQueueOf(const testing::TestVhost& vhost, std::size_t ttl) {
+  std::string name = absl::StrCat("retry.", ttl);
+  if (vhost.HasQueue(name)) return name;
+  for (int slot = 0; slot < 10; ++slot) {
+    std::string quorum = absl::StrCat(name, ".", QueueOf(0), ".q", slot);
+    if (vhost.HasQueue(quorum)) return quorum;
+  }
+  return name;
+}
+
 // Whether each message is where it belongs, and the copies have as many bytes as the other side's.
-void Check(testing::Peer& peer, const Workload& workload, std::size_t messages) {
+void Check(const testing::TestVhost& vhost, testing::Peer& peer, const Workload& workload,
+           std::size_t messages) {
   for (std::size_t i = 0; i < workload.workers; ++i) AwaitEmpty(peer, QueueOf(i));
   if (!workload.fails) return;
   std::size_t copies = 0;
   for (std::size_t i = 0; i < workload.ttls; ++i) {
-    copies += peer.Count(absl::StrCat("retry.", kFirstTtl + i * kTtlStep));
+    copies += peer.Count(DelayQueueOf(vhost, kFirstTtl + i * kTtlStep));
   }
   if (copies != messages) {
     throw std::runtime_error(absl::StrCat(copies, " copies of ", messages, " messages"));
   }
-  const amqp::MessagePtr copy = peer.Get(absl::StrCat("retry.", kFirstTtl));
+  const amqp::MessagePtr copy = peer.Get(DelayQueueOf(vhost, kFirstTtl));
   // Of the first copy that was seen: all lines have the same properties.
   static const std::size_t size = amqp::ContentHeaderSize(copy->properties);
   if (amqp::ContentHeaderSize(copy->properties) != size ||
@@ -76,6 +96,9 @@ void Check(testing::Peer& peer, const Workload& workload, std::size_t messages) 
     throw std::runtime_error("the copies of the two sides differ in length");
   }
 }
+
+// librabbitmq reads no parameters.
+std::string WithoutParameters(const std::string& url) { return url.substr(0, url.find('?')); }
 
 std::vector<double> Measure(const Workload& workload, Side side, const Setup& setup) {
   const bool is_large = workload.body_size > kLargeBody;
@@ -85,17 +108,31 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
   testing::Peer peer(vhost.Url());
 
   const bool is_retryq = side == Side::kRetryq && !workload.is_floor;
+  const std::string url = !workload.is_tls ? vhost.Url()
+                          : is_retryq      ? vhost.TlsUrl()
+                                           : WithoutParameters(vhost.TlsUrl());
   std::vector<std::vector<std::string>> arguments;
-  for (std::size_t i = 0; i < workload.workers; ++i) {
-    Fill(peer, QueueOf(i), warmup + messages, workload.body_size);
+  const auto add_program = [&](const std::string& queues, std::size_t number) {
     std::vector<std::string>& words = arguments.emplace_back();
     if (is_retryq) words.emplace_back(workload.fails ? "retry" : "success");
     for (const std::string& word :
-         {vhost.Url(), QueueOf(i), std::to_string(warmup), std::to_string(messages)}) {
+         {url, queues, std::to_string(number * warmup), std::to_string(number * messages)}) {
       words.push_back(word);
     }
     if (is_retryq || workload.fails) words.push_back(std::to_string(workload.ttls));
+    if (!workload.is_floor) words.push_back(std::to_string(workload.prefetch));
+    if (!workload.is_floor && (is_retryq || workload.fails)) {
+      words.emplace_back(workload.queue_type());
+    }
+  };
+  std::vector<std::string> queues;
+  for (std::size_t i = 0; i < workload.workers; ++i) {
+    queues.push_back(QueueOf(i));
+    Fill(peer, queues.back(), warmup + messages, workload.body_size, absl::ZeroDuration(),
+         {{"x-queue-type", workload.queue_type()}});
+    if (!is_retryq || !workload.is_one_client) add_program(queues.back(), 1);
   }
+  if (arguments.empty()) add_program(absl::StrJoin(queues, ","), queues.size());
   std::string program = workload.fails ? "retry_cycle" : "success_path";
   if (side == Side::kRetryq) program = workload.is_floor ? "floor" : "bench_cycle_worker";
   double measured = 0;
@@ -106,7 +143,7 @@ std::vector<double> Measure(const Workload& workload, Side side, const Setup& se
     seconds = std::max(seconds, used.at("seconds").get<double>());
     cpu += used.at("user_seconds").get<double>() + used.at("system_seconds").get<double>();
   }
-  Check(peer, workload, workload.workers * (warmup + messages));
+  Check(vhost, peer, workload, workload.workers * (warmup + messages));
   return {measured / seconds, cpu / measured * 1e6};
 }
 
@@ -135,6 +172,16 @@ std::vector<Line> ThroughputLines() {
         absl::StrCat("retry cycle, ", ttls, ttls == 1 ? " TTL" : " TTLs"), {.ttls = ttls}));
   }
   lines.push_back(ThroughputLine("success", "success path", {.fails = false}));
+  constexpr std::size_t kDefaultPrefetch = 64;
+  lines.push_back(ThroughputLine("default-retry", "retry cycle, default prefetch",
+                                 {.prefetch = kDefaultPrefetch}));
+  lines.push_back(ThroughputLine("default-success", "success path, default prefetch",
+                                 {.fails = false, .prefetch = kDefaultPrefetch}));
+  lines.push_back(ThroughputLine("quorum", "retry cycle, quorum queues", {.is_quorum = true}));
+  lines.push_back(ThroughputLine("tls", "retry cycle, TLS", {.is_tls = true}));
+  lines.push_back(ThroughputLine("consumers-8",
+                                 "retry cycle, eight consumers of one client and eight loops",
+                                 {.workers = 8, .is_one_client = true}));
   lines.push_back(ThroughputLine("workers-50", "retry cycle, 50 workers at once", {.workers = 50}));
   lines.back().is_extra = true;
   for (const std::size_t size : {256U, 4'096U, 65'536U}) {

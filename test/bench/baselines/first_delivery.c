@@ -6,12 +6,13 @@
 #include <stdlib.h>
 
 #include "loop_client.h"
+#include "workload.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) die("usage: first_delivery URL QUEUE");
   const double begin = seconds_now();
   amqp_connection_state_t connection = connect_to(argv[1]);
-  consume(connection, argv[2]);
+  consume(connection, argv[2], kPrefetch);
   amqp_frame_t frame;
   do {
     read_frame(connection, &frame);

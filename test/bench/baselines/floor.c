@@ -252,7 +252,8 @@ int main(int argc, char** argv) {
   struct retry_loop loop = {.connection = connect_to(arguments.url),
                             .queue = arguments.queue,
                             .first_ttl = kFirstTtl,
-                            .ttls = (unsigned)atoi(arguments.more[0])};
+                            .ttls = (unsigned)atoi(arguments.more[0]),
+                            .queue_type = "classic"};
   if (loop.ttls != 1) die("it works with one TTL");
   retry_loop_declare(&loop);
   static struct floor floor;

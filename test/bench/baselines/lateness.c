@@ -71,6 +71,8 @@ int main(int argc, char** argv) {
                             .queue = arguments.queue,
                             .first_ttl = (int64_t)(lateness.ttl * 1e3),
                             .ttls = 1,
+                            .prefetch = kPrefetch,
+                            .queue_type = "classic",
                             .on_failure = on_failure,
                             .context = &lateness};
   retry_loop_begin(&loop);

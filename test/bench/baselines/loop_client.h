@@ -22,15 +22,16 @@ struct arguments parse_arguments(int argc, char** argv, int more, const char* na
 
 _Noreturn void die(const char* what);
 
-/* A connection and its channel 1. */
+/* A connection and its channel 1. With TLS (amqps), the broker's certificate is not checked: that
+   costs nothing once the connection is open. */
 amqp_connection_state_t connect_to(char* url);
 void check(amqp_connection_state_t connection, const char* what);
 
 /* Waits until the broker has taken what was sent before. */
 void disconnect(amqp_connection_state_t connection);
 
-/* Starts consuming on channel 1, with the workload's prefetch. */
-void consume(amqp_connection_state_t connection, const char* queue);
+/* Starts consuming on channel 1. */
+void consume(amqp_connection_state_t connection, const char* queue, uint16_t prefetch);
 
 /* Whether the next frame can be had without waiting for the broker. */
 bool has_frame(amqp_connection_state_t connection);

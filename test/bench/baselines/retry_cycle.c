@@ -1,18 +1,21 @@
 /* The hand-written retry loop as fast as it goes.
 
-   retry_cycle URL QUEUE WARMUP MESSAGES TTLS */
+   retry_cycle URL QUEUE WARMUP MESSAGES TTLS PREFETCH classic|quorum */
 
 #include <stdlib.h>
 
 #include "retry_loop.h"
 
 int main(int argc, char** argv) {
-  const struct arguments arguments = parse_arguments(argc, argv, 1, " TTLS");
+  const struct arguments arguments = parse_arguments(argc, argv, 3, " TTLS PREFETCH QUEUE_TYPE");
   struct retry_loop loop = {.connection = connect_to(arguments.url),
                             .queue = arguments.queue,
                             .first_ttl = kFirstTtl,
-                            .ttls = (unsigned)atoi(arguments.more[0])};
+                            .ttls = (unsigned)atoi(arguments.more[0]),
+                            .prefetch = (uint16_t)atoi(arguments.more[1]),
+                            .queue_type = arguments.more[2]};
   if (loop.ttls == 0) die("there is at least one TTL");
+  if (loop.prefetch == 0 || loop.prefetch > kPrefetch) die("the prefetch is 1 to 512");
   retry_loop_begin(&loop);
 
   const uint64_t last = arguments.warmup + arguments.messages;

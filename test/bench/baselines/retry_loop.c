@@ -6,8 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { kMostUnacked = kPrefetch / 8 };
-
 static int64_t ttl_of(const struct retry_loop* loop, unsigned index) {
   return loop->first_ttl + (int64_t)index * kTtlStep;
 }
@@ -33,12 +31,16 @@ void retry_loop_declare(struct retry_loop* loop) {
   for (unsigned i = 0; i < loop->ttls; ++i) {
     snprintf(loop->exchanges[i], sizeof loop->exchanges[i], "retry.%" PRId64, ttl_of(loop, i));
     const amqp_bytes_t name = amqp_cstring_bytes(loop->exchanges[i]);
-    amqp_table_entry_t entries[] = {text("x-queue-type", amqp_cstring_bytes("classic")),
-                                    integer("x-message-ttl", ttl_of(loop, i)),
-                                    integer("x-expires", ttl_of(loop, i) + kExpiresBeyondTtl),
-                                    text("x-dead-letter-exchange", amqp_empty_bytes)};
-    const amqp_table_t table = {.num_entries = sizeof entries / sizeof *entries,
-                                .entries = entries};
+    amqp_table_entry_t entries[] = {
+        text("x-queue-type", amqp_cstring_bytes(loop->queue_type)),
+        integer("x-message-ttl", ttl_of(loop, i)),
+        integer("x-expires", ttl_of(loop, i) + kExpiresBeyondTtl),
+        text("x-dead-letter-exchange", amqp_empty_bytes),
+        text("x-dead-letter-strategy", amqp_cstring_bytes("at-least-once")),
+        text("x-overflow", amqp_cstring_bytes("reject-publish"))};
+    /* The last two are for quorum queues only. */
+    const int count = strcmp(loop->queue_type, "quorum") == 0 ? 6 : 4;
+    const amqp_table_t table = {.num_entries = count, .entries = entries};
     amqp_queue_declare(loop->connection, kConsuming, name, 0, /*durable=*/1, 0, 0, table);
     check(loop->connection, "queue.declare");
     amqp_exchange_declare(loop->connection, kConsuming, name, amqp_cstring_bytes("fanout"), 0,
@@ -170,7 +172,7 @@ static void take_frame(struct retry_loop* loop, const amqp_frame_t* frame) {
  * together. */
 static void ack(struct retry_loop* loop) {
   if (loop->confirmed == loop->acked) return;
-  if (loop->confirmed - loop->acked < kMostUnacked && has_frame(loop->connection)) return;
+  if (loop->confirmed - loop->acked < loop->prefetch / 8U && has_frame(loop->connection)) return;
   if (amqp_basic_ack(loop->connection, kConsuming, loop->confirmed, /*multiple=*/1) !=
       AMQP_STATUS_OK) {
     die("basic.ack");
@@ -180,7 +182,7 @@ static void ack(struct retry_loop* loop) {
 
 void retry_loop_begin(struct retry_loop* loop) {
   retry_loop_declare(loop);
-  consume(loop->connection, loop->queue);
+  consume(loop->connection, loop->queue, loop->prefetch);
 }
 
 void retry_loop_step(struct retry_loop* loop) {

@@ -16,6 +16,8 @@ struct retry_loop {
   const char* queue;
   int64_t first_ttl; /* in milliseconds */
   unsigned ttls;
+  uint16_t prefetch;      /* at most kPrefetch */
+  const char* queue_type; /* of the delay queues: "classic" or "quorum" */
   /* Called for each delivery before its copy is published; may be null. */
   void (*on_failure)(void* context, const amqp_basic_properties_t* properties);
   void* context;

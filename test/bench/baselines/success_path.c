@@ -1,19 +1,19 @@
 /* Consume, all is well, ack: the loop that retryq's success path is held against.
 
-   success_path URL QUEUE WARMUP MESSAGES */
+   success_path URL QUEUE WARMUP MESSAGES PREFETCH */
 
 #include <stdlib.h>
 
 #include "loop_client.h"
-#include "workload.h"
-
-/* Acks are sent when nothing more has been read, and before the prefetch limit stops the flow. */
-enum { kMostUnacked = kPrefetch / 4 };
 
 int main(int argc, char** argv) {
-  const struct arguments arguments = parse_arguments(argc, argv, 0, "");
+  const struct arguments arguments = parse_arguments(argc, argv, 1, " PREFETCH");
+  const uint16_t prefetch = (uint16_t)atoi(arguments.more[0]);
+  if (prefetch == 0) die("the prefetch is at least 1");
+  /* Acks are sent when nothing more has been read, and before the prefetch limit stops the flow. */
+  const uint64_t most_unacked = prefetch / 4;
   amqp_connection_state_t connection = connect_to(arguments.url);
-  consume(connection, arguments.queue);
+  consume(connection, arguments.queue, prefetch);
 
   const uint64_t last = arguments.warmup + arguments.messages;
   struct usage begin = usage_now();
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
       ++handled; /* delivery tags count up from 1 */
       amqp_maybe_release_buffers_on_channel(connection, 1);
     }
-    if (handled > acked && (handled - acked >= kMostUnacked || !has_frame(connection))) {
+    if (handled > acked && (handled - acked >= most_unacked || !has_frame(connection))) {
       if (amqp_basic_ack(connection, 1, handled, /*multiple=*/1) != AMQP_STATUS_OK)
         die("basic.ack");
       acked = handled;

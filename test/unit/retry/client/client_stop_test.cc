@@ -255,7 +255,7 @@ TEST_F(ClientStopTest, WhatWouldCloseTheConnectionIsRefusedByName) {
 class SimulatedLoop final : public EventLoop {
  public:
   explicit SimulatedLoop(testing::SimulatedTime& time) : time_(time) {}
-  std::unique_ptr<Timer> After(absl::Duration delay, std::function<void()> callback) override {
+  std::unique_ptr<Timer> After(absl::Duration delay, Callback callback) override {
     return time_.After(delay, std::move(callback));
   }
 
