@@ -22,8 +22,8 @@ namespace retryq {
 //                         the loop's thread
 //   kFailedPrecondition   PublishAndWait was called on the loop's thread
 //
-// Messages that one thread publishes are sent in this order. On the loop's thread it costs as much
-// as Client::Publish.
+// Messages that one thread publishes are sent in this order. On the loop's thread it publishes at
+// once, as Client::Publish does, unless publishes of other threads are on their way.
 class RETRYQ_EXPORT Publisher {
  public:
   using Done = absl::AnyInvocable<void(absl::Status) &&>;
