@@ -208,5 +208,38 @@ TEST(OutageSimulation, LimitsTheNumberOfSamples) {
             static_cast<std::size_t>(absl::Ceil(days.end, days.interval) / days.interval));
 }
 
+TEST(OutageText, HasATableOverTimeWithBars) {
+  OutageReport report{
+      .end = absl::Seconds(30), .interval = absl::Seconds(1), .most_calls_until_end = 40};
+  report.samples.resize(30);
+  report.samples[1].most_calls = 10;
+  report.samples[2] = {.most_calls = 40, .most_failures = 20, .waiting = 7, .parked = 3};
+  report.samples[3].parked = 3;
+  EXPECT_THAT(
+      OutageText(Outage(absl::Seconds(2)), report),
+      HasSubstr("    time  calls/s  failed/s   waiting    parked  #: failed calls, =: others\n"
+                "      0s       10         0         0         0 *========\n"
+                "      2s       40        20         7         3 "
+                "*###############===============\n"
+                "      4s        0         0         0         0  \n"));
+}
+
+TEST(OutageJson, HasAllFigures) {
+  const OutageOptions outage = Outage(absl::Seconds(10));
+  const OutageReport report = Simulate(outage, Doubling());
+  const auto json = OutageJson(outage, report, BreakerOptions());
+  EXPECT_EQ(json.at("outage_begin_ms"), 1000);
+  EXPECT_EQ(json.at("outage_end_ms"), 11'000);
+  EXPECT_EQ(json.at("capacity_per_second"), nullptr);
+  EXPECT_EQ(json.at("arrived"), report.arrived);
+  EXPECT_EQ(json.at("calls"), report.calls);
+  EXPECT_EQ(json.at("recovery_ms"), absl::ToInt64Milliseconds(report.recovery.value()));
+  EXPECT_EQ(json.at("latency_ms").at("max"), absl::ToInt64Milliseconds(report.latency_max));
+  EXPECT_EQ(json.at("samples").size(), report.samples.size());
+  EXPECT_EQ(json.at("samples").at(0).at("calls"), 10);
+  EXPECT_EQ(json.at("breaker").at("pause_ms"), 30'000);
+  EXPECT_FALSE(OutageJson(outage, report).contains("breaker"));
+}
+
 }  // namespace outage_test
 }  // namespace retryq::cli
