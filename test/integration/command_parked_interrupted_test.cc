@@ -126,6 +126,7 @@ TEST_P(CommandParkedInterrupted, TwoAtOnceReplayEachMessageOnce) {
   constexpr int kMessages = 500;
   ParkMany(kMessages);
   CommandRun first = Replay({"--rate", "500"}, vhost_.Url());
+  ASSERT_TRUE(first.Until([this] { return HasReplayed(1); }));  // the second finds a consumer
   CommandRun second = Replay({"--rate", "500"}, vhost_.Url());
   EXPECT_EQ(first.Wait(absl::Seconds(60)), 0) << first.Story();
   EXPECT_EQ(second.Wait(absl::Seconds(60)), 0) << second.Story();

@@ -131,6 +131,8 @@ TEST_P(CommandWaitingInterrupted, TwoAtOnceReleaseEachMessageOnce) {
   constexpr int kMessages = 500;
   WaitMany(kMessages);
   CommandRun first = Take("release", {"--rate", "500"}, vhost_.Url());
+  ASSERT_TRUE(
+      first.Until([this] { return HasArrived("orders", 1); }));  // the second finds a consumer
   CommandRun second = Take("release", {"--rate", "500"}, vhost_.Url());
   EXPECT_EQ(first.Wait(absl::Seconds(60)), 0) << first.Story();
   EXPECT_EQ(second.Wait(absl::Seconds(60)), 0) << second.Story();

@@ -204,21 +204,25 @@ absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const s
   }
 }
 
-absl::Status HeldByOthers(const BrokerPlace& place, const std::string& queue,
-                          std::uint32_t consumers) {
+absl::Status HeldByOthers(const BrokerPlace& place, const std::string& queue) {
   EventLoop loop;
   ManagementApi api(loop, place.management, {.timeout = kLongestReply});
+  BrokerSession session(loop, place.connection);
   const absl::Time begin = absl::Now();
-  const absl::Time end = begin + kUntilNewFigures;
   std::optional<QueueFigures> figures;
-  for (bool is_old = true; is_old;) {
+  bool is_old = session.Open().ok();
+  while (is_old && absl::Now() < begin + kUntilNewFigures) {
+    const auto now = session.DeclareQueue({.name = queue, .passive = true});
     const auto answer = api.Get(VhostPath("queues", place.connection.vhost, queue));
-    if (!answer.ok()) break;
-    is_old = IntegerOf(answer->json, "consumers").value_or(-1) < std::int64_t{consumers};
+    if (!now.ok() || !answer.ok()) break;
+    const std::int64_t consumers = now->consumer_count;
+    is_old = IntegerOf(answer->json, "consumers").value_or(-1) != consumers;
     if (!is_old) figures = FiguresOf(answer->json);
-    // From 4.3 on, the API may report a consumer before the messages that it has.
-    is_old = is_old || (figures && figures->unacked == 0 && absl::Now() < begin + kNewFigures);
-    if (absl::Now() > end) break;
+    // From 4.3 on, the API may report a consumer before the messages that it has, and messages
+    // longer than the consumer that had them.
+    if (figures) {
+      is_old |= figures->unacked == 0 ? absl::Now() < begin + kNewFigures : consumers == 0;
+    }
     if (is_old) Pause(loop);
   }
   if (figures && figures->unacked == 0) return absl::OkStatus();

@@ -60,10 +60,9 @@ absl::StatusOr<BeforeReading> AskBeforeReading(const BrokerPlace& place, const s
 
 // Checks whether other consumers still have messages of a queue after a reader has waited for them.
 // Returns ok if the management API reports no unacked messages, otherwise kUnavailable with their
-// number. `consumers` is the number of consumers of the queue; a reply with fewer is outdated, and
-// the API is asked again.
-absl::Status HeldByOthers(const BrokerPlace& place, const std::string& queue,
-                          std::uint32_t consumers);
+// number. The API is asked until it reports as many consumers as the broker does: earlier replies
+// are outdated.
+absl::Status HeldByOthers(const BrokerPlace& place, const std::string& queue);
 
 // A delay queue that may contain messages of a work queue.
 struct DelayQueue {

@@ -99,7 +99,6 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   std::uint64_t total() const { return total_; }  // messages at the start
   // Other consumers had messages of the queue for longer than the reader waited.
   bool others_hold() const { return others_hold_; }
-  std::uint32_t other_consumers() const { return other_consumers_; }  // at the start
 
  private:
   enum class Consumer { kNone, kStarting, kActive, kCancelling };
@@ -174,7 +173,7 @@ class QueueReader final : private amqp::ConnectionListener, private amqp::Channe
   std::vector<amqp::MessagePtr> bystanders_;  // delivered while ending
   int empty_looks_ = 0;
   bool looking_ = false;
-  std::uint32_t other_consumers_ = 0;
+  std::uint32_t other_consumers_ = 0;  // at the start
   bool others_hold_ = false;
   std::optional<absl::Duration> looks_since_;  // start of the first look
   absl::Duration began_at_;

@@ -253,8 +253,7 @@ void Pass::AddProblemsTo(ReadResult* result, bool has_reached_limit) const {
   }
   if (!reader_ || (has_reached_limit && options_.action != MessageAction::kList)) return;
   if (reader_->others_hold() && result->status.ok()) {
-    const absl::Status held =
-        HeldByOthers(options_.place, source_.queue, reader_->other_consumers());
+    const absl::Status held = HeldByOthers(options_.place, source_.queue);
     if (!held.ok()) result->problems.emplace_back(held.message());
   }
   if (!reader_->cut_short()) return;
