@@ -56,6 +56,14 @@ struct ClientOptions {
   DelayQueueOptions delay_queues = {};
 };
 
+template <typename T>
+class Task;  // retryq/coroutine.h
+
+// A handler that is a coroutine: see retryq/coroutine.h.
+template <typename Coroutine>
+concept CoroutineHandler =
+    std::is_same_v<std::invoke_result_t<Coroutine&, const Delivery&>, Task<Outcome>>;
+
 // A connection to one vhost of one RabbitMQ, for any number of consumers and publishes. It connects
 // at once, and reconnects by itself whenever the connection is lost.
 //
@@ -110,9 +118,13 @@ class RETRYQ_EXPORT Client {
   // returned. The handler is called only for a delivery whose channel is still open.
   [[nodiscard]] absl::StatusOr<Consumer> Consume(ConsumerOptions options, Handler handler);
   [[nodiscard]] absl::StatusOr<Consumer> Consume(ConsumerOptions options, AsyncHandler handler);
-  // Explains what is wrong with a handler that is neither, or could be both.
+  // The handler is a coroutine: include retryq/coroutine.h.
+  template <CoroutineHandler Coroutine>
+  [[nodiscard]] absl::StatusOr<Consumer> Consume(ConsumerOptions options, Coroutine handler);
+  // Explains what is wrong with a handler that is none of these, or could be two of them.
   template <typename Wrong>
-  requires(std::is_constructible_v<Handler, Wrong> == std::is_constructible_v<AsyncHandler, Wrong>)
+  requires(!CoroutineHandler<Wrong> &&
+           std::is_constructible_v<Handler, Wrong> == std::is_constructible_v<AsyncHandler, Wrong>)
       absl::StatusOr<Consumer> Consume(ConsumerOptions /*options*/, Wrong&& /*handler*/) {
     static_assert(
         std::is_constructible_v<Handler, Wrong> != std::is_constructible_v<AsyncHandler, Wrong>,

@@ -43,6 +43,9 @@ class RETRYQ_EXPORT Settlement {
     return abandoned_ != nullptr && abandoned_->load(std::memory_order_relaxed);
   }
 
+  // The executor that receives the outcome: the loop's. Null once the delivery is settled.
+  const std::shared_ptr<Executor>& executor() const { return executor_; }
+
   // For a handler that queues messages before it works on them: sets whether the work has begun.
   // Without a call, it begins when the handler is called. If RabbitMQ 4.3 or newer requeues a
   // message after the consumer timeout and its work had not begun, the message does not count as

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "retryq/coroutine.h"
 #include "retryq/retryq.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
@@ -34,7 +35,8 @@ using Done = std::function<void(const absl::Status&)>;
       [[maybe_unused]] const std::function<retryq::Outcome(const retryq::Delivery&)>&handler, \
       [[maybe_unused]] const Done &done, [[maybe_unused]] const Done &fatal,                  \
       [[maybe_unused]] std::string &body, [[maybe_unused]] absl::Time noon,                   \
-      [[maybe_unused]] Pool &pool
+      [[maybe_unused]] Pool &pool,                                                            \
+      [[maybe_unused]] const std::shared_ptr<retryq::Executor>&threads
 
 int Fail(const absl::Status& status);
 absl::Status Charge(const retryq::Delivery& order);
