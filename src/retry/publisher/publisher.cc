@@ -349,6 +349,11 @@ void ConfirmedPublisher::WaitForQueue(std::uint32_t index, absl::Duration pause)
   AdvanceQueuedSoon();
 }
 
+std::size_t ConfirmedPublisher::unanswered() const {
+  return static_cast<std::size_t>(std::count_if(
+      jobs_.begin(), jobs_.end(), [](const Job& job) { return job.state == State::kPublished; }));
+}
+
 void ConfirmedPublisher::RetryNow() {
   delay_queues_.RetryNow();
   for (std::uint32_t index = 0; index < jobs_.size(); ++index) {

@@ -116,8 +116,8 @@ class ConfirmedPublisher {
 
   // Number of pending publishes under way.
   std::size_t size() const { return jobs_.size() - free_.size(); }
-  // Number of publishes that the broker has not answered.
-  std::size_t unanswered() const { return open_publishes_; }
+  // Number of pending publishes that wait for a confirm. Cancelled publishes do not count.
+  std::size_t unanswered() const;
   // Length of the queue of waiting publishes, including some that were cancelled.
   std::size_t queued() const { return queued_.size(); }
 

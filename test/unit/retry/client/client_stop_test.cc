@@ -27,6 +27,7 @@ using ::testing::IsEmpty;
 using testing::MakeMessage;
 using testing::RecordedEvents;
 using testing::ScriptedBroker;
+using ::testing::SizeIs;
 
 class ClientStopTest : public ::testing::Test {
  protected:
@@ -334,6 +335,20 @@ TEST_F(LoopStopTest, AnswersAfterThreeSecondsWhatTheBrokerDoesNotConfirm) {
   EXPECT_FALSE(broker_.closed);
   Pass(absl::Seconds(0.1));
   ExpectStopped();
+}
+
+// The broker answers nothing. The consumer waits for the answer to its cancel, and nine seconds
+// longer if copies could become duplicates. A publish that was given up cannot.
+TEST_F(LoopStopTest, DoesNotWaitLongerForPublishesThatWereGivenUp) {
+  broker_.ends_subscriptions = false;
+  Deliver();
+  BeginStop();
+  Pass(absl::Seconds(3));
+  EXPECT_THAT(answers_, SizeIs(1));
+  Pass(absl::Seconds(8.9));
+  EXPECT_FALSE(broker_.closed);
+  Pass(absl::Seconds(0.1));
+  EXPECT_TRUE(broker_.closed);
 }
 
 TEST_F(LoopStopTest, AnswersAfterThreeSecondsWhatCannotBePublishedDuringAnAlarm) {
