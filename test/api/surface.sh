@@ -48,9 +48,9 @@ surface() {
   keys <(sed -n '/^std::string \(Json\|Text\)Line/,/^}/p' src/cli/worker/event_log.cc) | part 'fields of work: --json and text'
   keys src/cli/worker/lines_protocol.cc | part 'fields of work --lines'
   keys src/cli/send/line_request.cc | part 'fields of send --lines'
-  keys src/cli/plan/{plan_command,outage_report}.cc | part 'fields of plan --json'
+  keys src/cli/plan/{plan_command,outage_report}.cc | part 'fields of plan: --json and --definitions'
   keys src/cli/queues/queues_command.cc | part 'fields of queues --json'
-  keys src/cli/messages/message_{facts,text}.cc | part 'fields of parked --json and waiting --json'
+  keys src/cli/messages/message_text.cc | part 'fields of parked --json and waiting --json'
   keys src/cli/doctor/doctor_report.cc | part 'fields of doctor --json'
   in_quotes 'retryq_[a-z_]+' "${metrics[@]}" | part 'metrics'
 

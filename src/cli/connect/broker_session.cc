@@ -1,13 +1,13 @@
 #include "cli/connect/broker_session.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/connect/orderly_end.h"
-#include "cli/text/waiting.h"
+#include "cli/text/io.h"
 #include "retryq/amqp/table.h"
 
 namespace retryq::cli {
@@ -40,6 +40,39 @@ absl::Status StatusOf(const PublishResult& result) {
 }
 
 }  // namespace
+
+void SayGoodbye(EventLoop& loop, amqp::Connection& connection) {
+  bool is_closed = false;
+  connection.Close(kGoodbye, [&] {
+    is_closed = true;
+    loop.Stop();
+  });
+  while (!is_closed) loop.Run().IgnoreError();  // the status of the command is known
+}
+
+void SayGoodbye(EventLoop& loop) {
+  bool is_over = false;
+  const std::unique_ptr<Timer> over = loop.After(kGoodbye, [&] {
+    is_over = true;
+    loop.Stop();
+  });
+  loop.Drain();
+  // If Fail was called before, Run only returns its error, so the loop runs a second time.
+  if (!loop.Run().ok() && !is_over) loop.Run().IgnoreError();
+}
+
+HeldSignals::HeldSignals(EventLoop& loop, Afterwards afterwards) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction current = {};
+    sigaction(number, nullptr, &current);
+    if (current.sa_handler == SIG_IGN) continue;  // by nohup, for example
+    // libevent saves this action and restores it at the end.
+    if (afterwards == Afterwards::kIgnored) std::signal(number, SIG_IGN);
+    EventPtr& event = held_.emplace_back(evsignal_new(
+        loop.base(), number, [](evutil_socket_t, short, void*) {}, nullptr));
+    event_add(event.get(), nullptr);
+  }
+}
 
 amqp::ConnectionOptions WithPatience(amqp::ConnectionOptions options, absl::Duration patience) {
   const auto endpoints =

@@ -6,16 +6,43 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "loop/libevent_ptr.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/broker.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
+
+// How long a command waits at its end for the connection to close. RabbitMQ logs a connection that
+// ends without a close as an error of the client.
+inline constexpr absl::Duration kGoodbye = absl::Seconds(1);
+
+// Closes the connection and runs the loop until it is closed.
+void SayGoodbye(EventLoop& loop, amqp::Connection& connection);
+
+// Closes the connections of the client on this loop.
+void SayGoodbye(EventLoop& loop);
+
+// Disables the default actions of SIGINT, SIGTERM and SIGHUP during its lifetime. A signal before
+// or during EventLoop::RunUntilSignal ends that call; later signals must not kill the process while
+// it shuts down.
+class HeldSignals {
+ public:
+  // kIgnored: only the exit follows, and the exit code must be that of the completed work.
+  enum class Afterwards { kAsBefore, kIgnored };
+
+  // `loop` must outlive it.
+  explicit HeldSignals(EventLoop& loop, Afterwards afterwards = Afterwards::kAsBefore);
+
+ private:
+  std::vector<EventPtr> held_;
+};
 
 // How long a command waits for a reply of the broker.
 inline constexpr absl::Duration kLongestSilence = absl::Seconds(10);

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/text/waiting.h"
+#include "cli/text/io.h"
 #include "retryq/client.h"
 #include "retryq/event_loop.h"
 #include "retryq/observer.h"

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "cli/connect/broker_session.h"
-#include "cli/connect/broker_watch.h"
-#include "cli/connect/orderly_end.h"
 #include "cli/text/json_line.h"
 #include "retryq/retryq.h"
 

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/doctor/doctor_rules.h"
-#include "cli/management/json_fields.h"
 #include "cli/text/json_line.h"
 #include "cli/text/many_quorum_queues.h"
 #include "retryq/amqp/table.h"

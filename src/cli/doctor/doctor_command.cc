@@ -5,25 +5,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/connect/broker_session.h"
-#include "cli/doctor/doctor_report.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/doctor/throw_away_queue.h"
-#include "cli/management/json_fields.h"
 #include "cli/management/management_api.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
-#include "cli/text/outlet.h"
-#include "cli/text/waiting.h"
+#include "cli/text/json_line.h"
 #include "retryq/delay_queue_name.h"
 #include "retryq/event_loop.h"
 

@@ -1,5 +1,3 @@
-#include "cli/doctor/doctor_report.h"
-
 #include <sysexits.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "base/escaped_text.h"
 #include "base/quoting.h"
+#include "cli/doctor/doctor_command.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/broker_version.h"
-#include "cli/management/json_fields.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
 #include "cli/text/many_quorum_queues.h"

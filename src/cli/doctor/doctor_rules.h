@@ -11,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/doctor/doctor_command.h"
-#include "cli/doctor/doctor_report.h"
 #include "cli/management/management_api.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/delay_queue_options.h"

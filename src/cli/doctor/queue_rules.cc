@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/doctor/doctor_rules.h"
-#include "cli/management/json_fields.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {

@@ -6,6 +6,8 @@
 
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
+#include "cli/management/management_url.h"
+#include "retryq/amqp/connection_options.h"
 #include "retryq/breaker.h"
 #include "retryq/client.h"
 #include "retryq/delay_queue_options.h"
@@ -36,6 +38,25 @@ void AddBreakerFlags(FlagParser& parser, const std::string& help,
 // `*heartbeat`, if not null, becomes the heartbeat in the URLs.
 void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* client,
                  absl::Duration* heartbeat = nullptr);
+
+// The broker and its management API.
+struct BrokerPlace {
+  ClientOptions client;
+  amqp::ConnectionOptions connection;
+  ManagementUrl management;
+};
+
+// Group "Where": --url, --url-file and --management, or RETRYQ_URL, RETRYQ_URL_FILE and
+// RETRYQ_MANAGEMENT_URL. `waits`: the command waits for hosts that cannot be resolved yet, so these
+// are not errors. `*heartbeat`, if not null, becomes the heartbeat in the URLs.
+void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place,
+                   absl::Duration* heartbeat = nullptr);
+
+// Returns RETRYQ_MANAGEMENT_URL if it names one of the broker's hosts.
+std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker);
+
+// The broker of client options that have been read.
+amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);
 
 }  // namespace retryq::cli
 

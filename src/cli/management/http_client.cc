@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cli/text/waiting.h"
+#include "cli/text/io.h"
 #include "loop/libevent_ptr.h"
 
 namespace retryq::cli {

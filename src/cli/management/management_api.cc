@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/management/json_fields.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {

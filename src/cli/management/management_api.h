@@ -21,7 +21,7 @@ namespace retryq::cli {
 inline constexpr int kHttpOk = 200;
 
 // RabbitMQ's management HTTP API. Paths begin after "/api", with parts encoded by PercentEncode.
-// Replies are JSON, but may have any content: see json_fields.h.
+// Replies are JSON, but may have any content: see json_line.h.
 class ManagementApi {
  public:
   // The broker's clock minus the local one, and the error of this difference, as the broker's time

@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -18,13 +16,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "cli/messages/message_facts.h"
 #include "cli/messages/message_text.h"
 #include "cli/messages/progress.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
-#include "cli/text/outlet.h"
 
 namespace retryq::cli {
 namespace {

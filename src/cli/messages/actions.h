@@ -1,14 +1,78 @@
 #ifndef RETRYQ_CLI_MESSAGES_ACTIONS_H_
 #define RETRYQ_CLI_MESSAGES_ACTIONS_H_
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/messages/messages_command.h"
-#include "cli/messages/reading.h"
+#include "cli/messages/queue_facts.h"
+#include "cli/messages/queue_reader.h"
 #include "retryq/amqp/message.h"
 
 namespace retryq::cli {
+
+// A queue to read: a delay queue or the parked queue.
+struct Source {
+  std::string queue;
+  std::optional<DelayQueue> delay = std::nullopt;
+
+  const DelayQueue* delay_queue() const { return delay ? &*delay : nullptr; }
+};
+
+// The queues of one command.
+struct Scope {
+  std::vector<Source> sources;
+  bool has_work_queue = true;  // otherwise its name may be wrong
+};
+
+// What happens to a message that matches.
+struct Keep {
+  std::string why = {};  // if not empty, the message cannot be removed, which is reported
+};
+struct Discard {};
+using Decision = std::variant<Keep, Discard, MessageCopy>;
+
+// An action on each message that matches.
+struct Action {
+  std::function<Decision(const amqp::MessagePtr& message, const Source& source)> decide;
+  // Whether a message can match at all; null: always.
+  std::function<bool(const amqp::Message& message)> applies = nullptr;
+  bool removes = false;        // some decisions remove the message
+  std::string again = {};      // remedy once the target has room: "replay again"
+  std::string elsewhere = {};  // remedy if the target does not exist
+  // Saves messages before they are discarded; null: they are not saved.
+  std::function<absl::Status(const std::vector<amqp::MessagePtr>& messages)> save = nullptr;
+  // Receives each removed message; in a dry run each that would be removed. May be null.
+  std::function<void(const amqp::Message& message, const Source& source)> on_removed = nullptr;
+};
+
+// The sums over all queues that a command reads.
+struct ReadResult {
+  absl::Status status = absl::OkStatus();  // the first error that ended the reading
+  std::vector<std::string> problems = {};  // with their remedies
+  bool began = false;                      // a queue was found
+  std::uint64_t total = 0;    // messages in the parked queue, or seen that wait for the work queue
+  std::uint64_t matched = 0;  // of these
+  std::uint64_t removed = 0;
+  std::uint64_t queues = 0;  // that have such messages
+  std::map<std::string, std::uint64_t> removed_from = {};
+  std::map<CopyTarget, std::uint64_t> targets = {};
+};
+
+// Reads the queues one after the other, and calls the action for each message that matches the
+// options, at most `limit` times. A queue is read once, or again as long as that removes messages.
+ReadResult ReadQueues(const MessagesOptions& options, const Scope& scope,
+                      std::optional<std::uint64_t> limit, const Action& action);
+
+// Returns the status of the command with all problems, one per line.
+absl::Status StatusOf(const MessagesOptions& options, const Scope& scope, const ReadResult& result);
 
 // What `retryq parked` and `retryq waiting` do with the messages that match. All texts are printed
 // after the messages that stay are back in their queues: a slow reader of the output must not hold

@@ -1,12 +1,10 @@
-#include "cli/messages/copies.h"
-
 #include <optional>
 #include <random>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/retry_id.h"
-#include "cli/messages/message_facts.h"
+#include "cli/messages/message_text.h"
 #include "cli/messages/queue_reader.h"
 #include "loop/escaped_text.h"
 #include "retryq/amqp/table.h"

@@ -5,14 +5,14 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/management/management_flags.h"
-#include "cli/messages/copies.h"
-#include "cli/messages/message_facts.h"
+#include "cli/flags/shared_flags.h"
 #include "cli/messages/message_text.h"
+#include "cli/messages/queue_reader.h"
 
 namespace retryq::cli {
 
@@ -71,6 +71,28 @@ absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseWaiting(const Argumen
 // Run the commands. Errors name the object and the remedy.
 MessagesResult RunParked(const MessagesOptions& options);
 MessagesResult RunWaiting(const MessagesOptions& options);
+
+// `retryq parked` or `retryq waiting`.
+struct MessagesCommand {
+  struct Subcommand {
+    std::string name;
+    MessageAction action;
+    std::string description;
+    std::string footer;  // end of its help
+  };
+
+  std::string name;         // "retryq parked"
+  std::string description;  // of the help without a subcommand
+  std::string footer;
+  MessagesOptions defaults;
+  // Adds the flags that the other command does not have, after --queue.
+  void (*add_flags)(FlagParser& parser, MessagesOptions* options);
+  std::vector<Subcommand> subcommands;
+};
+
+// Parses the arguments: a subcommand, the flags that both commands share, and those of `add_flags`.
+absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseMessages(const MessagesCommand& command,
+                                                                    const Arguments& arguments);
 
 }  // namespace retryq::cli
 

@@ -12,13 +12,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cli/flags/flag_reader.h"
+#include "cli/flags/flag_parser.h"
 #include "cli/messages/actions.h"
 #include "cli/messages/editing.h"
-#include "cli/messages/message_facts.h"
+#include "cli/messages/message_text.h"
 #include "cli/messages/messages_command.h"
-#include "cli/messages/messages_flags.h"
-#include "cli/messages/reading.h"
 #include "cli/text/io.h"
 #include "loop/escaped_text.h"
 

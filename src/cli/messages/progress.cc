@@ -7,13 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
-#include "cli/text/outlet.h"
 #include "loop/escaped_text.h"
 
 namespace retryq::cli {

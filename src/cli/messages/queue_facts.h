@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cli/management/management_flags.h"
+#include "cli/flags/shared_flags.h"
 #include "retryq/amqp/message.h"
 
 namespace retryq::cli {

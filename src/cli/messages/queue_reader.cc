@@ -1,14 +1,10 @@
 #include "cli/messages/queue_reader.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/broker_version.h"
 #include "cli/connect/broker_session.h"
-#include "cli/connect/orderly_end.h"
-#include "cli/messages/message_facts.h"
+#include "cli/messages/message_text.h"
 #include "retryq/consumer.h"
 
 namespace retryq::cli {

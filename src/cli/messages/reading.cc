@@ -1,5 +1,3 @@
-#include "cli/messages/reading.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -9,9 +7,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "cli/connect/broker_session.h"
-#include "cli/messages/message_facts.h"
+#include "cli/messages/actions.h"
+#include "cli/messages/message_text.h"
 #include "cli/messages/queue_reader.h"
-#include "cli/text/outlet.h"
+#include "cli/text/io.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

@@ -5,12 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cli/flags/flag_reader.h"
+#include "cli/flags/flag_parser.h"
 #include "cli/messages/actions.h"
 #include "cli/messages/messages_command.h"
-#include "cli/messages/messages_flags.h"
 #include "cli/messages/queue_facts.h"
-#include "cli/messages/reading.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/delay_queue_options.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cli/flags/flag_reader.h"
+#include "cli/flags/flag_parser.h"
 #include "retryq/breaker.h"
 #include "retryq/retry_options.h"
 

@@ -16,7 +16,6 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "cli/text/io.h"
-#include "cli/text/outlet.h"
 #include "loop/libevent_ptr.h"
 #include "retryq/event_loop.h"
 

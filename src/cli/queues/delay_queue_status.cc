@@ -1,5 +1,3 @@
-#include "cli/queues/delay_queue_status.h"
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -10,8 +8,9 @@
 #include "base/iso_time.h"
 #include "base/quoting.h"
 #include "cli/doctor/throw_away_queue.h"
-#include "cli/management/json_fields.h"
+#include "cli/queues/queues_command.h"
 #include "cli/text/duration.h"
+#include "cli/text/json_line.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq::cli {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -14,8 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "base/escaped_text.h"
-#include "cli/management/management_api.h"
-#include "cli/management/management_flags.h"
+#include "cli/flags/shared_flags.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
 #include "retryq/delay_queue_options.h"

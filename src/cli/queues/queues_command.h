@@ -1,7 +1,11 @@
 #ifndef RETRYQ_CLI_QUEUES_QUEUES_COMMAND_H_
 #define RETRYQ_CLI_QUEUES_QUEUES_COMMAND_H_
 
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -11,9 +15,61 @@
 #include "cli/flags/flag_parser.h"
 #include "cli/management/management_api.h"
 #include "cli/management/management_url.h"
-#include "cli/queues/delay_queue_status.h"
+#include "retryq/delay_queue_name.h"
 
 namespace retryq::cli {
+
+// A delay queue in the data of the management API, which are up to five seconds old. Missing fields
+// are not set.
+struct DelayQueueStatus {
+  std::string name;
+  DelayQueueName parts;
+  std::string type;                  // "classic", "quorum"
+  std::string state;                 // "running", "down", …
+  std::string dead_letter_exchange;  // "": the default exchange, so directly back to the queue
+  std::string policy;                // the policies that apply, by name; empty: none
+  std::string operator_policy;
+
+  // The effective value: the smaller one of argument and policy.
+  std::optional<absl::Duration> ttl;
+  std::optional<absl::Duration> lease;  // x-expires
+
+  std::optional<std::int64_t> waiting;
+  // Of these, due messages that no queue has accepted yet; quorum queues only.
+  std::optional<std::int64_t> undelivered;
+  // Messages that are certainly overdue: `undelivered`, or all waiting messages if the queue has
+  // been idle for longer than its TTL.
+  std::optional<std::int64_t> overdue;
+  std::optional<double> in_per_second;  // over the last minute
+  std::optional<double> out_per_second;
+
+  // The time until the head of the queue leaves, if messages wait. AMQP cannot look at the head
+  // without touching it, so this is an estimate: `next_due` from the number of waiting messages and
+  // the times of publishes, within about five seconds; `next_due_at_most` from the TTL and the last
+  // activity of the queue.
+  std::optional<absl::Duration> next_due;
+  std::optional<absl::Duration> next_due_at_most;
+
+  // The time until the queue and its messages are deleted, unless it is used before. Classic:
+  // counted from the last declare; the broker reports only the last activity, which may be later.
+  // Quorum: counted from its creation, in the epoch that x-expires contains.
+  std::optional<absl::Duration> lease_left_at_least;
+  std::optional<absl::Duration> lease_left_at_most;
+};
+
+// Parses one queue of GET /api/queues/<vhost>, of any form. `now` is the broker's time. Returns
+// nullopt if it is not a delay queue of this prefix.
+std::optional<DelayQueueStatus> ReadDelayQueue(const nlohmann::json& queue, std::string_view prefix,
+                                               absl::Time now);
+
+// The owner of the messages, from the queue's name: the work queue, "exchange <name>" if they were
+// published to that exchange with a delay, or "many"; and "through <exchange>" if they return
+// through it. A name that is too long appears as a hash, after "#".
+std::string Serves(const DelayQueueStatus& queue);
+
+// The differences of the queue from its name and from the settings of retryq's clients, one
+// sentence each.
+std::vector<std::string> Oddities(const DelayQueueStatus& queue);
 
 // The options of `retryq queues`.
 struct QueuesOptions {

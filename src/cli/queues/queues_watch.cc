@@ -25,7 +25,7 @@
 #include "base/escaped_text.h"
 #include "cli/queues/queues_command.h"
 #include "cli/text/duration.h"
-#include "cli/text/outlet.h"
+#include "cli/text/io.h"
 #include "loop/libevent_ptr.h"
 #include "retryq/event_loop.h"
 

@@ -2,8 +2,13 @@
 #define RETRYQ_CLI_SEND_SEND_COMMAND_H_
 
 #include <cstddef>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
@@ -11,6 +16,8 @@
 #include "absl/time/time.h"
 #include "cli/connect/broker_watch.h"
 #include "cli/flags/flag_parser.h"
+#include "cli/management/management_url.h"
+#include "retryq/amqp/connection_options.h"
 #include "retryq/client.h"
 #include "retryq/outgoing_message.h"
 #include "retryq/work_queue.h"
@@ -51,6 +58,39 @@ absl::Status SendLines(const SendOptions& options);
 // Adds the remedy, if known, to the error of a publish. `to_queue`: the publish was through the
 // default exchange.
 absl::Status WithSendRemedy(const absl::Status& status, bool to_queue);
+
+// Returns whether a binding of an exchange matches this routing key. `exchange` and `bindings` are
+// replies of the management API. True if it cannot be decided: for types other than direct, fanout
+// and topic, and if there is an alternate exchange or a policy that may set one.
+bool LeadsToAQueue(const nlohmann::json& exchange, const nlohmann::json& bindings,
+                   std::string_view routing_key);
+
+// Checks, before a message is published to an exchange with a delay, whether the exchange routes it
+// to a queue: when a message that cannot be routed is due, the broker drops it without a report.
+// Only the management API knows the bindings. Its reply about an exchange is cached for five
+// seconds.
+class BindingCheck {
+ public:
+  explicit BindingCheck(amqp::ConnectionOptions broker) : broker_(std::move(broker)) {}
+
+  // Returns kNotFound if no queue would receive the message, kUnavailable if this cannot be looked
+  // up. Blocks.
+  absl::Status Check(const OutgoingMessage& message);
+
+ private:
+  struct Known {
+    absl::Time until = absl::InfinitePast();
+    absl::Status looked_up = {};
+    std::shared_ptr<const nlohmann::json> exchange = nullptr;
+    std::shared_ptr<const nlohmann::json> bindings = nullptr;
+  };
+  Known LookUp(const std::string& exchange) const;
+
+  const amqp::ConnectionOptions broker_;
+  // From RETRYQ_MANAGEMENT_URL; not set before the first look.
+  std::optional<std::optional<ManagementUrl>> management_;
+  std::map<std::string, Known> known_;
+};
 
 }  // namespace retryq::cli
 

@@ -10,10 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/connect/broker_session.h"
 #include "cli/connect/broker_watch.h"
-#include "cli/connect/orderly_end.h"
-#include "cli/management/management_flags.h"
-#include "cli/send/binding_check.h"
+#include "cli/flags/shared_flags.h"
 #include "cli/send/line_io.h"
 #include "cli/send/line_request.h"
 #include "cli/send/send_command.h"

@@ -4,13 +4,51 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
-#include <cstddef>
+#include <mutex>
+#include <optional>
 #include <system_error>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/escaped_text.h"
 
 namespace retryq::cli {
+namespace {
+
+constexpr absl::Duration kPatienceAtTheEnd = absl::Seconds(1);
+constexpr absl::Duration kTroubleEvery = absl::Minutes(1);
+
+// The size of one write, so that kept text shrinks as a slow reader reads.
+constexpr std::size_t kPiece = std::size_t{64} * 1024;
+
+std::uint64_t LinesIn(std::string_view text) {
+  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+constexpr absl::Duration kFirstReport = absl::Seconds(2);
+constexpr absl::Duration kReportEvery = absl::Seconds(10);
+
+// Parts of the library's errors and their remedies; the first match counts.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRemedies = {{
+    {"open files", "raise the limit of open files (ulimit -n, LimitNOFILE= of a unit)"},
+    {"its certificate",
+     "give the broker a certificate that is valid for its host name in --url, or name the "
+     "certificate authority to trust (?cacertfile=FILE)"},
+    {"certificate", "check the certificates, and name the authority to trust (?cacertfile=FILE)"},
+    {"TLS", "use the broker's port for TLS in --url (usually 5671), or amqp://"},
+    {"cannot resolve", "correct the host name in --url, or check the name servers"},
+    {"violates the protocol", "use the broker's AMQP port in --url or RETRYQ_URL (usually 5672)"},
+    {"is it a RabbitMQ", "use the broker's AMQP port in --url or RETRYQ_URL (usually 5672)"},
+}};
+
+}  // namespace
 
 void FileDescriptor::Close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
@@ -68,6 +106,201 @@ void PrepareProcess() {
   // An ignored SIGCHLD, which exec inherits, would discard the exit codes of children.
   std::signal(SIGCHLD, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);
+}
+
+struct Outlet::Shared {
+  // Text that the thread writes next.
+  struct Piece {
+    std::string text;
+    bool is_gap = false;        // the line that reports dropped lines
+    std::uint64_t missing = 0;  // the number that this line reports
+  };
+
+  explicit Shared(Options given) : options(std::move(given)) {}
+
+  bool is_idle() const { return kept.empty() && !is_writing; }
+
+  void Drop(std::uint64_t lines);
+  // Returns what is to be written next; nullopt if the outlet is closed and everything is written.
+  std::optional<Piece> TakePiece();
+  // `left` is the unwritten end of the piece.
+  void OnWritten(const Piece& piece, std::string_view left);
+
+  Options options;
+
+  std::mutex mutex;  // guards the members below, and on_trouble
+  std::condition_variable changed;
+  std::optional<std::thread> thread;
+  bool no_thread = false;  // the thread cannot be started
+  bool is_closed = false;
+  std::string kept;
+  bool is_writing = false;   // the thread is writing earlier text
+  bool is_dropping = false;  // until all kept text is written
+  bool wants_gap = false;    // text has arrived since the last try to write the gap
+  bool has_reader = true;
+  bool is_amid_line = false;  // the last write ended within a line
+  std::string unfinished;     // the unwritten rest of that line
+  std::uint64_t dropped = 0;
+  int error = 0;
+  absl::Time trouble_from = absl::InfinitePast();
+};
+
+void Outlet::Shared::Drop(std::uint64_t lines) {
+  dropped += lines;
+  is_dropping = true;
+  if (options.on_trouble == nullptr || absl::Now() < trouble_from) return;
+  trouble_from = absl::Now() + kTroubleEvery;
+  options.on_trouble(error);
+}
+
+std::optional<Outlet::Shared::Piece> Outlet::Shared::TakePiece() {
+  if (!kept.empty()) {
+    Piece piece{.text = kept.substr(0, kPiece)};
+    kept.erase(0, kPiece);
+    return piece;
+  }
+  if (!std::exchange(wants_gap, false)) return std::nullopt;
+  Piece gap{.is_gap = true, .missing = dropped};
+  if (is_amid_line) gap.text = unfinished.empty() ? "\n" : unfinished;
+  gap.text.append(options.gap(dropped));
+  return gap;
+}
+
+void Outlet::Shared::OnWritten(const Piece& piece, std::string_view left) {
+  if (left.size() < piece.text.size()) {
+    is_amid_line = piece.text[piece.text.size() - left.size() - 1] != '\n';
+  }
+  if (error == EPIPE) {
+    has_reader = false;
+    wants_gap = false;
+    kept.clear();
+    Drop(0);
+  } else if (error != 0) {
+    std::string rest = absl::StrCat(std::string(left), std::exchange(kept, {}));
+    if (is_amid_line) {
+      unfinished = rest.substr(0, rest.find('\n')).append("\n");
+      rest.erase(0, unfinished.size());
+    }
+    Drop(piece.is_gap ? 0 : LinesIn(rest));
+  } else if (piece.is_gap) {
+    dropped -= piece.missing;
+    if (dropped == 0) is_dropping = false;
+  }
+}
+
+Outlet::Outlet(Options options) : shared_(std::make_shared<Shared>(std::move(options))) {}
+
+Outlet::~Outlet() {
+  const bool is_written = Flush(kPatienceAtTheEnd);
+  std::optional<std::thread> thread;
+  {
+    const std::lock_guard<std::mutex> lock(shared_->mutex);
+    shared_->is_closed = true;
+    shared_->options.on_trouble = nullptr;  // its owner ends, but the thread may continue
+    thread = std::exchange(shared_->thread, std::nullopt);
+  }
+  shared_->changed.notify_all();
+  if (!thread) return;
+  is_written ? thread->join() : thread->detach();
+}
+
+void Outlet::Write(std::string_view text) {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  Shared& shared = *shared_;
+  if (!shared.has_reader || text.empty()) return;
+  if (!shared.thread && !shared.no_thread) {
+    try {
+      shared.thread.emplace(&Outlet::Run, shared_);
+    } catch (const std::system_error&) {
+      shared.no_thread = true;
+    }
+  }
+  if (shared.no_thread) {
+    WriteAll(shared.options.fd, text);
+    return;
+  }
+  const bool is_full = !shared.is_idle() && shared.kept.size() + text.size() > shared.options.most;
+  if (shared.is_dropping || is_full) {
+    shared.Drop(std::max<std::uint64_t>(LinesIn(text), 1));
+    shared.wants_gap = true;
+  } else {
+    shared.kept.append(text);
+  }
+  shared.changed.notify_all();
+}
+
+void Outlet::Run(const std::shared_ptr<Shared>& shared) {
+  std::unique_lock<std::mutex> lock(shared->mutex);
+  for (;;) {
+    shared->changed.wait(lock, [&shared] {
+      return shared->is_closed || !shared->kept.empty() || shared->wants_gap;
+    });
+    const std::optional<Shared::Piece> piece = shared->TakePiece();
+    if (!piece) return;
+    shared->is_writing = true;
+    lock.unlock();
+    const auto [left, error] = WriteSome(shared->options.fd, piece->text);
+    lock.lock();
+    shared->is_writing = false;
+    shared->error = error;
+    shared->OnWritten(*piece, left);
+    shared->changed.notify_all();
+  }
+}
+
+bool Outlet::Flush(absl::Duration patience) {
+  std::unique_lock<std::mutex> lock(shared_->mutex);
+  return shared_->changed.wait_until(
+      lock, std::chrono::system_clock::now() + absl::ToChronoMilliseconds(patience),
+      [this] { return shared_->is_idle() && !shared_->wants_gap; });
+}
+
+int Outlet::error() const {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  return shared_->error;
+}
+
+std::uint64_t Outlet::dropped() const {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  return shared_->dropped;
+}
+
+std::string Outlet::GapText(std::uint64_t lines) {
+  return absl::StrCat("retryq: ", lines,
+                      " lines were dropped here, as they were not read in time\n");
+}
+
+void WriteToStderr(std::string_view text) {
+  static Outlet outlet({.fd = STDERR_FILENO});
+  static bool is_stuck = false;
+  outlet.Write(text);
+  is_stuck = !outlet.Flush(is_stuck ? absl::ZeroDuration() : absl::Seconds(1));
+}
+
+void WriteErrors(std::string_view text) { WriteToStderr(EscapedLines(text)); }
+
+std::string UnreachableRemedy(std::string_view why) {
+  for (const auto& [part, remedy] : kRemedies) {
+    if (why.find(part) != std::string_view::npos) return std::string(remedy);
+  }
+  return "start the broker, or name another one with --url or RETRYQ_URL";
+}
+
+Waiting::Waiting(Timers& timers, std::string what, Say say)
+    : timers_(timers), what_(std::move(what)), say_(std::move(say)) {
+  SayAfter(kFirstReport);
+}
+
+void Waiting::SayAfter(absl::Duration pause) {
+  timer_ = timers_.After(pause, [this] {
+    const std::unique_ptr<Timer> fired = std::move(timer_);
+    say_(EscapedText(absl::StrCat("waiting for ", what_, ": ", why_)));
+    SayAfter(kReportEvery);
+  });
+}
+
+void Waiting::OnStderr(const std::string& text) {
+  WriteErrors(absl::StrCat("retryq: ", text, "\n"));
 }
 
 }  // namespace retryq::cli

@@ -2,12 +2,17 @@
 #define RETRYQ_CLI_TEXT_IO_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "retryq/timers.h"
 
 namespace retryq::cli {
 
@@ -55,6 +60,86 @@ absl::StatusOr<std::string> ReadAll(int fd);
 // children can be waited for. If stdout was closed, writing to it fails: a result that cannot be
 // written is an error.
 void PrepareProcess();
+
+// Writes text to a descriptor on its own thread, so that its caller never waits: a write to a pipe
+// that is not read or to a stopped terminal blocks forever. Thread-safe. SIGPIPE must be ignored.
+//
+// Text that the reader has not read yet is kept, up to a limit. Beyond it, and while writes fail,
+// text is dropped until all kept text is written; a line then reports the number of dropped lines.
+// After the reader has gone, everything is dropped.
+class Outlet {
+ public:
+  struct Options {
+    int fd;
+    std::size_t most = std::size_t{1} << 20;  // limit of kept bytes
+    // The line, with its line break, that replaces this number of dropped lines.
+    std::function<std::string(std::uint64_t lines)> gap = &GapText;
+    // Called when lines are dropped, at most once a minute, with the errno of the write; 0: the
+    // reader is too slow. Must not call this outlet.
+    std::function<void(int error)> on_trouble = nullptr;
+  };
+
+  explicit Outlet(Options options);
+  // Waits up to a second for the reader.
+  ~Outlet();
+  Outlet(const Outlet&) = delete;
+  Outlet& operator=(const Outlet&) = delete;
+
+  // Never blocks.
+  void Write(std::string_view text);
+
+  // Waits up to `patience` until everything is written or dropped. Returns whether it is.
+  bool Flush(absl::Duration patience);
+
+  // The errno of the last write; 0 if it succeeded.
+  int error() const;
+  // The number of dropped lines that are not reported yet.
+  std::uint64_t dropped() const;
+
+  static std::string GapText(std::uint64_t lines);
+
+ private:
+  struct Shared;
+  static void Run(const std::shared_ptr<Shared>& shared);
+
+  // Outlives this object if its thread still waits for the reader.
+  const std::shared_ptr<Shared> shared_;
+};
+
+// Writes to stderr and waits for it up to a second. While a write takes longer, further calls do
+// not wait.
+void WriteToStderr(std::string_view text);
+
+// Writes a message to stderr in this way. Escapes all control characters except line breaks.
+void WriteErrors(std::string_view text);
+
+// The remedy for a broker that cannot be reached, by the reason.
+std::string UnreachableRemedy(std::string_view why);
+
+// A wait of a command, during the lifetime of the object. If it takes longer than two seconds it is
+// reported with the reason, and again every ten seconds.
+class Waiting {
+ public:
+  using Say = std::function<void(const std::string& text)>;
+
+  // `what` is the object that the command waits for. `timers` must outlive it.
+  Waiting(Timers& timers, std::string what, Say say = OnStderr);
+
+  // Sets the reason for the wait; the last one counts.
+  void Because(std::string_view why) { why_ = why; }
+
+  // "retryq: waiting for …"
+  static void OnStderr(const std::string& text);
+
+ private:
+  void SayAfter(absl::Duration pause);
+
+  Timers& timers_;
+  const std::string what_;
+  const Say say_;
+  std::string why_ = "no answer yet";
+  std::unique_ptr<Timer> timer_;
+};
 
 }  // namespace retryq::cli
 

@@ -1,7 +1,6 @@
 #include "cli/text/json_line.h"
 
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -12,7 +11,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "base/escaped_text.h"
 #include "base/iso_time.h"
 #include "base/name_size.h"
 
@@ -211,6 +209,43 @@ amqp::Value ScalarOrText(const std::string& text) {
   const Json json = ParseJson(text);
   if (json.is_discarded() || json.is_structured()) return text;
   return TypedValue(json).value_or(amqp::Value(text));
+}
+
+using Json = nlohmann::json;
+
+const Json& FieldOf(const Json& json, const char* name) {
+  static const Json kNull;
+  if (!json.is_object()) return kNull;
+  const auto field = json.find(name);
+  return field == json.end() ? kNull : *field;
+}
+
+std::optional<std::string> TextOf(const Json& json, const char* name) {
+  const Json& field = FieldOf(json, name);
+  if (!field.is_string()) return std::nullopt;
+  return field.get_ref<const std::string&>();
+}
+
+std::optional<std::int64_t> IntegerOf(const Json& json, const char* name) {
+  const Json& field = FieldOf(json, name);
+  if (!field.is_number_integer()) return std::nullopt;
+  if (field.is_number_unsigned() &&
+      field.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+    return std::nullopt;
+  }
+  return field.get<std::int64_t>();
+}
+
+std::optional<double> NumberOf(const Json& json, const char* name) {
+  const Json& field = FieldOf(json, name);
+  if (!field.is_number()) return std::nullopt;
+  return field.get<double>();
+}
+
+std::optional<bool> BoolOf(const Json& json, const char* name) {
+  const Json& field = FieldOf(json, name);
+  if (!field.is_boolean()) return std::nullopt;
+  return field.get<bool>();
 }
 
 }  // namespace retryq::cli

@@ -2,12 +2,16 @@
 #define RETRYQ_CLI_TEXT_JSON_LINE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/escaped_text.h"
+#include "base/quoting.h"
 #include "retryq/amqp/table.h"
 #include "retryq/delivery.h"
 
@@ -60,6 +64,20 @@ absl::StatusOr<amqp::Value> TypedValue(const nlohmann::json& json);
 
 // Parses a JSON scalar; any other text becomes a string.
 amqp::Value ScalarOrText(const std::string& text);
+
+// Reads fields of JSON from another program. A field that is missing or of another type counts as
+// absent and never causes an exception.
+
+// Returns the field; null if it is missing or `json` is not an object.
+const nlohmann::json& FieldOf(const nlohmann::json& json, const char* name);
+
+// Returns a string.
+std::optional<std::string> TextOf(const nlohmann::json& json, const char* name);
+// Returns a whole number in the range of int64.
+std::optional<std::int64_t> IntegerOf(const nlohmann::json& json, const char* name);
+// Returns any number.
+std::optional<double> NumberOf(const nlohmann::json& json, const char* name);
+std::optional<bool> BoolOf(const nlohmann::json& json, const char* name);
 
 }  // namespace retryq::cli
 

@@ -6,11 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/quoting.h"
-#include "cli/connect/orderly_end.h"
+#include "cli/connect/broker_session.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/doctor/throw_away_queue.h"
-#include "cli/management/json_fields.h"
-#include "cli/management/management_api.h"
+#include "cli/text/json_line.h"
 
 namespace retryq::cli {
 namespace {

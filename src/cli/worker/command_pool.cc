@@ -7,10 +7,8 @@
 #include <csignal>
 #include <cstring>
 #include <system_error>
-#include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
 #include "retryq/clock.h"

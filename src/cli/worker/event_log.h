@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "cli/text/outlet.h"
+#include "cli/text/io.h"
 #include "retryq/delivery.h"
 #include "retryq/observer.h"
 #include "retryq/timers.h"

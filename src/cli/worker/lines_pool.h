@@ -10,7 +10,6 @@
 
 #include "absl/time/time.h"
 #include "cli/worker/command_pool.h"
-#include "cli/worker/job_pool.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

@@ -6,9 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/name_size.h"
-#include "cli/flags/flag_reader.h"
+#include "cli/flags/flag_parser.h"
 #include "cli/flags/shared_flags.h"
-#include "cli/management/management_flags.h"
 #include "cli/process/subprocess.h"
 #include "cli/text/duration.h"
 #include "cli/worker/work_command.h"

@@ -1,6 +1,5 @@
 #include "cli/worker/work_metrics.h"
 
-#include <prometheus/gauge.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 

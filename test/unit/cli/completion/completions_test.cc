@@ -1,5 +1,3 @@
-#include "cli/completion/completions.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/command.h"
 #include "support/temporary_directory.h"
 #include "unit/cli/flags/parsed_arguments.h"
 

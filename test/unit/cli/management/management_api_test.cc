@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/management/json_fields.h"
+#include "cli/text/json_line.h"
 #include "support/canned_server.h"
 
 namespace retryq::cli {

@@ -1,11 +1,10 @@
-#include "cli/messages/copies.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/messages/queue_reader.h"
 #include "support/make_message.h"
 
 namespace retryq::cli {

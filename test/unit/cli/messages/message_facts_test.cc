@@ -1,5 +1,3 @@
-#include "cli/messages/message_facts.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/messages/message_text.h"
 #include "support/make_message.h"
 
 namespace retryq::cli {

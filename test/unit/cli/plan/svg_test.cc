@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cli/plan/outage.h"
-#include "cli/plan/schedule.h"
+#include "cli/plan/plan_command.h"
 #include "support/well_formed.h"
 
 namespace retryq::cli {

@@ -1,5 +1,3 @@
-#include "cli/queues/delay_queue_status.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/queues/queues_command.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq::cli {

@@ -1,9 +1,9 @@
-#include "cli/send/binding_check.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "cli/send/send_command.h"
 
 namespace retryq::cli {
 namespace binding_check_test {

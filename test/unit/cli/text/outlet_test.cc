@@ -1,5 +1,3 @@
-#include "cli/text/outlet.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,3 @@
-#include "cli/text/waiting.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "cli/text/io.h"
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq::cli {

@@ -1,4 +1,4 @@
-#include "cli/messages/messages_flags.h"
+#include "cli/messages/messages_command.h"
 
 #include <unistd.h>
 
@@ -6,18 +6,13 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "cli/flags/flag_parser.h"
-#include "cli/flags/flag_reader.h"
-#include "cli/management/management_flags.h"
 
 namespace retryq::cli {
 namespace {
