@@ -37,17 +37,10 @@ void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* w
              "Wait this long for a broker that cannot be reached. Default: 1s500ms");
 }
 
-std::string DescribeBroker(const ClientOptions& client) {
-  std::vector<std::string> urls = client.more_urls;
-  urls.insert(urls.begin(), client.url);
-  const absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(urls);
-  return connection.ok() ? amqp::Describe(*connection) : "the broker";
-}
-
 BrokerWatch::BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Duration wait,
                          std::string then, Refused refused)
     : loop_(loop),
-      broker_(DescribeBroker(client)),
+      broker_(amqp::Describe(ConnectionOf(client))),
       then_(std::move(then)),
       refused_(std::move(refused)) {
   Begin("no answer yet");

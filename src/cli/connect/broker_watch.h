@@ -60,9 +60,6 @@ class BrokerWatch : public Observer {
   std::unique_ptr<Timer> timer_;
 };
 
-// The name of the broker in messages; never contains a password.
-std::string DescribeBroker(const ClientOptions& client);
-
 }  // namespace retryq::cli
 
 #endif  // RETRYQ_CLI_CONNECT_BROKER_WATCH_H_

@@ -91,18 +91,15 @@ void AddBindingFlags(FlagParser& parser, WorkQueue* queue) {
 void ReadArguments(const std::vector<std::string>& arguments, FlagReader& reader,
                    amqp::Table* table) {
   for (const std::string& argument : arguments) {
-    const std::size_t equals = argument.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      reader.Complain("--argument '" + argument + "': write NAME=VALUE");
-      continue;
-    }
-    const std::string name = argument.substr(0, equals);
+    const auto pair = reader.SplitPair("--argument", argument);
+    if (!pair) continue;
+    const auto& [name, value] = *pair;
     if (name == "x-queue-type") {
       reader.Complain("--argument x-queue-type: use --queue-type");
     } else if (table->Find(name) != nullptr) {
       reader.Complain("--argument " + name + " is given more than once; give it once");
     } else {
-      table->Set(name, ScalarOrText(argument.substr(equals + 1)));
+      table->Set(name, ScalarOrText(value));
     }
   }
 }

@@ -49,11 +49,9 @@ Example:
 
 DoctorOptions OptionsToExamine(const WorkOptions& worker) {
   const ConsumerOptions& consumer = worker.consumer;
-  DoctorOptions options{.place = {.client = worker.client,
-                                  .connection = ConnectionOf(worker.client),
-                                  .management = worker.management},
+  DoctorOptions options{.place = worker.place,
                         .retry = consumer.retry,
-                        .delay_queues = worker.client.delay_queues,
+                        .delay_queues = worker.place.client.delay_queues,
                         .queue = consumer.queue,
                         .work_exchange = consumer.work_exchange,
                         .share_retries = consumer.share_retries,

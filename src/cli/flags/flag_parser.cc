@@ -170,17 +170,15 @@ absl::Status InWordsOfFlags(const absl::Status& status) {
   return {status.code(), absl::StrJoin(complaints, "\n")};
 }
 
-template <typename Meaning, std::size_t kCount>
-void FlagReader::ReadWord(std::string_view flag, const FlagText& text,
-                          const std::array<std::pair<std::string_view, Meaning>, kCount>& words,
-                          std::string_view what_it_takes, Meaning* value) {
-  if (!text) return;
-  for (const auto& [word, meaning] : words) {
-    if (*text != word) continue;
-    *value = meaning;
-    return;
+void FlagReader::CheckWord(std::string_view flag, const FlagText& text,
+                           const std::vector<std::string_view>& known) {
+  if (!text || std::find(known.begin(), known.end(), *text) != known.end()) return;
+  std::string words;
+  for (const std::string_view& word : known) {
+    words.append(&word == &known.front() ? "" : &word == &known.back() ? " or " : ", ");
+    words.append(word);
   }
-  Complain(Refusal(flag, *text, what_it_takes));
+  Complain(Refusal(flag, *text, "write " + words));
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, absl::Duration* value) {
@@ -218,32 +216,30 @@ void FlagReader::Read(std::string_view flag, const FlagText& text, double* value
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, OnLimit* value) {
-  constexpr std::array<std::pair<std::string_view, OnLimit>, 3> kWords = {
-      {{"park", OnLimit::kPark}, {"reject", OnLimit::kReject}, {"discard", OnLimit::kDiscard}}};
-  ReadWord(flag, text, kWords, "write park, reject or discard", value);
+  ReadWord(flag, text,
+           {{"park", OnLimit::kPark}, {"reject", OnLimit::kReject}, {"discard", OnLimit::kDiscard}},
+           value);
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, QueueType* value) {
-  constexpr std::array<std::pair<std::string_view, QueueType>, 2> kWords = {
-      {{"classic", QueueType::kClassic}, {"quorum", QueueType::kQuorum}}};
-  ReadWord(flag, text, kWords, "write classic or quorum", value);
+  ReadWord(flag, text, {{"classic", QueueType::kClassic}, {"quorum", QueueType::kQuorum}}, value);
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, CountRedeliveries* value) {
-  constexpr std::array<std::pair<std::string_view, CountRedeliveries>, 3> kWords = {
-      {{"counted", CountRedeliveries::kWhereCounted},
-       {"always", CountRedeliveries::kAlways},
-       {"never", CountRedeliveries::kNever}}};
-  ReadWord(flag, text, kWords, "write counted, always or never", value);
+  ReadWord(flag, text,
+           {{"counted", CountRedeliveries::kWhereCounted},
+            {"always", CountRedeliveries::kAlways},
+            {"never", CountRedeliveries::kNever}},
+           value);
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, Severity* value) {
-  constexpr std::array<std::pair<std::string_view, Severity>, 4> kWords = {
-      {{"debug", Severity::kDebug},
-       {"info", Severity::kInfo},
-       {"warning", Severity::kWarning},
-       {"error", Severity::kError}}};
-  ReadWord(flag, text, kWords, "write debug, info, warning or error", value);
+  ReadWord(flag, text,
+           {{"debug", Severity::kDebug},
+            {"info", Severity::kInfo},
+            {"warning", Severity::kWarning},
+            {"error", Severity::kError}},
+           value);
 }
 
 void FlagReader::Read(std::string_view flag, const FlagText& text, std::string* value) {
@@ -284,6 +280,17 @@ void FlagReader::ReadSize(std::string_view flag, const FlagText& text, std::uint
                    absl::StrCat("write a number of bytes above 0, such as 1000, 64KiB or 64MiB, "
                                 "and at most ",
                                 max >> 20, "MiB")));
+}
+
+std::optional<std::pair<std::string, std::string>> FlagReader::SplitPair(std::string_view flag,
+                                                                         const std::string& text,
+                                                                         const char* form) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0) {
+    return std::pair(text.substr(0, equals), text.substr(equals + 1));
+  }
+  Complain(Refusal(flag, text, absl::StrCat("write ", form)));
+  return std::nullopt;
 }
 
 void FlagReader::Require(std::string_view flag, std::string_view hint) {

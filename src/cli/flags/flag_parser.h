@@ -1,10 +1,10 @@
 #ifndef RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 #define RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -18,7 +18,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "base/name_size.h"
 #include "retryq/client.h"
 #include "retryq/observer.h"
 #include "retryq/retry_options.h"
@@ -28,9 +27,6 @@ namespace retryq::cli {
 // Translates an error of the library about its option structs into the names of flags; one line per
 // field.
 absl::Status InWordsOfFlags(const absl::Status& status);
-
-// The longest name in AMQP, in bytes: of queues, exchanges and routing keys (its short strings).
-inline constexpr std::size_t kLongestName = kMaxNameSize;
 
 // The text of a flag, if given.
 using FlagText = std::optional<std::string>;
@@ -48,6 +44,17 @@ class FlagReader {
   void Read(std::string_view flag, const FlagText& text, CountRedeliveries* value);
   void Read(std::string_view flag, const FlagText& text, Severity* value);
   void Read(std::string_view flag, const FlagText& text, std::string* value);
+  // Reads one of these words, and takes its meaning.
+  template <typename Meaning>
+  void ReadWord(std::string_view flag, const FlagText& text,
+                std::initializer_list<std::pair<std::string_view, Meaning>> words, Meaning* value) {
+    std::vector<std::string_view> known;
+    for (const auto& [word, meaning] : words) {
+      if (text == word) *value = meaning;
+      known.push_back(word);
+    }
+    CheckWord(flag, text, known);
+  }
   // Reads a whole number from `min` to `max`.
   template <typename Number>
   void Read(std::string_view flag, const FlagText& text, std::uint64_t min, std::uint64_t max,
@@ -63,6 +70,12 @@ class FlagReader {
   // Whether the user gave the flag, such as "--max".
   bool given(std::string_view flag) const { return given_.contains(flag); }
   void SetGiven(const std::string& flag) { given_.insert(flag); }
+
+  // Splits NAME=VALUE, whose form `form` describes. Returns nullopt, with a complaint, for any
+  // other text.
+  std::optional<std::pair<std::string, std::string>> SplitPair(std::string_view flag,
+                                                               const std::string& text,
+                                                               const char* form = "NAME=VALUE");
 
   // Complains unless the flag is given: "--queue is required: " and the hint.
   void Require(std::string_view flag, std::string_view hint);
@@ -84,11 +97,8 @@ class FlagReader {
   absl::Status status() const;
 
  private:
-  // Reads one of several words.
-  template <typename Meaning, std::size_t kCount>
-  void ReadWord(std::string_view flag, const FlagText& text,
-                const std::array<std::pair<std::string_view, Meaning>, kCount>& words,
-                std::string_view what_it_takes, Meaning* value);
+  void CheckWord(std::string_view flag, const FlagText& text,
+                 const std::vector<std::string_view>& known);
   bool ReadNumber(std::string_view flag, const FlagText& text, std::uint64_t min, std::uint64_t max,
                   std::uint64_t* value);
 
@@ -222,18 +232,6 @@ class FlagParser {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// Parses the arguments of a subcommand: `add` adds its flags to the parser, and `read` converts
-// their values to options. `flags` has the initial values.
-template <typename Options, typename Flags>
-absl::StatusOr<std::variant<Options, Answer>> ParseFlags(
-    const HelpText& help, const Arguments& arguments, Flags flags,
-    void (*add)(FlagParser&, std::type_identity_t<Flags>&),
-    Options (*read)(const std::type_identity_t<Flags>&, FlagReader&)) {
-  FlagParser parser(help);
-  add(parser, flags);
-  return parser.ParseInto(arguments, [&](FlagReader& reader) { return read(flags, reader); });
-}
 
 // A subcommand with commands, such as `retryq parked list`, as it is called without one.
 struct OwnCommands {

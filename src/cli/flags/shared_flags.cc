@@ -141,6 +141,12 @@ absl::StatusOr<Addresses> FindAddresses(const UrlTexts& texts) {
   return Addresses();
 }
 
+absl::StatusOr<amqp::ConnectionOptions> ParsedUrls(const ClientOptions& client) {
+  std::vector<std::string> urls = client.more_urls;
+  urls.insert(urls.begin(), client.url);
+  return amqp::ParseUris(urls);
+}
+
 void ReadUrls(const UrlTexts& texts, FlagReader& reader, ClientOptions* client,
               absl::Duration* heartbeat) {
   if (!reader.RefuseTogether("--url", "--url-file")) return;
@@ -153,9 +159,7 @@ void ReadUrls(const UrlTexts& texts, FlagReader& reader, ClientOptions* client,
     client->url = found->urls.front();
     client->more_urls.assign(found->urls.begin() + 1, found->urls.end());
   }
-  std::vector<std::string> all = client->more_urls;
-  all.insert(all.begin(), client->url);
-  const absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(all);
+  const absl::StatusOr<amqp::ConnectionOptions> connection = ParsedUrls(*client);
   if (!connection.ok()) {
     return reader.Complain(found->source + ": " + std::string(connection.status().message()));
   }
@@ -346,9 +350,9 @@ void AddUrlFlags(FlagParser& parser, const std::string& help, ClientOptions* cli
   });
 }
 
-void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place, absl::Duration* heartbeat) {
+void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place) {
   parser.Group("Where");
-  AddUrlFlags(parser, kUrlHelp, &place->client, heartbeat);
+  AddUrlFlags(parser, kUrlHelp, &place->client);
   const auto url = std::make_shared<FlagText>();
   parser.Add("--management", "URL", url.get(), kManagementHelp);
   parser.Resolve([url, waits, place](FlagReader& reader) {
@@ -370,9 +374,7 @@ std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptio
 }
 
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client) {
-  std::vector<std::string> urls = client.more_urls;
-  urls.insert(urls.begin(), client.url);
-  return amqp::ParseUris(urls).value_or(amqp::ConnectionOptions());
+  return ParsedUrls(client).value_or(amqp::ConnectionOptions());
 }
 
 }  // namespace retryq::cli

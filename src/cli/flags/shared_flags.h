@@ -48,14 +48,13 @@ struct BrokerPlace {
 
 // Group "Where": --url, --url-file and --management, or RETRYQ_URL, RETRYQ_URL_FILE and
 // RETRYQ_MANAGEMENT_URL. `waits`: the command waits for hosts that cannot be resolved yet, so these
-// are not errors. `*heartbeat`, if not null, becomes the heartbeat in the URLs.
-void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place,
-                   absl::Duration* heartbeat = nullptr);
+// are not errors.
+void AddPlaceFlags(FlagParser& parser, bool waits, BrokerPlace* place);
 
 // Returns RETRYQ_MANAGEMENT_URL if it names one of the broker's hosts.
 std::optional<ManagementUrl> ManagementByEnvironment(const amqp::ConnectionOptions& broker);
 
-// The broker of client options that have been read.
+// The broker of client options that have been read. Describe() of it contains no password.
 amqp::ConnectionOptions ConnectionOf(const ClientOptions& client);
 
 }  // namespace retryq::cli

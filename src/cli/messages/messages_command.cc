@@ -13,19 +13,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/name_size.h"
 
 namespace retryq::cli {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, BodyFormat>, 5> kBodyFormats = {
-    {{"auto", BodyFormat::kAuto},
-     {"text", BodyFormat::kText},
-     {"json", BodyFormat::kJson},
-     {"hex", BodyFormat::kHex},
-     {"raw", BodyFormat::kRaw}}};
-
 bool HasEmpty(const std::vector<std::string>& texts) {
   return std::find(texts.begin(), texts.end(), "") != texts.end();
+}
+
+// The name of the parked queue, if the command uses it.
+void NameParkedQueue(MessagesOptions* options, FlagReader& reader) {
+  if (options->parked_queue.empty()) options->parked_queue = options->work_queue + ".parked";
+  if (options->is_waiting && options->action != MessageAction::kPark) return;
+  if (options->parked_queue.size() > kMaxNameSize) {
+    reader.Complain("--parked: the name of the parked queue is longer than 255 bytes");
+  }
 }
 
 void AddPlace(FlagParser& parser, MessagesOptions* options) {
@@ -35,7 +38,7 @@ void AddPlace(FlagParser& parser, MessagesOptions* options) {
                                  : "Name the work queue whose messages were given up. Required");
   parser.Check([options](FlagReader& reader) {
     reader.Require("--queue", "name the work queue");
-    if (options->work_queue.size() > kLongestName) {
+    if (options->work_queue.size() > kMaxNameSize) {
       reader.Complain("--queue: the name is longer than 255 bytes");
     }
   });
@@ -84,12 +87,7 @@ void AddFilter(FlagParser& parser, MessagesOptions* options) {
   parser.Check([filter, headers](FlagReader& reader) {
     if (HasEmpty(filter->ids)) reader.Complain("--id '': must not be empty");
     for (const std::string& header : *headers) {
-      const std::size_t equals = header.find('=');
-      if (equals == std::string::npos || equals == 0) {
-        reader.Complain("--header '" + header + "': write NAME=VALUE");
-      } else {
-        filter->headers.emplace_back(header.substr(0, equals), header.substr(equals + 1));
-      }
+      if (auto pair = reader.SplitPair("--header", header)) filter->headers.push_back(*pair);
     }
   });
 }
@@ -168,14 +166,13 @@ void AddBodyFormat(FlagParser& parser, MessagesOptions* options) {
   parser.Add(
       "--body", "auto|text|json|hex|raw",
       [options](const std::string& text, FlagReader& reader) {
-        const auto* const known =
-            std::find_if(kBodyFormats.begin(), kBodyFormats.end(),
-                         [&text](const auto& format) { return format.first == text; });
-        if (known == kBodyFormats.end()) {
-          reader.Complain("--body '" + text + "': write auto, text, json, hex or raw");
-        } else {
-          options->body = known->second;
-        }
+        reader.ReadWord("--body", text,
+                        {{"auto", BodyFormat::kAuto},
+                         {"text", BodyFormat::kText},
+                         {"json", BodyFormat::kJson},
+                         {"hex", BodyFormat::kHex},
+                         {"raw", BodyFormat::kRaw}},
+                        &options->body);
       },
       "Set the format of the body; raw prints only its bytes. Default: auto");
   parser.Add("--full", &options->full,
@@ -245,6 +242,7 @@ absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseMessages(const Messag
   MessagesOptions options = command.defaults;
   options.action = subcommand->action;
   AddPlace(parser, &options);
+  parser.Check([&options](FlagReader& reader) { NameParkedQueue(&options, reader); });
   command.add_flags(parser, &options);
   AddFilter(parser, &options);
   if (Removes(options.action)) AddRemoval(parser, &options);

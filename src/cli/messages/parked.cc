@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/name_size.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/messages/actions.h"
 #include "cli/messages/editing.h"
@@ -153,7 +154,7 @@ void AddTarget(FlagParser& parser, MessagesOptions* options) {
         [flag, may_be_empty, name](const std::string& text, FlagReader& reader) {
           name->emplace();
           if (!text.empty() || !may_be_empty) reader.Read(flag, text, &**name);
-          if (text.size() > kLongestName) reader.Complain(flag + ": is longer than 255 bytes");
+          if (text.size() > kMaxNameSize) reader.Complain(flag + ": is longer than 255 bytes");
         },
         help);
   };
@@ -193,12 +194,6 @@ void AddReplacement(FlagParser& parser, MessagesOptions* options) {
 void AddParkedFlags(FlagParser& parser, MessagesOptions* options) {
   parser.Add("--parked", "QUEUE", &options->parked_queue,
              "Name the parked queue. Default: QUEUE.parked");
-  parser.Check([options](FlagReader& reader) {
-    if (options->parked_queue.empty()) options->parked_queue = options->work_queue + ".parked";
-    if (options->parked_queue.size() > kLongestName) {
-      reader.Complain("--parked: the name of the parked queue is longer than 255 bytes");
-    }
-  });
   if (options->action != MessageAction::kReplay && options->action != MessageAction::kEdit) return;
   AddTarget(parser, options);
   AddReplacement(parser, options);

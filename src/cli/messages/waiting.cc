@@ -83,11 +83,7 @@ void AddWaitingFlags(FlagParser& parser, MessagesOptions* options) {
     DelayQueueOptions delay_queues;
     delay_queues.prefix = options->prefix;
     reader.Complain(Validate(delay_queues, amqp::ConnectionOptions().heartbeat));
-    if (options->parked_queue.empty()) options->parked_queue = options->work_queue + ".parked";
     if (options->action != MessageAction::kPark) return;
-    if (options->parked_queue.size() > kLongestName) {
-      reader.Complain("--parked: the name of the parked queue is longer than 255 bytes");
-    }
     if (options->parked_queue == options->work_queue) {
       reader.Complain("--parked: is the work queue itself; name another queue");
     }

@@ -76,12 +76,7 @@ std::string ReadHeaders(const Json& value, LineFields& fields) {
 }
 
 std::string ReadDelay(const Json& value, LineFields& fields) {
-  constexpr double kLongest = 100.0 * 365 * 24 * 3600;
-  if (value.is_string()) {
-    fields.delay = ParseDuration(value.get_ref<const std::string&>());
-  } else if (value.is_number() && value >= 0 && value <= kLongest) {
-    fields.delay = absl::Seconds(value.get<double>());
-  }
+  fields.delay = DurationIn(value);
   return fields.delay ? "" : "must be a duration, such as \"30s\", or a number of seconds";
 }
 

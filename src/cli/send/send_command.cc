@@ -69,7 +69,7 @@ struct SendFlags {
   std::vector<std::string> headers, typed_headers;
   FlagText body;
   QueueType declare_type = QueueType::kClassic;
-  SendLinesOptions lines_options;
+  std::size_t in_flight = 2000;
   bool declare = false;
   bool lines = false;
   absl::Duration heartbeat = amqp::ConnectionOptions().heartbeat;
@@ -168,34 +168,21 @@ void AddTimeFlags(FlagParser& parser, SendFlags* flags) {
   AddDelayQueueFlags(parser, &flags->heartbeat, &flags->options.client.delay_queues);
 }
 
-// Splits NAME=VALUE; complains about any other text.
-bool SplitHeader(const std::string& flag, const std::string& text, const char* form,
-                 FlagReader& reader, std::pair<std::string, std::string>* header) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    reader.Complain(flag + " '" + text + "': write " + form);
-    return false;
-  }
-  *header = {text.substr(0, equals), text.substr(equals + 1)};
-  return true;
-}
-
 void ReadHeaders(const SendFlags& flags, FlagReader& reader, amqp::Table* table) {
-  std::pair<std::string, std::string> header;
   for (const std::string& text : flags.headers) {
-    if (!SplitHeader("--header", text, "NAME=VALUE", reader, &header)) continue;
-    table->Set(header.first, header.second);
+    if (auto header = reader.SplitPair("--header", text)) table->Set(header->first, header->second);
   }
   for (const std::string& text : flags.typed_headers) {
-    if (!SplitHeader("--header-json", text, "NAME=JSON", reader, &header)) continue;
-    const nlohmann::json json = ParseJson(header.second);
+    const auto header = reader.SplitPair("--header-json", text, "NAME=JSON");
+    if (!header) continue;
+    const nlohmann::json json = ParseJson(header->second);
     absl::StatusOr<amqp::Value> value =
         json.is_discarded() ? absl::InvalidArgumentError(
                                   "the value is not JSON; write a text as \"text\", or use "
                                   "--header")
                             : TypedValue(json);
     if (value.ok()) {
-      table->Set(header.first, *std::move(value));
+      table->Set(header->first, *std::move(value));
     } else {
       reader.Complain("--header-json '" + text + "': " + std::string(value.status().message()));
     }
@@ -262,14 +249,14 @@ void AddLinesFlags(FlagParser& parser, SendFlags* flags) {
   parser.Add("--lines", &flags->lines,
              "Publish a message for each line of stdin, a JSON object, and write\n"
              "a result for each");
-  parser.AddNumber("--in-flight", 1, kMostInFlight, &flags->lines_options.in_flight,
+  parser.AddNumber("--in-flight", 1, kMostInFlight, &flags->in_flight,
                    "With --lines: limit the messages that have no result yet.\n"
                    "Default: 2000. Range: 1 to 100000");
   parser.Check([flags](FlagReader& reader) {
     SendOptions& options = flags->options;
     reader.RequireFor("--in-flight", flags->lines, "--lines");
     if (flags->lines) {
-      options.lines = flags->lines_options;
+      options.lines = flags->in_flight;
       if (flags->body) {
         reader.Complain("BODY cannot be combined with --lines, whose lines contain it");
       }

@@ -24,20 +24,16 @@
 
 namespace retryq::cli {
 
-// Options of `send --lines`: one message per line of stdin.
-struct SendLinesOptions {
-  std::size_t in_flight = 2000;  // limit of messages without a result
-};
-
 // The options of `retryq send`.
 struct SendOptions {
   ClientOptions client;
   OutgoingMessage message;  // with `lines`: the defaults
   PublishOptions publish;
-  bool body_from_stdin = false;           // otherwise it is in `message`
-  std::optional<SendLinesOptions> lines;  // not set: one message
-  std::optional<WorkQueue> declare;       // declares a missing queue; not set: it must exist
-  absl::Duration wait = kDefaultWait;     // for a broker that cannot be reached
+  bool body_from_stdin = false;  // otherwise it is in `message`
+  // With --lines: the most messages without a result; not set: one message.
+  std::optional<std::size_t> lines;
+  std::optional<WorkQueue> declare;    // declares a missing queue; not set: it must exist
+  absl::Duration wait = kDefaultWait;  // for a broker that cannot be reached
 };
 
 // Parses the arguments of `retryq send` and RETRYQ_URL. Returns kInvalidArgument with all errors,

@@ -42,7 +42,7 @@ class LineSender : private Observer {
                [this](const absl::Status& why) { OnRefused(why); }) {
     ClientOptions client = options.client;
     client.observer = this;
-    client.max_open_publishes = options.lines->in_flight;
+    client.max_open_publishes = *options.lines;
     client_.emplace(loop_, std::move(client));
   }
 
@@ -73,7 +73,7 @@ class LineSender : private Observer {
   }
 
   bool HasRoom() const {
-    return open_.size() < options_.lines->in_flight && open_bytes_ < kMostOpenBytes &&
+    return open_.size() < *options_.lines && open_bytes_ < kMostOpenBytes &&
            writer_.size() < kMostAnswerBytes;
   }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/iso_time.h"
 #include "base/name_size.h"
+#include "cli/text/duration.h"
 
 namespace retryq::cli {
 namespace {
@@ -204,6 +205,13 @@ std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size) {
 }
 
 absl::StatusOr<amqp::Value> TypedValue(const Json& json) { return ValueAtDepth(json, 1); }
+
+std::optional<absl::Duration> DurationIn(const Json& json) {
+  constexpr double kLongest = 100.0 * 365 * 24 * 3600;
+  if (json.is_string()) return ParseDuration(json.get_ref<const std::string&>());
+  if (json.is_number() && json >= 0 && json <= kLongest) return absl::Seconds(json.get<double>());
+  return std::nullopt;
+}
 
 amqp::Value ScalarOrText(const std::string& text) {
   const Json json = ParseJson(text);

@@ -62,6 +62,10 @@ std::string HeaderJson(const amqp::FieldView& field, std::size_t max_size);
 // of more than 255 bytes, more than amqp::kMaxTableDepth levels.
 absl::StatusOr<amqp::Value> TypedValue(const nlohmann::json& json);
 
+// Returns a duration: a text such as "30s", or a number of seconds. Returns nullopt for any other
+// value, and for more than a hundred years.
+std::optional<absl::Duration> DurationIn(const nlohmann::json& json);
+
 // Parses a JSON scalar; any other text becomes a string.
 amqp::Value ScalarOrText(const std::string& text);
 

@@ -1,6 +1,5 @@
 #include "cli/worker/lines_protocol.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -10,7 +9,6 @@
 #include "absl/time/time.h"
 #include "base/escaped_text.h"
 #include "base/utf8.h"
-#include "cli/text/duration.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {
@@ -34,20 +32,6 @@ void AppendNumber(std::string_view name, const std::optional<Number>& number, st
 }
 
 absl::Status Wrong(const std::string& why) { return absl::InvalidArgumentError(why); }
-
-absl::StatusOr<absl::Duration> AnsweredDelay(const std::string& name, const Json& value) {
-  constexpr double kLongest = 100.0 * 365 * 24 * 3600;
-  if (value.is_number()) {
-    const double seconds = value.get<double>();
-    if (seconds >= 0 && seconds <= kLongest) return absl::Seconds(seconds);
-  } else if (value.is_string()) {
-    const std::optional<absl::Duration> duration =
-        ParseDuration(value.get_ref<const std::string&>());
-    if (duration) return *duration;
-  }
-  return Wrong(
-      absl::StrCat("\"", name, "\" must be a duration, such as \"30s\", or a number of seconds"));
-}
 
 }  // namespace
 
@@ -113,8 +97,11 @@ absl::StatusOr<LinesAnswer> ParseAnswer(std::string_view line) {
     } else if (name == "error" || name == "park" || name == "discard" || name == "reason") {
       if (!value.is_string()) return Wrong(absl::StrCat("\"", name, "\" must be a string"));
     } else if (name == "retry_after" || name == "snooze") {
-      const absl::StatusOr<absl::Duration> duration = AnsweredDelay(name, value);
-      if (!duration.ok()) return duration.status();
+      const std::optional<absl::Duration> duration = DurationIn(value);
+      if (!duration) {
+        return Wrong(absl::StrCat(
+            "\"", name, "\" must be a duration, such as \"30s\", or a number of seconds"));
+      }
       delay = *duration;
     } else {
       answer.ignored = name;

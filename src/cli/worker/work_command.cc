@@ -67,8 +67,8 @@ constexpr absl::Duration kRequeuePatience = absl::Seconds(1);
 
 // Labels that distinguish workers on several brokers and vhosts.
 prometheus::Labels MetricLabels(const WorkOptions& options) {
-  prometheus::Labels labels = {{"vhost", options.vhost}};
-  if (const auto broker = amqp::ParseUri(options.client.url); broker.ok()) {
+  prometheus::Labels labels = {{"vhost", options.place.connection.vhost}};
+  if (const auto broker = amqp::ParseUri(options.place.client.url); broker.ok()) {
     labels["broker"] = amqp::Describe(broker->endpoints.front());
   }
   return labels;
@@ -83,8 +83,8 @@ class Worker : private Observer {
         events_(options.json ? std::make_unique<Outlet>(EventsOptions(errors_)) : nullptr),
         log_(loop_, events_ ? *events_ : errors_, LogOptions(options)),
         returns_(loop_,
-                 {.management = options.management,
-                  .vhost = options.vhost,
+                 {.management = options.place.management,
+                  .vhost = options.place.connection.vhost,
                   .queue = options.consumer.queue},
                  {.trouble = [this](const auto& trouble) { OnReturns(trouble); },
                   .cannot_look =
@@ -97,7 +97,7 @@ class Worker : private Observer {
     options_.lines ? MakeLinesPool() : MakeCommandPool();
     MakeHook();
     SayIfTimeoutIsLong();
-    ClientOptions client_options = options_.client;
+    ClientOptions client_options = options_.place.client;
     client_options.observer = this;
     client_.emplace(loop_, std::move(client_options));
     absl::StatusOr<Consumer> consumer = Consume();
@@ -254,7 +254,7 @@ class Worker : private Observer {
         loop_,
         LinesPool::Options{.command = CommandFor(options_.command),
                            .programs = static_cast<std::size_t>(options_.jobs),
-                           .in_flight = static_cast<std::size_t>(options_.lines->in_flight)},
+                           .in_flight = static_cast<std::size_t>(*options_.lines)},
         LinesPool::Callbacks{
             .on_state = StateCallback(),
             .program_ended =

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/management/management_url.h"
+#include "cli/flags/shared_flags.h"
 #include "cli/worker/metrics_server.h"
 #include "retryq/client.h"
 #include "retryq/consumer.h"
@@ -18,20 +18,14 @@
 
 namespace retryq::cli {
 
-// Options of `work --lines`.
-struct LinesOptions {
-  int in_flight = 1;  // messages that a child has at a time
-};
-
 // The options of `retryq work`.
 struct WorkOptions {
-  ClientOptions client;
-  std::string vhost;         // of the broker
-  ManagementUrl management;  // its API
+  BrokerPlace place;
   ConsumerOptions consumer;
   std::vector<std::string> command;
-  int jobs = 1;                                       // children at a time
-  std::optional<LinesOptions> lines;                  // not set: one child per message
+  int jobs = 1;  // children at a time
+  // With --lines: the messages that a child has at a time; not set: one child per message.
+  std::optional<int> lines;
   absl::Duration timeout = absl::InfiniteDuration();  // of one message
   absl::Duration grace = absl::Seconds(25);           // after the first signal
   bool pass_url = false;  // passes the URLs, with their passwords, to children

@@ -233,7 +233,7 @@ void AddRunningFlags(FlagParser& parser, WorkOptions* options) {
              "the environment of COMMAND");
   parser.Check([options, lines, in_flight](FlagReader& reader) {
     reader.RequireFor("--in-flight", *lines, "--lines");
-    if (*lines) options->lines = LinesOptions{.in_flight = *in_flight};
+    if (*lines) options->lines = *in_flight;
     CheckPrefetch(*options, *in_flight, reader, &options->consumer.prefetch);
     CheckTimeouts(*options, reader);
     if (options->command.empty()) return;
@@ -276,24 +276,12 @@ Arguments TakeCommand(const Arguments& arguments, Arguments* command) {
 }
 
 void AddWorkFlags(FlagParser& parser, const std::string& json, WorkOptions* options) {
-  struct Broker {
-    BrokerPlace place;
-    absl::Duration heartbeat;
-  };
-  const auto broker = std::make_shared<Broker>();
-  AddPlaceFlags(parser, /*waits=*/true, &broker->place, &broker->heartbeat);
-  parser.Resolve([broker, options](FlagReader&) {
-    const BrokerPlace& place = broker->place;
-    options->client.url = place.client.url;
-    options->client.more_urls = place.client.more_urls;
-    options->client.url_source = place.client.url_source;
-    options->vhost = place.connection.vhost;
-    options->management = place.management;
-  });
+  AddPlaceFlags(parser, /*waits=*/true, &options->place);
   AddQueueFlags(parser, &options->consumer);
   AddRetryFlags(parser, &options->consumer.retry);
   AddLimitFlags(parser, options);
-  AddDelayQueueFlags(parser, &broker->heartbeat, &options->client.delay_queues);
+  AddDelayQueueFlags(parser, &options->place.connection.heartbeat,
+                     &options->place.client.delay_queues);
   parser.Group("Circuit breaker");
   AddBreakerFlags(parser,
                   "Pause consuming while most runs fail and would be retried, and requeue\n"

@@ -78,11 +78,5 @@ TEST_F(BrokerWatchTest, AMissingPermissionForDelayQueuesGoesToTheCallback) {
   EXPECT_EQ(Run(), absl::OkStatus());
 }
 
-TEST(DescribeBroker, HasNoPassword) {
-  ClientOptions client;
-  client.url = "amqp://user:hunter2@broker:5673/";
-  EXPECT_THAT(DescribeBroker(client), AllOf(HasSubstr("broker:5673"), Not(HasSubstr("hunter2"))));
-}
-
 }  // namespace broker_watch_test
 }  // namespace retryq::cli

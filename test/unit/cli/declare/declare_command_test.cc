@@ -11,8 +11,6 @@
 namespace retryq::cli {
 namespace declare_command_test {
 
-using ::testing::HasSubstr;
-
 DeclareCommandOptions Parse(const Arguments& arguments) {
   return OptionsIn(ParseDeclare(arguments));
 }
@@ -38,24 +36,6 @@ TEST(DeclareFlags, EachExchangeHasTheTypeAndTheKeysThatFollowIt) {
     bindings += binding.exchange + ":" + binding.exchange_type + ":" + binding.routing_key + " ";
   }
   EXPECT_EQ(bindings, "shop:topic:order.# shop:topic:return.# all:fanout: exact:direct: ");
-}
-
-TEST(DeclareFlags, AllErrorsAreReportedTogether) {
-  const std::string complaints = ComplaintsIn(
-      ParseDeclare({"--routing-key", "k", "--exchange-type", "topic", "--exchange", "shop",
-                    "--argument", "x", "--argument", "x-queue-type=quorum", "--argument", "a=1",
-                    "--argument", "a=2", "--queue-type", "stream", "--wait", "soon", "more"}));
-  for (const char* part :
-       {"--queue is required", "--routing-key must follow the --exchange",
-        "--exchange-type must follow the --exchange", "--routing-key is required after --exchange",
-        "--argument 'x': write NAME=VALUE", "--argument x-queue-type: use --queue-type",
-        "--argument a is given more than once", "--queue-type 'stream': write classic or quorum",
-        "--wait 'soon'", "'more': unexpected here"}) {
-    EXPECT_THAT(complaints, HasSubstr(part));
-  }
-  EXPECT_THAT(ComplaintsIn(ParseDeclare({"--queue", "q", "--exchange", "x", "--exchange-type",
-                                         "fanout", "--exchange-type", "topic"})),
-              HasSubstr("--exchange-type is given twice"));
 }
 
 }  // namespace declare_command_test

@@ -258,8 +258,6 @@ TEST_F(DoctorRules, HaveAParkedQueueOnlyWithAWorkQueue) {
   EXPECT_EQ(Options({"--queue", "orders"}).parked_queue, "orders.parked");
   EXPECT_EQ(Options({"--queue", "orders", "--parked", "p"}).parked_queue, "p");
   EXPECT_EQ(Options().parked_queue, "");
-  EXPECT_THAT(ComplaintsIn(ParseDoctor({"--parked", "p", "--margin", "1s"})),
-              AllOf(HasSubstr("--parked"), HasSubstr("--queue"), HasSubstr("--margin")));
 }
 
 // From the table of flags itself, so that a new flag is tried, too.

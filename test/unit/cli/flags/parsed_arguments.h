@@ -8,9 +8,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_split.h"
 #include "cli/flags/flag_parser.h"
 
 namespace retryq::cli {
+
+// The words of a line; '' is an empty one.
+inline Arguments Words(const std::string& line) {
+  Arguments words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+  for (std::string& word : words) {
+    if (word == "''") word.clear();
+  }
+  return words;
+}
 
 // What the parser of a subcommand has made of its arguments.
 template <typename Options>
@@ -28,12 +38,6 @@ template <typename Options>
 std::string ComplaintsIn(const ParsedArguments<Options>& parsed) {
   EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(parsed.status().message());
-}
-
-// The help; empty where there is none.
-template <typename Options>
-std::string HelpIn(const ParsedArguments<Options>& parsed) {
-  return parsed.ok() ? std::get<Answer>(*parsed).text : "";
 }
 
 }  // namespace retryq::cli

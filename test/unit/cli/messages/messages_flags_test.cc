@@ -12,7 +12,6 @@
 namespace retryq::cli {
 namespace messages_flags_test {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class MessagesFlags : public ::testing::Test {
@@ -85,81 +84,6 @@ TEST_F(MessagesFlags, RequireConfirmationForManyMessages) {
   EXPECT_FALSE(Asks<ParseParked>({"drop", "--all", "--yes"}));
   EXPECT_FALSE(Asks<ParseWaiting>({"drop", "--error", "x", "--yes"}));
   EXPECT_FALSE(Asks<ParseWaiting>({"drop", "--dry-run"}));
-}
-
-TEST_F(MessagesFlags, ComplainAboutWrongParkedArguments) {
-  const std::vector<std::pair<Arguments, std::string>> kCases = {
-      {{"list", "--limit", "0"}, "--limit '0'"},
-      {{"list", "--older-than", "long"}, "--older-than 'long'"},
-      {{"list", "--newer-than", ""}, "--newer-than ''"},
-      {{"list", "--header", "=x"}, "--header '=x'"},
-      {{"list", "--error", ""}, "--error '': must not be empty"},
-      {{"list", "--id", ""}, "--id '': must not be empty"},
-      {{"list", "--by", "due"}, "--by 'due': write error or attempt"},
-      {{"list", "--by", "error", "--column", "type"}, "--column cannot be combined with --by"},
-      {{"list", "--column", ""}, "--column ''"},
-      {{"list", "--rate", "1"}, "--rate: there is no such flag"},
-      {{"show", "--body", "xml"}, "--body 'xml': write auto, text, json, hex or raw"},
-      {{"show", "--body", "hex", "--json"}, "--body cannot be combined with --json"},
-      {{"show", "--full", "--json"}, "--full cannot be combined with --json"},
-      {{"replay", "--all", "--to-queue", "q", "--to-exchange", "x", "--routing-key", "k"},
-       "--to-queue cannot be combined with --to-exchange"},
-      {{"replay", "--all", "--routing-key", "k"}, "--routing-key requires --to-exchange"},
-      {{"replay", "--all", "--trust-routing-keys"}, "--trust-routing-keys requires --to-exchange"},
-      {{"replay", "--all", "--to-exchange", "x"},
-       "--to-exchange requires --routing-key KEY, or --trust-routing-keys"},
-      {{"replay", "--all", "--to-exchange", "x", "--routing-key", "k", "--trust-routing-keys"},
-       "--routing-key cannot be combined with --trust-routing-keys"},
-      {{"replay", "--all", "--to-queue", "orders.parked"}, "is the parked queue itself"},
-      {{"replay", "--all", "--to-exchange", ""}, "--to-exchange ''"},
-      {{"replay", "--all", "--rate", "0"}, "--rate: write a number from 0.001"},
-      {{"replay", "--all", "--window", "10001"}, "--window '10001'"},
-      {{"replay", "--all", "--body", "file"}, "--body: is for one message; name it by one --id"},
-      {{"replay", "--id", "a", "--body", ""}, "--body ''"},
-      {{"edit"}, "--id: name the one message to edit"},
-      {{"edit", "--id", "a", "--id", "b"}, "--id: name the one message to edit"},
-      {{"drop", "--yes"}, "--all is missing: no filter and no --limit is given"},
-      {{"drop", "--all", "--yes", "--backup", "f", "--no-backup"},
-       "--backup cannot be combined with --no-backup"},
-      {{"drop", "--all", "--yes", "--backup", ""}, "--backup ''"},
-  };
-  for (const auto& [arguments, complaint] : kCases) {
-    EXPECT_THAT(ComplaintsIn(ParseParked(With(arguments))), HasSubstr(complaint));
-  }
-  EXPECT_THAT(ComplaintsIn(ParseParked({"list", "--limit", "0"})),
-              AllOf(HasSubstr("--queue is required"), HasSubstr("--limit '0'")));
-  EXPECT_THAT(ComplaintsIn(ParseParked({"list", "--queue", std::string(249, 'q')})),
-              HasSubstr("longer than 255 bytes"));
-  EXPECT_THAT(ComplaintsIn(ParseParked({})), HasSubstr("list, show, replay, edit, drop"));
-  EXPECT_THAT(ComplaintsIn(ParseParked({"lst"})), HasSubstr("\"lst\""));
-}
-
-TEST_F(MessagesFlags, ComplainAboutWrongWaitingArguments) {
-  const std::vector<std::pair<Arguments, std::string>> kCases = {
-      {{"list", "--prefix", ""}, "--prefix ''"},
-      {{"list", "--by", "id"}, "--by 'id': write error, attempt or due"},
-      {{"list", "--foreign"}, "--foreign: there is no such flag"},
-      {{"park", "--all", "--parked", "orders"}, "--parked: is the work queue itself"},
-      {{"park", "--all", "--parked", std::string(256, 'q')}, "longer than 255 bytes"},
-      {{"drop", "--yes"}, "--all is missing: no filter and no --limit is given"},
-  };
-  for (const auto& [arguments, complaint] : kCases) {
-    EXPECT_THAT(ComplaintsIn(ParseWaiting(With(arguments))), HasSubstr(complaint));
-  }
-  EXPECT_THAT(ComplaintsIn(ParseWaiting({"list", "--queue", std::string(256, 'q')})),
-              HasSubstr("longer than 255 bytes"));
-  EXPECT_THAT(ComplaintsIn(ParseWaiting({})), HasSubstr("list, show, release, park, drop"));
-}
-
-TEST_F(MessagesFlags, HaveHelpWithExamples) {
-  for (const char* command : {"list", "show", "replay", "edit", "drop"}) {
-    EXPECT_THAT(HelpIn(ParseParked({command, "--help"})),
-                AllOf(HasSubstr("Example"), HasSubstr("Exit codes"), HasSubstr("--older-than")));
-  }
-  for (const char* command : {"list", "show", "release", "park", "drop"}) {
-    EXPECT_THAT(HelpIn(ParseWaiting({command, "--help"})),
-                AllOf(HasSubstr("Example"), HasSubstr("Exit codes"), HasSubstr("4.0 to 4.2")));
-  }
 }
 
 }  // namespace messages_flags_test

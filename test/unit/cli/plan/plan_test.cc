@@ -19,7 +19,6 @@ namespace plan_test {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
 using Json = nlohmann::json;
 
@@ -39,9 +38,6 @@ class PlanTest : public ::testing::Test {
   static Json JsonOf(Arguments arguments, const std::string& format = "--json") {
     arguments.push_back(format);
     return Json::parse(Text(arguments));
-  }
-  static std::string Complaints(const Arguments& arguments) {
-    return ComplaintsIn(ParsePlan(arguments));
   }
 
   static std::vector<std::int64_t> Numbers(const Json& plan, const std::string& field) {
@@ -265,28 +261,6 @@ TEST_F(PlanTest, ReportsFilesAndSimulationsThatAreImpossible) {
     const auto result = Result(arguments);
     EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(result.status().message()), HasSubstr(complaint));
-  }
-}
-
-TEST_F(PlanTest, RefusesFlagsThatCannotBeCombined) {
-  for (const auto& [arguments, complaint] : std::vector<std::pair<Arguments, std::string>>{
-           {{"--base", "0s", "--prefix", ""}, "--base"},
-           {{"--base", "0s", "--prefix", ""}, "--prefix"},
-           {{"--max", "4000d"}, "--max"},
-           {{"--breaker"}, "--breaker requires --simulate"},
-           {{"--breaker-calls", "5"}, "--breaker-calls requires --breaker"},
-           {{"--any-delay"}, "--any-delay requires --definitions"},
-           {{"--parked", "p"}, "--parked requires --definitions"},
-           {{"--work-exchange", "e"}, "--work-exchange requires --definitions"},
-           {{"--queue", "q", "--work-queue", "quorum"}, "--work-queue requires --definitions"},
-           {{"--definitions", "--work-queue", "quorum"}, "--work-queue requires --queue"},
-           {{"--definitions", "--work-queue", "odd", "--queue", "q"}, "--work-queue 'odd'"},
-           {{"--definitions", "--queue-type", "quorum"}, "--queue is required: quorum delay"},
-           {{"--definitions", "--json"}, "--json cannot be combined with --definitions"},
-           {{"--definitions", "--svg", "a"}, "--svg cannot be combined with --definitions"},
-           {{"--definitions", "--simulate", "outage=1m,rate=1/s"},
-            "--simulate cannot be combined with --definitions"}}) {
-    EXPECT_THAT(Complaints(arguments), HasSubstr(complaint));
   }
 }
 

@@ -186,19 +186,5 @@ TEST_F(QueuesFlagsTest, AcceptEachNameOfThisMachine) {
   }
 }
 
-TEST_F(QueuesFlagsTest, AllErrorsAreReported) {
-  const absl::Status status = ParseQueues({"--prefix", "amq.x", "--management",
-                                           "http://u:s3cret@h:x", "--nope", "--interval", "50ms"})
-                                  .status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  const std::string what(status.message());
-  EXPECT_THAT(what, HasSubstr("--prefix must not begin with \"amq.\""));
-  EXPECT_THAT(what, HasSubstr("--management: the port"));
-  EXPECT_THAT(what, HasSubstr("--nope"));
-  EXPECT_THAT(what, HasSubstr("--interval requires --watch"));
-  EXPECT_THAT(what, HasSubstr("--interval must be at least 100ms"));
-  EXPECT_THAT(what, Not(HasSubstr("s3cret")));
-}
-
 }  // namespace queues_command_test
 }  // namespace retryq::cli
