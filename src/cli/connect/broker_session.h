@@ -11,11 +11,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/flags/flag_parser.h"
+#include "cli/text/io.h"
 #include "loop/libevent_ptr.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/broker.h"
+#include "retryq/client.h"
+#include "retryq/delay_queue_declaration.h"
+#include "retryq/delay_queue_name.h"
+#include "retryq/delay_queue_options.h"
 #include "retryq/event_loop.h"
+#include "retryq/observer.h"
 
 namespace retryq::cli {
 
@@ -106,6 +113,83 @@ class BrokerSession final : private amqp::ConnectionListener, private amqp::Chan
   std::optional<absl::Status> opened_;
   bool blocked_ = false;
   amqp::Connection connection_;
+};
+
+// A temporary delay queue for checks of a broker. It is like all others, except that its TTL of
+// nearly ten years is not used by others and that it expires after `lease`. The destructor deletes
+// the queue and its exchange.
+class ThrowAwayQueue {
+ public:
+  // Does not declare it yet. `session` must outlive it. No message goes to `target`.
+  ThrowAwayQueue(BrokerSession& session, const DelayQueueOptions& options,
+                 const DelayTarget& target, absl::Duration lease);
+  ~ThrowAwayQueue();
+  ThrowAwayQueue(const ThrowAwayQueue&) = delete;
+  ThrowAwayQueue& operator=(const ThrowAwayQueue&) = delete;
+
+  const QueueDeclaration& queue() const { return params_.queue; }
+  const ExchangeDeclaration& exchange() const { return *params_.exchange; }
+
+  // Declares the queue, the first time or again.
+  absl::Status Declare();
+  // Returns kNotFound if it does not exist. (This use renews its lease.)
+  absl::Status Look();
+
+ private:
+  BrokerSession& session_;
+  DeclareParams params_;
+  bool declared_ = false;
+};
+
+// The declarations for a check of permissions. Names and target are those of a temporary delay
+// queue, but the queue is always classic, which is cheap for the broker.
+DeclareParams ThrowAwayForRights(const DelayQueueOptions& options, const DelayTarget& target,
+                                 absl::Duration lease);
+
+// Returns whether this is the name of a temporary queue.
+bool IsThrowAway(const DelayQueueName& name);
+
+// The default time to wait for a broker that cannot be reached.
+inline constexpr absl::Duration kDefaultWait = absl::Milliseconds(1500);
+
+// Adds --url, --url-file and --wait, for a command that does one operation on a broker.
+// `*heartbeat`, if not null, becomes the heartbeat in the URLs.
+void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* wait,
+                    absl::Duration* heartbeat = nullptr);
+
+// For a command that does one operation on a broker: fails the loop, with the remedy, if the broker
+// refuses the connection or cannot be reached for `wait`. A wait of more than two seconds is
+// reported on stderr, with the reason. After the first connection, it waits for a lost one to
+// return.
+//
+// If the permission to declare delay queues is missing, it does not wait: it calls `refused` with
+// the error or, without a callback, fails the loop.
+class BrokerWatch : public Observer {
+ public:
+  // `loop` must outlive it. `wait` is for the first connection. `then` is the reason why the
+  // command waits once it is connected; empty: it does not wait.
+  using Refused = std::function<void(const absl::Status& why)>;
+  BrokerWatch(EventLoop& loop, const ClientOptions& client, absl::Duration wait, std::string then,
+              Refused refused = nullptr);
+
+  void OnEvent(const Event& event) override;
+
+  bool has_connected() const { return has_connected_; }
+
+ private:
+  void OnDisconnected(std::string_view error);
+  void Begin(std::string_view why);
+  void GiveUp();
+
+  EventLoop& loop_;
+  const std::string broker_;
+  const std::string then_;
+  const Refused refused_;
+  std::optional<Waiting> waiting_;
+  bool has_connected_ = false;
+  bool is_overdue_ = false;
+  std::string problem_;
+  std::unique_ptr<Timer> timer_;
 };
 
 }  // namespace retryq::cli

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/connect/broker_session.h"
 #include "cli/text/json_line.h"
 #include "retryq/retryq.h"
 

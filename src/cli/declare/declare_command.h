@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cli/connect/broker_watch.h"
+#include "cli/connect/broker_session.h"
 #include "cli/flags/flag_parser.h"
 #include "retryq/client.h"
 #include "retryq/work_queue.h"

@@ -10,7 +10,6 @@
 #include "absl/time/clock.h"
 #include "cli/connect/broker_session.h"
 #include "cli/doctor/doctor_rules.h"
-#include "cli/doctor/throw_away_queue.h"
 #include "cli/management/management_api.h"
 #include "cli/text/duration.h"
 #include "cli/text/io.h"

@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/management/management_url.h"
+#include "cli/management/http_client.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/breaker.h"
 #include "retryq/client.h"

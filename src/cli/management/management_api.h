@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/management/http_client.h"
-#include "cli/management/management_url.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

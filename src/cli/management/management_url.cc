@@ -1,5 +1,3 @@
-#include "cli/management/management_url.h"
-
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -20,6 +18,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/management/http_client.h"
 
 namespace retryq::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "cli/messages/editing.h"
-
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "cli/messages/actions.h"
 #include "cli/messages/message_text.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"

@@ -15,7 +15,6 @@
 #include "base/name_size.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/messages/actions.h"
-#include "cli/messages/editing.h"
 #include "cli/messages/message_text.h"
 #include "cli/messages/messages_command.h"
 #include "cli/text/io.h"

@@ -10,7 +10,6 @@
 #include "absl/time/clock.h"
 #include "base/broker_version.h"
 #include "cli/connect/broker_session.h"
-#include "cli/doctor/throw_away_queue.h"
 #include "cli/management/http_client.h"
 #include "cli/management/management_api.h"
 #include "cli/messages/message_text.h"

@@ -16,7 +16,6 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "cli/messages/progress.h"
 #include "cli/messages/queue_facts.h"
 #include "cli/text/io.h"
 #include "retryq/amqp/connection.h"
@@ -27,8 +26,6 @@
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
-
-class QueueReader;
 
 // How a message is published again.
 struct CopyPlan {
@@ -104,76 +101,6 @@ class Pacer {
  private:
   const absl::Duration interval_;
   absl::Duration next_ = -absl::InfiniteDuration();
-};
-
-// Removes messages from a queue that a reader reads, at a limited rate. A message is removed once
-// its copy is confirmed and was not returned; without copies, once it is saved. Otherwise it is
-// kept, and counted with the reason.
-class Remover {
- public:
-  struct Options {
-    double rate = 0;             // per second; 0: unlimited
-    std::uint16_t window = 256;  // copies that are unconfirmed at a time
-    std::string again;           // remedy once the target has room: "replay again"
-    std::string elsewhere;       // remedy if the target does not exist
-    // Saves messages before they are removed without a copy. An error ends the reader.
-    std::function<absl::Status(const std::vector<amqp::MessagePtr>& messages)> save;
-    // Receives each removed message.
-    std::function<void(const amqp::Message&)> on_removed;
-  };
-
-  // `loop` and `reader` must outlive it.
-  Remover(EventLoop& loop, QueueReader& reader, Options options)
-      : loop_(loop), reader_(reader), options_(std::move(options)), pacer_(options_.rate) {}
-
-  // `copy.message` is a message that the reader has shown, or a replacement with the same delivery
-  // tag.
-  void Send(MessageCopy copy);
-
-  // Permanently removes a message, without a copy.
-  void Discard(amqp::MessagePtr message);
-
-  // Starts no more copies; waiting messages are kept.
-  void Abandon();
-
-  // The total size of the waiting bodies.
-  std::size_t waiting_bytes() const { return waiting_bytes_; }
-
-  std::uint64_t removed() const { return removed_; }
-  // The number of copies by target.
-  const std::map<CopyTarget, std::uint64_t>& targets() const { return targets_; }
-  // The number of kept messages by reason, which includes the remedy.
-  const std::map<std::string, std::uint64_t>& kept() const { return kept_; }
-  // The number of kept or open messages whose copy may have arrived.
-  std::uint64_t in_doubt() const { return in_doubt_ + open_; }
-
- private:
-  struct Turn {
-    MessageCopy copy;
-    bool is_published;
-  };
-
-  void Enqueue(Turn turn);
-  void Advance();
-  void SaveAndRemove(const std::vector<amqp::MessagePtr>& messages);
-  void Remove(const amqp::MessagePtr& message);
-  void Publish(MessageCopy copy);
-  void NoteFailure(const CopyTarget& target, const PublishResult& result);
-
-  EventLoop& loop_;
-  QueueReader& reader_;
-  const Options options_;
-  Pacer pacer_;
-  std::unique_ptr<Timer> again_;
-  std::deque<Turn> waiting_;
-  std::size_t waiting_bytes_ = 0;
-  std::uint64_t open_ = 0;  // copies under way
-  bool abandoned_ = false;
-
-  std::uint64_t removed_ = 0;
-  std::uint64_t in_doubt_ = 0;
-  std::map<CopyTarget, std::uint64_t> targets_;
-  std::map<std::string, std::uint64_t> kept_;
 };
 
 // Reads once the messages that a queue contains at the start, and leaves those in the queue that

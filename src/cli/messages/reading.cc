@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <limits>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +14,7 @@
 #include "cli/messages/message_text.h"
 #include "cli/messages/queue_reader.h"
 #include "cli/text/io.h"
+#include "loop/escaped_text.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
@@ -39,6 +43,166 @@ std::uint16_t WindowInTime(const MessagesOptions& options, double seconds) {
   return static_cast<std::uint16_t>(
       std::min<double>(options.window, std::max(1.0, options.rate * seconds)));
 }
+
+// Removes messages from a queue that a reader reads, at a limited rate. A message is removed once
+// its copy is confirmed and was not returned; without copies, once it is saved. Otherwise it is
+// kept, and counted with the reason.
+class Remover {
+ public:
+  struct Options {
+    double rate = 0;             // per second; 0: unlimited
+    std::uint16_t window = 256;  // copies that are unconfirmed at a time
+    std::string again;           // remedy once the target has room: "replay again"
+    std::string elsewhere;       // remedy if the target does not exist
+    // Saves messages before they are removed without a copy. An error ends the reader.
+    std::function<absl::Status(const std::vector<amqp::MessagePtr>& messages)> save;
+    // Receives each removed message.
+    std::function<void(const amqp::Message&)> on_removed;
+  };
+
+  // `loop` and `reader` must outlive it.
+  Remover(EventLoop& loop, QueueReader& reader, Options options)
+      : loop_(loop), reader_(reader), options_(std::move(options)), pacer_(options_.rate) {}
+
+  // `copy.message` is a message that the reader has shown, or a replacement with the same delivery
+  // tag.
+  void Send(MessageCopy copy) { Enqueue({.copy = std::move(copy), .is_published = true}); }
+
+  // Permanently removes a message, without a copy.
+  void Discard(amqp::MessagePtr message) {
+    Enqueue(
+        {.copy = {.message = std::move(message), .plan = {}, .target = {}}, .is_published = false});
+  }
+
+  // Starts no more copies; waiting messages are kept.
+  void Abandon() {
+    abandoned_ = true;
+    again_.reset();
+    waiting_bytes_ = 0;
+    for (const Turn& turn : std::exchange(waiting_, {})) reader_.Keep(turn.copy.message);
+  }
+
+  // The total size of the waiting bodies.
+  std::size_t waiting_bytes() const { return waiting_bytes_; }
+
+  std::uint64_t removed() const { return removed_; }
+  // The number of copies by target.
+  const std::map<CopyTarget, std::uint64_t>& targets() const { return targets_; }
+  // The number of kept messages by reason, which includes the remedy.
+  const std::map<std::string, std::uint64_t>& kept() const { return kept_; }
+  // The number of kept or open messages whose copy may have arrived.
+  std::uint64_t in_doubt() const { return in_doubt_ + open_; }
+
+ private:
+  struct Turn {
+    MessageCopy copy;
+    bool is_published;
+  };
+
+  void Enqueue(Turn turn) {
+    if (abandoned_) return reader_.Keep(turn.copy.message);
+    const bool is_published = turn.is_published;
+    waiting_bytes_ += turn.copy.message->body.size();
+    waiting_.push_back(std::move(turn));
+    if (is_published) return Advance();
+    // Messages that arrive together are saved together.
+    if (!again_) again_ = loop_.After(absl::ZeroDuration(), [this] { Advance(); });
+  }
+
+  void Advance() {
+    const std::unique_ptr<Timer> fired = std::move(again_);
+    std::vector<amqp::MessagePtr> discarded;
+    while (!waiting_.empty() && open_ < options_.window) {
+      const absl::Duration now = loop_.clock().SinceBoot();
+      if (const absl::Duration wait = pacer_.Wait(now); wait > absl::ZeroDuration()) {
+        again_ = loop_.After(wait, [this] { Advance(); });
+        break;
+      }
+      pacer_.Step(now);
+      Turn turn = std::move(waiting_.front());
+      waiting_.pop_front();
+      waiting_bytes_ -= turn.copy.message->body.size();
+      if (turn.is_published) {
+        Publish(std::move(turn.copy));
+      } else {
+        discarded.push_back(std::move(turn.copy.message));
+      }
+    }
+    if (!discarded.empty()) SaveAndRemove(discarded);
+  }
+
+  void SaveAndRemove(const std::vector<amqp::MessagePtr>& messages) {
+    const absl::Status saved = options_.save ? options_.save(messages) : absl::OkStatus();
+    for (const amqp::MessagePtr& message : messages) {
+      saved.ok() ? Remove(message) : reader_.Keep(message);
+    }
+    if (!saved.ok()) reader_.Abandon(saved);
+  }
+
+  void Remove(const amqp::MessagePtr& message) {
+    ++removed_;
+    if (options_.on_removed) options_.on_removed(*message);
+    reader_.Take(message);
+  }
+
+  void Publish(MessageCopy copy) {
+    ++open_;
+    const CopyTarget target = copy.target;
+    const amqp::MessagePtr message = copy.message;
+    reader_.publisher().Publish(std::move(copy),
+                                [this, message, target](const PublishResult& result) {
+                                  --open_;
+                                  if (result.outcome == PublishOutcome::kConfirmed) {
+                                    ++targets_[target];
+                                    Remove(message);
+                                  } else {
+                                    NoteFailure(target, result);
+                                    reader_.Keep(message);
+                                  }
+                                  if (!abandoned_) Advance();
+                                });
+  }
+
+  void NoteFailure(const CopyTarget& target, const PublishResult& result) {
+    constexpr std::uint16_t kForbidden = 403;
+    constexpr std::uint16_t kNoExchange = 404;
+    constexpr std::uint16_t kDoesNotFit = 501;
+    const std::string where = Describe(target);
+    if (result.outcome == PublishOutcome::kReturned) {
+      ++kept_[absl::StrCat(where, " does not exist or leads to no queue (",
+                           EscapedText(result.text), "); remedy: declare it, or ",
+                           options_.elsewhere)];
+    } else if (result.outcome == PublishOutcome::kNacked) {
+      ++kept_[absl::StrCat(where,
+                           " refuses them, as a full queue does (x-max-length with "
+                           "x-overflow reject-publish); remedy: ",
+                           options_.again, " when there is room")];
+    } else if (result.code == kDoesNotFit) {
+      ++kept_["their headers do not fit into a frame; remedy: raise frame_max, also on the broker"];
+    } else if (result.code == kNoExchange) {
+      ++kept_[absl::StrCat(where, " does not exist")];
+    } else if (result.code == kForbidden) {
+      ++kept_[absl::StrCat("the user may not publish to ", where)];
+    } else {
+      ++in_doubt_;
+    }
+  }
+
+  EventLoop& loop_;
+  QueueReader& reader_;
+  const Options options_;
+  Pacer pacer_;
+  std::unique_ptr<Timer> again_;
+  std::deque<Turn> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::uint64_t open_ = 0;  // copies under way
+  bool abandoned_ = false;
+
+  std::uint64_t removed_ = 0;
+  std::uint64_t in_doubt_ = 0;
+  std::map<CopyTarget, std::uint64_t> targets_;
+  std::map<std::string, std::uint64_t> kept_;
+};
 
 // Reads one queue once.
 class Pass {

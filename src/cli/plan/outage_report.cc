@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/plan/outage.h"
+#include "cli/plan/plan_command.h"
 #include "cli/plan/svg.h"
 #include "cli/text/duration.h"
 

@@ -19,7 +19,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/plan/outage.h"
+#include "cli/plan/plan_command.h"
 #include "retryq/backoff.h"
 #include "retryq/random.h"
 

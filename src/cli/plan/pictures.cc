@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "cli/plan/outage.h"
 #include "cli/plan/plan_command.h"
 #include "cli/plan/svg.h"
 #include "cli/text/duration.h"

@@ -137,6 +137,75 @@ void CheckPlanFlags(PlanOptions* options, FlagReader& reader) {
   }
 }
 
+// Stands for an unknown work queue in the names of delay queues.
+constexpr char kAnyQueue[] = "QUEUE";
+
+// The delay queues that a client with a policy may use, and those that a schedule uses.
+class PlannedQueues {
+ public:
+  // The options must outlive it.
+  PlannedQueues(const Schedule& schedule, const PlanOptions& options)
+      : options_(options), all_(DelayQueueTtls(options.retry, options.delay_queues)), used_(all_) {
+    const std::vector<absl::Duration>& delays = schedule.delays;
+    several_ = !std::includes(all_.begin(), all_.end(), delays.begin(), delays.end());
+    if (options.any_delay) return;
+    if (!several_ && !schedule.is_random) {
+      used_ = delays;
+      return;
+    }
+    const absl::Duration longest = delays.empty() ? absl::ZeroDuration() : delays.back();
+    std::erase_if(used_, [longest](absl::Duration ttl) { return ttl > longest; });
+  }
+
+  // The TTLs in use: for delays through several queues, all that are short enough.
+  const std::vector<absl::Duration>& used() const { return used_; }
+  // Whether some delays pass through several queues.
+  bool several() const { return several_; }
+
+  // Of the first queue of a delay: its name and its x-expires.
+  std::string NameFor(absl::Duration delay) const {
+    const DelayTarget target{.work_queue = options_.queue.empty() ? kAnyQueue : options_.queue};
+    std::string name =
+        DelayQueueDeclaration(First(delay), target, options_.delay_queues).queue.name;
+    if (rotate()) name += "-q3";
+    return name;
+  }
+  absl::Duration LifetimeFor(absl::Duration delay) const {
+    return QueueLifetime(First(delay), options_.delay_queues);
+  }
+
+  // The number of further queues, if none delays the message longer than necessary.
+  std::size_t Further(absl::Duration delay) const {
+    std::size_t further = 0;
+    for (absl::Duration left = delay - First(delay); left >= DelayGrid::kShortestHop;
+         left -= First(left)) {
+      ++further;
+    }
+    return further;
+  }
+
+  // Whether each work queue has its own delay queues.
+  bool belong_to_one() const { return is_quorum() && !options_.delay_queues.share; }
+  // Whether names rotate, with up to three queues of a delay at a time.
+  bool rotate() const { return is_quorum() && options_.delay_queues.declare; }
+  // The number of quorum queues at a time for one work queue; 0 if they are classic.
+  std::int64_t most_quorum_queues() const {
+    return static_cast<std::int64_t>(used_.size()) * QuorumQueuesOfADelay(options_.delay_queues);
+  }
+
+ private:
+  // The TTL of the first queue of a delay.
+  absl::Duration First(absl::Duration delay) const {
+    return *std::prev(std::upper_bound(all_.begin(), all_.end(), delay));
+  }
+  bool is_quorum() const { return options_.delay_queues.queue_type == QueueType::kQuorum; }
+
+  const PlanOptions& options_;
+  const std::vector<absl::Duration> all_;
+  std::vector<absl::Duration> used_;
+  bool several_ = false;
+};
+
 std::string Count(std::size_t count, const char* what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
@@ -244,9 +313,6 @@ absl::Status WriteImage(const std::string& file, const std::string& image) {
 // The most rows of a schedule, which may be endless.
 constexpr std::size_t kMostSteps = 1000;
 
-// Stands for an unknown work queue in the names of delay queues.
-constexpr char kAnyQueue[] = "QUEUE";
-
 // RabbitMQ 4 drops messages that a quorum queue has delivered 20 times, and 3.10 has no value for
 // "unlimited". This is practically unlimited on both.
 constexpr std::int64_t kNoDeliveryLimit = 1'000'000'000;
@@ -307,6 +373,33 @@ class DefinitionsWriter {
   OrderedJson exchanges_ = OrderedJson::array();
   OrderedJson bindings_ = OrderedJson::array();
 };
+
+// Delay queues for these delays in RabbitMQ's definitions format, for an import by a user with
+// configure permission: queues that never expire, their exchanges and bindings, the parked queue
+// and, optionally, the work queue. For workers that declare nothing (`DelayQueueOptions::declare`).
+// With a named work exchange, messages that did not come through it return through the queue
+// `.direct`.
+std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options) {
+  DefinitionsWriter writer(options);
+  for (const absl::Duration delay : delays) {
+    writer.AddDelayQueue(
+        delay, {.dead_letter_exchange = options.work_exchange, .work_queue = options.queue});
+    if (options.work_exchange.empty()) continue;
+    writer.AddDelayQueue(delay,
+                         {.dead_letter_exchange = "", .direct = true, .work_queue = options.queue});
+  }
+  if (options.work_queue) {
+    const bool quorum = *options.work_queue == QueueType::kQuorum;
+    writer.AddQueue(options.queue, {{"x-queue-type", quorum ? "quorum" : "classic"}});
+  }
+  if (!options.parked_queue.empty()) {
+    const bool quorum = options.delay_queues.queue_type == QueueType::kQuorum;
+    OrderedJson arguments = {{"x-queue-type", quorum ? "quorum" : "classic"}};
+    if (quorum) arguments["x-delivery-limit"] = kNoDeliveryLimit;
+    writer.AddQueue(options.parked_queue, std::move(arguments));
+  }
+  return writer.Text();
+}
 
 }  // namespace
 
@@ -394,79 +487,6 @@ Schedule MakeSchedule(const RetryOptions& retry) {
 std::string DelayText(const Schedule::Step& step) {
   if (step.shortest_delay == step.delay) return DurationText(step.delay);
   return absl::StrCat(DurationText(step.shortest_delay), "..", DurationText(step.delay));
-}
-
-PlannedQueues::PlannedQueues(const Schedule& schedule, const PlanOptions& options)
-    : options_(options), all_(DelayQueueTtls(options.retry, options.delay_queues)), used_(all_) {
-  const std::vector<absl::Duration>& delays = schedule.delays;
-  several_ = !std::includes(all_.begin(), all_.end(), delays.begin(), delays.end());
-  if (options.any_delay) return;
-  if (!several_ && !schedule.is_random) {
-    used_ = delays;
-    return;
-  }
-  const absl::Duration longest = delays.empty() ? absl::ZeroDuration() : delays.back();
-  std::erase_if(used_, [longest](absl::Duration ttl) { return ttl > longest; });
-}
-
-absl::Duration PlannedQueues::First(absl::Duration delay) const {
-  return *std::prev(std::upper_bound(all_.begin(), all_.end(), delay));
-}
-
-std::size_t PlannedQueues::Further(absl::Duration delay) const {
-  std::size_t further = 0;
-  for (absl::Duration left = delay - First(delay); left >= DelayGrid::kShortestHop;
-       left -= First(left)) {
-    ++further;
-  }
-  return further;
-}
-
-std::string PlannedQueues::NameFor(absl::Duration delay) const {
-  const DelayTarget target{.work_queue = options_.queue.empty() ? kAnyQueue : options_.queue};
-  std::string name = DelayQueueDeclaration(First(delay), target, options_.delay_queues).queue.name;
-  if (rotate()) name += "-q3";
-  return name;
-}
-
-absl::Duration PlannedQueues::LifetimeFor(absl::Duration delay) const {
-  return QueueLifetime(First(delay), options_.delay_queues);
-}
-
-bool PlannedQueues::belong_to_one() const {
-  return options_.delay_queues.queue_type == QueueType::kQuorum && !options_.delay_queues.share;
-}
-
-bool PlannedQueues::rotate() const {
-  return options_.delay_queues.queue_type == QueueType::kQuorum && options_.delay_queues.declare;
-}
-
-std::int64_t PlannedQueues::most_quorum_queues() const {
-  return static_cast<std::int64_t>(used_.size()) * QuorumQueuesOfADelay(options_.delay_queues);
-}
-
-// With a named work exchange, messages that did not come through it return through the queue
-// `.direct`.
-std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options) {
-  DefinitionsWriter writer(options);
-  for (const absl::Duration delay : delays) {
-    writer.AddDelayQueue(
-        delay, {.dead_letter_exchange = options.work_exchange, .work_queue = options.queue});
-    if (options.work_exchange.empty()) continue;
-    writer.AddDelayQueue(delay,
-                         {.dead_letter_exchange = "", .direct = true, .work_queue = options.queue});
-  }
-  if (options.work_queue) {
-    const bool quorum = *options.work_queue == QueueType::kQuorum;
-    writer.AddQueue(options.queue, {{"x-queue-type", quorum ? "quorum" : "classic"}});
-  }
-  if (!options.parked_queue.empty()) {
-    const bool quorum = options.delay_queues.queue_type == QueueType::kQuorum;
-    OrderedJson arguments = {{"x-queue-type", quorum ? "quorum" : "classic"}};
-    if (quorum) arguments["x-delivery-limit"] = kNoDeliveryLimit;
-    writer.AddQueue(options.parked_queue, std::move(arguments));
-  }
-  return writer.Text();
 }
 
 }  // namespace retryq::cli

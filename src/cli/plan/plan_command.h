@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,12 +13,111 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/plan/outage.h"
 #include "retryq/breaker.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/retry_options.h"
 
 namespace retryq::cli {
+
+// An outage of a downstream service, which the handlers of messages call, and its traffic.
+struct OutageOptions {
+  // The time during which every call fails. It begins after a tenth of it, in whole seconds.
+  absl::Duration outage = absl::ZeroDuration();
+  double rate = 0;          // messages that arrive evenly per second
+  std::uint64_t burst = 0;  // additional messages that arrive at once at the start of the outage
+  // The calls per second that the downstream accepts, with a reserve of up to one second (at least
+  // one call). Further calls fail at once.
+  double capacity = std::numeric_limits<double>::infinity();
+  // With a breaker: the most calls per second by the workers, so that messages that waited while it
+  // was open take time. Not set: twice the rate, at least 100.
+  std::optional<double> speed;
+
+  absl::Duration begin() const { return absl::Ceil(outage / 10, absl::Seconds(1)); }
+  absl::Duration end() const { return begin() + outage; }
+};
+
+// Parses the value of --simulate: `outage=10m,rate=200/s,capacity=500/s`. Reports all errors, by
+// key.
+OutageOptions ReadSimulate(const std::string& text, FlagReader& reader);
+
+// The result of a simulated outage. A call is an attempt of a message, which calls the downstream.
+struct OutageReport {
+  // A period of time.
+  struct Sample {
+    std::uint64_t calls = 0;
+    std::uint64_t failures = 0;       // of these calls
+    std::uint64_t most_calls = 0;     // in the second with the most
+    std::uint64_t most_failures = 0;  // in the second with the most
+    std::uint64_t waiting = 0;        // most messages that wait for their next attempt
+    std::uint64_t parked = 0;         // messages parked from the start to its end
+  };
+
+  // The simulation ends somewhat after the recovery, for which it waits up to ten outages plus two
+  // of the policy's longest delays plus a minute.
+  absl::Duration end;
+  absl::Duration interval;  // the length of a sample
+  std::vector<Sample> samples;
+
+  std::uint64_t arrived = 0;
+  std::uint64_t handled = 0;
+  std::uint64_t parked = 0;
+  std::uint64_t waiting = 0;  // at the end
+  std::uint64_t calls = 0;
+  std::uint64_t failures = 0;
+
+  // Calls in the second with the most calls: until the outage ends, and after it.
+  std::uint64_t most_calls_until_end = 0;
+  std::uint64_t most_calls_after = 0;
+
+  std::uint64_t waiting_at_outage_end = 0;
+  std::uint64_t most_waiting = 0;
+  std::uint64_t most_attempts = 0;  // of one message
+
+  // The time from the outage's end until all messages are handled or parked that failed because of
+  // it or because of the load after it. Not set if that did not happen.
+  std::optional<absl::Duration> recovery;
+
+  // The time from the arrival of a message until it was handled, for handled messages.
+  absl::Duration latency_p50;
+  absl::Duration latency_p99;
+  absl::Duration latency_max;
+};
+
+// The limits of a simulation, for memory and time.
+struct SimulationLimits {
+  std::uint64_t messages = 5'000'000;
+  std::uint64_t calls = 100'000'000;
+};
+
+// Simulates an outage of the downstream, event by event. Each message calls the downstream as it
+// arrives; failed messages wait as NextRetry decides, like in a consumer. Broker and workers are
+// assumed to keep up with any load; workers with a circuit breaker up to `speed`. The options must
+// be valid, as the flags make them. Returns kInvalidArgument, with the remedy, if the simulation
+// becomes too large.
+absl::StatusOr<OutageReport> SimulateOutage(
+    const OutageOptions& outage, const RetryOptions& retry,
+    const std::optional<BreakerOptions>& breaker = std::nullopt,
+    const SimulationLimits& limits = {});
+
+// A description of the simulation and of its results; each without a line break at the end.
+std::string OutageTitle(const OutageOptions& outage);
+std::string OutageSummary(const OutageOptions& outage, const OutageReport& report);
+
+// A simulated outage as text: the title, a table over time with bars of the calls, and the summary.
+std::string OutageText(const OutageOptions& outage, const OutageReport& report);
+
+// The effect of a circuit breaker in figures. `with`: the same outage with `breaker`.
+std::string BreakerText(const BreakerOptions& breaker, const OutageReport& without,
+                        const OutageReport& with);
+
+// A simulated outage as an SVG image: calls, waiting messages and parked messages over one axis of
+// time.
+std::string OutageSvg(const OutageOptions& outage, const OutageReport& report);
+
+// All figures of a simulated outage. Times are in milliseconds; missing values (a capacity, a
+// recovery) are null.
+nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageReport& report,
+                                  const std::optional<BreakerOptions>& breaker = std::nullopt);
 
 // The options of `retryq plan`.
 struct PlanOptions {
@@ -73,45 +174,6 @@ std::string DelayText(const Schedule::Step& step);
 // A schedule as an SVG image: a bar for each delay on an axis of time, with the random part in a
 // lighter colour.
 std::string ScheduleSvg(const Schedule& schedule);
-
-// The delay queues that a client with a policy may use, and those that a schedule uses. The options
-// must outlive it.
-class PlannedQueues {
- public:
-  PlannedQueues(const Schedule& schedule, const PlanOptions& options);
-
-  // The TTLs in use: for delays through several queues, all that are short enough.
-  const std::vector<absl::Duration>& used() const { return used_; }
-  // Whether some delays pass through several queues.
-  bool several() const { return several_; }
-
-  // Of the first queue of a delay: its name and its x-expires.
-  std::string NameFor(absl::Duration delay) const;
-  absl::Duration LifetimeFor(absl::Duration delay) const;
-  // The number of further queues, if none delays the message longer than necessary.
-  std::size_t Further(absl::Duration delay) const;
-
-  // Whether each work queue has its own delay queues.
-  bool belong_to_one() const;
-  // Whether names rotate, with up to three queues of a delay at a time.
-  bool rotate() const;
-  // The number of quorum queues at a time for one work queue; 0 if they are classic.
-  std::int64_t most_quorum_queues() const;
-
- private:
-  // The TTL of the first queue of a delay.
-  absl::Duration First(absl::Duration delay) const;
-
-  const PlanOptions& options_;
-  const std::vector<absl::Duration> all_;
-  std::vector<absl::Duration> used_;
-  bool several_ = false;
-};
-
-// Delay queues for these delays in RabbitMQ's definitions format, for an import by a user with
-// configure permission: queues that never expire, their exchanges and bindings, the parked queue
-// and, optionally, the work queue. For workers that declare nothing (`DelayQueueOptions::declare`).
-std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options);
 
 }  // namespace retryq::cli
 

@@ -7,7 +7,7 @@
 #include "base/escaped_text.h"
 #include "base/iso_time.h"
 #include "base/quoting.h"
-#include "cli/doctor/throw_away_queue.h"
+#include "cli/connect/broker_session.h"
 #include "cli/queues/queues_command.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"

@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
+#include "cli/management/http_client.h"
 #include "cli/management/management_api.h"
-#include "cli/management/management_url.h"
 #include "retryq/delay_queue_name.h"
 
 namespace retryq::cli {

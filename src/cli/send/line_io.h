@@ -14,10 +14,9 @@
 
 namespace retryq::cli {
 
-// LineReader and AnswerWriter do not change whether their descriptor blocks, as other processes may
-// share it. The loop must outlive them. Callbacks are called from the loop.
-
-// Reads lines from a descriptor, as long as its owner has room for them.
+// Reads lines from a descriptor, as long as its owner has room for them. Does not change whether
+// the descriptor blocks, as other processes may share it. The loop must outlive it. Callbacks are
+// called from the loop.
 class LineReader {
  public:
   struct Callbacks {
@@ -62,39 +61,6 @@ class LineReader {
   bool at_end_ = false;
   EventPtr readable_;
   std::unique_ptr<Timer> again_;
-};
-
-// Writes lines without waiting for their reader: data that the reader does not take yet is kept.
-class AnswerWriter {
- public:
-  struct Callbacks {
-    // Called when everything has been written.
-    std::function<void()> on_idle;
-    // Called once, with the reason why nothing more can be written. The data that is kept is lost.
-    std::function<void(const std::string& why)> on_broken;
-  };
-
-  AnswerWriter(EventLoop& loop, int fd, Callbacks callbacks);
-
-  // Lines of one turn of the loop are written at once.
-  void Write(std::string_view line);
-
-  // The number of bytes that are kept.
-  std::size_t size() const { return pending_.size() - begin_; }
-  bool is_broken() const { return is_broken_; }
-
- private:
-  void Flush();
-
-  EventLoop& loop_;
-  const int fd_;
-  const Callbacks callbacks_;
-  std::string pending_;
-  std::size_t begin_ = 0;  // of the unwritten data
-  bool is_broken_ = false;
-  bool is_waiting_ = false;  // for the reader
-  EventPtr writable_;
-  std::unique_ptr<Timer> flush_;
 };
 
 }  // namespace retryq::cli

@@ -14,7 +14,6 @@
 #include "base/iso_time.h"
 #include "base/name_size.h"
 #include "base/quoting.h"
-#include "cli/connect/broker_session.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/management/management_api.h"
 #include "cli/send/line_request.h"

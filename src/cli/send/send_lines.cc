@@ -1,7 +1,12 @@
+#include <limits.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,7 +16,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_session.h"
-#include "cli/connect/broker_watch.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/send/line_io.h"
 #include "cli/send/line_request.h"
@@ -32,6 +36,91 @@ constexpr absl::Duration kRefusedPatience = absl::Seconds(1);
 // After a signal, the rest is abandoned if no message is confirmed and no result is read for
 // this time.
 constexpr absl::Duration kStopPatience = absl::Seconds(5);
+
+bool IsWritable(int fd) {
+  pollfd polled = {fd, POLLOUT, 0};
+  return ::poll(&polled, 1, 0) > 0;
+}
+
+// Writes lines without waiting for their reader: data that the reader does not take yet is kept.
+// Does not change whether its descriptor blocks, as other processes may share it.
+class AnswerWriter {
+ public:
+  struct Callbacks {
+    // Called when everything has been written.
+    std::function<void()> on_idle;
+    // Called once, with the reason why nothing more can be written. The data that is kept is lost.
+    std::function<void(const std::string& why)> on_broken;
+  };
+
+  // `loop` must outlive it, and calls the callbacks.
+  AnswerWriter(EventLoop& loop, int fd, Callbacks callbacks)
+      : loop_(loop),
+        fd_(fd),
+        callbacks_(std::move(callbacks)),
+        writable_(event_new(
+            loop.base(), fd, EV_WRITE,
+            [](evutil_socket_t, short, void* self) {
+              auto* const writer = static_cast<AnswerWriter*>(self);
+              writer->is_waiting_ = false;
+              writer->Flush();
+            },
+            this)) {}
+
+  // Lines of one turn of the loop are written at once.
+  void Write(std::string_view line) {
+    if (is_broken_) return;
+    pending_.append(line);
+    if (is_waiting_ || flush_ != nullptr) return;
+    flush_ = loop_.After(absl::ZeroDuration(), [this] {
+      const std::unique_ptr<Timer> fired = std::move(flush_);
+      Flush();
+    });
+  }
+
+  // The number of bytes that are kept.
+  std::size_t size() const { return pending_.size() - begin_; }
+  bool is_broken() const { return is_broken_; }
+
+ private:
+  void Flush() {
+    // The size that a writable pipe accepts without blocking.
+    constexpr std::size_t kWriteSize = PIPE_BUF;
+    // From this size on, written data is dropped from the buffer.
+    constexpr std::size_t kWritten = std::size_t{64} * 1024;
+    while (size() > 0) {
+      // Waits for pipes, sockets and terminals only, as files are always writable.
+      if (!IsWritable(fd_)) {
+        is_waiting_ = true;
+        event_add(writable_.get(), nullptr);
+        return;
+      }
+      const ssize_t written = ::write(fd_, pending_.data() + begin_, std::min(size(), kWriteSize));
+      if (written < 0 && errno != EAGAIN && errno != EINTR) {
+        const std::string why = std::strerror(errno);
+        is_broken_ = true;
+        pending_.clear();
+        begin_ = 0;
+        return callbacks_.on_broken(why);
+      }
+      if (written > 0) begin_ += static_cast<std::size_t>(written);
+      if (begin_ == pending_.size() || begin_ >= kWritten) {
+        pending_.erase(0, std::exchange(begin_, 0));
+      }
+    }
+    callbacks_.on_idle();
+  }
+
+  EventLoop& loop_;
+  const int fd_;
+  const Callbacks callbacks_;
+  std::string pending_;
+  std::size_t begin_ = 0;  // of the unwritten data
+  bool is_broken_ = false;
+  bool is_waiting_ = false;  // for the reader
+  EventPtr writable_;
+  std::unique_ptr<Timer> flush_;
+};
 
 // One run of `retryq send --lines`.
 class LineSender : private Observer {

@@ -8,7 +8,6 @@
 #include "base/quoting.h"
 #include "cli/connect/broker_session.h"
 #include "cli/doctor/doctor_rules.h"
-#include "cli/doctor/throw_away_queue.h"
 #include "cli/text/json_line.h"
 
 namespace retryq::cli {

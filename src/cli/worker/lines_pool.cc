@@ -1,5 +1,3 @@
-#include "cli/worker/lines_pool.h"
-
 #include <sysexits.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "base/escaped_text.h"
 #include "cli/process/subprocess.h"
 #include "cli/text/duration.h"
+#include "cli/worker/command_pool.h"
 #include "cli/worker/lines_protocol.h"
 #include "loop/pauses.h"
 #include "retryq/clock.h"

@@ -1,9 +1,9 @@
-#include "cli/connect/broker_watch.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "cli/connect/broker_session.h"
 
 namespace retryq::cli {
 namespace broker_watch_test {

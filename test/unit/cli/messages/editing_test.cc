@@ -1,11 +1,10 @@
-#include "cli/messages/editing.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
 
+#include "cli/messages/actions.h"
 #include "support/make_message.h"
 
 namespace retryq::cli {

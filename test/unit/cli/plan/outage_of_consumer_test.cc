@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/plan/outage.h"
+#include "cli/plan/plan_command.h"
 #include "retryq/retryq.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"

@@ -1,8 +1,6 @@
 // The simulation of an outage: --simulate, the events, and the result as text
 // and JSON.
 
-#include "cli/plan/outage.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "cli/plan/plan_command.h"
 
 namespace retryq::cli {
 namespace outage_test {

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "cli/plan/outage.h"
 #include "cli/plan/plan_command.h"
 #include "support/well_formed.h"
 

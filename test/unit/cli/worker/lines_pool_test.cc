@@ -1,5 +1,3 @@
-#include "cli/worker/lines_pool.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -17,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/text/io.h"
+#include "cli/worker/command_pool.h"
 #include "support/make_message.h"
 #include "support/temporary_directory.h"
 #include "unit/amqp/run_until.h"

@@ -1,4 +1,7 @@
+#include "cli/text/io.h"
+
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -6,13 +9,20 @@
 #include <cerrno>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/text/io.h"
+#include "absl/time/time.h"
+#include "retryq/testing/simulated_time.h"
 
 namespace retryq::cli {
-namespace outlet_test {
+namespace io_test {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 class OutletTest : public ::testing::Test {
  protected:
@@ -135,5 +145,93 @@ TEST_F(OutletTest, BeginsANewLineToReportDroppedLines) {
   EXPECT_EQ(read[read.size() - gap.size() - 1], '\n');
 }
 
-}  // namespace outlet_test
+class WaitingTest : public ::testing::Test {
+ protected:
+  testing::SimulatedTime time_;
+  std::vector<std::string> said_;
+  std::optional<Waiting> waiting_{std::in_place, time_, "the broker",
+                                  [this](const std::string& text) { said_.push_back(text); }};
+};
+
+TEST(UnreachableRemedy, FitsTheReason) {
+  EXPECT_THAT(UnreachableRemedy("cannot connect to h:1: Connection refused; is RabbitMQ running?"),
+              HasSubstr("start the broker"));
+  for (const auto& [why, remedy] :
+       {std::pair("cannot connect to h:1: Too many open files", "raise the limit of open files"),
+        std::pair("h:1: its certificate (CN=x) expired on 1 May: renew it", "valid for its host"),
+        std::pair("h:1: the server does not speak TLS", "port for TLS"),
+        std::pair("cannot resolve host 'h': no", "correct the host name"),
+        std::pair("h:1 answers in HTTP and not in AMQP: is it a RabbitMQ?", "AMQP port")}) {
+    EXPECT_THAT(UnreachableRemedy(why), AllOf(HasSubstr(remedy), Not(HasSubstr("start the"))));
+  }
+}
+
+TEST_F(WaitingTest, DoesNotReportAShortWait) {
+  time_.Advance(absl::Milliseconds(1900));
+  waiting_.reset();
+  time_.Advance(absl::Hours(1));
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(WaitingTest, ReportsAfterTwoSecondsAndEveryTenSecondsWithTheLastReason) {
+  time_.Advance(absl::Seconds(2));
+  EXPECT_THAT(said_, ElementsAre("waiting for the broker: no answer yet"));
+  time_.Advance(absl::Seconds(9));
+  waiting_->Because("127.0.0.1:1: refused");
+  EXPECT_EQ(said_.size(), 1U);
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(said_.back(), "waiting for the broker: 127.0.0.1:1: refused");
+  time_.Advance(absl::Minutes(1));
+  EXPECT_EQ(said_.size(), 8U);
+}
+
+TEST_F(WaitingTest, EscapesTheReason) {
+  waiting_->Because("\x1b[2J\n");
+  time_.Advance(absl::Seconds(2));
+  EXPECT_EQ(said_.at(0).find('\n'), std::string::npos);
+  EXPECT_EQ(said_.at(0).find('\x1b'), std::string::npos);
+}
+
+class ProgressTest : public ::testing::Test {
+ protected:
+  Progress Make(bool is_terminal) {
+    return Progress({.write = [this](std::string_view text) { written_.append(text); },
+                     .is_terminal = is_terminal,
+                     .width = 60,
+                     .what = "orders.parked"});
+  }
+
+  std::string written_;
+};
+
+TEST_F(ProgressTest, PrintsNothingForShortWork) {
+  Progress progress = Make(/*is_terminal=*/true);
+  progress.Update(5, 10, absl::Milliseconds(100));
+  progress.End();
+  EXPECT_EQ(written_, "");
+}
+
+TEST_F(ProgressTest, WritesALineFromTimeToTimeIfThereIsNoTerminal) {
+  Progress progress = Make(/*is_terminal=*/false);
+  for (int second = 1; second <= 25; ++second) {
+    progress.Update(static_cast<std::uint64_t>(second) * 100, 3000, absl::Seconds(second));
+  }
+  progress.Say("the broker accepts messages again");
+  progress.End();
+  EXPECT_EQ(written_,
+            "orders.parked: 1000 of 3000, 100/s, 20s left\n"
+            "orders.parked: 2000 of 3000, 100/s, 10s left\n"
+            "orders.parked: the broker accepts messages again\n");
+}
+
+TEST(ProgressBar, FitsAnyWidth) {
+  for (std::size_t width = 0; width < 120; ++width) {
+    EXPECT_LE(ProgressBar(1, 3, absl::Seconds(1), width).size(), width);
+  }
+  EXPECT_EQ(ProgressBar(0, 0, absl::ZeroDuration(), 40),
+            "[#####################] 100% 0 of 0, 0/s");
+  EXPECT_EQ(ProgressBar(9, 3, absl::Seconds(1), 40), "[#####################] 100% 9 of 3, 9/s");
+}
+
+}  // namespace io_test
 }  // namespace retryq::cli
