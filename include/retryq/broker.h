@@ -88,6 +88,7 @@ struct ConsumeParams {
   // most twice this; bodies below 32 KiB do not count. Further messages are requeued, and no more
   // are requested until half of that memory is free; then fewer at a time.
   std::uint64_t max_body = 0;
+  bool exclusive = false;  // refused while the queue has another consumer, and refuses others
 };
 
 // Receives the events of a subscription. All calls come on the loop's thread, and never from inside

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "retryq/amqp/table.h"
 #include "retryq/breaker.h"
 #include "retryq/export.h"
 #include "retryq/retry_options.h"
@@ -76,6 +78,21 @@ struct ConsumerOptions {
   // Consumer tag in the management UI. Empty: host and process id.
   std::string consumer_tag = {};
 
+  // The consumer priority (x-priority). RabbitMQ delivers to the consumer with the highest priority
+  // that has room in its prefetch; the others get what is left.
+  int priority = 0;
+
+  // Whether this is to be the only consumer of the queue. RabbitMQ refuses it while the queue has
+  // another consumer, and refuses others while it consumes. It then waits and tries again, as after
+  // any interruption (kInterrupted), so that it can stand by for a worker on another machine.
+  // Quorum queues ignore it: declare the queue with x-single-active-consumer instead, which also
+  // hands over without a pause.
+  bool exclusive = false;
+
+  // Further arguments of the consumer, passed to RabbitMQ as they are. Not x-priority and
+  // x-consumer-timeout, which have options of their own.
+  amqp::Table arguments = {};
+
   // Pauses consuming while most calls fail with errors that are retried, because the service that
   // they call is down: messages use up no attempts and wait in `queue`, and the service gets no
   // calls. After the pause, messages are tried one at a time (prefetch 1). Prefetched messages
@@ -88,6 +105,13 @@ struct ConsumerOptions {
   // and whenever it turns out to be missing later. An existing queue is consumed as it is, whatever
   // its arguments. WorkQueue::name must be empty or equal to `queue`.
   std::optional<WorkQueue> declare = std::nullopt;
+
+  // Called at most once, on the loop's thread, if consuming fails before its first success in a way
+  // that waiting does not fix: the queue is missing (kNotFound), access is refused
+  // (kPermissionDenied), …. The consumer then does nothing more; the callback may destroy it.
+  // Empty: the error ends the loop, and `Run` returns it (or it goes to the callback `fatal` of the
+  // client).
+  std::function<void(absl::Status)> on_failed = nullptr;
 };
 
 // A running consumer, made by Client::Consume, which documents the guarantees. Move-only. Used on
@@ -119,9 +143,20 @@ class RETRYQ_EXPORT Consumer {
   // applies. An infinite deadline is no deadline.
   void Drain(absl::Duration deadline, std::function<void(bool)> drained);
 
-  // Stops and resumes the flow of deliveries; open deliveries continue.
+  // Stops the flow of deliveries. From this call on no further call of a handler begins, except by
+  // a thread of `handler_threads` that is about to make one. Calls that have begun continue, and so
+  // do deliveries that an asynchronous handler has: their outcomes are carried out. All others are
+  // requeued without being counted: those that wait for a thread, those that arrive after this
+  // call, and those whose delay is not over, once it is. See doc/returns.md for quorum queues
+  // before 4.3.
   void Pause();
+  // Consumes again. Does nothing if the consumer is not paused.
   void Resume();
+
+  // `ready` is called on the loop's thread each time the broker has accepted the consumer: at the
+  // start, and after each interruption, but not after `Resume`; in the next turn of the loop if it
+  // is accepted now. Replaces the callback of an earlier call. It may destroy the consumer.
+  void OnReady(std::function<void()> ready);
 
  private:
   std::unique_ptr<Impl> impl_;

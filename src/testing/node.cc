@@ -424,6 +424,12 @@ void Node::LetAllGo(LetGo::Cause cause, Queue& queue) {
 
 // Consumers
 
+// Whether another consumer of a queue refuses one that may be exclusive itself.
+bool Node::HasExclusive(const Queue& queue, bool exclusive) const {
+  return std::any_of(queue.consumers.begin(), queue.consumers.end(),
+                     [&](ChannelId id) { return exclusive || consumers_.at(id).exclusive; });
+}
+
 absl::Status Node::Consume(ChannelId id, std::shared_ptr<Channel> channel,
                            const ConsumeParams& params) {
   const std::string& name = params.queue;
@@ -431,12 +437,18 @@ absl::Status Node::Consume(ChannelId id, std::shared_ptr<Channel> channel,
   if (queue == nullptr) {
     return absl::NotFoundError(absl::StrCat("no queue '", name, "' in vhost '/'"));
   }
+  if (!queue->quorum() && HasExclusive(*queue, params.exclusive)) {
+    return absl::PermissionDeniedError(absl::StrCat("consuming queue '", name,
+                                                    "': ACCESS_REFUSED - queue '", name,
+                                                    "' in vhost '/' in exclusive use"));
+  }
   absl::Duration timeout = options_.consumer_timeout;
   if (version_.CountsFailuresOnly()) {  // (42)
     timeout = ConsumerTimeoutIn(params.arguments).value_or(timeout);
     if (!queue->quorum()) timeout = absl::InfiniteDuration();
   }
-  consumers_.emplace(id, Consumer{std::move(channel), name, params.prefetch, timeout});
+  consumers_.emplace(
+      id, Consumer{std::move(channel), name, params.prefetch, timeout, params.exclusive});
   queue->consumers.push_back(id);
   Schedule(*queue);
   Deliver(*queue);

@@ -151,6 +151,7 @@ class Node {
     std::string queue;
     std::uint16_t prefetch;
     absl::Duration timeout;  // of its deliveries
+    bool exclusive = false;
     bool consuming = true;
     std::function<void()> stopped = nullptr;   // set until its queue knows that it stops
     std::vector<std::uint64_t> withheld = {};  // deliveries since then, which are not passed on
@@ -207,6 +208,7 @@ class Node {
   // Consumers.
   void Deliver(Queue& queue);
   void FinishStop(ChannelId id);
+  bool HasExclusive(const Queue& queue, bool exclusive) const;
   void Leave(Consumer& consumer, ChannelId id, Return how);
   void WatchTimeout(ChannelId id, std::uint64_t tag, absl::Duration timeout);
   void OnTimeout(ChannelId id, std::uint64_t tag);

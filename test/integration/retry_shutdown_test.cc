@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <latch>
 #include <optional>
 #include <thread>
@@ -194,6 +195,85 @@ TEST_F(RetryShutdown, APauseHoldsDeliveriesBackAndResumeBringsThem) {
   EXPECT_EQ(peer_.Count("orders"), 3U);
   consumer->Resume();
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 4; }));
+}
+
+TEST_F(RetryShutdown, APauseReturnsWhatHasNotBegunUncounted) {
+  constexpr std::size_t kMessages = 10;
+  for (const char* type : {"classic", "quorum"}) {
+    SCOPED_TRACE(type);
+    peer_.DeclareQueue(type, {{"x-queue-type", type}});
+    Client client(loop_, Options());
+    std::latch may_end(1);
+    std::atomic<std::size_t> calls = 0;
+    std::atomic<std::size_t> failures = 0;
+    auto consumer =
+        client.Consume({.queue = type, .handler_threads = 1}, [&](const Delivery& delivery) {
+          ++calls;
+          failures += delivery.attempt();
+          may_end.wait();
+          return absl::OkStatus();
+        });
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    for (std::size_t i = 0; i < kMessages; ++i) peer_.Publish("", type, std::to_string(i));
+    ASSERT_TRUE(RunUntil([&] { return calls == 1; }));
+    consumer->Pause();
+    ASSERT_TRUE(RunUntil([&] { return peer_.Count(type) == kMessages - 1; }));
+    EXPECT_EQ(calls, 1U);
+    may_end.count_down();
+    consumer->Resume();
+    ASSERT_TRUE(RunUntil([&] { return calls == kMessages; }));
+    EXPECT_EQ(failures, 0U);
+    ASSERT_TRUE(RunUntil([&] { return peer_.Count(type) == 0; }));
+  }
+}
+
+TEST_F(RetryShutdown, AnExclusiveConsumerStandsByUntilTheQueueIsFree) {
+  Client client(loop_, Options());
+  auto first = client.Consume({.queue = "orders", .exclusive = true}, calls_.Succeed());
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
+  bool ready = false;
+  auto second = client.Consume({.queue = "orders", .exclusive = true}, calls_.Succeed());
+  ASSERT_TRUE(first.ok() && second.ok());
+  second->OnReady([&] { ready = true; });
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kInterrupted) >= 1; }));
+  EXPECT_THAT(events_.Last(EventKind::kInterrupted)->error,
+              ::testing::HasSubstr("it waits until the queue has no other consumer"));
+  EXPECT_FALSE(ready);
+  *first = Consumer();
+  ASSERT_TRUE(RunUntil([&] { return ready; }));
+}
+
+TEST_F(RetryShutdown, QuorumQueuesIgnoreExclusiveConsumers) {
+  peer_.DeclareQueue("quorum", {{"x-queue-type", "quorum"}});
+  Client client(loop_, Options());
+  const auto first = client.Consume({.queue = "quorum", .exclusive = true}, calls_.Succeed());
+  const auto second = client.Consume({.queue = "quorum", .exclusive = true}, calls_.Succeed());
+  ASSERT_TRUE(first.ok() && second.ok());
+  ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("quorum") == 2; }));
+}
+
+TEST_F(RetryShutdown, TheConsumerWithTheHighestPriorityGetsTheMessages) {
+  for (const char* type : {"classic", "quorum"}) {
+    SCOPED_TRACE(type);
+    peer_.DeclareQueue(type, {{"x-queue-type", type}});
+    const std::size_t consuming = events_.Count(EventKind::kConsuming);
+    Client client(loop_, Options());
+    std::size_t low_calls = 0;
+    std::size_t high_calls = 0;
+    const auto count = [](std::size_t& calls) {
+      return [&calls](const Delivery&) {
+        ++calls;
+        return absl::OkStatus();
+      };
+    };
+    const auto low = client.Consume({.queue = type, .priority = -1}, count(low_calls));
+    const auto high = client.Consume({.queue = type, .priority = 9}, count(high_calls));
+    ASSERT_TRUE(low.ok() && high.ok());
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == consuming + 2; }));
+    for (int i = 0; i < 20; ++i) peer_.Publish("", type, "message");
+    ASSERT_TRUE(RunUntil([&] { return low_calls + high_calls == 20; }));
+    EXPECT_EQ(high_calls, 20U);
+  }
 }
 
 }  // namespace retry_shutdown_test

@@ -146,6 +146,7 @@ void Channel::Consume(const ConsumeParams& params,
   }
   impl_->Call<method::BasicConsumeOk>(method::BasicConsume{.queue = params.queue,
                                                            .consumer_tag = params.consumer_tag,
+                                                           .exclusive = params.exclusive,
                                                            .arguments = TableView(*arguments)},
                                       std::move(what), std::move(on_reply));
 }

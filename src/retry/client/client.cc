@@ -120,6 +120,9 @@ constexpr absl::Duration kLongestConsumerTimeout = absl::Hours(24 * 3650);
 constexpr int kMostHandlerThreads = 1024;
 constexpr std::uint64_t kMostMaxBody = std::uint64_t{512} << 20;
 
+constexpr char kPriorityArgument[] = "x-priority";
+constexpr char kTimeoutArgument[] = "x-consumer-timeout";
+
 absl::Status ValidateConsumer(const ConsumerOptions& options) {
   absl::Status status;
   if (options.prefetch == 0) {
@@ -143,6 +146,16 @@ absl::Status ValidateConsumer(const ConsumerOptions& options) {
                               "broker is configured), but is ",
                               absl::FormatDuration(timeout))));
   }
+  if (options.arguments.Find(kPriorityArgument) != nullptr) {
+    status = Join(
+        status, absl::InvalidArgumentError("arguments must not contain x-priority: set priority"));
+  }
+  if (options.arguments.Find(kTimeoutArgument) != nullptr) {
+    status = Join(status,
+                  absl::InvalidArgumentError("arguments must not contain x-consumer-timeout: set "
+                                             "consumer_timeout"));
+  }
+  status = Join(status, ValidateArguments(options.arguments));
   if (options.breaker) status = Join(status, Validate(*options.breaker));
   if (!options.declare) return status;
   if (!options.declare->name.empty() && options.declare->name != options.queue) {
@@ -371,10 +384,15 @@ class Client::Impl {
     };
   }
 
-  // Consumers that outlive the client do not report errors.
-  std::function<void(absl::Status)> Fatal() const {
-    return [self = lifeline_.ptr()](absl::Status error) {
+  // Consumers that outlive the client do not report errors. `on_failed`: the consumer's own
+  // callback, or null.
+  std::function<void(absl::Status)> Fatal(std::function<void(absl::Status)> on_failed) const {
+    return [self = lifeline_.ptr(), on_failed = std::move(on_failed)](absl::Status error) {
       if (!self || self->muted_) return;
+      if (on_failed != nullptr) {
+        return CallUser("ConsumerOptions::on_failed", self->threw_,
+                        [&] { on_failed(std::move(error)); });
+      }
       const std::function<void(absl::Status)> fatal = self->fatal_;
       fatal(std::move(error));
     };
@@ -441,21 +459,23 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
       ConsumerRetrier::Create(shared_, std::move(of_retrier));
   if (!retrier.ok()) return retrier.status();
 
-  // The priority is the default priority. It is set because a stream refuses it (F54 in
+  // The priority is set even if it is the default, because a stream refuses it (F54 in
   // doc/rabbitmq_facts.md): messages cannot be removed from a stream.
   ConsumeParams params{.queue = options.queue,
                        .prefetch = options.prefetch,
                        .consumer_tag = options.consumer_tag,
-                       .arguments = {{"x-priority", std::int64_t{0}}},
-                       .max_body = options.max_body};
+                       .arguments = std::move(options.arguments),
+                       .max_body = options.max_body,
+                       .exclusive = options.exclusive};
+  params.arguments.Set(kPriorityArgument, std::int64_t{options.priority});
   if (options.consumer_timeout > absl::ZeroDuration()) {
-    params.arguments.Set("x-consumer-timeout", absl::ToInt64Milliseconds(options.consumer_timeout));
+    params.arguments.Set(kTimeoutArgument, absl::ToInt64Milliseconds(options.consumer_timeout));
   }
   std::optional<WorkQueue> declare;
   if (options.declare) declare = Named(*std::move(options.declare), options.queue);
-  auto consumer = std::make_unique<Consumer::Impl>(shared_, *std::move(retrier), std::move(params),
-                                                   std::move(declare), options.breaker, Fatal(),
-                                                   GiveUpWork(), consumers_);
+  auto consumer = std::make_unique<Consumer::Impl>(
+      shared_, *std::move(retrier), std::move(params), std::move(declare), options.breaker,
+      Fatal(std::move(options.on_failed)), GiveUpWork(), consumers_);
   if constexpr (std::is_same_v<SomeHandler, Handler>) {
     const absl::Status started = consumer->Start(std::move(handler), options.handler_threads);
     if (!started.ok()) return started;

@@ -35,9 +35,16 @@ bool IsFatal(const absl::Status& why) {
   return !absl::IsUnavailable(why) && !absl::IsAborted(why) && !absl::IsInternal(why);
 }
 
-// Adds the remedy to the error of a refused consume: for a missing permission, and for a queue that
-// refuses the priority that all consumers of this library have (F54 in doc/rabbitmq_facts.md).
+// Adds the remedy to the error of a refused consume: for a queue that another consumer has
+// exclusively, for a missing permission, and for a queue that refuses the priority that all
+// consumers of this library have (F54 in doc/rabbitmq_facts.md).
 absl::Status Explained(const absl::Status& why, const std::string& queue) {
+  if (absl::IsPermissionDenied(why) && absl::StrContains(why.message(), "in exclusive use")) {
+    return absl::UnavailableError(
+        absl::StrCat(why.message(),
+                     ": this consumer, or another one of the queue, is exclusive; "
+                     "it waits until the queue has no other consumer"));
+  }
   if (absl::IsPermissionDenied(why) && absl::StrContains(why.message(), "consuming queue")) {
     return WithRemedy(why, GrantRemedy("'read' on the queue"));
   }
@@ -129,7 +136,7 @@ absl::Status Consumer::Impl::Start(Handler handler, int threads) {
   pool_ = *std::move(pool);
   Begin(retrier_->Wrap(
       [no_more = handle_no_more_, handler = std::move(handler)](const Delivery& delivery) mutable {
-        // On a graceful stop, running handlers finish, but deliveries that wait are requeued.
+        // On a stop or a pause, running handlers finish, but deliveries that wait are requeued.
         return *no_more ? Outcome::Requeue() : handler(delivery);
       },
       std::make_shared<PoolExecutor>(*pool_)));
@@ -186,6 +193,8 @@ void Consumer::Impl::OnPrepared(const absl::Status& status) {
 
 void Consumer::Impl::StartFlow() {
   if (paused_) return;
+  retrier_->ResumeHandling();
+  *handle_no_more_ = false;
   const bool probes = breaker_ && breaker_->state() == Breaker::State::kProbing;
   const std::uint16_t prefetch = probes ? kProbePrefetch : params_.prefetch;
   if (subscription_ != nullptr) return subscription_->Resume(prefetch);
@@ -202,8 +211,24 @@ void Consumer::Impl::EndFlow(std::function<void()> ended) {
   });
 }
 
+void Consumer::Impl::OnReady(std::function<void()> ready) {
+  ready_ = std::move(ready);
+  if (subscribed_) CallReady();
+}
+
+// In the next turn of the loop, so that it meets a consistent object.
+void Consumer::Impl::CallReady() {
+  shared_->environment().executor->Post([self = lifeline_.ptr()] {
+    if (!self || !self->subscribed_ || self->ready_ == nullptr) return;
+    const std::function<void()> ready = self->ready_;
+    const std::function<void(absl::Status)> threw = self->shared_->threw();
+    CallUser("the callback of Consumer::OnReady", threw, ready);
+  });
+}
+
 void Consumer::Impl::OnSubscribed() {
   consumed_once_ = true;
+  if (!std::exchange(subscribed_, true) && ready_ != nullptr) CallReady();
   if (!std::exchange(broker_failed_, false)) {
     interruption_said_.reset();
   } else if (std::exchange(said_to_consume_, true)) {
@@ -219,6 +244,7 @@ void Consumer::Impl::OnSubscribed() {
 void Consumer::Impl::OnInterrupted(const absl::Status& refusal) {
   const absl::Status why = Explained(refusal, params_.queue);
   broker_failed_ = absl::IsInternal(refusal);
+  subscribed_ = false;
   retrier_->Abandon(refusal);
   if (pool_ != nullptr) pool_->DropWaiting();
   if (GaveUpAtStart(why)) return;
@@ -263,9 +289,17 @@ bool Consumer::Impl::GaveUpAtStart(const absl::Status& why) {
   return true;
 }
 
+// Cancels the consumer before deliveries are requeued, as the breaker does. The caller may be an
+// observer, so deliveries that wait for a thread are requeued in the next turn of the loop.
 void Consumer::Impl::Pause() {
-  if (std::exchange(paused_, true) || subscription_ == nullptr) return;
+  if (std::exchange(paused_, true)) return;
+  retrier_->StopHandling();
+  *handle_no_more_ = true;
+  if (subscription_ == nullptr) return;
   EndFlow([] {});
+  shared_->environment().executor->Post([self = lifeline_.ptr()] {
+    if (self && self->paused_) self->retrier_->RequeueUnbegun();
+  });
 }
 
 void Consumer::Impl::Resume() {
@@ -329,7 +363,6 @@ void Consumer::Impl::ProbeIfDue() {
     return AwaitPause(left);  // the timer fired early
   }
   if (!breaker_->TryAgain(now)) return;
-  retrier_->ResumeHandling();
   StartFlow();
   ReportBreaker(EventKind::kBreakerProbing);
 }
@@ -451,6 +484,9 @@ void Consumer::Pause() {
 }
 void Consumer::Resume() {
   if (impl_ != nullptr && impl_->Check("Consumer::Resume")) impl_->Resume();
+}
+void Consumer::OnReady(std::function<void()> ready) {
+  if (impl_ != nullptr && impl_->Check("Consumer::OnReady")) impl_->OnReady(std::move(ready));
 }
 
 }  // namespace retryq

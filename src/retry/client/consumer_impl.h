@@ -51,6 +51,7 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   void Drain(absl::Duration deadline, std::function<void(bool)> drained);
   void Pause();
   void Resume();
+  void OnReady(std::function<void()> ready);
 
   // Returns whether the object is of this process. Ends it if the calling thread is the wrong one.
   bool Check(const char* function) const {
@@ -81,7 +82,8 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   bool GaveUpAtStart(const absl::Status& why);
   // Reports at most once a minute.
   void ReportInterrupted(const absl::Status& why);
-  // Starts the flow of deliveries, unless the consumer is paused.
+  void CallReady();
+  // Starts the flow of deliveries and the calls of the handler, unless the consumer is paused.
   void StartFlow();
   // Cancels the consumer. `ended` is called when the broker has answered, or the channel is gone.
   void EndFlow(std::function<void()> ended);
@@ -119,6 +121,8 @@ class Consumer::Impl final : private SubscriptionListener, private BrokerListene
   State state_ = State::kStarting;
   bool paused_ = false;
   bool consumed_once_ = false;
+  bool subscribed_ = false;  // the broker has accepted the consumer, and no interruption since
+  std::function<void()> ready_;
   std::optional<absl::Duration> interruption_said_;  // since boot
   bool broker_failed_ = false;    // the last interruption was caused by a message
   bool said_to_consume_ = false;  // kConsuming was reported, and no interruption since

@@ -169,6 +169,14 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 
 }  // namespace
 
+absl::Status ValidateArguments(const amqp::Table& arguments) {
+  const absl::StatusOr<std::string> encoded = arguments.Encode();
+  const absl::Status valid =
+      encoded.ok() ? amqp::TableView(*encoded).CheckFinite() : encoded.status();
+  if (valid.ok()) return valid;
+  return absl::InvalidArgumentError(absl::StrCat("arguments: ", valid.message()));
+}
+
 absl::Status Validate(const WorkQueue& work_queue) {
   std::vector<std::string> errors;
   CheckObjectName("queue", work_queue.name, &errors);
@@ -178,10 +186,8 @@ absl::Status Validate(const WorkQueue& work_queue) {
   if (work_queue.arguments.Find(kTypeArgument) != nullptr) {
     errors.emplace_back("arguments must not contain x-queue-type: set type");
   }
-  if (const auto encoded = work_queue.arguments.Encode(); !encoded.ok()) {
-    errors.push_back(absl::StrCat("arguments: ", std::string(encoded.status().message())));
-  } else if (const auto finite = amqp::TableView(*encoded).CheckFinite(); !finite.ok()) {
-    errors.push_back(absl::StrCat("arguments: ", std::string(finite.message())));
+  if (const absl::Status valid = ValidateArguments(work_queue.arguments); !valid.ok()) {
+    errors.emplace_back(valid.message());
   }
   for (const WorkQueueBinding& binding : work_queue.bindings) {
     CheckObjectName("exchange", binding.exchange, &errors);

@@ -12,6 +12,9 @@ namespace retryq {
 // Returns kInvalidArgument naming the wrong fields.
 absl::Status Validate(const WorkQueue& work_queue);
 
+// Returns kInvalidArgument if a table of arguments cannot be sent.
+absl::Status ValidateArguments(const amqp::Table& arguments);
+
 // Declares a valid work queue, its exchanges and its bindings, once. With `only_if_missing`, checks
 // first whether the queue exists. Errors name the object, how it differs and the remedy:
 // kFailedPrecondition (it exists with other arguments, or is exclusive to another connection),
