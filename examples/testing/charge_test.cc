@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "retryq/retryq.h"
+#include "retryq/testing/delivery.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
@@ -27,6 +28,14 @@ class Charger {
   bool bank_is_down = false;
   std::vector<std::string> charged;
 };
+
+// Without a broker.
+TEST(Charger, RefusesAnOrderWithoutANumber) {
+  Charger charger;
+  const retryq::Outcome outcome = charger(retryq::testing::MakeDelivery({.body = ""}));
+  EXPECT_EQ(outcome.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(charger(retryq::testing::MakeDelivery({.body = "order 42"})).status().ok());
+}
 
 class ChargeTest : public ::testing::Test {
  protected:

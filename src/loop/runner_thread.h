@@ -44,6 +44,13 @@ class RunnerThread {
   std::atomic<std::thread::id> last_ = std::thread::id();
 };
 
+// An executor on simulated time, which is to run in step with the threads of handlers: see
+// WorkerPool::Create.
+class InStep {
+ public:
+  virtual ~InStep() = default;
+};
+
 // Ends the process if another thread runs the work of `executor` now: the call would corrupt
 // memory.
 inline void CheckThread(const Executor& executor, const char* function) {

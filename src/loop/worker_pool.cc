@@ -1,5 +1,6 @@
 #include "loop/worker_pool.h"
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -8,13 +9,20 @@
 
 namespace retryq {
 
+namespace {
+
+constexpr std::chrono::seconds kStepPatience{5};
+
+}  // namespace
+
 WorkOrigin& CurrentOrigin() {
   thread_local WorkOrigin origin;
   return origin;
 }
 
-absl::StatusOr<std::unique_ptr<WorkerPool>> WorkerPool::Create(int threads) {
+absl::StatusOr<std::unique_ptr<WorkerPool>> WorkerPool::Create(int threads, bool in_step) {
   std::unique_ptr<WorkerPool> pool(new WorkerPool);
+  pool->state_->in_step = in_step;
   std::vector<std::thread>& started = pool->state_->threads;
   try {
     for (int i = 0; i < threads; ++i) {
@@ -31,7 +39,8 @@ absl::StatusOr<std::unique_ptr<WorkerPool>> WorkerPool::Create(int threads) {
 
 WorkerPool::~WorkerPool() {
   if (!process_.is_here()) {
-    static_cast<void>(state_.release());
+    // Its threads do not exist here, so they can be neither joined nor destroyed.
+    static_cast<void>(new std::shared_ptr<State>(std::move(state_)));
     return;
   }
   Finish(absl::InfiniteDuration());
@@ -61,6 +70,28 @@ void WorkerPool::Submit(Work work) {
     state_->waiting.push_back(std::move(work));
   }
   state_->changed.notify_one();
+  if (!state_->in_step) return;
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->AwaitQuiet(lock);
+}
+
+void WorkerPool::EndWaits() {
+  {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->waits_end = true;
+  }
+  state_->answered.notify_all();
+}
+
+std::weak_ptr<WorkerPool::State>& WorkerPool::State::OfThread() {
+  thread_local std::weak_ptr<State> pool;
+  return pool;
+}
+
+void WorkerPool::State::AwaitQuiet(std::unique_lock<std::mutex>& lock) {
+  quiet.wait_for(lock, kStepPatience, [this] {
+    return running == blocked && (waiting.empty() || running == threads.size());
+  });
 }
 
 void WorkerPool::DropWaiting() {
@@ -71,6 +102,7 @@ void WorkerPool::DropWaiting() {
 
 void WorkerPool::State::Run() {
   CurrentOrigin() = origin;
+  OfThread() = weak_from_this();
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
     changed.wait(lock, [this] { return stopping || !waiting.empty(); });
@@ -85,7 +117,36 @@ void WorkerPool::State::Run() {
     lock.lock();
     --running;
     if (stopping) changed.notify_all();
+    if (in_step) quiet.notify_all();
   }
+}
+
+std::shared_ptr<AnswerForPool> AnswerForPool::Make() {
+  std::shared_ptr<WorkerPool::State> pool = WorkerPool::State::OfThread().lock();
+  if (pool == nullptr || !pool->in_step) return nullptr;
+  return std::shared_ptr<AnswerForPool>(new AnswerForPool(std::move(pool)));
+}
+
+void AnswerForPool::Set(absl::Status answer) {
+  std::unique_lock<std::mutex> lock(pool_->mutex);
+  answer_ = std::move(answer);
+  if (!std::exchange(waiting_, false)) return;
+  --pool_->blocked;
+  pool_->answered.notify_all();
+  pool_->AwaitQuiet(lock);
+}
+
+absl::Status AnswerForPool::Wait() {
+  std::unique_lock<std::mutex> lock(pool_->mutex);
+  if (answer_) return *answer_;
+  waiting_ = true;
+  ++pool_->blocked;
+  pool_->quiet.notify_all();
+  pool_->answered.wait(lock, [this] { return answer_.has_value() || pool_->waits_end; });
+  if (answer_) return *answer_;
+  waiting_ = false;
+  --pool_->blocked;
+  return absl::CancelledError("the consumer of the handler is destroyed");
 }
 
 }  // namespace retryq

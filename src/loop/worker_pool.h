@@ -6,10 +6,13 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "loop/own_process.h"
@@ -30,7 +33,12 @@ class WorkerPool {
 
   // Starts one or more threads. Returns kResourceExhausted if the operating system refuses one of
   // them; then no thread is left.
-  static absl::StatusOr<std::unique_ptr<WorkerPool>> Create(int threads);
+  //
+  // `in_step`: for simulated time. Whatever gives a thread something to do then waits until all
+  // threads have done what they can: their work has ended, or waits for the loop's thread by
+  // AnswerForPool. If that takes longer than five seconds of real time, the loop goes on without
+  // them.
+  static absl::StatusOr<std::unique_ptr<WorkerPool>> Create(int threads, bool in_step = false);
 
   // Waits for running work and drops waiting work. Must not be called on a thread of the pool. In a
   // forked child, which has no such threads, it does nothing.
@@ -45,14 +53,22 @@ class WorkerPool {
   // Drops waiting work. Thread-safe.
   void DropWaiting();
 
+  // Ends all waits by AnswerForPool, now and later, with kCancelled.
+  void EndWaits();
+
   // Drops waiting work and starts no more. Returns whether running work has ended in that time.
   bool Finish(absl::Duration patience);
 
   const WorkOrigin& origin() const { return state_->origin; }
 
  private:
-  struct State {
+  friend class AnswerForPool;
+  struct State : std::enable_shared_from_this<State> {
+    // The pool that the calling thread belongs to.
+    static std::weak_ptr<State>& OfThread();
     void Run();
+    // Returns once no thread can do more by itself.
+    void AwaitQuiet(std::unique_lock<std::mutex>& lock);
 
     const WorkOrigin origin = std::make_shared<std::atomic<bool>>(false);
     std::mutex mutex;
@@ -61,12 +77,36 @@ class WorkerPool {
     bool stopping = false;
     std::size_t running = 0;
     std::vector<std::thread> threads;
+
+    bool in_step = false;
+    std::size_t blocked = 0;  // running work that waits for the loop's thread
+    bool waits_end = false;
+    std::condition_variable quiet;     // a thread has ended its work or is blocked
+    std::condition_variable answered;  // an answer has come, or waits end
   };
 
   WorkerPool() = default;
 
   const OwnProcess process_{};
-  std::unique_ptr<State> state_ = std::make_unique<State>();
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+// An answer of the loop's thread that a thread of a pool in step waits for. Thread-safe.
+class AnswerForPool {
+ public:
+  // Returns null if the calling thread is of no pool that is in step.
+  static std::shared_ptr<AnswerForPool> Make();
+
+  void Set(absl::Status answer);
+  // Called once, by the thread that made it.
+  absl::Status Wait();
+
+ private:
+  explicit AnswerForPool(std::shared_ptr<WorkerPool::State> pool) : pool_(std::move(pool)) {}
+
+  const std::shared_ptr<WorkerPool::State> pool_;
+  std::optional<absl::Status> answer_;  // guarded by the pool's mutex, like the member below
+  bool waiting_ = false;
 };
 
 // An executor that threads of pools may wait for.

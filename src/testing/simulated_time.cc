@@ -12,7 +12,9 @@
 namespace retryq::testing {
 
 // Shared with timers and with threads that post, which may outlive the SimulatedTime.
-class SimulatedTime::Loop final : public Executor, public std::enable_shared_from_this<Loop> {
+class SimulatedTime::Loop final : public Executor,
+                                  public InStep,
+                                  public std::enable_shared_from_this<Loop> {
  public:
   // May be called on any thread.
   absl::Duration now() const {

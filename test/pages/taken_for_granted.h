@@ -15,6 +15,7 @@
 
 #include "retryq/coroutine.h"
 #include "retryq/retryq.h"
+#include "retryq/testing/delivery.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"

@@ -15,8 +15,10 @@
 namespace retryq::testing {
 
 // Simulated time, which passes only when the test advances it: clocks, timers and the loop's
-// executor in one. Nothing runs except inside `Advance`, `AdvanceToNextTimer` and `RunReady`, on
-// the caller's thread. Used on one thread, except for the executor.
+// executor in one. Nothing runs except inside `Advance`, `AdvanceToNextTimer` and `RunReady`: on
+// the caller's thread, or on those of `handler_threads`, which these functions wait for until every
+// thread has ended its work or waits in Publisher::PublishAndWait. Used on one thread, except for
+// the executor.
 //
 //   SimulatedTime time;
 //   SeededRandom random;

@@ -14,6 +14,7 @@
 #include "loop/own_process.h"
 #include "loop/runner_thread.h"
 #include "loop/thrown.h"
+#include "loop/worker_pool.h"
 #include "retry/client/consumer_impl.h"
 #include "retry/client/declare_work_queue.h"
 #include "retry/client/delayed_publish.h"
@@ -711,6 +712,11 @@ absl::Status Publisher::PublishAndWait(OutgoingMessage message, PublishOptions o
         "PublishAndWait was called on the thread of the event loop, which must not wait for "
         "itself; "
         "remedy: call Publish with a callback, or set handler_threads");
+  }
+  if (const std::shared_ptr<AnswerForPool> answer = AnswerForPool::Make(); answer != nullptr) {
+    Publish(std::move(message), options,
+            [answer](absl::Status status) { answer->Set(std::move(status)); });
+    return answer->Wait();
   }
   std::future<absl::Status> result = Publish(std::move(message), options);
   if (options.deadline < kLongestWait &&

@@ -107,7 +107,7 @@ Consumer::Impl::~Impl() {
 void Consumer::Impl::EndHandlers() {
   retrier_->Abandon(absl::CancelledError("the consumer is destroyed"));
   auto* const host = dynamic_cast<PoolHost*>(shared_->environment().executor.get());
-  if (host == nullptr) return;
+  if (host == nullptr) return pool_->EndWaits();
   const WorkOrigin origin = pool_->origin();
   *origin = true;
   host->Drop(origin);
@@ -128,7 +128,9 @@ absl::Status Consumer::Impl::Start(Handler handler, int threads) {
     Begin(retrier_->Wrap(std::move(handler)));
     return absl::OkStatus();
   }
-  absl::StatusOr<std::unique_ptr<WorkerPool>> pool = WorkerPool::Create(threads);
+  absl::StatusOr<std::unique_ptr<WorkerPool>> pool = WorkerPool::Create(
+      threads,
+      /*in_step=*/dynamic_cast<InStep*>(shared_->environment().executor.get()) != nullptr);
   if (!pool.ok()) {
     return {pool.status().code(),
             absl::StrCat("handler_threads: ", std::string(pool.status().message()))};

@@ -1,0 +1,261 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "retryq/client.h"
+#include "retryq/testing/delivery.h"
+#include "retryq/testing/seeded_random.h"
+#include "retryq/testing/simulated_broker.h"
+#include "retryq/testing/simulated_rabbitmq.h"
+#include "retryq/testing/simulated_time.h"
+
+// What tests of handlers need: deliveries and settlements without a broker, and handlers on threads
+// in simulated time.
+
+namespace retryq::testing {
+namespace handlers_test {
+
+using ::testing::HasSubstr;
+
+TEST(MakeDelivery, SetsWhatAHandlerReads) {
+  std::optional<Delivery> kept;
+  {
+    const std::string id = "17";
+    kept = MakeDelivery({.body = "order 42",
+                         .headers = {{"tenant", "acme"}, {"x-retry-count", 3}},
+                         .attempt = 3,
+                         .last_error = "the bank is down",
+                         .properties = {.priority = 5, .message_id = id},
+                         .queue = "orders",
+                         .exchange = "shop",
+                         .routing_key = "order.new",
+                         .redelivered = true});
+  }
+  EXPECT_EQ(kept->body(), "order 42");
+  EXPECT_EQ(kept->headers().FindString("tenant"), "acme");
+  EXPECT_EQ(kept->attempt(), 3U);
+  EXPECT_EQ(kept->last_error(), "the bank is down");
+  EXPECT_EQ(kept->id(), "17");
+  EXPECT_EQ(kept->properties().priority, 5);
+  EXPECT_EQ(kept->queue(), "orders");
+  EXPECT_EQ(kept->exchange(), "shop");
+  EXPECT_EQ(kept->routing_key(), "order.new");
+  EXPECT_TRUE(kept->redelivered());
+  EXPECT_FALSE(kept->abandoned());
+  EXPECT_EQ(MakeDelivery().body(), "");
+}
+
+TEST(RecordedSettlement, RecordsTheOutcome) {
+  RecordedSettlement settlement;
+  EXPECT_FALSE(settlement.outcome().has_value());
+  settlement.Make().Settle(Outcome::RetryAfter(absl::Seconds(3), absl::UnavailableError("busy")));
+  ASSERT_TRUE(settlement.outcome().has_value());
+  EXPECT_EQ(settlement.outcome()->kind(), Outcome::Kind::kRetryAfter);
+  EXPECT_EQ(settlement.outcome()->delay(), absl::Seconds(3));
+  EXPECT_EQ(settlement.outcome()->status().message(), "busy");
+}
+
+TEST(RecordedSettlement, RecordsThatASettlementIsDropped) {
+  RecordedSettlement settlement;
+  { const Settlement dropped = settlement.Make(); }
+  ASSERT_TRUE(settlement.outcome().has_value());
+  EXPECT_THAT(std::string(settlement.outcome()->status().message()), HasSubstr("settl"));
+}
+
+TEST(RecordedSettlement, MayGoBeforeItsSettlement) {
+  auto recorded = std::make_unique<RecordedSettlement>();
+  Settlement settlement = recorded->Make();
+  EXPECT_FALSE(settlement.abandoned());
+  recorded->Abandon();
+  recorded.reset();
+  EXPECT_TRUE(settlement.abandoned());
+  std::move(settlement).Settle(absl::OkStatus());
+}
+
+class ThreadsInStep : public ::testing::Test {
+ protected:
+  ThreadsInStep() {
+    rabbit_.DeclareQueue("in");
+    rabbit_.DeclareQueue("out");
+  }
+
+  void Consume(int threads, Handler handler) {
+    absl::StatusOr<Consumer> consumer =
+        client_->Consume({.queue = "in", .handler_threads = threads}, std::move(handler));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    consumer_ = *std::move(consumer);
+  }
+  void Send(int messages) {
+    for (int i = 0; i < messages; ++i) rabbit_.Publish("", "in", {}, absl::StrCat(i));
+  }
+  std::vector<std::string> Bodies(const char* queue) {
+    std::vector<std::string> bodies;
+    for (const amqp::MessagePtr& message : rabbit_.Messages(queue)) {
+      bodies.emplace_back(message->body);
+    }
+    return bodies;
+  }
+
+  SimulatedTime time_;
+  SeededRandom random_;
+  SimulatedRabbitMq rabbit_{time_, random_};
+  SimulatedBroker broker_{rabbit_};
+  std::optional<Client> client_{std::in_place, EnvironmentOf(time_, random_), broker_,
+                                ClientOptions{}, [](const absl::Status&) {}};
+  Consumer consumer_;
+};
+
+TEST_F(ThreadsInStep, HaveDoneTheirWorkWhenTimeHasAdvanced) {
+  std::atomic<int> calls = 0;
+  Consume(2, [&](const Delivery& delivery) -> Outcome {
+    ++calls;
+    return delivery.attempt() == 0 ? absl::UnavailableError("later") : absl::OkStatus();
+  });
+  Send(100);
+  time_.Advance(absl::Milliseconds(500));
+  EXPECT_EQ(calls, 100);
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(calls, 200);
+  EXPECT_EQ(rabbit_.Count("in"), 0U);
+}
+
+TEST_F(ThreadsInStep, WaitForTheirPublishesAsInProduction) {
+  const Publisher publisher = client_->publisher();
+  std::atomic<int> begun = 0;
+  Consume(3, [&, publisher](const Delivery& delivery) -> Outcome {
+    ++begun;
+    absl::Status first = publisher.PublishAndWait({.routing_key = "out", .body = delivery.body()});
+    if (!first.ok()) return first;
+    return publisher.PublishAndWait({.routing_key = "out", .body = delivery.body()});
+  });
+  time_.Advance(absl::Seconds(1));
+  Send(50);
+  time_.Advance(absl::Milliseconds(3));  // no publish can be confirmed so soon
+  EXPECT_EQ(begun, 3);
+  time_.Advance(absl::Seconds(10));
+  EXPECT_EQ(begun, 50);
+  EXPECT_EQ(rabbit_.Count("in"), 0U);
+  EXPECT_EQ(rabbit_.Count("out"), 100U);
+}
+
+TEST_F(ThreadsInStep, LetTimePassAtItsPace) {
+  const Publisher publisher = client_->publisher();
+  absl::Status published;
+  Consume(1, [&, publisher](const Delivery&) -> Outcome {
+    published = publisher.PublishAndWait({.routing_key = "out"}, {.deadline = absl::Minutes(5)});
+    return absl::OkStatus();
+  });
+  time_.Advance(absl::Seconds(1));
+  rabbit_.RefusePublishes(true);
+  Send(1);
+  time_.Advance(absl::Minutes(4));
+  EXPECT_EQ(published, absl::OkStatus());  // it still waits
+  EXPECT_EQ(rabbit_.Count("in"), 1U);
+  time_.Advance(absl::Minutes(2));
+  EXPECT_EQ(published.code(), absl::StatusCode::kUnavailable) << published;
+  EXPECT_EQ(rabbit_.Count("in"), 0U);
+}
+
+TEST_F(ThreadsInStep, EndWithTheirConsumer) {
+  const Publisher publisher = client_->publisher();
+  absl::Status published;
+  Consume(1, [&, publisher](const Delivery&) -> Outcome {
+    published = publisher.PublishAndWait({.routing_key = "out"});
+    return absl::OkStatus();
+  });
+  time_.Advance(absl::Seconds(1));
+  rabbit_.RefusePublishes(true);
+  Send(1);
+  time_.Advance(absl::Seconds(1));
+  consumer_ = Consumer();
+  EXPECT_EQ(published.code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ThreadsInStep, EndWithTheirClient) {
+  const Publisher publisher = client_->publisher();
+  absl::Status published;
+  Consume(1, [&, publisher](const Delivery&) -> Outcome {
+    published = publisher.PublishAndWait({.routing_key = "out"});
+    return absl::OkStatus();
+  });
+  time_.Advance(absl::Seconds(1));
+  rabbit_.RefusePublishes(true);
+  Send(1);
+  time_.Advance(absl::Seconds(1));
+  client_.reset();
+  EXPECT_EQ(published.code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ThreadsInStep, ReturnWhatTheyHaveNotBegunWhenPaused) {
+  const Publisher publisher = client_->publisher();
+  int calls = 0;
+  Consume(1, [&, publisher](const Delivery&) -> Outcome {
+    ++calls;
+    return publisher.PublishAndWait({.routing_key = "out"});
+  });
+  time_.Advance(absl::Seconds(1));
+  rabbit_.RefusePublishes(true);
+  Send(10);
+  time_.Advance(absl::Seconds(1));
+  consumer_.Pause();
+  int others = 0;
+  {
+    const auto other = client_->Consume({.queue = "in"}, [&](const Delivery&) {
+      ++others;
+      return absl::OkStatus();
+    });
+    time_.Advance(absl::Seconds(1));
+    EXPECT_EQ(others, 9);  // while the thread still waits
+  }
+  Send(2);
+  rabbit_.RefusePublishes(false);
+  time_.Advance(absl::Minutes(1));
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(rabbit_.Count("in"), 2U);
+  consumer_.Resume();
+  time_.Advance(absl::Minutes(1));
+  EXPECT_EQ(calls, 3);
+}
+
+// Which thread gets which message does not depend on the scheduler.
+std::vector<std::string> History() {
+  SimulatedTime time;
+  SeededRandom random;
+  SimulatedRabbitMq rabbit(time, random);
+  rabbit.DeclareQueue("in");
+  rabbit.DeclareQueue("out");
+  SimulatedBroker broker(rabbit);
+  Client client(EnvironmentOf(time, random), broker, {}, [](const absl::Status&) {});
+  const Publisher publisher = client.publisher();
+  const auto consumer =
+      client.Consume({.queue = "in", .handler_threads = 4}, [&](const Delivery& delivery) {
+        for (int i = 0; i < 3; ++i) {
+          const absl::Status published =
+              publisher.PublishAndWait({.routing_key = "out", .body = delivery.body()});
+          if (!published.ok()) return published;
+        }
+        return absl::OkStatus();
+      });
+  EXPECT_TRUE(consumer.ok());
+  for (int i = 0; i < 100; ++i) rabbit.Publish("", "in", {}, absl::StrCat(i));
+  time.Advance(absl::Minutes(1));
+  std::vector<std::string> bodies;
+  for (const amqp::MessagePtr& message : rabbit.Messages("out")) bodies.emplace_back(message->body);
+  return bodies;
+}
+
+TEST(ThreadsInStepAlone, HaveOneHistoryForOneSeed) {
+  const std::vector<std::string> history = History();
+  EXPECT_EQ(history.size(), 300U);
+  EXPECT_EQ(History(), history);
+}
+
+}  // namespace handlers_test
+}  // namespace retryq::testing
