@@ -32,9 +32,8 @@ struct Path {
   std::string queue;                   // where it is then
 };
 
-// As large as a content header may be in frames of that size.
-constexpr char kFrameMax[] = "frame_max=8192";
-constexpr std::size_t kFull = 8192 - 8;
+// As large as a content header may be in frames of RabbitMQ's default size.
+constexpr std::size_t kFull = 131'072 - 8;
 
 class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<const char*> {
  protected:
@@ -108,13 +107,13 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
                                     "--base", "10m",    "--queue-type", GetParam()};
     all.insert(all.end(), flags.begin(), flags.end());
     all.insert(all.end(), {"--", "sh", "-c", script});
-    CommandRun worker(all, vhost_.Url(kFrameMax));
+    CommandRun worker(all, vhost_.Url());
     EXPECT_TRUE(worker.Until([&] { return until(worker); }));
     EXPECT_TRUE(worker.Stop());
   }
 
   void Run(const std::vector<std::string>& arguments) {
-    const End end = RunToEnd(arguments, vhost_.Url(kFrameMax));
+    const End end = RunToEnd(arguments, vhost_.Url());
     EXPECT_EQ(end.code, 0) << end.err;
   }
 
@@ -343,8 +342,8 @@ TEST_P(CommandCopies, EachGuardHoldsOnEachPathWhereHeadersFillTheFrame) {
   }
   ExpectOnPathsOfAnySize();
   std::vector<std::string> arguments = DelayedSend();
-  arguments.insert(arguments.end() - 1, {"--header", "filler=" + std::string(kFull, 'x')});
-  const End end = RunToEnd(arguments, vhost_.Url(kFrameMax));
+  arguments.insert(arguments.end() - 1, {"--header", "filler=" + std::string(kFull - 64, 'x')});
+  const End end = RunToEnd(arguments, vhost_.Url());
   EXPECT_EQ(end.code, 64) << end.err;
   EXPECT_EQ(peer_.Count("retry.600000"), 0U);
 }

@@ -11,7 +11,9 @@
 namespace retryq::amqp {
 
 // Makes the real broker: it publishes and declares on one connection and consumes on another,
-// because RabbitMQ stops reading a publishing connection during an alarm, including acks. Both
+// because RabbitMQ stops reading a publishing connection during an alarm, including acks.
+// `frame_max` applies to the consuming connection; the publishing one requests the broker's limit,
+// because a copy must fit whose original was delivered in a frame above `frame_max`. Both
 // connect at once and reconnect by themselves. `loop` must outlive it; used on its thread. The
 // destructor closes both connections without waiting. Each connection calls `source`, unless it is
 // null.

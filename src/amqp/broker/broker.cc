@@ -21,6 +21,23 @@ ConnectionOptions Named(ConnectionOptions options, const char* purpose) {
   return options;
 }
 
+// For a connection that publishes copies of deliveries. The broker delivers header frames larger
+// than the negotiated frame_max, and refuses to take them back (F34 in doc/rabbitmq_facts.md), so
+// this connection negotiates the broker's own limit.
+ConnectionOptions WithFramesOfTheBroker(ConnectionOptions options) {
+  options.frame_max = 0;
+  return options;
+}
+// The same for a source, which must not change frame_max.
+OptionsSource WithFramesOfTheBroker(const OptionsSource& source, std::uint32_t frame_max) {
+  if (source == nullptr) return nullptr;
+  return [source, frame_max] {
+    absl::StatusOr<ConnectionOptions> now = source();
+    if (now.ok() && now->frame_max == frame_max) now->frame_max = 0;
+    return now;
+  };
+}
+
 // The connection for publishing and declaring, with its channels.
 class PublishEnd final : public ConnectionListener {
  public:
@@ -99,8 +116,10 @@ class RabbitBroker final : public Broker {
   RabbitBroker(EventLoop& loop, const ConnectionOptions& options, const OptionsSource& source)
       : loop_(loop),
         heartbeat_(options.heartbeat),
-        relay_to_{.options = Named(options, "pass on"), .source = source},
-        publish_end_(loop, Named(options, "publish"), source),
+        relay_to_{.options = WithFramesOfTheBroker(Named(options, "pass on")),
+                  .source = WithFramesOfTheBroker(source, options.frame_max)},
+        publish_end_(loop, WithFramesOfTheBroker(Named(options, "publish")),
+                     WithFramesOfTheBroker(source, options.frame_max)),
         consume_end_(loop, Named(options, "consume"), source) {
     // Publishes come from deliveries, so the prefetch limits both.
     publish_end_.connection().FollowPaceOf(consume_end_.connection());

@@ -178,7 +178,9 @@ class Remover {
                            "x-overflow reject-publish); remedy: ",
                            options_.again, " when there is room")];
     } else if (result.code == kDoesNotFit) {
-      ++kept_["their headers do not fit into a frame; remedy: raise frame_max, also on the broker"];
+      ++kept_
+          ["their headers do not fit into a frame; remedy: raise frame_max in the broker's "
+           "configuration"];
     } else if (result.code == kNoExchange) {
       ++kept_[absl::StrCat(where, " does not exist")];
     } else if (result.code == kForbidden) {

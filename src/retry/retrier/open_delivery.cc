@@ -454,8 +454,8 @@ void OpenDelivery::OnParkedRefused(const SendResult& result) {
         Publish(CopyKind::kParkedUnchanged);
       } else {
         Hold(
-            "its headers are larger than the connection's frame_max allows; "
-            "raise frame_max");
+            "its headers are larger than the broker's frame_max allows; "
+            "raise frame_max in the broker's configuration");
       }
       return;
     case SendResult::Kind::kRefused:
