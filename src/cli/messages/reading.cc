@@ -272,6 +272,9 @@ class Pass {
 absl::StatusOr<QueueReader::Options> Pass::ReaderOptions() const {
   QueueReader::Options reader{.connection = options_.place.connection, .queue = source_.queue};
   reader.connection.connection_name = options_.is_waiting ? "retryq waiting" : "retryq parked";
+  // The broker's limit: it delivers headers that are larger than a lower one, and does not take
+  // them back (F34 in doc/rabbitmq_facts.md).
+  reader.connection.frame_max = 0;
   return source_.delay ? WaitingOptions(std::move(reader)) : ParkedOptions(std::move(reader));
 }
 
