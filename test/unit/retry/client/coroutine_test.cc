@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
@@ -26,13 +27,13 @@ using ::testing::ElementsAre;
 // Counts the coroutines that have a local variable of this type.
 class Living {
  public:
-  explicit Living(int& count) : count_(count) { ++count_; }
+  explicit Living(std::atomic<int>& count) : count_(count) { ++count_; }
   ~Living() { --count_; }
   Living(const Living&) = delete;
   Living& operator=(const Living&) = delete;
 
  private:
-  int& count_;
+  std::atomic<int>& count_;
 };
 
 // Keeps work until the test runs it.
@@ -107,7 +108,7 @@ class CoroutineTest : public ::testing::Test {
   testing::SimulatedRabbitMq rabbit_{time_, random_};
   testing::SimulatedBroker broker_{rabbit_};
   absl::Status fatal_;
-  int living_ = 0;
+  std::atomic<int> living_ = 0;
   std::optional<Client> client_{std::in_place, EnvironmentOf(time_, random_), broker_,
                                 ClientOptions(),
                                 [this](const absl::Status& status) { fatal_ = status; }};
@@ -209,9 +210,9 @@ TEST_F(CoroutineTest, ManyMessagesAreOpenAtOnce) {
     co_return absl::OkStatus();
   });
   for (int i = 0; i < 10; ++i) Publish();
-  EXPECT_EQ(living_, 10);
+  EXPECT_EQ(living_.load(), 10);
   time_.Advance(absl::Seconds(200));
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
@@ -223,9 +224,9 @@ TEST_F(CoroutineTest, GoesWithItsConsumer) {
     co_return absl::OkStatus();
   });
   Publish();
-  EXPECT_EQ(living_, 1);
+  EXPECT_EQ(living_.load(), 1);
   consumer_ = {};
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   time_.Advance(absl::Seconds(10));
   EXPECT_THAT(Bodies("orders"), ElementsAre("paper"));
 }
@@ -234,13 +235,13 @@ TEST_F(CoroutineTest, MayDestroyItsConsumer) {
   Consume([this](const Delivery&) -> Task<Outcome> {
     const Living living(living_);
     consumer_ = {};
-    EXPECT_EQ(living_, 1);  // what runs lives
+    EXPECT_EQ(living_.load(), 1);  // what runs lives
     co_await Delay(time_, absl::Seconds(1));
     ADD_FAILURE();
     co_return absl::OkStatus();
   });
   Publish();
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   EXPECT_THAT(Bodies("orders"), ElementsAre("paper"));
 }
 
@@ -263,7 +264,7 @@ TEST_F(CoroutineTest, MayDestroyItsConsumerBehindADelay) {
   });
   Publish();
   time_.Advance(absl::Seconds(5));
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   EXPECT_THAT(Bodies("orders"), ElementsAre("paper"));
 }
 
@@ -280,7 +281,7 @@ TEST_F(CoroutineTest, EndsWhenItsDeliveryIsAbandoned) {
   broker_.CutConsuming({});
   time_.Advance(absl::Seconds(20));
   EXPECT_EQ(begun, 2);
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
@@ -296,10 +297,10 @@ TEST_F(CoroutineTest, ACallbackThatIsNeverCalledRetries) {
   });
   Publish();
   ASSERT_NE(kept, nullptr);
-  EXPECT_EQ(living_, 1);
+  EXPECT_EQ(living_.load(), 1);
   done.reset();
   time_.Advance(absl::Seconds(1));
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   EXPECT_EQ(LastErrors().size(), 1U);
 }
 
@@ -361,17 +362,17 @@ TEST_F(CoroutineTest, EndsOnceItIsBackIfItsConsumerIsGone) {
   Consume([&, shelf](const Delivery&) -> Task<Outcome> {
     const Living living(living_);
     co_await ResumeOn(shelf);
-    EXPECT_EQ(living_, 1);
+    EXPECT_EQ(living_.load(), 1);
     co_await ResumeOnLoop();
     ADD_FAILURE();
     co_return absl::OkStatus();
   });
   Publish();
   consumer_ = {};
-  EXPECT_EQ(living_, 1);
+  EXPECT_EQ(living_.load(), 1);
   shelf->Run();
   time_.Advance(absl::Seconds(1));
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   EXPECT_THAT(Bodies("orders"), ElementsAre("paper"));
 }
 
@@ -385,7 +386,7 @@ TEST_F(CoroutineTest, AnExecutorThatDropsItRetries) {
   Publish();
   shelf->Clear();
   time_.Advance(absl::Seconds(1));
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   EXPECT_EQ(LastErrors().size(), 1U);
 }
 
@@ -405,7 +406,7 @@ TEST_F(CoroutineTest, WorksOnThreads) {
     threads->Join();
     time_.Advance(absl::Seconds(1));
   }
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
   EXPECT_EQ(rabbit_.Count("invoices"), 20U);
 }
@@ -427,7 +428,7 @@ TEST_F(CoroutineTest, AConsumerMayGoWhileThreadsWork) {
   gone.set_value();
   threads->Join();
   time_.Advance(absl::Seconds(1));
-  EXPECT_EQ(living_, 0);
+  EXPECT_EQ(living_.load(), 0);
   EXPECT_EQ(rabbit_.Count("orders"), 20U);
 }
 
