@@ -236,7 +236,7 @@ TEST_F(CoroutineTest, MayDestroyItsConsumer) {
     const Living living(living_);
     consumer_ = {};
     EXPECT_EQ(living_.load(), 1);  // what runs lives
-    co_await Delay(time_, absl::Seconds(1));
+    co_await Delay(time_, absl::Hours(1));
     ADD_FAILURE();
     co_return absl::OkStatus();
   });
@@ -259,7 +259,7 @@ TEST_F(CoroutineTest, MayDestroyItsConsumerBehindADelay) {
     const Living living(living_);
     co_await Delay(time_, absl::Seconds(2));
     consumer_ = {};
-    co_await Delay(time_, absl::Seconds(1));
+    co_await Delay(time_, absl::Hours(1));
     co_return absl::OkStatus();
   });
   Publish();
@@ -363,7 +363,7 @@ TEST_F(CoroutineTest, EndsOnceItIsBackIfItsConsumerIsGone) {
     const Living living(living_);
     co_await ResumeOn(shelf);
     EXPECT_EQ(living_.load(), 1);
-    co_await ResumeOnLoop();
+    co_await Delay(time_, absl::Hours(1));
     ADD_FAILURE();
     co_return absl::OkStatus();
   });
