@@ -44,7 +44,7 @@ namespace internal {
 
 // The coroutines of one delivery: its handler and the tasks that the handler awaits. At most one of
 // them runs at a time. Used on the loop's thread, or where ResumeOn has sent it.
-class RETRYQ_EXPORT DeliveryCoroutines {
+class DeliveryCoroutines {
  public:
   virtual ~DeliveryCoroutines() = default;
 
@@ -304,17 +304,14 @@ class [[nodiscard]] ResumeOn {
 
 inline ResumeOn ResumeOnLoop() { return ResumeOn(nullptr); }
 
-namespace internal {
-
-// The handler that starts the coroutine of each delivery.
+// The handler that starts a coroutine for each delivery. Client::Consume calls it; for
+// Retrier::Wrap call it yourself.
 RETRYQ_EXPORT AsyncHandler
-StartCoroutines(absl::AnyInvocable<Task<Outcome>(const Delivery&)> handler);
-
-}  // namespace internal
+ToAsyncHandler(absl::AnyInvocable<Task<Outcome>(const Delivery&)> handler);
 
 template <CoroutineHandler Coroutine>
 absl::StatusOr<Consumer> Client::Consume(ConsumerOptions options, Coroutine handler) {
-  return Consume(std::move(options), internal::StartCoroutines(std::move(handler)));
+  return Consume(std::move(options), ToAsyncHandler(std::move(handler)));
 }
 
 }  // namespace retryq

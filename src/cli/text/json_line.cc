@@ -219,8 +219,6 @@ amqp::Value ScalarOrText(const std::string& text) {
   return TypedValue(json).value_or(amqp::Value(text));
 }
 
-using Json = nlohmann::json;
-
 const Json& FieldOf(const Json& json, const char* name) {
   static const Json kNull;
   if (!json.is_object()) return kNull;

@@ -5,8 +5,11 @@
 #include "loop/thrown.h"
 #include "retryq/settlement.h"
 
-namespace retryq::internal {
+namespace retryq {
 namespace {
+
+using internal::DeliveryCoroutines;
+using internal::PromiseBase;
 
 using CoroutineFunction = absl::AnyInvocable<Task<Outcome>(const Delivery&)>;
 
@@ -164,7 +167,7 @@ First Handle(std::shared_ptr<OneDelivery> one, std::shared_ptr<CoroutineFunction
 
 }  // namespace
 
-AsyncHandler StartCoroutines(CoroutineFunction handler) {
+AsyncHandler ToAsyncHandler(CoroutineFunction handler) {
   return [all = std::make_unique<AllDeliveries>(),
           handler = std::make_shared<CoroutineFunction>(std::move(handler))](
              const Delivery& delivery, Settlement settlement) {
@@ -175,4 +178,4 @@ AsyncHandler StartCoroutines(CoroutineFunction handler) {
   };
 }
 
-}  // namespace retryq::internal
+}  // namespace retryq
