@@ -163,34 +163,32 @@ TEST_F(ThreadsInStep, LetTimePassAtItsPace) {
   EXPECT_EQ(rabbit_.Count("in"), 0U);
 }
 
-TEST_F(ThreadsInStep, EndWithTheirConsumer) {
-  const Publisher publisher = client_->publisher();
-  absl::Status published;
-  Consume(1, [&, publisher](const Delivery&) -> Outcome {
-    published = publisher.PublishAndWait({.routing_key = "out"});
-    return absl::OkStatus();
-  });
-  time_.Advance(absl::Seconds(1));
-  rabbit_.RefusePublishes(true);
-  Send(1);
-  time_.Advance(absl::Seconds(1));
+// A handler on a thread waits for a publish that the broker does not confirm.
+class ThreadsThatWait : public ThreadsInStep {
+ protected:
+  ThreadsThatWait() {
+    Consume(1, [this, publisher = client_->publisher()](const Delivery&) -> Outcome {
+      published_ = publisher.PublishAndWait({.routing_key = "out"});
+      return absl::OkStatus();
+    });
+    time_.Advance(absl::Seconds(1));
+    rabbit_.RefusePublishes(true);
+    Send(1);
+    time_.Advance(absl::Seconds(1));
+  }
+  ~ThreadsThatWait() override { consumer_ = Consumer(); }
+
+  absl::Status published_;
+};
+
+TEST_F(ThreadsThatWait, EndWithTheirConsumer) {
   consumer_ = Consumer();
-  EXPECT_EQ(published.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(published_.code(), absl::StatusCode::kCancelled);
 }
 
-TEST_F(ThreadsInStep, EndWithTheirClient) {
-  const Publisher publisher = client_->publisher();
-  absl::Status published;
-  Consume(1, [&, publisher](const Delivery&) -> Outcome {
-    published = publisher.PublishAndWait({.routing_key = "out"});
-    return absl::OkStatus();
-  });
-  time_.Advance(absl::Seconds(1));
-  rabbit_.RefusePublishes(true);
-  Send(1);
-  time_.Advance(absl::Seconds(1));
+TEST_F(ThreadsThatWait, EndWithTheirClient) {
   client_.reset();
-  EXPECT_EQ(published.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(published_.code(), absl::StatusCode::kCancelled);
 }
 
 TEST_F(ThreadsInStep, ReturnWhatTheyHaveNotBegunWhenPaused) {
