@@ -1,6 +1,9 @@
 #include "retryq/coroutine.h"
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_set>
+#include <vector>
 
 #include "loop/thrown.h"
 #include "retryq/settlement.h"
@@ -19,7 +22,8 @@ class OneDelivery;
 class AllDeliveries {
  public:
   ~AllDeliveries();
-  void Add(const std::shared_ptr<OneDelivery>& one) { all_.insert(one); }
+  // Also ends those whose delivery is abandoned: the broker does not count them for the prefetch.
+  void Add(const std::shared_ptr<OneDelivery>& one);
   void Remove(const std::shared_ptr<OneDelivery>& one) { all_.erase(one); }
 
  private:
@@ -71,6 +75,9 @@ class OneDelivery final : public DeliveryCoroutines,
     if (!is_elsewhere_) is_elsewhere_ = true;
     executor->Post(WayOut{shared_from_this(), coroutine});
   }
+
+  bool MayEnd() const { return delivery_.abandoned() && !is_running_ && !is_elsewhere_; }
+  void End() { Destroy(); }
 
   void OnConsumerDestroyed() {
     consumer_ = nullptr;
@@ -134,6 +141,14 @@ class OneDelivery final : public DeliveryCoroutines,
   bool is_running_ = false;  // on the loop's thread
   bool is_elsewhere_ = false;
 };
+
+void AllDeliveries::Add(const std::shared_ptr<OneDelivery>& one) {
+  std::vector<std::shared_ptr<OneDelivery>> abandoned;
+  std::copy_if(all_.begin(), all_.end(), std::back_inserter(abandoned),
+               [](const auto& each) { return each->MayEnd(); });
+  all_.insert(one);
+  for (const std::shared_ptr<OneDelivery>& each : abandoned) each->End();
+}
 
 AllDeliveries::~AllDeliveries() {
   const auto all = std::move(all_);

@@ -285,6 +285,21 @@ TEST_F(CoroutineTest, EndsWhenItsDeliveryIsAbandoned) {
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
+// Else each lost connection would leave more of them.
+TEST_F(CoroutineTest, EndsAtTheNextDeliveryIfItsOwnIsAbandoned) {
+  Consume([this](const Delivery&) -> Task<Outcome> {
+    const Living living(living_);
+    co_await Delay(time_, absl::Hours(1));
+    co_return absl::OkStatus();
+  });
+  Publish();
+  for (int i = 0; i < 3; ++i) {
+    broker_.CutConsuming({});
+    time_.Advance(absl::Seconds(60));
+    EXPECT_EQ(living_.load(), 1);
+  }
+}
+
 // The destructor of a client destroys the callbacks of its publishes.
 TEST_F(CoroutineTest, ACallbackThatIsNeverCalledRetries) {
   Pending<absl::Status>::Done* kept = nullptr;
