@@ -33,9 +33,9 @@
 // The coroutines of a delivery run on the loop's thread, except between ResumeOn and the next
 // `co_await`. While they are suspended, they are destroyed, and their message is delivered again,
 // if the consumer is destroyed, or if Delivery::abandoned() is true when they would be resumed or
-// when the next message arrives. On
-// another executor they are destroyed as soon as they return to the loop's thread. The handler and
-// its captures live until then. An exception that leaves the handler retries the message.
+// when the next message arrives. On another executor they are destroyed as soon as they return to
+// the loop's thread. The handler and its captures live until then. An exception that leaves the
+// handler retries the message.
 namespace retryq {
 
 template <typename T = void>
