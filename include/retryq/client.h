@@ -23,6 +23,14 @@
 
 namespace retryq {
 
+// How to log in.
+struct Credentials {
+  std::string user;
+  std::string password;  // or an OAuth 2 token
+  // When RabbitMQ will no longer accept the password.
+  absl::Time expires = absl::InfiniteFuture();
+};
+
 struct ClientOptions {
   // amqp://user:password@host:port/vhost, or amqps:// for TLS; see amqp::ParseUri.
   std::string url = "amqp://guest:guest@localhost:5672/";
@@ -36,6 +44,13 @@ struct ClientOptions {
   // may change. An error is reported as a failed attempt ("disconnected"), and the next attempt
   // follows.
   std::function<absl::StatusOr<std::vector<std::string>>()> url_source = nullptr;
+
+  // Returns user and password, which replace those in the URLs: for a secret that is kept
+  // elsewhere, or an OAuth 2 token. Called as `url_source`, and also while connected, when four
+  // fifths of the time until `expires` have passed: the new password is sent on the open
+  // connection. If it fails then, it is called again after four fifths of the rest, at least a
+  // second. Each of the client's two connections calls it.
+  std::function<absl::StatusOr<Credentials>()> credentials = nullptr;
 
   // Maximum number of `Client::Publish` calls that wait for their result; it bounds their memory.
   // Above zero.
@@ -95,7 +110,7 @@ class RETRYQ_EXPORT Client {
   // Uses a Broker and an event loop of your own, or those in retryq/testing/simulated_….
   // `environment` names the parts of the loop, which must outlive the client. `fatal` receives the
   // errors that would end an EventLoop, and may be called more than once. Nothing drains by itself:
-  // see Consumer::Drain.
+  // see Client::Drain.
   Client(Environment environment, Broker& broker, ClientOptions options,
          std::function<void(absl::Status)> fatal);
   ~Client();
@@ -148,6 +163,21 @@ class RETRYQ_EXPORT Client {
   using Done = absl::AnyInvocable<void(absl::Status) &&>;
   void Publish(OutgoingMessage message, PublishOptions options = {}, Done done = nullptr);
   void Publish(OutgoingMessage message, Done done);
+
+  // Waits for the publishes that have been made so far, those of a Publisher included. Calls `done`
+  // once, unless it is empty: with ok when all of them are answered, whatever their results, or
+  // with kUnavailable when `deadline` is over. They continue then. An infinite deadline is no
+  // deadline.
+  void Flush(absl::Duration deadline, Done done = nullptr);
+
+  // Stops gracefully, as when the loop drains: drains all consumers (see Consumer::Drain), waits
+  // for open publishes as long as the broker confirms some, and closes the connections, also those
+  // of a Broker of your own. Calls `done` once, unless it is empty: with ok if nothing was left, or
+  // with kUnavailable, at `deadline` at the latest, if deliveries were requeued or publishes were
+  // not confirmed. May be called again: each `done` is called, and the earliest deadline applies.
+  // An infinite deadline is no deadline. Afterwards Consume, Publish and Declare fail with
+  // kCancelled.
+  void Drain(absl::Duration deadline, Done done = nullptr);
 
   // Returns a handle by which any thread may publish. It may outlive the client.
   Publisher publisher() const;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "retryq/coroutine.h"
@@ -28,6 +29,20 @@ struct Pool {
   }
 };
 
+struct Tokens {
+  std::string text;
+  absl::Time end;
+};
+
+// Another event loop, whose thread runs what is posted.
+struct OtherLoop {
+  template <typename Work>
+  void Post(Work work) {
+    work();
+  }
+};
+inline OtherLoop other_loop;
+
 using Done = std::function<void(const absl::Status&)>;
 
 #define TAKEN_FOR_GRANTED                                                                     \
@@ -36,7 +51,7 @@ using Done = std::function<void(const absl::Status&)>;
       [[maybe_unused]] const std::function<retryq::Outcome(const retryq::Delivery&)>&handler, \
       [[maybe_unused]] const Done &done, [[maybe_unused]] const Done &fatal,                  \
       [[maybe_unused]] std::string &body, [[maybe_unused]] absl::Time noon,                   \
-      [[maybe_unused]] Pool &pool,                                                            \
+      [[maybe_unused]] Pool &pool, [[maybe_unused]] Tokens &tokens,                           \
       [[maybe_unused]] const std::shared_ptr<retryq::Executor>&threads
 
 int Fail(const absl::Status& status);

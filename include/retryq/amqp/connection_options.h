@@ -25,7 +25,8 @@ struct Endpoint {
 };
 
 // How to verify the broker by its certificate, and the client's own certificate. TLS 1.2 or newer.
-// Files are in PEM format and read once, when the connection object is made.
+// Files are in PEM format, and read when the connection object is made and before each round of
+// attempts to connect: they may be replaced meanwhile.
 struct TlsOptions {
   // Certificates of the only trusted authorities; an intermediate one works without its root.
   // Empty: those of the system.
@@ -71,6 +72,10 @@ struct ConnectionOptions {
   AuthMechanism auth_mechanism = AuthMechanism::kPlain;
   std::string user = "guest";
   std::string password = "guest";
+  // When the broker will no longer accept the password, as with an OAuth 2 token. When four fifths
+  // of the time until then have passed, the OptionsSource is asked for the next one, which is sent
+  // on the open connection (see Connection::UpdateSecret).
+  absl::Time password_expires = absl::InfiniteFuture();
   std::string vhost = "/";
 
   // Connection name in the management UI. Empty: program name and process id.
@@ -119,10 +124,10 @@ struct ConnectionOptions {
   friend bool operator==(const ConnectionOptions&, const ConnectionOptions&) = default;
 };
 
-// Returns the current options, before each round of attempts to connect, on the loop's thread,
-// which it must not block: for credentials that change. Endpoints, user and password are taken from
-// it, and all other fields must stay the same (otherwise the attempt ends with kInvalidArgument).
-// An error counts as a failed attempt, with kUnavailable.
+// Returns the current options, before each round of attempts to connect and before the password
+// expires, on the loop's thread, which it must not block: for credentials that change. Endpoints,
+// user and password are taken from it, and all other fields must stay the same (otherwise the
+// attempt ends with kInvalidArgument). An error counts as a failed attempt, with kUnavailable.
 using OptionsSource = std::function<absl::StatusOr<ConnectionOptions>()>;
 
 // Parses `amqp://user:password@host:port/vhost?heartbeat=15&connection_timeout=10000…`, or

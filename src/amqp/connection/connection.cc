@@ -1,5 +1,6 @@
 #include "retryq/amqp/connection.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,12 +21,13 @@
 namespace retryq::amqp {
 namespace {
 
-// The largest secret; it fits into the smallest frame_max with its method.
 // How long a close waits for a broker that has accepted the connection and not sent a byte: it logs
 // a connection that ends then as an error of the client.
 constexpr absl::Duration kFirstReply = absl::Milliseconds(200);
+// The largest secret; it fits into the smallest frame_max with its method.
 constexpr std::size_t kMaxSecret = 8000;
 constexpr std::size_t kSecretOverhead = 64;  // of its frame, including the reason
+constexpr absl::Duration kShortestRenewal = absl::Seconds(1);
 
 // Whether the error would be the same at another endpoint, or soon again.
 bool IsRefusal(const absl::Status& status) {
@@ -52,8 +54,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   }
 
   void Start() {
-    absl::Status usable = Validate(options_);
-    if (usable.ok() && options_.tls) usable = MakeTlsContext();
+    const absl::Status usable = Validate(options_);
     if (usable.ok()) return BeginRoundAfter(absl::ZeroDuration());
     // The options are invalid, so there is no retry.
     timer_ = loop_.After(absl::ZeroDuration(), [this, usable] { listener_->OnLost(usable); });
@@ -67,6 +68,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   void Shutdown() {
     listener_ = nullptr;
     timer_.reset();
+    renewal_.reset();
     resolver_.Forget();
     if (session_ != nullptr) std::exchange(session_, nullptr)->Abandon();
   }
@@ -147,9 +149,11 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   std::size_t unsent_bytes() const { return session_ == nullptr ? 0 : session_->unsent_bytes(); }
 
  private:
-  absl::Status MakeTlsContext() {
+  // Files may have been replaced since the last time, or be about to be.
+  absl::Status ReadTlsFiles() {
+    if (!options_.tls) return absl::OkStatus();
     absl::StatusOr<TlsContext> context = TlsContext::Create(*options_.tls);
-    if (!context.ok()) return context.status();
+    if (!context.ok()) return absl::UnavailableError(context.status().message());
     tls_ = *std::move(context);
     return absl::OkStatus();
   }
@@ -161,9 +165,11 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   }
 
   void BeginRound() {
-    if (const absl::Status renewed = Renew(); !renewed.ok()) {
-      BeginRoundAfter(IsRefusal(renewed) ? pauses_.Longest(loop_.random()) : NextPause());
-      return listener_->OnLost(renewed);
+    absl::Status ready = Renew();
+    if (ready.ok()) ready = ReadTlsFiles();
+    if (!ready.ok()) {
+      BeginRoundAfter(IsRefusal(ready) ? pauses_.Longest(loop_.random()) : NextPause());
+      return listener_->OnLost(ready);
     }
     if (options_.shuffle_endpoints) Shuffle(&options_.endpoints, loop_.random());
     endpoint_ = 0;
@@ -183,6 +189,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     renewed.endpoints = now->endpoints;
     renewed.user = now->user;
     renewed.password = now->password;
+    renewed.password_expires = now->password_expires;
     now->connection_name = renewed.connection_name;
     if (*now != renewed) {
       return absl::InvalidArgumentError(
@@ -192,6 +199,25 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     if (absl::Status usable = Validate(renewed); !usable.ok()) return usable;
     options_ = std::move(renewed);
     return absl::OkStatus();
+  }
+
+  // While the connection is open: asks for the next password before this one expires. If there is
+  // none, the broker ends the connection, and the next attempt reports why.
+  void RenewPasswordInTime() {
+    renewal_.reset();
+    if (source_ == nullptr || options_.password_expires == absl::InfiniteFuture()) return;
+    const absl::Duration left = options_.password_expires - loop_.clock().Now();
+    renewal_ = loop_.After(std::max(left * 4 / 5, kShortestRenewal), [this] {
+      const std::unique_ptr<Timer> fired = std::move(renewal_);
+      absl::StatusOr<ConnectionOptions> now = source_();
+      if (now.ok()) {
+        options_.password_expires = now->password_expires;
+        if (now->password != options_.password) {
+          UpdateSecret(std::move(now->password), [](const absl::Status&) {});
+        }
+      }
+      RenewPasswordInTime();
+    });
   }
 
   void ResolveEndpoint() {
@@ -232,6 +258,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     was_open_ = true;
     frame_max_ = session_->frame_max();
     server_version_ = session_->server_version();
+    RenewPasswordInTime();
     listener_->OnOpen();
   }
 
@@ -242,6 +269,7 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   void OnSessionEnded(const absl::Status& why) override {
     const auto self = shared_from_this();
     session_ = nullptr;
+    renewal_.reset();
     if (listener_ == nullptr) return FinishClose();
     const bool was_open = std::exchange(was_open_, false);
     if (!was_open && !IsRefusal(why)) return TryNext(why);
@@ -271,7 +299,8 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
 
   Pauses pauses_;
   const std::shared_ptr<ReadPace> pace_;
-  std::unique_ptr<Timer> timer_;  // of the next round, or of closing
+  std::unique_ptr<Timer> timer_;    // of the next round, or of closing
+  std::unique_ptr<Timer> renewal_;  // of the password
   Resolver resolver_;
   std::size_t endpoint_ = 0;  // of this round
   std::vector<SocketAddress> addresses_;

@@ -1,26 +1,17 @@
 #include "retryq/client.h"
 
-#include <atomic>
 #include <cstdint>
-#include <future>
-#include <map>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/name_size.h"
-#include "loop/alive.h"
-#include "loop/own_process.h"
-#include "loop/runner_thread.h"
-#include "loop/thrown.h"
 #include "loop/worker_pool.h"
-#include "retry/client/consumer_impl.h"
+#include "retry/client/client_impl.h"
+#include "retry/client/client_validation.h"
 #include "retry/client/declare_work_queue.h"
-#include "retry/client/delayed_publish.h"
-#include "retry/client/pending_declare.h"
 #include "retry/retrier/retrier_options.h"
-#include "retry/retrier/shared_state.h"
 #include "retryq/amqp/make_broker.h"
 
 namespace retryq {
@@ -33,414 +24,111 @@ constexpr absl::Duration kPublishPatience = absl::Seconds(3);
 constexpr char kStop[] = "the stop";
 constexpr char kConsumerEnd[] = "the consumer whose handler waits for it was destroyed";
 
-absl::StatusOr<amqp::ConnectionOptions> ConnectionOf(const ClientOptions& options) {
-  std::vector<std::string> urls = {options.url};
-  urls.insert(urls.end(), options.more_urls.begin(), options.more_urls.end());
-  if (options.url_source != nullptr) {
-    absl::StatusOr<std::vector<std::string>> now = options.url_source();
-    if (!now.ok()) return now.status();
-    urls = *std::move(now);
-  }
-  absl::StatusOr<amqp::ConnectionOptions> connection = amqp::ParseUris(urls);
-  if (!connection.ok()) return connection;
-  if (!options.name.empty()) connection->connection_name = options.name;
-  connection->read_coalescing = options.read_coalescing;
-  const absl::Status usable = amqp::Validate(*connection);
-  if (!usable.ok()) return usable;
-  return connection;
+constexpr char kIncomplete[] =
+    "the client has stopped before everything was done: deliveries were requeued, or publishes "
+    "were not confirmed";
+
+// For AwaitAnswers: those that are made while it waits, too.
+constexpr std::uint64_t kAllPublishes = std::numeric_limits<std::uint64_t>::max();
+
+Environment EnvironmentOn(EventLoop& loop, const ClientOptions& options) {
+  return {.clock = &loop.clock(),
+          .timers = &loop,
+          .random = &loop.random(),
+          .executor = loop.executor(),
+          .observer = options.observer};
 }
 
-// Joins both errors, so that users can correct all mistakes at once.
-absl::Status Join(const absl::Status& a, const absl::Status& b) {
-  if (a.ok()) return b;
-  if (b.ok()) return a;
-  return absl::InvalidArgumentError(
-      absl::StrCat(std::string(a.message()), "; ", std::string(b.message())));
+std::function<void(absl::Status)> FailureOf(EventLoop& loop) {
+  return [&loop](absl::Status error) { loop.Fail(std::move(error)); };
 }
-
-absl::Status ValidateClient(const ClientOptions& options, absl::Duration heartbeat) {
-  absl::Status status = Validate(options.delay_queues, heartbeat);
-  if (options.max_open_publishes > 0) return status;
-  return Join(status, absl::InvalidArgumentError("max_open_publishes must be above zero"));
-}
-
-absl::Status ValidateTimes(const OutgoingMessage& message) {
-  absl::Status status;
-  if (message.timestamp &&
-      (*message.timestamp < absl::UnixEpoch() || *message.timestamp == absl::InfiniteFuture())) {
-    status = absl::InvalidArgumentError("timestamp must be 1970 or later, and finite");
-  }
-  if (message.expiration &&
-      (*message.expiration < absl::ZeroDuration() || *message.expiration > kMaxQueueLifetime)) {
-    status = Join(status,
-                  absl::InvalidArgumentError(absl::StrCat(
-                      "expiration must be between 0 and ", absl::FormatDuration(kMaxQueueLifetime),
-                      ", but is ", absl::FormatDuration(*message.expiration))));
-  }
-  return status;
-}
-
-// Refuses a message that would close the connection, which would delay other publishes.
-absl::Status ValidateMessage(const OutgoingMessage& message) {
-  const absl::StatusOr<std::string> headers = message.headers.Encode();
-  absl::Status status = headers.ok() ? amqp::TableView(*headers).CheckFinite() : headers.status();
-  if (!status.ok()) {
-    status = absl::InvalidArgumentError(absl::StrCat("headers: ", std::string(status.message())));
-  }
-  const std::pair<const char*, const std::string&> names[] = {
-      {"exchange", message.exchange},
-      {"routing_key", message.routing_key},
-      {"content_type", message.content_type},
-      {"message_id", message.message_id},
-      {"content_encoding", message.content_encoding},
-      {"correlation_id", message.correlation_id},
-      {"reply_to", message.reply_to},
-      {"type", message.type},
-      {"app_id", message.app_id},
-      {"user_id", message.user_id}};
-  for (const auto& [field, name] : names) {
-    if (name.size() <= kMaxNameSize) continue;
-    status = Join(
-        status, absl::InvalidArgumentError(absl::StrCat(field, " must be at most 255 bytes long")));
-  }
-  const bool names_queue = message.exchange.empty();
-  if ((names_queue ? message.routing_key : message.exchange).find('\0') != std::string::npos) {
-    status = Join(status, absl::InvalidArgumentError(absl::StrCat(
-                              names_queue ? "routing_key" : "exchange", " must not contain NUL")));
-  }
-  return Join(status, ValidateTimes(message));
-}
-
-// Returns the declaration for a consumer, with its queue's name.
-WorkQueue Named(WorkQueue work_queue, const std::string& queue) {
-  if (work_queue.name.empty()) work_queue.name = queue;
-  return work_queue;
-}
-
-constexpr absl::Duration kLongestConsumerTimeout = absl::Hours(24 * 3650);
-constexpr int kMostHandlerThreads = 1024;
-constexpr std::uint64_t kMostMaxBody = std::uint64_t{512} << 20;
-
-constexpr char kPriorityArgument[] = "x-priority";
-constexpr char kTimeoutArgument[] = "x-consumer-timeout";
-
-absl::Status ValidateConsumer(const ConsumerOptions& options) {
-  absl::Status status;
-  if (options.prefetch == 0) {
-    status = absl::InvalidArgumentError("prefetch must be 1 to 65535: it bounds memory");
-  }
-  if (options.max_body == 0 || options.max_body > kMostMaxBody) {
-    status =
-        Join(status, absl::InvalidArgumentError(absl::StrCat("max_body must be 1 to ", kMostMaxBody,
-                                                             ", but is ", options.max_body)));
-  }
-  if (options.handler_threads < 0 || options.handler_threads > kMostHandlerThreads) {
-    status = Join(status, absl::InvalidArgumentError(absl::StrCat("handler_threads must be 0 to ",
-                                                                  kMostHandlerThreads, ", but is ",
-                                                                  options.handler_threads)));
-  }
-  const absl::Duration timeout = options.consumer_timeout;
-  if (timeout != absl::ZeroDuration() &&
-      (timeout < absl::Milliseconds(1) || timeout > kLongestConsumerTimeout)) {
-    status = Join(status, absl::InvalidArgumentError(absl::StrCat(
-                              "consumer_timeout must be between 1ms and 3650 days (0: as the "
-                              "broker is configured), but is ",
-                              absl::FormatDuration(timeout))));
-  }
-  if (options.arguments.Find(kPriorityArgument) != nullptr) {
-    status = Join(
-        status, absl::InvalidArgumentError("arguments must not contain x-priority: set priority"));
-  }
-  if (options.arguments.Find(kTimeoutArgument) != nullptr) {
-    status = Join(status,
-                  absl::InvalidArgumentError("arguments must not contain x-consumer-timeout: set "
-                                             "consumer_timeout"));
-  }
-  status = Join(status, ValidateArguments(options.arguments));
-  if (options.breaker) status = Join(status, Validate(*options.breaker));
-  if (!options.declare) return status;
-  if (!options.declare->name.empty() && options.declare->name != options.queue) {
-    status = Join(status, absl::InvalidArgumentError(
-                              "declare.name must be empty, or the queue that is consumed"));
-  }
-  // A queue without a name is reported elsewhere.
-  if (!options.queue.empty()) {
-    status = Join(status, Validate(Named(*options.declare, options.queue)));
-  }
-  return status;
-}
-
-absl::Status TooManyPublishes(std::size_t open) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("max_open_publishes: ", open,
-                   " publishes are unanswered; wait for one of them, or raise it"));
-}
-
-// Longer than any wait makes sense; a longer deadline is no deadline.
-constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
-// How much later than its deadline a publish is answered if the loop runs.
-constexpr absl::Duration kLoopPatience = absl::Seconds(1);
-
-// The callback of a call to the client. Calls it at most once, and keeps exceptions from leaving
-// it.
-class Answer {
- public:
-  // `threw`: see CallUser. `who` names the callback.
-  Answer(const char* who, Client::Done done, std::function<void(absl::Status)> threw)
-      : who_(who), done_(std::move(done)), threw_(std::move(threw)) {}
-  Answer(Answer&& other) noexcept
-      : who_(other.who_),
-        done_(std::exchange(other.done_, nullptr)),
-        threw_(std::move(other.threw_)),
-        always_(other.always_) {}
-  Answer& operator=(Answer&&) = delete;
-  ~Answer() {
-    if (!always_) return;
-    std::move (*this)(absl::CancelledError(
-        "the client or its loop was destroyed or has drained, or the handler that published was "
-        "abandoned, before the publish was confirmed; the message may still arrive"));
-  }
-
-  // From now on the callback is called even if this object is destroyed before: with kCancelled.
-  void AlwaysCall() { always_ = true; }
-
-  void operator()(absl::Status status) && {
-    Client::Done done = std::exchange(done_, nullptr);
-    if (done == nullptr) return;
-    CallUser(who_, threw_, [&] { std::move(done)(std::move(status)); });
-  }
-
- private:
-  const char* const who_;
-  Client::Done done_;
-  std::function<void(absl::Status)> threw_;
-  bool always_ = false;
-};
 
 }  // namespace
 
-// What publishers share with their client. Thread-safe, except `client`.
-class Publisher::Link {
- public:
-  Link(std::shared_ptr<Executor> executor, AlivePtr<Client::Impl> client, std::size_t limit,
-       std::function<void(absl::Status)> threw)
-      : executor_(std::move(executor)), client_(std::move(client)), limit_(limit), threw_(threw) {}
+Client::Impl::Impl(EventLoop& loop, ClientOptions options)
+    : Impl(EnvironmentOn(loop, options), FailureOf(loop), KeepThrown, std::move(options)) {
+  const absl::StatusOr<amqp::ConnectionOptions> connection = ConnectionOf(options_);
+  if (!connection.ok()) {
+    invalid_ =
+        Join(connection.status(), ValidateClient(options_, amqp::ConnectionOptions().heartbeat));
+    return;
+  }
+  invalid_ = ValidateClient(options_, connection->heartbeat);
+  if (!invalid_.ok()) return;
+  amqp::OptionsSource source;
+  if (options_.url_source != nullptr || options_.credentials != nullptr) {
+    source = [options = options_] { return ConnectionOf(options); };
+  }
+  std::unique_ptr<Broker> broker = amqp::MakeBroker(loop, *connection, source);
+  Broker& owned = *broker;
+  Open(owned, std::move(broker));
+  DrainWith(loop);
+}
 
-  void Publish(const std::shared_ptr<Link>& self, OutgoingMessage message,
-               const PublishOptions& options, Publisher::Done done);
+Client::Impl::Impl(EventLoop& loop, Broker& broker, ClientOptions options)
+    : Impl(EnvironmentOn(loop, options), broker, FailureOf(loop), KeepThrown, std::move(options)) {
+  DrainWith(loop);
+}
 
-  Executor& executor() const { return *executor_; }
+Client::Impl::Impl(Environment environment, Broker& broker, std::function<void(absl::Status)> fatal,
+                   std::function<void(absl::Status)> threw, ClientOptions options)
+    : Impl(std::move(environment), std::move(fatal), std::move(threw), std::move(options)) {
+  invalid_ = ValidateClient(options_, broker.heartbeat());
+  if (invalid_.ok()) Open(broker);
+}
 
-  // Number of publishes that are on their way to the loop's thread.
-  std::size_t posted() const { return posted_.load(std::memory_order_relaxed); }
-  void SetOpen(std::size_t open) { open_.store(open, std::memory_order_relaxed); }
-  // From now on publishes are cancelled.
-  void Close() { closed_.store(true, std::memory_order_relaxed); }
+void Client::Impl::Destroy(std::unique_ptr<Impl> impl) {
+  if (impl == nullptr) return;
+  if (!impl->Check("Client::~Client")) {
+    static_cast<void>(impl.release());
+    return;
+  }
+  const std::shared_ptr<SharedState> shared = impl->shared_;
+  if (shared == nullptr || !shared->is_calling_out()) return;
+  impl->StopCalling();
+  shared->Dispose(std::move(impl));
+}
 
- private:
-  // Counts a publish that is on its way.
-  class Posted {
-   public:
-    explicit Posted(std::shared_ptr<Link> link) : link_(std::move(link)) {}
-    Posted(Posted&&) noexcept = default;
-    ~Posted() { Arrive(); }
-    // Ends the count. Returns the client, or null if it is gone; for the loop's thread.
-    Client::Impl* Arrive();
-    const std::shared_ptr<Link>& link() const { return link_; }
+void Client::Impl::StopCalling() {
+  muted_ = true;
+  on_drain_.reset();
+  if (shared_ != nullptr) shared_->StopObserving();
+  for (const auto& [number, publish] : publishes_) publish->StopCalling();
+  for (const auto& [number, declare] : declares_) declare->StopCalling();
+}
 
-   private:
-    std::shared_ptr<Link> link_;
+void Client::Impl::DrainWith(EventLoop& loop) {
+  if (shared_ == nullptr) return;
+  on_drain_ = loop.OnDrain([this](EventLoop::DrainDone done) {
+    Drain(absl::InfiniteDuration(),
+          AnswerOf("the loop's drain", [done = std::move(done)](const absl::Status&) { done(); }));
+  });
+}
+
+std::function<void(const WorkOrigin&)> Client::Impl::GiveUpWork() const {
+  return [self = lifeline_.ptr()](const WorkOrigin& origin) {
+    if (!self) return;
+    const auto is_of = [&](const auto& open) { return open.origin() == origin; };
+    self->GiveUp(self->declares_, self->next_declare_, absl::StatusCode::kCancelled, kConsumerEnd,
+                 is_of);
+    if (!self) return;
+    self->GiveUp(self->publishes_, self->next_publish_, absl::StatusCode::kCancelled, kConsumerEnd,
+                 is_of);
   };
+}
 
-  const OwnProcess process_;
-  const std::shared_ptr<Executor> executor_;
-  const AlivePtr<Client::Impl> client_;  // used on the loop's thread
-  const std::size_t limit_;
-  const std::function<void(absl::Status)> threw_;
-  std::atomic<std::size_t> open_ = 0;
-  std::atomic<std::size_t> posted_ = 0;
-  std::atomic<bool> closed_ = false;
-};
-
-class Client::Impl {
- public:
-  Impl(EventLoop& loop, ClientOptions options)
-      : Impl(EnvironmentOn(loop, options), FailureOf(loop), KeepThrown, std::move(options)) {
-    const absl::StatusOr<amqp::ConnectionOptions> connection = ConnectionOf(options_);
-    if (!connection.ok()) {
-      invalid_ =
-          Join(connection.status(), ValidateClient(options_, amqp::ConnectionOptions().heartbeat));
-      return;
+std::function<void(absl::Status)> Client::Impl::Fatal(
+    std::function<void(absl::Status)> on_failed) const {
+  return [self = lifeline_.ptr(), on_failed = std::move(on_failed)](absl::Status error) {
+    if (!self || self->muted_) return;
+    if (on_failed != nullptr) {
+      return CallUser("ConsumerOptions::on_failed", self->threw_,
+                      [&] { on_failed(std::move(error)); });
     }
-    invalid_ = ValidateClient(options_, connection->heartbeat);
-    if (!invalid_.ok()) return;
-    amqp::OptionsSource source;
-    if (options_.url_source != nullptr)
-      source = [options = options_] { return ConnectionOf(options); };
-    std::unique_ptr<Broker> broker = amqp::MakeBroker(loop, *connection, source);
-    Broker& owned = *broker;
-    Open(owned, std::move(broker));
-    DrainWith(loop);
-  }
-
-  Impl(EventLoop& loop, Broker& broker, ClientOptions options)
-      : Impl(EnvironmentOn(loop, options), broker, FailureOf(loop), KeepThrown,
-             std::move(options)) {
-    DrainWith(loop);
-  }
-
-  // `threw`: see CallUser.
-  Impl(Environment environment, Broker& broker, std::function<void(absl::Status)> fatal,
-       std::function<void(absl::Status)> threw, ClientOptions options)
-      : Impl(std::move(environment), std::move(fatal), std::move(threw), std::move(options)) {
-    invalid_ = ValidateClient(options_, broker.heartbeat());
-    if (invalid_.ok()) Open(broker);
-  }
-
-  // Stops all callbacks: the observer, which may be destroyed, and those of publishes and declares.
-  ~Impl() { StopCalling(); }
-
-  // Called by the client's destructor. If the user's code was called from the middle of this
-  // library's, the object lives until that call is over.
-  static void Destroy(std::unique_ptr<Impl> impl) {
-    if (impl == nullptr) return;
-    if (!impl->Check("Client::~Client")) {
-      static_cast<void>(impl.release());
-      return;
-    }
-    const std::shared_ptr<SharedState> shared = impl->shared_;
-    if (shared == nullptr || !shared->is_calling_out()) return;
-    impl->StopCalling();
-    shared->Dispose(std::move(impl));
-  }
-
-  template <typename SomeHandler>
-  absl::StatusOr<Consumer> Consume(ConsumerOptions options, SomeHandler handler);
-
-  void Publish(OutgoingMessage message, const PublishOptions& options, Answer answer);
-  void Declare(WorkQueue work_queue, const DeclareOptions& options, Answer answer);
-
-  Answer PublishAnswer(Done done) const {
-    return {"the callback of Client::Publish", std::move(done), threw_};
-  }
-  Answer DeclareAnswer(Done done) const {
-    return {"the callback of Client::Declare", std::move(done), threw_};
-  }
-
-  const std::shared_ptr<Publisher::Link>& link() const { return link_; }
-  bool muted() const { return muted_; }
-
-  // Returns whether the object is of this process. Ends it if the calling thread is the wrong one.
-  bool Check(const char* function) const {
-    if (!process_.is_here()) return false;
-    CheckThread(*environment_.executor, function);
-    return true;
-  }
-
- private:
-  Impl(Environment environment, std::function<void(absl::Status)> fatal,
-       std::function<void(absl::Status)> threw, ClientOptions options)
-      : environment_(std::move(environment)),
-        fatal_(std::move(fatal)),
-        threw_(std::move(threw)),
-        options_(std::move(options)) {}
-
-  static Environment EnvironmentOn(EventLoop& loop, const ClientOptions& options) {
-    return {.clock = &loop.clock(),
-            .timers = &loop,
-            .random = &loop.random(),
-            .executor = loop.executor(),
-            .observer = options.observer};
-  }
-  static std::function<void(absl::Status)> FailureOf(EventLoop& loop) {
-    return [&loop](absl::Status error) { loop.Fail(std::move(error)); };
-  }
-
-  void Open(Broker& broker, std::unique_ptr<Broker> owned = nullptr) {
-    shared_ =
-        SharedState::Create(broker, environment_, options_.delay_queues, std::move(owned), threw_);
-  }
-  void StopCalling() {
-    muted_ = true;
-    drain_.reset();
-    if (shared_ != nullptr) shared_->StopObserving();
-    for (const auto& [number, publish] : publishes_) publish->StopCalling();
-    for (const auto& [number, declare] : declares_) declare->StopCalling();
-  }
-  void DrainWith(EventLoop& loop) {
-    if (shared_ == nullptr) return;
-    drain_ = loop.OnDrain([this](EventLoop::DrainDone done) { Drain(std::move(done)); });
-  }
-
-  // See Consumer::Impl.
-  std::function<void(const WorkOrigin&)> GiveUpWork() const {
-    return [self = lifeline_.ptr()](const WorkOrigin& origin) {
-      if (!self) return;
-      const auto is_of = [&](const auto& open) { return open.origin() == origin; };
-      self->GiveUp(self->declares_, self->next_declare_, absl::StatusCode::kCancelled, kConsumerEnd,
-                   is_of);
-      if (!self) return;
-      self->GiveUp(self->publishes_, self->next_publish_, absl::StatusCode::kCancelled,
-                   kConsumerEnd, is_of);
-    };
-  }
-
-  // Consumers that outlive the client do not report errors. `on_failed`: the consumer's own
-  // callback, or null.
-  std::function<void(absl::Status)> Fatal(std::function<void(absl::Status)> on_failed) const {
-    return [self = lifeline_.ptr(), on_failed = std::move(on_failed)](absl::Status error) {
-      if (!self || self->muted_) return;
-      if (on_failed != nullptr) {
-        return CallUser("ConsumerOptions::on_failed", self->threw_,
-                        [&] { on_failed(std::move(error)); });
-      }
-      const std::function<void(absl::Status)> fatal = self->fatal_;
-      fatal(std::move(error));
-    };
-  }
-
-  void Drain(EventLoop::DrainDone done);
-  // Answers the calls before number `end`. Their callbacks may do anything.
-  template <typename Open, typename Filter>
-  void GiveUp(Open& all, std::uint64_t end, absl::StatusCode code, const char* what,
-              const Filter& filter) {
-    const AlivePtr<Impl> self = lifeline_.ptr();
-    std::vector<std::uint64_t> numbers;
-    for (const auto& [number, open] : all) {
-      if (number < end && filter(*open)) numbers.push_back(number);
-    }
-    for (const std::uint64_t number : numbers) {
-      const auto found = all.find(number);
-      if (found != all.end()) found->second->GiveUp(code, what);
-      if (!self || muted_) return;
-    }
-  }
-  void FinishPublishes(std::function<void()> finished);
-  void FinishOpen(std::function<void()> finished);
-  void WatchPublishes();
-  void AnswerLater(Answer answer, absl::Status status);
-
-  const OwnProcess process_;
-  const Environment environment_;
-  const std::function<void(absl::Status)> fatal_;
-  const std::function<void(absl::Status)> threw_;
-  const ClientOptions options_;
-  absl::Status invalid_;
-  std::shared_ptr<SharedState> shared_;
-  const std::shared_ptr<ConsumerSet> consumers_ = std::make_shared<ConsumerSet>();
-  std::map<std::uint64_t, std::unique_ptr<DelayedPublish>> publishes_;
-  std::uint64_t next_publish_ = 0;
-  std::uint64_t answered_publishes_ = 0;
-  std::map<std::uint64_t, std::unique_ptr<PendingDeclare>> declares_;
-  std::uint64_t next_declare_ = 0;
-  std::shared_ptr<void> drain_;
-  std::unique_ptr<Timer> drain_watch_;
-  std::function<void()> publishes_finished_;  // set during a stop
-  bool muted_ = false;
-  Lifeline<Impl> lifeline_{this};
-  const std::shared_ptr<Publisher::Link> link_ = std::make_shared<Publisher::Link>(
-      environment_.executor, lifeline_.ptr(), options_.max_open_publishes, threw_);
-};
+    const std::function<void(absl::Status)> fatal = self->fatal_;
+    fatal(std::move(error));
+  };
+}
 
 template <typename SomeHandler>
 absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHandler handler) {
@@ -507,9 +195,7 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
         const auto finished = publishes_.extract(number);  // kept until `answer` has returned
         link_->SetOpen(publishes_.size());
         ++answered_publishes_;
-        if (publishes_.empty() && publishes_finished_ != nullptr) {
-          environment_.executor->Post(std::exchange(publishes_finished_, nullptr));
-        }
+        OnPublishAnswered();
         std::move(answer)(std::move(status));
       });
   DelayedPublish& started = *publish;
@@ -551,45 +237,80 @@ void Client::Impl::AnswerLater(Answer answer, absl::Status status) {
       });
 }
 
+void Client::Impl::AwaitAnswers(std::uint64_t end, absl::Duration deadline, Done done) {
+  const auto place = waiting_.emplace(end, Waiting{std::move(done), nullptr});
+  if (deadline < absl::InfiniteDuration()) {
+    place->second.deadline = environment_.timers->After(deadline, [this, place] {
+      auto over = waiting_.extract(place);
+      std::move(over.mapped().done)(absl::UnavailableError(
+          "the deadline was over before all publishes were answered; they continue"));
+    });
+  }
+  OnPublishAnswered();
+}
+
+void Client::Impl::OnPublishAnswered() {
+  if (waiting_.empty() || !AreAnswered(waiting_.begin()->first)) return;
+  environment_.executor->Post([self = lifeline_.ptr()] {
+    while (self && !self->muted_ && !self->waiting_.empty() &&
+           self->AreAnswered(self->waiting_.begin()->first)) {
+      auto answered = self->waiting_.extract(self->waiting_.begin());
+      std::move(answered.mapped().done)(absl::OkStatus());
+    }
+  });
+}
+
+void Client::Impl::Flush(absl::Duration deadline, Answer answer) {
+  // Those that other threads have posted begin before this work.
+  environment_.executor->Post(
+      [self = lifeline_.ptr(), deadline, answer = std::move(answer)]() mutable {
+        if (!self || self->muted_) return;
+        self->AwaitAnswers(self->next_publish_, deadline,
+                           [answer = std::move(answer)](absl::Status status) mutable {
+                             std::move(answer)(std::move(status));
+                           });
+      });
+}
+
 // Drains the consumers first, whose last acks must reach the broker, then closes the connections.
-void Client::Impl::Drain(EventLoop::DrainDone done) {
+void Client::Impl::Drain(absl::Duration deadline, Answer answer) {
   if (!process_.is_here()) return;
+  if (shared_ == nullptr) return AnswerLater(std::move(answer), absl::OkStatus());
+  if (drain_state_ == DrainState::kDone) return AnswerLater(std::move(answer), drain_result_);
+  drained_.push_back(std::move(answer));
+  EndDrainAt(deadline);
+  if (std::exchange(drain_state_, DrainState::kDraining) == DrainState::kDraining) return;
   const AlivePtr<Impl> alive = lifeline_.ptr();
   // Declares that are made in these callbacks have their own deadline.
   GiveUp(declares_, next_declare_, absl::StatusCode::kUnavailable, kStop,
          [](const auto&) { return true; });
   if (!alive || muted_) return;
   WatchPublishes();
-  const auto close = [self = lifeline_.ptr(), done = std::move(done)] {
-    if (!self) return;
-    self->FinishPublishes([self, done] {
-      if (!self) return;
-      self->link_->Close();
-      self->shared_->broker().Close(done);
-    });
-  };
-  if (consumers_->empty()) return close();
-  auto left = std::make_shared<std::size_t>(consumers_->size());
+  // Goes with the last consumer's callback: when that was called, or the consumer is destroyed.
+  const std::shared_ptr<void> last(nullptr, [self = lifeline_.ptr()](void*) {
+    if (self) self->CloseAfterPublishes();
+  });
   for (Consumer::Impl* consumer : ConsumerSet(*consumers_)) {
-    consumer->Drain(absl::InfiniteDuration(), [left, close](bool) {
-      if (--*left == 0) close();
+    consumer->Drain(absl::InfiniteDuration(), [self = lifeline_.ptr(), last](bool complete) {
+      if (self && !complete) self->drain_result_ = absl::UnavailableError(kIncomplete);
     });
   }
 }
 
 // Waits for open publishes as long as some of them are still being answered.
-void Client::Impl::FinishPublishes(std::function<void()> finished) {
-  if (link_->posted() == 0) return FinishOpen(std::move(finished));
+void Client::Impl::CloseAfterPublishes() {
   // Those that other threads have posted begin before this work.
-  environment_.executor->Post([self = lifeline_.ptr(), finished = std::move(finished)] {
-    if (self && !self->muted_) self->FinishOpen(finished);
+  environment_.executor->Post([self = lifeline_.ptr()] {
+    if (!self || self->muted_) return;
+    self->AwaitAnswers(kAllPublishes, absl::InfiniteDuration(), [self](const absl::Status&) {
+      self->link_->Close();
+      self->invalid_ = absl::CancelledError("the client has drained: make another one");
+      self->shared_->broker().Close([self] {
+        if (self) self->EndDrain();
+      });
+    });
+    if (self && !self->publishes_.empty()) self->shared_->publisher().RetryNow();
   });
-}
-
-void Client::Impl::FinishOpen(std::function<void()> finished) {
-  if (publishes_.empty()) return finished();
-  publishes_finished_ = std::move(finished);
-  shared_->publisher().RetryNow();
 }
 
 // Runs from the beginning of a stop, because handlers may wait for publishes. If no publish is
@@ -600,14 +321,46 @@ void Client::Impl::WatchPublishes() {
         const std::unique_ptr<Timer> fired = std::move(drain_watch_);
         if (publishes_.empty() || answered_publishes_ != answered) return WatchPublishes();
         shared_->RequeueFailures();
-        const AlivePtr<Impl> self = lifeline_.ptr();
-        GiveUp(publishes_, end, absl::StatusCode::kUnavailable, kStop,
-               [](const auto&) { return true; });
-        if (!self || muted_) return;
-        // Publishes that are made in these callbacks are not waited for.
-        if (publishes_finished_ != nullptr) return std::exchange(publishes_finished_, nullptr)();
-        WatchPublishes();
+        GiveUpPublishes(end);
       });
+}
+
+void Client::Impl::GiveUpPublishes(std::uint64_t end) {
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  drain_result_ = absl::UnavailableError(kIncomplete);
+  GiveUp(publishes_, end, absl::StatusCode::kUnavailable, kStop, [](const auto&) { return true; });
+  if (!self || muted_) return;
+  // Publishes that are made in these callbacks are not waited for.
+  const auto closing = waiting_.find(kAllPublishes);
+  if (closing == waiting_.end()) return WatchPublishes();
+  auto given_up = waiting_.extract(closing);
+  std::move(given_up.mapped().done)(absl::OkStatus());
+}
+
+// Each call of `Drain` can only make the drain end earlier.
+void Client::Impl::EndDrainAt(absl::Duration deadline) {
+  const absl::Duration end = environment_.clock->SinceBoot() + deadline;
+  if (end >= drain_end_) return;
+  drain_end_ = end;
+  drain_deadline_ = environment_.timers->After(deadline, [this] {
+    const std::unique_ptr<Timer> fired = std::move(drain_deadline_);
+    const AlivePtr<Impl> self = lifeline_.ptr();
+    drain_result_ = absl::UnavailableError(kIncomplete);
+    for (Consumer::Impl* consumer : *consumers_) consumer->Drain(absl::ZeroDuration(), nullptr);
+    GiveUpPublishes(next_publish_);
+    if (self && !muted_) EndDrain();
+  });
+}
+
+void Client::Impl::EndDrain() {
+  drain_state_ = DrainState::kDone;
+  drain_deadline_.reset();
+  drain_watch_.reset();
+  const AlivePtr<Impl> self = lifeline_.ptr();
+  const absl::Status result = drain_result_;
+  for (Answer& answer : std::exchange(drained_, {})) {
+    if (self && !muted_) std::move(answer)(result);
+  }
 }
 
 Client::Client(EventLoop& loop, ClientOptions options)
@@ -641,7 +394,8 @@ absl::StatusOr<Consumer> Client::Consume(ConsumerOptions options, AsyncHandler h
 
 void Client::Publish(OutgoingMessage message, PublishOptions options, Done done) {
   if (!impl_->Check("Client::Publish")) return;
-  impl_->Publish(std::move(message), options, impl_->PublishAnswer(std::move(done)));
+  impl_->Publish(std::move(message), options,
+                 impl_->AnswerOf("the callback of Client::Publish", std::move(done)));
 }
 
 void Client::Publish(OutgoingMessage message, Done done) {
@@ -650,83 +404,24 @@ void Client::Publish(OutgoingMessage message, Done done) {
 
 void Client::Declare(WorkQueue work_queue, DeclareOptions options, Done done) {
   if (!impl_->Check("Client::Declare")) return;
-  impl_->Declare(std::move(work_queue), options, impl_->DeclareAnswer(std::move(done)));
+  impl_->Declare(std::move(work_queue), options,
+                 impl_->AnswerOf("the callback of Client::Declare", std::move(done)));
 }
 
 void Client::Declare(WorkQueue work_queue, Done done) {
   Declare(std::move(work_queue), {}, std::move(done));
 }
 
+void Client::Flush(absl::Duration deadline, Done done) {
+  if (!impl_->Check("Client::Flush")) return;
+  impl_->Flush(deadline, impl_->AnswerOf("the callback of Client::Flush", std::move(done)));
+}
+
+void Client::Drain(absl::Duration deadline, Done done) {
+  if (!impl_->Check("Client::Drain")) return;
+  impl_->Drain(deadline, impl_->AnswerOf("the callback of Client::Drain", std::move(done)));
+}
+
 Publisher Client::publisher() const { return Publisher(impl_->link()); }
-
-Client::Impl* Publisher::Link::Posted::Arrive() {
-  const std::shared_ptr<Link> link = std::move(link_);
-  if (link == nullptr) return nullptr;
-  link->posted_.fetch_sub(1, std::memory_order_relaxed);
-  return link->client_.get();
-}
-
-void Publisher::Link::Publish(const std::shared_ptr<Link>& self, OutgoingMessage message,
-                              const PublishOptions& options, Publisher::Done done) {
-  Answer answer("the callback of Publisher::Publish", std::move(done), threw_);
-  answer.AlwaysCall();
-  if (!process_.is_here() || closed_.load(std::memory_order_relaxed)) return;
-  // A message must not overtake those that the same thread has posted.
-  if (executor_->thread() == Executor::Thread::kThis && posted() == 0 && client_) {
-    if (!client_->muted()) client_->Publish(std::move(message), options, std::move(answer));
-    return;
-  }
-  Posted place(self);
-  const std::size_t before = posted_.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t open = before + open_.load(std::memory_order_relaxed);
-  if (open >= limit_) return std::move(answer)(TooManyPublishes(open));
-  executor_->Post([place = std::move(place), message = std::move(message), options,
-                   answer = std::move(answer)]() mutable {
-    const std::shared_ptr<Link> link = place.link();
-    Client::Impl* const client = place.Arrive();
-    if (client == nullptr || client->muted() || link->closed_) return;
-    client->Publish(std::move(message), options, std::move(answer));
-  });
-}
-
-Publisher::Publisher(std::shared_ptr<Link> link) : link_(std::move(link)) {}
-
-void Publisher::Publish(OutgoingMessage message, PublishOptions options, Done done) const {
-  link_->Publish(link_, std::move(message), options, std::move(done));
-}
-
-std::future<absl::Status> Publisher::Publish(OutgoingMessage message,
-                                             PublishOptions options) const {
-  std::promise<absl::Status> promise;
-  std::future<absl::Status> result = promise.get_future();
-  Publish(std::move(message), options, [promise = std::move(promise)](absl::Status status) mutable {
-    promise.set_value(std::move(status));
-  });
-  return result;
-}
-
-absl::Status Publisher::PublishAndWait(OutgoingMessage message, PublishOptions options) const {
-  const Executor::Thread thread = link_->executor().thread();
-  if (thread == Executor::Thread::kThis || thread == Executor::Thread::kLast) {
-    return absl::FailedPreconditionError(
-        "PublishAndWait was called on the thread of the event loop, which must not wait for "
-        "itself; "
-        "remedy: call Publish with a callback, or set handler_threads");
-  }
-  if (const std::shared_ptr<AnswerForPool> answer = AnswerForPool::Make(); answer != nullptr) {
-    Publish(std::move(message), options,
-            [answer](absl::Status status) { answer->Set(std::move(status)); });
-    return answer->Wait();
-  }
-  std::future<absl::Status> result = Publish(std::move(message), options);
-  if (options.deadline < kLongestWait &&
-      result.wait_for(absl::ToChronoNanoseconds(options.deadline + kLoopPatience)) !=
-          std::future_status::ready) {
-    return absl::UnavailableError(
-        "the event loop has not answered the publish in time; the message may still arrive; "
-        "remedy: see that the loop runs, and that no handler blocks it");
-  }
-  return result.get();
-}
 
 }  // namespace retryq

@@ -252,6 +252,120 @@ TEST_F(ClientStopTest, WhatWouldCloseTheConnectionIsRefusedByName) {
   EXPECT_THAT(std::string(consumer.status().message()), HasSubstr("NUL"));
 }
 
+class ClientDrainTest : public ClientStopTest {
+ protected:
+  void DrainClient(absl::Duration deadline = absl::InfiniteDuration()) {
+    client_->Drain(deadline, [this](const absl::Status& status) { results_.push_back(status); });
+  }
+  void Flush(absl::Duration deadline = absl::InfiniteDuration()) {
+    client_->Flush(deadline, [this](const absl::Status& status) { results_.push_back(status); });
+    time_.RunReady();
+  }
+  void Publish() {
+    client_->Publish({.routing_key = "results"},
+                     [this](const absl::Status& status) { answers_.push_back(status); });
+    time_.RunReady();
+  }
+  std::vector<absl::Status> results_;
+  std::vector<absl::Status> answers_;
+};
+
+TEST_F(ClientDrainTest, WaitsForHandlersAndPublishesAndThenCloses) {
+  ConsumeOpen();
+  Deliver(1);
+  Publish();
+  DrainClient();
+  time_.Advance(absl::Seconds(1));
+  std::move(*open_).Settle(Outcome::Ok());
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(broker_.acked, ElementsAre(1));
+  EXPECT_FALSE(broker_.closed);
+  broker_.open().back()->Confirm();
+  time_.RunReady();
+  EXPECT_TRUE(broker_.closed);
+  EXPECT_THAT(results_, ElementsAre(absl::OkStatus()));
+  EXPECT_THAT(answers_, ElementsAre(absl::OkStatus()));
+}
+
+TEST_F(ClientDrainTest, AtTheEarliestDeadlineReportsWhatWasLeft) {
+  ConsumeOpen();
+  Deliver(1);
+  Publish();
+  DrainClient(absl::Minutes(1));
+  DrainClient(absl::Seconds(2));
+  time_.Advance(absl::Seconds(1.9));
+  EXPECT_THAT(results_, IsEmpty());
+  time_.Advance(absl::Seconds(0.2));
+  ASSERT_THAT(results_, SizeIs(2));
+  EXPECT_TRUE(absl::IsUnavailable(results_[0])) << results_[0];
+  ASSERT_THAT(answers_, SizeIs(1));
+  EXPECT_TRUE(absl::IsUnavailable(answers_[0])) << answers_[0];
+  EXPECT_TRUE(open_->abandoned());
+}
+
+TEST_F(ClientDrainTest, DoesNotWaitForAConsumerThatIsDestroyed) {
+  ConsumeOpen();
+  Deliver(1);
+  DrainClient();
+  time_.RunReady();
+  consumer_.reset();
+  time_.Advance(absl::Seconds(1));
+  EXPECT_THAT(results_, SizeIs(1));
+  EXPECT_TRUE(broker_.closed);
+}
+
+TEST_F(ClientDrainTest, RefusesCallsAfterwards) {
+  broker_.Ready();
+  DrainClient();
+  time_.RunReady();
+  Publish();
+  ASSERT_THAT(answers_, SizeIs(1));
+  EXPECT_TRUE(absl::IsCancelled(answers_[0])) << answers_[0];
+  EXPECT_FALSE(client_->Consume({.queue = "orders"}, Handler(Handles)).ok());
+  DrainClient();
+  time_.RunReady();
+  EXPECT_THAT(results_, ElementsAre(absl::OkStatus(), absl::OkStatus()));
+}
+
+TEST_F(ClientDrainTest, MayDestroyTheClientWhenItIsDone) {
+  broker_.Ready();
+  client_->Drain(absl::InfiniteDuration(), [this](const absl::Status&) { client_.reset(); });
+  DrainClient();
+  time_.RunReady();
+  EXPECT_FALSE(client_.has_value());
+  EXPECT_THAT(results_, IsEmpty());
+}
+
+TEST_F(ClientDrainTest, AFlushWaitsForThePublishesBeforeIt) {
+  broker_.Ready();
+  Flush();
+  EXPECT_THAT(results_, ElementsAre(absl::OkStatus()));
+  Publish();
+  Publish();
+  Flush();
+  Publish();
+  broker_.open()[1]->Confirm();
+  time_.RunReady();
+  EXPECT_THAT(results_, SizeIs(1));
+  broker_.open()[0]->Return();
+  time_.RunReady();
+  EXPECT_THAT(results_, ElementsAre(absl::OkStatus(), absl::OkStatus()));
+  EXPECT_THAT(answers_, SizeIs(2));
+}
+
+TEST_F(ClientDrainTest, AFlushEndsAtItsDeadline) {
+  broker_.Ready();
+  Publish();
+  Flush(absl::Seconds(2));
+  time_.Advance(absl::Seconds(2));
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_TRUE(absl::IsUnavailable(results_[0])) << results_[0];
+  broker_.open()[0]->Confirm();
+  time_.RunReady();
+  EXPECT_THAT(answers_, ElementsAre(absl::OkStatus()));
+  EXPECT_THAT(results_, SizeIs(1));
+}
+
 // A loop whose timers are in simulated time.
 class SimulatedLoop final : public EventLoop {
  public:
