@@ -182,6 +182,7 @@ TEST_F(CommandTexts, OfAQueueItsMessagesAndTheirHandlerAreEscaped) {
     EXPECT_TRUE(run.Stop());
     ExpectHarmless(run);
   }
+  const TemporaryDirectory directory;
   for (Arguments arguments :
        {Arguments{"parked", "list", "--columns", "type,evil"},
         Arguments{"parked", "list", "--json"}, Arguments{"parked", "list", "--by", "error"},
@@ -194,6 +195,9 @@ TEST_F(CommandTexts, OfAQueueItsMessagesAndTheirHandlerAreEscaped) {
     SCOPED_TRACE(::testing::PrintToString(arguments));
     if (arguments[0] == "waiting" || arguments[0] == "doctor") {
       arguments.insert(arguments.end(), {"--management", ManagementUrl()});
+    }
+    if (arguments[1] == "drop") {
+      arguments.insert(arguments.end(), {"--backup", directory.File(arguments[0])});
     }
     arguments.insert(arguments.end(), {"--queue", queue});
     RunToEnd(arguments);
