@@ -35,19 +35,19 @@ ConfirmedPublisher::ConfirmedPublisher(Broker& broker, Environment environment,
       confirm_timeout_(confirm_timeout) {}
 
 ConfirmedPublisher::~ConfirmedPublisher() {
-  for (Job& job : jobs_) {
-    if (job.pending != nullptr) job.pending->publisher_ = nullptr;
+  for (const auto& job : jobs_) {
+    if (job->pending != nullptr) job->pending->publisher_ = nullptr;
   }
 }
 
 void ConfirmedPublisher::Send(PendingPublish& pending) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(jobs_.size()));
-    jobs_.emplace_back();
+    jobs_.push_back(std::make_unique<Job>());
   }
   const std::uint32_t index = free_.back();
   free_.pop_back();
-  jobs_[index].pending = &pending;
+  jobs_[index]->pending = &pending;
   pending.publisher_ = this;
   pending.job_ = index;
   if (!pending.was_refused_) return Advance(index);
@@ -57,7 +57,7 @@ void ConfirmedPublisher::Send(PendingPublish& pending) {
 }
 
 void ConfirmedPublisher::Isolate(std::uint32_t index) {
-  jobs_[index].isolated = true;
+  jobs_[index]->isolated = true;
   isolated_.Add();
   Advance(index);
   AdvanceQueuedSoon();  // perhaps no isolated publish is under way now
@@ -67,18 +67,18 @@ void ConfirmedPublisher::Isolate(std::uint32_t index) {
 // the cause.
 void ConfirmedPublisher::EndIsolation(std::uint32_t index) {
   isolated_.End(index);
-  if (std::exchange(jobs_[index].isolated, false)) isolated_.Remove();
+  if (std::exchange(jobs_[index]->isolated, false)) isolated_.Remove();
 }
 
 void ConfirmedPublisher::Cancel(PendingPublish& pending) {
-  if (jobs_[pending.job_].state == State::kQueued) ++stale_;
+  if (jobs_[pending.job_]->state == State::kQueued) ++stale_;
   Release(pending.job_);
   DropStale();
   AdvanceQueuedSoon();
 }
 
 bool ConfirmedPublisher::Is(Step step, State state) const {
-  const Job& job = jobs_[step.job];
+  const Job& job = *jobs_[step.job];
   return job.step == step.number && job.state == state;
 }
 
@@ -96,7 +96,7 @@ bool ConfirmedPublisher::MayAdvance(std::uint32_t index) const {
 
 void ConfirmedPublisher::Queue(std::uint32_t index) {
   isolated_.End(index);
-  Job& job = jobs_[index];
+  Job& job = *jobs_[index];
   job.state = State::kQueued;
   queued_.push_back({index, ++job.step});
 }
@@ -124,10 +124,10 @@ void ConfirmedPublisher::AdvanceQueued() {
 void ConfirmedPublisher::AdvanceIsolated() {
   if (isolated_.has_current() || !HasRoom()) return;
   const auto next = std::find_if(queued_.begin(), queued_.end(), [this](Step step) {
-    return Is(step, State::kQueued) && jobs_[step.job].isolated;
+    return Is(step, State::kQueued) && jobs_[step.job]->isolated;
   });
   if (next == queued_.end()) return;  // all isolated publishes are pausing
-  if (open_publishes_ > 0 && jobs_[next->job].pending->was_refused_) return AwaitAnswers();
+  if (open_publishes_ > 0 && jobs_[next->job]->pending->was_refused_) return AwaitAnswers();
   await_timer_.reset();
   const std::uint32_t index = next->job;
   isolated_.Begin(index);
@@ -162,7 +162,7 @@ void ConfirmedPublisher::Advance(std::uint32_t index) {
     Queue(index);
     return;
   }
-  Job& job = jobs_[index];
+  Job& job = *jobs_[index];
   const std::optional<DelayRoute> route = job.pending->Route();
   if (!route.has_value()) {
     Publish(index, Lease());
@@ -182,7 +182,7 @@ void ConfirmedPublisher::Advance(std::uint32_t index) {
     if (!publisher.Is(step, State::kAcquiring)) return;
     if (!lease.ok()) {
       publisher.EndIsolation(step.job);  // others must not wait for its delay queue
-      const std::optional<DelayRoute> refused = publisher.jobs_[step.job].pending->Route();
+      const std::optional<DelayRoute> refused = publisher.jobs_[step.job]->pending->Route();
       const absl::Duration wait =
           refused ? publisher.delay_queues_.RefusedFor(*refused) : absl::ZeroDuration();
       if (publisher.ready_ && wait > absl::ZeroDuration()) {
@@ -199,7 +199,7 @@ void ConfirmedPublisher::Advance(std::uint32_t index) {
 }
 
 void ConfirmedPublisher::Publish(std::uint32_t index, Lease lease) {
-  Job& job = jobs_[index];
+  Job& job = *jobs_[index];
   PublishParams params;
   if (lease.name != nullptr) {
     params.exchange = *lease.name;
@@ -226,7 +226,7 @@ void ConfirmedPublisher::OnResult(Step step, const PublishResult& result) {
     return;
   }
   const Moment now = environment_.clock->Look();
-  Job& job = jobs_[step.job];
+  Job& job = *jobs_[step.job];
   job.overdue = false;
   job.confirmed_after = UnblockedTime(now.since_boot) - job.published_at;
   switch (result.outcome) {
@@ -246,7 +246,7 @@ void ConfirmedPublisher::OnResult(Step step, const PublishResult& result) {
 }
 
 void ConfirmedPublisher::OnNacked(std::uint32_t index) {
-  Job& job = jobs_[index];
+  Job& job = *jobs_[index];
   std::optional<std::string> full;
   if (job.lease.name != nullptr) full = delay_queues_.Nacked(job.lease);
   ReportUnconfirmed(job, "nacked", full ? *full : "the broker nacked the publish");
@@ -257,7 +257,7 @@ void ConfirmedPublisher::OnNacked(std::uint32_t index) {
 }
 
 void ConfirmedPublisher::OnConfirmed(std::uint32_t index, const Moment& now) {
-  const Job& job = jobs_[index];
+  const Job& job = *jobs_[index];
   if (job.lease.name == nullptr || delay_queues_.Covers(job.lease, now.since_boot)) {
     OnCovered(index, now);
   } else {
@@ -268,7 +268,7 @@ void ConfirmedPublisher::OnConfirmed(std::uint32_t index, const Moment& now) {
 }
 
 void ConfirmedPublisher::OnCovered(std::uint32_t index, const Moment& now) {
-  Job& job = jobs_[index];
+  Job& job = *jobs_[index];
   if (job.lease.safe_from > now.since_boot) {
     EndIsolation(index);
     Pause(index, State::kSettling, job.lease.safe_from - now.since_boot);
@@ -281,7 +281,7 @@ void ConfirmedPublisher::OnCovered(std::uint32_t index, const Moment& now) {
 }
 
 void ConfirmedPublisher::OnReturned(std::uint32_t index, const PublishResult& result) {
-  const Job& job = jobs_[index];
+  const Job& job = *jobs_[index];
   if (job.lease.name == nullptr) {
     Finish(index, {.kind = SendResult::Kind::kReturned, .code = result.code, .text = result.text});
     return;
@@ -295,32 +295,33 @@ void ConfirmedPublisher::OnReturned(std::uint32_t index, const PublishResult& re
 // The channel or the connection is gone, so it is unknown whether the message arrived.
 void ConfirmedPublisher::OnChannelClosed(std::uint32_t index, const PublishResult& result) {
   const bool connection_lost = result.code == 0;
-  ReportUnconfirmed(jobs_[index], connection_lost ? "lost" : "closed",
+  ReportUnconfirmed(*jobs_[index], connection_lost ? "lost" : "closed",
                     connection_lost ? "the connection was lost before the confirm" : result.text);
   if (connection_lost) {
     TryAgain(index);
     return;
   }
-  const bool gone = result.code == kNotFound && jobs_[index].lease.name != nullptr;
-  if (gone) OnExchangeGone(jobs_[index], result.text);
-  if (isolated_.IsCurrent(index) && jobs_[index].alone && !gone) {
-    if (std::exchange(jobs_[index].pending->was_refused_, true)) {
+  const bool gone = result.code == kNotFound && jobs_[index]->lease.name != nullptr;
+  if (gone) OnExchangeGone(*jobs_[index], result.text);
+  if (isolated_.IsCurrent(index) && jobs_[index]->alone && !gone) {
+    if (std::exchange(jobs_[index]->pending->was_refused_, true)) {
       isolated_.OnRefusedAgain(result.code);
     }
     Finish(index, {.kind = SendResult::Kind::kRefused, .code = result.code, .text = result.text});
     return;
   }
-  if (!gone && !std::exchange(jobs_[index].isolated, true)) isolated_.Add();
+  if (!gone && !std::exchange(jobs_[index]->isolated, true)) isolated_.Add();
   TryAgain(index);
 }
 
 // The broker's text names a delay exchange that is gone. Others may be gone too.
 void ConfirmedPublisher::OnExchangeGone(const Job& job, std::string_view text) {
   if (!delay_queues_.Covers(job.lease)) return;  // already known to be gone
-  for (const Job& other : jobs_) {
-    if (other.lease.name == nullptr || !delay_queues_.Covers(other.lease)) continue;
-    if (text.find("'" + *other.lease.name + "'") == std::string_view::npos) continue;
-    delay_queues_.Broken(other.lease, text);
+  for (const auto& other : jobs_) {
+    const Lease& lease = other->lease;
+    if (lease.name == nullptr || !delay_queues_.Covers(lease)) continue;
+    if (text.find("'" + *lease.name + "'") == std::string_view::npos) continue;
+    delay_queues_.Broken(lease, text);
     break;
   }
   delay_queues_.DropAll(absl::UnavailableError(std::string(text)));
@@ -328,7 +329,7 @@ void ConfirmedPublisher::OnExchangeGone(const Job& job, std::string_view text) {
 
 void ConfirmedPublisher::TryAgain(std::uint32_t index) {
   isolated_.End(index);
-  Job& job = jobs_[index];
+  Job& job = *jobs_[index];
   ++job.failures;
   job.lease = Lease();
   // A publish that was open at more than one loss of the connection may be the cause: it pauses, so
@@ -351,13 +352,13 @@ void ConfirmedPublisher::WaitForQueue(std::uint32_t index, absl::Duration pause)
 
 std::size_t ConfirmedPublisher::unanswered() const {
   return static_cast<std::size_t>(std::count_if(
-      jobs_.begin(), jobs_.end(), [](const Job& job) { return job.state == State::kPublished; }));
+      jobs_.begin(), jobs_.end(), [](const auto& job) { return job->state == State::kPublished; }));
 }
 
 void ConfirmedPublisher::RetryNow() {
   delay_queues_.RetryNow();
   for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
-    if (jobs_[index].state != State::kPausing) continue;
+    if (jobs_[index]->state != State::kPausing) continue;
     Pause(index, State::kPausing, absl::ZeroDuration());
   }
 }
@@ -368,17 +369,17 @@ void ConfirmedPublisher::Retry(std::uint32_t index) {
 }
 
 void ConfirmedPublisher::Pause(std::uint32_t index, State state, absl::Duration pause) {
-  Job& job = jobs_[index];
+  Job& job = *jobs_[index];
   job.state = state;
   ++job.step;
   job.pause = environment_.timers->After(pause, [this, index] {
-    const std::unique_ptr<Timer> fired = std::move(jobs_[index].pause);
+    const std::unique_ptr<Timer> fired = std::move(jobs_[index]->pause);
     OnPauseOver(index);
   });
 }
 
 void ConfirmedPublisher::OnPauseOver(std::uint32_t index) {
-  switch (jobs_[index].state) {
+  switch (jobs_[index]->state) {
     case State::kAwaitingTurn:
       return Isolate(index);
     case State::kPausing:
@@ -396,7 +397,7 @@ void ConfirmedPublisher::OnPauseOver(std::uint32_t index) {
 }
 
 void ConfirmedPublisher::Finish(std::uint32_t index, const SendResult& result) {
-  PendingPublish* const pending = jobs_[index].pending;
+  PendingPublish* const pending = jobs_[index]->pending;
   Release(index);
   const Lifeline<ConfirmedPublisher>::Watch alive(lifeline_);
   pending->OnSent(result);
@@ -405,7 +406,7 @@ void ConfirmedPublisher::Finish(std::uint32_t index, const SendResult& result) {
 
 void ConfirmedPublisher::Release(std::uint32_t index) {
   EndIsolation(index);
-  Job& job = jobs_[index];
+  Job& job = *jobs_[index];
   job.pending->publisher_ = nullptr;
   job.pending = nullptr;
   job.state = State::kFree;
@@ -426,7 +427,7 @@ void ConfirmedPublisher::OnLost() {
   ready_ = false;
   OnBlocked(false);
   for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
-    Job& job = jobs_[index];
+    Job& job = *jobs_[index];
     if (job.state != State::kSettling) continue;
     ReportUnconfirmed(job, "lost",
                       "the connection was lost before its new queue was sure to outlast a crash");
@@ -456,8 +457,8 @@ void ConfirmedPublisher::WatchConfirms() {
   confirm_timer_.reset();
   if (blocked_since_.has_value()) return;
   absl::Duration earliest = absl::InfiniteDuration();
-  for (const Job& job : jobs_) {
-    if (job.state == State::kPublished) earliest = std::min(earliest, job.published_at);
+  for (const auto& job : jobs_) {
+    if (job->state == State::kPublished) earliest = std::min(earliest, job->published_at);
   }
   if (earliest == absl::InfiniteDuration()) return;
   confirm_timer_ = environment_.timers->After(earliest + confirm_timeout_ - UnblockedTime(),
@@ -470,7 +471,7 @@ void ConfirmedPublisher::OnConfirmsOverdue() {
   bool silent = false;
   std::vector<DelayRoute> routes;
   for (std::uint32_t index = 0; index < jobs_.size(); ++index) {
-    Job& job = jobs_[index];
+    Job& job = *jobs_[index];
     if (job.state != State::kPublished || now - job.published_at < confirm_timeout_) {
       continue;
     }

@@ -231,7 +231,7 @@ class ConfirmedPublisher {
   const absl::Duration confirm_timeout_;
 
   bool ready_ = false;
-  std::deque<Job> jobs_;  // a deque, so that jobs do not move if an observer sends more
+  std::vector<std::unique_ptr<Job>> jobs_;  // jobs do not move if an observer sends more
   std::vector<std::uint32_t> free_;
   std::deque<Step> queued_;               // in order; stale steps are skipped
   std::size_t stale_ = 0;                 // lower bound of the stale steps in it

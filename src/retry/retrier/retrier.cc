@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -151,7 +150,7 @@ class RetrierImpl final {
     Running(const AlivePtr<RetrierImpl>& retrier, Id id)
         : retrier_(retrier),
           place_(id.place),
-          delivery_(*retrier->places_[id.place].delivery),
+          delivery_(*retrier->places_[id.place]->delivery),
           outer_(std::exchange(retrier->running_, this)) {}
     ~Running() {
       if (retrier_) retrier_->running_ = outer_;
@@ -202,7 +201,7 @@ class RetrierImpl final {
   std::shared_ptr<Delivery::Source> source_;  // of current deliveries
   RetrierContext context_;
 
-  std::deque<Place> places_;  // a deque, so that places do not move when more deliveries arrive
+  std::vector<std::unique_ptr<Place>> places_;  // places do not move when more deliveries arrive
   std::vector<std::uint32_t> free_;
   Running* running_ = nullptr;  // the innermost call
   // Since 4.3 the broker does not count consumer timeouts.
@@ -265,8 +264,8 @@ RetrierImpl::RetrierImpl(std::shared_ptr<SharedState> shared, RetrierOptions opt
 
 RetrierImpl::~RetrierImpl() {
   source_->abandoned = true;
-  for (const Place& place : places_) {
-    if (place.handed_over != nullptr) place.handed_over->Take();
+  for (const auto& place : places_) {
+    if (place->handed_over != nullptr) place->handed_over->Take();
   }
   for (const Running* call = running_; call != nullptr; call = call->outer_) Destroy(call->place_);
 }
@@ -326,7 +325,7 @@ DeliveryHandler RetrierImpl::Wrap(Handler handler, std::shared_ptr<Executor> thr
   return Deliver([kept = std::make_shared<Handler>(std::move(handler)),
                   threads = std::move(threads)](const AlivePtr<RetrierImpl>& self, Id id) {
     const Environment& environment = self->shared_->environment();
-    Place& place = self->places_[id.place];
+    Place& place = *self->places_[id.place];
     place.handed_over = std::make_shared<HandedOver>(place.delivery->delivery());
     threads->Post([self, id, kept, handed_over = place.handed_over, executor = environment.executor,
                    &clock = self->shared_->clock()] {
@@ -352,9 +351,9 @@ DeliveryHandler RetrierImpl::Wrap(AsyncHandler handler) {
     const std::shared_ptr<Delivery::Source>& source = self->source_;
     Settlement settlement(self->shared_->environment().executor, settle,
                           std::shared_ptr<const std::atomic<bool>>(source, &source->abandoned),
-                          self->BeginAsync(self->places_[id.place]));
+                          self->BeginAsync(*self->places_[id.place]));
     absl::Status thrown = CallHandler(handler, call.delivery(), std::move(settlement));
-    if (!thrown.ok() && self) self->places_[id.place].thrown = std::move(thrown);
+    if (!thrown.ok() && self) self->places_[id.place]->thrown = std::move(thrown);
   });
 }
 
@@ -384,7 +383,7 @@ void RetrierImpl::Deliver(const std::shared_ptr<const Wrapped>& wrapped, amqp::M
   }
   self->context_.counted_returns.Learn(facts);
   const Id id = self->Take(std::move(message), facts.history, is_counted);
-  OpenDelivery& delivery = *self->places_[id.place].delivery;
+  OpenDelivery& delivery = *self->places_[id.place]->delivery;
   self->ReportIfEarly(delivery.delivery(), facts);
   if (!self) return;
   switch (step.kind) {
@@ -426,11 +425,11 @@ RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr message, const Delivery::Hist
                                   bool is_counted) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(places_.size()));
-    places_.emplace_back();
+    places_.push_back(std::make_unique<Place>());
   }
   const std::uint32_t index = free_.back();
   free_.pop_back();
-  Place& place = places_[index];
+  Place& place = *places_[index];
   if (place.delivery == nullptr) {
     place.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Release(index); });
   }
@@ -451,10 +450,10 @@ void RetrierImpl::Skip(amqp::MessagePtr message, const Delivery::History& histor
 
 void RetrierImpl::CallHandlerOf(const Wrapped& wrapped, Id id) {
   RetrierImpl& self = *wrapped.retrier.get();
-  if (self.context_.handling_stopped) return self.places_[id.place].delivery->RequeueUnhandled();
-  self.places_[id.place].delivery->BeginHandling();
+  if (self.context_.handling_stopped) return self.places_[id.place]->delivery->RequeueUnhandled();
+  self.places_[id.place]->delivery->BeginHandling();
   // An observer may have destroyed or abandoned everything.
-  if (!wrapped.retrier || self.places_[id.place].delivery->delivery().abandoned()) return;
+  if (!wrapped.retrier || self.places_[id.place]->delivery->delivery().abandoned()) return;
   const SharedState::CallOut calling(*self.shared_);
   wrapped.call(wrapped.retrier, id);
 }
@@ -506,19 +505,19 @@ void RetrierImpl::RememberTimeouts() {
   if (!counts_timeouts_) return;
   const absl::Duration now = shared_->environment().clock->SinceBoot();
   absl::Duration longest = absl::ZeroDuration();
-  for (const Place& place : places_) {
-    if (place.is_taken()) longest = std::max(longest, now - place.taken_at);
+  for (const auto& place : places_) {
+    if (place->is_taken()) longest = std::max(longest, now - place->taken_at);
   }
-  for (const Place& place : places_) {
-    if (!place.is_handling() || now - place.taken_at < longest * kTimedOutToo) continue;
-    if (place.handed_over != nullptr && place.handed_over->Take()) continue;
-    if (place.begun != nullptr && !*place.begun) continue;
-    timed_out_.Remember(*place.delivery->delivery().message());
+  for (const auto& place : places_) {
+    if (!place->is_handling() || now - place->taken_at < longest * kTimedOutToo) continue;
+    if (place->handed_over != nullptr && place->handed_over->Take()) continue;
+    if (place->begun != nullptr && !*place->begun) continue;
+    timed_out_.Remember(*place->delivery->delivery().message());
   }
 }
 
 void RetrierImpl::Settle(Id id, const Outcome& outcome, std::optional<absl::Duration> handling) {
-  Place& place = places_[id.place];
+  Place& place = *places_[id.place];
   if (place.use != id.use || !place.is_handling()) return;
   const bool has_thrown = !place.thrown.ok() && IsDropped(outcome);
   if (outcome.took()) handling = outcome.took();
@@ -526,14 +525,14 @@ void RetrierImpl::Settle(Id id, const Outcome& outcome, std::optional<absl::Dura
 }
 
 void RetrierImpl::Destroy(std::uint32_t place) {
-  std::unique_ptr<OpenDelivery> delivery = std::move(places_[place].delivery);
+  std::unique_ptr<OpenDelivery> delivery = std::move(places_[place]->delivery);
   for (Running* call = running_; delivery != nullptr && call != nullptr; call = call->outer_) {
     if (&call->delivery_ == delivery.get()) call->abandoned_ = std::move(delivery);
   }
 }
 
 void RetrierImpl::Release(std::uint32_t index) {
-  Place& place = places_[index];
+  Place& place = *places_[index];
   place.thrown = absl::OkStatus();
   place.handed_over = nullptr;
   ++place.use;
@@ -553,7 +552,7 @@ void RetrierImpl::Abandon(const absl::Status& why) {
   if (absl::IsInternal(why)) timed_out_.IgnoreFailure();
   source_ = std::make_shared<Delivery::Source>(options_.queue);
   for (std::uint32_t index = 0; index < places_.size(); ++index) {
-    const Place& place = places_[index];
+    const Place& place = *places_[index];
     if (!place.is_taken()) continue;
     if (place.handed_over != nullptr) place.handed_over->Take();
     place.delivery->Abandon();
@@ -571,7 +570,7 @@ void RetrierImpl::StopHandling() {
 void RetrierImpl::RequeueUnbegun() {
   const AlivePtr<RetrierImpl> self = lifeline_->ptr();
   for (std::uint32_t index = 0; self && index < places_.size(); ++index) {
-    const Place& place = places_[index];
+    const Place& place = *places_[index];
     if (!place.is_handling() || place.handed_over == nullptr || !place.handed_over->Take())
       continue;
     Settle({index, place.use}, Outcome::Requeue());
@@ -583,7 +582,7 @@ void RetrierImpl::ResumeReturns() {
   context_.returns_paused = false;
   const AlivePtr<RetrierImpl> self = lifeline_->ptr();
   for (std::uint32_t index = 0; self && index < places_.size(); ++index) {
-    const Place& place = places_[index];
+    const Place& place = *places_[index];
     if (place.is_returning()) place.delivery->Return();
   }
 }
