@@ -24,9 +24,10 @@ struct Message {
   DeliveryTag delivery_tag;
   bool redelivered = false;
 
-  // Storage that the views point into.
-  std::string storage;  // exchange, routing key, content header, and a small body
-  std::string content;  // a larger body
+  // Storage that the views may point into. A message that was received has its names, its content
+  // header and a small body in other memory, which lives as long.
+  std::string storage;  // exchange, routing key and content header: see `SetHead`
+  std::string content;  // a body
 
   std::string_view exchange;
   std::string_view routing_key;
@@ -46,15 +47,13 @@ struct Message {
   // The broker refused the copy, and would refuse it again.
   bool refused = false;
 
-  // Assigns `storage`, with the views into it. Reserves `room` bytes for a body behind them.
+  // Assigns `storage`, with the views into it.
   void SetHead(std::string_view new_exchange, std::string_view new_routing_key,
-               std::string_view new_header, std::size_t room = 0) {
-    const std::size_t envelope = new_exchange.size() + new_routing_key.size();
-    storage.reserve(envelope + new_header.size() + room);
+               std::string_view new_header) {
     storage.assign(new_exchange).append(new_routing_key).append(new_header);
     exchange = std::string_view(storage).substr(0, new_exchange.size());
     routing_key = std::string_view(storage).substr(new_exchange.size(), new_routing_key.size());
-    header = std::string_view(storage).substr(envelope);
+    header = std::string_view(storage).substr(new_exchange.size() + new_routing_key.size());
   }
 
   Message() = default;

@@ -205,18 +205,15 @@ absl::Status Channel::Impl::CountForcedAnswer() {
 }
 
 absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
-  auto message = std::make_shared<Message>();
-  message->delivery_tag = {.generation = generation_, .tag = deliver.delivery_tag};
-  message->redelivered = deliver.redelivered;
   consumer_tag_.assign(deliver.consumer_tag);
-  incoming_.Begin(std::move(message), deliver.exchange, deliver.routing_key, max_body_);
+  incoming_.Begin(deliver.exchange, deliver.routing_key, max_body_,
+                  {.generation = generation_, .tag = deliver.delivery_tag}, deliver.redelivered);
   return absl::OkStatus();
 }
 
 absl::Status Channel::Impl::OnReturn(const method::BasicReturn& returned) {
   returned_ = {.code = returned.reply_code, .text = EscapedText(returned.reply_text)};
-  incoming_.Begin(std::make_shared<Message>(), returned.exchange, returned.routing_key,
-                  adds_bodies_ ? 0 : kMaxBodySize);
+  incoming_.Begin(returned.exchange, returned.routing_key, adds_bodies_ ? 0 : kMaxBodySize);
   return absl::OkStatus();
 }
 

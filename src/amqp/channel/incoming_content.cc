@@ -23,14 +23,50 @@ std::uint64_t AnnouncedBodySize(std::string_view header) {
   return LoadBigEndian<std::uint64_t>(header.data() + kSizeAt);
 }
 
+// Allocates an object with `size` bytes behind it, whose address is stored in `*bytes`. An
+// allocation less for each message saves 500 instructions.
+template <typename T>
+struct WithBytesBehind {
+  using value_type = T;
+
+  WithBytesBehind(std::size_t wanted, char** address) : size(wanted), bytes(address) {}
+  template <typename U>
+  explicit WithBytesBehind(const WithBytesBehind<U>& other)
+      : size(other.size), bytes(other.bytes) {}
+
+  T* allocate(std::size_t count) {
+    char* const block = static_cast<char*>(::operator new(count * sizeof(T) + size));
+    *bytes = block + count * sizeof(T);
+    return reinterpret_cast<T*>(block);
+  }
+  void deallocate(T* block, std::size_t /*count*/) { ::operator delete(block); }
+  friend bool operator==(const WithBytesBehind&, const WithBytesBehind&) = default;
+
+  std::size_t size;
+  char** bytes;
+};
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_view payload) {
-  if (message_ == nullptr || has_header_) {
+  if (!expected_ || message_ != nullptr) {
     return ProtocolError(ReplyCode::kUnexpectedFrame, "no method preceded it");
   }
-  message_->SetHead(exchange_, routing_key_, payload,
-                    std::min(AnnouncedBodySize(payload), kMostSmallBody));
+  char* end = nullptr;
+  const auto add = [&end](std::string_view text) {
+    end += text.copy(end, text.size());
+    return std::string_view(end - text.size(), text.size());
+  };
+  message_ = std::allocate_shared<Message>(
+      WithBytesBehind<Message>(exchange_.size() + routing_key_.size() + payload.size() +
+                                   std::min(AnnouncedBodySize(payload), kMostSmallBody),
+                               &end));
+  message_->delivery_tag = tag_;
+  message_->redelivered = redelivered_;
+  message_->exchange = add(exchange_);
+  message_->routing_key = add(routing_key_);
+  message_->header = add(payload);
+  small_body_ = end;
   const absl::StatusOr<std::uint64_t> body_size =
       DecodeContentHeader(message_->header, &message_->properties);
   if (!body_size.ok()) return body_size.status();
@@ -39,7 +75,6 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
                          absl::StrCat("it announces ", *body_size, " bytes, where at most ",
                                       kMaxBodySize, " are accepted"));
   }
-  has_header_ = true;
   received_ = 0;
   missing_ = *body_size;
   if (missing_ > limit_) message_->left_out = missing_;
@@ -47,7 +82,7 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnHeader(std::string_v
 }
 
 absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_view payload) {
-  if (!has_header_) {
+  if (message_ == nullptr) {
     return ProtocolError(ReplyCode::kUnexpectedFrame, "no content header preceded it");
   }
   if (payload.size() > missing_) {
@@ -57,7 +92,7 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_vie
   if (sink_ != nullptr) {
     sink_->Add(payload);
   } else if (is_small()) {
-    if (message_->left_out == 0) message_->storage.append(payload);
+    if (message_->left_out == 0) payload.copy(small_body_ + received_, payload.size());
   } else if (Grow(received_ + payload.size())) {
     message_->content.replace(received_, payload.size(), payload);
   }
@@ -66,7 +101,7 @@ absl::StatusOr<std::shared_ptr<Message>> IncomingContent::OnBody(std::string_vie
 }
 
 void IncomingContent::DivertTo(std::shared_ptr<BodySink> sink) {
-  if (!has_header_ || sink == nullptr) return;
+  if (message_ == nullptr || sink == nullptr) return;
   message_->left_out = missing_;
   sink_ = std::move(sink);
 }
@@ -74,7 +109,7 @@ void IncomingContent::DivertTo(std::shared_ptr<BodySink> sink) {
 // The rest of the previous message stays there until it is overwritten: filling a string with zeros
 // takes as long as a copy.
 std::span<char> IncomingContent::Room(std::size_t rest) {
-  if (!has_header_ || rest > missing_ || is_small()) return {};
+  if (message_ == nullptr || rest > missing_ || is_small()) return {};
   const std::size_t size = std::min(rest, kMostReserved);
   if (!Grow(received_ + size)) return {};
   std::string& content = message_->content;
@@ -106,11 +141,10 @@ void IncomingContent::Added(std::size_t size) {
 
 std::shared_ptr<Message> IncomingContent::TakeIfWhole() {
   if (missing_ > 0) return nullptr;
-  has_header_ = false;
+  expected_ = false;
   sink_ = nullptr;
   if (message_->left_out == 0 && is_small()) {
-    const std::string_view storage = message_->storage;
-    message_->body = storage.substr(storage.size() - received_);
+    message_->body = {small_body_, received_};
   } else {
     if (message_->left_out == 0) message_->content.erase(received_);
     message_->body = message_->content;

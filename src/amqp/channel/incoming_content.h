@@ -22,19 +22,21 @@ inline constexpr std::uint64_t kMaxBodySize = std::uint64_t{512} << 20;
 // the data that has arrived, whatever size the header states.
 class IncomingContent {
  public:
-  // Call it when a method with content arrives. Fills `message` from the frames that follow. A body
-  // of more than `limit` bytes, or for which there is no memory, is left out.
-  void Begin(std::shared_ptr<Message> message, std::string_view exchange,
-             std::string_view routing_key, std::uint64_t limit = kMaxBodySize) {
-    message_ = std::move(message);
+  // Call it when a method with content arrives. The message is made from the frames that follow. A
+  // body of more than `limit` bytes, or for which there is no memory, is left out.
+  void Begin(std::string_view exchange, std::string_view routing_key,
+             std::uint64_t limit = kMaxBodySize, DeliveryTag tag = {}, bool redelivered = false) {
+    expected_ = true;
     exchange_.assign(exchange);
     routing_key_.assign(routing_key);
     limit_ = limit;
+    tag_ = tag;
+    redelivered_ = redelivered;
   }
 
   // Whether a message is arriving: from its method to the last byte of its body.
-  bool expected() const { return message_ != nullptr; }
-  // The message so far, null if none is arriving, and the missing bytes of its body.
+  bool expected() const { return expected_; }
+  // The message so far, null before its header, and the missing bytes of its body.
   const std::shared_ptr<Message>& message() const { return message_; }
   std::uint64_t missing() const { return missing_; }
 
@@ -63,15 +65,17 @@ class IncomingContent {
 
   bool is_small() const { return received_ + missing_ <= kMostSmallBody; }
 
-  // A body of this size follows the header in the message's `storage`, without an allocation of its
-  // own.
+  // A body of this size is in the memory of its message, without an allocation of its own.
   static constexpr std::uint64_t kMostSmallBody = std::uint64_t{4} << 10;
 
-  std::shared_ptr<Message> message_;  // null if none is arriving
+  bool expected_ = false;
   std::string exchange_;
   std::string routing_key_;
-  bool has_header_ = false;
-  std::size_t received_ = 0;  // bytes of the body so far
+  DeliveryTag tag_;
+  bool redelivered_ = false;
+  std::shared_ptr<Message> message_;  // null before its header
+  char* small_body_ = nullptr;        // where it begins, if it is small
+  std::size_t received_ = 0;          // bytes of the body so far
   std::uint64_t missing_ = 0;
   std::uint64_t limit_ = kMaxBodySize;
   std::shared_ptr<BodySink> sink_;  // of this body; null if it is kept in memory
