@@ -392,11 +392,11 @@ void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callba
     return fail_later(static_cast<std::uint16_t>(ReplyCode::kResourceError),
                       "too many publishes are unconfirmed");
   }
-  const std::string_view header =
+  const std::string_view frames =
       host_->Write().AddPublish(number_, params, host_->frame_max(), to_come);
   adds_bodies_ = adds_bodies_ || to_come > 0;
   if (!params.mandatory) return confirms_.Add(Fingerprint(), std::move(done));
-  confirms_.Add(params, header, std::move(done));
+  confirms_.Add(params, frames, std::move(done));
 }
 
 void Channel::Impl::AddBody(std::string_view part) {

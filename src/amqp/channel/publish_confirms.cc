@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "amqp/channel/content_hash.h"
+#include "amqp/codec/frame.h"
+#include "amqp/codec/method_codec.h"
 #include "amqp/codec/properties_codec.h"
 
 namespace retryq::amqp {
@@ -12,7 +14,7 @@ namespace {
 // Below this size, hashing a body is cheaper than keeping a reference to it.
 constexpr std::size_t kSmallestKeptBody = 256;
 
-// Contents of up to this size are copied. It limits the memory for all unconfirmed publishes.
+// Frames of up to this size are copied. It limits the memory for all unconfirmed publishes.
 constexpr std::size_t kMostCopied = 1024;
 
 std::uint64_t StableHash(std::string_view exchange, std::string_view routing_key,
@@ -22,6 +24,13 @@ std::uint64_t StableHash(std::string_view exchange, std::string_view routing_key
   const std::string_view correlation_id = properties.correlation_id.value_or("");
   if (message_id.empty() && correlation_id.empty()) return hash;
   return ContentHash(correlation_id, ContentHash(message_id, hash));
+}
+
+// Removes the first frame, and returns its payload; empty if there is none.
+std::string_view TakePayload(std::string_view* frames) {
+  FrameView frame;
+  if (ReadFrame(*frames, frames->size(), &frame)) frames->remove_prefix(frame.frame_size());
+  return frame.payload;
 }
 
 std::uint64_t BodyHash(const Fingerprint& fingerprint) {
@@ -54,36 +63,28 @@ void PublishConfirms::Add(Fingerprint fingerprint, Callback done) {
   entry.done = std::move(done);
 }
 
-void PublishConfirms::Add(const PublishParams& params, std::string_view header, Callback done) {
-  const std::size_t size =
-      params.exchange.size() + params.routing_key.size() + header.size() + params.body.size();
-  if (size > kMostCopied) {
+void PublishConfirms::Add(const PublishParams& params, std::string_view frames, Callback done) {
+  if (frames.size() > kMostCopied || params.body.size() > kMostCopied) {
+    TakePayload(&frames);
+    const std::string_view header = TakePayload(&frames);
     return Add(Fingerprint::Of(params.exchange, params.routing_key, params.properties, header,
                                params.body, params.body_owner),
                std::move(done));
   }
   Entry& entry = open_.add();
-  entry.copy.reserve(size);
-  entry.copy.append(params.exchange).append(params.routing_key).append(header).append(params.body);
-  entry.exchange_size = params.exchange.size();
-  entry.routing_key_size = params.routing_key.size();
-  entry.header_size = header.size();
+  entry.copy.assign(frames);
   entry.done = std::move(done);
 }
 
 const Fingerprint& PublishConfirms::Entry::print() {
   if (copy.empty()) return fingerprint;
-  std::string_view rest = copy;
-  const auto take = [&rest](std::size_t size) {
-    const std::string_view part = rest.substr(0, size);
-    rest.remove_prefix(size);
-    return part;
-  };
-  const std::string_view exchange = take(exchange_size);
-  const std::string_view routing_key = take(routing_key_size);
-  const std::string_view header = take(header_size);
+  std::string_view frames = copy;
+  method::BasicPublish publish;
+  ReadMethod(TakePayload(&frames), &publish).IgnoreError();
+  const std::string_view header = TakePayload(&frames);
   const ContentHeader content = DecodeContentHeader(header).value_or(ContentHeader());
-  fingerprint = Fingerprint::Of(exchange, routing_key, content.properties, header, rest);
+  fingerprint = Fingerprint::Of(publish.exchange, publish.routing_key, content.properties, header,
+                                TakePayload(&frames));
   copy.clear();
   return fingerprint;
 }

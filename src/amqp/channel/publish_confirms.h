@@ -46,10 +46,11 @@ class PublishConfirms {
   using Callback = std::function<void(const PublishResult&)>;
 
   // Add the next publish. They are numbered from 1, as the broker numbers them. A publish that is
-  // not mandatory needs no fingerprint. `header` is the payload of the content header: small
-  // contents are copied, and fingerprinted only when a message is returned, which is rare.
+  // not mandatory needs no fingerprint. `frames` are those that `Outbox::AddPublish` returns: if
+  // they are small, they are copied, and fingerprinted only when a message is returned, which is
+  // rare.
   void Add(Fingerprint fingerprint, Callback done);
-  void Add(const PublishParams& params, std::string_view header, Callback done);
+  void Add(const PublishParams& params, std::string_view frames, Callback done);
 
   // Handles basic.return. If several publishes have the same content, any of them is used. Returns
   // false if there is none.
@@ -82,13 +83,8 @@ class PublishConfirms {
     const Fingerprint& print();
 
     Fingerprint fingerprint;  // not set while there is a copy
-    // The copied exchange, routing key, content header (never empty) and body. Empty if there is no
-    // copy. Entries keep its memory.
-    std::string copy;
-    std::size_t exchange_size = 0;
-    std::size_t routing_key_size = 0;
-    std::size_t header_size = 0;
-    Callback done;                     // null once answered
+    std::string copy;         // of its frames; empty if there is none. Entries keep its memory
+    Callback done;            // null once answered
     std::unique_ptr<Refusal> refusal;  // set if returned, as few are
   };
 

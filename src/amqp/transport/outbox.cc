@@ -47,9 +47,9 @@ std::string_view Outbox::AddPublish(std::uint16_t channel, const PublishParams& 
   const std::string_view body = params.body;
   const bool is_small = !body.empty() && body.size() <= kMostSmallBody;
   const std::size_t start = bytes_.size();
-  char* const publish_frame = Extend(kFrameOverhead + publish_size + kFrameOverhead + header_size +
-                                         (is_small ? kFrameOverhead + body.size() : 0),
-                                     &bytes_);
+  const std::size_t size = kFrameOverhead + publish_size + kFrameOverhead + header_size +
+                           (is_small ? kFrameOverhead + body.size() : 0);
+  char* const publish_frame = Extend(size, &bytes_);
   char* const header_frame = publish_frame + kFrameOverhead + publish_size;
   char* const body_frame = header_frame + kFrameOverhead + header_size;
   WriteMethod(publish, WriteFrame(FrameType::kMethod, channel, publish_size, publish_frame));
@@ -62,8 +62,7 @@ std::string_view Outbox::AddPublish(std::uint16_t channel, const PublishParams& 
   } else {
     AppendBodyFrames(channel, body, frame_max, &bytes_);
   }
-  const std::size_t header_at = start + kFrameOverhead + publish_size + kFrameHeadSize;
-  return std::string_view(bytes_).substr(header_at, header_size);
+  return std::string_view(bytes_).substr(start, size);
 }
 
 void Outbox::AddSharedBody(std::uint16_t channel, const PublishParams& params,

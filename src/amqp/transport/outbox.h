@@ -25,9 +25,10 @@ class Outbox {
   }
   void AddHeartbeat();
 
-  // Adds the three kinds of frames of a publish. Returns the payload of the content header, valid
-  // until the next call. All short strings must be at most 255 bytes, `frame_max` at least
-  // kFrameMinSize. `to_come`: bytes of the body that follow in frames of their own.
+  // Adds the three kinds of frames of a publish. Returns the frames, valid until the next call,
+  // without those of a body of more than 4 KiB. All short strings must be at most 255 bytes,
+  // `frame_max` at least kFrameMinSize. `to_come`: bytes of the body that follow in frames of their
+  // own.
   std::string_view AddPublish(std::uint16_t channel, const PublishParams& params,
                               std::size_t frame_max, std::uint64_t to_come = 0);
 

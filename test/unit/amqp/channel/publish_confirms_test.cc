@@ -10,10 +10,13 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "amqp/codec/frame.h"
 #include "amqp/codec/properties_codec.h"
+#include "amqp/transport/outbox.h"
 
 namespace retryq::amqp {
 namespace publish_confirms_test {
@@ -24,6 +27,18 @@ using ::testing::IsEmpty;
 Fingerprint PrintOf(std::string_view key, std::string_view encoded = "properties",
                     std::string_view body = "body") {
   return Fingerprint::Of("exchange", key, {}, encoded, body);
+}
+
+std::string Header(std::size_t body_size) {
+  std::string payload;
+  AppendContentHeader(body_size, {}, &payload);
+  return payload;
+}
+
+// Adds a publish with its frames, as a channel does.
+void Add(PublishConfirms* confirms, const PublishParams& params, PublishConfirms::Callback done) {
+  Outbox outbox;
+  confirms->Add(params, outbox.AddPublish(1, params, kFrameMinSize), std::move(done));
 }
 
 class PublishConfirmsTest : public ::testing::Test {
@@ -120,13 +135,10 @@ TEST_F(PublishConfirmsTest, FindsTheReturnedOneWhateverIsAckedNext) {
 
 TEST_F(PublishConfirmsTest, RecognisesACopiedContentByItsIdIfTheBrokerRewroteItsProperties) {
   const auto publish = [this](std::string_view id) {
-    const Properties properties = {.message_id = id};
-    std::string header;
-    AppendContentHeader(4, properties, &header);
-    confirms_.Add({.routing_key = "key", .properties = properties, .body = "body"}, header,
-                  [this, name = std::string(id)](const PublishResult& result) {
-                    answers_.push_back(absl::StrCat(name, " ", result.code));
-                  });
+    Add(&confirms_, {.routing_key = "key", .properties = {.message_id = id}, .body = "body"},
+        [this, name = std::string(id)](const PublishResult& result) {
+          answers_.push_back(absl::StrCat(name, " ", result.code));
+        });
   };
   for (const std::string_view id : {"a", "b", "c"}) publish(id);
   Ack(1);
@@ -143,13 +155,13 @@ TEST_F(PublishConfirmsTest, FindsACopiedContentAfterManyOthersHaveBeenAnswered) 
   std::map<std::uint64_t, std::uint16_t> codes;
   for (std::uint64_t number = 1; number <= 1000; ++number) {
     const std::string body = body_of(number);
-    confirms_.Add({.exchange = "exchange", .routing_key = "key", .body = body}, "",
-                  [&codes, number](const PublishResult& result) { codes[number] = result.code; });
+    Add(&confirms_, {.exchange = "exchange", .routing_key = "key", .body = body},
+        [&codes, number](const PublishResult& result) { codes[number] = result.code; });
     if (number % 3 == 0) Ack(number);
     if (number > 100) Ack(number - 100);
   }
-  EXPECT_TRUE(confirms_.Return(PrintOf("key", "", body_of(950)), 312, ""));
-  EXPECT_FALSE(confirms_.Return(PrintOf("key", "", body_of(800)), 312, ""));
+  EXPECT_TRUE(confirms_.Return(PrintOf("key", Header(503), body_of(950)), 312, ""));
+  EXPECT_FALSE(confirms_.Return(PrintOf("key", Header(503), body_of(800)), 312, ""));
   Ack(1000, /*multiple=*/true);
   EXPECT_EQ(codes.size(), 1000U);
   for (const auto& [number, code] : codes) EXPECT_EQ(code, number == 950 ? 312 : 0) << number;
@@ -265,7 +277,7 @@ TEST_F(PublishConfirmsTest, AnswersEachExactlyOnceAndRightInAnyHistory) {
         const std::string_view key = found ? "there" : "nowhere";
         const std::string body =
             absl::StrCat(below(2) == 0 ? number : 0, std::string(below(2000), 'x'));
-        const Fingerprint print = PrintOf(key, "", body);
+        const Fingerprint print = PrintOf(key, Header(body.size()), body);
         const auto done = [&answers, number, found](const PublishResult& result) {
           ++answers[number - 1];
           EXPECT_EQ(result.outcome, found ? PublishOutcome::kConfirmed : PublishOutcome::kReturned);
@@ -273,7 +285,7 @@ TEST_F(PublishConfirmsTest, AnswersEachExactlyOnceAndRightInAnyHistory) {
         if (below(4) == 0) {
           confirms.Add(print, done);
         } else {
-          confirms.Add({.exchange = "exchange", .routing_key = key, .body = body}, "", done);
+          Add(&confirms, {.exchange = "exchange", .routing_key = key, .body = body}, done);
         }
         if (!found) {
           ASSERT_TRUE(confirms.Return(print, 312, "NO_ROUTE"));

@@ -42,18 +42,6 @@ TEST(Outbox, KeepsTheOrderOfWhatIsAdded) {
   EXPECT_EQ(Take(outbox), expected);
 }
 
-TEST(Outbox, GivesTheContentHeaderItWrote) {
-  Outbox outbox;
-  outbox.AddHeartbeat();
-  const Properties properties = {.content_type = "text/plain", .delivery_mode = 2};
-  std::string expected;
-  AppendContentHeader(4, properties, &expected);
-  EXPECT_EQ(
-      outbox.AddPublish(
-          1, {.exchange = "e", .routing_key = "k", .properties = properties, .body = "body"}, 4096),
-      expected);
-}
-
 // Three frames as they are written one by one.
 TEST(Outbox, WritesTheThreeKindsOfFramesOfAPublish) {
   const Properties properties = {.content_type = "text/plain", .delivery_mode = 2};
@@ -63,16 +51,20 @@ TEST(Outbox, WritesTheThreeKindsOfFramesOfAPublish) {
     AppendMethodFrame(
         3, method::BasicPublish{.exchange = "e", .routing_key = "k", .mandatory = true}, &expected);
     AppendContentHeaderFrame(3, size, properties, &expected);
+    const std::size_t head_size = expected.size();
     AppendBodyFrames(3, body, 4096, &expected);
     Outbox outbox;
-    outbox.AddPublish(3,
-                      {.exchange = "e",
-                       .routing_key = "k",
-                       .mandatory = true,
-                       .properties = properties,
-                       .body = body},
-                      4096);
-    EXPECT_EQ(Take(outbox), expected) << size;
+    outbox.AddHeartbeat();
+    const std::string before = *outbox.bytes();
+    const std::string frames(outbox.AddPublish(3,
+                                               {.exchange = "e",
+                                                .routing_key = "k",
+                                                .mandatory = true,
+                                                .properties = properties,
+                                                .body = body},
+                                               4096));
+    EXPECT_EQ(frames, size > 4088 ? expected.substr(0, head_size) : expected) << size;
+    EXPECT_EQ(Take(outbox), before + expected) << size;
   }
 }
 
