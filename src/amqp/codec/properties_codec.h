@@ -23,8 +23,8 @@ struct ContentHeader {
 // weight other than zero, 502 for bytes that do not match their lengths and flags, or are left
 // over.
 absl::StatusOr<ContentHeader> DecodeContentHeader(std::string_view payload);
-// The same, but replaces `*properties`, which must not be used after an error. Returns the size of
-// the body.
+// The same, but fills in `*properties`, which must be empty, and must not be used after an error.
+// Returns the size of the body.
 absl::StatusOr<std::uint64_t> DecodeContentHeader(std::string_view payload, Properties* properties);
 
 // Writes the payload, ContentHeaderSize bytes. Short strings in `properties` must be at most 255

@@ -98,17 +98,6 @@ TEST(ContentHeader, IsWrittenInAFrame) {
   EXPECT_EQ(out, FromHex("02 0005 0000000f 003c 0000 0000000000000001 0800 03 ce"));
 }
 
-TEST(ContentHeader, LeavesNothingOfWhatWasReadBefore) {
-  Properties properties = All();
-  const std::string payload = FromHex("003c 0000 0000000000000007 0800 03");
-  EXPECT_EQ(DecodeContentHeader(payload, &properties).value(), 7);
-  EXPECT_EQ(properties.priority, 3);
-  properties.priority.reset();
-  std::string rest;
-  AppendContentHeader(0, properties, &rest);
-  EXPECT_EQ(rest, FromHex("003c 0000 0000000000000000 0000"));
-}
-
 TEST(ContentHeader, IsRefusedWhenCutShort) {
   const std::string payload = FromHex(kAll);
   for (std::size_t size = 0; size < payload.size(); ++size) {
