@@ -255,6 +255,7 @@ std::uint64_t OwnFailuresBesides(const HeaderFields& fields, const RetrierOption
 }  // namespace
 
 std::string FailuresElsewhere(const amqp::Message& message, const RetrierOptions& options) {
+  if (!message.properties.headers) return "";
   const HeaderFields fields(message, {});
   const std::string_view last = fields.whose == RetryHeaders::kCopied
                                     ? NameIn(fields.queue).value_or(std::string_view())
