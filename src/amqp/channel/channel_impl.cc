@@ -205,7 +205,7 @@ absl::Status Channel::Impl::CountForcedAnswer() {
 }
 
 absl::Status Channel::Impl::OnDeliver(const method::BasicDeliver& deliver) {
-  consumer_tag_.assign(deliver.consumer_tag);
+  Keep(deliver.consumer_tag, &consumer_tag_);
   incoming_.Begin(deliver.exchange, deliver.routing_key, max_body_,
                   {.generation = generation_, .tag = deliver.delivery_tag}, deliver.redelivered);
   return absl::OkStatus();

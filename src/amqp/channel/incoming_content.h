@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -18,6 +19,11 @@ namespace retryq::amqp {
 // is 16 to 128 MiB).
 inline constexpr std::uint64_t kMaxBodySize = std::uint64_t{512} << 20;
 
+// Assigns a name of a message. Most are those of the message before, and comparing costs less.
+inline void Keep(std::string_view name, std::string* out) {
+  if (name != *out) out->assign(name);
+}
+
 // Assembles a message from a content header frame and the body frames after it. Memory grows with
 // the data that has arrived, whatever size the header states.
 class IncomingContent {
@@ -27,8 +33,8 @@ class IncomingContent {
   void Begin(std::string_view exchange, std::string_view routing_key,
              std::uint64_t limit = kMaxBodySize, DeliveryTag tag = {}, bool redelivered = false) {
     expected_ = true;
-    exchange_.assign(exchange);
-    routing_key_.assign(routing_key);
+    Keep(exchange, &exchange_);
+    Keep(routing_key, &routing_key_);
     limit_ = limit;
     tag_ = tag;
     redelivered_ = redelivered;
