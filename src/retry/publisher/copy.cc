@@ -55,43 +55,62 @@ void Copy::AddLayout(const Delivery& delivery, const Annotation& annotation) {
   const bool fits = layout_.queue == delivery.queue() && layout_.exchange == delivery.exchange() &&
                     layout_.routing_key == delivery.routing_key() &&
                     layout_.id_size == annotation.id.size() &&
-                    layout_.has_first_failure == annotation.first_failure.has_value();
+                    (layout_.first_failure_at != 0) == annotation.first_failure.has_value() &&
+                    (layout_.delay_at != 0) == annotation.delay.has_value() &&
+                    (layout_.not_before_at != 0) == annotation.not_before.has_value();
   if (!fits || layout_.bytes.empty()) SetLayout(delivery, annotation);
   const std::size_t begin = headers_.size();
   headers_.append(layout_.bytes);
   char* const out = headers_.data() + begin;
-  amqp::TableWriter::ReplaceInt64(AsInt64(annotation.failures), out + layout_.count_at);
+  const auto set = [out](std::size_t at, std::int64_t value) {
+    amqp::TableWriter::ReplaceInt64(value, out + at);
+  };
+  set(layout_.count_at, AsInt64(annotation.failures));
   if (annotation.first_failure) {
-    amqp::TableWriter::ReplaceInt64(absl::ToUnixMillis(*annotation.first_failure),
-                                    out + layout_.first_failure_at);
+    set(layout_.first_failure_at, absl::ToUnixMillis(*annotation.first_failure));
   }
   annotation.id.copy(out + layout_.id_at, annotation.id.size());
+  if (annotation.delay) set(layout_.delay_at, absl::ToInt64Milliseconds(*annotation.delay));
+  if (annotation.not_before) {
+    set(layout_.not_before_at, UnixMillisRoundedUp(*annotation.not_before));
+  }
 }
 
 void Copy::SetLayout(const Delivery& delivery, const Annotation& annotation) {
   layout_ = {.queue = std::string(delivery.queue()),
              .exchange = std::string(delivery.exchange()),
              .routing_key = std::string(delivery.routing_key()),
-             .id_size = annotation.id.size(),
-             .has_first_failure = annotation.first_failure.has_value()};
+             .id_size = annotation.id.size()};
   std::string& bytes = layout_.bytes;
   amqp::TableWriter writer(&bytes);
-  const auto start_of_number = [&bytes] { return bytes.size() - sizeof(std::int64_t); };
-  writer.SetInt64(kRetryCountHeader, 0);
-  layout_.count_at = start_of_number();
-  if (layout_.has_first_failure) {
-    writer.SetInt64(kRetryFirstFailureHeader, 0);
-    layout_.first_failure_at = start_of_number();
-  }
+  const auto add_number = [&](std::string_view name) {
+    writer.SetInt64(name, 0);
+    return bytes.size() - sizeof(std::int64_t);
+  };
+  layout_.count_at = add_number(kRetryCountHeader);
+  if (annotation.first_failure) layout_.first_failure_at = add_number(kRetryFirstFailureHeader);
   writer.SetString(kRetryQueueHeader, layout_.queue);
   writer.SetString(kRetryExchangeHeader, layout_.exchange);
   writer.SetString(kRetryRoutingKeyHeader, layout_.routing_key);
   writer.SetString(kRetryIdHeader, annotation.id);
   layout_.id_at = bytes.size() - layout_.id_size;
+  if (annotation.delay) layout_.delay_at = add_number(kRetryDelayHeader);
+  if (annotation.not_before) layout_.not_before_at = add_number(kRetryNotBeforeHeader);
 }
 
 bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
                  std::size_t max_header_size) {
+  if (TryToBuild(delivery, annotation, max_header_size)) return true;
+  Annotation less = annotation;
+  less.not_before.reset();
+  if (TryToBuild(delivery, less, max_header_size)) return true;
+  less.delay.reset();
+  return TryToBuild(delivery, less, max_header_size);
+}
+
+// Returns false if there is no space for all headers except `error` and `parked`.
+bool Copy::TryToBuild(const Delivery& delivery, const Annotation& annotation,
+                      std::size_t max_header_size) {
   Take(*delivery.message(), CopyPath::kRetry);
   if (annotation.waited) KeepRest(*delivery.message(), *annotation.waited);
   AddLayout(delivery, annotation);
@@ -113,15 +132,10 @@ bool Copy::Build(const Delivery& delivery, const Annotation& annotation,
 void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
   const std::size_t limit = headers_.size() + room;
   amqp::TableWriter writer(&headers_);
-  const auto add = [&](std::string_view name, std::int64_t value) {
-    if (headers_.size() + FieldSize(name, sizeof(value)) <= limit) writer.SetInt64(name, value);
-  };
-  if (annotation.delay) add(kRetryDelayHeader, absl::ToInt64Milliseconds(*annotation.delay));
-  if (annotation.not_before) {
-    add(kRetryNotBeforeHeader, UnixMillisRoundedUp(*annotation.not_before));
+  if (annotation.parked &&
+      headers_.size() + FieldSize(kRetryParkedHeader, sizeof(std::int64_t)) <= limit) {
+    writer.SetInt64(kRetryParkedHeader, absl::ToUnixMillis(*annotation.parked));
   }
-  if (annotation.parked) add(kRetryParkedHeader, absl::ToUnixMillis(*annotation.parked));
-
   const std::size_t with_no_text =
       headers_.size() + FieldSize(kRetryErrorHeader, sizeof(std::uint32_t));
   if (with_no_text >= limit) return;

@@ -74,13 +74,16 @@ class Copy {
   struct Layout {
     std::string queue, exchange, routing_key;
     std::size_t id_size = 0;
-    bool has_first_failure = false;
     std::string bytes;
     std::size_t count_at = 0;
-    std::size_t first_failure_at = 0;
+    std::size_t first_failure_at = 0;  // 0 if there is none
     std::size_t id_at = 0;
+    std::size_t delay_at = 0;       // 0 if there is none
+    std::size_t not_before_at = 0;  // 0 if there is none
   };
 
+  bool TryToBuild(const Delivery& delivery, const Annotation& annotation,
+                  std::size_t max_header_size);
   void Take(const amqp::Message& message, CopyPath path);
   void AddLayout(const Delivery& delivery, const Annotation& annotation);
   void SetLayout(const Delivery& delivery, const Annotation& annotation);

@@ -420,9 +420,9 @@ TEST(Copy, HasRoomForAllThatItCanSay) {
                                         {"x-retry-exchange", name},
                                         {"x-retry-routing-key", name},
                                         {"x-retry-id", id},
-                                        {"x-retry-remaining", std::int64_t{1500}},
                                         {"x-retry-delay", std::int64_t{4000}},
                                         {"x-retry-not-before", std::int64_t{1'700'000'004'000}},
+                                        {"x-retry-remaining", std::int64_t{1500}},
                                         {"x-retry-parked", std::int64_t{1'700'000'009'876}},
                                         {"x-retry-error", std::string(kMaxErrorSize, 'e')}}));
 }
