@@ -29,7 +29,7 @@ void PublishChannel::Open() {
   });
 }
 
-void PublishChannel::Publish(const PublishParams& params, Broker::PublishCallback done) {
+void PublishChannel::Publish(const PublishParams& params, Broker::PublishCallback&& done) {
   EnsureOpen();
   channel_->Publish(params, std::move(done));
 }

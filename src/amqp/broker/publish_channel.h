@@ -21,7 +21,7 @@ class PublishChannel final : public ChannelListener {
   // To be called when the connection is open again.
   void Open();
 
-  void Publish(const PublishParams& params, Broker::PublishCallback done);
+  void Publish(const PublishParams& params, Broker::PublishCallback&& done);
 
   // Drops all callbacks. Earlier publishes are still sent.
   void Forget();

@@ -365,7 +365,7 @@ void Channel::Impl::Close(std::function<void()> closed) {
       number_, method::ChannelClose{.reply_code = static_cast<std::uint16_t>(ReplyCode::kSuccess)});
 }
 
-void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callback done,
+void Channel::Impl::Publish(const PublishParams& params, PublishConfirms::Callback&& done,
                             std::uint64_t to_come) {
   const auto fail_later = [&](std::uint16_t code, const char* text) {
     Defer([code, text, done = std::move(done)](Impl&) {

@@ -143,7 +143,7 @@ class Channel::Impl : public std::enable_shared_from_this<Channel::Impl> {
   void LimitBodies(std::uint64_t limit) { max_body_ = limit == 0 ? kMaxBodySize : limit; }
 
   // `to_come`: bytes of the body that are added by `AddBody`.
-  void Publish(const PublishParams& params, PublishConfirms::Callback done,
+  void Publish(const PublishParams& params, PublishConfirms::Callback&& done,
                std::uint64_t to_come = 0);
   void AddBody(std::string_view part);
   void Ack(std::uint64_t tag);
