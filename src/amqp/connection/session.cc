@@ -282,9 +282,8 @@ bool Session::MustWait(const FrameView& frame) const {
 }
 
 absl::Status Session::OnFrame(const FrameView& frame) {
-  if (frame.type == FrameType::kHeartbeat) return absl::OkStatus();
-  if (frame.channel != 0 && state_ == State::kClosing) return absl::OkStatus();
   if (frame.channel != 0) return OnChannelFrame(frame);
+  if (frame.type == FrameType::kHeartbeat) return absl::OkStatus();
   if (frame.type != FrameType::kMethod) {
     return ProtocolError(ReplyCode::kChannelError, "channel 0 carries no content");
   }
@@ -297,6 +296,7 @@ Channel::Impl* Session::FindChannel(std::uint16_t number) const {
 }
 
 absl::Status Session::OnChannelFrame(const FrameView& frame) {
+  if (state_ == State::kClosing) return absl::OkStatus();
   Channel::Impl* const channel = FindChannel(frame.channel);
   if (channel == nullptr) {
     return ProtocolError(ReplyCode::kChannelError, "the channel is not open");
