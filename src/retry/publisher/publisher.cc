@@ -277,7 +277,8 @@ void ConfirmedPublisher::OnCovered(std::uint32_t index, const Moment& now) {
   }
   const std::shared_ptr<const std::string> delay_queue = std::move(job.lease.name);
   Finish(index, {.delay_queue = delay_queue == nullptr ? std::string_view() : *delay_queue,
-                 .confirmed_after = job.confirmed_after});
+                 .confirmed_after = job.confirmed_after,
+                 .confirmed_at = now.now});
 }
 
 void ConfirmedPublisher::OnReturned(std::uint32_t index, const PublishResult& result) {

@@ -34,6 +34,7 @@ struct SendResult {
   std::string_view delay_queue = {};  // kSent with a delay: the queue that holds the message
   // kSent: time from the publish to the confirm, except while the connection was blocked.
   absl::Duration confirmed_after = absl::ZeroDuration();
+  absl::Time confirmed_at = {};  // kSent, by the wall clock
 };
 
 class ConfirmedPublisher;

@@ -84,7 +84,7 @@ void OpenDelivery::Forward(Step step) {
   step_ = std::move(step);
   Wait(pause, [this] {
     Enter(State::kDeciding);
-    CarryOut();
+    CarryOut(Now());
   });
 }
 
@@ -120,7 +120,7 @@ void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> 
   if (context_.on_call != nullptr && stops_ == context_.stops) {
     context_.on_call(ResultOf(step_), step_.error);
   }
-  CarryOut();
+  CarryOut(now.now);
 }
 
 void OpenDelivery::RequeueUnhandled() {
@@ -132,15 +132,15 @@ void OpenDelivery::Return() {
   assert(state_ == State::kReturning);
   timer_.reset();
   Enter(State::kDeciding);
-  CarryOut();
+  CarryOut(Now());
 }
 
 void OpenDelivery::CarryOut(Step step) {
   step_ = std::move(step);
-  CarryOut();
+  CarryOut(Now());
 }
 
-void OpenDelivery::CarryOut() {
+void OpenDelivery::CarryOut(absl::Time now) {
   assert(state_ == State::kDeciding);
   switch (step_.kind) {
     case Step::Kind::kHandle:
@@ -150,10 +150,10 @@ void OpenDelivery::CarryOut() {
       return;
     case Step::Kind::kAck:
       Ack();
-      Close(EventKind::kHandled);
+      Close(EventKind::kHandled, now);
       return;
     case Step::Kind::kRequeue:
-      Requeue();
+      Requeue(now);
       return;
     case Step::Kind::kForward:
       hop_ = context_.shared.delay_steps().First(step_.delay);
@@ -170,40 +170,40 @@ void OpenDelivery::CarryOut() {
     case Step::Kind::kPark:
     case Step::Kind::kReject:
     case Step::Kind::kDiscard:
-      CarryOutFailure();
+      CarryOutFailure(now);
       return;
   }
 }
 
-void OpenDelivery::CarryOutFailure() {
+void OpenDelivery::CarryOutFailure(absl::Time now) {
   const amqp::Message& message = *delivery_->message();
   const bool has_no_body = step_.kind == Step::Kind::kPark && message.left_out > 0;
   if (has_no_body && !message.passed_on) return KeepUnread();
   Event failed{.kind = EventKind::kFailed, .time = {}, .error = step_.error};
   Describe(failed);
-  if (has_no_body) return FinishPassedOn(failed);
+  if (has_no_body) return FinishPassedOn(failed, now);
   if (step_.kind == Step::Kind::kRetry) {
     hop_ = context_.shared.delay_steps().First(step_.delay);
     Publish(CopyKind::kRetried);
-    context_.shared.Report(failed);
+    context_.shared.ReportAt(now, failed);
   } else if (step_.kind == Step::Kind::kPark) {
     Publish(CopyKind::kParked);
-    context_.shared.Report(failed);
+    context_.shared.ReportAt(now, failed);
   } else if (step_.kind == Step::Kind::kReject) {
     Reject(/*requeue=*/false);
-    context_.shared.Report(failed);
-    Close(EventKind::kRejected);
+    context_.shared.ReportAt(now, failed);
+    Close(EventKind::kRejected, now);
   } else {
     Ack();
-    context_.shared.Report(failed);
-    Close(EventKind::kDiscarded);
+    context_.shared.ReportAt(now, failed);
+    Close(EventKind::kDiscarded, now);
   }
 }
 
 // A broker before 4.3 counts each requeue as a failure (F41 in doc/rabbitmq_facts.md). Publishing a
 // copy to the end of the queue avoids that. The copy waits for a connection to publish on. While
 // the broker blocks publishing, which can last, the message is requeued instead.
-void OpenDelivery::Requeue() {
+void OpenDelivery::Requeue(absl::Time now) {
   const bool by_copy = delivery_->message()->left_out == 0 &&
                        !context_.shared.publisher().blocked() &&
                        context_.counted_returns.WouldCount(
@@ -212,7 +212,7 @@ void OpenDelivery::Requeue() {
     PublishBack(CopyKind::kRequeued);
   } else {
     Reject(/*requeue=*/true);
-    Close(EventKind::kRequeued);
+    Close(EventKind::kRequeued, now);
   }
 }
 
@@ -227,18 +227,18 @@ bool OpenDelivery::FillParked(Step step, PublishParams* params) {
 }
 
 // The copy of the delivery is already in the parked queue.
-void OpenDelivery::FinishPassedOn(Event& failed) {
+void OpenDelivery::FinishPassedOn(Event& failed, absl::Time now) {
   copy_kind_ = CopyKind::kParked;
   const absl::Duration unsafe = SafeFrom() - context_.shared.clock().SinceBoot();
   if (unsafe > absl::ZeroDuration()) {
     return Wait(unsafe, [this] {
       Enter(State::kDeciding);
-      CarryOut();
+      CarryOut(Now());
     });
   }
   Ack();
-  context_.shared.Report(failed);
-  Close(EventKind::kParked);
+  context_.shared.ReportAt(now, failed);
+  Close(EventKind::kParked, now);
 }
 
 // A message without its body cannot be copied to the parked queue. The delivery stays unacked: it
@@ -343,7 +343,7 @@ Annotation OpenDelivery::Annotate() const {
     const Delivery::History& history = delivery_->history();
     return {.failures = history.failures,
             .first_failure = history.first_failure,
-            .not_before = context_.shared.clock().Now() + step_.delay,
+            .not_before = Now() + step_.delay,
             .delay = step_.delay,
             .remaining = hop_.left,
             .error = history.last_error,
@@ -358,9 +358,9 @@ Annotation OpenDelivery::Annotate() const {
   if (copy_kind_ == CopyKind::kRetried) {
     annotation.delay = step_.delay;
     annotation.remaining = hop_.left;
-    annotation.not_before = context_.shared.clock().Now() + step_.delay;
+    annotation.not_before = Now() + step_.delay;
   } else {
-    annotation.parked = context_.shared.clock().Now();
+    annotation.parked = Now();
   }
   return annotation;
 }
@@ -412,7 +412,7 @@ void OpenDelivery::OnSent(const SendResult& result) {
     AckCopied(result);
   } else if (copy_kind_ == CopyKind::kRequeued) {
     Reject(/*requeue=*/true);
-    Close(EventKind::kRequeued);
+    Close(EventKind::kRequeued, Now());
   } else if (IsDelayed() || IsDirect()) {
     OnCopyRefused(result);
   } else {
@@ -519,7 +519,7 @@ void OpenDelivery::AckCopied(const SendResult& result) {
     case CopyKind::kParkedUnchanged:
       break;
   }
-  Close(event);
+  Close(event, result.confirmed_at);
 }
 
 void OpenDelivery::Ack() {
@@ -532,15 +532,15 @@ void OpenDelivery::Reject(bool requeue) {
   Enter(State::kFree);
 }
 
-void OpenDelivery::Close(EventKind kind) {
+void OpenDelivery::Close(EventKind kind, absl::Time now) {
   Event event{.kind = kind, .time = {}};
-  Close(event);
+  Close(event, now);
 }
 
-void OpenDelivery::Close(Event& event) {
+void OpenDelivery::Close(Event& event, absl::Time now) {
   event.error = step_.reason;
   Describe(event);
-  context_.shared.Report(event);
+  context_.shared.ReportAt(now, event);
   delivery_.reset();
   released_();
 }

@@ -144,11 +144,12 @@ class OpenDelivery final : private PendingPublish {
   std::string_view Id() const override { return delivery_->id(); }
 
   void Enter(State state);
-  void CarryOut();
-  void CarryOutFailure();
-  void Requeue();
+  // `now`: wall clock, the time of the events.
+  void CarryOut(absl::Time now);
+  void CarryOutFailure(absl::Time now);
+  void Requeue(absl::Time now);
   void KeepUnread();
-  void FinishPassedOn(Event& failed);
+  void FinishPassedOn(Event& failed, absl::Time now);
   void Publish(CopyKind kind);
   // Publishes a copy to the delivery's own queue, or waits while returns are paused.
   void PublishBack(CopyKind kind);
@@ -161,8 +162,8 @@ class OpenDelivery final : private PendingPublish {
   void Ack();
   void Reject(bool requeue);
   // Report the end to the observer, and free the object for the next delivery.
-  void Close(EventKind kind);
-  void Close(Event& event);
+  void Close(EventKind kind, absl::Time now);
+  void Close(Event& event, absl::Time now);
 
   // Whether the copy goes to the work queue itself.
   bool IsDirect() const {
@@ -178,6 +179,7 @@ class OpenDelivery final : private PendingPublish {
   absl::Duration Waited() const;
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
+  absl::Time Now() const { return context_.shared.clock().Now(); }
   bool is_observed() const { return context_.shared.environment().observer != nullptr; }
   // Sets the fields of `event` that describe the delivery.
   void Describe(Event& event) const;
