@@ -85,52 +85,6 @@ class QueueRules : public ::testing::Test {
   Policies policies_;
 };
 
-TEST_F(QueueRules, JudgeTheQueueByItsPropertiesAndArguments) {
-  options_.delay_queues.queue_type = QueueType::kClassic;
-  struct Case {
-    Json queue;
-    std::string finding;  // its beginning; "": none
-    bool of_parked = true;
-  };
-  const Json reject_when_full = {{"x-max-length", 10}, {"x-overflow", "reject-publish"}};
-  for (const Case& each : {
-           Case{Queue(Json::object()), ""},
-           Case{With({{"x-max-priority", 5}, {"x-dead-letter-exchange", "dlx"}}), ""},
-           Case{Queue({{"type", "stream"}, {"arguments", {{"x-max-length-bytes", 10}}}}),
-                "problem: it is a stream"},
-           Case{Queue({{"exclusive", true}, {"durable", false}}), "problem: it is exclusive"},
-           Case{Queue({{"auto_delete", true}}), "problem: it is auto-delete"},
-           Case{Queue({{"durable", false}}), "problem: it is not durable"},
-           Case{With({{"x-message-ttl", 60'000}}),
-                "problem: argument x-message-ttl sets message-ttl 60000: "},
-           Case{With({{"x-message-ttl", 9}, {"x-dead-letter-exchange", ""}}),
-                "warning: argument x-message-ttl"},
-           Case{With({{"x-expires", 9}, {"x-dead-letter-exchange", ""}}),
-                "problem: argument x-expires sets expires 9"},
-           Case{With({{"x-max-length", 10}, {"x-overflow", "drop-head"}}),
-                "problem: argument x-max-length sets max-length 10: when"},
-           Case{With({{"x-max-length-bytes", 10}}), "problem: argument x-max-length-bytes"},
-           Case{With({{"x-overflow", "reject-publish"}}), ""},
-           Case{With(reject_when_full),
-                "problem: argument x-max-length sets max-length 10, and a full queue refuses",
-                /*of_parked=*/false},
-           Case{With(reject_when_full, "quorum"),
-                "warning: it is a quorum queue, and the delay queues are classic",
-                /*of_parked=*/false},
-           Case{With({{"x-delayed-retry-type", "all"}, {"x-delivery-limit", 3}}), ""},
-       }) {
-    const auto expected = [&](bool applies) -> ::testing::Matcher<std::vector<std::string>> {
-      if (!applies || each.finding.empty()) return IsEmpty();
-      return ElementsAre(StartsWith(each.finding));
-    };
-    EXPECT_THAT(Lines(Check(each.queue)), expected(true)) << each.queue;
-    EXPECT_THAT(Lines(Check(each.queue, Kind::kParked)), expected(each.of_parked)) << each.queue;
-  }
-  EXPECT_THAT(Check(With({{"x-expires", 9}}))[0].remedy,
-              HasSubstr("rabbitmqctl delete_queue -p 'shop' --if-empty 'or.ders') and declare it "
-                        "without x-expires"));
-}
-
 TEST_F(QueueRules, AcceptAnyJson) {
   for (const Json& json : {Json(), Json(7), Json::array(), Json::object(),
                            Json({{"arguments", 7}, {"durable", "no"}, {"type", 1}}),
@@ -139,12 +93,6 @@ TEST_F(QueueRules, AcceptAnyJson) {
     policies_ = {json, json};
     EXPECT_THAT(Lines(Check(json)), IsEmpty()) << json;
   }
-}
-
-TEST_F(QueueRules, WarnOfDelayedRetry) {
-  EXPECT_THAT(Lines(Check(With({{"x-delayed-retry-type", "all"}}, "quorum"))),
-              ElementsAre(StartsWith("warning: argument x-delayed-retry-type sets")));
-  EXPECT_THAT(Lines(Check(With({{"x-delayed-retry-type", "disabled"}}, "quorum"))), IsEmpty());
 }
 
 TEST_F(QueueRules, RemoveASettingFromThePolicyOnlyForTheQueuesOfTheWorker) {
@@ -162,34 +110,6 @@ TEST_F(QueueRules, RemoveASettingFromThePolicyOnlyForTheQueuesOfTheWorker) {
   policies_ = {};
   EXPECT_EQ(Check(Queue({{"effective_policy_definition", {{"expires", 1}}}}))[0].remedy,
             "remove expires from a policy, or exclude '^or[.]ders$' from its pattern");
-}
-
-TEST_F(QueueRules, KeepTheOtherSettingsOfAPolicy) {
-  const Json definition = {
-      {"message-ttl", 1}, {"expires", 5}, {"max-length", 10}, {"dead-letter-exchange", "d'lx"}};
-  const Findings findings = Check(Under(definition));
-  ASSERT_EQ(findings.size(), 3U);
-  for (const Finding& finding : findings) {
-    EXPECT_EQ(finding.remedy,
-              "rabbitmqctl set_policy -p 'shop' --priority 4 --apply-to 'queues' 'limits for "
-              "or.ders' '^or[.]ders$' '{\"dead-letter-exchange\":\"d'\\''lx\"}'");
-  }
-}
-
-TEST_F(QueueRules, WarnOfAPolicyThatDropsMessagesBeforeItRefusesThem) {
-  const Json definition = {{"max-length", 10}, {"overflow", "reject-publish-dlx"}};
-  const auto drops = ElementsAre(
-      AllOf(HasSubstr("warning: policy 'limits' sets max-length 10, and policy 'limits' sets "
-                      "overflow reject-publish-dlx"),
-            HasSubstr("drops its oldest messages")));
-  EXPECT_THAT(Lines(Check(Under(definition))), drops);
-  EXPECT_THAT(Lines(Check(Under(definition), Kind::kParked)), drops);
-  EXPECT_THAT(Lines(Check(Under({{"overflow", "reject-publish"}}))), IsEmpty());
-  Json queue = Under(definition);
-  queue["arguments"] = {{"x-overflow", "reject-publish"}};
-  EXPECT_THAT(Lines(Check(queue)), IsEmpty());
-  queue["arguments"] = {{"x-max-length", 5}};  // it has never had more messages
-  EXPECT_THAT(Lines(Check(queue)), IsEmpty());
 }
 
 TEST_F(QueueRules, NeedADeliveryLimitAboveTheRedeliveriesOfAWorker) {

@@ -5,9 +5,7 @@
 
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "cli/text/json_line.h"
@@ -62,13 +60,6 @@ TEST(MessageTable, FitsIntoEightyColumns) {
             "parked (UTC)    attempt  id                                error\n"
             "11-14 22:23:20  8        5f0c                              no\\u{9}paper\n"
             "-               0        0123456789abcdef0123456789abcdef  eeeeeeeeeeeeeeeeee...\n");
-}
-
-TEST(MessageTable, ShowsTheDelayOfWaitingMessagesAndMoreColumns) {
-  EXPECT_EQ(MessageTable(MessageTableHead(true, {"content-type"}),
-                         {MessageTableRow(*Waiting(), &Queue(), {"content-type"}, kNow)}, 80),
-            "due (UTC)       attempt  delay  id    content-type  error\n"
-            "11-14 22:25:01  2        1s     5f0c  -             -\n");
 }
 
 TEST(MessageTable, ShowsTheYearOfOldMessages) {
@@ -209,11 +200,6 @@ TEST(JsonLayout, HandlesAnyDepthAndTextThatIsNotJson) {
   }
 }
 
-amqp::MessagePtr FailedAt(absl::Time time) {
-  return MakeMessage(
-      {.headers = testing::Copied({{"x-retry-first-failure", absl::ToUnixMillis(time)}})});
-}
-
 TEST(MessageFilter, KnowsAMessageWithoutMessageIdByItsCorrelationId) {
   const MessageFilter filter = {.ids = {"task"}};
   const amqp::Table ours = testing::Copied({{"x-retry-id", "ours"}});
@@ -222,17 +208,6 @@ TEST(MessageFilter, KnowsAMessageWithoutMessageIdByItsCorrelationId) {
   EXPECT_FALSE(filter.Matches(
       *MakeMessage({.properties = {.correlation_id = "task", .message_id = "m"}, .headers = ours}),
       kNow));
-}
-
-TEST(MessageFilter, TellsOldFromNew) {
-  const MessageFilter older = {.older_than = absl::Hours(1)};
-  const MessageFilter newer = {.newer_than = absl::Hours(1)};
-  const auto old = FailedAt(kNow - absl::Hours(1) - absl::Milliseconds(1));
-  EXPECT_TRUE(older.Matches(*old, kNow));
-  EXPECT_FALSE(newer.Matches(*old, kNow));
-  const auto young = FailedAt(kNow - absl::Hours(1) + absl::Milliseconds(1));
-  EXPECT_FALSE(older.Matches(*young, kNow));
-  EXPECT_TRUE(newer.Matches(*young, kNow));
 }
 
 TEST(MessageFilter, CountsAgeFromTheTimeOfParkingIfItIsKnown) {
@@ -249,25 +224,6 @@ TEST(MessageFilter, MatchesNoAgeOfAMessageWithoutATime) {
       MakeMessage({.headers = testing::Copied({{"x-retry-first-failure", "then"}})});
   EXPECT_FALSE((MessageFilter{.older_than = absl::ZeroDuration()}).Matches(*message, kNow));
   EXPECT_FALSE((MessageFilter{.newer_than = absl::Hours(1)}).Matches(*message, kNow));
-}
-
-TEST(MessageFilter, ComparesHeadersOfSomeTypes) {
-  const auto message = MakeMessage({.headers = amqp::Table{{"text", "a"},
-                                                           {"number", std::int16_t{-7}},
-                                                           {"yes", true},
-                                                           {"no", false},
-                                                           {"real", 1.0}}});
-  const auto has = [&](const std::string& name, const std::string& value) {
-    return MessageFilter{.headers = {{name, value}}}.Matches(*message, kNow);
-  };
-  EXPECT_TRUE(has("text", "a"));
-  EXPECT_FALSE(has("text", "A"));
-  EXPECT_TRUE(has("number", "-7"));
-  EXPECT_TRUE(has("yes", "true"));
-  EXPECT_TRUE(has("no", "false"));
-  EXPECT_FALSE(has("no", "true"));
-  EXPECT_FALSE(has("real", "1"));
-  EXPECT_FALSE(has("missing", ""));
 }
 
 }  // namespace message_text_test

@@ -7,14 +7,10 @@
 
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
 #include <functional>
-#include <iterator>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "support/temporary_directory.h"
 #include "unit/amqp/run_until.h"
@@ -66,26 +62,6 @@ class SubprocessTest : public ::testing::Test {
   EventLoop loop_;
 };
 
-TEST_F(SubprocessTest, ReportsTheExitStatusOrTheSignal) {
-  EXPECT_EQ(Shell("exit 3").exit_status(), 3);
-  const ProcessEnd killed = Shell("kill -SEGV $$");
-  EXPECT_EQ(killed.exit_status(), std::nullopt);
-  EXPECT_EQ(WTERMSIG(killed.status), SIGSEGV);
-}
-
-TEST_F(SubprocessTest, ReportsWhyAProgramCannotBeStarted) {
-  Subprocess::Spec spec = Spec("");
-  spec.command = {"/no/such/program"};
-  EXPECT_EQ(Run(spec).start_error, ENOENT);
-  spec.command = {directory_.Write("plain", "text")};
-  EXPECT_EQ(Run(spec).start_error, EACCES);
-}
-
-TEST_F(SubprocessTest, PassesInputAndEnvironment) {
-  EXPECT_EQ(Shell("cat; echo \" $GREETING $RETRYQ_NONE\"", "body").exit_status(), 0);
-  EXPECT_EQ(Stdout(), "body hello \n");
-}
-
 TEST_F(SubprocessTest, WritesMoreThanAPipeHoldsWhileItReads) {
   // The program writes to stderr as much as it reads.
   const std::string body(1 << 20, 'x');
@@ -99,73 +75,6 @@ TEST_F(SubprocessTest, WritesMoreThanAPipeHoldsWhileItReads) {
 TEST_F(SubprocessTest, AcceptsAProgramThatDoesNotReadItsInput) {
   EXPECT_EQ(Shell("exit 0", std::string(1 << 20, 'x')).exit_status(), 0);
   EXPECT_EQ(Shell("exec <&-; exit 4", std::string(1 << 20, 'x')).exit_status(), 4);
-}
-
-TEST_F(SubprocessTest, PassesStderrOn) {
-  const FileDescriptor passed_on(
-      ::open(directory_.File("stderr").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-  Outlet errors({.fd = passed_on.get()});
-  Subprocess::Spec spec = Spec("echo first >&2; printf last >&2");
-  spec.errors = &errors;
-  EXPECT_EQ(Run(spec).errors, "first\nlast");
-  EXPECT_TRUE(errors.Flush(absl::Minutes(1)));
-  EXPECT_EQ(directory_.Read("stderr"), "first\nlast");
-}
-
-TEST_F(SubprocessTest, WritesAndReadsWhileTheProgramRuns) {
-  std::string output;
-  std::optional<std::string> closed;
-  bool ended = false;
-  Subprocess process(loop_, {.ended = [&](const ProcessEnd&) { ended = true; },
-                             .output = [&](std::string_view text) { output.append(text); },
-                             .closed = [&](const char* which) { closed = which; }});
-  Subprocess::Spec spec = Spec("cat; exec >&-; sleep 600");
-  spec.input = std::nullopt;
-  ASSERT_EQ(process.Start(spec), 0);
-  EXPECT_FALSE(process.has_read_input());
-  process.Write("one ");
-  process.Write("two");
-  Until([&] { return output == "one two"; });
-  EXPECT_TRUE(process.has_read_input());
-  process.CloseStdin();
-  Until([&] { return closed == "stdout"; });
-  process.Terminate("stopped by the test");
-  Until([&] { return ended; });
-}
-
-TEST_F(SubprocessTest, IsStoppedAtItsTimeout) {
-  const ProcessEnd end = Shell("echo slow >&2; sleep 600", "", absl::Milliseconds(50));
-  EXPECT_EQ(end.stopped, "timed out after 50ms");
-  EXPECT_EQ(end.errors, "slow\n");
-  // Even if it exits with 0 then.
-  EXPECT_EQ(Shell("trap 'exit 0' TERM; sleep 600 & wait", "", absl::Milliseconds(50)).exit_status(),
-            std::nullopt);
-}
-
-TEST_F(SubprocessTest, IsStoppedWithItsGroupEvenIfThatIgnoresSigterm) {
-  // The sleeper has the write end of this pipe, which is otherwise closed.
-  int pipe[2];
-  ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
-  const FileDescriptor read_end(pipe[0]);
-  FileDescriptor write_end(pipe[1]);
-  Subprocess::Spec spec =
-      Spec("trap '' TERM; sleep 600 & wait; sleep 600", "", absl::Milliseconds(50));
-  spec.stdout_fd = write_end.get();
-  EXPECT_NE(Run(spec).stopped, "");
-  write_end.Close();
-  char byte;
-  EXPECT_EQ(::read(read_end.get(), &byte, 1), 0);
-}
-
-TEST_F(SubprocessTest, IsStoppedByItsDestructor) {
-  {
-    Subprocess process(loop_, {.ended = [](const ProcessEnd&) { FAIL(); }});
-    ASSERT_EQ(process.Start(Spec("trap 'echo asked; exit' TERM; echo started; sleep 600 & wait")),
-              0);
-    while (Stdout().empty()) std::this_thread::yield();
-  }
-  EXPECT_EQ(Stdout(), "started\nasked\n");
-  EXPECT_FALSE(HasChildren());
 }
 
 TEST_F(SubprocessTest, DoesNotWaitForProcessesInTheBackground) {

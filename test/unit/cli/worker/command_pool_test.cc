@@ -28,7 +28,6 @@ using ::retryq::testing::MakeMessage;
 using ::retryq::testing::MessageParts;
 using ::retryq::testing::TemporaryDirectory;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using Kind = Outcome::Kind;
 
 Delivery MakeDelivery(const MessageParts& parts = {}) {
@@ -191,65 +190,30 @@ class CommandTest : public ::testing::Test {
 
 class CommandPoolTest : public CommandTest {
  protected:
-  CommandPool& Start(std::vector<std::string> command, std::size_t jobs = 1) {
-    pool_.emplace(loop_,
-                  CommandPool::Options{.command = Command(std::move(command)),
-                                       .jobs = jobs,
-                                       .first_pause = absl::Milliseconds(1),
-                                       .longest_pause = absl::Milliseconds(5)},
-                  [this](Availability::State state, const std::string& why) {
-                    if (state == Availability::State::kFails) failures_.push_back(why);
-                    states_.push_back(state);
-                  });
-    return *pool_;
-  }
-  CommandPool& StartScript(const std::string& script, std::size_t jobs = 1) {
-    return Start({"sh", "-c", script}, jobs);
-  }
-  // A command that runs until there is the file "go".
-  CommandPool& StartWaiting() {
-    return StartScript("echo started; until test -e '" + directory_.File("go") +
-                       "'; do sleep 0.01; done");
+  // The command runs until there is the file "go".
+  CommandPoolTest() {
+    const std::string script =
+        "echo started; until test -e '" + directory_.File("go") + "'; do sleep 0.01; done";
+    pool_.emplace(loop_, CommandPool::Options{.command = Command({"sh", "-c", script}), .jobs = 1},
+                  [](Availability::State, const std::string&) {});
   }
 
-  void Give(std::string_view body) { Give(body, std::make_shared<Delivery::Source>("orders")); }
   // Returns whether its command has begun, as the settlement is told.
   std::shared_ptr<std::atomic<bool>> Give(std::string_view body,
                                           const std::shared_ptr<Delivery::Source>& source) {
-    const std::string name(body);
     auto begun = std::make_shared<std::atomic<bool>>(true);
     pool_->Handle(Delivery(MakeMessage({.body = body}), source,
                            {.failures = 2, .last_error = "before", .id = "id-1"}),
                   Settlement(
-                      loop_.executor(),
-                      [this, name](const Outcome& outcome) {
-                        order_.push_back(name);
-                        outcomes_.emplace(name, outcome);
-                      },
+                      loop_.executor(), [](const Outcome&) {},
                       std::shared_ptr<const std::atomic<bool>>(source, &source->abandoned), begun));
     return begun;
   }
 
-  void Settled(std::size_t count) {
-    Until([&] { return order_.size() >= count; });
-  }
-
-  // "ok", "requeued" or the error.
-  std::string Result(const std::string& name) const {
-    const Outcome& outcome = outcomes_.at(name);
-    if (outcome.kind() == Kind::kRequeue) return "requeued";
-    return outcome.status().ok() ? "ok" : std::string(outcome.status().message());
-  }
-
-  std::vector<std::string> failures_;
-  std::vector<Availability::State> states_;
-  std::vector<std::string> order_;  // in which they were settled
-  std::map<std::string, Outcome> outcomes_;
   std::optional<CommandPool> pool_;
 };
 
 TEST_F(CommandPoolTest, ReportsWhichMessagesHaveBegun) {
-  StartWaiting();
   const auto gone = std::make_shared<Delivery::Source>("orders");
   const auto here = std::make_shared<Delivery::Source>("orders");
   EXPECT_TRUE(*Give("hangs", gone));
@@ -261,41 +225,6 @@ TEST_F(CommandPoolTest, ReportsWhichMessagesHaveBegun) {
   EXPECT_FALSE(*waits);
   directory_.Write("go", "");
   Until([&] { return waits->load(); });
-}
-
-TEST_F(CommandPoolTest, MeasuresTheTimeOfTheCommandWithoutTheWaitForIt) {
-  StartScript("sleep 0.2");
-  for (const char* name : {"a", "b", "c", "d"}) Give(name);
-  Settled(4);
-  for (const auto& [name, outcome] : outcomes_) {
-    EXPECT_GE(outcome.took().value(), absl::Milliseconds(200));
-  }
-  EXPECT_LT(*outcomes_.at("d").took(), absl::Milliseconds(600));
-}
-
-constexpr char kPoison[] = "if [ $(cat) = poison ]; then exit 127; fi";
-
-TEST_F(CommandPoolTest, TriesOtherMessagesToFindOutWhetherTheCommandWorks) {
-  StartScript(kPoison);
-  Give("poison");
-  Until([&] { return failures_.size() >= 3; });
-  for (const char* name : {"a", "b"}) Give(name);
-  Settled(3);
-  EXPECT_EQ(Result("poison"), "exit 127");
-  EXPECT_EQ(Result("a"), "ok");
-  EXPECT_EQ(Result("b"), "ok");
-  EXPECT_EQ(states_.back(), Availability::State::kWorks);
-}
-
-TEST_F(CommandPoolTest, StopsNowAndSettlesNothing) {
-  CommandPool& pool = StartScript("echo started; sleep 600");
-  Give("runs");
-  Give("waits");
-  Until([&] { return !Stdout().empty(); });
-  const std::vector<Job> unsettled = pool.StopNow();
-  EXPECT_EQ(unsettled.size(), 2U);
-  pool_.reset();
-  EXPECT_THAT(order_, IsEmpty());
 }
 
 class ParkedHookTest : public CommandTest {
@@ -320,25 +249,9 @@ class ParkedHookTest : public CommandTest {
                      .delivery = &delivery});
   }
 
-  void UntilIdle() {
-    bool idle = false;
-    hook_->WhenIdle([&idle] { idle = true; });
-    Until([&] { return idle; });
-    EXPECT_EQ(hook_->unfinished(), 0U);
-  }
-
   std::vector<std::string> failures_;
   std::optional<ParkedHook> hook_;
 };
-
-TEST_F(ParkedHookTest, RunsTheLineForEachMessage) {
-  MakeHook("cat; echo \" $RETRYQ_ID $RETRYQ_ATTEMPT/$RETRYQ_MAX_ATTEMPTS $RETRYQ_LAST_ERROR\"");
-  Park("one", "id-1");
-  Park("two", "id-2");
-  UntilIdle();
-  EXPECT_EQ(Stdout(), "one id-1 3/9 gave up\ntwo id-2 3/9 gave up\n");
-  EXPECT_THAT(failures_, IsEmpty());
-}
 
 TEST_F(ParkedHookTest, KeepsALimitedNumberOfMessagesAndStopsItsCommand) {
   MakeHook("echo started; sleep 600", /*most_waiting=*/1);

@@ -25,11 +25,8 @@ namespace lines_pool_test {
 
 using retryq::testing::MakeMessage;
 using retryq::testing::TemporaryDirectory;
-using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
 
 // Programs are shells that read line after line; `$id` and `$line` are what they have got.
@@ -60,12 +57,7 @@ class LinesPoolTest : public ::testing::Test {
     change(options);
     pool_.emplace(loop_, std::move(options),
                   LinesPool::Callbacks{
-                      .on_state =
-                          [this](Availability::State state, const std::string& why) {
-                            if (state == Availability::State::kTried) return;
-                            const bool works = state == Availability::State::kWorks;
-                            availability_.push_back(works ? "available" : why);
-                          },
+                      .on_state = [](Availability::State, const std::string&) {},
                       .program_ended = [this](const std::string& why) { ends_.push_back(why); },
                       .no_answer = [this](const std::string& why) { silences_.push_back(why); },
                       .odd_answer = [](const std::string&) {}});
@@ -114,24 +106,11 @@ class LinesPoolTest : public ::testing::Test {
   EventLoop loop_;
   TemporaryDirectory files_;
   std::optional<LinesPool> pool_;
-  std::vector<std::string> availability_;
   std::vector<std::string> ends_;
   std::vector<std::string> silences_;
   std::vector<std::string> order_;  // in which they were settled
   std::map<std::string, Outcome> outcomes_;
 };
-
-TEST_F(LinesPoolTest, AcceptsAnswersInAnyOrder) {
-  Start(
-      "read -r a; read -r b; echo '{\"id\":2,\"ok\":true}'; echo '{\"id\":1,\"error\":\"no\"}'; "
-      "cat > /dev/null",
-      [](LinesPool::Options& options) { options.in_flight = 2; });
-  Give("a");
-  Give("b");
-  Settled(2);
-  EXPECT_THAT(order_, ElementsAre("b", "a"));
-  EXPECT_EQ(Error("a"), "no");
-}
 
 TEST_F(LinesPoolTest, DoesNotWaitForAProgramThatDoesNotRead) {
   Start("until test -e " + File("go") + "; do sleep 0.01; done; " + ForEach(kOk),
@@ -144,16 +123,6 @@ TEST_F(LinesPoolTest, DoesNotWaitForAProgramThatDoesNotRead) {
   EXPECT_THAT(order_, IsEmpty());
   files_.Write("go", "");
   Settled(3);
-}
-
-TEST_F(LinesPoolTest, GivesEachOfSeveralUnansweredMessagesToAProgramOfItsOwn) {
-  Start(ForEach("case $line in *poison*) kill -KILL $$;; esac; " + std::string(kOk)),
-        [](LinesPool::Options& options) { options.in_flight = 8; });
-  for (const char* name : {"a", "poison", "b", "c"}) Give(name);
-  Settled(4);
-  EXPECT_THAT(order_, ElementsAre("a", "poison", "b", "c"));
-  EXPECT_EQ(Error("poison"), "killed by SIGKILL");
-  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(Ok(name));
 }
 
 TEST_F(LinesPoolTest, FindsTheMessageThatEndedTheProgramAmongSeveral) {
@@ -230,20 +199,6 @@ TEST_F(LinesPoolTest, FailsAMessageAfterSeveralProgramsThatNeverAnswered) {
   EXPECT_THAT(ends_, SizeIs(LinesPool::kCrashesThatCount));
 }
 
-TEST_F(LinesPoolTest, ReportsTroubleAfterSeveralProgramsInARowHandledNothing) {
-  Start("if test -e " + File("well") + "; then " + ForEach(kOk) + "; fi; read -r line; exit 1");
-  Give("a");
-  Give("b");
-  Until([&] { return ends_.size() == 2; });
-  EXPECT_EQ(pool_->Trouble(), std::nullopt);
-  Until([&] { return ends_.size() == 3; });
-  EXPECT_EQ(pool_->Trouble(),
-            "COMMAND has ended 3 times in a row without having handled a message: exit 1");
-  files_.Write("well", "");
-  Settled(2);
-  EXPECT_EQ(pool_->Trouble(), std::nullopt);
-}
-
 TEST_F(LinesPoolTest, KnowsTheOldestMessage) {
   Start(ForEach("case $line in *slow*) sleep 600;; esac; " + std::string(kOk)),
         [](LinesPool::Options& options) { options.programs = 2; });
@@ -253,24 +208,6 @@ TEST_F(LinesPoolTest, KnowsTheOldestMessage) {
   Settled(1);
   Until([&] { return pool_->Oldest()->running > absl::Milliseconds(20); });
   EXPECT_EQ(pool_->Oldest()->delivery.body(), "slow");
-}
-
-TEST_F(LinesPoolTest, FailsNoMessageIfTheProgramEndsBeforeItReads) {
-  StartAndAnswer("echo no database >&2; exit 1",
-                 [](LinesPool::Options& options) { options.proof = absl::Minutes(1); });
-  Give("a");
-  Until([&] { return ends_.size() >= 6; });
-  EXPECT_THAT(order_, ElementsAre("first"));
-  EXPECT_THAT(availability_, Each("exit 1: no database"));
-}
-
-TEST_F(LinesPoolTest, FailsAMessageWithExit127IfOthersAreAnswered) {
-  Start(ForEach("case $line in *poison*) exit 127;; esac; " + std::string(kOk)));
-  for (const char* name : {"a", "poison", "b"}) Give(name);
-  Settled(3);
-  EXPECT_EQ(Error("poison"), "exit 127");
-  EXPECT_TRUE(Ok("b"));
-  EXPECT_THAT(availability_, IsEmpty());
 }
 
 TEST_F(LinesPoolTest, ReportsThatThereIsNoAnswerAndTheRemedy) {
@@ -297,16 +234,6 @@ TEST_F(LinesPoolTest, MeasuresTheTimeOfTheProgramWithoutTheWaitForIt) {
     EXPECT_LT(*outcomes_.at("m3").took(), absl::Milliseconds(600));
     pool_.reset();
   }
-}
-
-TEST_F(LinesPoolTest, StartsAProgramAsSoonAsItExists) {
-  const std::string program = files_.File("program");
-  Start("", [&](LinesPool::Options& options) { options.command.command = {program}; });
-  Give("a");
-  ASSERT_THAT(availability_, SizeIs(1));
-  files_.Write("program", "#!/bin/sh\n" + ForEach(kOk) + "\n", /*executable=*/true);
-  Settled(1);
-  EXPECT_EQ(availability_.back(), "available");
 }
 
 }  // namespace lines_pool_test
