@@ -80,16 +80,6 @@ TEST_F(ClientTest, ConsumesOnceConnectedAndPrepared) {
   EXPECT_THAT(broker_.acked, ElementsAre(1));
 }
 
-TEST_F(ClientTest, SaysAllWrongOptionsAtOnce) {
-  const auto consumer = client_->Consume(
-      {.queue = "", .retry = {.backoff = {.factor = 0}}, .prefetch = 0, .handler_threads = -1},
-      Handler(Handles));
-  ASSERT_TRUE(absl::IsInvalidArgument(consumer.status()));
-  for (const char* field : {"queue", "factor", "prefetch", "handler_threads"}) {
-    EXPECT_THAT(std::string(consumer.status().message()), HasSubstr(field));
-  }
-}
-
 TEST_F(ClientTest, StartsAsManyThreadsAsAMachineCanHave) {
   const auto consumer =
       client_->Consume({.queue = "orders", .handler_threads = 1025}, Handler(Handles));
@@ -160,40 +150,6 @@ TEST_F(ClientTest, AfterAFirstSuccessTheConsumerStaysAndSaysSoOnceAMinute) {
   EXPECT_TRUE(result_.ok());
   EXPECT_EQ(events_.Count(EventKind::kInterrupted), 1U);
   EXPECT_NE(broker_.subscriber, nullptr);
-}
-
-TEST_F(ClientTest, DrainsBeforeItCloses) {
-  std::optional<Settlement> running;
-  const auto consumer = client_->Consume({.queue = "orders"},
-                                         AsyncHandler([&running](Delivery, Settlement settlement) {
-                                           running.emplace(std::move(settlement));
-                                         }));
-  broker_.Ready();
-  Settle();
-  Deliver(1);
-  loop_.Drain();
-  Settle();
-  EXPECT_TRUE(broker_.cancelled);
-  EXPECT_FALSE(broker_.closed) << "a handler is still running";
-  std::move(*running).Settle(Outcome::Ok());
-  Settle();
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-  EXPECT_TRUE(broker_.closed);
-}
-
-TEST_F(ClientTest, BlockingHandlersRunOnThreads) {
-  const std::thread::id loop_thread = std::this_thread::get_id();
-  std::thread::id handler_thread;
-  const auto consumer = client_->Consume({.queue = "orders", .handler_threads = 2},
-                                         Handler([&handler_thread](const Delivery&) -> Outcome {
-                                           handler_thread = std::this_thread::get_id();
-                                           return Outcome::Ok();
-                                         }));
-  broker_.Ready();
-  Settle();
-  Deliver(1);
-  while (broker_.acked.empty()) RunPosted();
-  EXPECT_NE(handler_thread, loop_thread);
 }
 
 TEST_F(ClientTest, SaysThatThereIsNoThreadForHandlers) {
@@ -294,76 +250,6 @@ TEST_F(ClientTest, LeavesAHandlerThatDoesNotEndToTheLoop) {
   shared->end.set_value();
 }
 
-TEST_F(ClientTest, PublishesAtOnceAndSaysWhatBecameOfIt) {
-  std::optional<absl::Status> done;
-  broker_.Ready();
-  client_->Publish({.routing_key = "orders", .body = "42"}, {.deadline = absl::Minutes(1)},
-                   [&done](absl::Status status) { done = std::move(status); });
-  ASSERT_THAT(broker_.publishes, SizeIs(1));
-  EXPECT_EQ(broker_.publishes[0].exchange, "");
-  EXPECT_EQ(broker_.publishes[0].routing_key, "orders");
-  broker_.publishes[0].Return();
-  ASSERT_TRUE(done.has_value());
-  EXPECT_TRUE(absl::IsNotFound(*done));
-}
-
-TEST_F(ClientTest, HasSoManyPublishesUnansweredAndNoMore) {
-  client_.emplace(loop_, broker_, ClientOptions{.max_open_publishes = 2, .observer = &events_});
-  broker_.Ready();
-  std::vector<absl::Status> answers;
-  const auto publish = [&] {
-    client_->Publish({.routing_key = "orders"}, {.deadline = absl::Minutes(1)},
-                     [&answers](absl::Status status) { answers.push_back(std::move(status)); });
-  };
-  for (int i = 0; i < 3; ++i) publish();
-  EXPECT_THAT(answers, IsEmpty());
-  Settle();
-  ASSERT_THAT(answers, SizeIs(1));
-  EXPECT_TRUE(absl::IsResourceExhausted(answers[0]));
-  EXPECT_THAT(std::string(answers[0].message()), HasSubstr("max_open_publishes"));
-  ASSERT_THAT(broker_.publishes, SizeIs(2));
-  broker_.publishes[0].Confirm();
-  publish();
-  EXPECT_THAT(broker_.publishes, SizeIs(3));
-}
-
-TEST_F(ClientTest, PublishesWithADelayThroughTheQueueOfTheNextStep) {
-  std::optional<absl::Status> done;
-  broker_.Ready();
-  client_->Publish(
-      {.exchange = "shop", .routing_key = "order.placed"},
-      {.delay = absl::Milliseconds(2500), .round_up = true, .deadline = absl::Minutes(1)},
-      [&done](absl::Status status) { done = std::move(status); });
-  Settle();
-  ASSERT_THAT(broker_.publishes, SizeIs(1));
-  EXPECT_EQ(broker_.publishes[0].exchange, "retry.3000");
-  EXPECT_EQ(broker_.publishes[0].routing_key, "order.placed");
-  broker_.publishes[0].Confirm();
-  EXPECT_TRUE(done->ok());
-}
-
-TEST_F(ClientTest, LooksForTheTargetBeforeTheDelay) {
-  std::optional<absl::Status> done;
-  broker_.on_declare = [](const QueueDeclaration& queue) -> absl::Status {
-    return queue.passive ? absl::NotFoundError("no queue 'orders'") : absl::OkStatus();
-  };
-  broker_.Ready();
-  client_->Publish({.routing_key = "orders"},
-                   {.delay = absl::Seconds(1), .deadline = absl::Minutes(1)},
-                   [&done](absl::Status status) { done = std::move(status); });
-  Settle();
-  ASSERT_TRUE(done.has_value());
-  EXPECT_TRUE(absl::IsNotFound(*done));
-}
-
-TEST_F(ClientTest, APublishNobodyConfirmsEndsAtItsDeadline) {
-  std::optional<absl::Status> done;
-  client_->Publish({.routing_key = "orders"}, {.deadline = absl::Milliseconds(1)},
-                   [&done](absl::Status status) { done = std::move(status); });
-  while (!done.has_value()) RunPosted();
-  EXPECT_TRUE(absl::IsUnavailable(*done));
-}
-
 TEST(Client, NamesTheWrongOptionsOfItsOwnAndOfTheConsumerTogether) {
   EventLoop loop;
   Client client(loop, {.url = "http://localhost",
@@ -377,14 +263,6 @@ TEST(Client, NamesTheWrongOptionsOfItsOwnAndOfTheConsumerTogether) {
                             "factor", "prefetch", "handler_threads"}) {
     EXPECT_THAT(std::string(consumer.status().message()), HasSubstr(field));
   }
-}
-
-TEST(Client, SaysWhatIsWrongWithItsUrl) {
-  EventLoop loop;
-  Client client(loop, {.url = "http://localhost"});
-  const auto consumer =
-      client.Consume({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Ok(); }));
-  EXPECT_TRUE(absl::IsInvalidArgument(consumer.status()));
 }
 
 }  // namespace client_test

@@ -6,7 +6,6 @@ namespace retryq {
 namespace delay_queues_undeclared_test {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -60,17 +59,6 @@ TEST_F(UndeclaredDelayQueuesTest, HaveNoSlotsThoughTheyBeOfTypeQuorum) {
   EXPECT_EQ(*acquired_[0]->name, "retry.1000");
 }
 
-TEST_F(UndeclaredDelayQueuesTest, ThatAreMissingAreNamedWithTheRemedyAndHaveNoOtherName) {
-  queues_->Acquire(kRoute, Keep());
-  Answer(absl::NotFoundError("no queue 'retry.1000'"));
-  ASSERT_EQ(acquired_.size(), 1U);
-  EXPECT_TRUE(absl::IsNotFound(acquired_[0].status()));
-  EXPECT_THAT(std::string(acquired_[0].status().message()),
-              AllOf(HasSubstr("'retry.1000'"), HasSubstr("retryq plan --definitions")));
-  EXPECT_THAT(events_, ElementsAre("declare_failed retry.1000"));
-  EXPECT_THAT(declares_, IsEmpty());
-}
-
 TEST_F(UndeclaredDelayQueuesTest, WithoutTheirExchangeAreMissingToo) {
   exchange_ = absl::NotFoundError("no exchange 'retry.1000'");
   queues_->Acquire(kRoute, Keep());
@@ -115,15 +103,6 @@ TEST_F(UndeclaredDelayQueuesTest, ThatAreLimitedAreTakenToBeFullAfterANack) {
   EXPECT_THAT(*full, StartsWith("'retry.1000' is full (7 messages or 1000 bytes)"));
   EXPECT_TRUE(Holds());
   EXPECT_TRUE(queues_->Covers(lease));
-}
-
-TEST_F(UndeclaredDelayQueuesTest, ThatAreLimitedRefuseWhatIsTooMuch) {
-  Use({.max_length = 7, .max_length_bytes = 1000});
-  queues_->Acquire(kRoute, Keep());
-  const amqp::Table& arguments = declares_.front().params.queue.arguments;
-  EXPECT_EQ(*arguments.Find("x-overflow"), amqp::Value("reject-publish"));
-  EXPECT_EQ(*arguments.Find("x-max-length"), amqp::Value(std::int64_t{7}));
-  EXPECT_EQ(*arguments.Find("x-max-length-bytes"), amqp::Value(std::int64_t{1000}));
 }
 
 }  // namespace delay_queues_undeclared_test

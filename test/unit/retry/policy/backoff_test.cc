@@ -264,11 +264,6 @@ TEST(BackoffOptions, NameWhatContradictsEachOther) {
   }
 }
 
-TEST(BackoffDelay, MultipliesByTenUpToFiveHundredSeconds) {
-  EXPECT_THAT(DelaysInMs({.factor = 10.0, .max = absl::Seconds(500)}, 6),
-              ElementsAre(1000, 10'000, 100'000, 500'000, 500'000, 500'000));
-}
-
 TEST(BackoffDelay, GrowsByTheBaseOrAStepUpToTheMax) {
   EXPECT_THAT(DelaysInMs({.max = absl::Milliseconds(3500), .growth = Growth::kLinear}, 5),
               ElementsAre(1000, 2000, 3000, 3500, 3500));

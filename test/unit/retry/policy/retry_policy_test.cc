@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "retry/policy/decide.h"
@@ -30,25 +29,6 @@ Step Decide(const RetryOptions& options, const Outcome& outcome,
             const Delivery::History& history = {}) {
   testing::SeededRandom random;
   return RetryPolicy(options).Decide(outcome, history, kNow, random);
-}
-
-TEST(RetryPolicy, AcksSuccess) { EXPECT_EQ(Decide(Doubling(), Outcome::Ok()).kind, Kind::kAck); }
-
-TEST(RetryPolicy, RetriesAnErrorAfterTheBackoffOfItsFailures) {
-  const absl::Duration delays[] = {absl::Seconds(1), absl::Seconds(2),  absl::Seconds(4),
-                                   absl::Seconds(8), absl::Seconds(10), absl::Seconds(10)};
-  std::uint64_t failures = 0;
-  for (const absl::Duration delay : delays) {
-    const Step step = Decide(Doubling(), kDown, {.failures = failures++});
-    EXPECT_EQ(step.kind, Kind::kRetry);
-    EXPECT_EQ(step.delay, delay);
-  }
-}
-
-TEST(RetryPolicy, SaysTheErrorAndItsCode) {
-  const Step step = Decide(Doubling(), kDown);
-  EXPECT_EQ(step.error, "UNAVAILABLE: down");
-  EXPECT_EQ(step.reason, "UNAVAILABLE: down");
 }
 
 TEST(RetryPolicy, ParksWhatNoRetryWillMend) {
@@ -100,33 +80,6 @@ TEST(RetryPolicy, ParksPermanentErrorsWhateverHappensAtTheLimit) {
   EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kPark);
 }
 
-TEST(RetryPolicy, ParksAndDiscardsWhenToldTo) {
-  const Step park = Decide(Doubling(), Outcome::Park(kDown));
-  EXPECT_EQ(park.kind, Kind::kPark);
-  EXPECT_EQ(park.error, "UNAVAILABLE: down");
-
-  const Step discard = Decide(Doubling(), Outcome::Discard("sent twice"));
-  EXPECT_EQ(discard.kind, Kind::kDiscard);
-  EXPECT_EQ(discard.reason, "sent twice");
-}
-
-TEST(RetryPolicy, GivesUpWithTheLastAttempt) {
-  RetryOptions options = Doubling();
-  options.max_attempts = 8;
-  EXPECT_EQ(Decide(options, kDown, {.failures = 6}).kind, Kind::kRetry);
-
-  const Step step = Decide(options, kDown, {.failures = 7});
-  EXPECT_EQ(step.kind, Kind::kPark);
-  EXPECT_EQ(step.error, "UNAVAILABLE: down");
-  EXPECT_EQ(step.reason, "gave up after 8 attempts: UNAVAILABLE: down");
-}
-
-TEST(RetryPolicy, GivesUpAfterOneAttemptWhereNoMoreAreAllowed) {
-  RetryOptions options = Doubling();
-  options.max_attempts = 1;
-  EXPECT_EQ(Decide(options, kDown).reason, "gave up after 1 attempt: UNAVAILABLE: down");
-}
-
 TEST(RetryPolicy, GivesUpWhenMoreAttemptsWereMadeThanAreAllowedNow) {
   RetryOptions options = Doubling();
   options.max_attempts = 3;
@@ -139,17 +92,6 @@ TEST(RetryPolicy, NeverGivesUpWithoutALimit) {
       Decide(Doubling(), kDown, {.failures = kHuge, .first_failure = absl::UnixEpoch()});
   EXPECT_EQ(step.kind, Kind::kRetry);
   EXPECT_EQ(step.delay, absl::Seconds(10));
-}
-
-TEST(RetryPolicy, DoesAtTheLimitWhatTheOptionsSay) {
-  RetryOptions options = Doubling();
-  options.max_attempts = 1;
-  options.on_limit = OnLimit::kPark;
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kPark);
-  options.on_limit = OnLimit::kReject;
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kReject);
-  options.on_limit = OnLimit::kDiscard;
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kDiscard);
 }
 
 TEST(RetryPolicy, StartsNoRetryLaterThanMaxAgeAfterTheFirstFailure) {
@@ -213,14 +155,6 @@ TEST(RetryPolicy, HoldsWhatTheHandlerAsksBetweenOneMillisecondAndTheLongest) {
 
   options.max_retry_after = absl::Microseconds(1500);
   EXPECT_EQ(delay_for(absl::Hours(1)), absl::Milliseconds(1)) << "whole milliseconds";
-}
-
-TEST(RetryPolicy, CountsWhatTheHandlerAsksForAsAnAttempt) {
-  RetryOptions options = Doubling();
-  options.max_attempts = 2;
-  const Outcome outcome = Outcome::RetryAfter(absl::Seconds(1), kDown);
-  EXPECT_EQ(Decide(options, outcome).kind, Kind::kRetry);
-  EXPECT_EQ(Decide(options, outcome, {.failures = 1}).kind, Kind::kPark);
 }
 
 TEST(RetryPolicy, RetriesEvenAPermanentErrorWhenAskedTo) {

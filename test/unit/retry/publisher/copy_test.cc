@@ -427,16 +427,6 @@ TEST(Copy, HasRoomForAllThatItCanSay) {
                                         {"x-retry-error", std::string(kMaxErrorSize, 'e')}}));
 }
 
-TEST(CopysError, IsAtMostOneKibibyte) {
-  const auto message = MakeMessage();
-  const std::string error(5000, 'e');
-  Annotation annotation = Retried();
-  annotation.error = error;
-  Copy copy;
-  ASSERT_TRUE(copy.Build(DeliveryOf(message), annotation, kPlenty));
-  EXPECT_EQ(copy.properties().headers->FindString("x-retry-error"), std::string(1024, 'e'));
-}
-
 TEST(CopysError, IsValidUtf8) {
   const auto message = MakeMessage();
   Annotation annotation = Retried();

@@ -5,7 +5,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "retry/publisher/parked_queue_rules.h"
@@ -110,25 +109,6 @@ class ParkedQueueOfOthers : public ParkedQueueTest {
     return Ensured();
   }
 };
-
-TEST_F(ParkedQueueOfOthers, RefuseQueuesThatKeepNothing) {
-  const std::pair<const char*, const char*> refusals[] = {
-      {"406 PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'orders.parked' in vhost "
-       "'/': received 'true' but current is 'false'",
-       "not durable"},
-      {"406 PRECONDITION_FAILED - inequivalent arg 'auto_delete' for queue 'orders.parked' in "
-       "vhost '/': received 'false' but current is 'true'",
-       "auto-delete"},
-      {"406 PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'orders.parked' in "
-       "vhost '/': received 'classic' but current is 'stream'",
-       "a stream"}};
-  for (const auto& [text, why] : refusals) {
-    const absl::Status answer = Answer(absl::FailedPreconditionError(text));
-    EXPECT_TRUE(absl::IsFailedPrecondition(answer)) << answer;
-    EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr(why));
-    EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("remedy"));
-  }
-}
 
 TEST_F(ParkedQueueOfOthers, TakeAllOthers) {
   EXPECT_EQ(Answer(absl::PermissionDeniedError("403")), absl::OkStatus());

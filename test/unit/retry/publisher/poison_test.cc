@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +22,6 @@ namespace poison_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::RecordedEvents;
 using testing::SimulatedBroker;
@@ -80,11 +77,6 @@ class PoisonTest : public ::testing::Test {
     return deaths;
   }
 
-  std::string HeaderOfParked(std::string_view name) {
-    const auto parked = rabbit_.Messages(kParked);
-    if (parked.empty()) return "nothing is parked";
-    return std::string(parked[0]->properties.headers->FindString(name).value_or(""));
-  }
   std::int64_t FailuresOfParked() {
     const auto parked = rabbit_.Messages(kParked);
     if (parked.empty()) return -1;
@@ -98,18 +90,6 @@ class PoisonTest : public ::testing::Test {
   std::vector<std::string> calls_;
   std::vector<std::uint64_t> attempts_;
 };
-
-TEST_F(PoisonTest, OfAQuorumQueueIsParkedOnceItHasKilledAsManyWorkersAsItMayHaveAttempts) {
-  DeclareQueue("quorum");
-  Publish("poison");
-  EXPECT_EQ(Deaths({.max_attempts = 5}), 5);
-  EXPECT_THAT(attempts_, ElementsAre(0, 1, 2, 3, 4));
-  EXPECT_EQ(rabbit_.Count(kQueue), 0U);
-  ASSERT_EQ(rabbit_.Count(kParked), 1U);
-  EXPECT_EQ(FailuresOfParked(), 5);
-  EXPECT_THAT(HeaderOfParked(kRetryErrorHeader), HasSubstr("the worker that had it died"));
-  EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("gave up after 5 attempts"));
-}
 
 TEST_F(PoisonTest, IsCountedOnWhenItIsMovedBeforeTheBrokerDropsIt) {
   DeclareQueue("quorum");
@@ -162,18 +142,6 @@ TEST_F(PoisonTest, OfAClassicQueueKillsForEverByDefault) {
   Publish("poison");
   EXPECT_EQ(Deaths({.max_attempts = 5}), 100);
   EXPECT_THAT(attempts_, Contains(0U).Times(100));
-}
-
-TEST_F(PoisonTest, OfAClassicQueueIsDelayedAndParkedWhereRedeliveriesAlwaysCount) {
-  DeclareQueue("classic");
-  Publish("poison");
-  const RetryOptions retry{.max_attempts = 4, .count_redeliveries = CountRedeliveries::kAlways};
-  EXPECT_EQ(Deaths(retry), 4);
-  EXPECT_THAT(attempts_, ElementsAre(0, 1, 2, 3));
-  ASSERT_EQ(events_.Count(EventKind::kRetried), 3U);
-  EXPECT_EQ(events_.Last(EventKind::kRetried)->delay, absl::Seconds(4));
-  EXPECT_EQ(FailuresOfParked(), 4);
-  EXPECT_THAT(HeaderOfParked(kRetryErrorHeader), HasSubstr("the worker that had it died"));
 }
 
 TEST_F(PoisonTest, CountsAgainstWhatWasPrefetchedWithIt) {

@@ -73,26 +73,6 @@ TEST_F(ConsumerRetrierTest, TellsHowEachCallEnded) {
                                     "failed the handler gave no reason"));
 }
 
-TEST_F(ConsumerRetrierTest, RequeuesDeliveriesWhileHandlingIsStopped) {
-  int calls = 0;
-  Make();
-  deliver_ = consumer_retrier_->Wrap(Handler([&](const Delivery&) {
-    ++calls;
-    return Outcome::Ok();
-  }));
-  consumer_retrier_->StopHandling();
-  Deliver();
-  Deliver();
-  EXPECT_THAT(broker_.requeued, ElementsAre(1, 2));
-  EXPECT_EQ(calls, 0);
-  EXPECT_EQ(events_.Count(EventKind::kDelivered), 0U);
-  EXPECT_EQ(events_.Count(EventKind::kRequeued), 2U);
-  EXPECT_EQ(consumer_retrier_->open(), 0U);
-  consumer_retrier_->ResumeHandling();
-  Deliver();
-  EXPECT_EQ(calls, 1);
-}
-
 TEST_F(ConsumerRetrierTest, RequeuesADeliveryWhenTheRestOfItsDelayIsOver) {
   Make();
   deliver_ = consumer_retrier_->Wrap(Handler(testing::Fails));

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -72,23 +71,6 @@ TEST_F(HandlerCalls, KeepsTheMemoryOfNoDeliveryWhoseChannelIsGone) {
   EXPECT_TRUE(kept.expired());
 }
 
-// Nothing of it may be touched from then on: AddressSanitizer looks.
-TEST_F(HandlerCalls, MayBeDestroyedByTheBackoffOfARedelivery) {
-  RetryOptions retry;
-  retry.backoff.function = [this](const Failure&) {
-    retrier_.reset();
-    shared_.reset();
-    return absl::Seconds(1);
-  };
-  bool handled = false;
-  Start({.queue = "orders", .retry = retry}, Handler([&](const Delivery&) {
-          handled = true;
-          return Outcome::Ok();
-        }));
-  Redeliver(3);
-  EXPECT_FALSE(handled);
-}
-
 TEST_F(HandlerCalls, SaysWhatAnAsynchronousHandlerThrew) {
   Start({.queue = "orders"}, AsyncHandler([](const Delivery&, const Settlement&) {
           throw std::runtime_error("out of paper");
@@ -132,19 +114,6 @@ TEST_F(HandlerCalls, AbandonedDeliveriesAreForgotten) {
   EXPECT_THAT(broker_.acked, IsEmpty());
 }
 
-TEST_F(HandlerCalls, TheHandlerMayDestroyTheRetrier) {
-  Start({.queue = "orders"}, Handler([this](const Delivery& delivery) -> Outcome {
-          retrier_.reset();
-          deliver_ = nullptr;
-          return absl::UnavailableError(std::string(delivery.body()));
-        }));
-  auto deliver = deliver_;
-  deliver(MakeMessage({}));
-  time_.RunReady();
-  EXPECT_THAT(broker_.acked, IsEmpty());
-  EXPECT_THAT(broker_.publishes, IsEmpty());
-}
-
 TEST_F(HandlerCalls, AHandlerReadsItsDeliveryAfterItHasHadItAbandoned) {
   std::string body;
   Start({.queue = "orders"}, Handler([this, &body](const Delivery& delivery) -> Outcome {
@@ -156,17 +125,6 @@ TEST_F(HandlerCalls, AHandlerReadsItsDeliveryAfterItHasHadItAbandoned) {
   EXPECT_EQ(body, "order 7");
   EXPECT_EQ(retrier_->open(), 0U);
   EXPECT_THAT(broker_.publishes, IsEmpty());
-}
-
-TEST_F(HandlerCalls, AnAsynchronousHandlerReadsItsDeliveryAfterItHasDestroyedTheRetrier) {
-  std::string body;
-  Start({.queue = "orders"}, AsyncHandler([this, &body](const Delivery& delivery, Settlement) {
-          retrier_.reset();
-          body = delivery.body();
-        }));
-  Deliver({.body = "order 7"});
-  EXPECT_EQ(body, "order 7");
-  EXPECT_THAT(broker_.acked, IsEmpty());
 }
 
 TEST_F(HandlerCalls, AHandlerWithinAHandlerMayAbandonBothDeliveries) {

@@ -21,7 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using testing::RetrierTest;
-using testing::ScriptedBroker;
 using ::testing::SizeIs;
 
 TEST_F(RetrierTest, AcksWhatTheHandlerHandled) {
@@ -50,19 +49,6 @@ TEST_F(RetrierTest, AcksAFailureOnlyAfterItsCopyIsConfirmed) {
   EXPECT_EQ(retrier_->open(), 0U);
 }
 
-TEST_F(RetrierTest, TheCopySaysHowOftenWhereAndWhyItFailed) {
-  Start({.queue = "orders"}, Handler(Fails));
-  Deliver({.exchange = "shop", .routing_key = "order.placed"});
-  const amqp::Table& headers = LastPublish().headers;
-  EXPECT_EQ(*headers.Find(kRetryCountHeader), amqp::Value(std::int64_t{1}));
-  EXPECT_EQ(*headers.Find(kRetryQueueHeader), amqp::Value("orders"));
-  EXPECT_EQ(*headers.Find(kRetryExchangeHeader), amqp::Value("shop"));
-  EXPECT_EQ(*headers.Find(kRetryRoutingKeyHeader), amqp::Value("order.placed"));
-  EXPECT_EQ(*headers.Find(kRetryErrorHeader), amqp::Value("UNAVAILABLE: down"));
-  EXPECT_EQ(*headers.Find(kRetryNotBeforeHeader),
-            amqp::Value(absl::ToUnixMillis(time_.Now() + absl::Seconds(1))));
-}
-
 TEST_F(RetrierTest, DelaysGrowWithTheFailuresThatTheMessageRemembers) {
   Start({.queue = "orders"}, Handler(Fails));
   amqp::Table headers;
@@ -75,21 +61,6 @@ TEST_F(RetrierTest, DelaysGrowWithTheFailuresThatTheMessageRemembers) {
   EXPECT_EQ(events_.Last(EventKind::kRetried)->attempt, 3U);
 }
 
-TEST_F(RetrierTest, APublishThatComesBackIsDeclaredAndPublishedAgain) {
-  Start({.queue = "orders"}, Handler(Fails));
-  Deliver();
-  const std::size_t declares = broker_.declares.size();
-  LastPublish().Return();
-  time_.RunReady();
-  EXPECT_GT(broker_.declares.size(), declares);
-  ASSERT_THAT(broker_.publishes, SizeIs(2));
-  EXPECT_THAT(broker_.acked, IsEmpty());
-  EXPECT_EQ(events_.Count(EventKind::kReturned), 1U);
-  EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
-  LastPublish().Confirm();
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-}
-
 TEST_F(RetrierTest, ANackedCopyGoesToTheQueueWithTheHashedName) {
   Start({.queue = "orders"}, Handler(Fails));
   Deliver();
@@ -98,122 +69,6 @@ TEST_F(RetrierTest, ANackedCopyGoesToTheQueueWithTheHashedName) {
   ASSERT_THAT(broker_.publishes, SizeIs(2));
   EXPECT_THAT(LastPublish().exchange, ::testing::StartsWith("retry.1000."));
   EXPECT_THAT(broker_.acked, IsEmpty());
-}
-
-TEST_F(RetrierTest, AfterALostConnectionTheCopyIsPublishedAgain) {
-  Start({.queue = "orders"}, Handler(Fails));
-  Deliver();
-  broker_.Lose();
-  time_.Advance(absl::Seconds(5));
-  EXPECT_THAT(broker_.publishes, SizeIs(1));
-  broker_.Ready();
-  time_.RunReady();
-  ASSERT_THAT(broker_.publishes, SizeIs(2));
-  LastPublish().Confirm();
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-}
-
-TEST_F(RetrierTest, AConfirmThatDoesNotComeIsNotWaitedForForEver) {
-  Start({.queue = "orders"}, Handler(Fails));
-  Deliver();
-  time_.Advance(absl::Seconds(31));
-  ASSERT_THAT(broker_.publishes, SizeIs(2));
-  broker_.publishes[0].Confirm();  // too late: nobody knows under which lease
-  EXPECT_THAT(broker_.acked, IsEmpty());
-  LastPublish().Confirm();
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-}
-
-TEST_F(RetrierTest, TheConfirmTimeoutStandsStillWhileTheBrokerIsBlocked) {
-  Start({.queue = "orders"}, Handler(Fails));
-  Deliver();
-  time_.Advance(absl::Seconds(10));
-  broker_.Block(true);
-  time_.Advance(absl::Seconds(50));
-  EXPECT_THAT(broker_.publishes, SizeIs(1));
-  broker_.Block(false);
-  time_.Advance(absl::Seconds(19));
-  EXPECT_THAT(broker_.publishes, SizeIs(1));
-  time_.Advance(absl::Seconds(2));
-  EXPECT_THAT(broker_.publishes, SizeIs(2));
-}
-
-TEST_F(RetrierTest, PausesGrowWhileTheBrokerKeepsRefusing) {
-  Start({.queue = "orders"}, Handler(Fails));
-  Deliver();
-  for (int i = 0; i < 200; ++i) {
-    if (auto open = broker_.open(); !open.empty()) open.front()->Nack();
-    time_.Advance(absl::Seconds(1));
-  }
-  EXPECT_LT(broker_.publishes.size(), 25U);
-  EXPECT_GT(broker_.publishes.size(), 10U);
-  EXPECT_THAT(broker_.acked, IsEmpty());
-}
-
-TEST_F(RetrierTest, ADeletedDelayExchangeIsMadeAgainAndNothingIsLost) {
-  Start({.queue = "orders"}, Handler(Fails));
-  for (int i = 0; i < 3; ++i) Deliver();
-  broker_.CloseChannel(404, "NOT_FOUND - no exchange 'retry.1000' in vhost '/'");
-  time_.RunReady();
-  EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
-  ASSERT_THAT(broker_.open(), SizeIs(3)) << "all at once: none of them is at fault";
-  for (auto* published : broker_.open()) published->Confirm();
-  EXPECT_THAT(broker_.acked, ::testing::UnorderedElementsAre(1, 2, 3));
-}
-
-TEST_F(RetrierTest, TheCopyThatTheBrokerRefusesIsFoundAndParked) {
-  Start({.queue = "orders"}, Handler(Fails));
-  Deliver({.body = "good"});
-  Deliver({.body = "cause"});
-  Deliver({.body = "good too"});
-  const std::string refusal = "PRECONDITION_FAILED - message size 200 is larger than 100";
-  broker_.CloseChannel(406, refusal);
-  for (int turn = 0; turn < 10; ++turn) {
-    time_.RunReady();
-    ASSERT_LE(broker_.open().size(), 1U) << "one at a time";
-    if (broker_.open().empty()) break;
-    ScriptedBroker::Published& published = *broker_.open().front();
-    if (published.body == "cause" && published.exchange != "") {
-      broker_.CloseChannel(406, refusal);
-    } else {
-      published.Confirm();
-    }
-  }
-  EXPECT_THAT(broker_.acked, ::testing::UnorderedElementsAre(1, 2, 3));
-  EXPECT_EQ(events_.Count(EventKind::kRetried), 2U);
-  ASSERT_EQ(events_.Count(EventKind::kParked), 1U);
-  EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("larger than 100"));
-  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
-}
-
-TEST_F(RetrierTest, WhatCanNeitherBeRetriedNorParkedIsHeldAndTriedAgain) {
-  Start({.queue = "orders"}, Handler(Fails));
-  Deliver();
-  std::size_t refusals = 0;
-  while (refusals < 6) {
-    broker_.CloseChannel(406, "PRECONDITION_FAILED - too large");
-    ++refusals;
-    for (int i = 0; i < 70 && broker_.open().empty(); ++i) time_.Advance(absl::Seconds(1));
-    ASSERT_THAT(broker_.open(), SizeIs(1));
-  }
-  EXPECT_GE(events_.Count(EventKind::kHeld), 1U);
-  EXPECT_THAT(broker_.acked, IsEmpty());
-  broker_.open().front()->Confirm();
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-}
-
-TEST_F(RetrierTest, ParksAfterTheLastAttempt) {
-  Start({.queue = "orders", .retry = {.max_attempts = 3}}, Handler(Fails));
-  amqp::Table headers;
-  headers.Set(kRetryQueueHeader, "orders");
-  headers.Set(kRetryCountHeader, std::int64_t{2});
-  Deliver({.headers = testing::Copied(headers)});
-  ASSERT_THAT(broker_.publishes, SizeIs(1));
-  EXPECT_EQ(LastPublish().exchange, "");
-  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
-  LastPublish().Confirm();
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-  EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("3 attempts"));
 }
 
 TEST_F(RetrierTest, AParkedQueueThatVanishedIsMadeAgain) {
