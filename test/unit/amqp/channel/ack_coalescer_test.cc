@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
@@ -16,7 +15,6 @@ namespace ack_coalescer_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
 
 std::vector<std::string> Flush(AckCoalescer& acks) {
   std::vector<std::string> said;
@@ -43,38 +41,6 @@ TEST(AckCoalescer, SaysOneAckAsItIs) {
   EXPECT_TRUE(acks.pending());
   EXPECT_THAT(Flush(acks), ElementsAre("ack 1"));
   EXPECT_THAT(Flush(acks), IsEmpty());
-}
-
-TEST(AckCoalescer, SaysARunFromTheOldestAsOne) {
-  AckCoalescer acks = WithDeliveries(5);
-  for (const std::uint64_t tag : {3U, 1U, 2U}) acks.Ack(tag);
-  EXPECT_THAT(Flush(acks), ElementsAre("ack 3 multiple"));
-}
-
-TEST(AckCoalescer, NeverAcksAnOpenDeliveryAlong) {
-  AckCoalescer acks = WithDeliveries(5);
-  for (const std::uint64_t tag : {1U, 2U, 4U, 5U}) acks.Ack(tag);
-  EXPECT_THAT(Flush(acks), UnorderedElementsAre("ack 2 multiple", "ack 4", "ack 5"));
-  acks.Ack(3);
-  EXPECT_THAT(Flush(acks), ElementsAre("ack 3"));
-}
-
-TEST(AckCoalescer, ReachesOverWhatWasSettledBefore) {
-  AckCoalescer acks = WithDeliveries(4);
-  acks.Ack(2);
-  EXPECT_THAT(Flush(acks), ElementsAre("ack 2"));
-  acks.Ack(1);
-  acks.Ack(3);
-  EXPECT_THAT(Flush(acks), ElementsAre("ack 3 multiple"));
-}
-
-TEST(AckCoalescer, RejectsBeforeAMultipleReachesOverThem) {
-  AckCoalescer acks = WithDeliveries(4);
-  acks.Ack(1);
-  acks.Ack(3);
-  acks.Reject(2, true);
-  acks.Reject(4, false);
-  EXPECT_THAT(Flush(acks), ElementsAre("reject 2 requeue", "reject 4", "ack 3 multiple"));
 }
 
 TEST(AckCoalescer, IgnoresWhatIsNotOpen) {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,13 +69,6 @@ class ConnectionTest : public ::testing::Test, public ConnectionListener, public
               absl::StrCat(key, " ", kNames[static_cast<int>(result.outcome)], " ", result.code));
         });
   }
-  void Return(const std::string& key) {
-    server_.Say(1, method::BasicReturn{.reply_code = 312,
-                                       .reply_text = "NO_ROUTE",
-                                       .exchange = "exchange",
-                                       .routing_key = key});
-    server_.SayContent(1, {}, key);
-  }
   void Deliver(std::uint64_t tag, std::string_view body = "body") {
     server_.Say(1, method::BasicDeliver{.consumer_tag = "me",
                                         .delivery_tag = tag,
@@ -135,21 +127,6 @@ TEST_F(ConnectionTest, AnAckInTheTurnOfAHeartbeatIsSent) {
   }
 }
 
-TEST_F(ConnectionTest, TellsThatItIsBlockedAndNoMore) {
-  server_.Say(0, method::ConnectionBlocked{.reason = "low on memory"});
-  server_.Say(0, method::ConnectionUnblocked{});
-  RunUntil([&] { return blocked_.size() == 2; });
-  EXPECT_THAT(blocked_, ElementsAre("blocked low on memory", "unblocked"));
-}
-
-TEST_F(ConnectionTest, MayBeDestroyedWhenItIsBlocked) {
-  on_blocked_ = [&] { connection_.reset(); };
-  server_.Say(0, method::ConnectionBlocked{.reason = "x"});
-  server_.Say(0, method::ConnectionUnblocked{});
-  RunUntilHeard("0 connection.close 200");
-  EXPECT_EQ(blocked_.size(), 1U);
-}
-
 TEST_F(ConnectionTest, AnswersTheBrokersGoodbye) {
   const auto channel = OpenChannel();
   Publish(*channel, "open");
@@ -162,27 +139,6 @@ TEST_F(ConnectionTest, AnswersTheBrokersGoodbye) {
   EXPECT_THAT(answers_, ElementsAre("open unknown 0"));
   EXPECT_EQ(closed_.size(), 1U);
   RunUntil([&] { return opened_ == 2; });
-}
-
-TEST_F(ConnectionTest, AnswersPublishesOneByOneAndByMultiple) {
-  const auto channel = OpenChannel();
-  for (const char* key : {"a", "b", "c", "d"}) Publish(*channel, key);
-  server_.Say(1, method::BasicNack{.delivery_tag = 2});
-  Return("c");
-  server_.Say(1, method::BasicAck{.delivery_tag = 4});
-  server_.Say(1, method::BasicAck{.delivery_tag = 3, .multiple = true});
-  RunUntil([&] { return answers_.size() == 4; });
-  EXPECT_THAT(answers_,
-              ElementsAre("b nacked 0", "d confirmed 0", "a confirmed 0", "c returned 312"));
-}
-
-TEST_F(ConnectionTest, HangsUpOnAReturnOfWhatItNeverPublished) {
-  const auto channel = OpenChannel();
-  Publish(*channel, "mine");
-  Return("not mine");
-  server_.Say(1, method::BasicAck{.delivery_tag = 1});
-  RunUntilHeard("0 connection.close 541");
-  EXPECT_THAT(answers_, ElementsAre("mine unknown 0"));
 }
 
 TEST_F(ConnectionTest, TakesDeliveriesAheadOfConsumeOk) {
@@ -256,25 +212,6 @@ TEST_F(ConnectionTest, CancelsAConsumerThatTheBrokerHasCancelledBeforeItRequeues
                                          "1 basic.nack 0 multiple requeue", "1 channel.close"));
 }
 
-TEST_F(ConnectionTest, PutsFramesTogetherFromSingleBytes) {
-  const auto channel = OpenChannel();
-  const std::string body(5000, 'b');
-  std::string bytes;
-  AppendMethodFrame(1, method::BasicDeliver{.consumer_tag = "me", .delivery_tag = 1}, &bytes);
-  AppendContentHeaderFrame(1, body.size(), {}, &bytes);
-  AppendBodyFrames(1, body, 4096, &bytes);
-  std::size_t sent = 0;
-  RunUntil([&] {
-    if (sent < bytes.size()) {
-      const std::size_t size = sent < 100 || bytes.size() - sent < 100 ? 1 : 97;
-      server_.SayBytes(std::string_view(bytes).substr(sent, size));
-      sent += size;
-    }
-    return deliveries_.size() == 1;
-  });
-  EXPECT_EQ(deliveries_[0]->body, body);
-}
-
 TEST_F(ConnectionTest, TakesFramesLargerThanTheSocketsBuffer) {
   const auto channel = OpenChannel();
   const std::string body(10 << 20, 'b');
@@ -283,12 +220,6 @@ TEST_F(ConnectionTest, TakesFramesLargerThanTheSocketsBuffer) {
   RunUntil([&] { return deliveries_.size() == 2; });
   EXPECT_EQ(deliveries_[0]->body, body);
   EXPECT_EQ(deliveries_[1]->body, "small");
-}
-
-TEST_F(ConnectionTest, AnswersFlow) {
-  const auto channel = OpenChannel();
-  server_.Say(1, method::ChannelFlow{.active = false});
-  RunUntilHeard("1 channel.flow-ok");
 }
 
 TEST_F(ConnectionTest, UsesANumberAgainOnlyOnceItIsClosedOnBothEnds) {
@@ -316,17 +247,6 @@ TEST_F(ConnectionTest, ClosesAChannelThatBothEndsCloseAtOnce) {
   server_.Say(1, method::ChannelCloseOk{});
   RunUntil([&] { return closed; });
   EXPECT_TRUE(closed_.empty());
-}
-
-TEST_F(ConnectionTest, DropsWhatComesAfterACallbackDestroyedTheConnection) {
-  auto channel = OpenChannel();
-  on_delivery_ = [&] {
-    connection_.reset();
-    channel.reset();
-  };
-  for (std::uint64_t tag = 1; tag <= 3; ++tag) Deliver(tag);
-  RunUntilHeard("0 connection.close 200");
-  EXPECT_EQ(deliveries_.size(), 1U);
 }
 
 TEST_F(ConnectionTest, IsClosedAmidTheHandshakeOnceThatIsOver) {
@@ -505,15 +425,6 @@ TEST_F(ConnectionTest, AsksForItsOptionsBeforeEachAttempt) {
   EXPECT_THAT(std::string(lost_[1].message()), HasSubstr("start anew"));
 }
 
-TEST_F(ConnectionTest, RefusesASecretThatFitsIntoNoFrame) {
-  std::optional<absl::Status> answer;
-  connection_->UpdateSecret(std::string(9000, 's'),
-                            [&](const absl::Status& status) { answer = status; });
-  EXPECT_FALSE(answer.has_value());
-  RunUntil([&] { return answer.has_value(); });
-  EXPECT_TRUE(absl::IsInvalidArgument(*answer)) << *answer;
-}
-
 TEST_F(ConnectionTest, RefusesASecretThatDoesNotFitIntoTheFramesInForce) {
   server_.on_step = [this](FakeServer::Step step) {
     if (step != FakeServer::Step::kStartOk) return false;
@@ -561,13 +472,6 @@ TEST_F(ConnectionTest, SendsNoLoginThatDoesNotFit) {
   RunUntil([this] { return lost_.size() == 1; });
   EXPECT_TRUE(absl::IsInvalidArgument(lost_[0])) << lost_[0];
   EXPECT_EQ(server_.login, "");
-}
-
-TEST_F(ConnectionTest, MayBeDestroyedWhenItsNewSecretIsAnswered) {
-  connection_->UpdateSecret("a new one", [&](const absl::Status&) { connection_.reset(); });
-  RunUntilHeard("0 connection.update-secret a new one");
-  server_.Say(0, method::ConnectionUpdateSecretOk{});
-  RunUntilHeard("0 connection.close 200");
 }
 
 // Handlers that take their time shall not keep the acks of the messages before, or heartbeats.

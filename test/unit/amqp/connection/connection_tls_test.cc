@@ -476,48 +476,11 @@ TEST_F(ConnectionTls, SaysGoodbyeWhereItIsDestroyedAtOnce) {
   EXPECT_EQ(server_->content, "last words");
 }
 
-TEST_F(ConnectionTls, MayBeDestroyedWhenItOpens) {
-  ServeWell();
-  on_open_ = [this] { connection_.reset(); };
-  Connect();
-  RunUntilHeard("0 connection.close 200");
-}
-
-TEST_F(ConnectionTls, MayBeDestroyedWhenItIsLost) {
-  ServeWell();
-  Open();
-  on_lost_ = [this] { connection_.reset(); };
-  server_->HangUp();
-  RunUntil([this] { return connection_ == nullptr; });
-}
-
 TEST_F(ConnectionTls, MayBeDestroyedWhenItIsRefused) {
   Serve(Identity({.names = "DNS:other"}, authority_));
   on_lost_ = [this] { connection_.reset(); };
   Connect();
   RunUntil([this] { return connection_ == nullptr; });
-}
-
-TEST_F(ConnectionTls, MayBeDestroyedWhenItIsBlocked) {
-  ServeWell();
-  Open();
-  on_blocked_ = [this] { connection_.reset(); };
-  server_->Say(0, method::ConnectionBlocked{.reason = "x"});
-  server_->Say(0, method::ConnectionUnblocked{});
-  RunUntilHeard("0 connection.close 200");
-}
-
-TEST_F(ConnectionTls, MayBeDestroyedWhenAMessageComes) {
-  ServeWell();
-  Open();
-  auto channel = OpenChannel();
-  on_delivery_ = [&] {
-    connection_.reset();
-    channel.reset();
-  };
-  for (int i = 0; i < 3; ++i) Deliver("body");
-  RunUntilHeard("0 connection.close 200");
-  EXPECT_EQ(deliveries_.size(), 1U);
 }
 
 TEST_F(ConnectionTls, SaysWhichFilesWillNotDoAndTriesNothing) {
