@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "integration/command_run.h"
@@ -57,18 +56,6 @@ TEST_F(CommandBreaker, KeepsAttemptsThroughAnOutage) {
   LiveThroughAnOutage(run);
   EXPECT_EQ(run.events("breaker_opened").front().at("error"), "exit 1: down");
   EXPECT_EQ(run.events("breaker_opened").front().at("delay_ms"), 1000);
-}
-
-TEST_F(CommandBreaker, KeepsAttemptsThroughAnOutageOnAQuorumQueue) {
-  peer_.Delete("orders");
-  peer_.DeclareQueue("orders", {{"x-queue-type", "quorum"}});
-  Send();
-  CommandRun run = Work(Breaker(), "until test -e " + File("all are here") +
-                                       "; do sleep 0.02; done; test -e " + File("up"));
-  // A quorum queue counts what is on its way when consuming ends (F61 in doc/rabbitmq_facts.md).
-  ASSERT_TRUE(run.Says("delivered", kMessages));
-  files_.Write("all are here", "");
-  LiveThroughAnOutage(run);
 }
 
 TEST_F(CommandBreaker, KeepsAttemptsOfWhatWaitsForAProgramThatStays) {

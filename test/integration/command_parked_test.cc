@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "integration/parked_run.h"
 #include "integration/terminal_run.h"
@@ -14,7 +13,6 @@ namespace command_parked_test {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 class CommandParked : public ParkedQueueTest {
@@ -94,30 +92,6 @@ TEST_P(CommandParked, ListsThoseThatAreMeant) {
   EXPECT_TRUE(Holds("orders.parked", 3));
 }
 
-// A new quorum queue, whose delivery limit is not known yet, has its messages moved.
-TEST_P(CommandParked, LeavesAllReady) {
-  ParkMany(3);
-  for (int i = 0; i < 15; ++i) {
-    SCOPED_TRACE(i);
-    EXPECT_THAT(Listed(), UnorderedElementsAre("m-0", "m-1", "m-2"));
-    EXPECT_EQ(peer_.Count("orders.parked"), 3U);
-  }
-}
-
-TEST_P(CommandParked, CountsByError) {
-  Park("1", PastOf("a", "timeout"));
-  Park("2", PastOf("b", "out of\tpaper"));
-  Park("3", PastOf("c", "timeout"));
-  peer_.Publish("", "orders.parked", "theirs");
-  EXPECT_EQ(Parked("list", {"--by", "error"}).out,
-            "   count  error\n       2  timeout\n       1  -\n       1  out of\\u{9}paper\n\n"
-            "4 of 4 messages in orders.parked\n");
-  EXPECT_EQ(Parked("list", {"--by", "error", "--json", "--error", "time"}).out,
-            "{\"count\":2,\"error\":\"timeout\"}\n");
-  EXPECT_EQ(JsonLines(Parked("list", {"--by", "error", "--json"}).out).size(), 3U);
-  EXPECT_TRUE(Holds("orders.parked", 4));
-}
-
 TEST_P(CommandParked, ShowsMoreColumns) {
   amqp::Table headers = PastOf("a", "no");
   headers.Set("customer", std::int32_t{7});
@@ -183,23 +157,6 @@ TEST_P(CommandParked, ShowsAnyBodyToTheByte) {
   EXPECT_EQ(Parked("show", {"--body", "raw"}).out, body);
 }
 
-TEST_P(CommandParked, SaysWhereNothingIsMeant) {
-  Park("first", PastOf("m-1", "other"));
-  const End end = Parked("show", {"--id", "m-2"});
-  EXPECT_EQ(end.code, 69);
-  EXPECT_THAT(end.err, HasSubstr("no messages in orders.parked match (1 checked)"));
-}
-
-TEST_P(CommandParked, ShowsNothingThatCouldHarmATerminal) {
-  Park("\x1b[2J", PastOf("id\r\n", "a\x1b]0;title\x07 \xff \xe2\x80\xae"));
-  const End list = Parked("list");
-  EXPECT_THAT(list.out, AllOf(HasSubstr(R"(a\u{1B}]0;title\u{7} \xFF)"),
-                              HasSubstr(R"(id\u{D}\u{A})"), Not(HasSubstr("\x1b"))));
-  EXPECT_THAT(Parked("show", {"--body", "text"}).out,
-              AllOf(HasSubstr(R"(\u{1B}[2J)"), Not(HasSubstr("\x1b"))));
-  EXPECT_EQ(JsonLines(Parked("list", {"--json"}).out).size(), 1U);
-}
-
 TEST_P(CommandParked, ListsWhatAnotherSystemHasParked) {
   Park("theirs", {{"x-retry-count", "many"},
                   {"x-retry-queue", std::int64_t{1}},
@@ -211,42 +168,6 @@ TEST_P(CommandParked, ListsWhatAnotherSystemHasParked) {
   EXPECT_THAT(end.out,
               AllOf(HasSubstr("-             -        -   -\n"), HasSubstr("2 of 2 messages")));
   EXPECT_THAT(Parked("show").out, HasSubstr("6 bytes, text\n\ntheirs\n"));
-}
-
-TEST_P(CommandParked, ReplaysToTheQueueThatFailedAsItWas) {
-  amqp::Table headers = PastOf("m-1", "no");
-  const amqp::Table own = {{"text", "t"},
-                           {"byte", std::int8_t{-3}},
-                           {"unsigned", std::uint16_t{7}},
-                           {"real", 2.5},
-                           {"yes", true},
-                           {"time", amqp::Timestamp{1700000000}},
-                           {"table", amqp::Table{{"a", amqp::Array{1, "b"}}}}};
-  for (const auto& [name, value] : own.fields()) headers.Set(name, value);
-  headers.Set("x-first-death-queue", "elsewhere");
-  headers.Set("x-delivery-count", std::int64_t{3});
-  Park(std::string("b\0dy", 4), headers,
-       {.content_type = "text/x", .priority = 3, .correlation_id = "c", .type = "t"});
-  const End end = Parked("replay");
-  ASSERT_EQ(end.code, 0) << end.err;
-  EXPECT_EQ(end.out, "replayed 1 of 1 messages in orders.parked\n  1 to queue orders\n");
-  const amqp::MessagePtr message = peer_.Get("orders");
-  ASSERT_NE(message, nullptr);
-  EXPECT_EQ(message->body, std::string_view("b\0dy", 4));
-  EXPECT_EQ(message->properties.content_type, "text/x");
-  EXPECT_EQ(message->properties.priority, 3);
-  EXPECT_EQ(message->properties.correlation_id, "c");
-  EXPECT_EQ(message->properties.type, "t");
-  EXPECT_EQ(message->properties.delivery_mode, 2);
-  EXPECT_EQ(message->exchange, "");
-  const amqp::Table arrived = message->properties.headers->Decode().value();
-  EXPECT_EQ(arrived.fields().size(), own.fields().size() + 1);
-  for (const auto& [name, value] : own.fields()) {
-    ASSERT_NE(arrived.Find(name), nullptr) << name;
-    EXPECT_EQ(*arrived.Find(name), value) << name;
-  }
-  EXPECT_EQ(message->properties.headers->FindString("x-retry-id"), "m-1");
-  EXPECT_TRUE(Holds("orders.parked", 0));
 }
 
 TEST_P(CommandParked, AWorkerBeginsAnewWithWhatWasReplayed) {
@@ -436,16 +357,6 @@ TEST_P(CommandParked, AsksBeforeItReplaysEverything) {
   EXPECT_TRUE(Holds("orders", 3));
 }
 
-TEST_P(CommandParked, AsksBeforeItDrops) {
-  ParkMany(3);
-  const Arguments drop = {"drop", "--limit", "2", "--no-backup"};
-  const std::string question = "Drop 2 of the 3 messages in orders.parked for good? [y/N] ";
-  EXPECT_THAT(Answered(drop, question, "n\n"), HasSubstr("nothing was dropped"));
-  EXPECT_TRUE(Holds("orders.parked", 3));
-  EXPECT_THAT(Answered(drop, question, "y\n"), HasSubstr("dropped 2 of 3 messages"));
-  EXPECT_TRUE(Holds("orders.parked", 1));
-}
-
 TEST_P(CommandParked, IgnoresKeysThatArePressedBeforeTheQuestion) {
   ParkMany(3);
   TerminalRun run({RETRYQ_COMMAND, "parked", "drop", "--queue", "orders"}, Environment());
@@ -519,12 +430,6 @@ TEST_P(CommandParked, CutsALongBodyOnATerminal) {
   EXPECT_THAT(Parked("show").out, HasSubstr("bend"));
 }
 
-TEST_P(CommandParked, ListsInEightyColumns) {
-  Park("1", PastOf("0123456789abcdef0123456789abcdef", std::string(300, 'e')));
-  std::istringstream lines(Parked("list").out);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
-}
-
 TEST_P(CommandParked, PrintsReplayedAndDroppedMessagesAsJson) {
   ParkMany(2);
   const auto replayed = JsonLines(Parked("replay", {"--json", "--id", "m-1"}).out);
@@ -544,32 +449,6 @@ TEST_P(CommandParked, DrawsABarWhileItIsAtWork) {
   EXPECT_EQ(run.Wait(), 0) << run.Story();
   EXPECT_THAT(run.out(), AllOf(HasSubstr("[#"), HasSubstr(" of 40, "), HasSubstr("s left"),
                                HasSubstr("replayed 40 of 40 messages")));
-}
-
-class CommandParkedErrors : public ParkedTest {};
-
-TEST_F(CommandParkedErrors, SaysWhichQueueIsNotThere) {
-  const End end = Parked("list");
-  EXPECT_EQ(end.code, 69);
-  EXPECT_THAT(end.err, HasSubstr("there is no queue 'orders.parked'"));
-}
-
-TEST_F(CommandParkedErrors, SaysWhatIsRefused) {
-  peer_.DeclareQueue("orders.parked");
-  const std::string user = vhost_.AddUser(TestVhost::Rights{});
-  CommandRun run(ParkedArguments("list", {}), vhost_.UrlAs(user, user));
-  peer_.Publish("", "orders.parked", "x");
-  EXPECT_EQ(run.Wait(), 77) << run.Story();
-  EXPECT_THAT(run.err(), HasSubstr("orders.parked"));
-  CommandRun wrong(ParkedArguments("list", {}), vhost_.UrlAs(user, "wrong-secret"));
-  EXPECT_EQ(wrong.Wait(), 77) << wrong.Story();
-  EXPECT_THAT(wrong.err(), Not(HasSubstr("wrong-secret")));
-}
-
-TEST_F(CommandParkedErrors, SaysThatNobodyAnswers) {
-  CommandRun run(ParkedArguments("list", {}), "amqp://guest:guest@127.0.0.1:1/");
-  EXPECT_EQ(run.Wait(), 69) << run.Story();
-  EXPECT_THAT(run.err(), HasSubstr("127.0.0.1:1"));
 }
 
 class CommandParkedHeld : public ParkedTest {};

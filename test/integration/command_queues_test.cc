@@ -162,20 +162,6 @@ TEST_F(CommandQueues, ShowsTheOwnersOfMessagesAndOverdueOnes) {
   EXPECT_THAT(table.out, HasSubstr("1 messages are due and not delivered yet"));
 }
 
-TEST_F(CommandQueues, ShowsTheEffectOfAPolicy) {
-  vhost_.management().Put("/policies/" + Management::Segment(vhost_.name()) + "/short",
-                          {{"pattern", "^retry[.]"}, {"definition", {{"message-ttl", 500}}}});
-  Delay("10m");
-  ASSERT_TRUE(CommandRun::WaitUntil(
-      [&] {
-        return Queues({}).out.find(
-                   "its TTL is 500ms instead of that in its name (policy 'short')") !=
-               std::string::npos;
-      },
-      absl::Seconds(60)))
-      << Queues({}).out;
-}
-
 TEST_F(CommandQueues, ExplainsEachFailure) {
   const End nobody = Run({"queues", "--management", "http://127.0.0.1:1"});
   EXPECT_EQ(nobody.code, 69);

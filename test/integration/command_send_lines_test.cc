@@ -71,26 +71,6 @@ TEST_F(CommandSendLines, AnswersEachLineById) {
   EXPECT_EQ(BodiesIn("orders").size(), 3000U);
 }
 
-TEST_F(CommandSendLines, SendsAllThatALineSays) {
-  const End end =
-      SendLines(R"({"id":"a","queue":"orders","body_base64":"AAH/","headers":{"n":7,"l":[1,"x"]},)"
-                R"("priority":3,"correlation_id":"c","reply_to":"r","type":"t","app_id":"p",)"
-                R"("message_id":"m","content_type":"text/plain","content_encoding":"gzip",)"
-                R"("expiration":"1h","timestamp":1700000000,"transient":true})");
-  ASSERT_EQ(end.code, 0) << end.err;
-  const amqp::MessagePtr message = peer_.Get("orders");
-  ASSERT_NE(message, nullptr);
-  EXPECT_EQ(message->body, std::string("\0\x01\xFF", 3));
-  const amqp::Properties& properties = message->properties;
-  EXPECT_EQ(properties.headers->FindInt64("n"), 7);
-  EXPECT_EQ(properties.headers->Find("l")->type, 'A');
-  EXPECT_EQ(properties.priority, 3);
-  EXPECT_EQ(properties.correlation_id, "c");
-  EXPECT_EQ(properties.reply_to, "r");
-  EXPECT_EQ(properties.expiration, "3600000");
-  EXPECT_EQ(properties.delivery_mode, 1);
-}
-
 TEST_F(CommandSendLines, DelaysWhatALineDelays) {
   const End end = SendLines(
       "{\"id\":1,\"queue\":\"orders\",\"body\":\"later\",\"delay\":\"500ms\"}\n"

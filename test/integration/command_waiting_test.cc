@@ -123,23 +123,6 @@ TEST_P(CommandWaiting, ListsOfAllDelayQueuesWhatIsDueNextFirst) {
   EXPECT_TRUE(Holds(DelayQueue(absl::Minutes(5)), 1));
 }
 
-TEST_P(CommandWaiting, ListsThoseThatAreMeant) {
-  DeclareDelayQueue();
-  Wait("a", {.error = "INTERNAL: paper", .age = absl::Hours(30)});
-  amqp::Table vip = PastOf("b", {.error = "UNAVAILABLE: Timeout", .age = absl::Hours(3)});
-  vip.Set("vip", true);
-  Wait("b", {}, vip);
-  Wait("c", {.error = "timeout"});
-  EXPECT_THAT(Listed(), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(Listed({"--error", "TIMEOUT"}), ElementsAre("b", "c"));
-  EXPECT_THAT(Listed({"--older-than", "2h"}), ElementsAre("a", "b"));
-  EXPECT_THAT(Listed({"--newer-than", "1d"}), ElementsAre("b", "c"));
-  EXPECT_THAT(Listed({"--header", "vip=true"}), ElementsAre("b"));
-  EXPECT_THAT(Listed({"--id", "c", "--id", "a"}), ElementsAre("a", "c"));
-  EXPECT_THAT(Listed({"--limit", "2"}), ElementsAre("a", "b"));
-  EXPECT_TRUE(Holds(DelayQueue(), 3));
-}
-
 // Which may be in a queue of longer delays.
 TEST_P(CommandWaiting, ListsThoseThatAreDueFirst) {
   DeclareDelayQueue();
@@ -342,18 +325,6 @@ TEST_P(CommandWaiting, LeavesAloneWhatWaitsForOthers) {
                 {"invoice-0", 1}, {"invoice-1", 1}, {"invoice-2", 1}, {"forged", 1}}));
 }
 
-TEST_P(CommandWaiting, WhatAFullQueueRefusesStaysAndIsReported) {
-  peer_.Delete("orders");
-  peer_.DeclareQueue("orders", {{"x-max-length", 10}, {"x-overflow", "reject-publish"}});
-  DeclareDelayQueue();
-  WaitMany(100);
-  const End end = Waiting("release");
-  EXPECT_EQ(end.code, 69);
-  EXPECT_THAT(end.err, AllOf(HasSubstr(" stay in " + DelayQueue() + ": queue orders refuses them"),
-                             HasSubstr("remedy: release again")));
-  EXPECT_TRUE(AllAreThere({"orders", DelayQueue()}, 100, 0));
-}
-
 TEST_P(CommandWaiting, ParksForAWorkQueueThatIsGone) {
   DeclareDelayQueue();
   WaitMany(3);
@@ -385,17 +356,6 @@ TEST_P(CommandWaiting, ParksAsAWorkerDoes) {
   EXPECT_EQ(replayed->properties.headers->FindString("x-retry-id"), "m-1");
 }
 
-TEST_P(CommandWaiting, DropsThoseThatAreMeant) {
-  DeclareDelayQueue();
-  Wait("1", {.error = "paper"});
-  Wait("2", {.error = "timeout"});
-  const End end = Waiting("drop", {"--error", "paper"});
-  EXPECT_EQ(end.code, 0) << end.err;
-  EXPECT_THAT(end.out, HasSubstr("dropped 1 of 2 messages that wait for orders\n"));
-  EXPECT_EQ(TakeAll(DelayQueue()), (std::map<std::string, int>{{"2", 1}}));
-  EXPECT_EQ(peer_.Count("orders"), 0U);
-}
-
 TEST_P(CommandWaiting, AsksBeforeMuchIsTaken) {
   DeclareDelayQueue();
   WaitMany(3);
@@ -416,15 +376,6 @@ TEST_P(CommandWaiting, AsksBeforeMuchIsTaken) {
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
-TEST_P(CommandWaiting, ReleasesNoFasterThanItIsTold) {
-  DeclareDelayQueue();
-  WaitMany(11);
-  const absl::Time before = absl::Now();
-  ASSERT_EQ(Waiting("release", {"--rate", "20"}).code, 0);
-  EXPECT_GE(absl::Now() - before, absl::Milliseconds(500 - 50));
-  EXPECT_TRUE(Holds("orders", 11));
-}
-
 // Before 4.3 a quorum queue counts looks; what exceeds its limit goes to the work queue early.
 TEST_P(CommandWaiting, HoweverOftenTheyAreListedNoneIsLost) {
   DeclareDelayQueue();
@@ -441,22 +392,6 @@ TEST_P(CommandWaiting, ThereIsNothingToListWhereNothingWaits) {
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out, "0 of 0 messages that wait for orders, in 0 delay queues\n");
   EXPECT_EQ(Waiting("release").code, 0);
-}
-
-TEST_P(CommandWaiting, NothingForAQueueThatIsNotThereIsAnErrorThoughOthersWait) {
-  DeclareDelayQueue();
-  Wait("m-1");
-  peer_.Delete("orders");
-  EXPECT_THAT(Listed(), ElementsAre("m-1"));
-  for (const std::string action : {"list", "show", "release", "park", "drop"}) {
-    Arguments arguments = WaitingArguments(action, {"--management", ManagementUrl()});
-    std::replace(arguments.begin(), arguments.end(), std::string("orders"), std::string("odrers"));
-    const End end = RunToEnd(arguments, vhost_.Url());
-    EXPECT_EQ(end.code, 69) << action << end.out;
-    EXPECT_EQ(end.out, "") << action;
-    EXPECT_THAT(end.err, HasSubstr("there is no queue 'odrers'")) << action;
-  }
-  EXPECT_TRUE(Holds(DelayQueue(), 1));
 }
 
 TEST_P(CommandWaiting, AMissingRightIsAnErrorThatNamesIt) {
