@@ -90,27 +90,6 @@ TEST_F(RetryLoad, IsSharedByTwoWorkersOfOneQueue) {
   EXPECT_EQ(vhost_.QueuesBeginning("retry.").size(), 1U);
 }
 
-TEST_F(RetryLoad, SurvivesALostConnectionWhileMessagesWait) {
-  constexpr int kMessages = 300;
-  Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(absl::Seconds(5))}, FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
-  ASSERT_TRUE(ConnectionsAreKnown());
-  Publish(kMessages);
-  ASSERT_TRUE(
-      RunUntil([&] { return peer_.Count("orders") == 0 && Holds("retry.5000", kMessages); }));
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == kMessages; }));
-
-  CloseConnections();
-  ASSERT_TRUE(RunUntil([&] { return referee_.done() == kMessages; }));
-
-  EXPECT_GE(events_.Count(EventKind::kDisconnected), 1U);
-  EXPECT_GE(events_.Count(EventKind::kInterrupted), 1U);
-  // Acks that were on their way went with the connection: those messages come twice.
-  EXPECT_TRUE(referee_.NoneLost());
-}
-
 TEST_F(RetryLoad, LosesNothingWhenConnectionsGoAmidCopies) {
   constexpr int kMessages = 1000;
   bool failing = true;

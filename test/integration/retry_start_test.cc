@@ -14,7 +14,6 @@ namespace retryq::testing {
 namespace retry_start_test {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class RetryStart : public RetryTest {
  protected:
@@ -33,26 +32,6 @@ class RetryStart : public RetryTest {
   }
 };
 
-TEST_F(RetryStart, AWrongPasswordIsUnauthenticated) {
-  const std::string user = vhost_.AddUser({{.configure = ".*", .write = ".*", .read = ".*"}});
-  const absl::Status status = Start(vhost_.UrlAs(user, "a-wrong-password"));
-
-  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(user));
-  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("a-wrong-password")));
-  EXPECT_EQ(ExitCode(status), 77);
-}
-
-TEST_F(RetryStart, AMissingVhostIsNotFound) {
-  std::string url = vhost_.Url();
-  url += "-missing";
-  const absl::Status status = Start(url);
-
-  EXPECT_TRUE(absl::IsNotFound(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(vhost_.name() + "-missing"));
-  EXPECT_EQ(ExitCode(status), 69);
-}
-
 TEST_F(RetryStart, AVhostWithoutRightsIsDenied) {
   const std::string user = vhost_.AddUser(std::nullopt);
   const absl::Status status = Start(vhost_.UrlAs(user, user));
@@ -60,36 +39,6 @@ TEST_F(RetryStart, AVhostWithoutRightsIsDenied) {
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr(vhost_.name()));
   EXPECT_EQ(ExitCode(status), 77);
-}
-
-TEST_F(RetryStart, AMissingQueueIsNotFound) {
-  const absl::Status status = Start(vhost_.Url(), {.queue = "missing"});
-
-  EXPECT_TRUE(absl::IsNotFound(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("missing"));
-}
-
-TEST_F(RetryStart, AMissingWorkExchangeIsNotFound) {
-  const absl::Status status = Start(vhost_.Url(), {.queue = "orders", .work_exchange = "nowhere"});
-
-  EXPECT_TRUE(absl::IsNotFound(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("nowhere"));
-}
-
-TEST_F(RetryStart, AQueueThatMayNotBeReadIsDenied) {
-  const std::string user = vhost_.AddUser({{.configure = ".*", .write = ".*", .read = "retry"}});
-  const absl::Status status = Start(vhost_.UrlAs(user, user));
-
-  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("orders"));
-}
-
-TEST_F(RetryStart, AParkedQueueThatMayNotBeDeclaredIsDenied) {
-  const std::string user = vhost_.AddUser({{.configure = "retry", .write = ".*", .read = ".*"}});
-  const absl::Status status = Start(vhost_.UrlAs(user, user));
-
-  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("orders.parked"));
 }
 
 TEST_F(RetryStart, AWorkQueueThatIsAStreamIsRefused) {
@@ -181,12 +130,6 @@ class RetryRights : public RetryTest {
     return RunUntil([&] { return events_.Count(EventKind::kParked) == 1; });
   }
 };
-
-TEST_F(RetryRights, AreEnoughAsTheReadmeNamesThem) {
-  EXPECT_TRUE(Parks({.configure = "^(retry\\..*|orders\\.parked)$",
-                     .write = "^(retry\\..*|amq\\.default)$",
-                     .read = "^(retry\\..*|orders)$"}));
-}
 
 TEST_F(RetryRights, AreEnoughWithANamedWorkExchange) {
   EXPECT_TRUE(Parks({.configure = "^(retry\\..*|orders\\.parked)$",

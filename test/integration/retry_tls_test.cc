@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "integration/command_run.h"
@@ -45,15 +44,6 @@ TEST_F(RetryTls, BringsAMessageBackAndGoesOnAfterACut) {
   EXPECT_EQ(calls_.back().body(), "two");
 }
 
-TEST_F(RetryTls, NamesAWrongFileInTheStatusOfConsume) {
-  ClientOptions options = Options();
-  options.url = "amqps://localhost?cacertfile=/no/such/file";
-  Client client(loop_, options);
-  const auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
-  EXPECT_TRUE(absl::IsInvalidArgument(consumer.status())) << consumer.status();
-  EXPECT_THAT(std::string(consumer.status().message()), ::testing::HasSubstr("/no/such/file"));
-}
-
 class CommandTls : public CommandTest {
  protected:
   void SetUp() override {
@@ -81,14 +71,6 @@ TEST_F(CommandTls, SaysWhyItDoesNotTrustTheBroker) {
   ASSERT_TRUE(work.Stop());
   EXPECT_THAT(work.events("disconnected")[0].at("error").get<std::string>(),
               ::testing::HasSubstr("not for 'other'"));
-}
-
-TEST_F(CommandTls, RefusesAFileThatIsNotThere) {
-  CommandRun send({"send", "--queue", "orders", "--url",
-                   "amqps://localhost?cacertfile=/no/such/file", "an order"},
-                  "");
-  EXPECT_EQ(send.Wait(), 64);
-  EXPECT_THAT(send.err(), ::testing::HasSubstr("/no/such/file"));
 }
 
 }  // namespace retry_tls_test
