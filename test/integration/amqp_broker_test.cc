@@ -326,27 +326,6 @@ TEST_F(AmqpBroker, ResumesWithAPrefetchThatEarlierDeliveriesDoNotCountInto) {
   }
 }
 
-TEST_F(AmqpBroker, PausesAndResumesAndAcksAcrossThePause) {
-  const std::string queue = NewQueue();
-  Publish({.exchange = "", .routing_key = queue, .body = "before"});
-  SubscriptionLog log;
-  const auto subscription = broker_->Consume({.queue = queue}, &log);
-  RunUntil(loop_, [&] { return log.deliveries.size() == 1; });
-  bool cancelled = false;
-  subscription->Cancel([&] { cancelled = true; });
-  RunUntil(loop_, [&] { return cancelled; });
-  Publish({.exchange = "", .routing_key = queue, .body = "meanwhile"});
-  EXPECT_EQ(CountMessages(queue), 1U);
-  subscription->Resume(/*prefetch=*/64);
-  RunUntil(loop_, [&] { return log.deliveries.size() == 2; });
-  EXPECT_EQ(log.subscribed, 2);
-  for (const MessagePtr& message : log.deliveries) broker_->Ack(message->delivery_tag);
-  bool closed = false;
-  subscription->Close([&] { closed = true; });
-  RunUntil(loop_, [&] { return closed; });
-  EXPECT_EQ(CountMessages(queue), 0U);
-}
-
 TEST_F(AmqpBroker, CancelsAtOnceWhatIsNotSubscribed) {
   SubscriptionLog log;
   const auto subscription = broker_->Consume({.queue = NewQueueName()}, &log);
@@ -465,55 +444,6 @@ TEST_F(AmqpBrokerCutOff, ConsumesAgainAndDropsTheAcksOfBefore) {
   RunUntil(loop_, [&] { return closed; });
   EXPECT_EQ(CountMessages(queue), 1U);
 }
-
-TEST_F(AmqpBroker, TellsASubscriptionThatTheLoginIsRefused) {
-  options_.password = "wrong";
-  const auto other = MakeBroker(loop_, options_);
-  SubscriptionLog log;
-  const auto subscription = other->Consume({.queue = "any"}, &log);
-  RunUntil(loop_, [&] { return log.interrupted.size() == 1; });
-  EXPECT_TRUE(absl::IsUnauthenticated(log.interrupted[0])) << log.interrupted[0];
-}
-
-// A subscription that is destroyed by one of its own callbacks.
-class DestroyedByItself final : public SubscriptionListener {
- public:
-  explicit DestroyedByItself(std::string on) : on_(std::move(on)) {}
-  void OnSubscribed() override { On("subscribed"); }
-  void OnDelivery(MessagePtr) override { On("delivery"); }
-  void OnInterrupted(const absl::Status&) override { On("interrupted"); }
-
-  std::unique_ptr<Subscription> subscription;
-  int calls = 0;
-
- private:
-  void On(const std::string& what) {
-    if (what != on_) return;
-    ++calls;
-    subscription.reset();
-  }
-  const std::string on_;
-};
-
-class AmqpSubscriptionDestroyed : public AmqpBroker,
-                                  public ::testing::WithParamInterface<const char*> {};
-
-TEST_P(AmqpSubscriptionDestroyed, InItsCallback) {
-  const bool interrupted = GetParam() == std::string("interrupted");
-  const std::string queue = interrupted ? "no such queue" : NewQueue();
-  if (!interrupted) {
-    for (int i = 0; i < 10; ++i) Publish({.exchange = "", .routing_key = queue, .body = "x"});
-  }
-  DestroyedByItself destroyer(GetParam());
-  destroyer.subscription = broker_->Consume({.queue = queue}, &destroyer);
-  RunUntil(loop_, [&] { return destroyer.calls == 1; });
-  RunFor(loop_, absl::Milliseconds(20));
-  EXPECT_EQ(destroyer.calls, 1);
-}
-
-INSTANTIATE_TEST_SUITE_P(Each, AmqpSubscriptionDestroyed,
-                         ::testing::Values("subscribed", "delivery", "interrupted"),
-                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace amqp_broker_test
 }  // namespace retryq::amqp
