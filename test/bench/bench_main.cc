@@ -14,7 +14,6 @@
 #include "absl/strings/numbers.h"
 #include "bench/line.h"
 #include "bench/program.h"
-#include "bench/ratio_plot.h"
 #include "bench/result.h"
 
 namespace retryq::bench {
@@ -28,7 +27,6 @@ struct Flags {
   int rounds = 5;
   std::vector<std::string> names;
   std::string json;
-  std::string svg;
   bool list = false;
 };
 
@@ -60,8 +58,6 @@ std::string Parse(const std::vector<std::string>& arguments, Flags* flags) {
       }
     } else if (flag == "--json") {
       flags->json = value;
-    } else if (flag == "--svg") {
-      flags->svg = value;
     } else {
       return "unknown argument '" + flag + "'; see --help";
     }
@@ -134,10 +130,6 @@ void Run(const std::vector<Line>& lines, const Flags& flags) {
     std::cout << Text(results.lines.back()) << std::flush;
   }
   if (!flags.json.empty()) WriteFile(flags.json, Json(results));
-  if (flags.svg.empty()) return;
-  for (const RatioPlot& plot : RatioPlots(results)) {
-    WriteFile(flags.svg + "/" + plot.file_name, plot.svg);
-  }
 }
 
 int Main(std::string directory, const std::vector<std::string>& arguments) {
