@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "amqp/codec/properties_codec.h"
-#include "amqp/codec/protocol_error.h"
 
 namespace retryq::amqp {
 namespace incoming_content_test {
@@ -148,38 +147,6 @@ TEST(IncomingContent, KeepsNamesHeaderAndASmallBodyInOnePlace) {
   EXPECT_EQ(message->body, "abcdef");
   const std::string all = "shoporder.placed" + header + "abcdef";
   EXPECT_EQ(std::string_view(message->exchange.data(), all.size()), all);
-}
-
-TEST(IncomingContent, RefusesABodyThatNoBrokerCarries) {
-  IncomingContent content;
-  content.Begin("", "");
-  EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(kMaxBodySize + 1)).status()),
-            ReplyCode::kContentTooLarge);
-}
-
-TEST(IncomingContent, RefusesFramesOutOfPlace) {
-  IncomingContent content;
-  EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(1)).status()), ReplyCode::kUnexpectedFrame);
-  EXPECT_EQ(ReplyCodeOf(content.OnBody("x").status()), ReplyCode::kUnexpectedFrame);
-  content.Begin("", "");
-  EXPECT_EQ(ReplyCodeOf(content.OnBody("x").status()), ReplyCode::kUnexpectedFrame);
-  EXPECT_TRUE(content.OnHeader(Header(1)).ok());
-  EXPECT_EQ(ReplyCodeOf(content.OnHeader(Header(1)).status()), ReplyCode::kUnexpectedFrame);
-}
-
-TEST(IncomingContent, RefusesMoreBodyThanPromised) {
-  IncomingContent content;
-  content.Begin("", "");
-  EXPECT_TRUE(content.OnHeader(Header(3)).ok());
-  EXPECT_EQ(ReplyCodeOf(content.OnBody("four").status()), ReplyCode::kFrameError);
-}
-
-TEST(IncomingContent, RefusesAHeaderWhoseLengthsLie) {
-  IncomingContent content;
-  content.Begin("", "");
-  std::string header = Header(0);
-  header.pop_back();
-  EXPECT_FALSE(content.OnHeader(header).ok());
 }
 
 }  // namespace incoming_content_test

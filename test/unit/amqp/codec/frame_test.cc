@@ -43,12 +43,6 @@ TEST(FrameWriter, WritesWhatTheProtocolSays) {
                          "03 0102 00000002 6869 ce"));
 }
 
-TEST(FrameWriter, AppendsAPayloadBetweenItsHeadAndItsEnd) {
-  std::string out = "before";
-  AppendFrame(FrameType::kMethod, 7, std::string(300, 'x'), &out);
-  EXPECT_EQ(out, "before" + FromHex("01 0007 0000012c") + std::string(300, 'x') + kFrameEnd);
-}
-
 TEST(FrameWriter, SplitsABodyAtFrameMax) {
   const std::string body(2 * (kFrameMax - kFrameOverhead) + 1, 'b');
   std::string out;
@@ -119,31 +113,6 @@ static_assert(sizeof(FrameHead().frame_size()) > sizeof(FrameHead().payload_size
 TEST(FrameReader, AcceptsAContentHeaderAboveFrameMax) {
   const std::string payload(60'035, 'p');
   EXPECT_EQ(First(Frame(FrameType::kHeader, 1, payload)).payload, payload);
-}
-
-TEST(FrameReader, RefusesAContentHeaderThatNobodyCouldMean) {
-  ExpectFrameError(FromHex("02 0001 01000000"), "16777224 bytes");
-}
-
-TEST(FrameReader, RefusesAWrongFrameEnd) {
-  std::string bytes = Frame(FrameType::kBody, 1, "payload");
-  bytes.back() = '\0';
-  ExpectFrameError(bytes, "end octet");
-}
-
-TEST(FrameReader, RefusesUnknownTypesAtTheFirstByte) {
-  for (const char* type : {"00", "04", "07", "09", "ff"}) {
-    ExpectFrameError(FromHex(type), "unknown type");
-  }
-}
-
-TEST(FrameReader, SaysThatTheServerSpeaksAnotherProtocol) {
-  ExpectFrameError(std::string_view("AMQP\3\1\0\0", 8), "does not speak AMQP 0-9-1");
-}
-
-TEST(FrameReader, RefusesHeartbeatsThatCarrySomething) {
-  ExpectFrameError(Frame(FrameType::kHeartbeat, 1, ""), "heartbeat");
-  ExpectFrameError(Frame(FrameType::kHeartbeat, 0, "x"), "heartbeat");
 }
 
 TEST(ProtocolError, CarriesItsCode) {
