@@ -14,18 +14,10 @@ using ::testing::HasSubstr;
 
 class CommandDeclare : public CommandTest {
  protected:
-  struct End {
-    std::optional<int> code;
-    std::string out;
-    std::string err;
-  };
-
   End Declare(const Arguments& arguments) {
     Arguments all = {"declare"};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    CommandRun run(all, vhost_.Url());
-    const std::optional<int> code = run.Wait();
-    return {code, run.out(), run.err()};
+    return RunToEnd(all);
   }
 
   nlohmann::json ArgumentsOf(const std::string& queue) {

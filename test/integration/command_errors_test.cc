@@ -17,23 +17,11 @@ using ::testing::Not;
 
 class CommandErrors : public CommandTest {
  protected:
-  struct End {
-    std::optional<int> code;
-    std::string out;
-    std::string err;
-  };
-
-  static End Run(const Arguments& arguments, const std::string& url) {
-    CommandRun run(arguments, url);
-    const std::optional<int> code = run.Wait();
-    return {code, run.out(), run.err()};
-  }
-
   End Work(const Arguments& flags, const std::string& url) {
     Arguments all = {"work"};
     all.insert(all.end(), flags.begin(), flags.end());
     all.insert(all.end(), {"--", "true"});
-    return Run(all, url);
+    return RunToEnd(all, url);
   }
 };
 
@@ -71,7 +59,7 @@ TEST_F(CommandErrors, WhatStopsWaitingIsOneSentenceWithTheRemedy) {
                              broken.queue, "--management", broken.management};
       if (action == "release" || action == "park") arguments.emplace_back("--all");
       if (action == "drop") arguments.insert(arguments.end(), {"--all", "--yes"});
-      const End end = Run(arguments, broken.url);
+      const End end = RunToEnd(arguments, broken.url);
       EXPECT_EQ(end.code, broken.code) << ::testing::PrintToString(arguments) << end.err;
       EXPECT_THAT(end.err, AllOf(HasSubstr("retryq waiting: "), HasSubstr(broken.remedy),
                                  Not(HasSubstr("hunter2"))));
@@ -163,18 +151,18 @@ TEST_F(CommandErrors, AnOptionThatOnlyTheLibraryKnowsToBeWrongIs64Too) {
 }
 
 TEST_F(CommandErrors, AMissingCommandIs64) {
-  const End end = Run({"work", "--queue", "orders", "--", "/no/such/program"}, vhost_.Url());
+  const End end = RunToEnd({"work", "--queue", "orders", "--", "/no/such/program"}, vhost_.Url());
   EXPECT_EQ(end.code, 64);
   EXPECT_THAT(end.err, HasSubstr("COMMAND: there is no program '/no/such/program'"));
 }
 
 TEST_F(CommandErrors, AnUnknownCommandIs64) {
-  EXPECT_EQ(Run({}, "").code, 64);
-  const End end = Run({"replay"}, "");
+  EXPECT_EQ(RunToEnd({}, "").code, 64);
+  const End end = RunToEnd({"replay"}, "");
   EXPECT_EQ(end.code, 64);
   EXPECT_THAT(end.err, ::testing::MatchesRegex("retryq: unknown command \"replay\"; commands: "
                                                "work, plan, [a-z, ]+; see retryq --help\n"));
-  EXPECT_THAT(Run({"wrok"}, "").err,
+  EXPECT_THAT(RunToEnd({"wrok"}, "").err,
               HasSubstr("unknown command \"wrok\"; did you mean work? Commands: work, plan, "));
 }
 
@@ -183,12 +171,12 @@ TEST_F(CommandErrors, HelpAndVersionAreNone) {
        {Arguments{"--help"}, Arguments{"work", "--help"}, Arguments{"send", "--help"},
         Arguments{"help"}, Arguments{"help", "work"}, Arguments{"queues", "--help"},
         Arguments{"doctor", "--help"}, Arguments{"-h"}}) {
-    const End end = Run(arguments, "");
+    const End end = RunToEnd(arguments, "");
     EXPECT_EQ(end.code, 0);
     EXPECT_THAT(end.out, AllOf(HasSubstr("Usage: retryq"), HasSubstr("Example")));
     EXPECT_EQ(end.err, "");
   }
-  EXPECT_THAT(Run({"--version"}, "").out,
+  EXPECT_THAT(RunToEnd({"--version"}, "").out,
               ::testing::MatchesRegex("retryq [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 

@@ -47,7 +47,7 @@ class CommandParkedEdit : public ParkedQueueTest {
   }
 
   void ParkOne() {
-    amqp::Table headers = PastOf("m-1", "no");
+    amqp::Table headers = ParkedPast("m-1", "no");
     headers.Set("tenant", "blue");
     headers.Set("small", std::int16_t{7});
     Park("street 1", headers, {.content_type = "text/plain", .message_id = "m-1"});
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Types, CommandParkedEdit, ::testing::Values("classic", 
                          QueueTypeName);
 
 TEST_P(CommandParkedEdit, ReplaysWhatWasMadeOfIt) {
-  Park("other", PastOf("m-0", "no"));
+  Park("other", ParkedPast("m-0", "no"));
   ParkOne();
   const End end = Edit("sed -i 's/street 1/street 2/; s/blue/red/' \"$1\"");
   ASSERT_EQ(end.code, 0) << end.err;
@@ -133,7 +133,7 @@ TEST_P(CommandParkedEdit, WhatIsGoneMeanwhileIsNotReplayed) {
 }
 
 TEST_P(CommandParkedEdit, ABodyThatIsNoTextIsRefused) {
-  Park("\xff\x01", PastOf("m-1", "no"));
+  Park("\xff\x01", ParkedPast("m-1", "no"));
   const End end = Edit("true");
   EXPECT_EQ(end.code, 64);
   EXPECT_THAT(end.err, HasSubstr("--body FILE"));

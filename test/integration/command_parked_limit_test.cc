@@ -46,7 +46,7 @@ TEST_P(CommandParkedLimit, DiscardsNothingHoweverOftenOneIsShown) {
 }
 
 TEST_P(CommandParkedLimit, AMessageIsMovedAsItIs) {
-  amqp::Table headers = PastOf("m-1", "no");
+  amqp::Table headers = ParkedPast("m-1", "no");
   headers.Set("x-death", amqp::Array{amqp::Table{{"queue", "elsewhere"}}});
   Park("body", headers, {.content_type = "text/x", .message_id = "m-1"});
   for (int i = 0; i < 4; ++i) ASSERT_EQ(Look("list").code, 0);

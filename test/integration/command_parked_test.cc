@@ -73,12 +73,12 @@ TEST_P(CommandParked, ListsWhatRetryqHasParked) {
 }
 
 TEST_P(CommandParked, ListsThoseThatAreMeant) {
-  amqp::Table vip = PastOf("b", "UNAVAILABLE: Timeout of the printer", absl::Hours(3));
+  amqp::Table vip = ParkedPast("b", "UNAVAILABLE: Timeout of the printer", absl::Hours(3));
   vip.Set("customer", "7");
   vip.Set("vip", true);
-  Park("1", PastOf("a", "INTERNAL: paper", absl::Hours(30)));
+  Park("1", ParkedPast("a", "INTERNAL: paper", absl::Hours(30)));
   Park("2", vip);
-  Park("3", PastOf("c", "timeout", absl::Minutes(1)));
+  Park("3", ParkedPast("c", "timeout", absl::Minutes(1)));
   EXPECT_THAT(Listed({"--limit", "2"}), ElementsAre("a", "b"));
   // A look may put messages of a quorum queue behind the others.
   EXPECT_THAT(Listed({}), UnorderedElementsAre("a", "b", "c"));
@@ -93,7 +93,7 @@ TEST_P(CommandParked, ListsThoseThatAreMeant) {
 }
 
 TEST_P(CommandParked, ShowsMoreColumns) {
-  amqp::Table headers = PastOf("a", "no");
+  amqp::Table headers = ParkedPast("a", "no");
   headers.Set("customer", std::int32_t{7});
   Park("1", headers, {.correlation_id = "c-1"});
   const Arguments columns = {"--column", "correlation-id", "--column", "customer", "--column", "x"};
@@ -108,7 +108,7 @@ TEST_P(CommandParked, ShowsMoreColumns) {
 
 TEST_P(CommandParked, LooksIntoAParkedQueueOfAnotherName) {
   peer_.DeclareQueue("given-up", {{"x-queue-type", GetParam()}});
-  const std::string headers = PastOf("a", "no").Encode().value();
+  const std::string headers = ParkedPast("a", "no").Encode().value();
   peer_.Publish("", "given-up", "1", {.headers = amqp::TableView(headers)});
   EXPECT_THAT(Parked("list", {"--parked", "given-up"}).out,
               HasSubstr("1 of 1 messages in given-up"));
@@ -126,9 +126,9 @@ TEST_P(CommandParked, ListsEachOfManyOnce) {
 }
 
 TEST_P(CommandParked, ShowsOneWhole) {
-  amqp::Table headers = PastOf("m-2", "UNAVAILABLE: no answer");
+  amqp::Table headers = ParkedPast("m-2", "UNAVAILABLE: no answer");
   headers.Set("customer", std::int32_t{7});
-  Park("first", PastOf("m-1", "other"));
+  Park("first", ParkedPast("m-1", "other"));
   Park(R"({"order":2,"price":1.10})", headers,
        {.content_type = "application/json", .message_id = "m-2"});
   const End end = Parked("show", {"--id", "m-2"});
@@ -153,7 +153,7 @@ TEST_P(CommandParked, ShowsOneWhole) {
 TEST_P(CommandParked, ShowsAnyBodyToTheByte) {
   std::string body;
   for (int i = 0; i < 300'000; ++i) body.push_back(static_cast<char>(i * 7));
-  Park(body, PastOf("m-1", "no"));
+  Park(body, ParkedPast("m-1", "no"));
   EXPECT_EQ(Parked("show", {"--body", "raw"}).out, body);
 }
 
@@ -183,9 +183,9 @@ TEST_P(CommandParked, AWorkerBeginsAnewWithWhatWasReplayed) {
 }
 
 TEST_P(CommandParked, ReplaysThoseThatAreMeantAndNoOthers) {
-  Park("1", PastOf("a", "paper"));
-  Park("2", PastOf("b", "timeout"));
-  Park("3", PastOf("c", "timeout"));
+  Park("1", ParkedPast("a", "paper"));
+  Park("2", ParkedPast("b", "timeout"));
+  Park("3", ParkedPast("c", "timeout"));
   const End dry = Parked("replay", {"--error", "timeout", "--dry-run"});
   EXPECT_EQ(dry.code, 0) << dry.err;
   EXPECT_THAT(dry.out,
@@ -202,7 +202,7 @@ TEST_P(CommandParked, ReplaysElsewhere) {
   peer_.DeclareQueue("other");
   peer_.DeclareExchange("shop", "topic");
   peer_.Bind("other", "shop", "order.*");
-  amqp::Table past = PastOf("a", "no");
+  amqp::Table past = ParkedPast("a", "no");
   past.Set("x-retry-routing-key", "order.placed");
   Park("1", past);
   Park("2", past);
@@ -259,7 +259,7 @@ TEST_P(CommandParked, WhatAFullQueueRefusesStaysAndIsSaid) {
 
 TEST_P(CommandParked, WhatDoesNotSayWhereItFailedStaysAndIsSaid) {
   peer_.Publish("", "orders.parked", "theirs");
-  Park("ours", PastOf("a", "no"));
+  Park("ours", ParkedPast("a", "no"));
   const End end = Parked("replay");
   EXPECT_EQ(end.code, 69);
   EXPECT_THAT(end.err, AllOf(HasSubstr("1 stay in orders.parked: retryq did not park them"),
@@ -275,12 +275,12 @@ TEST_P(CommandParked, WhatDoesNotSayWhereItFailedStaysAndIsSaid) {
 
 TEST_P(CommandParked, WhatClaimsToHaveFailedInAnotherQueueStaysAndIsSaid) {
   peer_.DeclareQueue("vault");
-  amqp::Table forged = PastOf("a", "no");
+  amqp::Table forged = ParkedPast("a", "no");
   forged.Set("x-retry-queue", "vault");
   forged.Set("x-retry-exchange", "");
   forged.Set("x-retry-routing-key", "vault");
   Park("forged", forged);
-  Park("ours", PastOf("b", "no"));
+  Park("ours", ParkedPast("b", "no"));
   const End end = Parked("replay");
   EXPECT_EQ(end.code, 69);
   EXPECT_THAT(end.err, HasSubstr("1 stay in orders.parked: their headers name vault"));
@@ -291,10 +291,10 @@ TEST_P(CommandParked, WhatClaimsToHaveFailedInAnotherQueueStaysAndIsSaid) {
 
 // The broker delivers it in a frame above frame_max, and would not take it back in one.
 TEST_P(CommandParked, ReplaysHeadersThatAreLargerThanFrameMax) {
-  amqp::Table headers = PastOf("a", "no");
+  amqp::Table headers = ParkedPast("a", "no");
   headers.Set("large", std::string(9000, 'x'));
   Park("large", headers);
-  Park("small", PastOf("b", "no"));
+  Park("small", ParkedPast("b", "no"));
   CommandRun run(ParkedArguments("replay", {}), vhost_.Url("frame_max=8192"));
   EXPECT_EQ(run.Wait(), 0) << run.Story();
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"large", 1}, {"small", 1}}));
@@ -310,15 +310,15 @@ TEST_P(CommandParked, ReplaysNoFasterThanItIsTold) {
 
 TEST_P(CommandParked, LeavesToTheNextRunWhatIsParkedMeanwhile) {
   peer_.Bind("orders.parked", "amq.direct", "again");
-  Park("round and round", PastOf("a", "no"));
+  Park("round and round", ParkedPast("a", "no"));
   const End end = Parked("replay", {"--to-exchange", "amq.direct", "--routing-key", "again"});
   ASSERT_EQ(end.code, 0) << end.err;
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 
 TEST_P(CommandParked, DropsThoseThatAreMeant) {
-  Park("1", PastOf("a", "paper"));
-  Park("2", PastOf("b", "timeout"));
+  Park("1", ParkedPast("a", "paper"));
+  Park("2", ParkedPast("b", "timeout"));
   const End end = Parked("drop", {"--error", "paper"});
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out, "dropped 1 of 2 messages in orders.parked\n");
@@ -369,12 +369,12 @@ TEST_P(CommandParked, IgnoresKeysThatArePressedBeforeTheQuestion) {
 }
 
 TEST_P(CommandParked, SavesDroppedMessagesInAFileThatSendReads) {
-  amqp::Table headers = PastOf("m-1", "no");
+  amqp::Table headers = ParkedPast("m-1", "no");
   headers.Set("tenant", "blue");
   const std::string body = std::string("b\0\xff\n", 4);
   Park(body, headers, {.content_type = "text/x", .delivery_mode = 2, .priority = 3, .type = "t"});
   // Quorum queues of RabbitMQ 4 deliver by priority.
-  Park("second", PastOf("m-2", "no"), {.delivery_mode = 2, .priority = 3});
+  Park("second", ParkedPast("m-2", "no"), {.delivery_mode = 2, .priority = 3});
   const std::string file = files_.File("dropped");
   const Arguments drop = {"parked", "drop",  "--queue",  "orders",
                           "--yes",  "--all", "--backup", file};
@@ -382,7 +382,7 @@ TEST_P(CommandParked, SavesDroppedMessagesInAFileThatSendReads) {
   ASSERT_EQ(end.code, 0) << end.err;
   EXPECT_THAT(end.out, AllOf(HasSubstr("dropped 2 of 2 messages"), HasSubstr("saved in " + file)));
   EXPECT_TRUE(Holds("orders.parked", 0));
-  Park("third", PastOf("m-3", "no"));
+  Park("third", ParkedPast("m-3", "no"));
   const End again = RunToEnd(drop);
   EXPECT_EQ(again.code, 69) << "the file exists";
   EXPECT_THAT(again.err, HasSubstr("the backup file '" + file + "' cannot be created"));
@@ -419,7 +419,7 @@ TEST_P(CommandParked, RefusesADelayQueueAsTheParkedQueue) {
 }
 
 TEST_P(CommandParked, CutsALongBodyOnATerminal) {
-  Park(std::string(5000, 'b') + "end", PastOf("m-1", "no"));
+  Park(std::string(5000, 'b') + "end", ParkedPast("m-1", "no"));
   TerminalRun cut({RETRYQ_COMMAND, "parked", "show", "--queue", "orders"}, Environment());
   EXPECT_TRUE(cut.Shows("The body is cut after 4096 bytes; --full shows all."));
   EXPECT_EQ(cut.Wait(), 0);

@@ -16,20 +16,9 @@ using ::testing::Not;
 
 class CommandQueues : public CommandTest {
  protected:
-  struct End {
-    std::optional<int> code;
-    std::string out;
-    std::string err;
-  };
-
-  End Run(const Arguments& arguments, const std::string& url = "") {
-    CommandRun run(arguments, url.empty() ? vhost_.Url() : url);
-    const std::optional<int> code = run.Wait();
-    return {code, run.out(), run.err()};
-  }
   End Queues(Arguments arguments, const std::string& url = "") {
     arguments.insert(arguments.begin(), {"queues", "--management", ManagementUrl()});
-    return Run(arguments, url);
+    return RunToEnd(arguments, url.empty() ? vhost_.Url() : url);
   }
   nlohmann::json Json(Arguments arguments = {}) {
     arguments.emplace_back("--json");
@@ -42,7 +31,7 @@ class CommandQueues : public CommandTest {
     Arguments arguments = {"send", "--queue", "orders", "--delay", delay};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     arguments.emplace_back("body");
-    const End end = Run(arguments);
+    const End end = RunToEnd(arguments);
     ASSERT_EQ(end.code, 0) << end.err;
   }
 
@@ -163,7 +152,7 @@ TEST_F(CommandQueues, ShowsTheOwnersOfMessagesAndOverdueOnes) {
 }
 
 TEST_F(CommandQueues, ExplainsEachFailure) {
-  const End nobody = Run({"queues", "--management", "http://127.0.0.1:1"});
+  const End nobody = RunToEnd({"queues", "--management", "http://127.0.0.1:1"});
   EXPECT_EQ(nobody.code, 69);
   EXPECT_THAT(nobody.err, HasSubstr("http://127.0.0.1:1: Connection refused; enable the management "
                                     "plugin (rabbitmq-plugins enable rabbitmq_management)"));
@@ -172,11 +161,11 @@ TEST_F(CommandQueues, ExplainsEachFailure) {
   std::string management = ManagementUrl();
   management.replace(management.find("//") + 2, management.find('@') - management.find("//") - 2,
                      user + ":" + user);
-  const End tagless = Run({"queues", "--management", management});
+  const End tagless = RunToEnd({"queues", "--management", management});
   EXPECT_EQ(tagless.code, 77);
   EXPECT_THAT(tagless.err, HasSubstr("rabbitmqctl set_user_tags"));
   management.replace(management.find("//") + 2, user.size() * 2 + 1, user + ":s3cret");
-  const End wrong = Run({"queues", "--management", management});
+  const End wrong = RunToEnd({"queues", "--management", management});
   EXPECT_EQ(wrong.code, 77);
   EXPECT_THAT(wrong.err, HasSubstr("user '" + user + "' was refused"));
   EXPECT_THAT(wrong.err, Not(HasSubstr("s3cret")));

@@ -115,6 +115,13 @@ bool CommandRun::Ended() {
   return exit_code_.has_value();
 }
 
+CommandTest::End CommandTest::RunToEnd(const Arguments& arguments, const std::string& url,
+                                       const std::string& input) {
+  CommandRun run(arguments, url, input);
+  const std::optional<int> code = run.Wait(absl::Seconds(60));
+  return {code, run.out(), run.err()};
+}
+
 CommandRun CommandTest::Work(const Arguments& flags, const std::string& script) {
   Arguments all = {"work", "--json", "--queue", "orders", "--base", "50ms"};
   all.insert(all.end(), flags.begin(), flags.end());

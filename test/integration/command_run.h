@@ -69,6 +69,17 @@ class CommandTest : public ::testing::Test {
  protected:
   using Arguments = std::vector<std::string>;
 
+  struct End {
+    std::optional<int> code;
+    std::string out;
+    std::string err;
+  };
+
+  // Runs the command to its end.
+  End RunToEnd(const Arguments& arguments) { return RunToEnd(arguments, vhost_.Url()); }
+  static End RunToEnd(const Arguments& arguments, const std::string& url,
+                      const std::string& input = "");
+
   void SetUp() override { peer_.DeclareQueue("orders"); }
 
   // `retryq work --json --queue orders --base 50ms FLAGS -- sh -c SCRIPT`

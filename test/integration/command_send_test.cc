@@ -14,18 +14,10 @@ using ::testing::HasSubstr;
 
 class CommandSend : public CommandTest {
  protected:
-  struct End {
-    std::optional<int> code;
-    std::string out;
-    std::string err;
-  };
-
   End Send(const Arguments& arguments, const std::string& input = "") {
     Arguments all = {"send"};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    CommandRun run(all, vhost_.Url(), input);
-    const std::optional<int> code = run.Wait();
-    return {code, run.out(), run.err()};
+    return RunToEnd(all, vhost_.Url(), input);
   }
 };
 

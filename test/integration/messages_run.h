@@ -4,34 +4,23 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "integration/command_run.h"
 #include "retryq/amqp/message.h"
+#include "retryq/amqp/table.h"
 
 namespace retryq::testing {
 
 // A test of commands that look at messages in queues.
 class MessagesTest : public CommandTest {
  protected:
-  struct End {
-    std::optional<int> code;
-    std::string out;
-    std::string err;
-  };
-
-  // Runs the command to its end.
-  End RunToEnd(const Arguments& arguments) { return RunToEnd(arguments, vhost_.Url()); }
-  static End RunToEnd(const Arguments& arguments, const std::string& url) {
-    CommandRun run(arguments, url);
-    const std::optional<int> code = run.Wait(absl::Seconds(60));
-    return {code, run.out(), run.err()};
-  }
-
   static std::vector<nlohmann::json> JsonLines(const std::string& text) {
     std::vector<nlohmann::json> lines;
     std::istringstream stream(text);
@@ -47,6 +36,30 @@ class MessagesTest : public CommandTest {
     std::vector<std::string> ids;
     for (const nlohmann::json& line : JsonLines(end.out)) ids.push_back(line.at("id"));
     return ids;
+  }
+
+  // What retryq writes into the headers of a parked message.
+  static amqp::Table ParkedPast(std::string_view id, std::string_view error,
+                                absl::Duration age = absl::Minutes(1)) {
+    return {{"x-retry-count", std::int64_t{8}},
+            {"x-retry-first-failure", absl::ToUnixMillis(absl::Now() - age)},
+            {"x-retry-parked", absl::ToUnixMillis(absl::Now() - age)},
+            {"x-retry-queue", "orders"},
+            {"x-retry-exchange", ""},
+            {"x-retry-routing-key", "orders"},
+            {"x-retry-id", id},
+            {"x-retry-error", error}};
+  }
+
+  // So many, whose bodies and ids are m-0, m-1, …
+  void ParkMany(int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::string id = absl::StrCat("m-", i);
+      const std::string headers = ParkedPast(id, "UNAVAILABLE: no answer").Encode().value();
+      peer_.Send("", "orders.parked", id,
+                 {.headers = amqp::TableView(headers), .delivery_mode = 2});
+    }
+    peer_.AwaitConfirms();
   }
 
   // Takes all there is off a queue: how often each body was there.
