@@ -19,6 +19,21 @@ using ::testing::SizeIs;
 const DelayQueueOptions kQuorum{.queue_type = QueueType::kQuorum, .outage = absl::Minutes(10)};
 constexpr absl::Duration kEpoch = absl::Seconds(601);  // TTL 1 s
 
+TEST(EpochTest, CountsFromTheUnixEpochForAllWorkersAlike) {
+  constexpr absl::Duration kFifteen = absl::Minutes(15);  // TTL 5 min
+  const absl::Time start = absl::UnixEpoch() + 100 * kFifteen;
+  for (const absl::Duration boot : {absl::Seconds(7), absl::Hours(1000)}) {
+    const Epoch first = Epoch::At(start, boot, absl::Minutes(5), kQuorum);
+    EXPECT_EQ(first.number, 100);
+    EXPECT_EQ(first.ends, boot + kFifteen);
+    const Epoch last =
+        Epoch::At(start + kFifteen - absl::Milliseconds(1), boot, absl::Minutes(5), kQuorum);
+    EXPECT_EQ(last.number, 100);
+    EXPECT_EQ(last.ends, boot + absl::Milliseconds(1));
+    EXPECT_EQ(Epoch::At(start + kFifteen, boot, absl::Minutes(5), kQuorum).number, 101);
+  }
+}
+
 class DelayQueuesQuorumTest : public DelayQueuesTest {
  protected:
   DelayQueuesQuorumTest() {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "retryq/amqp/table.h"
 #include "support/make_message.h"
 #include "support/read_facts.h"
+#include "unit/amqp/random_values.h"
 
 namespace retryq {
 namespace copy_test {
@@ -282,77 +282,23 @@ TEST(Copy, SetsItsOwnHeadersAnewHoweverOftenTheyWereThere) {
   EXPECT_EQ(HeaderBytes(copy), Encoded(HeadersOfRetried()));
 }
 
-amqp::Value RandomValue(std::mt19937& random, int depth) {
-  const auto text = [&random] {
-    std::string bytes(random() % 20, '\0');
-    for (char& byte : bytes) byte = static_cast<char>(random());
-    return bytes;
-  };
-  switch (random() % (depth > 0 ? 18 : 16)) {
-    case 0:
-      return amqp::Void{};
-    case 1:
-      return random() % 2 == 0;
-    case 2:
-      return static_cast<std::int8_t>(random());
-    case 3:
-      return static_cast<std::uint8_t>(random());
-    case 4:
-      return static_cast<std::int16_t>(random());
-    case 5:
-      return static_cast<std::uint16_t>(random());
-    case 6:
-      return static_cast<std::int32_t>(random());
-    case 7:
-      return static_cast<std::uint32_t>(random());
-    case 8:
-      return static_cast<std::int64_t>(random());
-    case 9:
-      return static_cast<std::uint64_t>(random());
-    case 10:
-      return static_cast<float>(random());
-    case 11:
-      return static_cast<double>(random());
-    case 12:
-      return amqp::Decimal{static_cast<std::uint8_t>(random()),
-                           static_cast<std::int32_t>(random())};
-    case 13:
-      return amqp::Timestamp{random()};
-    case 14:
-      return text();
-    case 15:
-      return amqp::Bytes{text()};
-    case 16: {
-      amqp::Array array(random() % 4);
-      for (amqp::Value& value : array) value = RandomValue(random, depth - 1);
-      return array;
-    }
-    default: {
-      amqp::Table table;
-      for (std::size_t i = random() % 4; i > 0; --i) {
-        table.Append(text(), RandomValue(random, depth - 1));
-      }
-      return table;
-    }
-  }
-}
-
 TEST(Copy, KeepsAllOtherHeadersByteForByteInTheirOrder) {
-  std::mt19937 random(5);  // NOLINT: the same headers each time
+  amqp::RandomValues random(5);
   constexpr std::array kRemoved = {"x-death", "CC", "x-retry-count", "x-retry-id", "x-retry-error"};
   Copy copy;
   for (int round = 0; round < 500; ++round) {
     amqp::Table all;
     std::string kept;
-    for (std::size_t i = random() % 12; i > 0; --i) {
-      const bool stays = random() % 3 != 0;
-      const std::string name = stays ? absl::StrCat("h", random() % 8) : kRemoved[random() % 5];
-      const amqp::Value value = RandomValue(random, 4);
+    for (std::size_t i = random.Below(12); i > 0; --i) {
+      const bool stays = random.Below(3) != 0;
+      const std::string name =
+          stays ? absl::StrCat("h", random.Below(8)) : kRemoved[random.Below(5)];
+      const amqp::Value value = random.MakeValue(4);
       all.Append(name, value);
       if (stays) kept += Encoded({{name, value}});
     }
     const auto message = MakeMessage({.headers = all});
-    ASSERT_TRUE(copy.Build(DeliveryOf(message), Retried(), kPlenty));
+    ASSERT_TRUE(copy.Build(DeliveryOf(message), Retried(), std::size_t{1} << 30));
     ASSERT_EQ(HeaderBytes(copy), kept + Encoded(HeadersOfRetried())) << "round " << round;
   }
 }
