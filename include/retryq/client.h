@@ -11,6 +11,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "retryq/broker/retrier.h"
 #include "retryq/consumer.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/event_loop.h"
@@ -18,7 +19,6 @@
 #include "retryq/observer.h"
 #include "retryq/outgoing_message.h"
 #include "retryq/publisher.h"
-#include "retryq/retrier.h"
 #include "retryq/work_queue.h"
 
 namespace retryq {

@@ -15,11 +15,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "retryq/broker/executor.h"
+#include "retryq/broker/timers.h"
 #include "retryq/client.h"
 #include "retryq/delivery.h"
-#include "retryq/executor.h"
 #include "retryq/export.h"
-#include "retryq/timers.h"
 
 // Handlers that are coroutines. Not included by retryq/retryq.h.
 //

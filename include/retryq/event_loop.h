@@ -6,11 +6,11 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "retryq/clock.h"
-#include "retryq/executor.h"
+#include "retryq/broker/clock.h"
+#include "retryq/broker/executor.h"
+#include "retryq/broker/random.h"
+#include "retryq/broker/timers.h"
 #include "retryq/export.h"
-#include "retryq/random.h"
-#include "retryq/timers.h"
 
 struct event_base;
 

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "retryq/backoff.h"
+#include "retryq/broker/random.h"
 #include "retryq/export.h"
-#include "retryq/random.h"
 
 namespace retryq {
 

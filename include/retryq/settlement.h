@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "retryq/executor.h"
+#include "retryq/broker/executor.h"
 #include "retryq/export.h"
 #include "retryq/outcome.h"
 

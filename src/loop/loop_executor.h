@@ -9,7 +9,7 @@
 #include "loop/own_process.h"
 #include "loop/runner_thread.h"
 #include "loop/worker_pool.h"
-#include "retryq/executor.h"
+#include "retryq/broker/executor.h"
 
 namespace retryq {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "absl/time/time.h"
-#include "retryq/random.h"
+#include "retryq/broker/random.h"
 
 namespace retryq {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "retryq/executor.h"
+#include "retryq/broker/executor.h"
 
 namespace retryq {
 

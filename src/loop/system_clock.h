@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
-#include "retryq/clock.h"
+#include "retryq/broker/clock.h"
 
 namespace retryq {
 

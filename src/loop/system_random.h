@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "retryq/random.h"
+#include "retryq/broker/random.h"
 
 namespace retryq {
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "retryq/executor.h"
+#include "retryq/broker/executor.h"
 #include "testing/simulated_content.h"
 
 namespace retryq::testing {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/timers.h"
 #include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/timers.h"
 #include "testing/simulated_content.h"
 
 namespace retryq::testing {

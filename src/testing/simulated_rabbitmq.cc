@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "testing/node.h"
 #include "testing/simulated_content.h"
 

@@ -9,7 +9,7 @@
 #include "facts/facts_test.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/amqp/make_broker.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 
 namespace retryq::testing {
 namespace concurrent_declare_test {

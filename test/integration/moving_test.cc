@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "retryq/delay_queue_name.h"
+#include "retryq/broker/delay_queue_name.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "retryq/delay_grid.h"
-#include "retryq/delay_queue_name.h"
+#include "retryq/broker/delay_grid.h"
+#include "retryq/broker/delay_queue_name.h"
 #include "support/referee.h"
 #include "support/retry_test.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "retryq/amqp/make_broker.h"
-#include "retryq/retrier.h"
+#include "retryq/broker/retrier.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 
 namespace retryq {
 

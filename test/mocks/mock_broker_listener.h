@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 
 namespace retryq {
 

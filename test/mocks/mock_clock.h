@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "retryq/clock.h"
+#include "retryq/broker/clock.h"
 
 namespace retryq {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 
 namespace retryq {
 

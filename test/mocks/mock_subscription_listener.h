@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 
 namespace retryq {
 

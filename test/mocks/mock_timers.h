@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "retryq/timers.h"
+#include "retryq/broker/timers.h"
 
 namespace retryq {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "retryq/broker/executor.h"
 #include "retryq/delivery.h"
-#include "retryq/executor.h"
 #include "retryq/outcome.h"
 #include "retryq/settlement.h"
 

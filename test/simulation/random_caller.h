@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "retryq/amqp/table.h"
+#include "retryq/broker/random.h"
 #include "retryq/client.h"
-#include "retryq/random.h"
 #include "retryq/testing/seeded_random.h"
 #include "simulation/odd_values.h"
 #include "simulation/other_threads.h"

@@ -8,8 +8,8 @@
 #include "retry/delivery/delivery_facts.h"
 #include "retry/delivery/timed_out.h"
 #include "retryq/amqp/message.h"
+#include "retryq/broker/retrier.h"
 #include "retryq/delivery.h"
-#include "retryq/retrier.h"
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq::testing {

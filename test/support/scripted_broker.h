@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq::testing {

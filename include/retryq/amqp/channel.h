@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "retryq/amqp/message.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/export.h"
 
 namespace retryq::amqp {

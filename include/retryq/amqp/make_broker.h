@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "retryq/amqp/connection_options.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/event_loop.h"
 #include "retryq/export.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 
 namespace retryq::testing {

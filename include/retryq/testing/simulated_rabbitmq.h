@@ -12,7 +12,7 @@
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/properties.h"
 #include "retryq/amqp/table.h"
-#include "retryq/random.h"
+#include "retryq/broker/random.h"
 #include "retryq/testing/simulated_time.h"
 
 namespace retryq::testing {

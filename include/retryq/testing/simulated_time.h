@@ -5,12 +5,12 @@
 #include <memory>
 
 #include "absl/time/time.h"
-#include "retryq/clock.h"
-#include "retryq/executor.h"
+#include "retryq/broker/clock.h"
+#include "retryq/broker/executor.h"
+#include "retryq/broker/random.h"
+#include "retryq/broker/retrier.h"
+#include "retryq/broker/timers.h"
 #include "retryq/observer.h"
-#include "retryq/random.h"
-#include "retryq/retrier.h"
-#include "retryq/timers.h"
 
 namespace retryq::testing {
 

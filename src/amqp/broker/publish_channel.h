@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "retryq/amqp/connection.h"
-#include "retryq/broker.h"
-#include "retryq/executor.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/executor.h"
 
 namespace retryq::amqp {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "retryq/amqp/connection.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::amqp {

@@ -16,7 +16,7 @@
 #include "amqp/broker/relay.h"
 #include "loop/pauses.h"
 #include "retryq/amqp/connection.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::amqp {

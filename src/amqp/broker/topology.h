@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "retryq/amqp/connection.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 
 namespace retryq::amqp {
 

@@ -28,7 +28,7 @@
 #include "amqp/transport/ring.h"
 #include "base/name_size.h"
 #include "retryq/amqp/channel.h"
-#include "retryq/executor.h"
+#include "retryq/broker/executor.h"
 
 namespace retryq::amqp {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "amqp/transport/ring.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 
 namespace retryq::amqp {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
-#include "retryq/timers.h"
+#include "retryq/broker/timers.h"
 
 namespace retryq::amqp {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "amqp/codec/method_codec.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 
 struct evbuffer;
 

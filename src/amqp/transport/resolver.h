@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "retryq/amqp/connection_options.h"
-#include "retryq/executor.h"
-#include "retryq/timers.h"
+#include "retryq/broker/executor.h"
+#include "retryq/broker/timers.h"
 
 namespace retryq::amqp {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "retryq/random.h"
+#include "retryq/broker/random.h"
 
 namespace retryq::amqp {
 

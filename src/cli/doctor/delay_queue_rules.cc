@@ -17,8 +17,8 @@
 #include "cli/text/many_quorum_queues.h"
 #include "retryq/amqp/table.h"
 #include "retryq/backoff.h"
-#include "retryq/delay_queue_declaration.h"
-#include "retryq/delay_queue_name.h"
+#include "retryq/broker/delay_queue_declaration.h"
+#include "retryq/broker/delay_queue_name.h"
 
 namespace retryq::cli {
 namespace {

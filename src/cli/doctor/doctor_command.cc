@@ -14,7 +14,7 @@
 #include "cli/text/duration.h"
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
-#include "retryq/delay_queue_name.h"
+#include "retryq/broker/delay_queue_name.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

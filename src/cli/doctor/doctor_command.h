@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/flags/shared_flags.h"
-#include "retryq/delay_queue_declaration.h"
+#include "retryq/broker/delay_queue_declaration.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/retry_options.h"
 

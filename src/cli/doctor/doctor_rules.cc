@@ -10,7 +10,7 @@
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
 #include "cli/text/many_quorum_queues.h"
-#include "retryq/delay_queue_declaration.h"
+#include "retryq/broker/delay_queue_declaration.h"
 
 namespace retryq::cli {
 namespace {

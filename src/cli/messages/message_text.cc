@@ -14,7 +14,7 @@
 #include "cli/text/json_line.h"
 #include "loop/escaped_text.h"
 #include "retryq/amqp/table.h"
-#include "retryq/copy_properties.h"
+#include "retryq/broker/copy_properties.h"
 #include "retryq/delivery.h"
 
 namespace retryq::cli {

@@ -17,7 +17,7 @@
 #include "cli/text/io.h"
 #include "cli/text/json_line.h"
 #include "loop/escaped_text.h"
-#include "retryq/delay_queue_name.h"
+#include "retryq/broker/delay_queue_name.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

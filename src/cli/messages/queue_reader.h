@@ -21,8 +21,8 @@
 #include "retryq/amqp/connection.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/properties.h"
-#include "retryq/broker.h"
-#include "retryq/copy_properties.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/copy_properties.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {

@@ -21,7 +21,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/plan/plan_command.h"
 #include "retryq/backoff.h"
-#include "retryq/random.h"
+#include "retryq/broker/random.h"
 
 namespace retryq::cli {
 namespace {

@@ -21,10 +21,10 @@
 #include "retryq/amqp/connection_options.h"
 #include "retryq/amqp/table.h"
 #include "retryq/backoff.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/delay_grid.h"
+#include "retryq/broker/delay_queue_declaration.h"
 #include "retryq/client.h"
-#include "retryq/delay_grid.h"
-#include "retryq/delay_queue_declaration.h"
 
 namespace retryq::cli {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_split.h"
 #include "cli/text/duration.h"
-#include "retryq/clock.h"
+#include "retryq/broker/clock.h"
 
 namespace retryq::cli {
 namespace {

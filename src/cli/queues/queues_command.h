@@ -15,7 +15,7 @@
 #include "cli/flags/flag_parser.h"
 #include "cli/management/http_client.h"
 #include "cli/management/management_api.h"
-#include "retryq/delay_queue_name.h"
+#include "retryq/broker/delay_queue_name.h"
 
 namespace retryq::cli {
 

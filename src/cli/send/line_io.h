@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "loop/libevent_ptr.h"
+#include "retryq/broker/timers.h"
 #include "retryq/event_loop.h"
-#include "retryq/timers.h"
 
 namespace retryq::cli {
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "retryq/timers.h"
+#include "retryq/broker/timers.h"
 
 namespace retryq::cli {
 

@@ -20,10 +20,10 @@
 #include "cli/management/management_api.h"
 #include "retryq/amqp/channel.h"
 #include "retryq/amqp/connection.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/timers.h"
 #include "retryq/event_loop.h"
 #include "retryq/observer.h"
-#include "retryq/timers.h"
 
 namespace retryq::cli {
 

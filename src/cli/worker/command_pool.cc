@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
-#include "retryq/clock.h"
+#include "retryq/broker/clock.h"
 
 namespace retryq::cli {
 namespace {

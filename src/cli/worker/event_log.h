@@ -11,9 +11,9 @@
 
 #include "absl/time/time.h"
 #include "cli/text/io.h"
+#include "retryq/broker/timers.h"
 #include "retryq/delivery.h"
 #include "retryq/observer.h"
-#include "retryq/timers.h"
 
 namespace retryq::cli {
 

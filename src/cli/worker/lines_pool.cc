@@ -15,7 +15,7 @@
 #include "cli/worker/command_pool.h"
 #include "cli/worker/lines_protocol.h"
 #include "loop/pauses.h"
-#include "retryq/clock.h"
+#include "retryq/broker/clock.h"
 #include "retryq/outcome.h"
 
 namespace retryq::cli {

@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "retryq/clock.h"
-#include "retryq/timers.h"
+#include "retryq/broker/clock.h"
+#include "retryq/broker/timers.h"
 
 struct bufferevent;
 struct event_base;

@@ -21,7 +21,7 @@
 #include "retry/retrier/consumer_retrier.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/breaker.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/consumer.h"
 #include "retryq/work_queue.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/work_queue.h"
 
 namespace retryq {

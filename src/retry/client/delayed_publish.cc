@@ -10,7 +10,7 @@
 #include "loop/pauses.h"
 #include "retry/delay_queues/route_declaration.h"
 #include "retry/publisher/copy.h"
-#include "retryq/copy_properties.h"
+#include "retryq/broker/copy_properties.h"
 
 namespace retryq {
 namespace {

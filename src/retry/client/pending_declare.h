@@ -11,8 +11,8 @@
 #include "loop/alive.h"
 #include "loop/worker_pool.h"
 #include "retry/retrier/shared_state.h"
-#include "retryq/broker.h"
-#include "retryq/clock.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/clock.h"
 #include "retryq/work_queue.h"
 
 namespace retryq {

@@ -15,8 +15,8 @@
 #include "retry/delay_queues/lease_clock.h"
 #include "retry/delay_queues/quorum_lease.h"
 #include "retry/delay_queues/route_declaration.h"
+#include "retryq/broker/timers.h"
 #include "retryq/delay_queue_options.h"
-#include "retryq/timers.h"
 
 namespace retryq {
 

@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "retry/delay_queues/delay_queue_route.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/retrier.h"
 #include "retryq/delay_queue_options.h"
-#include "retryq/retrier.h"
 
 namespace retryq {
 

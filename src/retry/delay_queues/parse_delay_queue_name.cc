@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "retry/delay_queues/route_declaration.h"
-#include "retryq/delay_queue_name.h"
+#include "retryq/broker/delay_queue_name.h"
 
 namespace retryq {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/broker_version.h"
 #include "base/name_size.h"
 #include "retry/policy/delay_steps.h"
-#include "retryq/delay_queue_declaration.h"
+#include "retryq/broker/delay_queue_declaration.h"
 
 namespace retryq {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/broker_version.h"
 #include "retry/delay_queues/delay_queue_route.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq {

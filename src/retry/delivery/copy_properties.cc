@@ -1,4 +1,4 @@
-#include "retryq/copy_properties.h"
+#include "retryq/broker/copy_properties.h"
 
 #include <string_view>
 

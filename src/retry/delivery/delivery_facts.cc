@@ -17,7 +17,7 @@
 #include "retry/delivery/header_fields.h"
 #include "retry/delivery/headers.h"
 #include "retryq/amqp/table.h"
-#include "retryq/delay_queue_name.h"
+#include "retryq/broker/delay_queue_name.h"
 
 namespace retryq {
 namespace {

@@ -12,9 +12,9 @@
 #include "absl/time/time.h"
 #include "retry/delivery/timed_out.h"
 #include "retryq/amqp/message.h"
-#include "retryq/clock.h"
+#include "retryq/broker/clock.h"
+#include "retryq/broker/retrier.h"
 #include "retryq/delivery.h"
-#include "retryq/retrier.h"
 
 namespace retryq {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "retry/delivery/error_text.h"
 #include "retryq/backoff.h"
-#include "retryq/delay_grid.h"
+#include "retryq/broker/delay_grid.h"
 
 namespace retryq {
 namespace {

@@ -9,9 +9,9 @@
 #include "absl/time/time.h"
 #include "retry/delivery/delivery_facts.h"
 #include "retry/policy/next_delay.h"
+#include "retryq/broker/random.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
-#include "retryq/random.h"
 #include "retryq/retry_options.h"
 
 namespace retryq {

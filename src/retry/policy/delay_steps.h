@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "retryq/delay_grid.h"
+#include "retryq/broker/delay_grid.h"
 #include "retryq/retry_options.h"
 
 namespace retryq {

@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "retryq/backoff.h"
-#include "retryq/random.h"
+#include "retryq/broker/random.h"
 
 namespace retryq {
 

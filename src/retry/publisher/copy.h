@@ -10,9 +10,9 @@
 #include "absl/time/time.h"
 #include "retryq/amqp/message.h"
 #include "retryq/amqp/properties.h"
-#include "retryq/copy_properties.h"
+#include "retryq/broker/copy_properties.h"
+#include "retryq/broker/random.h"
 #include "retryq/delivery.h"
-#include "retryq/random.h"
 
 namespace retryq {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "absl/time/time.h"
-#include "retryq/retrier.h"
+#include "retryq/broker/retrier.h"
 
 namespace retryq {
 

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "loop/alive.h"
-#include "retryq/broker.h"
-#include "retryq/clock.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/clock.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq {

@@ -14,9 +14,9 @@
 #include "loop/alive.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/publisher/isolated_publishes.h"
-#include "retryq/broker.h"
-#include "retryq/clock.h"
-#include "retryq/retrier.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/clock.h"
+#include "retryq/broker/retrier.h"
 
 namespace retryq {
 

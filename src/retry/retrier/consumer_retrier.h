@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "retryq/breaker.h"
-#include "retryq/broker.h"
-#include "retryq/retrier.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/retrier.h"
 
 namespace retryq {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "retryq/amqp/table.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 
 namespace retryq {
 

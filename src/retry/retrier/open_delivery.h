@@ -20,9 +20,9 @@
 #include "retry/publisher/publisher.h"
 #include "retry/retrier/consumer_retrier.h"
 #include "retry/retrier/shared_state.h"
+#include "retryq/broker/retrier.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
-#include "retryq/retrier.h"
 
 namespace retryq {
 

@@ -1,4 +1,4 @@
-#include "retryq/retrier.h"
+#include "retryq/broker/retrier.h"
 
 #include <algorithm>
 #include <atomic>

@@ -2,8 +2,8 @@
 #define RETRYQ_SRC_RETRY_RETRIER_RETRIER_OPTIONS_H_
 
 #include "absl/status/status.h"
+#include "retryq/broker/retrier.h"
 #include "retryq/delay_queue_options.h"
-#include "retryq/retrier.h"
 
 namespace retryq {
 

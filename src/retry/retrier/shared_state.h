@@ -15,9 +15,9 @@
 #include "retry/policy/delay_steps.h"
 #include "retry/publisher/publisher.h"
 #include "retry/retrier/target_checks.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/retrier.h"
 #include "retryq/observer.h"
-#include "retryq/retrier.h"
 
 namespace retryq {
 

@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "loop/alive.h"
-#include "retryq/broker.h"
-#include "retryq/clock.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/clock.h"
 
 namespace retryq {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "retryq/broker.h"
-#include "retryq/executor.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/executor.h"
 
 namespace retryq::bench {
 

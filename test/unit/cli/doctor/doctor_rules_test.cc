@@ -13,8 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/worker/work_command.h"
-#include "retryq/delay_grid.h"
-#include "retryq/delay_queue_declaration.h"
+#include "retryq/broker/delay_grid.h"
+#include "retryq/broker/delay_queue_declaration.h"
 #include "support/temporary_directory.h"
 #include "unit/cli/flags/parsed_arguments.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "retry/delay_queues/route_declaration.h"
-#include "retryq/delay_queue_name.h"
+#include "retryq/broker/delay_queue_name.h"
 
 namespace retryq {
 namespace parse_delay_queue_name_test {

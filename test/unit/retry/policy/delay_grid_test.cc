@@ -1,4 +1,4 @@
-#include "retryq/delay_grid.h"
+#include "retryq/broker/delay_grid.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

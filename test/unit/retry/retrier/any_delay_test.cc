@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/header_names.h"
-#include "retryq/delay_grid.h"
+#include "retryq/broker/delay_grid.h"
 #include "retryq/delayed_publisher.h"
 #include "retryq/retryq.h"
 #include "retryq/testing/seeded_random.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "retryq/retrier.h"
+#include "retryq/broker/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/header_names.h"
-#include "retryq/retrier.h"
+#include "retryq/broker/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq {

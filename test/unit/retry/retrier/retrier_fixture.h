@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "retryq/retrier.h"
+#include "retryq/broker/retrier.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/make_message.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/header_names.h"
 #include "retry/retrier/consumer_retrier.h"
-#include "retryq/retrier.h"
+#include "retryq/broker/retrier.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/header_names.h"
+#include "retryq/broker/retrier.h"
 #include "retryq/client.h"
-#include "retryq/retrier.h"
 #include "retryq/testing/simulated_broker.h"
 #include "retryq/testing/simulated_rabbitmq.h"
 #include "unit/retry/retrier/retrier_fixture.h"

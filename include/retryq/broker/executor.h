@@ -1,5 +1,5 @@
-#ifndef RETRYQ_EXECUTOR_H_
-#define RETRYQ_EXECUTOR_H_
+#ifndef RETRYQ_BROKER_EXECUTOR_H_
+#define RETRYQ_BROKER_EXECUTOR_H_
 
 #include "absl/functional/any_invocable.h"
 #include "retryq/export.h"
@@ -31,4 +31,4 @@ class RETRYQ_EXPORT Executor {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_EXECUTOR_H_
+#endif  // RETRYQ_BROKER_EXECUTOR_H_

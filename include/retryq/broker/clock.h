@@ -1,5 +1,5 @@
-#ifndef RETRYQ_CLOCK_H_
-#define RETRYQ_CLOCK_H_
+#ifndef RETRYQ_BROKER_CLOCK_H_
+#define RETRYQ_BROKER_CLOCK_H_
 
 #include "absl/time/time.h"
 #include "retryq/export.h"
@@ -33,4 +33,4 @@ class RETRYQ_EXPORT Clock {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_CLOCK_H_
+#endif  // RETRYQ_BROKER_CLOCK_H_

@@ -1,11 +1,11 @@
-#ifndef RETRYQ_DELAY_QUEUE_DECLARATION_H_
-#define RETRYQ_DELAY_QUEUE_DECLARATION_H_
+#ifndef RETRYQ_BROKER_DELAY_QUEUE_DECLARATION_H_
+#define RETRYQ_BROKER_DELAY_QUEUE_DECLARATION_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
-#include "retryq/broker.h"
+#include "retryq/broker/broker.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/export.h"
 #include "retryq/retry_options.h"
@@ -40,4 +40,4 @@ RETRYQ_EXPORT std::vector<absl::Duration> DelayQueueTtls(const RetryOptions& pol
 
 }  // namespace retryq
 
-#endif  // RETRYQ_DELAY_QUEUE_DECLARATION_H_
+#endif  // RETRYQ_BROKER_DELAY_QUEUE_DECLARATION_H_

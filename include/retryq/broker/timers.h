@@ -1,5 +1,5 @@
-#ifndef RETRYQ_TIMERS_H_
-#define RETRYQ_TIMERS_H_
+#ifndef RETRYQ_BROKER_TIMERS_H_
+#define RETRYQ_BROKER_TIMERS_H_
 
 #include <memory>
 
@@ -29,4 +29,4 @@ class RETRYQ_EXPORT Timers {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_TIMERS_H_
+#endif  // RETRYQ_BROKER_TIMERS_H_

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_BROKER_H_
-#define RETRYQ_BROKER_H_
+#ifndef RETRYQ_BROKER_BROKER_H_
+#define RETRYQ_BROKER_BROKER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -236,4 +236,4 @@ class RETRYQ_EXPORT Broker {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_BROKER_H_
+#endif  // RETRYQ_BROKER_BROKER_H_

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_DELAY_QUEUE_NAME_H_
-#define RETRYQ_DELAY_QUEUE_NAME_H_
+#ifndef RETRYQ_BROKER_DELAY_QUEUE_NAME_H_
+#define RETRYQ_BROKER_DELAY_QUEUE_NAME_H_
 
 #include <cstdint>
 #include <optional>
@@ -53,4 +53,4 @@ RETRYQ_EXPORT std::optional<DelayQueueName> ParseDelayQueueName(std::string_view
 
 }  // namespace retryq
 
-#endif  // RETRYQ_DELAY_QUEUE_NAME_H_
+#endif  // RETRYQ_BROKER_DELAY_QUEUE_NAME_H_

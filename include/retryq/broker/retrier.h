@@ -1,5 +1,5 @@
-#ifndef RETRYQ_RETRIER_H_
-#define RETRYQ_RETRIER_H_
+#ifndef RETRYQ_BROKER_RETRIER_H_
+#define RETRYQ_BROKER_RETRIER_H_
 
 #include <cstddef>
 #include <functional>
@@ -9,18 +9,18 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "retryq/broker.h"
-#include "retryq/clock.h"
+#include "retryq/broker/broker.h"
+#include "retryq/broker/clock.h"
+#include "retryq/broker/executor.h"
+#include "retryq/broker/random.h"
+#include "retryq/broker/timers.h"
 #include "retryq/delay_queue_options.h"
 #include "retryq/delivery.h"
-#include "retryq/executor.h"
 #include "retryq/export.h"
 #include "retryq/observer.h"
 #include "retryq/outcome.h"
-#include "retryq/random.h"
 #include "retryq/retry_options.h"
 #include "retryq/settlement.h"
-#include "retryq/timers.h"
 
 namespace retryq {
 
@@ -132,4 +132,4 @@ class RETRYQ_EXPORT Retrier {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_RETRIER_H_
+#endif  // RETRYQ_BROKER_RETRIER_H_

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_COPY_PROPERTIES_H_
-#define RETRYQ_COPY_PROPERTIES_H_
+#ifndef RETRYQ_BROKER_COPY_PROPERTIES_H_
+#define RETRYQ_BROKER_COPY_PROPERTIES_H_
 
 #include <cstdint>
 #include <string>
@@ -29,4 +29,4 @@ RETRYQ_EXPORT amqp::Properties CopyProperties(const amqp::Properties& properties
 
 }  // namespace retryq
 
-#endif  // RETRYQ_COPY_PROPERTIES_H_
+#endif  // RETRYQ_BROKER_COPY_PROPERTIES_H_

@@ -1,5 +1,5 @@
-#ifndef RETRYQ_DELAY_GRID_H_
-#define RETRYQ_DELAY_GRID_H_
+#ifndef RETRYQ_BROKER_DELAY_GRID_H_
+#define RETRYQ_BROKER_DELAY_GRID_H_
 
 #include <cstddef>
 #include <vector>
@@ -63,4 +63,4 @@ class RETRYQ_EXPORT DelayGrid {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_DELAY_GRID_H_
+#endif  // RETRYQ_BROKER_DELAY_GRID_H_

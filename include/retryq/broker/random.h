@@ -1,5 +1,5 @@
-#ifndef RETRYQ_RANDOM_H_
-#define RETRYQ_RANDOM_H_
+#ifndef RETRYQ_BROKER_RANDOM_H_
+#define RETRYQ_BROKER_RANDOM_H_
 
 #include <cstdint>
 
@@ -18,4 +18,4 @@ class RETRYQ_EXPORT Random {
 
 }  // namespace retryq
 
-#endif  // RETRYQ_RANDOM_H_
+#endif  // RETRYQ_BROKER_RANDOM_H_
