@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 
 #include <future>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "integration/own_broker_test.h"
 
@@ -50,6 +53,38 @@ TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
   EXPECT_EQ(calls_.size(), std::size_t{kMessages + kMessages / 2});
   EXPECT_EQ(events_.Count(EventKind::kDisconnected), 0U);
   EXPECT_EQ(events_.Count(EventKind::kRenamed), 0U);
+}
+
+// Handlers that publish their results and settle by the answers: no message fails because of a
+// stop.
+TEST_F(RetryAlarm, AStopAnswersThePublishesThatHandlersWaitFor) {
+  peer_.DeclareQueue("results");
+  for (int i = 0; i < 4; ++i) peer_.Publish("", "orders", "message");
+  broker().RaiseAlarm();
+  Client client(loop_, Options());
+  std::vector<absl::Status> answers;
+  const auto consumer = client.Consume({.queue = "orders"}, [&](const Delivery&,
+                                                                Settlement settlement) {
+    auto open = std::make_shared<Settlement>(std::move(settlement));
+    client.Publish({.routing_key = "results"}, {}, [&answers, open](const absl::Status& answer) {
+      answers.push_back(answer);
+      std::move(*open).Settle(answer);
+    });
+  });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(RunUntil([&] {
+    return events_.Count(EventKind::kDelivered) == 4 && events_.Count(EventKind::kBlocked) == 1;
+  }));
+  const absl::Duration begun = loop_.clock().SinceBoot();
+  loop_.Drain();
+  EXPECT_EQ(loop_.Run(), absl::OkStatus());
+  EXPECT_LT(loop_.clock().SinceBoot() - begun, absl::Seconds(10));
+  EXPECT_EQ(answers.size(), 4U);
+  // The broker takes the publish that makes it block the connection.
+  EXPECT_GE(events_.Count(EventKind::kRequeued), 3U);
+  EXPECT_EQ(events_.Count(EventKind::kRequeued) + events_.Count(EventKind::kHandled), 4U);
+  EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
+  broker().ClearAlarm();
 }
 
 }  // namespace retry_alarm_test

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "retryq/broker/delay_grid.h"
@@ -15,6 +16,7 @@ namespace retry_any_delay_test {
 
 using ::testing::Each;
 using ::testing::Ge;
+using ::testing::SizeIs;
 
 constexpr absl::Duration kOdd = absl::Milliseconds(1234);
 
@@ -111,6 +113,50 @@ TEST_F(RetryAnyDelay, RetryAfterIsExact) {
   EXPECT_EQ(calls_[1].history().delay, kOdd);
   std::printf("after %s instead of %s\n", absl::FormatDuration(calls_.Gaps()[0]).c_str(),
               absl::FormatDuration(kOdd).c_str());
+}
+
+TEST_F(RetryAnyDelay, PublishedComesToEveryQueueOfAnExchange) {
+  peer_.DeclareExchange("shop", "fanout");
+  peer_.DeclareQueue("mails");
+  Client client(loop_, Options());
+  std::vector<Consumer> consumers;
+  for (const char* queue : {"orders", "mails"}) {
+    peer_.Bind(queue, "shop");
+    auto consumer = client.Consume({.queue = queue}, calls_.Succeed());
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    consumers.push_back(*std::move(consumer));
+  }
+  const absl::Time begun = absl::Now();
+  absl::Status answer = absl::UnknownError("none");
+  DelayedPublisher(client).PublishAfter({.exchange = "shop", .routing_key = "k", .body = "one"},
+                                        kOdd,
+                                        [&](absl::Status status) { answer = std::move(status); });
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 2; }));
+  EXPECT_TRUE(answer.ok()) << answer;
+  for (const std::size_t call : {0U, 1U}) {
+    EXPECT_EQ(calls_[call].attempt(), 0U);
+    EXPECT_EQ(calls_[call].exchange(), "shop");
+  }
+  EXPECT_GE(absl::Now() - begun, kOdd);
+}
+
+TEST_F(RetryAnyDelay, SurvivesItsWorkerOnTheWay) {
+  {
+    Client client(loop_, Options());
+    const auto consumer = client.Consume(
+        {.queue = "orders"},
+        calls_.Answer(Outcome::RetryAfter(absl::Seconds(2) + kOdd, absl::UnavailableError("429"))));
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    peer_.Publish("", "orders", "one");
+    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
+  }
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
+  EXPECT_THAT(calls_.Gaps(), SizeIs(0)) << "it is back before its time, and nobody has it";
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+  EXPECT_THAT(calls_.Gaps(), Each(Ge(absl::Seconds(2) + kOdd)));
 }
 
 }  // namespace retry_any_delay_test

@@ -13,6 +13,8 @@
 namespace retryq::testing {
 namespace retry_copy_test {
 
+using ::testing::HasSubstr;
+
 // The fields' bytes, without those that retrying and dead-lettering add.
 std::string WithoutTraces(amqp::TableView headers) {
   std::string bytes;
@@ -109,12 +111,82 @@ TEST_F(RetryCopy, KeepsEveryHeaderKindByteForByte) {
   EXPECT_EQ(calls_[0].headers().all().bytes(), AsDelivered(properties));
 }
 
+TEST_F(RetryCopy, KeepsEveryProperty) {
+  const amqp::Properties properties = {.content_type = "application/json",
+                                       .content_encoding = "gzip",
+                                       .delivery_mode = 2,
+                                       .priority = 7,
+                                       .correlation_id = "c-1",
+                                       .reply_to = "answers",
+                                       .message_id = "m-1",
+                                       .timestamp = 1'700'000'000,
+                                       .type = "order.placed",
+                                       .app_id = "shop",
+                                       .cluster_id = "cluster"};
+
+  const amqp::Properties kept = AfterThreeRetries(properties).properties();
+
+  EXPECT_EQ(kept.content_type, properties.content_type);
+  EXPECT_EQ(kept.content_encoding, properties.content_encoding);
+  EXPECT_EQ(kept.delivery_mode, properties.delivery_mode);
+  EXPECT_EQ(kept.priority, properties.priority);
+  EXPECT_EQ(kept.correlation_id, properties.correlation_id);
+  EXPECT_EQ(kept.reply_to, properties.reply_to);
+  EXPECT_EQ(kept.expiration, std::nullopt);
+  EXPECT_EQ(kept.message_id, properties.message_id);
+  EXPECT_EQ(kept.timestamp, properties.timestamp);
+  EXPECT_EQ(kept.type, properties.type);
+  EXPECT_EQ(kept.user_id, std::nullopt);
+  EXPECT_EQ(kept.app_id, properties.app_id);
+  EXPECT_EQ(kept.cluster_id, properties.cluster_id);
+}
+
+TEST_F(RetryCopy, KeepsPropertiesThatAreNotSetAbsentAndMakesItPersistent) {
+  const amqp::Properties kept = AfterThreeRetries({.delivery_mode = 1}).properties();
+
+  EXPECT_EQ(kept.delivery_mode, 2);
+  EXPECT_EQ(kept.content_type, std::nullopt);
+  EXPECT_EQ(kept.priority, std::nullopt);
+  EXPECT_EQ(kept.timestamp, std::nullopt);
+  EXPECT_EQ(kept.message_id, std::nullopt);
+}
+
 TEST_F(RetryCopy, KeepsAnEmptyBody) { AfterThreeRetries({}, ""); }
 
 TEST_F(RetryCopy, KeepsABodyOfManyFrames) {
   std::string body(3'000'000, '\0');
   for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>(i * i >> 8);
   AfterThreeRetries({}, body);
+}
+
+TEST_F(RetryCopy, KeepsHeadersNested900Deep) {
+  const std::string headers = NestedTableBytes(900);
+  const amqp::Properties properties = {.headers = amqp::TableView(headers)};
+
+  const Delivery delivery = AfterThreeRetries(properties);
+
+  EXPECT_EQ(WithoutTraces(delivery.headers().all()), headers);
+  EXPECT_TRUE(absl::IsInvalidArgument(delivery.headers().Decode().status()));
+}
+
+TEST_F(RetryCopy, ParksHeadersNested900Deep) {
+  const std::string headers = NestedTableBytes(900);
+  Client client(loop_, Options());
+  const auto consumer = client.Consume(
+      {.queue = "orders"}, calls_.Answer(Outcome::Park(absl::InvalidArgumentError("too deep"))));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "", {.headers = amqp::TableView(headers)});
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+
+  // Not by the peer: rabbitmq-c reads no such depth from 0.15 on.
+  std::string parked;
+  const auto reader = client.Consume({.queue = "orders.parked"}, [&](const Delivery& delivery) {
+    parked = WithoutTraces(delivery.headers().all());
+    return Outcome::Ok();
+  });
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE(RunUntil([&] { return !parked.empty(); }));
+  EXPECT_EQ(parked, headers);
 }
 
 // RabbitMQ 3.10 takes such a message for one that goes round in circles, and drops it.
@@ -138,6 +210,19 @@ TEST_F(RetryCopy, ComesBackInSpiteOfAnOldDeath) {
   EXPECT_EQ(delivery.headers().Decode().value(), amqp::Table({{"colour", "red"}}));
 }
 
+TEST_F(RetryCopy, LeavesOutAnExpirationThatIsShorterThanTheDelay) {
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
+  peer_.Publish("", "orders", "one", {.expiration = "300"});
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
+
+  EXPECT_EQ(calls_[0].properties().expiration, "300");
+  EXPECT_GE(calls_.Gaps().front(), absl::Milliseconds(999));
+}
+
 // The broker refuses what says to come from another user than it does.
 TEST_F(RetryCopy, LeavesOutTheUserIdOfAnotherUser) {
   const std::string user = vhost_.AddUser({{.configure = "", .write = ".*", .read = ""}});
@@ -152,6 +237,37 @@ TEST_F(RetryCopy, LeavesOutTheUserIdOfAnotherUser) {
   EXPECT_EQ(calls_[0].properties().user_id, user);
   EXPECT_EQ(calls_[2].properties().user_id, std::nullopt);
   EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 0U);
+}
+
+TEST_F(RetryCopy, IsNotSentToTheCarbonCopiesAgain) {
+  peer_.DeclareQueue("audit");
+  peer_.DeclareQueue("blind");
+  const std::string headers = Encoded(
+      {{"CC", amqp::Array{amqp::Value("audit")}}, {"BCC", amqp::Array{amqp::Value("blind")}}});
+
+  const Delivery delivery = AfterThreeRetries({.headers = amqp::TableView(headers)});
+
+  EXPECT_EQ(peer_.Count("audit"), 1U);
+  EXPECT_EQ(peer_.Count("blind"), 1U);
+  EXPECT_FALSE(delivery.headers().all().Find("CC").has_value());
+}
+
+TEST_F(RetryCopy, KeepsItsIdWhichIsTheMessageIdWhereThereIsOne) {
+  EXPECT_EQ(AfterThreeRetries({.message_id = "order-17"}).id(), "order-17");
+}
+
+// Headers that take all of a frame leave no room for those of retrying.
+TEST_F(RetryCopy, IsParkedUnchangedWhereItsHeadersFillTheFrame) {
+  const std::string headers = Encoded({{"large", std::string(130'980, 'x')}});
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+                                       calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one", {.headers = amqp::TableView(headers)});
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+
+  EXPECT_EQ(peer_.Get("orders.parked")->properties.headers->bytes(), headers);
+  EXPECT_THAT(events_.Last(EventKind::kParked)->error, HasSubstr("no room"));
 }
 
 // The broker delivers it in a frame above frame_max, and would not take it back in one.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "support/referee.h"
 #include "support/retry_test.h"
@@ -44,6 +45,22 @@ TEST_F(RetryDelayQueues, AreWhatTheDesignSays) {
   ASSERT_EQ(bindings.size(), 1U);
   EXPECT_EQ(bindings.at(0).at("routing_key"), "");
   EXPECT_EQ(bindings.at(0).at("arguments"), Json::object());
+}
+
+TEST_F(RetryDelayQueues, LeadBackThroughANamedWorkExchange) {
+  peer_.DeclareExchange("work", "direct");
+  peer_.Bind("orders", "work", "order.placed");
+  Client client(loop_, Options());
+  const auto consumer = client.Consume(
+      {.queue = "orders", .work_exchange = "work", .retry = Every(absl::Milliseconds(200))},
+      calls_.FailTimes(1));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("work", "order.placed", "one");
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
+
+  EXPECT_EQ(vhost_.Queue("retry.200").value().at("arguments").at("x-dead-letter-exchange"), "work");
+  EXPECT_EQ(calls_.back().message()->exchange, "work");
+  EXPECT_EQ(calls_.back().message()->routing_key, "order.placed");
 }
 
 TEST_F(RetryDelayQueues, AreClassicInAVhostWhoseDefaultIsQuorum) {
@@ -97,6 +114,46 @@ TEST_F(RetryDelayQueues, AreRenewedWhileMessagesWaitInThem) {
 
   EXPECT_GE(events_.Count(EventKind::kRenewed), 2U);
   EXPECT_EQ(events_.Count(EventKind::kLapsed), 0U);
+}
+
+// A message fails on and on for longer than the queue would live without being renewed.
+TEST_F(RetryDelayQueues, OutliveTheirLeaseWhileTheyAreUsed) {
+  Client client(loop_, ShortLeases());
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(700))},
+                                       calls_.FailTimes(10));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 11; }));
+
+  EXPECT_EQ(events_.Count(EventKind::kDeclared), 1U);
+  EXPECT_GE(events_.Count(EventKind::kRenewed), 3U);
+  EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 0U);
+}
+
+TEST_F(RetryDelayQueues, AreDeclaredAgainWhenDeletedByHandBetweenTwoFailures) {
+  std::optional<Settlement> open;
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(200))},
+                                       [&](const Delivery& delivery, Settlement settlement) {
+                                         calls_.Note(delivery);
+                                         open = std::move(settlement);
+                                       });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 1; }));
+  std::move(*open).Settle(absl::UnavailableError("first"));
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
+
+  vhost_.DeleteQueue("retry.200");
+  ASSERT_FALSE(vhost_.HasExchange("retry.200"));
+  std::move(*open).Settle(absl::UnavailableError("second"));
+
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
+  EXPECT_EQ(calls_.back().attempt(), 2U);
+  EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 1U);
+  EXPECT_EQ(events_.Last(EventKind::kLeaseBroken)->delay_queue, "retry.200");
+  EXPECT_TRUE(vhost_.HasQueue("retry.200"));
+  std::move(*open).Settle(absl::OkStatus());
 }
 
 TEST_F(RetryDelayQueues, LoseNothingWhenTheirExchangeIsDeletedAmidPublishes) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -160,6 +161,114 @@ TEST_F(RetryLimits, ParkAfterTheLastAttemptWithWhatHappened) {
   EXPECT_FALSE(table.Find("x-death").has_value());
   EXPECT_FALSE(table.Find("x-first-death-queue").has_value());
   EXPECT_TRUE(NothingLeft());
+}
+
+TEST_F(RetryLimits, ParkAtOnceWhatRetryingCannotFix) {
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .retry = Attempts(3)},
+                                       calls_.Answer(absl::InvalidArgumentError("no JSON")));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "an order");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+
+  EXPECT_EQ(calls_.size(), 1U);
+  EXPECT_EQ(peer_.Get("orders.parked")->properties.headers->FindString("x-retry-error"),
+            "INVALID_ARGUMENT: no JSON");
+}
+
+TEST_F(RetryLimits, ParkInTheQueueThatIsNamedAndThereAlready) {
+  peer_.DeclareQueue("graveyard", {{"x-queue-type", "quorum"}});
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .parked_queue = "graveyard"},
+                                       calls_.Answer(Outcome::Park(absl::UnknownError("bad"))));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "an order");
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("graveyard") == 1; }));
+  EXPECT_FALSE(vhost_.HasQueue("orders.parked"));
+}
+
+TEST_F(RetryLimits, DeclareTheParkedQueueAgainWhenItVanishes) {
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders"}, calls_.Answer(Outcome::Park(absl::UnknownError("bad"))));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+
+  vhost_.DeleteQueue("orders.parked");
+  peer_.Publish("", "orders", "two");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 2; }));
+
+  EXPECT_EQ(peer_.Get("orders.parked")->body, "two");
+  EXPECT_EQ(peer_.Count("orders"), 0U);
+}
+
+TEST_F(RetryLimits, RejectToTheQueuesOwnDeadLetterExchange) {
+  peer_.DeclareQueue("dead");
+  peer_.DeclareQueue("jobs",
+                     {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "dead"}});
+  RetryOptions retry = Attempts(2);
+  retry.on_limit = OnLimit::kReject;
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "jobs", .retry = retry}, calls_.FailTimes(100));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "jobs", "a job");
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("dead") == 1; }));
+
+  EXPECT_EQ(calls_.size(), 2U);
+  EXPECT_EQ(events_.Count(EventKind::kRejected), 1U);
+  EXPECT_EQ(peer_.Get("dead")->body, "a job");
+  EXPECT_EQ(peer_.Count("jobs") + peer_.Count("jobs.parked"), 0U);
+}
+
+TEST_F(RetryLimits, DiscardWhereTold) {
+  RetryOptions retry = Attempts(2);
+  retry.on_limit = OnLimit::kDiscard;
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .retry = retry}, calls_.FailTimes(100));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "an order");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDiscarded) == 1; }));
+
+  EXPECT_EQ(calls_.size(), 2U);
+  EXPECT_TRUE(NothingLeft());
+}
+
+TEST_F(RetryLimits, DiscardWhenTheHandlerSaysSo) {
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders"}, calls_.Answer(Outcome::Discard("too old to matter")));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "an order");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDiscarded) == 1; }));
+
+  EXPECT_THAT(events_.Last(EventKind::kDiscarded)->error, HasSubstr("too old to matter"));
+  EXPECT_TRUE(NothingLeft());
+}
+
+TEST_F(RetryLimits, ParkWhatHasFailedForTooLong) {
+  RetryOptions retry = Every(absl::Milliseconds(400));
+  retry.max_age = absl::Seconds(1);
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .retry = retry}, calls_.FailTimes(100));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "an order");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+
+  EXPECT_GE(calls_.size(), 2U);
+  EXPECT_LE(calls_.size(), 3U);
+  EXPECT_EQ(peer_.Count("orders.parked"), 1U);
+}
+
+TEST_F(RetryLimits, TakeAnExceptionForAFailure) {
+  Client client(loop_, Options());
+  const auto consumer =
+      client.Consume({.queue = "orders", .retry = Attempts(2)},
+                     [](const Delivery&) -> Outcome { throw std::runtime_error("boom"); });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "an order");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+  EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("boom"));
 }
 
 }  // namespace retry_limits_test

@@ -33,6 +33,54 @@ class RetryPublish : public RetryTest {
   }
 };
 
+TEST_F(RetryPublish, ArrivesAtOnceWithoutADelay) {
+  Client client(loop_, Options());
+  EXPECT_EQ(Publish(client,
+                    {.routing_key = "orders",
+                     .body = "an order",
+                     .content_type = "text/plain",
+                     .message_id = "id-1",
+                     .headers = {{"colour", "red"}}},
+                    absl::ZeroDuration()),
+            absl::OkStatus());
+
+  const amqp::MessagePtr message = peer_.Get("orders");
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->body, "an order");
+  EXPECT_EQ(message->properties.content_type, "text/plain");
+  EXPECT_EQ(message->properties.message_id, "id-1");
+  EXPECT_EQ(message->properties.delivery_mode, 2);
+  EXPECT_EQ(message->properties.headers->FindString("colour"), "red");
+  EXPECT_EQ(events_.Count(EventKind::kPublished), 1U);
+}
+
+TEST_F(RetryPublish, ArrivesAtAQueueAfterTheDelayRoundedUp) {
+  Client client(loop_, Options());
+  const absl::Time start = absl::Now();
+  EXPECT_EQ(Publish(client, {.routing_key = "orders", .body = "later"}, absl::Milliseconds(1800)),
+            absl::OkStatus());
+  EXPECT_EQ(peer_.Count("retry.2000"), 1U);
+  EXPECT_EQ(peer_.Get("orders"), nullptr);
+
+  EXPECT_EQ(Await("orders")->body, "later");
+  EXPECT_GE(absl::Now() - start, absl::Milliseconds(1999));
+}
+
+TEST_F(RetryPublish, ArrivesThroughAnExchangeAfterTheDelay) {
+  peer_.DeclareExchange("shop", "topic");
+  peer_.Bind("orders", "shop", "order.#");
+  Client client(loop_, Options());
+  EXPECT_EQ(Publish(client, {.exchange = "shop", .routing_key = "order.placed", .body = "later"},
+                    absl::Milliseconds(256)),
+            absl::OkStatus());
+
+  const amqp::MessagePtr message = Await("orders");
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->body, "later");
+  EXPECT_EQ(message->exchange, "shop");
+  EXPECT_EQ(message->routing_key, "order.placed");
+}
+
 // To a queue and to an exchange the same delay needs two delay queues.
 TEST_F(RetryPublish, ToAQueueAndToAnExchangeGoSideBySide) {
   peer_.DeclareExchange("shop", "fanout");
@@ -48,6 +96,15 @@ TEST_F(RetryPublish, ToAQueueAndToAnExchangeGoSideBySide) {
   EXPECT_EQ(Await("mails")->body, "a mail");
 }
 
+TEST_F(RetryPublish, ToAMissingQueueIsNotFoundAtOnce) {
+  Client client(loop_, Options());
+  for (const absl::Duration delay : {absl::ZeroDuration(), absl::Hours(1)}) {
+    const absl::Status status = Publish(client, {.routing_key = "missing"}, delay);
+    EXPECT_TRUE(absl::IsNotFound(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("missing"));
+  }
+}
+
 TEST_F(RetryPublish, ToAMissingExchangeIsNotFoundAndOthersGoOn) {
   Client client(loop_, Options());
   for (const absl::Duration delay : {absl::ZeroDuration(), absl::Hours(1)}) {
@@ -57,6 +114,33 @@ TEST_F(RetryPublish, ToAMissingExchangeIsNotFoundAndOthersGoOn) {
     EXPECT_THAT(std::string(status.message()), HasSubstr("nowhere"));
   }
   EXPECT_EQ(Publish(client, {.routing_key = "orders"}, absl::ZeroDuration()), absl::OkStatus());
+}
+
+TEST_F(RetryPublish, UnroutableIsNotFound) {
+  peer_.DeclareExchange("shop", "direct");
+  Client client(loop_, Options());
+  const absl::Status status =
+      Publish(client, {.exchange = "shop", .routing_key = "nobody"}, absl::ZeroDuration());
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("nobody"));
+}
+
+TEST_F(RetryPublish, WithoutABrokerIsUnavailableAtTheDeadline) {
+  ClientOptions options = Options();
+  options.url = "amqp://guest:guest@127.0.0.1:1/";
+  Client client(loop_, options);
+  const absl::Status status = Publish(client, {.routing_key = "orders"}, absl::ZeroDuration(),
+                                      /*deadline=*/absl::Milliseconds(500));
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+}
+
+TEST_F(RetryPublish, WithoutTheRightToIsDenied) {
+  const std::string user = vhost_.AddUser({{.configure = ".*", .write = "retry", .read = ".*"}});
+  ClientOptions options = Options();
+  options.url = vhost_.UrlAs(user, user);
+  Client client(loop_, options);
+  const absl::Status status = Publish(client, {.routing_key = "orders"}, absl::ZeroDuration());
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
 }
 
 TEST_F(RetryPublish, ThatWaitsCountsAsTheFirstAttemptWhenItArrives) {

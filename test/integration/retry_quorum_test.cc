@@ -80,6 +80,60 @@ TEST_F(RetryQuorum, AStaleQueueOfAnotherEpochIsLeftAlone) {
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
 }
 
+// F37: no more than 32 messages of a delay queue can wait for a queue that does not take them.
+class RetryQuorumBeside : public RetryQuorum {
+ protected:
+  static constexpr int kUndeliverable = 40;
+  static constexpr absl::Duration kLongerDelay = absl::Seconds(5);
+
+  // Lets a message of "orders" fail once while those of another work queue, which is gone, are in
+  // the way where the delay queues are shared. Whether it came back within `patience`.
+  bool ComesBack(bool share, absl::Duration patience) {
+    peer_.DeclareQueue("gone");
+    ClientOptions options = QuorumOptions();
+    options.delay_queues.share = share;
+    int published = 0;
+    Client client(loop_, options);
+    for (int i = 0; i < kUndeliverable; ++i) {
+      client.Publish({.routing_key = "gone"}, {.delay = kLongerDelay},
+                     [&](const absl::Status& status) { published += status.ok() ? 1 : 0; });
+    }
+    EXPECT_TRUE(RunUntil([&] { return published == kUndeliverable; }));
+    peer_.Delete("gone");
+    const auto consumer =
+        client.Consume({.queue = "orders", .retry = Every(kLongerDelay)}, calls_.FailTimes(1));
+    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    // All that is due is in the way by then.
+    EXPECT_TRUE(RunFor(kLongerDelay).ok());
+    peer_.Publish("", "orders", "one");
+    EXPECT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
+    const absl::Time end = absl::Now() + patience;
+    while (events_.Count(EventKind::kHandled) == 0 && absl::Now() < end) {
+      EXPECT_TRUE(RunFor(absl::Milliseconds(20)).ok());
+    }
+    return events_.Count(EventKind::kHandled) == 1;
+  }
+};
+
+TEST_F(RetryQuorumBeside, AWorkQueueThatIsGoneDelaysNoOther) {
+  EXPECT_TRUE(ComesBack(/*share=*/false, absl::Seconds(60)));
+}
+
+TEST_F(RetryQuorumBeside, AWorkQueueThatIsGoneHoldsUpAllThatShareItsDelayQueues) {
+  EXPECT_FALSE(ComesBack(/*share=*/true, absl::Seconds(15)));
+}
+
+TEST_F(RetryQuorum, TheParkedQueueIsOfTheSameType) {
+  Client client(loop_, QuorumOptions());
+  const auto consumer = client.Consume(
+      {.queue = "orders"}, calls_.Answer(Outcome::Park(absl::UnknownError("hopeless"))));
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  peer_.Publish("", "orders", "one");
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
+  ASSERT_TRUE(RunUntil([&] { return vhost_.HasQueue("orders.parked"); }));
+  EXPECT_EQ(vhost_.Queue("orders.parked")->at("arguments").at("x-queue-type"), "quorum");
+}
+
 class RetryQuorumCrash : public OwnBrokerTest {};
 
 TEST_F(RetryQuorumCrash, ABrokerThatIsKilledLosesNothing) {

@@ -32,6 +32,21 @@ class RetryRouting : public RetryTest {
   bool share_retries_ = false;
 };
 
+TEST_F(RetryRouting, ConsumersOfDifferentQueuesShareDelayQueues) {
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders"), orders_.FailTimes(2));
+  const auto mails = client.Consume(On("mails"), mails_.FailTimes(1));
+  ASSERT_TRUE(orders.ok() && mails.ok());
+
+  peer_.Publish("", "orders", "an order");
+  peer_.Publish("", "mails", "a mail");
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 3 && mails_.size() == 2; }));
+
+  EXPECT_EQ(orders_.back().body(), "an order");
+  EXPECT_EQ(mails_.back().body(), "a mail");
+  EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.300"));
+}
+
 // What the same names must mean differently for, the second is told apart by a hash.
 TEST_F(RetryRouting, ClientsWithDifferentWorkExchangesShareAPrefix) {
   peer_.DeclareExchange("work", "direct");
@@ -92,6 +107,53 @@ TEST_F(RetryRouting, OnlyTheQueueThatFailedGetsItBackByDefault) {
   EXPECT_EQ(peer_.Count("mails"), 0U);
 }
 
+TEST_F(RetryRouting, TheHandlerSeesWhereTheMessageWasFirstPublished) {
+  peer_.DeclareExchange("shop", "topic");
+  peer_.Bind("orders", "shop", "order.#");
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders"), orders_.FailTimes(2));
+  ASSERT_TRUE(orders.ok()) << orders.status();
+
+  peer_.Publish("shop", "order.placed", "an order");
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 3; }));
+
+  EXPECT_EQ(orders_.back().exchange(), "shop");
+  EXPECT_EQ(orders_.back().routing_key(), "order.placed");
+  EXPECT_EQ(orders_.back().message()->exchange, "");
+  EXPECT_EQ(orders_.back().message()->routing_key, "orders");
+}
+
+// Who may publish to a queue must not reach, by headers, what a worker of it may publish to.
+TEST_F(RetryRouting, ForgedHeadersReachNoQueueOfTheWorkExchange) {
+  peer_.DeclareExchange("work", "topic");
+  peer_.Bind("orders", "work", "order.placed");
+  peer_.Bind("mails", "work", "#");
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders", "work"), orders_.FailTimes(2));
+  ASSERT_TRUE(orders.ok()) << orders.status();
+
+  amqp::Table death;
+  death.Set("queue", "retry.300");
+  death.Set("exchange", "retry.300");
+  death.Set("reason", "expired");
+  death.Set("count", std::int64_t{1});
+  death.Set("routing-keys", amqp::Array{amqp::Value("order.refunded")});
+  const amqp::Table forged = {
+      {"x-retry-queue", "orders"},
+      {"x-retry-exchange", "work"},
+      {"x-retry-routing-key", "order.refunded"},
+      {"x-retry-count", std::int64_t{1}},
+      {"x-retry-id", "forged"},
+      {"x-retry-delay", std::int64_t{300}},
+      {"x-death", amqp::Array{amqp::Value(std::make_shared<const amqp::Table>(death))}}};
+  const std::string headers = forged.Encode().value();
+  peer_.Publish("", "orders", "refund", {.headers = amqp::TableView(headers)});
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 2; }));
+
+  EXPECT_EQ(peer_.Count("mails"), 0U);
+  EXPECT_EQ(orders_.back().message()->exchange, "");
+}
+
 // A named work exchange, and two queues that its bindings lead to.
 class RetryFanOut : public RetryRouting, public ::testing::WithParamInterface<const char*> {
  protected:
@@ -134,6 +196,25 @@ TEST_P(RetryFanOut, IsSkippedByTheOthers) {
 
 INSTANTIATE_TEST_SUITE_P(Through, RetryFanOut, ::testing::Values("topic", "fanout"),
                          [](const auto& test) { return std::string(test.param); });
+
+TEST_F(RetryRouting, WhatCameAnotherWayThanTheWorkExchangeReturnsDirectly) {
+  peer_.DeclareExchange("work", "fanout");
+  peer_.Bind("orders", "work");
+  peer_.Bind("mails", "work");
+  Client client(loop_, Options());
+  const auto orders = client.Consume(On("orders", "work"), orders_.FailTimes(3));
+  ASSERT_TRUE(orders.ok()) << orders.status();
+
+  peer_.Publish("", "orders", "an order");
+  ASSERT_TRUE(RunUntil([&] { return orders_.size() == 4; }));
+
+  EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.300.direct"));
+  EXPECT_EQ(vhost_.Queue("retry.300.direct").value().at("arguments").at("x-dead-letter-exchange"),
+            "");
+  EXPECT_EQ(orders_.back().exchange(), "");
+  EXPECT_EQ(orders_.back().routing_key(), "orders");
+  EXPECT_EQ(peer_.Count("mails"), 0U);
+}
 
 }  // namespace retry_routing_test
 }  // namespace retryq::testing

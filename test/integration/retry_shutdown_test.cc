@@ -68,6 +68,20 @@ TEST_F(RetryShutdown, SettlementsComeFromAnyThread) {
   EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kMessages});
 }
 
+TEST_F(RetryShutdown, ASettlementThatIsDroppedRetries) {
+  Client client(loop_, Options());
+  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+                                       [&](const Delivery& delivery, Settlement settlement) {
+                                         calls_.Note(delivery);
+                                         if (delivery.attempt() == 0) return;
+                                         std::move(settlement).Settle(Outcome::Ok());
+                                       });
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(1);
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+  EXPECT_EQ(calls_.back().attempt(), 1U);
+}
+
 TEST_F(RetryShutdown, ADrainLetsHandlersFinishAndTakesNothingNew) {
   Client client(loop_, Options());
   const auto consumer =
@@ -91,6 +105,22 @@ TEST_F(RetryShutdown, ADrainLetsHandlersFinishAndTakesNothingNew) {
   ASSERT_EQ(peer_.Count("orders"), 2U);
   EXPECT_FALSE(peer_.Get("orders")->redelivered);
   EXPECT_FALSE(peer_.Get("orders")->redelivered);
+}
+
+TEST_F(RetryShutdown, ADrainPastItsDeadlineRequeuesTheRest) {
+  Client client(loop_, Options());
+  auto consumer = client.Consume({.queue = "orders"}, Keep());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(2);
+  ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
+  std::move(open_[0]).Settle(Outcome::Ok());
+
+  std::optional<bool> complete;
+  consumer->Drain(absl::Milliseconds(300), [&](bool all) { complete = all; });
+  ASSERT_TRUE(RunUntil([&] { return complete.has_value(); }));
+  EXPECT_EQ(complete, false);
+  ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
+  EXPECT_TRUE(peer_.Get("orders")->redelivered);
 }
 
 TEST_F(RetryShutdown, AConsumerDrainsAloneAndItsClientGoesOn) {
@@ -150,6 +180,21 @@ TEST_F(RetryShutdown, APauseRightBehindAResumeKeepsTheConnection) {
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == tried; }));
     EXPECT_EQ(events_.Count(EventKind::kInterrupted), 0U);
   }
+}
+
+TEST_F(RetryShutdown, APauseHoldsDeliveriesBackAndResumeBringsThem) {
+  Client client(loop_, Options());
+  auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Publish(1);
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
+
+  consumer->Pause();
+  ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 0; }));
+  Publish(3);
+  EXPECT_EQ(peer_.Count("orders"), 3U);
+  consumer->Resume();
+  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 4; }));
 }
 
 TEST_F(RetryShutdown, APauseReturnsWhatHasNotBegunUncounted) {
