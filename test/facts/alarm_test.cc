@@ -7,7 +7,7 @@ namespace alarm_test {
 
 class AlarmFacts : public PrivateBrokerFacts {};
 
-TEST_F(AlarmFacts, F18OnlyConnectionsThatPublishAreBlockedAndThoseAreReadNoMore) {
+TEST_F(AlarmFacts, F18AnAlarmBlocksOnlyPublishingConnectionsAndStopsReadingThem) {
   Declare("work", "classic");
   Asker consumer(loop_, vhost_.Url());
   ASSERT_TRUE(asker_.PublishMany("work", 2));

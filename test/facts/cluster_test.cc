@@ -22,7 +22,7 @@ class ClusterFacts : public PrivateBrokerFacts {
   std::optional<BrokerNode> neighbour_;
 };
 
-TEST_F(ClusterFacts, F32ADeclareOfAClassicQueueWhoseNodeIsDownIsRefusedAndFrom4OnlyAfterAMinute) {
+TEST_F(ClusterFacts, F32DeclaringAClassicQueueOfAStoppedNodeFailsAndFrom4OnlyAfterAMinute) {
   const amqp::Table arguments = Arguments("classic");
   {
     Peer there(neighbour_->url() + vhost_.name());

@@ -59,7 +59,7 @@ class Declarer final : private BrokerListener {
 // What is published at that moment leaves a few in a hundred of such queues of 3.10 without the
 // timer that lets messages go: they take and keep all they get. Chance alone shows that, so what is
 // asked is that a second later is late enough.
-TEST_F(Facts, F52AQuorumQueueThatTwoMakeAtOnceLetsGoWhatItGetsASecondLater) {
+TEST_F(Facts, F52AQuorumQueueDeclaredConcurrentlyExpiresMessagesPublishedASecondLater) {
   constexpr int kQueues = 40;
   constexpr absl::Duration kForming = absl::Seconds(1);
   Declarer first(loop_, vhost_.Url());

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 
 class CopyFacts : public Facts {};
 
-TEST_F(CopyFacts, F15TheSmallerOfTheTtlsOfMessageAndQueueWins) {
+TEST_F(CopyFacts, F15TheSmallerOfMessageTtlAndQueueTtlApplies) {
   peer_->DeclareQueue("dead");
   peer_->DeclareQueue("waiting", Arguments("classic", {{"x-message-ttl", std::int64_t{600'000}},
                                                        {"x-dead-letter-exchange", ""},
@@ -35,7 +35,7 @@ TEST_F(CopyFacts, F15ACopyOfAnotherUsersMessageIsRefused) {
   EXPECT_TRUE(asker_.lost().empty());
 }
 
-TEST_F(CopyFacts, F15CcAndBccAreRoutedToAgain) {
+TEST_F(CopyFacts, F15CopiesAreRoutedAgainByCcAndBcc) {
   for (const std::string queue : {"work", "cc", "bcc"}) peer_->DeclareQueue(queue);
   const std::string headers =
       amqp::Table{{"CC", amqp::Array{amqp::Value("cc")}}, {"BCC", amqp::Array{amqp::Value("bcc")}}}
@@ -52,7 +52,7 @@ TEST_F(CopyFacts, F24HeadersNested900DeepAreCarried) {
   EXPECT_EQ(asker_.Take("work", 1)[0]->properties.headers->bytes(), headers);
 }
 
-TEST_F(CopyFacts, F34AHeaderFrameAboveFrameMaxIsSentButNotTaken) {
+TEST_F(CopyFacts, F34TheBrokerSendsButRefusesHeaderFramesAboveFrameMax) {
   constexpr int kFrameMax = 8192;
   constexpr std::size_t kHeaders = 60'000;
   peer_->DeclareQueue("work");
@@ -65,7 +65,7 @@ TEST_F(CopyFacts, F34AHeaderFrameAboveFrameMaxIsSentButNotTaken) {
   EXPECT_EQ(RawConnection(vhost_.Url()).PublishWithHeaders("work", kHeaders), 0);
 }
 
-TEST_F(CopyFacts, F53AFrameMayExceedFrameMaxByItsHeadAndItsEnd) {
+TEST_F(CopyFacts, F53AFramesHeadAndEndDoNotCountTowardsFrameMax) {
   constexpr int kFrameMax = 8192;
   constexpr std::size_t kWithoutText = 29;  // of the header frame's payload
   peer_->DeclareQueue("work");
@@ -83,7 +83,7 @@ std::vector<std::string> BodiesOf(const std::vector<amqp::MessagePtr>& messages)
   return bodies;
 }
 
-TEST_F(CopyFacts, F63AQuorumQueueLetsOutTheHigherPriorityFirst) {
+TEST_F(CopyFacts, F63AQuorumQueueExpiresHigherPrioritiesFirst) {
   for (const std::string type : {"classic", "quorum"}) {
     peer_->DeclareQueue(type + ".dead");
     peer_->DeclareQueue(type, Arguments(type, {{"x-message-ttl", std::int64_t{500}},
@@ -111,7 +111,7 @@ TEST_F(CopyFacts, F63AQuorumQueueLetsOutTheHigherPriorityFirst) {
   }
 }
 
-TEST_F(CopyFacts, F64OnlyAQuorumQueueWritesADeliveryCountAndThatAsInt64) {
+TEST_F(CopyFacts, F64OnlyQuorumQueuesWriteADeliveryCountAndItIsAnInt64) {
   for (const std::string type : {"classic", "quorum"}) {
     peer_->DeclareQueue(type, Arguments(type));
     const std::string headers =

@@ -8,7 +8,7 @@ namespace crash_test {
 
 class CrashFacts : public PrivateBrokerFacts {};
 
-TEST_F(CrashFacts, F3ARestartBeginsTheLeaseOfAClassicQueueAnew) {
+TEST_F(CrashFacts, F3ARestartRenewsTheLeaseOfAClassicQueue) {
   constexpr absl::Duration kLease = absl::Seconds(8);
   Declare("leased", "classic", {{"x-expires", absl::ToInt64Milliseconds(kLease)}});
   const absl::Time declared = absl::Now();
@@ -23,7 +23,7 @@ TEST_F(CrashFacts, F3ARestartBeginsTheLeaseOfAClassicQueueAnew) {
 
 // What is on its disk by the time of the kill is kept, which may be all of it on a busy machine:
 // then another kill tells.
-TEST_F(CrashFacts, F25AKillTakesWhatAClassicDelayQueueHasJustReturnedButNothingOfAQuorumOne) {
+TEST_F(CrashFacts, F25AKillLosesMessagesJustReturnedByClassicButNotByQuorumDelayQueues) {
   constexpr int kMessages = 100;
   constexpr int kMostKills = 5;
   constexpr absl::Duration kDelay = absl::Seconds(2);
@@ -49,7 +49,7 @@ TEST_F(CrashFacts, F25AKillTakesWhatAClassicDelayQueueHasJustReturnedButNothingO
   EXPECT_TRUE(taken);
 }
 
-TEST_F(CrashFacts, F25WhatReturnedTwoSecondsBeforeAKillIsKept) {
+TEST_F(CrashFacts, F25AKillKeepsMessagesReturnedTwoSecondsBefore) {
   constexpr int kMessages = 100;
   Declare("work", "classic");
   DeclareDelay("delay", "classic", absl::Milliseconds(500), "work");
@@ -62,7 +62,7 @@ TEST_F(CrashFacts, F25WhatReturnedTwoSecondsBeforeAKillIsKept) {
 
 // What comes due while the node is down. A busy machine takes its time to publish, and to shut
 // down.
-TEST_F(CrashFacts, F26AGracefulRestartDropsWhatComesDueForAQuorumWorkQueueFromAClassicDelayQueue) {
+TEST_F(CrashFacts, F26AGracefulRestartLosesDueMessagesFromClassicToQuorumQueues) {
   constexpr int kMessages = 300;
   constexpr absl::Duration kDelay = absl::Seconds(25);
   Declare("quorum", "quorum");
@@ -88,7 +88,7 @@ TEST_F(CrashFacts, F26AGracefulRestartDropsWhatComesDueForAQuorumWorkQueueFromAC
 
 // What comes due at the very moment at which the node stops is on its way between two queues of it.
 // Seen: 49 of 6 000 on 4.0.5, 50 on 4.3.6, in one run of three; 69 on 3.10.8, on a busy machine.
-TEST_F(CrashFacts, F26AGracefulRestartMayDropWhatComesDueInAClassicQueueAtThatMoment) {
+TEST_F(CrashFacts, F26AGracefulRestartMayLoseMessagesThatAClassicQueueReturnsJustThen) {
   constexpr int kBursts = 120;
   constexpr int kBurst = 50;
   constexpr std::size_t kMessages = std::size_t{kBursts} * kBurst;
@@ -127,7 +127,7 @@ TEST_F(CrashFacts, F26AGracefulRestartMayDropWhatComesDueInAClassicQueueAtThatMo
 
 // Before 4.3 it is deaf as well: it is there, and declares are answered, but not publishes, gets or
 // consumers.
-TEST_F(CrashFacts, F27AQuorumQueueMadeRightBeforeAKillComesBackEmptyAndBefore43Deaf) {
+TEST_F(CrashFacts, F27AQuorumQueueDeclaredJustBeforeAKillIsEmptyAndBefore43Unusable) {
   constexpr int kMessages = 10;
   constexpr int kMostKills = 5;
   constexpr absl::Duration kRightBefore = absl::Seconds(1);
@@ -155,7 +155,7 @@ TEST_F(CrashFacts, F27AQuorumQueueMadeRightBeforeAKillComesBackEmptyAndBefore43D
   EXPECT_EQ(Eventually([&] { return answered; }, absl::Seconds(10)), asker_.IsAtLeast(4, 3));
 }
 
-TEST_F(CrashFacts, F28ALeaseThatEndedWhileTheBrokerWasDownTakesTheMessagesFrom43) {
+TEST_F(CrashFacts, F28ALeaseThatEndsWhileTheBrokerIsDownDeletesTheMessagesFrom43) {
   constexpr int kMessages = 2000;
   constexpr absl::Duration kDelay = absl::Seconds(15);
   constexpr absl::Duration kLease = absl::Seconds(25);

@@ -51,7 +51,7 @@ class DeathFacts : public Facts {
   amqp::MessagePtr Take() { return asker_.Take("work", 1)[0]; }
 };
 
-TEST_F(DeathFacts, RejectedMessagesBringACountOfTheirRoundsOnAllVersions) {
+TEST_F(DeathFacts, RejectedMessagesCarryARoundCountOnAllVersions) {
   peer_->Publish("", "work", "body");
   asker_.Consume("work", 1);
   for (std::size_t round = 1; round <= 3; ++round) {
@@ -68,7 +68,7 @@ TEST_F(DeathFacts, RejectedMessagesBringACountOfTheirRoundsOnAllVersions) {
 
 // What republishes its messages with all headers, x-death included, and each time to the same
 // delay queue: 3.x counts on, and from 4.0 each begins at one again.
-TEST_F(DeathFacts, CopiesCountOnBefore4AndNeverAfter) {
+TEST_F(DeathFacts, RepublishedCopiesKeepCountingOnlyBefore4) {
   peer_->Publish("", "delay", "body");
   for (std::uint64_t round = 1; round <= 3; ++round) {
     const amqp::MessagePtr message = Take();
@@ -77,7 +77,7 @@ TEST_F(DeathFacts, CopiesCountOnBefore4AndNeverAfter) {
   }
 }
 
-TEST_F(DeathFacts, APerMessageTtlIsKeptAsOriginalExpirationAndCountsTheSame) {
+TEST_F(DeathFacts, APerMessageTtlIsKeptAsOriginalExpirationAndCounted) {
   DeclareDelay("mixed", {});
   peer_->Publish("", "mixed", "body", {.expiration = "50"});
   const amqp::MessagePtr message = Take();

@@ -58,7 +58,7 @@ class KeptQueueFacts : public Facts {
   }
 };
 
-TEST_F(KeptQueueFacts, F39AFullClassicWorkQueueThatRefusesLosesWhatComesDue) {
+TEST_F(KeptQueueFacts, F39AFullClassicWorkQueueWithRejectPublishLosesDueMessages) {
   for (const std::string type : {"classic", "quorum"}) {
     peer_->DeclareQueue("work", Arguments(type, {{"x-max-length", std::int64_t{10}},
                                                  {"x-overflow", "reject-publish"}}));
@@ -73,7 +73,7 @@ TEST_F(KeptQueueFacts, F39AFullClassicWorkQueueThatRefusesLosesWhatComesDue) {
   }
 }
 
-TEST_F(KeptQueueFacts, F40AnAutoDeleteQueueGoesWithItsLastConsumerAndWhatComesDueIsLost) {
+TEST_F(KeptQueueFacts, F40DeletingAnAutoDeleteQueueWithItsLastConsumerLosesDueMessages) {
   peer_->DeclareQueue("work", Arguments("classic"), {.auto_delete = true});
   DeclareDelay("delay");
   asker_.Consume("work", 0);
@@ -85,7 +85,7 @@ TEST_F(KeptQueueFacts, F40AnAutoDeleteQueueGoesWithItsLastConsumerAndWhatComesDu
   EXPECT_TRUE(Throughout(absl::Seconds(1), [&] { return peer_->Count("work") == 0; }));
 }
 
-TEST_F(KeptQueueFacts, F43HeadersThatAreNoFiniteNumberCloseTheConnection) {
+TEST_F(KeptQueueFacts, F43HeadersWithNonFiniteNumbersCloseTheConnection) {
   peer_->DeclareQueue("work");
   EXPECT_TRUE(Takes("work", Header('d', std::string("\x3f\xf0\0\0\0\0\0\0", 8))));
   EXPECT_FALSE(Takes("work", Header('d', std::string("\x7f\xf8\0\0\0\0\0\0", 8))));
@@ -93,7 +93,7 @@ TEST_F(KeptQueueFacts, F43HeadersThatAreNoFiniteNumberCloseTheConnection) {
   EXPECT_FALSE(Takes("work", Header('f', std::string("\x7f\xc0\0\0", 4))));
 }
 
-TEST_F(KeptQueueFacts, F43ADecimalHeaderDoesNotGoIntoAStream) {
+TEST_F(KeptQueueFacts, F43AStreamRefusesADecimalHeader) {
   const std::string decimal = Header('D', std::string("\x02\0\0\0\x7d", 5));
   peer_->DeclareQueue("work", Arguments("classic"));
   peer_->DeclareQueue("stream", Arguments("stream"));
@@ -101,7 +101,7 @@ TEST_F(KeptQueueFacts, F43ADecimalHeaderDoesNotGoIntoAStream) {
   EXPECT_FALSE(Takes("stream", decimal));
 }
 
-TEST_F(KeptQueueFacts, F49A43QuorumQueueDelaysWhatIsReturnedWhereItIsToldTo) {
+TEST_F(KeptQueueFacts, F49AQuorumQueueOf43DelaysReturnedMessagesIfConfigured) {
   peer_->DeclareQueue("work", Arguments("quorum", {{"x-delayed-retry-type", "all"},
                                                    {"x-delayed-retry-min", std::int64_t{3000}}}));
   ASSERT_TRUE(asker_.PublishMany("work", 1));
@@ -122,14 +122,14 @@ TEST_F(KeptQueueFacts, F50AWrongPasswordIsRefusedWith403) {
   EXPECT_TRUE(absl::IsUnauthenticated(refusal)) << refusal;
 }
 
-TEST_F(KeptQueueFacts, F51AUsersLimitClosesTheConnectionRightAfterItWasOpened) {
+TEST_F(KeptQueueFacts, F51AUserLimitClosesTheConnectionRightAfterOpening) {
   const std::string user = vhost_.AddUser({{.configure = ".*", .write = ".*", .read = ".*"}});
   vhost_.management().Put("/user-limits/" + user + "/max-connections", {{"value", 0}});
   const absl::Status why = WhyLost(vhost_.UrlAs(user, user));
   EXPECT_NE(why.message().find("530"), absl::string_view::npos) << why;
 }
 
-TEST_F(KeptQueueFacts, F51AVhostsLimitRefusesADeclareAsOtherArgumentsDo) {
+TEST_F(KeptQueueFacts, F51AVhostLimitRefusesDeclaresWithTheCodeForDifferentArguments) {
   peer_->DeclareQueue("work");
   vhost_.management().Put("/vhost-limits/" + vhost_.name() + "/max-queues", {{"value", 1}});
   const absl::Status refusal = asker_.DeclareQueue({.name = "other"}).status();
@@ -138,7 +138,7 @@ TEST_F(KeptQueueFacts, F51AVhostsLimitRefusesADeclareAsOtherArgumentsDo) {
   EXPECT_TRUE(DeclaresWork({}));
 }
 
-TEST_F(KeptQueueFacts, F54AStreamRefusesAConsumerWithAPriorityAndOthersTakeIt) {
+TEST_F(KeptQueueFacts, F54OnlyStreamsRefuseAConsumerWithAPriority) {
   for (const std::string type : {"classic", "quorum", "stream"}) {
     peer_->DeclareQueue(type, Arguments(type));
     absl::Status answer = absl::UnknownError("none");
@@ -155,7 +155,7 @@ TEST_F(KeptQueueFacts, F54AStreamRefusesAConsumerWithAPriorityAndOthersTakeIt) {
   }
 }
 
-TEST_F(KeptQueueFacts, F55ADeclareThatDoesNotFitNamesTheFirstDifference) {
+TEST_F(KeptQueueFacts, F55ARefusedDeclareNamesTheFirstDifference) {
   peer_->DeclareQueue("work", Arguments("classic"), {.auto_delete = true});
   EXPECT_NE(WhyNot(Arguments("classic")).find("'auto_delete'"), std::string::npos);
   peer_->Delete("work");
@@ -168,13 +168,13 @@ TEST_F(KeptQueueFacts, F55ADeclareThatDoesNotFitNamesTheFirstDifference) {
   EXPECT_NE(WhyNot(Arguments("classic")).find("'durable'"), std::string::npos);
 }
 
-TEST_F(KeptQueueFacts, F55AnExclusiveQueueRefusesEvenALook) {
+TEST_F(KeptQueueFacts, F55AnExclusiveQueueRefusesAPassiveDeclare) {
   peer_->DeclareQueue("work", Arguments("classic"), {.exclusive = true});
   const absl::Status look = asker_.DeclareQueue({.name = "work", .passive = true}).status();
   EXPECT_TRUE(absl::IsAborted(look)) << look;
 }
 
-TEST_F(KeptQueueFacts, F56APolicyThatHasAClassicQueueRefuseDropsItsHeadAtFirst) {
+TEST_F(KeptQueueFacts, F56ARejectPublishPolicyFirstDropsTheHeadOfAClassicQueue) {
   struct Case {
     const char* type;
     bool refuses;  // by argument
@@ -202,7 +202,7 @@ TEST_F(KeptQueueFacts, F56APolicyThatHasAClassicQueueRefuseDropsItsHeadAtFirst) 
 
 class BrokerWideFacts : public PrivateBrokerFacts {};
 
-TEST_F(BrokerWideFacts, F51TheClustersLimitsAreThereFrom4AndThatOfExchangesFrom41) {
+TEST_F(BrokerWideFacts, F51ClusterQueueLimitsExistFrom4AndExchangeLimitsFrom41) {
   for (const char* limit : {"cluster_queue_limit", "cluster_exchange_limit"}) {
     broker_->node().Control(
         {"eval", std::string("application:set_env(rabbit, ") + limit + ", 1)."});

@@ -39,7 +39,7 @@ class LeaseFacts : public Facts {
   }
 };
 
-TEST_F(LeaseFacts, F1AnUnusedQueueGoesWithItsMessagesAndDeadLettersNone) {
+TEST_F(LeaseFacts, F1AnUnusedQueueIsDeletedAndDeadLettersNoMessages) {
   peer_->DeclareQueue("dead");
   for (const std::string type : {"classic", "quorum"}) {
     peer_->DeclareQueue(type, Expiring(type));
@@ -51,12 +51,12 @@ TEST_F(LeaseFacts, F1AnUnusedQueueGoesWithItsMessagesAndDeadLettersNone) {
   EXPECT_TRUE(Throughout(absl::Seconds(1), [&] { return peer_->Count("dead") == 0; }));
 }
 
-TEST_F(LeaseFacts, F2PublishingIsNoUse) {
+TEST_F(LeaseFacts, F2PublishingDoesNotRenewTheLease) {
   peer_->DeclareQueue("leased", Expiring("classic"));
   EXPECT_FALSE(Renews([&] { asker_.Publish({.routing_key = "leased"}); }));
 }
 
-TEST_F(LeaseFacts, F3DeclaringAClassicQueueRenews) {
+TEST_F(LeaseFacts, F3DeclaringAClassicQueueRenewsItsLease) {
   peer_->DeclareQueue("leased", Expiring("classic"));
   ASSERT_TRUE(asker_.PublishMany("leased", 1));
   EXPECT_TRUE(Renews([&] { peer_->DeclareQueue("leased", Expiring("classic")); }));
@@ -64,17 +64,17 @@ TEST_F(LeaseFacts, F3DeclaringAClassicQueueRenews) {
   EXPECT_TRUE(Eventually([&] { return !Exists("leased"); }, kExpires + kSlack));
 }
 
-TEST_F(LeaseFacts, F3LookingForAClassicQueueByAPassiveDeclareRenews) {
+TEST_F(LeaseFacts, F3PassivelyDeclaringAClassicQueueRenewsItsLease) {
   peer_->DeclareQueue("leased", Expiring("classic"));
   EXPECT_TRUE(Renews([&] { peer_->Count("leased"); }));
 }
 
-TEST_F(LeaseFacts, F3GettingFromAClassicQueueRenews) {
+TEST_F(LeaseFacts, F3GettingFromAClassicQueueRenewsItsLease) {
   peer_->DeclareQueue("leased", Expiring("classic"));
   EXPECT_TRUE(Renews([&] { peer_->Get("leased"); }));
 }
 
-TEST_F(LeaseFacts, F3ADeclareThatAsksForNoAnswerDoesNotRenew) {
+TEST_F(LeaseFacts, F3ADeclareWithoutAReplyDoesNotRenewTheLease) {
   const amqp::Table arguments = Arguments("classic", {{"x-expires", kExpiresMs}});
   peer_->DeclareQueue("leased", arguments);
   ASSERT_TRUE(asker_.PublishMany("leased", 1));
@@ -85,7 +85,7 @@ TEST_F(LeaseFacts, F3ADeclareThatAsksForNoAnswerDoesNotRenew) {
   EXPECT_TRUE(!left.ok() || left->message_count == 0);
 }
 
-TEST_F(LeaseFacts, F4DeclaringAQuorumQueueNeverRenews) {
+TEST_F(LeaseFacts, F4DeclaringAQuorumQueueNeverRenewsItsLease) {
   peer_->DeclareQueue("leased", Expiring("quorum"));
   ASSERT_TRUE(asker_.PublishMany("leased", 10));
   const absl::Time declared = absl::Now();
@@ -99,7 +99,7 @@ TEST_F(LeaseFacts, F4DeclaringAQuorumQueueNeverRenews) {
   EXPECT_GE(absl::Now() - declared, kExpires);
 }
 
-TEST_F(LeaseFacts, F59TheEndOfAConsumerBeginsTheLeaseAnew) {
+TEST_F(LeaseFacts, F59TheEndOfAConsumerRenewsTheLease) {
   for (const std::string type : {"classic", "quorum"}) {
     peer_->DeclareQueue(type, Expiring(type));
     ASSERT_TRUE(asker_.PublishMany(type, 1));
@@ -120,7 +120,7 @@ TEST_F(LeaseFacts, F59TheEndOfAConsumerBeginsTheLeaseAnew) {
 }
 
 // Declared once at that moment, about one in a thousand is deleted nevertheless.
-TEST_F(LeaseFacts, F31WhatIsDeclaredTwiceAtTheEdgeOfALeaseStays) {
+TEST_F(LeaseFacts, F31AQueueDeclaredTwiceAtTheEndOfItsLeaseStays) {
   constexpr int kQueues = 300;
   constexpr std::int64_t kLeaseMs = 15'000;
   struct Queue {
@@ -190,7 +190,7 @@ TEST_F(LeaseFacts, F8DeletingAQuorumQueueIfEmptyClosesTheConnection) {
   EXPECT_EQ(RawConnection(vhost_.Url()).DeleteIfEmpty("classic"), 0);
 }
 
-TEST_F(LeaseFacts, F9AVhostsDefaultTypeTakesTheQueuesThatNameNoneFrom4) {
+TEST_F(LeaseFacts, F9TheVhostsDefaultTypeAppliesToQueuesWithoutATypeFrom4) {
   const TestVhost vhost(Json{{"default_queue_type", "quorum"}});
   Asker asker(loop_, vhost.Url());
   ASSERT_TRUE(asker.DeclareQueue({.name = "unnamed"}).ok());
@@ -199,7 +199,7 @@ TEST_F(LeaseFacts, F9AVhostsDefaultTypeTakesTheQueuesThatNameNoneFrom4) {
   EXPECT_EQ(vhost.Queue("classic")->at("type"), "classic");
 }
 
-TEST_F(LeaseFacts, F21AnAutoDeleteExchangeGoesWithTheQueueThatIsBoundToIt) {
+TEST_F(LeaseFacts, F21AnAutoDeleteExchangeIsDeletedWithItsBoundQueue) {
   const ExchangeDeclaration exchange = {.name = "leased", .auto_delete = true};
   const auto declare = [&] {
     return asker_.DeclareQueue({.name = "leased", .arguments = Expiring("classic")}).ok() &&
@@ -217,7 +217,7 @@ TEST_F(LeaseFacts, F21AnAutoDeleteExchangeGoesWithTheQueueThatIsBoundToIt) {
   EXPECT_EQ(answer.code, 404);
 }
 
-TEST_F(LeaseFacts, F29APolicyWinsOverALargerArgumentAndDeclaresAreStillAnsweredOk) {
+TEST_F(LeaseFacts, F29APolicyOverridesALargerArgumentAndDeclaresStillSucceed) {
   vhost_.management().Put("/policies/" + vhost_.name() + "/short",
                           {{"pattern", "^leased$"},
                            {"apply-to", "queues"},

@@ -8,7 +8,7 @@ namespace publish_test {
 
 class PublishFacts : public Facts {};
 
-TEST_F(PublishFacts, F16AnUnroutablePublishIsConfirmedAndReturnedBeforeOnlyIfMandatory) {
+TEST_F(PublishFacts, F16AnUnroutablePublishIsConfirmedAndReturnedFirstIfMandatory) {
   // Our client takes for returned only what is returned before it is acked.
   const Asker::Answer mandatory = asker_.Publish({.routing_key = "nobody"});
   EXPECT_EQ(mandatory.outcome, PublishOutcome::kReturned);
@@ -17,7 +17,7 @@ TEST_F(PublishFacts, F16AnUnroutablePublishIsConfirmedAndReturnedBeforeOnlyIfMan
             PublishOutcome::kConfirmed);
 }
 
-TEST_F(PublishFacts, F16AMissingExchangeClosesTheChannelAndLeavesTheOthersUnanswered) {
+TEST_F(PublishFacts, F16AMissingExchangeClosesTheChannelAndOtherPublishesAreNotConfirmed) {
   peer_->DeclareQueue("work");
   amqp::Channel& channel = asker_.channel();
   int unknown = 0;
@@ -33,7 +33,7 @@ TEST_F(PublishFacts, F16AMissingExchangeClosesTheChannelAndLeavesTheOthersUnansw
 }
 
 // Chance shows it, in some of a hundred tries on an idle machine.
-TEST_F(PublishFacts, F46APassiveDeclareCountsLessThanWasPublishedAheadOfIt) {
+TEST_F(PublishFacts, F46APassiveDeclareCountsFewerMessagesThanWerePublishedBeforeIt) {
   peer_->DeclareQueue("work", Arguments("quorum"));
   constexpr std::uint32_t kTries = 3000;
   std::uint32_t published = 0;
@@ -61,7 +61,7 @@ TEST_F(PublishFacts, F17AChannelIsHandledInOrder) {
   EXPECT_EQ(order, "declared checked");
 }
 
-TEST_F(PublishFacts, F17ARefusedDeclareClosesItsChannelAndNoMore) {
+TEST_F(PublishFacts, F17ARefusedDeclareClosesOnlyItsChannel) {
   peer_->DeclareQueue("work");
   const amqp::Channel& channel = asker_.channel();
   EXPECT_TRUE(absl::IsFailedPrecondition(
@@ -77,7 +77,7 @@ TEST_F(PublishFacts, F17ARefusedDeclareClosesItsChannelAndNoMore) {
 }
 
 // 4.3.1 and newer take any right for it; 4.3.0, which nobody here can ask, wants configure.
-TEST_F(PublishFacts, F48APassiveDeclareNeedsSomeRightFrom43) {
+TEST_F(PublishFacts, F48APassiveDeclareNeedsAPermissionFrom43) {
   peer_->DeclareQueue("work");
   const auto look_as = [&](const TestVhost::Rights& rights) {
     const std::string user = vhost_.AddUser(rights);
@@ -122,7 +122,7 @@ TEST_F(PublishFacts, F20TimesAreAtMostTenYears) {
   EXPECT_TRUE(absl::IsFailedPrecondition(declare("x-expires", kTenYears + 1)));
 }
 
-TEST_F(PublishFacts, F20NamesAreAtMost255BytesAndWithoutLineBreaks) {
+TEST_F(PublishFacts, F20NamesHaveAtMost255BytesAndNoLineBreaks) {
   const std::string longest(255, 'q');
   EXPECT_TRUE(asker_.DeclareQueue({.name = longest}).ok());
   EXPECT_TRUE(Exists(longest));
@@ -131,7 +131,7 @@ TEST_F(PublishFacts, F20NamesAreAtMost255BytesAndWithoutLineBreaks) {
   EXPECT_TRUE(Exists("onetwo"));
 }
 
-TEST_F(PublishFacts, F20TransientQueuesAreStillTaken) {
+TEST_F(PublishFacts, F20TransientQueuesAreStillAccepted) {
   EXPECT_EQ(RawConnection(vhost_.Url()).DeclareTransient("transient"), 0);
 }
 

@@ -25,7 +25,7 @@ class DeliveryLimitFacts : public Facts {
   }
 };
 
-TEST_F(DeliveryLimitFacts, F19WhatIsRejected21TimesIsGoneFrom4) {
+TEST_F(DeliveryLimitFacts, F19AMessageRejected21TimesIsDroppedFrom4) {
   peer_->Publish("", "work", "poison");
   RawConnection consumer(vhost_.Url());
   std::size_t deliveries = 0;
@@ -38,7 +38,7 @@ TEST_F(DeliveryLimitFacts, F19WhatIsRejected21TimesIsGoneFrom4) {
   EXPECT_EQ(IsGone(), asker_.IsAtLeast(4));
 }
 
-TEST_F(DeliveryLimitFacts, F33AConsumerThatDies21TimesTakesAllItHadPrefetchedWithItFrom4) {
+TEST_F(DeliveryLimitFacts, F33AConsumerThatDies21TimesLosesAllItsPrefetchedMessagesFrom4) {
   ASSERT_TRUE(asker_.PublishMany("work", 2));
   for (std::size_t deaths = 0; deaths <= kLimit; ++deaths) {
     ASSERT_TRUE(Eventually([&] { return peer_->Count("work") == 2; }));

@@ -47,13 +47,13 @@ class ReturnFacts : public Facts {
 
 TEST_F(ReturnFacts, F41AFirstDeliveryShowsNoCount) { EXPECT_EQ(Next(), Counts()); }
 
-TEST_F(ReturnFacts, F41ARejectThatRequeuesCountsAsAFailure) {
+TEST_F(ReturnFacts, F41ARequeuingRejectCountsAsAFailure) {
   RawConnection consumer(vhost_.Url());
   consumer.Reject(consumer.Take("work"));
   EXPECT_EQ(Next(), Expected(1, 0));
 }
 
-TEST_F(ReturnFacts, F41ANackThatRequeuesDoesNotFrom4_3) {
+TEST_F(ReturnFacts, F41ARequeuingNackDoesNotCountFrom43) {
   RawConnection consumer(vhost_.Url());
   consumer.Nack(consumer.Take("work"));
   EXPECT_EQ(Next(), Expected(0, 1));
@@ -65,7 +65,7 @@ TEST_F(ReturnFacts, F41AConnectionThatIsLostCountsAsAFailure) {
 }
 
 // As our client does at a stop: a cancel, a nack of all, and a close, right behind one another.
-TEST_F(ReturnFacts, F41WhatIsGivenBackBeforeTheChannelClosesDoesNotFrom4_3) {
+TEST_F(ReturnFacts, F41MessagesRequeuedBeforeTheChannelClosesDoNotCountFrom43) {
   asker_.Consume("work", 1);
   asker_.Drop();
   EXPECT_EQ(Next(), Expected(0, 1));
@@ -73,7 +73,7 @@ TEST_F(ReturnFacts, F41WhatIsGivenBackBeforeTheChannelClosesDoesNotFrom4_3) {
 
 // Not in each case, so it is tried until it is so. Our client takes that for a break of the
 // protocol.
-TEST_F(ReturnFacts, F60ACancelRightBehindAcksIsAnsweredAfterWhatIsAskedBehindIt) {
+TEST_F(ReturnFacts, F60ACancelRightAfterAcksMayBeConfirmedAfterLaterRequests) {
   constexpr int kRounds = 100;
   bool reversed = false;
   for (int round = 0; round < kRounds && !reversed; ++round) {
@@ -100,7 +100,7 @@ TEST_F(ReturnFacts, F60ACancelRightBehindAcksIsAnsweredAfterWhatIsAskedBehindIt)
 }
 
 // As a program does that resumes a consumer and pauses it at once. Not in each case.
-TEST_F(ReturnFacts, F69ACancelBeforeConsumeOkClosesTheConnectionOrFrom4_3IsAllThatIsAnswered) {
+TEST_F(ReturnFacts, F69ACancelBeforeConsumeOkClosesTheConnectionOrFrom43SuppressesConsumeOk) {
   constexpr int kRounds = 20;
   const bool is_since_43 = asker_.IsAtLeast(4, 3);
   for (const char* const type : {"classic", "quorum"}) {
@@ -119,7 +119,7 @@ TEST_F(ReturnFacts, F69ACancelBeforeConsumeOkClosesTheConnectionOrFrom4_3IsAllTh
 }
 
 // Only chance has a message on its way at that moment, so it is tried until one is.
-TEST_F(ReturnFacts, F61WhatIsOnItsWayToAConsumerThatIsCancelledGoesBackAndCountsBefore4_3) {
+TEST_F(ReturnFacts, F61MessagesInFlightToACancelledConsumerAreRequeuedAndCountBefore43) {
   constexpr int kRounds = 300;
   constexpr std::size_t kMessages = 8;
   Counts counts;
@@ -142,7 +142,7 @@ TEST_F(ReturnFacts, F61WhatIsOnItsWayToAConsumerThatIsCancelledGoesBackAndCounts
   EXPECT_EQ(counts, Expected(0, 1));
 }
 
-TEST_F(ReturnFacts, F61WhatIsPublishedOnceTheCancelIsAnsweredIsNotTouched) {
+TEST_F(ReturnFacts, F61MessagesPublishedAfterCancelOkAreNotAffected) {
   constexpr int kRounds = 50;
   for (int round = 0; round < kRounds; ++round) {
     const std::string queue = "round " + std::to_string(round);
@@ -187,12 +187,12 @@ class PlaceFacts : public Facts {
   }
 };
 
-TEST_F(PlaceFacts, F58WhatAConnectionHadThatHasEndedIsInFrontAgain) {
+TEST_F(PlaceFacts, F58MessagesOfAClosedConnectionReturnToTheFront) {
   EXPECT_EQ(OrderAfter({}, /*by_nack=*/false), "abcd");
   EXPECT_EQ(OrderAfter({{"x-delivery-limit", 10}}, /*by_nack=*/false), "abcd");
 }
 
-TEST_F(PlaceFacts, F58ANackPutsBehindAllOthersBefore4_3WhereThereIsNoLimit) {
+TEST_F(PlaceFacts, F58ANackPutsAMessageLastBefore43WithoutADeliveryLimit) {
   amqp::Table unlimited;
   if (asker_.IsAtLeast(4)) unlimited.Set("x-delivery-limit", -1);
   EXPECT_EQ(OrderAfter(unlimited, /*by_nack=*/true), asker_.IsAtLeast(4, 3) ? "abcd" : "bcda");
@@ -233,19 +233,19 @@ TEST_F(ConsumerTimeoutFacts, F42AConsumerTimeoutIsCountedBefore4_3) {
   }
 }
 
-TEST_F(ConsumerTimeoutFacts, F42ClassicQueuesHaveNoneFrom4_3) {
+TEST_F(ConsumerTimeoutFacts, F42ClassicQueuesHaveNoConsumerTimeoutFrom43) {
   Declare("classic", "classic");
   EXPECT_EQ(AwaitTimeout("classic", {}, absl::Seconds(8)) == nullptr, asker_.IsAtLeast(4, 3));
 }
 
-TEST_F(ConsumerTimeoutFacts, F42AConsumersArgumentSetsItFrom4_3) {
+TEST_F(ConsumerTimeoutFacts, F42AConsumerArgumentSetsTheTimeoutFrom43) {
   Declare("work", "quorum");
   const amqp::Table arguments = {{"x-consumer-timeout", std::int64_t{3'600'000}}};
   EXPECT_EQ(AwaitTimeout("work", arguments, absl::Seconds(8)) == nullptr, asker_.IsAtLeast(4, 3));
 }
 
 // Some nodes forget nearly every timeout but the first of a queue, others none.
-TEST_F(ConsumerTimeoutFacts, F62ATimeoutIsAtTheLatestWhenSomethingElseHappensInTheQueueFrom4_3) {
+TEST_F(ConsumerTimeoutFacts, F62ATimeoutTakesEffectAtTheLatestAtTheNextQueueActivityFrom43) {
   if (!asker_.IsAtLeast(4, 3)) GTEST_SKIP() << "before, channels have timeouts, not queues";
   Declare("work", "quorum");
   peer_->Publish("", "work", "first");
@@ -267,7 +267,7 @@ TEST_F(ConsumerTimeoutFacts, F62ATimeoutIsAtTheLatestWhenSomethingElseHappensInT
 }
 
 // Where the socket is closed right behind the acks only chance shows that some are lost.
-TEST_F(ReturnFacts, F47AChannelThatIsClosedInOrderLosesNoAck) {
+TEST_F(ReturnFacts, F47ClosingAChannelProperlyLosesNoAck) {
   ASSERT_TRUE(asker_.PublishMany("work", 79));
   asker_.Take("work", 80);
   EXPECT_TRUE(Throughout(absl::Seconds(1), [&] { return peer_->Count("work") == 0; }));

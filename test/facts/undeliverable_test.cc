@@ -162,7 +162,7 @@ class UndeliverableFacts : public Facts {
   }
 };
 
-TEST_F(UndeliverableFacts, F73ClosesTheConnectionOverAnAmqp10PropertyThatHasNoTypeInAmqp091) {
+TEST_F(UndeliverableFacts, F73AnAmqp10PropertyWithoutAnAmqp091TypeClosesTheConnection) {
   for (const char* type : {"classic", "quorum"}) {
     peer_->DeclareQueue(type, Arguments(type));
     peer_->Publish("", type, "a");
@@ -177,7 +177,7 @@ TEST_F(UndeliverableFacts, F73ClosesTheConnectionOverAnAmqp10PropertyThatHasNoTy
 
 // A quorum queue has what comes back wait before all else, and counts it, also what its consumer
 // has not seen.
-TEST_F(UndeliverableFacts, F73HidesOthersInAQuorumQueueUntilTheyHaveComeBackToo) {
+TEST_F(UndeliverableFacts, F73AnUndeliverableMessageHidesOthersInAQuorumQueueUntilTheyReturn) {
   peer_->DeclareQueue("work", Arguments("quorum"));
   SendUuid("work");
   peer_->Publish("", "work", "a");

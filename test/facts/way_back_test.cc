@@ -31,7 +31,7 @@ class WayBackFacts : public Facts {
   }
 };
 
-TEST_F(WayBackFacts, F10ExpiryIsLookedAtOnlyAtTheHeadOfTheQueue) {
+TEST_F(WayBackFacts, F10OnlyTheHeadOfTheQueueIsCheckedForExpiry) {
   peer_->DeclareQueue("dead");
   peer_->DeclareQueue("waiting", Arguments("classic", {{"x-dead-letter-exchange", ""},
                                                        {"x-dead-letter-routing-key", "dead"}}));
@@ -44,7 +44,7 @@ TEST_F(WayBackFacts, F10ExpiryIsLookedAtOnlyAtTheHeadOfTheQueue) {
   EXPECT_EQ(dead[1]->body, "short");
 }
 
-TEST_F(WayBackFacts, F10ExpiryIsNeverEarlyAndPrompt) {
+TEST_F(WayBackFacts, F10ExpiryIsPromptAndNeverEarly) {
   peer_->DeclareQueue("work");
   for (const std::string type : {"classic", "quorum"}) {
     std::vector<absl::Duration> lateness;
@@ -63,7 +63,7 @@ TEST_F(WayBackFacts, F10ExpiryIsNeverEarlyAndPrompt) {
 }
 
 // `retryq queues` shows what is overdue by nothing else.
-TEST_F(WayBackFacts, F38TheManagementApiShowsWhatIsOverdueOnlyAsDeadLetters) {
+TEST_F(WayBackFacts, F38TheManagementApiShowsOverdueMessagesOnlyAsDeadLetters) {
   const amqp::Table nowhere = {{"x-dead-letter-routing-key", "nobody"}};
   peer_->DeclareQueue("classic", Delaying("classic", "", nowhere));
   peer_->DeclareQueue("quorum", Reliable(Delaying("quorum", "", nowhere)));
@@ -87,7 +87,7 @@ TEST_F(WayBackFacts, F38TheManagementApiShowsWhatIsOverdueOnlyAsDeadLetters) {
   }
 }
 
-TEST_F(WayBackFacts, F11AClassicQueueDropsWhatItCannotDeadLetter) {
+TEST_F(WayBackFacts, F11AClassicQueueDropsMessagesItCannotDeadLetter) {
   peer_->DeclareQueue("waiting",
                       Delaying("classic", "", {{"x-dead-letter-routing-key", "nobody"}}));
   ASSERT_TRUE(asker_.PublishMany("waiting", 1));
@@ -96,7 +96,7 @@ TEST_F(WayBackFacts, F11AClassicQueueDropsWhatItCannotDeadLetter) {
   EXPECT_TRUE(Throughout(absl::Seconds(2), [&] { return peer_->Count("nobody") == 0; }));
 }
 
-TEST_F(WayBackFacts, F11AQuorumQueueAtLeastOnceKeepsWhatItCannotDeadLetter) {
+TEST_F(WayBackFacts, F11AnAtLeastOnceQuorumQueueKeepsMessagesItCannotDeadLetter) {
   const amqp::Table atMostOnce = Delaying("quorum", "", {{"x-dead-letter-routing-key", "nobody"}});
   peer_->DeclareQueue("at most once", atMostOnce);
   peer_->DeclareQueue("at least once", Reliable(atMostOnce));
@@ -108,7 +108,7 @@ TEST_F(WayBackFacts, F11AQuorumQueueAtLeastOnceKeepsWhatItCannotDeadLetter) {
   EXPECT_TRUE(Throughout(absl::Seconds(11), [&] { return Depth("at least once") == 1; }));
 }
 
-TEST_F(WayBackFacts, F11WhatCouldNotBeDeadLetteredIsTriedAgainAfterThreeMinutes) {
+TEST_F(WayBackFacts, F11FailedDeadLetteringIsRetriedAfterThreeMinutes) {
   if (!HasTimeForSlowFacts()) GTEST_SKIP() << "takes three minutes; set RETRYQ_SLOW_FACTS";
   peer_->DeclareQueue("waiting",
                       Reliable(Delaying("quorum", "", {{"x-dead-letter-routing-key", "late"}})));
@@ -120,14 +120,14 @@ TEST_F(WayBackFacts, F11WhatCouldNotBeDeadLetteredIsTriedAgainAfterThreeMinutes)
   EXPECT_GT(absl::Now() - published, absl::Seconds(170));
 }
 
-TEST_F(WayBackFacts, F11AClassicQueueKnowsNoDeadLetterStrategy) {
+TEST_F(WayBackFacts, F11AClassicQueueRefusesADeadLetterStrategy) {
   const amqp::Table arguments = Arguments(
       "classic", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-strategy", "at-least-once"}});
   EXPECT_TRUE(absl::IsFailedPrecondition(
       asker_.DeclareQueue({.name = "waiting", .arguments = arguments}).status()));
 }
 
-TEST_F(WayBackFacts, F37ThirtyTwoThatCannotBeDeadLetteredHoldUpAllBehindThem) {
+TEST_F(WayBackFacts, F37ThirtyTwoUndeliverableDeadLettersBlockAllMessagesBehindThem) {
   peer_->DeclareQueue("work");
   for (const int undeliverable : {31, 32}) {
     const std::string name = "waiting " + std::to_string(undeliverable);
@@ -147,7 +147,7 @@ TEST_F(WayBackFacts, F37ThirtyTwoThatCannotBeDeadLetteredHoldUpAllBehindThem) {
   EXPECT_TRUE(Throughout(absl::Seconds(3), [&] { return peer_->Count("work") == 0; }));
 }
 
-TEST_F(WayBackFacts, F12TheKeyOfTheCopyIsTheKeyOfTheDeadLetter) {
+TEST_F(WayBackFacts, F12ADeadLetterKeepsTheRoutingKeyOfTheCopy) {
   peer_->DeclareExchange("delay", "fanout");
   peer_->DeclareExchange("dead letters", "topic");
   peer_->DeclareQueue("dead");
@@ -161,7 +161,7 @@ TEST_F(WayBackFacts, F12TheKeyOfTheCopyIsTheKeyOfTheDeadLetter) {
   EXPECT_EQ(asker_.Take("dead", 1)[0]->routing_key, "order.placed");
 }
 
-TEST_F(WayBackFacts, F13TheDefaultExchangeLeadsBackToExactlyOneQueueAndANamedOneToAllThatAreBound) {
+TEST_F(WayBackFacts, F13TheDefaultExchangeReturnsToOneQueueAndANamedOneToAllBoundQueues) {
   peer_->DeclareExchange("delay", "fanout");
   peer_->DeclareExchange("shop", "topic");
   for (const std::string queue : {"billing", "shipping"}) {
@@ -193,7 +193,7 @@ amqp::Table Deaths(std::string_view queue, std::int64_t count) {
   return {{"x-death", amqp::Array{amqp::Value(death)}}};
 }
 
-TEST_F(WayBackFacts, F14AnOldDeathInTheWorkQueueMakes3DropTheMessage) {
+TEST_F(WayBackFacts, F14AnOldDeathInTheWorkQueueMakesVersion3DropTheMessage) {
   peer_->DeclareQueue("work");
   peer_->DeclareQueue("waiting", Delaying("classic", "", {{"x-dead-letter-routing-key", "work"}}));
   const std::string headers = Deaths("work", 1).Encode().value();
@@ -206,7 +206,7 @@ TEST_F(WayBackFacts, F14AnOldDeathInTheWorkQueueMakes3DropTheMessage) {
   }
 }
 
-TEST_F(WayBackFacts, F14AClientsDeathsNoLongerCountUpFrom4) {
+TEST_F(WayBackFacts, F14DeathsThatAClientWroteDoNotIncreaseFrom4) {
   peer_->DeclareQueue("work");
   peer_->DeclareQueue("waiting", Delaying("classic", "", {{"x-dead-letter-routing-key", "work"}}));
   const std::string headers = Deaths("waiting", 5).Encode().value();
@@ -219,7 +219,7 @@ TEST_F(WayBackFacts, F14AClientsDeathsNoLongerCountUpFrom4) {
   EXPECT_EQ(std::get<std::int64_t>(newest.Find("count")->variant), asker_.IsAtLeast(4) ? 1 : 6);
 }
 
-TEST_F(WayBackFacts, F23ADeadLetterThatNothingIsBoundForIsDroppedInSilence) {
+TEST_F(WayBackFacts, F23AnUnroutableDeadLetterIsDroppedSilently) {
   peer_->DeclareExchange("shop", "topic");
   peer_->DeclareQueue("work");
   peer_->Bind("work", "shop", "order.placed");
@@ -233,7 +233,7 @@ TEST_F(WayBackFacts, F23ADeadLetterThatNothingIsBoundForIsDroppedInSilence) {
   EXPECT_EQ(peer_->Count("waiting"), 0U);
 }
 
-TEST_F(WayBackFacts, F29APolicyAddsADeadLetterRoutingKeyAndChangesNoDeadLetterExchange) {
+TEST_F(WayBackFacts, F29APolicyAddsADeadLetterRoutingKeyButDoesNotChangeTheExchange) {
   peer_->DeclareQueue("work");
   peer_->DeclareQueue("elsewhere");
   peer_->DeclareExchange("policys", "fanout");
@@ -268,7 +268,7 @@ TEST_F(WayBackFacts, F29APolicyAddsADeadLetterRoutingKeyAndChangesNoDeadLetterEx
   EXPECT_EQ(peer_->Count("of the policy"), 0U);
 }
 
-TEST_F(WayBackFacts, F29AnOperatorPolicySaysNothingOfDeadLetters) {
+TEST_F(WayBackFacts, F29AnOperatorPolicyCannotSetDeadLettering) {
   for (const char* key : {"dead-letter-exchange", "dead-letter-routing-key"}) {
     EXPECT_THROW(
         vhost_.management().Put(

@@ -76,7 +76,7 @@ TEST_F(AmqpBroker, DeclaresPublishesConsumesAndAcks) {
   EXPECT_EQ(CountMessages(queue), 0U);
 }
 
-TEST_F(AmqpBroker, DeclaresAgainWithTheSameArgumentsOnly) {
+TEST_F(AmqpBroker, RedeclaresOnlyWithTheSameArguments) {
   const std::string queue = NewQueueName();
   const DeclareParams params = {
       .queue = {.name = queue, .arguments = Table{{"x-message-ttl", std::int64_t{1000}}}}};
@@ -90,7 +90,7 @@ TEST_F(AmqpBroker, DeclaresAgainWithTheSameArgumentsOnly) {
   EXPECT_TRUE(log_.lost.empty());
 }
 
-TEST_F(AmqpBroker, AnswersManyDeclaresAtOnceEachByItself) {
+TEST_F(AmqpBroker, AnswersConcurrentDeclaresIndependently) {
   int good = 0;
   int bad = 0;
   for (int i = 0; i < 50; ++i) {
@@ -105,7 +105,7 @@ TEST_F(AmqpBroker, AnswersManyDeclaresAtOnceEachByItself) {
   RunUntil(loop_, [&] { return good == 25 && bad == 25; });
 }
 
-TEST_F(AmqpBroker, SaysWhichExchangeIsMissing) {
+TEST_F(AmqpBroker, NamesTheMissingExchange) {
   absl::Status there = absl::UnknownError("");
   absl::Status missing = absl::UnknownError("");
   broker_->CheckExchange("amq.fanout", [&](absl::Status status) { there = std::move(status); });
@@ -116,7 +116,7 @@ TEST_F(AmqpBroker, SaysWhichExchangeIsMissing) {
   EXPECT_THAT(std::string(missing.message()), HasSubstr("'no such one'"));
 }
 
-TEST_F(AmqpBroker, SaysThatItMayNotDeclare) {
+TEST_F(AmqpBroker, ReportsAMissingPermissionToDeclare) {
   const TemporaryUser user("reader", "secret",
                            {{{"configure", "^$"}, {"write", "^$"}, {"read", ".*"}}});
   options_.user = "reader";
@@ -182,7 +182,7 @@ class AllKinds {
   std::string headers_;
 };
 
-TEST_F(AmqpBroker, AnswersEveryOneOfManyPublishesRightHalfOfThemUnroutable) {
+TEST_F(AmqpBroker, ConfirmsOrReturnsEachOfManyPublishes) {
   constexpr int kCount = 10000;
   const std::string queue = NewQueue();
   int confirmed = 0;
@@ -209,12 +209,12 @@ TEST_F(AmqpBroker, AnswersEveryOneOfManyPublishesRightHalfOfThemUnroutable) {
   EXPECT_EQ(CountMessages(queue), static_cast<std::uint32_t>(kCount / 2));
 }
 
-TEST_F(AmqpBroker, DoesNotReturnWhatIsNotMandatory) {
+TEST_F(AmqpBroker, DoesNotReturnPublishesThatAreNotMandatory) {
   EXPECT_EQ(Publish({.exchange = "", .routing_key = "no such queue", .mandatory = false}).outcome,
             PublishOutcome::kConfirmed);
 }
 
-TEST_F(AmqpBroker, GoesOnAfterPublishesToAMissingExchange) {
+TEST_F(AmqpBroker, ContinuesAfterPublishesToAMissingExchange) {
   const std::string queue = NewQueue();
   int unknown = 0;
   int confirmed = 0;
@@ -236,7 +236,7 @@ TEST_F(AmqpBroker, GoesOnAfterPublishesToAMissingExchange) {
   EXPECT_TRUE(log_.lost.empty());
 }
 
-TEST_F(AmqpBroker, SaysWhoseUserIdIsWrong) {
+TEST_F(AmqpBroker, ReportsAWrongUserId) {
   Properties properties;
   properties.user_id = "somebody else";
   const PublishResult result =
@@ -245,7 +245,7 @@ TEST_F(AmqpBroker, SaysWhoseUserIdIsWrong) {
   EXPECT_EQ(result.code, 406);
 }
 
-TEST_F(AmqpBroker, SubscribesOnceTheQueueIsThere) {
+TEST_F(AmqpBroker, SubscribesAsSoonAsTheQueueExists) {
   const std::string queue = NewQueueName();
   SubscriptionLog log;
   const auto subscription = broker_->Consume({.queue = queue}, &log);
@@ -271,7 +271,7 @@ TEST_F(AmqpBroker, SubscribesAgainAfterItsQueueIsDeleted) {
   RunUntil(loop_, [&] { return log.subscribed == 2; });
 }
 
-TEST_F(AmqpBroker, RejectsToTheQueueOrAway) {
+TEST_F(AmqpBroker, RejectsWithAndWithoutRequeue) {
   const std::string queue = NewQueue();
   Publish({.exchange = "", .routing_key = queue, .body = "one"});
   SubscriptionLog log;
@@ -288,7 +288,7 @@ TEST_F(AmqpBroker, RejectsToTheQueueOrAway) {
 }
 
 // RabbitMQ makes room by consumer tag: what is acked of before must not let more come.
-TEST_F(AmqpBroker, ResumesWithAPrefetchThatEarlierDeliveriesDoNotCountInto) {
+TEST_F(AmqpBroker, ResumesWithAPrefetchThatIgnoresEarlierDeliveries) {
   for (const char* const type : {"classic", "quorum"}) {
     SCOPED_TRACE(type);
     const std::string queue = NewQueueName();
@@ -326,7 +326,7 @@ TEST_F(AmqpBroker, ResumesWithAPrefetchThatEarlierDeliveriesDoNotCountInto) {
   }
 }
 
-TEST_F(AmqpBroker, CancelsAtOnceWhatIsNotSubscribed) {
+TEST_F(AmqpBroker, CancelsAnInactiveSubscriptionAtOnce) {
   SubscriptionLog log;
   const auto subscription = broker_->Consume({.queue = NewQueueName()}, &log);
   RunUntil(loop_, [&] { return log.interrupted.size() == 1; });
@@ -338,7 +338,7 @@ TEST_F(AmqpBroker, CancelsAtOnceWhatIsNotSubscribed) {
   EXPECT_EQ(log.interrupted.size(), 1U);
 }
 
-TEST_F(AmqpBroker, ForgetsTheCallbacksOfAListenerThatLeaves) {
+TEST_F(AmqpBroker, DropsTheCallbacksOfARemovedListener) {
   broker_->Publish({.exchange = "amq.topic", .routing_key = "x"},
                    [](const PublishResult&) { FAIL() << "a call too many"; });
   broker_->Declare({.queue = {.name = NewQueueName()}},
@@ -348,7 +348,7 @@ TEST_F(AmqpBroker, ForgetsTheCallbacksOfAListenerThatLeaves) {
             PublishOutcome::kReturned);
 }
 
-TEST_F(AmqpBroker, ClosesBehindItsLastAck) {
+TEST_F(AmqpBroker, ClosesAfterItsLastAck) {
   const std::string queue = NewQueue();
   Publish({.exchange = "", .routing_key = queue, .body = "one"});
   SubscriptionLog log;
@@ -363,7 +363,7 @@ TEST_F(AmqpBroker, ClosesBehindItsLastAck) {
   EXPECT_TRUE(log_.lost.empty());
 }
 
-TEST_F(AmqpBroker, AcksAllThatWasSettledBeforeASubscriptionIsDestroyed) {
+TEST_F(AmqpBroker, SendsAllAcksBeforeASubscriptionIsDestroyed) {
   const std::string queue = NewQueue();
   Publish({.exchange = "", .routing_key = queue, .body = "one"});
   SubscriptionLog log;
@@ -393,7 +393,7 @@ class AmqpBrokerCutOff : public AmqpBroker {
   std::optional<Proxy> proxy_;
 };
 
-TEST_F(AmqpBrokerCutOff, TellsTheLossFirstThenEachOpenPublishAndDeclare) {
+TEST_F(AmqpBrokerCutOff, ReportsTheLossBeforeTheOpenPublishesAndDeclares) {
   proxy_->Freeze();
   std::vector<std::string> answers;
   broker_->Publish({.exchange = "amq.topic", .routing_key = "x"}, [&](const PublishResult& result) {
@@ -417,7 +417,7 @@ TEST_F(AmqpBrokerCutOff, TellsTheLossFirstThenEachOpenPublishAndDeclare) {
             PublishOutcome::kReturned);
 }
 
-TEST_F(AmqpBrokerCutOff, AnswersWhatIsAskedWithoutAConnection) {
+TEST_F(AmqpBrokerCutOff, AnswersRequestsWithoutAConnection) {
   proxy_->Cut();
   RunUntil(loop_, [&] { return log_.lost.size() == 1; });
   EXPECT_EQ(Publish({.exchange = "amq.topic", .routing_key = "x"}).outcome,
@@ -425,7 +425,7 @@ TEST_F(AmqpBrokerCutOff, AnswersWhatIsAskedWithoutAConnection) {
   RunUntil(loop_, [&] { return log_.ready == 2; });
 }
 
-TEST_F(AmqpBrokerCutOff, ConsumesAgainAndDropsTheAcksOfBefore) {
+TEST_F(AmqpBrokerCutOff, ConsumesAgainAndDropsEarlierAcks) {
   const std::string queue = NewQueue();
   Publish({.exchange = "", .routing_key = queue, .body = "one"});
   SubscriptionLog log;

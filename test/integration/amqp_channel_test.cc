@@ -76,7 +76,7 @@ TEST_F(AmqpChannel, DeclaresBindsPurgesAndDeletes) {
                                               "purge", "delete"));
 }
 
-TEST_F(AmqpChannel, KeepsARefusalToItself) {
+TEST_F(AmqpChannel, ARefusalDoesNotAffectOtherChannels) {
   ChannelLog other_log;
   const auto other = admin_->OpenChannel(&other_log);
   std::vector<absl::Status> answers;
@@ -133,7 +133,7 @@ TEST_F(AmqpChannel, DeliversAcksAndRejects) {
   WaitForMessages(queue, 4);
 }
 
-TEST_F(AmqpChannel, KeepsToThePrefetch) {
+TEST_F(AmqpChannel, RespectsThePrefetch) {
   const std::string queue = NewQueue();
   Fill(queue, 10);
   channel_->Qos(3, [](const absl::Status&) {});
@@ -162,7 +162,7 @@ TEST_F(AmqpChannel, AcksAfterACancel) {
   EXPECT_EQ(CountMessages(queue), 1U);
 }
 
-TEST_F(AmqpChannel, HearsThatItsQueueIsDeleted) {
+TEST_F(AmqpChannel, ReportsThatItsQueueIsDeleted) {
   const std::string queue = NewQueue();
   bool consuming = false;
   channel_->Consume({.queue = queue, .consumer_tag = "mine"},
@@ -176,7 +176,7 @@ TEST_F(AmqpChannel, HearsThatItsQueueIsDeleted) {
   EXPECT_TRUE(channel_->is_open());
 }
 
-TEST_F(AmqpChannel, PassesOnHeadersNested900Deep) {
+TEST_F(AmqpChannel, DeliversHeadersNested900Deep) {
   std::string headers;
   TableWriter(&headers).SetString("innermost", "x");
   for (int depth = 0; depth < 900; ++depth) {
@@ -200,7 +200,7 @@ TEST_F(AmqpChannel, PassesOnHeadersNested900Deep) {
   EXPECT_EQ(log_.deliveries[0]->properties.headers->bytes(), headers);
 }
 
-TEST_F(AmqpChannel, TakesHeaderFramesAboveTheFrameSize) {
+TEST_F(AmqpChannel, AcceptsHeaderFramesAboveTheFrameSize) {
   options_.frame_max = 8192;
   ConnectionLog small_log;
   Connection small(loop_, options_, &small_log);
@@ -239,7 +239,7 @@ TEST_F(AmqpChannel, IsClosedFromTheStartWithoutAConnection) {
   EXPECT_EQ(answer->code, 0);
 }
 
-TEST_F(AmqpChannel, RunsOutOfNumbersWithoutHarm) {
+TEST_F(AmqpChannel, SurvivesExhaustedChannelNumbers) {
   options_.channel_max = 2;
   ConnectionLog log;
   Connection connection(loop_, options_, &log);

@@ -26,12 +26,12 @@ class AmqpConnection : public AmqpTest {
   ConnectionLog log_;
 };
 
-TEST_F(AmqpConnection, KnowsTheBrokersVersionAndFrameSize) {
+TEST_F(AmqpConnection, ReportsTheBrokersVersionAndFrameSize) {
   EXPECT_THAT(admin_->server_version(), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+.*"));
   EXPECT_EQ(admin_->max_header_size(), 131072U - 8);
 }
 
-TEST_F(AmqpConnection, WaitsTheLongestPauseAfterARefusal) {
+TEST_F(AmqpConnection, WaitsTheMaximumPauseAfterARefusedLogin) {
   Proxy proxy(loop_, options_.endpoints[0].port);
   options_.endpoints[0].port = proxy.port();
   options_.password = "wrong";
@@ -43,7 +43,7 @@ TEST_F(AmqpConnection, WaitsTheLongestPauseAfterARefusal) {
   EXPECT_EQ(proxy.accepted(), 1);
 }
 
-TEST_F(AmqpConnection, SaysThatAUserHasNoRightToAVhost) {
+TEST_F(AmqpConnection, ReportsAMissingPermissionForAVhost) {
   const TemporaryUser user("stranger", "secret", std::nullopt);
   options_.user = "stranger";
   options_.password = "secret";
@@ -52,7 +52,7 @@ TEST_F(AmqpConnection, SaysThatAUserHasNoRightToAVhost) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("user 'stranger'"));
 }
 
-TEST_F(AmqpConnection, SaysThatAHostIsUnknown) {
+TEST_F(AmqpConnection, ReportsAnUnknownHost) {
   options_.endpoints = {{.host = "no-such-host.invalid", .port = 5672}};
   const absl::Status status = FailToConnect(options_);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
@@ -72,7 +72,7 @@ TEST_F(AmqpConnection, GivesUpOnAPeerThatNeverAnswers) {
   EXPECT_THAT(std::string(log.lost[0].message()), HasSubstr("does not reply"));
 }
 
-TEST_F(AmqpConnection, GoesOnToTheNextEndpoint) {
+TEST_F(AmqpConnection, TriesTheNextEndpoint) {
   Proxy proxy(loop_, 1);  // nobody is behind it
   options_.shuffle_endpoints = false;
   options_.endpoints = {{.host = "127.0.0.1", .port = proxy.port()},
@@ -83,7 +83,7 @@ TEST_F(AmqpConnection, GoesOnToTheNextEndpoint) {
   EXPECT_TRUE(log_.lost.empty());
 }
 
-TEST_F(AmqpConnection, ComesBackWhenItIsGivenUp) {
+TEST_F(AmqpConnection, ReconnectsOnRequest) {
   Connection connection(loop_, options_, &log_);
   connection.Reconnect(absl::UnavailableError("too early"));
   RunUntil(loop_, [&] { return log_.opened == 1; });
@@ -94,7 +94,7 @@ TEST_F(AmqpConnection, ComesBackWhenItIsGivenUp) {
   EXPECT_EQ(log_.lost[0].message(), "enough");
 }
 
-TEST_F(AmqpConnection, ComesBackAfterACut) {
+TEST_F(AmqpConnection, ReconnectsAfterALostConnection) {
   Proxy proxy(loop_, options_.endpoints[0].port);
   options_.endpoints[0].port = proxy.port();
   Connection connection(loop_, options_, &log_);
@@ -111,7 +111,7 @@ TEST_F(AmqpConnection, ComesBackAfterACut) {
   RunUntil(loop_, [&] { return log_.opened == 2; });
 }
 
-TEST_F(AmqpConnection, TakesASilentPeerForDead) {
+TEST_F(AmqpConnection, TreatsASilentPeerAsDead) {
   Proxy proxy(loop_, options_.endpoints[0].port);
   options_.endpoints[0].port = proxy.port();
   options_.heartbeat = absl::Seconds(1);
@@ -122,7 +122,7 @@ TEST_F(AmqpConnection, TakesASilentPeerForDead) {
   EXPECT_THAT(std::string(log_.lost[0].message()), HasSubstr("not a sign of life for 2s"));
 }
 
-TEST_F(AmqpConnection, ClosesInOrder) {
+TEST_F(AmqpConnection, ClosesCleanly) {
   Connection connection(loop_, options_, &log_);
   RunUntil(loop_, [&] { return log_.opened == 1; });
   const std::string queue = NewQueue();
@@ -153,7 +153,7 @@ TEST_F(AmqpConnection, ClosesWithinItsDeadlineWhenTheBrokerIsSilent) {
 }
 
 // The broker's own users have no secret that expires, but it answers nevertheless.
-TEST_F(AmqpConnection, TellsTheBrokerANewSecretAndLogsInWithIt) {
+TEST_F(AmqpConnection, SendsANewSecretAndLogsInWithIt) {
   const testing::Json rights = {{"configure", ""}, {"write", ""}, {"read", ""}};
   const std::string name = absl::StrCat("renewer-", absl::Hex(loop_.random().Next()));
   const TemporaryUser user(name, "first", rights);

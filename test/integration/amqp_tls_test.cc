@@ -80,13 +80,13 @@ TEST_F(AmqpTls, LogsInByPassword) {
   EXPECT_FALSE(connection.server_version().empty());
 }
 
-TEST_F(AmqpTls, ConnectsByName) {
+TEST_F(AmqpTls, ConnectsByHostName) {
   options_.endpoints[0].host = "localhost";
   Connection connection(loop_, options_, &log_);
   Open(connection);
 }
 
-TEST_F(AmqpTls, LogsInByItsCertificateOnceThereIsAUserForIt) {
+TEST_F(AmqpTls, LogsInWithItsCertificateAfterItsUserIsAdded) {
   UseClientCertificate();
   options_.auth_mechanism = AuthMechanism::kExternal;
   options_.user = "nobody";
@@ -124,12 +124,12 @@ TEST_F(AmqpTls, ReadsItsFilesBeforeEachAttempt) {
   RunUntil(loop_, [&] { return log_.opened == 2; });
 }
 
-TEST_F(AmqpTls, SaysThatAPortIsOneForTls) {
+TEST_F(AmqpTls, ReportsThatAPortIsForTls) {
   options_.tls.reset();
   EXPECT_THAT(std::string(Failure().message()), HasSubstr("amqps://"));
 }
 
-TEST_F(AmqpTls, ComesBackAfterACut) {
+TEST_F(AmqpTls, ReconnectsAfterALostConnection) {
   const std::string queue = NewQueue();
   Proxy proxy(loop_, options_.endpoints[0].port);
   options_.endpoints[0].port = proxy.port();
@@ -142,7 +142,7 @@ TEST_F(AmqpTls, ComesBackAfterACut) {
   WaitForMessages(queue, 2);
 }
 
-TEST_F(AmqpTls, ClosesInOrder) {
+TEST_F(AmqpTls, ClosesCleanly) {
   const std::string queue = NewQueue();
   Connection connection(loop_, options_, &log_);
   Open(connection);

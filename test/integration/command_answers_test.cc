@@ -228,7 +228,7 @@ class CommandAnswers : public CommandTest, public ::testing::WithParamInterface<
   std::string no_rights_;
 };
 
-TEST_P(CommandAnswers, SoonInOneSentenceWithTheRemedyAndTheExitStatus) {
+TEST_P(CommandAnswers, ReportsPromptlyInOneSentenceWithARemedyAndAnExitStatus) {
   for (const Subcommand& subcommand : kSubcommands) {
     const std::optional<int> code = subcommand.exits[GetParam()];
     if (!code) continue;

@@ -58,7 +58,7 @@ TEST_F(CommandBreaker, KeepsAttemptsThroughAnOutage) {
   EXPECT_EQ(run.events("breaker_opened").front().at("delay_ms"), 1000);
 }
 
-TEST_F(CommandBreaker, KeepsAttemptsOfWhatWaitsForAProgramThatStays) {
+TEST_F(CommandBreaker, KeepsAttemptsThroughAnOutageWithALinesProgram) {
   Send();
   CommandRun run =
       Work(Breaker({"--lines", "--in-flight", "2"}),
@@ -68,7 +68,7 @@ TEST_F(CommandBreaker, KeepsAttemptsOfWhatWaitsForAProgramThatStays) {
   LiveThroughAnOutage(run);
 }
 
-TEST_F(CommandBreaker, GivesBackWhatWaitsForAFreeProgram) {
+TEST_F(CommandBreaker, RequeuesMessagesThatWaitForAFreeProgram) {
   CommandRun run =
       Work({"--breaker", "--breaker-calls", "1", "--breaker-pause", "1h"}, "sleep 0.05; exit 1");
   Send();
@@ -80,7 +80,7 @@ TEST_F(CommandBreaker, GivesBackWhatWaitsForAFreeProgram) {
 
 using CommandSnooze = CommandTest;
 
-TEST_F(CommandSnooze, ALastLineBringsTheMessageBackUncounted) {
+TEST_F(CommandSnooze, ASnoozeLineReturnsTheMessageWithoutCountingAnAttempt) {
   CommandRun run = Work({"--max-attempts", "1"},
                         "test -e " + File("open") + " && exit 0; echo > " + File("open") +
                             "; echo closed at night >&2; echo snooze: 100ms >&2; exit 75");
@@ -94,7 +94,7 @@ TEST_F(CommandSnooze, ALastLineBringsTheMessageBackUncounted) {
   EXPECT_THAT(run.events("failed"), IsEmpty());
 }
 
-TEST_F(CommandSnooze, AnAnswerSnoozesOrDiscards) {
+TEST_F(CommandSnooze, ALinesAnswerSnoozesOrDiscards) {
   CommandRun run =
       Work({"--lines", "--max-attempts", "1"},
            "seen=; while IFS= read -r line; do id=${line#*:}; id=${id%%,*}; case $seen$line in "

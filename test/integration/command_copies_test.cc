@@ -305,7 +305,7 @@ class CommandCopies : public MessagesTest, public ::testing::WithParamInterface<
   bool fills_the_frame_ = false;
 };
 
-TEST_P(CommandCopies, EachGuardHoldsOnEachPath) {
+TEST_P(CommandCopies, EveryPathAppliesEveryGuard) {
   Expect(Retry());
   Expect({.name = "release",
           .go =
@@ -325,7 +325,7 @@ TEST_P(CommandCopies, EachGuardHoldsOnEachPath) {
 }
 
 // There is no room for the headers of retrying.
-TEST_P(CommandCopies, EachGuardHoldsOnEachPathWhereHeadersFillTheFrame) {
+TEST_P(CommandCopies, EveryPathAppliesEveryGuardIfHeadersFillTheFrame) {
   fills_the_frame_ = true;
   // Its limit is known some seconds later.
   peer_.DeclareQueue("looked.at.parked", {{"x-queue-type", "quorum"}, {"x-delivery-limit", 2}});

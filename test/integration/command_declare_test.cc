@@ -25,7 +25,7 @@ class CommandDeclare : public CommandTest {
   }
 };
 
-TEST_F(CommandDeclare, DeclaresADurableQueueAndMayBeRepeated) {
+TEST_F(CommandDeclare, DeclaresADurableQueueMoreThanOnce) {
   for (const char* type : {"classic", "quorum"}) {
     for (int time = 0; time < 2; ++time) {
       const End end = Declare({"--queue", type, "--queue-type", type, "--argument",
@@ -68,7 +68,7 @@ TEST_F(CommandDeclare, BindsToAnExchangeOfTheBroker) {
   EXPECT_EQ(peer_.Count("orders"), 1U);
 }
 
-TEST_F(CommandDeclare, NamesWhatIsThereWithOtherArguments) {
+TEST_F(CommandDeclare, NamesTheDifferenceToTheExistingQueueOrExchange) {
   ASSERT_EQ(Declare({"--queue", "short", "--argument", "x-max-length=5"}).code, 0);
   peer_.DeclareQueue("shy", {}, {.auto_delete = true});
   peer_.DeclareExchange("shop", "direct");
@@ -91,13 +91,13 @@ TEST_F(CommandDeclare, NamesWhatIsThereWithOtherArguments) {
   }
 }
 
-TEST_F(CommandDeclare, AnArgumentThatTheBrokerDoesNotTakeIs64) {
+TEST_F(CommandDeclare, AnArgumentThatTheBrokerRefusesExitsWith64) {
   const End end = Declare({"--queue", "new", "--argument", "x-max-length=-1"});
   EXPECT_EQ(end.code, 64) << end.err;
   EXPECT_THAT(end.err, AllOf(HasSubstr("x-max-length"), HasSubstr("remedy: ")));
 }
 
-TEST_F(CommandDeclare, AnExchangeTypeThatTheBrokerDoesNotKnowIs64) {
+TEST_F(CommandDeclare, AnUnknownExchangeTypeExitsWith64) {
   const End end = Declare(
       {"--queue", "new", "--exchange", "odd", "--exchange-type", "x-none", "--routing-key", "k"});
   EXPECT_EQ(end.code, 64) << end.err;
@@ -115,7 +115,7 @@ TEST_F(CommandDeclare, AWorkerDeclaresItsQueue) {
   }
 }
 
-TEST_F(CommandDeclare, AWorkerDeclaresAgainWhatWasDeleted) {
+TEST_F(CommandDeclare, AWorkerRedeclaresADeletedQueue) {
   CommandRun run({"work", "--json", "--queue", "new", "--declare", "--", "true"}, vhost_.Url());
   ASSERT_TRUE(run.Says("consuming")) << run.err();
   vhost_.DeleteQueue("new");

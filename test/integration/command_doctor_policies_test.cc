@@ -22,7 +22,7 @@ TEST_F(CommandDoctorPolicies, WaitsForThePoliciesOfANewQueue) {
               HasSubstr("policy 'override' sets expires 1800000"));
 }
 
-TEST_F(CommandDoctorPolicies, MindsPoliciesOfTheWorkAndTheParkedQueue) {
+TEST_F(CommandDoctorPolicies, ReportsPoliciesOfTheWorkQueueAndTheParkedQueue) {
   // The parked queue does not exist yet.
   SetPolicy("policies", "^o", {{"message-ttl", 3'600'000}, {"expires", 3'600'000}});
   peer_.DeclareQueue("others");
@@ -40,7 +40,7 @@ TEST_F(CommandDoctorPolicies, MindsPoliciesOfTheWorkAndTheParkedQueue) {
   AwaitPolicy("others", "message-ttl");  // still
 }
 
-TEST_F(CommandDoctorPolicies, MindsAPolicyThatDropsTheHeadBeforeItRefuses) {
+TEST_F(CommandDoctorPolicies, ReportsAPolicyThatDropsTheHeadBeforeItRefuses) {
   peer_.DeclareQueue("refuses", {{"x-overflow", "reject-publish"}});
   peer_.DeclareQueue("replicated", {{"x-queue-type", "quorum"}});
   SetPolicy("policies", "^(orders|refuses|replicated)$",
@@ -54,7 +54,7 @@ TEST_F(CommandDoctorPolicies, MindsAPolicyThatDropsTheHeadBeforeItRefuses) {
   EXPECT_EQ(wrong_with("replicated"), "");
 }
 
-TEST_F(CommandDoctorPolicies, LeavesTheQueueWhatElseAPolicySets) {
+TEST_F(CommandDoctorPolicies, ItsRemediesKeepTheOtherSettingsOfAPolicy) {
   peer_.DeclareExchange("dlx", "fanout");
   peer_.DeclareQueue("dead letters");
   peer_.Bind("dead letters", "dlx", "");
@@ -72,7 +72,7 @@ TEST_F(CommandDoctorPolicies, LeavesTheQueueWhatElseAPolicySets) {
   AwaitPolicy("orders", "dead-letter-exchange");
 }
 
-TEST_F(CommandDoctorPolicies, MindsDelayedRetryFrom43) {
+TEST_F(CommandDoctorPolicies, ReportsDelayedRetryFrom43) {
   if (!IsAtLeast(4, 3)) GTEST_SKIP() << "RabbitMQ 4.3 and newer";
   peer_.DeclareQueue("quorum", {{"x-queue-type", "quorum"}});
   SetPolicy("policies", "^quorum$", {{"delayed-retry-type", "all"}, {"delayed-retry-min", 1000}});

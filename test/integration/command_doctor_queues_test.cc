@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 class CommandDoctorQueues : public CommandDoctor {};
 
-TEST_F(CommandDoctorQueues, MindsArgumentsOfTheWorkAndTheParkedQueue) {
+TEST_F(CommandDoctorQueues, ReportsArgumentsOfTheWorkQueueAndTheParkedQueue) {
   const amqp::Table limits = {{"x-message-ttl", std::int64_t{3'600'000}},
                               {"x-expires", std::int64_t{3'600'000}},
                               {"x-max-length", std::int64_t{1000}}};
@@ -41,7 +41,7 @@ TEST_F(CommandDoctorQueues, MindsArgumentsOfTheWorkAndTheParkedQueue) {
   EXPECT_EQ(Wrong(quiet), "");
 }
 
-TEST_F(CommandDoctorQueues, MindsQueuesThatGoByThemselves) {
+TEST_F(CommandDoctorQueues, ReportsQueuesThatAreNotPermanent) {
   peer_.DeclareQueue("going", {}, {.auto_delete = true});
   EXPECT_THAT(Wrong(Doctor({"--queue", "going"})), HasSubstr("it is auto-delete"));
   if (!IsAtLeast(4, 3)) {  // which takes none
@@ -56,7 +56,7 @@ TEST_F(CommandDoctorQueues, MindsQueuesThatGoByThemselves) {
               HasSubstr("it is a stream"));
 }
 
-TEST_F(CommandDoctorQueues, MindsWhatClassicDelayQueuesCannotReturnTo) {
+TEST_F(CommandDoctorQueues, ReportsQueuesThatClassicDelayQueuesCannotReturnTo) {
   peer_.DeclareQueue("full", {{"x-max-length", std::int64_t{10}},
                               {"x-overflow", "reject-publish"},
                               {"x-queue-type", "classic"}});
@@ -72,7 +72,7 @@ TEST_F(CommandDoctorQueues, MindsWhatClassicDelayQueuesCannotReturnTo) {
   EXPECT_EQ(Wrong(Doctor({"--queue", "quorum", "--queue-type", "quorum"})), "");
 }
 
-TEST_F(CommandDoctorQueues, MindsMessagesThatNobodyTakes) {
+TEST_F(CommandDoctorQueues, ReportsMessagesThatNobodyConsumes) {
   peer_.DeclareQueue("orders.parked");
   Publish("an order");
   peer_.Publish("", "orders.parked", "given up");
@@ -87,7 +87,7 @@ TEST_F(CommandDoctorQueues, MindsMessagesThatNobodyTakes) {
   EXPECT_EQ(Wrong(Doctor({"--queue", "orders"})), "");
 }
 
-TEST_F(CommandDoctorQueues, MindsWhatDropsMessagesAtTheirLimitsAsAWorkerDoes) {
+TEST_F(CommandDoctorQueues, ReportsLimitsThatDropMessagesAsAWorkerDoes) {
   peer_.DeclareQueue("limited",
                      {{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{3}}});
   peer_.DeclareQueue("leading", {{"x-dead-letter-exchange", "nowhere"}});
@@ -120,7 +120,7 @@ TEST_F(CommandDoctorQueues, MindsWhatDropsMessagesAtTheirLimitsAsAWorkerDoes) {
             "");
 }
 
-TEST_F(CommandDoctorQueues, MindsAWorkExchangeThatScattersFrom4) {
+TEST_F(CommandDoctorQueues, ReportsARandomWorkExchangeFrom4) {
   if (!IsAtLeast(4, 0)) GTEST_SKIP() << "has no such exchange without a plugin";
   peer_.DeclareExchange("anywhere", "x-local-random");
   peer_.Bind("orders", "anywhere");
@@ -129,7 +129,7 @@ TEST_F(CommandDoctorQueues, MindsAWorkExchangeThatScattersFrom4) {
   EXPECT_THAT(Wrong(random, "work exchange"), HasSubstr("x-local-random"));
 }
 
-TEST_F(CommandDoctorQueues, MindsLimitsOfTheVhostAndTheUser) {
+TEST_F(CommandDoctorQueues, ReportsLimitsOfTheVhostAndTheUser) {
   const std::string user = vhost_.AddUser({{.configure = ".*", .write = ".*", .read = ".*"}});
   vhost_.management().Put("/vhost-limits/" + vhost_.name() + "/max-queues", {{"value", 1}});
   vhost_.management().Put("/vhost-limits/" + vhost_.name() + "/max-connections", {{"value", 90}});
@@ -169,7 +169,7 @@ class CommandDoctorPlugins : private OwnBroker, public CommandDoctor {
   std::string BrokerDirectory() const override { return broker_->node().directory(); }
 };
 
-TEST_F(CommandDoctorPlugins, MindFederationAndShovelsOfDelayQueues) {
+TEST_F(CommandDoctorPlugins, ReportFederationAndShovelsOfDelayQueues) {
   vhost_.management().Put("/policies/" + vhost_.name() + "/fed",
                           {{"pattern", "^(?!amq[.]).*"},
                            {"apply-to", "exchanges"},

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-TEST_F(CommandDoctor, FindsNothingWhereAllIsWellAndLeavesNothingBehind) {
+TEST_F(CommandDoctor, ReportsNoProblemsInAHealthySetupAndLeavesNothingBehind) {
   for (const Arguments& flags :
        {Arguments{"--queue", "orders"}, Arguments{"--queue", "orders", "--queue-type", "quorum"}}) {
     const Diagnosis diagnosis = Doctor(flags);
@@ -32,7 +32,7 @@ TEST_F(CommandDoctor, FindsNothingWhereAllIsWellAndLeavesNothingBehind) {
   EXPECT_THAT(Exchanges(), IsEmpty());
 }
 
-TEST_F(CommandDoctor, TakesNoMessage) {
+TEST_F(CommandDoctor, ConsumesNoMessages) {
   Publish("an order");
   const Diagnosis diagnosis = Doctor({"--queue", "orders"});
   EXPECT_EQ(diagnosis.code, 0) << diagnosis.story;
@@ -41,7 +41,7 @@ TEST_F(CommandDoctor, TakesNoMessage) {
   EXPECT_FALSE(peer_.Get("orders")->redelivered);
 }
 
-TEST_F(CommandDoctor, IsForPeopleToo) {
+TEST_F(CommandDoctor, PrintsReadableText) {
   CommandRun run({"doctor", "--management", ManagementUrl(), "--queue", "odrers"}, vhost_.Url());
   EXPECT_EQ(run.Wait(absl::Seconds(120)), 69) << run.Story();
   EXPECT_THAT(run.out(), HasSubstr("problem   work queue          queue 'odrers' does not exist in "
@@ -52,7 +52,7 @@ TEST_F(CommandDoctor, IsForPeopleToo) {
   EXPECT_THAT(run.out(), HasSubstr("\n1 problem, 0 warnings, "));
 }
 
-TEST_F(CommandDoctor, SaysWhyThereIsNoConnection) {
+TEST_F(CommandDoctor, ReportsWhyThereIsNoConnection) {
   const Diagnosis password = Doctor({}, vhost_.UrlAs("guest", "s3cret"));
   EXPECT_EQ(password.code, 77) << password.story;
   EXPECT_EQ(password.Result("connection"), "problem");
@@ -80,7 +80,7 @@ TEST_F(CommandDoctor, SaysWhyThereIsNoConnection) {
   EXPECT_THAT(nobody.story, Not(HasSubstr("s3cret")));
 }
 
-TEST_F(CommandDoctor, DoesWithoutTheManagementApi) {
+TEST_F(CommandDoctor, WorksWithoutTheManagementApi) {
   const Diagnosis diagnosis = Doctor({"--queue", "orders"}, "", "http://127.0.0.1:1");
   EXPECT_EQ(diagnosis.code, 0) << diagnosis.story;
   EXPECT_EQ(diagnosis.Result("management"), "warning");
@@ -91,7 +91,7 @@ TEST_F(CommandDoctor, DoesWithoutTheManagementApi) {
   EXPECT_EQ(diagnosis.Result("permissions"), "ok");
 }
 
-TEST_F(CommandDoctor, TriesOutTheRightsOfAWorker) {
+TEST_F(CommandDoctor, TriesThePermissionsOfAWorker) {
   const std::string user = vhost_.AddUser(TestVhost::Rights{});
   const std::string url = vhost_.UrlAs(user, user);
   const Arguments flags = {"--queue", "orders"};
@@ -125,7 +125,7 @@ TEST_F(CommandDoctor, TriesOutTheRightsOfAWorker) {
   EXPECT_THAT(Exchanges(), IsEmpty());
 }
 
-TEST_F(CommandDoctor, LooksForTheWorkExchangeAndItsBinding) {
+TEST_F(CommandDoctor, ChecksTheWorkExchangeAndItsBinding) {
   const Arguments flags = {"--queue", "orders", "--work-exchange", "shop"};
   const Diagnosis missing = Doctor(flags);
   EXPECT_EQ(missing.code, 69) << missing.story;
@@ -139,7 +139,7 @@ TEST_F(CommandDoctor, LooksForTheWorkExchangeAndItsBinding) {
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
-TEST_F(CommandDoctor, LooksForTheDeadLetterExchangeOfTheWorkQueue) {
+TEST_F(CommandDoctor, ChecksTheDeadLetterExchangeOfTheWorkQueue) {
   peer_.DeclareQueue("with-dlx", {{"x-dead-letter-exchange", "dlx"}});
   const Diagnosis missing = Doctor({"--queue", "with-dlx"});
   EXPECT_EQ(missing.code, 69) << missing.story;
@@ -154,7 +154,7 @@ TEST_F(CommandDoctor, LooksForTheDeadLetterExchangeOfTheWorkQueue) {
   EXPECT_EQ(Doctor({"--queue", "with-dlx"}).code, 0);
 }
 
-TEST_F(CommandDoctor, SeesPoliciesThatOverrideDelayQueues) {
+TEST_F(CommandDoctor, ReportsPoliciesThatOverrideDelayQueues) {
   SetPolicy("policies", "^orders", {{"message-ttl", 500}});
   const Diagnosis elsewhere = Doctor({});
   EXPECT_EQ(elsewhere.Result("policies"), "ok");
@@ -180,7 +180,7 @@ TEST_F(CommandDoctor, SeesPoliciesThatOverrideDelayQueues) {
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), IsEmpty());
 }
 
-TEST_F(CommandDoctor, SeesPoliciesThatLeadMessagesElsewhere) {
+TEST_F(CommandDoctor, ReportsPoliciesThatRouteMessagesElsewhere) {
   // The delay queues' own exchange wins.
   SetPolicy("policies", "^retry[.]", Json::object({{"dead-letter-exchange", "amq.fanout"}}));
   const Diagnosis exchange = Doctor({});
@@ -196,7 +196,7 @@ TEST_F(CommandDoctor, SeesPoliciesThatLeadMessagesElsewhere) {
   }
 }
 
-TEST_F(CommandDoctor, AsksTheBrokerWhetherALeaseIsKept) {
+TEST_F(CommandDoctor, ChecksTheLeaseWithTheBroker) {
   SetPolicy("policies", "^retry[.]", {{"expires", 300}});
   const Diagnosis diagnosis = Doctor({});
   EXPECT_EQ(diagnosis.code, 69) << diagnosis.story;
@@ -219,7 +219,7 @@ TEST_F(CommandDoctor, ComparesDelayQueuesWithItsOptions) {
               HasSubstr("retry.50 (x-expires is 120050 instead of 360050)"));
 }
 
-TEST_F(CommandDoctor, MissesQueuesThatWorkersMayNotDeclare) {
+TEST_F(CommandDoctor, ReportsMissingQueuesThatWorkersMayNotDeclare) {
   const Arguments policy = {"--delays", "1s,10s", "--max-attempts", "3"};
   Arguments flags = {"--queue", "orders", "--no-declare"};
   flags.insert(flags.end(), policy.begin(), policy.end());
@@ -238,7 +238,7 @@ TEST_F(CommandDoctor, MissesQueuesThatWorkersMayNotDeclare) {
   EXPECT_EQ(imported.Result("delay queues"), "ok");
 }
 
-TEST_F(CommandDoctor, KnowsWhetherTlsIsInUse) {
+TEST_F(CommandDoctor, ReportsWhetherTlsIsUsed) {
   if (!HasTlsUrl()) GTEST_SKIP() << "RETRYQ_TLS_URL names no port for TLS";
   const Diagnosis diagnosis = Doctor({}, vhost_.TlsUrl());
   EXPECT_EQ(diagnosis.Result("tls"), "ok");
@@ -251,7 +251,7 @@ class CommandDoctorOfTypes : public CommandDoctor {
   const TestVhost quorum_{{{"default_queue_type", "quorum"}}};
 };
 
-TEST_F(CommandDoctorOfTypes, SaysWhatTheDefaultQueueTypeIs) {
+TEST_F(CommandDoctorOfTypes, ReportsTheDefaultQueueType) {
   const Diagnosis diagnosis = Doctor({}, quorum_.Url());
   EXPECT_EQ(diagnosis.code, 0) << diagnosis.story;
   EXPECT_EQ(diagnosis.Result("default queue type"), "ok");
@@ -270,7 +270,7 @@ class CommandDoctorOfItsOwn : private OwnBroker, public CommandDoctor {
   PrivateBroker& broker() { return *broker_; }
 };
 
-TEST_F(CommandDoctorOfItsOwn, SeesAnAlarmWithAndWithoutTheManagementApi) {
+TEST_F(CommandDoctorOfItsOwn, ReportsAnAlarmWithAndWithoutTheManagementApi) {
   broker().RaiseAlarm();
   const Arguments flags = {"--queue", "orders"};
   const Diagnosis with = Doctor(flags);

@@ -28,14 +28,14 @@ class CommandErrors : public CommandTest {
 // Nobody listens there.
 constexpr char kDeadBroker[] = "amqp://127.0.0.1:1/";
 
-TEST_F(CommandErrors, SendSaysThatItWaitsForADeadBrokerAndWhy) {
+TEST_F(CommandErrors, SendReportsThatItWaitsForAnUnreachableBroker) {
   CommandRun run({"send", "--queue", "orders", "--wait", "1m", "body"}, kDeadBroker);
   ASSERT_TRUE(run.Until([&] { return !run.err().empty(); }));
   EXPECT_THAT(run.err(), AllOf(HasSubstr("retryq: waiting for "),
                                HasSubstr("127.0.0.1:1: Connection refused")));
 }
 
-TEST_F(CommandErrors, WhatStopsWaitingIsOneSentenceWithTheRemedy) {
+TEST_F(CommandErrors, ErrorsThatStopWaitingAreOneSentenceWithARemedy) {
   std::string no_vhost = vhost_.Url();
   no_vhost += "-that-is-not-there";
   struct Case {
@@ -69,14 +69,14 @@ TEST_F(CommandErrors, WhatStopsWaitingIsOneSentenceWithTheRemedy) {
   }
 }
 
-TEST_F(CommandErrors, TooFewOpenFilesAre71) {
+TEST_F(CommandErrors, TooFewOpenFilesExitWith71) {
   CommandRun run({"-c", "ulimit -n 20; exec " RETRYQ_COMMAND " work --queue orders -- cat"},
                  vhost_.Url(), "", "/bin/sh");
   EXPECT_EQ(run.Wait(), 71) << run.err();
   EXPECT_THAT(run.err(), HasSubstr("remedy: raise the limit (ulimit -n"));
 }
 
-TEST_F(CommandErrors, AWorkerThatCanStartNoProcessPauses) {
+TEST_F(CommandErrors, AWorkerThatCannotStartProcessesPauses) {
   // The limit does not hold for root. The other user may still read files that only root may read,
   // such as the build directory. LeakSanitizer would need a thread.
   const std::string user = ::getuid() == 0
@@ -93,7 +93,7 @@ TEST_F(CommandErrors, AWorkerThatCanStartNoProcessPauses) {
   EXPECT_TRUE(run.Stop());
 }
 
-TEST_F(CommandErrors, AResultThatCannotBeWrittenIs74) {
+TEST_F(CommandErrors, AnUnwritableResultExitsWith74) {
   for (const char* command :
        {"--help", "--version", "plan", "plan --json", "queues", "queues --json",
         "queues --watch --json", "doctor", "doctor --json", "completions bash"}) {
@@ -108,7 +108,7 @@ TEST_F(CommandErrors, AResultThatCannotBeWrittenIs74) {
   }
 }
 
-TEST_F(CommandErrors, AClosedStdoutCannotBeWrittenEither) {
+TEST_F(CommandErrors, AClosedStdoutExitsWith74) {
   for (const char* command : {"--version", "plan", "queues --watch --json", "doctor --json"}) {
     CommandRun run({"-c", absl::StrCat("exec " RETRYQ_COMMAND " ", command,
                                        command[0] == 'q' || command[0] == 'd'
@@ -121,7 +121,7 @@ TEST_F(CommandErrors, AClosedStdoutCannotBeWrittenEither) {
   }
 }
 
-TEST_F(CommandErrors, AnImageThatCannotBeWrittenIs74AndAPlaceThatThereIsNotIs64) {
+TEST_F(CommandErrors, AnUnwritableImageExitsWith74AndAMissingDirectoryWith64) {
   CommandRun full({"plan", "--svg", "/dev/full"}, vhost_.Url());
   EXPECT_EQ(full.Wait(), 74) << full.err();
   EXPECT_THAT(full.err(), HasSubstr("No space left on device"));
@@ -129,13 +129,13 @@ TEST_F(CommandErrors, AnImageThatCannotBeWrittenIs74AndAPlaceThatThereIsNotIs64)
   EXPECT_EQ(nowhere.Wait(), 64) << nowhere.err();
 }
 
-TEST_F(CommandErrors, AMissingWorkExchangeIs69) {
+TEST_F(CommandErrors, AMissingWorkExchangeExitsWith69) {
   const End end = Work({"--queue", "orders", "--work-exchange", "wrok"}, vhost_.Url());
   EXPECT_EQ(end.code, 69) << end.err;
   EXPECT_THAT(end.err, HasSubstr("wrok"));
 }
 
-TEST_F(CommandErrors, WrongOptionsAre64ALineEach) {
+TEST_F(CommandErrors, InvalidOptionsExitWith64AndOneLineEach) {
   const End end = Work({"--queue", "orders", "--base", "soon", "--jobs", "0"}, vhost_.Url());
   EXPECT_EQ(end.code, 64);
   EXPECT_EQ(end.err,
@@ -144,19 +144,19 @@ TEST_F(CommandErrors, WrongOptionsAre64ALineEach) {
   EXPECT_EQ(end.out, "");
 }
 
-TEST_F(CommandErrors, AnOptionThatOnlyTheLibraryKnowsToBeWrongIs64Too) {
+TEST_F(CommandErrors, AnOptionThatTheLibraryRefusesExitsWith64) {
   const End end = Work({"--queue", "orders", "--parked", "orders"}, vhost_.Url());
   EXPECT_EQ(end.code, 64);
   EXPECT_THAT(end.err, HasSubstr("retryq work: --parked"));
 }
 
-TEST_F(CommandErrors, AMissingCommandIs64) {
+TEST_F(CommandErrors, AMissingCommandExitsWith64) {
   const End end = RunToEnd({"work", "--queue", "orders", "--", "/no/such/program"}, vhost_.Url());
   EXPECT_EQ(end.code, 64);
   EXPECT_THAT(end.err, HasSubstr("COMMAND: there is no program '/no/such/program'"));
 }
 
-TEST_F(CommandErrors, AnUnknownCommandIs64) {
+TEST_F(CommandErrors, AnUnknownCommandExitsWith64) {
   EXPECT_EQ(RunToEnd({}, "").code, 64);
   const End end = RunToEnd({"replay"}, "");
   EXPECT_EQ(end.code, 64);
@@ -166,7 +166,7 @@ TEST_F(CommandErrors, AnUnknownCommandIs64) {
               HasSubstr("unknown command \"wrok\"; did you mean work? Commands: work, plan, "));
 }
 
-TEST_F(CommandErrors, HelpAndVersionAreNone) {
+TEST_F(CommandErrors, HelpAndVersionSucceed) {
   for (const Arguments& arguments :
        {Arguments{"--help"}, Arguments{"work", "--help"}, Arguments{"send", "--help"},
         Arguments{"help"}, Arguments{"help", "work"}, Arguments{"queues", "--help"},
@@ -180,7 +180,7 @@ TEST_F(CommandErrors, HelpAndVersionAreNone) {
               ::testing::MatchesRegex("retryq [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
-TEST_F(CommandErrors, ABrokerThatCannotBeReachedIsWaitedFor) {
+TEST_F(CommandErrors, AWorkerWaitsForAnUnreachableBroker) {
   // Port 1 is nobody's.
   CommandRun run({"work", "--json", "--queue", "orders", "--url",
                   "amqp://guest:hunter2@127.0.0.1:1/", "--", "true"},

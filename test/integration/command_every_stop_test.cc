@@ -179,7 +179,7 @@ class CommandEveryStop : public CommandTest {
   std::unique_ptr<Proxy> proxy_;
 };
 
-TEST_F(CommandEveryStop, WhileNothingListensThere) {
+TEST_F(CommandEveryStop, WhileNothingListensOnThePort) {
   std::uint16_t port = 0;
   { port = SilentServer().port(); }
   CommandRun run = WorkOn(absl::StrCat("127.0.0.1:", port));
@@ -193,13 +193,13 @@ TEST_F(CommandEveryStop, WhileItConnectsToADeadAddress) {
   Stop(run, "not connected: a dead address", kAtOnce);
 }
 
-TEST_F(CommandEveryStop, WhileTheServerDoesNotSayAnything) {
+TEST_F(CommandEveryStop, WhileTheServerSendsNothing) {
   const SilentServer server;
   CommandRun run = WorkOn(absl::StrCat("127.0.0.1:", server.port()));
   Stop(run, "not connected: the server does not answer", kAtOnce);
 }
 
-TEST_F(CommandEveryStop, WhileTheBrokerDoesNotAnswerWhatIsLookedFor) {
+TEST_F(CommandEveryStop, WhileTheBrokerDoesNotReplyDuringPreparation) {
   CommandRun run = WorkBehindProxy("true");
   traffic_.Call([this](EventLoop&) {
     // So that the answer to what it asks first is still on its way.
@@ -221,7 +221,7 @@ TEST_F(CommandEveryStop, WhileDelayQueuesAreRefused) {
   Stop(run, "declares of delay queues are refused", kLongest);
 }
 
-TEST_F(CommandEveryStop, WhileNothingIsToBeDone) {
+TEST_F(CommandEveryStop, WhileIdle) {
   CommandRun run = Work({}, "true");
   ASSERT_TRUE(run.Says("consuming"));
   Stop(run, "consuming, idle", kAtOnce);
@@ -241,14 +241,14 @@ TEST_F(CommandEveryStop, WhileHandlersRunForLongerThanTheGracePeriod) {
   Stop(run, "handlers run, for longer than `--grace 3s`", absl::Seconds(10));
 }
 
-TEST_F(CommandEveryStop, WhileManyArePrefetchedAndNotBegun) {
+TEST_F(CommandEveryStop, WhileManyPrefetchedMessagesHaveNotStarted) {
   CommandRun run = Work({"--prefetch", "200"}, "echo > " + File("started") + "; sleep 0.3");
   for (int i = 0; i < 200; ++i) Publish("an order");
   ASSERT_TRUE(run.Until([&] { return !files_.Read("started").empty(); }));
   Stop(run, "200 prefetched, one handler runs for 0.3 s", kAtOnce);
 }
 
-TEST_F(CommandEveryStop, WhileTheBrokerConfirmsNoCopies) {
+TEST_F(CommandEveryStop, WhileTheBrokerDoesNotConfirmCopies) {
   CommandRun run = WorkBehindProxy("echo >> " + File("calls") + "; false");
   ASSERT_TRUE(run.Says("consuming"));
   for (int i = 0; i < 20; ++i) Publish("an order");
@@ -260,7 +260,7 @@ TEST_F(CommandEveryStop, WhileTheBrokerConfirmsNoCopies) {
 
 // The handlers are answered after 3 s, the consumer waits until 9 s for the answer to its cancel,
 // then 3 s for that to the close of its channel and 5 s for those to the closes of connections.
-TEST_F(CommandEveryStop, WhileHandlersWaitForPublishesThatAreNotConfirmed) {
+TEST_F(CommandEveryStop, WhileHandlersWaitForUnconfirmedPublishes) {
   const auto stall = [this](EventLoop&) {
     proxy_->SetFlow(Proxy::Way::kToClient, Proxy::Flow::kHold);
   };
@@ -333,7 +333,7 @@ TEST_F(CommandEveryStop, WhileNobodyReadsItsStderr) {
   }
 }
 
-TEST_F(CommandEveryStop, AfterADrainByHand) {
+TEST_F(CommandEveryStop, AfterAnExplicitDrain) {
   EventLoop loop;
   ClientOptions options;
   options.url = vhost_.Url();
@@ -359,7 +359,7 @@ class CommandEveryStopOnItsBroker : private OwnBroker, public CommandEveryStop {
   PrivateBroker& broker() { return *broker_; }
 };
 
-TEST_F(CommandEveryStopOnItsBroker, WhileTheBrokerTakesNoPublishes) {
+TEST_F(CommandEveryStopOnItsBroker, WhileTheBrokerAcceptsNoPublishes) {
   CommandRun run = Work({}, "false");
   ASSERT_TRUE(run.Says("consuming"));
   Publish("an order");

@@ -169,7 +169,7 @@ class CommandParkedInterrupted : public CommandInterrupted {};
 INSTANTIATE_TEST_SUITE_P(Types, CommandParkedInterrupted,
                          ::testing::Values("parked_classic", "parked_quorum"), QueueTypeName);
 
-TEST_P(CommandParkedInterrupted, ADeletedParkedQueueIsSaid) {
+TEST_P(CommandParkedInterrupted, ReportsADeletedParkedQueue) {
   Fill(500);
   CommandRun run = Take(vhost_.Url(), "50");
   ASSERT_TRUE(run.Until([this] { return HasArrived(5); }));
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, CommandWaitingInterrupted,
                          ::testing::Values("classic", "quorum", "shared"), QueueTypeName);
 
 // What comes due meanwhile arrives by itself, and once.
-TEST_P(CommandWaitingInterrupted, WhatComesDueMeanwhileArrivesOnce) {
+TEST_P(CommandWaitingInterrupted, MessagesThatComeDueMeanwhileArriveOnce) {
   constexpr int kMessages = 300;
   constexpr absl::Duration kDelay = absl::Seconds(3);
   DeclareDelayQueue(kDelay);

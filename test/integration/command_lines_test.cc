@@ -52,7 +52,7 @@ TEST_F(CommandLines, KeepsAChildForAllMessages) {
   EXPECT_THAT(run.events("child_ended"), IsEmpty());
 }
 
-TEST_F(CommandLines, DoesWhatAnswersSay) {
+TEST_F(CommandLines, SettlesMessagesAsTheAnswersRequest) {
   CommandRun run =
       Lines({"--max-attempts", "3"},
             ForEach("case $line in "
@@ -79,7 +79,7 @@ TEST_F(CommandLines, DoesWhatAnswersSay) {
   EXPECT_EQ(retried, (std::map<std::string, int>{{"busy", 120}, {"down", 50}}));
 }
 
-TEST_F(CommandLines, RetriesTheMessageThatAChildDiedOfAndNoOther) {
+TEST_F(CommandLines, RetriesOnlyTheMessageThatKilledTheChild) {
   CommandRun run =
       Lines({"--in-flight", "8", "--max-attempts", "2"},
             ForEach("case $line in *poison*) echo out of paper >&2; exit 3;; esac; " + kOk));
@@ -101,7 +101,7 @@ TEST_F(CommandLines, IgnoresUnknownFieldsWithOneWarning) {
   EXPECT_THAT(run.events("child_ended"), IsEmpty());
 }
 
-TEST_F(CommandLines, SaysWhatIsNoAnswer) {
+TEST_F(CommandLines, ReportsInvalidAnswers) {
   CommandRun run = Lines({"--max-attempts", "1"},
                          ForEach("case $line in *'an order'*) echo hello;; esac; " + kOk));
   Publish("first");
@@ -114,7 +114,7 @@ TEST_F(CommandLines, SaysWhatIsNoAnswer) {
                     HasSubstr("write only answers to stdout")));
 }
 
-TEST_F(CommandLines, EndsAChildThatTakesTooLong) {
+TEST_F(CommandLines, KillsAChildThatTakesTooLong) {
   CommandRun run = Lines({"--timeout", "2s", "--max-attempts", "1"},
                          ForEach("case $line in *'an order'*) sleep 600 & " +
                                  NotePid("child", "$!") + "; wait;; esac; " + kOk));
@@ -127,7 +127,7 @@ TEST_F(CommandLines, EndsAChildThatTakesTooLong) {
   EXPECT_TRUE(IsGone("child"));
 }
 
-TEST_F(CommandLines, PassesLargeBodiesAndBytes) {
+TEST_F(CommandLines, PassesLargeAndBinaryBodies) {
   std::string body;
   for (int i = 0; i < 300'000; ++i) body.push_back(static_cast<char>(i * 7));
   CommandRun run = Lines({}, ForEach("printf '%s' \"$line\" > " + File("got") + "; " + kOk));
@@ -139,7 +139,7 @@ TEST_F(CommandLines, PassesLargeBodiesAndBytes) {
   EXPECT_EQ(got.at("body_base64").get<std::string>().size(), 400'000U);
 }
 
-TEST_F(CommandLines, FinishesWhatAChildHasAndGivesTheRestBack) {
+TEST_F(CommandLines, FinishesStartedMessagesAndRequeuesTheRest) {
   CommandRun run = Lines({}, ForEach("echo > " + File("got") + "; until test -e " + File("go") +
                                      "; do sleep 0.01; done; " + kOk) +
                                  "; echo > " + File("ended"));
@@ -154,7 +154,7 @@ TEST_F(CommandLines, FinishesWhatAChildHasAndGivesTheRestBack) {
   EXPECT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 9; }, absl::Seconds(10)));
 }
 
-TEST_F(CommandLines, EndsChildrenThatOutliveTheGraceAndFailsNothing) {
+TEST_F(CommandLines, KillsChildrenAfterTheGracePeriodAndFailsNoMessage) {
   CommandRun run = Lines({"--grace", "200ms", "--jobs", "2"},
                          "trap '' TERM; " + ForEach(NotePid("got") + "; sleep 600"));
   for (int i = 0; i < 3; ++i) Publish("an order");
@@ -188,7 +188,7 @@ TEST_F(CommandLines, PausesWhileTheCommandCannotBeRun) {
   EXPECT_THAT(run.events("failed"), IsEmpty()) << run.Story();
 }
 
-TEST_F(CommandLines, PausesWhereTheProgramNeverBeginsAMessageAndCostsNoAttempts) {
+TEST_F(CommandLines, PausesWithoutCostingAttemptsIfTheProgramStartsNoMessage) {
   CommandRun run = Lines({"--max-attempts", "1"}, "echo Starting; exit 1");
   for (int i = 0; i < 3; ++i) Publish("an order");
   ASSERT_TRUE(run.Says("child_ended"));

@@ -47,7 +47,7 @@ class CommandMetrics : public CommandTest {
   }
 };
 
-TEST_F(CommandMetrics, SayWhatBecameOfMessages) {
+TEST_F(CommandMetrics, ReportTheOutcomesOfMessages) {
   CommandRun run = Work({"--metrics", "127.0.0.1:0", "--max-attempts", "2"}, "exit 1");
   ASSERT_TRUE(run.Says("consuming"));
   EXPECT_THAT(Get(run, "/healthz"), HasSubstr(" 200 "));
@@ -74,7 +74,7 @@ TEST_F(CommandMetrics, SayWhatBecameOfMessages) {
   EXPECT_TRUE(run.Stop());
 }
 
-TEST_F(CommandMetrics, SayWhyNothingIsConsumed) {
+TEST_F(CommandMetrics, ReportWhyNothingIsConsumed) {
   CommandRun run({"work", "--json", "--queue", "orders", "--metrics", "127.0.0.1:0", "--", "true"},
                  "amqp://guest:guest@127.0.0.1:1/");
   ASSERT_TRUE(run.Says("serving_metrics"));
@@ -84,7 +84,7 @@ TEST_F(CommandMetrics, SayWhyNothingIsConsumed) {
   EXPECT_TRUE(run.Stop());
 }
 
-TEST_F(CommandMetrics, SayThatAProgramHandlesNothing) {
+TEST_F(CommandMetrics, ReportAProgramThatHandlesNoMessages) {
   CommandRun run = Work({"--metrics", "127.0.0.1:0", "--lines", "--max-attempts", "1"},
                         "read -r line; echo bad >&2; exit 1");
   Publish("poison");
@@ -99,7 +99,7 @@ TEST_F(CommandMetrics, SayThatAProgramHandlesNothing) {
   EXPECT_TRUE(run.Stop());
 }
 
-TEST_F(CommandMetrics, SayThatAMessageTakesMuchLongerThanUsual) {
+TEST_F(CommandMetrics, ReportAMessageThatTakesMuchLongerThanUsual) {
   CommandRun run =
       Work({"--metrics", "127.0.0.1:0"}, "read -r body; case $body in slow) exec sleep 600;; esac");
   Publish("quick");
@@ -115,7 +115,7 @@ TEST_F(CommandMetrics, SayThatAMessageTakesMuchLongerThanUsual) {
   EXPECT_EQ(run.events("still_running").size(), 1U);
 }
 
-TEST_F(CommandMetrics, NeedAPortThatIsFree) {
+TEST_F(CommandMetrics, RequireAFreePort) {
   CommandRun first = Work({"--metrics", "127.0.0.1:0"}, "true");
   ASSERT_TRUE(first.Says("serving_metrics"));
   const std::string url = first.events("serving_metrics").at(0).at("url");

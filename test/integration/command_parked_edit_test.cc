@@ -57,7 +57,7 @@ class CommandParkedEdit : public ParkedQueueTest {
 INSTANTIATE_TEST_SUITE_P(Types, CommandParkedEdit, ::testing::Values("classic", "quorum"),
                          QueueTypeName);
 
-TEST_P(CommandParkedEdit, ReplaysWhatWasMadeOfIt) {
+TEST_P(CommandParkedEdit, ReplaysTheEditedMessage) {
   Park("other", ParkedPast("m-0", "no"));
   ParkOne();
   const End end = Edit("sed -i 's/street 1/street 2/; s/blue/red/' \"$1\"");
@@ -78,7 +78,7 @@ TEST_P(CommandParkedEdit, ReplaysWhatWasMadeOfIt) {
   EXPECT_EQ(TakeAll("orders.parked"), (std::map<std::string, int>{{"other", 1}}));
 }
 
-TEST_P(CommandParkedEdit, TheHandlerSeesNoMarkAndItStaysThroughRetries) {
+TEST_P(CommandParkedEdit, HidesTheEditMarkFromHandlersAndKeepsItThroughRetries) {
   ParkOne();
   ASSERT_EQ(Edit("sed -i 's/street 1/street 2/' \"$1\"").code, 0);
   CommandRun work =
@@ -111,7 +111,7 @@ TEST_P(CommandParkedEdit, AnEditorThatFailsReplaysNothing) {
   EXPECT_THAT(Parked("edit", {"--id", "m-1"}).err, HasSubstr("set VISUAL or EDITOR"));
 }
 
-TEST_P(CommandParkedEdit, AFileThatCannotBeReadIsKept) {
+TEST_P(CommandParkedEdit, KeepsAnEditedFileThatCannotBeRead) {
   ParkOne();
   const End end = Edit("echo broken >\"$1\"");
   EXPECT_EQ(end.code, 64);
@@ -121,7 +121,7 @@ TEST_P(CommandParkedEdit, AFileThatCannotBeReadIsKept) {
 }
 
 // While the editor is open the message is in the queue, for anyone.
-TEST_P(CommandParkedEdit, WhatIsGoneMeanwhileIsNotReplayed) {
+TEST_P(CommandParkedEdit, DoesNotReplayMessagesThatAreGone) {
   ParkOne();
   const std::string replay = std::string("RETRYQ_URL='") + vhost_.Url() + "' " + RETRYQ_COMMAND +
                              " parked replay --queue orders --all --management '" +
@@ -132,7 +132,7 @@ TEST_P(CommandParkedEdit, WhatIsGoneMeanwhileIsNotReplayed) {
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"street 1", 1}}));
 }
 
-TEST_P(CommandParkedEdit, ABodyThatIsNoTextIsRefused) {
+TEST_P(CommandParkedEdit, RefusesABodyThatIsNotText) {
   Park("\xff\x01", ParkedPast("m-1", "no"));
   const End end = Edit("true");
   EXPECT_EQ(end.code, 64);
@@ -140,7 +140,7 @@ TEST_P(CommandParkedEdit, ABodyThatIsNoTextIsRefused) {
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 
-TEST_P(CommandParkedEdit, WhatRetryqDidNotParkIsLeftAlone) {
+TEST_P(CommandParkedEdit, IgnoresMessagesThatRetryqDidNotPark) {
   peer_.Publish("", "orders.parked", "theirs", {.message_id = "m-1"});
   const End end = Edit("echo >>\"$1\"");
   EXPECT_EQ(end.code, 69);

@@ -45,7 +45,7 @@ TEST_P(CommandParkedLimit, DiscardsNothingHoweverOftenOneIsShown) {
   EXPECT_EQ(TakeAll("orders.parked").size(), 5U);
 }
 
-TEST_P(CommandParkedLimit, AMessageIsMovedAsItIs) {
+TEST_P(CommandParkedLimit, MovesMessagesUnchanged) {
   amqp::Table headers = ParkedPast("m-1", "no");
   headers.Set("x-death", amqp::Array{amqp::Table{{"queue", "elsewhere"}}});
   Park("body", headers, {.content_type = "text/x", .message_id = "m-1"});
@@ -81,7 +81,7 @@ class CommandParkedWithoutManagement : public ParkedTest {
   End List() { return Parked("list", {"--management", "http://127.0.0.1:1"}); }
 };
 
-TEST_F(CommandParkedWithoutManagement, ReadsNoQuorumQueueAsItsLimitCouldBe0) {
+TEST_F(CommandParkedWithoutManagement, RefusesAQuorumQueueWithAnUnknownLimit) {
   peer_.DeclareQueue("orders.parked", {{"x-queue-type", "quorum"}, {"x-delivery-limit", 0}});
   ParkMany(3);
   for (int i = 0; i < 2; ++i) {

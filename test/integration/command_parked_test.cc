@@ -43,7 +43,7 @@ class CommandParked : public ParkedQueueTest {
 INSTANTIATE_TEST_SUITE_P(Types, CommandParked, ::testing::Values("classic", "quorum"),
                          QueueTypeName);
 
-TEST_P(CommandParked, ListsWhatRetryqHasParked) {
+TEST_P(CommandParked, ListsMessagesThatRetryqParked) {
   Publish("an order");
   CommandRun work = Work({"--max-attempts", "2"}, "echo out of paper >&2; exit 1");
   ASSERT_TRUE(work.Says("parked")) << work.Story();
@@ -72,7 +72,7 @@ TEST_P(CommandParked, ListsWhatRetryqHasParked) {
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 
-TEST_P(CommandParked, ListsThoseThatAreMeant) {
+TEST_P(CommandParked, ListsMatchingMessages) {
   amqp::Table vip = ParkedPast("b", "UNAVAILABLE: Timeout of the printer", absl::Hours(3));
   vip.Set("customer", "7");
   vip.Set("vip", true);
@@ -106,7 +106,7 @@ TEST_P(CommandParked, ShowsMoreColumns) {
   EXPECT_EQ(JsonLines(Parked("list", json).out).at(0).at("columns"), expected);
 }
 
-TEST_P(CommandParked, LooksIntoAParkedQueueOfAnotherName) {
+TEST_P(CommandParked, ReadsAParkedQueueWithAnotherName) {
   peer_.DeclareQueue("given-up", {{"x-queue-type", GetParam()}});
   const std::string headers = ParkedPast("a", "no").Encode().value();
   peer_.Publish("", "given-up", "1", {.headers = amqp::TableView(headers)});
@@ -116,7 +116,7 @@ TEST_P(CommandParked, LooksIntoAParkedQueueOfAnotherName) {
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"1", 1}}));
 }
 
-TEST_P(CommandParked, ListsEachOfManyOnce) {
+TEST_P(CommandParked, ListsEachOfManyMessagesOnce) {
   constexpr int kCount = 5000;  // more than one consumer gets
   ParkMany(kCount);
   const std::vector<std::string> ids = Listed({});
@@ -125,7 +125,7 @@ TEST_P(CommandParked, ListsEachOfManyOnce) {
   EXPECT_TRUE(Holds("orders.parked", kCount));
 }
 
-TEST_P(CommandParked, ShowsOneWhole) {
+TEST_P(CommandParked, ShowsOneCompleteMessage) {
   amqp::Table headers = ParkedPast("m-2", "UNAVAILABLE: no answer");
   headers.Set("customer", std::int32_t{7});
   Park("first", ParkedPast("m-1", "other"));
@@ -150,14 +150,14 @@ TEST_P(CommandParked, ShowsOneWhole) {
   EXPECT_TRUE(Holds("orders.parked", 2));
 }
 
-TEST_P(CommandParked, ShowsAnyBodyToTheByte) {
+TEST_P(CommandParked, ShowsEveryBodyByteForByte) {
   std::string body;
   for (int i = 0; i < 300'000; ++i) body.push_back(static_cast<char>(i * 7));
   Park(body, ParkedPast("m-1", "no"));
   EXPECT_EQ(Parked("show", {"--body", "raw"}).out, body);
 }
 
-TEST_P(CommandParked, ListsWhatAnotherSystemHasParked) {
+TEST_P(CommandParked, ListsMessagesParkedByAnotherSystem) {
   Park("theirs", {{"x-retry-count", "many"},
                   {"x-retry-queue", std::int64_t{1}},
                   {"x-retry-first-failure", std::int64_t{-5}},
@@ -170,7 +170,7 @@ TEST_P(CommandParked, ListsWhatAnotherSystemHasParked) {
   EXPECT_THAT(Parked("show").out, HasSubstr("6 bytes, text\n\ntheirs\n"));
 }
 
-TEST_P(CommandParked, AWorkerBeginsAnewWithWhatWasReplayed) {
+TEST_P(CommandParked, AWorkerRestartsTheAttemptsOfReplayedMessages) {
   Publish("an order");
   CommandRun work = Work({"--max-attempts", "1"}, "test -e " + File("mended"));
   ASSERT_TRUE(work.Says("parked")) << work.Story();
@@ -182,7 +182,7 @@ TEST_P(CommandParked, AWorkerBeginsAnewWithWhatWasReplayed) {
   ASSERT_TRUE(work.Stop());
 }
 
-TEST_P(CommandParked, ReplaysThoseThatAreMeantAndNoOthers) {
+TEST_P(CommandParked, ReplaysOnlyMatchingMessages) {
   Park("1", ParkedPast("a", "paper"));
   Park("2", ParkedPast("b", "timeout"));
   Park("3", ParkedPast("c", "timeout"));
@@ -222,7 +222,7 @@ TEST_P(CommandParked, ReplaysElsewhere) {
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
-TEST_P(CommandParked, WhatNoQueueTakesStaysAndIsSaid) {
+TEST_P(CommandParked, KeepsAndReportsUnroutableMessages) {
   ParkMany(300);
   peer_.Delete("orders");
   const End end = Parked("replay");
@@ -241,7 +241,7 @@ TEST_P(CommandParked, AMissingExchangeLosesNothing) {
   EXPECT_TRUE(Holds("orders.parked", 300));
 }
 
-TEST_P(CommandParked, WhatAFullQueueRefusesStaysAndIsSaid) {
+TEST_P(CommandParked, KeepsAndReportsMessagesThatAFullQueueRefuses) {
   peer_.Delete("orders");
   peer_.DeclareQueue("orders", {{"x-max-length", 10}, {"x-overflow", "reject-publish"}});
   ParkMany(100);
@@ -257,7 +257,7 @@ TEST_P(CommandParked, WhatAFullQueueRefusesStaysAndIsSaid) {
     EXPECT_EQ(count + static_cast<int>(parked.count(body)), 1);
 }
 
-TEST_P(CommandParked, WhatDoesNotSayWhereItFailedStaysAndIsSaid) {
+TEST_P(CommandParked, KeepsAndReportsMessagesWithoutTheirOriginalQueue) {
   peer_.Publish("", "orders.parked", "theirs");
   Park("ours", ParkedPast("a", "no"));
   const End end = Parked("replay");
@@ -273,7 +273,7 @@ TEST_P(CommandParked, WhatDoesNotSayWhereItFailedStaysAndIsSaid) {
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"theirs", 1}}));
 }
 
-TEST_P(CommandParked, WhatClaimsToHaveFailedInAnotherQueueStaysAndIsSaid) {
+TEST_P(CommandParked, KeepsAndReportsMessagesThatClaimAnotherQueue) {
   peer_.DeclareQueue("vault");
   amqp::Table forged = ParkedPast("a", "no");
   forged.Set("x-retry-queue", "vault");
@@ -300,7 +300,7 @@ TEST_P(CommandParked, ReplaysHeadersThatAreLargerThanFrameMax) {
   EXPECT_EQ(TakeAll("orders"), (std::map<std::string, int>{{"large", 1}, {"small", 1}}));
 }
 
-TEST_P(CommandParked, ReplaysNoFasterThanItIsTold) {
+TEST_P(CommandParked, RespectsTheReplayRate) {
   ParkMany(11);
   const absl::Time before = absl::Now();
   ASSERT_EQ(Parked("replay", {"--rate", "20"}).code, 0);
@@ -308,7 +308,7 @@ TEST_P(CommandParked, ReplaysNoFasterThanItIsTold) {
   EXPECT_TRUE(Holds("orders", 11));
 }
 
-TEST_P(CommandParked, LeavesToTheNextRunWhatIsParkedMeanwhile) {
+TEST_P(CommandParked, LeavesMessagesParkedMeanwhileForTheNextRun) {
   peer_.Bind("orders.parked", "amq.direct", "again");
   Park("round and round", ParkedPast("a", "no"));
   const End end = Parked("replay", {"--to-exchange", "amq.direct", "--routing-key", "again"});
@@ -316,7 +316,7 @@ TEST_P(CommandParked, LeavesToTheNextRunWhatIsParkedMeanwhile) {
   EXPECT_TRUE(Holds("orders.parked", 1));
 }
 
-TEST_P(CommandParked, DropsThoseThatAreMeant) {
+TEST_P(CommandParked, DropsMatchingMessages) {
   Park("1", ParkedPast("a", "paper"));
   Park("2", ParkedPast("b", "timeout"));
   const End end = Parked("drop", {"--error", "paper"});
@@ -441,7 +441,7 @@ TEST_P(CommandParked, PrintsReplayedAndDroppedMessagesAsJson) {
 }
 
 // script(1) gives it a terminal.
-TEST_P(CommandParked, DrawsABarWhileItIsAtWork) {
+TEST_P(CommandParked, DrawsAProgressBarWhileItWorks) {
   ParkMany(40);
   const std::string command =
       RETRYQ_COMMAND " parked replay --queue orders --all --rate 20 --window 1";
@@ -453,7 +453,7 @@ TEST_P(CommandParked, DrawsABarWhileItIsAtWork) {
 
 class CommandParkedHeld : public ParkedTest {};
 
-TEST_F(CommandParkedHeld, ReportsWhatAnotherConsumerHas) {
+TEST_F(CommandParkedHeld, ReportsMessagesHeldByAnotherConsumer) {
   peer_.DeclareQueue("orders.parked");
   ParkMany(3);
   CommandRun holder({"work", "--json", "--queue", "orders.parked", "--", "sleep", "1000"},

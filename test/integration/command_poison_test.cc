@@ -46,14 +46,14 @@ class CommandPoison : public CommandTest {
   }
 };
 
-TEST_F(CommandPoison, OfAQuorumQueueKillsNoMoreWorkersThanItHasAttempts) {
+TEST_F(CommandPoison, OnAQuorumQueueKillsNoMoreWorkersThanMaxAttempts) {
   peer_.DeclareQueue("orders", {{"x-queue-type", "quorum"}});
   Publish("poison");
   EXPECT_EQ(DeathsUntilParked({"--max-attempts", "3"}), 3);
   ExpectItIsParked();
 }
 
-TEST_F(CommandPoison, OfAClassicQueueKillsNoMoreWhereRedeliveriesAlwaysCount) {
+TEST_F(CommandPoison, OnAClassicQueueKillsNoMoreWorkersIfRedeliveriesAlwaysCount) {
   peer_.DeclareQueue("orders");
   Publish("poison");
   EXPECT_EQ(DeathsUntilParked({"--max-attempts", "3", "--count-redeliveries", "always"}), 3);

@@ -42,7 +42,7 @@ class CommandQueues : public CommandTest {
   }
 };
 
-TEST_F(CommandQueues, ReportsThatThereAreNone) {
+TEST_F(CommandQueues, ReportsThatThereAreNoDelayQueues) {
   const End end = Queues({});
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_THAT(end.out, HasSubstr("nothing has failed lately"));

@@ -66,7 +66,7 @@ class CommandReturns : public CommandTest {
   std::vector<std::string> unknown_;
 };
 
-TEST_F(CommandReturns, AQueueThatIsGoneIsATroubleUntilItIsThereAgain) {
+TEST_F(CommandReturns, ReportsAMissingQueueUntilItExistsAgain) {
   peer_.DeclareQueue("retry.100.orders.q0", {{"x-queue-type", "quorum"},
                                              {"x-message-ttl", 100},
                                              {"x-dead-letter-exchange", ""},
@@ -84,7 +84,7 @@ TEST_F(CommandReturns, AQueueThatIsGoneIsATroubleUntilItIsThereAgain) {
   ASSERT_TRUE(Until([&] { return Last(Kind::kUndelivered) || Last(std::nullopt); }));
 }
 
-TEST_F(CommandReturns, AQueueThatIsFullIsATroubleUntilThereIsRoom) {
+TEST_F(CommandReturns, ReportsAFullQueueUntilItHasRoom) {
   vhost_.DeleteQueue("orders");
   peer_.DeclareQueue("orders", {{"x-max-length", 2}, {"x-overflow", "reject-publish"}});
   for (const char* body : {"a", "b"}) peer_.Publish("", "orders", body);
@@ -100,7 +100,7 @@ TEST_F(CommandReturns, AQueueThatIsFullIsATroubleUntilThereIsRoom) {
   EXPECT_TRUE(Until([&] { return Last(std::nullopt); }));
 }
 
-TEST_F(CommandReturns, ThatNothingCanBeKnownIsReportedOnce) {
+TEST_F(CommandReturns, ReportsOnceThatTheStateIsUnknown) {
   const auto watch = Watch("nobody");
   Retried(*watch, "retry.100");
   ASSERT_TRUE(Until([&] { return !unknown_.empty(); }));
@@ -110,7 +110,7 @@ TEST_F(CommandReturns, ThatNothingCanBeKnownIsReportedOnce) {
   EXPECT_THAT(unknown_.front(), HasSubstr("'nobody'"));
 }
 
-TEST_F(CommandReturns, AWorkerReportsItWithinAMinuteAndItsMetricsShowIt) {
+TEST_F(CommandReturns, AWorkerReportsBlockedReturnsWithinAMinuteAndInItsMetrics) {
   CommandRun run = Work({"--queue-type", "quorum", "--management", ManagementUrl()},
                         "[ -e " + File("deleted") + " ] || exit 1");
   ASSERT_TRUE(run.Says("consuming"));

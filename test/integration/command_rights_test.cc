@@ -59,7 +59,7 @@ class CommandRights : public CommandDoctor, public ::testing::WithParamInterface
   }
 };
 
-TEST_P(CommandRights, WorkBeginsOnlyWithAllThatRetryingTakes) {
+TEST_P(CommandRights, WorkStartsOnlyWithAllPermissionsForRetrying) {
   peer_.DeclareQueue("orders.parked");
   Publish("an order");
   const Rights enough = Enough();
@@ -73,7 +73,7 @@ TEST_P(CommandRights, WorkBeginsOnlyWithAllThatRetryingTakes) {
   LeavesNothing();
 }
 
-TEST_P(CommandRights, WorkBeginsWithNoMore) {
+TEST_P(CommandRights, WorkStartsWithNoOtherPermissions) {
   CommandRun run = WorkAs(Enough());
   ASSERT_TRUE(run.Says("consuming"));
   LeavesNothing();
@@ -82,7 +82,7 @@ TEST_P(CommandRights, WorkBeginsWithNoMore) {
   EXPECT_TRUE(run.Stop());
 }
 
-TEST_P(CommandRights, ToItsOwnDelayQueuesAreEnough) {
+TEST_P(CommandRights, ForItsOwnDelayQueuesSuffice) {
   const Rights own = Enough(OwnDelayQueues(GetParam()));
   CommandRun run = WorkAs(own);
   ASSERT_TRUE(run.Says("consuming"));
@@ -97,12 +97,12 @@ TEST_P(CommandRights, ToItsOwnDelayQueuesAreEnough) {
   EXPECT_EQ(diagnosis.Result("permissions"), "ok") << diagnosis.story;
 }
 
-TEST_P(CommandRights, ToDeclareTheParkedQueueAreNeededWhereItIsMissing) {
+TEST_P(CommandRights, ToDeclareTheParkedQueueAreRequiredIfItIsMissing) {
   const Rights enough = Enough();
   RefusesToBegin({R"(^retry\..*$)", enough.write, enough.read}, "'orders.parked'");
 }
 
-TEST_P(CommandRights, ToConfigureAreNotNeededWhereNothingIsDeclared) {
+TEST_P(CommandRights, ToConfigureAreNotRequiredIfNothingIsDeclared) {
   peer_.DeclareQueue("orders.parked");
   CommandRun run = WorkAs({"^$", Enough().write, kReadsParkedToo}, {"--no-declare"});
   ASSERT_TRUE(run.Says("consuming"));

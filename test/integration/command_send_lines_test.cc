@@ -71,7 +71,7 @@ TEST_F(CommandSendLines, AnswersEachLineById) {
   EXPECT_EQ(BodiesIn("orders").size(), 3000U);
 }
 
-TEST_F(CommandSendLines, DelaysWhatALineDelays) {
+TEST_F(CommandSendLines, AppliesTheDelayOfALine) {
   const End end = SendLines(
       "{\"id\":1,\"queue\":\"orders\",\"body\":\"later\",\"delay\":\"500ms\"}\n"
       "{\"id\":2,\"queue\":\"orders\",\"body\":\"now\"}\n");
@@ -81,7 +81,7 @@ TEST_F(CommandSendLines, DelaysWhatALineDelays) {
   EXPECT_EQ(peer_.Get("orders")->body, "now");
 }
 
-TEST_F(CommandSendLines, ARightThatDelaysNeedIsAFailureOfTheseAndEndsIt) {
+TEST_F(CommandSendLines, AMissingPermissionForDelaysFailsDelayedLinesAndEndsTheCommand) {
   const std::string user = vhost_.AddUser(TestVhost::Rights{"^$", "^amq[.]default$", "^orders$"});
   // More may come: the end is its own.
   CommandRun run(
@@ -98,7 +98,7 @@ TEST_F(CommandSendLines, ARightThatDelaysNeedIsAFailureOfTheseAndEndsIt) {
   EXPECT_EQ(peer_.Count("orders"), 1U);
 }
 
-TEST_F(CommandSendLines, FailuresAreInTheAnswersAndInTheExitStatus) {
+TEST_F(CommandSendLines, ReportsFailuresInTheAnswersAndTheExitStatus) {
   const End end = SendLines(
       "{\"id\":1,\"queue\":\"orders\",\"body\":\"first\"}\n"
       "\n"
@@ -128,13 +128,13 @@ TEST_F(CommandSendLines, DeclaresTheQueueThatIsMissing) {
   EXPECT_EQ(peer_.Count("new"), 1U);
 }
 
-TEST_F(CommandSendLines, NothingToSendIsNoFailure) {
+TEST_F(CommandSendLines, SucceedsWithoutInput) {
   const End end = SendLines("");
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_THAT(end.answers, IsEmpty());
 }
 
-TEST_F(CommandSendLines, AnswersWhileMoreMayCome) {
+TEST_F(CommandSendLines, AnswersBeforeTheInputEnds) {
   CommandRun run =
       Shell("(echo '{\"id\":1,\"queue\":\"orders\"}'; sleep 1000) | exec " RETRYQ_COMMAND
             " send --lines");
@@ -142,7 +142,7 @@ TEST_F(CommandSendLines, AnswersWhileMoreMayCome) {
   EXPECT_EQ(run.out(), "{\"id\":1,\"ok\":true}\n");
 }
 
-TEST_F(CommandSendLines, ASignalEndsItWithAllAnswers) {
+TEST_F(CommandSendLines, ASignalEndsItAfterAllAnswers) {
   CommandRun run(
       {"-c",
        "exec 3< <(for ((i = 0;; ++i)); do "
@@ -159,7 +159,7 @@ TEST_F(CommandSendLines, ASignalEndsItWithAllAnswers) {
 }
 
 // Nor does it wait for the whole grace period of 25 s.
-TEST_F(CommandSendLines, ASignalEndsItWhereNobodyReadsTheAnswers) {
+TEST_F(CommandSendLines, ASignalEndsItIfNobodyReadsTheAnswers) {
   CommandRun run = Shell(
       "mkfifo_dir=$(mktemp -d); mkfifo $mkfifo_dir/answers; exec 4<>$mkfifo_dir/answers; "
       "rm -r $mkfifo_dir; exec 3< <(for ((i = 0;; ++i)); do echo '{\"queue\":\"orders\"}'; "
@@ -173,7 +173,7 @@ TEST_F(CommandSendLines, ASignalEndsItWhereNobodyReadsTheAnswers) {
   EXPECT_THAT(run.err(), HasSubstr("; the last results were not read"));
 }
 
-TEST_F(CommandSendLines, AReaderThatIsGoneEndsItCleanly) {
+TEST_F(CommandSendLines, AClosedReaderEndsItCleanly) {
   CommandRun run = Shell(
       "for ((i = 0; i < 100000; ++i)); do echo \"{\\\"id\\\":$i,\\\"queue\\\":\\\"orders\\\"}\"; "
       "done 2>/dev/null | " RETRYQ_COMMAND
@@ -183,14 +183,14 @@ TEST_F(CommandSendLines, AReaderThatIsGoneEndsItCleanly) {
   EXPECT_THAT(run.err(), HasSubstr("retryq send: cannot write to stdout: Broken pipe"));
 }
 
-TEST_F(CommandSendLines, AnswersThatCannotBeWrittenAre74) {
+TEST_F(CommandSendLines, UnwritableAnswersExitWith74) {
   CommandRun run = Shell("echo '{\"id\":1,\"queue\":\"orders\"}' | " RETRYQ_COMMAND
                          " send --lines >/dev/full; exit ${PIPESTATUS[1]}");
   EXPECT_EQ(run.Wait(), 74) << run.err();
   EXPECT_THAT(run.err(), HasSubstr("No space left on device"));
 }
 
-TEST_F(CommandSendLines, NoRightIsAnAnswer) {
+TEST_F(CommandSendLines, AMissingPermissionIsReportedInTheAnswer) {
   const std::string user = vhost_.AddUser(TestVhost::Rights{"^$", "^$", ".*"});
   CommandRun run({"send", "--lines", "--queue", "orders"}, vhost_.UrlAs(user, user),
                  "{\"id\":1}\n");

@@ -42,7 +42,7 @@ TEST_F(CommandSend, PublishesToAnExchange) {
   EXPECT_EQ(peer_.Get("orders")->routing_key, "order.placed");
 }
 
-TEST_F(CommandSend, TakesWhateverBytesAreOnStdin) {
+TEST_F(CommandSend, SendsArbitraryBytesFromStdin) {
   std::string body;
   for (int i = 0; i < 300'000; ++i) body.push_back(static_cast<char>(i * 7));
   ASSERT_EQ(Send({"--queue", "orders", "-"}, body).code, 0);
@@ -51,7 +51,7 @@ TEST_F(CommandSend, TakesWhateverBytesAreOnStdin) {
   EXPECT_EQ(peer_.Get("orders")->body, "piped");
 }
 
-TEST_F(CommandSend, DelaysAndSaysHow) {
+TEST_F(CommandSend, DelaysAndReportsTheRoundedDelay) {
   const absl::Time before = absl::Now();
   const End end = Send({"--queue", "orders", "--delay", "400ms", "--round-up", "later"});
   ASSERT_EQ(end.code, 0) << end.err;
@@ -62,7 +62,7 @@ TEST_F(CommandSend, DelaysAndSaysHow) {
   EXPECT_EQ(peer_.Get("orders")->body, "later");
 }
 
-TEST_F(CommandSend, DelaysToTheMillisecondForWorkersOfOurs) {
+TEST_F(CommandSend, DelaysToTheMillisecondForRetryqWorkers) {
   const End end = Send({"--queue", "orders", "--delay", "1234ms", "later"});
   ASSERT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out,
@@ -78,7 +78,7 @@ TEST_F(CommandSend, DelaysInQuorumQueues) {
   ASSERT_TRUE(CommandRun::WaitUntil([&] { return peer_.Count("orders") == 1; }, absl::Seconds(20)));
 }
 
-TEST_F(CommandSend, KeepsTheKeyOfADelayedMessageForAnExchange) {
+TEST_F(CommandSend, KeepsTheRoutingKeyOfADelayedMessageForAnExchange) {
   peer_.DeclareExchange("shop", "topic");
   peer_.Bind("orders", "shop", "order.*");
   const End end = Send({"--exchange", "shop", "--routing-key", "order.placed", "--delay", "50ms",
@@ -91,7 +91,7 @@ TEST_F(CommandSend, KeepsTheKeyOfADelayedMessageForAnExchange) {
   EXPECT_EQ(message->routing_key, "order.placed");
 }
 
-TEST_F(CommandSend, SaysWhereNothingTakesTheMessage) {
+TEST_F(CommandSend, ReportsAnUnroutableMessage) {
   peer_.DeclareExchange("shop", "topic");
   for (const Arguments& arguments :
        {Arguments{"--queue", "odrers", "body"},
@@ -162,7 +162,7 @@ TEST_F(CommandSend, SendsAllProperties) {
   EXPECT_EQ(properties.headers->Find("b")->type, 't');
 }
 
-TEST_F(CommandSend, AnotherUserIsRefused) {
+TEST_F(CommandSend, RefusesAnotherUserId) {
   const End end = Send({"--queue", "orders", "--user-id", "stranger", "an order"});
   EXPECT_EQ(end.code, 64) << end.err;
   EXPECT_THAT(end.err, HasSubstr("stranger"));
@@ -182,7 +182,7 @@ TEST_F(CommandSend, DeclaresTheQueueThatIsMissing) {
   EXPECT_EQ(Send({"--queue", "classic", "--declare", "--declare-type", "quorum", "b"}).code, 0);
 }
 
-TEST_F(CommandSend, ArrivesAtATime) {
+TEST_F(CommandSend, DeliversAtAGivenTime) {
   const std::string at =
       absl::FormatTime(absl::RFC3339_sec, absl::Now() + absl::Seconds(2), absl::UTCTimeZone());
   const End end = Send({"--queue", "orders", "--at", at, "later"});
@@ -191,7 +191,7 @@ TEST_F(CommandSend, ArrivesAtATime) {
 }
 
 // As doc/declaring_and_sending.md shows it.
-TEST_F(CommandSend, AWorkerAnswersARequest) {
+TEST_F(CommandSend, AWorkerRepliesToARequest) {
   peer_.DeclareQueue("answers");
   ASSERT_EQ(
       Send({"--queue", "orders", "--reply-to", "answers", "--correlation-id", "c-1", "ask"}).code,

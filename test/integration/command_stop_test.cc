@@ -32,7 +32,7 @@ class CommandStop : public CommandTest {
   }
 };
 
-TEST_F(CommandStop, FinishesWhatRunsAndGivesTheRestBack) {
+TEST_F(CommandStop, FinishesRunningCommandsAndRequeuesTheRest) {
   CommandRun run = Work({}, WaitForGo());
   for (int i = 0; i < 10; ++i) Publish("an order");
   ASSERT_TRUE(HasStarted(run));
@@ -91,7 +91,7 @@ TEST_F(CommandStop, CommandsDoNotOutliveAWorkerThatIsKilled) {
   EXPECT_TRUE(IsBack(1));
 }
 
-TEST_F(CommandStop, EndsCommandsThatOutliveTheGraceEvenIfTheyIgnoreSigterm) {
+TEST_F(CommandStop, KillsCommandsAfterTheGracePeriodEvenIfTheyIgnoreSigterm) {
   CommandRun run = Work({"--grace", "200ms"}, "trap '' TERM; " + WaitForGo());
   Publish("an order");
   ASSERT_TRUE(HasStarted(run));
@@ -113,14 +113,14 @@ TEST_F(CommandStop, DoesNotWaitForACommandThatIsGone) {
   EXPECT_TRUE(IsBack(3));
 }
 
-TEST_F(CommandStop, EndsAtOnceWithNothingToDo) {
+TEST_F(CommandStop, ExitsAtOnceIfIdle) {
   CommandRun run = Work({}, "exit 0");
   ASSERT_TRUE(run.Says("consuming"));
   run.Signal(SIGINT);
   EXPECT_EQ(run.Wait(absl::Seconds(5)), 0) << run.Story();
 }
 
-TEST_F(CommandStop, SurvivesAReaderOfItsEventsThatGoesAway) {
+TEST_F(CommandStop, SurvivesTheExitOfTheReaderOfItsEvents) {
   const std::string script = "mkfifo events; head -n 1 events > first & exec " RETRYQ_COMMAND
                              " work --json --queue orders -- sh -c 'echo >> handled' > events";
   CommandRun run({"-c", "cd " + File("") + "; " + script}, vhost_.Url(), "", "/bin/sh");

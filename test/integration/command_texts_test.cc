@@ -71,7 +71,7 @@ std::function<void(FakeServer&)> ClosesAt(FakeServer::Step step, std::uint16_t c
   };
 }
 
-TEST_F(CommandTexts, OfABrokerAreEscaped) {
+TEST_F(CommandTexts, EscapesTextsOfTheBroker) {
   const std::vector<std::pair<const char*, std::function<void(FakeServer&)>>> ways = {
       {"mechanisms", [](FakeServer& server) { server.mechanisms = "X" + kBroken; }},
       {"banner",
@@ -115,7 +115,7 @@ TEST_F(CommandTexts, OfABrokerAreEscaped) {
 }
 
 // Ten seconds, and some for a machine under load.
-TEST_F(CommandTexts, ABrokerThatFallsSilentAfterTheLoginIsReportedSoon) {
+TEST_F(CommandTexts, SoonReportsABrokerThatIsSilentAfterTheLogin) {
   FakeServer server(loop_);
   const std::string url = "amqp://127.0.0.1:" + std::to_string(server.port()) + "/";
   std::vector<std::unique_ptr<CommandRun>> runs;
@@ -139,7 +139,7 @@ TEST_F(CommandTexts, ABrokerThatFallsSilentAfterTheLoginIsReportedSoon) {
   }
 }
 
-TEST_F(CommandTexts, OfAManagementApiAreEscaped) {
+TEST_F(CommandTexts, EscapesTextsOfTheManagementApi) {
   const std::string evil = nlohmann::json(kEvil).dump();
   const std::string queue = R"({"name":"retry.1000","type":)" + evil + R"(,"state":)" + evil +
                             R"(,"policy":)" + evil + R"(,"arguments":{"x-message-ttl":1000,)" +
@@ -157,7 +157,7 @@ TEST_F(CommandTexts, OfAManagementApiAreEscaped) {
   }
 }
 
-TEST_F(CommandTexts, OfAQueueItsMessagesAndTheirHandlerAreEscaped) {
+TEST_F(CommandTexts, EscapesTextsOfQueuesMessagesAndHandlers) {
   // RabbitMQ takes line feeds out of the name of a queue that is declared.
   const std::string queue = "q" + absl::StrReplaceAll(kEvil, {{"\n", ""}});
   const std::string parked = queue + ".parked";

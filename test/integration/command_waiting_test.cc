@@ -48,7 +48,7 @@ class CommandWaiting : public WaitingTest {
 INSTANTIATE_TEST_SUITE_P(Kinds, CommandWaiting, ::testing::Values("classic", "quorum", "shared"),
                          QueueTypeName);
 
-TEST_P(CommandWaiting, ListsWhatAWorkerHasDelayedAndReleasesItAsTheRetryThatItIs) {
+TEST_P(CommandWaiting, ListsAMessageDelayedByAWorkerAndReleasesItAsARetry) {
   Publish("an order");
   CommandRun work = Worker("echo \"$RETRYQ_ATTEMPT $RETRYQ_LAST_ERROR\" >>" + File("calls") +
                            "; test -e " + File("fixed") + " || { echo no paper >&2; exit 1; }");
@@ -84,7 +84,7 @@ TEST_P(CommandWaiting, ListsWhatAWorkerHasDelayedAndReleasesItAsTheRetryThatItIs
   ASSERT_TRUE(work.Stop());
 }
 
-TEST_P(CommandWaiting, AMessageThatWasSentWithADelayWaitsToo) {
+TEST_P(CommandWaiting, ListsAMessageSentWithADelay) {
   if (IsClassic()) {
     const End sent =
         RunToEnd({"send", "--queue", "orders", "--delay", "10m", "--message-id", "m-1", "later"});
@@ -101,7 +101,7 @@ TEST_P(CommandWaiting, AMessageThatWasSentWithADelayWaitsToo) {
   EXPECT_EQ(message->properties.message_id, "m-1");
 }
 
-TEST_P(CommandWaiting, ListsOfAllDelayQueuesWhatIsDueNextFirst) {
+TEST_P(CommandWaiting, ListsMessagesOfAllDelayQueuesByDueTime) {
   DeclareDelayQueue();
   DeclareDelayQueue(absl::Minutes(5));
   Wait("late");
@@ -124,7 +124,7 @@ TEST_P(CommandWaiting, ListsOfAllDelayQueuesWhatIsDueNextFirst) {
 }
 
 // Which may be in a queue of longer delays.
-TEST_P(CommandWaiting, ListsThoseThatAreDueFirst) {
+TEST_P(CommandWaiting, ListsTheNextDueMessagesFirst) {
   DeclareDelayQueue();
   DeclareDelayQueue(absl::Seconds(500));
   amqp::Table next = PastOf("next", {});
@@ -149,7 +149,7 @@ TEST_P(CommandWaiting, CountsByErrorAttemptAndDueTime) {
             "{\"count\":2,\"due\":\"within 10m\"}\n{\"count\":1,\"due\":\"within 1m\"}\n");
 }
 
-TEST_P(CommandWaiting, ShowsOneWhole) {
+TEST_P(CommandWaiting, ShowsOneCompleteMessage) {
   DeclareDelayQueue();
   Wait("m-1");
   Wait("m-2", {.error = "no paper"});
@@ -167,7 +167,7 @@ TEST_P(CommandWaiting, ShowsOneWhole) {
   EXPECT_TRUE(Holds(DelayQueue(), 2));
 }
 
-TEST_P(CommandWaiting, ListsEachOfManyOnce) {
+TEST_P(CommandWaiting, ListsEachOfManyMessagesOnce) {
   constexpr int kCount = 5000;
   DeclareDelayQueue();
   WaitMany(kCount);
@@ -179,7 +179,7 @@ TEST_P(CommandWaiting, ListsEachOfManyOnce) {
 
 // What is put back in the wrong place comes due only with what is before it. What a look holds when
 // it comes due waits for the end of the look.
-TEST_P(CommandWaiting, LooksMakeNothingLateOrEarly) {
+TEST_P(CommandWaiting, LookingDoesNotChangeWhenMessagesAreDue) {
   constexpr absl::Duration kDelay = absl::Seconds(6);
   constexpr std::size_t kMessages = 5;
   DeclareDelayQueue(kDelay);
@@ -244,7 +244,7 @@ TEST_P(CommandWaiting, LooksMakeNothingLateOrEarly) {
 }
 
 // F3 and F4: of a quorum queue too, as nothing else renews it.
-TEST_P(CommandWaiting, ALookBeginsTheLeaseAnew) {
+TEST_P(CommandWaiting, LookingRenewsTheLease) {
   constexpr absl::Duration kLease = absl::Seconds(8);
   DeclareDelayQueue(kLong, kLease);
   Wait("m-1");
@@ -258,7 +258,7 @@ TEST_P(CommandWaiting, ALookBeginsTheLeaseAnew) {
   EXPECT_TRUE(CommandRun::WaitUntil(is_gone, absl::Seconds(30)));
 }
 
-TEST_P(CommandWaiting, ReleasesACopyThatIsTheRetry) {
+TEST_P(CommandWaiting, ReleasesAnUnchangedCopyWithoutItsDelayHeaders) {
   DeclareDelayQueue();
   amqp::Table headers = PastOf("m-1", {.error = "no paper"});
   const amqp::Table own = {
@@ -285,7 +285,7 @@ TEST_P(CommandWaiting, ReleasesACopyThatIsTheRetry) {
   }
 }
 
-TEST_P(CommandWaiting, ReleasesThoseThatAreMeantAndNoOthers) {
+TEST_P(CommandWaiting, ReleasesOnlyMatchingMessages) {
   DeclareDelayQueue();
   Wait("1", {.error = "paper"});
   Wait("2", {.error = "timeout"});
@@ -303,7 +303,7 @@ TEST_P(CommandWaiting, ReleasesThoseThatAreMeantAndNoOthers) {
   EXPECT_TRUE(Holds(DelayQueue(), 1));
 }
 
-TEST_P(CommandWaiting, LeavesAloneWhatWaitsForOthers) {
+TEST_P(CommandWaiting, IgnoresMessagesOfOtherQueues) {
   if (!IsShared()) GTEST_SKIP() << "each work queue has its own";
   peer_.DeclareQueue("invoices");
   DeclareDelayQueue();
@@ -325,7 +325,7 @@ TEST_P(CommandWaiting, LeavesAloneWhatWaitsForOthers) {
                 {"invoice-0", 1}, {"invoice-1", 1}, {"invoice-2", 1}, {"forged", 1}}));
 }
 
-TEST_P(CommandWaiting, ParksForAWorkQueueThatIsGone) {
+TEST_P(CommandWaiting, ParksMessagesOfADeletedWorkQueue) {
   DeclareDelayQueue();
   WaitMany(3);
   peer_.Delete("orders");
@@ -356,7 +356,7 @@ TEST_P(CommandWaiting, ParksAsAWorkerDoes) {
   EXPECT_EQ(replayed->properties.headers->FindString("x-retry-id"), "m-1");
 }
 
-TEST_P(CommandWaiting, AsksBeforeMuchIsTaken) {
+TEST_P(CommandWaiting, AsksBeforeItReleasesOrDrops) {
   DeclareDelayQueue();
   WaitMany(3);
   const std::vector<std::string> environment = {"RETRYQ_URL=" + vhost_.Url(),
@@ -377,7 +377,7 @@ TEST_P(CommandWaiting, AsksBeforeMuchIsTaken) {
 }
 
 // Before 4.3 a quorum queue counts looks; what exceeds its limit goes to the work queue early.
-TEST_P(CommandWaiting, HoweverOftenTheyAreListedNoneIsLost) {
+TEST_P(CommandWaiting, RepeatedListingLosesNothing) {
   DeclareDelayQueue();
   WaitMany(5);
   for (int i = 0; i < 25; ++i) ASSERT_EQ(Waiting("list").code, 0);
@@ -387,14 +387,14 @@ TEST_P(CommandWaiting, HoweverOftenTheyAreListedNoneIsLost) {
   EXPECT_TRUE(AllAreThere({"orders", DelayQueue()}, 5, 0));
 }
 
-TEST_P(CommandWaiting, ThereIsNothingToListWhereNothingWaits) {
+TEST_P(CommandWaiting, ListsNothingIfNothingWaits) {
   const End end = Waiting("list");
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(end.out, "0 of 0 messages that wait for orders, in 0 delay queues\n");
   EXPECT_EQ(Waiting("release").code, 0);
 }
 
-TEST_P(CommandWaiting, AMissingRightIsAnErrorThatNamesIt) {
+TEST_P(CommandWaiting, NamesTheMissingPermission) {
   DeclareDelayQueue();
   Wait("m-1");
   const std::string user = vhost_.AddUser(TestVhost::Rights{"^$", "^$", "^$"});

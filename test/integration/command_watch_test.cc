@@ -54,7 +54,7 @@ TEST_F(CommandWatch, ShowsNewQueues) {
   ASSERT_TRUE(run.Shows("retry.7200000"));
 }
 
-TEST_F(CommandWatch, HasKeys) {
+TEST_F(CommandWatch, RespondsToKeys) {
   TerminalRun run(Command());
   ASSERT_TRUE(run.Shows("q quit"));
   run.Press("h");
@@ -163,7 +163,7 @@ TEST_F(CommandWatch, RestoresTheTerminalWhileItIsStopped) {
   ExpectLeft(run);
 }
 
-TEST_F(CommandWatch, EndsOnATerminalThatIsStopped) {
+TEST_F(CommandWatch, ExitsOnAStoppedTerminal) {
   TerminalRun run(Command());
   ASSERT_TRUE(run.Shows("q quit"));
   run.Press("\x13");  // ^S
@@ -214,7 +214,7 @@ TEST_F(CommandWatch, WritesOneObjectPerLine) {
   }
 }
 
-TEST_F(CommandWatch, EndsWhenTheReaderHasGone) {
+TEST_F(CommandWatch, ExitsWhenTheReaderIsGone) {
   std::string line;
   for (const std::string& word : Command()) line += "'" + word + "' ";
   CommandRun run({"-c", line + " | head -n 1"}, vhost_.Url(), "", "/bin/sh");

@@ -41,7 +41,7 @@ TEST_F(CommandWork, RetriesUntilTheCommandSucceeds) {
   EXPECT_EQ(vhost_.Queue("retry.50").value().at("arguments").at("x-message-ttl"), 50);
 }
 
-TEST_F(CommandWork, GivesCommandsNoPasswordUnlessAsked) {
+TEST_F(CommandWork, PassesThePasswordToCommandsOnlyIfAsked) {
   ::setenv("RETRYQ_MANAGEMENT_URL", ManagementUrl().c_str(), 1);
   for (const bool pass : {false, true}) {
     const std::string name = pass ? "passed" : "kept";
@@ -61,7 +61,7 @@ TEST_F(CommandWork, GivesCommandsNoPasswordUnlessAsked) {
   }
 }
 
-TEST_F(CommandWork, LogsInWithThePasswordThatIsInTheFileNow) {
+TEST_F(CommandWork, LogsInWithTheCurrentPasswordOfTheFile) {
   const std::string user = vhost_.AddUser(TestVhost::Rights{".*", ".*", ".*"});
   const std::string file = files_.Write("url", vhost_.UrlAs(user, user));
   CommandRun run = Work({"--url-file", file}, "true");
@@ -126,7 +126,7 @@ TEST_F(CommandWork, WritesTheTraceIdOfAMessageIntoItsEvents) {
   }
 }
 
-TEST_F(CommandWork, LogsInWordsWithoutJson) {
+TEST_F(CommandWork, LogsReadableTextWithoutJson) {
   CommandRun run({"work", "--queue", "orders", "--", "sh", "-c", "echo to stdout; exit 65"},
                  vhost_.Url());
   Publish("an order");
@@ -155,7 +155,7 @@ TEST_F(CommandWork, ALastLineSetsTheDelay) {
   EXPECT_EQ(run.events("retried").front()["delay_ms"], 100);
 }
 
-TEST_F(CommandWork, EndsACommandThatTakesTooLong) {
+TEST_F(CommandWork, KillsACommandThatTakesTooLong) {
   CommandRun run = Work({"--timeout", "2s", "--max-attempts", "1"},
                         "sleep 600 & " + NotePid("child", "$!") + "; wait");
   Publish("an order");
@@ -165,7 +165,7 @@ TEST_F(CommandWork, EndsACommandThatTakesTooLong) {
   EXPECT_TRUE(IsGone("child"));
 }
 
-TEST_F(CommandWork, SaysWhichSignalKilledACommand) {
+TEST_F(CommandWork, NamesTheSignalThatKilledACommand) {
   CommandRun run = Work({"--max-attempts", "1"}, "kill -SEGV $$");
   Publish("an order");
   ASSERT_TRUE(run.Says("parked"));
@@ -182,7 +182,7 @@ TEST_F(CommandWork, ParksInTheQueueThatWasNamed) {
   EXPECT_EQ(peer_.Count("dead"), 1U);
 }
 
-TEST_F(CommandWork, DiscardsOrRejectsAtTheLimitIfTold) {
+TEST_F(CommandWork, DiscardsOrRejectsAtTheLimitIfConfigured) {
   {
     CommandRun run = Work({"--max-attempts", "1", "--on-limit", "discard"}, "exit 1");
     Publish("an order");
@@ -218,7 +218,7 @@ TEST_F(CommandWork, FinishesTheCommandsOfParkedMessagesBeforeItExits) {
   EXPECT_EQ(files_.Read("parked"), "x\nx\nx\n");
 }
 
-TEST_F(CommandWork, OnlySaysThatACommandForAParkedMessageFailed) {
+TEST_F(CommandWork, OnlyReportsThatACommandForAParkedMessageFailed) {
   CommandRun run = Work({"--on-parked", "echo no mail >&2; exit 9"}, "exit 65");
   Publish("an order");
   ASSERT_TRUE(run.Says("on_parked_failed"));
@@ -237,7 +237,7 @@ TEST_F(CommandWork, GivesTheBodyByteForByte) {
   EXPECT_EQ(files_.Read("body"), body);
 }
 
-TEST_F(CommandWork, TellsTheCommandAboutTheMessageAsItWasPublished) {
+TEST_F(CommandWork, DescribesTheOriginalMessageToTheCommand) {
   peer_.DeclareExchange("shop", "topic");
   peer_.Bind("orders", "shop", "#");
   // Fails once, so that what is seen has been through a delay queue.
@@ -273,7 +273,7 @@ TEST_F(CommandWork, ReturnsThroughANamedExchange) {
   EXPECT_EQ(arguments.at("x-dead-letter-exchange"), "work");
 }
 
-TEST_F(CommandWork, NamesDelayQueuesAsTold) {
+TEST_F(CommandWork, UsesTheConfiguredNamesOfDelayQueues) {
   CommandRun run = Work({"--prefix", "later", "--margin", "2m"}, "test $RETRYQ_ATTEMPT = 1");
   Publish("an order");
   ASSERT_TRUE(run.Says("acked"));
@@ -284,7 +284,7 @@ TEST_F(CommandWork, NamesDelayQueuesAsTold) {
             50 + 60'000 + 120'000);
 }
 
-TEST_F(CommandWork, RunsAsManyAtOnceAsTold) {
+TEST_F(CommandWork, RunsAsManyCommandsAtOnceAsConfigured) {
   // Each waits for all four.
   CommandRun run = Work({"--jobs", "4", "--timeout", "20s"},
                         "echo > " + files_.File("") + "$RETRYQ_MESSAGE_ID; cd " + files_.File("") +
@@ -338,7 +338,7 @@ TEST_F(CommandWork, ParksTheOneMessageForWhichItsCommandCannotBeRun) {
 }
 
 // As in a container.
-TEST_F(CommandWork, AsPid1ReapsWhatCommandsLeaveBehind) {
+TEST_F(CommandWork, AsPid1ReapsOrphansOfCommands) {
   if (std::system("unshare -Urpf --mount-proc true 2>/dev/null") != 0) {
     GTEST_SKIP() << "no namespaces may be made here";
   }

@@ -16,7 +16,7 @@ namespace retry_alarm_test {
 
 class RetryAlarm : public OwnBrokerTest {};
 
-TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
+TEST_F(RetryAlarm, PausesPublishingButStillConsumesAcksAndSendsHeartbeats) {
   constexpr int kMessages = 40;
   for (int i = 0; i < kMessages; ++i) peer_.Publish("", "orders", std::to_string(i));
   broker().RaiseAlarm();
@@ -57,7 +57,7 @@ TEST_F(RetryAlarm, PausesPublishingWhileConsumingAcksAndHeartbeatsGoOn) {
 
 // Handlers that publish their results and settle by the answers: no message fails because of a
 // stop.
-TEST_F(RetryAlarm, AStopAnswersThePublishesThatHandlersWaitFor) {
+TEST_F(RetryAlarm, AStopEndsThePublishesThatHandlersWaitFor) {
   peer_.DeclareQueue("results");
   for (int i = 0; i < 4; ++i) peer_.Publish("", "orders", "message");
   broker().RaiseAlarm();

@@ -115,7 +115,7 @@ TEST_F(RetryAnyDelay, RetryAfterIsExact) {
               absl::FormatDuration(kOdd).c_str());
 }
 
-TEST_F(RetryAnyDelay, PublishedComesToEveryQueueOfAnExchange) {
+TEST_F(RetryAnyDelay, ADelayedPublishReachesEveryQueueOfAnExchange) {
   peer_.DeclareExchange("shop", "fanout");
   peer_.DeclareQueue("mails");
   Client client(loop_, Options());
@@ -140,7 +140,7 @@ TEST_F(RetryAnyDelay, PublishedComesToEveryQueueOfAnExchange) {
   EXPECT_GE(absl::Now() - begun, kOdd);
 }
 
-TEST_F(RetryAnyDelay, SurvivesItsWorkerOnTheWay) {
+TEST_F(RetryAnyDelay, IsKeptIfItsWorkerStops) {
   {
     Client client(loop_, Options());
     const auto consumer = client.Consume(

@@ -78,7 +78,7 @@ TEST_P(RetryBreaker, KeepsAttemptsThroughAnOutageAndLosesNothing) {
   ExpectAllHandledOnceAndNoAttemptCountedBesideTheCalls();
 }
 
-TEST_P(RetryBreaker, GivesBackWhatWaitsForAThread) {
+TEST_P(RetryBreaker, RequeuesMessagesThatWaitForAThread) {
   Client client(loop_, Options());
   ConsumerOptions options = WithBreaker();
   options.handler_threads = 4;

@@ -190,7 +190,7 @@ TEST_F(RetryCopy, ParksHeadersNested900Deep) {
 }
 
 // RabbitMQ 3.10 takes such a message for one that goes round in circles, and drops it.
-TEST_F(RetryCopy, ComesBackInSpiteOfAnOldDeath) {
+TEST_F(RetryCopy, ReturnsDespiteAnOldDeath) {
   const auto death = [](const char* queue) {
     return amqp::Value(amqp::Table({{"count", std::int64_t{1}},
                                     {"reason", "expired"},
@@ -210,7 +210,7 @@ TEST_F(RetryCopy, ComesBackInSpiteOfAnOldDeath) {
   EXPECT_EQ(delivery.headers().Decode().value(), amqp::Table({{"colour", "red"}}));
 }
 
-TEST_F(RetryCopy, LeavesOutAnExpirationThatIsShorterThanTheDelay) {
+TEST_F(RetryCopy, OmitsAnExpirationShorterThanTheDelay) {
   Client client(loop_, Options());
   const auto consumer =
       client.Consume({.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1));
@@ -224,7 +224,7 @@ TEST_F(RetryCopy, LeavesOutAnExpirationThatIsShorterThanTheDelay) {
 }
 
 // The broker refuses what says to come from another user than it does.
-TEST_F(RetryCopy, LeavesOutTheUserIdOfAnotherUser) {
+TEST_F(RetryCopy, OmitsTheUserIdOfAnotherUser) {
   const std::string user = vhost_.AddUser({{.configure = "", .write = ".*", .read = ""}});
   Peer other(vhost_.UrlAs(user, user));
   Client client(loop_, Options());
@@ -239,7 +239,7 @@ TEST_F(RetryCopy, LeavesOutTheUserIdOfAnotherUser) {
   EXPECT_EQ(events_.Count(EventKind::kUnconfirmed), 0U);
 }
 
-TEST_F(RetryCopy, IsNotSentToTheCarbonCopiesAgain) {
+TEST_F(RetryCopy, IsNotSentToCcAndBccAgain) {
   peer_.DeclareQueue("audit");
   peer_.DeclareQueue("blind");
   const std::string headers = Encoded(
@@ -252,12 +252,12 @@ TEST_F(RetryCopy, IsNotSentToTheCarbonCopiesAgain) {
   EXPECT_FALSE(delivery.headers().all().Find("CC").has_value());
 }
 
-TEST_F(RetryCopy, KeepsItsIdWhichIsTheMessageIdWhereThereIsOne) {
+TEST_F(RetryCopy, UsesTheMessageIdAsItsId) {
   EXPECT_EQ(AfterThreeRetries({.message_id = "order-17"}).id(), "order-17");
 }
 
 // Headers that take all of a frame leave no room for those of retrying.
-TEST_F(RetryCopy, IsParkedUnchangedWhereItsHeadersFillTheFrame) {
+TEST_F(RetryCopy, IsParkedUnchangedIfItsHeadersFillTheFrame) {
   const std::string headers = Encoded({{"large", std::string(130'980, 'x')}});
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
@@ -271,7 +271,7 @@ TEST_F(RetryCopy, IsParkedUnchangedWhereItsHeadersFillTheFrame) {
 }
 
 // The broker delivers it in a frame above frame_max, and would not take it back in one.
-TEST_F(RetryCopy, IsMadeOfHeadersThatAreLargerThanTheFramesOfTheConsumer) {
+TEST_F(RetryCopy, MayHaveHeadersLargerThanTheConsumersFrames) {
   const std::string headers = Encoded({{"large", std::string(60'000, 'x')}});
   RetryOptions twice = Every(absl::Milliseconds(50));
   twice.max_attempts = 2;

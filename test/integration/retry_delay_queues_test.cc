@@ -16,7 +16,7 @@ class RetryDelayQueues : public RetryTest {
   void SetUp() override { peer_.DeclareQueue("orders"); }
 };
 
-TEST_F(RetryDelayQueues, AreWhatTheDesignSays) {
+TEST_F(RetryDelayQueues, MatchTheDesign) {
   Client client(loop_, Options());
   const auto consumer =
       client.Consume({.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1));
@@ -47,7 +47,7 @@ TEST_F(RetryDelayQueues, AreWhatTheDesignSays) {
   EXPECT_EQ(bindings.at(0).at("arguments"), Json::object());
 }
 
-TEST_F(RetryDelayQueues, LeadBackThroughANamedWorkExchange) {
+TEST_F(RetryDelayQueues, ReturnThroughANamedWorkExchange) {
   peer_.DeclareExchange("work", "direct");
   peer_.Bind("orders", "work", "order.placed");
   Client client(loop_, Options());
@@ -80,7 +80,7 @@ TEST_F(RetryDelayQueues, AreClassicInAVhostWhoseDefaultIsQuorum) {
   EXPECT_EQ(quorum.Queue("orders.parked").value().at("type"), "classic");
 }
 
-TEST_F(RetryDelayQueues, VanishAfterTheirLeaseAndAreDeclaredAgainWhenNeeded) {
+TEST_F(RetryDelayQueues, ExpireAfterTheirLeaseAndAreRedeclaredWhenNeeded) {
   Client client(loop_, ShortLeases());
   const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(300))},
                                        calls_.FailTimes(1));
@@ -130,7 +130,7 @@ TEST_F(RetryDelayQueues, OutliveTheirLeaseWhileTheyAreUsed) {
   EXPECT_EQ(events_.Count(EventKind::kLeaseBroken), 0U);
 }
 
-TEST_F(RetryDelayQueues, AreDeclaredAgainWhenDeletedByHandBetweenTwoFailures) {
+TEST_F(RetryDelayQueues, AreRedeclaredIfDeletedBetweenTwoFailures) {
   std::optional<Settlement> open;
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(200))},
@@ -156,7 +156,7 @@ TEST_F(RetryDelayQueues, AreDeclaredAgainWhenDeletedByHandBetweenTwoFailures) {
   std::move(*open).Settle(absl::OkStatus());
 }
 
-TEST_F(RetryDelayQueues, LoseNothingWhenTheirExchangeIsDeletedAmidPublishes) {
+TEST_F(RetryDelayQueues, LoseNothingIfTheirExchangeIsDeletedDuringPublishes) {
   constexpr int kMessages = 2000;
   Referee referee;
   Client client(loop_, Options());

@@ -50,7 +50,7 @@ TEST_F(RetryDelays, GrowByFactorFromBaseUpToMax) {
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
-TEST_F(RetryDelays, AreExactForAFactorThatIsNoWholeNumber) {
+TEST_F(RetryDelays, AreExactForAFractionalFactor) {
   Client client(loop_, Options());
   const auto consumer = client.Consume(
       {.queue = "orders", .retry = {.backoff = {.base = absl::Milliseconds(100), .factor = 1.5}}},
@@ -63,7 +63,7 @@ TEST_F(RetryDelays, AreExactForAFactorThatIsNoWholeNumber) {
   EXPECT_THAT(vhost_.QueuesBeginning("retry."), ElementsAre("retry.100", "retry.150", "retry.225"));
 }
 
-TEST_F(RetryDelays, FollowTheHandlerWhereItSaysRetryAfter) {
+TEST_F(RetryDelays, FollowRetryAfterOfTheHandler) {
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(100))},
                                        [&](const Delivery& delivery) -> Outcome {
@@ -80,7 +80,7 @@ TEST_F(RetryDelays, FollowTheHandlerWhereItSaysRetryAfter) {
   EXPECT_THAT(calls_.Gaps(), ElementsAre(About(absl::Milliseconds(700))));
 }
 
-TEST_F(RetryDelays, AreThoseOfEachMessageAndNotOfTheOnesAheadOfIt) {
+TEST_F(RetryDelays, DoNotDependOnMessagesAheadInTheQueue) {
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(300))},
                                        [&](const Delivery& delivery) -> Outcome {
@@ -101,7 +101,7 @@ TEST_F(RetryDelays, AreThoseOfEachMessageAndNotOfTheOnesAheadOfIt) {
   EXPECT_EQ(calls_[3].body(), "slow");
 }
 
-TEST_F(RetryDelays, AreSaidToTheHandlerWithWhatHappenedBefore) {
+TEST_F(RetryDelays, ArePassedToTheHandlerWithEarlierFailures) {
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
                                        calls_.FailTimes(2));
@@ -130,7 +130,7 @@ struct Kind {
 };
 
 // A stream of them fails: none waits for those that come later, whatever they are.
-TEST_F(RetryDelays, ArePassedByNoPropertyOfAMessageAndChangeNone) {
+TEST_F(RetryDelays, DoNotDependOnMessagePropertiesAndKeepThem) {
   constexpr absl::Duration kDelay = absl::Seconds(1);
   constexpr absl::Duration kLate = absl::Seconds(4);  // shorter than the stream
   const std::string headers =

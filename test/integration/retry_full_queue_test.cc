@@ -55,11 +55,11 @@ class RetryFullQueue : public RetryTest, public ::testing::WithParamInterface<Qu
   }
 };
 
-TEST_P(RetryFullQueue, OfSoManyMessagesHoldsUpTheOthersAndLosesNone) {
+TEST_P(RetryFullQueue, OfLimitedLengthDelaysOtherRetriesAndLosesNone) {
   WorkOff({.max_length = 10});
 }
 
-TEST_P(RetryFullQueue, OfSoManyBytesHoldsUpTheOthersAndLosesNone) {
+TEST_P(RetryFullQueue, OfLimitedBytesDelaysOtherRetriesAndLosesNone) {
   WorkOff({.max_length_bytes = 1000});
 }
 

@@ -39,7 +39,7 @@ std::string Body(std::size_t size) {
   return body.substr(0, size);
 }
 
-TEST_F(RetryLimits, ParkUnreadWhatIsTooLargeForMemory) {
+TEST_F(RetryLimits, ParkMessagesThatAreTooLargeForMemory) {
   constexpr std::size_t kEach = 20;
   peer_.DeclareQueue("mail", {{"x-queue-type", "quorum"}});
   for (std::size_t i = 0; i < kEach; ++i) {
@@ -78,7 +78,7 @@ TEST_F(RetryLimits, ParkUnreadWhatIsTooLargeForMemory) {
   EXPECT_EQ(events_.Count(EventKind::kHeld), 0U);
 }
 
-TEST_F(RetryLimits, LeaveInItsQueueWhatIsTooLargeForMemoryAndCannotBeParked) {
+TEST_F(RetryLimits, LeaveTooLargeMessagesInTheQueueIfTheyCannotBeParked) {
   {
     Client client(loop_, Options());
     const auto consumer =
@@ -98,7 +98,7 @@ TEST_F(RetryLimits, LeaveInItsQueueWhatIsTooLargeForMemoryAndCannotBeParked) {
 }
 
 // Deliveries that are in memory together: what comes beyond that is not lost.
-TEST_F(RetryLimits, BoundTheBodiesInMemoryTogether) {
+TEST_F(RetryLimits, BoundTheTotalOfBodiesInMemory) {
   constexpr std::size_t kMessages = 30;
   for (std::size_t i = 0; i < kMessages; ++i) peer_.Send("", "orders", Body(90'000 + i));
   peer_.AwaitConfirms();
@@ -125,7 +125,7 @@ TEST_F(RetryLimits, BoundTheBodiesInMemoryTogether) {
   EXPECT_EQ(events_.Count(EventKind::kFailed), 0U);
 }
 
-TEST_F(RetryLimits, ParkAfterTheLastAttemptWithWhatHappened) {
+TEST_F(RetryLimits, ParkAfterTheLastAttemptWithTheHistory) {
   peer_.DeclareExchange("shop", "topic");
   peer_.Bind("orders", "shop", "#");
   Client client(loop_, Options());
@@ -163,7 +163,7 @@ TEST_F(RetryLimits, ParkAfterTheLastAttemptWithWhatHappened) {
   EXPECT_TRUE(NothingLeft());
 }
 
-TEST_F(RetryLimits, ParkAtOnceWhatRetryingCannotFix) {
+TEST_F(RetryLimits, ParkPermanentErrorsAtOnce) {
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders", .retry = Attempts(3)},
                                        calls_.Answer(absl::InvalidArgumentError("no JSON")));
@@ -176,7 +176,7 @@ TEST_F(RetryLimits, ParkAtOnceWhatRetryingCannotFix) {
             "INVALID_ARGUMENT: no JSON");
 }
 
-TEST_F(RetryLimits, ParkInTheQueueThatIsNamedAndThereAlready) {
+TEST_F(RetryLimits, ParkInANamedExistingQueue) {
   peer_.DeclareQueue("graveyard", {{"x-queue-type", "quorum"}});
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders", .parked_queue = "graveyard"},
@@ -187,7 +187,7 @@ TEST_F(RetryLimits, ParkInTheQueueThatIsNamedAndThereAlready) {
   EXPECT_FALSE(vhost_.HasQueue("orders.parked"));
 }
 
-TEST_F(RetryLimits, DeclareTheParkedQueueAgainWhenItVanishes) {
+TEST_F(RetryLimits, RedeclareTheParkedQueueIfItIsDeleted) {
   Client client(loop_, Options());
   const auto consumer =
       client.Consume({.queue = "orders"}, calls_.Answer(Outcome::Park(absl::UnknownError("bad"))));
@@ -221,7 +221,7 @@ TEST_F(RetryLimits, RejectToTheQueuesOwnDeadLetterExchange) {
   EXPECT_EQ(peer_.Count("jobs") + peer_.Count("jobs.parked"), 0U);
 }
 
-TEST_F(RetryLimits, DiscardWhereTold) {
+TEST_F(RetryLimits, DiscardIfConfigured) {
   RetryOptions retry = Attempts(2);
   retry.on_limit = OnLimit::kDiscard;
   Client client(loop_, Options());
@@ -234,7 +234,7 @@ TEST_F(RetryLimits, DiscardWhereTold) {
   EXPECT_TRUE(NothingLeft());
 }
 
-TEST_F(RetryLimits, DiscardWhenTheHandlerSaysSo) {
+TEST_F(RetryLimits, DiscardIfTheHandlerRequestsIt) {
   Client client(loop_, Options());
   const auto consumer =
       client.Consume({.queue = "orders"}, calls_.Answer(Outcome::Discard("too old to matter")));
@@ -246,7 +246,7 @@ TEST_F(RetryLimits, DiscardWhenTheHandlerSaysSo) {
   EXPECT_TRUE(NothingLeft());
 }
 
-TEST_F(RetryLimits, ParkWhatHasFailedForTooLong) {
+TEST_F(RetryLimits, ParkMessagesThatHaveFailedForTooLong) {
   RetryOptions retry = Every(absl::Milliseconds(400));
   retry.max_age = absl::Seconds(1);
   Client client(loop_, Options());
@@ -260,7 +260,7 @@ TEST_F(RetryLimits, ParkWhatHasFailedForTooLong) {
   EXPECT_EQ(peer_.Count("orders.parked"), 1U);
 }
 
-TEST_F(RetryLimits, TakeAnExceptionForAFailure) {
+TEST_F(RetryLimits, TreatAnExceptionAsAFailure) {
   Client client(loop_, Options());
   const auto consumer =
       client.Consume({.queue = "orders", .retry = Attempts(2)},

@@ -68,7 +68,7 @@ TEST_F(RetryLoad, HandlesTenThousandExactlyOnceAfterThreeFailuresEach) {
   }
 }
 
-TEST_F(RetryLoad, IsSharedByTwoWorkersOfOneQueue) {
+TEST_F(RetryLoad, TwoWorkersShareOneQueue) {
   constexpr int kMessages = 1000;
   RecordedEvents second_events;
   ClientOptions second_options = Options();
@@ -90,7 +90,7 @@ TEST_F(RetryLoad, IsSharedByTwoWorkersOfOneQueue) {
   EXPECT_EQ(vhost_.QueuesBeginning("retry.").size(), 1U);
 }
 
-TEST_F(RetryLoad, LosesNothingWhenConnectionsGoAmidCopies) {
+TEST_F(RetryLoad, LosesNothingIfConnectionsAreLostDuringCopies) {
   constexpr int kMessages = 1000;
   bool failing = true;
   RetryOptions retry = Every(absl::Milliseconds(200));

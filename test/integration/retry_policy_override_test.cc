@@ -37,7 +37,7 @@ class RetryPolicyOverride : public RetryTest {
   }
 };
 
-TEST_F(RetryPolicyOverride, SaysThatAShorterTtlLetsMessagesOutEarly) {
+TEST_F(RetryPolicyOverride, ReportsThatAShorterTtlReleasesMessagesEarly) {
   SetPolicy({{"message-ttl", 500}});
   EXPECT_THAT(Said(absl::Seconds(20), EventKind::kOverridden, 1), HasSubstr("s early"));
 }
@@ -59,12 +59,12 @@ TEST_F(RetryPolicyOverride, LetsNoMessageRunBeforeItsDelayIsOver) {
   EXPECT_LE(events_.Count(EventKind::kForwarded), 4U);
 }
 
-TEST_F(RetryPolicyOverride, SaysThatALengthLimitPushesMessagesOut) {
+TEST_F(RetryPolicyOverride, ReportsThatALengthLimitEvictsMessages) {
   SetPolicy({{"max-length", 1}});
   EXPECT_THAT(Said(absl::Seconds(20), EventKind::kOverridden, 2), HasSubstr("limited in length"));
 }
 
-TEST_F(RetryPolicyOverride, SaysThatAShorterLeaseBreaksIt) {
+TEST_F(RetryPolicyOverride, ReportsThatAShorterLeaseIsUnsafe) {
   SetPolicy({{"expires", 300}});
   peer_.DeclareQueue("orders");
   Client client(loop_, Options());

@@ -82,7 +82,7 @@ TEST_F(RetryPublish, ArrivesThroughAnExchangeAfterTheDelay) {
 }
 
 // To a queue and to an exchange the same delay needs two delay queues.
-TEST_F(RetryPublish, ToAQueueAndToAnExchangeGoSideBySide) {
+TEST_F(RetryPublish, ToAQueueAndToAnExchangeWorksTogether) {
   peer_.DeclareExchange("shop", "fanout");
   peer_.DeclareQueue("mails");
   peer_.Bind("mails", "shop");
@@ -96,7 +96,7 @@ TEST_F(RetryPublish, ToAQueueAndToAnExchangeGoSideBySide) {
   EXPECT_EQ(Await("mails")->body, "a mail");
 }
 
-TEST_F(RetryPublish, ToAMissingQueueIsNotFoundAtOnce) {
+TEST_F(RetryPublish, ToAMissingQueueFailsAtOnceWithNotFound) {
   Client client(loop_, Options());
   for (const absl::Duration delay : {absl::ZeroDuration(), absl::Hours(1)}) {
     const absl::Status status = Publish(client, {.routing_key = "missing"}, delay);
@@ -105,7 +105,7 @@ TEST_F(RetryPublish, ToAMissingQueueIsNotFoundAtOnce) {
   }
 }
 
-TEST_F(RetryPublish, ToAMissingExchangeIsNotFoundAndOthersGoOn) {
+TEST_F(RetryPublish, ToAMissingExchangeFailsWithNotFoundAndOthersContinue) {
   Client client(loop_, Options());
   for (const absl::Duration delay : {absl::ZeroDuration(), absl::Hours(1)}) {
     const absl::Status status =
@@ -116,7 +116,7 @@ TEST_F(RetryPublish, ToAMissingExchangeIsNotFoundAndOthersGoOn) {
   EXPECT_EQ(Publish(client, {.routing_key = "orders"}, absl::ZeroDuration()), absl::OkStatus());
 }
 
-TEST_F(RetryPublish, UnroutableIsNotFound) {
+TEST_F(RetryPublish, UnroutableFailsWithNotFound) {
   peer_.DeclareExchange("shop", "direct");
   Client client(loop_, Options());
   const absl::Status status =
@@ -125,7 +125,7 @@ TEST_F(RetryPublish, UnroutableIsNotFound) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("nobody"));
 }
 
-TEST_F(RetryPublish, WithoutABrokerIsUnavailableAtTheDeadline) {
+TEST_F(RetryPublish, WithoutABrokerFailsWithUnavailableAtTheDeadline) {
   ClientOptions options = Options();
   options.url = "amqp://guest:guest@127.0.0.1:1/";
   Client client(loop_, options);
@@ -134,7 +134,7 @@ TEST_F(RetryPublish, WithoutABrokerIsUnavailableAtTheDeadline) {
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
-TEST_F(RetryPublish, WithoutTheRightToIsDenied) {
+TEST_F(RetryPublish, WithoutPermissionIsDenied) {
   const std::string user = vhost_.AddUser({{.configure = ".*", .write = "retry", .read = ".*"}});
   ClientOptions options = Options();
   options.url = vhost_.UrlAs(user, user);
@@ -143,7 +143,7 @@ TEST_F(RetryPublish, WithoutTheRightToIsDenied) {
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
 }
 
-TEST_F(RetryPublish, ThatWaitsCountsAsTheFirstAttemptWhenItArrives) {
+TEST_F(RetryPublish, ADelayedMessageStartsAtAttemptZero) {
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
                                        calls_.FailTimes(1));

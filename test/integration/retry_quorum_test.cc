@@ -38,7 +38,7 @@ class RetryQuorum : public RetryTest {
   }
 };
 
-TEST_F(RetryQuorum, MessagesComeBackThroughTheQueueOfThePresentEpoch) {
+TEST_F(RetryQuorum, MessagesReturnThroughTheQueueOfTheCurrentEpoch) {
   Client client(loop_, QuorumOptions());
   const auto consumer =
       client.Consume({.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(2));
@@ -65,7 +65,7 @@ TEST_F(RetryQuorum, MessagesComeBackThroughTheQueueOfThePresentEpoch) {
   EXPECT_EQ(queue->at("type"), "quorum");
 }
 
-TEST_F(RetryQuorum, AStaleQueueOfAnotherEpochIsLeftAlone) {
+TEST_F(RetryQuorum, IgnoresAStaleQueueOfAnotherEpoch) {
   amqp::Table stale = PresentQueue().queue.arguments;
   stale.Set("x-expires", std::int64_t{172'801'000});
   peer_.DeclareQueue(PresentQueue().queue.name, stale);
@@ -115,11 +115,11 @@ class RetryQuorumBeside : public RetryQuorum {
   }
 };
 
-TEST_F(RetryQuorumBeside, AWorkQueueThatIsGoneDelaysNoOther) {
+TEST_F(RetryQuorumBeside, ADeletedWorkQueueDoesNotDelayOthers) {
   EXPECT_TRUE(ComesBack(/*share=*/false, absl::Seconds(60)));
 }
 
-TEST_F(RetryQuorumBeside, AWorkQueueThatIsGoneHoldsUpAllThatShareItsDelayQueues) {
+TEST_F(RetryQuorumBeside, ADeletedWorkQueueBlocksAllThatShareItsDelayQueues) {
   EXPECT_FALSE(ComesBack(/*share=*/true, absl::Seconds(15)));
 }
 

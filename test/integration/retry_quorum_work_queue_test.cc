@@ -64,7 +64,7 @@ class RetryQuorumWorkQueue : public RetryTest {
   }
 };
 
-TEST_F(RetryQuorumWorkQueue, AWorkerThatCrashesAgainAndAgainLosesNothing) {
+TEST_F(RetryQuorumWorkQueue, RepeatedWorkerCrashesLoseNothing) {
   // Each message is moved after ten or so.
   constexpr int kMostCrashes = 100;
   peer_.DeclareExchange("shop", "topic");

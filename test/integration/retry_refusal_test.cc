@@ -60,7 +60,7 @@ class RetryRefusal : public RetryTest {
   static inline int lock_ = -1;
 };
 
-TEST_F(RetryRefusal, IsHeldAndSaidWhileOthersGoOnAndParkedWhenItCanBe) {
+TEST_F(RetryRefusal, HoldsAndReportsAMessageWithoutBlockingOthersAndParksItLater) {
   constexpr int kOthers = 50;
   const std::string large(kLimit + 1, 'x');
   peer_.Publish("", "orders", large);
@@ -88,7 +88,7 @@ TEST_F(RetryRefusal, IsHeldAndSaidWhileOthersGoOnAndParkedWhenItCanBe) {
   EXPECT_EQ(peer_.Count("orders"), 0U);
 }
 
-TEST_F(RetryRefusal, IsStillInItsQueueWhenTheConsumerGoes) {
+TEST_F(RetryRefusal, LeavesTheMessageInItsQueueWhenTheConsumerStops) {
   const std::string large(kLimit + 1, 'x');
   peer_.Publish("", "orders", large);
   LimitMessages(kLimit);

@@ -53,7 +53,7 @@ class RetryReturns : public RetryTest {
   std::vector<Settlement> open_;
 };
 
-TEST_F(RetryReturns, OfAGracefulStopNeverCount) {
+TEST_F(RetryReturns, ByAGracefulStopNeverCount) {
   for (std::size_t stops = 1; stops <= 5; ++stops) {
     Client client(loop_, Options());
     auto consumer = client.Consume(kOptions, Keep());
@@ -77,7 +77,7 @@ TEST_F(RetryReturns, OfAGracefulStopNeverCount) {
 }
 
 // Before 4.3 there is no time for copies, which alone are not counted.
-TEST_F(RetryReturns, OfAConsumerThatIsDestroyedDoNotCountFrom4_3) {
+TEST_F(RetryReturns, ByADestroyedConsumerDoNotCountFrom43) {
   const bool counts_all = CountsAllReturns();
   for (std::size_t round = 1; round <= 3; ++round) {
     Client client(loop_, Options());
@@ -140,7 +140,7 @@ TEST_F(RetryConsumerTimeouts, ParkAMessageAfterMaxAttempts) {
 }
 
 // 4.3 alone returns them uncounted.
-TEST_F(RetryConsumerTimeouts, DoNotCountForWhatHasOnlyWaitedFrom4_3) {
+TEST_F(RetryConsumerTimeouts, DoNotCountForMessagesThatOnlyWaitedFrom43) {
   const bool counts_all = CountsAllReturns();
   std::vector<Settlement> never;
   std::vector<Settlement> waiting;

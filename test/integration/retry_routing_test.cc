@@ -91,7 +91,7 @@ TEST_F(RetryRouting, ConsumersOfOneClientMayHaveDifferentWorkExchanges) {
   EXPECT_THAT(vhost_.QueuesBeginning("retry.300"), SizeIs(2));
 }
 
-TEST_F(RetryRouting, OnlyTheQueueThatFailedGetsItBackByDefault) {
+TEST_F(RetryRouting, ReturnsOnlyToTheQueueThatFailedByDefault) {
   peer_.DeclareExchange("shop", "fanout");
   peer_.Bind("orders", "shop");
   peer_.Bind("mails", "shop");
@@ -107,7 +107,7 @@ TEST_F(RetryRouting, OnlyTheQueueThatFailedGetsItBackByDefault) {
   EXPECT_EQ(peer_.Count("mails"), 0U);
 }
 
-TEST_F(RetryRouting, TheHandlerSeesWhereTheMessageWasFirstPublished) {
+TEST_F(RetryRouting, PassesTheOriginalExchangeAndRoutingKeyToTheHandler) {
   peer_.DeclareExchange("shop", "topic");
   peer_.Bind("orders", "shop", "order.#");
   Client client(loop_, Options());
@@ -124,7 +124,7 @@ TEST_F(RetryRouting, TheHandlerSeesWhereTheMessageWasFirstPublished) {
 }
 
 // Who may publish to a queue must not reach, by headers, what a worker of it may publish to.
-TEST_F(RetryRouting, ForgedHeadersReachNoQueueOfTheWorkExchange) {
+TEST_F(RetryRouting, ForgedHeadersReachNoOtherQueueOfTheWorkExchange) {
   peer_.DeclareExchange("work", "topic");
   peer_.Bind("orders", "work", "order.placed");
   peer_.Bind("mails", "work", "#");
@@ -180,7 +180,7 @@ class RetryFanOut : public RetryRouting, public ::testing::WithParamInterface<co
   }
 };
 
-TEST_P(RetryFanOut, GivesEveryBoundQueueACopyWhereTold) {
+TEST_P(RetryFanOut, GivesEveryBoundQueueACopyIfConfigured) {
   share_retries_ = true;
   RetryOrdersOnce();
   ASSERT_EQ(mails_.size(), 2U);
@@ -188,7 +188,7 @@ TEST_P(RetryFanOut, GivesEveryBoundQueueACopyWhereTold) {
   EXPECT_EQ(mails_.back().attempt(), 1U);
 }
 
-TEST_P(RetryFanOut, IsSkippedByTheOthers) {
+TEST_P(RetryFanOut, IsSkippedByTheOtherQueues) {
   RetryOrdersOnce();
   EXPECT_EQ(mails_.size(), 1U);
   EXPECT_EQ(events_.Last(EventKind::kSkipped)->queue, "mails");
@@ -197,7 +197,7 @@ TEST_P(RetryFanOut, IsSkippedByTheOthers) {
 INSTANTIATE_TEST_SUITE_P(Through, RetryFanOut, ::testing::Values("topic", "fanout"),
                          [](const auto& test) { return std::string(test.param); });
 
-TEST_F(RetryRouting, WhatCameAnotherWayThanTheWorkExchangeReturnsDirectly) {
+TEST_F(RetryRouting, ReturnsDirectlyIfTheMessageBypassedTheWorkExchange) {
   peer_.DeclareExchange("work", "fanout");
   peer_.Bind("orders", "work");
   peer_.Bind("mails", "work");

@@ -32,7 +32,7 @@ class RetryShutdown : public RetryTest {
   std::vector<Settlement> open_;
 };
 
-TEST_F(RetryShutdown, HandlersRunSideBySideOnThreads) {
+TEST_F(RetryShutdown, HandlersRunConcurrentlyOnThreads) {
   constexpr int kThreads = 4;
   std::latch all_run(kThreads);  // opens when all run at the same time
   Client client(loop_, Options());
@@ -49,7 +49,7 @@ TEST_F(RetryShutdown, HandlersRunSideBySideOnThreads) {
   EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kThreads});
 }
 
-TEST_F(RetryShutdown, SettlementsComeFromAnyThread) {
+TEST_F(RetryShutdown, AcceptsSettlementsFromAnyThread) {
   constexpr int kMessages = 50;
   std::vector<std::jthread> threads;
   Client client(loop_, Options());
@@ -82,7 +82,7 @@ TEST_F(RetryShutdown, ASettlementThatIsDroppedRetries) {
   EXPECT_EQ(calls_.back().attempt(), 1U);
 }
 
-TEST_F(RetryShutdown, ADrainLetsHandlersFinishAndTakesNothingNew) {
+TEST_F(RetryShutdown, ADrainFinishesHandlersAndAcceptsNoNewMessages) {
   Client client(loop_, Options());
   const auto consumer =
       client.Consume({.queue = "orders", .retry = Every(absl::Minutes(10)), .prefetch = 3}, Keep());
@@ -123,7 +123,7 @@ TEST_F(RetryShutdown, ADrainPastItsDeadlineRequeuesTheRest) {
   EXPECT_TRUE(peer_.Get("orders")->redelivered);
 }
 
-TEST_F(RetryShutdown, AConsumerDrainsAloneAndItsClientGoesOn) {
+TEST_F(RetryShutdown, DrainingOneConsumerDoesNotStopItsClient) {
   peer_.DeclareQueue("mails");
   Client client(loop_, Options());
   auto orders = client.Consume({.queue = "orders"}, calls_.Succeed());
@@ -144,7 +144,7 @@ TEST_F(RetryShutdown, AConsumerDrainsAloneAndItsClientGoesOn) {
   EXPECT_EQ(peer_.Count("orders"), 1U);
 }
 
-TEST_F(RetryShutdown, DestroyingAConsumerRequeuesWhatIsOpen) {
+TEST_F(RetryShutdown, DestroyingAConsumerRequeuesUnsettledMessages) {
   Client client(loop_, Options());
   auto consumer = client.Consume({.queue = "orders"}, Keep());
   ASSERT_TRUE(consumer.ok()) << consumer.status();
@@ -161,7 +161,7 @@ TEST_F(RetryShutdown, DestroyingAConsumerRequeuesWhatIsOpen) {
   EXPECT_EQ(events_.Count(EventKind::kHandled), 0U);
 }
 
-TEST_F(RetryShutdown, APauseRightBehindAResumeKeepsTheConnection) {
+TEST_F(RetryShutdown, APauseRightAfterAResumeKeepsTheConnection) {
   peer_.DeclareQueue("quorum", {{"x-queue-type", "quorum"}});
   Client client(loop_, Options());
   std::size_t tried = 0;
@@ -182,7 +182,7 @@ TEST_F(RetryShutdown, APauseRightBehindAResumeKeepsTheConnection) {
   }
 }
 
-TEST_F(RetryShutdown, APauseHoldsDeliveriesBackAndResumeBringsThem) {
+TEST_F(RetryShutdown, APauseHoldsDeliveriesBackUntilResume) {
   Client client(loop_, Options());
   auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
   ASSERT_TRUE(consumer.ok()) << consumer.status();
@@ -197,7 +197,7 @@ TEST_F(RetryShutdown, APauseHoldsDeliveriesBackAndResumeBringsThem) {
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 4; }));
 }
 
-TEST_F(RetryShutdown, APauseReturnsWhatHasNotBegunUncounted) {
+TEST_F(RetryShutdown, APauseReturnsUnstartedMessagesUncounted) {
   constexpr std::size_t kMessages = 10;
   for (const char* type : {"classic", "quorum"}) {
     SCOPED_TRACE(type);
@@ -227,7 +227,7 @@ TEST_F(RetryShutdown, APauseReturnsWhatHasNotBegunUncounted) {
   }
 }
 
-TEST_F(RetryShutdown, AnExclusiveConsumerStandsByUntilTheQueueIsFree) {
+TEST_F(RetryShutdown, AnExclusiveConsumerWaitsUntilTheQueueIsFree) {
   Client client(loop_, Options());
   auto first = client.Consume({.queue = "orders", .exclusive = true}, calls_.Succeed());
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));

@@ -64,7 +64,7 @@ TEST_F(RetryStart, AnExclusiveQueueIsRefused) {
   }
 }
 
-TEST_F(RetryStart, AParkedQueueThatKeepsNothingIsRefused) {
+TEST_F(RetryStart, RefusesUnsuitableParkedQueues) {
   peer_.DeclareQueue("orders.parked", {{"x-queue-type", "stream"}});
   EXPECT_THAT(std::string(Start(vhost_.Url()).message()), HasSubstr("'orders.parked' is a stream"));
   vhost_.DeleteQueue("orders.parked");
@@ -81,7 +81,7 @@ TEST_F(RetryStart, AParkedQueueThatKeepsNothingIsRefused) {
               HasSubstr("'orders.parked' is not durable"));
 }
 
-TEST_F(RetryStart, AParkedQueueOfAnyOtherKindIsTaken) {
+TEST_F(RetryStart, AcceptsEveryOtherKindOfParkedQueue) {
   peer_.DeclareQueue("orders.parked",
                      {{"x-queue-type", "quorum"}, {"x-max-length", std::int64_t{1000}}});
   Client client(loop_, Options());
@@ -90,7 +90,7 @@ TEST_F(RetryStart, AParkedQueueOfAnyOtherKindIsTaken) {
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
 }
 
-TEST_F(RetryStart, AQueueDeletedLaterIsWaitedFor) {
+TEST_F(RetryStart, WaitsForAQueueThatIsDeletedLater) {
   Client client(loop_, Options());
   const auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
   ASSERT_TRUE(consumer.ok()) << consumer.status();
@@ -131,14 +131,14 @@ class RetryRights : public RetryTest {
   }
 };
 
-TEST_F(RetryRights, AreEnoughWithANamedWorkExchange) {
+TEST_F(RetryRights, SufficeWithANamedWorkExchange) {
   EXPECT_TRUE(Parks({.configure = "^(retry\\..*|orders\\.parked)$",
                      .write = "^(retry\\..*|amq\\.default|work)$",
                      .read = "^(retry\\..*|orders)$"},
                     "work"));
 }
 
-TEST_F(RetryRights, NeedNoConfigureOnAParkedQueueThatIsThere) {
+TEST_F(RetryRights, NeedNoConfigureForAnExistingParkedQueue) {
   peer_.DeclareQueue("orders.parked");
   EXPECT_TRUE(Parks({.configure = "^retry\\..*$",
                      .write = "^(retry\\..*|amq\\.default)$",
@@ -157,7 +157,7 @@ struct MissingRight {
 // What is missing is reported, the message stays, and all goes on once the right is given.
 class RetryMissingRight : public RetryRights, public ::testing::WithParamInterface<MissingRight> {};
 
-TEST_P(RetryMissingRight, IsSaidAndWaitedFor) {
+TEST_P(RetryMissingRight, IsReportedUntilItIsGranted) {
   const std::string user = vhost_.AddUser(GetParam().rights);
   ClientOptions options = Options();
   options.url = vhost_.UrlAs(user, user);

@@ -20,7 +20,7 @@ class RetryTls : public RetryTest {
   }
 };
 
-TEST_F(RetryTls, BringsAMessageBackAndGoesOnAfterACut) {
+TEST_F(RetryTls, ReturnsAMessageAndReconnectsAfterACut) {
   ClientOptions options = Options();
   options.url = vhost_.TlsUrl();
   Client client(loop_, options);
@@ -63,7 +63,7 @@ TEST_F(CommandTls, SendsAndWorks) {
   EXPECT_EQ(work.events("retried").size(), 1U);
 }
 
-TEST_F(CommandTls, SaysWhyItDoesNotTrustTheBroker) {
+TEST_F(CommandTls, ReportsWhyItDoesNotTrustTheBroker) {
   CommandRun work({"work", "--json", "--queue", "orders", "--url",
                    vhost_.TlsUrl("server_name_indication=other"), "--", "true"},
                   "");

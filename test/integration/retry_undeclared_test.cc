@@ -60,7 +60,7 @@ class Undeclared : public CommandTest, public ::testing::WithParamInterface<std:
   }
 };
 
-TEST_P(Undeclared, QueuesThatWereImportedAreUsedWithoutTheRightToConfigure) {
+TEST_P(Undeclared, UsesImportedQueuesWithoutConfigurePermission) {
   ImportDefinitions();
   const std::size_t queues = vhost_.QueuesBeginning("").size();
   EXPECT_EQ(vhost_.Queue(DelayQueue())->at("arguments").count("x-expires"), 0U);
@@ -75,7 +75,7 @@ TEST_P(Undeclared, QueuesThatWereImportedAreUsedWithoutTheRightToConfigure) {
   EXPECT_TRUE(worker.Stop());
 }
 
-TEST_P(Undeclared, WhatIsGivenUpIsParkedInTheQueueThatWasImported) {
+TEST_P(Undeclared, ParksInTheImportedQueue) {
   ImportDefinitions();
   PublishTen();
   CommandRun worker = WorkUnprivileged("exit 1");
@@ -84,7 +84,7 @@ TEST_P(Undeclared, WhatIsGivenUpIsParkedInTheQueueThatWasImported) {
   EXPECT_EQ(peer_.Count("orders.parked"), 10U);
 }
 
-TEST_P(Undeclared, AQueueThatIsMissingIsNamedAndItsMessagesWaitForIt) {
+TEST_P(Undeclared, NamesAMissingQueueWhoseMessagesWait) {
   peer_.DeclareQueue("orders.parked");
   PublishTen();
   CommandRun worker = WorkUnprivileged(kFailTwice);
@@ -101,7 +101,7 @@ TEST_P(Undeclared, AQueueThatIsMissingIsNamedAndItsMessagesWaitForIt) {
   EXPECT_TRUE(worker.Stop());
 }
 
-TEST_P(Undeclared, AParkedQueueThatIsMissingEndsTheStartWithItsName) {
+TEST_P(Undeclared, NamesAMissingParkedQueueWhenTheStartFails) {
   CommandRun worker = WorkUnprivileged(kFailTwice);
   EXPECT_EQ(worker.Wait(), 69);
   EXPECT_THAT(worker.err(), HasSubstr("'orders.parked' is not there"));

@@ -28,7 +28,7 @@ class RetryWorkQueue : public RetryTest {
   }
 };
 
-TEST_F(RetryWorkQueue, WithPrioritiesGetsARetryBackAheadOfWhatIsLessUrgent) {
+TEST_F(RetryWorkQueue, WithPrioritiesReturnsRetriesBeforeLessUrgentMessages) {
   peer_.DeclareQueue("orders", {{"x-max-priority", 9}});
   Client client(loop_, Options());
   std::optional<Settlement> busy;
@@ -58,7 +58,7 @@ TEST_F(RetryWorkQueue, WithPrioritiesGetsARetryBackAheadOfWhatIsLessUrgent) {
   EXPECT_EQ(calls_[2].properties().priority, 8);
 }
 
-TEST_F(RetryWorkQueue, WithASingleActiveConsumerGoesOnWithTheNextOneAndLosesNothing) {
+TEST_F(RetryWorkQueue, WithASingleActiveConsumerContinuesWithTheNextOneAndLosesNothing) {
   constexpr int kMessages = 20;
   peer_.DeclareQueue("orders", {{"x-single-active-consumer", true}, {"x-queue-type", "quorum"}});
   Referee referee;
@@ -93,7 +93,7 @@ TEST_F(RetryWorkQueue, WithASingleActiveConsumerGoesOnWithTheNextOneAndLosesNoth
   EXPECT_GT(calls_of[1], 0);
 }
 
-TEST_F(RetryWorkQueue, ThatIsFullAndRefusesKeepsARetryInItsQuorumDelayQueue) {
+TEST_F(RetryWorkQueue, ThatIsFullKeepsARetryInItsQuorumDelayQueue) {
   peer_.DeclareQueue("orders", {{"x-max-length", 1}, {"x-overflow", "reject-publish"}});
   ClientOptions options = Options();
   options.delay_queues.queue_type = QueueType::kQuorum;
@@ -126,7 +126,7 @@ TEST_F(RetryWorkQueue, ThatIsFullAndRefusesKeepsARetryInItsQuorumDelayQueue) {
 
 class RetryConsumerTimeout : public OwnBrokerTest {};
 
-TEST_F(RetryConsumerTimeout, RequeuesWhatTookTooLongAndConsumingGoesOn) {
+TEST_F(RetryConsumerTimeout, RequeuesMessagesThatTookTooLongAndContinuesConsuming) {
   broker().SetConsumerTimeout(absl::Seconds(2));
   peer_.DeclareQueue("slow orders", {{"x-queue-type", "quorum"}});
   Client client(loop_, Options());

@@ -82,7 +82,7 @@ std::string Seconds(absl::Duration time) {
 
 class Refusals : public ::testing::TestWithParam<Row> {};
 
-TEST_P(Refusals, AreCalmAndEndInTime) {
+TEST_P(Refusals, CauseFewAttemptsAndEndInTime) {
   const auto [request, beginning] = GetParam();
   int turn = 0;
   for (const Way& way : AllWays()) {

@@ -286,7 +286,7 @@ Totals RunHistories(World world, std::uint64_t count) {
   return totals;
 }
 
-TEST(ClassicLeases, NoConfirmedMessageOutlivesItsQueueInARoughWorld) {
+TEST(ClassicLeases, NoConfirmedMessageOutlivesItsQueueDespiteFaults) {
   const Totals totals = RunHistories(World::kRough, 7500);
   if (OnlySeed() != 0) return;
   // The dangers were there.
@@ -296,7 +296,7 @@ TEST(ClassicLeases, NoConfirmedMessageOutlivesItsQueueInARoughWorld) {
   EXPECT_GT(totals.deceptions, 500U);
 }
 
-TEST(ClassicLeases, NoWaitingMessageOutlivesItsQueueHoweverOftenTheClockStepsBack) {
+TEST(ClassicLeases, NoWaitingMessageOutlivesItsQueueIfTheClockStepsBack) {
   const Totals totals = RunHistories(World::kSteady, 3000);
   if (OnlySeed() != 0) return;
   EXPECT_GT(totals.safe, 50'000U);

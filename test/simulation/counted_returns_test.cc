@@ -183,7 +183,7 @@ TEST_P(ReturnsOf, StopsAndPausesNeverCount) {
 
 // One worker counts exactly. From 4.3 on nobody else knows of a timeout: each further worker may
 // have had a message once when it is parked, and once more before it had an id.
-TEST_P(ReturnsOf, WhatHangsIsParkedAfterMaxAttempts) {
+TEST_P(ReturnsOf, AHangingMessageIsParkedAfterMaxAttempts) {
   for (std::uint64_t seed = First(); seed <= Last(); ++seed) {
     const std::size_t workers = 1 + seed % 3;
     Returns world(GetParam(), seed, workers);
@@ -199,7 +199,7 @@ TEST_P(ReturnsOf, WhatHangsIsParkedAfterMaxAttempts) {
 }
 
 // Before 4.3 the broker counts what has only waited.
-TEST_P(ReturnsOf, WhatWaitsBehindWhatHangsDoesNotCountFrom4_3) {
+TEST_P(ReturnsOf, MessagesBehindAHangingOneDoNotCountFrom43) {
   if (CountsAll()) return;
   for (std::uint64_t seed = First(); seed <= Last(); ++seed) {
     Returns world(GetParam(), seed, 1 + seed % 3);

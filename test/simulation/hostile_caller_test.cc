@@ -17,7 +17,7 @@
 namespace retryq::simulation {
 namespace hostile_caller_test {
 
-TEST(HostileCaller, MayDoAnythingAnywhereFromAnyThread) {
+TEST(HostileCaller, MayCallAnythingAtAnyTimeFromAnyThread) {
   int calls = 0;
   ForEachSeed(NumberFrom("RETRYQ_CALLERS", 300) / 30, [&calls](std::uint64_t seed) {
     HostileWorld world(seed + 1'000'000);
@@ -32,7 +32,7 @@ TEST(HostileCaller, MayDoAnythingAnywhereFromAnyThread) {
   EXPECT_GT(calls, 0);
 }
 
-TEST(HostileCaller, MayUseConnectionsAndChannelsAnywhere) {
+TEST(HostileCaller, MayUseConnectionsAndChannelsAtAnyTime) {
   int calls = 0;
   ForEachSeed(NumberFrom("RETRYQ_CALLERS", 300) / 30, [&calls](std::uint64_t seed) {
     HostileWorld world(seed + 2'000'000);

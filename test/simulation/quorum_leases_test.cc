@@ -227,7 +227,7 @@ class History {
 // What `outage` allows, less the second that a step of the model may take.
 absl::Duration Allowed() { return kOptions.outage - kOptions.confirm_timeout - absl::Seconds(1); }
 
-TEST(QuorumLeases, NoConfirmedMessageGoesWithItsQueue) {
+TEST(QuorumLeases, NoConfirmedMessageIsDeletedWithItsQueue) {
   std::uint64_t first = 1;
   std::uint64_t count = 5000;
   if (const char* seed = std::getenv("RETRYQ_SEED"); seed != nullptr) {
@@ -251,7 +251,7 @@ TEST(QuorumLeases, NoConfirmedMessageGoesWithItsQueue) {
 }
 
 // Else the test above would show nothing.
-TEST(QuorumLeases, ClocksAndOutagesBeyondWhatIsAllowedLoseSome) {
+TEST(QuorumLeases, ClockErrorsAndOutagesBeyondTheLimitsLoseMessages) {
   std::uint64_t lost = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) lost += History(seed, 3 * Allowed()).Run().lost;
   EXPECT_GT(lost, 20U);

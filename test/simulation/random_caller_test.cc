@@ -118,7 +118,7 @@ class SimulatedWorld final : public World {
   std::vector<SimulatedBroker*> brokers_;
 };
 
-TEST(RandomCaller, MayDoAnythingAnywhere) {
+TEST(RandomCaller, MayCallAnythingAtAnyTime) {
   int calls = 0;
   ForEachSeed(NumberFrom("RETRYQ_CALLERS", kPrograms), [&calls](std::uint64_t seed) {
     SimulatedWorld world(seed + 1'000'000);

@@ -260,7 +260,7 @@ class RandomLoop {
   bool ending_ = false;
 };
 
-TEST(RandomLoop, MayDoAnythingAnywhere) {
+TEST(RandomLoop, MayCallAnythingAtAnyTime) {
   int calls = 0;
   ForEachSeed(std::max<std::uint64_t>(NumberFrom("RETRYQ_CALLERS", 300) / 3, 1),
               [&calls](std::uint64_t seed) { calls += RandomLoop(seed).Run(); });

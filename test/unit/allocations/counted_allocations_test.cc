@@ -33,7 +33,7 @@ std::uint64_t CountedAllocations() { return allocations; }
 
 namespace {
 
-TEST(CountedAllocations, CountsWhatIsAllocated) {
+TEST(CountedAllocations, CountsAllocations) {
   const std::uint64_t before = CountedAllocations();
   const auto text = std::make_unique<std::string>(100, 'x');
   EXPECT_EQ(CountedAllocations() - before, 2U);

@@ -68,21 +68,21 @@ std::uint64_t CountRetries(const absl::Status& error, std::size_t body_size = 25
   });
 }
 
-TEST(SteadyState, ARetryAllocatesItsMessageAlone) {
+TEST(SteadyState, ARetryAllocatesOnlyItsMessage) {
   EXPECT_LT(CountRetries(absl::UnavailableError("connection refused")), kMost);
 }
 
-TEST(SteadyState, ARetryAllocatesItsMessageAloneWhateverTheError) {
+TEST(SteadyState, ARetryAllocatesOnlyItsMessageWhateverTheError) {
   EXPECT_LT(CountRetries(absl::FailedPreconditionError("the account is locked, try again later")),
             kMost);
 }
 
 // A body above 4 KiB has an allocation of its own.
-TEST(SteadyState, ARetryOfALargeBodyAllocatesItsMessageAlone) {
+TEST(SteadyState, ARetryOfALargeBodyAllocatesOnlyItsMessage) {
   EXPECT_LT(CountRetries(absl::UnavailableError("connection refused"), 20'000), kMost + kCounted);
 }
 
-TEST(SteadyState, ASuccessAllocatesItsMessageAlone) {
+TEST(SteadyState, ASuccessAllocatesOnlyItsMessage) {
   EXPECT_LT(CountRetries(absl::OkStatus()), kMost);
 }
 

@@ -7,20 +7,20 @@
 namespace retryq {
 namespace escaped_text_test {
 
-TEST(EscapedText, LeavesTextAlone) {
+TEST(EscapedText, LeavesPlainTextUnchanged) {
   EXPECT_EQ(EscapedText("plain \\ \"text\" äöü € \xF0\x9F\x90\x87"),
             "plain \\ \"text\" äöü € \xF0\x9F\x90\x87");
   EXPECT_EQ(EscapedText(""), "");
 }
 
-TEST(EscapedText, EscapesWhatMovesTheCursor) {
+TEST(EscapedText, EscapesCursorMovements) {
   EXPECT_EQ(EscapedText("a\nb\r\tc\x1b[2J\x7f"), R"(a\u{A}b\u{D}\u{9}c\u{1B}[2J\u{7F})");
   EXPECT_EQ(EscapedText(std::string("\0", 1)), R"(\u{0})");
   EXPECT_EQ(EscapedText("\xC2\x9B"), R"(\u{9B})");  // CSI in one
   EXPECT_EQ(EscapedText("\xE2\x80\xA8\xE2\x80\xAE\xE2\x81\xA6"), R"(\u{2028}\u{202E}\u{2066})");
 }
 
-TEST(EscapedText, EscapesWhatIsNotUtf8) {
+TEST(EscapedText, EscapesInvalidUtf8) {
   EXPECT_EQ(EscapedText("caf\xe9!"), R"(caf\xE9!)");
   EXPECT_EQ(EscapedText("\xE2\x82"), R"(\xE2\x82)");                  // cut off
   EXPECT_EQ(EscapedText("\xC0\x80"), R"(\xC0\x80)");                  // longer than need be
@@ -30,7 +30,7 @@ TEST(EscapedText, EscapesWhatIsNotUtf8) {
   EXPECT_EQ(EscapedText("\xC3("), R"(\xC3()");
 }
 
-TEST(EscapedText, OfSeveralLinesKeepsThese) {
+TEST(EscapedText, KeepsLineFeedsOfSeveralLines) {
   EXPECT_EQ(EscapedLines("a\n\tb\x1b"), "a\n\tb\\u{1B}");
 }
 
@@ -44,7 +44,7 @@ TEST(EscapedText, OfJsonHasTheSameValues) {
             R"(["\u001b ü\u007f\u009b\u202e"])");
 }
 
-TEST(EscapedText, KnowsPlainText) {
+TEST(EscapedText, RecognizesPlainText) {
   EXPECT_TRUE(IsPlainText("a\r\n\tb ü"));
   EXPECT_FALSE(IsPlainText("a\x1b"));
   EXPECT_FALSE(IsPlainText("a\xff"));

@@ -5,7 +5,7 @@
 namespace retryq {
 namespace header_names_test {
 
-TEST(HeaderNames, TellWhoSetsTheHeader) {
+TEST(HeaderNames, ShowWhoSetsTheHeader) {
   EXPECT_TRUE(IsRetryHeader("x-retry-count"));
   EXPECT_FALSE(IsRetryHeader("x-retry-other")) << "an application may use the prefix";
   EXPECT_FALSE(IsRetryHeader("x-retry-edited")) << "set by the command";

@@ -47,7 +47,7 @@ TEST(AsUtf8, ReplacesEachByteThatIsNotValid) {
   EXPECT_EQ(Utf8("\xE2\x82z"), bad + bad + "z") << "cut short";
 }
 
-TEST(AsUtf8, FindsTheOneByteThatIsNotValidWhereverItIs) {
+TEST(AsUtf8, FindsAnInvalidByteAtAnyPosition) {
   for (std::size_t size = 1; size < 40; ++size) {
     for (std::size_t at = 0; at < size; ++at) {
       std::string text(size, 'a');
@@ -58,7 +58,7 @@ TEST(AsUtf8, FindsTheOneByteThatIsNotValidWhereverItIs) {
   }
 }
 
-TEST(AsUtf8, CopiesNothingThatIsValid) {
+TEST(AsUtf8, DoesNotCopyValidText) {
   const std::string_view text = "UNAVAILABLE: caf\xC3\xA9";
   std::string repaired;
   EXPECT_EQ(AsUtf8(text, kAnySize, &repaired).data(), text.data());
@@ -76,7 +76,7 @@ TEST(AsUtf8, CutsBetweenCodePoints) {
   EXPECT_EQ(Utf8("ab\xFF", 4), "ab") << "the replacement does not fit";
 }
 
-TEST(AsUtf8, MakesOfAnyBytesTextThatItLeavesAsItIs) {
+TEST(AsUtf8, TurnsAnyBytesIntoTextThatItLeavesUnchanged) {
   std::mt19937 random(7);  // NOLINT: the same bytes each time
   for (int round = 0; round < 2000; ++round) {
     std::string bytes(random() % 64, '\0');
@@ -98,7 +98,7 @@ TEST(CutUtf8, SplitsNoCodePoint) {
   EXPECT_EQ(CutUtf8(text, 0), "");
 }
 
-TEST(CutUtf8, CutsWhatIsNoTextAnywhere) {
+TEST(CutUtf8, CutsInvalidTextAnywhere) {
   const std::string bytes(10, '\x80');
   EXPECT_EQ(CutUtf8(bytes, 6).size(), 3u);
 }

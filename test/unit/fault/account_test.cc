@@ -14,7 +14,7 @@ WorkerEntry Called(std::uint64_t failures, absl::Duration after) {
           .failures = failures};
 }
 
-TEST(FaultAccount, IsLateByTheTimeAfterTheDelay) {
+TEST(FaultAccount, MeasuresLatenessFromTheEndOfTheDelay) {
   Account account;
   account.MeasureLatenessFrom(absl::UnixEpoch());
   account.Add(Called(0, absl::ZeroDuration()));
@@ -25,7 +25,7 @@ TEST(FaultAccount, IsLateByTheTimeAfterTheDelay) {
   EXPECT_EQ(account.lateness(), absl::Milliseconds(5)) << "the latest one counts";
 }
 
-TEST(FaultAccount, DoesNotMeasureWhatFailedBefore) {
+TEST(FaultAccount, MeasuresNoLatenessOfEarlierFailures) {
   Account account;
   account.Add(Called(0, absl::ZeroDuration()));
   account.Add(Called(1, absl::Hours(1)));
@@ -43,7 +43,7 @@ TEST(FaultAccount, ASecondCallAfterTheSameFailuresIsNoRetry) {
   EXPECT_FALSE(account.lateness().has_value());
 }
 
-TEST(FaultAccount, EndsWhatIsHandledOrParked) {
+TEST(FaultAccount, CountsHandledAndParkedMessagesAsEnded) {
   Account account;
   account.Add({.act = WorkerAct::kHandled, .name = {.number = 0}, .at = kStart});
   account.Add({.act = WorkerAct::kParked, .name = {.number = 3}, .at = kStart});

@@ -18,7 +18,7 @@ RunReferee AllButTheLast() {
   return referee;
 }
 
-TEST(FaultReferee, CountsWhatWasHandledAndParked) {
+TEST(FaultReferee, CountsHandledAndParkedMessages) {
   const Count count = AllButTheLast().Result(3);
   EXPECT_EQ(count.sent, 3U);
   EXPECT_EQ(count.handled, 2U);
@@ -27,20 +27,20 @@ TEST(FaultReferee, CountsWhatWasHandledAndParked) {
   EXPECT_EQ(count.lost, 0U);
 }
 
-TEST(FaultReferee, CallsAMissingMessageLost) {
+TEST(FaultReferee, CountsAMissingMessageAsLost) {
   const RunReferee referee = AllButTheLast();
   EXPECT_EQ(referee.Result(4).lost, 1U);
   EXPECT_THAT(referee.Missing(4), ElementsAre(3));
 }
 
-TEST(FaultReferee, CallsAMessageThatWaitsNeitherLostNorDone) {
+TEST(FaultReferee, CountsAWaitingMessageAsNeitherLostNorDone) {
   RunReferee referee = AllButTheLast();
   referee.Waiting({.number = 3});
   EXPECT_EQ(referee.Result(4).waiting, 1U);
   EXPECT_EQ(referee.Result(4).lost, 0U);
 }
 
-TEST(FaultReferee, HasNoMoreDestroyedThanCanHaveBeen) {
+TEST(FaultReferee, CountsNoMoreDestroyedMessagesThanPossible) {
   RunReferee referee = AllButTheLast();
   referee.MayHaveDestroyed(2);
   EXPECT_EQ(referee.Result(5).destroyed, 2U);
@@ -49,13 +49,13 @@ TEST(FaultReferee, HasNoMoreDestroyedThanCanHaveBeen) {
   EXPECT_EQ(referee.Result(6).lost, 1U);
 }
 
-TEST(FaultReferee, DestroysNothingThatIsStillThere) {
+TEST(FaultReferee, DoesNotCountExistingMessagesAsDestroyed) {
   RunReferee referee = AllButTheLast();
   referee.MayHaveDestroyed(2);
   EXPECT_EQ(referee.Result(3).destroyed, 0U);
 }
 
-TEST(FaultReferee, CountsEachTimeTooManyAsADuplicate) {
+TEST(FaultReferee, CountsEachRepeatedOutcomeAsADuplicate) {
   RunReferee referee = AllButTheLast();
   referee.Handled({.number = 0});
   referee.Parked({.number = 1});
@@ -67,7 +67,7 @@ TEST(FaultReferee, CountsEachTimeTooManyAsADuplicate) {
   EXPECT_EQ(count.waiting, 0U);
 }
 
-TEST(FaultReferee, DoesNotBlameOthersForWhatTheProducerSentTwice) {
+TEST(FaultReferee, DoesNotCountRepetitionsOfTheProducerAsDuplicates) {
   RunReferee referee = AllButTheLast();
   referee.Handled({.number = 0, .repetition = 1});
   EXPECT_EQ(referee.Result(3).duplicates, 0U);

@@ -19,7 +19,7 @@ TEST(AlivePtr, IsNullOnceTheObjectIsDestroyed) {
   EXPECT_FALSE(alive);
 }
 
-TEST(LifelineWatch, SeesThatTheObjectIsDestroyedInTheMeantime) {
+TEST(LifelineWatch, DetectsTheDestructionOfTheObject) {
   auto object = std::make_unique<Object>();
   const Lifeline<Object>::Watch watch(object->lifeline);
   EXPECT_TRUE(watch);
@@ -27,7 +27,7 @@ TEST(LifelineWatch, SeesThatTheObjectIsDestroyedInTheMeantime) {
   EXPECT_FALSE(watch);
 }
 
-TEST(LifelineWatch, SeesItFromWithinOthersAndBetweenThem) {
+TEST(LifelineWatch, DetectsItInNestedWatches) {
   auto object = std::make_unique<Object>();
   const Lifeline<Object>::Watch outer(object->lifeline);
   { const Lifeline<Object>::Watch over(object->lifeline); }

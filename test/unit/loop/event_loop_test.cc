@@ -77,7 +77,7 @@ TEST_F(HangUpTest, DrainsTheLoop) {
   EXPECT_TRUE(drained);
 }
 
-TEST_F(HangUpTest, StaysIgnoredWhereItIs) {
+TEST_F(HangUpTest, StaysIgnoredIfItWasIgnored) {
   struct sigaction ignored = {};
   ignored.sa_handler = SIG_IGN;
   sigaction(SIGHUP, &ignored, nullptr);
@@ -95,7 +95,7 @@ TEST_F(HangUpTest, StaysIgnoredWhereItIs) {
   EXPECT_FALSE(drained);
 }
 
-TEST(EventLoop, GivesADrainOfInfiniteGraceAllTheTimeItTakes) {
+TEST(EventLoop, WaitsForADrainOfInfiniteGraceWithoutALimit) {
   EventLoop loop;
   EventLoop::DrainDone done;
   bool drained = false;
@@ -110,7 +110,7 @@ TEST(EventLoop, GivesADrainOfInfiniteGraceAllTheTimeItTakes) {
   EXPECT_TRUE(drained);
 }
 
-TEST(EventLoop, CountsATimersDelayFromNowEvenInALongTurn) {
+TEST(EventLoop, StartsATimersDelayWhenItIsSetEvenInALongTurn) {
   EventLoop loop;
   std::unique_ptr<Timer> second;
   const auto first = loop.After(absl::ZeroDuration(), [&] {
@@ -138,7 +138,7 @@ TEST(EventLoop, CancelsATimerThatIsDestroyed) {
   EXPECT_TRUE(loop.Run().ok());
 }
 
-TEST(EventLoop, RunsPostedWorkInOrderAndNeverAtOnce) {
+TEST(EventLoop, RunsPostedWorkInOrderAndNeverSynchronously) {
   EventLoop loop;
   std::vector<int> ran;
   const auto executor = loop.executor();
@@ -155,7 +155,7 @@ TEST(EventLoop, RunsPostedWorkInOrderAndNeverAtOnce) {
   EXPECT_THAT(ran, ElementsAre(1, 2, 3));
 }
 
-TEST(EventLoop, TakesWorkFromManyThreads) {
+TEST(EventLoop, AcceptsWorkFromManyThreads) {
   constexpr int kThreads = 4;
   constexpr int kEach = 5000;
   EventLoop loop;
@@ -176,7 +176,7 @@ TEST(EventLoop, TakesWorkFromManyThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(EventLoop, DestroysUnrunWorkWithTheLoopAndAfter) {
+TEST(EventLoop, DestroysPendingWorkWithTheLoopAndLaterWorkAtOnce) {
   const auto token = std::make_shared<int>();
   std::shared_ptr<Executor> executor;
   {
@@ -204,7 +204,7 @@ TEST(EventLoop, ReturnsTheFirstFailureAndRunsAgain) {
 }
 
 // libevent is C: no exception may cross it, and `running` would stay so.
-TEST(EventLoop, EndsWithWhatACallbackThrewAfterADrainAndRunsAgain) {
+TEST(EventLoop, ReturnsAnErrorForACallbackThatThrewAfterADrainAndRunsAgain) {
   EventLoop loop;
   bool drained = false;
   const auto drain = loop.OnDrain([&](const EventLoop::DrainDone& done) {
@@ -233,7 +233,7 @@ TEST(EventLoop, CountsADrainThatThrowsAsDone) {
 }
 
 // libevent tells one loop of a signal.
-TEST(EventLoop, RefusesToWaitForSignalsWhereAnotherOneDoes) {
+TEST(EventLoop, RefusesToWaitForSignalsIfAnotherLoopDoes) {
   EventLoop loop;
   absl::Status second;
   loop.executor()->Post([&] {
@@ -247,7 +247,7 @@ TEST(EventLoop, RefusesToWaitForSignalsWhereAnotherOneDoes) {
 }
 
 // The epoll set is the parent's too: what a child cancels, the parent would not hear any more.
-TEST(EventLoop, IsUntouchedByWhatAForkedChildDestroys) {
+TEST(EventLoop, IsNotAffectedByAForkedChildThatDestroysIt) {
   std::optional<EventLoop> loop(std::in_place);
   const std::shared_ptr<Executor> executor = loop->executor();
   std::unique_ptr<Timer> timer = loop->After(absl::Hours(1), [] {});
@@ -282,7 +282,7 @@ TEST(EventLoop, StopsAtTheEndOfTheTurn) {
   EXPECT_EQ(ran, 2);
 }
 
-TEST(EventLoop, DoesNotRunInsideARun) {
+TEST(EventLoop, RefusesANestedRun) {
   EventLoop loop;
   loop.executor()->Post([&] {
     EXPECT_TRUE(absl::IsFailedPrecondition(loop.Run()));
@@ -321,7 +321,7 @@ TEST(EventLoop, CountsADrainThatIsDroppedAsDone) {
   EXPECT_TRUE(loop.Run().ok());
 }
 
-TEST(EventLoop, DrainsAtOnceWhatIsRegisteredMeanwhile) {
+TEST(EventLoop, DrainsLateRegistrationsAtOnce) {
   EventLoop loop;
   bool drained = false;
   std::shared_ptr<void> second;
@@ -360,7 +360,7 @@ TEST(EventLoop, DrainsOnTheFirstSignalAndEndsOnTheSecond) {
 
 int signals_seen = 0;
 
-TEST(EventLoop, GivesTheSignalsBack) {
+TEST(EventLoop, RestoresTheSignalHandlers) {
   struct sigaction mine = {};
   mine.sa_handler = [](int) { ++signals_seen; };
   struct sigaction before = {};
@@ -376,7 +376,7 @@ TEST(EventLoop, GivesTheSignalsBack) {
   sigaction(SIGTERM, &before, nullptr);
 }
 
-TEST(EventLoop, IgnoresSigpipeUnlessSomebodyHandlesIt) {
+TEST(EventLoop, IgnoresSigpipeUnlessAHandlerIsSet) {
   struct sigaction before = {};
   sigaction(SIGPIPE, nullptr, &before);
   struct sigaction now = {};
@@ -435,7 +435,7 @@ TEST(EventLoop, DoesNotRunInsideACallbackOfABorrowedBase) {
   event_base_free(base);
 }
 
-TEST(EventLoop, HasAWallClockAndOneThatRunsWithoutSteps) {
+TEST(EventLoop, HasAWallClockAndASteadyClock) {
   EventLoop loop;
   EXPECT_GT(loop.clock().Now(), absl::FromUnixSeconds(1700000000));
   const absl::Duration first = loop.clock().SinceBoot();
@@ -443,7 +443,7 @@ TEST(EventLoop, HasAWallClockAndOneThatRunsWithoutSteps) {
   EXPECT_GE(loop.clock().SinceBoot(), first);
 }
 
-TEST(EventLoop, NeverRepeatsItsRandomness) {
+TEST(EventLoop, DrawsDifferentRandomNumbersInEachLoop) {
   EventLoop one;
   EventLoop other;
   std::set<std::uint64_t> seen;

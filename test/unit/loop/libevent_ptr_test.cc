@@ -6,7 +6,7 @@ namespace retryq {
 namespace libevent_ptr_test {
 
 // A time that overflows is long ago: the loop would go round and round.
-TEST(StartTimer, MakesInfiniteACenturyFromNow) {
+TEST(StartTimer, TreatsInfiniteAsACentury) {
   const EventBasePtr base(event_base_new());
   const EventPtr timer(evtimer_new(
       base.get(), [](evutil_socket_t, short, void*) {}, nullptr));

@@ -17,7 +17,7 @@ class FixedRandom final : public Random {
 
 constexpr absl::Duration kNow = absl::Hours(1);
 
-TEST(Pauses, DoubleUpToTheLongest) {
+TEST(Pauses, DoubleUpToTheMaximum) {
   FixedRandom highest(~std::uint64_t{0});
   Pauses pauses(absl::Milliseconds(100), absl::Seconds(1));
   for (const int milliseconds : {100, 200, 400, 800, 1000, 1000, 1000}) {
@@ -35,7 +35,7 @@ TEST(Pauses, AreNeverShorterThanHalf) {
   }
 }
 
-TEST(Pauses, BeginAnewAfterASuccessThatHasLasted) {
+TEST(Pauses, RestartAfterALastingSuccess) {
   FixedRandom lowest(0);
   Pauses pauses(absl::Milliseconds(100), absl::Seconds(1));
   pauses.Next(kNow, lowest);
@@ -44,7 +44,7 @@ TEST(Pauses, BeginAnewAfterASuccessThatHasLasted) {
   EXPECT_EQ(pauses.Next(kNow + Pauses::kLasting, lowest), absl::Milliseconds(50));
 }
 
-TEST(Pauses, GrowOnWhereASuccessIsOverAtOnce) {
+TEST(Pauses, KeepGrowingAfterAShortSuccess) {
   FixedRandom lowest(0);
   Pauses pauses(absl::Milliseconds(100), absl::Seconds(1));
   for (const int milliseconds : {50, 100, 200, 400, 500}) {
@@ -53,7 +53,7 @@ TEST(Pauses, GrowOnWhereASuccessIsOverAtOnce) {
   }
 }
 
-TEST(Pauses, ASuccessCountsForTheFailureBehindItAlone) {
+TEST(Pauses, ASuccessAffectsOnlyTheNextFailure) {
   FixedRandom lowest(0);
   Pauses pauses(absl::Milliseconds(100), absl::Seconds(1));
   pauses.Succeeded(kNow);
@@ -61,13 +61,13 @@ TEST(Pauses, ASuccessCountsForTheFailureBehindItAlone) {
   EXPECT_EQ(pauses.Next(kNow + absl::Hours(2), lowest), absl::Milliseconds(100));
 }
 
-TEST(Pauses, CanBeTheLongestAtOnce) {
+TEST(Pauses, CanBeTheMaximumAtOnce) {
   FixedRandom lowest(0);
   Pauses pauses(absl::Milliseconds(100), absl::Seconds(10));
   EXPECT_EQ(pauses.Longest(lowest), absl::Seconds(5));
 }
 
-TEST(Pauses, CanLeaveNothingToChance) {
+TEST(Pauses, CanBeWithoutJitter) {
   constexpr absl::Duration kFirst = absl::Seconds(1);
   constexpr absl::Duration kLongest = absl::Seconds(8);
   EXPECT_EQ(Pauses::WholeAfter(1, kFirst, kLongest), absl::Seconds(1));
@@ -75,7 +75,7 @@ TEST(Pauses, CanLeaveNothingToChance) {
   EXPECT_EQ(Pauses::WholeAfter(UINT32_MAX, kFirst, kLongest), kLongest);
 }
 
-TEST(Pauses, StayTheLongestHoweverManyFailuresThereWere) {
+TEST(Pauses, StayAtTheMaximumAfterManyFailures) {
   for (std::uint32_t failures = 4; failures < 200; ++failures) {
     EXPECT_EQ(Pauses::WholeAfter(failures, absl::Seconds(1), absl::Seconds(8)), absl::Seconds(8));
   }

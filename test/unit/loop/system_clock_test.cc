@@ -13,7 +13,7 @@ using ::testing::Le;
 // By so much the two clocks may drift apart, or be read apart, while a look is believed.
 constexpr absl::Duration kApart = absl::Milliseconds(100);
 
-TEST(SystemClock, LooksAtBothClocksAtOnce) {
+TEST(SystemClock, ReadsBothClocksTogether) {
   const SystemClock clock;
   const absl::Duration begin = clock.SinceBoot();
   int looks = 0;

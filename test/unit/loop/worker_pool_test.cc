@@ -14,7 +14,7 @@
 namespace retryq {
 namespace worker_pool_test {
 
-TEST(WorkerPool, RunsWhatIsSubmittedInOrderOnAThreadOfItsOwn) {
+TEST(WorkerPool, RunsSubmittedWorkInOrderOnItsThread) {
   std::vector<int> order;
   std::thread::id thread;
   std::promise<void> done;
@@ -30,7 +30,7 @@ TEST(WorkerPool, RunsWhatIsSubmittedInOrderOnAThreadOfItsOwn) {
   EXPECT_NE(thread, std::this_thread::get_id());
 }
 
-TEST(WorkerPool, RunsAsManyAtATimeAsItHasThreads) {
+TEST(WorkerPool, RunsAsManyTasksAtOnceAsItHasThreads) {
   constexpr int kThreads = 4;
   std::latch all_running(kThreads);  // none gets through before all are there
   std::latch all_done(kThreads);
@@ -44,14 +44,14 @@ TEST(WorkerPool, RunsAsManyAtATimeAsItHasThreads) {
   all_done.wait();
 }
 
-TEST(WorkerPool, TakesWorkThatCanOnlyBeMoved) {
+TEST(WorkerPool, AcceptsMoveOnlyWork) {
   std::promise<int> result;
   const std::unique_ptr<WorkerPool> pool = WorkerPool::Create(1).value();
   pool->Submit([number = std::make_unique<int>(7), &result] { result.set_value(*number); });
   EXPECT_EQ(result.get_future().get(), 7);
 }
 
-TEST(WorkerPool, DestroyedItDropsWhatWaitsAndLetsRunningWorkFinish) {
+TEST(WorkerPool, DropsWaitingWorkAndFinishesRunningWorkWhenDestroyed) {
   std::promise<void> started;
   std::promise<void> dropped;
   bool finished = false;
@@ -74,7 +74,7 @@ TEST(WorkerPool, DestroyedItDropsWhatWaitsAndLetsRunningWorkFinish) {
   EXPECT_FALSE(waiting_ran);
 }
 
-TEST(WorkerPool, WorkIsGoneBeforeTheNextBegins) {
+TEST(WorkerPool, DestroysWorkBeforeTheNextStarts) {
   const auto owned = std::make_shared<int>();
   std::promise<long> owners;
   const std::unique_ptr<WorkerPool> pool = WorkerPool::Create(1).value();
@@ -83,7 +83,7 @@ TEST(WorkerPool, WorkIsGoneBeforeTheNextBegins) {
   EXPECT_EQ(owners.get_future().get(), 1);
 }
 
-TEST(WorkerPool, DropsWhatWaitsAndGoesOn) {
+TEST(WorkerPool, DropsWaitingWorkAndContinues) {
   std::latch begun(1);
   std::latch go_on(1);
   std::promise<void> last;
@@ -103,7 +103,7 @@ TEST(WorkerPool, DropsWhatWaitsAndGoesOn) {
   EXPECT_EQ(*owned, 0);
 }
 
-TEST(WorkerPool, TakesWorkFromManyThreadsAtOnce) {
+TEST(WorkerPool, AcceptsWorkFromManyThreadsAtOnce) {
   constexpr int kSubmitters = 4;
   constexpr int kEach = 250;
   std::latch all_done(kSubmitters * kEach);
@@ -125,7 +125,7 @@ TEST(WorkerPool, TakesWorkFromManyThreadsAtOnce) {
   EXPECT_EQ(ran, kSubmitters * kEach);
 }
 
-TEST(WorkerPool, SaysThatThereIsNoThread) {
+TEST(WorkerPool, ReportsThatNoThreadCanBeStarted) {
   const testing::NoThreads no_threads;
   const absl::Status status = WorkerPool::Create(2).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);

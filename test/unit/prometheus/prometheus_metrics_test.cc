@@ -32,7 +32,7 @@ class PrometheusMetricsTest : public ::testing::Test {
   PrometheusMetrics metrics_{registry_};
 };
 
-TEST_F(PrometheusMetricsTest, CountsWhatBecomesOfDeliveries) {
+TEST_F(PrometheusMetricsTest, CountsTheOutcomesOfDeliveries) {
   for (const EventKind kind :
        {EventKind::kHandled, EventKind::kHandled, EventKind::kRetried, EventKind::kParked,
         EventKind::kRejected, EventKind::kDiscarded, EventKind::kRequeued, EventKind::kMoved,
@@ -51,7 +51,7 @@ TEST_F(PrometheusMetricsTest, CountsWhatBecomesOfDeliveries) {
   EXPECT_THAT(text, HasSubstr(R"(retryq_handler_failures_total{queue="orders"} 1)"));
 }
 
-TEST_F(PrometheusMetricsTest, ShowsSinceWhenTheOldestDeliveryIsWithTheHandler) {
+TEST_F(PrometheusMetricsTest, ShowsWhenTheOldestRunningDeliveryStarted) {
   const auto message = testing::MakeMessage();
   const auto queue = std::make_shared<const std::string>("orders");
   const Delivery first(message, queue, {});
@@ -91,7 +91,7 @@ TEST_F(PrometheusMetricsTest, CountsRetriesByAttemptUpToABound) {
   EXPECT_THAT(Text(), HasSubstr(R"(retryq_retries_total{attempt="more",queue="orders"} 2)"));
 }
 
-TEST_F(PrometheusMetricsTest, TellsWhyCopiesArePublishedAgain) {
+TEST_F(PrometheusMetricsTest, ShowsWhyCopiesArePublishedAgain) {
   metrics_.OnEvent(OfQueue(EventKind::kReturned));
   Event event = OfQueue(EventKind::kUnconfirmed);
   event.cause = "nacked";
@@ -100,7 +100,7 @@ TEST_F(PrometheusMetricsTest, TellsWhyCopiesArePublishedAgain) {
   EXPECT_THAT(Text(), HasSubstr(R"(retryq_copies_unconfirmed_total{cause="nacked"} 1)"));
 }
 
-TEST_F(PrometheusMetricsTest, KnowsTheStateOfTheConnection) {
+TEST_F(PrometheusMetricsTest, ShowsTheStateOfTheConnection) {
   EXPECT_THAT(Text(), HasSubstr("retryq_connected 0"));
   metrics_.OnEvent(Of(EventKind::kConnected));
   metrics_.OnEvent(OfQueue(EventKind::kConsuming));
@@ -119,7 +119,7 @@ TEST_F(PrometheusMetricsTest, KnowsTheStateOfTheConnection) {
   EXPECT_THAT(Text(), HasSubstr("retryq_disconnects_total 1"));
 }
 
-TEST_F(PrometheusMetricsTest, KnowsHowManyDelayQueuesAreLeased) {
+TEST_F(PrometheusMetricsTest, CountsLeasedDelayQueues) {
   Event event = Of(EventKind::kDeclared);
   event.delay_queues = 3;
   metrics_.OnEvent(event);
@@ -132,7 +132,7 @@ TEST_F(PrometheusMetricsTest, KnowsHowManyDelayQueuesAreLeased) {
   EXPECT_THAT(Text(), HasSubstr("retryq_delay_queues 0"));
 }
 
-TEST_F(PrometheusMetricsTest, MeasuresInSeconds) {
+TEST_F(PrometheusMetricsTest, UsesSeconds) {
   Event event = OfQueue(EventKind::kDelivered);
   event.lateness = absl::Milliseconds(3);
   event.in_flight = 7;
@@ -156,7 +156,7 @@ TEST_F(PrometheusMetricsTest, MeasuresInSeconds) {
 }
 
 // A routing key may be anything, and each would be a label for ever.
-TEST_F(PrometheusMetricsTest, MakesNoLabelsOfRoutingKeys) {
+TEST_F(PrometheusMetricsTest, HasNoLabelsForRoutingKeys) {
   for (const EventKind kind :
        {EventKind::kPublished, EventKind::kUnconfirmed, EventKind::kReturned}) {
     Event event = Of(kind);

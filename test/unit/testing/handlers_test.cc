@@ -24,7 +24,7 @@ namespace handlers_test {
 
 using ::testing::HasSubstr;
 
-TEST(MakeDelivery, SetsWhatAHandlerReads) {
+TEST(MakeDelivery, SetsTheFieldsThatAHandlerReads) {
   std::optional<Delivery> kept;
   {
     const std::string id = "17";
@@ -69,7 +69,7 @@ TEST(RecordedSettlement, RecordsThatASettlementIsDropped) {
   EXPECT_THAT(std::string(settlement.outcome()->status().message()), HasSubstr("settl"));
 }
 
-TEST(RecordedSettlement, MayGoBeforeItsSettlement) {
+TEST(RecordedSettlement, MayBeDestroyedBeforeItsSettlement) {
   auto recorded = std::make_unique<RecordedSettlement>();
   Settlement settlement = recorded->Make();
   EXPECT_FALSE(settlement.abandoned());
@@ -112,7 +112,7 @@ class ThreadsInStep : public ::testing::Test {
   Consumer consumer_;
 };
 
-TEST_F(ThreadsInStep, HaveDoneTheirWorkWhenTimeHasAdvanced) {
+TEST_F(ThreadsInStep, FinishTheirWorkBeforeTimeAdvances) {
   std::atomic<int> calls = 0;
   Consume(2, [&](const Delivery& delivery) -> Outcome {
     ++calls;
@@ -145,7 +145,7 @@ TEST_F(ThreadsInStep, WaitForTheirPublishesAsInProduction) {
   EXPECT_EQ(rabbit_.Count("out"), 100U);
 }
 
-TEST_F(ThreadsInStep, LetTimePassAtItsPace) {
+TEST_F(ThreadsInStep, LetTimePassWhileAPublishWaits) {
   const Publisher publisher = client_->publisher();
   absl::Status published;
   Consume(1, [&, publisher](const Delivery&) -> Outcome {
@@ -191,7 +191,7 @@ TEST_F(ThreadsThatWait, EndWithTheirClient) {
   EXPECT_EQ(published_.code(), absl::StatusCode::kCancelled);
 }
 
-TEST_F(ThreadsInStep, ReturnWhatTheyHaveNotBegunWhenPaused) {
+TEST_F(ThreadsInStep, ReturnUnstartedMessagesWhenPaused) {
   const Publisher publisher = client_->publisher();
   int calls = 0;
   Consume(1, [&, publisher](const Delivery&) -> Outcome {
@@ -249,7 +249,7 @@ std::vector<std::string> History() {
   return bodies;
 }
 
-TEST(ThreadsInStepAlone, HaveOneHistoryForOneSeed) {
+TEST(ThreadsInStepAlone, RepeatTheirHistoryForTheSameSeed) {
   const std::vector<std::string> history = History();
   EXPECT_EQ(history.size(), 300U);
   EXPECT_EQ(History(), history);

@@ -41,24 +41,24 @@ class SimulatedBrokerTest : public SimulatedRabbitMqTest {
   Inbox inbox_;
 };
 
-TEST_F(SimulatedBrokerTest, ConfirmsWhatAQueueTakes) {
+TEST_F(SimulatedBrokerTest, ConfirmsPublishesThatAQueueAccepts) {
   EXPECT_EQ(Publish("", "work").outcome, PublishOutcome::kConfirmed);
   EXPECT_EQ(rabbit_.Count("work"), 1U);
 }
 
-TEST_F(SimulatedBrokerTest, ReturnsWhatNoQueueTakes) {
+TEST_F(SimulatedBrokerTest, ReturnsUnroutablePublishes) {
   const PublishResult result = Publish("", "nowhere");
   EXPECT_EQ(result.outcome, PublishOutcome::kReturned);
   EXPECT_EQ(result.code, 312);
 }
 
-TEST_F(SimulatedBrokerTest, NacksWhatAFullQueueRefuses) {
+TEST_F(SimulatedBrokerTest, NacksPublishesThatAFullQueueRefuses) {
   rabbit_.DeclareQueue("full", {{"x-max-length", 1}, {"x-overflow", "reject-publish"}});
   EXPECT_EQ(Publish("", "full").outcome, PublishOutcome::kConfirmed);
   EXPECT_EQ(Publish("", "full").outcome, PublishOutcome::kNacked);
 }
 
-TEST_F(SimulatedBrokerTest, DeliversAsManyAsPrefetchAllowsAndGoesOnAfterAcks) {
+TEST_F(SimulatedBrokerTest, DeliversUpToThePrefetchAndContinuesAfterAcks) {
   for (const char* body : {"a", "b", "c"}) Send(body);
   const auto subscription = Consume(/*prefetch=*/2);
   ASSERT_THAT(inbox_.Bodies(), ElementsAre("a", "b"));
@@ -68,7 +68,7 @@ TEST_F(SimulatedBrokerTest, DeliversAsManyAsPrefetchAllowsAndGoesOnAfterAcks) {
   EXPECT_EQ(rabbit_.Count("work"), 2U);
 }
 
-TEST_F(SimulatedBrokerTest, GivesBackWhatAKilledClientHadOpen) {
+TEST_F(SimulatedBrokerTest, RequeuesUnackedMessagesOfAKilledClient) {
   Send("a");
   auto killed = std::make_unique<SimulatedBroker>(rabbit_);
   Inbox first;
@@ -83,7 +83,7 @@ TEST_F(SimulatedBrokerTest, GivesBackWhatAKilledClientHadOpen) {
   EXPECT_TRUE(inbox_.messages[0]->redelivered);
 }
 
-TEST_F(SimulatedBrokerTest, TellsOfALostConnectionBeforeItAnswersWhatWasOpen) {
+TEST_F(SimulatedBrokerTest, ReportsALostConnectionBeforeItAnswersOpenRequests) {
   NiceMock<MockBrokerListener> listener;
   broker_.SetListener(&listener);
   ::testing::MockFunction<void(PublishOutcome)> published;
@@ -105,7 +105,7 @@ TEST_F(SimulatedBrokerTest, TellsOfALostConnectionBeforeItAnswersWhatWasOpen) {
   broker_.SetListener(nullptr);
 }
 
-TEST_F(SimulatedBrokerTest, GivesUpAConnectionWhenItIsTold) {
+TEST_F(SimulatedBrokerTest, ReconnectsOnRequest) {
   NiceMock<MockBrokerListener> listener;
   broker_.SetListener(&listener);
   PublishOutcome outcome = PublishOutcome::kConfirmed;
@@ -119,7 +119,7 @@ TEST_F(SimulatedBrokerTest, GivesUpAConnectionWhenItIsTold) {
   broker_.SetListener(nullptr);
 }
 
-TEST_F(SimulatedBrokerTest, WhatWasOnItsWayMayArriveAfterTheCut) {
+TEST_F(SimulatedBrokerTest, AMessageInFlightMayArriveAfterTheCut) {
   broker_.Publish({.exchange = "", .routing_key = "work"}, [](const PublishResult&) {});
   broker_.CutPublishing({.may_arrive = absl::Milliseconds(5)});
   time_.Advance(absl::Seconds(1));
@@ -145,7 +145,7 @@ TEST_F(SimulatedBrokerTest, ConsumesAgainAfterACutAndAfterARestart) {
   EXPECT_THAT(inbox_.Bodies(), ElementsAre("a"));
 }
 
-TEST_F(SimulatedBrokerTest, AcksOfAnEarlierChannelCountForNothing) {
+TEST_F(SimulatedBrokerTest, IgnoresAcksOfAnEarlierChannel) {
   Send("a");
   const auto subscription = Consume();
   broker_.CutConsuming({});
@@ -177,7 +177,7 @@ TEST_F(SimulatedBrokerTest, AnAlarmStopsPublishingAndNotConsuming) {  // 18
   broker_.SetListener(nullptr);
 }
 
-TEST_F(SimulatedBrokerTest, CancelsLeavesTagsGoodAndResumes) {
+TEST_F(SimulatedBrokerTest, CancelsKeepsTagsValidAndResumes) {
   Send("a");
   const auto subscription = Consume();
   bool cancelled = false;
@@ -194,7 +194,7 @@ TEST_F(SimulatedBrokerTest, CancelsLeavesTagsGoodAndResumes) {
   EXPECT_THAT(inbox_.Bodies(), ElementsAre("a", "b"));
 }
 
-TEST_F(SimulatedBrokerTest, ResumesWithAPrefetchThatEarlierDeliveriesDoNotCountInto) {
+TEST_F(SimulatedBrokerTest, ResumesWithAPrefetchThatIgnoresEarlierDeliveries) {
   Send("a");
   Send("b");
   const auto subscription = Consume();
@@ -213,7 +213,7 @@ TEST_F(SimulatedBrokerTest, ResumesWithAPrefetchThatEarlierDeliveriesDoNotCountI
   EXPECT_THAT(inbox_.Bodies(), ElementsAre("a", "b", "c", "d"));
 }
 
-TEST_F(SimulatedBrokerTest, EndsACancelWhoseConsumerTheBrokerEndsMeanwhile) {
+TEST_F(SimulatedBrokerTest, CompletesACancelIfTheBrokerEndsTheConsumerMeanwhile) {
   const auto subscription = Consume();
   bool cancelled = false;
   rabbit_.DeleteQueue("work");
@@ -234,7 +234,7 @@ TEST_F(SimulatedBrokerTest, ClosingASubscriptionHandlesItsLastAcksFirst) {
   EXPECT_EQ(rabbit_.Count("work"), 1U);
 }
 
-TEST_F(SimulatedBrokerTest, TellsAConsumerThatItsQueueWasDeleted) {
+TEST_F(SimulatedBrokerTest, TellsAConsumerThatItsQueueIsDeleted) {
   const auto subscription = Consume();
   rabbit_.DeleteQueue("work");
   time_.Advance(absl::Milliseconds(100));
@@ -247,7 +247,7 @@ TEST_F(SimulatedBrokerTest, TellsAConsumerThatItsQueueWasDeleted) {
   EXPECT_EQ(inbox_.subscribed, 2);
 }
 
-TEST_F(SimulatedBrokerTest, CountsWhatAQuorumQueueGetsBackUpToItsLimit) {
+TEST_F(SimulatedBrokerTest, CountsReturnsToAQuorumQueueUpToItsLimit) {
   rabbit_.DeclareQueue("limited", {{"x-queue-type", "quorum"}, {"x-delivery-limit", 2}});
   ASSERT_TRUE(rabbit_.Publish("", "limited", {.message_id = "1"}));
   const auto subscription = broker_.Consume({.queue = "limited"}, &inbox_);
@@ -321,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, SimulatedReturns, ::testing::Values("3.10.8",
                            return name;
                          });
 
-TEST_F(SimulatedBrokerTest, ClosesInOrder) {
+TEST_F(SimulatedBrokerTest, ClosesCleanly) {
   bool closed = false;
   broker_.Publish({.exchange = "", .routing_key = "work"}, [](const PublishResult&) {});
   broker_.Close([&] { closed = true; });

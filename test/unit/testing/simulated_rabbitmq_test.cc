@@ -28,7 +28,7 @@ class SimulatedQueues : public SimulatedRabbitMqTest {
   }
 };
 
-TEST_F(SimulatedQueues, LeadAnExpiredMessageToWhereItsQueueSays) {
+TEST_F(SimulatedQueues, RouteAnExpiredMessageAsTheirArgumentsRequire) {
   rabbit_.DeclareQueue("retry.1000", DelayArguments(1000, 60'000));
   ASSERT_TRUE(rabbit_.Publish("", "retry.1000", {.message_id = "1"}, "one"));
   time_.Advance(absl::Milliseconds(999));
@@ -44,7 +44,7 @@ TEST_F(SimulatedQueues, LeadAnExpiredMessageToWhereItsQueueSays) {
   EXPECT_EQ(message->properties.headers->Find("x-first-death-queue")->AsString(), "retry.1000");
 }
 
-TEST_F(SimulatedQueues, LetMessagesExpireAtTheHeadOnly) {  // 10
+TEST_F(SimulatedQueues, ExpireMessagesOnlyAtTheHead) {  // 10
   rabbit_.DeclareQueue("mixed", DelayArguments(600'000, 3'600'000));
   ASSERT_TRUE(rabbit_.Publish("", "mixed", {.message_id = "slow"}));
   ASSERT_TRUE(rabbit_.Publish("", "mixed", {.expiration = "1000", .message_id = "fast"}));
@@ -54,7 +54,7 @@ TEST_F(SimulatedQueues, LetMessagesExpireAtTheHeadOnly) {  // 10
   EXPECT_EQ(rabbit_.Count("work"), 2U);
 }
 
-TEST_F(SimulatedQueues, GoWithWhatIsInThemWhenNobodyUsesThem) {  // 1, 2
+TEST_F(SimulatedQueues, AreDeletedWithTheirMessagesIfUnused) {  // 1, 2
   rabbit_.DeclareQueue("retry.60000", DelayArguments(60'000, 10'000));
   ASSERT_TRUE(rabbit_.Publish("", "retry.60000", {.message_id = "1"}));
   time_.Advance(absl::Milliseconds(10'050));
@@ -62,7 +62,7 @@ TEST_F(SimulatedQueues, GoWithWhatIsInThemWhenNobodyUsesThem) {  // 1, 2
   EXPECT_THAT(Causes(), ElementsAre(Cause::kQueueExpired));
 }
 
-TEST_F(SimulatedQueues, StayWhenTheyAreClassicAndDeclaredAgain) {  // 3
+TEST_F(SimulatedQueues, StayIfTheyAreClassicAndRedeclared) {  // 3
   const DeclareParams params{
       .queue = {.name = "retry.60000", .arguments = DelayArguments(60'000, 10'000)}};
   for (int i = 0; i < 10; ++i) {
@@ -72,7 +72,7 @@ TEST_F(SimulatedQueues, StayWhenTheyAreClassicAndDeclaredAgain) {  // 3
   EXPECT_TRUE(rabbit_.HasQueue("retry.60000"));
 }
 
-TEST_F(SimulatedQueues, GoAllTheSameWhenTheyAreQuorum) {  // 4
+TEST_F(SimulatedQueues, AreDeletedDespiteADeclareIfTheyAreQuorum) {  // 4
   const DeclareParams params{
       .queue = {.name = "retry.60000.q0", .arguments = AtLeastOnce(60'000, 10'000)}};
   ASSERT_TRUE(Declare(params).ok());
@@ -83,7 +83,7 @@ TEST_F(SimulatedQueues, GoAllTheSameWhenTheyAreQuorum) {  // 4
   EXPECT_THAT(Causes(), ElementsAre(Cause::kQueueExpired));
 }
 
-TEST_F(SimulatedQueues, AnswerAtTheirEndNowAndThenAndGo) {  // 5, 6, 31
+TEST_F(SimulatedQueues, MayBeDeletedDespiteADeclareAtTheirEnd) {  // 5, 6, 31
   const DeclareParams params{
       .queue = {.name = "retry.5000", .arguments = DelayArguments(5'000, 10'000)},
       .exchange = ExchangeDeclaration{.name = "retry.5000", .auto_delete = true}};
@@ -103,7 +103,7 @@ TEST_F(SimulatedQueues, AnswerAtTheirEndNowAndThenAndGo) {  // 5, 6, 31
   EXPECT_LT(lost, 50);
 }
 
-TEST_F(SimulatedQueues, TakeTheirExchangeWithThem) {  // 21
+TEST_F(SimulatedQueues, DeleteTheirExchangeWithThem) {  // 21
   const DeclareParams params{
       .queue = {.name = "retry.1000", .arguments = DelayArguments(1000, 10'000)},
       .exchange = ExchangeDeclaration{.name = "retry.1000", .auto_delete = true}};
@@ -123,7 +123,7 @@ TEST_F(SimulatedQueues, RefuseOtherArguments) {
   EXPECT_TRUE(absl::IsNotFound(Declare({.queue = {.name = "nobody", .passive = true}}).status()));
 }
 
-TEST_F(SimulatedQueues, LoseWhatNoQueueTakesWhenTheyAreClassic) {  // 11, 23
+TEST_F(SimulatedQueues, LoseUnroutableMessagesIfTheyAreClassic) {  // 11, 23
   rabbit_.DeclareQueue("retry.1000", DelayArguments(1000, 60'000));
   ASSERT_TRUE(rabbit_.Publish("", "retry.1000", {.message_id = "1"}));
   rabbit_.DeleteQueue("work");
@@ -131,7 +131,7 @@ TEST_F(SimulatedQueues, LoseWhatNoQueueTakesWhenTheyAreClassic) {  // 11, 23
   EXPECT_THAT(Causes(), ElementsAre(Cause::kNoRoute));
 }
 
-TEST_F(SimulatedQueues, KeepWhatNoQueueTakesWhenTheyAreQuorum) {  // 11
+TEST_F(SimulatedQueues, KeepUnroutableMessagesIfTheyAreQuorum) {  // 11
   rabbit_.DeclareQueue("retry.1000.q0", AtLeastOnce(1000, 3'600'000));
   ASSERT_TRUE(rabbit_.Publish("", "retry.1000.q0", {.message_id = "1"}));
   rabbit_.DeleteQueue("work");
@@ -144,7 +144,7 @@ TEST_F(SimulatedQueues, KeepWhatNoQueueTakesWhenTheyAreQuorum) {  // 11
   EXPECT_THAT(Causes(), IsEmpty());
 }
 
-TEST_F(SimulatedQueues, HoldUpAllThatIsBehind32WhichNoQueueTakes) {  // 37
+TEST_F(SimulatedQueues, BlockAllMessagesBehind32UnroutableOnes) {  // 37
   for (const int undeliverable : {31, 32}) {
     const std::string name = "retry." + std::to_string(undeliverable);
     rabbit_.DeclareExchange(name, "fanout");
@@ -167,7 +167,7 @@ TEST_F(SimulatedQueues, HoldUpAllThatIsBehind32WhichNoQueueTakes) {  // 37
   EXPECT_EQ(rabbit_.Count("work"), 1U);
 }
 
-TEST_F(SimulatedQueues, DropWhatSaysItExpiredInItsOwnQueueUpTo3) {  // 14
+TEST_F(SimulatedQueues, DropMessagesThatClaimToHaveExpiredInTheirOwnQueueUpTo3) {  // 14
   rabbit_.DeclareQueue("retry.1000", DelayArguments(1000, 60'000));
   const amqp::Table death{{"queue", "work"}, {"reason", "expired"}};
   const std::string headers =
@@ -178,7 +178,7 @@ TEST_F(SimulatedQueues, DropWhatSaysItExpiredInItsOwnQueueUpTo3) {  // 14
   EXPECT_THAT(Causes(), ElementsAre(Cause::kCycle));
 }
 
-TEST_F(SimulatedQueues, LoseAtACrashWhatHasJustComeBackFromAClassicQueue) {  // 25
+TEST_F(SimulatedQueues, LoseInACrashMessagesJustReturnedByAClassicQueue) {  // 25
   rabbit_.DeclareQueue("retry.1000", DelayArguments(1000, 60'000));
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(rabbit_.Publish("", "retry.1000", {.message_id = "1"}));
   time_.Advance(absl::Milliseconds(1'001));
@@ -190,7 +190,7 @@ TEST_F(SimulatedQueues, LoseAtACrashWhatHasJustComeBackFromAClassicQueue) {  // 
   EXPECT_THAT(rabbit_.brought_back(), ::testing::Not(IsEmpty()));  // 22
 }
 
-TEST_F(SimulatedQueues, LoseNothingAtACrashThatComesBackFromAQuorumQueue) {  // 25
+TEST_F(SimulatedQueues, LoseInACrashNoMessagesReturnedByAQuorumQueue) {  // 25
   rabbit_.DeclareQueue("retry.1000.q0", AtLeastOnce(1000, 3'600'000));
   time_.Advance(absl::Seconds(2));
   for (int i = 0; i < 100; ++i) {
@@ -204,7 +204,7 @@ TEST_F(SimulatedQueues, LoseNothingAtACrashThatComesBackFromAQuorumQueue) {  // 
   EXPECT_GE(rabbit_.Count("work"), 100U);
 }
 
-TEST_F(SimulatedQueues, LoseAtARestartWhatComesDueWhileAQuorumQueueHasNoLeader) {  // 26
+TEST_F(SimulatedQueues, LoseAtARestartMessagesThatComeDueWhileAQuorumQueueHasNoLeader) {  // 26
   rabbit_.DeclareQueue("quorum", {{"x-queue-type", "quorum"}});
   amqp::Table arguments = DelayArguments(5'000, 3'600'000);
   arguments.Set("x-dead-letter-routing-key", "quorum");
@@ -217,7 +217,7 @@ TEST_F(SimulatedQueues, LoseAtARestartWhatComesDueWhileAQuorumQueueHasNoLeader) 
   EXPECT_THAT(Causes(), ElementsAre(Cause::kNoLeader));
 }
 
-TEST_F(SimulatedQueues, ComeBackEmptyFromACrashWhenTheyAreQuorumAndNew) {  // 27
+TEST_F(SimulatedQueues, AreEmptyAfterACrashIfTheyAreQuorumAndNew) {  // 27
   rabbit_.DeclareQueue("new", {{"x-queue-type", "quorum"}});
   ASSERT_TRUE(rabbit_.Publish("", "new", {.message_id = "1"}));
   time_.Advance(absl::Milliseconds(400));
@@ -227,7 +227,7 @@ TEST_F(SimulatedQueues, ComeBackEmptyFromACrashWhenTheyAreQuorumAndNew) {  // 27
   EXPECT_THAT(Causes(), ElementsAre(Cause::kNewQueueCrashed));
 }
 
-TEST_F(SimulatedQueues, GoAtAStartWhenTheirLeaseEndedMeanwhileAndDowntimeCounts) {  // 28
+TEST_F(SimulatedQueues, AreDeletedAtAStartIfTheirLeaseEndedDuringTheDowntime) {  // 28
   rabbit_.DeclareQueue("retry.1000.q0", AtLeastOnce(1000, 10'000));
   time_.Advance(absl::Seconds(5));
   ASSERT_TRUE(rabbit_.Publish("", "retry.1000.q0", {.message_id = "1"}));
@@ -248,7 +248,7 @@ TEST_F(SimulatedQueues, HoldMessagesLongerWhenTheClockIsSetBack) {  // 30
   EXPECT_EQ(rabbit_.Count("work"), 1U);
 }
 
-TEST_F(SimulatedQueues, CountWhatIsDeletedAndPurged) {
+TEST_F(SimulatedQueues, CountDeletedAndPurgedMessages) {
   rabbit_.DeclareQueue("a");
   rabbit_.DeclareQueue("b");
   for (const char* queue : {"a", "a", "b"}) ASSERT_TRUE(rabbit_.Publish("", queue));

@@ -118,7 +118,7 @@ std::ostream& operator<<(std::ostream& out, const Callback& callback) {
 
 class BrokerLifetimeTest : public ::testing::TestWithParam<Callback> {};
 
-TEST_P(BrokerLifetimeTest, MayLoseSubscriptionAndListener) {
+TEST_P(BrokerLifetimeTest, CallbacksMayDestroyTheSubscriptionAndTheListener) {
   const Callback& callback = GetParam();
   Scene scene(callback.of_listener);
   scene.AwaitSubscribed();
@@ -213,37 +213,37 @@ void ExpectSubscriptionToSurvive(const std::string& strikes, const std::string& 
   scene.Settle();
 }
 
-TEST(BrokerLifetime, OnReadyMayLoseAll) {
+TEST(BrokerLifetime, OnReadyMayDestroyEverything) {
   Scene scene("OnReady");
   scene.Await([&] { return scene.struck(); });
   scene.Settle();
 }
 
-TEST(BrokerLifetime, OnSubscribedMayLoseAll) {
+TEST(BrokerLifetime, OnSubscribedMayDestroyEverything) {
   Scene scene("OnSubscribed");
   scene.Await([&] { return scene.struck(); });
   scene.Settle();
 }
 
-TEST(BrokerLifetime, OnDeliveryMayLoseAll) {
+TEST(BrokerLifetime, OnDeliveryMayDestroyEverything) {
   ExpectSubscriptionToSurvive("OnDelivery", Deliver(1) + Header(4) + BodyFrame(1, "body") +
                                                 Deliver(2) + Header(4) + BodyFrame(1, "body"));
 }
 
-TEST(BrokerLifetime, OnInterruptedMayLoseAllWhenTheConsumerIsCancelled) {
+TEST(BrokerLifetime, OnInterruptedMayDestroyEverythingWhenTheConsumerIsCancelled) {
   ExpectSubscriptionToSurvive("OnInterrupted",
                               Say(1, method::BasicCancel{.consumer_tag = "me", .nowait = true}));
 }
 
-TEST(BrokerLifetime, OnInterruptedMayLoseAllWhenTheChannelIsClosed) {
+TEST(BrokerLifetime, OnInterruptedMayDestroyEverythingWhenTheChannelIsClosed) {
   ExpectSubscriptionToSurvive("OnInterrupted", Say(1, method::ChannelClose{.reply_code = 404}));
 }
 
-TEST(BrokerLifetime, OnInterruptedMayLoseAllWhenTheConnectionIsLost) {
+TEST(BrokerLifetime, OnInterruptedMayDestroyEverythingWhenTheConnectionIsLost) {
   ExpectSubscriptionToSurvive("OnInterrupted", Say(0, method::ConnectionClose{.reply_code = 320}));
 }
 
-TEST(BrokerLifetime, MayGoItselfWithEverythingOpen) {
+TEST(BrokerLifetime, MayEndWithEverythingOpen) {
   Scene scene("");
   scene.AwaitSubscribed();
   scene.AskForMore();

@@ -69,7 +69,7 @@ TEST_F(RelayTest, WaitsTenSecondsForAConnection) {
   EXPECT_THAT(WhyNotPassedOn(), HasSubstr("has not accepted any part of it for ten seconds"));
 }
 
-TEST_F(RelayTest, GivesUpABrokerThatTakesNothingForTenSeconds) {
+TEST_F(RelayTest, GivesUpIfTheBrokerAcceptsNothingForTenSeconds) {
   const std::shared_ptr<BodySink> sink = Begin();
   Await([&] { return !sink->IsFull(); });
   sink->Add(body_);

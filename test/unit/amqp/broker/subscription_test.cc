@@ -78,7 +78,7 @@ class SubscriptionTest : public ::testing::Test, public LifetimeStage, public Su
 
 // The numbers of the new channel are those of the old one: it would be another message that is
 // settled.
-TEST_F(SubscriptionTest, SettlesNothingThatCameOnAnEarlierChannel) {
+TEST_F(SubscriptionTest, SettlesNoDeliveryOfAnEarlierChannel) {
   Consume();
   AwaitSubscribed(1);
   const MessagePtr stale = Delivered(1);
@@ -96,7 +96,7 @@ TEST_F(SubscriptionTest, SettlesNothingThatCameOnAnEarlierChannel) {
 }
 
 // Of a broker that does not mind it memory would be without limit.
-TEST_F(SubscriptionTest, LeavesABrokerThatDeliversFarMoreThanThePrefetch) {
+TEST_F(SubscriptionTest, ResubscribesIfTheBrokerFarExceedsThePrefetch) {
   constexpr std::size_t kPrefetch = 4;
   constexpr std::size_t kMost = 2 * kPrefetch + 100;
   subscription_ = broker_->Consume({.queue = "queue", .prefetch = 4, .consumer_tag = "me"}, this);
@@ -204,7 +204,7 @@ TEST_F(LargeBodies, AreNotPassedOnWithoutAConnectionOrDuringAnAlarm) {
 }
 
 // Twice the largest, together; what is beyond comes again when half of that is free.
-TEST_F(LargeBodies, ThatFitAloneAreBoundedTogether) {
+TEST_F(LargeBodies, AreBoundedInTotalEvenIfEachFits) {
   ConsumeWithLimit();
   const std::string body(90'000, 'x');
   Say(1, body);
@@ -249,7 +249,7 @@ TEST_F(SubscriptionTest, CancelsOnceTheConsumerHasStarted) {
 }
 
 // Each that is settled makes room for another.
-TEST_F(SubscriptionTest, CountsWhatIsNotSettled) {
+TEST_F(SubscriptionTest, CountsOnlyUnsettledDeliveries) {
   constexpr std::uint64_t kMessages = 500;
   subscription_ = broker_->Consume({.queue = "queue", .prefetch = 1, .consumer_tag = "me"}, this);
   AwaitSubscribed(1);
@@ -261,7 +261,7 @@ TEST_F(SubscriptionTest, CountsWhatIsNotSettled) {
   EXPECT_THAT(interrupted_because_, IsEmpty());
 }
 
-TEST_F(SubscriptionTest, TriesAgainAfterAPauseWhereTheQueueIsRefused) {
+TEST_F(SubscriptionTest, RetriesAfterAPauseIfTheQueueIsRefused) {
   EndEachAttempt([this](std::uint16_t channel) {
     server.Say(channel, method::ChannelClose{.reply_code = 403});
   });
@@ -271,7 +271,7 @@ TEST_F(SubscriptionTest, TriesAgainAfterAPauseWhereTheQueueIsRefused) {
   EXPECT_GE(attempts_[2] - attempts_[1], absl::Milliseconds(100));
 }
 
-TEST_F(SubscriptionTest, TriesAgainAfterAPauseWhereTheConnectionIsLostEachTime) {
+TEST_F(SubscriptionTest, RetriesAfterAPauseIfTheConnectionIsLostEachTime) {
   EndEachAttempt([this](std::uint16_t) { server.HangUp(); });
   Consume();
   Await([this] { return attempts_.size() == 3; });
@@ -280,7 +280,7 @@ TEST_F(SubscriptionTest, TriesAgainAfterAPauseWhereTheConnectionIsLostEachTime) 
 }
 
 // As another consumer can do it, over and over, that is no reason for this one to wait for ever.
-TEST_F(SubscriptionTest, TriesAgainThoughConnectionsEndSoonerThanItsPause) {
+TEST_F(SubscriptionTest, RetriesEvenIfConnectionsAreShorterThanItsPause) {
   constexpr std::size_t kFailures = 4;
   EndEachAttempt([this](std::uint16_t) {
     if (attempts_.size() <= kFailures) server.HangUp();
@@ -301,7 +301,7 @@ class PossibleCausesTest : public SubscriptionTest, public ::testing::WithParamI
 
 // The one that ends the connection each time has begun its own pause later, so it is the other
 // one's turn: also where both pauses are over when the connection is back.
-TEST_P(PossibleCausesTest, StartTheOneThatHasWaitedLongestFirst) {
+TEST_P(PossibleCausesTest, StartTheLongestWaitingFirst) {
   std::vector<std::string> asked;
   server.on_method = [this, &asked](std::uint16_t, const ClientMethod& request) {
     const auto* const consume = std::get_if<method::BasicConsume>(&request);
@@ -398,7 +398,7 @@ class FailingBrokerTest : public SubscriptionTest {
   absl::Status why_;
 };
 
-TEST_F(FailingBrokerTest, HandsEachOtherMessageOverOnce) {
+TEST_F(FailingBrokerTest, DeliversAllOtherMessagesOnce) {
   Put({"bad", "a", "b", "c", "d", "e", "f"});
   Await([this] { return handled_.size() == 6; });
   Put({"g", "h"});
@@ -408,7 +408,7 @@ TEST_F(FailingBrokerTest, HandsEachOtherMessageOverOnce) {
   EXPECT_LE(failures_, 16);
 }
 
-TEST_F(FailingBrokerTest, ReturnsToItsPrefetchOnceEnoughIsSettled) {
+TEST_F(FailingBrokerTest, RestoresThePrefetchAfterEnoughSettlements) {
   Put({"bad"});
   Await([this] { return failures_ == 1; });
   std::erase(ready_, "bad");

@@ -35,7 +35,7 @@ AckCoalescer WithDeliveries(std::uint64_t count) {
   return acks;
 }
 
-TEST(AckCoalescer, SaysOneAckAsItIs) {
+TEST(AckCoalescer, SendsASingleAckUnchanged) {
   AckCoalescer acks = WithDeliveries(3);
   acks.Ack(1);
   EXPECT_TRUE(acks.pending());
@@ -43,7 +43,7 @@ TEST(AckCoalescer, SaysOneAckAsItIs) {
   EXPECT_THAT(Flush(acks), IsEmpty());
 }
 
-TEST(AckCoalescer, IgnoresWhatIsNotOpen) {
+TEST(AckCoalescer, IgnoresTagsThatAreNotOpen) {
   AckCoalescer acks = WithDeliveries(2);
   acks.Ack(0);
   acks.Ack(3);
@@ -55,7 +55,7 @@ TEST(AckCoalescer, IgnoresWhatIsNotOpen) {
   EXPECT_FALSE(acks.pending());
 }
 
-TEST(AckCoalescer, PassesOverTagsThatWereSkipped) {
+TEST(AckCoalescer, IgnoresSkippedTags) {
   AckCoalescer acks;
   EXPECT_TRUE(acks.OnDelivered(3));
   EXPECT_TRUE(acks.OnDelivered(4 + AckCoalescer::kMostSkipped));
@@ -64,7 +64,7 @@ TEST(AckCoalescer, PassesOverTagsThatWereSkipped) {
   EXPECT_THAT(Flush(acks), ElementsAre("ack 3"));
 }
 
-TEST(AckCoalescer, RefusesTagsThatDoNotCountUp) {
+TEST(AckCoalescer, RefusesTagsThatDoNotIncrease) {
   AckCoalescer acks;
   EXPECT_FALSE(acks.OnDelivered(0));
   EXPECT_TRUE(acks.OnDelivered(7));
@@ -72,7 +72,7 @@ TEST(AckCoalescer, RefusesTagsThatDoNotCountUp) {
   EXPECT_TRUE(acks.OnDelivered(8));
 }
 
-TEST(AckCoalescer, RefusesTagsThatSkipMoreThanAnybodyWould) {
+TEST(AckCoalescer, RefusesTagsThatSkipTooMany) {
   AckCoalescer acks;
   EXPECT_FALSE(acks.OnDelivered(2 + AckCoalescer::kMostSkipped));
   EXPECT_FALSE(acks.OnDelivered(~std::uint64_t{0}));
@@ -104,7 +104,7 @@ class Model {
   std::set<std::uint64_t> rejected_;
 };
 
-TEST(AckCoalescer, KnowsHowManyWereOpenAtOnce) {
+TEST(AckCoalescer, ReportsTheMostDeliveriesOpenAtOnce) {
   AckCoalescer acks;
   EXPECT_EQ(acks.TakeMostOpen(), 0U);
   for (const std::uint64_t tag : {1U, 2U, 5U}) ASSERT_TRUE(acks.OnDelivered(tag));
@@ -120,7 +120,7 @@ TEST(AckCoalescer, KnowsHowManyWereOpenAtOnce) {
   EXPECT_EQ(acks.TakeMostOpen(), 1U);
 }
 
-TEST(AckCoalescer, SettlesExactlyWhatWasAskedInAnyOrder) {
+TEST(AckCoalescer, SettlesExactlyTheRequestedTagsInAnyOrder) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);

@@ -22,7 +22,7 @@ std::string Ascending(std::size_t size) {
   return bytes;
 }
 
-TEST(ContentHash, IsOfTheBytesWhereverTheyLie) {
+TEST(ContentHash, DoesNotDependOnTheAddressOfTheBytes) {
   for (std::size_t size = 0; size < kManyLengths; ++size) {
     const std::string bytes = Ascending(size);
     const std::string shifted = "x" + bytes + "y";
@@ -45,7 +45,7 @@ TEST(ContentHash, DependsOnEachBit) {
   }
 }
 
-TEST(ContentHash, DependsOnWhereAPartEnds) {
+TEST(ContentHash, DependsOnThePartBoundary) {
   const std::string bytes = Ascending(kManyLengths);
   std::unordered_set<std::uint64_t> seen;
   for (std::size_t size = 0; size <= bytes.size(); ++size) {
@@ -56,7 +56,7 @@ TEST(ContentHash, DependsOnWhereAPartEnds) {
 }
 
 // Many that differ in little, as the copies of one consumer do.
-TEST(ContentHash, TellsAMillionAlmostAlikeApart) {
+TEST(ContentHash, DiffersForAMillionSimilarContents) {
   std::vector<std::uint64_t> hashes;
   std::string bytes(40, 'h');
   for (std::uint32_t number = 0; number < 1'000'000; ++number) {

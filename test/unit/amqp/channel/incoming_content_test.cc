@@ -19,7 +19,7 @@ std::string Header(std::uint64_t body_size) {
   return payload;
 }
 
-TEST(IncomingContent, IsWholeWithItsHeaderIfThereIsNoBody) {
+TEST(IncomingContent, IsCompleteWithItsHeaderIfThereIsNoBody) {
   IncomingContent content;
   content.Begin("", "");
   EXPECT_TRUE(content.expected());
@@ -45,14 +45,14 @@ TEST(IncomingContent, JoinsTheBodysFrames) {
   }
 }
 
-TEST(IncomingContent, DoesNotBelieveAHugeBodyBeforeItComes) {
+TEST(IncomingContent, AllocatesLittleBeforeAHugeBodyArrives) {
   IncomingContent content;
   content.Begin("", "");
   EXPECT_TRUE(content.OnHeader(Header(kMaxBodySize)).ok());
   EXPECT_LT(content.message()->content.capacity(), std::size_t{1} << 20);
 }
 
-TEST(IncomingContent, LeavesOutABodyAboveTheLimit) {
+TEST(IncomingContent, OmitsABodyAboveTheLimit) {
   IncomingContent content;
   for (int round = 0; round < 2; ++round) {
     content.Begin("", "", /*limit=*/5);
@@ -78,7 +78,7 @@ void Write(std::string_view bytes, std::span<char> room) {
 // Of a body that is too large to follow the header; only this begins it.
 const std::string kBeginning(5000, 'x');
 
-TEST(IncomingContent, TakesPartsOfABodyInPlace) {
+TEST(IncomingContent, AcceptsPartsOfABodyInPlace) {
   IncomingContent content;
   content.Begin("", "");
   EXPECT_TRUE(content.OnHeader(Header(kBeginning.size() + 9)).ok());
@@ -97,7 +97,7 @@ TEST(IncomingContent, TakesPartsOfABodyInPlace) {
   EXPECT_EQ(content.OnBody("").value()->body, kBeginning + "abcdefghi");
 }
 
-TEST(IncomingContent, HasNoRoomForWhatIsNotToCome) {
+TEST(IncomingContent, HasNoRoomForUnexpectedBytes) {
   IncomingContent content;
   EXPECT_TRUE(content.Room(1).empty());
   content.Begin("", "");
@@ -109,7 +109,7 @@ TEST(IncomingContent, HasNoRoomForWhatIsNotToCome) {
   EXPECT_EQ(content.Room(2).size(), 2U);
 }
 
-TEST(IncomingContent, HasNotMuchRoomAheadOfWhatHasCome) {
+TEST(IncomingContent, ReservesLittleRoomInAdvance) {
   IncomingContent content;
   content.Begin("", "");
   EXPECT_TRUE(content.OnHeader(Header(kMaxBodySize)).ok());
@@ -117,7 +117,7 @@ TEST(IncomingContent, HasNotMuchRoomAheadOfWhatHasCome) {
   EXPECT_LT(content.message()->content.capacity(), std::size_t{1} << 20);
 }
 
-TEST(IncomingContent, LeavesNothingOfTheMessageBeforeInItsMemory) {
+TEST(IncomingContent, KeepsNothingOfThePreviousMessage) {
   IncomingContent content;
   for (const std::string& body : {kBeginning + "a long body", std::string("short"), std::string(),
                                   kBeginning + "one of middle"}) {
@@ -133,7 +133,7 @@ TEST(IncomingContent, LeavesNothingOfTheMessageBeforeInItsMemory) {
   EXPECT_EQ(content.OnBody("").value()->body, kBeginning);
 }
 
-TEST(IncomingContent, KeepsNamesHeaderAndASmallBodyInOnePlace) {
+TEST(IncomingContent, StoresNamesHeaderAndASmallBodyTogether) {
   IncomingContent content;
   content.Begin("shop", "order.placed");
   const std::string header = Header(6);

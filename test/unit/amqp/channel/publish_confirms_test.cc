@@ -60,7 +60,7 @@ class PublishConfirmsTest : public ::testing::Test {
   std::vector<std::string> answers_;
 };
 
-TEST_F(PublishConfirmsTest, AnswersOneByOneInAnyOrder) {
+TEST_F(PublishConfirmsTest, AnswersPublishesInAnyOrder) {
   for (const char* name : {"a", "b", "c"}) Publish(name);
   Ack(2);
   EXPECT_TRUE(confirms_.Settle(3, false, PublishOutcome::kNacked));
@@ -69,7 +69,7 @@ TEST_F(PublishConfirmsTest, AnswersOneByOneInAnyOrder) {
   EXPECT_EQ(confirms_.size(), 0U);
 }
 
-TEST_F(PublishConfirmsTest, AnswersAllUpToAMultiple) {
+TEST_F(PublishConfirmsTest, AMultipleAckAnswersAllEarlierPublishes) {
   for (const char* name : {"a", "b", "c", "d"}) Publish(name);
   Ack(2);
   Ack(3, /*multiple=*/true);
@@ -80,7 +80,7 @@ TEST_F(PublishConfirmsTest, AnswersAllUpToAMultiple) {
                                     "e confirmed"));
 }
 
-TEST_F(PublishConfirmsTest, PassesOverAnswersToWhatIsAnswered) {
+TEST_F(PublishConfirmsTest, IgnoresRepeatedAcks) {
   Publish("a");
   EXPECT_TRUE(Ack(1));
   EXPECT_TRUE(Ack(1));
@@ -89,7 +89,7 @@ TEST_F(PublishConfirmsTest, PassesOverAnswersToWhatIsAnswered) {
   EXPECT_THAT(answers_, ElementsAre("a confirmed"));
 }
 
-TEST_F(PublishConfirmsTest, RefusesAnswersToWhatWasNeverPublished) {
+TEST_F(PublishConfirmsTest, RefusesAcksOfUnpublishedTags) {
   Publish("a");
   for (const std::uint64_t tag : {std::uint64_t{2}, ~std::uint64_t{0}}) {
     EXPECT_FALSE(Ack(tag));
@@ -100,7 +100,7 @@ TEST_F(PublishConfirmsTest, RefusesAnswersToWhatWasNeverPublished) {
   EXPECT_TRUE(Ack(1));
 }
 
-TEST_F(PublishConfirmsTest, TellsLargeBodiesApartThatItKeeps) {
+TEST_F(PublishConfirmsTest, DistinguishesLargeBodiesThatItKeeps) {
   const auto owned = [](char last) {
     return std::make_shared<const std::string>(std::string(4096, 'x') + last);
   };
@@ -125,7 +125,7 @@ TEST_F(PublishConfirmsTest, KeepsALargeBodyOnlyUntilItIsAnswered) {
   EXPECT_TRUE(watch.expired());
 }
 
-TEST_F(PublishConfirmsTest, FindsTheReturnedOneWhateverIsAckedNext) {
+TEST_F(PublishConfirmsTest, FindsTheReturnedPublishWhateverIsAckedNext) {
   for (const char* name : {"a", "b", "c"}) Publish(name);
   EXPECT_TRUE(confirms_.Return(PrintOf("b"), 312, " NO_ROUTE"));
   Ack(1);
@@ -167,7 +167,7 @@ TEST_F(PublishConfirmsTest, FindsACopiedContentAfterManyOthersHaveBeenAnswered) 
   for (const auto& [number, code] : codes) EXPECT_EQ(code, number == 950 ? 312 : 0) << number;
 }
 
-TEST_F(PublishConfirmsTest, SharesReturnsAmongPublishesThatAreAlike) {
+TEST_F(PublishConfirmsTest, DistributesReturnsAmongIdenticalPublishes) {
   for (int i = 0; i < 3; ++i) Publish(absl::StrCat(i), PrintOf("same"));
   EXPECT_TRUE(confirms_.Return(PrintOf("same"), 312, ""));
   EXPECT_TRUE(confirms_.Return(PrintOf("same"), 312, ""));
@@ -175,7 +175,7 @@ TEST_F(PublishConfirmsTest, SharesReturnsAmongPublishesThatAreAlike) {
   EXPECT_THAT(answers_, ElementsAre("0 returned 312", "1 returned 312", "2 confirmed"));
 }
 
-TEST_F(PublishConfirmsTest, TellsPublishesApartByTheirPropertiesAlone) {
+TEST_F(PublishConfirmsTest, DistinguishesPublishesByPropertiesAlone) {
   Publish("a", PrintOf("key", "one"));
   Publish("b", PrintOf("key", "two"));
   EXPECT_TRUE(confirms_.Return(PrintOf("key", "two"), 312, ""));
@@ -191,7 +191,7 @@ TEST_F(PublishConfirmsTest, RecognisesAReturnWhosePropertiesTheBrokerRewrote) {
   EXPECT_THAT(answers_, ElementsAre("a confirmed", "b returned 312"));
 }
 
-TEST_F(PublishConfirmsTest, DoesNotKnowAReturnOfSomethingElse) {
+TEST_F(PublishConfirmsTest, DoesNotMatchAReturnOfAnotherMessage) {
   Publish("a");
   EXPECT_FALSE(confirms_.Return(PrintOf("z"), 312, ""));
   EXPECT_FALSE(confirms_.Return(PrintOf("a", "properties", "another body"), 312, ""));
@@ -200,7 +200,7 @@ TEST_F(PublishConfirmsTest, DoesNotKnowAReturnOfSomethingElse) {
   EXPECT_THAT(answers_, ElementsAre("a confirmed"));
 }
 
-TEST_F(PublishConfirmsTest, LeavesNoneOpenWhenTheChannelGoes) {
+TEST_F(PublishConfirmsTest, AnswersAllOpenPublishesWhenTheChannelCloses) {
   for (const char* name : {"a", "b", "c"}) Publish(name);
   EXPECT_TRUE(confirms_.Return(PrintOf("c"), 312, ""));
   Ack(1);
@@ -223,7 +223,7 @@ TEST_F(PublishConfirmsTest, MayBeAddedToFromACallback) {
   EXPECT_EQ(confirms_.size(), 0U);
 }
 
-TEST_F(PublishConfirmsTest, CountsHowManyHaveBeenAnswered) {
+TEST_F(PublishConfirmsTest, CountsAnsweredPublishes) {
   for (const char* name : {"a", "b", "c", "d"}) Publish(name);
   EXPECT_EQ(confirms_.TakeAnswered(), 0U);
   Ack(2);
@@ -234,7 +234,7 @@ TEST_F(PublishConfirmsTest, CountsHowManyHaveBeenAnswered) {
   EXPECT_EQ(confirms_.TakeAnswered(), 3U);
 }
 
-TEST_F(PublishConfirmsTest, SaysNothingOnceAbandonedEvenInTheMidstOfAMultiple) {
+TEST_F(PublishConfirmsTest, CallsNothingOnceAbandonedEvenDuringAMultipleAck) {
   int calls = 0;
   for (int i = 0; i < 5; ++i) {
     confirms_.Add(PrintOf("x"), [&](const PublishResult&) {
@@ -246,7 +246,7 @@ TEST_F(PublishConfirmsTest, SaysNothingOnceAbandonedEvenInTheMidstOfAMultiple) {
 }
 
 // A broker that routes some and not others, returns in order, and acks as it likes.
-TEST_F(PublishConfirmsTest, AnswersEachExactlyOnceAndRightInAnyHistory) {
+TEST_F(PublishConfirmsTest, AnswersEachPublishOnceAndCorrectlyInRandomHistories) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);

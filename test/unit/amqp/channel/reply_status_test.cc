@@ -5,7 +5,7 @@
 namespace retryq::amqp {
 namespace reply_status_test {
 
-TEST(ChannelCloseStatus, TellsALimitFromOtherArguments) {
+TEST(ChannelCloseStatus, DistinguishesALimitFromDifferentArguments) {
   for (const char* text :
        {"PRECONDITION_FAILED - cannot declare queue 'retry.1000': queue limit in vhost 'shop' (10) "
         "is reached",

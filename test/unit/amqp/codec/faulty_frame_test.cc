@@ -31,7 +31,7 @@ TEST(FaultyFrame, NamesNoMethodOfOtherFrames) {
   EXPECT_EQ(DescribeFrame(FromHex("08 0001 00000000 ce")).name, "heartbeat frame on channel 1");
 }
 
-TEST(FaultyFrame, SaysOfAPartAsMuchAsCanBeTold) {
+TEST(FaultyFrame, DescribesAsMuchOfAPartialFrameAsPossible) {
   EXPECT_EQ(DescribeFrame(FromHex("09")).name, "frame of type 9");
   EXPECT_EQ(DescribeFrame(FromHex("01 0003 00000004 003c")).name, "method frame on channel 3");
   EXPECT_EQ(DescribeFrame(FromHex("01 0003 00000002 003c ce 00")).name,

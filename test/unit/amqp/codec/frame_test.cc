@@ -33,7 +33,7 @@ void ExpectFrameError(std::string_view bytes, std::string_view why) {
   EXPECT_NE(std::string(frame.status().message()).find(why), std::string::npos) << frame.status();
 }
 
-TEST(FrameWriter, WritesWhatTheProtocolSays) {
+TEST(FrameWriter, WritesTheFormatOfTheProtocol) {
   std::string out;
   AppendProtocolHeader(&out);
   AppendHeartbeat(&out);
@@ -85,7 +85,7 @@ TEST(FrameReader, WaitsForTheWholeFrame) {
   }
 }
 
-TEST(FrameReader, KnowsTheSizeFromTheHead) {
+TEST(FrameReader, ReadsTheSizeFromTheHead) {
   const std::string bytes = Frame(FrameType::kMethod, 1, "payload");
   for (std::size_t size = 0; size < kFrameHeadSize; ++size) {
     const auto head = PeekFrame(bytes.substr(0, size), kFrameMax);

@@ -56,13 +56,13 @@ TEST(MethodReader, ReadsMethodsWithoutFields) {
   DecodeAs<ConfirmSelectOk>(FromHex("0055 000b"));
 }
 
-TEST(MethodReader, RefusesWhatClientsSend) {
+TEST(MethodReader, RefusesMethodsThatOnlyClientsSend) {
   ExpectError(Encode(QueueDeclare{.queue = "q"}), ReplyCode::kCommandInvalid,
               "the other side does not send it");
   EXPECT_TRUE(DecodeClientMethod(Encode(QueueDeclare{.queue = "q"})).ok());
 }
 
-TEST(MethodReader, TellsWhetherItIsThisMethod) {
+TEST(MethodReader, DistinguishesMethods) {
   const std::string payload = Encode(BasicAck{.delivery_tag = 7});
   EXPECT_TRUE(IsMethod<BasicAck>(payload));
   EXPECT_FALSE(IsMethod<BasicDeliver>(payload)) << "of the same class";
@@ -71,7 +71,7 @@ TEST(MethodReader, TellsWhetherItIsThisMethod) {
   EXPECT_FALSE(IsMethod<BasicAck>(payload.substr(0, 3)));
 }
 
-TEST(MethodReader, RefusesATableWhoseInnerLengthLies) {
+TEST(MethodReader, RefusesATableWithAWrongInnerLength) {
   const std::string payload = FromHex(
       "000a 000a 00 09 00000008 01 61 53 00000009 78"
       "00000000 00000000");
@@ -84,7 +84,7 @@ void ForEach(std::type_identity<std::variant<Methods...>>, const Check& check) {
   (check(Methods{}), ...);
 }
 
-TEST(MethodReader, RefusesEveryMethodCutShort) {
+TEST(MethodReader, RefusesEveryTruncatedMethod) {
   const auto check = [](const auto& method) {
     const std::string payload = Encode(method);
     EXPECT_TRUE(DecodeServerMethod(payload).ok() || DecodeClientMethod(payload).ok());
@@ -97,7 +97,7 @@ TEST(MethodReader, RefusesEveryMethodCutShort) {
   ForEach(std::type_identity<ClientMethod>(), check);
 }
 
-TEST(Methods, HaveNumbersOfTheirOwn) {
+TEST(Methods, HaveUniqueNumbers) {
   const auto check_all = [](auto variant) {
     std::set<std::pair<int, int>> numbers;
     std::set<std::string> names;

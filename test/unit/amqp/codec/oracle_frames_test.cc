@@ -160,7 +160,7 @@ std::vector<std::string> ReadByThem(std::vector<std::string> pieces) {
   return frames;
 }
 
-TEST(OracleFrames, AreReadAlikeInPiecesOfAnySize) {
+TEST(OracleFrames, AreReadIdenticallyInPiecesOfAnySize) {
   RandomValues random(7);
   for (int i = 0; i < 100; ++i) {
     const std::string bytes = RandomFrames(&random);
@@ -173,7 +173,7 @@ TEST(OracleFrames, AreReadAlikeInPiecesOfAnySize) {
   }
 }
 
-TEST(OracleFrames, AreWrittenByThemAsByUs) {
+TEST(OracleFrames, AreWrittenIdenticallyByTheOracle) {
   std::array<int, 2> ends;
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
   {

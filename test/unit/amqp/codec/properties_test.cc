@@ -44,7 +44,7 @@ std::string Encode(const Properties& properties, std::uint64_t body_size = 255) 
   return payload;
 }
 
-TEST(ContentHeader, IsWrittenAsTheProtocolSays) {
+TEST(ContentHeader, IsWrittenAsTheProtocolRequires) {
   EXPECT_EQ(Encode(All()), FromHex(kAll));
   EXPECT_EQ(Encode({}, 0), FromHex("003c 0000 0000000000000000 0000"));
   EXPECT_EQ(Encode({.delivery_mode = 2}, 1), FromHex("003c 0000 0000000000000001 1000 02"));
@@ -56,7 +56,7 @@ TEST(ContentHeader, ViewsThePayload) {
   EXPECT_EQ(header.properties.content_type->data(), payload.data() + 15);
 }
 
-TEST(ContentHeader, TellsAbsentFromEmpty) {
+TEST(ContentHeader, DistinguishesAbsentFromEmpty) {
   const std::string payload = Encode({.headers = TableView(), .message_id = ""});
   const Properties properties = DecodeContentHeader(payload)->properties;
   EXPECT_TRUE(properties.headers.has_value());
@@ -70,7 +70,7 @@ TEST(ContentHeader, IsWrittenInAFrame) {
   EXPECT_EQ(out, FromHex("02 0005 0000000f 003c 0000 0000000000000001 0800 03 ce"));
 }
 
-TEST(ContentHeader, IsRefusedWhenCutShort) {
+TEST(ContentHeader, IsRefusedIfTruncated) {
   const std::string payload = FromHex(kAll);
   for (std::size_t size = 0; size < payload.size(); ++size) {
     const auto header = DecodeContentHeader(payload.substr(0, size));

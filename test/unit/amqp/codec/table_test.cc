@@ -91,7 +91,7 @@ TEST(Table, DecodesEveryType) {
   EXPECT_EQ(TableView(FromHex(kEveryType)).Decode().value(), EveryType());
 }
 
-TEST(Table, TakesAnyNonzeroOctetForTrue) {
+TEST(Table, ReadsAnyNonzeroOctetAsTrue) {
   const std::string bytes = FromHex("0161 74 02");
   EXPECT_EQ(*TableView(bytes).Decode()->Find("a"), Value(true));
 }
@@ -114,7 +114,7 @@ TEST(Table, ComparesNestedTablesByTheirFields) {
   EXPECT_NE(Value(std::int32_t{1}), Value(std::int64_t{1}));
 }
 
-TEST(Table, TakesANullTableForAnEmptyOne) {
+TEST(Table, EncodesANullTableAsAnEmptyOne) {
   const Table table = {{"a", std::shared_ptr<const Table>()}};
   EXPECT_EQ(table.Encode().value(), FromHex("0161 46 00000000"));
 }
@@ -127,7 +127,7 @@ TEST(Table, RefusesNamesOfMoreThan255Bytes) {
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
 }
 
-TEST(Table, EncodesAndDecodes32LevelsAndNoMore) {
+TEST(Table, EncodesAndDecodesAtMost32Levels) {
   Table table;
   for (int level = 1; level < kMaxTableDepth; ++level) table = Table{{"n", std::move(table)}};
   const std::string bytes = table.Encode().value();
@@ -166,7 +166,7 @@ TEST(TableView, EndsBeforeTheFirstBadField) {
   }
 }
 
-TEST(TableView, RefusesATableThatIsCutShort) {
+TEST(TableView, RefusesATruncatedTable) {
   const std::string bytes = FromHex(kEveryType);
   std::size_t end_of_field = 0;
   for (const FieldView& field : TableView(bytes)) {
@@ -181,7 +181,7 @@ TEST(TableView, RefusesATableThatIsCutShort) {
   EXPECT_TRUE(TableView(bytes).Validate().ok());
 }
 
-TEST(TableView, RefusesNestedLengthsThatReachOutOfTheirParent) {
+TEST(TableView, RefusesNestedLengthsThatExceedTheirParent) {
   const std::string table = FromHex(
       "0161 46 00000005 0162 53 00000001"
       "0163 7401");
@@ -207,7 +207,7 @@ TEST(TableView, RefusesLengthsUpToTheLargest) {
   }
 }
 
-TEST(TableView, KnowsNumbersThatAreNotFiniteAtAnyDepth) {
+TEST(TableView, FindsNonFiniteNumbersAtAnyDepth) {
   const double infinity = std::numeric_limits<double>::infinity();
   const auto name_of = [](const Table& table) {
     const std::string bytes = table.Encode().value();
@@ -237,7 +237,7 @@ TEST(TableView, NamesTheBadField) {
 
 // RabbitMQ carries tables nested 900 deep. 100 000 levels would overrun a stack, and anything
 // quadratic would run into the test's time limit.
-TEST(TableView, WalksWhateverTheDepth) {
+TEST(TableView, WalksTablesOfAnyDepth) {
   for (const std::size_t levels : {900u, 100'000u}) {
     for (std::string bytes : {NestedTables(levels), NestedArrays(levels)}) {
       EXPECT_TRUE(TableView(bytes).Validate().ok()) << levels;
@@ -302,7 +302,7 @@ TEST(FieldView, HasNoInt64AboveItsRange) {
   EXPECT_EQ(TableView(largest).FindInt64("L"), std::numeric_limits<std::int64_t>::max());
 }
 
-TEST(FieldView, TakesByteArraysForText) {
+TEST(FieldView, ReadsByteArraysAsText) {
   const std::string bytes = FromHex(kEveryType);
   EXPECT_EQ(TableView(bytes).FindString("S"), "abc");
   EXPECT_EQ(TableView(bytes).FindString("x"), std::string_view("\0\xff", 2));

@@ -161,7 +161,7 @@ std::string WhatFollows() {
          Say(0, method::ConnectionUnblocked{});
 }
 
-TEST_P(CallbackLifetimeTest, MayDestroyAll) {
+TEST_P(CallbackLifetimeTest, CallbacksMayDestroyEverything) {
   const Callback& callback = GetParam();
   for (const Destroyed destroyed : kEach) {
     SCOPED_TRACE(static_cast<int>(destroyed));
@@ -310,7 +310,7 @@ TEST(CallbackLifetime, OnOpenMayDestroyItsConnection) {
   EXPECT_EQ(scene.server.connections, 1);
 }
 
-TEST(CallbackLifetime, OnLostMayDestroyAConnectionThatNeverCameToBe) {
+TEST(CallbackLifetime, OnLostMayDestroyAConnectionThatWasNeverEstablished) {
   Scene scene(Destroyed::kConnection, "OnLost");
   scene.server.on_step = [&](FakeServer::Step) {
     scene.server.SayBytes("HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -329,7 +329,7 @@ TEST(CallbackLifetime, OnLostMayDestroyAConnectionWithWrongOptions) {
   scene.Settle();
 }
 
-TEST(CallbackLifetime, OnLostMayDestroyAConnectionThatNobodyAccepts) {
+TEST(CallbackLifetime, OnLostMayDestroyAConnectionThatNobodyAccepted) {
   Scene scene(Destroyed::kConnection, "OnLost");
   scene.options.endpoints = {{.host = "127.0.0.1", .port = 1}};
   scene.connection = std::make_unique<Connection>(scene.loop, scene.options, &scene);
@@ -349,7 +349,7 @@ TEST(CallbackLifetime, OnChannelClosedMayDestroyAChannelThatWasNeverOpen) {
 
 // ---- the loop's own
 
-TEST(CallbackLifetime, PostedWorkMayDestroyAll) {
+TEST(CallbackLifetime, PostedWorkMayDestroyEverything) {
   for (const Destroyed destroyed : kEach) {
     Scene scene(destroyed, "");
     scene.OpenAll();
@@ -361,7 +361,7 @@ TEST(CallbackLifetime, PostedWorkMayDestroyAll) {
   }
 }
 
-TEST(CallbackLifetime, ATimerMayDestroyAllAndItself) {
+TEST(CallbackLifetime, ATimerMayDestroyEverythingAndItself) {
   for (const Destroyed destroyed : kEach) {
     Scene scene(destroyed, "");
     scene.OpenAll();
@@ -380,7 +380,7 @@ TEST(CallbackLifetime, ATimerMayDestroyAllAndItself) {
   }
 }
 
-TEST(CallbackLifetime, ADrainMayDestroyAllAndItself) {
+TEST(CallbackLifetime, ADrainMayDestroyEverythingAndItself) {
   for (const Destroyed destroyed : kEach) {
     Scene scene(destroyed, "");
     scene.OpenAll();
@@ -400,7 +400,7 @@ TEST(CallbackLifetime, ADrainMayDestroyAllAndItself) {
   }
 }
 
-TEST(CallbackLifetime, ADrainMayEndWhenTheLoopIsGone) {
+TEST(CallbackLifetime, ADrainMayFinishAfterTheLoopIsDestroyed) {
   EventLoop::DrainDone end;
   std::shared_ptr<void> handle;
   {

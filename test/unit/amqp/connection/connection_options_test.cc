@@ -10,7 +10,7 @@ namespace connection_options_test {
 
 using ::testing::HasSubstr;
 
-TEST(Describe, ShowsAllButThePassword) {
+TEST(Describe, ShowsEverythingExceptThePassword) {
   const ConnectionOptions options = {
       .endpoints = {{.host = "a"}, {.host = "::1", .port = 1}},
       .user = "u",
@@ -20,7 +20,7 @@ TEST(Describe, ShowsAllButThePassword) {
   EXPECT_EQ(Describe(options), "amqp://u@a:5672,[::1]:1 vhost 'v'");
 }
 
-TEST(Describe, ShowsTlsAndWhoLogsInByACertificate) {
+TEST(Describe, ShowsTlsAndCertificateLogins) {
   ConnectionOptions options = {.endpoints = {{.host = "a", .port = 5671}}, .tls = TlsOptions()};
   EXPECT_EQ(Describe(options), "amqps://guest@a:5671 vhost '/'");
   options.auth_mechanism = AuthMechanism::kExternal;
@@ -47,7 +47,7 @@ TEST(Validate, NamesEveryFieldThatIsWrong) {
   }
 }
 
-TEST(Validate, NamesEveryTextThatIsCutOffAtItsFirstNul) {
+TEST(Validate, NamesEveryTextWithANulByte) {
   const auto cut = [](const char* text) { return std::string(text) + std::string("\0.evil", 6); };
   const absl::Status status = Validate({.endpoints = {{.host = cut("rabbit")}, {.host = "a b"}},
                                         .tls = TlsOptions{.ca_file = cut("ca"),
@@ -66,38 +66,38 @@ TEST(Validate, NamesEveryTextThatIsCutOffAtItsFirstNul) {
   EXPECT_THAT(message, ::testing::Not(HasSubstr("Sesame")));
 }
 
-TEST(Validate, TakesEveryKindOfHost) {
+TEST(Validate, AcceptsEveryKindOfHost) {
   for (const char* host : {"rabbit", "rabbit.example.", "10.0.0.1", "::1", "fe80::1%eth0", "a_b-c",
                            "xn--mnchen-3ya.example", "m\xc3\xbcnchen.example"}) {
     EXPECT_EQ(Validate({.endpoints = {{.host = host}}}), absl::OkStatus());
   }
 }
 
-TEST(Validate, KnowsTheBoundsOfReadCoalescing) {
+TEST(Validate, EnforcesTheBoundsOfReadCoalescing) {
   EXPECT_TRUE(Validate({.read_coalescing = absl::ZeroDuration()}).ok());
   EXPECT_TRUE(Validate({.read_coalescing = absl::Milliseconds(20)}).ok());
   EXPECT_FALSE(Validate({.read_coalescing = absl::Nanoseconds(-1)}).ok());
 }
 
-TEST(Validate, KnowsTheBoundsOfTheHeartbeat) {
+TEST(Validate, EnforcesTheBoundsOfTheHeartbeat) {
   EXPECT_TRUE(Validate({.heartbeat = absl::ZeroDuration()}).ok());
   EXPECT_TRUE(Validate({.heartbeat = absl::Seconds(65535)}).ok());
   EXPECT_FALSE(Validate({.heartbeat = absl::Seconds(65536)}).ok());
   EXPECT_FALSE(Validate({.heartbeat = absl::InfiniteDuration()}).ok());
 }
 
-TEST(Validate, LeavesLimitsOfZeroToTheBroker) {
+TEST(Validate, AcceptsZeroForTheBrokersLimits) {
   EXPECT_TRUE(Validate({.frame_max = 0, .channel_max = 0}).ok());
 }
 
-TEST(Validate, WantsACertificateForALoginByCertificate) {
+TEST(Validate, RequiresACertificateForALoginByCertificate) {
   ConnectionOptions options = {.auth_mechanism = AuthMechanism::kExternal};
   EXPECT_THAT(std::string(Validate(options).message()), HasSubstr("auth_mechanism"));
   options.tls.emplace();
   EXPECT_THAT(std::string(Validate(options).message()), HasSubstr("certfile"));
 }
 
-TEST(Validate, LooksAtTheFiles) {
+TEST(Validate, ChecksTheFiles) {
   const ConnectionOptions options = {
       .tls = TlsOptions{.ca_file = "/no/ca", .cert_file = "/no/cert", .key_file = "/no/key"},
       .vhost = std::string(256, 'v')};

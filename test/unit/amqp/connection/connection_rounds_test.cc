@@ -57,7 +57,7 @@ class ConnectionRounds : public ::testing::Test, public ConnectionListener {
   std::vector<std::vector<std::string>> rounds_;
 };
 
-TEST_F(ConnectionRounds, TakeTheEndpointsInAnOrderOfTheirOwn) {
+TEST_F(ConnectionRounds, ShuffleTheEndpoints) {
   const auto rounds = Rounds(2);
   EXPECT_NE(rounds[0], in_order_);
   EXPECT_NE(rounds[1], rounds[0]);
@@ -66,7 +66,7 @@ TEST_F(ConnectionRounds, TakeTheEndpointsInAnOrderOfTheirOwn) {
   }
 }
 
-TEST_F(ConnectionRounds, TakeTheEndpointsAsGivenWhereTheyShallNotBeShuffled) {
+TEST_F(ConnectionRounds, KeepTheOrderOfEndpointsIfShufflingIsOff) {
   options_.shuffle_endpoints = false;
   EXPECT_THAT(Rounds(2), ::testing::Each(in_order_));
 }

@@ -110,7 +110,7 @@ class ConnectionTest : public ::testing::Test, public ConnectionListener, public
 
 // A loop that was held up has both to do in one turn. Whoever consumes one message at a time gets
 // no other before that ack.
-TEST_F(ConnectionTest, AnAckInTheTurnOfAHeartbeatIsSent) {
+TEST_F(ConnectionTest, SendsAnAckInTheTurnOfAHeartbeat) {
   options_.heartbeat = absl::Seconds(1);
   Connect();
   const std::unique_ptr<Channel> channel = OpenChannel();
@@ -127,7 +127,7 @@ TEST_F(ConnectionTest, AnAckInTheTurnOfAHeartbeatIsSent) {
   }
 }
 
-TEST_F(ConnectionTest, AnswersTheBrokersGoodbye) {
+TEST_F(ConnectionTest, RepliesToConnectionClose) {
   const auto channel = OpenChannel();
   Publish(*channel, "open");
   server_.Say(
@@ -141,7 +141,7 @@ TEST_F(ConnectionTest, AnswersTheBrokersGoodbye) {
   RunUntil([&] { return opened_ == 2; });
 }
 
-TEST_F(ConnectionTest, TakesDeliveriesAheadOfConsumeOk) {
+TEST_F(ConnectionTest, AcceptsDeliveriesBeforeConsumeOk) {
   const auto channel = OpenChannel();
   channel->Consume({.queue = "queue", .consumer_tag = "early"}, [](const auto&) {});
   RunUntilHeard("1 basic.consume");
@@ -150,7 +150,7 @@ TEST_F(ConnectionTest, TakesDeliveriesAheadOfConsumeOk) {
   RunUntil([&] { return deliveries_.size() == 1; });
 }
 
-TEST_F(ConnectionTest, PutsBackWhatComesBehindCancelOk) {
+TEST_F(ConnectionTest, RequeuesDeliveriesAfterCancelOk) {
   const auto channel = OpenChannel();
   channel->Cancel("me", [](const absl::Status&) {});
   RunUntilHeard("1 basic.cancel");
@@ -161,7 +161,7 @@ TEST_F(ConnectionTest, PutsBackWhatComesBehindCancelOk) {
   EXPECT_EQ(deliveries_.size(), 1U);
 }
 
-TEST_F(ConnectionTest, MayBeUsedWhileItIsToldToBeLost) {
+TEST_F(ConnectionTest, MayBeUsedInOnLost) {
   const auto channel = OpenChannel();
   on_lost_ = [&] {
     EXPECT_FALSE(channel->is_open());
@@ -176,7 +176,7 @@ TEST_F(ConnectionTest, MayBeUsedWhileItIsToldToBeLost) {
   EXPECT_TRUE(absl::IsUnavailable(lost_[1])) << lost_[1];
 }
 
-TEST_F(ConnectionTest, SaysAllAcksOfATurnAtOnce) {
+TEST_F(ConnectionTest, SendsAllAcksOfATurnAtOnce) {
   const auto channel = OpenChannel();
   for (std::uint64_t tag = 1; tag <= 10; ++tag) Deliver(tag);
   RunUntil([&] { return deliveries_.size() == 10; });
@@ -212,7 +212,7 @@ TEST_F(ConnectionTest, CancelsAConsumerThatTheBrokerHasCancelledBeforeItRequeues
                                          "1 basic.nack 0 multiple requeue", "1 channel.close"));
 }
 
-TEST_F(ConnectionTest, TakesFramesLargerThanTheSocketsBuffer) {
+TEST_F(ConnectionTest, AcceptsFramesLargerThanTheSocketBuffer) {
   const auto channel = OpenChannel();
   const std::string body(10 << 20, 'b');
   Deliver(1, body);
@@ -222,7 +222,7 @@ TEST_F(ConnectionTest, TakesFramesLargerThanTheSocketsBuffer) {
   EXPECT_EQ(deliveries_[1]->body, "small");
 }
 
-TEST_F(ConnectionTest, UsesANumberAgainOnlyOnceItIsClosedOnBothEnds) {
+TEST_F(ConnectionTest, ReusesANumberOnlyAfterBothEndsCloseTheChannel) {
   auto channel = OpenChannel();
   channel.reset();
   RunUntilHeard("1 channel.close");
@@ -249,7 +249,7 @@ TEST_F(ConnectionTest, ClosesAChannelThatBothEndsCloseAtOnce) {
   EXPECT_TRUE(closed_.empty());
 }
 
-TEST_F(ConnectionTest, IsClosedAmidTheHandshakeOnceThatIsOver) {
+TEST_F(ConnectionTest, ClosesAfterTheHandshakeIfClosedDuringIt) {
   bool closed = false;
   server_.obliging = true;
   server_.on_step = [&](FakeServer::Step step) {
@@ -267,7 +267,7 @@ TEST_F(ConnectionTest, IsClosedAmidTheHandshakeOnceThatIsOver) {
   EXPECT_EQ(opened_, 1);  // the first connection
 }
 
-TEST_F(ConnectionTest, CountsWhatIsNotSentYet) {
+TEST_F(ConnectionTest, CountsUnsentBytes) {
   const auto channel = OpenChannel();
   EXPECT_EQ(connection_->unsent_bytes(), 0U);
   Publish(*channel, "x");
@@ -275,7 +275,7 @@ TEST_F(ConnectionTest, CountsWhatIsNotSentYet) {
   RunUntil([&] { return connection_->unsent_bytes() == 0; });
 }
 
-TEST_F(ConnectionTest, PublishesNoMoreWhileTooMuchIsUnsent) {
+TEST_F(ConnectionTest, StopsPublishingWhileTooMuchIsUnsent) {
   const auto channel = OpenChannel();
   const std::string body(1 << 20, 'b');
   std::vector<std::uint16_t> codes;
@@ -292,7 +292,7 @@ TEST_F(ConnectionTest, PublishesNoMoreWhileTooMuchIsUnsent) {
   EXPECT_EQ(channel->unconfirmed(), 65U);
 }
 
-TEST_F(ConnectionTest, PublishesNoMoreWhileTooManyAreUnconfirmed) {
+TEST_F(ConnectionTest, StopsPublishingWhileTooManyAreUnconfirmed) {
   const auto channel = OpenChannel();
   for (std::size_t i = 0; i <= Channel::kMaxUnconfirmed; ++i) Publish(*channel, "x");
   RunUntil([&] { return !answers_.empty(); });
@@ -303,7 +303,7 @@ TEST_F(ConnectionTest, PublishesNoMoreWhileTooManyAreUnconfirmed) {
   EXPECT_EQ(channel->unconfirmed(), Channel::kMaxUnconfirmed);
 }
 
-TEST_F(ConnectionTest, PublishesAHeaderOfExactlyTheLimitAndNoLargerOne) {
+TEST_F(ConnectionTest, PublishesHeadersUpToTheLimitOnly) {
   const auto channel = OpenChannel();
   server_.obliging = true;
   constexpr std::size_t kFrameMax = 131072;
@@ -320,7 +320,7 @@ TEST_F(ConnectionTest, PublishesAHeaderOfExactlyTheLimitAndNoLargerOne) {
   EXPECT_THAT(answers_, ElementsAre("0", "501"));
 }
 
-TEST_F(ConnectionTest, AsksNothingWithArgumentsThatWouldCloseTheConnection) {
+TEST_F(ConnectionTest, RefusesArgumentsThatWouldCloseTheConnection) {
   const auto channel = OpenChannel();
   server_.obliging = true;
   const auto declare = [&](Table arguments) {
@@ -361,7 +361,7 @@ TEST_F(ConnectionTest, ReportsNoPublishIfTheBrokerClosesTheConnectionForAnyOther
   }
 }
 
-TEST_F(ConnectionTest, ComesBackAfterPausesThatGrowWhereItIsLostAtOnce) {
+TEST_F(ConnectionTest, ReconnectsAfterGrowingPausesIfItIsLostAtOnce) {
   options_.reconnect_initial = absl::Milliseconds(20);
   Connect();
   const absl::Duration begun = loop_.clock().SinceBoot();
@@ -373,7 +373,7 @@ TEST_F(ConnectionTest, ComesBackAfterPausesThatGrowWhereItIsLostAtOnce) {
   EXPECT_GE(loop_.clock().SinceBoot() - begun, absl::Milliseconds(70));
 }
 
-TEST_F(ConnectionTest, TellsTheBrokerANewSecret) {
+TEST_F(ConnectionTest, SendsANewSecret) {
   std::vector<absl::Status> answers;
   const auto note = [&](const absl::Status& status) { answers.push_back(status); };
   connection_->UpdateSecret("a new one", note);
@@ -396,7 +396,7 @@ TEST_F(ConnectionTest, LogsInWithTheNewSecretFromThenOn) {
   EXPECT_EQ(server_.login, std::string("\0guest\0a new one", 16));
 }
 
-TEST_F(ConnectionTest, AsksForItsOptionsBeforeEachAttempt) {
+TEST_F(ConnectionTest, RequestsItsOptionsBeforeEachAttempt) {
   absl::StatusOr<ConnectionOptions> now = options_;
   now->password = "first";
   opened_ = 0;
@@ -425,7 +425,7 @@ TEST_F(ConnectionTest, AsksForItsOptionsBeforeEachAttempt) {
   EXPECT_THAT(std::string(lost_[1].message()), HasSubstr("start anew"));
 }
 
-TEST_F(ConnectionTest, RefusesASecretThatDoesNotFitIntoTheFramesInForce) {
+TEST_F(ConnectionTest, RefusesASecretThatExceedsTheNegotiatedFrameMax) {
   server_.on_step = [this](FakeServer::Step step) {
     if (step != FakeServer::Step::kStartOk) return false;
     server_.Say(0, method::ConnectionTune{.channel_max = 2047, .frame_max = 4096});
@@ -441,7 +441,7 @@ TEST_F(ConnectionTest, RefusesASecretThatDoesNotFitIntoTheFramesInForce) {
   EXPECT_THAT(std::string(answer->message()), HasSubstr("frame_max is 4096"));
 }
 
-TEST_F(ConnectionTest, RefusesASecretThatWouldBeCutOff) {
+TEST_F(ConnectionTest, RefusesASecretWithANulByte) {
   std::optional<absl::Status> answer;
   connection_->UpdateSecret(std::string("a\0b", 3),
                             [&](const absl::Status& status) { answer = status; });
@@ -450,7 +450,7 @@ TEST_F(ConnectionTest, RefusesASecretThatWouldBeCutOff) {
 }
 
 // A refusal is reported; after anything else the next node is tried at once.
-TEST_F(ConnectionTest, TriesTheNextNodeWhereOneHangsUpDuringTheLogin) {
+TEST_F(ConnectionTest, TriesTheNextNodeIfOneHangsUpDuringTheLogin) {
   FakeServer stopping(loop_);
   stopping.on_step = [&](FakeServer::Step step) {
     if (step != FakeServer::Step::kStartOk) return false;
@@ -532,19 +532,19 @@ class SteadyStream : public ConnectionTest {
   static constexpr std::size_t kAsItComes = 12;
 };
 
-TEST_F(SteadyStream, GathersBeforeItIsRead) {
+TEST_F(SteadyStream, IsGatheredBeforeItIsRead) {
   options_.read_coalescing = absl::Milliseconds(5);
   Connect();
   EXPECT_GT(Unread(*OpenChannel()), kAsItComes);
 }
 
-TEST_F(SteadyStream, IsReadAsItComesWhereThatIsWanted) {
+TEST_F(SteadyStream, IsReadAtOnceIfCoalescingIsOff) {
   options_.read_coalescing = absl::ZeroDuration();
   Connect();
   EXPECT_LE(Unread(*OpenChannel()), kAsItComes);
 }
 
-TEST_F(SteadyStream, IsReadAsItComesWhereThePrefetchIsSmall) {
+TEST_F(SteadyStream, IsReadAtOnceIfThePrefetchIsSmall) {
   options_.read_coalescing = absl::Milliseconds(5);
   Connect();
   const std::unique_ptr<Channel> channel = OpenChannel();
@@ -552,7 +552,7 @@ TEST_F(SteadyStream, IsReadAsItComesWhereThePrefetchIsSmall) {
   EXPECT_LE(Unread(*channel), kAsItComes);
 }
 
-TEST_F(ConnectionTest, HandlesAllThatHadComeBeforeThePeerWentAway) {
+TEST_F(ConnectionTest, HandlesEverythingReceivedBeforeThePeerDisconnects) {
   const std::unique_ptr<Channel> channel = OpenChannel();
   on_delivery_ = [&] {
     if (deliveries_.size() > 1) return;

@@ -196,19 +196,19 @@ class ConnectionTls : public ::testing::Test, public ConnectionListener, public 
   std::function<void()> on_delivery_;
 };
 
-TEST_F(ConnectionTls, OpensByAnAddressThatTheCertificateHolds) {
+TEST_F(ConnectionTls, AcceptsAnAddressInTheCertificate) {
   ServeWell();
   Open();
   EXPECT_TRUE(connection_->is_open());
 }
 
-TEST_F(ConnectionTls, OpensByANameThatTheCertificateHolds) {
+TEST_F(ConnectionTls, AcceptsANameInTheCertificate) {
   Serve(Identity({.names = "DNS:localhost"}, authority_));
   options_.endpoints[0].host = "localhost";
   Open();
 }
 
-TEST_F(ConnectionTls, OpensByAWildcard) {
+TEST_F(ConnectionTls, AcceptsAWildcard) {
   Serve(Identity({.names = "DNS:*.example.org"}, authority_));
   options_.tls->server_name = "rabbit.example.org";
   Open();
@@ -222,7 +222,7 @@ TEST_F(ConnectionTls, TrustsAnIntermediateAuthorityWithoutItsRoot) {
   Open();
 }
 
-TEST_F(ConnectionTls, AsksForTheServerByName) {
+TEST_F(ConnectionTls, SendsTheServerName) {
   std::string asked_for;
   ServeWell();
   SSL_CTX_set_client_hello_cb(
@@ -257,14 +257,14 @@ TEST_F(ConnectionTls, AsksForTheServerByName) {
   EXPECT_EQ(asked_for, "rabbit.example.org") << "no name in a certificate ends in a dot";
 }
 
-TEST_F(ConnectionTls, FindsANameWithADotAtItsEndInTheCertificate) {
+TEST_F(ConnectionTls, AcceptsAHostNameWithATrailingDot) {
   Serve(Identity({.names = "DNS:rabbit.example.org"}, authority_));
   options_.tls->server_name = "rabbit.example.org.";
   Open();
 }
 
 // No connection is made without what OpenSSL does not take.
-TEST_F(ConnectionTls, SaysWhatOpensslDoesNotTake) {
+TEST_F(ConnectionTls, ReportsHostsThatOpensslRefuses) {
   const TlsContext context = TlsContext::Create(*options_.tls).value();
   for (const std::string& host :
        {std::string(300, 'h'), std::string("rabbit\0.evil", 12), std::string("."), std::string()}) {
@@ -275,14 +275,14 @@ TEST_F(ConnectionTls, SaysWhatOpensslDoesNotTake) {
   EXPECT_TRUE(TlsClient::Create(context, "rabbit").ok());
 }
 
-TEST_F(ConnectionTls, ShowsItsCertificate) {
+TEST_F(ConnectionTls, PresentsItsCertificate) {
   SSL_CTX* const server = Serve(Identity({}, authority_));
   DemandClientCertificate(server, authority_);
   UseCertificate(Identity({.common_name = "worker"}, authority_));
   Open();
 }
 
-TEST_F(ConnectionTls, LogsInByItsCertificateWhereItShall) {
+TEST_F(ConnectionTls, LogsInWithItsCertificateIfConfigured) {
   SSL_CTX* const server = Serve(Identity({}, authority_));
   DemandClientCertificate(server, authority_);
   UseCertificate(Identity({.common_name = "worker"}, authority_));
@@ -292,20 +292,20 @@ TEST_F(ConnectionTls, LogsInByItsCertificateWhereItShall) {
   EXPECT_EQ(server_->mechanism, "EXTERNAL");
 }
 
-TEST_F(ConnectionTls, TrustsAnybodyWhereItShall) {
+TEST_F(ConnectionTls, TrustsEveryServerIfConfigured) {
   Serve(Identity({.names = "DNS:other", .not_after = absl::Now() - absl::Minutes(1)}));
   options_.tls->verify_peer = false;
   Open();
 }
 
-TEST_F(ConnectionTls, TrustsASelfSignedCertificateThatItWasGiven) {
+TEST_F(ConnectionTls, TrustsAGivenSelfSignedCertificate) {
   const Identity self_signed({.common_name = "rabbit"});
   Serve(self_signed);
   options_.tls->ca_file = Write("own.pem", self_signed.certificate());
   Open();
 }
 
-TEST_F(ConnectionTls, SaysThatTheCertificateHasExpired) {
+TEST_F(ConnectionTls, ReportsAnExpiredCertificate) {
   Serve(Identity({.common_name = "rabbit",
                   .not_before = absl::Now() - absl::Hours(48),
                   .not_after = absl::FromUnixSeconds(1'700'000'000)},
@@ -314,7 +314,7 @@ TEST_F(ConnectionTls, SaysThatTheCertificateHasExpired) {
                                    ": renew it"));
 }
 
-TEST_F(ConnectionTls, SaysThatTheCertificateIsNotYetValid) {
+TEST_F(ConnectionTls, ReportsACertificateThatIsNotYetValid) {
   Serve(Identity({.common_name = "rabbit",
                   .not_before = absl::Now() + absl::Hours(1),
                   .not_after = absl::Now() + absl::Hours(2)},
@@ -323,7 +323,7 @@ TEST_F(ConnectionTls, SaysThatTheCertificateIsNotYetValid) {
               AllOf(HasSubstr("its certificate (CN=rabbit) is valid from "), HasSubstr("clock")));
 }
 
-TEST_F(ConnectionTls, SaysWhichNamesAWrongCertificateHolds) {
+TEST_F(ConnectionTls, ListsTheNamesInAWrongCertificate) {
   Serve(Identity({.names = "DNS:rabbit.example.org,DNS:other,IP:10.0.0.1,IP:2001:db8::1"},
                  authority_));
   EXPECT_THAT(Failure(), AllOf(HasSubstr("one for rabbit.example.org, other, 10.0.0.1, "
@@ -331,19 +331,19 @@ TEST_F(ConnectionTls, SaysWhichNamesAWrongCertificateHolds) {
                                HasSubstr("server_name_indication")));
 }
 
-TEST_F(ConnectionTls, SaysThatTheNameIsNotInTheCertificate) {
+TEST_F(ConnectionTls, ReportsThatTheCertificateDoesNotContainTheName) {
   ServeWell();
   options_.tls->server_name = "rabbit.example.org";
   EXPECT_THAT(Failure(), HasSubstr("one for localhost, 127.0.0.1, not for 'rabbit.example.org'"));
 }
 
-TEST_F(ConnectionTls, TakesNoCommonNameForTheNameOfAHost) {
+TEST_F(ConnectionTls, DoesNotAcceptTheCommonNameAsAHostName) {
   Serve(Identity({.common_name = "rabbit.example.org", .names = ""}, authority_));
   options_.tls->server_name = "rabbit.example.org";
   EXPECT_THAT(Failure(), HasSubstr("'rabbit.example.org' must be in its subjectAltName"));
 }
 
-TEST_F(ConnectionTls, SaysWhichAuthorityItDoesNotKnow) {
+TEST_F(ConnectionTls, NamesTheUnknownCertificateAuthority) {
   const Identity other({.common_name = "Another authority", .names = "", .is_authority = true});
   Serve(Identity({.common_name = "rabbit"}, other));
   EXPECT_THAT(Failure(), AllOf(HasSubstr("(CN=rabbit) is signed by an authority (CN=Another "
@@ -351,18 +351,18 @@ TEST_F(ConnectionTls, SaysWhichAuthorityItDoesNotKnow) {
                                HasSubstr("cacertfile")));
 }
 
-TEST_F(ConnectionTls, TrustsTheSystemWhereNoAuthorityIsNamed) {
+TEST_F(ConnectionTls, TrustsTheSystemIfNoAuthorityIsNamed) {
   ServeWell();
   options_.tls->ca_file.clear();
   EXPECT_THAT(Failure(), HasSubstr("that is not in the system's trust store"));
 }
 
-TEST_F(ConnectionTls, SaysThatTheCertificateIsSelfSigned) {
+TEST_F(ConnectionTls, ReportsASelfSignedCertificate) {
   Serve(Identity({.common_name = "rabbit"}));
   EXPECT_THAT(Failure(), HasSubstr("its certificate (CN=rabbit) is self-signed and not in"));
 }
 
-TEST_F(ConnectionTls, ShowsNoControlCharactersOfTheCertificate) {
+TEST_F(ConnectionTls, PrintsNoControlCharactersOfTheCertificate) {
   Serve(Identity({.common_name = "evil\n\x1b[2J", .names = ""}, authority_));
   EXPECT_THAT(Failure(), AllOf(Not(HasSubstr("\n")), Not(HasSubstr("\x1b")), HasSubstr("evil")));
 }
@@ -373,19 +373,19 @@ class ConnectionTlsVersion : public ConnectionTls, public ::testing::WithParamIn
   ConnectionTlsVersion() { expected_code_ = absl::StatusCode::kUnauthenticated; }
 };
 
-TEST_P(ConnectionTlsVersion, ServesToLogInBy) {
+TEST_P(ConnectionTlsVersion, CanLogIn) {
   Serve(Identity({}, authority_), GetParam(), GetParam());
   Open();
 }
 
-TEST_P(ConnectionTlsVersion, SaysThatACertificateIsMissing) {
+TEST_P(ConnectionTlsVersion, ReportsAMissingCertificate) {
   SSL_CTX* const server = Serve(Identity({}, authority_), GetParam(), GetParam());
   DemandClientCertificate(server, authority_);
   EXPECT_THAT(Failure(), AllOf(HasSubstr("the server requires a client certificate"),
                                HasSubstr("certfile and keyfile")));
 }
 
-TEST_P(ConnectionTlsVersion, SaysThatItsCertificateIsRefused) {
+TEST_P(ConnectionTlsVersion, ReportsThatItsCertificateIsRefused) {
   SSL_CTX* const server = Serve(Identity({}, authority_), GetParam(), GetParam());
   DemandClientCertificate(server, authority_);
   UseCertificate(Identity({.common_name = "worker"}));
@@ -393,7 +393,7 @@ TEST_P(ConnectionTlsVersion, SaysThatItsCertificateIsRefused) {
                                HasSubstr("client.pem'"), HasSubstr("unknown ca")));
 }
 
-TEST_P(ConnectionTlsVersion, SaysThatItsCertificateHasExpired) {
+TEST_P(ConnectionTlsVersion, ReportsThatItsCertificateHasExpired) {
   SSL_CTX* const server = Serve(Identity({}, authority_), GetParam(), GetParam());
   DemandClientCertificate(server, authority_);
   UseCertificate(Identity({.not_after = absl::Now() - absl::Minutes(1)}, authority_));
@@ -406,18 +406,18 @@ INSTANTIATE_TEST_SUITE_P(Each, ConnectionTlsVersion,
                            return test.param == TLS1_2_VERSION ? "Tls12" : "Tls13";
                          });
 
-TEST_F(ConnectionTls, SaysThatTheVersionIsTooOld) {
+TEST_F(ConnectionTls, ReportsThatTheVersionIsTooOld) {
   Serve(Identity({}, authority_), TLS1_1_VERSION, TLS1_1_VERSION);
   EXPECT_THAT(Failure(), HasSubstr("the server does not support TLS 1.2 or newer"));
 }
 
-TEST_F(ConnectionTls, SaysThatNoCipherIsShared) {
+TEST_F(ConnectionTls, ReportsThatNoCipherIsShared) {
   SSL_CTX* const server = Serve(Identity({}, authority_), TLS1_2_VERSION, TLS1_2_VERSION);
   SSL_CTX_set_cipher_list(server, "ECDHE-RSA-AES128-SHA");  // it has no RSA key
   EXPECT_THAT(Failure(), HasSubstr("share no TLS version or cipher"));
 }
 
-TEST_F(ConnectionTls, SaysThatThePortIsOneForPlainAmqp) {
+TEST_F(ConnectionTls, ReportsThatThePortIsForPlainAmqp) {
   // What RabbitMQ answers to whatever is not the protocol's name.
   RawServer server(loop_, [](bufferevent* stream) {
     Answer(stream, {"AMQP\0\0\x09\x01", 8});
@@ -428,7 +428,7 @@ TEST_F(ConnectionTls, SaysThatThePortIsOneForPlainAmqp) {
               HasSubstr("the server does not speak TLS: is it the port for plain AMQP?"));
 }
 
-TEST_F(ConnectionTls, TellsThatTheBrokerClosesWhatItSaidBefore) {
+TEST_F(ConnectionTls, ReportsWhyTheBrokerClosesTheConnection) {
   ServeWell();
   Open();
   server_->SayLast(0,
@@ -437,7 +437,7 @@ TEST_F(ConnectionTls, TellsThatTheBrokerClosesWhatItSaidBefore) {
   EXPECT_THAT(std::string(lost_[0].message()), HasSubstr("320 CONNECTION_FORCED"));
 }
 
-TEST_F(ConnectionTls, ComesBackAfterACutWithoutAWord) {
+TEST_F(ConnectionTls, ReconnectsAfterASilentHangUp) {
   ServeWell();
   Open();
   server_->HangUp();
@@ -465,7 +465,7 @@ TEST_F(ConnectionTls, PassesLargeBodiesBothWays) {
   RunUntil([this] { return connection_->unsent_bytes() == 0; });
 }
 
-TEST_F(ConnectionTls, SaysGoodbyeWhereItIsDestroyedAtOnce) {
+TEST_F(ConnectionTls, SendsPublishesAndACloseIfDestroyedAtOnce) {
   ServeWell();
   Open();
   const auto channel = OpenChannel();
@@ -483,7 +483,7 @@ TEST_F(ConnectionTls, MayBeDestroyedWhenItIsRefused) {
   RunUntil([this] { return connection_ == nullptr; });
 }
 
-TEST_F(ConnectionTls, SaysWhichFilesWillNotDoAndTriesNothing) {
+TEST_F(ConnectionTls, NamesUnusableFilesAndDoesNotConnect) {
   ServeWell();
   options_.tls->ca_file = "/no/such/file";
   expected_code_ = absl::StatusCode::kInvalidArgument;
@@ -510,20 +510,20 @@ TEST_F(ConnectionTls, GivesUpOnAPeerThatDoesNotFinishTheHandshake) {
   EXPECT_THAT(Failure(), HasSubstr("does not finish the TLS handshake within 50ms"));
 }
 
-TEST_F(ConnectionTls, SaysThatThePeerHangsUpAmidTheHandshake) {
+TEST_F(ConnectionTls, ReportsThatThePeerHangsUpDuringTheHandshake) {
   RawServer server(loop_, HangUp);
   options_.endpoints = {server.endpoint()};
   EXPECT_THAT(Failure(), HasSubstr("the server closed the connection during the TLS handshake"));
 }
 
-TEST_F(ConnectionTls, SaysThatGarbageIsNoTls) {
+TEST_F(ConnectionTls, ReportsInputThatIsNotTls) {
   RawServer server(loop_,
                    [](bufferevent* stream) { Answer(stream, "HTTP/1.1 400 Bad Request\r\n\r\n"); });
   options_.endpoints = {server.endpoint()};
   EXPECT_THAT(Failure(), HasSubstr("the server does not speak TLS"));
 }
 
-TEST_F(ConnectionTls, SaysWhatAnAlertMeans) {
+TEST_F(ConnectionTls, ExplainsAnAlert) {
   RawServer server(loop_, [](bufferevent* stream) {
     Answer(stream, {"\x15\x03\x03\x00\x02\x02\x50", 7});  // internal error
     HangUp(stream);
@@ -534,7 +534,7 @@ TEST_F(ConnectionTls, SaysWhatAnAlertMeans) {
 }
 
 // libevent tells of the end while what came before it still waits for its turn.
-TEST_F(ConnectionTls, HandlesAllThatHadComeBeforeThePeerWentAway) {
+TEST_F(ConnectionTls, HandlesEverythingReceivedBeforeThePeerDisconnects) {
   ServeWell();
   Open();
   const std::unique_ptr<Channel> channel = OpenChannel();
@@ -547,7 +547,7 @@ TEST_F(ConnectionTls, HandlesAllThatHadComeBeforeThePeerWentAway) {
   EXPECT_EQ(deliveries_.size(), 30U);
 }
 
-TEST_F(ConnectionTls, IsNeverSecretlyPlain) {
+TEST_F(ConnectionTls, SendsNothingInPlaintext) {
   std::string said;
   RawServer server(loop_, [&](bufferevent* stream) {
     evbuffer* input = bufferevent_get_input(stream);
@@ -562,7 +562,7 @@ TEST_F(ConnectionTls, IsNeverSecretlyPlain) {
   EXPECT_THAT(said, AllOf(Not(HasSubstr("AMQP")), Not(HasSubstr("Sesame"))));
 }
 
-TEST_F(ConnectionTls, SaysThatAPlainConnectionCameToAPortForTls) {
+TEST_F(ConnectionTls, ReportsThatAPortIsForTls) {
   RawServer server(loop_, [](bufferevent* stream) {
     Answer(stream, {"\x15\x03\x03\x00\x02\x02\x46", 7});  // an alert
     HangUp(stream);
@@ -572,7 +572,7 @@ TEST_F(ConnectionTls, SaysThatAPlainConnectionCameToAPortForTls) {
   EXPECT_THAT(Failure(), HasSubstr("the server speaks TLS: use amqps://"));
 }
 
-TEST_F(ConnectionTls, SuspectsAPortForTlsBehindASilentHangUp) {
+TEST_F(ConnectionTls, SuggestsTlsAfterASilentHangUp) {
   RawServer server(loop_, HangUp);
   options_.endpoints = {server.endpoint()};
   options_.tls.reset();

@@ -65,12 +65,12 @@ class HandshakeTest : public ::testing::Test {
   std::string said_;
 };
 
-TEST_F(HandshakeTest, BeginsWithTheProtocolsName) {
+TEST_F(HandshakeTest, StartsWithTheProtocolHeader) {
   handshake_->Begin(&said_);
   EXPECT_EQ(said_, std::string_view("AMQP\0\0\x09\x01", 8));
 }
 
-TEST_F(HandshakeTest, LogsInAndSaysWhoItIs) {
+TEST_F(HandshakeTest, LogsInAndSendsItsProperties) {
   EXPECT_EQ(Start().value(), false);
   const auto start_ok = Said<method::ConnectionStartOk>();
   EXPECT_EQ(start_ok.mechanism, "PLAIN");
@@ -97,7 +97,7 @@ TEST_F(HandshakeTest, OpensTheVhost) {
   EXPECT_EQ(Say(method::ConnectionOpenOk{}).value(), true);
 }
 
-TEST_F(HandshakeTest, AgreesOnTheSmallerOfEach) {
+TEST_F(HandshakeTest, UsesTheSmallerOfBothLimits) {
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 200000, .heartbeat = 10}).ok());
   EXPECT_EQ(handshake_->tuning().channel_max, 100);
@@ -109,7 +109,7 @@ TEST_F(HandshakeTest, AgreesOnTheSmallerOfEach) {
   EXPECT_EQ(tune_ok.heartbeat, 10);
 }
 
-TEST_F(HandshakeTest, TakesItsOwnWhereTheBrokerHasNoLimit) {
+TEST_F(HandshakeTest, UsesItsOwnLimitsIfTheBrokerIsUnlimited) {
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune({.channel_max = 0, .frame_max = 0, .heartbeat = 0}).ok());
   EXPECT_EQ(handshake_->tuning().channel_max, 2047);
@@ -117,7 +117,7 @@ TEST_F(HandshakeTest, TakesItsOwnWhereTheBrokerHasNoLimit) {
   EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(15));
 }
 
-TEST_F(HandshakeTest, LeavesItsLimitsToTheBrokerWhereItHasNone) {
+TEST_F(HandshakeTest, UsesTheBrokersLimitsIfItIsUnlimited) {
   options_.frame_max = 0;
   options_.channel_max = 0;
   EXPECT_TRUE(Start().ok());
@@ -126,7 +126,7 @@ TEST_F(HandshakeTest, LeavesItsLimitsToTheBrokerWhereItHasNone) {
   EXPECT_EQ(handshake_->tuning().frame_max, 200000U);
 }
 
-TEST_F(HandshakeTest, NeverTakesFramesOfMoreThanAMegabyte) {
+TEST_F(HandshakeTest, NeverAcceptsFramesOfMoreThanAMegabyte) {
   options_.frame_max = 0;
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 0, .heartbeat = 10}).ok());
@@ -134,14 +134,14 @@ TEST_F(HandshakeTest, NeverTakesFramesOfMoreThanAMegabyte) {
   EXPECT_EQ(Said<method::ConnectionTuneOk>().frame_max, 1U << 20);
 }
 
-TEST_F(HandshakeTest, TakesTheBrokersHeartbeatWhereItHasNone) {
+TEST_F(HandshakeTest, UsesTheBrokersHeartbeatIfItHasNone) {
   options_.heartbeat = absl::ZeroDuration();
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune({.channel_max = 1, .frame_max = 8192, .heartbeat = 7}).ok());
   EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(7));
 }
 
-TEST_F(HandshakeTest, RefusesFramesTooSmallToWorkWith) {
+TEST_F(HandshakeTest, RefusesATooSmallFrameMax) {
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(
       absl::IsUnavailable(Tune({.channel_max = 1, .frame_max = 100, .heartbeat = 1}).status()));
@@ -162,13 +162,13 @@ TEST_F(HandshakeTest, LogsInByCertificateWithoutUserAndPassword) {
   EXPECT_EQ(start_ok.response.bytes, "");
 }
 
-TEST_F(HandshakeTest, SaysWhichPluginALoginByCertificateNeeds) {
+TEST_F(HandshakeTest, NamesThePluginThatALoginByCertificateNeeds) {
   options_.auth_mechanism = AuthMechanism::kExternal;
   EXPECT_THAT(std::string(Start("PLAIN").status().message()),
               HasSubstr("rabbitmq_auth_mechanism_ssl"));
 }
 
-TEST_F(HandshakeTest, SaysWhoIsRefusedWhereACertificateLogsIn) {
+TEST_F(HandshakeTest, NamesTheRefusedUserOfACertificate) {
   options_.auth_mechanism = AuthMechanism::kExternal;
   EXPECT_TRUE(Start("EXTERNAL").ok());
   const absl::Status status = Close(403, "ACCESS_REFUSED");
@@ -177,7 +177,7 @@ TEST_F(HandshakeTest, SaysWhoIsRefusedWhereACertificateLogsIn) {
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("'me'")));
 }
 
-TEST_F(HandshakeTest, TellsAWrongPassword) {
+TEST_F(HandshakeTest, ReportsAWrongPassword) {
   EXPECT_TRUE(Start().ok());
   const absl::Status status = Close(403, "ACCESS_REFUSED - Login was refused");
   EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
@@ -187,7 +187,7 @@ TEST_F(HandshakeTest, TellsAWrongPassword) {
   Said<method::ConnectionCloseOk>();
 }
 
-TEST_F(HandshakeTest, TakesAHangUpForNoRefusalWheneverItComes) {
+TEST_F(HandshakeTest, DoesNotTreatAHangUpAsARefusal) {
   EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(absl::IsUnavailable(handshake_->OnHungUp()));
@@ -198,7 +198,7 @@ TEST_F(HandshakeTest, TakesAHangUpForNoRefusalWheneverItComes) {
 }
 
 // Whatever it is that is too long.
-TEST_F(HandshakeTest, SendsNoLoginThatTheBrokerWouldHangUpOn) {
+TEST_F(HandshakeTest, SendsNoLoginThatExceedsTheBrokersLimit) {
   struct Case {
     const char* version;
     std::uint32_t initial_frame_max;
@@ -230,7 +230,7 @@ TEST_F(HandshakeTest, SendsNoLoginThatTheBrokerWouldHangUpOn) {
   }
 }
 
-TEST_F(HandshakeTest, TellsTheRefusalsOfAVhostApart) {
+TEST_F(HandshakeTest, DistinguishesTheRefusalsOfAVhost) {
   EXPECT_TRUE(Start().ok());
   EXPECT_TRUE(Tune().ok());
   EXPECT_TRUE(absl::IsNotFound(Close(530, "NOT_ALLOWED - vhost shop not found")));
@@ -243,7 +243,7 @@ TEST_F(HandshakeTest, TellsTheRefusalsOfAVhostApart) {
   EXPECT_TRUE(absl::IsUnavailable(Close(541, "INTERNAL_ERROR")));
 }
 
-TEST_F(HandshakeTest, RefusesMethodsOutOfTurn) {
+TEST_F(HandshakeTest, RefusesMethodsOutOfOrder) {
   const auto is_refused = [](const absl::StatusOr<bool>& open) {
     return ReplyCodeOf(open.status()) == ReplyCode::kCommandInvalid;
   };

@@ -31,7 +31,7 @@ class HeartbeatTest : public ::testing::Test {
   int dead_ = 0;
 };
 
-TEST_F(HeartbeatTest, IsSentEveryHalfIntervalWhileNothingElseIs) {
+TEST_F(HeartbeatTest, IsSentEveryHalfIntervalWhileIdle) {
   Start(absl::Seconds(10));
   for (int i = 1; i <= 20; ++i) {
     time_.Advance(absl::Seconds(5));
@@ -40,7 +40,7 @@ TEST_F(HeartbeatTest, IsSentEveryHalfIntervalWhileNothingElseIs) {
   }
 }
 
-TEST_F(HeartbeatTest, IsNotSentWhileSomethingElseIs) {
+TEST_F(HeartbeatTest, IsNotSentWhileOtherDataIsSent) {
   Start(absl::Seconds(10));
   for (int i = 0; i < 20; ++i) {
     heartbeat_->OnSent();
@@ -52,7 +52,7 @@ TEST_F(HeartbeatTest, IsNotSentWhileSomethingElseIs) {
   EXPECT_EQ(sent_, 1);
 }
 
-TEST_F(HeartbeatTest, TakesThePeerForDeadWithinTwoIntervalsOfSilence) {
+TEST_F(HeartbeatTest, TreatsThePeerAsDeadWithinTwoIntervalsOfSilence) {
   for (int ms = 0; ms < 1250; ms += 50) {
     dead_ = 0;
     Start(absl::Seconds(10));
@@ -67,7 +67,7 @@ TEST_F(HeartbeatTest, TakesThePeerForDeadWithinTwoIntervalsOfSilence) {
   }
 }
 
-TEST_F(HeartbeatTest, LivesAsLongAsAnythingComes) {
+TEST_F(HeartbeatTest, StaysAliveWhileAnythingArrives) {
   Start(absl::Seconds(10));
   for (int i = 0; i < 50; ++i) {
     time_.Advance(absl::Seconds(18));

@@ -21,7 +21,7 @@ std::string ErrorOf(const std::string& uri) {
   return std::string(options.status().message());
 }
 
-TEST(ParseUri, TakesTheDefaultsForAllThatIsLeftOut) {
+TEST(ParseUri, UsesDefaultsForOmittedParts) {
   const auto options = ParseUri("amqp://");
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_THAT(options->endpoints, ElementsAre(Endpoint{.host = "localhost", .port = 5672}));
@@ -56,16 +56,16 @@ TEST(ParseUri, DecodesPercentSigns) {
   EXPECT_EQ(ParseUri("amqp://host?heartbeat=%33%30")->heartbeat, absl::Seconds(30));
 }
 
-TEST(ParseUri, TakesTheSchemeInAnyCase) {
+TEST(ParseUri, AcceptsTheSchemeInAnyCase) {
   EXPECT_EQ(ParseUri("AMQP://Host")->endpoints[0].host, "Host");
 }
 
-TEST(ParseUri, TakesZeroForNoLimit) {
+TEST(ParseUri, ReadsZeroAsUnlimited) {
   EXPECT_EQ(ParseUri("amqp://host?frame_max=0")->frame_max, 0U);
   EXPECT_EQ(ParseUri("amqp://host?channel_max=0")->channel_max, 0);
 }
 
-TEST(ParseUri, TakesNoPathAndASlashAndItsCodeForTheDefaultVhost) {
+TEST(ParseUri, ReadsNoPathASlashAndItsCodeAsTheDefaultVhost) {
   for (const char* uri : {"amqp://host", "amqp://host/", "amqp://host/%2f", "amqp://host/%2F?"}) {
     const auto options = ParseUri(uri);
     ASSERT_TRUE(options.ok()) << uri << ": " << options.status();
@@ -73,7 +73,7 @@ TEST(ParseUri, TakesNoPathAndASlashAndItsCodeForTheDefaultVhost) {
   }
 }
 
-TEST(ParseUri, AllowsAnEmptyPasswordAndLeavesAMissingOneAtItsDefault) {
+TEST(ParseUri, AcceptsAnEmptyPasswordAndUsesTheDefaultForAMissingOne) {
   EXPECT_EQ(ParseUri("amqp://me:@host")->password, "");
   EXPECT_EQ(ParseUri("amqp://me@host")->password, "guest");
 }
@@ -113,7 +113,7 @@ TEST(ParseUri, NamesThePartThatIsWrong) {
 }
 
 // A blank, a control character or NUL at any place of any part, as it is or percent-encoded.
-TEST(ParseUri, RefusesWhatEndsOrHidesANameInEveryPart) {
+TEST(ParseUri, RefusesControlCharactersInEveryPart) {
   for (const int code : {0, 1, 9, 10, 13, 31, 32, 127}) {
     const std::string raw(1, static_cast<char>(code));
     const std::string encoded = absl::StrFormat("%%%02x", code);
@@ -141,7 +141,7 @@ TEST(ParseUri, RefusesWhatEndsOrHidesANameInEveryPart) {
   }
 }
 
-TEST(ParseUri, RefusesWhatIsNoHost) {
+TEST(ParseUri, RefusesInvalidHosts) {
   for (const char* host : {"a,b", "a%2fb", "a%40b", "a%3ab", ".example", "a..b", "."}) {
     EXPECT_THAT(ErrorOf(std::string("amqp://") + host), HasSubstr("host")) << host;
   }
@@ -154,12 +154,12 @@ TEST(ParseUri, KeepsTheDotAtTheEndOfAHost) {
   EXPECT_EQ(ParseUri("amqp://rabbit.example.")->endpoints[0].host, "rabbit.example.");
 }
 
-TEST(ParseUri, ReadsWhatTheBrokerTakesBeforeTheLogin) {
+TEST(ParseUri, ReadsInitialFrameMax) {
   EXPECT_EQ(ParseUri("amqp://host?initial_frame_max=16384")->initial_frame_max, 16384U);
   EXPECT_THAT(ErrorOf("amqp://host?initial_frame_max=4095"), HasSubstr("initial_frame_max"));
 }
 
-TEST(ParseUri, TakesAmqpsForTls) {
+TEST(ParseUri, ReadsAmqpsAsTls) {
   const auto options = ParseUri("amqps://host");
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->tls, TlsOptions());
@@ -182,7 +182,7 @@ TEST(ParseUri, ReadsEveryParameterOfTls) {
   EXPECT_EQ(options->auth_mechanism, AuthMechanism::kExternal);
 }
 
-TEST(ParseUri, TakesWordsInAnyCase) {
+TEST(ParseUri, AcceptsParameterValuesInAnyCase) {
   EXPECT_EQ(ParseUri("amqps://host?auth_mechanism=EXTERNAL")->auth_mechanism,
             AuthMechanism::kExternal);
   EXPECT_EQ(ParseUri("amqps://host?auth_mechanism=Plain")->auth_mechanism, AuthMechanism::kPlain);
@@ -214,7 +214,7 @@ TEST(ParseUri, NeverShowsThePassword) {
   }
 }
 
-TEST(ParseUri, NeverTakesHalfAPasswordForAHost) {
+TEST(ParseUri, NeverReadsAPartOfAPasswordAsAHost) {
   for (const char* uri :
        {"amqp://me:Ses/ame@host", "amqp://me:Ses@a/me@host/v", "amqp://me:Ses@a/me@host",
         "amqp://me:S@e?same@host", "amqp://me:S@e#s/ame@host/v?heartbeat=1", "amqp://me:12/@host",
@@ -236,7 +236,7 @@ TEST(ParseUris, JoinsTheEndpointsOfOneCluster) {
               ElementsAre(Endpoint{.host = "a"}, Endpoint{.host = "b", .port = 5673}));
 }
 
-TEST(ParseUris, RefusesAnyOtherDifference) {
+TEST(ParseUris, RefusesUrisThatDifferInOtherParts) {
   const auto options = ParseUris({"amqp://u:Sesame@a/v", "amqp://u:Alibaba@b/v"});
   EXPECT_TRUE(absl::IsInvalidArgument(options.status()));
   EXPECT_THAT(std::string(options.status().message()), HasSubstr("number 2"));

@@ -27,14 +27,14 @@ std::string Pattern(std::size_t size) {
 
 TEST(InputBuffer, IsEmptyAtFirst) { EXPECT_EQ(InputBuffer().bytes(), ""); }
 
-TEST(InputBuffer, JoinsWhatComesInPieces) {
+TEST(InputBuffer, JoinsPieces) {
   InputBuffer buffer;
   Add(buffer, "abc");
   Add(buffer, "def");
   EXPECT_EQ(buffer.bytes(), "abcdef");
 }
 
-TEST(InputBuffer, KeepsWhatIsNotConsumed) {
+TEST(InputBuffer, KeepsUnconsumedBytes) {
   InputBuffer buffer;
   Add(buffer, "abcdef");
   buffer.Consumed(4);
@@ -43,7 +43,7 @@ TEST(InputBuffer, KeepsWhatIsNotConsumed) {
   EXPECT_EQ(buffer.bytes(), "efgh");
 }
 
-TEST(InputBuffer, PutsSomethingElseInThePlaceOfWhatIsHandled) {
+TEST(InputBuffer, ReplacesLeadingBytes) {
   InputBuffer buffer;
   Add(buffer, "abcdef");
   buffer.Replace(4, "xy");
@@ -53,7 +53,7 @@ TEST(InputBuffer, PutsSomethingElseInThePlaceOfWhatIsHandled) {
   EXPECT_EQ(buffer.bytes(), "zyefgh");
 }
 
-TEST(InputBuffer, UsesTheSameMemoryAgain) {
+TEST(InputBuffer, ReusesItsMemory) {
   InputBuffer buffer;
   const char* const memory = buffer.Room().data();
   for (int round = 0; round < 100; ++round) {
@@ -63,7 +63,7 @@ TEST(InputBuffer, UsesTheSameMemoryAgain) {
   EXPECT_EQ(buffer.Room().data(), memory);
 }
 
-TEST(InputBuffer, GrowsForWhatIsLargerThanItself) {
+TEST(InputBuffer, GrowsForLargerInput) {
   InputBuffer buffer;
   const std::string bytes = Pattern(3 * InputBuffer::kCapacity + 7);
   Add(buffer, bytes);
@@ -73,7 +73,7 @@ TEST(InputBuffer, GrowsForWhatIsLargerThanItself) {
   EXPECT_EQ(buffer.bytes(), bytes.substr(5) + "end");
 }
 
-TEST(InputBuffer, GivesMemoryBackThatIsSeldomNeeded) {
+TEST(InputBuffer, ReleasesMemoryThatIsRarelyNeeded) {
   InputBuffer buffer;
   const std::size_t size = 100 * InputBuffer::kCapacity;
   Add(buffer, Pattern(size));

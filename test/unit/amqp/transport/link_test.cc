@@ -125,12 +125,12 @@ class LinkTest : public ::testing::Test {
   Linked end_{loop_};
 };
 
-TEST_F(LinkTest, SaysHowLongPacketsTakeThereAndBack) {
+TEST_F(LinkTest, ReportsTheRoundTripTime) {
   EXPECT_GT(end_.link().RoundTrip(), absl::ZeroDuration());
   EXPECT_LT(end_.link().RoundTrip(), absl::Seconds(10));
 }
 
-TEST_F(LinkTest, ReadsWhatComesAsItComes) {
+TEST_F(LinkTest, ReadsInputAsItArrives) {
   end_.Say("a");
   RunUntil(loop_, [this] { return end_.heard == "a"; });
   end_.Say("b");
@@ -138,7 +138,7 @@ TEST_F(LinkTest, ReadsWhatComesAsItComes) {
   EXPECT_EQ(end_.reads, 2);
 }
 
-TEST_F(LinkTest, GathersWhatComes) {
+TEST_F(LinkTest, GathersInput) {
   end_.link().Gather(kEndless);
   end_.Say("a");
   RunFiftyTurns();
@@ -151,13 +151,13 @@ TEST_F(LinkTest, GathersWhatComes) {
   EXPECT_EQ(end_.reads, 1);
 }
 
-TEST_F(LinkTest, ReadsWhatHasGatheredAtTheTick) {
+TEST_F(LinkTest, ReadsGatheredInputAtTheTick) {
   end_.link().Gather(kShort);
   end_.Say("a");
   RunUntil(loop_, [this] { return end_.heard == "a"; });
 }
 
-TEST_F(LinkTest, ReadsBeforeTheTickWhereThereIsALot) {
+TEST_F(LinkTest, ReadsBeforeTheTickIfMuchHasArrived) {
   end_.link().Gather(kEndless);
   const std::string lot(ReadPace::kFull / 8, 'x');
   RunUntil(loop_, [&] {
@@ -166,7 +166,7 @@ TEST_F(LinkTest, ReadsBeforeTheTickWhereThereIsALot) {
   });
 }
 
-TEST_F(LinkTest, ReadsOnInATurnWhereMoreHasComeThanThereWasRoomFor) {
+TEST_F(LinkTest, ContinuesReadingInATurnIfMoreArrivedThanFits) {
   end_.link().Gather(kEndless);
   const std::string lot(2 * InputBuffer::kCapacity, 'x');
   end_.Say(lot);
@@ -178,7 +178,7 @@ TEST_F(LinkTest, ReadsOnInATurnWhereMoreHasComeThanThereWasRoomFor) {
   EXPECT_GT(end_.reads, 1);
 }
 
-TEST_F(LinkTest, ReadsABodyPastTheInput) {
+TEST_F(LinkTest, ReadsABodyDirectlyIntoItsRoom) {
   std::string body(5, '.');
   end_.body_room = body;
   end_.Say("abc");
@@ -189,7 +189,7 @@ TEST_F(LinkTest, ReadsABodyPastTheInput) {
   EXPECT_EQ(end_.reads, 2);
 }
 
-TEST_F(LinkTest, ReadsOnInATurnWhereMessagesAreLarge) {
+TEST_F(LinkTest, ContinuesReadingInATurnIfMessagesAreLarge) {
   end_.link().ExpectLarge(true);
   end_.link().PauseReading();
   const std::string large(InputBuffer::kCapacity / 4, 'x');
@@ -201,7 +201,7 @@ TEST_F(LinkTest, ReadsOnInATurnWhereMessagesAreLarge) {
   EXPECT_GT(end_.reads, 1);
 }
 
-TEST_F(LinkTest, ReadsNotMuchOfALargeBodyBeforeItHasRoom) {
+TEST_F(LinkTest, ReadsLittleOfALargeBodyBeforeItHasRoom) {
   end_.link().ExpectLarge(true);
   const std::string large(InputBuffer::kCapacity / 4, 'x');
   std::string body(large.size(), '.');
@@ -211,7 +211,7 @@ TEST_F(LinkTest, ReadsNotMuchOfALargeBodyBeforeItHasRoom) {
   EXPECT_LT(end_.heard.size(), large.size() / 2);
 }
 
-TEST_F(LinkTest, SaysThatNothingCameAndThenAsksAnew) {
+TEST_F(LinkTest, ReportsOncePerGatherThatNothingArrived) {
   end_.link().Gather(kShort);
   RunUntil(loop_, [this] { return end_.quiet == 1; });
   RunFiftyTurns();
@@ -221,13 +221,13 @@ TEST_F(LinkTest, SaysThatNothingCameAndThenAsksAnew) {
   EXPECT_EQ(end_.reads, 0);
 }
 
-TEST_F(LinkTest, NoticesAnEndWhileItGathers) {
+TEST_F(LinkTest, NoticesAHangUpWhileItGathers) {
   end_.link().Gather(kEndless);
   end_.HangUp();
   RunUntil(loop_, [this] { return end_.hung_up; });
 }
 
-TEST_F(LinkTest, ReadsNothingAtATickWhileItMustNot) {
+TEST_F(LinkTest, ReadsNothingAtATickWhileReadingIsPaused) {
   end_.link().Gather(kShort);
   end_.link().PauseReading();
   end_.Say("a");
@@ -239,7 +239,7 @@ TEST_F(LinkTest, ReadsNothingAtATickWhileItMustNot) {
 }
 
 // Unless there is a tick between the two turns in which they begin.
-TEST_F(LinkTest, LinksThatGatherAreReadInOneTurn) {
+TEST_F(LinkTest, GatheringLinksAreReadInOneTurn) {
   constexpr int kTimes = 20;
   Linked other(loop_);
   // On a busy machine a tick may pass before anything is sent.

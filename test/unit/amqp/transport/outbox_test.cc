@@ -31,7 +31,7 @@ std::string Take(Outbox& outbox) {
   return bytes;
 }
 
-TEST(Outbox, KeepsTheOrderOfWhatIsAdded) {
+TEST(Outbox, KeepsTheOrderOfFrames) {
   Outbox outbox;
   EXPECT_TRUE(outbox.empty());
   outbox.AddHeartbeat();
@@ -68,7 +68,7 @@ TEST(Outbox, WritesTheThreeKindsOfFramesOfAPublish) {
   }
 }
 
-TEST(Outbox, SendsTheSameWhetherABodyIsCopiedOrShared) {
+TEST(Outbox, SendsTheSameBytesForCopiedAndSharedBodies) {
   for (const std::size_t size : {0U, 10U, 4088U, 4089U, 4096U, 5000U, 100000U}) {
     std::string body(size, '.');
     for (std::size_t i = 0; i < size; ++i) body[i] = static_cast<char>(i % 253);
@@ -103,7 +103,7 @@ TEST(Outbox, KeepsASharedBodysOwnerUntilItIsSent) {
   evbuffer_free(buffer);
 }
 
-TEST(Outbox, TakesNotMuchMoreMemoryThanTheBodiesThatItShares) {
+TEST(Outbox, NeedsLittleMemoryBesidesSharedBodies) {
   constexpr int kMessages = 100;
   const auto body = std::make_shared<const std::string>(std::size_t{64} << 10, 'x');
   Outbox outbox;
@@ -166,7 +166,7 @@ class OutboxToSocket : public ::testing::Test {
   Outbox outbox_;
 };
 
-TEST_F(OutboxToSocket, KeepsNothingWhereAllIsTaken) {
+TEST_F(OutboxToSocket, KeepsNothingIfEverythingIsSent) {
   Fill(outbox_, 4);
   outbox_.SendTo(ends_[0], rest_);
   EXPECT_EQ(Taken(), Expected(4));
@@ -175,7 +175,7 @@ TEST_F(OutboxToSocket, KeepsNothingWhereAllIsTaken) {
   EXPECT_EQ(outbox_.size(), 0U);
 }
 
-TEST_F(OutboxToSocket, KeepsInOrderWhatIsNotTaken) {
+TEST_F(OutboxToSocket, KeepsUnsentBytesInOrder) {
   for (const int messages : {1, 2, 3, 30, 31, 32, 100, 1000}) {
     // Wherever in a run of bytes the socket ends to take them.
     for (int size = 5000; size < 5010; ++size) {
@@ -188,7 +188,7 @@ TEST_F(OutboxToSocket, KeepsInOrderWhatIsNotTaken) {
   }
 }
 
-TEST_F(OutboxToSocket, KeepsAllWhereThePeerIsGone) {
+TEST_F(OutboxToSocket, KeepsEverythingIfThePeerIsGone) {
   close(ends_[1]);
   ends_[1] = -1;
   Fill(outbox_, 4);

@@ -16,7 +16,7 @@ constexpr absl::Duration kWhile = absl::Milliseconds(33);
 constexpr Arrivals kMessage = {.count = 1, .bytes = 100, .share = 0.001};
 constexpr Arrivals kNothing;
 
-TEST(Arrivals, AddUpButForTheirShare) {
+TEST(Arrivals, AddUpAndKeepTheLargestShare) {
   Arrivals all = {.count = 1, .bytes = 10, .used_up = 100, .unconfirmed = 1000, .share = 0.25};
   all.Add({.count = 2, .bytes = 20, .used_up = 200, .unconfirmed = 2000, .share = 0.5});
   all.Add({.share = 0.125});
@@ -55,12 +55,12 @@ TEST_F(ReadPaceTest, GathersNothingAtFirst) {
   EXPECT_EQ(Read(absl::Milliseconds(31), absl::Microseconds(100)), absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, GathersWhereManyReadsFollowUponEachOther) {
+TEST_F(ReadPaceTest, GathersIfReadsFollowQuickly) {
   EXPECT_EQ(Read(kWhile, absl::Microseconds(100)), kLongest);
   EXPECT_EQ(ReadInPauses(absl::Seconds(1), {.count = 20, .bytes = 2000, .share = 0.02}), kLongest);
 }
 
-TEST_F(ReadPaceTest, GathersNoLongerThanTheBrokerHasEnoughToGoOnWith) {
+TEST_F(ReadPaceTest, GathersOnlyAsLongAsTheBrokerCanContinueSending) {
   // An eighth comes in a millisecond, in half of one, in a quarter, and in a fifth.
   for (const auto& [share, pause] :
        {std::pair{0.0125, absl::Milliseconds(1)}, std::pair{0.025, absl::Microseconds(500)},
@@ -70,7 +70,7 @@ TEST_F(ReadPaceTest, GathersNoLongerThanTheBrokerHasEnoughToGoOnWith) {
   }
 }
 
-TEST_F(ReadPaceTest, GathersTwiceAsMuchFromABrokerThatIsNear) {
+TEST_F(ReadPaceTest, GathersTwiceAsMuchFromANearbyBroker) {
   const Arrivals a_quarter_in_two_milliseconds = {.count = 10, .share = 0.0125 * 0.99};
   pace_.Reset(ReadPace::kShortest - absl::Microseconds(1));
   EXPECT_EQ(Read(kWhile, absl::Microseconds(100), a_quarter_in_two_milliseconds), kLongest);
@@ -91,28 +91,28 @@ TEST_F(ReadPaceTest, GathersNoMoreThanFits) {
             absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, LeavesReadsAloneThatPausesWouldNotSpare) {
+TEST_F(ReadPaceTest, DoesNotGatherIfPausesSaveNoReads) {
   EXPECT_EQ(Read(absl::Seconds(1), absl::Milliseconds(1.5), {.count = 10}), absl::ZeroDuration());
   EXPECT_EQ(Read(absl::Seconds(1), absl::Milliseconds(1.25), {.count = 10}), kLongest);
 }
 
-TEST_F(ReadPaceTest, LeavesReadsAloneThatBringLittle) {
+TEST_F(ReadPaceTest, DoesNotGatherIfReadsBringLittle) {
   EXPECT_EQ(Read(absl::Seconds(1), absl::Microseconds(420)), absl::ZeroDuration());
   EXPECT_EQ(Read(absl::Seconds(1), absl::Microseconds(380)), kLongest);
 }
 
-TEST_F(ReadPaceTest, LeavesReadsAloneThatSomebodyWaitsFor) {
+TEST_F(ReadPaceTest, DoesNotGatherIfTheCallerWaitsForAReply) {
   EXPECT_EQ(Read(absl::Seconds(1), absl::Microseconds(100), {.count = 1, .share = 1}),
             absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, GoesOnWhereHalfAsMuchComes) {
+TEST_F(ReadPaceTest, ContinuesIfHalfAsMuchArrives) {
   Gather();
   EXPECT_EQ(ReadInPauses(absl::Seconds(1), {.count = 3}), kLongest);
   EXPECT_EQ(ReadInPauses(absl::Seconds(1), {.count = 2}), absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, TakesBurstsByWhatTheyAreOnTheWhole) {
+TEST_F(ReadPaceTest, JudgesBurstsByTheirAverage) {
   Gather();
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(ReadInPauses(kLongest, {.count = 200, .bytes = 60'000, .share = 0.4}), kLongest);
@@ -120,7 +120,7 @@ TEST_F(ReadPaceTest, TakesBurstsByWhatTheyAreOnTheWhole) {
   }
 }
 
-TEST_F(ReadPaceTest, HalvesThePauseSoonWhereSomebodyWaits) {
+TEST_F(ReadPaceTest, HalvesThePauseSoonIfTheCallerWaits) {
   Gather();
   const Arrivals answer = {.count = 1, .share = 1};
   EXPECT_EQ(Read(absl::Milliseconds(4), absl::Milliseconds(2), answer), absl::Milliseconds(1));
@@ -129,7 +129,7 @@ TEST_F(ReadPaceTest, HalvesThePauseSoonWhereSomebodyWaits) {
   EXPECT_EQ(Read(absl::Milliseconds(2), absl::Microseconds(250), answer), absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, WaitsForTheNextWhereTwoPausesBroughtNothing) {
+TEST_F(ReadPaceTest, WaitsForTheNextMessageAfterTwoEmptyPauses) {
   Gather();
   EXPECT_EQ(ReadInPauses(kLongest, kNothing), kLongest);
   EXPECT_EQ(ReadInPauses(kLongest, kMessage), kLongest);
@@ -138,19 +138,19 @@ TEST_F(ReadPaceTest, WaitsForTheNextWhereTwoPausesBroughtNothing) {
   EXPECT_EQ(ReadInPauses(kLongest, kMessage), kLongest);
 }
 
-TEST_F(ReadPaceTest, EndsWhereLittleComesForAWhile) {
+TEST_F(ReadPaceTest, StopsIfLittleArrivesForAWhile) {
   Gather();
   EXPECT_EQ(ReadInPauses(2 * kWhile, kMessage), absl::ZeroDuration());
   EXPECT_EQ(Read(2 * kWhile, absl::Microseconds(100)), kLongest);
 }
 
-TEST_F(ReadPaceTest, TakesATimeInWhichNothingWasReadForOneInWhichNothingCame) {
+TEST_F(ReadPaceTest, TreatsATimeWithoutReadsAsATimeWithoutInput) {
   Gather();
   Read(absl::Milliseconds(1), absl::Microseconds(100));
   EXPECT_EQ(Read(absl::Hours(1), absl::Hours(1)), absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, GathersAsLongAsTheOneItFollows) {
+TEST_F(ReadPaceTest, GathersAsLongAsItsLeader) {
   const auto leader = std::make_shared<ReadPace>(kLongest);
   pace_.Follow(leader);
   EXPECT_EQ(Read(absl::Seconds(1), kLongest, kNothing), absl::ZeroDuration());
@@ -162,7 +162,7 @@ TEST_F(ReadPaceTest, GathersAsLongAsTheOneItFollows) {
   EXPECT_EQ(Read(kLongest, kLongest, kNothing), absl::ZeroDuration());
 }
 
-TEST_F(ReadPaceTest, LeadsWhileSomethingComesToTheOneThatFollows) {
+TEST_F(ReadPaceTest, KeepsLeadingWhileItsFollowerReceivesMessages) {
   const auto leader = std::make_shared<ReadPace>(kLongest);
   pace_.Follow(leader);
   for (absl::Duration time; time < kWhile; time += absl::Microseconds(100)) {
@@ -211,13 +211,13 @@ class BusyBroker : public ReadPaceTest {
   Arrivals confirmed_ = {.count = 1, .bytes = 20, .unconfirmed = 256, .share = 1.0 / 257};
 };
 
-TEST_F(BusyBroker, MayTakeFourTimesAsLong) {
+TEST_F(BusyBroker, AllowsPausesFourTimesAsLong) {
   EXPECT_EQ(ReadBoth(kWhile), kLongest);
   EXPECT_EQ(ReadBoth(2 * kWhile), 4 * kLongest);
   EXPECT_EQ(ReadBoth(absl::Seconds(1)), 4 * kLongest);
 }
 
-TEST_F(BusyBroker, TakesNoLongerThanItHasEnoughToGoOnWith) {
+TEST_F(BusyBroker, LimitsThePauseToTheTimeItCanContinueSending) {
   delivered_.share = 0.004;  // a quarter in six milliseconds
   EXPECT_EQ(ReadBoth(absl::Seconds(1)), 2 * kLongest);
 }
@@ -227,12 +227,12 @@ TEST_F(BusyBroker, MustBeNear) {
   EXPECT_EQ(ReadBoth(absl::Seconds(1)), kLongest);
 }
 
-TEST_F(BusyBroker, MustHaveTheMessages) {
+TEST_F(BusyBroker, MustHaveManyUnconfirmedMessages) {
   confirmed_.unconfirmed = 255;
   EXPECT_EQ(ReadBoth(absl::Seconds(1)), kLongest);
 }
 
-TEST_F(BusyBroker, MustHaveSentAllThatItMay) {
+TEST_F(BusyBroker, MustHaveUsedUpThePrefetch) {
   delivered_.used_up = 0;
   EXPECT_EQ(ReadBoth(absl::Seconds(1)), kLongest);
 }
@@ -242,13 +242,13 @@ TEST_F(BusyBroker, MustConfirmAFewAtATime) {
   EXPECT_EQ(ReadBoth(absl::Seconds(1)), kLongest);
 }
 
-TEST_F(BusyBroker, IsWaitedForNoMoreOnceTheMessagesAreHere) {
+TEST_F(BusyBroker, EndsOnceThePrefetchIsNoLongerUsedUp) {
   ReadBoth(absl::Seconds(1));
   delivered_.used_up = 0;
   EXPECT_EQ(ReadBoth(8 * kWhile), kLongest);
 }
 
-TEST_F(BusyBroker, IsBusyThoughTheMessagesAreHereNowAndThen) {
+TEST_F(BusyBroker, StaysBusyIfThePrefetchIsSometimesNotUsedUp) {
   ReadBoth(absl::Seconds(1));
   for (int i = 0; i < 20; ++i) {
     delivered_.used_up = 0;
@@ -258,7 +258,7 @@ TEST_F(BusyBroker, IsBusyThoughTheMessagesAreHereNowAndThen) {
   }
 }
 
-TEST_F(BusyBroker, IsAnotherOnANewConnection) {
+TEST_F(BusyBroker, IsReevaluatedOnANewConnection) {
   ReadBoth(absl::Seconds(1));
   leader_->Reset(ReadPace::kShortest);
   EXPECT_EQ(ReadBoth(kWhile), kLongest);
@@ -271,7 +271,7 @@ TEST_F(ReadPaceTest, GathersNothingOnANewConnection) {
   EXPECT_EQ(Read(absl::Milliseconds(2), absl::Microseconds(100)), kLongest);
 }
 
-TEST_F(ReadPaceTest, NeverGathersWhereItMustNot) {
+TEST_F(ReadPaceTest, NeverGathersIfItsLimitIsTooShort) {
   ReadPace none(absl::ZeroDuration());
   ReadPace too_short(absl::Microseconds(249));
   for (int i = 0; i < 1000; ++i) {

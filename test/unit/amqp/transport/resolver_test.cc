@@ -77,7 +77,7 @@ class ResolverTest : public ::testing::Test {
   std::optional<SocketAddresses> found_;
 };
 
-TEST_F(ResolverTest, TellsWhatIsFound) {
+TEST_F(ResolverTest, ReportsTheResult) {
   server_->Answer();
   Resolve("rabbit", kLong);
   EXPECT_TRUE(Found().ok());
@@ -85,7 +85,7 @@ TEST_F(ResolverTest, TellsWhatIsFound) {
   EXPECT_TRUE(absl::IsUnavailable(Found().status()));
 }
 
-TEST_F(ResolverTest, GivesUpInTimeWhereNothingIsFound) {
+TEST_F(ResolverTest, TimesOutIfNothingIsFound) {
   Resolve("rabbit", kShort);
   const absl::Status status = Found().status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
@@ -109,7 +109,7 @@ TEST_F(ResolverTest, MakesOneThreadForAnEndpointHoweverOftenItIsTried) {
   EXPECT_EQ(server_->asked("rabbit"), 1);
 }
 
-TEST_F(ResolverTest, UsesOnceWhatWasFoundTooLate) {
+TEST_F(ResolverTest, UsesALateResultOnce) {
   Resolve("rabbit", kShort);
   EXPECT_FALSE(Found().ok());
   server_->Answer();
@@ -121,7 +121,7 @@ TEST_F(ResolverTest, UsesOnceWhatWasFoundTooLate) {
   EXPECT_EQ(server_->asked("rabbit"), 2);
 }
 
-TEST_F(ResolverTest, AsksAnewForWhatNobodyWaitedFor) {
+TEST_F(ResolverTest, LooksUpAgainIfTheCallerNoLongerWaits) {
   Resolve("rabbit", kShort);
   EXPECT_FALSE(Found().ok());
   resolver_->Forget();
@@ -134,7 +134,7 @@ TEST_F(ResolverTest, AsksAnewForWhatNobodyWaitedFor) {
   EXPECT_TRUE(Found().ok());
 }
 
-TEST_F(ResolverTest, MayGoWhileItLooksSomethingUp) {
+TEST_F(ResolverTest, MayBeDestroyedDuringALookup) {
   Resolve("rabbit", kShort);
   resolver_.reset();
   server_->Answer();

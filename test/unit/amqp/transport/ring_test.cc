@@ -33,7 +33,7 @@ TEST(Ring, BehavesLikeADeque) {
   }
 }
 
-TEST(Ring, DestroysWhatIsTakenOutAndCleared) {
+TEST(Ring, DestroysRemovedAndClearedElements) {
   const auto token = std::make_shared<int>();
   Ring<std::shared_ptr<int>> ring;
   for (int i = 0; i < 3; ++i) ring.push_back(token);

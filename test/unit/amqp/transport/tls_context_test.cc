@@ -39,13 +39,13 @@ class TlsContextTest : public ::testing::Test {
 
 TEST_F(TlsContextTest, NeedsNoFiles) { EXPECT_TRUE(TlsContext::Create({}).ok()); }
 
-TEST_F(TlsContextTest, TakesFilesThatBelongTogether) {
+TEST_F(TlsContextTest, AcceptsMatchingFiles) {
   TlsOptions options = Client(identity_);
   options.ca_file = files_.Write("ca.pem", identity_.certificate());
   EXPECT_EQ(TlsContext::Create(options).status(), absl::OkStatus());
 }
 
-TEST_F(TlsContextTest, TakesAChainAfterTheCertificate) {
+TEST_F(TlsContextTest, AcceptsAChainAfterTheCertificate) {
   const Identity authority({.common_name = "authority", .is_authority = true});
   const Identity between({.common_name = "between", .is_authority = true}, authority);
   const Identity client({.common_name = "client"}, between);
@@ -63,7 +63,7 @@ TEST_F(TlsContextTest, NamesEveryFileThatCannotBeRead) {
   EXPECT_THAT(ErrorOf({.ca_file = files_.Write("empty", "")}), HasSubstr("it is empty"));
 }
 
-TEST_F(TlsContextTest, SaysThatAFileIsNotPem) {
+TEST_F(TlsContextTest, ReportsAFileThatIsNotPem) {
   const std::string garbage = files_.Write("garbage", "garbage");
   TlsOptions options = Client(identity_);
   options.ca_file = garbage;
@@ -76,21 +76,21 @@ TEST_F(TlsContextTest, SaysThatAFileIsNotPem) {
   EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("tls.key_file"), HasSubstr("PEM")));
 }
 
-TEST_F(TlsContextTest, SaysThatTheKeyIsAnothers) {
+TEST_F(TlsContextTest, ReportsTheKeyOfAnotherCertificate) {
   TlsOptions options = Client(identity_);
   options.key_file = files_.Write("other.key", Identity({.common_name = "other"}).key());
   EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("tls.key_file"),
                                       HasSubstr("the key does not belong to the certificate in")));
 }
 
-TEST_F(TlsContextTest, SaysThatTheKeyIsEncryptedAndNeverAsksForThePassphrase) {
+TEST_F(TlsContextTest, ReportsAnEncryptedKeyAndNeverAsksForThePassphrase) {
   TlsOptions options = Client(identity_);
   options.key_file = files_.Write("encrypted.key", identity_.encrypted_key("Sesame"));
   EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("tls.key_file"), HasSubstr("is encrypted"),
                                       HasSubstr("openssl pkey")));
 }
 
-TEST_F(TlsContextTest, WantsCertificateAndKeyTogether) {
+TEST_F(TlsContextTest, RequiresCertificateAndKeyTogether) {
   TlsOptions options = Client(identity_);
   options.key_file.clear();
   EXPECT_THAT(ErrorOf(options), HasSubstr("belong together"));

@@ -51,7 +51,7 @@ TEST(Completions, OfTheFirstWordAreCommandsAndFlags) {
                                             "--version\tPrint the version"));
 }
 
-TEST(Completions, OfACommandAreItsFlagsThatCanStillBeGiven) {
+TEST(Completions, OfACommandAreItsUnusedFlags) {
   EXPECT_THAT(Candidates({"work", "--queue", "q", "--header", "h", "--type=quorum", ""}),
               ElementsAre("--svg\tA file", "--header\tSome", "-h\tHelp", "--help\tHelp"));
   EXPECT_THAT(Candidates({"wrok", ""}), ElementsAre(HasSubstr("--version")));
@@ -66,7 +66,7 @@ TEST(Completions, OfAFlagAreItsValues) {
   EXPECT_THAT(Candidates({"work", "--svg", "a"}), ElementsAre(":files"));
 }
 
-TEST(Completions, OfASubcommandWithCommandsAreThose) {
+TEST(Completions, OfASubcommandAreItsCommands) {
   EXPECT_THAT(Candidates({"parked", ""}), ElementsAre("list\t", "--help\t"));
   EXPECT_THAT(Candidates({"parked", "list", ""}), ElementsAre("--as\t"));
   EXPECT_THAT(Candidates({"parked", "list", "--as", ""}), ElementsAre("a\t", "b\t"));
@@ -78,7 +78,7 @@ TEST(Completions, AfterDashesAreProgramsAndThenFiles) {
   EXPECT_THAT(Candidates({"work", "--", "cat", "--"}), ElementsAre(":files"));
 }
 
-TEST(Completions, AreForOneOfThreeShells) {
+TEST(Completions, RequireOneOfThreeShells) {
   EXPECT_EQ(OptionsIn(ParseCompletions({"zsh"})).shell, "zsh");
   EXPECT_THAT(OptionsIn(ParseCompletions({"--words"})).words, ElementsAre(""));
   EXPECT_THAT(ComplaintsIn(ParseCompletions({"tcsh"})), HasSubstr("name bash, zsh or fish"));
@@ -116,7 +116,7 @@ Lines CompletedByBash(const Arguments& words) {
                               "\n_retryq\nprintf '%s\\n' \"${COMPREPLY[@]-}\""));
 }
 
-TEST(BashCompletion, OffersWhatRetryqSays) {
+TEST(BashCompletion, OffersTheCompletionsOfRetryq) {
   EXPECT_THAT(CompletedByBash({"wo"}), ElementsAre("work"));
   EXPECT_THAT(CompletedByBash({"help", "pa"}), ElementsAre("parked"));
   EXPECT_THAT(CompletedByBash({"plan", "--work-"}), ElementsAre("--work-queue", "--work-exchange"));
@@ -127,7 +127,7 @@ TEST(BashCompletion, OffersWhatRetryqSays) {
   EXPECT_THAT(CompletedByBash({"x", ""}), Not(Contains("work")));
 }
 
-TEST(FishCompletion, OffersWhatRetryqSays) {
+TEST(FishCompletion, OffersTheCompletionsOfRetryq) {
   if (!IsInstalled("fish")) GTEST_SKIP() << "there is no fish";
   const auto completed = [](const std::string& line) {
     return Printed("fish", "retryq completions fish | source; complete -C '" + line + "'");
@@ -140,7 +140,7 @@ TEST(FishCompletion, OffersWhatRetryqSays) {
 }
 
 // Its functions need a terminal, so that stand-ins print what they get.
-TEST(ZshCompletion, OffersWhatRetryqSays) {
+TEST(ZshCompletion, OffersTheCompletionsOfRetryq) {
   if (!IsInstalled("zsh")) GTEST_SKIP() << "there is no zsh";
   const auto completed = [](const std::string& words, int current) {
     return Printed("zsh -f",
@@ -167,7 +167,7 @@ TEST(Completions, OfEverySubcommandHaveItsHelp) {
   }
 }
 
-TEST(ChoicesOf, AreTheWordsThatStandForThemselves) {
+TEST(ChoicesOf, AreTheLiteralWords) {
   EXPECT_THAT(ChoicesOf({.value = "park|reject"}), ElementsAre("park", "reject"));
   EXPECT_THAT(ChoicesOf({.value = "PART|full"}), ElementsAre("full"));
   EXPECT_THAT(ChoicesOf({.value = "KEY=VALUE,..."}), IsEmpty());

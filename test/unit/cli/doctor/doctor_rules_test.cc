@@ -434,7 +434,7 @@ TEST_F(DelayQueueRules, RecognizeTheQueuesOfTheOptions) {
   EXPECT_THAT(Text({}, Options()), HasSubstr("no message has failed"));
 }
 
-TEST_F(DelayQueueRules, KnowTheQuorumQueuesOfEachWorkQueue) {
+TEST_F(DelayQueueRules, RecognizeTheQuorumQueuesOfEachWorkQueue) {
   const DoctorOptions options = Quorum({"--queue", "orders"});
   const auto queue_to = [&](const char* exchange, const char* work_queue) {
     return Declared(absl::Seconds(1), options,
@@ -508,7 +508,7 @@ TEST_F(DelayQueueRules, CountTheDelaysOfEachKindOfQueue) {
               HasSubstr("some clients of this prefix do not use --no-exact-queues"));
 }
 
-TEST_F(DelayQueueRules, ReportMoreQuorumQueuesThanABrokerBearsEasily) {
+TEST_F(DelayQueueRules, ReportTooManyQuorumQueues) {
   DoctorOptions options = Quorum();
   std::vector<Json> queues = {Declared(absl::Seconds(1), Options())};
   for (int i = 0; i < 1000; ++i) {

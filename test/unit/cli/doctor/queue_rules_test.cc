@@ -215,7 +215,7 @@ TEST_F(QueueRules, FollowTheDeadLettersOfTheWorkQueue) {
   EXPECT_THAT(check({}, {}, {}), ElementsAre(HasSubstr("it has no dead-letter exchange")));
 }
 
-TEST_F(QueueRules, SayIfPoliciesThatMayMatterAreNotKnown) {
+TEST_F(QueueRules, ReportIfRelevantPoliciesAreUnknown) {
   QueueFacts facts = Facts({{"/queues/shop/or.ders", {{"type", "classic"}, {"durable", true}}}});
   EXPECT_THAT(CheckWorkQueue(facts, options_), IsEmpty());
   facts.policies.user = Json::array({{{"name", "p"}, {"definition", {{"expires", 1}}}}});

@@ -113,7 +113,7 @@ TEST_F(HttpClientTest, TriesEveryAddressAndEveryNode) {
   }
 }
 
-TEST_F(HttpClientTest, SaysWhyThereIsNoReply) {
+TEST_F(HttpClientTest, ReportsWhyThereIsNoReply) {
   std::uint16_t port = 0;
   { port = CannedServer(loop_, "").port(); }
   const absl::Status refused =
@@ -207,7 +207,7 @@ TEST_F(HttpsClientTest, TrustsTheAuthoritiesOfTheSystemOnlyIfNoneIsNamed) {
   EXPECT_EQ(by_file.code(), absl::StatusCode::kFailedPrecondition) << by_file;
 }
 
-TEST_F(HttpsClientTest, ShowsItsOwnCertificate) {
+TEST_F(HttpsClientTest, PresentsItsOwnCertificate) {
   const Identity own({.common_name = "retryq"}, authority_);
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     const retryq::testing::ServerContext context =
@@ -285,7 +285,7 @@ TEST(ManagementUrl, IsRefusedWithoutShowingItsPassword) {
   }
 }
 
-TEST(ManagementUrl, NeverTakesAPartOfThePasswordAsTheHost) {
+TEST(ManagementUrl, NeverReadsAPartOfThePasswordAsTheHost) {
   for (const char* url : {"http://me:12/34@host", "http://me:p@a/b@host:15672", "http://host/a@b",
                           "https://me:p@a?b@host", "http://me:12?34@host/api"}) {
     const absl::Status status = ParseManagementUrl(url, {}).status();

@@ -36,12 +36,12 @@ TEST(EditText, ShowsHeadersALineAndTheBody) {
             "--- body ---\na\nb");
 }
 
-TEST(EditText, RefusesABodyThatIsNoText) {
+TEST(EditText, RefusesABodyThatIsNotText) {
   EXPECT_THAT(std::string(EditText(*Original("\xff\x01")).status().message()),
               HasSubstr("replay --id ID --body FILE"));
 }
 
-TEST(ReadEdited, KeepsWhatWasNotChangedToTheByte) {
+TEST(ReadEdited, KeepsUnchangedPartsByteForByte) {
   const auto original = Original("a\nb");
   const auto replacement = ReadEdited(original, *EditText(*original));
   ASSERT_TRUE(replacement.ok()) << replacement.status();
@@ -49,7 +49,7 @@ TEST(ReadEdited, KeepsWhatWasNotChangedToTheByte) {
   EXPECT_EQ(*replacement->headers, original->properties.headers->bytes());
 }
 
-TEST(ReadEdited, TakesNewHeadersByTheirJsonAndKeepsTheTypesOfOthers) {
+TEST(ReadEdited, ReadsNewHeadersAsJsonAndKeepsTheTypesOfOthers) {
   const auto replacement =
       ReadEdited(Original(), R"({"price":"1.10","tenant":"red","retries":3,"vip":true})"
                              "\n--- body ---\nnew");
@@ -64,7 +64,7 @@ TEST(ReadEdited, TakesNewHeadersByTheirJsonAndKeepsTheTypesOfOthers) {
   EXPECT_EQ(*headers.Find("x-retry-count"), amqp::Value(std::int64_t{3}));
 }
 
-TEST(ReadEdited, KeepsAHeaderWhoseNameIsNoUtf8) {
+TEST(ReadEdited, KeepsAHeaderWhoseNameIsNotUtf8) {
   const auto original =
       MakeMessage({.body = "b", .headers = amqp::Table{{"caf\xE9", "old"}, {"tenant", "blue"}}});
   std::string text = EditText(*original).value();
@@ -83,13 +83,13 @@ TEST(ReadEdited, IgnoresTheLineFeedThatEditorsAdd) {
   EXPECT_EQ(ReadEdited(Original(""), "{}\n--- body ---")->body, "");
 }
 
-TEST(ReadEdited, TakesABodyThatContainsTheLine) {
+TEST(ReadEdited, AcceptsABodyThatContainsTheSeparatorLine) {
   const std::string body = "x\n--- body ---\ny";
   const auto original = Original(body);
   EXPECT_EQ(ReadEdited(original, *EditText(*original))->body, body);
 }
 
-TEST(ReadEdited, NamesWhatIsWrong) {
+TEST(ReadEdited, NamesTheError) {
   EXPECT_THAT(WhyNot("{}\nbody"), HasSubstr("the line '--- body ---'"));
   EXPECT_THAT(WhyNot("[]\n--- body ---\n"), HasSubstr("not a JSON object"));
   EXPECT_THAT(WhyNot("{\"a\":}\n--- body ---\n"), HasSubstr("not a JSON object"));
@@ -98,7 +98,7 @@ TEST(ReadEdited, NamesWhatIsWrong) {
   EXPECT_THAT(WhyNot("{\"a\":18446744073709551615}\n--- body ---\n"), HasSubstr("header 'a'"));
 }
 
-TEST(Replacement, KeepsAllElse) {
+TEST(Replacement, KeepsEverythingElse) {
   const auto original = Original();
   const auto replaced = Replaced(original, {.body = "new"});
   EXPECT_EQ(replaced->body, "new");
@@ -114,7 +114,7 @@ TEST(Replacement, KeepsAllElse) {
   EXPECT_EQ(with_headers->routing_key, original->routing_key);
 }
 
-TEST(Replacement, IsOfTheSameMessageOnly) {
+TEST(Replacement, RequiresTheSameMessage) {
   EXPECT_TRUE(IsSame(*Original(), *Original()));
   EXPECT_FALSE(IsSame(*Original(), *Original("{\"cents\":2}")));
   const amqp::Table counted = {{"a", 1}, {"x-delivery-count", std::int64_t{2}}};

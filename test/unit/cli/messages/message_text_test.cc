@@ -200,7 +200,7 @@ TEST(JsonLayout, HandlesAnyDepthAndTextThatIsNotJson) {
   }
 }
 
-TEST(MessageFilter, KnowsAMessageWithoutMessageIdByItsCorrelationId) {
+TEST(MessageFilter, MatchesAMessageWithoutMessageIdByItsCorrelationId) {
   const MessageFilter filter = {.ids = {"task"}};
   const amqp::Table ours = testing::Copied({{"x-retry-id", "ours"}});
   EXPECT_TRUE(filter.Matches(

@@ -22,7 +22,7 @@ Json Queue(Json arguments, Json policy, int ready) {
           {"message_bytes_ready", 1000 * ready}};
 }
 
-TEST(WhyFull, IsALimitThatIsReachedAndRefuses) {
+TEST(WhyFull, NamesAReachedLimitThatRefusesMessages) {
   EXPECT_THAT(WhyFull(Queue({{"x-max-length", 5}, {"x-overflow", "reject-publish"}}, {}, 5)),
               Optional(HasSubstr("max-length 5, reject-publish")));
   EXPECT_THAT(WhyFull(Queue({}, {{"max-length", 5}, {"overflow", "reject-publish-dlx"}}, 7)),
@@ -32,13 +32,13 @@ TEST(WhyFull, IsALimitThatIsReachedAndRefuses) {
       Optional(HasSubstr("max-length-bytes 5000")));
 }
 
-TEST(WhyFull, GoesByTheSmallerOfArgumentAndPolicy) {
+TEST(WhyFull, UsesTheSmallerOfArgumentAndPolicy) {
   const Json arguments = {{"x-max-length", 9}, {"x-overflow", "reject-publish"}};
   EXPECT_THAT(WhyFull(Queue(arguments, {{"max-length", 5}}, 6)), Optional(HasSubstr("5")));
   EXPECT_EQ(WhyFull(Queue(arguments, {{"max-length", 50}}, 6)), std::nullopt);
 }
 
-TEST(WhyFull, IsNothingWhereTheOldestMessagesAreDroppedOrThereIsRoom) {
+TEST(WhyFull, ReportsNothingIfTheQueueDropsTheOldestOrHasRoom) {
   EXPECT_EQ(WhyFull(Queue({{"x-max-length", 5}}, {}, 5)), std::nullopt);
   EXPECT_EQ(WhyFull(Queue({{"x-max-length", 5}, {"x-overflow", "drop-head"}}, {}, 5)),
             std::nullopt);
@@ -55,13 +55,13 @@ std::optional<Kind> KindOf(const ReturnState& now, const ReturnState& before = {
   return trouble->kind;
 }
 
-TEST(TroubleIn, IsAQueueThatIsGoneOrFull) {
+TEST(TroubleIn, ReportsAMissingOrFullQueue) {
   EXPECT_EQ(KindOf({.exists = false}), Kind::kGone);
   EXPECT_EQ(KindOf({.full = "max-length 5, reject-publish", .undelivered = 3}), Kind::kFull);
   EXPECT_EQ(KindOf({}), std::nullopt);
 }
 
-TEST(TroubleIn, IsWhatStaysUndeliveredNotWhatIsOnItsWay) {
+TEST(TroubleIn, ReportsOnlyMessagesThatStayUndelivered) {
   EXPECT_EQ(KindOf({.undelivered = 3}), std::nullopt);
   EXPECT_EQ(KindOf({.undelivered = 3}, {.undelivered = 2}), Kind::kUndelivered);
 }

@@ -199,7 +199,7 @@ TEST_F(LinesPoolTest, FailsAMessageAfterSeveralProgramsThatNeverAnswered) {
   EXPECT_THAT(ends_, SizeIs(LinesPool::kCrashesThatCount));
 }
 
-TEST_F(LinesPoolTest, KnowsTheOldestMessage) {
+TEST_F(LinesPoolTest, ReportsTheOldestMessage) {
   Start(ForEach("case $line in *slow*) sleep 600;; esac; " + std::string(kOk)),
         [](LinesPool::Options& options) { options.programs = 2; });
   EXPECT_FALSE(pool_->Oldest().has_value());

@@ -74,7 +74,7 @@ class ClientStopTest : public ::testing::Test {
   std::optional<Settlement> open_;
 };
 
-TEST_F(ClientStopTest, TwoDrainsAreBothAnswered) {
+TEST_F(ClientStopTest, CompletesBothOfTwoDrains) {
   Consume(Handler(Handles));
   Drain();
   Drain();
@@ -82,7 +82,7 @@ TEST_F(ClientStopTest, TwoDrainsAreBothAnswered) {
   EXPECT_THAT(drained_, ElementsAre(true, true));
 }
 
-TEST_F(ClientStopTest, ADrainBehindADrainIsAnsweredAtOnce) {
+TEST_F(ClientStopTest, ADrainAfterADrainCompletesAtOnce) {
   Consume(Handler(Handles));
   Drain();
   time_.Advance(absl::Seconds(1));
@@ -92,7 +92,7 @@ TEST_F(ClientStopTest, ADrainBehindADrainIsAnsweredAtOnce) {
   EXPECT_THAT(drained_, ElementsAre(true, true));
 }
 
-TEST_F(ClientStopTest, TheEarlierDeadlineCounts) {
+TEST_F(ClientStopTest, UsesTheEarlierDeadline) {
   ConsumeOpen();
   Deliver(1);
   Drain(absl::Minutes(1));
@@ -107,7 +107,7 @@ TEST_F(ClientStopTest, TheEarlierDeadlineCounts) {
 }
 
 // The messages are safe in the work queue.
-TEST_F(ClientStopTest, DoesNotWaitForCopiesThatNothingTakes) {
+TEST_F(ClientStopTest, DoesNotWaitForCopiesThatTheBrokerDoesNotAccept) {
   broker_.on_declare = [](const QueueDeclaration& queue) {
     return queue.name.starts_with("retry.") ? absl::PermissionDeniedError("403") : absl::OkStatus();
   };
@@ -120,7 +120,7 @@ TEST_F(ClientStopTest, DoesNotWaitForCopiesThatNothingTakes) {
 }
 
 // A broker that stalls at that moment.
-TEST_F(ClientStopTest, DoesNotWaitForABrokerThatAnswersNothing) {
+TEST_F(ClientStopTest, DoesNotWaitForASilentBroker) {
   Consume(Handler(Handles));
   broker_.ends_subscriptions = false;
   Drain();
@@ -128,7 +128,7 @@ TEST_F(ClientStopTest, DoesNotWaitForABrokerThatAnswersNothing) {
   EXPECT_THAT(drained_, ElementsAre(false));
 }
 
-TEST_F(ClientStopTest, GivesCopiesThatArePublishedMoreTime) {
+TEST_F(ClientStopTest, WaitsLongerForPublishedCopies) {
   Consume(Handler(Fails));
   Deliver(1);
   ASSERT_EQ(broker_.open().size(), 1U);
@@ -141,7 +141,7 @@ TEST_F(ClientStopTest, GivesCopiesThatArePublishedMoreTime) {
   EXPECT_THAT(broker_.acked, ElementsAre(1));
 }
 
-TEST_F(ClientStopTest, WaitsForAHandlerAsLongAsItTakes) {
+TEST_F(ClientStopTest, WaitsForAHandlerWithoutALimit) {
   ConsumeOpen();
   Deliver(1);
   Drain();
@@ -154,7 +154,7 @@ TEST_F(ClientStopTest, WaitsForAHandlerAsLongAsItTakes) {
 }
 
 // 1 274 channels a second, once.
-TEST_F(ClientStopTest, LooksForAQueueThatCannotBeHadNowWithPausesAndSaysSo) {
+TEST_F(ClientStopTest, RetriesAnUnavailableQueueWithPausesAndReportsIt) {
   broker_.on_declare = [](const QueueDeclaration&) { return absl::UnavailableError("541 DOWN"); };
   auto consumer = client_->Consume({.queue = "orders"}, Handler(Fails));
   broker_.Ready();
@@ -176,7 +176,7 @@ TEST_F(ClientStopTest, DoesNotWaitForAnExclusiveQueue) {
   EXPECT_THAT(std::string(fatal_[0].message()), HasSubstr("exclusive"));
 }
 
-TEST_F(ClientStopTest, RefusesAStreamByThePriorityOfItsConsumer) {
+TEST_F(ClientStopTest, DetectsAStreamByTheRefusedConsumerPriority) {
   auto consumer = client_->Consume({.queue = "orders"}, Handler(Fails));
   broker_.Ready();
   time_.RunReady();
@@ -189,7 +189,7 @@ TEST_F(ClientStopTest, RefusesAStreamByThePriorityOfItsConsumer) {
   EXPECT_THAT(std::string(fatal_[0].message()), HasSubstr("'orders' is a stream"));
 }
 
-TEST_F(ClientStopTest, SaysWhereTheVersionOfTheBrokerMayKeepMessages) {
+TEST_F(ClientStopTest, WarnsOfABrokerVersionThatMayKeepMessages) {
   const auto said = [&](const char* version, QueueType type) {
     broker_.version = version;
     ClientOptions options;
@@ -209,7 +209,7 @@ TEST_F(ClientStopTest, SaysWhereTheVersionOfTheBrokerMayKeepMessages) {
   EXPECT_EQ(said("4.3.2", QueueType::kClassic), "");
 }
 
-TEST_F(ClientStopTest, ADelayedPublishLooksForItsTargetWithPauses) {
+TEST_F(ClientStopTest, ADelayedPublishRetriesItsTargetCheckWithPauses) {
   broker_.on_declare = [](const QueueDeclaration&) {
     return absl::UnavailableError("no channel is left");
   };
@@ -222,7 +222,7 @@ TEST_F(ClientStopTest, ADelayedPublishLooksForItsTargetWithPauses) {
   EXPECT_THAT(std::string(answer.message()), HasSubstr("no channel is left"));
 }
 
-TEST_F(ClientStopTest, APublishThatNeverGotAConnectionSaysWhy) {
+TEST_F(ClientStopTest, APublishWithoutAConnectionReportsTheReason) {
   absl::Status answer;
   client_->Publish({.routing_key = "orders"}, {},
                    [&](const absl::Status& status) { answer = status; });
@@ -231,7 +231,7 @@ TEST_F(ClientStopTest, APublishThatNeverGotAConnectionSaysWhy) {
   EXPECT_THAT(std::string(answer.message()), HasSubstr("refused"));
 }
 
-TEST_F(ClientStopTest, WhatWouldCloseTheConnectionIsRefusedByName) {
+TEST_F(ClientStopTest, NamesValuesThatWouldCloseTheConnection) {
   const auto answer = [this](OutgoingMessage message) {
     absl::Status said;
     client_->Publish(std::move(message), {}, [&](const absl::Status& status) { said = status; });
@@ -287,7 +287,7 @@ TEST_F(ClientDrainTest, WaitsForHandlersAndPublishesAndThenCloses) {
   EXPECT_THAT(answers_, ElementsAre(absl::OkStatus()));
 }
 
-TEST_F(ClientDrainTest, AtTheEarliestDeadlineReportsWhatWasLeft) {
+TEST_F(ClientDrainTest, ReportsUnfinishedWorkAtTheEarliestDeadline) {
   ConsumeOpen();
   Deliver(1);
   Publish();
@@ -440,7 +440,7 @@ class LoopStopTest : public ::testing::Test {
   std::vector<absl::Status> answers_;
 };
 
-TEST_F(LoopStopTest, AnswersAfterThreeSecondsWhatTheBrokerDoesNotConfirm) {
+TEST_F(LoopStopTest, AnswersUnconfirmedPublishesAfterThreeSeconds) {
   Deliver();
   ASSERT_EQ(broker_.open().size(), 1U);
   BeginStop();
@@ -453,7 +453,7 @@ TEST_F(LoopStopTest, AnswersAfterThreeSecondsWhatTheBrokerDoesNotConfirm) {
 
 // The broker answers nothing. The consumer waits for the answer to its cancel, and nine seconds
 // longer if copies could become duplicates. A publish that was given up cannot.
-TEST_F(LoopStopTest, DoesNotWaitLongerForPublishesThatWereGivenUp) {
+TEST_F(LoopStopTest, DoesNotWaitLongerForAbandonedPublishes) {
   broker_.ends_subscriptions = false;
   Deliver();
   BeginStop();
@@ -465,7 +465,7 @@ TEST_F(LoopStopTest, DoesNotWaitLongerForPublishesThatWereGivenUp) {
   EXPECT_TRUE(broker_.closed);
 }
 
-TEST_F(LoopStopTest, AnswersAfterThreeSecondsWhatCannotBePublishedDuringAnAlarm) {
+TEST_F(LoopStopTest, AnswersPublishesBlockedByAnAlarmAfterThreeSeconds) {
   broker_.Block(true);
   Deliver();
   ASSERT_THAT(broker_.publishes, IsEmpty());

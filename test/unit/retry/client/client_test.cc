@@ -80,7 +80,7 @@ TEST_F(ClientTest, ConsumesOnceConnectedAndPrepared) {
   EXPECT_THAT(broker_.acked, ElementsAre(1));
 }
 
-TEST_F(ClientTest, StartsAsManyThreadsAsAMachineCanHave) {
+TEST_F(ClientTest, LimitsTheNumberOfHandlerThreads) {
   const auto consumer =
       client_->Consume({.queue = "orders", .handler_threads = 1025}, Handler(Handles));
   EXPECT_EQ(consumer.status().code(), absl::StatusCode::kInvalidArgument);
@@ -88,7 +88,7 @@ TEST_F(ClientTest, StartsAsManyThreadsAsAMachineCanHave) {
 }
 
 // A margin that is right for heartbeats of 15 s lets a confirm count after the queue has gone.
-TEST_F(ClientTest, WantsFourHeartbeatsOfItsBrokerAsAMargin) {
+TEST_F(ClientTest, RequiresAMarginOfFourHeartbeats) {
   const auto validity = [this](absl::Duration heartbeat, absl::Duration margin) {
     broker_.heartbeat_interval = heartbeat;
     const DelayQueueOptions options = {.margin = margin};
@@ -130,7 +130,7 @@ TEST_F(ClientTest, AWrongPasswordEndsTheLoopBeforeTheFirstSuccess) {
   EXPECT_TRUE(absl::IsUnauthenticated(loop_.Run()));
 }
 
-TEST_F(ClientTest, ALostConnectionIsWaitedFor) {
+TEST_F(ClientTest, WaitsForALostConnection) {
   const auto consumer = client_->Consume({.queue = "orders"}, Handler(Handles));
   broker_.Lose();
   Settle();
@@ -140,7 +140,7 @@ TEST_F(ClientTest, ALostConnectionIsWaitedFor) {
   EXPECT_THAT(broker_.consumes, SizeIs(1));
 }
 
-TEST_F(ClientTest, AfterAFirstSuccessTheConsumerStaysAndSaysSoOnceAMinute) {
+TEST_F(ClientTest, ReportsInterruptionsOncePerMinute) {
   const auto consumer = client_->Consume({.queue = "orders"}, Handler(Handles));
   broker_.Ready();
   Settle();
@@ -152,7 +152,7 @@ TEST_F(ClientTest, AfterAFirstSuccessTheConsumerStaysAndSaysSoOnceAMinute) {
   EXPECT_NE(broker_.subscriber, nullptr);
 }
 
-TEST_F(ClientTest, SaysThatThereIsNoThreadForHandlers) {
+TEST_F(ClientTest, ReportsThatNoHandlerThreadCanBeStarted) {
   const testing::NoThreads no_threads;
   const auto consumer =
       client_->Consume({.queue = "orders", .handler_threads = 2}, Handler(Handles));
@@ -188,7 +188,7 @@ TEST_F(ClientTest, DrainingRequeuesDeliveriesThatWaitForAThread) {
 }
 
 // What a handler waits for comes from the loop that destroys its consumer.
-TEST_F(ClientTest, DestroyingAConsumerAnswersWhatItsHandlersWaitFor) {
+TEST_F(ClientTest, DestroyingAConsumerAnswersPendingCallsOfItsHandlers) {
   enum class WaitsFor { kPublish, kDeclare, kPosted };
   for (const WaitsFor what : {WaitsFor::kPublish, WaitsFor::kDeclare, WaitsFor::kPosted}) {
     std::promise<void> posted;
@@ -227,7 +227,7 @@ TEST_F(ClientTest, DestroyingAConsumerAnswersWhatItsHandlersWaitFor) {
 }
 
 // Which the loop cannot wait for for ever, while it stands still.
-TEST_F(ClientTest, LeavesAHandlerThatDoesNotEndToTheLoop) {
+TEST_F(ClientTest, LeavesAnUnfinishedHandlerToTheLoop) {
   struct Shared {  // with a handler that outlives the test's variables
     std::promise<void> begun;
     std::promise<void> end;
@@ -250,7 +250,7 @@ TEST_F(ClientTest, LeavesAHandlerThatDoesNotEndToTheLoop) {
   shared->end.set_value();
 }
 
-TEST(Client, NamesTheWrongOptionsOfItsOwnAndOfTheConsumerTogether) {
+TEST(Client, NamesInvalidOptionsOfTheClientAndTheConsumerTogether) {
   EventLoop loop;
   Client client(loop, {.url = "http://localhost",
                        .max_open_publishes = 0,

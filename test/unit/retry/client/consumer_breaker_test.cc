@@ -147,7 +147,7 @@ TEST_P(ConsumerBreaker, OpensProbesAndClosesAndLosesNothing) {
   EXPECT_EQ(Count(EventKind::kParked), 0U);
 }
 
-TEST_P(ConsumerBreaker, CountsNothingForMessagesThatGoBackUnbegun) {
+TEST_P(ConsumerBreaker, CountsNoAttemptForMessagesReturnedUnstarted) {
   ConsumerOptions options = Options();
   options.retry.count_redeliveries = CountRedeliveries::kWhereCounted;
   Consume(std::move(options), Handles());
@@ -199,7 +199,7 @@ TEST_P(ConsumerBreaker, TriesOneMessageAtATime) {
   EXPECT_THAT(open, SizeIs(64));  // the full prefetch
 }
 
-TEST_P(ConsumerBreaker, DoesNotCountWhatTheHandlerDecidesOtherwise) {
+TEST_P(ConsumerBreaker, IgnoresOtherDecisionsOfTheHandler) {
   int number = 0;
   Consume(Options(), Handler([&](const Delivery&) -> Outcome {
             switch (++number % 5) {
@@ -221,7 +221,7 @@ TEST_P(ConsumerBreaker, DoesNotCountWhatTheHandlerDecidesOtherwise) {
   EXPECT_EQ(Count(EventKind::kBreakerOpened), 0U);
 }
 
-TEST_P(ConsumerBreaker, CountsFailuresThatALimitEnds) {
+TEST_P(ConsumerBreaker, CountsFailuresThatReachALimit) {
   ConsumerOptions options = Options();
   options.retry.max_attempts = 1;
   Consume(std::move(options), Handles());
@@ -231,7 +231,7 @@ TEST_P(ConsumerBreaker, CountsFailuresThatALimitEnds) {
   EXPECT_EQ(rabbit_.Count("work.parked"), 10U);
 }
 
-TEST_P(ConsumerBreaker, StaysPausedByItsCallerWhateverTheBreakerDoes) {
+TEST_P(ConsumerBreaker, StaysPausedByItsCallerRegardlessOfTheBreaker) {
   Consumer& consumer = Consume(Options(), Handles());
   Send(100);
   time_.Advance(absl::Seconds(5));
@@ -286,7 +286,7 @@ TEST_P(ConsumerBreaker, StaysOpenOverALostConnectionAndProbesOnTheNext) {
   EXPECT_EQ(Count(EventKind::kBreakerClosed), 1U);
 }
 
-TEST_P(ConsumerBreaker, ProbesAfterTheConnectionWasLostAmidTheCancel) {
+TEST_P(ConsumerBreaker, ProbesAfterTheConnectionIsLostDuringTheCancel) {
   Consume(Options(), Handles());
   on_event_ = [this](const Event& event) {
     if (event.kind == EventKind::kBreakerOpened && Count(EventKind::kBreakerOpened) == 1) {
@@ -330,7 +330,7 @@ TEST_P(ConsumerBreaker, MayBeDestroyedInEachOfItsEvents) {
   ExpectAllHandledOnce();
 }
 
-TEST_P(ConsumerBreaker, IsOfItsConsumerAlone) {
+TEST_P(ConsumerBreaker, AffectsOnlyItsConsumer) {
   rabbit_.DeclareQueue("other", {{"x-queue-type", GetParam()}});
   Consume(Options(), Handles());
   int others = 0;
@@ -369,7 +369,7 @@ TEST_P(ConsumerBreaker, IgnoresCallsThatBeganBeforeItOpened) {
   EXPECT_EQ(Count(EventKind::kBreakerOpened), 2U);  // by the probe
 }
 
-TEST_P(ConsumerBreaker, IsOffUnlessAskedFor) {
+TEST_P(ConsumerBreaker, IsOffByDefault) {
   ConsumerOptions options = Options();
   options.breaker.reset();
   Consume(std::move(options), Handles());

@@ -69,7 +69,7 @@ class ConsumerTest : public ::testing::Test {
   std::vector<absl::Status> fatal_;
 };
 
-TEST_F(ConsumerTest, CallsNoHandlerOncePaused) {
+TEST_F(ConsumerTest, CallsNoHandlerWhilePaused) {
   for (const char* version : {"3.10.8", "4.3.2"}) {
     for (const char* queue_type : {"classic", "quorum"}) {
       SCOPED_TRACE(absl::StrCat(version, " ", queue_type));
@@ -119,7 +119,7 @@ TEST_F(ConsumerTest, LeavesRequeuedMessagesToOthersWhileItIsPaused) {
   EXPECT_EQ(others, 10);
 }
 
-TEST_F(ConsumerTest, HandlesAgainAfterAPauseBeforeTheStart) {
+TEST_F(ConsumerTest, HandlesMessagesAfterAPauseBeforeTheStart) {
   int calls = 0;
   absl::StatusOr<Consumer> consumer =
       client_->Consume({.queue = "work"}, Handler([&](const Delivery&) {
@@ -202,7 +202,7 @@ TEST_F(ConsumerTest, NamesEachWrongArgument) {
   EXPECT_THAT(std::string(long_name.message()), HasSubstr("arguments: "));
 }
 
-TEST_F(ConsumerTest, StandsByWhileAnotherConsumerIsExclusive) {
+TEST_F(ConsumerTest, WaitsWhileAnotherConsumerIsExclusive) {
   std::vector<std::string> handled_by;
   const auto handler = [&](const char* who) {
     return Handler([&, who](const Delivery&) {
@@ -253,7 +253,7 @@ TEST_F(ConsumerTest, ReportsReadyAtTheStartAndAfterEachInterruption) {
   EXPECT_TRUE(late);
 }
 
-TEST_F(ConsumerTest, FailsAloneIfSomebodyListens) {
+TEST_F(ConsumerTest, DoesNotStopOthersIfOnFailedIsSet) {
   std::vector<absl::Status> failures;
   int calls = 0;
   const Consumer healthy = Consume({.queue = "work"}, Handler([&](const Delivery&) {

@@ -216,7 +216,7 @@ TEST_F(CoroutineTest, ManyMessagesAreOpenAtOnce) {
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
-TEST_F(CoroutineTest, GoesWithItsConsumer) {
+TEST_F(CoroutineTest, IsDestroyedWithItsConsumer) {
   Consume([this](const Delivery&) -> Task<Outcome> {
     const Living living(living_);
     co_await Slow(time_, "paper");
@@ -254,7 +254,7 @@ TEST_F(CoroutineTest, MayDestroyItsConsumerAndReturn) {
   EXPECT_THAT(Bodies("orders"), ElementsAre("paper"));
 }
 
-TEST_F(CoroutineTest, MayDestroyItsConsumerBehindADelay) {
+TEST_F(CoroutineTest, MayDestroyItsConsumerAfterADelay) {
   Consume([this](const Delivery&) -> Task<Outcome> {
     const Living living(living_);
     co_await Delay(time_, absl::Seconds(2));
@@ -334,7 +334,7 @@ TEST_F(CoroutineTest, ACallbackMayComeBeforeOrLongAfterItsPending) {
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
-TEST_F(CoroutineTest, GoesToAnotherExecutorAndBack) {
+TEST_F(CoroutineTest, SwitchesToAnotherExecutorAndBack) {
   const auto shelf = std::make_shared<Shelf>();
   std::vector<std::string> steps;
   Consume([&, shelf](const Delivery&) -> Task<Outcome> {
@@ -353,7 +353,7 @@ TEST_F(CoroutineTest, GoesToAnotherExecutorAndBack) {
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
-TEST_F(CoroutineTest, ComesBackByItselfForWhatNeedsTheLoop) {
+TEST_F(CoroutineTest, ReturnsToTheLoopWhenItIsNeeded) {
   const auto shelf = std::make_shared<Shelf>();
   Consume([&, shelf](const Delivery&) -> Task<Outcome> {
     Pending<int> ready([](auto given) { given(7); });
@@ -372,7 +372,7 @@ TEST_F(CoroutineTest, ComesBackByItselfForWhatNeedsTheLoop) {
   EXPECT_EQ(rabbit_.Count("orders"), 0U);
 }
 
-TEST_F(CoroutineTest, EndsOnceItIsBackIfItsConsumerIsGone) {
+TEST_F(CoroutineTest, EndsAfterItsReturnIfItsConsumerIsGone) {
   const auto shelf = std::make_shared<Shelf>();
   Consume([&, shelf](const Delivery&) -> Task<Outcome> {
     const Living living(living_);
@@ -426,7 +426,7 @@ TEST_F(CoroutineTest, WorksOnThreads) {
   EXPECT_EQ(rabbit_.Count("invoices"), 20U);
 }
 
-TEST_F(CoroutineTest, AConsumerMayGoWhileThreadsWork) {
+TEST_F(CoroutineTest, AConsumerMayBeDestroyedWhileThreadsWork) {
   const auto threads = std::make_shared<Threads>();
   std::promise<void> gone;
   Consume([&, threads, is_gone = gone.get_future().share()](const Delivery&) -> Task<Outcome> {

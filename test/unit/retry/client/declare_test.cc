@@ -54,7 +54,7 @@ class DeclareTest : public ::testing::Test {
   std::vector<absl::Status> answers_;
 };
 
-TEST_F(DeclareTest, NamesTheRightsThatAreMissing) {
+TEST_F(DeclareTest, NamesTheMissingPermissions) {
   broker_.Ready();
   Refuse(absl::PermissionDeniedError("access to queue 'orders' refused"));
   Declare({.name = "orders"});
@@ -64,7 +64,7 @@ TEST_F(DeclareTest, NamesTheRightsThatAreMissing) {
 }
 
 // (46)
-TEST_F(DeclareTest, TriesA404OfTwoWhoDeclareAtOnceAgain) {
+TEST_F(DeclareTest, RetriesA404OfConcurrentDeclares) {
   broker_.Ready();
   int refusals = 2;
   broker_.on_declare = [&refusals](const QueueDeclaration&) {
@@ -103,13 +103,13 @@ TEST_F(DeclareTest, GivesUpAtTheDeadlineAndNamesTheProblem) {
   EXPECT_THAT(Message(), AllOf(HasSubstr("orders"), HasSubstr("Connection refused")));
 }
 
-TEST_F(DeclareTest, AWrongPasswordIsAnAnswer) {
+TEST_F(DeclareTest, ReportsAWrongPassword) {
   Declare({.name = "orders"});
   broker_.Lose(absl::UnauthenticatedError("wrong password"));
   EXPECT_TRUE(absl::IsUnauthenticated(Answer())) << Answer();
 }
 
-TEST_F(DeclareTest, DeclaresAgainWhereTheConnectionWasLost) {
+TEST_F(DeclareTest, RedeclaresAfterALostConnection) {
   broker_.Ready();
   int losses = 2;
   broker_.on_declare = [&losses](const QueueDeclaration&) {
@@ -120,7 +120,7 @@ TEST_F(DeclareTest, DeclaresAgainWhereTheConnectionWasLost) {
   EXPECT_EQ(Answer(), absl::OkStatus());
 }
 
-TEST_F(DeclareTest, DoesNotCloseTheConnectionForEver) {
+TEST_F(DeclareTest, GivesUpAfterThreeDeclaresThatCloseTheConnection) {
   broker_.Ready();
   Refuse(absl::UnavailableError("closed the connection: 541 INTERNAL_ERROR"));
   Declare({.name = "orders"});
@@ -144,7 +144,7 @@ TEST_F(DeclareTest, NamesAllWrongFieldsAtOnce) {
   EXPECT_THAT(broker_.declares, IsEmpty());
 }
 
-TEST_F(DeclareTest, MayDestroyTheClientInItsAnswer) {
+TEST_F(DeclareTest, MayDestroyTheClientInItsCallback) {
   broker_.Ready();
   client_->Declare({.name = "orders"}, {}, [this](absl::Status status) {
     answers_.push_back(std::move(status));
@@ -154,7 +154,7 @@ TEST_F(DeclareTest, MayDestroyTheClientInItsAnswer) {
   EXPECT_EQ(Answer(), absl::OkStatus());
 }
 
-TEST_F(DeclareTest, IsNotAnsweredOnceTheClientIsGone) {
+TEST_F(DeclareTest, IsNotAnsweredAfterTheClientIsDestroyed) {
   broker_.Ready();
   client_->Declare({.name = "orders"}, {},
                    [this](absl::Status status) { answers_.push_back(std::move(status)); });

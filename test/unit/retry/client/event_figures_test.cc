@@ -71,7 +71,7 @@ class EventFigures : public ::testing::Test {
   std::optional<Consumer> consumer_;
 };
 
-TEST_F(EventFigures, SayHowLongAHandlerTook) {
+TEST_F(EventFigures, ReportTheTimeOfAHandler) {
   ConsumeSlowly();
   rabbit_.Publish("", "orders");
   time_.Advance(absl::Seconds(5));
@@ -84,7 +84,7 @@ TEST_F(EventFigures, SayHowLongAHandlerTook) {
               ::testing::Optional(AllOf(Ge(absl::Seconds(11)), Le(absl::Seconds(12)))));
 }
 
-TEST_F(EventFigures, BelieveAHandlerThatSaysHowLongItTook) {
+TEST_F(EventFigures, UseTheTimeThatAHandlerReports) {
   ConsumeSlowly();
   rabbit_.Publish("", "orders");
   time_.Advance(absl::Seconds(12));
@@ -94,7 +94,7 @@ TEST_F(EventFigures, BelieveAHandlerThatSaysHowLongItTook) {
   EXPECT_EQ(Last(EventKind::kHandled).handling, absl::Seconds(2));
 }
 
-TEST_F(EventFigures, SayHowLateARetryIs) {
+TEST_F(EventFigures, ReportTheLatenessOfARetry) {
   bool fail = true;
   Consume([&](const Delivery&) -> Outcome {
     return std::exchange(fail, false) ? absl::UnavailableError("down") : absl::OkStatus();
@@ -111,7 +111,7 @@ TEST_F(EventFigures, SayHowLateARetryIs) {
               ::testing::Optional(AllOf(Ge(absl::Seconds(29)), Le(absl::Seconds(30)))));
 }
 
-TEST_F(EventFigures, SayHowLongAConfirmTook) {
+TEST_F(EventFigures, ReportTheTimeOfAConfirm) {
   broker_.SetLatency([] { return absl::Milliseconds(100); });
   Consume([](const Delivery&) -> Outcome { return absl::UnavailableError("down"); });
   time_.Advance(absl::Seconds(2));
@@ -123,7 +123,7 @@ TEST_F(EventFigures, SayHowLongAConfirmTook) {
   EXPECT_FALSE(Last(EventKind::kFailed).confirmed_after);
 }
 
-TEST_F(EventFigures, CountWhatIsInFlight) {
+TEST_F(EventFigures, CountMessagesInFlight) {
   ConsumeSlowly();
   time_.Advance(absl::Seconds(1));
   for (int i = 0; i < 3; ++i) rabbit_.Publish("", "orders");
@@ -134,7 +134,7 @@ TEST_F(EventFigures, CountWhatIsInFlight) {
   EXPECT_THAT(InFlight(), ElementsAre(0U, 1U, 2U, 3U, 2U, 1U, 0U));
 }
 
-TEST_F(EventFigures, CountNothingInFlightOnceTheChannelIsGone) {
+TEST_F(EventFigures, CountNothingInFlightAfterTheChannelCloses) {
   ConsumeSlowly();
   for (int i = 0; i < 3; ++i) rabbit_.Publish("", "orders");
   time_.Advance(absl::Seconds(1));
@@ -143,7 +143,7 @@ TEST_F(EventFigures, CountNothingInFlightOnceTheChannelIsGone) {
   EXPECT_EQ(Last(EventKind::kInterrupted).in_flight, 0U);
 }
 
-TEST_F(EventFigures, SayWhyACopyIsPublishedAgain) {
+TEST_F(EventFigures, ReportWhyACopyIsPublishedAgain) {
   bool silence = false;
   Consume(
       [&](const Delivery&) -> Outcome {
@@ -174,7 +174,7 @@ TEST_F(EventFigures, CountTheDelayQueuesWithALease) {
   EXPECT_EQ(Last(EventKind::kLapsed).delay_queues, 0U);
 }
 
-TEST_F(EventFigures, SayHowLongAHandlerOnAThreadTook) {
+TEST_F(EventFigures, ReportTheTimeOfAHandlerOnAThread) {
   ConsumerOptions options{.queue = "orders"};
   options.handler_threads = 1;
   Consume([](const Delivery&) { return Outcome::Ok(); }, options);

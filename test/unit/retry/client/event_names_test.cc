@@ -10,7 +10,7 @@ namespace event_names_test {
 
 constexpr int kKinds = static_cast<int>(EventKind::kBreakerClosed) + 1;
 
-TEST(EventName, DiffersFromKindToKindAndIsLowerCase) {
+TEST(EventName, IsUniqueAndLowerCase) {
   std::set<std::string> names;
   for (int kind = 0; kind < kKinds; ++kind) {
     const std::string name(EventName(static_cast<EventKind>(kind)));

@@ -89,7 +89,7 @@ ConsumerOptions Options(const std::string& queue, std::uint64_t max_attempts) {
   return {.queue = queue, .work_exchange = "shop", .retry = {.max_attempts = max_attempts}};
 }
 
-TEST(FeedingConsumers, LeaveTheRetriesOfOtherQueuesAlone) {
+TEST(FeedingConsumers, SkipRetriesOfOtherQueues) {
   for (const bool two_prefixes : {false, true}) {
     FeedingConsumers world;
     world.DeclareQueue("billing");
@@ -105,7 +105,7 @@ TEST(FeedingConsumers, LeaveTheRetriesOfOtherQueuesAlone) {
   }
 }
 
-TEST(FeedingConsumers, WithoutAWorkExchangeLeaveThemAloneToo) {
+TEST(FeedingConsumers, WithoutAWorkExchangeAlsoSkipRetriesOfOtherQueues) {
   FeedingConsumers world;
   world.DeclareQueue("billing");
   world.DeclareQueue("mail");
@@ -130,7 +130,7 @@ TEST(FeedingConsumers, ThatShareRetriesCountAttemptsTogether) {
   EXPECT_EQ(world.calls_["billing"] + world.calls_["mail"], 2U + 4 + 8);
 }
 
-TEST(FeedingConsumers, ParkWhatTheyRejectedIfItComesBack) {
+TEST(FeedingConsumers, ParkRejectedMessagesThatReturn) {
   for (const absl::Status& error :
        {absl::UnavailableError("down"), absl::InvalidArgumentError("poison")}) {
     FeedingConsumers world;
@@ -147,7 +147,7 @@ TEST(FeedingConsumers, ParkWhatTheyRejectedIfItComesBack) {
   }
 }
 
-TEST(FeedingConsumers, DoNotForgetAttemptsThatAnotherQueueBringsBack) {
+TEST(FeedingConsumers, KeepAttemptsOfMessagesReturnedByAnotherQueue) {
   FeedingConsumers world;
   world.DeclareQueue("billing", "mail");
   world.rabbit_.DeclareQueue(
@@ -165,7 +165,7 @@ TEST(FeedingConsumers, DoNotForgetAttemptsThatAnotherQueueBringsBack) {
 }
 
 // More queues than a message remembers by their names.
-TEST(FeedingConsumers, EndALoopOfManyQueues) {
+TEST(FeedingConsumers, StopALoopOfManyQueues) {
   constexpr int kQueues = 20;
   FeedingConsumers world;
   world.Connect();
@@ -185,7 +185,7 @@ TEST(FeedingConsumers, EndALoopOfManyQueues) {
 }
 
 // Some of three queues and two clients, whatever their policies are.
-TEST(FeedingConsumers, EndHoweverTheyArePutTogether) {
+TEST(FeedingConsumers, EndInEveryRandomCombination) {
   constexpr std::uint64_t kQueues = 3;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));

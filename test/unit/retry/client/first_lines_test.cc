@@ -82,7 +82,7 @@ TEST_F(FirstLines, KeepsMoveOnlyObjectsInHandlersWorkAndTimers) {
   EXPECT_EQ(calls, 7 + 8 + 100 + 1000);
 }
 
-TEST_F(FirstLines, TakesHeadersOfEveryIntegerType) {
+TEST_F(FirstLines, AcceptsHeadersOfEveryIntegerType) {
   const long long wide = -5;
   const unsigned long long natural = 6;
   client_.Publish({.routing_key = "out",
@@ -94,7 +94,7 @@ TEST_F(FirstLines, TakesHeadersOfEveryIntegerType) {
   EXPECT_EQ(message->properties.headers->FindInt64("int"), 7);
 }
 
-TEST_F(FirstLines, TakesABodyForEveryKindOfText) {
+TEST_F(FirstLines, AcceptsABodyOfEveryKindOfText) {
   const std::string text = "order";
   const BodyView body(text);
   EXPECT_EQ(absl::InvalidArgumentError(body).message(), "order");
@@ -118,7 +118,7 @@ Client Make(testing::SimulatedTime& time, Random& random, Broker& broker) {
   return client;
 }
 
-TEST(ClientObject, MovesAndAnEmptyConsumerDoesNothing) {
+TEST(ClientObject, IsMovableAndAnEmptyConsumerDoesNothing) {
   testing::SimulatedTime time;
   testing::SeededRandom random;
   testing::SimulatedRabbitMq rabbit(time, random);

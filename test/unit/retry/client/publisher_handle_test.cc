@@ -103,7 +103,7 @@ TEST_F(PublisherHandle, WaitsOnAnotherThread) {
   EXPECT_TRUE(absl::IsNotFound(result)) << result;
 }
 
-TEST_F(PublisherHandle, PublishesAtOnceOnTheLoopsThreadUnlessThatWouldOvertake) {
+TEST_F(PublisherHandle, PublishesAtOnceOnTheLoopsThreadUnlessOthersWait) {
   broker_.Ready();
   loop_->executor()->Post([&] {
     publisher_.Publish({.routing_key = "out", .body = "direct"}, {}, nullptr);
@@ -117,7 +117,7 @@ TEST_F(PublisherHandle, PublishesAtOnceOnTheLoopsThreadUnlessThatWouldOvertake) 
   EXPECT_THAT(bodies(), ElementsAre("direct", "posted", "behind it"));
 }
 
-TEST_F(PublisherHandle, CountsThePublishesOnTheirWay) {
+TEST_F(PublisherHandle, CountsPendingPublishes) {
   client_.emplace(*loop_, broker_, ClientOptions{.max_open_publishes = 2});
   publisher_ = client_->publisher();
   broker_.Ready();
@@ -183,7 +183,7 @@ TEST_F(PublisherHandle, MayBeUsedInTheCallbackOfACancelledPublish) {
   EXPECT_TRUE(absl::IsCancelled(answers[1]));
 }
 
-TEST_F(PublisherHandle, AnswersAHandlerThatIsAbandoned) {
+TEST_F(PublisherHandle, AnswersAnAbandonedHandler) {
   for (const bool begins : {false, true}) {
     std::promise<void> called;
     std::promise<absl::Status> heard;
@@ -256,7 +256,7 @@ void CallOnAnotherThread(
   other.join();
 }
 
-TEST(WrongThreadDeathTest, IsFoundAndNamed) {
+TEST(WrongThreadDeathTest, IsDetectedAndNamed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(CallOnAnotherThread([](EventLoop&, Client& client, Consumer&) {
                  client.Publish({.routing_key = "out"});
@@ -280,7 +280,7 @@ TEST(WrongThreadDeathTest, IsFoundAndNamed) {
                "EventLoop::Stop was called on another thread");
 }
 
-TEST(WrongThread, IsNoneWhileTheLoopDoesNotRun) {
+TEST(WrongThread, IsAllowedWhileTheLoopDoesNotRun) {
   testing::SimulatedTime time;
   ScriptedBroker broker(time);
   EventLoop loop;

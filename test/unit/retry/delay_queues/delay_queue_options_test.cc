@@ -20,7 +20,7 @@ std::string ErrorOf(const DelayQueueOptions& options, absl::Duration heartbeat =
   return std::string(status.message());
 }
 
-TEST(DelayQueueOptions, AreGoodByDefault) {
+TEST(DelayQueueOptions, AreValidByDefault) {
   EXPECT_TRUE(Validate(DelayQueueOptions{}, kHeartbeat).ok());
 }
 
@@ -61,33 +61,33 @@ TEST(DelayQueueOptions, RefusePrefixesThatRabbitMqWouldRefuse) {
   EXPECT_TRUE(Validate(DelayQueueOptions{.prefix = "wiederholung-ü"}, kHeartbeat).ok());
 }
 
-TEST(DelayQueueOptions, TakeLimitsThatRabbitMqCanCount) {
+TEST(DelayQueueOptions, AcceptOnlyLimitsThatRabbitMqCanCount) {
   EXPECT_TRUE(Validate(DelayQueueOptions{.max_length = INT64_MAX}, kHeartbeat).ok());
   EXPECT_THAT(ErrorOf({.max_length = UINT64_MAX}), StartsWith("delay_queues.max_length must be"));
   EXPECT_THAT(ErrorOf({.max_length_bytes = UINT64_MAX}),
               StartsWith("delay_queues.max_length_bytes must be"));
 }
 
-TEST(ValidateLease, WhereNothingIsDeclaredIsTheTtlAlone) {
+TEST(ValidateLease, LimitsOnlyTheTtlIfNothingIsDeclared) {
   EXPECT_TRUE(ValidateLease(kMaxQueueLifetime, {.declare = false}).ok());
   EXPECT_FALSE(ValidateLease(kMaxQueueLifetime, {}).ok());
   EXPECT_FALSE(ValidateLease(kMaxQueueLifetime + absl::Milliseconds(1), {.declare = false}).ok());
 }
 
-TEST(LeaseWindow, IsTheDelayHeldBetweenTheTwoBounds) {
+TEST(LeaseWindow, IsTheDelayLimitedByBothBounds) {
   EXPECT_EQ(LeaseWindow(absl::Seconds(1), {}), absl::Minutes(1));
   EXPECT_EQ(LeaseWindow(absl::Minutes(5), {}), absl::Minutes(5));
   EXPECT_EQ(LeaseWindow(absl::Hours(5), {}), absl::Minutes(10));
 }
 
-TEST(QueueLifetime, IsDelayAndWindowAndMarginInWholeMilliseconds) {
+TEST(QueueLifetime, IsDelayPlusWindowPlusMarginInWholeMilliseconds) {
   EXPECT_EQ(QueueLifetime(absl::Seconds(1), {}), absl::Seconds(121));
   EXPECT_EQ(QueueLifetime(absl::Hours(1), {}), absl::Minutes(71));
   EXPECT_EQ(QueueLifetime(absl::Seconds(1), {.margin = absl::Microseconds(60'000'001)}),
             absl::Milliseconds(121'001));
 }
 
-TEST(ValidateLease, HoldsTheLongestDelayWithItsWindowAndMarginWithinTenYears) {
+TEST(ValidateLease, LimitsDelayPlusWindowPlusMarginToTenYears) {
   const absl::Duration longest = kMaxQueueLifetime - absl::Minutes(11);
   EXPECT_TRUE(ValidateLease(longest, {}).ok());
   const absl::Status status = ValidateLease(longest + absl::Milliseconds(1), {}, "max_retry_after");

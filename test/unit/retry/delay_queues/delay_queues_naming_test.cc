@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 
 class DelayQueuesNamingTest : public DelayQueuesTest {};
 
-TEST_F(DelayQueuesNamingTest, UseTheHashedNameWhereArgumentsDiffer) {
+TEST_F(DelayQueuesNamingTest, UseTheHashedNameIfArgumentsDiffer) {
   queues_->Acquire(kRoute, Keep());
   Answer(absl::FailedPreconditionError("PRECONDITION_FAILED - inequivalent arg 'x-expires'"));
   ASSERT_EQ(declares_.size(), 1U);
@@ -37,7 +37,7 @@ TEST_F(DelayQueuesNamingTest, UseTheHashedNameWhereArgumentsDiffer) {
   EXPECT_EQ(queues_->size(), 1U);
 }
 
-TEST_F(DelayQueuesNamingTest, StayWithTheHashedNameAfterItLapsedAndAfterALostConnection) {
+TEST_F(DelayQueuesNamingTest, KeepTheHashedNameAfterItsLeaseEndsAndAfterALostConnection) {
   const std::string name = *GrantHashed().name;
   time_.Advance(kWindow / 2);
   AnswerOk();
@@ -50,7 +50,7 @@ TEST_F(DelayQueuesNamingTest, StayWithTheHashedNameAfterItLapsedAndAfterALostCon
                                    "lapsed " + name, "declared " + name, "declared " + name));
 }
 
-TEST_F(DelayQueuesNamingTest, UseTheHashedNameWhereTheHomeNodeIsDown) {
+TEST_F(DelayQueuesNamingTest, UseTheHashedNameIfTheHomeNodeIsDown) {
   queues_->Acquire(kRoute, Keep());
   Answer(absl::NotFoundError("home node 'rabbit@two' is down or inaccessible"));
   EXPECT_EQ(NameOfLastDeclare(), "retry.1000");
@@ -64,7 +64,7 @@ TEST_F(DelayQueuesNamingTest, UseTheHashedNameWhereTheHomeNodeIsDown) {
 }
 
 // Its declare is answered, then there is nothing to bind.
-TEST_F(DelayQueuesNamingTest, DeclareOnceMoreAQueueThatWentInBetween) {
+TEST_F(DelayQueuesNamingTest, RepeatADeclareAfterNotFound) {
   queues_->Acquire(kRoute, Keep());
   Answer(absl::NotFoundError("no queue 'retry.1000'"));
   ASSERT_EQ(declares_.size(), 1U);
@@ -77,7 +77,7 @@ TEST_F(DelayQueuesNamingTest, DeclareOnceMoreAQueueThatWentInBetween) {
   EXPECT_THAT(events_, ElementsAre("declared retry.1000"));
 }
 
-TEST_F(DelayQueuesNamingTest, UseTheHashedNameWhereADeclareHangs) {
+TEST_F(DelayQueuesNamingTest, UseTheHashedNameIfADeclareHangs) {
   queues_->Acquire(kRoute, Keep());
   time_.Advance(absl::Seconds(5) - absl::Milliseconds(1));
   EXPECT_EQ(declares_.size(), 1U);
@@ -97,7 +97,7 @@ TEST_F(DelayQueuesNamingTest, UseTheHashedNameWhereADeclareHangs) {
   EXPECT_EQ(*queues_->CurrentLease(kRoute).name, name);
 }
 
-TEST_F(DelayQueuesNamingTest, KeepThePlainNameWhereItWasTheNetworkThatHung) {
+TEST_F(DelayQueuesNamingTest, KeepThePlainNameIfOnlyTheNetworkHung) {
   queues_->Acquire(kRoute, Keep());
   time_.Advance(absl::Seconds(6));
   ASSERT_EQ(declares_.size(), 2U);
@@ -112,7 +112,7 @@ TEST_F(DelayQueuesNamingTest, KeepThePlainNameWhereItWasTheNetworkThatHung) {
   EXPECT_EQ(queues_->size(), 1U);
 }
 
-TEST_F(DelayQueuesNamingTest, ForgetAHangingDeclareWhenTheConnectionGoes) {
+TEST_F(DelayQueuesNamingTest, ForgetAHangingDeclareAfterALostConnection) {
   queues_->Acquire(kRoute, Keep());
   time_.Advance(absl::Seconds(6));
   queues_->DropAll(absl::UnavailableError("lost"));
@@ -134,7 +134,7 @@ TEST_F(DelayQueuesNamingTest, LetABackgroundRenewalHangAsLongAsTheWindowIsOpen) 
   EXPECT_THAT(NameOfLastDeclare(), StartsWith("retry.1000."));
 }
 
-TEST_F(DelayQueuesNamingTest, CoverWhatWasPublishedUnderThePlainNameBeforeARenaming) {
+TEST_F(DelayQueuesNamingTest, CoverMessagesPublishedUnderThePlainNameBeforeARenaming) {
   const Lease plain = Grant();
   time_.Advance(kWindow / 2);
   Answer(absl::NotFoundError("home node is down"));
@@ -147,14 +147,14 @@ TEST_F(DelayQueuesNamingTest, CoverWhatWasPublishedUnderThePlainNameBeforeARenam
   EXPECT_FALSE(queues_->Covers(plain));
 }
 
-TEST_F(DelayQueuesNamingTest, CoverNothingPublishedIntoAQueueThatSomebodyMadeAnew) {
+TEST_F(DelayQueuesNamingTest, CoverNothingPublishedIntoARecreatedQueue) {
   const Lease plain = Grant();
   time_.Advance(kWindow / 2);
   Answer(absl::FailedPreconditionError("inequivalent arg"));
   EXPECT_FALSE(queues_->Covers(plain));
 }
 
-TEST_F(DelayQueuesNamingTest, SayHowToHelpWhereTheHashedNameIsRefusedToo) {
+TEST_F(DelayQueuesNamingTest, SuggestARemedyIfTheHashedNameIsRefusedToo) {
   queues_->Acquire(kRoute, Keep());
   Answer(absl::FailedPreconditionError("inequivalent arg"));
   const std::string name = NameOfLastDeclare();
@@ -167,7 +167,7 @@ TEST_F(DelayQueuesNamingTest, SayHowToHelpWhereTheHashedNameIsRefusedToo) {
   EXPECT_EQ(queues_->size(), 0U);
 }
 
-TEST_F(DelayQueuesNamingTest, KeepTheirNameWhereThereAreAsManyQueuesAsThereMayBe) {
+TEST_F(DelayQueuesNamingTest, KeepTheirNameAtAQueueLimit) {
   queues_->Acquire(kRoute, Keep());
   Answer(absl::ResourceExhaustedError("406 - queue limit in vhost 'shop' (10) is reached"));
   EXPECT_THAT(declares_, IsEmpty());
@@ -180,7 +180,7 @@ TEST_F(DelayQueuesNamingTest, KeepTheirNameWhereThereAreAsManyQueuesAsThereMayBe
   EXPECT_EQ(*Grant().name, "retry.1000");
 }
 
-TEST_F(DelayQueuesNamingTest, SayWhichPermissionIsMissing) {
+TEST_F(DelayQueuesNamingTest, NameTheMissingPermission) {
   queues_->Acquire(kWorkRoute, Keep());
   queues_->Acquire(kWorkRoute, Keep());
   Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
@@ -212,7 +212,7 @@ TEST_F(DelayQueuesNamingTest, UseTheHashedNameAfterANack) {
   EXPECT_TRUE(Holds());
 }
 
-TEST_F(DelayQueuesNamingTest, UseOnlyTheHashedNameWhereConfirmsStayOut) {
+TEST_F(DelayQueuesNamingTest, UseOnlyTheHashedNameIfConfirmsAreMissing) {
   Grant();
   queues_->Avoid(kRoute);
   const std::string name = NameOfLastDeclare();

@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 const DelayQueueOptions kQuorum{.queue_type = QueueType::kQuorum, .outage = absl::Minutes(10)};
 constexpr absl::Duration kEpoch = absl::Seconds(601);  // TTL 1 s
 
-TEST(EpochTest, CountsFromTheUnixEpochForAllWorkersAlike) {
+TEST(EpochTest, CountsFromTheUnixEpochForAllWorkers) {
   constexpr absl::Duration kFifteen = absl::Minutes(15);  // TTL 5 min
   const absl::Time start = absl::UnixEpoch() + 100 * kFifteen;
   for (const absl::Duration boot : {absl::Seconds(7), absl::Hours(1000)}) {
@@ -64,7 +64,7 @@ class DelayQueuesQuorumTest : public DelayQueuesTest {
   }
 };
 
-TEST_F(DelayQueuesQuorumTest, PublishesToTheNextSlotInEachEpochAndComesRoundAfterFour) {
+TEST_F(DelayQueuesQuorumTest, UsesTheNextOfFourSlotsInEachEpoch) {
   std::vector<std::string> names;
   std::set<std::int64_t> stamps;
   for (int i = 0; i < 5; ++i) {
@@ -80,7 +80,7 @@ TEST_F(DelayQueuesQuorumTest, PublishesToTheNextSlotInEachEpochAndComesRoundAfte
   EXPECT_THAT(declares_, IsEmpty());
 }
 
-TEST_F(DelayQueuesQuorumTest, StampsEachEpochOnTheLifetime) {
+TEST_F(DelayQueuesQuorumTest, EncodesEachEpochInTheLifetime) {
   std::set<std::int64_t> lifetimes;
   for (int i = 0; i < 6; ++i) {
     queues_->Acquire(kRoute, Keep());
@@ -94,7 +94,7 @@ TEST_F(DelayQueuesQuorumTest, StampsEachEpochOnTheLifetime) {
   EXPECT_THAT(lifetimes, SizeIs(6));
 }
 
-TEST_F(DelayQueuesQuorumTest, CoversWhatIsConfirmedSoonAfterTheEpoch) {
+TEST_F(DelayQueuesQuorumTest, CoversConfirmsSoonAfterTheEpoch) {
   const Lease lease = GrantQuorum();
   time_.Advance(kEpoch - QuorumLease::kForming + absl::Seconds(28));
   const Lease next = GrantQuorum();
@@ -107,14 +107,14 @@ TEST_F(DelayQueuesQuorumTest, CoversWhatIsConfirmedSoonAfterTheEpoch) {
   EXPECT_EQ(queues_->size(), 1U);
 }
 
-TEST_F(DelayQueuesQuorumTest, LeasesSayFromWhenOnTheyAreSafe) {
+TEST_F(DelayQueuesQuorumTest, LeasesShowWhenTheyBecomeSafe) {
   const absl::Duration made = time_.SinceBoot();
   EXPECT_EQ(GrantQuorum().safe_from, made + absl::Seconds(2));
   time_.Advance(absl::Minutes(1));
   EXPECT_EQ(queues_->CurrentLease(kRoute).safe_from, made + absl::Seconds(2));
 }
 
-TEST_F(DelayQueuesQuorumTest, TakesTheNextSlotWhereAStaleQueueHoldsThisOne) {
+TEST_F(DelayQueuesQuorumTest, UsesTheNextSlotIfAStaleQueueHasThisOne) {
   queues_->Acquire(kRoute, Keep());
   const std::int64_t stamp = ExpiresOfLastDeclare();
   Refuse();
@@ -127,7 +127,7 @@ TEST_F(DelayQueuesQuorumTest, TakesTheNextSlotWhereAStaleQueueHoldsThisOne) {
   EXPECT_THAT(events_, ElementsAre("declared retry.1000.q1"));
 }
 
-TEST_F(DelayQueuesQuorumTest, GoesOnToTheHashedNamesWhereAllFourAreRefusedAndThenSaysSo) {
+TEST_F(DelayQueuesQuorumTest, UsesTheHashedNamesIfAllFourSlotsAreRefusedAndThenFails) {
   queues_->Acquire(kRoute, Keep());
   for (int i = 0; i < 4; ++i) Refuse();
   std::string hashed = NameOfLastDeclare();
@@ -142,7 +142,7 @@ TEST_F(DelayQueuesQuorumTest, GoesOnToTheHashedNamesWhereAllFourAreRefusedAndThe
   EXPECT_THAT(declares_, IsEmpty());
 }
 
-TEST_F(DelayQueuesQuorumTest, WhoWaitsGoesOnToTheNextEpochsQueue) {
+TEST_F(DelayQueuesQuorumTest, WaitingCallersContinueWithTheQueueOfTheNextEpoch) {
   queues_->Acquire(kRoute, Keep());
   EXPECT_EQ(NameOfLastDeclare(), "retry.1000.q0");
   time_.Advance(kEpoch);  // past 5 s it has gone on to the hashed name
@@ -155,7 +155,7 @@ TEST_F(DelayQueuesQuorumTest, WhoWaitsGoesOnToTheNextEpochsQueue) {
   EXPECT_TRUE(queues_->Covers(acquired_[0].value()));
 }
 
-TEST_F(DelayQueuesQuorumTest, ABrokenOneIsDeclaredAgain) {
+TEST_F(DelayQueuesQuorumTest, RedeclaresABrokenQueue) {
   const Lease lease = GrantQuorum();
   queues_->Broken(lease, "NO_ROUTE");
   EXPECT_FALSE(Holds());
@@ -163,7 +163,7 @@ TEST_F(DelayQueuesQuorumTest, ABrokenOneIsDeclaredAgain) {
   EXPECT_EQ(*GrantQuorum().name, "retry.1000.q0");
 }
 
-TEST_F(DelayQueuesQuorumTest, WhoComesWhileItFormsWaitsAndCausesNoDeclare) {
+TEST_F(DelayQueuesQuorumTest, CallersWaitWhileItFormsWithoutAnotherDeclare) {
   queues_->Acquire(kRoute, Keep());
   AnswerOk();
   time_.Advance(QuorumLease::kForming / 2);
@@ -176,7 +176,7 @@ TEST_F(DelayQueuesQuorumTest, WhoComesWhileItFormsWaitsAndCausesNoDeclare) {
   EXPECT_TRUE(Holds());
 }
 
-TEST_F(DelayQueuesQuorumTest, ForgetsWhatNobodyUses) {
+TEST_F(DelayQueuesQuorumTest, ForgetsUnusedQueues) {
   GrantQuorum();
   time_.Advance(kEpoch + kQuorum.confirm_timeout);
   EXPECT_EQ(queues_->size(), 0U);

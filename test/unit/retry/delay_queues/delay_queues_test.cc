@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST_F(DelayQueuesTest, HaveNothingAtHandAtFirstAndDeclareNothingUnasked) {
+TEST_F(DelayQueuesTest, HaveNoLeaseAtFirstAndDeclareNothingUnasked) {
   EXPECT_FALSE(Holds());
   EXPECT_THAT(declares_, IsEmpty());
   EXPECT_EQ(queues_->size(), 0U);
@@ -45,7 +45,7 @@ TEST_F(DelayQueuesTest, DeclareTwiceInSequenceForAFirstLease) {
   EXPECT_THAT(events_, ElementsAre("declared retry.1000"));
 }
 
-TEST_F(DelayQueuesTest, ShareOneDeclareAmongAllWhoWait) {
+TEST_F(DelayQueuesTest, ShareOneDeclareAmongAllWaitingCallers) {
   for (int i = 0; i < 3; ++i) queues_->Acquire(kRoute, Keep());
   EXPECT_EQ(declares_.size(), 1U);
   AnswerOk();
@@ -55,7 +55,7 @@ TEST_F(DelayQueuesTest, ShareOneDeclareAmongAllWhoWait) {
   EXPECT_EQ(acquired_.size(), 4U);
 }
 
-TEST_F(DelayQueuesTest, AnswerLaterAlsoWhereALeaseIsAtHand) {
+TEST_F(DelayQueuesTest, AnswerLaterEvenIfALeaseExists) {
   Grant();
   queues_->Acquire(kRoute, Keep());
   EXPECT_THAT(acquired_, IsEmpty());
@@ -65,7 +65,7 @@ TEST_F(DelayQueuesTest, AnswerLaterAlsoWhereALeaseIsAtHand) {
   EXPECT_THAT(declares_, IsEmpty());
 }
 
-TEST_F(DelayQueuesTest, TellRoutesApart) {
+TEST_F(DelayQueuesTest, DistinguishRoutes) {
   Grant();
   EXPECT_FALSE(Holds({.ttl = absl::Seconds(2)}));
   EXPECT_FALSE(Holds(kWorkRoute));
@@ -73,7 +73,7 @@ TEST_F(DelayQueuesTest, TellRoutesApart) {
   EXPECT_TRUE(Holds(kRoute));
 }
 
-TEST_F(DelayQueuesTest, RenewInTheBackgroundFromHalfTheWindowOn) {
+TEST_F(DelayQueuesTest, RenewInTheBackgroundAfterHalfTheWindow) {
   Grant();
   time_.Advance(kWindow / 2 - absl::Milliseconds(1));
   EXPECT_TRUE(Holds());
@@ -88,7 +88,7 @@ TEST_F(DelayQueuesTest, RenewInTheBackgroundFromHalfTheWindowOn) {
   EXPECT_THAT(declares_, IsEmpty());
 }
 
-TEST_F(DelayQueuesTest, CountTheLeaseFromWhenTheDeclaresWereSent) {
+TEST_F(DelayQueuesTest, StartTheLeaseWhenTheDeclaresAreSent) {
   Grant();
   time_.Advance(kWindow / 2);
   Holds();
@@ -159,9 +159,9 @@ TEST_F(DelayQueuesTest, CoverConfirmsUntilHalfTheMarginIsGone) {
   EXPECT_FALSE(queues_->Covers(lease));
 }
 
-TEST_F(DelayQueuesTest, CoverNothingThatTheyNeverLeased) { EXPECT_FALSE(queues_->Covers(Lease())); }
+TEST_F(DelayQueuesTest, CoverNothingWithoutALease) { EXPECT_FALSE(queues_->Covers(Lease())); }
 
-TEST_F(DelayQueuesTest, RenewByThemselvesWhileMessagesWait) {
+TEST_F(DelayQueuesTest, RenewAutomaticallyWhileMessagesWait) {
   Grant();
   for (int i = 0; i < 20; ++i) {
     time_.Advance(kWindow / 2);
@@ -205,7 +205,7 @@ TEST_F(DelayQueuesTest, RenewOnceMoreForAPublishThatTheDeclaresMayHaveOvertaken)
   EXPECT_THAT(declares_, IsEmpty());
 }
 
-TEST_F(DelayQueuesTest, ForgetAQueueWhenTheBrokerDoes) {
+TEST_F(DelayQueuesTest, ForgetAQueueWhenTheBrokerDeletesIt) {
   Grant();
   time_.Advance(kWindow / 2);
   AnswerOk();
@@ -218,7 +218,7 @@ TEST_F(DelayQueuesTest, ForgetAQueueWhenTheBrokerDoes) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-TEST_F(DelayQueuesTest, DeclareAnewAfterTheLeaseRanOut) {
+TEST_F(DelayQueuesTest, RedeclareAfterTheLeaseEnds) {
   const Lease lease = Grant();
   time_.Advance(kWindow / 2);
   AnswerOk();
@@ -257,7 +257,7 @@ TEST_F(DelayQueuesTest, KeepALeaseWhoseRenewalIsRefusedAndPauseBeforeTheNext) {
                                    "declare_failed retry.1000", "renewed retry.1000"));
 }
 
-TEST_F(DelayQueuesTest, LapseWhereTheRenewalIsRefusedToTheEnd) {
+TEST_F(DelayQueuesTest, LapseIfEveryRenewalIsRefused) {
   Grant();
   ON_CALL(broker_, Declare).WillByDefault([this](DeclareParams, Broker::DeclareCallback done) {
     time_.executor()->Post([done] { done(absl::PermissionDeniedError("ACCESS_REFUSED")); });
@@ -267,7 +267,7 @@ TEST_F(DelayQueuesTest, LapseWhereTheRenewalIsRefusedToTheEnd) {
   EXPECT_EQ(events_.back(), "lapsed retry.1000");
 }
 
-TEST_F(DelayQueuesTest, DeclareAnewAfterABrokenLease) {
+TEST_F(DelayQueuesTest, RedeclareAfterABrokenLease) {
   const Lease lease = Grant();
   queues_->Broken(lease, "NO_ROUTE");
   queues_->Broken(lease, "NO_ROUTE");
@@ -281,14 +281,14 @@ TEST_F(DelayQueuesTest, DeclareAnewAfterABrokenLease) {
   EXPECT_TRUE(queues_->Covers(again));
 }
 
-TEST_F(DelayQueuesTest, DoNotCallALeaseBrokenThatWasOver) {
+TEST_F(DelayQueuesTest, DoNotReportAnEndedLeaseAsBroken) {
   const Lease lease = Grant();
   time_.Advance(kCoverage);
   queues_->Broken(lease, "NO_ROUTE");
   EXPECT_THAT(events_, ElementsAre("declared retry.1000"));
 }
 
-TEST_F(DelayQueuesTest, TrustNoRenewalThatWasUnderWayWhenTheLeaseBroke) {
+TEST_F(DelayQueuesTest, IgnoreARenewalThatWasPendingWhenTheLeaseBroke) {
   const Lease lease = Grant();
   time_.Advance(kWindow / 2);
   queues_->Broken(lease, "NO_ROUTE");
@@ -300,7 +300,7 @@ TEST_F(DelayQueuesTest, TrustNoRenewalThatWasUnderWayWhenTheLeaseBroke) {
   EXPECT_EQ(acquired_.size(), 1U);
 }
 
-TEST_F(DelayQueuesTest, DeclareAnewForThoseWhoWaitedWhenTheLeaseBroke) {
+TEST_F(DelayQueuesTest, RedeclareForCallersThatWaitedWhenTheLeaseBroke) {
   const Lease lease = Grant();
   queues_->Acquire(kRoute, Keep());
   queues_->Broken(lease, "NO_ROUTE");
@@ -311,7 +311,7 @@ TEST_F(DelayQueuesTest, DeclareAnewForThoseWhoWaitedWhenTheLeaseBroke) {
   EXPECT_EQ(acquired_.size(), 1U);
 }
 
-TEST_F(DelayQueuesTest, AnswerAllWhoWaitWhenEverythingIsDropped) {
+TEST_F(DelayQueuesTest, AnswerAllWaitingCallersWhenEverythingIsDropped) {
   const Lease lease = Grant({.ttl = absl::Seconds(1), .direct = true});
   queues_->Acquire(kRoute, Keep());
   queues_->Acquire(kWorkRoute, Keep());
@@ -337,7 +337,7 @@ TEST_F(DelayQueuesTest, AnswerInTheOrderOfTheirQueuesWhenEverythingIsDropped) {
   EXPECT_TRUE(std::is_sorted(answered.begin(), answered.end()));
 }
 
-TEST_F(DelayQueuesTest, IgnoreAnswersFromBeforeTheDrop) {
+TEST_F(DelayQueuesTest, IgnoreRepliesFromBeforeTheDrop) {
   queues_->Acquire(kRoute, Keep());
   queues_->DropAll(absl::UnavailableError("connection lost"));
   queues_->Acquire(kRoute, Keep());
@@ -357,7 +357,7 @@ TEST_F(DelayQueuesTest, WorkWithoutAnObserver) {
   EXPECT_THAT(events_, IsEmpty());
 }
 
-TEST_F(DelayQueuesTest, MayBeAskedAgainInsideAnAnswer) {
+TEST_F(DelayQueuesTest, MayBeAcquiredAgainInACallback) {
   queues_->Acquire(kRoute, [this](absl::StatusOr<Lease> lease) {
     EXPECT_TRUE(lease.ok());
     EXPECT_TRUE(Holds());
@@ -372,7 +372,7 @@ TEST_F(DelayQueuesTest, MayBeAskedAgainInsideAnAnswer) {
   EXPECT_EQ(acquired_.size(), 1U);
 }
 
-TEST_F(DelayQueuesTest, MayBeAskedAgainInsideARefusal) {
+TEST_F(DelayQueuesTest, MayBeAcquiredAgainInTheCallbackOfARefusal) {
   queues_->Acquire(kRoute, [this](absl::StatusOr<Lease> lease) {
     EXPECT_FALSE(lease.ok());
     queues_->Acquire(kRoute, Keep());
@@ -384,7 +384,7 @@ TEST_F(DelayQueuesTest, MayBeAskedAgainInsideARefusal) {
   EXPECT_EQ(acquired_.size(), 1U);
 }
 
-TEST_F(DelayQueuesTest, MayBeDroppedInsideAnAnswer) {
+TEST_F(DelayQueuesTest, MayBeDroppedInACallback) {
   queues_->Acquire(kRoute, [this](const absl::StatusOr<Lease>& lease) {
     EXPECT_TRUE(lease.ok());
     queues_->DropAll(absl::AbortedError("dropped"));
@@ -397,7 +397,7 @@ TEST_F(DelayQueuesTest, MayBeDroppedInsideAnAnswer) {
   EXPECT_EQ(acquired_[0].status(), absl::AbortedError("dropped"));
 }
 
-TEST_F(DelayQueuesTest, MayBeDestroyedInsideAnyAnswer) {
+TEST_F(DelayQueuesTest, MayBeDestroyedInAnyCallback) {
   const auto destroy = [this](const absl::StatusOr<Lease>&) { queues_.reset(); };
   const auto refill = [&] {
     queues_ = std::make_unique<DelayQueues>(

@@ -30,7 +30,7 @@ class UndeclaredDelayQueuesTest : public DelayQueuesTest {
   std::string checked_;
 };
 
-TEST_F(UndeclaredDelayQueuesTest, AreLookedForAndNeverDeclared) {
+TEST_F(UndeclaredDelayQueuesTest, AreCheckedAndNeverDeclared) {
   queues_->Acquire(kRoute, Keep());
   ASSERT_EQ(declares_.size(), 1U);
   EXPECT_TRUE(declares_[0].params.queue.passive);
@@ -51,7 +51,7 @@ TEST_F(UndeclaredDelayQueuesTest, AreLeasedForEver) {
   EXPECT_THAT(declares_, IsEmpty());
 }
 
-TEST_F(UndeclaredDelayQueuesTest, HaveNoSlotsThoughTheyBeOfTypeQuorum) {
+TEST_F(UndeclaredDelayQueuesTest, HaveNoSlotsEvenAsQuorumQueues) {
   Use({.queue_type = QueueType::kQuorum, .declare = false});
   queues_->Acquire(kRoute, Keep());
   AnswerOk();
@@ -59,7 +59,7 @@ TEST_F(UndeclaredDelayQueuesTest, HaveNoSlotsThoughTheyBeOfTypeQuorum) {
   EXPECT_EQ(*acquired_[0]->name, "retry.1000");
 }
 
-TEST_F(UndeclaredDelayQueuesTest, WithoutTheirExchangeAreMissingToo) {
+TEST_F(UndeclaredDelayQueuesTest, AreMissingIfTheirExchangeIsMissing) {
   exchange_ = absl::NotFoundError("no exchange 'retry.1000'");
   queues_->Acquire(kRoute, Keep());
   AnswerOk();
@@ -67,7 +67,7 @@ TEST_F(UndeclaredDelayQueuesTest, WithoutTheirExchangeAreMissingToo) {
   EXPECT_THAT(std::string(acquired_[0].status().message()), HasSubstr("no exchange 'retry.1000'"));
 }
 
-TEST_F(UndeclaredDelayQueuesTest, ThatMayNotBeReadNameThatRight) {
+TEST_F(UndeclaredDelayQueuesTest, NameTheMissingReadPermission) {
   queues_->Acquire(kRoute, Keep());
   Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
   ASSERT_EQ(acquired_.size(), 1U);
@@ -75,7 +75,7 @@ TEST_F(UndeclaredDelayQueuesTest, ThatMayNotBeReadNameThatRight) {
               AllOf(HasSubstr("'read'"), HasSubstr("'^retry[.].*'")));
 }
 
-TEST_F(UndeclaredDelayQueuesTest, StayInUseAfterANackOrSilence) {
+TEST_F(UndeclaredDelayQueuesTest, StayInUseAfterANackOrAMissingConfirm) {
   queues_->Acquire(kRoute, Keep());
   AnswerOk();
   EXPECT_EQ(queues_->Nacked(*acquired_[0]), std::nullopt);
@@ -84,7 +84,7 @@ TEST_F(UndeclaredDelayQueuesTest, StayInUseAfterANackOrSilence) {
   EXPECT_THAT(declares_, IsEmpty());
 }
 
-TEST_F(UndeclaredDelayQueuesTest, AreLookedForAgainWhereOneIsGone) {
+TEST_F(UndeclaredDelayQueuesTest, AreCheckedAgainIfOneIsDeleted) {
   queues_->Acquire(kRoute, Keep());
   AnswerOk();
   queues_->Broken(*acquired_[0], "NO_ROUTE");
@@ -95,7 +95,7 @@ TEST_F(UndeclaredDelayQueuesTest, AreLookedForAgainWhereOneIsGone) {
   EXPECT_TRUE(Holds());
 }
 
-TEST_F(UndeclaredDelayQueuesTest, ThatAreLimitedAreTakenToBeFullAfterANack) {
+TEST_F(UndeclaredDelayQueuesTest, WithALimitAreTreatedAsFullAfterANack) {
   Use({.max_length = 7, .max_length_bytes = 1000});
   const Lease lease = Grant();
   const std::optional<std::string> full = queues_->Nacked(lease);

@@ -8,7 +8,7 @@
 namespace retryq {
 namespace parse_delay_queue_name_test {
 
-TEST(ParseDelayQueueName, UnderstandsEveryNameThatIsGiven) {
+TEST(ParseDelayQueueName, ParsesEveryGeneratedName) {
   for (const QueueType type : {QueueType::kClassic, QueueType::kQuorum}) {
     for (const bool direct : {false, true}) {
       for (const NameFamily family : {NameFamily::kPlain, NameFamily::kHashed}) {
@@ -32,7 +32,7 @@ TEST(ParseDelayQueueName, UnderstandsEveryNameThatIsGiven) {
   }
 }
 
-TEST(ParseDelayQueueName, UnderstandsWhomAQuorumQueueBelongsTo) {
+TEST(ParseDelayQueueName, ParsesTheOwnerOfAQuorumQueue) {
   for (const std::string owner : {"orders",
                                   "a.b",
                                   "q1",
@@ -93,7 +93,7 @@ TEST(ParseDelayQueueName, UnderstandsWhomAQuorumQueueBelongsTo) {
 }
 
 // No two queues share a name, whatever their work queues are called.
-TEST(ParseDelayQueueName, TellsTheNamesOfDifferentWorkQueuesApart) {
+TEST(ParseDelayQueueName, DistinguishesTheNamesOfDifferentWorkQueues) {
   EXPECT_EQ(ParseDelayQueueName("retry.1000.direct.q1", "retry"),
             (DelayQueueName{.ttl = absl::Seconds(1), .direct = true, .slot = 1}));
   EXPECT_EQ(ParseDelayQueueName("retry.1000.c0ffee00.q1", "retry"),
@@ -114,7 +114,7 @@ TEST(ParseDelayQueueName, TellsTheNamesOfDifferentWorkQueuesApart) {
             (DelayQueueName{.ttl = absl::Seconds(1), .exchange = "a"}));
 }
 
-TEST(ParseDelayQueueName, TellsItsPartsApart) {
+TEST(ParseDelayQueueName, ParsesItsParts) {
   EXPECT_EQ(ParseDelayQueueName("retry.1000", "retry"), (DelayQueueName{.ttl = absl::Seconds(1)}));
   EXPECT_EQ(
       ParseDelayQueueName("retry.1000.direct.00c0ffee.q2", "retry"),
@@ -123,7 +123,7 @@ TEST(ParseDelayQueueName, TellsItsPartsApart) {
             (DelayQueueName{.ttl = kMaxQueueLifetime}));
 }
 
-TEST(ParseDelayQueueName, TakesNothingElseForADelayQueue) {
+TEST(ParseDelayQueueName, RefusesAllOtherNames) {
   for (const std::string name : {"",
                                  "retry",
                                  "retry.",

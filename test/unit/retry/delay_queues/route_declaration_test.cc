@@ -22,24 +22,24 @@ std::string HashedName(const DelayRoute& route, const DelayQueueOptions& options
   return DelayQueueDeclaration(route, options, NameFamily::kHashed).queue.name;
 }
 
-TEST(DelayQueueName, SaysTheTtlInMilliseconds) {
+TEST(DelayQueueName, ContainsTheTtlInMilliseconds) {
   EXPECT_EQ(PlainName(kSecond), "retry.1000");
   EXPECT_EQ(PlainName({.ttl = absl::Hours(24 * 3649)}), "retry.315273600000");
   EXPECT_EQ(PlainName(kSecond, {.prefix = "again"}), "again.1000");
 }
 
-TEST(DelayQueueName, TellsTheWayThroughTheDefaultExchangeApart) {
+TEST(DelayQueueName, MarksTheReturnThroughTheDefaultExchange) {
   EXPECT_EQ(PlainName({.ttl = absl::Seconds(1), .direct = true}), "retry.1000.direct");
 }
 
 // These are on brokers: no version may change them.
-TEST(DelayQueueName, HashesTheArgumentsInTheSameWayForEver) {
+TEST(DelayQueueName, HashesTheArgumentsStably) {
   EXPECT_EQ(HashedName(kSecond), "retry.1000.c6d04246");
   EXPECT_EQ(HashedName({.ttl = absl::Seconds(1)}), "retry.1000.0994f715");
   EXPECT_EQ(HashedName({.ttl = absl::Seconds(1), .direct = true}), "retry.1000.direct.0994f715");
 }
 
-TEST(DelayQueueName, HashesWhateverMakesTheArgumentsDiffer) {
+TEST(DelayQueueName, HashesEverythingThatChangesTheArguments) {
   const std::set<std::string> names = {
       HashedName(kSecond),
       HashedName({.ttl = absl::Seconds(1), .dead_letter_exchange = "other"}),
@@ -52,7 +52,7 @@ TEST(DelayQueueName, HashesWhateverMakesTheArgumentsDiffer) {
     EXPECT_EQ(name.size(), std::string("retry.1000.").size() + 8);
 }
 
-TEST(DelayQueueName, IsTheSameForOptionsThatMakeNoDifference) {
+TEST(DelayQueueName, IsTheSameForOptionsWithoutEffect) {
   EXPECT_EQ(HashedName(kSecond), HashedName(kSecond, {.max_window = absl::Minutes(20)}));
 }
 
@@ -69,7 +69,7 @@ TEST(DelayQueueName, OfAQuorumQueueEndsWithItsSlot) {
 }
 
 // F37: a quorum delay queue that is shared is held up, for all, by one work queue that is gone.
-TEST(DelayQueueName, OfAQuorumQueueSaysWhomItBelongsTo) {
+TEST(DelayQueueName, OfAQuorumQueueContainsItsOwner) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
   const auto name = [](DelayRoute route, const DelayQueueOptions& options) {
     route.ttl = absl::Seconds(1);
@@ -93,7 +93,7 @@ TEST(DelayQueueName, OfAQuorumQueueSaysWhomItBelongsTo) {
 
 // F63: a quorum queue of RabbitMQ 4 lets out what has a higher priority first, however late others
 // are.
-TEST(DelayQueueName, KeepsThePrioritiesOfAQuorumQueueApartAsTheBrokerTellsThemApart) {
+TEST(DelayQueueName, SeparatesThePrioritiesOfAQuorumQueueAsTheBrokerDoes) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
   const auto name = [&](std::optional<std::uint8_t> priority, std::string_view version,
                         std::string_view owner = "orders") {
@@ -124,7 +124,7 @@ TEST(DelayQueueName, KeepsThePrioritiesOfAQuorumQueueApartAsTheBrokerTellsThemAp
 }
 
 // These are on brokers, too.
-TEST(DelayQueueName, HasAHashForAWorkQueueWhoseNameIsTooLongOrReadsOtherwise) {
+TEST(DelayQueueName, HashesAWorkQueueNameThatIsTooLongOrAmbiguous) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
   const auto name = [&](const std::string& owner) {
     return PlainName({.ttl = absl::Seconds(1), .owner = owner}, quorum);
@@ -146,7 +146,7 @@ TEST(DelayQueueName, HasAHashForAWorkQueueWhoseNameIsTooLongOrReadsOtherwise) {
 }
 
 // What cannot be delivered to one destination must not be in the way of another one (F37).
-TEST(DelayQueueName, TellsTheDestinationsBehindAnExchangeApart) {
+TEST(DelayQueueName, DistinguishesDestinationsBehindAnExchange) {
   const DelayQueueOptions quorum{.queue_type = QueueType::kQuorum};
   std::set<std::string> names;
   std::size_t destinations = 0;
@@ -161,7 +161,7 @@ TEST(DelayQueueName, TellsTheDestinationsBehindAnExchangeApart) {
   EXPECT_EQ(names.size(), destinations);
 }
 
-TEST(DelayQueueName, IsNeverLongerThanRabbitMqTakes) {
+TEST(DelayQueueName, IsNeverLongerThanRabbitMqAllows) {
   for (const bool exchange : {false, true}) {
     for (std::size_t length = 1; length <= 255; ++length) {
       const std::string owner(length, 'x');
@@ -208,7 +208,7 @@ TEST(DelayQueueDeclaration, SendsTheDefaultExchangeAsAnEmptyName) {
   EXPECT_EQ(*params.queue.arguments.Find("x-dead-letter-exchange"), amqp::Value(""));
 }
 
-TEST(DelayQueueDeclaration, HasAFanoutExchangeOfTheSameNameThatGoesWithTheQueue) {
+TEST(DelayQueueDeclaration, HasAFanoutExchangeOfTheSameNameThatIsDeletedWithTheQueue) {
   for (const NameFamily family : {NameFamily::kPlain, NameFamily::kHashed}) {
     const DeclareParams params = DelayQueueDeclaration(kSecond, {}, family);
     ASSERT_TRUE(params.exchange.has_value());

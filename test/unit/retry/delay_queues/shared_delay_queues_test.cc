@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(SharedDelayQueues, AThousandWorkQueuesNeedAsManyAsThereAreDistinctDelays) {
+TEST(SharedDelayQueues, AThousandWorkQueuesNeedOneQueuePerDistinctDelay) {
   constexpr int kQueues = 1000;
   testing::SimulatedTime time;
   testing::SeededRandom random(1);
@@ -124,18 +124,18 @@ class DelayQueuesBeside : public ::testing::Test {
   int handled_ = 0;
 };
 
-TEST_F(DelayQueuesBeside, AreNotHeldUpByAWorkQueueThatIsGone) {
+TEST_F(DelayQueuesBeside, AreNotBlockedByADeletedWorkQueue) {
   EXPECT_EQ(Live({.queue_type = QueueType::kQuorum}), 10);
   EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.5000.doomed", "retry.5000.innocent"));
 }
 
 // The price of `share` (F37).
-TEST_F(DelayQueuesBeside, AreHeldUpWhereTheyAreShared) {
+TEST_F(DelayQueuesBeside, AreBlockedIfTheyAreShared) {
   EXPECT_EQ(Live({.queue_type = QueueType::kQuorum, .share = true}), 0);
   EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.5000"));
 }
 
-TEST_F(DelayQueuesBeside, BelongToTheTargetOfWhatIsPublishedWithADelay) {
+TEST_F(DelayQueuesBeside, BelongToTheTargetOfADelayedPublish) {
   rabbit_.DeclareExchange("work", "fanout");
   rabbit_.Bind("work", "innocent");
   Use({.queue_type = QueueType::kQuorum});
@@ -152,7 +152,7 @@ TEST_F(DelayQueuesBeside, BelongToTheTargetOfWhatIsPublishedWithADelay) {
 }
 
 // As a routing key that has become a dead end holds up what has the same key (F37).
-TEST_F(DelayQueuesBeside, OfAnExchangeAreForOneRoutingKeyEach) {
+TEST_F(DelayQueuesBeside, OfAnExchangeServeOneRoutingKeyEach) {
   rabbit_.DeclareExchange("work", "topic");
   rabbit_.DeclareQueue("gone");
   rabbit_.Bind("work", "innocent", "fine");
@@ -172,7 +172,7 @@ TEST_F(DelayQueuesBeside, OfAnExchangeAreForOneRoutingKeyEach) {
 }
 
 // Names of quorum queues stay in the broker's memory for ever (F7).
-TEST_F(DelayQueuesBeside, OfAnExchangeAreForSoManyRoutingKeysAndNoMore) {
+TEST_F(DelayQueuesBeside, OfAnExchangeServeALimitedNumberOfRoutingKeys) {
   rabbit_.DeclareExchange("work", "fanout");
   rabbit_.Bind("work", "innocent");
   Use({.queue_type = QueueType::kQuorum});
@@ -194,7 +194,7 @@ TEST_F(DelayQueuesBeside, OfAnExchangeAreForSoManyRoutingKeysAndNoMore) {
 }
 
 // What an older client has left in shared queues.
-TEST_F(DelayQueuesBeside, LeaveWhatWaitsInSharedOnesToComeBackByItself) {
+TEST_F(DelayQueuesBeside, LetMessagesInSharedQueuesReturnByThemselves) {
   Use({.queue_type = QueueType::kQuorum, .share = true});
   std::optional<Consumer> older = Consume("innocent");
   for (int i = 0; i < 10; ++i) rabbit_.Publish("", "innocent");

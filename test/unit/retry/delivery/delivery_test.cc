@@ -23,7 +23,7 @@ const char* const kHidden[] = {"x-retry-error",    "x-retry-edited",      "x-dea
                                "x-delivery-count", "x-first-death-queue", "x-last-death-reason",
                                "x-acquired-count"};
 
-TEST(Headers, LeaveOutWhatRetryingAndDeadLetteringAdd) {
+TEST(Headers, HideRetryAndDeadLetterHeaders) {
   for (const char* name : kHidden) {
     const auto message =
         MakeMessage({.headers = testing::Copied({{name, "text"}, {"tenant", "blue"}})});
@@ -37,7 +37,7 @@ TEST(Headers, LeaveOutWhatRetryingAndDeadLetteringAdd) {
   }
 }
 
-TEST(Headers, LeaveOutNumbersToo) {
+TEST(Headers, HideNumbersToo) {
   const auto message = MakeMessage({.headers = testing::Copied({{"n", std::int64_t{4}}})});
   const Headers headers = DeliveryOf(message).headers();
   EXPECT_FALSE(headers.FindInt64("x-retry-count"));
@@ -45,7 +45,7 @@ TEST(Headers, LeaveOutNumbersToo) {
   EXPECT_EQ(headers.Find("n")->AsInt64(), 4);
 }
 
-TEST(Headers, ShowWhatOnlyLooksAlike) {
+TEST(Headers, ShowHeadersWithSimilarNames) {
   const auto message = MakeMessage({.headers = testing::Copied({})});
   for (const char* name :
        {"x-retries", "x-deaths", "X-Death", "x-retry", "CC", "x-first-death", "x-retry-policy"}) {
@@ -53,7 +53,7 @@ TEST(Headers, ShowWhatOnlyLooksAlike) {
   }
 }
 
-TEST(Headers, ShowWhatAnApplicationHasNamedLikeOurs) {
+TEST(Headers, ShowApplicationHeadersWithRetryNames) {
   const auto message = MakeMessage({.headers = amqp::Table{{"x-retry-count", std::int64_t{3}},
                                                            {"x-retry-queue", "orders"},
                                                            {"x-retry-id", "user-7"}}});
@@ -63,14 +63,14 @@ TEST(Headers, ShowWhatAnApplicationHasNamedLikeOurs) {
   EXPECT_EQ(headers.Decode()->fields().size(), 3U);
 }
 
-TEST(Headers, OfAMessageWithoutAnyAreEmpty) {
+TEST(Headers, OfAMessageWithoutHeadersAreEmpty) {
   const Headers headers = DeliveryOf(MakeMessage()).headers();
   EXPECT_TRUE(headers.all().empty());
   EXPECT_FALSE(headers.Find("tenant"));
   EXPECT_TRUE(headers.Decode()->empty());
 }
 
-TEST(Headers, TooDeepToDecodeCanStillBePassedOn) {
+TEST(Headers, TooDeepToDecodeCanStillBeForwarded) {
   const std::string bytes = testing::NestedTableBytes(900);
   const auto message = testing::MakeMessageWithHeaderBytes(bytes);
   const Headers headers = DeliveryOf(message).headers();
@@ -78,7 +78,7 @@ TEST(Headers, TooDeepToDecodeCanStillBePassedOn) {
   EXPECT_EQ(headers.all().bytes(), bytes);
 }
 
-TEST(Delivery, ShowsWhereTheMessageWasFirstPublished) {
+TEST(Delivery, ShowsTheOriginalExchangeAndRoutingKey) {
   const Delivery delivery = DeliveryOf(MakeMessage({.exchange = "", .routing_key = "orders"}),
                                        {.exchange = "shop", .routing_key = "order.placed"});
   EXPECT_EQ(delivery.exchange(), "shop");
@@ -94,7 +94,7 @@ TEST(Delivery, ShowsItsHistory) {
   EXPECT_EQ(delivery.last_error(), "down");
 }
 
-TEST(Delivery, IsKnownByItsRetryIdElseByItsMessageId) {
+TEST(Delivery, IsIdentifiedByItsRetryIdOrElseItsMessageId) {
   const auto with_message_id = MakeMessage({.properties = {.message_id = "m-1"}});
   EXPECT_EQ(DeliveryOf(with_message_id, {.id = "r-1"}).id(), "r-1");
   EXPECT_EQ(DeliveryOf(with_message_id).id(), "m-1");

@@ -40,7 +40,7 @@ amqp::Value Death(const std::string& queue, const std::string& reason, std::int6
 
 amqp::Table Deaths(amqp::Array deaths) { return {{"x-death", std::move(deaths)}}; }
 
-TEST(EarlierFailures, CountForNothingUnlessAskedFor) {
+TEST(EarlierFailures, AreIgnoredUnlessConfigured) {
   const amqp::Table headers = {{"x-retry-count", 3_i64}, {"x-message-retries", 3_i64}};
   EXPECT_EQ(Failures(headers, {}), 0U);
   EXPECT_EQ(Failures(headers, {"x-retries"}), 0U);
@@ -52,12 +52,12 @@ TEST(EarlierFailures, AreReadFromAnyHeaderByItsName) {
   EXPECT_EQ(Failures({{"attempts", std::uint8_t{5}}}, {"attempts"}), 5U);
 }
 
-TEST(EarlierFailures, AreReadFromTextsThatAreNumbers) {
+TEST(EarlierFailures, AreReadFromNumericTexts) {
   EXPECT_EQ(Failures({{"retries", "7"}}, {"retries"}), 7U);
   EXPECT_EQ(Failures({{"retries", amqp::Bytes{"8"}}}, {"retries"}), 8U);
 }
 
-TEST(EarlierFailures, OfSeveralHeadersTheLargestCounts) {
+TEST(EarlierFailures, UseTheLargestOfSeveralHeaders) {
   const amqp::Table headers = {{"a", 2_i64}, {"b", 9_i64}, {"c", 3_i64}};
   EXPECT_EQ(Failures(headers, {"a", "b", "c"}), 9U);
 }
@@ -72,14 +72,14 @@ TEST(EarlierFailures, AreReadFromNestedTablesByAPath) {
   EXPECT_EQ(Failures(headers, {"rascal.recovery.bills.republished"}), 5U);
 }
 
-TEST(EarlierFailures, AreReadFromAHeaderOfThatNameBeforeAnyPath) {
+TEST(EarlierFailures, PreferAHeaderOfThatNameToAPath) {
   const amqp::Table nested = amqp::Table{{"b", 3_i64}};
   EXPECT_EQ(Failures({{"a", nested}, {"a.b", 4_i64}}, {"a.b"}), 4U);
   EXPECT_EQ(Failures({{"a.b", 4_i64}, {"a", nested}}, {"a.b"}), 4U);
   EXPECT_EQ(Failures({{"a.b", "none"}, {"a", nested}}, {"a.b"}), 0U);
 }
 
-TEST(EarlierFailures, AreFoundBehindKeysThatContainDots) {
+TEST(EarlierFailures, AreFoundInKeysThatContainDots) {
   const amqp::Table count = {{"republished", 3_i64}};
   const amqp::Table by_name = {{"orders.v1", count}};
   const amqp::Table by_parts = {{"orders", amqp::Table{{"v1", count}}}};
@@ -87,7 +87,7 @@ TEST(EarlierFailures, AreFoundBehindKeysThatContainDots) {
   EXPECT_EQ(Failures({{"recovery", by_parts}}, {"recovery.orders.v1.republished"}), 3U);
 }
 
-TEST(EarlierFailures, OfTheKeysThatAPathBeginsWithTheLongestIsFollowed) {
+TEST(EarlierFailures, FollowTheLongestKeyThatStartsThePath) {
   const amqp::Table five = {{"n", 5_i64}};
   const amqp::Table headers = {{"a", amqp::Table{{"b", amqp::Table{{"n", 4_i64}}}}},
                                {"a.b", five},
@@ -99,7 +99,7 @@ TEST(EarlierFailures, OfTheKeysThatAPathBeginsWithTheLongestIsFollowed) {
   EXPECT_EQ(Failures({{"a", amqp::Table{{"b.n", 4_i64}}}, {"a.b", 7_i64}}, {"a.b.n"}), 4U);
 }
 
-TEST(EarlierFailures, OfTwoKeysOfOneNameTheFirstIsFollowed) {
+TEST(EarlierFailures, FollowTheFirstOfTwoEqualKeys) {
   amqp::Table twice;
   twice.Append("a", amqp::Table{{"n", 1_i64}});
   twice.Append("a", amqp::Table{{"n", 2_i64}, {"m", 2_i64}});
@@ -107,7 +107,7 @@ TEST(EarlierFailures, OfTwoKeysOfOneNameTheFirstIsFollowed) {
   EXPECT_EQ(Failures(twice, {"a.m"}), 0U);
 }
 
-TEST(EarlierFailures, AreNoneWhereAPathLeadsNowhere) {
+TEST(EarlierFailures, AreZeroIfAPathLeadsNowhere) {
   const amqp::Table headers = {{"a", amqp::Table{{"b", amqp::Table{{"n", 4_i64}}}}},
                                {"ab", amqp::Table{{"n", 4_i64}}},
                                {"list", amqp::Array{amqp::Value(amqp::Table{{"n", 4_i64}})}}};
@@ -117,7 +117,7 @@ TEST(EarlierFailures, AreNoneWhereAPathLeadsNowhere) {
   }
 }
 
-TEST(EarlierFailures, AreFoundAsDeepAsTablesAreDecoded) {
+TEST(EarlierFailures, AreFoundUpToTheDepthOfDecodedTables) {
   const auto failures_at = [](int levels) {
     amqp::Table table = {{"n", 4_i64}};
     std::string path = "n";
@@ -140,7 +140,7 @@ TEST(EarlierFailures, DoNotCountDeathsInsideOfOtherHeaders) {
   EXPECT_EQ(Failures({{"kept", Deaths({Death("orders", "rejected", 3)})}}, {"kept.x-death"}), 0U);
 }
 
-TEST(EarlierFailures, AreNoneWhereTheHeaderIsNonsense) {
+TEST(EarlierFailures, AreZeroIfTheHeaderIsInvalid) {
   for (const amqp::Value& nonsense :
        {amqp::Value("many"), amqp::Value("-3"), amqp::Value("3.5"), amqp::Value(""),
         amqp::Value("99999999999999999999999"), amqp::Value(std::int64_t{-1}),
@@ -153,7 +153,7 @@ TEST(EarlierFailures, AreNoneWhereTheHeaderIsNonsense) {
 }
 
 // However large a number is, one more can be counted, and a header holds it.
-TEST(EarlierFailures, NeverWrap) {
+TEST(EarlierFailures, NeverOverflow) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const char* text : {"9223372036854775806", "9223372036854775807", "9223372036854775808",
@@ -177,21 +177,21 @@ TEST(EarlierFailures, CountTheRejectionsByTheQueue) {
             3U);
 }
 
-TEST(EarlierFailures, CountTheStaysInDelayQueuesOfThoseWhoPublishCopies) {
+TEST(EarlierFailures, CountExpirationsInSeveralDelayQueues) {
   EXPECT_EQ(Failures(Deaths({Death("orders.4000", "expired", 2), Death("orders.2000", "expired", 1),
                              Death("orders.1000", "expired", 1)}),
                      {"x-death"}),
             4U);
 }
 
-TEST(EarlierFailures, DoNotCountWhatNoWorkerHasSeen) {
+TEST(EarlierFailures, DoNotCountDeathsThatNoWorkerSaw) {
   EXPECT_EQ(Failures(Deaths({Death("orders", "expired", 5), Death("orders", "maxlen", 5),
                              Death("elsewhere", "rejected", 5), Death("elsewhere", "maxlen", 5)}),
                      {"x-death"}),
             0U);
 }
 
-TEST(EarlierFailures, PassOverWhatIsNoDeath) {
+TEST(EarlierFailures, SkipInvalidDeaths) {
   amqp::Table no_count = {{"queue", "orders"}, {"reason", "rejected"}};
   amqp::Table count_is_text = no_count;
   count_is_text.Set("count", "7");
@@ -204,7 +204,7 @@ TEST(EarlierFailures, PassOverWhatIsNoDeath) {
   EXPECT_EQ(Failures(Deaths(std::move(deaths)), {"x-death"}), 2U);
 }
 
-TEST(EarlierFailures, AreNoneWhereADeathNestsTooDeep) {
+TEST(EarlierFailures, AreZeroIfADeathNestsTooDeep) {
   std::string bytes = "\x07x-deathA";
   std::string entry = "F";
   const std::string nested = NestedTableBytes(50);
@@ -222,7 +222,7 @@ TEST(EarlierFailures, AreNoneWhereADeathNestsTooDeep) {
   EXPECT_EQ(EarlierFailures(*message, {.earlier_counts = {"x-death"}}), 0U);
 }
 
-TEST(EarlierFailures, AreNoneOfAMessageThatRetryqHasCopied) {
+TEST(EarlierFailures, AreZeroForMessagesThatRetryqCopied) {
   for (const char* queue : {"orders", "other"}) {
     EXPECT_EQ(Failures(testing::Copied({{"x-message-retries", 3_i64}, {"x-retry-queue", queue}}),
                        {"x-message-retries"}),
@@ -234,7 +234,7 @@ TEST(EarlierFailures, AreNoneOfAMessageThatRetryqHasCopied) {
   }
 }
 
-TEST(EarlierFailures, AreWhatAQuorumQueueHasCountedUnlessThatCountsAnyway) {
+TEST(EarlierFailures, UseTheCountOfAQuorumQueueUnlessItCountsAnyway) {
   const auto message = std::const_pointer_cast<amqp::Message>(
       MakeMessage({.headers = amqp::Table{{"x-delivery-count", 6_i64}}}));
   RetryOptions options{.count_redeliveries = CountRedeliveries::kNever,

@@ -35,12 +35,12 @@ absl::Duration LeftOf(const std::optional<EarlyReturn>& early) {
   return early ? early->left : absl::ZeroDuration();
 }
 
-TEST(EarlyReturn, IsNoneInTime) {
+TEST(EarlyReturn, IsEmptyIfTheMessageIsOnTime) {
   EXPECT_FALSE(Find(absl::ZeroDuration()).has_value());
   EXPECT_FALSE(Find(-absl::Hours(1)).has_value());
 }
 
-TEST(EarlyReturn, PutsUpWithClocksThatDifferALittle) {
+TEST(EarlyReturn, ToleratesSmallClockDifferences) {
   EXPECT_FALSE(IsReported(Find(absl::Seconds(3))));
   EXPECT_EQ(LeftOf(Find(absl::Seconds(3))), absl::ZeroDuration());
   EXPECT_TRUE(IsReported(Find(absl::Milliseconds(3001))));
@@ -54,18 +54,18 @@ TEST(EarlyReturn, LeavesTheRestOfTheDelay) {
   EXPECT_EQ(Find(absl::Seconds(50))->stayed, absl::Seconds(10));
 }
 
-TEST(EarlyReturn, LeavesNothingWhereTheClocksMustDiffer) {
+TEST(EarlyReturn, LeavesNothingIfTheClocksMustDiffer) {
   EXPECT_EQ(LeftOf(Find(absl::Milliseconds(61'001))), absl::ZeroDuration());
   EXPECT_TRUE(IsReported(Find(absl::Hours(1))));
   EXPECT_EQ(LeftOf(Find(absl::Seconds(62), "expired", absl::Seconds(20))), absl::ZeroDuration());
 }
 
-TEST(EarlyReturn, IsNoneOutOfAnyOtherQueue) {
+TEST(EarlyReturn, IsEmptyForAnyOtherQueue) {
   EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::ZeroDuration(), "orders").has_value());
   EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::ZeroDuration(), "retry.bills").has_value());
 }
 
-TEST(EarlyReturn, IsNoneFromADelayQueueThatWasOneOfSeveral) {
+TEST(EarlyReturn, IsEmptyForOneOfSeveralDelayQueues) {
   EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::Seconds(50)).has_value());
   EXPECT_FALSE(Find(absl::Seconds(50), "maxlen", absl::Seconds(50)).has_value());
   EXPECT_TRUE(IsReported(Find(absl::Seconds(50), "expired", absl::Seconds(40))));
@@ -80,20 +80,20 @@ TEST(EarlyReturn, NamesTheQueueAndTheRemedy) {
                     HasSubstr("list_operator_policies"), HasSubstr("clocks")));
 }
 
-TEST(EarlyReturn, TellsALengthLimitHoweverLittleItIsEarly) {
+TEST(EarlyReturn, ReportsALengthLimitEvenIfBarelyEarly) {
   const std::optional<EarlyReturn> early = Find(absl::Milliseconds(1), "maxlen");
   ASSERT_TRUE(early.has_value());
   EXPECT_THAT(WhyEarly(*early), HasSubstr("limited in length"));
 }
 
-TEST(EarlyReturn, TellsThatAMessageWasLookedAtTooOften) {
+TEST(EarlyReturn, ReportsAMessageThatWasLookedAtTooOften) {
   const std::optional<EarlyReturn> early = Find(absl::Milliseconds(1), "delivery_limit");
   ASSERT_TRUE(early.has_value());
   EXPECT_THAT(WhyEarly(*early), AllOf(HasSubstr("'retry.60000'"), HasSubstr("looked at more often"),
                                       HasSubstr("delivery-limit -1")));
 }
 
-TEST(EarlyReturn, IsNotLookedForInAMessageThatDidNotWait) {
+TEST(EarlyReturn, IgnoresAMessageThatDidNotWait) {
   const amqp::MessagePtr message = testing::MakeMessage();
   EXPECT_FALSE(FindEarlyReturn(ReadHistory(*message, "orders"), *message, kDue).has_value());
 }

@@ -10,16 +10,16 @@ TEST(ErrorText, IsCodeAndMessage) {
             "UNAVAILABLE: connection refused");
 }
 
-TEST(ErrorText, LeavesOutACodeThatSaysNothing) {
+TEST(ErrorText, OmitsAnUnknownCode) {
   EXPECT_EQ(ErrorText(absl::UnknownError("connection refused")), "connection refused");
 }
 
-TEST(ErrorText, IsTheCodeAloneWithoutAMessage) {
+TEST(ErrorText, IsTheCodeIfThereIsNoMessage) {
   EXPECT_EQ(ErrorText(absl::DeadlineExceededError("")), "DEADLINE_EXCEEDED");
   EXPECT_EQ(ErrorText(absl::UnknownError("")), "UNKNOWN");
 }
 
-TEST(ErrorText, CallsEveryCodeByItsName) {
+TEST(ErrorText, NamesEveryCode) {
   std::string text = "what was there before";
   for (int code = 1; code <= static_cast<int>(absl::StatusCode::kUnauthenticated); ++code) {
     const absl::Status error(static_cast<absl::StatusCode>(code), "");

@@ -53,7 +53,7 @@ void ExpectFresh(const Delivery::History& history) {
   EXPECT_EQ(history.routing_key, "orders");
 }
 
-TEST(ReadHistory, OfANewMessageIsWhereItWasPublished) {
+TEST(ReadHistory, OfANewMessageHasItsExchangeAndRoutingKey) {
   const auto message = MakeMessage({.exchange = "shop", .routing_key = "order.placed"});
   const Delivery::History history = ReadHistory(*message, "orders");
   EXPECT_EQ(history.failures, 0u);
@@ -63,7 +63,7 @@ TEST(ReadHistory, OfANewMessageIsWhereItWasPublished) {
   EXPECT_EQ(history.routing_key, "order.placed");
 }
 
-TEST(ReadHistory, ReadsAllThatACopySays) {
+TEST(ReadHistory, ReadsAllHeadersOfACopy) {
   const auto message = Returned(FullHistory());
   const Delivery::History history = ReadHistory(*message, "orders");
   EXPECT_EQ(history.failures, 3u);
@@ -77,14 +77,14 @@ TEST(ReadHistory, ReadsAllThatACopySays) {
   EXPECT_EQ(history.routing_key, "order.placed");
 }
 
-TEST(ReadHistory, StartsAfreshInAnotherQueue) {
+TEST(ReadHistory, IgnoresTheHistoryOfAnotherQueue) {
   const auto message = Returned(FullHistory());
   const Delivery::History history = ReadHistory(*message, "invoices");
   ExpectFresh(history);
   EXPECT_EQ(history.id, "");
 }
 
-TEST(ReadHistory, StartsAfreshWhereTheQueueIsNoText) {
+TEST(ReadHistory, IgnoresAHistoryWhoseQueueIsNotText) {
   amqp::Table headers = FullHistory();
   headers.Set("x-retry-queue", 7_i64);
   headers.Set("x-retry-remaining", "none");  // else it could be one that is published with a delay
@@ -103,7 +103,7 @@ TEST(ReadHistory, KeepsOnlyTheIdOfAReplayedMessage) {
   EXPECT_EQ(ReadHistory(*edited, "orders").id, "r-1");
 }
 
-TEST(ReadHistory, KnowsADelayThatAMessageWasPublishedWith) {
+TEST(ReadHistory, ReadsTheDelayOfADelayedPublish) {
   const auto message = Returned({{"x-retry-delay", 4000_i64},
                                  {"x-retry-not-before", 1'700'000'004'000_i64},
                                  {"x-retry-remaining", 1500_i64},
@@ -117,7 +117,7 @@ TEST(ReadHistory, KnowsADelayThatAMessageWasPublishedWith) {
   EXPECT_EQ(history.failures, 0u) << "of no queue";
 }
 
-TEST(ReadHistory, TakesWhatIsOfAWrongTypeAsAbsent) {
+TEST(ReadHistory, IgnoresValuesOfAWrongType) {
   const amqp::Table whole = FullHistory();
   amqp::Table headers;
   for (const auto& [name, value] : whole.fields()) headers.Set(name, amqp::Table{});
@@ -128,7 +128,7 @@ TEST(ReadHistory, TakesWhatIsOfAWrongTypeAsAbsent) {
   EXPECT_EQ(history.id, "");
 }
 
-TEST(ReadHistory, TakesNegativeNumbersAsAbsent) {
+TEST(ReadHistory, IgnoresNegativeNumbers) {
   amqp::Table headers = Copied({});
   for (const char* name :
        {"x-retry-count", "x-retry-first-failure", "x-retry-not-before", "x-retry-delay"}) {
@@ -138,7 +138,7 @@ TEST(ReadHistory, TakesNegativeNumbersAsAbsent) {
   ExpectFresh(ReadHistory(*message, "orders"));
 }
 
-TEST(ReadHistory, TakesHugeNumbersWithoutWrapping) {
+TEST(ReadHistory, ReadsHugeNumbersWithoutOverflow) {
   constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
   const auto message = Returned(Copied({{"x-retry-count", kHuge},
                                         {"x-retry-first-failure", kHuge},
@@ -152,18 +152,18 @@ TEST(ReadHistory, TakesHugeNumbersWithoutWrapping) {
   EXPECT_GT(history.delay, absl::Hours(1));
 }
 
-TEST(ReadHistory, TakesNumbersBeyondInt64AsAbsent) {
+TEST(ReadHistory, IgnoresNumbersBeyondInt64) {
   const auto message =
       Returned(Copied({{"x-retry-delay", std::numeric_limits<std::uint64_t>::max()}}));
   EXPECT_FALSE(ReadHistory(*message, "orders").delay);
 }
 
-TEST(ReadHistory, TakesSmallerIntegersAsTheBrokerMayRewriteThem) {
+TEST(ReadHistory, AcceptsSmallerIntegerTypesThatTheBrokerMayWrite) {
   const auto message = Returned(Copied({{"x-retry-delay", std::int8_t{3}}}));
   EXPECT_EQ(ReadHistory(*message, "orders").delay, absl::Milliseconds(3));
 }
 
-TEST(ReadHistory, TakesNamesThatAreTooLongForAmqpAsAbsent) {
+TEST(ReadHistory, IgnoresNamesThatAreTooLongForAmqp) {
   const std::string longest(255, 'k');
   const std::string too_long(256, 'k');
   amqp::Table headers = FullHistory();
@@ -182,7 +182,7 @@ TEST(ReadHistory, TakesNamesThatAreTooLongForAmqpAsAbsent) {
 }
 
 // An application may have headers of such names: what is not all there is not ours.
-TEST(ReadHistory, BelievesAllThatACopyCarriesOrNothing) {
+TEST(ReadHistory, TrustsAllHeadersOfACopyOrNone) {
   const amqp::Table whole = FullHistory();
   for (const char* name : {"x-retry-count", "x-retry-queue", "x-retry-exchange",
                            "x-retry-routing-key", "x-retry-id"}) {
@@ -210,7 +210,7 @@ TEST(ReadHistory, BelievesAllThatACopyCarriesOrNothing) {
   }
 }
 
-TEST(ReadHistory, CutsAnErrorLongerThanACopysAtACodePoint) {
+TEST(ReadHistory, CutsAnErrorLongerThanACopysBetweenCodePoints) {
   std::string error(1023, 'e');
   error += "\xE2\x82\xAC and so on";
   const auto message = Returned(Copied({{"x-retry-error", error}}));
@@ -269,15 +269,15 @@ class IsOthersRetryTest : public ::testing::Test {
   amqp::Table headers_;
 };
 
-TEST_F(IsOthersRetryTest, HoldsForARetryOfAnotherQueue) { EXPECT_TRUE(IsSkippedBy("invoices")); }
+TEST_F(IsOthersRetryTest, IsTrueForARetryOfAnotherQueue) { EXPECT_TRUE(IsSkippedBy("invoices")); }
 
-TEST_F(IsOthersRetryTest, DoesNotHoldForOnesOwn) { EXPECT_FALSE(IsSkippedBy("orders")); }
+TEST_F(IsOthersRetryTest, IsFalseForItsOwnRetry) { EXPECT_FALSE(IsSkippedBy("orders")); }
 
-TEST_F(IsOthersRetryTest, DoesNotHoldForANewMessage) {
+TEST_F(IsOthersRetryTest, IsFalseForANewMessage) {
   EXPECT_FALSE(IsOthersRetry(*MakeMessage(), "invoices"));
 }
 
-TEST_F(IsOthersRetryTest, KnowsEveryNameOfADelayQueue) {
+TEST_F(IsOthersRetryTest, RecognizesEveryNameOfADelayQueue) {
   for (const char* name : {"retry.4000", "retry.4000.direct", "retry.4000.1f3a", "retry.4000.q2",
                            "later.4000", "my.retry.4000", "4.4000", "4000.4000.orders.q0"}) {
     SetDeath("expired", name);
@@ -285,7 +285,7 @@ TEST_F(IsOthersRetryTest, KnowsEveryNameOfADelayQueue) {
   }
 }
 
-TEST_F(IsOthersRetryTest, DoesNotHoldForOtherQueues) {
+TEST_F(IsOthersRetryTest, IsFalseForNamesOfOtherQueues) {
   for (const char* name : {"retry.40001", "retry.400", "retry.", "retry", "4000", ".4000",
                            "retry.4000direct", "retry.04000", ""}) {
     SetDeath("expired", name);
@@ -295,7 +295,7 @@ TEST_F(IsOthersRetryTest, DoesNotHoldForOtherQueues) {
 
 // The exchange in front of a delay queue has its name, which other queues that let messages expire
 // are not reached by.
-TEST_F(IsOthersRetryTest, DoesNotHoldForAQueueThatWasReachedByAnotherExchange) {
+TEST_F(IsOthersRetryTest, IsFalseForAQueueReachedThroughAnotherExchange) {
   for (const char* exchange : {"", "shop"}) {
     SetDeaths(
         {amqp::Table{{"reason", "expired"}, {"queue", "orders.4000"}, {"exchange", exchange}}});
@@ -303,18 +303,18 @@ TEST_F(IsOthersRetryTest, DoesNotHoldForAQueueThatWasReachedByAnotherExchange) {
   }
 }
 
-TEST_F(IsOthersRetryTest, DoesNotHoldAfterAnotherReason) {
+TEST_F(IsOthersRetryTest, IsFalseForAnotherReason) {
   SetDeath("rejected", "retry.4000");
   EXPECT_FALSE(IsSkippedBy("invoices"));
 }
 
-TEST_F(IsOthersRetryTest, LooksAtTheNewestDeathOnly) {
+TEST_F(IsOthersRetryTest, ReadsOnlyTheNewestDeath) {
   SetDeaths({amqp::Table{{"reason", "rejected"}, {"queue", "orders"}},
              amqp::Table{{"reason", "expired"}, {"queue", "retry.4000"}}});
   EXPECT_FALSE(IsSkippedBy("invoices"));
 }
 
-TEST_F(IsOthersRetryTest, DoesNotHoldWhenPublishedElsewhereMeanwhile) {
+TEST_F(IsOthersRetryTest, IsFalseIfPublishedElsewhereMeanwhile) {
   exchange_ = "archive";
   EXPECT_FALSE(IsSkippedBy("invoices"));
   exchange_ = "shop";
@@ -322,7 +322,7 @@ TEST_F(IsOthersRetryTest, DoesNotHoldWhenPublishedElsewhereMeanwhile) {
   EXPECT_FALSE(IsSkippedBy("invoices"));
 }
 
-TEST_F(IsOthersRetryTest, NeedsEachHeader) {
+TEST_F(IsOthersRetryTest, RequiresEachHeader) {
   const amqp::Table whole = headers_;
   for (const char* name :
        {"x-retry-queue", "x-retry-exchange", "x-retry-routing-key", "x-retry-delay", "x-death"}) {
@@ -332,7 +332,7 @@ TEST_F(IsOthersRetryTest, NeedsEachHeader) {
   }
 }
 
-TEST_F(IsOthersRetryTest, DoesNotHoldForDeathsOfAnotherShape) {
+TEST_F(IsOthersRetryTest, IsFalseForInvalidDeaths) {
   SetDeaths({});
   EXPECT_FALSE(IsSkippedBy("invoices"));
   SetDeaths({"expired"});
@@ -343,7 +343,7 @@ TEST_F(IsOthersRetryTest, DoesNotHoldForDeathsOfAnotherShape) {
   EXPECT_FALSE(IsSkippedBy("invoices"));
 }
 
-TEST_F(IsOthersRetryTest, SharedItsAttemptsGoOn) {
+TEST_F(IsOthersRetryTest, ASharedRetryKeepsItsAttempts) {
   const auto message =
       MakeMessage({.exchange = exchange_, .routing_key = key_, .headers = headers_});
   const DeliveryFacts facts = ReadFactsOf(*message, {.queue = "invoices", .share_retries = true});
@@ -367,7 +367,7 @@ amqp::Table Elsewhere(const amqp::Table& headers, const std::vector<std::string>
   return view.Find("x-retry-elsewhere").value().AsTable().value().Decode().value();
 }
 
-TEST(FailuresElsewhere, AreThoseOfOtherQueues) {
+TEST(FailuresElsewhere, ContainFailuresOfOtherQueues) {
   EXPECT_EQ(Elsewhere({}), amqp::Table{});
   EXPECT_EQ(Elsewhere(FullHistory()), amqp::Table{});
   EXPECT_EQ(Elsewhere({{"x-retry-queue", "mails"},
@@ -377,12 +377,12 @@ TEST(FailuresElsewhere, AreThoseOfOtherQueues) {
             (amqp::Table{{"mails", 3_i64}, {"bills", 4_i64}}));
 }
 
-TEST(FailuresElsewhere, AreNoneUnderAFormerName) {
+TEST(FailuresElsewhere, AreEmptyForAFormerName) {
   EXPECT_EQ(Elsewhere({{"x-retry-queue", "mails"}, {"x-retry-count", 2_i64}}, {"mails"}),
             amqp::Table{});
 }
 
-TEST(FailuresElsewhere, OfManyQueuesKeepTheMost) {
+TEST(FailuresElsewhere, KeepTheLargestOfManyQueues) {
   amqp::Table many;
   for (int i = 1; i <= 20; ++i) many.Set("q" + std::to_string(i), std::int64_t{i});
   const amqp::Table kept = Elsewhere({{"x-retry-elsewhere", many}});
@@ -393,7 +393,7 @@ TEST(FailuresElsewhere, OfManyQueuesKeepTheMost) {
   EXPECT_EQ(Elsewhere({{"x-retry-elsewhere", kept}}), kept);
 }
 
-TEST(FailuresElsewhere, ComeBackToTheQueueThatTheyAreOf) {
+TEST(FailuresElsewhere, AreRestoredInTheirOwnQueue) {
   const amqp::Table table = {{"orders", 3_i64}, {"bills", 7_i64}, {"", 2_i64}};
   const auto message = MakeMessage(
       {.headers = Copied(
@@ -406,7 +406,7 @@ TEST(FailuresElsewhere, ComeBackToTheQueueThatTheyAreOf) {
   EXPECT_EQ(ReadHistory(*message, "any").failures, 2U);
 }
 
-TEST(FailuresElsewhere, WhatComesBackDoesNotWaitAgainForADelayThatIsOver) {
+TEST(FailuresElsewhere, AReturnedMessageDoesNotRepeatAFinishedDelay) {
   const amqp::Table rejected = {{"queue", "orders"}, {"reason", "rejected"}, {"count", 1_i64}};
   for (const bool came_back : {false, true}) {
     amqp::Table headers = Copied(
@@ -420,7 +420,7 @@ TEST(FailuresElsewhere, WhatComesBackDoesNotWaitAgainForADelayThatIsOver) {
   }
 }
 
-TEST(FailuresElsewhere, WhatTheConsumerRejectedCountsIfItRejects) {
+TEST(FailuresElsewhere, IncludeRejectionsOfAConsumerThatRejects) {
   const auto message =
       MakeMessage({.headers = Copied({{"x-retry-queue", "orders"},
                                       {"x-retry-count", 2_i64},
@@ -436,7 +436,7 @@ TEST(FailuresElsewhere, WhatTheConsumerRejectedCountsIfItRejects) {
             3U);
 }
 
-TEST(FailuresElsewhere, AreNoneInHeadersOfAnotherShape) {
+TEST(FailuresElsewhere, AreEmptyForInvalidHeaders) {
   for (const amqp::Value& value :
        {amqp::Value(3_i64), amqp::Value("orders"), amqp::Value(amqp::Table{{"orders", -1_i64}}),
         amqp::Value(amqp::Table{{"orders", "3"}}),
@@ -447,7 +447,7 @@ TEST(FailuresElsewhere, AreNoneInHeadersOfAnotherShape) {
   }
 }
 
-TEST(History, GoesOnUnderAFormerNameOfTheQueue) {
+TEST(History, ContinuesUnderAFormerNameOfTheQueue) {
   const auto message = MakeMessage(
       {.headers = Copied({{"x-retry-queue", "orders"}, {"x-retry-count", std::int64_t{3}}})});
   EXPECT_EQ(ReadHistory(*message, "orders.v2").failures, 0U);

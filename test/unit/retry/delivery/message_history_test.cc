@@ -26,7 +26,7 @@ amqp::Table Stated() {
           {"x-retry-id", "5f0c"}};
 }
 
-TEST(MessageHistory, ReadsWhatTheHeadersState) {
+TEST(MessageHistory, ReadsTheHeaders) {
   const auto message = MakeMessage({.properties = {.message_id = "m"}, .headers = Stated()});
   const MessageHistory history(*message);
   EXPECT_EQ(history.id, "5f0c");

@@ -31,19 +31,19 @@ DeliveryFacts FactsOfRedelivered(const amqp::Table& headers) {
 
 const amqp::Table kFour = {{"x-delivery-count", std::int64_t{4}}};
 
-TEST(Redeliveries, AreAsManyAsAQuorumQueueHasCounted) {
+TEST(Redeliveries, UseTheCountOfAQuorumQueue) {
   const Redeliveries four = ReadRedeliveries(*Redelivered(kFour), CountRedeliveries::kWhereCounted);
   EXPECT_EQ(four.count, 4U);
   EXPECT_TRUE(four.broker_counts);
 }
 
-TEST(Redeliveries, AreNoneOfAFirstDeliveryWhateverTheMessageBrought) {
+TEST(Redeliveries, AreZeroForAFirstDelivery) {
   const auto message = MakeMessage({.headers = kFour});
   EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
   EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kAlways).count, 0U);
 }
 
-TEST(Redeliveries, OfAClassicQueueCountAsOneWhereTheyCountAtAll) {
+TEST(Redeliveries, OfAClassicQueueCountAsOneIfTheyCount) {
   const auto message = Redelivered({});
   EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
   const Redeliveries one = ReadRedeliveries(*message, CountRedeliveries::kAlways);
@@ -51,11 +51,11 @@ TEST(Redeliveries, OfAClassicQueueCountAsOneWhereTheyCountAtAll) {
   EXPECT_FALSE(one.broker_counts);
 }
 
-TEST(Redeliveries, NeverCountWhereTheyShallNot) {
+TEST(Redeliveries, NeverCountIfDisabled) {
   EXPECT_EQ(ReadRedeliveries(*Redelivered(kFour), CountRedeliveries::kNever).count, 0U);
 }
 
-TEST(Redeliveries, WithANonsensicalCountAreThoseOfAClassicQueue) {
+TEST(Redeliveries, WithAnInvalidCountAreTreatedAsOfAClassicQueue) {
   for (const amqp::Value& nonsense : {amqp::Value("4"), amqp::Value(std::int64_t{-4}),
                                       amqp::Value(std::numeric_limits<std::uint64_t>::max())}) {
     const auto message = Redelivered({{"x-delivery-count", nonsense}});
@@ -64,20 +64,20 @@ TEST(Redeliveries, WithANonsensicalCountAreThoseOfAClassicQueue) {
   }
 }
 
-TEST(Redeliveries, SayHowManyTheyWere) {
+TEST(Redeliveries, ReportTheirNumber) {
   EXPECT_EQ(WhyUnsettled({.count = 1}),
             absl::AbortedError("the worker that had it died or lost its connection"));
   EXPECT_EQ(WhyUnsettled({.count = 3}),
             absl::AbortedError("the worker that had it died or lost its connection, 3 times"));
 }
 
-TEST(Redeliveries, AreNoneWhereAQuorumQueueShowsThatTheMessageWasGivenBack) {
+TEST(Redeliveries, AreZeroIfAQuorumQueueShowsThatTheMessageWasRequeued) {
   const auto message = Redelivered({{"x-acquired-count", std::int64_t{3}}});
   EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kWhereCounted).count, 0U);
   EXPECT_EQ(ReadRedeliveries(*message, CountRedeliveries::kAlways).count, 0U);
 }
 
-TEST(CountedReturns, AreThoseOfQueuesThatMayBeQuorumBefore4_3) {
+TEST(CountedReturns, IncludeQueuesThatMayBeQuorumBefore43) {
   CountedReturns returns(CountRedeliveries::kWhereCounted);
   EXPECT_TRUE(returns.WouldCount({3, 10, 8}));
   EXPECT_FALSE(returns.WouldCount({4, 3, 6}));
@@ -88,7 +88,7 @@ TEST(CountedReturns, AreThoseOfQueuesThatMayBeQuorumBefore4_3) {
   EXPECT_TRUE(returns.WouldCount({3, 10, 8}));
 }
 
-TEST(CountedReturns, AreAllWhereAllRedeliveriesCountButThoseOf4_3) {
+TEST(CountedReturns, IncludeAllRedeliveriesExceptThoseOf43IfAllCount) {
   CountedReturns returns(CountRedeliveries::kAlways);
   EXPECT_TRUE(returns.WouldCount({4, 3, 6}));
   returns.Learn(FactsOfRedelivered({}));

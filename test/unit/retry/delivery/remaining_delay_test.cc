@@ -12,21 +12,21 @@ absl::Duration Left(std::optional<absl::Duration> remaining, std::optional<absl:
   return RemainingDelay(history, now);
 }
 
-TEST(RemainingDelay, IsNoneForWhatWaitsInOneQueue) {
+TEST(RemainingDelay, IsZeroForMessagesOfOneDelayQueue) {
   EXPECT_EQ(Left(std::nullopt, absl::Hours(1)), absl::ZeroDuration());
 }
 
-TEST(RemainingDelay, IsWhatTheClockSaysInWholeMilliseconds) {
+TEST(RemainingDelay, FollowsTheClockInWholeMilliseconds) {
   EXPECT_EQ(Left(absl::Seconds(10), absl::Seconds(7)), absl::Seconds(7));
   EXPECT_EQ(Left(absl::Seconds(10), absl::Microseconds(7001)), absl::Milliseconds(8));
 }
 
-TEST(RemainingDelay, IsOverAfterALongBacklog) {
+TEST(RemainingDelay, IsZeroAfterALongBacklog) {
   EXPECT_EQ(Left(absl::Hours(1), -absl::Hours(3)), absl::ZeroDuration());
   EXPECT_EQ(Left(absl::Hours(1), absl::ZeroDuration()), absl::ZeroDuration());
 }
 
-TEST(RemainingDelay, IsNeverMoreThanWasToBeLeftWhateverTheClocksSay) {
+TEST(RemainingDelay, NeverExceedsThePlannedRemainder) {
   EXPECT_EQ(Left(absl::Seconds(10), absl::Hours(5)), absl::Seconds(10));
   EXPECT_EQ(Left(absl::Seconds(10), std::nullopt), absl::Seconds(10));
   EXPECT_EQ(Left(absl::ZeroDuration(), absl::Hours(5)), absl::ZeroDuration());

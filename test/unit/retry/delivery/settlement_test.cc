@@ -63,7 +63,7 @@ TEST_F(SettlementTest, KeepsAnExplicitOutcome) {
   EXPECT_EQ(outcomes_[0].delay(), absl::Seconds(3));
 }
 
-TEST_F(SettlementTest, DroppedItFailsWithAnErrorThatSaysSo) {
+TEST_F(SettlementTest, ADroppedSettlementFailsWithAnExplicitError) {
   { const Settlement dropped = Make(); }
   executor_->Run();
   ASSERT_EQ(outcomes_.size(), 1u);
@@ -73,7 +73,7 @@ TEST_F(SettlementTest, DroppedItFailsWithAnErrorThatSaysSo) {
             absl::string_view::npos);
 }
 
-TEST_F(SettlementTest, MovedItSettlesOnce) {
+TEST_F(SettlementTest, AMovedSettlementSettlesOnce) {
   {
     Settlement first = Make();
     Settlement second = std::move(first);
@@ -84,7 +84,7 @@ TEST_F(SettlementTest, MovedItSettlesOnce) {
   EXPECT_TRUE(outcomes_[0].status().ok());
 }
 
-TEST_F(SettlementTest, SettledTwiceTheFirstCounts) {
+TEST_F(SettlementTest, TheFirstOfTwoOutcomesCounts) {
   Settlement settlement = Make();
   std::move(settlement).Settle(Outcome::Ok());
   std::move(settlement).Settle(absl::UnavailableError("late"));  // NOLINT(bugprone-use-after-move)
@@ -93,7 +93,7 @@ TEST_F(SettlementTest, SettledTwiceTheFirstCounts) {
   EXPECT_TRUE(outcomes_[0].status().ok());
 }
 
-TEST_F(SettlementTest, AssignedOverItCountsAsDropped) {
+TEST_F(SettlementTest, AnOverwrittenSettlementCountsAsDropped) {
   {
     Settlement kept = Make();
     kept = Settlement(executor_, [this](const Outcome&) { outcomes_.push_back(Outcome::Ok()); });
@@ -107,7 +107,7 @@ TEST_F(SettlementTest, AssignedOverItCountsAsDropped) {
   EXPECT_TRUE(outcomes_[1].status().ok());
 }
 
-TEST_F(SettlementTest, AfterTheLoopIsGoneNothingHappens) {
+TEST_F(SettlementTest, DoesNothingAfterTheLoopIsDestroyed) {
   executor_->Close();
   Make().Settle(Outcome::Ok());
   executor_->Run();

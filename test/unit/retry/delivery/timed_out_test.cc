@@ -34,7 +34,7 @@ amqp::MessagePtr Make(const Parts& parts) {
   return message;
 }
 
-TEST(TimedOut, KnowsAMessageThatCameBackUncounted) {
+TEST(TimedOut, RecognizesAMessageThatReturnedUncounted) {
   TimedOut timed_out;
   EXPECT_EQ(timed_out.Take(*Make({.acquired = 1})), 0U);
   timed_out.Remember(*Make({}));
@@ -44,14 +44,14 @@ TEST(TimedOut, KnowsAMessageThatCameBackUncounted) {
   EXPECT_EQ(timed_out.size(), 0U);
 }
 
-TEST(TimedOut, DoesNotCountWhatTheBrokerHasCounted) {
+TEST(TimedOut, IgnoresTimeoutsThatTheBrokerCounted) {
   TimedOut timed_out;
   timed_out.Remember(*Make({.acquired = 2, .failed = 1}));
   EXPECT_EQ(timed_out.Take(*Make({.acquired = 3, .failed = 2})), 0U);
   EXPECT_EQ(timed_out.Take(*Make({.acquired = 4, .failed = 2})), 1U);
 }
 
-TEST(TimedOut, KnowsLaterCopiesOfAMessageWithAnId) {
+TEST(TimedOut, RecognizesLaterCopiesOfAMessageWithAnId) {
   TimedOut timed_out;
   timed_out.Remember(*Make({.id = "1", .failures = 2, .acquired = 4}));
   EXPECT_EQ(timed_out.Take(*Make({.id = "1", .failures = 1})), 0U);  // as one that was replayed
@@ -60,7 +60,7 @@ TEST(TimedOut, KnowsLaterCopiesOfAMessageWithAnId) {
   EXPECT_EQ(timed_out.Take(*Make({.failures = 1})), 0U);
 }
 
-TEST(TimedOut, AddsUpWhatIsRememberedAgain) {
+TEST(TimedOut, AddsRepeatedTimeouts) {
   TimedOut timed_out;
   timed_out.Remember(*Make({.acquired = 0}));
   timed_out.Remember(*Make({.acquired = 1}));

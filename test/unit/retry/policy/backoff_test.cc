@@ -50,7 +50,7 @@ TEST(BackoffDelay, IsExactForDyadicFactorsAndRoundsUp) {
               ElementsAre(1000, 1250, 1563, 1954, 2442, 3052, 3815));
 }
 
-TEST(BackoffDelay, TakesDecimalFactorsAsTheyAreWritten) {
+TEST(BackoffDelay, ReadsDecimalFactorsAsWritten) {
   EXPECT_THAT(DelaysInMs({.factor = 1.1}, 5), ElementsAre(1000, 1100, 1210, 1331, 1465));
   EXPECT_THAT(DelaysInMs({.factor = 1.2}, 5), ElementsAre(1000, 1200, 1440, 1728, 2074));
   EXPECT_THAT(DelaysInMs({.factor = 1.3}, 4), ElementsAre(1000, 1300, 1690, 2197));
@@ -65,7 +65,7 @@ TEST(BackoffDelay, RoundsPartsOfMillisecondsUpAndOnlyAtTheEnd) {
   EXPECT_THAT(DelaysInMs(quarter_nanosecond, 2), ElementsAre(1001, 2001));
 }
 
-TEST(BackoffDelay, LetsADefaultedMaxGrowToTheBase) {
+TEST(BackoffDelay, RaisesADefaultMaxToTheBase) {
   EXPECT_EQ(BackoffDelay({.base = absl::Hours(1)}, 7), absl::Hours(1));
 }
 
@@ -77,7 +77,7 @@ TEST(BackoffDelay, ReachesTheMaxForAnyNumberOfFailures) {
   }
 }
 
-TEST(BackoffDelay, GrowsByTheSmallestFactorThereIs) {
+TEST(BackoffDelay, GrowsByTheSmallestFactor) {
   const double factor = std::nextafter(1.0, 2.0);
   const BackoffOptions options{.factor = factor, .max = kTenYears};
   EXPECT_EQ(BackoffDelay(options, 0), absl::Milliseconds(1000));
@@ -160,7 +160,7 @@ TEST(BackoffDelay, AgreesWithIntegersOfAnySize) {
   EXPECT_GT(checked, 20'000);
 }
 
-TEST(BackoffDelay, NeverFalls) {
+TEST(BackoffDelay, NeverDecreases) {
   testing::SeededRandom random(11);
   for (int round = 0; round < 200; ++round) {
     const double spread = std::pow(10.0, -static_cast<double>(random.Below(16)));
@@ -188,9 +188,9 @@ std::string ErrorOf(const BackoffOptions& options) {
   return std::string(status.message());
 }
 
-TEST(BackoffOptions, AreGoodByDefault) { EXPECT_TRUE(Validate(BackoffOptions{}).ok()); }
+TEST(BackoffOptions, AreValidByDefault) { EXPECT_TRUE(Validate(BackoffOptions{}).ok()); }
 
-TEST(BackoffOptions, MayHaveABaseAboveTheDefaultedMax) {
+TEST(BackoffOptions, MayHaveABaseAboveTheDefaultMax) {
   EXPECT_TRUE(Validate({.base = absl::Hours(1)}).ok());
 }
 
@@ -203,7 +203,7 @@ TEST(BackoffOptions, NameEveryWrongField) {
             HasSubstr("; retry.backoff.jitter must be between 0 and 1, but is 2")));
 }
 
-TEST(BackoffOptions, RefuseWhatIsNotFinite) {
+TEST(BackoffOptions, RefuseNonFiniteNumbers) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_THAT(ErrorOf({.base = absl::InfiniteDuration()}),
@@ -219,7 +219,7 @@ TEST(BackoffOptions, RefuseABaseBelowAMillisecond) {
   EXPECT_THAT(ErrorOf({.base = absl::Microseconds(999)}), HasSubstr("but is 999us"));
 }
 
-TEST(BackoffOptions, TakeEveryKindOfBackoff) {
+TEST(BackoffOptions, AcceptEveryKindOfBackoff) {
   for (const BackoffOptions& options : std::vector<BackoffOptions>{
            {.factor = 1.0},
            {.jitter = 1.0},
@@ -232,21 +232,21 @@ TEST(BackoffOptions, TakeEveryKindOfBackoff) {
   }
 }
 
-TEST(BackoffOptions, NameTheDelaysThatCannotBe) {
+TEST(BackoffOptions, NameInvalidDelays) {
   EXPECT_EQ(ErrorOf({.delays = {absl::Seconds(1), absl::Microseconds(999), kTenYears,
                                 absl::InfiniteDuration()}}),
             "retry.backoff.delays[1] must be between 1ms and 3650 days, but is 999us; "
             "retry.backoff.delays[3] must be between 1ms and 3650 days, but is inf");
 }
 
-TEST(BackoffOptions, NameTheStepThatCannotBe) {
+TEST(BackoffOptions, NameAnInvalidStep) {
   EXPECT_THAT(ErrorOf({.growth = Growth::kLinear, .step = -absl::Seconds(1)}),
               HasSubstr("retry.backoff.step must be between 0 and 3650 days, but is -1s"));
   EXPECT_EQ(ErrorOf({.step = absl::Seconds(1)}),
             "retry.backoff.step is for linear growth: set growth to kLinear");
 }
 
-TEST(BackoffOptions, NameWhatContradictsEachOther) {
+TEST(BackoffOptions, NameContradictions) {
   const std::vector<absl::Duration> delays = {absl::Seconds(1)};
   EXPECT_THAT(
       ErrorOf({.growth = Growth::kLinear, .delays = delays}),
@@ -275,7 +275,7 @@ TEST(BackoffDelay, GrowsByTheBaseOrAStepUpToTheMax) {
   EXPECT_EQ(BackoffDelay(options, kForever), absl::Seconds(1));
 }
 
-TEST(BackoffDelay, TakesOneOfAListAfterTheOtherAndRepeatsTheLast) {
+TEST(BackoffDelay, UsesAListInOrderAndRepeatsItsLastDelay) {
   const BackoffOptions options{
       .delays = {absl::Seconds(5), absl::Microseconds(1500), absl::Hours(1)}};
   EXPECT_THAT(DelaysInMs(options, 5), ElementsAre(5000, 2, 3'600'000, 3'600'000, 3'600'000));

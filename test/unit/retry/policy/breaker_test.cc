@@ -42,7 +42,7 @@ class BreakerTest : public ::testing::Test {
   absl::Duration now_ = kStart;
 };
 
-TEST_F(BreakerTest, IsClosedAndStaysSoWhileCallsSucceed) {
+TEST_F(BreakerTest, StaysClosedWhileCallsSucceed) {
   Breaker breaker{BreakerOptions{}};
   EXPECT_EQ(Calls(breaker, Result::kSucceeded, 1000), 0);
   EXPECT_EQ(breaker.state(), State::kClosed);
@@ -50,7 +50,7 @@ TEST_F(BreakerTest, IsClosedAndStaysSoWhileCallsSucceed) {
   EXPECT_FALSE(breaker.TryAgain(now_));
 }
 
-TEST_F(BreakerTest, OpensOnlyWhenThereWereEnoughCalls) {
+TEST_F(BreakerTest, OpensOnlyAfterEnoughCalls) {
   Breaker breaker({.calls = 20});
   EXPECT_EQ(Calls(breaker, Result::kFailed, 100), 20);
   EXPECT_EQ(breaker.state(), State::kOpen);
@@ -80,14 +80,14 @@ TEST_F(BreakerTest, OpensAtExactlyTheRatioWhateverItsBinaryFraction) {
   }
 }
 
-TEST_F(BreakerTest, DoesNotCountWhatSaysNothing) {
+TEST_F(BreakerTest, IgnoresCallsThatNeitherFailedNorSucceeded) {
   Breaker breaker({.calls = 4, .ratio = 1});
   Calls(breaker, Result::kFailed, 3);
   EXPECT_EQ(Calls(breaker, Result::kNeither, 100), 0);
   EXPECT_EQ(Calls(breaker, Result::kFailed, 1), 1);
 }
 
-TEST_F(BreakerTest, StaysOpenForItsPauseWhateverLateCallsSay) {
+TEST_F(BreakerTest, StaysOpenForItsPauseRegardlessOfLateCalls) {
   Breaker breaker = Open({.pause = absl::Seconds(30)});
   now_ += absl::Seconds(29);
   EXPECT_EQ(breaker.PauseLeft(now_), absl::Seconds(1));
@@ -109,7 +109,7 @@ TEST_F(BreakerTest, OpensAgainForAFullPauseWhenAProbeFails) {
   EXPECT_EQ(breaker.PauseLeft(now_), absl::Seconds(30));
 }
 
-TEST_F(BreakerTest, ClosesAfterSoManySuccessesInARow) {
+TEST_F(BreakerTest, ClosesAfterEnoughConsecutiveSuccesses) {
   Breaker breaker = Probing({.pause = absl::Seconds(30), .probes = 3});
   Calls(breaker, Result::kSucceeded, 2);
   Calls(breaker, Result::kFailed, 1);
@@ -120,7 +120,7 @@ TEST_F(BreakerTest, ClosesAfterSoManySuccessesInARow) {
   EXPECT_EQ(breaker.state(), State::kClosed);
 }
 
-TEST_F(BreakerTest, CountsAnewAfterItHasClosed) {
+TEST_F(BreakerTest, RestartsItsCountsAfterItCloses) {
   Breaker breaker = Probing({.calls = 20, .probes = 1});
   Calls(breaker, Result::kSucceeded, 1);
   ASSERT_EQ(breaker.state(), State::kClosed);

@@ -73,7 +73,7 @@ TEST(Decide, AMessageThatArrivesIsHandled) {
   });
 }
 
-TEST(Decide, ADelayThatIsNotOverIsWaitedFor) {
+TEST(Decide, WaitsForAnUnfinishedDelay) {
   ExpectAll({
       {.when = "a delay queue is worth while",
        .facts = {.history = {.failures = 3}, .left = absl::Milliseconds(20)},
@@ -152,7 +152,7 @@ TEST(Decide, AMessageThatItsQueueWouldSoonDropIsMovedToTheEnd) {
   });
 }
 
-TEST(Decide, AMessageThatComesBackBeyondTheLimitsIsGivenUpUnhandled) {
+TEST(Decide, GivesUpAReturnedMessageBeyondTheLimitsUnhandled) {
   const Delivery::History thrice{.failures = 3, .last_error = "UNAVAILABLE: down"};
   const std::string gave_up =
       "gave up after 3 attempts, as it came back to its queue: UNAVAILABLE: down";
@@ -209,7 +209,7 @@ TEST(Decide, AMessageThatAnotherQueueRetriesIsSkipped) {
   });
 }
 
-TEST(Decide, TheOutcomeOfAHandlerIsObeyed) {
+TEST(Decide, FollowsTheOutcomeOfTheHandler) {
   ExpectAll({
       {.when = "it was handled", .outcome = Outcome::Ok(), .step = Kind::kAck},
       {.when = "an error: the delay grows with the failures",
@@ -261,7 +261,7 @@ TEST(Decide, TheOutcomeOfAHandlerIsObeyed) {
   });
 }
 
-TEST(Decide, ASnoozeIsHeldToTheLimitsOfDelaysAndOfAge) {
+TEST(Decide, LimitsASnoozeByDelayAndAge) {
   const absl::Time long_ago = kNow - absl::Minutes(59);
   const RetryOptions an_hour{.max_age = absl::Hours(1), .on_limit = OnLimit::kReject};
   ExpectAll({
@@ -301,7 +301,7 @@ TEST(Decide, ASnoozeIsHeldToTheLimitsOfDelaysAndOfAge) {
   });
 }
 
-TEST(Decide, OnlyErrorsOfTheKindThatIsRetriedAreTransient) {
+TEST(Decide, OnlyRetriedErrorsAreTransient) {
   const auto transient = [](const Outcome& outcome, const RetryOptions& options = {}) {
     return Decide({.when = "", .outcome = outcome, .options = options, .step = Kind::kAck})
         .transient;
@@ -317,7 +317,7 @@ TEST(Decide, OnlyErrorsOfTheKindThatIsRetriedAreTransient) {
   EXPECT_FALSE(transient(Outcome::Snooze(absl::Seconds(1), "later")));
 }
 
-TEST(Decide, AMessageIsGivenUpAtALimit) {
+TEST(Decide, GivesUpAMessageAtALimit) {
   ExpectAll({
       {.when = "one attempt is left",
        .facts = {.history = {.failures = 1}},
@@ -348,7 +348,7 @@ TEST(Decide, AMessageIsGivenUpAtALimit) {
   });
 }
 
-TEST(Decide, WhatIsSnoozedHasAnErrorForTheCaseThatItMustBeParked) {
+TEST(Decide, ASnoozedMessageHasAnErrorInCaseItIsParked) {
   const Step step = Decide({.when = "snoozed",
                             .outcome = Outcome::Snooze(absl::Seconds(1), "later"),
                             .step = Kind::kSnooze});
@@ -357,7 +357,7 @@ TEST(Decide, WhatIsSnoozedHasAnErrorForTheCaseThatItMustBeParked) {
 }
 
 // A copy that can be neither moved nor sent on is parked, with an error that explains it.
-TEST(Decide, WhatIsMovedOrSentOnHasAnErrorForTheCaseThatItMustBeParked) {
+TEST(Decide, AMovedOrForwardedMessageHasAnErrorInCaseItIsParked) {
   const absl::Time first = kNow - absl::Hours(1);
   for (const std::optional<absl::Time> known :
        {std::optional(first), std::optional<absl::Time>()}) {

@@ -37,7 +37,7 @@ int MostHops(std::size_t max_delay_queues, absl::Duration end) {
   return MostHops(DelayGrid(max_delay_queues).steps(), end, known);
 }
 
-TEST(DelayGrid, HasHalfOfTheQueuesFromSixteenToSixtyFour) {
+TEST(DelayGrid, UsesHalfOfTheQueuesFromSixteenToSixtyFour) {
   EXPECT_EQ(DelayGrid(16).steps().size(), 16U);
   EXPECT_EQ(DelayGrid(33).steps().size(), 16U);
   EXPECT_EQ(DelayGrid(64).steps().size(), 32U);
@@ -45,7 +45,7 @@ TEST(DelayGrid, HasHalfOfTheQueuesFromSixteenToSixtyFour) {
   EXPECT_EQ(DelayGrid(4096).steps().size(), 64U);
 }
 
-TEST(DelayGrid, HasAllOfThemWithoutExactQueues) {
+TEST(DelayGrid, UsesAllQueuesWithoutExactQueues) {
   EXPECT_EQ(DelayGrid(16, /*exact_queues=*/false).steps().size(), 16U);
   EXPECT_EQ(DelayGrid(40, /*exact_queues=*/false).steps(), DelayGrid(80).steps());
   EXPECT_EQ(DelayGrid(4096, /*exact_queues=*/false).steps().size(), 64U);
@@ -69,7 +69,7 @@ TEST(DelayGrid, IsPartOfEveryLargerGrid) {
   }
 }
 
-TEST(DelayGrid, HasTheDelaysThatPeopleSay) {
+TEST(DelayGrid, ContainsCommonDelays) {
   const Steps steps = DelayGrid(64).steps();
   for (const absl::Duration said :
        {absl::Milliseconds(100), absl::Milliseconds(500), absl::Seconds(1), absl::Seconds(5),
@@ -79,7 +79,7 @@ TEST(DelayGrid, HasTheDelaysThatPeopleSay) {
   }
 }
 
-TEST(DelayGrid, TakesAsFewHopsAsItsTableSays) {
+TEST(DelayGrid, NeedsAsFewHopsAsItsTableShows) {
   EXPECT_EQ(MostHops(64, absl::Seconds(10)), 9);
   EXPECT_EQ(MostHops(64, absl::Hours(1)), 16);
   EXPECT_EQ(MostHops(64, DelayGrid::kLongest), 24);
@@ -89,7 +89,7 @@ TEST(DelayGrid, TakesAsFewHopsAsItsTableSays) {
   EXPECT_EQ(MostHops(16, DelayGrid::kLongest), 40);
 }
 
-TEST(DelayGrid, NeverTakesMoreHopsWithMoreQueues) {
+TEST(DelayGrid, NeverNeedsMoreHopsWithMoreQueues) {
   for (std::size_t queues = 16; queues < 130; ++queues) {
     EXPECT_GE(MostHops(queues, DelayGrid::kLongest), MostHops(queues + 1, DelayGrid::kLongest));
   }
@@ -105,7 +105,7 @@ TEST(DelayGrid, RoundsUpToTheNextStep) {
   EXPECT_EQ(grid.RoundUp(DelayGrid::kLongest + absl::Milliseconds(1)), absl::InfiniteDuration());
 }
 
-TEST(DelayGrid, AddsAtMostOneAndAHalfTimesWhereItRoundsUp) {
+TEST(DelayGrid, AddsAtMostOneAndAHalfTimesWhenRoundingUp) {
   const Steps steps = DelayGrid(64).steps();
   for (std::size_t i = 2; i < steps.size(); ++i) {
     EXPECT_THAT(absl::FDivDuration(steps[i], steps[i - 1]), AllOf(Gt(1.0), Le(2.5)));

@@ -16,7 +16,7 @@ RetryOptions Listed(std::vector<absl::Duration> delays) {
   return {.backoff = {.delays = std::move(delays)}};
 }
 
-TEST(DelaySteps, TakeTheLongestStepThatFits) {
+TEST(DelaySteps, UseTheLongestStepThatFits) {
   DelaySteps steps(64);
   EXPECT_TRUE(IsStep(steps, absl::Seconds(1)));
   EXPECT_EQ(steps.First(kOdd).ttl, absl::Seconds(1));
@@ -25,7 +25,7 @@ TEST(DelaySteps, TakeTheLongestStepThatFits) {
   EXPECT_EQ(steps.First(absl::Hours(24 * 3650)).ttl, DelayGrid::kLongest);
 }
 
-TEST(DelaySteps, AreTheExactDelaysOfPoliciesToo) {
+TEST(DelaySteps, IncludeTheExactDelaysOfPolicies) {
   DelaySteps steps(64);
   steps.Add({.backoff = {.base = kOdd, .factor = 3.0, .max = absl::Seconds(20)}});
   EXPECT_TRUE(IsStep(steps, kOdd));
@@ -37,7 +37,7 @@ TEST(DelaySteps, AreTheExactDelaysOfPoliciesToo) {
   EXPECT_EQ(steps.size(), 32U + 4U);
 }
 
-TEST(DelaySteps, AreLookedForAnewWhereTheDelayOrAPolicyIsAnother) {
+TEST(DelaySteps, AreFoundAgainIfTheDelayOrAPolicyChanges) {
   DelaySteps steps(64);
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(steps.First(kOdd).ttl, absl::Seconds(1));
@@ -49,7 +49,7 @@ TEST(DelaySteps, AreLookedForAnewWhereTheDelayOrAPolicyIsAnother) {
   EXPECT_TRUE(IsStep(steps, kOdd));
 }
 
-TEST(DelaySteps, AreTheDelaysOfRulesAndListsInWhateverOrder) {
+TEST(DelaySteps, IncludeTheDelaysOfRulesAndListsInAnyOrder) {
   DelaySteps steps(64);
   RetryOptions policy = Listed({absl::Seconds(77), kOdd, absl::Seconds(77), absl::Seconds(88)});
   policy.for_errors = {{.matches = absl::IsInternal,
@@ -60,7 +60,7 @@ TEST(DelaySteps, AreTheDelaysOfRulesAndListsInWhateverOrder) {
   EXPECT_EQ(steps.size(), 32U + 4U);
 }
 
-TEST(DelaySteps, AreOnlyThoseThatAttemptsGetTo) {
+TEST(DelaySteps, IncludeOnlyDelaysThatAttemptsReach) {
   DelaySteps steps(64);
   steps.Add({.backoff = {.base = kOdd}, .max_attempts = 3});
   EXPECT_EQ(steps.size(), 32U + 2U);
@@ -68,7 +68,7 @@ TEST(DelaySteps, AreOnlyThoseThatAttemptsGetTo) {
   EXPECT_EQ(steps.size(), 32U + 2U);
 }
 
-TEST(DelaySteps, AreNeverMoreThanThereMayBe) {
+TEST(DelaySteps, NeverExceedTheirLimit) {
   DelaySteps steps(40);
   steps.Add({.backoff = {.base = kOdd, .max = absl::Hours(99), .growth = Growth::kLinear},
              .max_attempts = 0});
@@ -79,14 +79,14 @@ TEST(DelaySteps, AreNeverMoreThanThereMayBe) {
   EXPECT_EQ(steps.size(), 40U);
 }
 
-TEST(DelaySteps, AreTheGridAloneWithoutExactQueues) {
+TEST(DelaySteps, AreOnlyTheGridWithoutExactQueues) {
   DelaySteps steps(64, /*exact_queues=*/false);
   steps.Add({.backoff = {.base = kOdd}});
   EXPECT_EQ(steps.steps(), DelayGrid(64, /*exact_queues=*/false).steps());
   EXPECT_FALSE(IsStep(steps, kOdd));
 }
 
-TEST(DelaySteps, AreTheLeastThatAFractionOfJitterLeaves) {
+TEST(DelaySteps, IncludeTheMinimumOfAFractionOfJitter) {
   DelaySteps steps(64);
   steps.Add({.backoff = {.base = absl::Milliseconds(1100), .factor = 1.0, .jitter = 0.5}});
   EXPECT_TRUE(IsStep(steps, absl::Milliseconds(550)));
@@ -95,7 +95,7 @@ TEST(DelaySteps, AreTheLeastThatAFractionOfJitterLeaves) {
   EXPECT_EQ(steps.size(), 33U) << "nothing is sure to be left of full jitter";
 }
 
-TEST(DelaySteps, AreNotMadeOfWhatCannotBeForeseen) {
+TEST(DelaySteps, ExcludeUnpredictableDelays) {
   DelaySteps steps(64);
   steps.Add({.backoff = {.base = kOdd, .jitter_kind = JitterKind::kDecorrelated}});
   steps.Add({.backoff = {.base = kOdd, .function = [](const Failure&) { return kOdd; }}});

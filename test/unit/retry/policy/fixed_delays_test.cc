@@ -28,14 +28,14 @@ std::uint64_t CheckAgainstBackoff(const BackoffOptions& options) {
   return known;
 }
 
-TEST(FixedDelays, AreThoseOfTheBackoffForAllFailures) {
+TEST(FixedDelays, MatchTheBackoffForAllFailures) {
   EXPECT_EQ(CheckAgainstBackoff({}), 200);
   EXPECT_EQ(CheckAgainstBackoff({.base = absl::Milliseconds(7), .factor = 1.3}), 200);
   EXPECT_EQ(CheckAgainstBackoff({.factor = 1.0}), 200);
   EXPECT_EQ(CheckAgainstBackoff({.max = absl::Minutes(1), .growth = Growth::kLinear}), 200);
 }
 
-TEST(FixedDelays, GoThroughAListToItsEnd) {
+TEST(FixedDelays, FollowAListToItsEnd) {
   const absl::Duration one = absl::Seconds(1);
   EXPECT_EQ(CheckAgainstBackoff({.delays = {one}}), 200);
   EXPECT_EQ(CheckAgainstBackoff({.delays = {3 * one, one, 3 * one, absl::Microseconds(1500)}}),
@@ -44,14 +44,14 @@ TEST(FixedDelays, GoThroughAListToItsEnd) {
       << "the last one is in its middle too";
 }
 
-TEST(FixedDelays, AreKnownForTheFirstFailuresOnlyWhereThereAreMany) {
+TEST(FixedDelays, AreLimitedToTheFirstOfManyFailures) {
   EXPECT_EQ(CheckAgainstBackoff({.factor = 1.001}), 64);
   std::vector<absl::Duration> delays;
   for (int i = 1; i <= 100; ++i) delays.push_back(absl::Seconds(i));
   EXPECT_EQ(CheckAgainstBackoff({.delays = delays}), 64);
 }
 
-TEST(FixedDelays, AreNoneWhereChanceOrAFunctionHasASay) {
+TEST(FixedDelays, AreEmptyForJitterAndFunctions) {
   for (const BackoffOptions& options :
        {BackoffOptions{.jitter = 0.1}, BackoffOptions{.jitter_kind = JitterKind::kDecorrelated},
         BackoffOptions{.function = [](const Failure&) { return absl::Seconds(1); }}}) {

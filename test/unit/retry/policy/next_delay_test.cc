@@ -35,7 +35,7 @@ TEST(NextDelay, IsTheBackoffWithoutJitter) {
   EXPECT_EQ(NextDelay({}, After(3), random), absl::Seconds(8));
 }
 
-TEST(NextDelay, IsUniformBetweenWhatJitterLeavesAndTheWholeDelay) {
+TEST(NextDelay, IsUniformBetweenTheMinimumOfJitterAndTheWholeDelay) {
   testing::SeededRandom random(5);
   const BackoffOptions options{.base = absl::Milliseconds(100), .jitter = 0.1};
   std::array<int, 11> counts = {};
@@ -48,7 +48,7 @@ TEST(NextDelay, IsUniformBetweenWhatJitterLeavesAndTheWholeDelay) {
   for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
 }
 
-TEST(NextDelay, LeavesAtLeastAMillisecondOfFullJitter) {
+TEST(NextDelay, KeepsAtLeastAMillisecondOfFullJitter) {
   testing::SeededRandom random(6);
   const BackoffOptions options{.base = absl::Milliseconds(3), .jitter = 1.0};
   std::array<int, 4> counts = {};
@@ -70,7 +70,7 @@ TEST(NextDelay, JittersAListToo) {
   }
 }
 
-TEST(NextDelay, DecorrelatesFromTheBaseToThreeTimesTheDelayBefore) {
+TEST(NextDelay, DecorrelatesFromTheBaseToThreeTimesThePreviousDelay) {
   testing::SeededRandom random(8);
   const BackoffOptions options{
       .base = absl::Seconds(1), .max = absl::Seconds(20), .jitter_kind = JitterKind::kDecorrelated};
@@ -91,7 +91,7 @@ TEST(NextDelay, DecorrelatesFromTheBaseToThreeTimesTheDelayBefore) {
   EXPECT_EQ(range(absl::InfiniteDuration()), Range(absl::Seconds(1), absl::Seconds(20)));
 }
 
-TEST(NextDelay, IsWhatAFunctionSaysHeldWithinTheMaxInWholeMilliseconds) {
+TEST(NextDelay, LimitsTheResultOfAFunctionToTheMaxInWholeMilliseconds) {
   NoRandom random;
   const auto delay_for = [&random](absl::Duration asked) {
     const BackoffOptions options{.max = absl::Minutes(1),
@@ -104,7 +104,7 @@ TEST(NextDelay, IsWhatAFunctionSaysHeldWithinTheMaxInWholeMilliseconds) {
   EXPECT_EQ(delay_for(absl::Hours(1)), absl::Minutes(1));
 }
 
-TEST(NextDelay, FallsBackOnTheOtherFieldsWhereAFunctionTalksNonsense) {
+TEST(NextDelay, UsesTheOtherFieldsIfAFunctionReturnsAnInvalidDelay) {
   NoRandom random;
   BackoffOptions options;
   for (const absl::Duration nonsense : {absl::ZeroDuration(), -absl::Seconds(1),
@@ -124,14 +124,14 @@ TEST(BackoffRange, IsOneDelayWithoutJitter) {
   EXPECT_EQ(range.longest, absl::Seconds(8));
 }
 
-TEST(BackoffRange, IsWhatAFractionOfJitterLeaves) {
+TEST(BackoffRange, ReflectsAFractionOfJitter) {
   const DelayRange range = BackoffRange({.base = absl::Milliseconds(101), .jitter = 0.5}, 0);
   EXPECT_EQ(range.shortest, absl::Milliseconds(51));
   EXPECT_EQ(range.longest, absl::Milliseconds(101));
   EXPECT_EQ(BackoffRange({.jitter = 1.0}, 20).shortest, absl::Milliseconds(1));
 }
 
-TEST(BackoffRange, OfDecorrelatedJitterFollowsFromTheLongestDelayBefore) {
+TEST(BackoffRange, OfDecorrelatedJitterDependsOnTheLongestPreviousDelay) {
   const BackoffOptions options{
       .base = absl::Seconds(2), .max = absl::Seconds(50), .jitter_kind = JitterKind::kDecorrelated};
   const absl::Duration longest[] = {absl::Seconds(6), absl::Seconds(18), absl::Seconds(50),
@@ -143,7 +143,7 @@ TEST(BackoffRange, OfDecorrelatedJitterFollowsFromTheLongestDelayBefore) {
   EXPECT_EQ(BackoffRange(options, UINT64_MAX).longest, absl::Seconds(50));
 }
 
-TEST(BackoffRange, HoldsAllThatChanceChooses) {
+TEST(BackoffRange, ContainsAllRandomDelays) {
   testing::SeededRandom random(3);
   for (const JitterKind kind : {JitterKind::kFraction, JitterKind::kDecorrelated}) {
     BackoffOptions options{.base = absl::Milliseconds(10), .max = absl::Milliseconds(200)};

@@ -21,18 +21,18 @@ std::string ErrorOf(const RetryOptions& options) {
 
 TEST(RetryOptions, AreValidByDefault) { EXPECT_TRUE(Validate(RetryOptions{}).ok()); }
 
-TEST(RetryOptions, TakeAnyNumberOfAttempts) {
+TEST(RetryOptions, AcceptAnyNumberOfAttempts) {
   EXPECT_TRUE(Validate(RetryOptions{.max_attempts = 0}).ok());
   EXPECT_TRUE(Validate(RetryOptions{.max_attempts = ~std::uint64_t{0}}).ok());
 }
 
-TEST(RetryOptions, TakeAnyAgeThatIsNotNegative) {
+TEST(RetryOptions, AcceptAnyAgeThatIsNotNegative) {
   EXPECT_TRUE(Validate(RetryOptions{.max_age = absl::ZeroDuration()}).ok());
   EXPECT_TRUE(Validate(RetryOptions{.max_age = absl::InfiniteDuration()}).ok());
   EXPECT_THAT(ErrorOf({.max_age = -absl::Nanoseconds(1)}), HasSubstr("retry.max_age"));
 }
 
-TEST(RetryOptions, HoldTheLongestRetryAfterWithinWhatAQueueCanWait) {
+TEST(RetryOptions, LimitMaxRetryAfterToTheLongestTtl) {
   const absl::Duration ten_years = absl::Hours(24 * 3650);
   EXPECT_TRUE(Validate(RetryOptions{.max_retry_after = absl::Milliseconds(1)}).ok());
   EXPECT_TRUE(Validate(RetryOptions{.max_retry_after = ten_years}).ok());
@@ -44,7 +44,7 @@ TEST(RetryOptions, HoldTheLongestRetryAfterWithinWhatAQueueCanWait) {
               HasSubstr("retry.max_retry_after"));
 }
 
-TEST(RetryOptions, TakeUpTo16HeadersWithEarlierCounts) {
+TEST(RetryOptions, AcceptUpTo16HeadersWithEarlierCounts) {
   const std::string longest(255, 'x');
   EXPECT_TRUE(Validate(RetryOptions{.earlier_counts = {"x-death", longest}}).ok());
   EXPECT_THAT(ErrorOf({.earlier_counts = {""}}), HasSubstr("retry.earlier_counts"));
@@ -61,7 +61,7 @@ TEST(RetryOptions, RefuseBothPredicatesTogether) {
   EXPECT_THAT(error, HasSubstr("retry.retry_only"));
 }
 
-TEST(RetryOptions, NameWhatIsWrongInARule) {
+TEST(RetryOptions, NameInvalidFieldsOfARule) {
   RetryOptions options;
   options.for_errors = {{.codes = {absl::StatusCode::kUnavailable}},
                         {.max_attempts = 3},

@@ -31,7 +31,7 @@ Step Decide(const RetryOptions& options, const Outcome& outcome,
   return RetryPolicy(options).Decide(outcome, history, kNow, random);
 }
 
-TEST(RetryPolicy, ParksWhatNoRetryWillMend) {
+TEST(RetryPolicy, ParksPermanentErrors) {
   for (const absl::Status& status : {absl::InvalidArgumentError("a"), absl::OutOfRangeError("b"),
                                      absl::UnimplementedError("c")}) {
     EXPECT_EQ(Decide(Doubling(), status).kind, Kind::kPark) << status;
@@ -49,7 +49,7 @@ TEST(RetryPolicy, RetriesEveryOtherError) {
   }
 }
 
-TEST(RetryPolicy, PermanentReplacesTheRuleAboutWhichErrorsAre) {
+TEST(RetryPolicy, PermanentReplacesTheDefaultPermanentErrors) {
   RetryOptions options = Doubling();
   options.permanent = absl::IsNotFound;
   EXPECT_EQ(Decide(options, absl::NotFoundError("x")).kind, Kind::kPark);
@@ -73,7 +73,7 @@ TEST(RetryPolicy, RetriesWhenAPredicateThrows) {
   EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
 }
 
-TEST(RetryPolicy, ParksPermanentErrorsWhateverHappensAtTheLimit) {
+TEST(RetryPolicy, ParksPermanentErrorsRegardlessOfOnLimit) {
   RetryOptions options = Doubling();
   options.max_attempts = 1;
   options.on_limit = OnLimit::kDiscard;
@@ -109,7 +109,7 @@ TEST(RetryPolicy, StartsNoRetryLaterThanMaxAgeAfterTheFirstFailure) {
             "failure: UNAVAILABLE: down");
 }
 
-TEST(RetryPolicy, CountsTheAgeFromThisFailureWhereItIsTheFirst) {
+TEST(RetryPolicy, CountsTheAgeFromThisFailureIfItIsTheFirst) {
   RetryOptions options = Doubling();
   options.max_age = absl::Seconds(1);
   EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
@@ -124,7 +124,7 @@ TEST(RetryPolicy, KeepsTheFirstFailureOfTheHistory) {
   EXPECT_EQ(Decide(Doubling(), kDown).first_failure, kNow);
 }
 
-TEST(RetryPolicy, TakesAFirstFailureInTheFutureAsNow) {
+TEST(RetryPolicy, TreatsAFirstFailureInTheFutureAsNow) {
   RetryOptions options = Doubling();
   options.max_age = absl::Milliseconds(999);
   const Step step =
@@ -133,7 +133,7 @@ TEST(RetryPolicy, TakesAFirstFailureInTheFutureAsNow) {
   EXPECT_EQ(step.kind, Kind::kPark);
 }
 
-TEST(RetryPolicy, WaitsAsLongAsTheHandlerAsksInWholeMilliseconds) {
+TEST(RetryPolicy, WaitsAsLongAsTheHandlerRequestsInWholeMilliseconds) {
   const auto delay_for = [](absl::Duration asked) {
     return Decide(Doubling(), Outcome::RetryAfter(asked, kDown)).delay;
   };
@@ -141,7 +141,7 @@ TEST(RetryPolicy, WaitsAsLongAsTheHandlerAsksInWholeMilliseconds) {
   EXPECT_EQ(delay_for(absl::Microseconds(1'024'001)), absl::Milliseconds(1025));
 }
 
-TEST(RetryPolicy, HoldsWhatTheHandlerAsksBetweenOneMillisecondAndTheLongest) {
+TEST(RetryPolicy, LimitsTheRequestedDelayToOneMillisecondAndTheLongest) {
   RetryOptions options = Doubling();
   options.max_retry_after = absl::Seconds(10);
   const auto delay_for = [&options](absl::Duration asked) {
@@ -157,13 +157,13 @@ TEST(RetryPolicy, HoldsWhatTheHandlerAsksBetweenOneMillisecondAndTheLongest) {
   EXPECT_EQ(delay_for(absl::Hours(1)), absl::Milliseconds(1)) << "whole milliseconds";
 }
 
-TEST(RetryPolicy, RetriesEvenAPermanentErrorWhenAskedTo) {
+TEST(RetryPolicy, RetriesEvenAPermanentErrorOnRequest) {
   const Outcome outcome =
       Outcome::RetryAfter(absl::Seconds(1), absl::InvalidArgumentError("not yet"));
   EXPECT_EQ(Decide(Doubling(), outcome).kind, Kind::kRetry);
 }
 
-TEST(RetryPolicy, GivesUpPermanentErrorsAsTheOptionsSay) {
+TEST(RetryPolicy, GivesUpPermanentErrorsAsConfigured) {
   RetryOptions options = Doubling();
   options.retry_only = absl::IsUnavailable;
   options.on_permanent = OnLimit::kReject;
@@ -176,7 +176,7 @@ TEST(RetryPolicy, GivesUpPermanentErrorsAsTheOptionsSay) {
   EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
 }
 
-TEST(RetryPolicy, TakesTheFirstRuleThatIsForTheError) {
+TEST(RetryPolicy, UsesTheFirstRuleThatMatchesTheError) {
   RetryOptions options = Doubling();
   const auto backoff = [](int seconds) { return BackoffOptions{.base = absl::Seconds(seconds)}; };
   options.for_errors = {
@@ -194,7 +194,7 @@ TEST(RetryPolicy, TakesTheFirstRuleThatIsForTheError) {
   EXPECT_EQ(Decide(options, absl::NotFoundError("x")).delay, absl::Seconds(1)) << "no rule";
 }
 
-TEST(RetryPolicy, CompletesARuleByTheOptions) {
+TEST(RetryPolicy, CompletesARuleFromTheOptions) {
   RetryOptions options = Doubling();
   options.max_attempts = 5;
   options.on_limit = OnLimit::kDiscard;
@@ -210,14 +210,14 @@ TEST(RetryPolicy, CompletesARuleByTheOptions) {
   EXPECT_EQ(Decide(options, absl::NotFoundError("x"), {.failures = 4}).kind, Kind::kDiscard);
 }
 
-TEST(RetryPolicy, RetriesWhatARuleIsForEvenWhereItIsPermanentElse) {
+TEST(RetryPolicy, RetriesErrorsThatMatchARuleEvenIfTheyArePermanentOtherwise) {
   RetryOptions options = Doubling();
   options.for_errors = {{.codes = {absl::StatusCode::kInvalidArgument}, .max_attempts = 2}};
   EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
   EXPECT_EQ(Decide(options, absl::OutOfRangeError("x")).kind, Kind::kPark);
 }
 
-TEST(RetryPolicy, PassesARuleWhosePredicateThrows) {
+TEST(RetryPolicy, SkipsARuleWhosePredicateThrows) {
   RetryOptions options = Doubling();
   options.for_errors = {
       {.matches = [](const absl::Status&) -> bool { throw std::runtime_error("oops"); },
@@ -225,7 +225,7 @@ TEST(RetryPolicy, PassesARuleWhosePredicateThrows) {
   EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
 }
 
-TEST(RetryPolicy, TellsABackoffFunctionAllThatIsKnown) {
+TEST(RetryPolicy, PassesAllKnownFieldsToABackoffFunction) {
   RetryOptions options = Doubling();
   options.backoff.function = [](const Failure& failure) {
     EXPECT_EQ(failure.failures, 3U);
@@ -264,7 +264,7 @@ std::optional<absl::Duration> Next(const RetryOptions& options, const absl::Stat
       random);
 }
 
-TEST(NextRetry, IsWhatConsumersGoBy) {
+TEST(NextRetry, MatchesTheDecisionsOfConsumers) {
   std::vector<RetryOptions> policies(6, Doubling());
   policies[1].backoff.jitter = 1.0;
   policies[2].backoff.jitter_kind = JitterKind::kDecorrelated;
@@ -298,7 +298,7 @@ TEST(NextRetry, IsWhatConsumersGoBy) {
   EXPECT_GT(given_up, 30);
 }
 
-TEST(NextRetry, IsUpToTheAgeAndNotBeyondIt) {
+TEST(NextRetry, IsAllowedUpToTheAgeAndNotBeyondIt) {
   RetryOptions options = Doubling();
   options.max_age = absl::Seconds(10);
   EXPECT_EQ(Next(options, kDown, {.failures = 1, .first_failure = kNow - absl::Seconds(8)}),

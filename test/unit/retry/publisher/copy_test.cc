@@ -80,7 +80,7 @@ std::vector<std::string> HeaderNames(const Copy& copy) {
 
 std::size_t SizeOf(const Copy& copy) { return amqp::ContentHeaderSize(copy.properties()); }
 
-TEST(Copy, SaysWhatIsLeftOfADelayOfSeveralQueuesAndRoundsTimesUp) {
+TEST(Copy, StoresTheRestOfADelayOfSeveralQueuesAndRoundsTimesUp) {
   amqp::Table old = HeadersOfRetried();
   old.Set("x-retry-remaining", std::int64_t{7777});
   const auto message = MakeMessage({.headers = old});
@@ -97,7 +97,7 @@ TEST(Copy, SaysWhatIsLeftOfADelayOfSeveralQueuesAndRoundsTimesUp) {
   EXPECT_FALSE(copy.properties().headers->Find("x-retry-remaining"));
 }
 
-TEST(Copy, SaysAllAboutTheFailure) {
+TEST(Copy, StoresAllFieldsOfTheFailure) {
   const auto message = MakeMessage();
   Copy copy;
   ASSERT_TRUE(copy.Build(DeliveryOf(message), Retried(), kPlenty));
@@ -133,7 +133,7 @@ TEST(Copy, OfACopyDoesNotGrow) {
 }
 
 // They keep retries bounded: what is optional makes room for them.
-TEST(Copy, KeepsTheFailuresOfOtherQueuesWhereSpaceIsShort) {
+TEST(Copy, KeepsTheFailuresOfOtherQueuesIfSpaceIsShort) {
   const auto message = MakeMessage();
   const std::string elsewhere =
       Encoded({{"x-retry-elsewhere", amqp::Table{{std::string(200, 'q'), std::int64_t{3}}}}});
@@ -152,7 +152,7 @@ TEST(Copy, KeepsTheFailuresOfOtherQueuesWhereSpaceIsShort) {
   EXPECT_FALSE(copy.properties().headers->Find("x-retry-delay"));
 }
 
-TEST(Copy, ToBeParkedSaysNothingOfTheNextRetry) {
+TEST(Copy, ToBeParkedOmitsTheNextRetry) {
   const auto message = MakeMessage({.headers = HeadersOfRetried()});
   Copy copy;
   ASSERT_TRUE(copy.Build(DeliveryOf(message), Parked(), kPlenty));
@@ -163,7 +163,7 @@ TEST(Copy, ToBeParkedSaysNothingOfTheNextRetry) {
   EXPECT_EQ(copy.properties().headers->FindInt64("x-retry-parked"), 1'700'000'009'876);
 }
 
-TEST(Copy, OfAParkedCopyThatIsRetriedAgainForgetsThatItWasParked) {
+TEST(Copy, OfAParkedCopyThatIsRetriedDropsTheTimeOfParking) {
   const auto message = MakeMessage();
   Copy parked;
   ASSERT_TRUE(parked.Build(DeliveryOf(message), Parked(), kPlenty));
@@ -174,7 +174,7 @@ TEST(Copy, OfAParkedCopyThatIsRetriedAgainForgetsThatItWasParked) {
   EXPECT_EQ(HeaderBytes(retried), Encoded(HeadersOfRetried()));
 }
 
-TEST(Copy, KeepsEveryPropertyButThoseOfTheOldWay) {
+TEST(Copy, KeepsEveryPropertyExceptExpirationUserIdAndDeliveryMode) {
   const amqp::Properties properties = {.content_type = "application/json",
                                        .content_encoding = "gzip",
                                        .delivery_mode = 1,
@@ -214,7 +214,7 @@ TEST(Copy, KeepsEveryPropertyButThoseOfTheOldWay) {
 }
 
 // The broker refuses it where no consumer of such answers is on the channel.
-TEST(Copy, LeavesOutAReplyToThatTheBrokerRefuses) {
+TEST(Copy, OmitsAReplyToThatTheBrokerRefuses) {
   const auto message = MakeMessage({.properties = {.reply_to = "amq.rabbitmq.reply-to"}});
   Copy copy;
   ASSERT_TRUE(copy.Build(DeliveryOf(message), Retried(), kPlenty));
@@ -223,7 +223,7 @@ TEST(Copy, LeavesOutAReplyToThatTheBrokerRefuses) {
   EXPECT_FALSE(copy.properties().reply_to);
 }
 
-TEST(Copy, InventsNoProperties) {
+TEST(Copy, AddsNoProperties) {
   const auto message = MakeMessage();
   Copy copy;
   ASSERT_TRUE(copy.Build(DeliveryOf(message), Retried(), kPlenty));
@@ -231,7 +231,7 @@ TEST(Copy, InventsNoProperties) {
   EXPECT_EQ(SizeOf(copy), amqp::ContentHeaderSize(only));
 }
 
-TEST(Copy, ThatReturnsToItsQueueIsTheMessageAsItCame) {
+TEST(Copy, ThatReturnsToItsQueueIsTheUnchangedMessage) {
   const auto expiration = [](std::string_view text, absl::Duration waited) {
     const auto message = MakeMessage({.properties = {.delivery_mode = 1, .expiration = text},
                                       .headers = amqp::Table{{"x-retry-count", "theirs"}}});
@@ -249,7 +249,7 @@ TEST(Copy, ThatReturnsToItsQueueIsTheMessageAsItCame) {
   EXPECT_EQ(expiration("0", absl::Seconds(1)), "0");
 }
 
-TEST(Copy, LeavesBehindWhatTheBrokerAddedOrWouldRouteBy) {
+TEST(Copy, OmitsHeadersThatTheBrokerAddedOrRoutesBy) {
   amqp::Table headers = {{"first", "1"}};
   for (const char* name :
        {"x-death", "x-first-death-queue", "x-first-death-reason", "x-first-death-exchange",
@@ -269,7 +269,7 @@ TEST(Copy, LeavesBehindWhatTheBrokerAddedOrWouldRouteBy) {
   EXPECT_EQ(HeaderBytes(copy), kept);
 }
 
-TEST(Copy, SetsItsOwnHeadersAnewHoweverOftenTheyWereThere) {
+TEST(Copy, ReplacesItsOwnHeadersHoweverOftenTheyWerePresent) {
   const amqp::Table own = HeadersOfRetried();
   amqp::Table headers;
   for (const auto& [name, value] : own.fields()) {
@@ -311,7 +311,7 @@ TEST(Copy, KeepsHeadersThatNestTooDeepToDecode) {
   EXPECT_TRUE(HeaderBytes(copy).starts_with(bytes));
 }
 
-TEST(Copy, ReusedKeepsNothingOfTheMessageBefore) {
+TEST(Copy, ReusedKeepsNothingOfThePreviousMessage) {
   const auto rich = MakeMessage({.properties = {.content_type = "text/plain", .priority = 3},
                                  .headers = amqp::Table{{"a", 1}}});
   const auto poor = MakeMessage();
@@ -333,7 +333,7 @@ TEST(Copy, ReusedWritesIntoTheSameBuffer) {
   EXPECT_EQ(copy.properties().headers->bytes().data(), buffer);
 }
 
-TEST(Copy, WritesTheHighestCountThatAnInt64Holds) {
+TEST(Copy, WritesTheLargestInt64ForAHigherCount) {
   const auto message = MakeMessage();
   Annotation annotation = Retried();
   annotation.failures = std::numeric_limits<std::uint64_t>::max();
@@ -343,7 +343,7 @@ TEST(Copy, WritesTheHighestCountThatAnInt64Holds) {
             std::numeric_limits<std::int64_t>::max());
 }
 
-TEST(Copy, HasRoomForAllThatItCanSay) {
+TEST(Copy, HasRoomForAllItsHeaders) {
   const std::string name(255, 'n');
   const std::string error(2000, 'e');
   const std::string id(1000, 'i');
@@ -382,7 +382,7 @@ TEST(CopysError, IsValidUtf8) {
   EXPECT_EQ(copy.properties().headers->FindString("x-retry-error"), "caf\xEF\xBF\xBD\n\x01");
 }
 
-TEST(CopysError, IsLeftOutWhereThereIsNone) {
+TEST(CopysError, IsOmittedIfThereIsNone) {
   const auto message = MakeMessage();
   Annotation annotation = Retried();
   annotation.error = "";
@@ -443,7 +443,7 @@ TEST_F(CopyInLittleSpace, ThenDropsTheError) {
   EXPECT_TRUE(Has("x-retry-not-before"));
 }
 
-TEST_F(CopyInLittleSpace, ThenDropsWhatIsNotNecessary) {
+TEST_F(CopyInLittleSpace, ThenDropsOptionalHeaders) {
   const std::size_t without_error = whole_ - error_.size() - error_field_;
   ASSERT_TRUE(Build(without_error - 1));
   EXPECT_FALSE(Has("x-retry-not-before"));
@@ -469,7 +469,7 @@ TEST_F(CopyInLittleSpace, DropsTheTimeOfParkingBehindTheError) {
   EXPECT_TRUE(Has("x-retry-id"));
 }
 
-TEST_F(CopyInLittleSpace, NeverExceedsItAndNeverLosesWhatIsNecessary) {
+TEST_F(CopyInLittleSpace, NeverExceedsItAndNeverLosesRequiredHeaders) {
   const std::size_t necessary =
       whole_ - error_.size() - error_field_ - not_before_field_ - delay_field_;
   for (std::size_t size = 0; size < necessary; ++size) ASSERT_FALSE(Build(size)) << size;
@@ -492,7 +492,7 @@ TEST_F(CopyInLittleSpace, CutsTheErrorBetweenCodePoints) {
   EXPECT_EQ(copy_.properties().headers->FindString("x-retry-error"), "\xE2\x82\xAC");
 }
 
-TEST(CopyUnchanged, KeepsTheRetryHeadersAsTheyCame) {
+TEST(CopyUnchanged, KeepsTheRetryHeadersUnchanged) {
   amqp::Table headers = HeadersOfRetried();
   headers.Append("tenant", "blue");
   const auto message = MakeMessage({.headers = headers});
@@ -525,7 +525,7 @@ TEST(CopyUnchanged, IsNeverLargerThanItsMessage) {
   }
 }
 
-TEST(CopyUnchanged, SaysWhenEvenThatDoesNotFit) {
+TEST(CopyUnchanged, ReportsIfEvenThatDoesNotFit) {
   const auto message = std::const_pointer_cast<amqp::Message>(
       MakeMessage({.headers = amqp::Table{{"tenant", "blue"}}}));
   message->properties.delivery_mode = 1;

@@ -50,7 +50,7 @@ class OutgoingProperties : public ::testing::Test {
   Client client_{testing::EnvironmentOf(time_, random_), broker_, {}, [](const absl::Status&) {}};
 };
 
-TEST_F(OutgoingProperties, AreSentAsTheyAre) {
+TEST_F(OutgoingProperties, AreSentUnchanged) {
   OutgoingMessage message{.routing_key = "orders",
                           .body = "b",
                           .content_type = "text/plain",
@@ -83,7 +83,7 @@ TEST_F(OutgoingProperties, AreSentAsTheyAre) {
   });
 }
 
-TEST_F(OutgoingProperties, AreAbsentWhereNotGivenAndTheMessageIsPersistent) {
+TEST_F(OutgoingProperties, AreAbsentIfNotGivenAndTheMessageIsPersistent) {
   Publish({.routing_key = "orders"}, [](const amqp::Properties& properties) {
     EXPECT_FALSE(properties.content_type || properties.content_encoding ||
                  properties.correlation_id || properties.reply_to || properties.expiration ||
@@ -125,7 +125,7 @@ TEST_F(OutgoingProperties, TimesHaveARange) {
               ::testing::AllOf(HasSubstr("timestamp"), HasSubstr("expiration")));
 }
 
-TEST_F(OutgoingProperties, AnExpirationIsNotForADelay) {
+TEST_F(OutgoingProperties, AnExpirationCannotBeCombinedWithADelay) {
   EXPECT_THAT(Refusal({.routing_key = "orders", .expiration = absl::Seconds(1)},
                       {.delay = absl::Seconds(5)}),
               HasSubstr("expiration cannot be combined with a delay"));

@@ -45,21 +45,21 @@ class ParkedQueueTest : public ::testing::Test {
   ScriptedBroker broker_{time_};
 };
 
-TEST_F(ParkedQueueTest, IsOfTheTypeOfTheDelayQueues) {
+TEST_F(ParkedQueueTest, HasTheTypeOfTheDelayQueues) {
   EXPECT_EQ(ArgumentsOf(QueueType::kClassic), (amqp::Table{{"x-queue-type", "classic"}}));
 }
 
-TEST_F(ParkedQueueTest, LimitsNoDeliveriesWhereTheBrokerWould) {
+TEST_F(ParkedQueueTest, HasNoDeliveryLimitIfTheBrokerHasADefault) {
   EXPECT_EQ(ArgumentsOf(QueueType::kQuorum),
             (amqp::Table{{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{-1}}}));
 }
 
-TEST_F(ParkedQueueTest, SaysNothingOfALimitThatTheBrokerDoesNotKnow) {
+TEST_F(ParkedQueueTest, OmitsADeliveryLimitThatTheBrokerDoesNotKnow) {
   broker_.version = "3.10.8";
   EXPECT_EQ(ArgumentsOf(QueueType::kQuorum), (amqp::Table{{"x-queue-type", "quorum"}}));
 }
 
-TEST_F(ParkedQueueTest, SaysHowToRaiseALimitOfQueues) {
+TEST_F(ParkedQueueTest, SuggestsHowToRaiseAQueueLimit) {
   broker_.on_declare = [](const QueueDeclaration& queue) {
     return queue.passive ? absl::NotFoundError("no queue")
                          : absl::ResourceExhaustedError("queue limit in vhost '/' (1) is reached");
@@ -69,7 +69,7 @@ TEST_F(ParkedQueueTest, SaysHowToRaiseALimitOfQueues) {
   EXPECT_THAT(std::string(answer.message()), ::testing::HasSubstr("set_vhost_limits"));
 }
 
-TEST_F(ParkedQueueTest, SaysWhichRightIsMissing) {
+TEST_F(ParkedQueueTest, NamesTheMissingPermission) {
   for (const bool may_look : {true, false}) {
     broker_.on_declare = [may_look](const QueueDeclaration& queue) {
       return queue.passive && may_look ? absl::NotFoundError("no queue")
@@ -82,7 +82,7 @@ TEST_F(ParkedQueueTest, SaysWhichRightIsMissing) {
   }
 }
 
-TEST_F(ParkedQueueTest, LeavesAQueueThatIsThereAsItIs) {
+TEST_F(ParkedQueueTest, LeavesAnExistingQueueUnchanged) {
   ParkedQueue parked_queue(broker_, time_, "orders.parked", QueueType::kQuorum);
   int answers = 0;
   parked_queue.Ensure([&](const absl::Status&) { ++answers; });
@@ -110,7 +110,7 @@ class ParkedQueueOfOthers : public ParkedQueueTest {
   }
 };
 
-TEST_F(ParkedQueueOfOthers, TakeAllOthers) {
+TEST_F(ParkedQueueOfOthers, AcceptAllOthers) {
   EXPECT_EQ(Answer(absl::PermissionDeniedError("403")), absl::OkStatus());
   for (const char* text :
        {"406 PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'orders.parked' in "
@@ -146,7 +146,7 @@ TEST_F(ParkedQueueTest, IsAlwaysSafeInAClassicQueue) {
   EXPECT_LE(parked_queue.safe_from(), time_.SinceBoot());
 }
 
-TEST_F(ParkedQueueTest, DeclaresNothingWhereItMayNot) {
+TEST_F(ParkedQueueTest, DeclaresNothingIfDeclaringIsOff) {
   broker_.on_declare = [](const QueueDeclaration&) { return absl::NotFoundError("no queue"); };
   ParkedQueue parked_queue(broker_, time_, "orders.parked", std::nullopt);
   absl::Status answer;

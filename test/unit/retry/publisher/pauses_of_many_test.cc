@@ -52,7 +52,7 @@ class PausesOfMany : public ::testing::Test {
   std::optional<Client> client_;
 };
 
-TEST_F(PausesOfMany, ARefusedDelayQueueIsAskedForAsSeldomAsForOne) {
+TEST_F(PausesOfMany, ARefusedDelayQueueIsDeclaredAsRarelyAsForOneMessage) {
   RefuseDelayQueues();
   broker_.Ready();
   for (int i = 0; i < 500; ++i) Publish("orders", absl::Seconds(10));
@@ -61,7 +61,7 @@ TEST_F(PausesOfMany, ARefusedDelayQueueIsAskedForAsSeldomAsForOne) {
   EXPECT_LT(Declares(), 20U);
 }
 
-TEST_F(PausesOfMany, AllGoOnTogetherOnceTheDelayQueueIsThere) {
+TEST_F(PausesOfMany, AllContinueTogetherOnceTheDelayQueueExists) {
   RefuseDelayQueues();
   broker_.Ready();
   for (int i = 0; i < 500; ++i) Publish("orders", absl::Seconds(10));
@@ -71,7 +71,7 @@ TEST_F(PausesOfMany, AllGoOnTogetherOnceTheDelayQueueIsThere) {
   EXPECT_EQ(broker_.open().size(), 500U);
 }
 
-TEST_F(PausesOfMany, ADelayQueueThatTakesTheConnectionIsNotAskedForAtOnce) {
+TEST_F(PausesOfMany, ADelayQueueThatClosesTheConnectionIsNotDeclaredAtOnce) {
   broker_.on_declare = [](const QueueDeclaration& queue) -> absl::Status {
     return queue.passive ? absl::OkStatus() : absl::UnavailableError("the connection was reset");
   };
@@ -87,7 +87,7 @@ TEST_F(PausesOfMany, ADelayQueueThatTakesTheConnectionIsNotAskedForAtOnce) {
   EXPECT_EQ(Declares(), 0U);
 }
 
-TEST_F(PausesOfMany, WhatWasOpenAtEveryLossLetsOthersGoFirst) {
+TEST_F(PausesOfMany, AMessageThatWasOpenAtEveryLossIsPublishedAfterOthers) {
   broker_.Ready();
   Publish("bad");
   for (int i = 0; i < 3; ++i) {

@@ -91,7 +91,7 @@ class PoisonTest : public ::testing::Test {
   std::vector<std::uint64_t> attempts_;
 };
 
-TEST_F(PoisonTest, IsCountedOnWhenItIsMovedBeforeTheBrokerDropsIt) {
+TEST_F(PoisonTest, KeepsItsCountWhenItIsMovedBeforeTheBrokerDropsIt) {
   DeclareQueue("quorum");
   Publish("poison");
   EXPECT_EQ(Deaths({.max_attempts = 25}), 25);
@@ -100,7 +100,7 @@ TEST_F(PoisonTest, IsCountedOnWhenItIsMovedBeforeTheBrokerDropsIt) {
   EXPECT_EQ(attempts_.back(), 24U);
 }
 
-TEST_F(PoisonTest, IsRejectedOrDiscardedWhereTheLimitSaysSo) {
+TEST_F(PoisonTest, IsRejectedOrDiscardedIfConfigured) {
   DeclareQueue("quorum");
   Publish("poison");
   EXPECT_EQ(Deaths({.max_attempts = 2, .on_limit = OnLimit::kDiscard}), 2);
@@ -109,7 +109,7 @@ TEST_F(PoisonTest, IsRejectedOrDiscardedWhereTheLimitSaysSo) {
   EXPECT_FALSE(rabbit_.HasQueue(kParked) && rabbit_.Count(kParked) > 0);
 }
 
-TEST_F(PoisonTest, CountsFromWhereItsFailuresAre) {
+TEST_F(PoisonTest, CountsFromItsEarlierFailures) {
   DeclareQueue("quorum");
   Publish("poison", testing::Copied({{kRetryQueueHeader.data(), kQueue},
                                      {kRetryCountHeader.data(), std::int64_t{3}},
@@ -118,7 +118,7 @@ TEST_F(PoisonTest, CountsFromWhereItsFailuresAre) {
   EXPECT_THAT(attempts_, ElementsAre(3, 4));
 }
 
-TEST_F(PoisonTest, GoesOnKillingWhereRedeliveriesShallNotCount) {
+TEST_F(PoisonTest, KillsWorkersWithoutEndIfRedeliveriesDoNotCount) {
   DeclareQueue("quorum");
   Publish("poison");
   EXPECT_EQ(Deaths({.max_attempts = 5, .count_redeliveries = CountRedeliveries::kNever}), 100);
@@ -137,14 +137,14 @@ TEST_F(PoisonTest, WithoutALimitOfAttemptsIsParkedAtItsAge) {
   EXPECT_LT(calls_.size(), 30U);
 }
 
-TEST_F(PoisonTest, OfAClassicQueueKillsForEverByDefault) {
+TEST_F(PoisonTest, OfAClassicQueueKillsWorkersWithoutEndByDefault) {
   DeclareQueue("classic");
   Publish("poison");
   EXPECT_EQ(Deaths({.max_attempts = 5}), 100);
   EXPECT_THAT(attempts_, Contains(0U).Times(100));
 }
 
-TEST_F(PoisonTest, CountsAgainstWhatWasPrefetchedWithIt) {
+TEST_F(PoisonTest, CountsAgainstMessagesPrefetchedWithIt) {
   DeclareQueue("classic");
   for (const char* id : {"one", "poison", "two", "three"}) Publish(id);
   const RetryOptions retry{.max_attempts = 3, .count_redeliveries = CountRedeliveries::kAlways};
@@ -154,7 +154,7 @@ TEST_F(PoisonTest, CountsAgainstWhatWasPrefetchedWithIt) {
   EXPECT_THAT(rabbit_.let_go(), IsEmpty());
 }
 
-TEST_F(PoisonTest, LeavesAloneWhatWaitsBehindItWithAPrefetchOfOne) {
+TEST_F(PoisonTest, DoesNotAffectMessagesBehindItWithAPrefetchOfOne) {
   DeclareQueue("classic");
   for (const char* id : {"one", "poison", "two", "three"}) Publish(id);
   const RetryOptions retry{.max_attempts = 3, .count_redeliveries = CountRedeliveries::kAlways};

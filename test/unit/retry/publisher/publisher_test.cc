@@ -96,7 +96,7 @@ class PublisherTest : public ::testing::Test {
   SharedState& shared_ = *owned_hub_;
 };
 
-TEST_F(PublisherTest, SendsThroughADelayQueueWhoseLeaseIsGood) {
+TEST_F(PublisherTest, SendsThroughADelayQueueWithAValidLease) {
   NotingPublish pending("one", kSecond);
   publisher().Send(pending);
   EXPECT_THAT(OpenBodies(), IsEmpty());
@@ -112,7 +112,7 @@ TEST_F(PublisherTest, SendsThroughADelayQueueWhoseLeaseIsGood) {
   EXPECT_EQ(publisher().size(), 0U);
 }
 
-TEST_F(PublisherTest, WaitsUntilTheQueueOutlastsACrash) {
+TEST_F(PublisherTest, WaitsUntilTheQueueSurvivesACrash) {
   NotingPublish pending("one");
   pending.safe_from = time_.SinceBoot() + absl::Seconds(2);
   Send(pending);
@@ -123,7 +123,7 @@ TEST_F(PublisherTest, WaitsUntilTheQueueOutlastsACrash) {
   EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-TEST_F(PublisherTest, PublishesAgainWhatMayNotHaveOutlastedACrash) {
+TEST_F(PublisherTest, RepublishesMessagesThatMayNotHaveSurvivedACrash) {
   NotingPublish pending("one");
   pending.safe_from = time_.SinceBoot() + absl::Seconds(2);
   Send(pending);
@@ -138,14 +138,14 @@ TEST_F(PublisherTest, PublishesAgainWhatMayNotHaveOutlastedACrash) {
   EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-TEST_F(PublisherTest, SaysThatNothingTakesAMessageWithoutDelay) {
+TEST_F(PublisherTest, ReportsAnUnroutableMessageWithoutDelay) {
   NotingPublish pending("one");
   Send(pending);
   broker_.open()[0]->Return();
   EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kReturned));
 }
 
-TEST_F(PublisherTest, SaysLaterThatAPublishIsTooLarge) {
+TEST_F(PublisherTest, ReportsAsynchronouslyThatAPublishIsTooLarge) {
   NotingPublish pending("one");
   pending.fits = false;
   publisher().Send(pending);
@@ -155,7 +155,7 @@ TEST_F(PublisherTest, SaysLaterThatAPublishIsTooLarge) {
   EXPECT_THAT(broker_.publishes, IsEmpty());
 }
 
-TEST_F(PublisherTest, DeclaresAndPublishesAgainWhatComesBackFromADelayQueue) {
+TEST_F(PublisherTest, RedeclaresAndRepublishesMessagesReturnedByADelayQueue) {
   NotingPublish pending("one", kSecond);
   Send(pending);
   broker_.open()[0]->Return();
@@ -167,7 +167,7 @@ TEST_F(PublisherTest, DeclaresAndPublishesAgainWhatComesBackFromADelayQueue) {
   EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-TEST_F(PublisherTest, PublishesAgainWhatIsConfirmedTooLate) {
+TEST_F(PublisherTest, RepublishesMessagesConfirmedTooLate) {
   NotingPublish pending("one", kSecond);
   Send(pending);
   broker_.Block(true);  // so that the confirm may take its time
@@ -180,7 +180,7 @@ TEST_F(PublisherTest, PublishesAgainWhatIsConfirmedTooLate) {
   ASSERT_THAT(OpenBodies(), ElementsAre("one"));
 }
 
-TEST_F(PublisherTest, PublishesAgainUnderFreshDeclaresWhatIsNotConfirmedInTime) {
+TEST_F(PublisherTest, RedeclaresAndRepublishesMessagesNotConfirmedInTime) {
   NotingPublish pending("one", kSecond);
   Send(pending);
   time_.Advance(absl::Seconds(30) - absl::Milliseconds(1));
@@ -196,7 +196,7 @@ TEST_F(PublisherTest, PublishesAgainUnderFreshDeclaresWhatIsNotConfirmedInTime) 
 }
 
 // As a quorum queue does that has no leader, and holds up its channel.
-TEST_F(PublisherTest, TakesAnotherQueueAndConnectionWhereAConfirmStaysOutTwice) {
+TEST_F(PublisherTest, UsesAnotherQueueAndConnectionIfAConfirmIsMissingTwice) {
   NotingPublish pending("one", kSecond);
   Send(pending);
   time_.Advance(absl::Seconds(30));
@@ -217,7 +217,7 @@ TEST_F(PublisherTest, TakesAnotherQueueAndConnectionWhereAConfirmStaysOutTwice) 
   EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-TEST_F(PublisherTest, StaysWhereItIsWhenAConnectionWasLostBetweenOverdueConfirms) {
+TEST_F(PublisherTest, KeepsItsConnectionIfOneWasLostBetweenOverdueConfirms) {
   NotingPublish pending("one", kSecond);
   Send(pending);
   time_.Advance(absl::Seconds(30));
@@ -229,7 +229,7 @@ TEST_F(PublisherTest, StaysWhereItIsWhenAConnectionWasLostBetweenOverdueConfirms
   EXPECT_EQ(events_.Count(EventKind::kRenamed), 0U);
 }
 
-TEST_F(PublisherTest, KeepsItsLeasesWhereAConfirmWithoutADelayIsOverdue) {
+TEST_F(PublisherTest, KeepsItsLeasesIfAConfirmWithoutADelayIsOverdue) {
   NotingPublish delayed("delayed", kMinute);
   Send(delayed);
   broker_.open()[0]->Confirm();
@@ -279,7 +279,7 @@ TEST_F(PublisherTest, IsolatesPublishesOnlyWhileTheBrokerDoesNotBlock) {
   EXPECT_THAT(OpenBodies(), ElementsAre("one"));
 }
 
-TEST_F(PublisherTest, HasSoManyUnconfirmedAndNoMore) {
+TEST_F(PublisherTest, LimitsUnconfirmedPublishes) {
   std::vector<std::unique_ptr<NotingPublish>> pending;
   for (std::size_t i = 0; i < ConfirmedPublisher::kMaxUnconfirmed + 3; ++i) {
     pending.push_back(std::make_unique<NotingPublish>(std::to_string(i)));
@@ -312,7 +312,7 @@ TEST_F(PublisherTest, WaitsWhileTooMuchIsUnsent) {
   EXPECT_THAT(OpenBodies(), ElementsAre("second"));
 }
 
-TEST_F(PublisherTest, SendsNothingWithoutAConnectionAndEverythingOnceItIsBack) {
+TEST_F(PublisherTest, SendsNothingWithoutAConnectionAndEverythingAfterReconnecting) {
   NotingPublish open("open", kSecond);
   Send(open);
   broker_.Lose();
@@ -325,7 +325,7 @@ TEST_F(PublisherTest, SendsNothingWithoutAConnectionAndEverythingOnceItIsBack) {
 }
 
 // During an alarm.
-TEST_F(PublisherTest, KeepsNothingOfWhatIsCalledOffWhileItWaits) {
+TEST_F(PublisherTest, KeepsNothingOfPublishesCancelledWhileWaiting) {
   broker_.Block(true);
   for (int i = 0; i < 100'000; ++i) {
     NotingPublish pending("called off");
@@ -334,7 +334,7 @@ TEST_F(PublisherTest, KeepsNothingOfWhatIsCalledOffWhileItWaits) {
   EXPECT_LT(publisher().queued(), 5'000U);
 }
 
-TEST_F(PublisherTest, PausesLongerAndLongerBetweenTries) {
+TEST_F(PublisherTest, IncreasesThePausesBetweenTries) {
   NotingPublish pending("one");
   Send(pending);
   broker_.open()[0]->Nack();
@@ -369,7 +369,7 @@ class PublisherQuorumTest : public PublisherTest {
   std::shared_ptr<SharedState> quorum_hub_;
 };
 
-TEST_F(PublisherQuorumTest, WaitsUntilANewQueueWouldOutlastACrash) {
+TEST_F(PublisherQuorumTest, WaitsUntilANewQueueWouldSurviveACrash) {
   NotingPublish pending("one", kSecond);
   Send(pending);
   broker_.open()[0]->Confirm();
@@ -384,7 +384,7 @@ TEST_F(PublisherQuorumTest, WaitsUntilANewQueueWouldOutlastACrash) {
   EXPECT_THAT(another.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-TEST_F(PublisherQuorumTest, PublishesAgainWhatACrashMayHaveTaken) {
+TEST_F(PublisherQuorumTest, RepublishesMessagesThatACrashMayHaveLost) {
   NotingPublish pending("one", kSecond);
   Send(pending);
   broker_.open()[0]->Confirm();
@@ -397,7 +397,7 @@ TEST_F(PublisherQuorumTest, PublishesAgainWhatACrashMayHaveTaken) {
   EXPECT_THAT(OpenBodies(), ElementsAre("one"));
 }
 
-TEST_F(PublisherQuorumTest, MayLoseAPublishThatIsConfirmedAndWaits) {
+TEST_F(PublisherQuorumTest, MayCancelAConfirmedPublishThatWaits) {
   auto pending = std::make_unique<NotingPublish>("one", kSecond);
   Send(*pending);
   broker_.open()[0]->Confirm();
@@ -406,7 +406,7 @@ TEST_F(PublisherQuorumTest, MayLoseAPublishThatIsConfirmedAndWaits) {
   EXPECT_EQ(quorum_hub_->publisher().size(), 0U);
 }
 
-TEST_F(PublisherTest, FindsTheOneForWhichTheBrokerClosesTheChannel) {
+TEST_F(PublisherTest, FindsTheMessageForWhichTheBrokerClosesTheChannel) {
   NotingPublish first("first");
   NotingPublish cause("cause");
   NotingPublish last("last");
@@ -424,7 +424,7 @@ TEST_F(PublisherTest, FindsTheOneForWhichTheBrokerClosesTheChannel) {
 }
 
 // A message that has closed the channel is never sent together with others again.
-TEST_F(PublisherTest, SendsAloneWhatWasRefused) {
+TEST_F(PublisherTest, SendsARefusedMessageAlone) {
   NotingPublish cause("cause");
   Send(cause);
   CloseChannel(541, "INTERNAL_ERROR");
@@ -490,7 +490,7 @@ TEST_F(PublisherTest, PublishesOthersWhileManyMessagesEachCloseTheConnection) {
 }
 
 // A publish that was called off, and that the broker never answers.
-TEST_F(PublisherTest, TakesAnotherConnectionWhereItCannotBeAlone) {
+TEST_F(PublisherTest, UsesAnotherConnectionIfAMessageCannotBeAlone) {
   NotingPublish cause("cause");
   Send(cause);
   CloseChannel();
@@ -545,7 +545,7 @@ TEST_F(PublisherTest, RefusesNoMessageThatWasNotAloneOnTheChannel) {
   EXPECT_THAT(other.ends, ElementsAre(SendResult::Kind::kSent));
 }
 
-TEST_F(PublisherTest, AsksNoPublishWhileOneIsCalledOff) {
+TEST_F(PublisherTest, CallsNoPublishWhileACancelledOneIsOpen) {
   auto first = std::make_unique<NotingPublish>("first");
   auto second = std::make_unique<NotingPublish>("second");
   Send(*first);
@@ -575,7 +575,7 @@ TEST_F(PublisherTest, PublishesOthersIfTheDelayQueueOfAnIsolatedMessageIsRefused
   EXPECT_THAT(OpenBodies(), ElementsAre("other"));
 }
 
-TEST_F(PublisherTest, DeclaresAllAgainWhereAnExchangeIsGone) {
+TEST_F(PublisherTest, RedeclaresEverythingIfAnExchangeIsMissing) {
   NotingPublish seconds("seconds", kSecond);
   NotingPublish minutes("minutes", kMinute);
   Send(seconds);
@@ -588,7 +588,7 @@ TEST_F(PublisherTest, DeclaresAllAgainWhereAnExchangeIsGone) {
   EXPECT_EQ(events_.Last(EventKind::kLeaseBroken)->delay_queue, "retry.60000");
 }
 
-TEST_F(PublisherTest, MayBeGivenTheSamePublishAgainInsideItsAnswer) {
+TEST_F(PublisherTest, MayReceiveTheSamePublishAgainInItsCallback) {
   NotingPublish pending("one");
   pending.on_sent = [&] {
     if (pending.ends.size() == 1) publisher().Send(pending);
@@ -600,7 +600,7 @@ TEST_F(PublisherTest, MayBeGivenTheSamePublishAgainInsideItsAnswer) {
   EXPECT_EQ(pending.ends.size(), 2U);
 }
 
-TEST_F(PublisherTest, MayLoseAPublishInsideItsAnswer) {
+TEST_F(PublisherTest, MayDestroyAPublishInItsCallback) {
   auto pending = std::make_unique<NotingPublish>("one");
   pending->on_sent = [&] { pending.reset(); };
   Send(*pending);

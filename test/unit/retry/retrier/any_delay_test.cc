@@ -194,7 +194,7 @@ class NewQueues final : public Observer {
 
 class EveryDelay : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(EveryDelay, IsKeptToTheMillisecondInFewHopsAndFewQueues) {
+TEST_P(EveryDelay, IsExactToTheMillisecondWithFewHopsAndFewQueues) {
   testing::SeededRandom random(GetParam());
   testing::SimulatedTime time;
   testing::SimulatedRabbitMq rabbit(time, random);
@@ -340,7 +340,7 @@ TEST_P(SeveralClients, HaveNoMoreDelaysTogetherThanOneWithoutExactQueues) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SeveralClients, ::testing::Range<std::uint64_t>(0, 50));
 
-TEST(SeveralClients, AddUpWithExactQueues) {
+TEST(SeveralClients, AddTheirQueuesWithExactQueues) {
   DelaysOfSeveralClients delays(1, /*exact_queues=*/true);
   delays.Run(20, /*attempts=*/12, absl::Hours(2));
   EXPECT_GT(delays.ttls().size(), delays.limit());
@@ -349,7 +349,7 @@ TEST(SeveralClients, AddUpWithExactQueues) {
 // --- one by one
 // ------------------------------------------------------------------------------------
 
-TEST_F(AnyDelay, IsOneHopWhereItIsAStep) {
+TEST_F(AnyDelay, NeedsOneHopIfItIsAStep) {
   Process& process = Start();
   process.Consume({.queue = "work"}, RetriesAfter(absl::Minutes(5)));
   Send();
@@ -359,7 +359,7 @@ TEST_F(AnyDelay, IsOneHopWhereItIsAStep) {
   EXPECT_TRUE(rabbit_.HasQueue("retry.300000"));
 }
 
-TEST_F(AnyDelay, GoesThroughQueuesThatGetShorterWithoutCallingTheHandler) {
+TEST_F(AnyDelay, UsesEverShorterQueuesWithoutCallingTheHandler) {
   Process& process = Start();
   process.Consume({.queue = "work", .retry = EverySecond()}, RetriesAfter(kOdd));
   Send();
@@ -381,7 +381,7 @@ TEST_F(AnyDelay, GoesThroughQueuesThatGetShorterWithoutCallingTheHandler) {
   EXPECT_LT(process.events.Last(EventKind::kForwarded)->delay, absl::Milliseconds(100));
 }
 
-TEST_F(AnyDelay, TellsTheHandlerNothingOfItsHops) {
+TEST_F(AnyDelay, HidesItsHopsFromTheHandler) {
   Process& process = Start();
   bool seen = false;
   process.Consume({.queue = "work"}, Handler([&](const Delivery& delivery) -> Outcome {
@@ -399,7 +399,7 @@ TEST_F(AnyDelay, TellsTheHandlerNothingOfItsHops) {
   EXPECT_TRUE(seen);
 }
 
-TEST_F(AnyDelay, IsNotLongerForHoursInABacklog) {
+TEST_F(AnyDelay, IsNotHoursLongerAfterABacklog) {
   Process& first = Start();
   first.Consume({.queue = "work"}, RetriesAfter(absl::Hours(1) + kOdd));
   Send();
@@ -413,7 +413,7 @@ TEST_F(AnyDelay, IsNotLongerForHoursInABacklog) {
   EXPECT_EQ(second.events.Count(EventKind::kForwarded), 0U);
 }
 
-TEST_F(AnyDelay, LosesNothingToWorkersThatAreKilledOnTheWay) {
+TEST_F(AnyDelay, LosesNothingIfWorkersAreKilledMeanwhile) {
   for (int i = 0; i < 20; ++i) Send(std::to_string(i));
   Process* worker = nullptr;
   std::set<std::string> done;
@@ -431,7 +431,7 @@ TEST_F(AnyDelay, LosesNothingToWorkersThatAreKilledOnTheWay) {
   EXPECT_THAT(rabbit_.let_go(), IsEmpty());
 }
 
-TEST_F(AnyDelay, IsShortByNoMoreThanTheClocksOfWorkersDiffer) {
+TEST_F(AnyDelay, IsShortByAtMostTheClockDifferenceOfWorkers) {
   const absl::Duration apart = absl::Seconds(4);
   for (const absl::Duration skew : {-apart / 2, apart / 2}) {
     Start({.skew = skew}).Consume({.queue = "work", .prefetch = 1}, RetriesAfter(kOdd));
@@ -451,7 +451,7 @@ TEST_F(AnyDelay, IsShortByNoMoreThanTheClocksOfWorkersDiffer) {
   }
 }
 
-TEST_F(AnyDelay, SaysThatClocksDifferByMinutes) {
+TEST_F(AnyDelay, ReportsThatClocksDifferByMinutes) {
   Process& ahead = Start({.skew = absl::Minutes(10)});
   ahead.Consume({.queue = "work"}, RetriesAfter(absl::Seconds(90) + absl::Milliseconds(1)));
   Send();
@@ -465,7 +465,7 @@ TEST_F(AnyDelay, SaysThatClocksDifferByMinutes) {
   EXPECT_THAT(behind.events.Last(EventKind::kOverridden)->error, HasSubstr("clocks agree"));
 }
 
-TEST_F(AnyDelay, ComesBackToItsOwnQueueAloneThroughANamedExchange) {
+TEST_F(AnyDelay, ReturnsOnlyToItsOwnQueueThroughANamedExchange) {
   rabbit_.DeclareExchange("shop");
   rabbit_.DeclareQueue("mail");
   for (const char* queue : {"work", "mail"}) rabbit_.Bind("shop", queue, "order");
@@ -506,7 +506,7 @@ class LastMilliseconds : public AnyDelay {
   }
 };
 
-TEST_F(LastMilliseconds, DoNotKeepConsumptionFromGoingOn) {
+TEST_F(LastMilliseconds, DoNotBlockConsumption) {
   Process& process = Start();
   process.Consume({.queue = "work", .prefetch = 4}, Handles());
   for (int i = 0; i < 100; ++i) SendAlmostDue(absl::Milliseconds(19), std::to_string(i));
@@ -515,7 +515,7 @@ TEST_F(LastMilliseconds, DoNotKeepConsumptionFromGoingOn) {
   ExpectNothingLeft();
 }
 
-TEST_F(LastMilliseconds, GoBackWithTheirConsumer) {
+TEST_F(LastMilliseconds, AreRequeuedWithTheirConsumer) {
   Process& process = Start();
   process.Consume({.queue = "work"}, Handles());
   time_.Advance(absl::Seconds(1));
@@ -528,7 +528,7 @@ TEST_F(LastMilliseconds, GoBackWithTheirConsumer) {
   EXPECT_EQ(rabbit_.Count("work"), 1U);
 }
 
-TEST_F(LastMilliseconds, AreWaitedForWhenItDrains) {
+TEST_F(LastMilliseconds, AreAwaitedWhenItDrains) {
   Process& process = Start();
   process.Consume({.queue = "work"}, Handles());
   time_.Advance(absl::Seconds(1));
@@ -589,7 +589,7 @@ TEST_F(TooSoon, IsHandledWhenItsDelayIsOver) {
   ExpectNothingLeft();
 }
 
-TEST_F(TooSoon, GoesRoundOnceASecondAtMost) {
+TEST_F(TooSoon, IsForwardedAtMostOncePerSecond) {
   Process& process = Start();
   process.Consume({.queue = "work"}, Handles());
   time_.Advance(absl::Seconds(1));
@@ -602,7 +602,7 @@ TEST_F(TooSoon, GoesRoundOnceASecondAtMost) {
   EXPECT_THAT(calls_, SizeIs(1));
 }
 
-TEST_F(TooSoon, WaitsForAShortRestWhereItIs) {
+TEST_F(TooSoon, WaitsForAShortRestWithoutForwarding) {
   Process& process = Start();
   process.Consume({.queue = "work"}, Handles());
   time_.Advance(absl::Seconds(1));
@@ -614,7 +614,7 @@ TEST_F(TooSoon, WaitsForAShortRestWhereItIs) {
   EXPECT_EQ(process.events.Count(EventKind::kForwarded), 0U);
 }
 
-TEST_F(TooSoon, StaysUnsettledUntilItIsSentOn) {
+TEST_F(TooSoon, StaysUnsettledUntilItIsForwarded) {
   Process& process = Start();
   process.Consume({.queue = "work"}, Handles());
   time_.Advance(absl::Seconds(1));
@@ -638,7 +638,7 @@ class Published : public AnyDelay {
   std::vector<absl::Status> answers_;
 };
 
-TEST_F(Published, ExactlyIsHandledWhenItIsDueForTheFirstTime) {
+TEST_F(Published, ExactlyIsHandledAtItsDueTime) {
   Process& process = Start();
   process.Consume({.queue = "work"}, Handles());
   DelayedPublisher publisher(process.client());
@@ -654,7 +654,7 @@ TEST_F(Published, ExactlyIsHandledWhenItIsDueForTheFirstTime) {
   ExpectNothingLeft();
 }
 
-TEST_F(Published, AtATimeIsHandledThenHoweverLongTheConnectionTook) {
+TEST_F(Published, AtATimeIsHandledThenRegardlessOfTheTimeToConnect) {
   Process& process = Start();
   process.Consume({.queue = "work"}, Handles());
   rabbit_.ShutDown();
@@ -670,7 +670,7 @@ TEST_F(Published, AtATimeIsHandledThenHoweverLongTheConnectionTook) {
   EXPECT_LE(calls_[0].at, due + absl::Milliseconds(20));
 }
 
-TEST_F(Published, AtATimeThatIsOverComesAtOnce) {
+TEST_F(Published, AtAPastTimeArrivesAtOnce) {
   Process& process = Start();
   DelayedPublisher publisher(process.client());
   publisher.PublishAt(ToWork(), time_.Now() - absl::Hours(1), Answer());
@@ -680,7 +680,7 @@ TEST_F(Published, AtATimeThatIsOverComesAtOnce) {
   EXPECT_EQ(rabbit_.Count("work"), 2U);
 }
 
-TEST_F(Published, RoundedUpComesNeverEarlyToAnyConsumer) {
+TEST_F(Published, RoundedUpIsNeverEarlyForAnyConsumer) {
   Process& process = Start();
   DelayedPublisher(process.client(), {.round_up = true}).PublishAfter(ToWork(), kOdd, Answer());
   time_.Advance(absl::Seconds(1));

@@ -57,7 +57,7 @@ class ConsumerRetrierTest : public RetrierTest {
   std::vector<std::string> results_;
 };
 
-TEST_F(ConsumerRetrierTest, TellsHowEachCallEnded) {
+TEST_F(ConsumerRetrierTest, ReportsTheOutcomeOfEachCall) {
   std::vector<Outcome> outcomes = {absl::UnavailableError("down"), Outcome::Ok(),
                                    absl::InvalidArgumentError("no order"), Outcome::Requeue(),
                                    Outcome::RetryAfter(absl::Seconds(1), absl::OkStatus())};
@@ -178,7 +178,7 @@ TEST_F(ConsumerRetrierTest, KeepsTheTextsOfAnEventWhileItsObserverDestroysEveryt
   }
 }
 
-TEST_F(ConsumerRetrierTest, HoldsWhatGoesBackByACopyUntilTheFlowHasEnded) {
+TEST_F(ConsumerRetrierTest, HoldsCopiesOfRequeuesUntilReturnsResume) {
   std::vector<Settlement> open;
   Make("4.0.5");
   deliver_ = consumer_retrier_->Wrap(AsyncHandler(
@@ -200,7 +200,7 @@ TEST_F(ConsumerRetrierTest, HoldsWhatGoesBackByACopyUntilTheFlowHasEnded) {
   EXPECT_EQ(events_.Count(EventKind::kRequeued), 2U);
 }
 
-TEST_F(ConsumerRetrierTest, HoldsWhatIsMovedToo) {
+TEST_F(ConsumerRetrierTest, HoldsMovedMessagesToo) {
   Make("4.0.5");
   deliver_ = consumer_retrier_->Wrap(Handler(testing::Fails));
   consumer_retrier_->PauseReturns();
@@ -212,7 +212,7 @@ TEST_F(ConsumerRetrierTest, HoldsWhatIsMovedToo) {
   EXPECT_EQ(events_.Count(EventKind::kMoved), 1U);
 }
 
-TEST_F(ConsumerRetrierTest, HoldsNothingThatGoesBackByItself) {
+TEST_F(ConsumerRetrierTest, DoesNotHoldPlainRequeues) {
   Make("4.3.6");
   deliver_ = consumer_retrier_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
   consumer_retrier_->PauseReturns();
@@ -220,7 +220,7 @@ TEST_F(ConsumerRetrierTest, HoldsNothingThatGoesBackByItself) {
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
 }
 
-TEST_F(ConsumerRetrierTest, ForgetsWhatItHoldsWithItsChannel) {
+TEST_F(ConsumerRetrierTest, DropsHeldMessagesWithTheirChannel) {
   Make("4.0.5");
   deliver_ = consumer_retrier_->Wrap(Handler([](const Delivery&) { return Outcome::Requeue(); }));
   consumer_retrier_->PauseReturns();

@@ -29,7 +29,7 @@ class HandExecutor final : public Executor {
   std::vector<Work> works;
 };
 
-TEST_F(HandlerCalls, BeginsNothingOnAThreadWhoseChannelIsGone) {
+TEST_F(HandlerCalls, StartsNothingOnAThreadAfterTheChannelCloses) {
   MakeRetrier({.queue = "orders"});
   const auto threads = std::make_shared<HandExecutor>();
   std::vector<Delivery> handled;
@@ -59,7 +59,7 @@ TEST_F(HandlerCalls, BeginsNothingOnAThreadWhoseChannelIsGone) {
   EXPECT_FALSE(handled[1].abandoned());
 }
 
-TEST_F(HandlerCalls, KeepsTheMemoryOfNoDeliveryWhoseChannelIsGone) {
+TEST_F(HandlerCalls, FreesDeliveriesWhoseChannelIsClosed) {
   MakeRetrier({.queue = "orders"});
   const auto threads = std::make_shared<HandExecutor>();
   deliver_ = retrier_->Wrap([](const Delivery&) { return Outcome::Ok(); }, threads);
@@ -71,7 +71,7 @@ TEST_F(HandlerCalls, KeepsTheMemoryOfNoDeliveryWhoseChannelIsGone) {
   EXPECT_TRUE(kept.expired());
 }
 
-TEST_F(HandlerCalls, SaysWhatAnAsynchronousHandlerThrew) {
+TEST_F(HandlerCalls, ReportsAnExceptionOfAnAsynchronousHandler) {
   Start({.queue = "orders"}, AsyncHandler([](const Delivery&, const Settlement&) {
           throw std::runtime_error("out of paper");
         }));
@@ -80,7 +80,7 @@ TEST_F(HandlerCalls, SaysWhatAnAsynchronousHandlerThrew) {
   EXPECT_THAT(std::string(events_.Last(EventKind::kFailed)->error), HasSubstr("out of paper"));
 }
 
-TEST_F(HandlerCalls, AnAsynchronousHandlerSettlesWhenItLikes) {
+TEST_F(HandlerCalls, AnAsynchronousHandlerMaySettleAtAnyTime) {
   std::vector<Settlement> settlements;
   Start({.queue = "orders"}, AsyncHandler([&settlements](Delivery, Settlement settlement) {
           settlements.push_back(std::move(settlement));
@@ -114,7 +114,7 @@ TEST_F(HandlerCalls, AbandonedDeliveriesAreForgotten) {
   EXPECT_THAT(broker_.acked, IsEmpty());
 }
 
-TEST_F(HandlerCalls, AHandlerReadsItsDeliveryAfterItHasHadItAbandoned) {
+TEST_F(HandlerCalls, AHandlerMayReadItsDeliveryAfterAbandoningIt) {
   std::string body;
   Start({.queue = "orders"}, Handler([this, &body](const Delivery& delivery) -> Outcome {
           retrier_->Abandon();
@@ -127,7 +127,7 @@ TEST_F(HandlerCalls, AHandlerReadsItsDeliveryAfterItHasHadItAbandoned) {
   EXPECT_THAT(broker_.publishes, IsEmpty());
 }
 
-TEST_F(HandlerCalls, AHandlerWithinAHandlerMayAbandonBothDeliveries) {
+TEST_F(HandlerCalls, ANestedHandlerMayAbandonBothDeliveries) {
   int calls = 0;
   std::vector<std::string> bodies;
   Start({.queue = "orders"}, Handler([&, this](const Delivery& delivery) -> Outcome {

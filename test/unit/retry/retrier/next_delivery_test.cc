@@ -36,7 +36,7 @@ class NextDelivery : public RetrierTest {
   }
 };
 
-TEST_F(NextDelivery, IsMovedForNoReasonOfTheOneBefore) {
+TEST_F(NextDelivery, IsMovedWithoutThePreviousError) {
   StartAfterAnother(CountRedeliveries::kNever);
   Redeliver(10);
   LastPublish().Confirm();
@@ -44,7 +44,7 @@ TEST_F(NextDelivery, IsMovedForNoReasonOfTheOneBefore) {
   EXPECT_EQ(events_.Last(EventKind::kMoved)->error, "");
 }
 
-TEST_F(NextDelivery, IsSentOnForNoReasonOfTheOneBefore) {
+TEST_F(NextDelivery, IsForwardedWithoutThePreviousError) {
   StartAfterAnother(CountRedeliveries::kNever);
   amqp::Table headers = Failed(1);
   headers.Set(kRetryRemainingHeader, std::int64_t{60'000});
@@ -55,7 +55,7 @@ TEST_F(NextDelivery, IsSentOnForNoReasonOfTheOneBefore) {
   EXPECT_EQ(events_.Last(EventKind::kForwarded)->error, "");
 }
 
-TEST_F(NextDelivery, WasNotHandledWhereTheOneBeforeWas) {
+TEST_F(NextDelivery, IsReportedUnhandledAfterAHandledOne) {
   StartAfterAnother(CountRedeliveries::kAlways);
   Redeliver(5);
   LastPublish().Confirm();

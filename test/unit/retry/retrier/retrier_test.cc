@@ -23,7 +23,7 @@ using ::testing::MatchesRegex;
 using testing::RetrierTest;
 using ::testing::SizeIs;
 
-TEST_F(RetrierTest, AcksWhatTheHandlerHandled) {
+TEST_F(RetrierTest, AcksHandledMessages) {
   Start({.queue = "orders"}, [](const Delivery&) { return Outcome::Ok(); });
   Deliver();
   EXPECT_THAT(broker_.acked, ElementsAre(1));
@@ -49,7 +49,7 @@ TEST_F(RetrierTest, AcksAFailureOnlyAfterItsCopyIsConfirmed) {
   EXPECT_EQ(retrier_->open(), 0U);
 }
 
-TEST_F(RetrierTest, DelaysGrowWithTheFailuresThatTheMessageRemembers) {
+TEST_F(RetrierTest, DelaysGrowWithTheFailuresInTheHeaders) {
   Start({.queue = "orders"}, Handler(Fails));
   amqp::Table headers;
   for (const char* exchange : {"retry.1000", "retry.2000", "retry.4000", "retry.8000"}) {
@@ -71,7 +71,7 @@ TEST_F(RetrierTest, ANackedCopyGoesToTheQueueWithTheHashedName) {
   EXPECT_THAT(broker_.acked, IsEmpty());
 }
 
-TEST_F(RetrierTest, AParkedQueueThatVanishedIsMadeAgain) {
+TEST_F(RetrierTest, ADeletedParkedQueueIsRedeclared) {
   Start({.queue = "orders"},
         [](const Delivery&) -> Outcome { return absl::InvalidArgumentError("no such customer"); });
   Deliver();
@@ -89,7 +89,7 @@ TEST_F(RetrierTest, AParkedQueueThatVanishedIsMadeAgain) {
   EXPECT_THAT(broker_.acked, ElementsAre(1));
 }
 
-TEST_F(RetrierTest, RejectsOrDiscardsAtTheLimitWhereToldTo) {
+TEST_F(RetrierTest, RejectsOrDiscardsAtTheLimitIfConfigured) {
   Start({.queue = "orders", .retry = {.max_attempts = 1, .on_limit = OnLimit::kReject}},
         Handler(Fails));
   Deliver();
@@ -98,7 +98,7 @@ TEST_F(RetrierTest, RejectsOrDiscardsAtTheLimitWhereToldTo) {
   EXPECT_EQ(events_.Count(EventKind::kRejected), 1U);
 }
 
-TEST_F(RetrierTest, GoesOnWithTheAttemptsOfAFormerQueue) {
+TEST_F(RetrierTest, ContinuesTheAttemptsOfAFormerQueue) {
   std::vector<std::uint64_t> attempts;
   Start({.queue = "orders.v2", .former_queues = {"orders"}}, Handler([&](const Delivery& delivery) {
           attempts.push_back(delivery.attempt());
@@ -112,7 +112,7 @@ TEST_F(RetrierTest, GoesOnWithTheAttemptsOfAFormerQueue) {
   EXPECT_EQ(*broker_.publishes[0].headers.Find("x-retry-count"), amqp::Value(std::int64_t{4}));
 }
 
-TEST_F(RetrierTest, RefusesFormerQueuesThatCanBeNone) {
+TEST_F(RetrierTest, RefusesInvalidFormerQueues) {
   MakeRetrier({.queue = "orders"});
   const auto refused = Retrier::Create(shared_, {.queue = "orders", .former_queues = {"", "a\nb"}});
   EXPECT_THAT(std::string(refused.status().message()),
@@ -120,7 +120,7 @@ TEST_F(RetrierTest, RefusesFormerQueuesThatCanBeNone) {
                         "contain line breaks"));
 }
 
-TEST_F(RetrierTest, AnExceptionIsARetry) {
+TEST_F(RetrierTest, AnExceptionCausesARetry) {
   Start({.queue = "orders"},
         Handler([](const Delivery&) -> Outcome { throw std::runtime_error("boom"); }));
   Deliver();
@@ -128,7 +128,7 @@ TEST_F(RetrierTest, AnExceptionIsARetry) {
   EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("boom"));
 }
 
-TEST_F(RetrierTest, ANamedWorkExchangeTakesBackWhatCameThroughIt) {
+TEST_F(RetrierTest, ReturnsMessagesOfANamedWorkExchangeThroughIt) {
   Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
   Deliver({.exchange = "shop", .routing_key = "order.placed"});
   EXPECT_EQ(LastPublish().exchange, "retry.1000");
@@ -137,7 +137,7 @@ TEST_F(RetrierTest, ANamedWorkExchangeTakesBackWhatCameThroughIt) {
             amqp::Value("shop"));
 }
 
-TEST_F(RetrierTest, WhatCameAnotherWayThanTheWorkExchangeReturnsDirectly) {
+TEST_F(RetrierTest, ReturnsDirectlyIfTheMessageBypassedTheWorkExchange) {
   Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
   Deliver({.exchange = "", .routing_key = "orders"});
   EXPECT_EQ(LastPublish().exchange, "retry.1000.direct");
@@ -167,7 +167,7 @@ amqp::Table ForgedHeaders(const std::string& queue) {
           {"CC", amqp::Array{amqp::Value("order.refunded")}}};
 }
 
-TEST_F(RetrierTest, ForgedHeadersLeadNoCopyThroughTheWorkExchange) {
+TEST_F(RetrierTest, ForgedHeadersRouteNoCopyThroughTheWorkExchange) {
   for (const Outcome& outcome :
        {Outcome(absl::UnavailableError("down")),
         Outcome::RetryAfter(absl::Seconds(1234567), absl::UnavailableError("down")),
@@ -188,7 +188,7 @@ TEST_F(RetrierTest, ForgedHeadersLeadNoCopyThroughTheWorkExchange) {
   }
 }
 
-TEST_F(RetrierTest, AForgedRoutingKeyIsNotThatOfACopyThroughTheWorkExchange) {
+TEST_F(RetrierTest, IgnoresAForgedRoutingKeyForACopyThroughTheWorkExchange) {
   Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
   const std::string headers = ForgedHeaders("orders").Encode().value();
   Deliver({.exchange = "shop",
@@ -198,7 +198,7 @@ TEST_F(RetrierTest, AForgedRoutingKeyIsNotThatOfACopyThroughTheWorkExchange) {
   EXPECT_EQ(LastPublish().routing_key, "order.placed");
 }
 
-TEST_F(RetrierTest, AForgedRestOfADelayIsSentOnToTheQueueItself) {
+TEST_F(RetrierTest, AForgedRestOfADelayIsForwardedToTheQueueItself) {
   Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
   amqp::Table forged = ForgedHeaders("orders");
   forged.Set("x-retry-not-before", absl::ToUnixMillis(time_.Now() + absl::Hours(1)));
@@ -211,7 +211,7 @@ TEST_F(RetrierTest, AForgedRestOfADelayIsSentOnToTheQueueItself) {
   EXPECT_EQ(LastPublish().routing_key, "orders");
 }
 
-TEST_F(RetrierTest, SaysWhenItIsIdle) {
+TEST_F(RetrierTest, ReportsWhenItIsIdle) {
   Start({.queue = "orders"}, Handler(Fails));
   Deliver();
   bool idle = false;
@@ -223,7 +223,7 @@ TEST_F(RetrierTest, SaysWhenItIsIdle) {
   EXPECT_TRUE(idle);
 }
 
-TEST_F(RetrierTest, OneIdServesAllCopies) {
+TEST_F(RetrierTest, UsesOneIdForAllCopies) {
   Start({.queue = "orders"}, Handler(Fails));
   Deliver();
   const amqp::Value id = *LastPublish().headers.Find(kRetryIdHeader);
@@ -237,7 +237,7 @@ TEST_F(RetrierTest, OneIdServesAllCopies) {
   EXPECT_EQ(*LastPublish().headers.Find(kRetryIdHeader), id);
 }
 
-TEST_F(RetrierTest, PreparesByLookingForQueueExchangeAndParkedQueue) {
+TEST_F(RetrierTest, ChecksQueueExchangeAndParkedQueueWhilePreparing) {
   MakeRetrier({.queue = "orders", .work_exchange = "shop"});
   absl::Status prepared = absl::UnknownError("not answered");
   retrier_->Prepare([&prepared](const absl::Status& status) { prepared = status; });
@@ -259,7 +259,7 @@ TEST_F(RetrierTest, PreparesByLookingForQueueExchangeAndParkedQueue) {
   EXPECT_TRUE(absl::IsNotFound(prepared));
 }
 
-TEST_F(RetrierTest, AMistypedQueueLeavesNoParkedQueueBehind) {
+TEST_F(RetrierTest, AMistypedQueueCreatesNoParkedQueue) {
   MakeRetrier({.queue = "order"});
   broker_.on_declare = [](const QueueDeclaration&) { return absl::NotFoundError("no queue"); };
   absl::Status prepared;
@@ -270,7 +270,7 @@ TEST_F(RetrierTest, AMistypedQueueLeavesNoParkedQueueBehind) {
   EXPECT_THAT(broker_.declares, SizeIs(1));
 }
 
-TEST_F(RetrierTest, SaysWhichRightALookNeeds) {
+TEST_F(RetrierTest, NamesThePermissionThatACheckNeeds) {
   MakeRetrier({.queue = "orders"});
   broker_.on_declare = [](const QueueDeclaration&) {
     return absl::PermissionDeniedError("access to queue 'orders' refused");

@@ -126,12 +126,12 @@ TEST_F(TooLargeDeliveries, AreNotPassedOnDuringAnAlarm) {
   EXPECT_FALSE(PassOn(Large()));
 }
 
-TEST_F(TooLargeDeliveries, AreNotPassedOnToBeRejected) {
+TEST_F(TooLargeDeliveries, AreNotPassedOnIfTheyWillBeRejected) {
   Begin(OnLimit::kReject);
   EXPECT_FALSE(PassOn(Large()));
 }
 
-TEST_F(TooLargeDeliveries, ComeAgainWhereTheBrokerDoesNotCountThat) {
+TEST_F(TooLargeDeliveries, AreDeliveredAgainIfTheBrokerDoesNotCountIt) {
   broker_.version = "4.3.6";
   Begin(OnLimit::kPark);
   const auto message = Large();
@@ -145,7 +145,7 @@ TEST_F(TooLargeDeliveries, ComeAgainWhereTheBrokerDoesNotCountThat) {
 }
 
 // A refusal may last, and each attempt takes the whole body.
-TEST_F(TooLargeDeliveries, ComeAgainAfterTwentyMinutesIfTheirCopyIsRefused) {
+TEST_F(TooLargeDeliveries, AreDeliveredAgainAfterTwentyMinutesIfTheirCopyIsRefused) {
   broker_.version = "4.3.6";
   Begin(OnLimit::kPark);
   const auto message = Large();
@@ -161,7 +161,7 @@ TEST_F(TooLargeDeliveries, ComeAgainAfterTwentyMinutesIfTheirCopyIsRefused) {
 }
 
 // At its delivery limit the broker would drop them.
-TEST_F(TooLargeDeliveries, ComeAgainTenTimesWhereTheBrokerCountsThat) {
+TEST_F(TooLargeDeliveries, AreDeliveredAgainTenTimesIfTheBrokerCountsIt) {
   Begin(OnLimit::kPark);
   for (const std::int64_t count : {0, 9, 10}) {
     const amqp::Table headers = {{"x-delivery-count", count}};
@@ -188,14 +188,14 @@ TEST_F(TooLargeDeliveries, StayUnackedAndAreReported) {
   EXPECT_THAT(events_.Last(EventKind::kHeld)->error, HasSubstr("its body of 1000 bytes"));
 }
 
-TEST_F(TooLargeDeliveries, AreRejectedOrDiscardedIfThatIsAskedFor) {
+TEST_F(TooLargeDeliveries, AreRejectedOrDiscardedIfConfigured) {
   DeliverOne(OnLimit::kReject);
   EXPECT_THAT(broker_.rejected, ElementsAre(1));
   EXPECT_EQ(events_.Count(EventKind::kRejected), 1U);
 }
 
 // Deliveries have a connection of their own.
-TEST_F(ReturnedDeliveries, WaitsForAConnectionToPublishTheCopyOn) {
+TEST_F(ReturnedDeliveries, WaitForAConnectionToPublishTheCopy) {
   Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
   broker_.Lose();
   Deliver();
@@ -259,7 +259,7 @@ TEST_F(ConsumerTimeouts, CountsATimeoutAsAFailureThatIsRetried) {
 }
 
 // The broker counts every message that was on its way to the same consumer.
-TEST_F(ConsumerTimeouts, CountNothingWhereTheBrokerHasFailedOnAnotherMessage) {
+TEST_F(ConsumerTimeouts, CountsNothingIfTheBrokerFailedOnAnotherMessage) {
   StartWithTimeouts();
   DeliverAgain(0);
   retrier_->Abandon(absl::InternalError("541"));
@@ -271,7 +271,7 @@ TEST_F(ConsumerTimeouts, CountNothingWhereTheBrokerHasFailedOnAnotherMessage) {
   EXPECT_THAT(broker_.publishes, IsEmpty());
 }
 
-TEST_F(ConsumerTimeouts, AddsTimeoutsToWhatTheBrokerCounts) {
+TEST_F(ConsumerTimeouts, AddsTimeoutsToTheCountOfTheBroker) {
   StartWithTimeouts(/*max_attempts=*/3);
   DeliverAgain(2, 2);
   EXPECT_THAT(attempts_, ElementsAre(2));
@@ -280,7 +280,7 @@ TEST_F(ConsumerTimeouts, AddsTimeoutsToWhatTheBrokerCounts) {
   EXPECT_EQ(LastPublish().routing_key, "orders.parked");
 }
 
-TEST_F(ConsumerTimeouts, DoesNotCountWhatWasGivenBack) {
+TEST_F(ConsumerTimeouts, DoesNotCountRequeuedMessages) {
   StartWithTimeouts(/*max_attempts=*/1);
   for (std::int64_t i = 0; i < 5; ++i) DeliverAgain(i);
   EXPECT_THAT(attempts_, ElementsAre(0, 0, 0, 0, 0));
@@ -296,7 +296,7 @@ TEST_F(ConsumerTimeouts, DoesNotCountALostConnectionTwice) {
   EXPECT_THAT(attempts_, ElementsAre(0, 1));
 }
 
-TEST_F(ConsumerTimeouts, DoesNotCountWhatHadNotBegun) {
+TEST_F(ConsumerTimeouts, DoesNotCountUnstartedMessages) {
   StartWithTimeouts();
   begins_ = false;
   DeliverAgain(0);
@@ -305,7 +305,7 @@ TEST_F(ConsumerTimeouts, DoesNotCountWhatHadNotBegun) {
   EXPECT_THAT(attempts_, ElementsAre(0, 0));
 }
 
-TEST_F(ConsumerTimeouts, DoesNotCountWhatCameMuchLaterThanWhatTimedOut) {
+TEST_F(ConsumerTimeouts, DoesNotCountMessagesDeliveredMuchLaterThanTheTimedOutOne) {
   StartWithTimeouts();
   DeliverAgain(0, 0, "old");
   time_.Advance(absl::Minutes(10));
@@ -318,7 +318,7 @@ TEST_F(ConsumerTimeouts, DoesNotCountWhatCameMuchLaterThanWhatTimedOut) {
   EXPECT_THAT(broker_.publishes, SizeIs(1));
 }
 
-TEST_F(ConsumerTimeouts, DoesNotTakeAnotherMessageForTheOneThatTimedOut) {
+TEST_F(ConsumerTimeouts, DoesNotMistakeAnotherMessageForTheTimedOutOne) {
   StartWithTimeouts();
   DeliverAgain(1, 0, "one");
   TimeOut();
@@ -329,7 +329,7 @@ TEST_F(ConsumerTimeouts, DoesNotTakeAnotherMessageForTheOneThatTimedOut) {
   EXPECT_THAT(broker_.publishes, SizeIs(1));
 }
 
-TEST_F(ReturnedDeliveries, WithNothingToRememberGoBackWithoutHeadersOfRetrying) {
+TEST_F(ReturnedDeliveries, WithoutAHistoryAreRequeuedWithoutRetryHeaders) {
   Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
   Deliver({.exchange = "",
            .routing_key = "orders",
@@ -343,7 +343,7 @@ TEST_F(ReturnedDeliveries, WithNothingToRememberGoBackWithoutHeadersOfRetrying) 
 class DeliveryCount : public ReturnedDeliveries,
                       public ::testing::WithParamInterface<const char*> {};
 
-TEST_P(DeliveryCount, IsBelievedOfAQuorumQueueAlone) {
+TEST_P(DeliveryCount, IsTrustedOnlyForAQuorumQueue) {
   broker_.on_declare = [](const QueueDeclaration& queue) -> absl::Status {
     if (queue.arguments.Find("x-queue-type") == nullptr) return absl::OkStatus();
     if (queue.arguments.Find("x-expires") == nullptr) {
@@ -370,7 +370,7 @@ TEST_P(DeliveryCount, IsBelievedOfAQuorumQueueAlone) {
 INSTANTIATE_TEST_SUITE_P(Queues, DeliveryCount, ::testing::Values("classic", "quorum"));
 
 // RabbitMQ 4 drops a message that it has delivered 21 times (F33 in doc/rabbitmq_facts.md).
-TEST_F(ReturnedDeliveries, MovesWhatIsDeliveredTooOftenBehindTheOthersInItsQueue) {
+TEST_F(ReturnedDeliveries, MoveMessagesDeliveredTooOftenToTheEndOfTheirQueue) {
   int calls = 0;
   Start({.queue = "orders"}, [&](const Delivery&) {
     ++calls;
@@ -392,7 +392,7 @@ TEST_F(ReturnedDeliveries, MovesWhatIsDeliveredTooOftenBehindTheOthersInItsQueue
   EXPECT_EQ(retrier_->open(), 0U);
 }
 
-TEST_F(ReturnedDeliveries, HandlesWhatIsDeliveredLessOftenAndWhatOnlyBringsTheCountAlong) {
+TEST_F(ReturnedDeliveries, HandleMessagesDeliveredLessOftenOrPublishedWithTheCount) {
   int calls = 0;
   Start({.queue = "orders"}, [&](const Delivery&) {
     ++calls;
@@ -404,7 +404,7 @@ TEST_F(ReturnedDeliveries, HandlesWhatIsDeliveredLessOftenAndWhatOnlyBringsTheCo
   EXPECT_THAT(broker_.publishes, IsEmpty());
 }
 
-TEST_F(ReturnedDeliveries, WhatIsMovedRemembersItsFailuresAndCountsNoMoreThanItShall) {
+TEST_F(ReturnedDeliveries, MovedMessagesKeepTheirFailuresAndAddNoUnwantedCounts) {
   Start({.queue = "orders", .retry = {.count_redeliveries = CountRedeliveries::kNever}},
         Handler(Fails));
   const amqp::Table remembered = {{kRetryCountHeader.data(), std::int64_t{3}},
@@ -425,7 +425,7 @@ TEST_F(ReturnedDeliveries, WhatIsMovedRemembersItsFailuresAndCountsNoMoreThanItS
   }
 }
 
-TEST_F(ReturnedDeliveries, ParksWhatTheBrokerRefusesToTakeWhereItShouldMove) {
+TEST_F(ReturnedDeliveries, AreParkedIfTheBrokerRefusesToMoveThem) {
   Start({.queue = "orders"}, Handler(Fails));
   Redeliver(10);
   for (int turn = 0; turn < 10 && LastPublish().routing_key == "orders"; ++turn) {

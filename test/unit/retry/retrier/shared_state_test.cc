@@ -44,7 +44,7 @@ class Leaver : public BrokerListener {
   const SharedState::ListenerId id_;
 };
 
-TEST(SharedStateTest, ListenersMayGoWhileAllAreTold) {
+TEST(SharedStateTest, ListenersMayLeaveDuringANotification) {
   SimulatedTime time;
   SeededRandom random(1);
   RecordedEvents events;
@@ -62,7 +62,7 @@ TEST(SharedStateTest, ListenersMayGoWhileAllAreTold) {
 }
 
 // Its observer may destroy whatever an event's texts belong to.
-TEST(SharedStateTest, TextsOfAnEventStayDuringTheCallWhateverBecomesOfTheirOwners) {
+TEST(SharedStateTest, TextsOfAnEventStayValidDuringTheCallIfTheirOwnersChange) {
   SimulatedTime time;
   SeededRandom random(1);
   ScriptedBroker broker(time);

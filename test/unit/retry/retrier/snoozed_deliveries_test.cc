@@ -30,7 +30,7 @@ class SnoozedDeliveries : public RetrierTest {
   const amqp::Value* Header(std::string_view name) { return LastPublish().headers.Find(name); }
 };
 
-TEST_F(SnoozedDeliveries, ComeBackAfterTheirDelayUncounted) {
+TEST_F(SnoozedDeliveries, ReturnAfterTheirDelayUncounted) {
   StartSnoozing({.queue = "orders", .retry = {.max_attempts = 1}});
   Deliver({.exchange = "shop", .routing_key = "order.placed"});
   ASSERT_THAT(broker_.publishes, SizeIs(1));
@@ -78,7 +78,7 @@ TEST_F(SnoozedDeliveries, KeepTheRedeliveriesThatTheirQueueHasCounted) {
   EXPECT_EQ(Header("x-delivery-count"), nullptr);
 }
 
-TEST_F(SnoozedDeliveries, AreParkedWhereTheBrokerRefusesTheirCopy) {
+TEST_F(SnoozedDeliveries, AreParkedIfTheBrokerRefusesTheirCopy) {
   StartSnoozing({.queue = "orders"});
   Deliver();
   for (int turn = 0; turn < 10 && LastPublish().routing_key == "orders"; ++turn) {
@@ -91,7 +91,7 @@ TEST_F(SnoozedDeliveries, AreParkedWhereTheBrokerRefusesTheirCopy) {
   EXPECT_EQ(events_.Count(EventKind::kParked), 1U);
 }
 
-TEST(Snooze, BringsAMessageBackInTimeThroughSeveralDelayQueues) {
+TEST(Snooze, ReturnsAMessageOnTimeThroughSeveralDelayQueues) {
   testing::SimulatedTime time;
   testing::SeededRandom random;
   testing::SimulatedRabbitMq rabbit(time, random);

@@ -39,7 +39,7 @@ class TargetChecksTest : public ::testing::Test {
   std::vector<std::string> exchanges_looked_for_;
 };
 
-TEST_F(TargetChecksTest, ManyWhoAskAtOnceTakeOneLook) {
+TEST_F(TargetChecksTest, ConcurrentChecksShareOneRequest) {
   for (int i = 0; i < 100; ++i) Look({.exchange = "", .queue = "orders"});
   EXPECT_THAT(broker_.declares, SizeIs(1));
   EXPECT_THAT(answers_, SizeIs(0));
@@ -47,7 +47,7 @@ TEST_F(TargetChecksTest, ManyWhoAskAtOnceTakeOneLook) {
   EXPECT_THAT(answers_, AllOf(SizeIs(100), Each(Property(&absl::Status::ok, true))));
 }
 
-TEST_F(TargetChecksTest, WhatWasThereIsTrustedForAWhile) {
+TEST_F(TargetChecksTest, TrustsExistingTargetsForAWhile) {
   Look({.exchange = "", .queue = "orders"});
   Settle();
   time_.Advance(TargetChecks::kTrusted - absl::Milliseconds(1));
@@ -59,7 +59,7 @@ TEST_F(TargetChecksTest, WhatWasThereIsTrustedForAWhile) {
   EXPECT_THAT(broker_.declares, SizeIs(2));
 }
 
-TEST_F(TargetChecksTest, QueuesAndExchangesAreLookedForEachByItself) {
+TEST_F(TargetChecksTest, ChecksQueuesAndExchangesSeparately) {
   Look({.exchange = "", .queue = "orders"});
   Look({.exchange = "", .queue = "bills"});
   Look({.exchange = "orders", .queue = ""});
@@ -67,7 +67,7 @@ TEST_F(TargetChecksTest, QueuesAndExchangesAreLookedForEachByItself) {
   EXPECT_THAT(exchanges_looked_for_, ::testing::ElementsAre("orders"));
 }
 
-TEST_F(TargetChecksTest, WhatIsNotThereIsLookedForEachTime) {
+TEST_F(TargetChecksTest, ChecksMissingTargetsEachTime) {
   broker_.on_declare = [](const QueueDeclaration&) { return absl::NotFoundError("no queue"); };
   for (int i = 0; i < 2; ++i) {
     Look({.exchange = "", .queue = "orders"});
@@ -86,7 +86,7 @@ TEST_F(TargetChecksTest, ALostConnectionEndsTheTrust) {
   EXPECT_THAT(broker_.declares, SizeIs(2));
 }
 
-TEST_F(TargetChecksTest, AnAnswerMayAskAgain) {
+TEST_F(TargetChecksTest, ACallbackMayCheckAgain) {
   int looks = 0;
   broker_.on_declare = [&](const QueueDeclaration&) {
     return ++looks == 1 ? absl::UnavailableError("the connection was reset") : absl::OkStatus();
@@ -99,7 +99,7 @@ TEST_F(TargetChecksTest, AnAnswerMayAskAgain) {
   EXPECT_THAT(answers_, AllOf(SizeIs(1), Each(Property(&absl::Status::ok, true))));
 }
 
-TEST_F(TargetChecksTest, ThousandsOfTargetsAreNotKeptForEver) {
+TEST_F(TargetChecksTest, DoesNotKeepThousandsOfTargetsForever) {
   for (int i = 0; i < 3000; ++i) {
     Look({.exchange = "", .queue = absl::StrCat("orders.", i)});
     Settle();
@@ -108,7 +108,7 @@ TEST_F(TargetChecksTest, ThousandsOfTargetsAreNotKeptForEver) {
   EXPECT_LE(checks_.size(), 1001U);
 }
 
-TEST_F(TargetChecksTest, ThousandsOfTargetsAtOnceAreNotAllTrusted) {
+TEST_F(TargetChecksTest, DoesNotTrustThousandsOfTargetsAtOnce) {
   for (int i = 0; i < 3000; ++i) {
     Look({.exchange = "", .queue = absl::StrCat("orders.", i)});
     Settle();
@@ -118,7 +118,7 @@ TEST_F(TargetChecksTest, ThousandsOfTargetsAtOnceAreNotAllTrusted) {
   EXPECT_THAT(broker_.declares, SizeIs(3000));
 }
 
-TEST_F(TargetChecksTest, WhatIsFoundAgainIsTrustedAnew) {
+TEST_F(TargetChecksTest, TrustsATargetAgainThatIsFoundAgain) {
   Look({.exchange = "", .queue = "orders"});
   Settle();
   time_.Advance(TargetChecks::kTrusted);
