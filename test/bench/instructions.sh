@@ -41,21 +41,25 @@ count() {
 ((${#words[@]})) || words=(retry success)
 grown=0
 for line in "${words[@]}"; do
-  few=$(count "$line" "$FEW")
-  many=$(count "$line" "$MANY")
-  # The start costs the same in both runs.
-  read -r instructions allocations < <(awk -v few="$few" -v many="$many" -v messages=$((MANY - FEW)) 'BEGIN {
-    split(few, a); split(many, b)
-    printf "%.0f %.1f\n", (b[1] - a[1]) / messages, (b[2] - a[2]) / messages
-  }')
   read -r kept kept_allocations < <(sed -n "s/^$line //p" "$FIGURES")
-  printf '%-8s %6d instructions (kept: %d), %.1f allocations (kept: %.1f) per message\n' "$line" "$instructions" "$kept" \
-    "$allocations" "$kept_allocations"
-  if [[ -n ${write:-} ]]; then
-    sed -i "s/^$line .*/$line $instructions $allocations/" "$FIGURES"
-  elif awk "BEGIN { exit !($instructions > $kept * $TOLERANCE || $allocations > $kept_allocations + 0.2) }"; then
-    grown=$((grown + 1))
-  fi
+  # On a busy machine deliveries and confirms come in smaller groups, which costs more: the least of three runs counts.
+  for attempt in 1 2 3; do
+    few=$(count "$line" "$FEW")
+    many=$(count "$line" "$MANY")
+    # The start costs the same in both runs.
+    read -r instructions allocations < <(awk -v few="$few" -v many="$many" -v messages=$((MANY - FEW)) 'BEGIN {
+      split(few, a); split(many, b)
+      printf "%.0f %.1f\n", (b[1] - a[1]) / messages, (b[2] - a[2]) / messages
+    }')
+    printf '%-8s %6d instructions (kept: %d), %.1f allocations (kept: %.1f) per message\n' "$line" "$instructions" "$kept" \
+      "$allocations" "$kept_allocations"
+    if [[ -n ${write:-} ]]; then
+      sed -i "s/^$line .*/$line $instructions $allocations/" "$FIGURES"
+      break
+    fi
+    awk "BEGIN { exit !($instructions > $kept * $TOLERANCE || $allocations > $kept_allocations + 0.2) }" || break
+    ((attempt < 3)) || grown=$((grown + 1))
+  done
 done
 printf '%d passed, %d failed\n' $((${#words[@]} - grown)) "$grown"
 ((!grown)) || say 'a message costs more than before; find the cause with callgrind_annotate, or run with --write and' \
