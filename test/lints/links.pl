@@ -1,5 +1,5 @@
-# Follows the links of all pages, and the names of pages that other files cite, and checks the numbers of facts. Reads the
-# names of the files from stdin. See test/lint.
+# Follows the links of all pages, and the names of pages that other files cite, and checks the numbers of facts and the names
+# of tests. Reads the names of the files from stdin. See test/lint.
 use strict;
 use warnings;
 
@@ -67,6 +67,20 @@ for my $page (glob 'doc/rabbitmq_facts*.md') {
 }
 
 chomp(my @files = <STDIN>);
+
+# Pages name a test `Suite.Name`, or its beginning `Suite.Nam…`.
+my @tests;
+for my $file (grep { m{^test/.*\.(cc|h)$} } @files) {
+  for (lines_of($file)) {
+    next unless /^(?:TYPED_)?TEST(?:_[FP])?\((\w+), *(\w+)/;
+    push @tests, "$1.$2";
+  }
+}
+sub names_test {
+  my ($name, $whole) = @_;
+  return scalar grep { $whole ? $_ eq $name : index($_, $name) == 0 } @tests;
+}
+
 for my $file (@files) {
   next unless -T $file;
   follow_links($file) if $file =~ /\.md$/;
@@ -80,6 +94,9 @@ for my $file (@files) {
       $page =~ s{^\$[A-Z_{}]+/}{};
       next if $page =~ m{\$|^//};  # what a script makes, and what is on another machine
       expect(-e $page || (defined $folder && -e $folder . $page), "$file:$number: cites $page, which is not there");
+    }
+    while ($file =~ /\.md$/ && /`(?:\w+\/)?(([A-Z]\w+)\.[A-Z]\w+)((?:…)?)`/g) {
+      expect(names_test($1, $3 eq ''), "$file:$number: cites the test $1, which is not there") if $1 ne 'Suite.Name' && @tests;
     }
     next unless $file =~ /\.(md|h|cc|cpp)$/;
     expect($facts{$1}, "$file:$number: cites $1, which doc/rabbitmq_facts*.md do not list") while /\b(F\d+)(?![0-9a-z])/g;
