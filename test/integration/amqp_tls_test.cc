@@ -1,26 +1,19 @@
 // A connection over TLS, to the broker at RETRYQ_TLS_URL.
 
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "integration/amqp_fixture.h"
 #include "integration/temporary_user.h"
-#include "support/certificates.h"
 #include "support/proxy.h"
-#include "support/temporary_directory.h"
 
 namespace retryq::amqp {
 namespace amqp_tls_test {
 
-using retryq::testing::Identity;
 using retryq::testing::Proxy;
-using retryq::testing::TemporaryDirectory;
 using ::testing::HasSubstr;
 
 class AmqpTls : public AmqpTest {
@@ -98,30 +91,6 @@ TEST_F(AmqpTls, LogsInWithItsCertificateAfterItsUserIsAdded) {
                            testing::Json{{"configure", ""}, {"write", ""}, {"read", ""}});
   Connection connection(loop_, options_, &log_);
   Open(connection);
-}
-
-// A certificate that is renewed while the program runs.
-TEST_F(AmqpTls, ReadsItsFilesBeforeEachAttempt) {
-  const TemporaryDirectory directory;
-  std::ostringstream trusted;
-  trusted << std::ifstream(options_.tls->ca_file).rdbuf();
-  const std::string other = Identity({.is_authority = true}).certificate();
-  options_.tls->ca_file = directory.Write("ca.pem", trusted.str());
-  Proxy proxy(loop_, options_.endpoints[0].port);
-  options_.endpoints[0].port = proxy.port();
-  Connection connection(loop_, options_, &log_);
-  Open(connection);
-
-  directory.Write("ca.pem", other);
-  proxy.Cut();
-  RunUntil(loop_, [&] { return log_.lost.size() >= 2; });
-  EXPECT_THAT(std::string(log_.lost[1].message()), HasSubstr("certificate"));
-  EXPECT_EQ(log_.opened, 1);
-  directory.Write("ca.pem", "half of it");
-  RunUntil(loop_, [&] { return absl::StrContains(log_.lost.back().message(), "ca_file"); });
-  EXPECT_TRUE(absl::IsUnavailable(log_.lost.back())) << log_.lost.back();
-  directory.Write("ca.pem", trusted.str());
-  RunUntil(loop_, [&] { return log_.opened == 2; });
 }
 
 TEST_F(AmqpTls, ReportsThatAPortIsForTls) {

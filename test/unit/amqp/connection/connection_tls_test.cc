@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "amqp/transport/tls_client.h"
 #include "retryq/amqp/connection.h"
 #include "support/certificates.h"
@@ -495,11 +496,21 @@ TEST_F(ConnectionTls, NamesUnusableFilesAndDoesNotConnect) {
   EXPECT_EQ(server_->connections, 0);
 }
 
-TEST_F(ConnectionTls, ReadsItsFilesOnce) {
+// Certificates are renewed while a program runs.
+TEST_F(ConnectionTls, ReadsItsFilesBeforeEachAttempt) {
+  const auto await_error = [this](const char* text) {
+    RunUntil([&] { return !lost_.empty() && absl::StrContains(lost_.back().message(), text); });
+    EXPECT_TRUE(absl::IsUnavailable(lost_.back())) << lost_.back();
+  };
   ServeWell();
   Open();
   Write("ca.pem", "");
   server_->HangUp();
+  await_error("ca.pem': it is empty");
+  Write("ca.pem", Identity({.is_authority = true}).certificate());
+  await_error("not in ");
+  EXPECT_EQ(opened_, 1);
+  Write("ca.pem", authority_.certificate());
   RunUntil([this] { return opened_ == 2; });
 }
 
