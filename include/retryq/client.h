@@ -166,8 +166,8 @@ class RETRYQ_EXPORT Client {
 
   // Waits for the publishes that have been made so far, those of a Publisher included. Calls `done`
   // once, unless it is empty: with ok when all of them are answered, whatever their results, or
-  // with kUnavailable when `deadline` is over. They continue then. An infinite deadline is no
-  // deadline.
+  // with kUnavailable when `deadline` is over; they continue then. kResourceExhausted:
+  // `max_open_publishes` calls wait already. An infinite deadline is no deadline.
   void Flush(absl::Duration deadline, Done done = nullptr);
 
   // Stops gracefully, as when the loop drains: drains all consumers (see Consumer::Drain), waits

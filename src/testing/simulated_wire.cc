@@ -1,6 +1,7 @@
 #include "testing/simulated_wire.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace retryq::testing {
 namespace {
@@ -68,15 +69,17 @@ void Wire::CloseAtBroker() {
 }
 
 void Wire::OnNodeGone() {
+  const auto self = shared_from_this();  // the work may hold the last pointer to it
   broker_ended_ = true;
-  unread_.clear();
+  std::exchange(unread_, {}).clear();
   client_hears_ = false;
   EndAtClient(absl::ZeroDuration());
 }
 
 void Wire::OnAlarm(bool alarm) {
   if (!ends_.alarm || broker_ended_) return;
-  ToClient([self = shared_from_this(), alarm] { self->ends_.alarm(alarm); });
+  const auto self = shared_from_this();  // the work may hold the last pointer to it
+  ToClient([self, alarm] { self->ends_.alarm(alarm); });
   while (!alarm && !unread_.empty()) {
     const std::function<void()> work = std::move(unread_.front());
     unread_.pop_front();

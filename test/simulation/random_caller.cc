@@ -199,7 +199,7 @@ void RandomCaller::Called() {
 }
 
 void RandomCaller::Act() {
-  switch (random_.Below(21)) {
+  switch (random_.Below(22)) {
     case 0:
     case 1:
       return Connect();
@@ -233,6 +233,8 @@ void RandomCaller::Act() {
       return Wrap();
     case 18:
       return Declare();
+    case 19:
+      return FlushOrDrain();
     default:
       return world_.Trouble(/*amid=*/depth_ > 0);
   }
@@ -556,6 +558,22 @@ void RandomCaller::Declare() {
         if (must_end) --party->unanswered;
         Called();
       });
+}
+
+void RandomCaller::FlushOrDrain() {
+  Party* const party = AnyParty();
+  if (party == nullptr) return;
+  const absl::Duration deadline = OddDuration();
+  const bool must_end = deadline < kAfterAll;
+  if (must_end) ++party->unanswered;
+  auto done = [this, party, must_end, called = false](const absl::Status&) mutable {
+    EXPECT_TRUE(party->is_alive) << "a flush or a drain of a client that is gone was answered";
+    EXPECT_FALSE(std::exchange(called, true)) << "answered twice";
+    if (must_end) --party->unanswered;
+    Called();
+  };
+  random_.OneIn(3) ? party->client->Drain(deadline, std::move(done))
+                   : party->client->Flush(deadline, std::move(done));
 }
 
 // By the client itself, or by a publisher for later where that can say it.

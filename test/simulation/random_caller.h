@@ -114,6 +114,7 @@ class RandomCaller {
 
   void Publish();
   void Declare();
+  void FlushOrDrain();
   void PublishWith(Party& party, OutgoingMessage message, const PublishOptions& options,
                    std::function<void(absl::Status)> done);
   void Settle();

@@ -165,7 +165,9 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
   }
 
   void BeginRound() {
+    const auto self = shared_from_this();
     absl::Status ready = Renew();
+    if (listener_ == nullptr) return;  // the source closed or destroyed the connection
     if (ready.ok()) ready = ReadTlsFiles();
     if (!ready.ok()) {
       BeginRoundAfter(IsRefusal(ready) ? pauses_.Longest(loop_.random()) : NextPause());
@@ -209,7 +211,9 @@ class Connection::Impl final : public std::enable_shared_from_this<Impl>, public
     const absl::Duration left = options_.password_expires - loop_.clock().Now();
     renewal_ = loop_.After(std::max(left * 4 / 5, kShortestRenewal), [this] {
       const std::unique_ptr<Timer> fired = std::move(renewal_);
+      const auto self = shared_from_this();
       absl::StatusOr<ConnectionOptions> now = source_();
+      if (listener_ == nullptr) return;  // the source closed or destroyed the connection
       if (now.ok()) {
         options_.password_expires = now->password_expires;
         if (now->password != options_.password) {

@@ -261,18 +261,24 @@ void Client::Impl::OnPublishAnswered() {
 }
 
 void Client::Impl::Flush(absl::Duration deadline, Answer answer) {
+  if (flushes_ >= options_.max_open_publishes) {
+    return AnswerLater(std::move(answer),
+                       absl::ResourceExhaustedError(absl::StrCat("max_open_publishes: ", flushes_,
+                                                                 " calls of Flush wait already")));
+  }
+  ++flushes_;
   // Those that other threads have posted begin before this work.
   environment_.executor->Post(
       [self = lifeline_.ptr(), deadline, answer = std::move(answer)]() mutable {
         if (!self || self->muted_) return;
         self->AwaitAnswers(self->next_publish_, deadline,
-                           [answer = std::move(answer)](absl::Status status) mutable {
+                           [self, answer = std::move(answer)](absl::Status status) mutable {
+                             --self->flushes_;
                              std::move(answer)(std::move(status));
                            });
       });
 }
 
-// Drains the consumers first, whose last acks must reach the broker, then closes the connections.
 void Client::Impl::Drain(absl::Duration deadline, Answer answer) {
   if (!process_.is_here()) return;
   if (shared_ == nullptr) return AnswerLater(std::move(answer), absl::OkStatus());
@@ -280,6 +286,14 @@ void Client::Impl::Drain(absl::Duration deadline, Answer answer) {
   drained_.push_back(std::move(answer));
   EndDrainAt(deadline);
   if (std::exchange(drain_state_, DrainState::kDraining) == DrainState::kDraining) return;
+  // The caller may be an observer, or anything else that is called from the middle of a change.
+  environment_.executor->Post([self = lifeline_.ptr()] {
+    if (self && !self->muted_) self->BeginDrain();
+  });
+}
+
+// Drains the consumers first, whose last acks must reach the broker, then closes the connections.
+void Client::Impl::BeginDrain() {
   const AlivePtr<Impl> alive = lifeline_.ptr();
   // Declares that are made in these callbacks have their own deadline.
   GiveUp(declares_, next_declare_, absl::StatusCode::kUnavailable, kStop,
@@ -303,8 +317,7 @@ void Client::Impl::CloseAfterPublishes() {
   environment_.executor->Post([self = lifeline_.ptr()] {
     if (!self || self->muted_) return;
     self->AwaitAnswers(kAllPublishes, absl::InfiniteDuration(), [self](const absl::Status&) {
-      self->link_->Close();
-      self->invalid_ = absl::CancelledError("the client has drained: make another one");
+      self->RefuseCalls();
       self->shared_->broker().Close([self] {
         if (self) self->EndDrain();
       });
@@ -352,7 +365,13 @@ void Client::Impl::EndDrainAt(absl::Duration deadline) {
   });
 }
 
+void Client::Impl::RefuseCalls() {
+  link_->Close();
+  invalid_ = absl::CancelledError("the client has drained: make another one");
+}
+
 void Client::Impl::EndDrain() {
+  RefuseCalls();
   drain_state_ = DrainState::kDone;
   drain_deadline_.reset();
   drain_watch_.reset();

@@ -188,10 +188,12 @@ class Client::Impl {
   // `done` is called once they are, or with kUnavailable at the deadline.
   void AwaitAnswers(std::uint64_t end, absl::Duration deadline, Done done);
   void OnPublishAnswered();
+  void BeginDrain();
   void CloseAfterPublishes();
   void WatchPublishes();
   void GiveUpPublishes(std::uint64_t end);
   void EndDrainAt(absl::Duration deadline);
+  void RefuseCalls();
   void EndDrain();
 
   const OwnProcess process_;
@@ -213,6 +215,8 @@ class Client::Impl {
     std::unique_ptr<Timer> deadline;
   };
   std::multimap<std::uint64_t, Waiting> waiting_;  // calls of AwaitAnswers, by `end`
+
+  std::size_t flushes_ = 0;  // calls of `Flush` that wait
 
   enum class DrainState { kNone, kDraining, kDone };
   DrainState drain_state_ = DrainState::kNone;

@@ -327,6 +327,39 @@ TEST_F(ClientDrainTest, RefusesCallsAfterwards) {
   EXPECT_THAT(results_, ElementsAre(absl::OkStatus(), absl::OkStatus()));
 }
 
+TEST_F(ClientDrainTest, RefusesCallsFromItsDeadlineOn) {
+  broker_.ends_subscriptions = false;
+  ConsumeOpen();
+  Deliver(1);
+  DrainClient(absl::Seconds(1));
+  time_.Advance(absl::Seconds(1));
+  ASSERT_THAT(results_, SizeIs(1));
+  Publish();
+  ASSERT_THAT(answers_, SizeIs(1));
+  EXPECT_TRUE(absl::IsCancelled(answers_[0])) << answers_[0];
+}
+
+TEST_F(ClientDrainTest, WithoutTimeStillCloses) {
+  ConsumeOpen();
+  Deliver(1);
+  DrainClient(-absl::InfiniteDuration());
+  time_.Advance(absl::Seconds(10));
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_TRUE(absl::IsUnavailable(results_[0])) << results_[0];
+  EXPECT_TRUE(broker_.closed);
+}
+
+TEST_F(ClientDrainTest, CallsNothingBackFromInside) {
+  broker_.Ready();
+  bool answered = false;
+  client_->Declare({.name = "orders"}, [&](const absl::Status&) { answered = true; });
+  DrainClient(absl::ZeroDuration());
+  EXPECT_FALSE(answered);
+  EXPECT_THAT(results_, IsEmpty());
+  time_.RunReady();
+  EXPECT_TRUE(answered);
+}
+
 TEST_F(ClientDrainTest, MayDestroyTheClientWhenItIsDone) {
   broker_.Ready();
   client_->Drain(absl::InfiniteDuration(), [this](const absl::Status&) { client_.reset(); });
@@ -351,6 +384,22 @@ TEST_F(ClientDrainTest, AFlushWaitsForThePublishesBeforeIt) {
   time_.RunReady();
   EXPECT_THAT(results_, ElementsAre(absl::OkStatus(), absl::OkStatus()));
   EXPECT_THAT(answers_, SizeIs(2));
+}
+
+TEST_F(ClientDrainTest, FlushesHaveALimit) {
+  broker_.Ready();
+  Publish();
+  for (std::size_t i = 0; i < ClientOptions().max_open_publishes; ++i) {
+    client_->Flush(absl::InfiniteDuration());
+  }
+  Flush();
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_TRUE(absl::IsResourceExhausted(results_[0])) << results_[0];
+  broker_.open()[0]->Confirm();
+  time_.RunReady();
+  Flush();
+  ASSERT_THAT(results_, SizeIs(2));
+  EXPECT_TRUE(results_[1].ok()) << results_[1];
 }
 
 TEST_F(ClientDrainTest, AFlushEndsAtItsDeadline) {
