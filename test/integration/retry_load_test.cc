@@ -33,17 +33,6 @@ class RetryLoad : public RetryTest {
     };
   }
 
-  // Waits until the broker shows both connections of the client.
-  ::testing::AssertionResult ConnectionsAreKnown() {
-    return RunUntil([&] { return vhost_.ConnectionsOf(kClientName).size() == 2; });
-  }
-
-  void CloseConnections() {
-    for (const std::string& connection : vhost_.ConnectionsOf(kClientName)) {
-      vhost_.CloseConnection(connection);
-    }
-  }
-
   Referee referee_;
 };
 
@@ -105,9 +94,8 @@ TEST_F(RetryLoad, LosesNothingIfConnectionsAreLostDuringCopies) {
   ASSERT_TRUE(consumer.ok()) << consumer.status();
   Publish(kMessages);
   for (int cut = 1; cut <= 2; ++cut) {
-    ASSERT_TRUE(ConnectionsAreKnown());
-    CloseConnections();
-    ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) > std::size_t(cut); }));
+    ASSERT_TRUE(CloseConnectionsUntil(
+        [&] { return events_.Count(EventKind::kConsuming) > std::size_t(cut); }));
   }
   failing = false;
   ASSERT_TRUE(RunUntil([&] { return referee_.done() == kMessages; }));

@@ -32,12 +32,7 @@ TEST_F(RetryTls, ReturnsAMessageAndReconnectsAfterACut) {
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
   EXPECT_EQ(calls_.size(), 2U);
 
-  // The broker takes some seconds to show connections.
-  ASSERT_TRUE(RunUntil([&] { return vhost_.ConnectionsOf(kClientName).size() == 2; }));
-  for (const std::string& connection : vhost_.ConnectionsOf(kClientName)) {
-    vhost_.CloseConnection(connection);
-  }
-  ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDisconnected) >= 1; }));
+  ASSERT_TRUE(CloseConnectionsUntil([&] { return events_.Count(EventKind::kDisconnected) >= 1; }));
   peer_.Publish("", "orders", "two");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 2; }));
   EXPECT_EQ(calls_.size(), 4U);

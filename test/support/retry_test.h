@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -98,6 +99,20 @@ class RetryTest : public ::testing::Test {
       }
     }
     return ::testing::AssertionSuccess();
+  }
+
+  // Runs the loop until `condition` holds, and closes meanwhile each connection of the client that
+  // the management API lists. The API lists a connection up to five seconds after it was opened,
+  // and lists closed connections for some seconds, so closing only what it lists at one moment may
+  // close nothing.
+  ::testing::AssertionResult CloseConnectionsUntil(const std::function<bool()>& condition) {
+    std::set<std::string> closed;
+    return RunUntil([&] {
+      for (const std::string& connection : vhost_.ConnectionsOf(kClientName)) {
+        if (closed.insert(connection).second) vhost_.CloseConnection(connection);
+      }
+      return condition();
+    });
   }
 
   absl::Status RunFor(absl::Duration duration) {
