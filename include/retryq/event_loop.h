@@ -55,6 +55,10 @@ class RETRYQ_EXPORT EventLoop : public Timers {
   // second signal ends the drain at once. Returns as `Run` does. The previous handlers of the
   // signals are restored. Only one loop of a process may run it at a time: a second one gets
   // kFailedPrecondition.
+  //
+  // While a callback blocks the loop's thread, the loop cannot take a signal. The process is then
+  // ended by the signal when `grace` (at least 5 s) is over, or by another signal that comes a
+  // second later or more. After 5 s a line on stderr says so.
   absl::Status RunUntilSignal(absl::Duration grace = absl::Seconds(25));
 
   // Ends `Run`/`RunUntilSignal` at the end of the current turn, without draining. Has no effect if

@@ -2,15 +2,13 @@
 
 #include <signal.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
+#include "loop/caught_signals.h"
 #include "loop/drains.h"
 #include "loop/libevent_ptr.h"
 #include "loop/loop_executor.h"
@@ -36,13 +34,6 @@ EventBasePtr MakeBase() {
   return base;
 }
 
-// Whether the signal is ignored, as nohup ignores SIGHUP.
-bool IsIgnored(int number) {
-  struct sigaction current = {};
-  sigaction(number, nullptr, &current);
-  return (current.sa_flags & SA_SIGINFO) == 0 && current.sa_handler == SIG_IGN;
-}
-
 void IgnoreSigpipeUnlessHandled() {
   struct sigaction current = {};
   sigaction(SIGPIPE, nullptr, &current);
@@ -50,9 +41,6 @@ void IgnoreSigpipeUnlessHandled() {
     signal(SIGPIPE, SIG_IGN);
   }
 }
-
-// The process that runs a loop until a signal comes: libevent reports signals to one loop only.
-std::atomic<pid_t> catches_signals = 0;
 
 absl::Duration Monotonic() {
   timespec now = {};
@@ -110,7 +98,9 @@ class EventLoop::Impl {
     if (executor_->thread() == Executor::Thread::kOther || running_) {
       return absl::FailedPreconditionError("the event loop is already running");
     }
-    if (until_signal && catches_signals.exchange(getpid()) == getpid()) {
+    std::unique_ptr<CaughtSignals> signals;
+    if (until_signal) signals = CaughtSignals::Catch(base_, grace, [this] { OnSignal(); });
+    if (until_signal && signals == nullptr) {
       return absl::FailedPreconditionError(
           "another EventLoop of this process runs until a signal comes; remedy: run this one by "
           "Run(), and have the other call its Drain() by OnDrain() and executor()->Post");
@@ -119,12 +109,6 @@ class EventLoop::Impl {
     running_ = true;
     stopped_ = false;
     grace_ = grace;
-    std::vector<EventPtr> signals;
-    if (until_signal) {
-      signals.push_back(CatchSignal(SIGINT));
-      signals.push_back(CatchSignal(SIGTERM));
-      if (!IsIgnored(SIGHUP)) signals.push_back(CatchSignal(SIGHUP));
-    }
     if (drain_wanted_) BeginDrain();
     bool runs = true;  // false inside a turn that the owner of a borrowed base runs
     while (runs && !ended()) {
@@ -137,7 +121,7 @@ class EventLoop::Impl {
     if (runs) executor_->RunPosted();
     TookThrown();
     running_ = false;
-    if (until_signal) catches_signals = 0;
+    signals.reset();
     drain_wanted_ = false;
     drains_->Reset();
     grace_timer_.reset();
@@ -189,15 +173,6 @@ class EventLoop::Impl {
   }
 
   bool ended() const { return stopped_ || !failure_.ok() || drains_->all_done(); }
-
-  EventPtr CatchSignal(int number) {
-    const auto on_signal = [](evutil_socket_t, short, void* self) {
-      CallFromC("a drain", [self] { static_cast<Impl*>(self)->OnSignal(); });
-    };
-    EventPtr caught(evsignal_new(base_, number, on_signal, this));
-    event_add(caught.get(), nullptr);
-    return caught;
-  }
 
   void OnSignal() { drain_wanted_ ? Stop() : Drain(); }
 

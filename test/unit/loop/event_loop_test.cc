@@ -3,6 +3,7 @@
 #include <event2/event.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -244,6 +245,63 @@ TEST(EventLoop, RefusesToWaitForSignalsIfAnotherLoopDoes) {
   EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
   loop.executor()->Post([] { raise(SIGTERM); });
   EXPECT_EQ(loop.RunUntilSignal(), absl::OkStatus());
+}
+
+// For EXPECT_EXIT: runs a loop whose thread a callback blocks once `signals` signals have come.
+void RunBlocked(int signals) {
+  EventLoop loop;
+  loop.executor()->Post([&] {
+    while (signals-- > 0) {
+      raise(SIGTERM);
+      poll(nullptr, 0, 100);
+    }
+    for (;;) pause();
+  });
+  loop.RunUntilSignal(absl::ZeroDuration()).IgnoreError();
+}
+
+TEST(EventLoopDeathTest, ReportsAndEndsIfACallbackBlocksTheThreadAfterASignal) {
+  EXPECT_EXIT(RunBlocked(1), ::testing::KilledBySignal(SIGTERM),
+              "signal 15 waits because a callback blocks the thread");
+}
+
+TEST(EventLoopDeathTest, EndsBySignalsThatComeASecondLaterIfACallbackBlocksTheThread) {
+  EXPECT_EXIT(RunBlocked(30), ::testing::KilledBySignal(SIGTERM), "^$");
+}
+
+TEST(EventLoopDeathTest, EndsIfACallbackBlocksTheDrain) {
+  const auto run = [] {
+    EventLoop loop;
+    const auto drain = loop.OnDrain([](const EventLoop::DrainDone&) {
+      for (;;) pause();
+    });
+    loop.executor()->Post([] { raise(SIGINT); });
+    loop.RunUntilSignal(absl::ZeroDuration()).IgnoreError();
+  };
+  EXPECT_EXIT(run(), ::testing::KilledBySignal(SIGINT), "blocks the thread.*ends now");
+}
+
+// The child inherits the handlers, and the pipes by which they reach the parent.
+TEST(EventLoop, IsNotAffectedByASignalToAForkedChild) {
+  EventLoop loop;
+  int drains = 0;
+  const auto drain = loop.OnDrain([&](const EventLoop::DrainDone& done) {
+    ++drains;
+    done();
+  });
+  int status = -1;
+  loop.executor()->Post([&] {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (;;) pause();
+    }
+    kill(child, SIGTERM);
+    waitpid(child, &status, 0);
+    loop.executor()->Post([&] { loop.Stop(); });
+  });
+  EXPECT_EQ(loop.RunUntilSignal(), absl::OkStatus());
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+  EXPECT_EQ(drains, 0);
 }
 
 // The epoll set is the parent's too: what a child cancels, the parent would not hear any more.
