@@ -255,7 +255,7 @@ void RunBlocked(int signals) {
       raise(SIGTERM);
       poll(nullptr, 0, 100);
     }
-    for (;;) pause();
+    for (;;) poll(nullptr, 0, -1);
   });
   loop.RunUntilSignal(absl::ZeroDuration()).IgnoreError();
 }
@@ -273,7 +273,7 @@ TEST(EventLoopDeathTest, EndsIfACallbackBlocksTheDrain) {
   const auto run = [] {
     EventLoop loop;
     const auto drain = loop.OnDrain([](const EventLoop::DrainDone&) {
-      for (;;) pause();
+      for (;;) poll(nullptr, 0, -1);
     });
     loop.executor()->Post([] { raise(SIGINT); });
     loop.RunUntilSignal(absl::ZeroDuration()).IgnoreError();
@@ -293,7 +293,7 @@ TEST(EventLoop, IsNotAffectedByASignalToAForkedChild) {
   loop.executor()->Post([&] {
     const pid_t child = fork();
     if (child == 0) {
-      for (;;) pause();
+      for (;;) poll(nullptr, 0, -1);
     }
     kill(child, SIGTERM);
     waitpid(child, &status, 0);
