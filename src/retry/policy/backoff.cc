@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "retry/policy/backoff_growth.h"
 #include "retryq/delay_queue_options.h"
 
 namespace retryq {
@@ -17,16 +17,6 @@ namespace {
 
 constexpr absl::Duration kMillisecond = absl::Milliseconds(1);
 const absl::Duration kAlmostAMillisecond = kMillisecond - absl::Nanoseconds(1) / 4;
-
-// Abseil counts time in quarters of a nanosecond.
-constexpr std::int64_t kTicksPerMillisecond = 4'000'000;
-
-std::uint64_t Ticks(absl::Duration duration) {
-  const std::int64_t whole = absl::ToInt64Milliseconds(duration);
-  const absl::Duration rest = duration - absl::Milliseconds(whole);
-  const std::int64_t ticks = rest == absl::ZeroDuration() ? 0 : absl::ToInt64Nanoseconds(4 * rest);
-  return static_cast<std::uint64_t>(whole * kTicksPerMillisecond + ticks);
-}
 
 absl::Duration EffectiveMax(const BackoffOptions& options) {
   return options.max == kDefaultMaxBackoff ? std::max(options.base, options.max) : options.max;
@@ -57,6 +47,19 @@ void CheckTogether(const BackoffOptions& options, const std::string& field,
 
 std::int64_t MillisRoundedUp(absl::Duration duration) {
   return absl::ToInt64Milliseconds(duration + kAlmostAMillisecond);
+}
+
+// Returns base · factor^failures in milliseconds, rounded up; infinite if it is too large.
+//
+// A factor means the decimal that it was written as, from which a double differs by up to half an
+// ulp, and its nth power by n times as much. Without this tolerance 1 s · 1.1^3 would be 1332 ms.
+double ExponentialMillis(const BackoffOptions& options, std::uint64_t failures) {
+  constexpr double kHalfUlp = std::numeric_limits<double>::epsilon() / 2;
+  constexpr double kMostTolerance = 1e-12;
+  const auto n = static_cast<double>(failures);
+  const double tolerance = std::min((n + 4) * kHalfUlp, kMostTolerance);
+  const double base = absl::ToDoubleMilliseconds(options.base);
+  return std::ceil(base * std::pow(options.factor, n) * (1 - tolerance));
 }
 
 absl::Duration LinearDelay(const BackoffOptions& options, std::uint64_t failures) {
@@ -113,10 +116,10 @@ absl::Duration BackoffDelay(const BackoffOptions& options, std::uint64_t failure
   if (options.growth == Growth::kLinear) {
     return absl::Milliseconds(MillisRoundedUp(LinearDelay(options, failures)));
   }
-  const std::int64_t limit = MillisRoundedUp(EffectiveMax(options));
-  const std::uint64_t delay = GrowUp(Ticks(options.base), kTicksPerMillisecond, options.factor,
-                                     failures, static_cast<std::uint64_t>(limit));
-  return absl::Milliseconds(static_cast<std::int64_t>(delay));
+  const std::int64_t max = MillisRoundedUp(EffectiveMax(options));
+  const double delay = ExponentialMillis(options, failures);
+  return absl::Milliseconds(delay < static_cast<double>(max) ? static_cast<std::int64_t>(delay)
+                                                             : max);
 }
 
 absl::Duration LongestDelay(const BackoffOptions& options) {
