@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "amqp/channel/content_hash.h"
+#include "absl/hash/hash.h"
+#include "absl/strings/string_view.h"
 #include "amqp/codec/frame.h"
 #include "amqp/codec/method_codec.h"
 #include "amqp/codec/properties_codec.h"
@@ -16,6 +17,12 @@ constexpr std::size_t kSmallestKeptBody = 256;
 
 // Frames of up to this size are copied. It limits the memory for all unconfirmed publishes.
 constexpr std::size_t kMostCopied = 1024;
+
+// Returns a hash of `bytes` and of the content whose hash is `before`. Its seed differs from process
+// to process.
+std::uint64_t ContentHash(std::string_view bytes, std::uint64_t before = 0) {
+  return absl::HashOf(before, absl::string_view(bytes.data(), bytes.size()));
+}
 
 std::uint64_t StableHash(std::string_view exchange, std::string_view routing_key,
                          const Properties& properties) {
