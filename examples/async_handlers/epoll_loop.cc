@@ -26,7 +26,8 @@
 
 namespace {
 
-// Stands for the loop that your program has. Its thread is the only one that takes signals.
+// Stands for the loop that your program has, which lives as long as the process. Its thread is the
+// only one that takes signals.
 class EpollLoop {
  public:
   using Work = absl::AnyInvocable<void() &&>;
@@ -43,12 +44,6 @@ class EpollLoop {
       epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event);
     }
   }
-  ~EpollLoop() {
-    for (const int descriptor : {epoll_, posted_, signals_}) close(descriptor);
-  }
-  EpollLoop(const EpollLoop&) = delete;
-  EpollLoop& operator=(const EpollLoop&) = delete;
-
   // Thread-safe.
   void Post(Work work) {
     const std::lock_guard lock(mutex_);
