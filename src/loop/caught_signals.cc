@@ -38,13 +38,32 @@ constexpr unsigned char kRunEnds = 255;
 
 // A handler may run until its signal has another one, so that all it reads is static.
 std::atomic<pid_t> catcher = 0;                  // the process whose loop catches signals
-std::atomic<int> told = -1;                      // the pipe to the watching thread
+std::atomic<int> told = -1;                      // leads to the watching thread
 std::atomic<void (*)(int)> libevents = nullptr;  // libevent's handler, the same for each signal
+
+// The other end of `told`, and the process that made them. It makes the pipe once and never closes
+// it: a handler on another thread may still write to it when its loop has ended.
+int told_from = -1;
+pid_t told_in = 0;
+
+void MakePipe() {
+  std::array<int, 2> ends = {-1, -1};
+  if (told_in != getpid() && pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0) {
+    told_in = getpid();
+    told_from = ends[0];
+    told = ends[1];
+  }
+  std::array<char, 64> left;  // by the loop before
+  while (read(told_from, left.data(), left.size()) > 0) {
+  }
+}
 
 void Tell(unsigned char what) { [[maybe_unused]] const ssize_t written = write(told, &what, 1); }
 
 void OnSignal(int number) {
-  if (getpid() != catcher) {
+  const pid_t process = catcher;
+  if (process == 0) return;  // the loop has just ended
+  if (process != getpid()) {
     signal(number, SIG_DFL);
     raise(number);  // delivered when this handler returns
     return;
@@ -83,7 +102,7 @@ class Caught final : public CaughtSignals {
   Caught(event_base* base, absl::Duration grace, std::function<void()> on_signal)
       : grace_(std::clamp(grace, kPatience, absl::Hours(24 * 365))),
         on_signal_(std::move(on_signal)) {
-    if (pipe2(pipe_.data(), O_CLOEXEC | O_NONBLOCK) == 0) told = pipe_[1];
+    MakePipe();
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
       if (number != SIGHUP || !IsIgnored(number)) Catch(base, number);
     }
@@ -101,8 +120,6 @@ class Caught final : public CaughtSignals {
         watching_.detach();
       }
     }
-    told = -1;
-    for (const int end : pipe_) close(end);
     catcher = 0;
   }
 
@@ -146,10 +163,10 @@ class Caught final : public CaughtSignals {
       timeout = static_cast<int>(
           std::clamp<std::int64_t>(absl::ToInt64Milliseconds(left) + 1, 0, 60 * 60 * 1000));
     }
-    pollfd from = {.fd = pipe_[0], .events = POLLIN, .revents = 0};
+    pollfd from = {.fd = told_from, .events = POLLIN, .revents = 0};
     poll(&from, 1, timeout);
     unsigned char what = 0;
-    return read(pipe_[0], &what, 1) == 1 ? what : 0;
+    return read(told_from, &what, 1) == 1 ? what : 0;
   }
 
   void Watch() {
@@ -200,7 +217,6 @@ class Caught final : public CaughtSignals {
   const OwnProcess process_;
   const absl::Duration grace_;
   const std::function<void()> on_signal_;
-  std::array<int, 2> pipe_ = {-1, -1};
   std::vector<EventPtr> events_;
   std::vector<std::pair<int, struct sigaction>> actions_;  // libevent's
 
