@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "mocks/mock_broker.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/delay_queues/route_declaration.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/model_broker.h"
+#include "support/scripted_broker.h"
 
 namespace retryq {
 namespace classic_leases_test {
@@ -88,10 +88,11 @@ struct Surroundings {
 };
 
 // A client with a connection that delays and loses. Reacts as the publisher does.
-class Client : private MockBroker {
+class Client : private testing::ScriptedBroker {
  public:
   explicit Client(Surroundings& around)
-      : around_(around),
+      : ScriptedBroker(around.time),
+        around_(around),
         queues_(*this, testing::EnvironmentOf(around.time, around.random), kOptions) {}
 
   void PublishOne(const DelayRoute& route) {

@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "mocks/mock_broker.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retry/delay_queues/quorum_lease.h"
 #include "retry/delay_queues/route_declaration.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
 #include "support/model_broker.h"
+#include "support/scripted_broker.h"
 
 namespace retryq {
 namespace quorum_leases_test {
@@ -57,10 +57,11 @@ struct Surroundings {
 };
 
 // A client with a clock and a connection of its own. Reacts as the publisher does.
-class Client : private MockBroker {
+class Client : private testing::ScriptedBroker {
  public:
   Client(Surroundings& around, absl::Duration skew)
-      : around_(around),
+      : ScriptedBroker(around.time),
+        around_(around),
         clock_(around.time, skew),
         queues_(*this, EnvironmentWith(&clock_), kOptions) {}
 

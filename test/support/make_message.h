@@ -27,7 +27,7 @@ struct MessageParts {
 };
 
 // A message as the broker would deliver it: through the wire form and back.
-inline amqp::MessagePtr MakeMessage(const MessageParts& parts = {}) {
+inline std::shared_ptr<amqp::Message> MakeMessage(const MessageParts& parts = {}) {
   auto message = std::make_shared<amqp::Message>();
   amqp::Properties properties = parts.properties;
   const std::string headers = parts.headers ? parts.headers->Encode().value() : std::string();
@@ -58,7 +58,7 @@ inline amqp::Table Copied(amqp::Table headers) {
 }
 
 // Headers with these bytes, valid or not.
-inline amqp::MessagePtr MakeMessageWithHeaderBytes(std::string_view bytes) {
+inline std::shared_ptr<amqp::Message> MakeMessageWithHeaderBytes(std::string_view bytes) {
   auto message = std::make_shared<amqp::Message>();
   message->SetHead("", "", bytes);
   message->properties.headers = amqp::TableView(message->header);

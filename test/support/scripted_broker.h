@@ -17,7 +17,7 @@ namespace retryq::testing {
 
 // A broker that keeps publishes until the test answers them, and answers
 // declares by itself at the next turn of the loop, as the test says.
-class ScriptedBroker final : public Broker {
+class ScriptedBroker : public Broker {
  public:
   struct Published {
     std::string exchange;

@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <memory>
@@ -9,12 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "retryq/client.h"
 #include "retryq/testing/delivery.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/testing/simulated_time.h"
+#include "support/simulated_world.h"
 
 // What tests of handlers need: deliveries and settlements without a broker, and handlers on threads
 // in simulated time.
@@ -79,21 +74,19 @@ TEST(RecordedSettlement, MayBeDestroyedBeforeItsSettlement) {
   std::move(settlement).Settle(absl::OkStatus());
 }
 
-class ThreadsInStep : public ::testing::Test {
+class ThreadsInStep : public SimulatedTest {
  protected:
   ThreadsInStep() {
     rabbit_.DeclareQueue("in");
     rabbit_.DeclareQueue("out");
   }
+  ~ThreadsInStep() override { processes_.clear(); }
 
   void Consume(int threads, Handler handler) {
-    absl::StatusOr<Consumer> consumer =
-        client_->Consume({.queue = "in", .handler_threads = threads}, std::move(handler));
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
-    consumer_ = *std::move(consumer);
+    consumer_ = &process_.Consume({.queue = "in", .handler_threads = threads}, std::move(handler));
   }
-  void Send(int messages) {
-    for (int i = 0; i < messages; ++i) rabbit_.Publish("", "in", {}, absl::StrCat(i));
+  void SendMany(int messages) {
+    for (int i = 0; i < messages; ++i) Send("in", absl::StrCat(i));
   }
   std::vector<std::string> Bodies(const char* queue) {
     std::vector<std::string> bodies;
@@ -103,13 +96,7 @@ class ThreadsInStep : public ::testing::Test {
     return bodies;
   }
 
-  SimulatedTime time_;
-  SeededRandom random_;
-  SimulatedRabbitMq rabbit_{time_, random_};
-  SimulatedBroker broker_{rabbit_};
-  std::optional<Client> client_{std::in_place, EnvironmentOf(time_, random_), broker_,
-                                ClientOptions{}, [](const absl::Status&) {}};
-  Consumer consumer_;
+  Consumer* consumer_ = nullptr;
 };
 
 TEST_F(ThreadsInStep, FinishTheirWorkBeforeTimeAdvances) {
@@ -118,7 +105,7 @@ TEST_F(ThreadsInStep, FinishTheirWorkBeforeTimeAdvances) {
     ++calls;
     return delivery.attempt() == 0 ? absl::UnavailableError("later") : absl::OkStatus();
   });
-  Send(100);
+  SendMany(100);
   time_.Advance(absl::Milliseconds(500));
   EXPECT_EQ(calls, 100);
   time_.Advance(absl::Seconds(10));
@@ -136,7 +123,7 @@ TEST_F(ThreadsInStep, WaitForTheirPublishesAsInProduction) {
     return publisher.PublishAndWait({.routing_key = "out", .body = delivery.body()});
   });
   time_.Advance(absl::Seconds(1));
-  Send(50);
+  SendMany(50);
   time_.Advance(absl::Milliseconds(3));  // no publish can be confirmed so soon
   EXPECT_EQ(begun, 3);
   time_.Advance(absl::Seconds(10));
@@ -154,7 +141,7 @@ TEST_F(ThreadsInStep, LetTimePassWhileAPublishWaits) {
   });
   time_.Advance(absl::Seconds(1));
   rabbit_.RefusePublishes(true);
-  Send(1);
+  SendMany(1);
   time_.Advance(absl::Minutes(4));
   EXPECT_EQ(published, absl::OkStatus());  // it still waits
   EXPECT_EQ(rabbit_.Count("in"), 1U);
@@ -173,16 +160,16 @@ class ThreadsThatWait : public ThreadsInStep {
     });
     time_.Advance(absl::Seconds(1));
     rabbit_.RefusePublishes(true);
-    Send(1);
+    SendMany(1);
     time_.Advance(absl::Seconds(1));
   }
-  ~ThreadsThatWait() override { consumer_ = Consumer(); }
+  ~ThreadsThatWait() override { *consumer_ = Consumer(); }
 
   absl::Status published_;
 };
 
 TEST_F(ThreadsThatWait, EndWithTheirConsumer) {
-  consumer_ = Consumer();
+  *consumer_ = Consumer();
   EXPECT_EQ(published_.code(), absl::StatusCode::kCancelled);
 }
 
@@ -200,9 +187,9 @@ TEST_F(ThreadsInStep, ReturnUnstartedMessagesWhenPaused) {
   });
   time_.Advance(absl::Seconds(1));
   rabbit_.RefusePublishes(true);
-  Send(10);
+  SendMany(10);
   time_.Advance(absl::Seconds(1));
-  consumer_.Pause();
+  consumer_->Pause();
   int others = 0;
   {
     const auto other = client_->Consume({.queue = "in"}, [&](const Delivery&) {
@@ -212,47 +199,44 @@ TEST_F(ThreadsInStep, ReturnUnstartedMessagesWhenPaused) {
     time_.Advance(absl::Seconds(1));
     EXPECT_EQ(others, 9);  // while the thread still waits
   }
-  Send(2);
+  SendMany(2);
   rabbit_.RefusePublishes(false);
   time_.Advance(absl::Minutes(1));
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(rabbit_.Count("in"), 2U);
-  consumer_.Resume();
+  consumer_->Resume();
   time_.Advance(absl::Minutes(1));
   EXPECT_EQ(calls, 3);
 }
 
 // Which thread gets which message does not depend on the scheduler.
-std::vector<std::string> History() {
-  SimulatedTime time;
-  SeededRandom random;
-  SimulatedRabbitMq rabbit(time, random);
-  rabbit.DeclareQueue("in");
-  rabbit.DeclareQueue("out");
-  SimulatedBroker broker(rabbit);
-  Client client(EnvironmentOf(time, random), broker, {}, [](const absl::Status&) {});
-  const Publisher publisher = client.publisher();
-  const auto consumer =
-      client.Consume({.queue = "in", .handler_threads = 4}, [&](const Delivery& delivery) {
-        for (int i = 0; i < 3; ++i) {
-          const absl::Status published =
-              publisher.PublishAndWait({.routing_key = "out", .body = delivery.body()});
-          if (!published.ok()) return published;
-        }
-        return absl::OkStatus();
-      });
-  EXPECT_TRUE(consumer.ok());
-  for (int i = 0; i < 100; ++i) rabbit.Publish("", "in", {}, absl::StrCat(i));
-  time.Advance(absl::Minutes(1));
-  std::vector<std::string> bodies;
-  for (const amqp::MessagePtr& message : rabbit.Messages("out")) bodies.emplace_back(message->body);
-  return bodies;
-}
+class History : private SimulatedWorld {
+ public:
+  std::vector<std::string> Live() {
+    rabbit_.DeclareQueue("in");
+    rabbit_.DeclareQueue("out");
+    SimulatedProcess& process = Start();
+    const Publisher publisher = process.client->publisher();
+    process.Consume({.queue = "in", .handler_threads = 4}, [&](const Delivery& delivery) {
+      for (int i = 0; i < 3; ++i) {
+        const absl::Status published =
+            publisher.PublishAndWait({.routing_key = "out", .body = delivery.body()});
+        if (!published.ok()) return published;
+      }
+      return absl::OkStatus();
+    });
+    for (int i = 0; i < 100; ++i) Send("in", absl::StrCat(i));
+    time_.Advance(absl::Minutes(1));
+    std::vector<std::string> bodies;
+    for (const auto& message : rabbit_.Messages("out")) bodies.emplace_back(message->body);
+    return bodies;
+  }
+};
 
 TEST(ThreadsInStepAlone, RepeatTheirHistoryForTheSameSeed) {
-  const std::vector<std::string> history = History();
+  const std::vector<std::string> history = History().Live();
   EXPECT_EQ(history.size(), 300U);
-  EXPECT_EQ(History(), history);
+  EXPECT_EQ(History().Live(), history);
 }
 
 }  // namespace handlers_test

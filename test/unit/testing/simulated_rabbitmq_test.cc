@@ -4,7 +4,6 @@
 #include "retryq/testing/simulated_rabbitmq.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <vector>

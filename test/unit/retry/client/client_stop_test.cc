@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <limits>
@@ -9,12 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "retryq/client.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_time.h"
-#include "support/make_message.h"
-#include "support/recorded_events.h"
-#include "support/scripted_broker.h"
+#include "support/scripted_test.h"
 
 // How consumers and publishes end, in simulated time.
 
@@ -29,7 +23,7 @@ using testing::RecordedEvents;
 using testing::ScriptedBroker;
 using ::testing::SizeIs;
 
-class ClientStopTest : public ::testing::Test {
+class ClientStopTest : public testing::ScriptedTest {
  protected:
   template <typename SomeHandler>
   void Consume(SomeHandler handler) {
@@ -47,28 +41,10 @@ class ClientStopTest : public ::testing::Test {
         [this](const Delivery&, Settlement settlement) { open_ = std::move(settlement); }));
   }
 
-  void Deliver(std::uint64_t tag) {
-    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
-    message->delivery_tag = {.generation = 1, .tag = tag};
-    broker_.subscriber->OnDelivery(std::move(message));
-    time_.RunReady();
-  }
-
   void Drain(absl::Duration deadline = absl::InfiniteDuration()) {
     consumer_->Drain(deadline, [this](bool complete) { drained_.push_back(complete); });
   }
 
-  static Outcome Handles(const Delivery&) { return Outcome::Ok(); }
-  static Outcome Fails(const Delivery&) { return absl::UnavailableError("down"); }
-
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_;
-  ScriptedBroker broker_{time_};
-  RecordedEvents events_;
-  std::vector<absl::Status> fatal_;
-  std::optional<Client> client_{std::in_place, testing::EnvironmentOf(time_, random_, &events_),
-                                broker_, ClientOptions{},
-                                [this](const absl::Status& error) { fatal_.push_back(error); }};
   std::optional<Consumer> consumer_;
   std::vector<bool> drained_;
   std::optional<Settlement> open_;
@@ -94,7 +70,7 @@ TEST_F(ClientStopTest, ADrainAfterADrainCompletesAtOnce) {
 
 TEST_F(ClientStopTest, UsesTheEarlierDeadline) {
   ConsumeOpen();
-  Deliver(1);
+  Deliver();
   Drain(absl::Minutes(1));
   Drain(absl::Seconds(10));
   Drain(absl::Minutes(2));
@@ -112,7 +88,7 @@ TEST_F(ClientStopTest, DoesNotWaitForCopiesThatTheBrokerDoesNotAccept) {
     return queue.name.starts_with("retry.") ? absl::PermissionDeniedError("403") : absl::OkStatus();
   };
   Consume(Handler(Fails));
-  Deliver(1);
+  Deliver();
   Drain();
   time_.Advance(absl::Seconds(6));
   EXPECT_THAT(drained_, ElementsAre(false));
@@ -130,7 +106,7 @@ TEST_F(ClientStopTest, DoesNotWaitForASilentBroker) {
 
 TEST_F(ClientStopTest, WaitsLongerForPublishedCopies) {
   Consume(Handler(Fails));
-  Deliver(1);
+  Deliver();
   ASSERT_EQ(broker_.open().size(), 1U);
   Drain();
   time_.Advance(absl::Seconds(8));
@@ -143,7 +119,7 @@ TEST_F(ClientStopTest, WaitsLongerForPublishedCopies) {
 
 TEST_F(ClientStopTest, WaitsForAHandlerWithoutALimit) {
   ConsumeOpen();
-  Deliver(1);
+  Deliver();
   Drain();
   time_.Advance(absl::Hours(1));
   EXPECT_THAT(drained_, IsEmpty());
@@ -272,7 +248,7 @@ class ClientDrainTest : public ClientStopTest {
 
 TEST_F(ClientDrainTest, WaitsForHandlersAndPublishesAndThenCloses) {
   ConsumeOpen();
-  Deliver(1);
+  Deliver();
   Publish();
   DrainClient();
   time_.Advance(absl::Seconds(1));
@@ -289,7 +265,7 @@ TEST_F(ClientDrainTest, WaitsForHandlersAndPublishesAndThenCloses) {
 
 TEST_F(ClientDrainTest, ReportsUnfinishedWorkAtTheEarliestDeadline) {
   ConsumeOpen();
-  Deliver(1);
+  Deliver();
   Publish();
   DrainClient(absl::Minutes(1));
   DrainClient(absl::Seconds(2));
@@ -305,7 +281,7 @@ TEST_F(ClientDrainTest, ReportsUnfinishedWorkAtTheEarliestDeadline) {
 
 TEST_F(ClientDrainTest, DoesNotWaitForAConsumerThatIsDestroyed) {
   ConsumeOpen();
-  Deliver(1);
+  Deliver();
   DrainClient();
   time_.RunReady();
   consumer_.reset();
@@ -330,7 +306,7 @@ TEST_F(ClientDrainTest, RefusesCallsAfterwards) {
 TEST_F(ClientDrainTest, RefusesCallsFromItsDeadlineOn) {
   broker_.ends_subscriptions = false;
   ConsumeOpen();
-  Deliver(1);
+  Deliver();
   DrainClient(absl::Seconds(1));
   time_.Advance(absl::Seconds(1));
   ASSERT_THAT(results_, SizeIs(1));
@@ -341,7 +317,7 @@ TEST_F(ClientDrainTest, RefusesCallsFromItsDeadlineOn) {
 
 TEST_F(ClientDrainTest, WithoutTimeStillCloses) {
   ConsumeOpen();
-  Deliver(1);
+  Deliver();
   DrainClient(-absl::InfiniteDuration());
   time_.Advance(absl::Seconds(10));
   ASSERT_THAT(results_, SizeIs(1));
@@ -442,9 +418,7 @@ class LoopStopTest : public ::testing::Test {
     Settle();
   }
   void Deliver() {
-    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
-    message->delivery_tag = {.generation = 1, .tag = 1};
-    broker_.subscriber->OnDelivery(std::move(message));
+    broker_.subscriber->OnDelivery(MakeMessage({.delivery_tag = {.generation = 1, .tag = 1}}));
     Settle();
   }
   void Publish(std::function<void(const absl::Status&)> done = nullptr) {

@@ -1,7 +1,6 @@
 #include "retryq/client.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <future>
@@ -50,9 +49,7 @@ class ClientTest : public ::testing::Test {
   }
 
   void Deliver(std::uint64_t tag) {
-    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
-    message->delivery_tag = {.generation = 1, .tag = tag};
-    broker_.subscriber->OnDelivery(std::move(message));
+    broker_.subscriber->OnDelivery(MakeMessage({.delivery_tag = {.generation = 1, .tag = tag}}));
   }
 
   static Outcome Handles(const Delivery&) { return Outcome::Ok(); }
@@ -138,18 +135,6 @@ TEST_F(ClientTest, WaitsForALostConnection) {
   broker_.Ready();
   Settle();
   EXPECT_THAT(broker_.consumes, SizeIs(1));
-}
-
-TEST_F(ClientTest, ReportsInterruptionsOncePerMinute) {
-  const auto consumer = client_->Consume({.queue = "orders"}, Handler(Handles));
-  broker_.Ready();
-  Settle();
-  broker_.subscriber->OnSubscribed();
-  for (int i = 0; i < 5; ++i) broker_.subscriber->OnInterrupted(absl::NotFoundError("no queue"));
-  Settle();
-  EXPECT_TRUE(result_.ok());
-  EXPECT_EQ(events_.Count(EventKind::kInterrupted), 1U);
-  EXPECT_NE(broker_.subscriber, nullptr);
 }
 
 TEST_F(ClientTest, ReportsThatNoHandlerThreadCanBeStarted) {

@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,12 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "retryq/client.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/testing/simulated_time.h"
-#include "support/recorded_events.h"
+#include "support/simulated_world.h"
 
 // A consumer with a circuit breaker, on a RabbitMQ in memory.
 
@@ -26,7 +20,6 @@ namespace consumer_breaker_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::RecordedEvents;
 using ::testing::SizeIs;
 
@@ -41,9 +34,10 @@ class Watcher final : public Observer {
   std::function<void(const Event&)> then;
 };
 
-class ConsumerBreaker : public ::testing::TestWithParam<const char*> {
+class ConsumerBreaker : public ::testing::TestWithParam<const char*>,
+                        protected testing::SimulatedWorld {
  protected:
-  ConsumerBreaker() {
+  ConsumerBreaker() : SimulatedWorld(1, {.version = "4.0.5"}) {
     rabbit_.DeclareQueue("work", {{"x-queue-type", GetParam()}});
     observer_.then = [this](const Event& event) {
       events_.OnEvent(event);
@@ -51,12 +45,9 @@ class ConsumerBreaker : public ::testing::TestWithParam<const char*> {
     };
     Connect();
   }
+  ~ConsumerBreaker() override { processes_.clear(); }
 
-  void Connect() {
-    broker_.emplace(rabbit_);
-    client_.emplace(testing::EnvironmentOf(time_, random_, &observer_), *broker_, ClientOptions{},
-                    [](const absl::Status&) {});
-  }
+  void Connect() { process_ = &Start({.observer = &observer_}); }
 
   static ConsumerOptions Options() {
     return {.queue = "work",
@@ -66,11 +57,9 @@ class ConsumerBreaker : public ::testing::TestWithParam<const char*> {
 
   template <typename SomeHandler>
   Consumer& Consume(ConsumerOptions options, SomeHandler handler) {
-    absl::StatusOr<Consumer> consumer = client_->Consume(std::move(options), std::move(handler));
-    EXPECT_TRUE(consumer.ok()) << consumer.status();
-    consumers_.push_back(*std::move(consumer));
+    Consumer& consumer = process_->Consume(std::move(options), std::move(handler));
     time_.Advance(absl::Seconds(1));
-    return consumers_.back();
+    return consumer;
   }
 
   Handler Handles() {
@@ -84,10 +73,8 @@ class ConsumerBreaker : public ::testing::TestWithParam<const char*> {
     return Outcome::Ok();
   }
 
-  void Send(int messages) {
-    for (int i = 0; i < messages; ++i) {
-      ASSERT_TRUE(rabbit_.Publish("", "work", {}, absl::StrCat(sent_++)));
-    }
+  void SendMany(int messages) {
+    for (int i = 0; i < messages; ++i) Send("work", absl::StrCat(sent_++));
   }
 
   int TakeCalls() { return std::exchange(calls_, 0); }
@@ -96,21 +83,15 @@ class ConsumerBreaker : public ::testing::TestWithParam<const char*> {
     time_.Advance(absl::Minutes(10));
     EXPECT_EQ(handled_.size(), static_cast<std::size_t>(sent_));
     for (const auto& [body, times] : handled_) EXPECT_EQ(times, 1) << body;
-    for (const std::string& queue : rabbit_.queues()) EXPECT_EQ(rabbit_.Count(queue), 0U) << queue;
-    EXPECT_THAT(rabbit_.let_go(), IsEmpty());
+    ExpectNothingLeft();
   }
 
   std::size_t Count(EventKind kind) const { return events_.Count(kind); }
 
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_;
-  testing::SimulatedRabbitMq rabbit_{time_, random_, {.version = "4.0.5"}};
-  std::optional<testing::SimulatedBroker> broker_;
   Watcher observer_;
   RecordedEvents events_;
   std::function<void(const Event&)> on_event_;
-  std::optional<Client> client_;
-  std::vector<Consumer> consumers_;
+  testing::SimulatedProcess* process_ = nullptr;
   bool down_ = true;
   int sent_ = 0;
   int calls_ = 0;
@@ -120,7 +101,7 @@ class ConsumerBreaker : public ::testing::TestWithParam<const char*> {
 
 TEST_P(ConsumerBreaker, OpensProbesAndClosesAndLosesNothing) {
   Consume(Options(), Handles());
-  Send(500);
+  SendMany(500);
   time_.Advance(absl::Seconds(5));
   // Ten calls that failed, and not one more.
   EXPECT_EQ(TakeCalls(), 10);
@@ -151,7 +132,7 @@ TEST_P(ConsumerBreaker, CountsNoAttemptForMessagesReturnedUnstarted) {
   ConsumerOptions options = Options();
   options.retry.count_redeliveries = CountRedeliveries::kWhereCounted;
   Consume(std::move(options), Handles());
-  Send(64);
+  SendMany(64);
   time_.Advance(absl::Minutes(10));
   const int failed_calls = TakeCalls();
   down_ = false;
@@ -180,7 +161,7 @@ TEST_P(ConsumerBreaker, TriesOneMessageAtATime) {
             open.push_back(std::move(settlement));
             most_open = std::max(most_open, open.size());
           }));
-  Send(200);
+  SendMany(200);
   time_.Advance(absl::Seconds(29));
   ASSERT_EQ(Count(EventKind::kBreakerOpened), 1U);
   fail = false;
@@ -215,7 +196,7 @@ TEST_P(ConsumerBreaker, IgnoresOtherDecisionsOfTheHandler) {
                 return number < 500 ? Outcome::Requeue() : Outcome::Ok();
             }
           }));
-  Send(500);
+  SendMany(500);
   time_.Advance(absl::Minutes(1));
   EXPECT_GT(number, 500);
   EXPECT_EQ(Count(EventKind::kBreakerOpened), 0U);
@@ -225,7 +206,7 @@ TEST_P(ConsumerBreaker, CountsFailuresThatReachALimit) {
   ConsumerOptions options = Options();
   options.retry.max_attempts = 1;
   Consume(std::move(options), Handles());
-  Send(100);
+  SendMany(100);
   time_.Advance(absl::Seconds(5));
   EXPECT_EQ(Count(EventKind::kBreakerOpened), 1U);
   EXPECT_EQ(rabbit_.Count("work.parked"), 10U);
@@ -233,7 +214,7 @@ TEST_P(ConsumerBreaker, CountsFailuresThatReachALimit) {
 
 TEST_P(ConsumerBreaker, StaysPausedByItsCallerRegardlessOfTheBreaker) {
   Consumer& consumer = Consume(Options(), Handles());
-  Send(100);
+  SendMany(100);
   time_.Advance(absl::Seconds(5));
   ASSERT_EQ(Count(EventKind::kBreakerOpened), 1U);
   TakeCalls();
@@ -254,7 +235,7 @@ TEST_P(ConsumerBreaker, StaysPausedByItsCallerRegardlessOfTheBreaker) {
 
 TEST_P(ConsumerBreaker, DrainsWhileItIsOpenAndDoesNothingAfter) {
   Consumer& consumer = Consume(Options(), Handles());
-  Send(100);
+  SendMany(100);
   time_.Advance(absl::Seconds(5));
   TakeCalls();
   std::vector<bool> drained;
@@ -269,19 +250,19 @@ TEST_P(ConsumerBreaker, DrainsWhileItIsOpenAndDoesNothingAfter) {
 
 TEST_P(ConsumerBreaker, StaysOpenOverALostConnectionAndProbesOnTheNext) {
   Consume(Options(), Handles());
-  Send(100);
+  SendMany(100);
   time_.Advance(absl::Seconds(5));
   TakeCalls();
-  broker_->CutConsuming({});
+  process_->broker.CutConsuming({});
   time_.Advance(absl::Seconds(20));
   EXPECT_EQ(TakeCalls(), 0);
   time_.Advance(absl::Seconds(10));
   EXPECT_EQ(TakeCalls(), 1);
-  broker_->SetReachable(false);
-  broker_->CutConsuming({});
+  process_->broker.SetReachable(false);
+  process_->broker.CutConsuming({});
   time_.Advance(absl::Minutes(5));
   down_ = false;
-  broker_->SetReachable(true);
+  process_->broker.SetReachable(true);
   ExpectAllHandledOnce();
   EXPECT_EQ(Count(EventKind::kBreakerClosed), 1U);
 }
@@ -290,10 +271,10 @@ TEST_P(ConsumerBreaker, ProbesAfterTheConnectionIsLostDuringTheCancel) {
   Consume(Options(), Handles());
   on_event_ = [this](const Event& event) {
     if (event.kind == EventKind::kBreakerOpened && Count(EventKind::kBreakerOpened) == 1) {
-      broker_->CutConsuming({});
+      process_->broker.CutConsuming({});
     }
   };
-  Send(100);
+  SendMany(100);
   time_.Advance(absl::Seconds(5));
   ASSERT_EQ(Count(EventKind::kBreakerOpened), 1U);
   down_ = false;
@@ -310,15 +291,13 @@ TEST_P(ConsumerBreaker, MayBeDestroyedInEachOfItsEvents) {
       on_event_ = [&](const Event& event) {
         if (event.kind == EventKind::kBreakerProbing) down_ = false;
         if (event.kind != kind || std::exchange(gone, true)) return;
-        consumers_.clear();
-        if (client_too) client_.reset();
+        process_->consumers.clear();
+        if (client_too) process_->client.reset();
         EXPECT_EQ(event.queue, "work");
         EXPECT_EQ(event.error.empty(), kind == EventKind::kBreakerClosed);
       };
-      absl::StatusOr<Consumer> consumer = client_->Consume(Options(), Handles());
-      ASSERT_TRUE(consumer.ok());
-      consumers_.push_back(*std::move(consumer));
-      Send(100);
+      process_->Consume(Options(), Handles());
+      SendMany(100);
       time_.Advance(absl::Minutes(2));
       EXPECT_TRUE(gone);
       on_event_ = nullptr;
@@ -340,7 +319,7 @@ TEST_P(ConsumerBreaker, AffectsOnlyItsConsumer) {
             ++others;
             return Outcome::Ok();
           }));
-  Send(100);
+  SendMany(100);
   time_.Advance(absl::Seconds(5));
   EXPECT_EQ(Count(EventKind::kBreakerOpened), 1U);
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(rabbit_.Publish("", "other"));
@@ -359,7 +338,7 @@ TEST_P(ConsumerBreaker, IgnoresCallsThatBeganBeforeItOpened) {
               std::move(settlement).Settle(kDown);
             }
           }));
-  Send(60);
+  SendMany(60);
   time_.Advance(absl::Seconds(5));
   ASSERT_EQ(Count(EventKind::kBreakerOpened), 1U);
   time_.Advance(absl::Seconds(20));
@@ -373,7 +352,7 @@ TEST_P(ConsumerBreaker, IsOffByDefault) {
   ConsumerOptions options = Options();
   options.breaker.reset();
   Consume(std::move(options), Handles());
-  Send(100);
+  SendMany(100);
   time_.Advance(absl::Seconds(5));
   EXPECT_GT(calls_, 100);
   EXPECT_EQ(Count(EventKind::kBreakerOpened), 0U);
@@ -383,7 +362,7 @@ TEST_P(ConsumerBreaker, IsRefusedWithAllOtherWrongOptions) {
   ConsumerOptions options = Options();
   options.prefetch = 0;
   options.breaker->ratio = 2;
-  const absl::Status status = client_->Consume(std::move(options), Handles()).status();
+  const absl::Status status = process_->client->Consume(std::move(options), Handles()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("prefetch"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("breaker.ratio"));

@@ -1,7 +1,6 @@
 #include "retryq/coroutine.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <future>
@@ -14,10 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/testing/simulated_time.h"
+#include "support/simulated_world.h"
 
 namespace retryq {
 namespace coroutine_test {
@@ -65,11 +61,15 @@ class Threads final : public Executor {
   std::vector<std::thread> threads_;
 };
 
-class CoroutineTest : public ::testing::Test {
+class CoroutineTest : public testing::SimulatedTest {
  protected:
   CoroutineTest() {
     rabbit_.DeclareQueue("orders");
     rabbit_.DeclareQueue("invoices");
+  }
+  ~CoroutineTest() override {
+    consumer_ = {};
+    client_.reset();
   }
 
   template <typename Coroutine>
@@ -103,15 +103,7 @@ class CoroutineTest : public ::testing::Test {
     return errors;
   }
 
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_;
-  testing::SimulatedRabbitMq rabbit_{time_, random_};
-  testing::SimulatedBroker broker_{rabbit_};
-  absl::Status fatal_;
   std::atomic<int> living_ = 0;
-  std::optional<Client> client_{std::in_place, EnvironmentOf(time_, random_), broker_,
-                                ClientOptions(),
-                                [this](const absl::Status& status) { fatal_ = status; }};
   Consumer consumer_;
 };
 

@@ -1,15 +1,10 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "retryq/client.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_time.h"
-#include "support/scripted_broker.h"
+#include "support/scripted_test.h"
 
 // Work queues that a client declares, in simulated time and on a broker that the test plays.
 
@@ -19,10 +14,9 @@ namespace declare_test {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::ScriptedBroker;
 using ::testing::SizeIs;
 
-class DeclareTest : public ::testing::Test {
+class DeclareTest : public testing::ScriptedTest {
  protected:
   void Declare(WorkQueue work_queue, const DeclareOptions& options = {}) {
     client_->Declare(std::move(work_queue), options,
@@ -44,13 +38,6 @@ class DeclareTest : public ::testing::Test {
     };
   }
 
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_;
-  ScriptedBroker broker_{time_};
-  absl::Status fatal_;
-  std::optional<Client> client_{std::in_place, testing::EnvironmentOf(time_, random_), broker_,
-                                ClientOptions(),
-                                [this](absl::Status status) { fatal_ = std::move(status); }};
   std::vector<absl::Status> answers_;
 };
 
@@ -164,9 +151,8 @@ TEST_F(DeclareTest, IsNotAnsweredAfterTheClientIsDestroyed) {
 }
 
 TEST_F(DeclareTest, RefusesAnotherQueueThanItsOwn) {
-  const auto consumer =
-      client_->Consume({.queue = "orders", .declare = WorkQueue{.name = "others"}},
-                       Handler([](const Delivery&) -> Outcome { return Outcome::Ok(); }));
+  const auto consumer = client_->Consume(
+      {.queue = "orders", .declare = WorkQueue{.name = "others"}}, Handler(Handles));
   EXPECT_TRUE(absl::IsInvalidArgument(consumer.status())) << consumer.status();
   EXPECT_THAT(std::string(consumer.status().message()), HasSubstr("declare.name"));
 }

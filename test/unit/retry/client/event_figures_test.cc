@@ -1,19 +1,12 @@
 // The figures that events carry, for metrics, in a simulated RabbitMQ.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "retryq/client.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/testing/simulated_time.h"
-#include "support/recorded_events.h"
+#include "support/simulated_world.h"
 
 namespace retryq {
 namespace event_figures_test {
@@ -24,23 +17,19 @@ using ::testing::Ge;
 using ::testing::Le;
 using testing::RecordedEvents;
 
-class EventFigures : public ::testing::Test {
+class EventFigures : public testing::SimulatedTest {
  protected:
   void SetUp() override { rabbit_.DeclareQueue("orders"); }
 
-  void Consume(Handler handler, ConsumerOptions options = {.queue = "orders"}) {
-    absl::StatusOr<Consumer> consumer = client_.Consume(std::move(options), std::move(handler));
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
-    consumer_.emplace(*std::move(consumer));
+  Consumer& Consume(Handler handler, const ConsumerOptions& options = {.queue = "orders"}) {
+    return process_.Consume(options, std::move(handler));
   }
 
   // Settles when told to.
   void ConsumeSlowly() {
-    absl::StatusOr<Consumer> consumer = client_.Consume(
-        {.queue = "orders"},
-        [this](const Delivery&, Settlement settlement) { open_.push_back(std::move(settlement)); });
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
-    consumer_.emplace(*std::move(consumer));
+    process_.Consume({.queue = "orders"}, [this](const Delivery&, Settlement settlement) {
+      open_.push_back(std::move(settlement));
+    });
   }
 
   const RecordedEvents::Entry& Last(EventKind kind) const {
@@ -58,17 +47,7 @@ class EventFigures : public ::testing::Test {
     return all;
   }
 
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_;
-  testing::SimulatedRabbitMq rabbit_{time_, random_};
-  testing::SimulatedBroker broker_{rabbit_};
-  RecordedEvents events_;
-  Client client_{
-      testing::EnvironmentOf(time_, random_, &events_), broker_, {}, [](const absl::Status& fatal) {
-        ADD_FAILURE() << fatal;
-      }};
   std::vector<Settlement> open_;
-  std::optional<Consumer> consumer_;
 };
 
 TEST_F(EventFigures, ReportTheTimeOfAHandler) {
@@ -96,15 +75,15 @@ TEST_F(EventFigures, UseTheTimeThatAHandlerReports) {
 
 TEST_F(EventFigures, ReportTheLatenessOfARetry) {
   bool fail = true;
-  Consume([&](const Delivery&) -> Outcome {
+  Consumer& consumer = Consume([&](const Delivery&) -> Outcome {
     return std::exchange(fail, false) ? absl::UnavailableError("down") : absl::OkStatus();
   });
   rabbit_.Publish("", "orders");
   time_.Advance(absl::Milliseconds(500));
   EXPECT_FALSE(Last(EventKind::kDelivered).lateness) << "it has waited for nothing";
-  consumer_->Pause();
+  consumer.Pause();
   time_.Advance(absl::Seconds(30));
-  consumer_->Resume();
+  consumer.Resume();
   time_.Advance(absl::Seconds(1));
   ASSERT_EQ(events_.Count(EventKind::kDelivered), 2U);
   EXPECT_THAT(Last(EventKind::kDelivered).lateness,
@@ -183,7 +162,6 @@ TEST_F(EventFigures, ReportTheTimeOfAHandlerOnAThread) {
   const std::optional<absl::Duration> handling = Last(EventKind::kHandled).handling;
   ASSERT_TRUE(handling);
   EXPECT_GE(*handling, absl::ZeroDuration());
-  consumer_.reset();
 }
 
 }  // namespace event_figures_test

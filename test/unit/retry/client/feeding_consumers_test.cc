@@ -2,11 +2,9 @@
 // that lead back, in a simulated RabbitMQ. However they are put together, it ends.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <random>
 #include <string>
@@ -14,21 +12,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "retryq/client.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/testing/simulated_time.h"
-#include "support/recorded_events.h"
+#include "support/simulated_world.h"
 
 namespace retryq {
 namespace feeding_consumers_test {
 
 using ::testing::HasSubstr;
 
-class FeedingConsumers {
+class FeedingConsumers : private testing::SimulatedWorld {
  public:
-  explicit FeedingConsumers(std::uint64_t seed = 1) : random_(seed) {
+  using SimulatedWorld::rabbit_;
+  explicit FeedingConsumers(std::uint64_t seed = 1) : SimulatedWorld(seed) {
     rabbit_.DeclareExchange("shop", "topic");
   }
 
@@ -45,23 +39,20 @@ class FeedingConsumers {
     time_.Advance(absl::Seconds(10));
   }
 
+  ~FeedingConsumers() { processes_.clear(); }
+
   void Connect(const DelayQueueOptions& options = {}) {
-    brokers_.emplace_back(rabbit_);
-    clients_.emplace_back(testing::EnvironmentOf(time_, random_, &events_), brokers_.back(),
-                          ClientOptions{.delay_queues = options},
-                          [](const absl::Status& fatal) { ADD_FAILURE() << fatal; });
+    Start({.client = {.delay_queues = options}, .observer = &events_});
   }
 
   // On the client that connected last. All calls fail.
   void Consume(ConsumerOptions options,
                const absl::Status& error = absl::UnavailableError("down")) {
-    auto consumer = clients_.back().Consume(std::move(options),
-                                            [this, error](const Delivery& delivery) -> Outcome {
-                                              ++calls_[std::string(delivery.queue())];
-                                              return error;
-                                            });
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
-    consumers_.push_back(*std::move(consumer));
+    processes_.back()->Consume(std::move(options),
+                               [this, error](const Delivery& delivery) -> Outcome {
+                                 ++calls_[std::string(delivery.queue())];
+                                 return error;
+                               });
   }
 
   void Live() {
@@ -73,16 +64,8 @@ class FeedingConsumers {
     }
   }
 
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_;
-  testing::SimulatedRabbitMq rabbit_{time_, random_};
   testing::RecordedEvents events_;
   std::map<std::string, std::uint64_t> calls_;
-
- private:
-  std::deque<testing::SimulatedBroker> brokers_;
-  std::deque<Client> clients_;
-  std::vector<Consumer> consumers_;
 };
 
 ConsumerOptions Options(const std::string& queue, std::uint64_t max_attempts) {

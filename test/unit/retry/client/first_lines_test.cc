@@ -12,10 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "retryq/retryq.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/testing/simulated_time.h"
+#include "support/simulated_world.h"
 
 // The lines that a program writes first compile as they come to mind. Lines that must not compile
 // are in test/lints/refused.txt.
@@ -23,28 +20,21 @@
 namespace retryq {
 namespace first_lines_test {
 
-class FirstLines : public ::testing::Test {
+class FirstLines : public testing::SimulatedTest {
  protected:
   FirstLines() {
     rabbit_.DeclareQueue("in");
     rabbit_.DeclareQueue("out");
   }
-  static void Ignore(const absl::Status&) {}
-
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_;
-  testing::SimulatedRabbitMq rabbit_{time_, random_};
-  testing::SimulatedBroker broker_{rabbit_};
-  Client client_{testing::EnvironmentOf(time_, random_), broker_, ClientOptions{}, Ignore};
 };
 
 TEST_F(FirstLines, SettlesWhenThePublishIsConfirmed) {
   const auto consumer =
-      client_.Consume({.queue = "in"}, [this](Delivery delivery, Settlement settlement) {
-        client_.Publish({.routing_key = "out", .body = delivery.body()},
-                        [settlement = std::move(settlement)](absl::Status status) mutable {
-                          std::move(settlement).Settle(status);
-                        });
+      client_->Consume({.queue = "in"}, [this](Delivery delivery, Settlement settlement) {
+        client_->Publish({.routing_key = "out", .body = delivery.body()},
+                         [settlement = std::move(settlement)](absl::Status status) mutable {
+                           std::move(settlement).Settle(status);
+                         });
       });
   ASSERT_TRUE(consumer.ok());
   rabbit_.Publish("", "in", {}, "42");
@@ -55,11 +45,11 @@ TEST_F(FirstLines, SettlesWhenThePublishIsConfirmed) {
 }
 
 TEST_F(FirstLines, PublishesWithoutOptionsAndWithoutACallback) {
-  client_.Publish({.routing_key = "out", .body = "1"});
+  client_->Publish({.routing_key = "out", .body = "1"});
   std::optional<absl::Status> published;
-  client_.Publish({.routing_key = "out", .body = "2"},
-                  [&](absl::Status status) { published = std::move(status); });
-  client_.Declare({.name = "declared"});
+  client_->Publish({.routing_key = "out", .body = "2"},
+                   [&](absl::Status status) { published = std::move(status); });
+  client_->Declare({.name = "declared"});
   time_.Advance(absl::Seconds(1));
   EXPECT_EQ(rabbit_.Count("out"), 2u);
   EXPECT_EQ(published, absl::OkStatus());
@@ -67,7 +57,7 @@ TEST_F(FirstLines, PublishesWithoutOptionsAndWithoutACallback) {
 
 TEST_F(FirstLines, KeepsMoveOnlyObjectsInHandlersWorkAndTimers) {
   int calls = 0;
-  const auto consumer = client_.Consume(
+  const auto consumer = client_->Consume(
       {.queue = "in"}, [&, own = std::make_unique<int>(7)](const Delivery&) mutable {
         calls += (*own)++;
         return absl::OkStatus();
@@ -85,8 +75,8 @@ TEST_F(FirstLines, KeepsMoveOnlyObjectsInHandlersWorkAndTimers) {
 TEST_F(FirstLines, AcceptsHeadersOfEveryIntegerType) {
   const long long wide = -5;
   const unsigned long long natural = 6;
-  client_.Publish({.routing_key = "out",
-                   .headers = {{"wide", wide}, {"natural", natural}, {"int", 7}, {"long", 8L}}});
+  client_->Publish({.routing_key = "out",
+                    .headers = {{"wide", wide}, {"natural", natural}, {"int", 7}, {"long", 8L}}});
   time_.Advance(absl::Seconds(1));
   const auto message = rabbit_.Messages("out").at(0);
   EXPECT_EQ(message->properties.headers->FindInt64("wide"), -5);

@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <functional>
@@ -200,9 +199,7 @@ TEST_F(PublisherHandle, AnswersAnAbandonedHandler) {
       broker_time_.RunReady();
       RunPosted();
     }
-    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
-    message->delivery_tag = {.generation = 1, .tag = 1};
-    broker_.subscriber->OnDelivery(std::move(message));
+    broker_.subscriber->OnDelivery(MakeMessage());
     called.get_future().wait();
     while (begins && broker_.publishes.empty()) RunPosted();
     consumer = absl::CancelledError("destroyed");

@@ -1,7 +1,6 @@
 #include "retryq/delay_queue_options.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 

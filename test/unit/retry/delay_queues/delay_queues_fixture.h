@@ -2,7 +2,6 @@
 #define RETRYQ_TEST_UNIT_RETRY_DELAY_QUEUES_DELAY_QUEUES_FIXTURE_H_
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <deque>
@@ -13,11 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "mocks/mock_broker.h"
-#include "mocks/mock_observer.h"
 #include "retry/delay_queues/delay_queues.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
+#include "support/scripted_broker.h"
 
 namespace retryq {
 
@@ -27,27 +25,29 @@ inline constexpr absl::Duration kWindow = absl::Minutes(1);
 inline constexpr absl::Duration kCoverage = absl::Seconds(90);
 inline constexpr absl::Duration kLifetime = absl::Seconds(121);
 
-// Delay queues with default options on a mocked broker, whose declares the test answers one by one.
-class DelayQueuesTest : public ::testing::Test {
+// Delay queues on a broker whose declares the test answers one by one.
+class DelayQueuesTest : public ::testing::Test, public testing::ScriptedBroker, public Observer {
  protected:
   struct Sent {
     DeclareParams params;
     Broker::DeclareCallback done;
   };
 
-  DelayQueuesTest() {
-    ON_CALL(broker_, Declare)
-        .WillByDefault([this](DeclareParams params, Broker::DeclareCallback done) {
-          declares_.push_back({std::move(params), std::move(done)});
-        });
-    ON_CALL(observer_, OnEvent).WillByDefault([this](const Event& event) {
-      events_.push_back(std::string(EventName(event.kind)) + " " + std::string(event.delay_queue));
-      errors_.emplace_back(event.error);
-      EXPECT_EQ(event.delay, absl::Seconds(1));
-      EXPECT_EQ(event.time, time_.Now());
-    });
-    queues_ = std::make_unique<DelayQueues>(
-        broker_, testing::EnvironmentOf(time_, random_, &observer_), DelayQueueOptions{});
+  DelayQueuesTest() : ScriptedBroker(time_) { Use({}); }
+
+  void Use(const DelayQueueOptions& options) {
+    queues_ =
+        std::make_unique<DelayQueues>(*this, testing::EnvironmentOf(time_, random_, this), options);
+  }
+
+  void Declare(DeclareParams params, DeclareCallback done) override {
+    declares_.push_back({std::move(params), std::move(done)});
+  }
+  void OnEvent(const Event& event) override {
+    events_.push_back(std::string(EventName(event.kind)) + " " + std::string(event.delay_queue));
+    errors_.emplace_back(event.error);
+    EXPECT_EQ(event.delay, absl::Seconds(1));
+    EXPECT_EQ(event.time, time_.Now());
   }
 
   // Answers the oldest open declare.
@@ -59,21 +59,11 @@ class DelayQueuesTest : public ::testing::Test {
   }
   void AnswerOk(std::uint32_t messages = 0) { Answer(DeclareOk{.message_count = messages}); }
 
-  // Leads to a lease, its second declares sent now.
-  Lease Grant(const DelayRoute& route = kRoute) {
+  // Leads to a lease, its second declares sent now; `is_hashed`: on the hashed name.
+  Lease Grant(const DelayRoute& route = kRoute, bool is_hashed = false) {
     std::optional<Lease> lease;
     queues_->Acquire(route, [&](absl::StatusOr<Lease> acquired) { lease = acquired.value(); });
-    AnswerOk();
-    AnswerOk();
-    EXPECT_TRUE(lease.has_value());
-    return lease.value_or(Lease());
-  }
-
-  // A lease on the hashed name.
-  Lease GrantHashed() {
-    std::optional<Lease> lease;
-    queues_->Acquire(kRoute, [&](absl::StatusOr<Lease> acquired) { lease = acquired.value(); });
-    Answer(absl::FailedPreconditionError("inequivalent arg"));
+    if (is_hashed) Answer(absl::FailedPreconditionError("inequivalent arg"));
     AnswerOk();
     AnswerOk();
     EXPECT_TRUE(lease.has_value());
@@ -93,8 +83,6 @@ class DelayQueuesTest : public ::testing::Test {
 
   testing::SimulatedTime time_;
   testing::SeededRandom random_;
-  ::testing::NiceMock<MockBroker> broker_;
-  ::testing::NiceMock<MockObserver> observer_;
   std::deque<Sent> declares_;
   std::vector<std::string> events_;
   std::vector<std::string> errors_;

@@ -1,7 +1,6 @@
 // Under which name a delay queue is to be had, and what is said where it is not.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
@@ -38,7 +37,7 @@ TEST_F(DelayQueuesNamingTest, UseTheHashedNameIfArgumentsDiffer) {
 }
 
 TEST_F(DelayQueuesNamingTest, KeepTheHashedNameAfterItsLeaseEndsAndAfterALostConnection) {
-  const std::string name = *GrantHashed().name;
+  const std::string name = *Grant(kRoute, /*is_hashed=*/true).name;
   time_.Advance(kWindow / 2);
   AnswerOk();
   time_.Advance(kLifetime);

@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <optional>
 #include <set>
@@ -41,8 +40,7 @@ class DelayQueuesQuorumTest : public DelayQueuesTest {
     absl::Duration into;
     absl::IDivDuration(time_.Now() - absl::UnixEpoch(), 4 * kEpoch, &into);
     time_.Advance(4 * kEpoch - into);
-    queues_ = std::make_unique<DelayQueues>(
-        broker_, testing::EnvironmentOf(time_, random_, &observer_), kQuorum);
+    Use(kQuorum);
   }
 
   // One answer grants a lease, of use a second later.

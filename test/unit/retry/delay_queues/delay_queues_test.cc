@@ -1,7 +1,6 @@
 #include "retry/delay_queues/delay_queues.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,12 +17,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-TEST_F(DelayQueuesTest, HaveNoLeaseAtFirstAndDeclareNothingUnasked) {
-  EXPECT_FALSE(Holds());
-  EXPECT_THAT(declares_, IsEmpty());
-  EXPECT_EQ(queues_->size(), 0U);
-}
 
 TEST_F(DelayQueuesTest, DeclareTwiceInSequenceForAFirstLease) {
   queues_->Acquire(kWorkRoute, Keep());
@@ -159,8 +152,6 @@ TEST_F(DelayQueuesTest, CoverConfirmsUntilHalfTheMarginIsGone) {
   EXPECT_FALSE(queues_->Covers(lease));
 }
 
-TEST_F(DelayQueuesTest, CoverNothingWithoutALease) { EXPECT_FALSE(queues_->Covers(Lease())); }
-
 TEST_F(DelayQueuesTest, RenewAutomaticallyWhileMessagesWait) {
   Grant();
   for (int i = 0; i < 20; ++i) {
@@ -218,16 +209,6 @@ TEST_F(DelayQueuesTest, ForgetAQueueWhenTheBrokerDeletesIt) {
   EXPECT_EQ(time_.pending_timers(), 0U);
 }
 
-TEST_F(DelayQueuesTest, RedeclareAfterTheLeaseEnds) {
-  const Lease lease = Grant();
-  time_.Advance(kWindow / 2);
-  AnswerOk();
-  time_.Advance(kLifetime);
-  const Lease again = Grant();
-  EXPECT_FALSE(queues_->Covers(lease));
-  EXPECT_TRUE(queues_->Covers(again));
-}
-
 TEST_F(DelayQueuesTest, StayUsableAfterARefusedSecondDeclare) {
   queues_->Acquire(kRoute, Keep());
   AnswerOk();
@@ -259,10 +240,10 @@ TEST_F(DelayQueuesTest, KeepALeaseWhoseRenewalIsRefusedAndPauseBeforeTheNext) {
 
 TEST_F(DelayQueuesTest, LapseIfEveryRenewalIsRefused) {
   Grant();
-  ON_CALL(broker_, Declare).WillByDefault([this](DeclareParams, Broker::DeclareCallback done) {
-    time_.executor()->Post([done] { done(absl::PermissionDeniedError("ACCESS_REFUSED")); });
-  });
-  time_.Advance(kLifetime);
+  for (const absl::Duration end = time_.SinceBoot() + kLifetime; time_.SinceBoot() < end;) {
+    time_.Advance(absl::Milliseconds(500));
+    if (!declares_.empty()) Answer(absl::PermissionDeniedError("ACCESS_REFUSED"));
+  }
   EXPECT_EQ(queues_->size(), 0U);
   EXPECT_EQ(events_.back(), "lapsed retry.1000");
 }
@@ -351,7 +332,7 @@ TEST_F(DelayQueuesTest, IgnoreRepliesFromBeforeTheDrop) {
 }
 
 TEST_F(DelayQueuesTest, WorkWithoutAnObserver) {
-  queues_ = std::make_unique<DelayQueues>(broker_, testing::EnvironmentOf(time_, random_),
+  queues_ = std::make_unique<DelayQueues>(*this, testing::EnvironmentOf(time_, random_),
                                           DelayQueueOptions{});
   EXPECT_NE(Grant().name, nullptr);
   EXPECT_THAT(events_, IsEmpty());
@@ -400,8 +381,7 @@ TEST_F(DelayQueuesTest, MayBeDroppedInACallback) {
 TEST_F(DelayQueuesTest, MayBeDestroyedInAnyCallback) {
   const auto destroy = [this](const absl::StatusOr<Lease>&) { queues_.reset(); };
   const auto refill = [&] {
-    queues_ = std::make_unique<DelayQueues>(
-        broker_, testing::EnvironmentOf(time_, random_, &observer_), DelayQueueOptions{});
+    Use({});
     declares_.clear();
     queues_->Acquire(kRoute, destroy);
     queues_->Acquire(kRoute, Keep());

@@ -12,18 +12,11 @@ using ::testing::StartsWith;
 
 class UndeclaredDelayQueuesTest : public DelayQueuesTest {
  protected:
-  UndeclaredDelayQueuesTest() {
-    ON_CALL(broker_, CheckExchange)
-        .WillByDefault([this](const std::string& name, std::function<void(absl::Status)> done) {
-          checked_ = name;
-          done(exchange_);
-        });
-    Use({.declare = false});
-  }
+  UndeclaredDelayQueuesTest() { Use({.declare = false}); }
 
-  void Use(const DelayQueueOptions& options) {
-    queues_ = std::make_unique<DelayQueues>(
-        broker_, testing::EnvironmentOf(time_, random_, &observer_), options);
+  void CheckExchange(std::string name, std::function<void(absl::Status)> done) override {
+    checked_ = std::move(name);
+    done(exchange_);
   }
 
   absl::Status exchange_;

@@ -1,7 +1,6 @@
 #include "retry/delay_queues/route_declaration.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <set>

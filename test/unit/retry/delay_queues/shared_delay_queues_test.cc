@@ -1,20 +1,14 @@
 // How many delay queues many work queues need, in a simulated RabbitMQ.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "retryq/client.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
-#include "retryq/testing/simulated_time.h"
+#include "support/simulated_world.h"
 
 namespace retryq {
 namespace shared_delay_queues_test {
@@ -23,117 +17,65 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(SharedDelayQueues, AThousandWorkQueuesNeedOneQueuePerDistinctDelay) {
+class SharedDelayQueues : public testing::SimulatedTest {
+ protected:
+  std::vector<std::string> DelayQueueNames() const {
+    std::vector<std::string> names = rabbit_.queues();
+    std::erase_if(names, [](const std::string& name) { return !name.starts_with("retry."); });
+    for (std::string& name : names) name = name.substr(0, name.rfind(".q"));  // whatever the epoch
+    return names;
+  }
+};
+
+TEST_F(SharedDelayQueues, AThousandWorkQueuesNeedOneQueuePerDistinctDelay) {
   constexpr int kQueues = 1000;
-  testing::SimulatedTime time;
-  testing::SeededRandom random(1);
-  testing::SimulatedRabbitMq rabbit(time, random);
-  testing::SimulatedBroker broker(rabbit);
-  Client client(testing::EnvironmentOf(time, random), broker, {},
-                [](const absl::Status& fatal) { ADD_FAILURE() << fatal; });
   std::map<std::string, int> calls;
-  std::vector<Consumer> consumers;
   for (int i = 0; i < kQueues; ++i) {
     const std::string queue = "work." + std::to_string(i);
-    rabbit.DeclareQueue(queue);
-    auto consumer = client.Consume({.queue = queue, .retry = {.max_attempts = 5}},
-                                   [&calls](const Delivery& delivery) -> Outcome {
-                                     ++calls[std::string(delivery.queue())];
-                                     EXPECT_EQ(delivery.body(), delivery.queue());
-                                     if (delivery.attempt() == 4) return Outcome::Ok();
-                                     return absl::UnavailableError("down");
-                                   });
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
-    consumers.push_back(*std::move(consumer));
-    rabbit.Publish("", queue, {.message_id = queue}, queue);
+    rabbit_.DeclareQueue(queue);
+    process_.Consume({.queue = queue, .retry = {.max_attempts = 5}},
+                     [&calls](const Delivery& delivery) -> Outcome {
+                       ++calls[std::string(delivery.queue())];
+                       EXPECT_EQ(delivery.body(), delivery.queue());
+                       if (delivery.attempt() == 4) return Outcome::Ok();
+                       return absl::UnavailableError("down");
+                     });
+    Send(queue, queue);
   }
-  time.Advance(absl::Minutes(1));
+  time_.Advance(absl::Minutes(1));
 
-  std::vector<std::string> delay_queues;
-  for (const std::string& queue : rabbit.queues()) {
-    if (queue.starts_with("retry.")) delay_queues.push_back(queue);
-  }
-  EXPECT_THAT(delay_queues, ElementsAre("retry.1000", "retry.2000", "retry.4000", "retry.8000"));
+  EXPECT_THAT(DelayQueueNames(),
+              ElementsAre("retry.1000", "retry.2000", "retry.4000", "retry.8000"));
   EXPECT_EQ(calls.size(), static_cast<std::size_t>(kQueues));
   EXPECT_TRUE(
       std::all_of(calls.begin(), calls.end(), [](const auto& queue) { return queue.second == 5; }));
-  EXPECT_THAT(rabbit.let_go(), IsEmpty());
+  EXPECT_THAT(rabbit_.let_go(), IsEmpty());
 }
 
-// 40 messages of "doomed" come due that no queue takes; those of "innocent" need the same delay.
-class DelayQueuesBeside : public ::testing::Test {
+// Quorum delay queues, for a quorum work queue.
+class DelayQueuesBeside : public SharedDelayQueues {
  protected:
-  static constexpr int kUndeliverable = 40;
-
   DelayQueuesBeside() {
-    for (const std::string queue : {"doomed", "innocent"}) {
-      rabbit_.DeclareQueue(queue, {{"x-queue-type", "quorum"}});
-    }
+    rabbit_.DeclareQueue("innocent", {{"x-queue-type", "quorum"}});
     time_.Advance(absl::Seconds(10));
   }
 
   void Use(const DelayQueueOptions& options) {
-    broker_.emplace(rabbit_);
-    client_.emplace(testing::EnvironmentOf(time_, random_), *broker_,
-                    ClientOptions{.delay_queues = options},
-                    [](const absl::Status& fatal) { ADD_FAILURE() << fatal; });
+    now_ = &Start({.client = {.delay_queues = options}});
   }
 
-  Consumer Consume(const std::string& queue) {
-    absl::StatusOr<Consumer> consumer =
-        client_->Consume({.queue = queue, .retry = {.backoff = {.base = absl::Seconds(5)}}},
-                         [this](const Delivery& delivery) -> Outcome {
-                           if (delivery.queue() == "doomed" || delivery.attempt() == 0) {
-                             return absl::UnavailableError("down");
-                           }
-                           ++handled_;
-                           return Outcome::Ok();
-                         });
-    EXPECT_TRUE(consumer.ok()) << consumer.status();
-    return *std::move(consumer);
+  void Consume() {
+    now_->Consume({.queue = "innocent", .retry = {.backoff = {.base = absl::Seconds(5)}}},
+                  [this](const Delivery& delivery) -> Outcome {
+                    if (delivery.attempt() == 0) return absl::UnavailableError("down");
+                    ++handled_;
+                    return Outcome::Ok();
+                  });
   }
 
-  // How many of ten innocent messages are handled within a minute.
-  int Live(const DelayQueueOptions& options) {
-    Use(options);
-    std::optional<Consumer> doomed = Consume("doomed");
-    const Consumer innocent = Consume("innocent");
-    for (int i = 0; i < kUndeliverable; ++i) rabbit_.Publish("", "doomed");
-    time_.Advance(absl::Seconds(4));
-    doomed.reset();
-    time_.Advance(absl::Milliseconds(100));
-    rabbit_.DeleteQueue("doomed");
-    time_.Advance(absl::Seconds(10));
-    for (int i = 0; i < 10; ++i) rabbit_.Publish("", "innocent");
-    time_.Advance(absl::Minutes(1));
-    return handled_;
-  }
-
-  std::vector<std::string> DelayQueueNames() const {
-    std::vector<std::string> names = rabbit_.queues();
-    std::erase_if(names, [](const std::string& name) { return !name.starts_with("retry."); });
-    for (std::string& name : names) name.resize(name.rfind(".q"));  // whatever the epoch
-    return names;
-  }
-
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_{1};
-  testing::SimulatedRabbitMq rabbit_{time_, random_};
-  std::optional<testing::SimulatedBroker> broker_;
-  std::optional<Client> client_;
+  testing::SimulatedProcess* now_ = &process_;
   int handled_ = 0;
 };
-
-TEST_F(DelayQueuesBeside, AreNotBlockedByADeletedWorkQueue) {
-  EXPECT_EQ(Live({.queue_type = QueueType::kQuorum}), 10);
-  EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.5000.doomed", "retry.5000.innocent"));
-}
-
-// The price of `share` (F37).
-TEST_F(DelayQueuesBeside, AreBlockedIfTheyAreShared) {
-  EXPECT_EQ(Live({.queue_type = QueueType::kQuorum, .share = true}), 0);
-  EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.5000"));
-}
 
 TEST_F(DelayQueuesBeside, BelongToTheTargetOfADelayedPublish) {
   rabbit_.DeclareExchange("work", "fanout");
@@ -142,8 +84,8 @@ TEST_F(DelayQueuesBeside, BelongToTheTargetOfADelayedPublish) {
   const PublishOptions in_a_second{.delay = absl::Seconds(1)};
   int published = 0;
   const auto count = [&published](const absl::Status& status) { published += status.ok() ? 1 : 0; };
-  client_->Publish({.routing_key = "innocent"}, in_a_second, count);
-  client_->Publish({.exchange = "work", .routing_key = "any"}, in_a_second, count);
+  now_->client->Publish({.routing_key = "innocent"}, in_a_second, count);
+  now_->client->Publish({.exchange = "work", .routing_key = "any"}, in_a_second, count);
   time_.Advance(absl::Seconds(10));
   EXPECT_EQ(published, 2);
   EXPECT_EQ(rabbit_.Count("innocent"), 2U);
@@ -160,7 +102,8 @@ TEST_F(DelayQueuesBeside, OfAnExchangeServeOneRoutingKeyEach) {
   Use({.queue_type = QueueType::kQuorum});
   const PublishOptions in_a_second{.delay = absl::Seconds(1)};
   const auto publish = [&](const std::string& key) {
-    client_->Publish({.exchange = "work", .routing_key = key}, in_a_second, [](const auto&) {});
+    now_->client->Publish({.exchange = "work", .routing_key = key}, in_a_second,
+                          [](const auto&) {});
   };
   for (int i = 0; i < 40; ++i) publish("gone");
   time_.Advance(absl::Milliseconds(500));
@@ -178,8 +121,8 @@ TEST_F(DelayQueuesBeside, OfAnExchangeServeALimitedNumberOfRoutingKeys) {
   Use({.queue_type = QueueType::kQuorum});
   const auto publish = [&](int key, const PublishOptions& options) {
     absl::Status published = absl::UnknownError("no answer");
-    client_->Publish({.exchange = "work", .routing_key = absl::StrCat(key)}, options,
-                     [&published](const absl::Status& status) { published = status; });
+    now_->client->Publish({.exchange = "work", .routing_key = absl::StrCat(key)}, options,
+                          [&published](const absl::Status& status) { published = status; });
     time_.Advance(absl::Seconds(3));
     return published;
   };
@@ -196,13 +139,12 @@ TEST_F(DelayQueuesBeside, OfAnExchangeServeALimitedNumberOfRoutingKeys) {
 // What an older client has left in shared queues.
 TEST_F(DelayQueuesBeside, LetMessagesInSharedQueuesReturnByThemselves) {
   Use({.queue_type = QueueType::kQuorum, .share = true});
-  std::optional<Consumer> older = Consume("innocent");
+  Consume();
   for (int i = 0; i < 10; ++i) rabbit_.Publish("", "innocent");
   time_.Advance(absl::Seconds(4));
-  older.reset();
-  client_.reset();
+  Kill(*now_);
   Use({.queue_type = QueueType::kQuorum});
-  const Consumer newer = Consume("innocent");
+  Consume();
   time_.Advance(absl::Seconds(10));
   EXPECT_EQ(handled_, 10);
   EXPECT_THAT(DelayQueueNames(), ElementsAre("retry.5000"));

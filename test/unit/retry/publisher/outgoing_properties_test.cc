@@ -1,15 +1,11 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
 
-#include "retryq/client.h"
-#include "retryq/testing/seeded_random.h"
-#include "retryq/testing/simulated_time.h"
-#include "support/scripted_broker.h"
+#include "support/scripted_test.h"
 
 // What becomes of the fields of an OutgoingMessage.
 
@@ -20,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class OutgoingProperties : public ::testing::Test {
+class OutgoingProperties : public testing::ScriptedTest {
  protected:
   OutgoingProperties() { broker_.Ready(); }
 
@@ -29,25 +25,20 @@ class OutgoingProperties : public ::testing::Test {
     broker_.on_publish = [look = std::move(look)](const PublishParams& params) {
       look(params.properties);
     };
-    client_.Publish(std::move(message), {}, nullptr);
+    client_->Publish(std::move(message), {}, nullptr);
     time_.RunReady();
     ASSERT_THAT(broker_.publishes, SizeIs(1));
   }
 
   std::string Refusal(OutgoingMessage message, const PublishOptions& options = {}) {
     absl::Status answer;
-    client_.Publish(std::move(message), options,
-                    [&answer](absl::Status status) { answer = std::move(status); });
+    client_->Publish(std::move(message), options,
+                     [&answer](absl::Status status) { answer = std::move(status); });
     time_.RunReady();
     EXPECT_TRUE(absl::IsInvalidArgument(answer)) << answer;
     EXPECT_THAT(broker_.publishes, IsEmpty());
     return std::string(answer.message());
   }
-
-  testing::SimulatedTime time_;
-  testing::SeededRandom random_;
-  testing::ScriptedBroker broker_{time_};
-  Client client_{testing::EnvironmentOf(time_, random_), broker_, {}, [](const absl::Status&) {}};
 };
 
 TEST_F(OutgoingProperties, AreSentUnchanged) {

@@ -1,7 +1,6 @@
 #include "retry/publisher/parked_queue.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <optional>
 #include <string>

@@ -4,27 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
-#include "retryq/client.h"
-#include "retryq/testing/seeded_random.h"
-#include "support/scripted_broker.h"
+#include "support/scripted_test.h"
 
 namespace retryq {
 namespace pauses_of_many_test {
 
 using testing::ScriptedBroker;
-using testing::SeededRandom;
-using testing::SimulatedTime;
 
-class PausesOfMany : public ::testing::Test {
+class PausesOfMany : public testing::ScriptedTest {
  protected:
-  PausesOfMany() {
-    client_.emplace(testing::EnvironmentOf(time_, random_), broker_, ClientOptions(),
-                    [](const absl::Status&) {});
-  }
-
   void Publish(const std::string& queue, absl::Duration delay = absl::ZeroDuration()) {
     client_->Publish({.routing_key = queue}, {.delay = delay, .deadline = absl::Hours(1)},
                      [](const absl::Status&) {});
@@ -45,11 +35,6 @@ class PausesOfMany : public ::testing::Test {
       return published->routing_key == queue;
     });
   }
-
-  SimulatedTime time_;
-  SeededRandom random_;
-  ScriptedBroker broker_{time_};
-  std::optional<Client> client_;
 };
 
 TEST_F(PausesOfMany, ARefusedDelayQueueIsDeclaredAsRarelyAsForOneMessage) {

@@ -1,7 +1,6 @@
 // Messages that kill the worker that handles them, in a simulated RabbitMQ.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
@@ -20,7 +19,6 @@
 namespace retryq {
 namespace poison_test {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::RecordedEvents;
@@ -118,13 +116,6 @@ TEST_F(PoisonTest, CountsFromItsEarlierFailures) {
   EXPECT_THAT(attempts_, ElementsAre(3, 4));
 }
 
-TEST_F(PoisonTest, KillsWorkersWithoutEndIfRedeliveriesDoNotCount) {
-  DeclareQueue("quorum");
-  Publish("poison");
-  EXPECT_EQ(Deaths({.max_attempts = 5, .count_redeliveries = CountRedeliveries::kNever}), 100);
-  EXPECT_EQ(rabbit_.Count(kQueue), 1U);
-}
-
 TEST_F(PoisonTest, WithoutALimitOfAttemptsIsParkedAtItsAge) {
   DeclareQueue("quorum");
   Publish("poison");
@@ -135,13 +126,6 @@ TEST_F(PoisonTest, WithoutALimitOfAttemptsIsParkedAtItsAge) {
   }
   EXPECT_EQ(rabbit_.Count(kParked), 1U);
   EXPECT_LT(calls_.size(), 30U);
-}
-
-TEST_F(PoisonTest, OfAClassicQueueKillsWorkersWithoutEndByDefault) {
-  DeclareQueue("classic");
-  Publish("poison");
-  EXPECT_EQ(Deaths({.max_attempts = 5}), 100);
-  EXPECT_THAT(attempts_, Contains(0U).Times(100));
 }
 
 TEST_F(PoisonTest, CountsAgainstMessagesPrefetchedWithIt) {

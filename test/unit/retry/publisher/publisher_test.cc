@@ -1,7 +1,6 @@
 #include "retry/publisher/publisher.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <deque>
@@ -13,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "retry/delay_queues/quorum_lease.h"
 #include "retry/retrier/shared_state.h"
 #include "retryq/testing/seeded_random.h"
 #include "retryq/testing/simulated_time.h"
@@ -352,58 +350,14 @@ TEST_F(PublisherTest, IncreasesThePausesBetweenTries) {
   EXPECT_LE(longest, absl::Seconds(30));
 }
 
-class PublisherQuorumTest : public PublisherTest {
- protected:
-  PublisherQuorumTest() {
-    quorum_hub_ = SharedState::Create(broker_, testing::EnvironmentOf(time_, random_, &events_),
-                                      DelayQueueOptions{.queue_type = QueueType::kQuorum});
-    broker_.Ready();
-  }
-  ~PublisherQuorumTest() override { quorum_hub_.reset(); }
-
-  void Send(PendingPublish& pending) {
-    quorum_hub_->publisher().Send(pending);
-    time_.Advance(QuorumLease::kForming);
-  }
-
-  std::shared_ptr<SharedState> quorum_hub_;
-};
-
-TEST_F(PublisherQuorumTest, WaitsUntilANewQueueWouldSurviveACrash) {
-  NotingPublish pending("one", kSecond);
-  Send(pending);
-  broker_.open()[0]->Confirm();
-  time_.Advance(absl::Milliseconds(999));
-  EXPECT_THAT(pending.ends, IsEmpty());
-  time_.Advance(absl::Milliseconds(1));
-  EXPECT_THAT(pending.ends, ElementsAre(SendResult::Kind::kSent));
-  // And never again in this epoch.
-  NotingPublish another("two", kSecond);
-  Send(another);
-  broker_.open()[0]->Confirm();
-  EXPECT_THAT(another.ends, ElementsAre(SendResult::Kind::kSent));
-}
-
-TEST_F(PublisherQuorumTest, RepublishesMessagesThatACrashMayHaveLost) {
-  NotingPublish pending("one", kSecond);
-  Send(pending);
-  broker_.open()[0]->Confirm();
-  time_.Advance(absl::Milliseconds(500));
-  broker_.Lose();
-  time_.Advance(absl::Seconds(10));
-  EXPECT_THAT(pending.ends, IsEmpty());
-  broker_.Ready();
-  time_.Advance(QuorumLease::kForming);
-  EXPECT_THAT(OpenBodies(), ElementsAre("one"));
-}
-
-TEST_F(PublisherQuorumTest, MayCancelAConfirmedPublishThatWaits) {
-  auto pending = std::make_unique<NotingPublish>("one", kSecond);
+TEST_F(PublisherTest, MayCancelAConfirmedPublishThatWaits) {
+  auto pending = std::make_unique<NotingPublish>("one");
+  pending->safe_from = time_.SinceBoot() + absl::Seconds(2);
   Send(*pending);
   broker_.open()[0]->Confirm();
   pending.reset();
   time_.Advance(absl::Seconds(3));
-  EXPECT_EQ(quorum_hub_->publisher().size(), 0U);
+  EXPECT_EQ(publisher().size(), 0U);
 }
 
 TEST_F(PublisherTest, FindsTheMessageForWhichTheBrokerClosesTheChannel) {

@@ -1,7 +1,6 @@
 #include "retry/retrier/consumer_retrier.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>

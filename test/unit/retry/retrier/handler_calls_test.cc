@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <memory>
 #include <stdexcept>
@@ -63,7 +62,7 @@ TEST_F(HandlerCalls, FreesDeliveriesWhoseChannelIsClosed) {
   MakeRetrier({.queue = "orders"});
   const auto threads = std::make_shared<HandExecutor>();
   deliver_ = retrier_->Wrap([](const Delivery&) { return Outcome::Ok(); }, threads);
-  auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({}));
+  auto message = MakeMessage();
   const std::weak_ptr<amqp::Message> kept = message;
   deliver_(std::move(message));
   EXPECT_FALSE(kept.expired());

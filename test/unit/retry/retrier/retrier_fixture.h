@@ -34,22 +34,22 @@ class RetrierTest : public ::testing::Test {
     broker_.Ready();
   }
 
-  // Delivers with the next tag, and lets the declares be answered.
+  // A message with the next tag.
+  std::shared_ptr<amqp::Message> Next(MessageParts parts = {}) {
+    parts.delivery_tag = {.generation = channel_, .tag = ++tag_};
+    return MakeMessage(parts);
+  }
+
+  // Delivers it, and lets the declares be answered.
   void Deliver(const MessageParts& parts = {}) {
-    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage(parts));
-    message->delivery_tag = {.generation = 1, .tag = ++tag_};
-    deliver_(std::move(message));
+    deliver_(Next(parts));
     time_.RunReady();
   }
 
   // As a quorum queue delivers what it has delivered before.
   void Redeliver(std::int64_t count, amqp::Table headers = {}) {
     headers.Set("x-delivery-count", count);
-    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
-    message->delivery_tag = {.generation = 1, .tag = ++tag_};
-    message->redelivered = true;
-    deliver_(std::move(message));
-    time_.RunReady();
+    Deliver({.headers = headers, .redelivered = true});
   }
 
   ScriptedBroker::Published& LastPublish() { return broker_.publishes.back(); }
@@ -61,6 +61,7 @@ class RetrierTest : public ::testing::Test {
   std::shared_ptr<Retrier::Shared> shared_;
   std::unique_ptr<Retrier> retrier_;
   DeliveryHandler deliver_;
+  std::uint64_t channel_ = 1;
   std::uint64_t tag_ = 0;
 };
 

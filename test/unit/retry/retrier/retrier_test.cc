@@ -1,7 +1,6 @@
 #include "retryq/broker/retrier.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <stdexcept>
 #include <string>
@@ -23,14 +22,6 @@ using ::testing::MatchesRegex;
 using testing::RetrierTest;
 using ::testing::SizeIs;
 
-TEST_F(RetrierTest, AcksHandledMessages) {
-  Start({.queue = "orders"}, [](const Delivery&) { return Outcome::Ok(); });
-  Deliver();
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-  EXPECT_THAT(broker_.publishes, IsEmpty());
-  EXPECT_EQ(events_.Count(EventKind::kHandled), 1U);
-}
-
 TEST_F(RetrierTest, AcksAFailureOnlyAfterItsCopyIsConfirmed) {
   Start({.queue = "orders"}, Handler(Fails));
   Deliver({.body = "42"});
@@ -49,18 +40,6 @@ TEST_F(RetrierTest, AcksAFailureOnlyAfterItsCopyIsConfirmed) {
   EXPECT_EQ(retrier_->open(), 0U);
 }
 
-TEST_F(RetrierTest, DelaysGrowWithTheFailuresInTheHeaders) {
-  Start({.queue = "orders"}, Handler(Fails));
-  amqp::Table headers;
-  for (const char* exchange : {"retry.1000", "retry.2000", "retry.4000", "retry.8000"}) {
-    Deliver({.headers = headers});
-    EXPECT_EQ(LastPublish().exchange, exchange);
-    headers = LastPublish().headers;
-    LastPublish().Confirm();
-  }
-  EXPECT_EQ(events_.Last(EventKind::kRetried)->attempt, 3U);
-}
-
 TEST_F(RetrierTest, ANackedCopyGoesToTheQueueWithTheHashedName) {
   Start({.queue = "orders"}, Handler(Fails));
   Deliver();
@@ -69,33 +48,6 @@ TEST_F(RetrierTest, ANackedCopyGoesToTheQueueWithTheHashedName) {
   ASSERT_THAT(broker_.publishes, SizeIs(2));
   EXPECT_THAT(LastPublish().exchange, ::testing::StartsWith("retry.1000."));
   EXPECT_THAT(broker_.acked, IsEmpty());
-}
-
-TEST_F(RetrierTest, ADeletedParkedQueueIsRedeclared) {
-  Start({.queue = "orders"},
-        [](const Delivery&) -> Outcome { return absl::InvalidArgumentError("no such customer"); });
-  Deliver();
-  bool there = false;
-  broker_.on_declare = [&there](const QueueDeclaration& queue) -> absl::Status {
-    if (queue.passive && !there) return absl::NotFoundError("no queue");
-    there = true;
-    return absl::OkStatus();
-  };
-  LastPublish().Return();
-  time_.RunReady();
-  EXPECT_TRUE(there);
-  ASSERT_THAT(broker_.publishes, SizeIs(2));
-  LastPublish().Confirm();
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-}
-
-TEST_F(RetrierTest, RejectsOrDiscardsAtTheLimitIfConfigured) {
-  Start({.queue = "orders", .retry = {.max_attempts = 1, .on_limit = OnLimit::kReject}},
-        Handler(Fails));
-  Deliver();
-  EXPECT_THAT(broker_.rejected, ElementsAre(1));
-  EXPECT_THAT(broker_.acked, IsEmpty());
-  EXPECT_EQ(events_.Count(EventKind::kRejected), 1U);
 }
 
 TEST_F(RetrierTest, ContinuesTheAttemptsOfAFormerQueue) {
@@ -118,32 +70,6 @@ TEST_F(RetrierTest, RefusesInvalidFormerQueues) {
   EXPECT_THAT(std::string(refused.status().message()),
               HasSubstr("former_queues must not contain an empty name; former_queues must not "
                         "contain line breaks"));
-}
-
-TEST_F(RetrierTest, AnExceptionCausesARetry) {
-  Start({.queue = "orders"},
-        Handler([](const Delivery&) -> Outcome { throw std::runtime_error("boom"); }));
-  Deliver();
-  EXPECT_EQ(LastPublish().exchange, "retry.1000");
-  EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("boom"));
-}
-
-TEST_F(RetrierTest, ReturnsMessagesOfANamedWorkExchangeThroughIt) {
-  Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
-  Deliver({.exchange = "shop", .routing_key = "order.placed"});
-  EXPECT_EQ(LastPublish().exchange, "retry.1000");
-  EXPECT_EQ(LastPublish().routing_key, "order.placed");
-  EXPECT_EQ(*broker_.declares.back().queue.arguments.Find("x-dead-letter-exchange"),
-            amqp::Value("shop"));
-}
-
-TEST_F(RetrierTest, ReturnsDirectlyIfTheMessageBypassedTheWorkExchange) {
-  Start({.queue = "orders", .work_exchange = "shop"}, Handler(Fails));
-  Deliver({.exchange = "", .routing_key = "orders"});
-  EXPECT_EQ(LastPublish().exchange, "retry.1000.direct");
-  EXPECT_EQ(LastPublish().routing_key, "orders");
-  EXPECT_EQ(*broker_.declares.back().queue.arguments.Find("x-dead-letter-exchange"),
-            amqp::Value(""));
 }
 
 // All that tells of an earlier retry, as the broker passes it on from a publisher who may write to
@@ -280,19 +206,6 @@ TEST_F(RetrierTest, NamesThePermissionThatACheckNeeds) {
   time_.RunReady();
   EXPECT_TRUE(absl::IsPermissionDenied(prepared)) << prepared;
   EXPECT_THAT(std::string(prepared.message()), HasSubstr("grant the user 'read' on the queue"));
-}
-
-TEST_F(RetrierTest, NamesAllOptionsThatAreWrong) {
-  MakeRetrier({.queue = "orders"});
-  const auto retrier = Retrier::Create(
-      shared_, {.queue = "",
-                .work_exchange = std::string(300, 'x'),
-                .retry = {.backoff = {.base = absl::ZeroDuration(), .factor = 0.5}}});
-  ASSERT_TRUE(absl::IsInvalidArgument(retrier.status()));
-  const std::string message(retrier.status().message());
-  for (const char* field : {"queue", "work_exchange", "base", "factor"}) {
-    EXPECT_THAT(message, HasSubstr(field));
-  }
 }
 
 }  // namespace retrier_test

@@ -1,11 +1,9 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -21,11 +19,23 @@ using ::testing::ElementsAre;
 using testing::Fails;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::MakeMessage;
 using testing::RetrierTest;
 using ::testing::SizeIs;
 
-class ReturnedDeliveries : public RetrierTest {};
+class ReturnedDeliveries : public RetrierTest {
+ protected:
+  void StartRequeuing() {
+    Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  }
+  // "orders" handles all messages, and counts its calls.
+  void StartCounting() {
+    Start({.queue = "orders"}, [this](const Delivery&) {
+      ++calls_;
+      return Outcome::Ok();
+    });
+  }
+  int calls_ = 0;
+};
 
 TEST_F(ReturnedDeliveries, AreNotCountedIfTheHandlerRequeuesThem) {
   broker_.version = "4.3.6";
@@ -39,7 +49,7 @@ TEST_F(ReturnedDeliveries, AreNotCountedIfTheHandlerRequeuesThem) {
 }
 
 TEST_F(ReturnedDeliveries, AreCopiedIfABrokerBefore4_3WouldCountTheRequeue) {
-  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  StartRequeuing();
   Redeliver(2, testing::Copied({{"x-retry-count", std::int64_t{3}}}));
   ASSERT_THAT(broker_.publishes, SizeIs(1));
   EXPECT_EQ(LastPublish().exchange, "");
@@ -54,7 +64,7 @@ TEST_F(ReturnedDeliveries, AreCopiedIfABrokerBefore4_3WouldCountTheRequeue) {
 }
 
 TEST_F(ReturnedDeliveries, AreRequeuedIfNoCopyCanBePublished) {
-  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  StartRequeuing();
   broker_.Block(true);
   Deliver();
   EXPECT_THAT(broker_.requeued, ElementsAre(1));
@@ -74,10 +84,9 @@ class TooLargeDeliveries : public ReturnedDeliveries {
             return Outcome::Ok();
           }));
   }
-  std::shared_ptr<amqp::Message> Large() {
-    auto message = std::const_pointer_cast<amqp::Message>(
-        MakeMessage({.headers = amqp::Table({{"colour", "red"}})}));
-    message->delivery_tag = {.generation = 1, .tag = ++tag_};
+  std::shared_ptr<amqp::Message> Large(const amqp::Table& headers = {{"colour", "red"}}) {
+    auto message = Next({.headers = headers});
+    message->redelivered = headers.Find("x-delivery-count") != nullptr;
     message->body = {};
     message->left_out = 1000;
     return message;
@@ -88,12 +97,7 @@ class TooLargeDeliveries : public ReturnedDeliveries {
 
   void DeliverOne(OnLimit on_limit) {
     Begin(on_limit);
-    const amqp::Table headers = {{"x-delivery-count", std::int64_t{15}}};
-    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
-    message->delivery_tag = {.generation = 1, .tag = ++tag_};
-    message->redelivered = true;
-    message->left_out = 1000;
-    deliver_(std::move(message));
+    deliver_(Large({{"x-delivery-count", std::int64_t{15}}}));
     time_.Advance(absl::Hours(1));
     EXPECT_THAT(broker_.publishes, IsEmpty());
     EXPECT_THAT(broker_.requeued, IsEmpty());
@@ -164,12 +168,7 @@ TEST_F(TooLargeDeliveries, AreDeliveredAgainAfterTwentyMinutesIfTheirCopyIsRefus
 TEST_F(TooLargeDeliveries, AreDeliveredAgainTenTimesIfTheBrokerCountsIt) {
   Begin(OnLimit::kPark);
   for (const std::int64_t count : {0, 9, 10}) {
-    const amqp::Table headers = {{"x-delivery-count", count}};
-    auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
-    message->delivery_tag = {.generation = 1, .tag = ++tag_};
-    message->redelivered = count > 0;
-    message->left_out = 1000;
-    deliver_(std::move(message));
+    deliver_(count == 0 ? Large() : Large({{"x-delivery-count", count}}));
   }
   EXPECT_THAT(broker_.requeued, IsEmpty());
   time_.Advance(absl::Minutes(20));
@@ -196,7 +195,7 @@ TEST_F(TooLargeDeliveries, AreRejectedOrDiscardedIfConfigured) {
 
 // Deliveries have a connection of their own.
 TEST_F(ReturnedDeliveries, WaitForAConnectionToPublishTheCopy) {
-  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  StartRequeuing();
   broker_.Lose();
   Deliver();
   EXPECT_THAT(broker_.requeued, IsEmpty());
@@ -227,12 +226,7 @@ class ConsumerTimeouts : public RetrierTest {
                     amqp::Table headers = {}) {
     if (acquired > 0) headers.Set("x-acquired-count", acquired);
     if (failed > 0) headers.Set("x-delivery-count", failed);
-    auto message =
-        std::const_pointer_cast<amqp::Message>(MakeMessage({.body = body, .headers = headers}));
-    message->delivery_tag = {.generation = channel_, .tag = ++tag_};
-    message->redelivered = acquired > 0;
-    deliver_(std::move(message));
-    time_.RunReady();
+    Deliver({.body = body, .headers = headers, .redelivered = acquired > 0});
   }
   void TimeOut(absl::Duration after = absl::Minutes(30)) {
     time_.Advance(after);
@@ -240,7 +234,6 @@ class ConsumerTimeouts : public RetrierTest {
     ++channel_;
   }
 
-  std::uint64_t channel_ = 1;
   bool begins_ = true;
   std::vector<std::uint64_t> attempts_;
   std::vector<Settlement> kept_;
@@ -330,7 +323,7 @@ TEST_F(ConsumerTimeouts, DoesNotMistakeAnotherMessageForTheTimedOutOne) {
 }
 
 TEST_F(ReturnedDeliveries, WithoutAHistoryAreRequeuedWithoutRetryHeaders) {
-  Start({.queue = "orders"}, Handler([](const Delivery&) { return Outcome::Requeue(); }));
+  StartRequeuing();
   Deliver({.exchange = "",
            .routing_key = "orders",
            .headers = amqp::Table{{"tenant", "blue"}, {"x-retry-count", "theirs"}}});
@@ -371,11 +364,7 @@ INSTANTIATE_TEST_SUITE_P(Queues, DeliveryCount, ::testing::Values("classic", "qu
 
 // RabbitMQ 4 drops a message that it has delivered 21 times (F33 in doc/rabbitmq_facts.md).
 TEST_F(ReturnedDeliveries, MoveMessagesDeliveredTooOftenToTheEndOfTheirQueue) {
-  int calls = 0;
-  Start({.queue = "orders"}, [&](const Delivery&) {
-    ++calls;
-    return Outcome::Ok();
-  });
+  StartCounting();
   Redeliver(10);
   ASSERT_THAT(broker_.publishes, SizeIs(1));
   EXPECT_EQ(LastPublish().exchange, "");
@@ -388,19 +377,15 @@ TEST_F(ReturnedDeliveries, MoveMessagesDeliveredTooOftenToTheEndOfTheirQueue) {
   LastPublish().Confirm();
   EXPECT_THAT(broker_.acked, ElementsAre(1));
   EXPECT_EQ(events_.Count(EventKind::kMoved), 1U);
-  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(calls_, 0);
   EXPECT_EQ(retrier_->open(), 0U);
 }
 
 TEST_F(ReturnedDeliveries, HandleMessagesDeliveredLessOftenOrPublishedWithTheCount) {
-  int calls = 0;
-  Start({.queue = "orders"}, [&](const Delivery&) {
-    ++calls;
-    return Outcome::Ok();
-  });
+  StartCounting();
   Redeliver(9);
   Deliver({.headers = amqp::Table{{"x-delivery-count", std::int64_t{15}}}});
-  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(calls_, 2);
   EXPECT_THAT(broker_.publishes, IsEmpty());
 }
 

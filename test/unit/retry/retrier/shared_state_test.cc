@@ -1,7 +1,6 @@
 #include "retry/retrier/shared_state.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <memory>
 #include <string>

@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
@@ -7,9 +6,6 @@
 
 #include "base/header_names.h"
 #include "retryq/broker/retrier.h"
-#include "retryq/client.h"
-#include "retryq/testing/simulated_broker.h"
-#include "retryq/testing/simulated_rabbitmq.h"
 #include "unit/retry/retrier/retrier_fixture.h"
 
 namespace retryq {
@@ -76,53 +72,6 @@ TEST_F(SnoozedDeliveries, KeepTheRedeliveriesThatTheirQueueHasCounted) {
   ASSERT_THAT(broker_.publishes, SizeIs(1));
   EXPECT_EQ(*Header(kRetryCountHeader), amqp::Value(std::int64_t{5}));
   EXPECT_EQ(Header("x-delivery-count"), nullptr);
-}
-
-TEST_F(SnoozedDeliveries, AreParkedIfTheBrokerRefusesTheirCopy) {
-  StartSnoozing({.queue = "orders"});
-  Deliver();
-  for (int turn = 0; turn < 10 && LastPublish().routing_key == "orders"; ++turn) {
-    broker_.CloseChannel(406, "PRECONDITION_FAILED - too large");
-    time_.RunReady();
-  }
-  EXPECT_EQ(LastPublish().routing_key, "orders.parked");
-  LastPublish().Confirm();
-  EXPECT_THAT(broker_.acked, ElementsAre(1));
-  EXPECT_EQ(events_.Count(EventKind::kParked), 1U);
-}
-
-TEST(Snooze, ReturnsAMessageOnTimeThroughSeveralDelayQueues) {
-  testing::SimulatedTime time;
-  testing::SeededRandom random;
-  testing::SimulatedRabbitMq rabbit(time, random);
-  rabbit.DeclareQueue("work");
-  testing::SimulatedBroker broker(rabbit);
-  Client client(testing::EnvironmentOf(time, random), broker, {}, [](const absl::Status&) {});
-  struct Call {
-    absl::Time at;
-    std::uint64_t attempt;
-  };
-  std::vector<Call> calls;
-  const absl::Duration delay = absl::Milliseconds(123'457);
-  absl::StatusOr<Consumer> consumer =
-      client.Consume({.queue = "work"}, Handler([&](const Delivery& delivery) -> Outcome {
-                       calls.push_back({time.Now(), delivery.attempt()});
-                       if (calls.size() == 2) return absl::UnavailableError("down");
-                       if (calls.size() < 5) return Outcome::Snooze(delay, "later");
-                       return Outcome::Ok();
-                     }));
-  ASSERT_TRUE(consumer.ok());
-  ASSERT_TRUE(rabbit.Publish("", "work"));
-  time.Advance(absl::Minutes(20));
-  ASSERT_THAT(calls, SizeIs(5));
-  EXPECT_EQ(calls[1].attempt, 0U);
-  EXPECT_EQ(calls[2].attempt, 1U);
-  EXPECT_EQ(calls[4].attempt, 1U);
-  for (const std::size_t i : {1U, 3U, 4U}) {
-    EXPECT_GE(calls[i].at - calls[i - 1].at, delay);
-    EXPECT_LT(calls[i].at - calls[i - 1].at, delay + absl::Seconds(1));
-  }
-  EXPECT_THAT(rabbit.let_go(), IsEmpty());
 }
 
 }  // namespace snoozed_deliveries_test

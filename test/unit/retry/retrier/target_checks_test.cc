@@ -1,7 +1,6 @@
 #include "retry/retrier/target_checks.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
