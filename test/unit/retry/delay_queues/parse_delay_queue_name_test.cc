@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "retry/delay_queues/route_declaration.h"
 #include "retryq/broker/delay_queue_name.h"
@@ -33,30 +35,31 @@ TEST(ParseDelayQueueName, ParsesEveryGeneratedName) {
 }
 
 TEST(ParseDelayQueueName, ParsesTheOwnerOfAQuorumQueue) {
-  for (const std::string owner : {"orders",
-                                  "a.b",
-                                  "q1",
-                                  "a.q1",
-                                  "q",
-                                  "1000",
-                                  "direct",
-                                  "direct.a",
-                                  "directly",
-                                  "exchange",
-                                  "exchange.a",
-                                  "c0ffee00",
-                                  "c0ffee00.a",
-                                  "c0ffee001",
-                                  "p9",
-                                  "p9.a",
-                                  "p32",
-                                  "#",
-                                  "#48b28a6d0f8a1e4e",
-                                  ".",
-                                  "..",
-                                  "\xc3\xa4 b",
-                                  "retry.1000.q0",
-                                  "retry.1000.direct.q0"}) {
+  const std::vector<std::string> owners = {"orders",
+                                           "a.b",
+                                           "q1",
+                                           "a.q1",
+                                           "q",
+                                           "1000",
+                                           "direct",
+                                           "direct.a",
+                                           "directly",
+                                           "exchange",
+                                           "exchange.a",
+                                           "c0ffee00",
+                                           "c0ffee00.a",
+                                           "c0ffee001",
+                                           "p9",
+                                           "p9.a",
+                                           "p32",
+                                           "#",
+                                           "#48b28a6d0f8a1e4e",
+                                           ".",
+                                           "..",
+                                           "\xc3\xa4 b",
+                                           "retry.1000.q0",
+                                           "retry.1000.direct.q0"};
+  for (const std::string& owner : owners) {
     for (const bool exchange : {false, true}) {
       for (const bool direct : {false, true}) {
         for (const NameFamily family : {NameFamily::kPlain, NameFamily::kHashed}) {
@@ -124,44 +127,45 @@ TEST(ParseDelayQueueName, ParsesItsParts) {
 }
 
 TEST(ParseDelayQueueName, RefusesAllOtherNames) {
-  for (const std::string name : {"",
-                                 "retry",
-                                 "retry.",
-                                 "retry.1000.",
-                                 "retry.01",
-                                 "retry.0",
-                                 "retry.-1",
-                                 "retry.+1",
-                                 "retry. 1",
-                                 "retry.1s",
-                                 "retry.315360000001",
-                                 "retry.99999999999999999999",
-                                 "retry.1000.parked",
-                                 "retry.1000.directly",
-                                 "retry.1000.q4",
-                                 "retry.1000.q",
-                                 "retry.1000.q11",
-                                 "retry.1000.C0FFEE00",
-                                 "retry.1000.c0ffee",
-                                 "retry.1000.p9",
-                                 "retry.1000.p9.c0ffee00",
-                                 "retry.1000.c0ffee001",
-                                 "retry.1000.q1.direct",
-                                 "retry.1000.direct.q",
-                                 "retry.1000.c0ffee00.q",
-                                 "retry.1000..q1",
-                                 "retry.1000.exchange.q1",
-                                 "retry.1000.exchange..q1",
-                                 "retry.1000.#c0ffee.q1",
-                                 "retry.1000.orders",
-                                 "retry.1000.orders.q4",
-                                 "retry.1000orders.q1",
-                                 "retry.1000.q1.00c0ffee",
-                                 "retry.orders",
-                                 "orders",
-                                 "Retry.1000",
-                                 "retry1000",
-                                 "other.retry.1000"}) {
+  const std::vector<std::string> names = {"",
+                                          "retry",
+                                          "retry.",
+                                          "retry.1000.",
+                                          "retry.01",
+                                          "retry.0",
+                                          "retry.-1",
+                                          "retry.+1",
+                                          "retry. 1",
+                                          "retry.1s",
+                                          "retry.315360000001",
+                                          "retry.99999999999999999999",
+                                          "retry.1000.parked",
+                                          "retry.1000.directly",
+                                          "retry.1000.q4",
+                                          "retry.1000.q",
+                                          "retry.1000.q11",
+                                          "retry.1000.C0FFEE00",
+                                          "retry.1000.c0ffee",
+                                          "retry.1000.p9",
+                                          "retry.1000.p9.c0ffee00",
+                                          "retry.1000.c0ffee001",
+                                          "retry.1000.q1.direct",
+                                          "retry.1000.direct.q",
+                                          "retry.1000.c0ffee00.q",
+                                          "retry.1000..q1",
+                                          "retry.1000.exchange.q1",
+                                          "retry.1000.exchange..q1",
+                                          "retry.1000.#c0ffee.q1",
+                                          "retry.1000.orders",
+                                          "retry.1000.orders.q4",
+                                          "retry.1000orders.q1",
+                                          "retry.1000.q1.00c0ffee",
+                                          "retry.orders",
+                                          "orders",
+                                          "Retry.1000",
+                                          "retry1000",
+                                          "other.retry.1000"};
+  for (const std::string& name : names) {
     EXPECT_FALSE(ParseDelayQueueName(name, "retry").has_value()) << name;
   }
   EXPECT_FALSE(ParseDelayQueueName("retry.1000", "retr").has_value());

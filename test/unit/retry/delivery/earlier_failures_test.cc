@@ -46,13 +46,10 @@ TEST(EarlierFailures, AreIgnoredUnlessConfigured) {
   EXPECT_EQ(Failures(headers, {"x-retries"}), 0U);
 }
 
-TEST(EarlierFailures, AreReadFromAnyHeaderByItsName) {
+TEST(EarlierFailures, AreReadFromNumbersAndNumericTextsInAnyHeader) {
   EXPECT_EQ(Failures({{"x-retry-count", 3_i64}}, {"x-retry-count"}), 3U);
   EXPECT_EQ(Failures({{"x-message-retries", std::int32_t{4}}}, {"x-message-retries"}), 4U);
   EXPECT_EQ(Failures({{"attempts", std::uint8_t{5}}}, {"attempts"}), 5U);
-}
-
-TEST(EarlierFailures, AreReadFromNumericTexts) {
   EXPECT_EQ(Failures({{"retries", "7"}}, {"retries"}), 7U);
   EXPECT_EQ(Failures({{"retries", amqp::Bytes{"8"}}}, {"retries"}), 8U);
 }
@@ -171,23 +168,19 @@ TEST(EarlierFailures, NeverOverflow) {
   }
 }
 
-TEST(EarlierFailures, CountTheRejectionsByTheQueue) {
-  EXPECT_EQ(Failures(Deaths({Death("orders.retry", "expired", 3), Death("orders", "rejected", 3)}),
-                     {"x-death"}),
-            3U);
-}
-
-TEST(EarlierFailures, CountExpirationsInSeveralDelayQueues) {
-  EXPECT_EQ(Failures(Deaths({Death("orders.4000", "expired", 2), Death("orders.2000", "expired", 1),
-                             Death("orders.1000", "expired", 1)}),
-                     {"x-death"}),
+TEST(EarlierFailures, CountTheDeathsThatFollowAFailure) {
+  const auto count = [](amqp::Array deaths) {
+    return Failures(Deaths(std::move(deaths)), {"x-death"});
+  };
+  // Rejections by the queue.
+  EXPECT_EQ(count({Death("orders.retry", "expired", 3), Death("orders", "rejected", 3)}), 3U);
+  // Expirations in several delay queues.
+  EXPECT_EQ(count({Death("orders.4000", "expired", 2), Death("orders.2000", "expired", 1),
+                   Death("orders.1000", "expired", 1)}),
             4U);
-}
-
-TEST(EarlierFailures, DoNotCountDeathsThatNoWorkerSaw) {
-  EXPECT_EQ(Failures(Deaths({Death("orders", "expired", 5), Death("orders", "maxlen", 5),
-                             Death("elsewhere", "rejected", 5), Death("elsewhere", "maxlen", 5)}),
-                     {"x-death"}),
+  // Deaths that no worker saw.
+  EXPECT_EQ(count({Death("orders", "expired", 5), Death("orders", "maxlen", 5),
+                   Death("elsewhere", "rejected", 5), Death("elsewhere", "maxlen", 5)}),
             0U);
 }
 
@@ -235,8 +228,7 @@ TEST(EarlierFailures, AreZeroForMessagesThatRetryqCopied) {
 }
 
 TEST(EarlierFailures, UseTheCountOfAQuorumQueueUnlessItCountsAnyway) {
-  const auto message = std::const_pointer_cast<amqp::Message>(
-      MakeMessage({.headers = amqp::Table{{"x-delivery-count", 6_i64}}}));
+  const auto message = MakeMessage({.headers = amqp::Table{{"x-delivery-count", 6_i64}}});
   RetryOptions options{.count_redeliveries = CountRedeliveries::kNever,
                        .earlier_counts = {"x-delivery-count"}};
   EXPECT_EQ(EarlierFailures(*message, options), 6U);

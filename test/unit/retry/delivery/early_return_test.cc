@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 
@@ -60,37 +59,26 @@ TEST(EarlyReturn, LeavesNothingIfTheClocksMustDiffer) {
   EXPECT_EQ(LeftOf(Find(absl::Seconds(62), "expired", absl::Seconds(20))), absl::ZeroDuration());
 }
 
-TEST(EarlyReturn, IsEmptyForAnyOtherQueue) {
+TEST(EarlyReturn, IsEmptyForAnyOtherQueueAndForOneOfSeveralDelayQueues) {
   EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::ZeroDuration(), "orders").has_value());
   EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::ZeroDuration(), "retry.bills").has_value());
-}
-
-TEST(EarlyReturn, IsEmptyForOneOfSeveralDelayQueues) {
   EXPECT_FALSE(Find(absl::Seconds(50), "expired", absl::Seconds(50)).has_value());
   EXPECT_FALSE(Find(absl::Seconds(50), "maxlen", absl::Seconds(50)).has_value());
   EXPECT_TRUE(IsReported(Find(absl::Seconds(50), "expired", absl::Seconds(40))));
 }
 
-TEST(EarlyReturn, NamesTheQueueAndTheRemedy) {
-  const std::optional<EarlyReturn> early = Find(absl::Seconds(50));
-  ASSERT_TRUE(early.has_value());
-  EXPECT_EQ(early->delay_queue, "retry.60000");
-  EXPECT_THAT(WhyEarly(*early),
+TEST(EarlyReturn, NamesTheQueueTheReasonAndTheRemedy) {
+  const auto why = [](absl::Duration early, const char* reason) {
+    return WhyEarly(Find(early, reason).value());
+  };
+  EXPECT_EQ(Find(absl::Seconds(50))->delay_queue, "retry.60000");
+  EXPECT_THAT(why(absl::Seconds(50), "expired"),
               AllOf(HasSubstr("'retry.60000'"), HasSubstr("50s early"), HasSubstr("message-ttl"),
                     HasSubstr("list_operator_policies"), HasSubstr("clocks")));
-}
-
-TEST(EarlyReturn, ReportsALengthLimitEvenIfBarelyEarly) {
-  const std::optional<EarlyReturn> early = Find(absl::Milliseconds(1), "maxlen");
-  ASSERT_TRUE(early.has_value());
-  EXPECT_THAT(WhyEarly(*early), HasSubstr("limited in length"));
-}
-
-TEST(EarlyReturn, ReportsAMessageThatWasLookedAtTooOften) {
-  const std::optional<EarlyReturn> early = Find(absl::Milliseconds(1), "delivery_limit");
-  ASSERT_TRUE(early.has_value());
-  EXPECT_THAT(WhyEarly(*early), AllOf(HasSubstr("'retry.60000'"), HasSubstr("looked at more often"),
-                                      HasSubstr("delivery-limit -1")));
+  EXPECT_THAT(why(absl::Milliseconds(1), "maxlen"), HasSubstr("limited in length"));
+  EXPECT_THAT(why(absl::Milliseconds(1), "delivery_limit"),
+              AllOf(HasSubstr("'retry.60000'"), HasSubstr("looked at more often"),
+                    HasSubstr("delivery-limit -1")));
 }
 
 TEST(EarlyReturn, IgnoresAMessageThatDidNotWait) {

@@ -82,8 +82,7 @@ TEST(MessageHistory, SurvivesInvalidHeaders) {
 TEST(MessageHistory, IgnoresTheCountOfAFirstDelivery) {
   const amqp::Table headers = {{"x-delivery-count", std::int64_t{7}}};
   EXPECT_EQ(MessageHistory(*MakeMessage({.headers = headers})).returns, 0);
-  const auto again = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
-  again->redelivered = true;
+  const auto again = MakeMessage({.headers = headers, .redelivered = true});
   EXPECT_EQ(MessageHistory(*again).returns, 7);
 }
 

@@ -15,9 +15,7 @@ using testing::MakeMessage;
 using testing::ReadFactsOf;
 
 amqp::MessagePtr Redelivered(const amqp::Table& headers) {
-  const auto message = std::const_pointer_cast<amqp::Message>(MakeMessage({.headers = headers}));
-  message->redelivered = true;
-  return message;
+  return MakeMessage({.headers = headers, .redelivered = true});
 }
 
 Redeliveries ReadRedeliveries(const amqp::Message& message, CountRedeliveries which) {

@@ -28,10 +28,8 @@ amqp::MessagePtr Make(const Parts& parts) {
   if (!headers.empty()) headers = testing::Copied(std::move(headers));
   if (parts.acquired > 0) headers.Set("x-acquired-count", parts.acquired);
   if (parts.failed > 0) headers.Set("x-delivery-count", parts.failed);
-  const auto message = std::const_pointer_cast<amqp::Message>(
-      testing::MakeMessage({.body = parts.body, .headers = headers}));
-  message->redelivered = parts.acquired > 0;
-  return message;
+  return testing::MakeMessage(
+      {.body = parts.body, .headers = headers, .redelivered = parts.acquired > 0});
 }
 
 TEST(TimedOut, RecognizesAMessageThatReturnedUncounted) {

@@ -1,7 +1,6 @@
 #include "retryq/backoff.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
 #include "retryq/broker/delay_grid.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>

@@ -31,62 +31,49 @@ Step Decide(const RetryOptions& options, const Outcome& outcome,
   return RetryPolicy(options).Decide(outcome, history, kNow, random);
 }
 
-TEST(RetryPolicy, ParksPermanentErrors) {
-  for (const absl::Status& status : {absl::InvalidArgumentError("a"), absl::OutOfRangeError("b"),
-                                     absl::UnimplementedError("c")}) {
-    EXPECT_EQ(Decide(Doubling(), status).kind, Kind::kPark) << status;
-  }
+Kind KindOf(const RetryOptions& options, const Outcome& outcome,
+            const Delivery::History& history = {}) {
+  return Decide(options, outcome, history).kind;
 }
 
-TEST(RetryPolicy, RetriesEveryOtherError) {
+const absl::Status kInvalid = absl::InvalidArgumentError("x");
+const absl::Status kMissing = absl::NotFoundError("x");
+
+bool Throws(const absl::Status&) { throw std::runtime_error("oops"); }
+
+TEST(RetryPolicy, ParksErrorsThatRetryingCannotFixAndRetriesAllOthers) {
   for (int code = 1; code <= 16; ++code) {
-    const absl::Status status(static_cast<absl::StatusCode>(code), "x");
-    if (absl::IsInvalidArgument(status) || absl::IsOutOfRange(status) ||
-        absl::IsUnimplemented(status)) {
-      continue;
-    }
-    EXPECT_EQ(Decide(Doubling(), status).kind, Kind::kRetry) << status;
+    const absl::Status error(static_cast<absl::StatusCode>(code), "x");
+    const bool is_permanent =
+        absl::IsInvalidArgument(error) || absl::IsOutOfRange(error) || absl::IsUnimplemented(error);
+    EXPECT_EQ(KindOf(Doubling(), error), is_permanent ? Kind::kPark : Kind::kRetry) << error;
   }
 }
 
-TEST(RetryPolicy, PermanentReplacesTheDefaultPermanentErrors) {
-  RetryOptions options = Doubling();
-  options.permanent = absl::IsNotFound;
-  EXPECT_EQ(Decide(options, absl::NotFoundError("x")).kind, Kind::kPark);
-  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
+TEST(RetryPolicy, AsksTheOptionsWhichErrorsArePermanent) {
+  EXPECT_EQ(KindOf({.permanent = absl::IsNotFound}, kMissing), Kind::kPark);
+  EXPECT_EQ(KindOf({.permanent = absl::IsNotFound}, kInvalid), Kind::kRetry);
+  EXPECT_EQ(KindOf({.retry_only = absl::IsInvalidArgument}, kInvalid), Kind::kRetry);
+  EXPECT_EQ(KindOf({.retry_only = absl::IsInvalidArgument}, kDown), Kind::kPark);
+  EXPECT_EQ(KindOf({.permanent = Throws}, kDown), Kind::kRetry);
+  EXPECT_EQ(KindOf({.retry_only = Throws}, kDown), Kind::kRetry);
+  EXPECT_EQ(KindOf({}, Outcome::RetryAfter(absl::Seconds(1), kInvalid)), Kind::kRetry);
 }
 
-TEST(RetryPolicy, RetryOnlyMakesAllOtherErrorsPermanent) {
-  RetryOptions options = Doubling();
-  options.retry_only = absl::IsInvalidArgument;
-  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kPark);
+TEST(RetryPolicy, GivesUpPermanentErrorsAsConfigured) {
+  EXPECT_EQ(KindOf({.max_attempts = 1, .on_limit = OnLimit::kDiscard}, kInvalid), Kind::kPark);
+  RetryOptions options{.retry_only = absl::IsUnavailable, .on_permanent = OnLimit::kReject};
+  const Step step = Decide(options, kMissing);
+  EXPECT_EQ(step.kind, Kind::kReject);
+  EXPECT_EQ(step.reason, "NOT_FOUND: x");
+  options.on_permanent = OnLimit::kDiscard;
+  EXPECT_EQ(KindOf(options, kMissing), Kind::kDiscard);
+  EXPECT_EQ(KindOf(options, Outcome::Park(kMissing)), Kind::kPark);
+  EXPECT_EQ(KindOf(options, kDown), Kind::kRetry);
 }
 
-TEST(RetryPolicy, RetriesWhenAPredicateThrows) {
-  const auto throws = [](const absl::Status&) -> bool { throw std::runtime_error("oops"); };
-  RetryOptions options = Doubling();
-  options.permanent = throws;
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
-  options.permanent = nullptr;
-  options.retry_only = throws;
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
-}
-
-TEST(RetryPolicy, ParksPermanentErrorsRegardlessOfOnLimit) {
-  RetryOptions options = Doubling();
-  options.max_attempts = 1;
-  options.on_limit = OnLimit::kDiscard;
-  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kPark);
-}
-
-TEST(RetryPolicy, GivesUpWhenMoreAttemptsWereMadeThanAreAllowedNow) {
-  RetryOptions options = Doubling();
-  options.max_attempts = 3;
-  EXPECT_EQ(Decide(options, kDown, {.failures = 100}).kind, Kind::kPark);
-}
-
-TEST(RetryPolicy, NeverGivesUpWithoutALimit) {
+TEST(RetryPolicy, GivesUpAboveTheLimitAndNeverWithoutOne) {
+  EXPECT_EQ(KindOf({.max_attempts = 3}, kDown, {.failures = 100}), Kind::kPark);
   constexpr std::uint64_t kHuge = std::numeric_limits<std::int64_t>::max();
   const Step step =
       Decide(Doubling(), kDown, {.failures = kHuge, .first_failure = absl::UnixEpoch()});
@@ -99,81 +86,40 @@ TEST(RetryPolicy, StartsNoRetryLaterThanMaxAgeAfterTheFirstFailure) {
   options.max_age = absl::Minutes(1);
   // The second delay is 2 s: it ends exactly at the limit, or a nanosecond after.
   const absl::Time latest = kNow + absl::Seconds(2) - absl::Minutes(1);
-  EXPECT_EQ(Decide(options, kDown, {.failures = 1, .first_failure = latest}).kind, Kind::kRetry);
-
-  const Step step =
-      Decide(options, kDown, {.failures = 1, .first_failure = latest - absl::Nanoseconds(1)});
-  EXPECT_EQ(step.kind, Kind::kPark);
-  EXPECT_EQ(step.reason,
-            "gave up after 2 attempts, as the next would start more than 1m after the first "
-            "failure: UNAVAILABLE: down");
-}
-
-TEST(RetryPolicy, CountsTheAgeFromThisFailureIfItIsTheFirst) {
-  RetryOptions options = Doubling();
+  EXPECT_EQ(KindOf(options, kDown, {.failures = 1, .first_failure = latest}), Kind::kRetry);
+  EXPECT_EQ(KindOf(options, kDown, {.failures = 1, .first_failure = latest - absl::Nanoseconds(1)}),
+            Kind::kPark);
+  // This failure may be the first.
   options.max_age = absl::Seconds(1);
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+  EXPECT_EQ(KindOf(options, kDown), Kind::kRetry);
   options.max_age = absl::Milliseconds(999);
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kPark);
+  EXPECT_EQ(KindOf(options, kDown), Kind::kPark);
+  // It cannot be in the future.
+  EXPECT_EQ(KindOf(options, kDown, {.failures = 1, .first_failure = kNow + absl::Hours(9000)}),
+            Kind::kPark);
 }
 
 TEST(RetryPolicy, KeepsTheFirstFailureOfTheHistory) {
-  const absl::Time first = kNow - absl::Hours(3);
-  EXPECT_EQ(Decide(Doubling(), kDown, {.failures = 2, .first_failure = first}).first_failure,
-            first);
-  EXPECT_EQ(Decide(Doubling(), kDown).first_failure, kNow);
+  const auto first = [](std::optional<absl::Time> known) {
+    return Decide(Doubling(), kDown, {.failures = 2, .first_failure = known}).first_failure;
+  };
+  EXPECT_EQ(first(kNow - absl::Hours(3)), kNow - absl::Hours(3));
+  EXPECT_EQ(first(std::nullopt), kNow);
+  EXPECT_EQ(first(kNow + absl::Hours(9000)), kNow);
 }
 
-TEST(RetryPolicy, TreatsAFirstFailureInTheFutureAsNow) {
-  RetryOptions options = Doubling();
-  options.max_age = absl::Milliseconds(999);
-  const Step step =
-      Decide(options, kDown, {.failures = 1, .first_failure = kNow + absl::Hours(9000)});
-  EXPECT_EQ(step.first_failure, kNow);
-  EXPECT_EQ(step.kind, Kind::kPark);
-}
-
-TEST(RetryPolicy, WaitsAsLongAsTheHandlerRequestsInWholeMilliseconds) {
-  const auto delay_for = [](absl::Duration asked) {
-    return Decide(Doubling(), Outcome::RetryAfter(asked, kDown)).delay;
+TEST(RetryPolicy, WaitsAsLongAsTheHandlerRequestsInWholeMillisecondsUpToTheLongest) {
+  const auto delay_for = [](absl::Duration asked, absl::Duration longest = absl::Hours(24)) {
+    return Decide({.max_retry_after = longest}, Outcome::RetryAfter(asked, kDown)).delay;
   };
   EXPECT_EQ(delay_for(absl::Milliseconds(1024)), absl::Milliseconds(1024));
   EXPECT_EQ(delay_for(absl::Microseconds(1'024'001)), absl::Milliseconds(1025));
-}
-
-TEST(RetryPolicy, LimitsTheRequestedDelayToOneMillisecondAndTheLongest) {
-  RetryOptions options = Doubling();
-  options.max_retry_after = absl::Seconds(10);
-  const auto delay_for = [&options](absl::Duration asked) {
-    return Decide(options, Outcome::RetryAfter(asked, kDown)).delay;
-  };
   EXPECT_EQ(delay_for(absl::ZeroDuration()), absl::Milliseconds(1));
   EXPECT_EQ(delay_for(-absl::InfiniteDuration()), absl::Milliseconds(1));
-  EXPECT_EQ(delay_for(absl::Seconds(9)), absl::Seconds(9));
-  EXPECT_EQ(delay_for(absl::Hours(1)), absl::Seconds(10));
-  EXPECT_EQ(delay_for(absl::InfiniteDuration()), absl::Seconds(10));
-
-  options.max_retry_after = absl::Microseconds(1500);
-  EXPECT_EQ(delay_for(absl::Hours(1)), absl::Milliseconds(1)) << "whole milliseconds";
-}
-
-TEST(RetryPolicy, RetriesEvenAPermanentErrorOnRequest) {
-  const Outcome outcome =
-      Outcome::RetryAfter(absl::Seconds(1), absl::InvalidArgumentError("not yet"));
-  EXPECT_EQ(Decide(Doubling(), outcome).kind, Kind::kRetry);
-}
-
-TEST(RetryPolicy, GivesUpPermanentErrorsAsConfigured) {
-  RetryOptions options = Doubling();
-  options.retry_only = absl::IsUnavailable;
-  options.on_permanent = OnLimit::kReject;
-  const Step step = Decide(options, absl::NotFoundError("x"));
-  EXPECT_EQ(step.kind, Kind::kReject);
-  EXPECT_EQ(step.reason, "NOT_FOUND: x");
-  options.on_permanent = OnLimit::kDiscard;
-  EXPECT_EQ(Decide(options, absl::NotFoundError("x")).kind, Kind::kDiscard);
-  EXPECT_EQ(Decide(options, Outcome::Park(absl::NotFoundError("x"))).kind, Kind::kPark);
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+  EXPECT_EQ(delay_for(absl::Seconds(9), absl::Seconds(10)), absl::Seconds(9));
+  EXPECT_EQ(delay_for(absl::Hours(1), absl::Seconds(10)), absl::Seconds(10));
+  EXPECT_EQ(delay_for(absl::InfiniteDuration(), absl::Seconds(10)), absl::Seconds(10));
+  EXPECT_EQ(delay_for(absl::Hours(1), absl::Microseconds(1500)), absl::Milliseconds(1));
 }
 
 TEST(RetryPolicy, UsesTheFirstRuleThatMatchesTheError) {
@@ -200,29 +146,23 @@ TEST(RetryPolicy, CompletesARuleFromTheOptions) {
   options.on_limit = OnLimit::kDiscard;
   options.for_errors = {{.codes = {absl::StatusCode::kUnavailable}, .max_attempts = 2},
                         {.codes = {absl::StatusCode::kInternal}, .on_limit = OnLimit::kReject}};
-  EXPECT_EQ(Decide(options, kDown).delay, absl::Seconds(1));
-  EXPECT_EQ(Decide(options, kDown, {.failures = 1}).kind, Kind::kDiscard);
   const absl::Status internal = absl::InternalError("x");
-  EXPECT_EQ(Decide(options, internal, {.failures = 3}).kind, Kind::kRetry);
-  EXPECT_EQ(Decide(options, internal, {.failures = 4}).kind, Kind::kReject);
-  EXPECT_EQ(Decide(options, Outcome::RetryAfter(absl::Seconds(1), internal), {.failures = 4}).kind,
-            Kind::kReject);
-  EXPECT_EQ(Decide(options, absl::NotFoundError("x"), {.failures = 4}).kind, Kind::kDiscard);
+  const Outcome later = Outcome::RetryAfter(absl::Seconds(1), internal);
+  EXPECT_EQ(Decide(options, kDown).delay, absl::Seconds(1));
+  EXPECT_EQ(KindOf(options, kDown, {.failures = 1}), Kind::kDiscard);
+  EXPECT_EQ(KindOf(options, internal, {.failures = 3}), Kind::kRetry);
+  EXPECT_EQ(KindOf(options, internal, {.failures = 4}), Kind::kReject);
+  EXPECT_EQ(KindOf(options, later, {.failures = 4}), Kind::kReject);
+  EXPECT_EQ(KindOf(options, kMissing, {.failures = 4}), Kind::kDiscard);
 }
 
 TEST(RetryPolicy, RetriesErrorsThatMatchARuleEvenIfTheyArePermanentOtherwise) {
   RetryOptions options = Doubling();
   options.for_errors = {{.codes = {absl::StatusCode::kInvalidArgument}, .max_attempts = 2}};
-  EXPECT_EQ(Decide(options, absl::InvalidArgumentError("x")).kind, Kind::kRetry);
-  EXPECT_EQ(Decide(options, absl::OutOfRangeError("x")).kind, Kind::kPark);
-}
-
-TEST(RetryPolicy, SkipsARuleWhosePredicateThrows) {
-  RetryOptions options = Doubling();
-  options.for_errors = {
-      {.matches = [](const absl::Status&) -> bool { throw std::runtime_error("oops"); },
-       .max_attempts = 1}};
-  EXPECT_EQ(Decide(options, kDown).kind, Kind::kRetry);
+  EXPECT_EQ(KindOf(options, kInvalid), Kind::kRetry);
+  EXPECT_EQ(KindOf(options, absl::OutOfRangeError("x")), Kind::kPark);
+  options.for_errors = {{.matches = Throws, .max_attempts = 1}};  // does not match
+  EXPECT_EQ(KindOf(options, kDown), Kind::kRetry);
 }
 
 TEST(RetryPolicy, PassesAllKnownFieldsToABackoffFunction) {
@@ -236,7 +176,7 @@ TEST(RetryPolicy, PassesAllKnownFieldsToABackoffFunction) {
   };
   const Delivery::History history{
       .failures = 3, .first_failure = kNow - absl::Minutes(2), .delay = absl::Seconds(4)};
-  EXPECT_EQ(Decide(options, kDown, history).kind, Kind::kRetry);
+  EXPECT_EQ(KindOf(options, kDown, history), Kind::kRetry);
 }
 
 TEST(LongestDelay, IsTheLongestOfBackoffsAndRetryAfterInWholeMilliseconds) {
