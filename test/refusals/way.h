@@ -27,37 +27,10 @@ enum class Request {
 };
 
 inline const char* NameOf(Request request) {
-  switch (request) {
-    case Request::kOpen:
-      return "open";
-    case Request::kChannel:
-      return "channel";
-    case Request::kConfirm:
-      return "confirm";
-    case Request::kLook:
-      return "look";
-    case Request::kDeclare:
-      return "declare";
-    case Request::kExchange:
-      return "exchange";
-    case Request::kBind:
-      return "bind";
-    case Request::kQos:
-      return "qos";
-    case Request::kConsume:
-      return "consume";
-    case Request::kCopy:
-      return "copy";
-    case Request::kPublish:
-      return "publish";
-    case Request::kAck:
-      return "ack";
-    case Request::kCancel:
-      return "cancel";
-    case Request::kClose:
-      return "close";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"open",     "channel", "confirm", "look",    "declare",
+                                           "exchange", "bind",    "qos",     "consume", "copy",
+                                           "publish",  "ack",     "cancel",  "close"};
+  return kNames[static_cast<int>(request)];
 }
 
 // How it is refused: the columns.
@@ -119,43 +92,24 @@ inline bool Applies(Request request, const Way& way) {
 
 // Whether the connection goes with it, and what else is under way.
 inline bool TakesConnection(const Way& way) {
-  switch (way.kind) {
-    case Way::Kind::kConnectionClose:
-    case Way::Kind::kHangUpBefore:
-    case Way::Kind::kHangUpDuring:
-    case Way::Kind::kHangUpAfter:
-    case Way::Kind::kShortConnection:
-      return true;
-    default:
-      return false;
-  }
+  using Kind = Way::Kind;
+  return way.kind != Kind::kChannelClose && way.kind != Kind::kShortChannel &&
+         way.kind != Kind::kSilence && way.kind != Kind::kReturn && way.kind != Kind::kNack;
 }
 
 inline std::string NameOf(const Way& way) {
-  const std::string code = std::to_string(way.code);
-  switch (way.kind) {
-    case Way::Kind::kChannelClose:
-      return "channel " + code;
-    case Way::Kind::kConnectionClose:
-      return "connection " + code;
-    case Way::Kind::kHangUpBefore:
-      return "hang up before";
-    case Way::Kind::kHangUpDuring:
-      return "hang up during";
-    case Way::Kind::kHangUpAfter:
-      return "hang up after";
-    case Way::Kind::kShortChannel:
-      return "10 ms, then channel 406";
-    case Way::Kind::kShortConnection:
-      return "10 ms, then hang up";
-    case Way::Kind::kSilence:
-      return "no answer";
-    case Way::Kind::kReturn:
-      return "returned " + code;
-    case Way::Kind::kNack:
-      return "nack";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"channel",
+                                           "connection",
+                                           "hang up before",
+                                           "hang up during",
+                                           "hang up after",
+                                           "10 ms, then channel 406",
+                                           "10 ms, then hang up",
+                                           "no answer",
+                                           "returned",
+                                           "nack"};
+  const std::string name = kNames[static_cast<int>(way.kind)];
+  return way.code == 0 ? name : name + " " + std::to_string(way.code);
 }
 
 }  // namespace retryq::refusals
