@@ -1,7 +1,6 @@
 #include "loop/system_clock.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace retryq {
 namespace system_clock_test {

@@ -1,7 +1,6 @@
 #include "retryq/prometheus_metrics.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 

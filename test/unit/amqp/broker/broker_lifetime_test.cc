@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
@@ -136,9 +135,19 @@ TEST_P(BrokerLifetimeTest, CallbacksMayDestroyTheSubscriptionAndTheListener) {
 std::vector<Callback> Listeners() {
   using namespace method;  // NOLINT(google-build-using-namespace)
   const auto address_publishing = [](Scene& scene) { scene.server.Address("1 confirm.select"); };
+  const auto address_consuming = [](Scene& scene) { scene.server.Address("1 basic.consume"); };
   return {
       {"OnLost", "OnLost", nullptr, "", true},
       {"OnBlocked", "OnBlocked", address_publishing, Say(0, ConnectionBlocked{.reason = "memory"})},
+      {"OnDelivery", "OnDelivery", address_consuming,
+       Deliver(1) + Header(4) + BodyFrame(1, "body") + Deliver(2) + Header(4) +
+           BodyFrame(1, "body")},
+      {"OnInterruptedByACancel", "OnInterrupted", address_consuming,
+       Say(1, BasicCancel{.consumer_tag = "me", .nowait = true})},
+      {"OnInterruptedByAClosedChannel", "OnInterrupted", address_consuming,
+       Say(1, ChannelClose{.reply_code = 404})},
+      {"OnInterruptedByALostConnection", "OnInterrupted", address_consuming,
+       Say(0, ConnectionClose{.reply_code = 320})},
   };
 }
 
@@ -202,17 +211,6 @@ std::string NameOf(const ::testing::TestParamInfo<Callback>& test) { return test
 INSTANTIATE_TEST_SUITE_P(Listener, BrokerLifetimeTest, ::testing::ValuesIn(Listeners()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Answer, BrokerLifetimeTest, ::testing::ValuesIn(Answers()), NameOf);
 
-// ---- a subscription's own
-
-void ExpectSubscriptionToSurvive(const std::string& strikes, const std::string& said) {
-  Scene scene(strikes);
-  scene.AwaitSubscribed();
-  scene.server.Address("1 basic.consume");
-  scene.server.SayBytes(said);
-  scene.Await([&] { return scene.struck(); });
-  scene.Settle();
-}
-
 TEST(BrokerLifetime, OnReadyMayDestroyEverything) {
   Scene scene("OnReady");
   scene.Await([&] { return scene.struck(); });
@@ -223,24 +221,6 @@ TEST(BrokerLifetime, OnSubscribedMayDestroyEverything) {
   Scene scene("OnSubscribed");
   scene.Await([&] { return scene.struck(); });
   scene.Settle();
-}
-
-TEST(BrokerLifetime, OnDeliveryMayDestroyEverything) {
-  ExpectSubscriptionToSurvive("OnDelivery", Deliver(1) + Header(4) + BodyFrame(1, "body") +
-                                                Deliver(2) + Header(4) + BodyFrame(1, "body"));
-}
-
-TEST(BrokerLifetime, OnInterruptedMayDestroyEverythingWhenTheConsumerIsCancelled) {
-  ExpectSubscriptionToSurvive("OnInterrupted",
-                              Say(1, method::BasicCancel{.consumer_tag = "me", .nowait = true}));
-}
-
-TEST(BrokerLifetime, OnInterruptedMayDestroyEverythingWhenTheChannelIsClosed) {
-  ExpectSubscriptionToSurvive("OnInterrupted", Say(1, method::ChannelClose{.reply_code = 404}));
-}
-
-TEST(BrokerLifetime, OnInterruptedMayDestroyEverythingWhenTheConnectionIsLost) {
-  ExpectSubscriptionToSurvive("OnInterrupted", Say(0, method::ConnectionClose{.reply_code = 320}));
 }
 
 TEST(BrokerLifetime, MayEndWithEverythingOpen) {

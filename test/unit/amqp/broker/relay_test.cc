@@ -1,7 +1,6 @@
 #include "amqp/broker/relay.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <memory>
 #include <string>

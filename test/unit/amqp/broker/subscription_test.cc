@@ -1,7 +1,6 @@
 #include "amqp/broker/subscription.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>

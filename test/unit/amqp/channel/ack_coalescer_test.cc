@@ -1,7 +1,6 @@
 #include "amqp/channel/ack_coalescer.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <random>
 #include <set>

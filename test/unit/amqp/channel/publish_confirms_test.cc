@@ -1,7 +1,6 @@
 #include "amqp/channel/publish_confirms.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,6 @@
 #include "retryq/amqp/connection_options.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 

@@ -1,7 +1,6 @@
 // In which order a connection tries its endpoints.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <stdexcept>

@@ -3,7 +3,6 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
@@ -17,12 +16,10 @@
 
 #include "absl/strings/match.h"
 #include "amqp/transport/tls_client.h"
-#include "retryq/amqp/connection.h"
 #include "support/certificates.h"
 #include "support/loopback_listener.h"
 #include "support/temporary_directory.h"
-#include "unit/amqp/fake_server.h"
-#include "unit/amqp/run_until.h"
+#include "unit/amqp/connection_stage.h"
 
 namespace retryq::amqp {
 namespace connection_tls_test {
@@ -73,42 +70,38 @@ class RawServer {
 
 void HangUp(bufferevent* stream) { shutdown(bufferevent_getfd(stream), SHUT_RDWR); }
 
-void Answer(bufferevent* stream, std::string_view bytes) {
-  EXPECT_EQ(send(bufferevent_getfd(stream), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-            static_cast<ssize_t>(bytes.size()));
+// Answers with these bytes and hangs up.
+RawServer::Treatment Answers(std::string_view bytes) {
+  return [bytes](bufferevent* stream) {
+    EXPECT_EQ(send(bufferevent_getfd(stream), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+    HangUp(stream);
+  };
 }
 
-class ConnectionTls : public ::testing::Test, public ConnectionListener, public ChannelListener {
+class ConnectionTls : public ConnectionStage {
  protected:
   ConnectionTls() {
-    options_.connection_name = "test";
     options_.password = "Sesame";
     options_.reconnect_initial = absl::Milliseconds(1);
-    options_.tls = {.ca_file = Write("ca.pem", authority_.certificate())};
+    options_.tls = {.ca_file = files_.Write("ca.pem", authority_.certificate())};
   }
-
-  std::string Write(const std::string& name, const std::string& text) {
-    return files_.Write(name, text);
+  ~ConnectionTls() override {
+    connection_.reset();
+    server_.reset();
   }
 
   // A server that `identity` is the certificate of.
   SSL_CTX* Serve(const Identity& identity, int min = TLS1_2_VERSION, int max = TLS1_3_VERSION) {
     context_ = MakeServerContext(identity, min, max);
-    server_.emplace(loop_, context_.get());
-    options_.endpoints = {{.host = "127.0.0.1", .port = server_->port()}};
+    ConnectionStage::Serve(context_.get());
     return context_.get();
   }
   void ServeWell() { Serve(Identity({.common_name = "rabbit"}, authority_)); }
 
   void UseCertificate(const Identity& identity) {
-    options_.tls->cert_file = Write("client.pem", identity.certificate());
-    options_.tls->key_file = Write("client.key", identity.key());
-  }
-
-  void Connect() { connection_ = std::make_unique<Connection>(loop_, options_, this); }
-  void Open() {
-    Connect();
-    RunUntil([this] { return opened_ == 1; });
+    options_.tls->cert_file = files_.Write("client.pem", identity.certificate());
+    options_.tls->key_file = files_.Write("client.key", identity.key());
   }
 
   // Why no connection comes about.
@@ -117,108 +110,50 @@ class ConnectionTls : public ::testing::Test, public ConnectionListener, public 
     RunUntil([this] { return !lost_.empty(); });
     EXPECT_EQ(opened_, 0);
     EXPECT_EQ(lost_[0].code(), expected_code_) << lost_[0];
-    const std::string message(lost_[0].message());
+    const std::string message(std::exchange(lost_, {})[0].message());
     EXPECT_THAT(message, HasSubstr(Describe(options_.endpoints[0])));
     EXPECT_THAT(message, Not(HasSubstr("Sesame")));
     return message;
   }
-
-  void RunUntil(const std::function<bool()>& condition) {
-    const absl::Duration end = loop_.clock().SinceBoot() + absl::Seconds(20);
-    std::unique_ptr<Timer> timer;
-    const std::function<void()> look = [&] {
-      if (condition() || loop_.clock().SinceBoot() > end) return loop_.Stop();
-      timer = loop_.After(absl::Microseconds(100), look);
-    };
-    timer = loop_.After(absl::ZeroDuration(), look);
-    EXPECT_EQ(loop_.Run(), absl::OkStatus());
-    if (!condition()) {
-      throw std::runtime_error(lost_.empty() ? "the condition never came true"
-                                             : lost_.back().ToString());
-    }
-  }
-  void RunUntilHeard(const std::string& line) {
-    RunUntil([&] { return std::count(server_->heard.begin(), server_->heard.end(), line) > 0; });
+  // The same for a server that does this to its client's first bytes.
+  std::string FailureAt(const RawServer::Treatment& treatment) {
+    RawServer server(loop_, treatment);
+    options_.endpoints = {server.endpoint()};
+    std::string failure = Failure();
+    connection_.reset();
+    return failure;
   }
 
-  // An open channel in confirm mode, with the consumer "me"; its number is 1.
-  std::unique_ptr<Channel> OpenChannel() {
-    auto channel = connection_->OpenChannel(this);
-    channel->ConfirmSelect([](const absl::Status&) {});
-    channel->Consume({.queue = "queue", .consumer_tag = "me"}, [](const auto&) {});
-    RunUntilHeard("1 basic.consume");
-    server_->Say(1, method::ChannelOpenOk{});
-    server_->Say(1, method::ConfirmSelectOk{});
-    server_->Say(1, method::BasicConsumeOk{.consumer_tag = "me"});
-    return channel;
-  }
-  void Deliver(const std::string& body) {
-    server_->Say(1, method::BasicDeliver{.consumer_tag = "me",
-                                         .delivery_tag = ++delivered_,
-                                         .exchange = "exchange",
-                                         .routing_key = "key"});
-    server_->SayContent(1, {}, body);
-  }
-
-  void OnOpen() override {
-    ++opened_;
-    if (on_open_) on_open_();
-  }
-  void OnLost(const absl::Status& why) override {
-    lost_.push_back(why);
-    if (on_lost_) on_lost_();
-  }
-  void OnBlocked(bool, std::string_view) override {
-    if (on_blocked_) on_blocked_();
-  }
-  void OnDelivery(std::string_view, MessagePtr message) override {
-    deliveries_.push_back(std::move(message));
-    if (on_delivery_) on_delivery_();
-  }
-  void OnConsumerCancelled(std::string_view) override {}
-  void OnChannelClosed(const ChannelError&) override {}
-
-  std::uint64_t delivered_ = 0;
   TemporaryDirectory files_;
   const Identity authority_{{.common_name = "Our authority", .names = "", .is_authority = true}};
-  EventLoop loop_;
   ServerContext context_;
-  std::optional<FakeServer> server_;
-  ConnectionOptions options_;
-  std::unique_ptr<Connection> connection_;
   absl::StatusCode expected_code_ = absl::StatusCode::kUnavailable;
-
-  int opened_ = 0;
-  std::vector<absl::Status> lost_;
-  std::vector<MessagePtr> deliveries_;
-  std::function<void()> on_open_;
-  std::function<void()> on_lost_;
-  std::function<void()> on_blocked_;
-  std::function<void()> on_delivery_;
 };
 
-TEST_F(ConnectionTls, AcceptsAnAddressInTheCertificate) {
-  ServeWell();
-  Open();
-  EXPECT_TRUE(connection_->is_open());
-}
-
-TEST_F(ConnectionTls, AcceptsANameInTheCertificate) {
-  Serve(Identity({.names = "DNS:localhost"}, authority_));
-  options_.endpoints[0].host = "localhost";
-  Open();
-}
-
-TEST_F(ConnectionTls, AcceptsAWildcard) {
-  Serve(Identity({.names = "DNS:*.example.org"}, authority_));
-  options_.tls->server_name = "rabbit.example.org";
-  Open();
+TEST_F(ConnectionTls, AcceptsAddressesNamesAndWildcardsInTheCertificate) {
+  struct Case {
+    const char* names;
+    const char* host;
+    const char* server_name;
+  };
+  for (const Case& each :
+       {Case{"IP:127.0.0.1", "127.0.0.1", ""}, Case{"DNS:localhost", "localhost", ""},
+        Case{"DNS:*.example.org", "127.0.0.1", "rabbit.example.org"},
+        Case{"DNS:rabbit.example.org", "127.0.0.1", "rabbit.example.org."}}) {
+    SCOPED_TRACE(each.names);
+    Serve(Identity({.names = each.names}, authority_));
+    options_.endpoints[0].host = each.host;
+    options_.tls->server_name = each.server_name;
+    Open();
+    EXPECT_TRUE(connection_->is_open());
+    connection_.reset();
+  }
 }
 
 TEST_F(ConnectionTls, TrustsAnIntermediateAuthorityWithoutItsRoot) {
   const Identity intermediate({.common_name = "Ours", .names = "", .is_authority = true},
                               authority_);
-  options_.tls->ca_file = Write("intermediate.pem", intermediate.certificate());
+  options_.tls->ca_file = files_.Write("intermediate.pem", intermediate.certificate());
   Serve(Identity({.common_name = "rabbit"}, intermediate));
   Open();
 }
@@ -242,26 +177,17 @@ TEST_F(ConnectionTls, SendsTheServerName) {
   EXPECT_EQ(asked_for, "") << "an address is no name";
 
   options_.endpoints[0].host = "localhost";
-  opened_ = 0;
   Open();
   EXPECT_EQ(asked_for, "localhost");
 
   options_.tls->verify_peer = false;
   options_.tls->server_name = "rabbit.example.org";
-  opened_ = 0;
   Open();
   EXPECT_EQ(asked_for, "rabbit.example.org");
 
   options_.tls->server_name = "rabbit.example.org.";
-  opened_ = 0;
   Open();
   EXPECT_EQ(asked_for, "rabbit.example.org") << "no name in a certificate ends in a dot";
-}
-
-TEST_F(ConnectionTls, AcceptsAHostNameWithATrailingDot) {
-  Serve(Identity({.names = "DNS:rabbit.example.org"}, authority_));
-  options_.tls->server_name = "rabbit.example.org.";
-  Open();
 }
 
 // No connection is made without what OpenSSL does not take.
@@ -302,70 +228,65 @@ TEST_F(ConnectionTls, TrustsEveryServerIfConfigured) {
 TEST_F(ConnectionTls, TrustsAGivenSelfSignedCertificate) {
   const Identity self_signed({.common_name = "rabbit"});
   Serve(self_signed);
-  options_.tls->ca_file = Write("own.pem", self_signed.certificate());
+  options_.tls->ca_file = files_.Write("own.pem", self_signed.certificate());
   Open();
 }
 
-TEST_F(ConnectionTls, ReportsAnExpiredCertificate) {
-  Serve(Identity({.common_name = "rabbit",
-                  .not_before = absl::Now() - absl::Hours(48),
-                  .not_after = absl::FromUnixSeconds(1'700'000'000)},
-                 authority_));
-  EXPECT_THAT(Failure(), HasSubstr("its certificate (CN=rabbit) expired on 2023-11-14T22:13:20Z"
-                                   ": renew it"));
-}
-
-TEST_F(ConnectionTls, ReportsACertificateThatIsNotYetValid) {
-  Serve(Identity({.common_name = "rabbit",
-                  .not_before = absl::Now() + absl::Hours(1),
-                  .not_after = absl::Now() + absl::Hours(2)},
-                 authority_));
-  EXPECT_THAT(Failure(),
-              AllOf(HasSubstr("its certificate (CN=rabbit) is valid from "), HasSubstr("clock")));
-}
-
-TEST_F(ConnectionTls, ListsTheNamesInAWrongCertificate) {
-  Serve(Identity({.names = "DNS:rabbit.example.org,DNS:other,IP:10.0.0.1,IP:2001:db8::1"},
-                 authority_));
-  EXPECT_THAT(Failure(), AllOf(HasSubstr("one for rabbit.example.org, other, 10.0.0.1, "
-                                         "2001:db8::1, not for '127.0.0.1'"),
-                               HasSubstr("server_name_indication")));
-}
-
-TEST_F(ConnectionTls, ReportsThatTheCertificateDoesNotContainTheName) {
-  ServeWell();
-  options_.tls->server_name = "rabbit.example.org";
-  EXPECT_THAT(Failure(), HasSubstr("one for localhost, 127.0.0.1, not for 'rabbit.example.org'"));
-}
-
-TEST_F(ConnectionTls, DoesNotAcceptTheCommonNameAsAHostName) {
-  Serve(Identity({.common_name = "rabbit.example.org", .names = ""}, authority_));
-  options_.tls->server_name = "rabbit.example.org";
-  EXPECT_THAT(Failure(), HasSubstr("'rabbit.example.org' must be in its subjectAltName"));
-}
-
-TEST_F(ConnectionTls, NamesTheUnknownCertificateAuthority) {
+TEST_F(ConnectionTls, ReportsWhatIsWrongWithACertificate) {
+  const absl::Time now = absl::Now();
   const Identity other({.common_name = "Another authority", .names = "", .is_authority = true});
-  Serve(Identity({.common_name = "rabbit"}, other));
-  EXPECT_THAT(Failure(), AllOf(HasSubstr("(CN=rabbit) is signed by an authority (CN=Another "
-                                         "authority) that is not in ca_file '"),
-                               HasSubstr("cacertfile")));
+  struct Case {
+    Identity identity;
+    const char* server_name;
+    std::vector<const char*> parts;  // of the message
+  };
+  const Case cases[] = {
+      {Identity({.common_name = "rabbit",
+                 .not_before = now - absl::Hours(48),
+                 .not_after = absl::FromUnixSeconds(1'700'000'000)},
+                authority_),
+       "",
+       {"its certificate (CN=rabbit) expired on 2023-11-14T22:13:20Z: renew it"}},
+      {Identity({.common_name = "rabbit",
+                 .not_before = now + absl::Hours(1),
+                 .not_after = now + absl::Hours(2)},
+                authority_),
+       "",
+       {"its certificate (CN=rabbit) is valid from ", "clock"}},
+      {Identity({.names = "DNS:rabbit.example.org,DNS:other,IP:10.0.0.1,IP:2001:db8::1"},
+                authority_),
+       "",
+       {"one for rabbit.example.org, other, 10.0.0.1, 2001:db8::1, not for '127.0.0.1'",
+        "server_name_indication"}},
+      {Identity({.common_name = "rabbit"}, authority_),
+       "rabbit.example.org",
+       {"one for localhost, 127.0.0.1, not for 'rabbit.example.org'"}},
+      {Identity({.common_name = "rabbit.example.org", .names = ""}, authority_),
+       "rabbit.example.org",
+       {"'rabbit.example.org' must be in its subjectAltName"}},
+      {Identity({.common_name = "rabbit"}, other),
+       "",
+       {"(CN=rabbit) is signed by an authority (CN=Another authority) that is not in ca_file '",
+        "cacertfile"}},
+      {Identity({.common_name = "rabbit"}),
+       "",
+       {"its certificate (CN=rabbit) is self-signed and not in"}},
+      {Identity({.common_name = "evil\n\x1b[2J", .names = ""}, authority_), "", {"evil"}},
+  };
+  for (const Case& each : cases) {
+    Serve(each.identity);
+    options_.tls->server_name = each.server_name;
+    const std::string failure = Failure();
+    for (const char* part : each.parts) EXPECT_THAT(failure, HasSubstr(part));
+    EXPECT_THAT(failure, AllOf(Not(HasSubstr("\n")), Not(HasSubstr("\x1b"))));
+    connection_.reset();
+  }
 }
 
 TEST_F(ConnectionTls, TrustsTheSystemIfNoAuthorityIsNamed) {
   ServeWell();
   options_.tls->ca_file.clear();
   EXPECT_THAT(Failure(), HasSubstr("that is not in the system's trust store"));
-}
-
-TEST_F(ConnectionTls, ReportsASelfSignedCertificate) {
-  Serve(Identity({.common_name = "rabbit"}));
-  EXPECT_THAT(Failure(), HasSubstr("its certificate (CN=rabbit) is self-signed and not in"));
-}
-
-TEST_F(ConnectionTls, PrintsNoControlCharactersOfTheCertificate) {
-  Serve(Identity({.common_name = "evil\n\x1b[2J", .names = ""}, authority_));
-  EXPECT_THAT(Failure(), AllOf(Not(HasSubstr("\n")), Not(HasSubstr("\x1b")), HasSubstr("evil")));
 }
 
 // The broker's end says no only after ours is through under TLS 1.3.
@@ -418,15 +339,16 @@ TEST_F(ConnectionTls, ReportsThatNoCipherIsShared) {
   EXPECT_THAT(Failure(), HasSubstr("share no TLS version or cipher"));
 }
 
-TEST_F(ConnectionTls, ReportsThatThePortIsForPlainAmqp) {
+TEST_F(ConnectionTls, ReportsWhatAServerAnswersThatDoesNotSpeakTls) {
   // What RabbitMQ answers to whatever is not the protocol's name.
-  RawServer server(loop_, [](bufferevent* stream) {
-    Answer(stream, {"AMQP\0\0\x09\x01", 8});
-    HangUp(stream);
-  });
-  options_.endpoints = {server.endpoint()};
-  EXPECT_THAT(Failure(),
+  EXPECT_THAT(FailureAt(Answers({"AMQP\0\0\x09\x01", 8})),
               HasSubstr("the server does not speak TLS: is it the port for plain AMQP?"));
+  EXPECT_THAT(FailureAt(Answers("HTTP/1.1 400 Bad Request\r\n\r\n")),
+              HasSubstr("the server does not speak TLS"));
+  EXPECT_THAT(FailureAt(HangUp),
+              HasSubstr("the server closed the connection during the TLS handshake"));
+  EXPECT_THAT(FailureAt(Answers({"\x15\x03\x03\x00\x02\x02\x50", 7})),  // an internal error
+              HasSubstr("the server ended TLS with an alert: tlsv1 alert internal error"));
 }
 
 TEST_F(ConnectionTls, ReportsWhyTheBrokerClosesTheConnection) {
@@ -452,7 +374,7 @@ TEST_F(ConnectionTls, PassesLargeBodiesBothWays) {
   const auto channel = OpenChannel();
   std::string body(std::size_t{3} << 20, '\0');
   for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>(i * 7 + (i >> 12));
-  Deliver(body);
+  Deliver(1, body);
   RunUntil([this] { return deliveries_.size() == 1; });
   EXPECT_EQ(deliveries_[0]->body, body);
 
@@ -504,44 +426,20 @@ TEST_F(ConnectionTls, ReadsItsFilesBeforeEachAttempt) {
   };
   ServeWell();
   Open();
-  Write("ca.pem", "");
+  files_.Write("ca.pem", "");
   server_->HangUp();
   await_error("ca.pem': it is empty");
-  Write("ca.pem", Identity({.is_authority = true}).certificate());
+  files_.Write("ca.pem", Identity({.is_authority = true}).certificate());
   await_error("not in ");
   EXPECT_EQ(opened_, 1);
-  Write("ca.pem", authority_.certificate());
+  files_.Write("ca.pem", authority_.certificate());
   RunUntil([this] { return opened_ == 2; });
 }
 
 TEST_F(ConnectionTls, GivesUpOnAPeerThatDoesNotFinishTheHandshake) {
-  RawServer server(loop_, [](bufferevent*) {});
-  options_.endpoints = {server.endpoint()};
   options_.tls_timeout = absl::Milliseconds(50);
-  EXPECT_THAT(Failure(), HasSubstr("does not finish the TLS handshake within 50ms"));
-}
-
-TEST_F(ConnectionTls, ReportsThatThePeerHangsUpDuringTheHandshake) {
-  RawServer server(loop_, HangUp);
-  options_.endpoints = {server.endpoint()};
-  EXPECT_THAT(Failure(), HasSubstr("the server closed the connection during the TLS handshake"));
-}
-
-TEST_F(ConnectionTls, ReportsInputThatIsNotTls) {
-  RawServer server(loop_,
-                   [](bufferevent* stream) { Answer(stream, "HTTP/1.1 400 Bad Request\r\n\r\n"); });
-  options_.endpoints = {server.endpoint()};
-  EXPECT_THAT(Failure(), HasSubstr("the server does not speak TLS"));
-}
-
-TEST_F(ConnectionTls, ExplainsAnAlert) {
-  RawServer server(loop_, [](bufferevent* stream) {
-    Answer(stream, {"\x15\x03\x03\x00\x02\x02\x50", 7});  // internal error
-    HangUp(stream);
-  });
-  options_.endpoints = {server.endpoint()};
-  EXPECT_THAT(Failure(),
-              HasSubstr("the server ended TLS with an alert: tlsv1 alert internal error"));
+  EXPECT_THAT(FailureAt([](bufferevent*) {}),
+              HasSubstr("does not finish the TLS handshake within 50ms"));
 }
 
 // libevent tells of the end while what came before it still waits for its turn.
@@ -553,41 +451,29 @@ TEST_F(ConnectionTls, HandlesEverythingReceivedBeforeThePeerDisconnects) {
     if (deliveries_.size() == 1) server_->HangUp();
     SpinFor(loop_, absl::Milliseconds(5));
   };
-  for (int i = 0; i < 30; ++i) Deliver("body");
+  for (std::uint64_t tag = 1; tag <= 30; ++tag) Deliver(tag);
   RunUntil([this] { return !lost_.empty(); });
   EXPECT_EQ(deliveries_.size(), 30U);
 }
 
 TEST_F(ConnectionTls, SendsNothingInPlaintext) {
   std::string said;
-  RawServer server(loop_, [&](bufferevent* stream) {
+  FailureAt([&](bufferevent* stream) {
     evbuffer* input = bufferevent_get_input(stream);
     said.resize(evbuffer_get_length(input));
     evbuffer_remove(input, said.data(), said.size());
     HangUp(stream);
   });
-  options_.endpoints = {server.endpoint()};
-  Failure();
   ASSERT_GT(said.size(), 1U);
   EXPECT_EQ(said[0], '\x16');  // a TLS handshake record
   EXPECT_THAT(said, AllOf(Not(HasSubstr("AMQP")), Not(HasSubstr("Sesame"))));
 }
 
 TEST_F(ConnectionTls, ReportsThatAPortIsForTls) {
-  RawServer server(loop_, [](bufferevent* stream) {
-    Answer(stream, {"\x15\x03\x03\x00\x02\x02\x46", 7});  // an alert
-    HangUp(stream);
-  });
-  options_.endpoints = {server.endpoint()};
   options_.tls.reset();
-  EXPECT_THAT(Failure(), HasSubstr("the server speaks TLS: use amqps://"));
-}
-
-TEST_F(ConnectionTls, SuggestsTlsAfterASilentHangUp) {
-  RawServer server(loop_, HangUp);
-  options_.endpoints = {server.endpoint()};
-  options_.tls.reset();
-  EXPECT_THAT(Failure(), HasSubstr("amqps://"));
+  EXPECT_THAT(FailureAt(Answers({"\x15\x03\x03\x00\x02\x02\x46", 7})),
+              HasSubstr("the server speaks TLS: use amqps://"));
+  EXPECT_THAT(FailureAt(HangUp), HasSubstr("amqps://"));
 }
 
 }  // namespace connection_tls_test

@@ -1,7 +1,6 @@
 #include "amqp/connection/handshake.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
@@ -98,47 +97,44 @@ TEST_F(HandshakeTest, OpensTheVhost) {
 }
 
 TEST_F(HandshakeTest, UsesTheSmallerOfBothLimits) {
-  EXPECT_TRUE(Start().ok());
-  EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 200000, .heartbeat = 10}).ok());
-  EXPECT_EQ(handshake_->tuning().channel_max, 100);
-  EXPECT_EQ(handshake_->tuning().frame_max, 131072U);
-  EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(10));
-  const auto tune_ok = Said<method::ConnectionTuneOk>();
-  EXPECT_EQ(tune_ok.channel_max, 100);
-  EXPECT_EQ(tune_ok.frame_max, 131072U);
-  EXPECT_EQ(tune_ok.heartbeat, 10);
-}
-
-TEST_F(HandshakeTest, UsesItsOwnLimitsIfTheBrokerIsUnlimited) {
-  EXPECT_TRUE(Start().ok());
-  EXPECT_TRUE(Tune({.channel_max = 0, .frame_max = 0, .heartbeat = 0}).ok());
-  EXPECT_EQ(handshake_->tuning().channel_max, 2047);
-  EXPECT_EQ(handshake_->tuning().frame_max, 131072U);
-  EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(15));
-}
-
-TEST_F(HandshakeTest, UsesTheBrokersLimitsIfItIsUnlimited) {
-  options_.frame_max = 0;
-  options_.channel_max = 0;
-  EXPECT_TRUE(Start().ok());
-  EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 200000, .heartbeat = 10}).ok());
-  EXPECT_EQ(handshake_->tuning().channel_max, 100);
-  EXPECT_EQ(handshake_->tuning().frame_max, 200000U);
-}
-
-TEST_F(HandshakeTest, NeverAcceptsFramesOfMoreThanAMegabyte) {
-  options_.frame_max = 0;
-  EXPECT_TRUE(Start().ok());
-  EXPECT_TRUE(Tune({.channel_max = 100, .frame_max = 0, .heartbeat = 10}).ok());
-  EXPECT_EQ(handshake_->tuning().frame_max, 1U << 20);
-  EXPECT_EQ(Said<method::ConnectionTuneOk>().frame_max, 1U << 20);
-}
-
-TEST_F(HandshakeTest, UsesTheBrokersHeartbeatIfItHasNone) {
-  options_.heartbeat = absl::ZeroDuration();
-  EXPECT_TRUE(Start().ok());
-  EXPECT_TRUE(Tune({.channel_max = 1, .frame_max = 8192, .heartbeat = 7}).ok());
-  EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(7));
+  struct Limits {
+    std::uint16_t channel_max;
+    std::uint32_t frame_max;
+    std::uint16_t heartbeat;  // seconds
+  };
+  struct Case {
+    const char* when;
+    Limits own;
+    Limits brokers;
+    Limits used;
+  };
+  for (const Case& each :
+       {Case{"some of the broker's are smaller",
+             {2047, 131072, 15},
+             {100, 200000, 10},
+             {100, 131072, 10}},
+        Case{"the broker is unlimited", {2047, 131072, 15}, {0, 0, 0}, {2047, 131072, 15}},
+        Case{"the client is unlimited", {0, 0, 15}, {100, 200000, 10}, {100, 200000, 10}},
+        Case{"neither limits frames", {0, 0, 15}, {100, 0, 10}, {100, 1U << 20, 10}},
+        Case{"the client has no heartbeat", {2047, 131072, 0}, {1, 8192, 7}, {1, 8192, 7}}}) {
+    SCOPED_TRACE(each.when);
+    options_.channel_max = each.own.channel_max;
+    options_.frame_max = each.own.frame_max;
+    options_.heartbeat = absl::Seconds(each.own.heartbeat);
+    handshake_.emplace(options_, endpoint_);
+    EXPECT_TRUE(Start().ok());
+    EXPECT_TRUE(Tune({.channel_max = each.brokers.channel_max,
+                      .frame_max = each.brokers.frame_max,
+                      .heartbeat = each.brokers.heartbeat})
+                    .ok());
+    EXPECT_EQ(handshake_->tuning().channel_max, each.used.channel_max);
+    EXPECT_EQ(handshake_->tuning().frame_max, each.used.frame_max);
+    EXPECT_EQ(handshake_->tuning().heartbeat, absl::Seconds(each.used.heartbeat));
+    const auto tune_ok = Said<method::ConnectionTuneOk>();
+    EXPECT_EQ(tune_ok.channel_max, each.used.channel_max);
+    EXPECT_EQ(tune_ok.frame_max, each.used.frame_max);
+    EXPECT_EQ(tune_ok.heartbeat, each.used.heartbeat);
+  }
 }
 
 TEST_F(HandshakeTest, RefusesATooSmallFrameMax) {

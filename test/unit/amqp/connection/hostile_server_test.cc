@@ -1,6 +1,5 @@
 #include <event2/event.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "amqp/transport/resolver.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <condition_variable>
 #include <map>

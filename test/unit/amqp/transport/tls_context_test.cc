@@ -3,7 +3,6 @@
 #include "amqp/transport/tls_context.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <openssl/err.h>
 
 #include <string>
