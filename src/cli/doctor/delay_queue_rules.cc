@@ -37,9 +37,9 @@ std::string Some(const Names& all) {
 }
 
 // The harmful effects of a policy's definition on delay queues of these options.
-Names HarmsOf(const Json& definition, const DoctorOptions& options) {
+Names HarmsOf(const Json& definition, const WorkOptions& worker) {
   Names harms;
-  const absl::Duration longest = LongestDelay(options.retry.backoff);
+  const absl::Duration longest = LongestDelay(worker.consumer.retry.backoff);
   const auto at_least = [&](const char* key, absl::Duration needed, const char* harm) {
     const std::optional<std::int64_t> value = IntegerOf(definition, key);
     if (!value || *value < 0 || absl::Milliseconds(*value) >= needed) return;
@@ -47,8 +47,8 @@ Names HarmsOf(const Json& definition, const DoctorOptions& options) {
   };
   at_least("message-ttl", longest, "messages return too early");
   at_least("expires",
-           options.delay_queues.declare ? QueueLifetime(longest, options.delay_queues)
-                                        : kMaxQueueLifetime,
+           worker.delay_queues().declare ? QueueLifetime(longest, worker.delay_queues())
+                                         : kMaxQueueLifetime,
            "queues are deleted before their lease ends, with their messages");
   const auto no_less_than = [&](const char* key, std::uint64_t own) {
     const std::optional<std::int64_t> limit = IntegerOf(definition, key);
@@ -56,8 +56,8 @@ Names HarmsOf(const Json& definition, const DoctorOptions& options) {
     if (own > 0 && own <= static_cast<std::uint64_t>(*limit)) return;
     harms.push_back(absl::StrCat(key, " ", *limit, " (full queues push messages out too early)"));
   };
-  no_less_than("max-length", options.delay_queues.max_length);
-  no_less_than("max-length-bytes", options.delay_queues.max_length_bytes);
+  no_less_than("max-length", worker.delay_queues().max_length);
+  no_less_than("max-length-bytes", worker.delay_queues().max_length_bytes);
   if (const auto key = TextOf(definition, "dead-letter-routing-key")) {
     harms.push_back(absl::StrCat("dead-letter-routing-key ", InQuotes(*key),
                                  " (messages cannot return to their queue)"));
@@ -87,51 +87,51 @@ Names NamesOf(const Policies& policies, const Predicate& is_of_kind) {
   return names;
 }
 
-Names HarmfulNames(const Policies& policies, const DoctorOptions& options) {
-  return NamesOf(policies, [&](const Json& each) { return !HarmsOf(each, options).empty(); });
+Names HarmfulNames(const Policies& policies, const WorkOptions& worker) {
+  return NamesOf(policies, [&](const Json& each) { return !HarmsOf(each, worker).empty(); });
 }
 
-std::string PolicyRemedy(const DoctorOptions& options) {
-  return absl::StrCat("exclude '^", RegexEscaped(options.delay_queues.prefix + "."),
+std::string PolicyRemedy(const WorkOptions& worker) {
+  return absl::StrCat("exclude '^", RegexEscaped(worker.delay_queues().prefix + "."),
                       "' from the pattern, or remove the setting from the policy (rabbitmqctl "
                       "list_policies, list_operator_policies -p ",
-                      ShellQuoted(options.place.connection.vhost), ")");
+                      ShellQuoted(worker.place.connection.vhost), ")");
 }
 
 // The remedy as commands, if the policies that apply to the queue are known.
 std::string KeepOffCommands(const Json& queue, const Policies& policies,
-                            const DoctorOptions& options) {
+                            const WorkOptions& worker) {
   Names commands;
   for (const AppliedPolicy& policy : PoliciesOf(queue, policies)) {
-    if (HarmsOf(FieldOf(policy.json, "definition"), options).empty()) continue;
-    commands.push_back(KeepOffCommand(policy, OwnNames(options), options.place.connection.vhost));
+    if (HarmsOf(FieldOf(policy.json, "definition"), worker).empty()) continue;
+    commands.push_back(KeepOffCommand(policy, OwnNames(worker), worker.place.connection.vhost));
   }
-  return commands.empty() ? PolicyRemedy(options) : absl::StrJoin(commands, " && ");
+  return commands.empty() ? PolicyRemedy(worker) : absl::StrJoin(commands, " && ");
 }
 
 }  // namespace
 
-bool MayHarm(const Policies& policies, const DoctorOptions& options) {
-  return !HarmfulNames(policies, options).empty();
+bool MayHarm(const Policies& policies, const WorkOptions& worker) {
+  return !HarmfulNames(policies, worker).empty();
 }
 
 bool MayFederate(const Policies& policies) { return !NamesOf(policies, Federates).empty(); }
 
 Finding CheckPolicies(const Policies& policies, const std::vector<Json>& queues,
-                      const DoctorOptions& options) {
-  const Names suspects = HarmfulNames(policies, options);
+                      const WorkOptions& worker) {
+  const Names suspects = HarmfulNames(policies, worker);
   if (suspects.empty()) return Ok("policies", "no policy changes delay queues");
   bool is_known = false;
   for (const Json& queue : queues) {
     const Json& effective = FieldOf(queue, "effective_policy_definition");
     if (effective.is_null()) continue;
     is_known = true;
-    const Names harms = HarmsOf(effective, options);
+    const Names harms = HarmsOf(effective, worker);
     if (harms.empty()) continue;
     return Problem("policies",
                    absl::StrCat(PolicyNames(queue), " applies to delay queues and sets ",
                                 absl::StrJoin(harms, ", ")),
-                   KeepOffCommands(queue, policies, options));
+                   KeepOffCommands(queue, policies, worker));
   }
   if (is_known) {
     return Ok("policies", "no policy changes delay queues; not applied to them: " + Some(suspects));
@@ -142,16 +142,16 @@ Finding CheckPolicies(const Policies& policies, const std::vector<Json>& queues,
                  "broker");
 }
 
-Finding PolicyThatDropsQueues(const Policies& policies, const DoctorOptions& options) {
+Finding PolicyThatDropsQueues(const Policies& policies, const WorkOptions& worker) {
   return Problem("policies",
                  "delay queues are deleted as soon as they are declared, because one of these "
                  "policies sets 'expires': " +
-                     Some(HarmfulNames(policies, options)),
-                 PolicyRemedy(options));
+                     Some(HarmfulNames(policies, worker)),
+                 PolicyRemedy(worker));
 }
 
 Findings CheckFederation(const Json& queue, const Json& exchange, const Policies& policies,
-                         const DoctorOptions& options) {
+                         const WorkOptions& worker) {
   Findings findings;
   std::set<const Json*> reported;
   const auto check = [&](const Json& object, const char* what) {
@@ -162,8 +162,8 @@ Findings CheckFederation(const Json& queue, const Json& exchange, const Policies
           "federation",
           absl::StrCat("policy ", InQuotes(TextOf(policy.json, "name").value_or("")), " federates ",
                        what, ": a message that fails here is also handled on the other broker"),
-          KeepOffCommand(policy, RegexEscaped(options.delay_queues.prefix + "."),
-                         options.place.connection.vhost)));
+          KeepOffCommand(policy, RegexEscaped(worker.delay_queues().prefix + "."),
+                         worker.place.connection.vhost)));
     }
   };
   check(exchange, "the exchanges of delay queues");
@@ -211,12 +211,13 @@ bool HaveOneWorkQueue(const DelayQueueOptions& options) {
 }
 
 // Whether this delay queue belongs to the worker's work queue.
-bool BelongsToOurs(const DelayQueueName& parts, const DoctorOptions& options) {
+bool BelongsToOurs(const DelayQueueName& parts, const WorkOptions& worker) {
   const std::string name =
-      DelayQueueDeclaration(parts.ttl, {.direct = parts.direct, .work_queue = options.queue},
-                            options.delay_queues)
+      DelayQueueDeclaration(parts.ttl,
+                            {.direct = parts.direct, .work_queue = worker.consumer.queue},
+                            worker.delay_queues())
           .queue.name;
-  const auto ours = ParseDelayQueueName(name, options.delay_queues.prefix);
+  const auto ours = ParseDelayQueueName(name, worker.delay_queues().prefix);
   return ours && ours->work_queue == parts.work_queue;
 }
 
@@ -232,22 +233,22 @@ struct Survey {
 };
 
 // Whether these options make a queue of this kind, so that it can be compared with them.
-bool IsComparable(const DelayQueueName& parts, const DoctorOptions& options) {
-  const bool quorum = options.delay_queues.queue_type == QueueType::kQuorum;
+bool IsComparable(const DelayQueueName& parts, const WorkOptions& worker) {
+  const bool quorum = worker.delay_queues().queue_type == QueueType::kQuorum;
   // Delay queues of the other type have other names, and those of other work queues may have other
   // options.
   if (parts.slot.has_value() != quorum || !parts.exchange.empty()) return false;
   if (parts.work_queue.empty()) return true;
-  return quorum && (options.queue.empty() || BelongsToOurs(parts, options));
+  return quorum && (worker.consumer.queue.empty() || BelongsToOurs(parts, worker));
 }
 
-Survey SurveyOf(const std::vector<Json>& queues, const DoctorOptions& options) {
+Survey SurveyOf(const std::vector<Json>& queues, const WorkOptions& worker) {
   Survey survey;
   using Kind = std::tuple<bool, bool, bool, std::string, std::string, std::string>;
   std::map<Kind, std::set<absl::Duration>> ttls;
   for (const Json& queue : queues) {
     const std::string name = TextOf(queue, "name").value_or("");
-    const auto parts = ParseDelayQueueName(name, options.delay_queues.prefix);
+    const auto parts = ParseDelayQueueName(name, worker.delay_queues().prefix);
     if (!parts) continue;
     ++survey.count;
     const std::int64_t undelivered = IntegerOf(queue, "messages_dlx").value_or(0);
@@ -264,16 +265,17 @@ Survey SurveyOf(const std::vector<Json>& queues, const DoctorOptions& options) {
       survey.hashed.push_back(name);
       continue;
     }
-    if (!IsComparable(*parts, options)) continue;
-    if (parts->work_queue.empty() && HaveOneWorkQueue(options.delay_queues)) {
+    if (!IsComparable(*parts, worker)) continue;
+    if (parts->work_queue.empty() && HaveOneWorkQueue(worker.delay_queues())) {
       survey.shared.push_back(name);
       continue;
     }
-    const DelayTarget target{.dead_letter_exchange = parts->direct ? "" : options.work_exchange,
-                             .direct = parts->direct};
-    const DeclareParams params = DelayQueueDeclaration(parts->ttl, target, options.delay_queues);
+    const DelayTarget target{
+        .dead_letter_exchange = parts->direct ? "" : worker.consumer.work_exchange,
+        .direct = parts->direct};
+    const DeclareParams params = DelayQueueDeclaration(parts->ttl, target, worker.delay_queues());
     const Names differences = Differences(queue, params.queue.arguments,
-                                          options.delay_queues.queue_type == QueueType::kQuorum);
+                                          worker.delay_queues().queue_type == QueueType::kQuorum);
     if (!differences.empty()) {
       survey.different.push_back(absl::StrCat(name, " (", absl::StrJoin(differences, ", "), ")"));
     }
@@ -298,8 +300,8 @@ Finding TooManyDelays(std::size_t count, const DelayQueueOptions& options) {
 }
 
 // If nothing is declared, all queues must exist and must not expire.
-Findings CheckImported(const std::vector<Json>& queues, const DoctorOptions& options) {
-  if (options.queue.empty() && HaveOneWorkQueue(options.delay_queues)) {
+Findings CheckImported(const std::vector<Json>& queues, const WorkOptions& worker) {
+  if (worker.consumer.queue.empty() && HaveOneWorkQueue(worker.delay_queues())) {
     return {Skipped(kDelayQueues, "quorum delay queues belong to one work queue",
                     "name the work queue with --queue")};
   }
@@ -312,23 +314,27 @@ Findings CheckImported(const std::vector<Json>& queues, const DoctorOptions& opt
   }
   Names missing;
   const auto want = [&](absl::Duration ttl, const DelayTarget& target) {
-    const std::string name = DelayQueueDeclaration(ttl, target, options.delay_queues).queue.name;
+    const std::string name = DelayQueueDeclaration(ttl, target, worker.delay_queues()).queue.name;
     if (!there.contains(name)) missing.push_back(name);
   };
   // Without a random part, a policy needs only the queues of its own delays.
   std::set<absl::Duration> ttls;
   for (std::uint64_t failures = 0; failures < 1000; ++failures) {
-    if (options.retry.max_attempts != 0 && failures + 1 >= options.retry.max_attempts) break;
-    ttls.insert(BackoffDelay(options.retry.backoff, failures));
+    if (worker.consumer.retry.max_attempts != 0 &&
+        failures + 1 >= worker.consumer.retry.max_attempts)
+      break;
+    ttls.insert(BackoffDelay(worker.consumer.retry.backoff, failures));
   }
-  const std::vector<absl::Duration> all = DelayQueueTtls(options.retry, options.delay_queues);
+  const std::vector<absl::Duration> all =
+      DelayQueueTtls(worker.consumer.retry, worker.delay_queues());
   // A delay without its own queue may pass through all shorter ones.
   const bool hops = !std::includes(all.begin(), all.end(), ttls.begin(), ttls.end());
   for (const absl::Duration ttl : all) {
     if (hops ? ttl > *ttls.rbegin() : !ttls.contains(ttl)) continue;
-    want(ttl, {.dead_letter_exchange = options.work_exchange, .work_queue = options.queue});
-    if (options.work_exchange.empty()) continue;
-    want(ttl, {.dead_letter_exchange = "", .direct = true, .work_queue = options.queue});
+    want(ttl, {.dead_letter_exchange = worker.consumer.work_exchange,
+               .work_queue = worker.consumer.queue});
+    if (worker.consumer.work_exchange.empty()) continue;
+    want(ttl, {.dead_letter_exchange = "", .direct = true, .work_queue = worker.consumer.queue});
   }
   Findings findings;
   if (!missing.empty()) {
@@ -348,9 +354,9 @@ Findings CheckImported(const std::vector<Json>& queues, const DoctorOptions& opt
 
 }  // namespace
 
-Findings CheckDelayQueues(const std::vector<Json>& queues, const DoctorOptions& options) {
-  if (!options.delay_queues.declare) return CheckImported(queues, options);
-  const Survey survey = SurveyOf(queues, options);
+Findings CheckDelayQueues(const std::vector<Json>& queues, const WorkOptions& worker) {
+  if (!worker.delay_queues().declare) return CheckImported(queues, worker);
+  const Survey survey = SurveyOf(queues, worker);
   Findings findings;
   if (!survey.undelivered.empty()) {
     findings.push_back(Warning(
@@ -387,10 +393,10 @@ Findings CheckDelayQueues(const std::vector<Json>& queues, const DoctorOptions& 
     findings.push_back(Warning(kDelayQueues,
                                absl::StrCat("this prefix has ", survey.quorum,
                                             " quorum delay queues: ", ManyQuorumQueuesCost()),
-                               FewerQuorumQueues(options.delay_queues)));
+                               FewerQuorumQueues(worker.delay_queues())));
   }
-  if (survey.most_delays > options.delay_queues.max_delay_queues) {
-    findings.push_back(TooManyDelays(survey.most_delays, options.delay_queues));
+  if (survey.most_delays > worker.delay_queues().max_delay_queues) {
+    findings.push_back(TooManyDelays(survey.most_delays, worker.delay_queues()));
   }
   if (!findings.empty()) return findings;
   if (survey.count == 0) return {Ok(kDelayQueues, "none; no message has failed recently")};

@@ -29,6 +29,47 @@ constexpr absl::Duration kPatienceWithBroker = absl::Seconds(6);
 constexpr absl::Duration kPatienceWithPolicies = absl::Seconds(12);
 constexpr absl::Duration kPatienceWithAlarm = absl::Milliseconds(200);
 
+constexpr HelpText kDoctorHelp = {
+    .description =
+        "Checks a broker for everything that breaks retrying, and prints a remedy for each "
+        "problem.\n"
+        "Use the flags of your worker: doctor accepts every flag of retryq work, with the same\n"
+        "meaning. It consumes no message, does not run COMMAND, and leaves nothing on the broker.",
+    .usage = "retryq doctor [--queue QUEUE] [OPTIONS] [-- COMMAND [ARGUMENT...]]",
+    .footer =
+        R"(Checks:
+  connection          address, TLS, user, password, vhost
+  version             whether retryq is tested with the version of RabbitMQ
+  tls                 whether passwords and messages can be read on the network
+  management          the management API, which half of the checks require
+  work queue          exists, keeps its messages, has a consumer, suits the type of the delay
+                      queues; its dead letters reach a queue
+  work exchange       exists, routes back to the work queue, and not at random
+  parked queue        exists or can be declared, keeps its messages, is empty
+  delay queues        the existing ones, compared with those that these options declare
+  federation, shovels those that move or duplicate messages in delay queues
+  limits              of queues, connections and channels: whether there is room for a worker
+  policies            those that override TTL, x-expires, length or routing of delay queues
+  alarms              memory and disk alarms, which stop all publishing
+  certificates        with amqps://: whether certificates of the broker expire within a month
+  clock               difference between the clocks of the broker and this machine
+  default queue type  type of queues that are declared without a type
+  lease               whether a repeated declare keeps a queue alive; takes 4s
+  permissions         all that a worker needs, tested by using them; nothing is consumed or
+                      delivered
+
+Temporary queues are named like delay queues, PREFIX.315359..., or like a queue that does not exist
+yet, QUEUE.doctor. They are empty and are deleted, or expire within a minute if doctor is killed.
+A changed policy shows up to ten seconds later.
+
+Exit status: 0 no problem (there may be warnings); 64 invalid options; 69 a problem; 77 a missing
+permission or wrong password.
+
+Example:
+  retryq doctor --queue orders --base 1s --max-attempts 8
+)",
+};
+
 constexpr char kSeePermissions[] = "see the check 'permissions'";
 constexpr char kNeedsManagement[] = "requires the management API";
 
@@ -47,17 +88,17 @@ Finding SkippedBy(std::string check, const absl::Status& error) {
 // One run: executes the checks one after the other.
 class Examination {
  public:
-  Examination(const DoctorOptions& options, Report& report)
-      : options_(options),
+  Examination(const WorkOptions& worker, Report& report)
+      : worker_(worker),
         report_(report),
-        session_(loop_, Named(options.place.connection), kPatienceWithBroker) {}
+        session_(loop_, Named(worker.place.connection), kPatienceWithBroker) {}
 
   void Run() {
     const absl::Time begun = absl::Now();
     const absl::Status open = session_.Open();
     is_open_ = open.ok();
     CheckConnection(open);
-    api_.emplace(loop_, options_.place.management,
+    api_.emplace(loop_, worker_.place.management,
                  HttpClient::Options{.timeout = std::min(kPatienceWithBroker,
                                                          kLongestSilence - (absl::Now() - begun)),
                                      .asks_again = false});
@@ -94,7 +135,7 @@ class Examination {
   }
 
   std::string Path(const std::string& kind, const std::string& name = "") const {
-    return VhostPath(kind, options_.place.connection.vhost, name);
+    return VhostPath(kind, worker_.place.connection.vhost, name);
   }
 
   absl::StatusOr<Json> Get(const std::string& path) {
@@ -120,13 +161,13 @@ class Examination {
   }
 
   void CheckConnection(const absl::Status& open) {
-    const amqp::ConnectionOptions& connection = options_.place.connection;
+    const amqp::ConnectionOptions& connection = worker_.place.connection;
     if (!open.ok()) {
       report_.Add(ProblemOf("connection", open, ConnectionRemedy(open)));
       return;
     }
     report_.Add(Ok("connection", amqp::Describe(connection)));
-    report_.Add(CheckVersion(session_.server_version(), options_.delay_queues.queue_type));
+    report_.Add(CheckVersion(session_.server_version(), worker_.delay_queues().queue_type));
     report_.Add(CheckTls(connection));
   }
 
@@ -149,12 +190,12 @@ class Examination {
       *list = policies.value_or(nullptr);
       policies_read_.Update(policies.status());
     }
-    const auto rights = Get(Path("permissions", options_.place.connection.user));
-    if (absl::IsNotFound(rights.status())) options_.granted.emplace();
+    const auto rights = Get(Path("permissions", worker_.place.connection.user));
+    if (absl::IsNotFound(rights.status())) granted_.emplace();
     if (!rights.ok()) return;
-    options_.granted = {.configure = TextOf(*rights, "configure").value_or(""),
-                        .write = TextOf(*rights, "write").value_or(""),
-                        .read = TextOf(*rights, "read").value_or("")};
+    granted_ = {.configure = TextOf(*rights, "configure").value_or(""),
+                .write = TextOf(*rights, "write").value_or(""),
+                .read = TextOf(*rights, "read").value_or("")};
   }
 
   // The finding for a refused passive declare of an object, such as "queue 'a'".
@@ -163,7 +204,7 @@ class Examination {
     if (absl::IsNotFound(status)) {
       return Problem(check,
                      absl::StrCat(object, " does not exist in vhost ",
-                                  InQuotes(options_.place.connection.vhost)),
+                                  InQuotes(worker_.place.connection.vhost)),
                      remedy);
     }
     if (absl::IsAborted(status)) {
@@ -172,36 +213,34 @@ class Examination {
                      "declare it durable and not exclusive");
     }
     return ProblemOf(check, status,
-                     absl::IsPermissionDenied(status) ? GrantCommand(options_) : remedy);
+                     absl::IsPermissionDenied(status) ? GrantCommand(worker_, granted_) : remedy);
   }
 
   void CheckWorkQueueAndExchange() {
-    facts_.get = [this](const std::string& path) { return api_->Get(path); };
-    facts_.queue = [this](const std::string& name) { return QueueAsKept(name); };
     const Findings queue = FindWorkQueue();
     has_work_queue_ = queue.front().result != Finding::Result::kProblem;
     report_.Add(queue);
     if (has_management_) {
-      report_.Add(CheckWorkQueue(facts_, options_));
-    } else if (options_.retry.on_limit == OnLimit::kReject) {
+      report_.Add(CheckWorkQueue(facts_));
+    } else if (worker_.consumer.retry.on_limit == OnLimit::kReject) {
       report_.Add(CheckRejectionUnseen());
     }
-    if (options_.work_exchange.empty()) return;
-    const std::string exchange = InQuotes(options_.work_exchange);
-    const absl::Status there = session_.CheckExchange(options_.work_exchange);
+    if (worker_.consumer.work_exchange.empty()) return;
+    const std::string exchange = InQuotes(worker_.consumer.work_exchange);
+    const absl::Status there = session_.CheckExchange(worker_.consumer.work_exchange);
     report_.Add(there.ok() ? Ok("work exchange", exchange + " exists")
                            : Absence("work exchange", there, "exchange " + exchange,
                                      "declare it, or correct --work-exchange; until then retries "
                                      "that come due are dropped"));
-    if (has_management_) report_.Add(CheckWorkExchange(facts_, options_));
+    if (has_management_) report_.Add(CheckWorkExchange(facts_));
   }
 
   Findings FindWorkQueue() {
     constexpr char kCheck[] = "work queue";
-    const std::string& name = options_.queue;
+    const std::string& name = worker_.consumer.queue;
     if (name.empty()) return {Skipped(kCheck, "no queue is named", "name it with --queue")};
     const auto there = session_.DeclareQueue({.name = name, .passive = true});
-    if (absl::IsNotFound(there.status()) && options_.declare_queue) {
+    if (absl::IsNotFound(there.status()) && worker_.consumer.declare) {
       return {Ok(kCheck, "the first worker will declare " + InQuotes(name))};
     }
     if (!there.ok()) {
@@ -218,31 +257,33 @@ class Examination {
   }
 
   void CheckParked() {
-    if (options_.parked_queue.empty()) return;
+    if (worker_.consumer.parked_queue.empty()) return;
     report_.Add(FindParkedQueue());
-    if (has_management_) report_.Add(CheckParkedQueue(facts_, options_));
+    if (has_management_) report_.Add(CheckParkedQueue(facts_));
   }
 
   Finding FindParkedQueue() {
     constexpr char kCheck[] = "parked queue";
-    const std::string name = InQuotes(options_.parked_queue);
-    const auto there = session_.DeclareQueue({.name = options_.parked_queue, .passive = true});
+    const std::string name = InQuotes(worker_.consumer.parked_queue);
+    const auto there =
+        session_.DeclareQueue({.name = worker_.consumer.parked_queue, .passive = true});
     if (there.ok()) {
-      return CheckNothingParked(options_, there->message_count)
+      return CheckNothingParked(worker_, there->message_count)
           .value_or(Ok(kCheck, name + " exists: 0 parked messages"));
     }
-    if (!absl::IsNotFound(there.status()) || !options_.delay_queues.declare) {
+    if (!absl::IsNotFound(there.status()) || !worker_.delay_queues().declare) {
       return Absence(kCheck, there.status(), "queue " + name,
                      "import the output of retryq plan --definitions --queue, as a user with "
                      "configure permission");
     }
-    const absl::Status may = session_.MayConfigure(options_.parked_queue);
+    const absl::Status may = session_.MayConfigure(worker_.consumer.parked_queue);
     if (may.ok()) return Ok(kCheck, "the first worker will declare " + name);
     return ProblemOf(
         kCheck,
         absl::Status(may.code(), absl::StrCat(name, " does not exist and cannot be declared (",
                                               Printable(std::string(may.message())), ")")),
-        absl::IsResourceExhausted(may) ? LimitReached(may).remedy : GrantCommand(options_));
+        absl::IsResourceExhausted(may) ? LimitReached(may).remedy
+                                       : GrantCommand(worker_, granted_));
   }
 
   // Returns a queue, or a missing queue as the worker will declare it, with its policies.
@@ -251,10 +292,12 @@ class Examination {
     if (!absl::IsNotFound(queue.status())) {
       return MayTakeMessages(facts_.policies) ? AwaitPolicies(name) : queue;
     }
-    std::optional<QueueType> type = options_.declare_queue;
-    if (name == options_.parked_queue) {  // the first worker declares it like its delay queues
-      type = options_.delay_queues.declare ? std::optional(options_.delay_queues.queue_type)
-                                           : std::nullopt;
+    std::optional<QueueType> type;
+    if (worker_.consumer.declare) type = worker_.consumer.declare->type;
+    if (name ==
+        worker_.consumer.parked_queue) {  // the first worker declares it like its delay queues
+      type = worker_.delay_queues().declare ? std::optional(worker_.delay_queues().queue_type)
+                                            : std::nullopt;
     }
     if (!type) return queue;
     const std::string type_name = *type == QueueType::kQuorum ? "quorum" : "classic";
@@ -276,7 +319,7 @@ class Examination {
       future[field] = FieldOf(*shown, field);
     }
     // The command in a remedy excludes the queue from a policy, but not the temporary queue.
-    const std::string excluded = absl::StrCat("^(?!", OwnNames(options_), ")");
+    const std::string excluded = absl::StrCat("^(?!", OwnNames(worker_), ")");
     for (const AppliedPolicy& policy : PoliciesOf(*shown, facts_.policies)) {
       if (TextOf(policy.json, "pattern").value_or("").starts_with(excluded)) {
         future["effective_policy_definition"] = Json::object();
@@ -307,21 +350,21 @@ class Examination {
   // Checks delay queues, and what concerns them: shovels, limits, policies.
   void CheckDelays() {
     std::vector<Json> queues;
-    const std::string& prefix = options_.delay_queues.prefix;
-    const std::string& vhost = options_.place.connection.vhost;
+    const std::string& prefix = worker_.delay_queues().prefix;
+    const std::string& vhost = worker_.place.connection.vhost;
     const absl::Status visited =
         VisitQueues(*api_, vhost, prefix + ".", [&](const Json& queue, absl::Time /*at*/) {
           const auto name = ParseDelayQueueName(TextOf(queue, "name").value_or(""), prefix);
           if (name && !IsThrowAway(*name)) queues.push_back(queue);
         });
     if (visited.ok()) {
-      report_.Add(CheckDelayQueues(queues, options_));
+      report_.Add(CheckDelayQueues(queues, worker_));
     } else {
       report_.Add(SkippedBy("delay queues", visited));
     }
     // Without the plugin or the permission there are no shovels to check.
     const auto shovels = Get("/parameters/shovel/" + PercentEncoded(vhost));
-    if (shovels.ok()) report_.Add(CheckShovels(*shovels, options_));
+    if (shovels.ok()) report_.Add(CheckShovels(*shovels, worker_));
     CheckLimitsOfBroker(static_cast<std::int64_t>(queues.size()));
     if (policies_read_.ok()) {
       CheckPoliciesOfDelays(std::move(queues));
@@ -335,20 +378,20 @@ class Examination {
     const auto of_vhost = GetFor(kCheck, Path("vhost-limits"));
     if (!of_vhost) return;
     const auto of_user =
-        GetFor(kCheck, "/user-limits/" + PercentEncoded(options_.place.connection.user));
+        GetFor(kCheck, "/user-limits/" + PercentEncoded(worker_.place.connection.user));
     if (!of_user) return;
     const auto queues = GetFor(kCheck, Path("queues") + "?page=1&page_size=1&disable_stats=true");
     const auto connections = GetFor(
         kCheck,
         "/connections?columns=vhost,user,channels,protocol,client_properties.connection_name");
     if (!queues || !connections) return;
-    report_.Add(CheckAmqp10(*connections, options_));
+    report_.Add(CheckAmqp10(*connections, worker_));
     const Findings findings = CheckLimits({.of_vhost = *of_vhost,
                                            .of_user = *of_user,
                                            .connections = *connections,
                                            .queues = IntegerOf(*queues, "total_count").value_or(0),
                                            .own_queues = delay_queues},
-                                          options_);
+                                          worker_);
     report_.Add(findings);
     if (findings.empty()) report_.Add(Ok(kCheck, "there is room for a worker"));
   }
@@ -359,11 +402,11 @@ class Examination {
     const Policies& policies = facts_.policies;
     const bool may_federate = MayFederate(policies);
     const bool is_probed =
-        is_open_ && options_.delay_queues.declare && (may_federate || MayHarm(policies, options_));
+        is_open_ && worker_.delay_queues().declare && (may_federate || MayHarm(policies, worker_));
     Json exchange;
     std::optional<ThrowAwayQueue> probe;
     if (is_probed) {
-      probe.emplace(session_, options_.delay_queues, TargetOf(options_), absl::Minutes(1));
+      probe.emplace(session_, worker_.delay_queues(), TargetOf(worker_), absl::Minutes(1));
     }
     bool is_dropped = false;
     if (probe && probe->Declare().ok()) {
@@ -371,42 +414,42 @@ class Examination {
       const absl::StatusOr<Json> queue = AwaitPolicies(probe->queue().name);
       // A temporary queue of type quorum is shared, so another worker may have deleted it.
       is_dropped = absl::IsNotFound(queue.status()) &&
-                   options_.delay_queues.queue_type == QueueType::kClassic;
+                   worker_.delay_queues().queue_type == QueueType::kClassic;
       if (queue.ok() && ShowsPolicies(*queue)) queues.insert(queues.begin(), *queue);
     }
     if (may_federate && !queues.empty()) {
       const std::string name = TextOf(queues.front(), "name").value_or("");
       exchange = Get(Path("exchanges", name)).value_or(nullptr);
-      report_.Add(CheckFederation(queues.front(), exchange, policies, options_));
+      report_.Add(CheckFederation(queues.front(), exchange, policies, worker_));
     }
-    report_.Add(is_dropped ? PolicyThatDropsQueues(policies, options_)
-                           : CheckPolicies(policies, queues, options_));
+    report_.Add(is_dropped ? PolicyThatDropsQueues(policies, worker_)
+                           : CheckPolicies(policies, queues, worker_));
   }
 
   void CheckServer() {
     const auto health = api_->GetHealth("/health/checks/alarms");
     report_.Add(health.ok() ? CheckAlarms(*health) : SkippedBy("alarms", health.status()));
-    if (options_.place.connection.tls) {
+    if (worker_.place.connection.tls) {
       const auto certificates = api_->GetHealth("/health/checks/certificate-expiration/1/months");
       if (certificates.ok()) report_.Add(CheckCertificates(*certificates));
     }
-    report_.Add(CheckClock(clock_, options_.delay_queues));
+    report_.Add(CheckClock(clock_, worker_.delay_queues()));
     if (const auto vhosts = GetFor("default queue type", "/vhosts")) {
-      report_.Add(CheckDefaultQueueType(*vhosts, options_.place.connection.vhost));
+      report_.Add(CheckDefaultQueueType(*vhosts, worker_.place.connection.vhost));
     }
   }
 
   // Checks that a repeated declare of a classic queue renews its lease. Takes some seconds.
   Finding CheckLease() {
     constexpr char kCheck[] = "lease";
-    if (!options_.delay_queues.declare) return Ok(kCheck, "none; imported queues do not expire");
-    if (options_.delay_queues.queue_type == QueueType::kQuorum) {
+    if (!worker_.delay_queues().declare) return Ok(kCheck, "none; imported queues do not expire");
+    if (worker_.delay_queues().queue_type == QueueType::kQuorum) {
       return Ok(kCheck, "quorum queues rotate and need no renewal");
     }
     // On a slow broker, a test that takes longer than the lease proves nothing, so a longer lease
     // follows.
     for (const absl::Duration lease : {absl::Seconds(3), absl::Seconds(12)}) {
-      ThrowAwayQueue probe(session_, options_.delay_queues, TargetOf(options_), lease);
+      ThrowAwayQueue probe(session_, worker_.delay_queues(), TargetOf(worker_), lease);
       const absl::Time declaring = absl::Now();
       if (!probe.Declare().ok()) {
         return Skipped(kCheck, "a temporary queue cannot be declared", kSeePermissions);
@@ -456,7 +499,7 @@ class Examination {
                                       ? absl::StrCat("no permission to ", right, " (", reason, ")")
                                       : absl::StrCat("cannot ", right, ": ", reason);
       report_.Add(ProblemOf(kCheck, absl::Status(status.code(), finding),
-                            refused ? GrantCommand(options_) : ""));
+                            refused ? GrantCommand(worker_, granted_) : ""));
     }
     return false;
   }
@@ -464,16 +507,16 @@ class Examination {
   // Tries all permissions that a worker needs. It consumes no message and publishes none to an
   // existing target.
   void CheckPermissions() {
-    if (!options_.queue.empty()) {
-      const absl::Status may = session_.MayConsume(options_.queue);
+    if (!worker_.consumer.queue.empty()) {
+      const absl::Status may = session_.MayConsume(worker_.consumer.queue);
       // A missing or exclusive queue has been reported already.
       if (!absl::IsNotFound(may) && !absl::IsAborted(may)) {
-        HasRight("consume " + InQuotes(options_.queue), may);
+        HasRight("consume " + InQuotes(worker_.consumer.queue), may);
       }
     }
-    ThrowAwayQueue probe(session_, options_.delay_queues, TargetOf(options_), absl::Minutes(1));
+    ThrowAwayQueue probe(session_, worker_.delay_queues(), TargetOf(worker_), absl::Minutes(1));
     const bool may_declare =
-        options_.delay_queues.declare && HasRight("declare delay queues", probe.Declare()) &&
+        worker_.delay_queues().declare && HasRight("declare delay queues", probe.Declare()) &&
         HasRight("declare their exchanges", session_.DeclareExchange(probe.exchange())) &&
         HasRight("bind them", session_.Bind(probe.queue().name, probe.exchange().name));
     // The exchange is deleted with its queue.
@@ -481,7 +524,7 @@ class Examination {
 
     const bool may_publish =
         HasRight("publish to the default exchange, which parking needs",
-                 session_.MayPublish("", options_.delay_queues.prefix + ".doctor.nowhere"));
+                 session_.MayPublish("", worker_.delay_queues().prefix + ".doctor.nowhere"));
     // During an alarm nothing could be deleted. The broker reports one to connections that have
     // published.
     session_.Wait(kPatienceWithAlarm);
@@ -492,12 +535,12 @@ class Examination {
       HasRight("publish to delay queues", session_.MayPublish(probe.exchange().name, "nowhere"));
     }
     if (!has_all_rights_) return;
-    report_.Add(Ok("permissions", options_.delay_queues.declare
+    report_.Add(Ok("permissions", worker_.delay_queues().declare
                                       ? "the user has all that a worker needs"
                                       : "the user has all that can be tested with --no-declare"));
   }
 
-  DoctorOptions options_;
+  const WorkOptions& worker_;
   Report& report_;
   EventLoop loop_;
   BrokerSession session_;
@@ -508,27 +551,42 @@ class Examination {
   bool has_all_rights_ = true;
   bool is_alarm_reported_ = false;
   bool shows_policies_ = true;  // the management API, in time
-  QueueFacts facts_;
+  QueueFacts facts_ = {.worker = worker_,
+                       .get = [this](const std::string& path) { return api_->Get(path); },
+                       .queue = [this](const std::string& name) { return QueueAsKept(name); },
+                       .policies = {}};
   absl::Status policies_read_;
   std::optional<ManagementApi::ClockDifference> clock_;
+  std::optional<GrantedRights> granted_;  // not set if unknown
 };
 
 }  // namespace
 
-DelayTarget TargetOf(const DoctorOptions& options) {
-  return {.dead_letter_exchange = options.work_exchange, .work_queue = options.queue};
+absl::StatusOr<std::variant<WorkOptions, Answer>> ParseDoctor(const Arguments& arguments) {
+  WorkOptions worker;
+  FlagParser parser(kDoctorHelp);
+  AddWorkFlags(parser,
+               "Print one JSON object:\n"
+               "{\"checks\":[{\"check\",\"result\",\"finding\",\"remedy\"},...]}.\n"
+               "The result is ok, warning, problem or skipped",
+               &worker);
+  const Arguments flags = TakeCommand(arguments, &worker.command);
+  return parser.ParseInto(flags, [&worker](FlagReader& reader) {
+    reader.RequireFor("--parked", reader.given("--queue"), "--queue");
+    return worker;
+  });
 }
 
-int Doctor(const DoctorOptions& options) {
+int Doctor(const WorkOptions& worker) {
   absl::Status written;
   const auto write = [&written](const std::string& text) {
     if (written.ok()) written = WriteResult(text);
   };
   Report report([&](const Finding& finding) {
-    if (!options.json) write(TextOf(finding));
+    if (!worker.json) write(TextOf(finding));
   });
-  Examination(options, report).Run();
-  write(options.json ? report.Json() : "\n" + report.Summary());
+  Examination(worker, report).Run();
+  write(worker.json ? report.Json() : "\n" + report.Summary());
   if (written.ok()) return report.exit_code();
   WriteErrors(absl::StrCat("retryq doctor: ", std::string(written.message()), "\n"));
   return EX_IOERR;

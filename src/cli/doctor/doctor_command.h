@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,10 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/flags/flag_parser.h"
-#include "cli/flags/shared_flags.h"
-#include "retryq/broker/delay_queue_declaration.h"
-#include "retryq/delay_queue_options.h"
-#include "retryq/retry_options.h"
+#include "cli/worker/work_command.h"
 
 namespace retryq::cli {
 
@@ -52,8 +48,6 @@ inline Finding Skipped(std::string check, std::string finding, std::string remed
 // remedy.
 Finding ProblemOf(std::string check, const absl::Status& error, std::string remedy = "");
 
-void Append(Findings& findings, Findings more);
-
 // All findings, in the order of the checks.
 class Report {
  public:
@@ -62,8 +56,6 @@ class Report {
 
   void Add(Finding finding);
   void Add(Findings findings);
-
-  const Findings& findings() const { return findings_; }
 
   // The exit code, as in sysexits.h: 0 without a problem, 77 if a permission or a password is one,
   // otherwise 69.
@@ -85,46 +77,13 @@ class Report {
 // A finding as text: one line, and another one for the remedy if there is one.
 std::string TextOf(const Finding& finding);
 
-// Quotes the first operand of a command: with "-- " before it if it looks like an option. Options
-// must come before it.
-std::string OperandForShell(const std::string& text);
-
-struct WorkOptions;
-
-// The permissions of a user in a vhost, as regular expressions.
-struct GrantedRights {
-  std::string configure;
-  std::string write;
-  std::string read;
-};
-
-// The options of `retryq doctor`, which checks the requirements of a worker with these options.
-struct DoctorOptions {
-  BrokerPlace place;
-  RetryOptions retry;
-  DelayQueueOptions delay_queues;
-  std::string queue;                                      // the work queue; empty: no specific one
-  std::optional<QueueType> declare_queue = std::nullopt;  // type with which the worker declares it
-  std::string work_exchange;
-  bool share_retries = false;  // also handles retries of other queues
-  std::string parked_queue;    // empty without `queue`
-  bool json = false;
-  // The current permissions of the user, from the management API; not set if unknown.
-  std::optional<GrantedRights> granted = std::nullopt;
-};
-
-// Returns the options to check a worker with these options.
-DoctorOptions OptionsToExamine(const WorkOptions& worker);
-
-// The target of the worker's delay queues.
-DelayTarget TargetOf(const DoctorOptions& options);
-
-// Parses the arguments of `retryq doctor`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL. Returns
-// kInvalidArgument with all errors, one per line, each with the flag and the remedy.
-absl::StatusOr<std::variant<DoctorOptions, Answer>> ParseDoctor(const Arguments& arguments);
+// Parses the arguments of `retryq doctor`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL: those of the
+// worker that is examined. Returns kInvalidArgument with all errors, one per line, each with the
+// flag and the remedy.
+absl::StatusOr<std::variant<WorkOptions, Answer>> ParseDoctor(const Arguments& arguments);
 
 // Runs all checks of `retryq doctor` and prints the findings to stdout. Returns the exit code.
-int Doctor(const DoctorOptions& options);
+int Doctor(const WorkOptions& worker);
 
 }  // namespace retryq::cli
 

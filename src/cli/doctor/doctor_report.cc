@@ -41,10 +41,6 @@ Finding ProblemOf(std::string check, const absl::Status& error, std::string reme
   return problem;
 }
 
-void Append(Findings& findings, Findings more) {
-  for (Finding& finding : more) findings.push_back(std::move(finding));
-}
-
 void Report::Add(Finding finding) {
   findings_.push_back(std::move(finding));
   tell_(findings_.back());
@@ -97,10 +93,6 @@ std::string TextOf(const Finding& finding) {
     absl::StrAppend(&text, std::string(30, ' '), "remedy: ", EscapedText(finding.remedy), "\n");
   }
   return text;
-}
-
-std::string OperandForShell(const std::string& text) {
-  return absl::StrCat(text.starts_with('-') ? "-- " : "", ShellQuoted(text));
 }
 
 }  // namespace retryq::cli

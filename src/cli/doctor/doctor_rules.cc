@@ -138,11 +138,11 @@ Finding CheckDefaultQueueType(const Json& vhosts, const std::string& vhost) {
   return Skipped(kCheck, "the management API does not list the vhost");
 }
 
-Findings CheckAmqp10(const Json& connections, const DoctorOptions& options) {
+Findings CheckAmqp10(const Json& connections, const WorkOptions& worker) {
   if (!connections.is_array()) return {};
   const auto count =
       std::count_if(connections.begin(), connections.end(), [&](const Json& connection) {
-        return TextOf(connection, "vhost") == options.place.connection.vhost &&
+        return TextOf(connection, "vhost") == worker.place.connection.vhost &&
                TextOf(connection, "protocol") == "AMQP 1-0";
       });
   if (count == 0) return {};
@@ -152,15 +152,15 @@ Findings CheckAmqp10(const Json& connections, const DoctorOptions& options) {
                    " AMQP 1.0 connection(s) to the vhost: if a message has an application property "
                    "of a type that AMQP 0-9-1 does not have, such as uuid or char, RabbitMQ closes "
                    "the connection of the worker with 541"),
-      absl::StrCat("let senders to ", InQuotes(options.queue),
+      absl::StrCat("let senders to ", InQuotes(worker.consumer.queue),
                    " use strings and numbers; if the worker is interrupted with 541, remove the "
                    "message with an AMQP 1.0 client or a shovel"))};
 }
 
-Findings CheckShovels(const Json& shovels, const DoctorOptions& options) {
+Findings CheckShovels(const Json& shovels, const WorkOptions& worker) {
   Findings findings;
   if (!shovels.is_array()) return findings;
-  const std::string beginning = options.delay_queues.prefix + ".";
+  const std::string beginning = worker.delay_queues().prefix + ".";
   for (const Json& shovel : shovels) {
     for (const char* end : {"src-queue", "src-exchange", "dest-queue", "dest-exchange"}) {
       const std::string object = TextOf(FieldOf(shovel, "value"), end).value_or("");
@@ -171,7 +171,7 @@ Findings CheckShovels(const Json& shovels, const DoctorOptions& options) {
                   absl::StrCat("shovel ", InQuotes(name), " has ", InQuotes(object), " as its ",
                                end, ": it moves messages that wait for a retry"),
                   absl::StrCat("rabbitmqctl clear_parameter -p ",
-                               ShellQuoted(options.place.connection.vhost), " shovel ",
+                               ShellQuoted(worker.place.connection.vhost), " shovel ",
                                OperandForShell(name))));
       break;
     }
@@ -252,18 +252,18 @@ std::string Merged(const std::string& granted, const std::vector<std::string>& p
 
 }  // namespace
 
-std::int64_t MostQueuesOf(const DoctorOptions& options) {
+std::int64_t MostQueuesOf(const WorkOptions& worker) {
   const std::int64_t of_a_delay =
-      std::max<std::int64_t>(QuorumQueuesOfADelay(options.delay_queues), 1);
-  const std::int64_t ways = options.work_exchange.empty() ? 1 : 2;
-  const auto delays =
-      static_cast<std::int64_t>(DelayQueueTtls(options.retry, options.delay_queues).size());
-  return delays * of_a_delay * ways + (options.parked_queue.empty() ? 0 : 1);
+      std::max<std::int64_t>(QuorumQueuesOfADelay(worker.delay_queues()), 1);
+  const std::int64_t ways = worker.consumer.work_exchange.empty() ? 1 : 2;
+  const auto delays = static_cast<std::int64_t>(
+      DelayQueueTtls(worker.consumer.retry, worker.delay_queues()).size());
+  return delays * of_a_delay * ways + (worker.consumer.parked_queue.empty() ? 0 : 1);
 }
 
-Findings CheckLimits(const LimitFacts& facts, const DoctorOptions& options) {
-  const amqp::ConnectionOptions& broker = options.place.connection;
-  const std::int64_t queues = std::max<std::int64_t>(MostQueuesOf(options) - facts.own_queues, 0);
+Findings CheckLimits(const LimitFacts& facts, const WorkOptions& worker) {
+  const amqp::ConnectionOptions& broker = worker.place.connection;
+  const std::int64_t queues = std::max<std::int64_t>(MostQueuesOf(worker) - facts.own_queues, 0);
   const auto used = [&facts](const char* field, const std::string& value, bool channels) {
     return CountWhere(facts.connections, field, value, channels);
   };
@@ -292,24 +292,35 @@ Finding LimitReached(const absl::Status& refusal) {
                  "cluster; or delete unused queues");
 }
 
-std::string GrantCommand(const DoctorOptions& options) {
-  const std::string delay_queues = RegexEscaped(options.delay_queues.prefix + ".") + ".*";
+std::string OperandForShell(const std::string& text) {
+  return absl::StrCat(text.starts_with('-') ? "-- " : "", ShellQuoted(text));
+}
+
+DelayTarget TargetOf(const WorkOptions& worker) {
+  return {.dead_letter_exchange = worker.consumer.work_exchange,
+          .work_queue = worker.consumer.queue};
+}
+
+std::string GrantCommand(const WorkOptions& worker, const std::optional<GrantedRights>& known) {
+  const std::string delay_queues = RegexEscaped(worker.delay_queues().prefix + ".") + ".*";
   std::vector<std::string> configure;
   std::vector<std::string> write = {delay_queues, RegexEscaped("amq.default")};
   std::vector<std::string> read = {delay_queues};
-  if (options.delay_queues.declare) {
+  if (worker.delay_queues().declare) {
     configure.push_back(delay_queues);
-    if (!options.parked_queue.empty()) configure.push_back(RegexEscaped(options.parked_queue));
+    if (!worker.consumer.parked_queue.empty())
+      configure.push_back(RegexEscaped(worker.consumer.parked_queue));
   }
-  if (!options.work_exchange.empty()) write.push_back(RegexEscaped(options.work_exchange));
-  if (!options.queue.empty()) read.push_back(RegexEscaped(options.queue));
-  const amqp::ConnectionOptions& connection = options.place.connection;
-  const GrantedRights granted = options.granted.value_or(GrantedRights());
+  if (!worker.consumer.work_exchange.empty())
+    write.push_back(RegexEscaped(worker.consumer.work_exchange));
+  if (!worker.consumer.queue.empty()) read.push_back(RegexEscaped(worker.consumer.queue));
+  const amqp::ConnectionOptions& connection = worker.place.connection;
+  const GrantedRights granted = known.value_or(GrantedRights());
   const std::string command = absl::StrCat(
       "rabbitmqctl set_permissions -p ", ShellQuoted(connection.vhost), " ",
       OperandForShell(connection.user), " ", ShellQuoted(Merged(granted.configure, configure)), " ",
       ShellQuoted(Merged(granted.write, write)), " ", ShellQuoted(Merged(granted.read, read)));
-  if (options.granted) return command;
+  if (known) return command;
   return absl::StrCat(
       "this command replaces the user's present permissions, which are not known; insert them "
       "before each pattern, joined by | (rabbitmqctl list_user_permissions ",

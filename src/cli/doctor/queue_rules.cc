@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/text/json_line.h"
 
@@ -17,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 using Result = Finding::Result;
 using Keys = std::vector<std::string>;
-using Sentence = std::optional<std::string>;
+using Queue = const KeptQueue&;
 
 constexpr const char* kKeysThatTakeMessages[] = {
     "message-ttl",        "expires",           "delivery-limit",
@@ -28,24 +29,20 @@ constexpr const char* kKeysThatTakeMessages[] = {
 // (doc/queue_types.md).
 constexpr std::int64_t kMovedAfter = 10;
 
-std::string NameOf(const KeptQueue& queue) {
-  return queue.kind == KeptQueue::Kind::kWork ? queue.options.queue : queue.options.parked_queue;
+std::string NameOf(Queue queue) {
+  const ConsumerOptions& consumer = queue.worker.consumer;
+  return queue.kind == KeptQueue::Kind::kWork ? consumer.queue : consumer.parked_queue;
 }
-const char* CheckOf(const KeptQueue& queue) {
-  return queue.kind == KeptQueue::Kind::kWork ? "work queue" : "parked queue";
-}
-const std::string& VhostOf(const DoctorOptions& options) { return options.place.connection.vhost; }
+const std::string& VhostOf(const WorkOptions& worker) { return worker.place.connection.vhost; }
 
-bool IsOfType(const KeptQueue& queue, const char* type) {
-  return TextOf(queue.json, "type") == type;
+bool IsOfType(Queue queue, const char* type) { return TextOf(queue.json, "type") == type; }
+bool HasClassicDelays(Queue queue) {
+  return queue.worker.delay_queues().queue_type == QueueType::kClassic;
 }
-bool HasClassicDelays(const KeptQueue& queue) {
-  return queue.options.delay_queues.queue_type == QueueType::kClassic;
-}
-bool RefusesWhenFull(const KeptQueue& queue) { return RefusalOf(queue.json).has_value(); }
+bool RefusesWhenFull(Queue queue) { return RefusalOf(queue.json).has_value(); }
 
 // The policy that sets `key` for the queue: an operator policy only if no other one does.
-std::string PolicySource(const KeptQueue& queue, const char* key) {
+std::string PolicySource(Queue queue, const char* key) {
   std::optional<std::string> policy = TextOf(queue.json, "policy");
   const std::optional<std::string> of_operator = TextOf(queue.json, "operator_policy");
   for (const AppliedPolicy& each : PoliciesOf(queue.json, queue.policies)) {
@@ -58,7 +55,7 @@ std::string PolicySource(const KeptQueue& queue, const char* key) {
 }
 
 // "policy 'a' sets max-length 10"
-std::string Sets(const KeptQueue& queue, const char* key) {
+std::string Sets(Queue queue, const char* key) {
   const std::optional<QueueSetting> setting = QueueSettingOf(queue.json, key);
   return absl::StrCat(
       setting->is_argument ? absl::StrCat("argument x-", key) : PolicySource(queue, key), " sets ",
@@ -68,19 +65,19 @@ std::string Sets(const KeptQueue& queue, const char* key) {
 }
 
 // The key of a length limit; nullptr without one.
-const char* LengthKey(const KeptQueue& queue) {
+const char* LengthKey(Queue queue) {
   const std::vector<LengthLimit> limits = LengthLimitsOf(queue.json);
   return limits.empty() ? nullptr : limits.front().key;
 }
 
-bool IsNumber(const KeptQueue& queue, const char* key) {
+// `key` if the queue has this setting as a number, otherwise nullptr.
+const char* NumberKey(Queue queue, const char* key) {
   const std::optional<QueueSetting> setting = QueueSettingOf(queue.json, key);
-  return setting && setting->value.is_number();
+  return setting && setting->value.is_number() ? key : nullptr;
 }
 
 // The delivery limit that a worker needs, as each of its crashes counts.
-std::int64_t NeededDeliveryLimit(const KeptQueue& queue) {
-  const RetryOptions& retry = queue.options.retry;
+std::int64_t NeededDeliveryLimit(const RetryOptions& retry) {
   const bool parks_before = retry.count_redeliveries != CountRedeliveries::kNever &&
                             retry.max_attempts > 0 &&
                             retry.max_attempts < static_cast<std::uint64_t>(kMovedAfter);
@@ -88,9 +85,9 @@ std::int64_t NeededDeliveryLimit(const KeptQueue& queue) {
 }
 
 // The remedy for a queue that must be declared differently, as it cannot be changed.
-std::string DeclareAgain(const KeptQueue& queue, const std::string& how) {
+std::string DeclareAgain(Queue queue, const std::string& how) {
   return absl::StrCat("when it is empty, delete it (rabbitmqctl delete_queue -p ",
-                      ShellQuoted(VhostOf(queue.options)), " --if-empty ",
+                      ShellQuoted(VhostOf(queue.worker)), " --if-empty ",
                       OperandForShell(NameOf(queue)), ") and declare it ", how);
 }
 
@@ -108,9 +105,9 @@ std::int64_t PriorityOf(const Json& policy) { return IntegerOf(policy, "priority
 
 // The commands that remove these keys from one queue. Other keys of its policy stay, and a policy
 // without other keys excludes all queues of the worker. Empty if no policy sets one of the keys.
-std::string WithoutKeysCommand(const KeptQueue& queue, const Keys& keys) {
+std::string WithoutKeysCommand(Queue queue, const Keys& keys) {
   const std::string name = NameOf(queue);
-  const std::string& vhost = VhostOf(queue.options);
+  const std::string& vhost = VhostOf(queue.worker);
   std::vector<std::string> commands;
   for (const AppliedPolicy& policy : PoliciesOf(queue.json, queue.policies)) {
     Json rest = FieldOf(policy.json, "definition");
@@ -119,7 +116,7 @@ std::string WithoutKeysCommand(const KeptQueue& queue, const Keys& keys) {
     for (const std::string& key : keys) rest.erase(key);
     if (rest.size() == size) continue;
     commands.push_back(rest.empty()
-                           ? KeepOffCommand(policy, OwnNames(queue.options), vhost)
+                           ? KeepOffCommand(policy, OwnNames(queue.worker), vhost)
                            : SetPolicyCommand(policy, vhost, PriorityOf(policy.json) + 1, "queues",
                                               absl::StrCat(TextOf(policy.json, "name").value_or(""),
                                                            " for ", name),
@@ -129,7 +126,7 @@ std::string WithoutKeysCommand(const KeptQueue& queue, const Keys& keys) {
 }
 
 // Removes a setting. One command removes all settings of a policy that take messages.
-std::string Without(const KeptQueue& queue, const char* key) {
+std::string Without(Queue queue, const char* key) {
   if (QueueSettingOf(queue.json, key)->is_argument) {
     return DeclareAgain(queue, absl::StrCat("without x-", key));
   }
@@ -146,12 +143,7 @@ std::string Without(const KeptQueue& queue, const char* key) {
                       RegexEscaped(NameOf(queue)), "$' from its pattern");
 }
 
-Sentence If(bool is_so, std::string sentence) {
-  return is_so ? Sentence(std::move(sentence)) : std::nullopt;
-}
-
-// The rules of queues that must keep their messages: the sentence, if something is wrong, and the
-// remedy.
+// A rule of queues that must keep their messages.
 struct QueueRule {
   enum class Of { kAll, kWorkQueues };
   enum class Harm {
@@ -161,70 +153,56 @@ struct QueueRule {
   };
   Of of;
   Harm harm;
-  Sentence (*wrong)(const KeptQueue& queue);
-  std::string (*remedy)(const KeptQueue& queue);
+  // Returns the key of the wrong setting, kIt if the queue itself is wrong, and nullptr if nothing
+  // is.
+  const char* (*wrong)(Queue queue);
+  // Follows "policy 'a' sets max-length 10" if a setting is wrong. $0: NeededDeliveryLimit.
+  const char* sentence;
+  std::string (*remedy)(Queue queue) = nullptr;  // null: removes the setting
 };
 using Of = QueueRule::Of;
 using Harm = QueueRule::Harm;
 
+constexpr char kIt[] = "";
+const char* It(bool is_wrong) { return is_wrong ? kIt : nullptr; }
+
 const QueueRule kQueueRules[] = {
     {Of::kAll, Harm::kProblem,
-     [](const KeptQueue& queue) {
-       return If(BoolOf(queue.json, "exclusive") == true,
-                 "it is exclusive: only the connection that declared it can use it, and RabbitMQ "
-                 "deletes it and its messages with that connection");
-     },
-     [](const KeptQueue&) -> std::string { return "declare it durable and not exclusive"; }},
+     [](Queue queue) { return It(BoolOf(queue.json, "exclusive") == true); },
+     "it is exclusive: only the connection that declared it can use it, and RabbitMQ deletes it "
+     "and "
+     "its messages with that connection",
+     [](Queue) -> std::string { return "declare it durable and not exclusive"; }},
     {Of::kAll, Harm::kProblem,
-     [](const KeptQueue& queue) {
-       return If(BoolOf(queue.json, "auto_delete") == true,
-                 "it is auto-delete: RabbitMQ deletes it with its last consumer, for example when "
-                 "a connection is lost, and messages that wait for a retry cannot return");
-     },
-     [](const KeptQueue& queue) { return DeclareAgain(queue, "without auto-delete"); }},
+     [](Queue queue) { return It(BoolOf(queue.json, "auto_delete") == true); },
+     "it is auto-delete: RabbitMQ deletes it with its last consumer, for example when a connection "
+     "is lost, and messages that wait for a retry cannot return",
+     [](Queue queue) { return DeclareAgain(queue, "without auto-delete"); }},
     {Of::kAll, Harm::kProblem,
-     [](const KeptQueue& queue) {  // exclusive queues are never durable
-       return If(BoolOf(queue.json, "durable") == false && BoolOf(queue.json, "exclusive") != true,
-                 "it is not durable: a restart of the broker deletes it");
+     [](Queue queue) {  // exclusive queues are never durable
+       return It(BoolOf(queue.json, "durable") == false && BoolOf(queue.json, "exclusive") != true);
      },
-     [](const KeptQueue& queue) { return DeclareAgain(queue, "durable"); }},
+     "it is not durable: a restart of the broker deletes it",
+     [](Queue queue) { return DeclareAgain(queue, "durable"); }},
+    {Of::kAll, Harm::kTakesMessages, [](Queue queue) { return NumberKey(queue, "message-ttl"); },
+     ": messages that wait longer leave the queue"},
+    {Of::kAll, Harm::kProblem, [](Queue queue) { return NumberKey(queue, "expires"); },
+     ": if the queue has no consumer for this time, RabbitMQ deletes it and its messages"},
     {Of::kAll, Harm::kTakesMessages,
-     [](const KeptQueue& queue) {
-       if (!IsNumber(queue, "message-ttl")) return Sentence();
-       return Sentence(Sets(queue, "message-ttl") + ": messages that wait longer leave the queue");
-     },
-     [](const KeptQueue& queue) { return Without(queue, "message-ttl"); }},
-    {Of::kAll, Harm::kProblem,
-     [](const KeptQueue& queue) {
-       if (!IsNumber(queue, "expires")) return Sentence();
-       return Sentence(Sets(queue, "expires") +
-                       ": if the queue has no consumer for this time, RabbitMQ deletes it and its "
-                       "messages");
-     },
-     [](const KeptQueue& queue) { return Without(queue, "expires"); }},
-    {Of::kAll, Harm::kTakesMessages,
-     [](const KeptQueue& queue) {
-       const char* const key = LengthKey(queue);
-       if (key == nullptr || RefusesWhenFull(queue)) return Sentence();
-       return Sentence(Sets(queue, key) +
-                       ": when the queue is full, new messages push the oldest ones out");
-     },
-     [](const KeptQueue& queue) { return Without(queue, LengthKey(queue)); }},
-    // When such a policy is applied to a queue above the limit (F56).
+     [](Queue queue) { return RefusesWhenFull(queue) ? nullptr : LengthKey(queue); },
+     ": when the queue is full, new messages push the oldest ones out"},
+    // F56.
     {Of::kAll, Harm::kWarning,
-     [](const KeptQueue& queue) {
+     [](Queue queue) -> const char* {
        const std::optional<QueueSetting> refusal = RefusalOf(queue.json);
        const char* const key = LengthKey(queue);
-       if (!refusal || refusal->is_argument || key == nullptr ||
-           QueueSettingOf(queue.json, key)->is_argument || !IsOfType(queue, "classic")) {
-         return Sentence();
-       }
-       return Sentence(absl::StrCat(
-           Sets(queue, key), ", and ", Sets(queue, "overflow"),
-           ": when the policy begins to apply to a classic queue, RabbitMQ first drops its oldest "
-           "messages down to the limit, and refuses new ones only then"));
+       const bool begins = refusal && !refusal->is_argument && key != nullptr &&
+                           !QueueSettingOf(queue.json, key)->is_argument;
+       return begins && IsOfType(queue, "classic") ? key : nullptr;
      },
-     [](const KeptQueue& queue) {
+     ", and a full queue refuses messages: when the policy begins to apply to a classic queue, "
+     "RabbitMQ first drops its oldest messages down to the limit, and refuses new ones only then",
+     [](Queue queue) {
        return absl::StrCat(
            "do not change the policy while the queue is longer than the limit; ",
            DeclareAgain(queue,
@@ -233,85 +211,74 @@ const QueueRule kQueueRules[] = {
      }},
     // F39.
     {Of::kWorkQueues, Harm::kProblem,
-     [](const KeptQueue& queue) {
-       const char* const key = LengthKey(queue);
-       if (key == nullptr || !RefusesWhenFull(queue) || !IsOfType(queue, "classic") ||
-           !HasClassicDelays(queue)) {
-         return Sentence();
-       }
-       return Sentence(Sets(queue, key) +
-                       ", and a full queue refuses messages: the classic delay queues drop retries "
-                       "that come due while it is full");
+     [](Queue queue) {
+       return RefusesWhenFull(queue) && IsOfType(queue, "classic") && HasClassicDelays(queue)
+                  ? LengthKey(queue)
+                  : nullptr;
      },
-     [](const KeptQueue& queue) {
+     ", and a full queue refuses messages: the classic delay queues drop retries that come due "
+     "while it is full",
+     [](Queue queue) {
        return absl::StrCat(
-           "use --queue-type quorum, whose delay queues wait until there is room; "
-           "or ",
+           "use --queue-type quorum, whose delay queues wait until there is room; or ",
            Without(queue, LengthKey(queue)));
      }},
     // F26.
     {Of::kWorkQueues, Harm::kWarning,
-     [](const KeptQueue& queue) {
-       return If(IsOfType(queue, "quorum") && HasClassicDelays(queue),
-                 "it is a quorum queue, and the delay queues are classic: they drop retries that "
-                 "come due while it has no leader, for example during a restart of the broker");
-     },
-     [](const KeptQueue&) -> std::string { return "use --queue-type quorum"; }},
+     [](Queue queue) { return It(IsOfType(queue, "quorum") && HasClassicDelays(queue)); },
+     "it is a quorum queue, and the delay queues are classic: they drop retries that come due "
+     "while "
+     "it has no leader, for example during a restart of the broker",
+     [](Queue) -> std::string { return "use --queue-type quorum"; }},
     // F49.
     {Of::kWorkQueues, Harm::kWarning,
-     [](const KeptQueue& queue) {
+     [](Queue queue) -> const char* {
        const std::optional<QueueSetting> type = QueueSettingOf(queue.json, "delayed-retry-type");
-       if (!type || !type->value.is_string() || !IsOfType(queue, "quorum") ||
-           type->value == "disabled") {
-         return Sentence();
-       }
-       return Sentence(Sets(queue, "delayed-retry-type") +
-                       ": RabbitMQ 4.3 and newer itself delays messages that are returned to the "
-                       "queue, also when a worker stops");
+       const bool is_on = type && type->value.is_string() && type->value != "disabled";
+       return is_on && IsOfType(queue, "quorum") ? "delayed-retry-type" : nullptr;
      },
-     [](const KeptQueue& queue) { return Without(queue, "delayed-retry-type"); }},
+     ": RabbitMQ 4.3 and newer itself delays messages that are returned to the queue, also when a "
+     "worker stops"},
     // The limit is reached before a worker has moved or parked a message that returned after its
     // crashes (F19, F33).
     {Of::kWorkQueues, Harm::kTakesMessages,
-     [](const KeptQueue& queue) {
-       const std::int64_t needed = NeededDeliveryLimit(queue);
-       if (!IsNumber(queue, "delivery-limit") || !IsOfType(queue, "quorum")) return Sentence();
-       const Json& limit = QueueSettingOf(queue.json, "delivery-limit")->value;
-       if (limit < 0 || limit > needed) return Sentence();
-       return Sentence(absl::StrCat(
-           Sets(queue, "delivery-limit"),
-           ": each crash of a worker counts for every message that it had prefetched, so the queue "
-           "needs a limit above ",
-           needed, "; messages that return more often leave the queue"));
+     [](Queue queue) -> const char* {
+       const std::int64_t needed = NeededDeliveryLimit(queue.worker.consumer.retry);
+       const char* const key = NumberKey(queue, "delivery-limit");
+       if (key == nullptr || !IsOfType(queue, "quorum")) return nullptr;
+       const Json& limit = QueueSettingOf(queue.json, key)->value;
+       return limit < 0 || limit > needed ? nullptr : key;
      },
-     [](const KeptQueue& queue) { return Without(queue, "delivery-limit"); }},
+     ": each crash of a worker counts for every message that it had prefetched, so the queue needs "
+     "a limit above $0; messages that return more often leave the queue"},
 };
 
-Finding Apply(const QueueRule& rule, const KeptQueue& queue, std::string sentence) {
-  const std::string check = CheckOf(queue);
+Finding Apply(const QueueRule& rule, Queue queue, const char* key) {
+  std::string sentence =
+      absl::Substitute(rule.sentence, NeededDeliveryLimit(queue.worker.consumer.retry));
+  if (key != kIt) sentence.insert(0, Sets(queue, key));
   bool warns = rule.harm == Harm::kWarning;
   if (rule.harm == Harm::kTakesMessages) {
     warns = QueueSettingOf(queue.json, "dead-letter-exchange").has_value();
     sentence +=
         warns ? "; removed messages go to its dead-letter exchange" : "; removed messages are lost";
   }
-  return warns ? Warning(check, std::move(sentence), rule.remedy(queue))
-               : Problem(check, std::move(sentence), rule.remedy(queue));
+  const std::string remedy = rule.remedy == nullptr ? Without(queue, key) : rule.remedy(queue);
+  return warns ? Warning(queue.check(), sentence, remedy)
+               : Problem(queue.check(), sentence, remedy);
 }
 
 }  // namespace
 
-Findings CheckKeptQueue(const KeptQueue& queue) {
+Findings CheckKeptQueue(Queue queue) {
   if (IsOfType(queue, "stream")) {  // whose settings do not matter
-    return {Problem(CheckOf(queue), "it is a stream, and messages cannot be removed from a stream",
+    return {Problem(queue.check(), "it is a stream, and messages cannot be removed from a stream",
                     "use a classic or quorum queue with another name")};
   }
   Findings findings;
   for (const QueueRule& rule : kQueueRules) {
     if (rule.of == Of::kWorkQueues && queue.kind != KeptQueue::Kind::kWork) continue;
-    if (Sentence wrong = rule.wrong(queue)) {
-      findings.push_back(Apply(rule, queue, *std::move(wrong)));
-    }
+    if (const char* key = rule.wrong(queue)) findings.push_back(Apply(rule, queue, key));
   }
   return findings;
 }
@@ -331,6 +298,10 @@ bool MayTakeMessages(const Policies& policies) {
 }
 
 namespace {
+
+void Append(Findings& findings, Findings more) {
+  for (Finding& finding : more) findings.push_back(std::move(finding));
+}
 
 absl::StatusOr<Json> JsonAt(const ManagementApi::Fetch& get, const std::string& path) {
   const absl::StatusOr<ManagementApi::Answer> answer = get(path);
@@ -361,16 +332,16 @@ Finding DeadLettersLost(const std::string& why, const std::string& remedy) {
 }
 
 // Checks the default exchange as the dead-letter exchange.
-Findings CheckDefaultDeadLetters(const QueueFacts& facts, const std::string& key,
-                                 const DoctorOptions& options) {
-  if (!key.empty() && key != options.queue) {
-    const auto target = facts.get(VhostPath("queues", VhostOf(options), key));
+Findings CheckDefaultDeadLetters(const QueueFacts& facts, const std::string& key) {
+  const WorkOptions& worker = facts.worker;
+  if (!key.empty() && key != worker.consumer.queue) {
+    const auto target = facts.get(VhostPath("queues", VhostOf(worker), key));
     if (!absl::IsNotFound(target.status())) return {};
     return {
         DeadLettersLost("its dead letters go to queue " + InQuotes(key) + ", which does not exist",
                         "declare this queue (retryq declare --queue)")};
   }
-  if (options.retry.on_limit != OnLimit::kReject) return {};
+  if (worker.consumer.retry.on_limit != OnLimit::kReject) return {};
   return {Warning("work queue",
                   "its dead letters return to it: with --on-limit reject, a message whose attempts "
                   "are used up is rejected again and again",
@@ -378,12 +349,12 @@ Findings CheckDefaultDeadLetters(const QueueFacts& facts, const std::string& key
 }
 
 // Checks whether the work queue's dead letters reach a queue.
-Findings CheckDeadLetters(const QueueFacts& facts, const Json& queue,
-                          const DoctorOptions& options) {
+Findings CheckDeadLetters(const QueueFacts& facts, const Json& queue) {
+  const WorkOptions& worker = facts.worker;
   const std::string key = TextSetting(queue, "dead-letter-routing-key");
   const auto setting = QueueSettingOf(queue, "dead-letter-exchange");
   if (!setting || !setting->value.is_string()) {
-    if (options.retry.on_limit != OnLimit::kReject) return {};
+    if (worker.consumer.retry.on_limit != OnLimit::kReject) return {};
     return {Problem("work queue",
                     "it has no dead-letter exchange: with --on-limit reject, RabbitMQ drops each "
                     "message whose attempts are used up",
@@ -391,8 +362,8 @@ Findings CheckDeadLetters(const QueueFacts& facts, const Json& queue,
                     "dead-letter-exchange for the queue with a policy")};
   }
   const std::string exchange = setting->value.get<std::string>();
-  if (exchange.empty()) return CheckDefaultDeadLetters(facts, key, options);
-  const std::string path = VhostPath("exchanges", VhostOf(options), exchange);
+  if (exchange.empty()) return CheckDefaultDeadLetters(facts, key);
+  const std::string path = VhostPath("exchanges", VhostOf(worker), exchange);
   const std::string name = "its dead-letter exchange " + InQuotes(exchange);
   const auto there = JsonAt(facts.get, path);
   if (absl::IsNotFound(there.status())) {
@@ -445,9 +416,8 @@ bool ShareMessages(const std::string& type, const Keys& ours, const Keys& theirs
 
 // The work exchange must route to the work queue, and to no other queue whose worker handles the
 // same retry.
-Findings CheckWorkBindings(const Json& exchange, const Json& bindings,
-                           const DoctorOptions& options) {
-  if (!bindings.is_array() || options.queue.empty()) return {};
+Findings CheckWorkBindings(const Json& exchange, const Json& bindings, const WorkOptions& worker) {
+  if (!bindings.is_array() || worker.consumer.queue.empty()) return {};
   std::map<std::string, Keys> queues;
   bool leads_on = false;  // to another exchange, and from there to any queue
   for (const Json& binding : bindings) {
@@ -458,18 +428,18 @@ Findings CheckWorkBindings(const Json& exchange, const Json& bindings,
       leads_on = true;
     }
   }
-  const Keys ours = queues[options.queue];
-  queues.erase(options.queue);
+  const Keys ours = queues[worker.consumer.queue];
+  queues.erase(worker.consumer.queue);
   if (ours.empty() && !leads_on) {
     return {Warning("work exchange",
-                    absl::StrCat("it has no binding to ", InQuotes(options.queue),
+                    absl::StrCat("it has no binding to ", InQuotes(worker.consumer.queue),
                                  ": messages that came through it cannot return"),
                     "bind the queue to it, or remove --work-exchange")};
   }
   const std::string type = TextOf(exchange, "type").value_or("");
   std::erase_if(queues,
                 [&](const auto& queue) { return !ShareMessages(type, ours, queue.second); });
-  if (!options.share_retries || (queues.empty() && !leads_on)) return {};
+  if (!worker.consumer.share_retries || (queues.empty() && !leads_on)) return {};
   return {
       Warning("work exchange",
               absl::StrCat(
@@ -482,15 +452,13 @@ Findings CheckWorkBindings(const Json& exchange, const Json& bindings,
 
 }  // namespace
 
-Findings CheckWorkQueue(const QueueFacts& facts, const DoctorOptions& options) {
-  if (options.queue.empty()) return {};
-  const absl::StatusOr<Json> queue = facts.queue(options.queue);
+Findings CheckWorkQueue(const QueueFacts& facts) {
+  if (facts.worker.consumer.queue.empty()) return {};
+  const absl::StatusOr<Json> queue = facts.queue(facts.worker.consumer.queue);
   if (!queue.ok()) return {};
-  Findings findings = CheckKeptQueue({.kind = KeptQueue::Kind::kWork,
-                                      .json = *queue,
-                                      .policies = facts.policies,
-                                      .options = options});
-  Append(findings, CheckDeadLetters(facts, *queue, options));
+  Findings findings =
+      CheckKeptQueue({KeptQueue::Kind::kWork, *queue, facts.policies, facts.worker});
+  Append(findings, CheckDeadLetters(facts, *queue));
   if (!FieldOf(*queue, "effective_policy_definition").is_object() &&
       MayTakeMessages(facts.policies)) {
     findings.push_back(Warning(
@@ -502,24 +470,22 @@ Findings CheckWorkQueue(const QueueFacts& facts, const DoctorOptions& options) {
   return findings;
 }
 
-Findings CheckParkedQueue(const QueueFacts& facts, const DoctorOptions& options) {
-  if (options.parked_queue.empty()) return {};
-  const absl::StatusOr<Json> queue = facts.queue(options.parked_queue);
+Findings CheckParkedQueue(const QueueFacts& facts) {
+  if (facts.worker.consumer.parked_queue.empty()) return {};
+  const absl::StatusOr<Json> queue = facts.queue(facts.worker.consumer.parked_queue);
   if (!queue.ok()) return {};
-  return CheckKeptQueue({.kind = KeptQueue::Kind::kParked,
-                         .json = *queue,
-                         .policies = facts.policies,
-                         .options = options});
+  return CheckKeptQueue({KeptQueue::Kind::kParked, *queue, facts.policies, facts.worker});
 }
 
-Findings CheckWorkExchange(const QueueFacts& facts, const DoctorOptions& options) {
-  if (options.work_exchange.empty()) return {};
-  const std::string path = VhostPath("exchanges", VhostOf(options), options.work_exchange);
+Findings CheckWorkExchange(const QueueFacts& facts) {
+  const std::string& name = facts.worker.consumer.work_exchange;
+  if (name.empty()) return {};
+  const std::string path = VhostPath("exchanges", VhostOf(facts.worker), name);
   const absl::StatusOr<Json> exchange = JsonAt(facts.get, path);
   if (!exchange.ok()) return {};
   Findings findings = CheckExchangeType(*exchange);
   const absl::StatusOr<Json> bindings = JsonAt(facts.get, path + "/bindings/source");
-  if (bindings.ok()) Append(findings, CheckWorkBindings(*exchange, *bindings, options));
+  if (bindings.ok()) Append(findings, CheckWorkBindings(*exchange, *bindings, facts.worker));
   return findings;
 }
 
@@ -531,24 +497,23 @@ Finding CheckRejectionUnseen() {
 }
 
 absl::StatusOr<Findings> CheckQueuesOfAWorker(const ManagementApi::Fetch& get,
-                                              const DoctorOptions& options) {
-  const std::string& vhost = VhostOf(options);
+                                              const WorkOptions& worker) {
+  const std::string& vhost = VhostOf(worker);
   const auto queue = [&](const std::string& name) {
     return JsonAt(get, VhostPath("queues", vhost, name));
   };
-  const absl::StatusOr<Json> first = queue(options.queue);
+  const absl::StatusOr<Json> first = queue(worker.consumer.queue);
   if (!first.ok() && !absl::IsNotFound(first.status())) return first.status();
-  const QueueFacts facts = {
-      .get = get,
-      .queue = queue,
-      .policies = {
-          .user = JsonAt(get, VhostPath("policies", vhost)).value_or(nullptr),
-          .of_operator = JsonAt(get, VhostPath("operator-policies", vhost)).value_or(nullptr)}};
-  Findings findings = CheckWorkQueue(facts, options);
-  Append(findings, CheckWorkExchange(facts, options));
-  if (options.retry.on_limit == OnLimit::kPark) {
-    Append(findings, CheckParkedQueue(facts, options));
-  }
+  const auto policies = [&](const char* kind) {
+    return JsonAt(get, VhostPath(kind, vhost)).value_or(nullptr);
+  };
+  const QueueFacts facts = {.worker = worker,
+                            .get = get,
+                            .queue = queue,
+                            .policies = {policies("policies"), policies("operator-policies")}};
+  Findings findings = CheckWorkQueue(facts);
+  Append(findings, CheckWorkExchange(facts));
+  if (worker.consumer.retry.on_limit == OnLimit::kPark) Append(findings, CheckParkedQueue(facts));
   std::erase_if(findings, [](const Finding& finding) {
     return finding.result == Result::kOk || finding.result == Result::kSkipped;
   });
@@ -565,14 +530,14 @@ std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t rea
                               "open (event breaker_opened) or COMMAND cannot be run (paused)"));
 }
 
-std::optional<Finding> CheckNothingParked(const DoctorOptions& options, std::uint32_t parked) {
+std::optional<Finding> CheckNothingParked(const WorkOptions& worker, std::uint32_t parked) {
   if (parked == 0) return std::nullopt;
-  const std::string& queue = options.parked_queue;
-  const bool is_default = queue == options.queue + ".parked";
+  const std::string& queue = worker.consumer.parked_queue;
+  const bool is_default = queue == worker.consumer.queue + ".parked";
   return Warning("parked queue", absl::StrCat(InQuotes(queue), " has ", parked, " parked messages"),
                  absl::StrCat("look at their errors, then replay or drop them: retryq parked list "
                               "--queue ",
-                              ShellQuoted(options.queue),
+                              ShellQuoted(worker.consumer.queue),
                               is_default ? "" : " --parked " + ShellQuoted(queue)));
 }
 
@@ -599,12 +564,12 @@ std::string PolicyNames(const Json& queue) {
   return names.empty() ? "a policy" : absl::StrJoin(names, " and ");
 }
 
-std::string OwnNames(const DoctorOptions& options) {
+std::string OwnNames(const WorkOptions& worker) {
   std::string names = "(?:";
-  for (const std::string* queue : {&options.queue, &options.parked_queue}) {
+  for (const std::string* queue : {&worker.consumer.queue, &worker.consumer.parked_queue}) {
     if (!queue->empty()) absl::StrAppend(&names, RegexEscaped(*queue), "$|");
   }
-  return absl::StrCat(names, RegexEscaped(options.delay_queues.prefix + "."), ")");
+  return absl::StrCat(names, RegexEscaped(worker.delay_queues().prefix + "."), ")");
 }
 
 std::string KeepOffCommand(const AppliedPolicy& policy, const std::string& names,

@@ -39,10 +39,10 @@ std::string WhatBecomesOfCopies(std::int64_t undelivered) {
 
 }  // namespace
 
-RightsCheck::RightsCheck(EventLoop& loop, DoctorOptions worker,
+RightsCheck::RightsCheck(EventLoop& loop, const WorkOptions& worker,
                          std::function<void(absl::Status)> done)
-    : worker_(std::move(worker)),
-      probe_(ThrowAwayForRights(worker_.delay_queues, TargetOf(worker_), kProbeLease)),
+    : worker_(worker),
+      probe_(ThrowAwayForRights(worker_.delay_queues(), TargetOf(worker_), kProbeLease)),
       done_(std::move(done)),
       deadline_(loop.After(kRightsPatience, [this] { Finish(); })),
       connection_(loop, NamedForRights(worker_.place.connection), this) {}
@@ -52,7 +52,7 @@ void RightsCheck::OnOpen() {
   if (deadline_ == nullptr || channel_ != nullptr) return;
   channel_ = connection_.OpenChannel(this);
   channel_->ConfirmSelect(kIgnored);
-  if (worker_.delay_queues.declare) TryToDeclare();
+  if (worker_.delay_queues().declare) TryToDeclare();
   const std::string nowhere = probe_.queue.name + ".nowhere";
   channel_->Publish({.exchange = "", .routing_key = nowhere}, [this](const PublishResult& result) {
     if (result.outcome != PublishOutcome::kUnknown) CleanUp();
@@ -70,7 +70,7 @@ void RightsCheck::TryToDeclare() {
 
 // Uses a new channel, as the first one may be closed.
 void RightsCheck::CleanUp() {
-  if (!worker_.delay_queues.declare) return Finish();
+  if (!worker_.delay_queues().declare) return Finish();
   is_cleaning_up_ = true;
   channel_ = connection_.OpenChannel(this);
   channel_->DeleteQueue(probe_.queue.name, kIgnored);

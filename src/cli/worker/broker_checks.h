@@ -15,9 +15,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cli/doctor/doctor_command.h"
 #include "cli/management/http_client.h"
 #include "cli/management/management_api.h"
+#include "cli/worker/work_command.h"
 #include "retryq/amqp/channel.h"
 #include "retryq/amqp/connection.h"
 #include "retryq/broker/broker.h"
@@ -35,10 +35,10 @@ namespace retryq::cli {
 // client, which needs it from the start.
 class RightsCheck final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
-  // `loop` must outlive it. `done` is called once, after three seconds at the latest, and may
-  // destroy this object. It receives kPermissionDenied, with the missing permission and the command
-  // that grants it, or ok if nothing is refused or the check cannot be completed.
-  RightsCheck(EventLoop& loop, DoctorOptions worker, std::function<void(absl::Status)> done);
+  // `loop` and `worker` must outlive it. `done` is called once, after three seconds at the latest,
+  // and may destroy this object. It receives kPermissionDenied, with the missing permission and the
+  // command that grants it, or ok if nothing is refused or the check cannot be completed.
+  RightsCheck(EventLoop& loop, const WorkOptions& worker, std::function<void(absl::Status)> done);
 
  private:
   void OnOpen() override;
@@ -50,7 +50,7 @@ class RightsCheck final : private amqp::ConnectionListener, private amqp::Channe
   void CleanUp();
   void Finish();
 
-  const DoctorOptions worker_;
+  const WorkOptions& worker_;
   const DeclareParams probe_;
   std::function<void(absl::Status)> done_;
   absl::Status refusal_;

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connect/broker_session.h"
-#include "cli/doctor/doctor_command.h"
 #include "cli/doctor/doctor_rules.h"
 #include "cli/process/subprocess.h"
 #include "cli/worker/broker_checks.h"
@@ -136,9 +135,7 @@ class Worker : private Observer {
   void CheckQueues() {
     if (stopping_since_ || std::exchange(queues_checked_, true)) return;
     returns_.api().Look<absl::StatusOr<Findings>>(
-        [examined = OptionsToExamine(options_)](const ManagementApi::Fetch& get) {
-          return CheckQueuesOfAWorker(get, examined);
-        },
+        [this](const ManagementApi::Fetch& get) { return CheckQueuesOfAWorker(get, options_); },
         [this](const absl::StatusOr<Findings>& findings) { OnQueuesChecked(findings); });
   }
 
@@ -213,7 +210,7 @@ class Worker : private Observer {
 
   // Takes no messages until it is known that failed messages can be retried.
   void CheckRights() {
-    rights_.emplace(loop_, OptionsToExamine(options_), [this](const absl::Status& may) {
+    rights_.emplace(loop_, options_, [this](const absl::Status& may) {
       if (!may.ok()) return loop_.Fail(may);
       rights_.reset();
       PauseOrResume();

@@ -14,6 +14,7 @@
 #include "cli/worker/metrics_server.h"
 #include "retryq/client.h"
 #include "retryq/consumer.h"
+#include "retryq/delay_queue_options.h"
 #include "retryq/observer.h"
 
 namespace retryq::cli {
@@ -33,6 +34,8 @@ struct WorkOptions {
   bool json = false;
   Severity log_from = Severity::kInfo;  // lowest severity that is logged
   std::optional<MetricsAddress> metrics;
+
+  const DelayQueueOptions& delay_queues() const { return place.client.delay_queues; }
 };
 
 // Moves the arguments after "--" to `*command` and returns those before it.

@@ -132,6 +132,9 @@ void AddQueueFlags(FlagParser& parser, ConsumerOptions* consumer) {
              "Previous name of QUEUE; its attempt counts are kept. Repeatable");
   parser.Check([consumer, declare, declare_type](FlagReader& reader) {
     CheckNames(*consumer, reader);
+    if (consumer->parked_queue.empty() && !consumer->queue.empty()) {
+      consumer->parked_queue = consumer->queue + ".parked";
+    }
     reader.RequireFor("--declare-type", *declare, "--declare");
     if (!*declare) return;
     consumer->declare.emplace();

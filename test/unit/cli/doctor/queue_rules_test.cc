@@ -40,9 +40,9 @@ std::vector<std::string> Lines(const Findings& findings) {
 class QueueRules : public ::testing::Test {
  protected:
   QueueRules() {
-    options_.queue = "or.ders";
+    options_.consumer.queue = "or.ders";
     options_.place.connection.vhost = "shop";
-    options_.delay_queues.queue_type = QueueType::kQuorum;
+    options_.place.client.delay_queues.queue_type = QueueType::kQuorum;
   }
 
   static Json Queue(const Json& changes) {
@@ -76,12 +76,11 @@ class QueueRules : public ::testing::Test {
   }
 
   Findings Check(const Json& queue, Kind kind = Kind::kWork) {
-    options_.parked_queue = kind == Kind::kParked ? "or.ders" : "";
-    return CheckKeptQueue(
-        {.kind = kind, .json = queue, .policies = policies_, .options = options_});
+    options_.consumer.parked_queue = kind == Kind::kParked ? "or.ders" : "";
+    return CheckKeptQueue({kind, queue, policies_, options_});
   }
 
-  DoctorOptions options_;
+  WorkOptions options_;
   Policies policies_;
 };
 
@@ -114,7 +113,7 @@ TEST_F(QueueRules, RemoveASettingFromThePolicyOnlyForTheQueuesOfTheWorker) {
 
 TEST_F(QueueRules, NeedADeliveryLimitAboveTheRedeliveriesOfAWorker) {
   const auto is_low = [this](const Json& limit, const RetryOptions& retry = {}) {
-    options_.retry = retry;
+    options_.consumer.retry = retry;
     return !Check(With({{"x-delivery-limit", limit}}, "quorum")).empty();
   };
   for (const Json& low : {Json(0), Json(3), Json(10)}) EXPECT_TRUE(is_low(low)) << low;
@@ -142,14 +141,15 @@ Json Bindings(const std::vector<std::pair<std::string, std::string>>& all) {
 }
 
 // A management API that has these paths.
-QueueFacts Facts(const std::map<std::string, Json>& replies) {
+QueueFacts Facts(const WorkOptions& worker, const std::map<std::string, Json>& replies) {
   const ManagementApi::Fetch get =
       [replies](const std::string& path) -> absl::StatusOr<ManagementApi::Answer> {
     const auto found = replies.find(path);
     if (found == replies.end()) return absl::NotFoundError(path);
     return ManagementApi::Answer{.http_status = 200, .json = found->second};
   };
-  return {.get = get,
+  return {.worker = worker,
+          .get = get,
           .queue = [get](const std::string& name) -> absl::StatusOr<Json> {
             const auto answer = get("/queues/shop/" + name);
             return answer.ok() ? absl::StatusOr<Json>(answer->json) : answer.status();
@@ -158,13 +158,13 @@ QueueFacts Facts(const std::map<std::string, Json>& replies) {
 }
 
 TEST_F(QueueRules, FollowTheBindingsOfTheWorkExchange) {
-  options_.queue = "orders";
-  options_.work_exchange = "x";
-  options_.share_retries = true;
+  options_.consumer.queue = "orders";
+  options_.consumer.work_exchange = "x";
+  options_.consumer.share_retries = true;
   const auto check = [this](const char* type, const Json& bindings) {
-    const QueueFacts facts = Facts(
-        {{"/exchanges/shop/x", {{"type", type}}}, {"/exchanges/shop/x/bindings/source", bindings}});
-    const Findings findings = CheckWorkExchange(facts, options_);
+    const QueueFacts facts = Facts(options_, {{"/exchanges/shop/x", {{"type", type}}},
+                                              {"/exchanges/shop/x/bindings/source", bindings}});
+    const Findings findings = CheckWorkExchange(facts);
     return findings.empty() ? "" : findings[0].finding;
   };
   const Json two_keys = Bindings({{"orders", "o"}, {"mails", "m"}});
@@ -183,17 +183,17 @@ TEST_F(QueueRules, FollowTheBindingsOfTheWorkExchange) {
   EXPECT_THAT(check("fanout", Bindings({{"mails", ""}})), HasSubstr("it has no binding to"));
   EXPECT_EQ(check("fanout", Json("?")), "");
   EXPECT_THAT(check("x-modulus-hash", Json()), HasSubstr("routes at random or by hash"));
-  options_.share_retries = false;
+  options_.consumer.share_retries = false;
   EXPECT_EQ(check("fanout", two_keys), "");
 }
 
 TEST_F(QueueRules, FollowTheDeadLettersOfTheWorkQueue) {
   const auto check = [this](const Json& arguments, const Json& exchange, const Json& bindings) {
-    return Lines(CheckWorkQueue(Facts({{"/queues/shop/or.ders", With(arguments)},
-                                       {"/queues/shop/dead", With({})},
-                                       {"/exchanges/shop/dlx", exchange},
-                                       {"/exchanges/shop/dlx/bindings/source", bindings}}),
-                                options_));
+    return Lines(
+        CheckWorkQueue(Facts(options_, {{"/queues/shop/or.ders", With(arguments)},
+                                        {"/queues/shop/dead", With({})},
+                                        {"/exchanges/shop/dlx", exchange},
+                                        {"/exchanges/shop/dlx/bindings/source", bindings}})));
   };
   const Json to_dlx = {{"x-dead-letter-exchange", "dlx"}};
   const Json by_key = {{"x-dead-letter-exchange", "dlx"}, {"x-dead-letter-routing-key", "other"}};
@@ -210,17 +210,17 @@ TEST_F(QueueRules, FollowTheDeadLettersOfTheWorkQueue) {
   EXPECT_THAT(check(to_queue, {}, {}), ElementsAre(HasSubstr("'gone', which does not exist")));
   const Json to_itself = {{"x-dead-letter-exchange", ""}};
   EXPECT_THAT(check(to_itself, {}, {}), IsEmpty());
-  options_.retry.on_limit = OnLimit::kReject;
+  options_.consumer.retry.on_limit = OnLimit::kReject;
   EXPECT_THAT(check(to_itself, {}, {}), ElementsAre(HasSubstr("again and again")));
   EXPECT_THAT(check({}, {}, {}), ElementsAre(HasSubstr("it has no dead-letter exchange")));
 }
 
 TEST_F(QueueRules, ReportIfRelevantPoliciesAreUnknown) {
-  QueueFacts facts = Facts({{"/queues/shop/or.ders", {{"type", "classic"}, {"durable", true}}}});
-  EXPECT_THAT(CheckWorkQueue(facts, options_), IsEmpty());
+  QueueFacts facts =
+      Facts(options_, {{"/queues/shop/or.ders", {{"type", "classic"}, {"durable", true}}}});
+  EXPECT_THAT(CheckWorkQueue(facts), IsEmpty());
   facts.policies.user = Json::array({{{"name", "p"}, {"definition", {{"expires", 1}}}}});
-  EXPECT_THAT(Lines(CheckWorkQueue(facts, options_)),
-              ElementsAre(HasSubstr("its policies are not known")));
+  EXPECT_THAT(Lines(CheckWorkQueue(facts)), ElementsAre(HasSubstr("its policies are not known")));
 }
 
 }  // namespace queue_rules_test
