@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/plan/svg.h"
+#include "cli/text/duration.h"
 #include "support/management.h"
 #include "support/test_vhost.h"
 

@@ -1,3 +1,5 @@
+// A simulated outage as text and JSON.
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -10,13 +12,40 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/plan/plan_command.h"
-#include "cli/plan/svg.h"
 #include "cli/text/duration.h"
 
 namespace retryq::cli {
 namespace {
 
 using Sample = OutageReport::Sample;
+
+// The figures of a report: their names in JSON and in text.
+struct Figure {
+  const char* key;
+  const char* name;
+  std::uint64_t OutageReport::*number;
+};
+constexpr Figure kFigures[] = {
+    {"most_calls_per_second_until_outage_end", "peak calls/s until the outage ends",
+     &OutageReport::most_calls_until_end},
+    {"most_calls_per_second_after", "peak calls/s after it", &OutageReport::most_calls_after},
+    {"waiting_at_outage_end", "waiting when it ends", &OutageReport::waiting_at_outage_end},
+    {"most_waiting", "waiting, at most", &OutageReport::most_waiting},
+    {"most_attempts", "attempts of one message, at most", &OutageReport::most_attempts},
+    {"arrived", "messages", &OutageReport::arrived},
+    {"handled", "  handled", &OutageReport::handled},
+    {"parked", "  parked", &OutageReport::parked},
+    {"waiting", "  still waiting", &OutageReport::waiting},
+    {"calls", "calls", &OutageReport::calls},
+    {"failures", "  failed: attempts used", &OutageReport::failures},
+};
+
+// From the arrival of a message until it was handled.
+constexpr std::pair<const char*, absl::Duration OutageReport::*> kLatencies[] = {
+    {"p50", &OutageReport::latency_p50},
+    {"p99", &OutageReport::latency_p99},
+    {"max", &OutageReport::latency_max},
+};
 
 // Formats a duration with a readable precision.
 std::string Rounded(absl::Duration duration) {
@@ -65,21 +94,6 @@ std::string Timeline(const OutageOptions& outage, const OutageReport& report) {
   return text;
 }
 
-std::string Recovery(const OutageOptions& outage, const OutageReport& report) {
-  if (report.recovery) return Rounded(*report.recovery) + " after the end of the outage";
-  return absl::StrCat("not within ", Rounded(report.end - outage.end()),
-                      " after the end of the outage; remedy: ",
-                      outage.capacity <= outage.rate ? "a capacity above the rate"
-                                                     : "a higher capacity or more jitter");
-}
-
-// "2000 (10.0 times the rate)"
-std::string TimesTheRate(std::uint64_t calls, const OutageOptions& outage) {
-  if (outage.rate <= 0) return absl::StrCat(calls);
-  return absl::StrFormat("%d (%.1f times the rate)", calls,
-                         static_cast<double>(calls) / outage.rate);
-}
-
 }  // namespace
 
 std::string OutageTitle(const OutageOptions& outage) {
@@ -93,56 +107,51 @@ std::string OutageTitle(const OutageOptions& outage) {
                           : absl::StrCat("capacity ", NumberText(outage.capacity), " calls/s"));
 }
 
-std::string OutageSummary(const OutageOptions& outage, const OutageReport& report) {
-  const double calls =
-      report.arrived == 0 ? 0
-                          : static_cast<double>(report.calls) / static_cast<double>(report.arrived);
-  return absl::StrFormat(
-      "recovered       %s\n"
-      "peak calls/s    %s until the end of the outage\n"
-      "                %s after it\n"
-      "waiting         %d at the end of the outage, at most %d\n"
-      "calls           %d, of which %d failed; %.2f per message, at most %d\n"
-      "messages        %d = handled %d + parked %d + still waiting %d\n"
-      "latency         p50 %s, p99 %s, longest %s, from arrival to success",
-      Recovery(outage, report), TimesTheRate(report.most_calls_until_end, outage),
-      TimesTheRate(report.most_calls_after, outage), report.waiting_at_outage_end,
-      report.most_waiting, report.calls, report.failures, calls, report.most_attempts,
-      report.arrived, report.handled, report.parked, report.waiting, Rounded(report.latency_p50),
-      Rounded(report.latency_p99), Rounded(report.latency_max));
-}
-
-std::string OutageText(const OutageOptions& outage, const OutageReport& report) {
-  return absl::StrCat(OutageTitle(outage), "\n\n", Timeline(outage, report),
-                      "The highest second of each interval; *: during the outage.\n\n",
-                      OutageSummary(outage, report), "\n");
-}
-
-std::string BreakerText(const BreakerOptions& breaker, const OutageReport& without,
-                        const OutageReport& with) {
-  std::string text = absl::StrFormat(
-      "With a circuit breaker that opens when %s of %d calls have failed, for %s, and closes after "
-      "%d successes:\n",
-      NumberText(breaker.ratio), breaker.calls, DurationText(breaker.pause), breaker.probes);
-  const auto add = [&](const char* name, const std::string& before, const std::string& after) {
-    absl::StrAppend(&text, absl::StrFormat("%-28s %12s %12s\n", name, before, after));
+std::string OutageSummary(const OutageOptions& outage,
+                          const std::vector<const OutageReport*>& reports) {
+  std::string text;
+  const auto add = [&](const std::string& name, const auto& value_of) {
+    absl::StrAppendFormat(&text, "%-34s", name);
+    for (const OutageReport* report : reports)
+      absl::StrAppendFormat(&text, "%14s", value_of(*report));
+    text += "\n";
   };
-  constexpr std::pair<const char*, std::uint64_t OutageReport::*> kNumbers[] = {
-      {"calls", &OutageReport::calls},
-      {"attempts used: failed calls", &OutageReport::failures},
-      {"attempts of one message", &OutageReport::most_attempts},
-      {"parked", &OutageReport::parked},
-      {"waiting, at most", &OutageReport::most_waiting},
-      {"peak calls/s until the end", &OutageReport::most_calls_until_end},
-      {"peak calls/s after the end", &OutageReport::most_calls_after}};
-  const auto recovery = [](const OutageReport& report) {
-    return report.recovery ? Rounded(*report.recovery) : "not in time";
-  };
-  add("", "without", "with");
-  for (const auto& [name, number] : kNumbers) {
-    add(name, absl::StrCat(without.*number), absl::StrCat(with.*number));
+  bool recovers = true;
+  add("recovered after the outage", [&](const OutageReport& report) {
+    recovers = recovers && report.recovery;
+    return report.recovery ? Rounded(*report.recovery)
+                           : "not within " + Rounded(report.end - outage.end());
+  });
+  for (const Figure& figure : kFigures) {
+    add(figure.name,
+        [&](const OutageReport& report) { return absl::StrCat(report.*figure.number); });
   }
-  add("recovered after the end", recovery(without), recovery(with));
+  add("  per message", [](const OutageReport& report) {
+    const auto messages = static_cast<double>(std::max<std::uint64_t>(report.arrived, 1));
+    return absl::StrFormat("%.2f", static_cast<double>(report.calls) / messages);
+  });
+  for (const auto& [key, time] : kLatencies) {
+    add(absl::StrCat("arrival to success, ", key),
+        [&](const OutageReport& report) { return Rounded(report.*time); });
+  }
+  if (recovers) return text;
+  return absl::StrCat(text, "remedy: ",
+                      outage.capacity <= outage.rate ? "a capacity above the rate"
+                                                     : "a higher capacity or more jitter",
+                      "\n");
+}
+
+std::string OutageText(const OutageOptions& outage, const OutageReport& report,
+                       const std::optional<BreakerOptions>& breaker, const OutageReport* with) {
+  std::string text = absl::StrCat(OutageTitle(outage), "\n\n", Timeline(outage, report),
+                                  "The highest second of each interval; *: during the outage.\n\n");
+  if (with == nullptr) return text + OutageSummary(outage, {&report});
+  absl::StrAppendFormat(
+      &text,
+      "With a circuit breaker that opens when %s of %d calls have failed, for %s, and closes after "
+      "%d successes:\n%48s%14s\n%s",
+      NumberText(breaker->ratio), breaker->calls, DurationText(breaker->pause), breaker->probes,
+      "without", "with", OutageSummary(outage, {&report, with}));
   return text;
 }
 
@@ -150,7 +159,19 @@ nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageRepor
                                   const std::optional<BreakerOptions>& breaker) {
   using Json = nlohmann::ordered_json;
   const auto millis = [](absl::Duration duration) { return absl::ToInt64Milliseconds(duration); };
-  Json samples = Json::array();
+  Json json = {
+      {"outage_begin_ms", millis(outage.begin())},
+      {"outage_end_ms", millis(outage.end())},
+      {"end_ms", millis(report.end)},
+      {"rate_per_second", outage.rate},
+      {"capacity_per_second", std::isinf(outage.capacity) ? Json() : Json(outage.capacity)},
+      {"burst", outage.burst},
+      {"recovery_ms", report.recovery ? Json(millis(*report.recovery)) : Json()},
+  };
+  for (const Figure& figure : kFigures) json[figure.key] = report.*figure.number;
+  for (const auto& [key, time] : kLatencies) json["latency_ms"][key] = millis(report.*time);
+  json["sample_ms"] = millis(report.interval);
+  Json& samples = json["samples"] = Json::array();
   for (const Sample& sample : report.samples) {
     const auto number = static_cast<std::int64_t>(samples.size());
     samples.push_back({{"time_ms", number * millis(report.interval)},
@@ -161,32 +182,6 @@ nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageRepor
                        {"waiting", sample.waiting},
                        {"parked", sample.parked}});
   }
-  Json json = {
-      {"outage_begin_ms", millis(outage.begin())},
-      {"outage_end_ms", millis(outage.end())},
-      {"end_ms", millis(report.end)},
-      {"rate_per_second", outage.rate},
-      {"capacity_per_second", std::isinf(outage.capacity) ? Json() : Json(outage.capacity)},
-      {"burst", outage.burst},
-      {"recovery_ms", report.recovery ? Json(millis(*report.recovery)) : Json()},
-      {"most_calls_per_second_until_outage_end", report.most_calls_until_end},
-      {"most_calls_per_second_after", report.most_calls_after},
-      {"waiting_at_outage_end", report.waiting_at_outage_end},
-      {"most_waiting", report.most_waiting},
-      {"most_attempts", report.most_attempts},
-      {"arrived", report.arrived},
-      {"handled", report.handled},
-      {"parked", report.parked},
-      {"waiting", report.waiting},
-      {"calls", report.calls},
-      {"failures", report.failures},
-      {"latency_ms",
-       {{"p50", millis(report.latency_p50)},
-        {"p99", millis(report.latency_p99)},
-        {"max", millis(report.latency_max)}}},
-      {"sample_ms", millis(report.interval)},
-      {"samples", std::move(samples)},
-  };
   if (breaker) {
     json["breaker"] = {{"calls", breaker->calls},
                        {"ratio", breaker->ratio},

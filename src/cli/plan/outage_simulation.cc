@@ -58,38 +58,22 @@ struct Attempt {
   }
 };
 
-// The attempts to come, up to millions of them. Only those of the current second are sorted, in a
-// heap that fits a cache, which makes a large simulation eight times as fast. No attempt may be
-// earlier than the last one popped.
+// The attempts to come, up to millions of them. Those of a second are a heap of their own, which
+// fits a cache: that makes a large simulation four times as fast.
 class Calendar {
  public:
-  bool empty() const { return now_.empty() && later_.empty(); }
-
-  void Push(const Attempt& attempt) {
-    const std::int64_t second = attempt.at / kSecond;
-    second <= second_ ? now_.push(attempt) : later_[second].push_back(attempt);
+  bool empty() const { return seconds_.empty(); }
+  void push(const Attempt& attempt) { seconds_[attempt.at / kSecond].push(attempt); }
+  const Attempt& top() const { return seconds_.begin()->second.top(); }
+  void pop() {
+    const auto first = seconds_.begin();
+    first->second.pop();
+    if (first->second.empty()) seconds_.erase(first);
   }
-
-  // The calendar must not be empty.
-  const Attempt& Top() {
-    if (now_.empty()) {
-      const auto next = later_.begin();
-      second_ = next->first;
-      now_ = Heap(std::greater<>(), std::move(next->second));
-      later_.erase(next);
-    }
-    return now_.top();
-  }
-
-  // Removes what Top returned.
-  void Pop() { now_.pop(); }
 
  private:
   using Heap = std::priority_queue<Attempt, std::vector<Attempt>, std::greater<>>;
-
-  std::int64_t second_ = -1;
-  Heap now_;
-  std::map<std::int64_t, std::vector<Attempt>> later_;
+  std::map<std::int64_t, Heap> seconds_;
 };
 
 // Parses a rate per second, minute or hour to one per second.
@@ -136,14 +120,14 @@ class Simulation {
     sample_seconds_ = end_ / kSecond / kMostSamples + 1;
     if (breaker) breaker_.emplace(*breaker);
     for (; numbered_ < outage.burst; ++numbered_) {
-      retries_.Push({.at = begin_, .arrived = begin_, .number = numbered_});
+      retries_.push({.at = begin_, .arrived = begin_, .number = numbered_});
     }
     ScheduleArrival();
   }
 
   absl::StatusOr<OutageReport> Run() {
     for (;;) {
-      const Micros retry = retries_.empty() ? kNever : retries_.Top().at;
+      const Micros retry = retries_.empty() ? kNever : retries_.top().at;
       const Micros call = NextCallOfWorkers();
       const Micros now = std::min({retry, call, next_arrival_});  // kNever: nothing follows
       if (now >= end_of_outage_) LeaveOutage(now);
@@ -152,8 +136,8 @@ class Simulation {
       if (report_.arrived > limits_.messages) return TooLarge(limits_.messages, "messages");
       BeginEvent(now);
       if (retry == now) {
-        const Attempt attempt = retries_.Top();
-        retries_.Pop();
+        const Attempt attempt = retries_.top();
+        retries_.pop();
         attempt.failures > 0 ? --report_.waiting : ++report_.arrived;  // 0: of the burst
         Deliver(attempt);
       } else if (next_arrival_ == now) {
@@ -280,7 +264,7 @@ class Simulation {
     attempt.at = now_ + InMicros(*delay);
     attempt.previous_delay = absl::ToInt64Milliseconds(*delay);
     ++attempt.failures;
-    retries_.Push(attempt);
+    retries_.push(attempt);
     report_.most_waiting = std::max(report_.most_waiting, ++report_.waiting);
   }
 
@@ -383,11 +367,11 @@ OutageOptions ReadSimulate(const std::string& text, FlagReader& reader) {
     } else if (key == "burst") {
       reader.Read(flag, value, 0, SimulationLimits().messages, &options.burst);
     } else if (key == "rate") {
-      options.rate = ReadRate(flag, value, true, reader);
+      options.rate = ReadRate(flag, value, /*may_be_zero=*/true, reader);
     } else if (key == "capacity") {
-      options.capacity = ReadRate(flag, value, false, reader);
+      options.capacity = ReadRate(flag, value, /*may_be_zero=*/false, reader);
     } else if (key == "speed") {
-      options.speed = ReadRate(flag, value, false, reader);
+      options.speed = ReadRate(flag, value, /*may_be_zero=*/false, reader);
     } else {
       reader.Complain(absl::StrCat("--simulate: unknown key \"", key,
                                    "\"; write KEY=VALUE with commas between; keys: outage, rate, "

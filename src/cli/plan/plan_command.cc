@@ -229,7 +229,7 @@ std::string Rows(const Schedule& schedule, const PlannedQueues& queues, bool exp
   std::size_t delay_width = 12;
   for (const Schedule::Step& step : schedule.steps) {
     name_width = std::max(name_width, name(step.delay).size());
-    delay_width = std::max(delay_width, DelayText(step).size());
+    delay_width = std::max(delay_width, step.text().size());
   }
   const auto row = [&](const std::string& attempt, const std::string& delay,
                        const std::string& queue, const std::string& expires,
@@ -239,7 +239,7 @@ std::string Rows(const Schedule& schedule, const PlannedQueues& queues, bool exp
   };
   std::string text = row("attempt", "delay", "queue", "x-expires", "elapsed");
   for (const Schedule::Step& step : schedule.steps) {
-    text += row(absl::StrCat(step.attempt), DelayText(step), name(step.delay),
+    text += row(absl::StrCat(step.attempt), step.text(), name(step.delay),
                 expire ? DurationText(queues.LifetimeFor(step.delay)) : "none",
                 DurationText(step.elapsed));
   }
@@ -329,76 +329,62 @@ OrderedJson ArgumentsJson(const amqp::Table& arguments) {
   return json;
 }
 
-class DefinitionsWriter {
- public:
-  explicit DefinitionsWriter(const PlanOptions& options) : options_(options) {}
-
-  void AddDelayQueue(absl::Duration delay, const DelayTarget& target) {
-    DelayQueueOptions undeclared = options_.delay_queues;
-    undeclared.declare = false;
-    const DeclareParams params = DelayQueueDeclaration(delay, target, undeclared);
-    AddQueue(params.queue.name, ArgumentsJson(params.queue.arguments));
-    exchanges_.push_back({{"name", params.exchange->name},
-                          {"vhost", options_.vhost},
-                          {"type", params.exchange->type},
-                          {"durable", params.exchange->durable},
-                          {"auto_delete", params.exchange->auto_delete},
-                          {"internal", false},
-                          {"arguments", OrderedJson::object()}});
-    bindings_.push_back({{"source", params.exchange->name},
-                         {"vhost", options_.vhost},
-                         {"destination", params.queue.name},
-                         {"destination_type", "queue"},
-                         {"routing_key", ""},
-                         {"arguments", OrderedJson::object()}});
-  }
-
-  void AddQueue(const std::string& name, OrderedJson arguments) {
-    queues_.push_back({{"name", name},
-                       {"vhost", options_.vhost},
-                       {"durable", true},
-                       {"auto_delete", false},
-                       {"arguments", std::move(arguments)}});
-  }
-
-  std::string Text() const {
-    const OrderedJson all = {
-        {"queues", queues_}, {"exchanges", exchanges_}, {"bindings", bindings_}};
-    return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace).append("\n");
-  }
-
- private:
-  const PlanOptions& options_;
-  OrderedJson queues_ = OrderedJson::array();
-  OrderedJson exchanges_ = OrderedJson::array();
-  OrderedJson bindings_ = OrderedJson::array();
-};
-
 // Delay queues for these delays in RabbitMQ's definitions format, for an import by a user with
 // configure permission: queues that never expire, their exchanges and bindings, the parked queue
 // and, optionally, the work queue. For workers that declare nothing (`DelayQueueOptions::declare`).
 // With a named work exchange, messages that did not come through it return through the queue
 // `.direct`.
 std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOptions& options) {
-  DefinitionsWriter writer(options);
+  const OrderedJson none = OrderedJson::object();
+  OrderedJson queues = OrderedJson::array();
+  OrderedJson exchanges = OrderedJson::array();
+  OrderedJson bindings = OrderedJson::array();
+  const auto add_queue = [&](const std::string& name, OrderedJson arguments) {
+    queues.push_back({{"name", name},
+                      {"vhost", options.vhost},
+                      {"durable", true},
+                      {"auto_delete", false},
+                      {"arguments", std::move(arguments)}});
+  };
+  DelayQueueOptions undeclared = options.delay_queues;
+  undeclared.declare = false;
+  const auto add_delay_queue = [&](absl::Duration delay, const DelayTarget& target) {
+    const DeclareParams params = DelayQueueDeclaration(delay, target, undeclared);
+    add_queue(params.queue.name, ArgumentsJson(params.queue.arguments));
+    exchanges.push_back({{"name", params.exchange->name},
+                         {"vhost", options.vhost},
+                         {"type", params.exchange->type},
+                         {"durable", params.exchange->durable},
+                         {"auto_delete", params.exchange->auto_delete},
+                         {"internal", false},
+                         {"arguments", none}});
+    bindings.push_back({{"source", params.exchange->name},
+                        {"vhost", options.vhost},
+                        {"destination", params.queue.name},
+                        {"destination_type", "queue"},
+                        {"routing_key", ""},
+                        {"arguments", none}});
+  };
   for (const absl::Duration delay : delays) {
-    writer.AddDelayQueue(
-        delay, {.dead_letter_exchange = options.work_exchange, .work_queue = options.queue});
+    add_delay_queue(delay,
+                    {.dead_letter_exchange = options.work_exchange, .work_queue = options.queue});
     if (options.work_exchange.empty()) continue;
-    writer.AddDelayQueue(delay,
-                         {.dead_letter_exchange = "", .direct = true, .work_queue = options.queue});
+    add_delay_queue(delay,
+                    {.dead_letter_exchange = "", .direct = true, .work_queue = options.queue});
   }
-  if (options.work_queue) {
-    const bool quorum = *options.work_queue == QueueType::kQuorum;
-    writer.AddQueue(options.queue, {{"x-queue-type", quorum ? "quorum" : "classic"}});
-  }
+  const auto of_type = [](QueueType type) -> OrderedJson {
+    return {{"x-queue-type", type == QueueType::kQuorum ? "quorum" : "classic"}};
+  };
+  if (options.work_queue) add_queue(options.queue, of_type(*options.work_queue));
   if (!options.parked_queue.empty()) {
-    const bool quorum = options.delay_queues.queue_type == QueueType::kQuorum;
-    OrderedJson arguments = {{"x-queue-type", quorum ? "quorum" : "classic"}};
-    if (quorum) arguments["x-delivery-limit"] = kNoDeliveryLimit;
-    writer.AddQueue(options.parked_queue, std::move(arguments));
+    OrderedJson arguments = of_type(options.delay_queues.queue_type);
+    if (options.delay_queues.queue_type == QueueType::kQuorum) {
+      arguments["x-delivery-limit"] = kNoDeliveryLimit;
+    }
+    add_queue(options.parked_queue, std::move(arguments));
   }
-  return writer.Text();
+  const OrderedJson all = {{"queues", queues}, {"exchanges", exchanges}, {"bindings", bindings}};
+  return all.dump(2, ' ', false, OrderedJson::error_handler_t::replace).append("\n");
 }
 
 }  // namespace
@@ -424,35 +410,31 @@ absl::StatusOr<std::string> ShowPlan(const PlanOptions& options) {
   const Schedule schedule = MakeSchedule(options.retry);
   const PlannedQueues queues(schedule, options);
   if (options.definitions) return Definitions(queues.used(), options);
-  std::optional<OutageReport> report;
-  std::optional<OutageReport> with_breaker;
+  // Without and with the breaker.
+  std::vector<OutageReport> reports;
   if (options.outage) {
-    auto simulated = SimulateOutage(*options.outage, options.retry);
-    if (!simulated.ok()) return simulated.status();
-    report = *std::move(simulated);
-    if (options.breaker) {
-      simulated = SimulateOutage(*options.outage, options.retry, options.breaker);
-      if (!simulated.ok()) return simulated.status();
-      with_breaker = *std::move(simulated);
+    for (const auto& breaker : {std::optional<BreakerOptions>(), options.breaker}) {
+      if (!reports.empty() && !breaker) continue;
+      auto report = SimulateOutage(*options.outage, options.retry, breaker);
+      if (!report.ok()) return report.status();
+      reports.push_back(*std::move(report));
     }
   }
   if (!options.svg_file.empty()) {
-    const std::string image = report ? OutageSvg(*options.outage, *report) : ScheduleSvg(schedule);
+    const std::string image =
+        options.outage ? OutageSvg(*options.outage, reports.front()) : ScheduleSvg(schedule);
     if (absl::Status status = WriteImage(options.svg_file, image); !status.ok()) return status;
   }
   if (!options.json) {
-    if (!report) return Table(schedule, queues, options);
-    std::string text = OutageText(*options.outage, *report);
-    if (with_breaker) {
-      absl::StrAppend(&text, "\n", BreakerText(*options.breaker, *report, *with_breaker));
-    }
-    return text;
+    if (reports.empty()) return Table(schedule, queues, options);
+    return OutageText(*options.outage, reports.front(), options.breaker,
+                      options.breaker ? &reports.back() : nullptr);
   }
   OrderedJson json = PlanJson(schedule, queues, options);
-  if (report) json["simulation"] = OutageJson(*options.outage, *report);
-  if (with_breaker) {
+  if (options.outage) json["simulation"] = OutageJson(*options.outage, reports.front());
+  if (options.breaker) {
     json["simulation"]["with_breaker"] =
-        OutageJson(*options.outage, *with_breaker, options.breaker);
+        OutageJson(*options.outage, reports.back(), options.breaker);
   }
   return JsonLine(json).append("\n");
 }
@@ -484,9 +466,9 @@ Schedule MakeSchedule(const RetryOptions& retry) {
   return schedule;
 }
 
-std::string DelayText(const Schedule::Step& step) {
-  if (step.shortest_delay == step.delay) return DurationText(step.delay);
-  return absl::StrCat(DurationText(step.shortest_delay), "..", DurationText(step.delay));
+std::string Schedule::Step::text() const {
+  if (shortest_delay == delay) return DurationText(delay);
+  return absl::StrCat(DurationText(shortest_delay), "..", DurationText(delay));
 }
 
 }  // namespace retryq::cli

@@ -36,20 +36,19 @@ struct OutageOptions {
   absl::Duration end() const { return begin() + outage; }
 };
 
-// Parses the value of --simulate: `outage=10m,rate=200/s,capacity=500/s`. Reports all errors, by
-// key.
+// Parses the value of --simulate: `outage=10m,rate=200/s,capacity=500/s`.
 OutageOptions ReadSimulate(const std::string& text, FlagReader& reader);
 
 // The result of a simulated outage. A call is an attempt of a message, which calls the downstream.
 struct OutageReport {
-  // A period of time.
+  // A period of time. Peaks are of the second with the most.
   struct Sample {
     std::uint64_t calls = 0;
-    std::uint64_t failures = 0;       // of these calls
-    std::uint64_t most_calls = 0;     // in the second with the most
-    std::uint64_t most_failures = 0;  // in the second with the most
-    std::uint64_t waiting = 0;        // most messages that wait for their next attempt
-    std::uint64_t parked = 0;         // messages parked from the start to its end
+    std::uint64_t failures = 0;  // of these calls
+    std::uint64_t most_calls = 0;
+    std::uint64_t most_failures = 0;
+    std::uint64_t waiting = 0;  // most messages that wait for their next attempt
+    std::uint64_t parked = 0;   // from the start to its end
   };
 
   // The simulation ends somewhat after the recovery, for which it waits up to ten outages plus two
@@ -64,11 +63,8 @@ struct OutageReport {
   std::uint64_t waiting = 0;  // at the end
   std::uint64_t calls = 0;
   std::uint64_t failures = 0;
-
-  // Calls in the second with the most calls: until the outage ends, and after it.
-  std::uint64_t most_calls_until_end = 0;
+  std::uint64_t most_calls_until_end = 0;  // of a second, until the outage ends
   std::uint64_t most_calls_after = 0;
-
   std::uint64_t waiting_at_outage_end = 0;
   std::uint64_t most_waiting = 0;
   std::uint64_t most_attempts = 0;  // of one message
@@ -77,7 +73,7 @@ struct OutageReport {
   // it or because of the load after it. Not set if that did not happen.
   std::optional<absl::Duration> recovery;
 
-  // The time from the arrival of a message until it was handled, for handled messages.
+  // The time from the arrival of a message until it was handled.
   absl::Duration latency_p50;
   absl::Duration latency_p99;
   absl::Duration latency_max;
@@ -92,47 +88,43 @@ struct SimulationLimits {
 // Simulates an outage of the downstream, event by event. Each message calls the downstream as it
 // arrives; failed messages wait as NextRetry decides, like in a consumer. Broker and workers are
 // assumed to keep up with any load; workers with a circuit breaker up to `speed`. The options must
-// be valid, as the flags make them. Returns kInvalidArgument, with the remedy, if the simulation
-// becomes too large.
+// be valid. Returns kInvalidArgument, with the remedy, if the simulation becomes too large.
 absl::StatusOr<OutageReport> SimulateOutage(
     const OutageOptions& outage, const RetryOptions& retry,
     const std::optional<BreakerOptions>& breaker = std::nullopt,
     const SimulationLimits& limits = {});
 
-// A description of the simulation and of its results; each without a line break at the end.
+// A simulation in one line, and the figures of its results, one column each.
 std::string OutageTitle(const OutageOptions& outage);
-std::string OutageSummary(const OutageOptions& outage, const OutageReport& report);
+std::string OutageSummary(const OutageOptions& outage,
+                          const std::vector<const OutageReport*>& reports);
 
-// A simulated outage as text: the title, a table over time with bars of the calls, and the summary.
-std::string OutageText(const OutageOptions& outage, const OutageReport& report);
+// A simulated outage as text: the title, a table over time with bars of the calls, and the figures;
+// also of the same outage `with` a breaker, if there is one.
+std::string OutageText(const OutageOptions& outage, const OutageReport& report,
+                       const std::optional<BreakerOptions>& breaker = std::nullopt,
+                       const OutageReport* with = nullptr);
 
-// The effect of a circuit breaker in figures. `with`: the same outage with `breaker`.
-std::string BreakerText(const BreakerOptions& breaker, const OutageReport& without,
-                        const OutageReport& with);
-
-// A simulated outage as an SVG image: calls, waiting messages and parked messages over one axis of
-// time.
+// As an SVG image: calls, waiting messages and parked messages over one axis of time.
 std::string OutageSvg(const OutageOptions& outage, const OutageReport& report);
 
-// All figures of a simulated outage. Times are in milliseconds; missing values (a capacity, a
-// recovery) are null.
+// All figures of a simulated outage. Missing values (a capacity, a recovery) are null.
 nlohmann::ordered_json OutageJson(const OutageOptions& outage, const OutageReport& report,
                                   const std::optional<BreakerOptions>& breaker = std::nullopt);
+
+// The marks of an axis of time from zero to `end`, which is above zero: at most `most`, at least
+// two.
+std::vector<absl::Duration> TimeTicks(absl::Duration end, int most);
 
 // The options of `retryq plan`.
 struct PlanOptions {
   RetryOptions retry;
   DelayQueueOptions delay_queues;
-
-  // An outage to simulate, also with this circuit breaker if there is one.
-  std::optional<OutageOptions> outage;
-  std::optional<BreakerOptions> breaker;
-
+  std::optional<OutageOptions> outage;    // to simulate
+  std::optional<BreakerOptions> breaker;  // simulates the outage with it, too
   bool json = false;
   std::string svg_file;  // an image of the outage, or of the delays; empty: none
-
-  // The work queue, which is part of the names of quorum delay queues. Empty: no specific one.
-  std::string queue;
+  std::string queue;     // part of the names of quorum delay queues; empty: no specific one
 
   // Instead of all this: a file to import into RabbitMQ.
   bool definitions = false;
@@ -157,6 +149,8 @@ struct Schedule {
     absl::Duration delay;           // until that call, at most
     absl::Duration elapsed;         // from the first failure to that call
     absl::Duration shortest_delay;  // the least; `delay` without a random part
+
+    std::string text() const;  // the length or range of the delay: "1s", "500ms..1s"
   };
   std::vector<Step> steps;
   bool ends = true;                    // otherwise repeats the last step forever
@@ -164,12 +158,8 @@ struct Schedule {
   std::vector<absl::Duration> delays;  // distinct longest delays, ascending
 };
 
-// `retry` must be valid. With a random part or a maximum age, the schedule contains the longest
-// delays.
+// With a random part or a maximum age, the schedule contains the longest delays.
 Schedule MakeSchedule(const RetryOptions& retry);
-
-// The length or range of a delay: "1s", "500ms..1s".
-std::string DelayText(const Schedule::Step& step);
 
 // A schedule as an SVG image: a bar for each delay on an axis of time, with the random part in a
 // lighter colour.

@@ -6,6 +6,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace retryq::cli {
 namespace {
@@ -34,6 +36,15 @@ std::string_view TakeFront(std::string_view& text, std::string_view set) {
 std::string_view Trim(std::string_view text) {
   const absl::string_view trimmed = absl::StripAsciiWhitespace({text.data(), text.size()});
   return {trimmed.data(), trimmed.size()};
+}
+
+// Formats with at most `digits` decimals and without trailing zeros.
+std::string Trimmed(double number, int digits) {
+  std::string text = absl::StrFormat("%.*f", digits, number);
+  if (digits == 0) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
 }
 
 }  // namespace
@@ -78,6 +89,14 @@ std::optional<absl::Duration> ParseDelayLine(std::string_view name, std::string_
   const std::string value(Trim(line.substr(1)));
   if (const std::optional<absl::Duration> delay = ParseDuration(value)) return delay;
   return ParseDuration(value + "s");
+}
+
+std::string NumberText(double number) {
+  if (number < 10) return Trimmed(number, 2);
+  if (number < 9'999.5) return Trimmed(number, number < 100 ? 1 : 0);
+  if (number < 999'950) return absl::StrCat(Trimmed(number / 1e3, 1), "k");
+  if (number < 999'950'000) return absl::StrCat(Trimmed(number / 1e6, 1), "M");
+  return absl::StrCat(Trimmed(number / 1e9, 1), "G");
 }
 
 }  // namespace retryq::cli

@@ -21,6 +21,10 @@ std::string DurationText(absl::Duration duration);
 // seconds, as in HTTP. Returns nullopt for any other line.
 std::optional<absl::Duration> ParseDelayLine(std::string_view name, std::string_view line);
 
+// Formats a number, which must not be negative, in at most six characters: "0.25", "9999", "12.3k",
+// "1.2M".
+std::string NumberText(double number);
+
 }  // namespace retryq::cli
 
 #endif  // RETRYQ_CLI_TEXT_DURATION_H_

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace retryq::cli {
 namespace duration_test {
 
@@ -74,6 +76,21 @@ TEST(ParseDelayLine, ReadsOnlyTheLineWithThatName) {
 TEST(ParseDelayLine, ReadsANumberAsSeconds) {
   EXPECT_EQ(ParseDelayLine("retry-after", "Retry-After: 120"), absl::Seconds(120));
   EXPECT_EQ(ParseDelayLine("retry-after", "Retry-After: 0"), absl::ZeroDuration());
+}
+
+TEST(NumberText, HasAtMostSixCharacters) {
+  for (const auto& [number, text] : {std::pair(0.0, "0"),
+                                     {0.25, "0.25"},
+                                     {42, "42"},
+                                     {2000, "2000"},
+                                     {9999.7, "10k"},
+                                     {12'345, "12.3k"},
+                                     {999'949, "999.9k"},
+                                     {999'999, "1M"},
+                                     {1'250'000, "1.2M"},
+                                     {2e9, "2G"}}) {
+    EXPECT_EQ(NumberText(number), text);
+  }
 }
 
 }  // namespace duration_test
