@@ -46,7 +46,7 @@ surface() {
   in_quotes '[a-z_]+' src/retry/client/event_names.cc | part 'events and levels'
   grep -hoE 'Severity::k[A-Za-z]+, "[a-z_]+"' src/cli/worker/*.cc | in_quotes '[a-z_]+' - | part 'events of the command'
   keys <(sed -n '/^std::string \(Json\|Text\)Line/,/^}/p' src/cli/worker/event_log.cc) | part 'fields of work: --json and text'
-  keys src/cli/worker/lines_protocol.cc | part 'fields of work --lines'
+  keys src/cli/worker/{command_pool.h,lines_protocol.cc} | part 'fields of work --lines'
   keys src/cli/send/line_request.cc | part 'fields of send --lines'
   keys src/cli/plan/{plan_command,outage_report}.cc | part 'fields of plan: --json and --definitions'
   keys src/cli/queues/queues_command.cc | part 'fields of queues --json'

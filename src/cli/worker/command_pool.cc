@@ -35,10 +35,21 @@ std::string Assignment(std::string_view name, std::string_view value) {
   return assignment;
 }
 
-template <typename Number>
-std::string TextOrNone(const std::optional<Number>& number) {
-  return number ? std::to_string(*number) : "";
-}
+// Collects the variable of each field.
+struct Variables {
+  void operator()(std::string_view, std::string_view variable, std::string_view value) {
+    all.push_back(Assignment(variable, value));
+  }
+  void operator()(std::string_view, std::string_view variable,
+                  const std::optional<std::uint64_t>& number) {
+    all.push_back(Assignment(variable, number ? std::to_string(*number) : ""));
+  }
+  void operator()(std::string_view, std::string_view variable, bool value) {
+    all.push_back(Assignment(variable, value ? "true" : "false"));
+  }
+
+  std::vector<std::string>& all;
+};
 
 bool SameName(std::string_view a, std::string_view b) {
   return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
@@ -102,32 +113,10 @@ int StartCommand(const CommandOptions& options, const MessageFacts& message, Sub
 }  // namespace
 
 std::vector<std::string> CommandEnvironment(const MessageFacts& message) {
-  const Delivery& delivery = message.delivery;
-  const amqp::Properties& properties = delivery.properties();
-  const amqp::TableView headers = delivery.headers().all();
-  std::vector<std::string> variables = {
-      Assignment("RETRYQ_ATTEMPT", std::to_string(message.failures)),
-      Assignment("RETRYQ_MAX_ATTEMPTS", std::to_string(message.max_attempts)),
-      Assignment("RETRYQ_LAST_ERROR", message.last_error),
-      Assignment("RETRYQ_ID", message.id),
-      Assignment("RETRYQ_QUEUE", delivery.queue()),
-      Assignment("RETRYQ_EXCHANGE", delivery.exchange()),
-      Assignment("RETRYQ_ROUTING_KEY", delivery.routing_key()),
-      Assignment("RETRYQ_MESSAGE_ID", properties.message_id.value_or("")),
-      Assignment("RETRYQ_CORRELATION_ID", properties.correlation_id.value_or("")),
-      Assignment("RETRYQ_CONTENT_TYPE", properties.content_type.value_or("")),
-      Assignment("RETRYQ_CONTENT_ENCODING", properties.content_encoding.value_or("")),
-      Assignment("RETRYQ_REPLY_TO", properties.reply_to.value_or("")),
-      Assignment("RETRYQ_TYPE", properties.type.value_or("")),
-      Assignment("RETRYQ_APP_ID", properties.app_id.value_or("")),
-      Assignment("RETRYQ_PRIORITY", TextOrNone(properties.priority)),
-      Assignment("RETRYQ_TIMESTAMP", TextOrNone(properties.timestamp)),
-      Assignment("RETRYQ_EXPIRATION", properties.expiration.value_or("")),
-      Assignment("RETRYQ_REDELIVERED", delivery.redelivered() ? "true" : "false"),
-      Assignment("TRACEPARENT", headers.FindString("traceparent").value_or("")),
-      Assignment("TRACESTATE", headers.FindString("tracestate").value_or("")),
-      Assignment("RETRYQ_HEADERS", HeadersJson(delivery.headers(), kMaxVariable)),
-  };
+  std::vector<std::string> variables;
+  VisitFields(message, Variables{variables});
+  variables.push_back(
+      Assignment("RETRYQ_HEADERS", HeadersJson(message.delivery.headers(), kMaxVariable)));
   const std::size_t count = variables.size();
   for (std::string& inherited : InheritedEnvironment()) {
     const auto ours = variables.begin();

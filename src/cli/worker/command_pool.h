@@ -20,6 +20,8 @@
 #include "cli/process/subprocess.h"
 #include "cli/text/io.h"
 #include "loop/pauses.h"
+#include "retryq/amqp/properties.h"
+#include "retryq/amqp/table.h"
 #include "retryq/delivery.h"
 #include "retryq/event_loop.h"
 #include "retryq/observer.h"
@@ -188,19 +190,48 @@ class JobPool {
 // variable to 128 KiB and all of them usually to 2 MiB.
 inline constexpr std::size_t kMaxVariable = std::size_t{64} * 1024;
 
-// The message data for the environment of a command. The views need to be valid during the call
-// only.
+// The data of a message for its command. The views need to be valid during the call only.
 struct MessageFacts {
   const Delivery& delivery;
-  std::string_view id;             // RETRYQ_ID
-  std::uint64_t failures = 0;      // RETRYQ_ATTEMPT
-  std::string_view last_error;     // RETRYQ_LAST_ERROR
-  std::uint64_t max_attempts = 0;  // RETRYQ_MAX_ATTEMPTS, 0 = unlimited
+  std::string_view id;
+  std::uint64_t failures = 0;
+  std::string_view last_error;
+  std::uint64_t max_attempts = 0;  // 0 = unlimited
 };
 
+// Calls `visit(name, variable, value)` for each field that a command gets, except headers and body.
+// The value is a text, empty if the message does not have it, a number that may be missing, or a
+// bool.
+template <typename Visit>
+void VisitFields(const MessageFacts& message, Visit visit) {
+  using Number = std::optional<std::uint64_t>;
+  const Delivery& delivery = message.delivery;
+  const amqp::Properties& properties = delivery.properties();
+  const amqp::TableView headers = delivery.headers().all();
+  visit("attempt", "RETRYQ_ATTEMPT", Number(message.failures));
+  visit("max_attempts", "RETRYQ_MAX_ATTEMPTS", Number(message.max_attempts));
+  visit("last_error", "RETRYQ_LAST_ERROR", message.last_error);
+  visit("retry_id", "RETRYQ_ID", message.id);
+  visit("queue", "RETRYQ_QUEUE", delivery.queue());
+  visit("exchange", "RETRYQ_EXCHANGE", delivery.exchange());
+  visit("routing_key", "RETRYQ_ROUTING_KEY", delivery.routing_key());
+  visit("message_id", "RETRYQ_MESSAGE_ID", properties.message_id.value_or(""));
+  visit("correlation_id", "RETRYQ_CORRELATION_ID", properties.correlation_id.value_or(""));
+  visit("content_type", "RETRYQ_CONTENT_TYPE", properties.content_type.value_or(""));
+  visit("content_encoding", "RETRYQ_CONTENT_ENCODING", properties.content_encoding.value_or(""));
+  visit("reply_to", "RETRYQ_REPLY_TO", properties.reply_to.value_or(""));
+  visit("type", "RETRYQ_TYPE", properties.type.value_or(""));
+  visit("app_id", "RETRYQ_APP_ID", properties.app_id.value_or(""));
+  visit("expiration", "RETRYQ_EXPIRATION", properties.expiration.value_or(""));
+  visit("priority", "RETRYQ_PRIORITY", Number(properties.priority));
+  visit("timestamp", "RETRYQ_TIMESTAMP", Number(properties.timestamp));
+  visit("redelivered", "RETRYQ_REDELIVERED", delivery.redelivered());
+  visit("traceparent", "TRACEPARENT", headers.FindString("traceparent").value_or(""));
+  visit("tracestate", "TRACESTATE", headers.FindString("tracestate").value_or(""));
+}
+
 // This process's environment plus the variables of one message, which `retryq work --help` lists.
-// All of them are always set; a variable is empty if the message does not have the property. A NUL
-// byte, which a variable cannot contain, becomes U+FFFD.
+// All of them are always set. A NUL byte, which a variable cannot contain, becomes U+FFFD.
 std::vector<std::string> CommandEnvironment(const MessageFacts& message);
 
 // Returns the outcome of a message, from how its command ended. Exit status 0 is success and 65

@@ -10,6 +10,7 @@
 #include "base/escaped_text.h"
 #include "base/utf8.h"
 #include "cli/text/json_line.h"
+#include "cli/worker/command_pool.h"
 
 namespace retryq::cli {
 namespace {
@@ -21,52 +22,46 @@ constexpr std::size_t kMostHeadersOfLine = std::size_t{1} << 20;
 // Appends a JSON string; invalid UTF-8 is replaced.
 void AppendText(std::string_view text, std::string* line) { line->append(JsonLine(Json(text))); }
 
-void AppendField(std::string_view name, std::string_view text, std::string* line) {
-  line->append(",\"").append(name).append("\":");
-  AppendText(text, line);
-}
+// Appends each field.
+struct FieldWriter {
+  void operator()(std::string_view name, std::string_view, std::string_view text) const {
+    Begin(name);
+    AppendText(text, &line);
+  }
+  void operator()(std::string_view name, std::string_view,
+                  const std::optional<std::uint64_t>& number) const {
+    Begin(name).append(number ? std::to_string(*number) : "null");
+  }
+  void operator()(std::string_view name, std::string_view, bool value) const {
+    Begin(name).append(value ? "true" : "false");
+  }
+  std::string& Begin(std::string_view name) const {
+    return line.append(",\"").append(name).append("\":");
+  }
 
-template <typename Number>
-void AppendNumber(std::string_view name, const std::optional<Number>& number, std::string* line) {
-  line->append(",\"").append(name).append("\":").append(number ? std::to_string(*number) : "null");
-}
+  std::string& line;
+};
 
 absl::Status Wrong(const std::string& why) { return absl::InvalidArgumentError(why); }
 
 }  // namespace
 
 std::string LineFor(std::uint64_t id, const Delivery& delivery, std::uint64_t max_attempts) {
-  const amqp::Properties& properties = delivery.properties();
-  std::string line;
-  line.reserve(delivery.body().size() + 512);
-  absl::StrAppend(&line, "{\"id\":", id, ",\"attempt\":", delivery.attempt(),
-                  ",\"max_attempts\":", max_attempts);
-  AppendField("last_error", delivery.last_error(), &line);
-  AppendField("retry_id", delivery.id(), &line);
-  AppendField("queue", delivery.queue(), &line);
-  AppendField("exchange", delivery.exchange(), &line);
-  AppendField("routing_key", delivery.routing_key(), &line);
-  AppendField("message_id", properties.message_id.value_or(""), &line);
-  AppendField("correlation_id", properties.correlation_id.value_or(""), &line);
-  AppendField("content_type", properties.content_type.value_or(""), &line);
-  AppendField("content_encoding", properties.content_encoding.value_or(""), &line);
-  AppendField("reply_to", properties.reply_to.value_or(""), &line);
-  AppendField("type", properties.type.value_or(""), &line);
-  AppendField("app_id", properties.app_id.value_or(""), &line);
-  AppendField("expiration", properties.expiration.value_or(""), &line);
-  AppendNumber("priority", properties.priority, &line);
-  AppendNumber("timestamp", properties.timestamp, &line);
-  line.append(",\"redelivered\":").append(delivery.redelivered() ? "true" : "false");
-  const amqp::TableView headers = delivery.headers().all();
-  AppendField("traceparent", headers.FindString("traceparent").value_or(""), &line);
-  AppendField("tracestate", headers.FindString("tracestate").value_or(""), &line);
-  line.append(",\"headers\":").append(HeadersJson(delivery.headers(), kMostHeadersOfLine));
   const std::string_view body = delivery.body();
+  std::string line = absl::StrCat("{\"id\":", id);
+  line.reserve(body.size() + 512);
+  const FieldWriter fields{line};
+  VisitFields({.delivery = delivery,
+               .id = delivery.id(),
+               .failures = delivery.attempt(),
+               .last_error = delivery.last_error(),
+               .max_attempts = max_attempts},
+              fields);
+  fields.Begin("headers").append(HeadersJson(delivery.headers(), kMostHeadersOfLine));
   if (IsUtf8(body)) {
-    AppendField("body", body, &line);
+    fields("body", "", body);
   } else {
-    AppendField("body_base64", absl::Base64Escape(absl::string_view(body.data(), body.size())),
-                &line);
+    fields("body_base64", "", absl::Base64Escape(absl::string_view(body.data(), body.size())));
   }
   return line.append("}\n");
 }
