@@ -23,7 +23,6 @@
 #include "cli/send/send_command.h"
 #include "cli/text/io.h"
 #include "cli/worker/work_command.h"
-#include "retryq/event_loop.h"
 
 namespace retryq::cli {
 namespace {
@@ -383,7 +382,7 @@ int RunCommand(const Arguments& arguments) {
   return FailWithoutCommand(first);
 }
 
-absl::StatusOr<std::variant<CompletionsOptions, Answer>> ParseCompletions(
+Parsed<CompletionsOptions> ParseCompletions(
     const Arguments& arguments) {
   CompletionsOptions options;
   if (!arguments.empty() && arguments.front() == "--words") {

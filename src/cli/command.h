@@ -2,10 +2,8 @@
 #define RETRYQ_CLI_COMMAND_H_
 
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "cli/flags/flag_parser.h"
 
 namespace retryq::cli {
@@ -27,8 +25,7 @@ struct CompletionsOptions {
   Arguments words;    // after `retryq`, up to the cursor; the last one may be empty
 };
 
-// Parses the arguments of `retryq completions`. Returns kInvalidArgument with the reason.
-absl::StatusOr<std::variant<CompletionsOptions, Answer>> ParseCompletions(
+Parsed<CompletionsOptions> ParseCompletions(
     const Arguments& arguments);
 
 // Returns the script for a shell, which calls `retryq completions --words`; or the candidates for

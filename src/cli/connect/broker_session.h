@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,9 +37,8 @@ void SayGoodbye(EventLoop& loop, amqp::Connection& connection);
 // Closes the connections of the client on this loop.
 void SayGoodbye(EventLoop& loop);
 
-// Disables the default actions of SIGINT, SIGTERM and SIGHUP during its lifetime. A signal before
-// or during EventLoop::RunUntilSignal ends that call; later signals must not kill the process while
-// it shuts down.
+// Disables the default actions of SIGINT, SIGTERM and SIGHUP during its lifetime, so that a signal
+// after EventLoop::RunUntilSignal does not kill the process while it shuts down.
 class HeldSignals {
  public:
   // kIgnored: only the exit follows, and the exit code must be that of the completed work.
@@ -53,6 +53,12 @@ class HeldSignals {
 
 // How long a command waits for a reply of the broker.
 inline constexpr absl::Duration kLongestSilence = absl::Seconds(10);
+
+// The options with this name of the connection, which the broker lists.
+inline amqp::ConnectionOptions Named(amqp::ConnectionOptions options, std::string name) {
+  options.connection_name = std::move(name);
+  return options;
+}
 
 // Limits an attempt to connect to this time, over all its steps.
 amqp::ConnectionOptions WithPatience(amqp::ConnectionOptions options, absl::Duration patience);
@@ -158,12 +164,9 @@ void AddBrokerFlags(FlagParser& parser, ClientOptions* client, absl::Duration* w
                     absl::Duration* heartbeat = nullptr);
 
 // For a command that does one operation on a broker: fails the loop, with the remedy, if the broker
-// refuses the connection or cannot be reached for `wait`. A wait of more than two seconds is
-// reported on stderr, with the reason. After the first connection, it waits for a lost one to
-// return.
-//
-// If the permission to declare delay queues is missing, it does not wait: it calls `refused` with
-// the error or, without a callback, fails the loop.
+// refuses the connection or cannot be reached for `wait`. Reports longer waits on stderr. After the
+// first connection, it waits for a lost one to return. If the permission to declare delay queues is
+// missing, it calls `refused` with the error or, without a callback, fails the loop.
 class BrokerWatch : public Observer {
  public:
   // `loop` must outlive it. `wait` is for the first connection. `then` is the reason why the

@@ -1,6 +1,5 @@
 #include "cli/declare/declare_command.h"
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -121,8 +120,7 @@ void AddQueueFlags(FlagParser& parser, WorkQueue* queue) {
 
 }  // namespace
 
-absl::StatusOr<std::variant<DeclareCommandOptions, Answer>> ParseDeclare(
-    const Arguments& arguments) {
+Parsed<DeclareCommandOptions> ParseDeclare(const Arguments& arguments) {
   DeclareCommandOptions options;
   FlagParser parser(kDeclareHelp);
   AddQueueFlags(parser, &options.work_queue);

@@ -1,10 +1,7 @@
 #ifndef RETRYQ_CLI_DECLARE_DECLARE_COMMAND_H_
 #define RETRYQ_CLI_DECLARE_DECLARE_COMMAND_H_
 
-#include <variant>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/connect/broker_session.h"
 #include "cli/flags/flag_parser.h"
@@ -20,10 +17,7 @@ struct DeclareCommandOptions {
   absl::Duration wait = kDefaultWait;  // for a broker that cannot be reached
 };
 
-// Parses the arguments of `retryq declare` and RETRYQ_URL. Returns kInvalidArgument with all
-// errors, one per line, each with the flag and the remedy.
-absl::StatusOr<std::variant<DeclareCommandOptions, Answer>> ParseDeclare(
-    const Arguments& arguments);
+Parsed<DeclareCommandOptions> ParseDeclare(const Arguments& arguments);
 
 // Declares the queue, its exchanges and bindings. Returns the errors of Client::Declare, or the
 // reason why the broker cannot be reached.

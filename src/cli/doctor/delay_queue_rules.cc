@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -283,22 +282,6 @@ Survey SurveyOf(const std::vector<Json>& queues, const WorkOptions& worker) {
   return survey;
 }
 
-Finding TooManyDelays(std::size_t count, const DelayQueueOptions& options) {
-  return Warning(
-      kDelayQueues,
-      absl::StrCat(count, " delays have queues",
-                   HaveOneWorkQueue(options) ? " of one work queue" : "",
-                   ", more than --max-delay-queues ", options.max_delay_queues,
-                   ": clients use different exact delays"),
-      options.exact_queues
-          ? "give all clients of this prefix the same policy, or --no-exact-queues "
-            "(DelayQueueOptions::exact_queues), which limits the delays of all clients together; "
-            "or raise --max-delay-queues if so many are intended"
-          : "some clients of this prefix do not use --no-exact-queues "
-            "(DelayQueueOptions::exact_queues): set it for all of them, or give them another "
-            "--prefix");
-}
-
 // If nothing is declared, all queues must exist and must not expire.
 Findings CheckImported(const std::vector<Json>& queues, const WorkOptions& worker) {
   if (worker.consumer.queue.empty() && HaveOneWorkQueue(worker.delay_queues())) {
@@ -358,15 +341,16 @@ Findings CheckDelayQueues(const std::vector<Json>& queues, const WorkOptions& wo
   if (!worker.delay_queues().declare) return CheckImported(queues, worker);
   const Survey survey = SurveyOf(queues, worker);
   Findings findings;
+  const auto warn = [&findings](const std::string& finding, const std::string& remedy) {
+    findings.push_back(Warning(kDelayQueues, finding, remedy));
+  };
   if (!survey.undelivered.empty()) {
-    findings.push_back(Warning(
-        kDelayQueues,
-        absl::StrCat("messages are due but not delivered yet: ", Some(survey.undelivered),
-                     "; RabbitMQ delivers at most 32 messages of a queue at a time, and the others "
-                     "wait behind them"),
-        "check again in some seconds; if they are still there, declare their work queue again or "
-        "make room in it: RabbitMQ tries again every 3 minutes, and drops them when the lease of "
-        "the delay queue ends"));
+    warn(absl::StrCat("messages are due but not delivered yet: ", Some(survey.undelivered),
+                      "; RabbitMQ delivers at most 32 messages of a queue at a time, and the "
+                      "others wait behind them"),
+         "check again in some seconds; if they are still there, declare their work queue again or "
+         "make room in it: RabbitMQ tries again every 3 minutes, and drops them when the lease of "
+         "the delay queue ends");
   }
   if (!survey.shared.empty()) {
     findings.push_back(
@@ -375,28 +359,34 @@ Findings CheckDelayQueues(const std::vector<Json>& queues, const WorkOptions& wo
                         Some(survey.shared), "; they expire when they are no longer used")));
   }
   if (!survey.different.empty()) {
-    findings.push_back(
-        Warning(kDelayQueues,
-                absl::StrCat("declared with other options: ", Some(survey.different),
-                             "; a worker with these options adds a hash to their names"),
-                "give all clients of this vhost and prefix the same options, or this client its "
-                "own --prefix"));
+    warn(absl::StrCat("declared with other options: ", Some(survey.different),
+                      "; a worker with these options adds a hash to their names"),
+         "give all clients of this vhost and prefix the same options, or this client its own "
+         "--prefix");
   }
   if (!survey.hashed.empty()) {
-    findings.push_back(Warning(
-        kDelayQueues,
-        "clients use different options (the hashes in the queue names differ): " +
-            Some(survey.hashed),
-        "see the event 'renamed' in their logs for the reason; the queues expire by themselves"));
+    warn("clients use different options (the hashes in the queue names differ): " +
+             Some(survey.hashed),
+         "see the event 'renamed' in their logs for the reason; the queues expire by themselves");
   }
+  const DelayQueueOptions& options = worker.delay_queues();
   if (survey.quorum > kManyQuorumQueues) {
-    findings.push_back(Warning(kDelayQueues,
-                               absl::StrCat("this prefix has ", survey.quorum,
-                                            " quorum delay queues: ", ManyQuorumQueuesCost()),
-                               FewerQuorumQueues(worker.delay_queues())));
+    warn(absl::StrCat("this prefix has ", survey.quorum,
+                      " quorum delay queues: ", ManyQuorumQueuesCost()),
+         FewerQuorumQueues(options));
   }
-  if (survey.most_delays > worker.delay_queues().max_delay_queues) {
-    findings.push_back(TooManyDelays(survey.most_delays, worker.delay_queues()));
+  if (survey.most_delays > options.max_delay_queues) {
+    warn(absl::StrCat(survey.most_delays, " delays have queues",
+                      HaveOneWorkQueue(options) ? " of one work queue" : "",
+                      ", more than --max-delay-queues ", options.max_delay_queues,
+                      ": clients use different exact delays"),
+         options.exact_queues
+             ? "give all clients of this prefix the same policy, or --no-exact-queues "
+               "(DelayQueueOptions::exact_queues), which limits the delays of all clients "
+               "together; or raise --max-delay-queues if so many are intended"
+             : "some clients of this prefix do not use --no-exact-queues "
+               "(DelayQueueOptions::exact_queues): set it for all of them, or give them another "
+               "--prefix");
   }
   if (!findings.empty()) return findings;
   if (survey.count == 0) return {Ok(kDelayQueues, "none; no message has failed recently")};

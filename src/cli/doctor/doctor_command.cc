@@ -91,7 +91,7 @@ class Examination {
   Examination(const WorkOptions& worker, Report& report)
       : worker_(worker),
         report_(report),
-        session_(loop_, Named(worker.place.connection), kPatienceWithBroker) {}
+        session_(loop_, Named(worker.place.connection, "retryq doctor"), kPatienceWithBroker) {}
 
   void Run() {
     const absl::Time begun = absl::Now();
@@ -129,11 +129,6 @@ class Examination {
   }
 
  private:
-  static amqp::ConnectionOptions Named(amqp::ConnectionOptions connection) {
-    connection.connection_name = "retryq doctor";
-    return connection;
-  }
-
   std::string Path(const std::string& kind, const std::string& name = "") const {
     return VhostPath(kind, worker_.place.connection.vhost, name);
   }
@@ -562,7 +557,7 @@ class Examination {
 
 }  // namespace
 
-absl::StatusOr<std::variant<WorkOptions, Answer>> ParseDoctor(const Arguments& arguments) {
+Parsed<WorkOptions> ParseDoctor(const Arguments& arguments) {
   WorkOptions worker;
   FlagParser parser(kDoctorHelp);
   AddWorkFlags(parser,

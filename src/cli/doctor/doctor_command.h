@@ -5,11 +5,9 @@
 #include <functional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/worker/work_command.h"
 
@@ -77,10 +75,7 @@ class Report {
 // A finding as text: one line, and another one for the remedy if there is one.
 std::string TextOf(const Finding& finding);
 
-// Parses the arguments of `retryq doctor`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL: those of the
-// worker that is examined. Returns kInvalidArgument with all errors, one per line, each with the
-// flag and the remedy.
-absl::StatusOr<std::variant<WorkOptions, Answer>> ParseDoctor(const Arguments& arguments);
+Parsed<WorkOptions> ParseDoctor(const Arguments& arguments);
 
 // Runs all checks of `retryq doctor` and prints the findings to stdout. Returns the exit code.
 int Doctor(const WorkOptions& worker);

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/escaped_text.h"
-#include "base/quoting.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/text/json_line.h"
 

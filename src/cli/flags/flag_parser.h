@@ -1,7 +1,6 @@
 #ifndef RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 #define RETRYQ_CLI_FLAGS_FLAG_PARSER_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -12,7 +11,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -44,6 +42,10 @@ class FlagReader {
   void Read(std::string_view flag, const FlagText& text, CountRedeliveries* value);
   void Read(std::string_view flag, const FlagText& text, Severity* value);
   void Read(std::string_view flag, const FlagText& text, std::string* value);
+  template <typename Value>
+  void Read(std::string_view flag, const FlagText& text, std::optional<Value>* value) {
+    if (text) Read(flag, text, &value->emplace());
+  }
   // Reads one of these words, and takes its meaning.
   template <typename Meaning>
   void ReadWord(std::string_view flag, const FlagText& text,
@@ -129,6 +131,11 @@ struct Answer {
   std::vector<FlagDescription> flags = {};  // all flags, with kDescribeFlags
 };
 
+// What each subcommand makes of its arguments and of the RETRYQ_ variables: its options, or a text
+// to print. kInvalidArgument with all errors, one per line, each with the flag and the remedy.
+template <typename Options>
+using Parsed = absl::StatusOr<std::variant<Options, Answer>>;
+
 // As the only argument, requests a description of all flags, before any other check. The text
 // contains them as well, one per line.
 inline constexpr char kDescribeFlags[] = "--describe-flags";
@@ -209,11 +216,9 @@ class FlagParser {
   absl::StatusOr<std::optional<Answer>> Parse(const Arguments& arguments, FlagReader& reader);
 
   // Parses the arguments, converts the values of the flags, runs the checks, and calls `read`,
-  // which returns the options and may report further errors. Returns the options, the help if it
-  // was requested, or kInvalidArgument with all errors.
+  // which returns the options and may report further errors.
   template <typename Read, typename Options = std::invoke_result_t<Read, FlagReader&>>
-  absl::StatusOr<std::variant<Options, Answer>> ParseInto(const Arguments& arguments,
-                                                          const Read& read) {
+  Parsed<Options> ParseInto(const Arguments& arguments, const Read& read) {
     FlagReader reader;
     const absl::StatusOr<std::optional<Answer>> answer = Parse(arguments, reader);
     if (!answer.ok()) return answer.status();

@@ -313,6 +313,30 @@ void AddDelayQueueFlags(FlagParser& parser, const absl::Duration* heartbeat,
   });
 }
 
+void AddPrefixFlag(FlagParser& parser, std::string* prefix) {
+  parser.Add("--prefix", "PREFIX", prefix,
+             "Set the prefix of the names of delay queues, PREFIX.MILLISECONDS.\n"
+             "Default: retry");
+  parser.Check([prefix](FlagReader& reader) {
+    DelayQueueOptions delay_queues;
+    delay_queues.prefix = *prefix;
+    reader.Complain(Validate(delay_queues, amqp::ConnectionOptions().heartbeat));
+  });
+}
+
+void AddDeclareFlags(FlagParser& parser, std::optional<QueueType>* type) {
+  const auto is_on = std::make_shared<bool>(false);
+  const auto given = std::make_shared<QueueType>(QueueType::kClassic);
+  parser.Add("--declare", is_on.get(),
+             "Declare QUEUE, durable, if it does not exist. See also retryq declare");
+  parser.Add("--declare-type", "classic|quorum", given.get(),
+             "With --declare: set the type of QUEUE. Default: classic");
+  parser.Check([is_on, given, type](FlagReader& reader) {
+    reader.RequireFor("--declare-type", *is_on, "--declare");
+    if (*is_on) *type = *given;
+  });
+}
+
 void AddBreakerFlags(FlagParser& parser, const std::string& help,
                      std::optional<BreakerOptions>* breaker) {
   const auto settings = std::make_shared<BreakerOptions>();

@@ -28,6 +28,12 @@ void AddRetryFlags(FlagParser& parser, RetryOptions* retry);
 void AddDelayQueueFlags(FlagParser& parser, const absl::Duration* heartbeat,
                         DelayQueueOptions* options);
 
+// --prefix of a command that only reads delay queues.
+void AddPrefixFlag(FlagParser& parser, std::string* prefix);
+
+// --declare and --declare-type: `*type` is set with --declare.
+void AddDeclareFlags(FlagParser& parser, std::optional<QueueType>* type);
+
 // --breaker and its settings; without --breaker, `*breaker` stays empty. `help` is that of
 // --breaker.
 void AddBreakerFlags(FlagParser& parser, const std::string& help,

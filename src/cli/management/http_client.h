@@ -11,7 +11,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "base/quoting.h"
 #include "retryq/amqp/connection_options.h"
 #include "retryq/event_loop.h"
 
@@ -116,8 +115,6 @@ class HttpClient {
   std::vector<std::string> hosts_;  // the host that replied last comes first
   std::list<Call> calls_;
 };
-
-inline std::string PercentEncode(const std::string& text) { return PercentEncoded(text); }
 
 }  // namespace retryq::cli
 

@@ -19,7 +19,7 @@ namespace retryq::cli {
 
 inline constexpr int kHttpOk = 200;
 
-// RabbitMQ's management HTTP API. Paths begin after "/api", with parts encoded by PercentEncode.
+// RabbitMQ's management HTTP API. Paths begin after "/api", with parts encoded by PercentEncoded.
 // Replies are JSON, but may have any content: see json_line.h.
 class ManagementApi {
  public:
@@ -56,9 +56,9 @@ class ManagementApi {
   // first, and may destroy it.
   void Get(const std::string& path, std::function<void(const absl::StatusOr<Answer>&)> done);
 
-  // Gets all paths that `look` needs without running the loop, and then calls `done` with the
-  // result of `look`. Until all replies are there, `look` is called again after each, and receives
-  // kUnavailable for missing ones. So it must be a function of the replies.
+  // Calls `done` with the result of `look`, without running the loop. Until all replies are there,
+  // `look` is called again after each, and receives kUnavailable for missing ones. So it must be a
+  // function of the replies.
   template <typename Result>
   void Look(std::function<Result(const Fetch& get)> look,
             std::function<void(const Result& result)> done) {

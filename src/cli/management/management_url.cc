@@ -12,7 +12,6 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"

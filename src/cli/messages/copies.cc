@@ -1,6 +1,4 @@
-#include <optional>
 #include <random>
-#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/retry_id.h"

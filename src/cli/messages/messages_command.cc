@@ -3,12 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstddef>
 #include <memory>
-#include <string_view>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -44,16 +41,6 @@ void AddPlace(FlagParser& parser, MessagesOptions* options) {
   });
 }
 
-void AddAge(FlagParser& parser, const std::string& flag, const std::string& help,
-            std::optional<absl::Duration>* age) {
-  parser.Add(
-      flag, "DURATION",
-      [flag, age](const std::string& text, FlagReader& reader) {
-        reader.Read(flag, text, &age->emplace());
-      },
-      help);
-}
-
 void AddFilter(FlagParser& parser, MessagesOptions* options) {
   MessageFilter* const filter = &options->filter;
   const std::string event = options->is_waiting ? "first failed" : "were parked";
@@ -64,25 +51,21 @@ void AddFilter(FlagParser& parser, MessagesOptions* options) {
   parser.Add(
       "--error", "TEXT",
       [filter](const std::string& text, FlagReader& reader) {
-        reader.Read("--error", text, &filter->error.emplace());
+        reader.Read("--error", text, &filter->error);
       },
       "Match messages whose last error contains TEXT, case-insensitive");
-  AddAge(parser, "--older-than", "Match messages that " + event + " longer ago, such as 30m or 2d",
-         &filter->older_than);
-  AddAge(parser, "--newer-than", "Match messages that " + event + " more recently",
-         &filter->newer_than);
+  parser.Add("--older-than", "DURATION", &filter->older_than,
+             "Match messages that " + event + " longer ago, such as 30m or 2d");
+  parser.Add("--newer-than", "DURATION", &filter->newer_than,
+             "Match messages that " + event + " more recently");
   const auto headers = std::make_shared<std::vector<std::string>>();
   parser.Add("--header", "NAME=VALUE", headers.get(),
              "Match a header: text, a whole number, true or false. Repeatable");
   if (options->action != MessageAction::kShow && options->action != MessageAction::kEdit) {
-    parser.Add(
-        "--limit", "NUMBER",
-        [options](const std::string& text, FlagReader& reader) {
-          reader.Read("--limit", text, 1, INT64_MAX, &options->limit.emplace());
-        },
-        options->is_waiting && options->action == MessageAction::kList
-            ? "Show at most this number of matches, those that are due first"
-            : "Stop after this number of matches, from the front of the queue");
+    parser.AddNumber("--limit", 1, INT64_MAX, &options->limit,
+                     options->is_waiting && options->action == MessageAction::kList
+                         ? "Show at most this number of matches, those that are due first"
+                         : "Stop after this number of matches, from the front of the queue");
   }
   parser.Check([filter, headers](FlagReader& reader) {
     if (HasEmpty(filter->ids)) reader.Complain("--id '': must not be empty");
@@ -220,8 +203,7 @@ void AddOutput(FlagParser& parser, MessagesOptions* options) {
 
 }  // namespace
 
-absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseMessages(const MessagesCommand& command,
-                                                                    const Arguments& arguments) {
+Parsed<MessagesOptions> ParseMessages(const MessagesCommand& command, const Arguments& arguments) {
   const auto subcommand = std::find_if(
       command.subcommands.begin(), command.subcommands.end(),
       [&](const auto& known) { return !arguments.empty() && known.name == arguments.front(); });

@@ -4,11 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/flags/shared_flags.h"
 #include "cli/messages/message_text.h"
@@ -63,12 +61,9 @@ struct MessagesResult {
   bool is_raw = false;                     // the text is bytes, not for a terminal
 };
 
-// Parse the arguments of `retryq parked` and `retryq waiting`, and RETRYQ_URL. Return
-// kInvalidArgument with all errors, one per line, each with the flag and the remedy.
-absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseParked(const Arguments& arguments);
-absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseWaiting(const Arguments& arguments);
+Parsed<MessagesOptions> ParseParked(const Arguments& arguments);
+Parsed<MessagesOptions> ParseWaiting(const Arguments& arguments);
 
-// Run the commands. Errors name the object and the remedy.
 MessagesResult RunParked(const MessagesOptions& options);
 MessagesResult RunWaiting(const MessagesOptions& options);
 
@@ -91,8 +86,7 @@ struct MessagesCommand {
 };
 
 // Parses the arguments: a subcommand, the flags that both commands share, and those of `add_flags`.
-absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseMessages(const MessagesCommand& command,
-                                                                    const Arguments& arguments);
+Parsed<MessagesOptions> ParseMessages(const MessagesCommand& command, const Arguments& arguments);
 
 }  // namespace retryq::cli
 

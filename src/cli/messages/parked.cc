@@ -175,7 +175,7 @@ void AddReplacement(FlagParser& parser, MessagesOptions* options) {
     parser.Add(
         "--body", "FILE",
         [options](const std::string& text, FlagReader& reader) {
-          reader.Read("--body", text, &options->body_file.emplace());
+          reader.Read("--body", text, &options->body_file);
         },
         "With one --id: replace the body by this file, - for stdin");
   }
@@ -308,7 +308,7 @@ MessagesResult Edit(const MessagesOptions& options, const Scope& scope) {
 
 }  // namespace
 
-absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseParked(const Arguments& arguments) {
+Parsed<MessagesOptions> ParseParked(const Arguments& arguments) {
   const MessagesCommand parked = {
       .name = "retryq parked",
       .description = kParkedDescription,

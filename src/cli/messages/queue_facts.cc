@@ -271,9 +271,7 @@ absl::StatusOr<DelayQueuesFound> FindDelayQueues(const MessagesOptions& options)
   if (options.action == MessageAction::kRelease && !place.has_work_queue) {
     return NoWorkQueue(options);
   }
-  amqp::ConnectionOptions connection = options.place.connection;
-  connection.connection_name = "retryq waiting";
-  BrokerSession session(loop, std::move(connection));
+  BrokerSession session(loop, Named(options.place.connection, "retryq waiting"));
   if (absl::Status opened = OpenSession(session); !opened.ok()) return opened;
 
   const std::int64_t limit =

@@ -270,8 +270,10 @@ class Pass {
 };
 
 absl::StatusOr<QueueReader::Options> Pass::ReaderOptions() const {
-  QueueReader::Options reader{.connection = options_.place.connection, .queue = source_.queue};
-  reader.connection.connection_name = options_.is_waiting ? "retryq waiting" : "retryq parked";
+  QueueReader::Options reader{
+      .connection = Named(options_.place.connection,
+                          options_.is_waiting ? "retryq waiting" : "retryq parked"),
+      .queue = source_.queue};
   // The broker's limit: it delivers headers that are larger than a lower one, and does not take
   // them back (F34 in doc/rabbitmq_facts.md).
   reader.connection.frame_max = 0;

@@ -9,8 +9,6 @@
 #include "cli/messages/actions.h"
 #include "cli/messages/messages_command.h"
 #include "cli/messages/queue_facts.h"
-#include "retryq/amqp/connection_options.h"
-#include "retryq/delay_queue_options.h"
 
 namespace retryq::cli {
 namespace {
@@ -71,20 +69,14 @@ file, one JSON object per line; retryq send --lines publishes them to the work q
 )";
 
 void AddWaitingFlags(FlagParser& parser, MessagesOptions* options) {
-  parser.Add("--prefix", "PREFIX", &options->prefix,
-             "Set the prefix of the names of delay queues, PREFIX.MILLISECONDS.\n"
-             "Default: retry");
+  AddPrefixFlag(parser, &options->prefix);
   if (options->action == MessageAction::kPark) {
     parser.Add("--parked", "QUEUE", &options->parked_queue,
                "Name the parked queue, which is declared if it is missing.\n"
                "Default: QUEUE.parked");
   }
   parser.Check([options](FlagReader& reader) {
-    DelayQueueOptions delay_queues;
-    delay_queues.prefix = options->prefix;
-    reader.Complain(Validate(delay_queues, amqp::ConnectionOptions().heartbeat));
-    if (options->action != MessageAction::kPark) return;
-    if (options->parked_queue == options->work_queue) {
+    if (options->action == MessageAction::kPark && options->parked_queue == options->work_queue) {
       reader.Complain("--parked: is the work queue itself; name another queue");
     }
   });
@@ -96,7 +88,7 @@ std::string Footer(const std::string& beginning, const std::string& example) {
 
 }  // namespace
 
-absl::StatusOr<std::variant<MessagesOptions, Answer>> ParseWaiting(const Arguments& arguments) {
+Parsed<MessagesOptions> ParseWaiting(const Arguments& arguments) {
   MessagesOptions defaults;
   defaults.is_waiting = true;
   const MessagesCommand waiting = {

@@ -99,12 +99,8 @@ void AddPlanFlags(FlagParser& parser, PlanOptions* options) {
              "queues. With --definitions: add its parked queue");
   parser.Add("--parked", "QUEUE", &options->parked_queue,
              "With --definitions: set the parked queue. Default: QUEUE.parked");
-  parser.Add(
-      "--work-queue", "classic|quorum",
-      [options](const std::string& text, FlagReader& reader) {
-        reader.Read("--work-queue", text, &options->work_queue.emplace());
-      },
-      "With --definitions: add QUEUE itself, durable, of this type");
+  parser.Add("--work-queue", "classic|quorum", &options->work_queue,
+             "With --definitions: add QUEUE itself, durable, of this type");
   parser.Add("--work-exchange", "EXCHANGE", &options->work_exchange,
              "With --definitions: let retries return through this exchange.\n"
              "Default: directly to their queue");
@@ -389,7 +385,7 @@ std::string Definitions(const std::vector<absl::Duration>& delays, const PlanOpt
 
 }  // namespace
 
-absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments) {
+Parsed<PlanOptions> ParsePlan(const Arguments& arguments) {
   PlanOptions options;
   ClientOptions client;
   absl::Duration heartbeat;

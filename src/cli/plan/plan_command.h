@@ -1,13 +1,11 @@
 #ifndef RETRYQ_CLI_PLAN_PLAN_COMMAND_H_
 #define RETRYQ_CLI_PLAN_PLAN_COMMAND_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -135,9 +133,7 @@ struct PlanOptions {
   bool any_delay = false;               // also queues for delays outside the schedule
 };
 
-// Parses the arguments of `retryq plan` and RETRYQ_URL. Returns kInvalidArgument with all errors,
-// one per line, each with the flag and the remedy.
-absl::StatusOr<std::variant<PlanOptions, Answer>> ParsePlan(const Arguments& arguments);
+Parsed<PlanOptions> ParsePlan(const Arguments& arguments);
 
 // Runs `retryq plan`: simulates and draws as requested and returns the text to print.
 absl::StatusOr<std::string> ShowPlan(const PlanOptions& options);

@@ -91,8 +91,8 @@ class Subprocess {
   // Closes the program's stdin as soon as everything is written.
   void CloseStdin();
 
-  // Stops the program: sends SIGTERM to its process group, and SIGKILL after `kill_grace`. Has no
-  // effect if it is stopped already. `why` becomes ProcessEnd::stopped.
+  // Sends SIGTERM to its process group, and SIGKILL after `kill_grace`; once. `why` becomes
+  // ProcessEnd::stopped.
   void Terminate(std::string why);
 
   bool is_running() const { return pid_ >= 0 && !has_exited_; }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "cli/queues/queues_command.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
-#include "retryq/delay_queue_options.h"
 
 namespace retryq::cli {
 namespace {

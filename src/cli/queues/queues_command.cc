@@ -15,7 +15,6 @@
 #include "cli/flags/shared_flags.h"
 #include "cli/text/duration.h"
 #include "cli/text/json_line.h"
-#include "retryq/delay_queue_options.h"
 #include "retryq/event_loop.h"
 
 namespace retryq::cli {
@@ -205,20 +204,16 @@ void AddOutputFlags(FlagParser& parser, QueuesOptions* options) {
 
 }  // namespace
 
-absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments& arguments) {
+Parsed<QueuesOptions> ParseQueues(const Arguments& arguments) {
   QueuesOptions options;
   BrokerPlace place;
-  DelayQueueOptions delay_queues;
   FlagParser parser(kQueuesHelp);
   AddPlaceFlags(parser, /*waits=*/false, &place);
-  parser.Add("--prefix", "PREFIX", &delay_queues.prefix,
-             "Show the delay queues PREFIX.MILLISECONDS. Default: retry");
+  AddPrefixFlag(parser, &options.prefix);
   AddOutputFlags(parser, &options);
-  return parser.ParseInto(arguments, [&](FlagReader& reader) {
-    reader.Complain(Validate(delay_queues, place.connection.heartbeat));
+  return parser.ParseInto(arguments, [&](FlagReader&) {
     options.management = std::move(place.management);
     options.vhost = place.connection.vhost;
-    options.prefix = delay_queues.prefix;
     return options;
   });
 }

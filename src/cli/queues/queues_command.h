@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -81,16 +80,13 @@ struct QueuesOptions {
   absl::Duration interval = absl::Seconds(2);  // of `watch`
 };
 
-// Parses the arguments of `retryq queues`, RETRYQ_URL and RETRYQ_MANAGEMENT_URL. Returns
-// kInvalidArgument with all errors, one per line, each with the flag and the remedy.
-absl::StatusOr<std::variant<QueuesOptions, Answer>> ParseQueues(const Arguments& arguments);
+Parsed<QueuesOptions> ParseQueues(const Arguments& arguments);
 
-// Runs `retryq queues`. Returns the text to print, which ends with a line break.
+// Returns the text to print, which ends with a line break.
 absl::StatusOr<std::string> Queues(const QueuesOptions& options);
 
-// Runs `retryq queues --watch`: shows the queues repeatedly until a key, SIGINT or SIGTERM:
-// full-screen on a terminal, otherwise as lines. Returns the error of the first request; later
-// errors are shown, and the watch continues.
+// With --watch: shows the queues repeatedly until a key, SIGINT or SIGTERM: full-screen on a
+// terminal, otherwise as lines. Returns the error of the first request; shows later errors.
 absl::Status WatchQueues(const QueuesOptions& options);
 
 // All delay queues of a vhost at one time.

@@ -24,15 +24,9 @@ struct LineRequest {
   PublishOptions publish;
 };
 
-// Parses a line, without its line break:
-//
-//   {"id":…,"queue":… | "exchange":…,"routing_key":…,"body":… | "body_base64":…,"headers":{…},
-//    "delay":"1s" | "at":"<RFC 3339>","priority":…,"correlation_id":…,"reply_to":…,"type":…,
-//    "app_id":…,"user_id":…,"message_id":…,"content_type":…,"content_encoding":…,
-//    "expiration":…,"timestamp":…,"transient":…}
-//
-// `request` contains the defaults of fields that are missing or null. Returns kInvalidArgument with
-// the reason for any other line, unknown fields included; sets the id if there is one.
+// Parses a line, without its line break, as `retryq send --help` describes it. `request` contains
+// the defaults of fields that are missing or null. Returns kInvalidArgument with the reason for any
+// other line, unknown fields included; sets the id if there is one.
 absl::Status ParseRequest(std::string_view line, LineRequest* request);
 
 // The result of the request with this id, with the line break: {"id":…,"ok":true} or

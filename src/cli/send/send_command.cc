@@ -67,9 +67,8 @@ struct SendFlags {
   SendOptions options;
   std::vector<std::string> headers, typed_headers;
   FlagText body;
-  QueueType declare_type = QueueType::kClassic;
   std::size_t in_flight = 2000;
-  bool declare = false;
+  std::optional<QueueType> declare;
   bool lines = false;
   absl::Duration heartbeat = amqp::ConnectionOptions().heartbeat;
 };
@@ -121,18 +120,14 @@ void AddTargetFlags(FlagParser& parser, SendFlags* flags) {
       "--routing-key", "KEY",
       [message](const std::string& text, FlagReader&) { message->routing_key = text; },
       "With --exchange: publish with this routing key");
-  parser.Add("--declare", &flags->declare,
-             "Declare QUEUE, durable, if it is missing. See also retryq declare");
-  parser.Add("--declare-type", "classic|quorum", &flags->declare_type,
-             "With --declare: set the type of the queue. Default: classic");
+  AddDeclareFlags(parser, &flags->declare);
   AddBrokerFlags(parser, &flags->options.client, &flags->options.wait, &flags->heartbeat);
   parser.Check([flags, message](FlagReader& reader) {
     CheckTarget(*flags, reader);
-    reader.RequireFor("--declare-type", flags->declare, "--declare");
     if (!reader.RequireFor("--declare", reader.given("--queue"), "--queue") || !flags->declare) {
       return;
     }
-    flags->options.declare = WorkQueue{.name = message->routing_key, .type = flags->declare_type};
+    flags->options.declare = WorkQueue{.name = message->routing_key, .type = *flags->declare};
   });
 }
 
@@ -210,12 +205,8 @@ void AddMessageFlags(FlagParser& parser, SendFlags* flags) {
   for (const TextFlag& each : kTextFlags) {
     parser.Add(each.flag, each.value, &(message->*each.text), each.help);
   }
-  parser.Add(
-      "--priority", "NUMBER",
-      [message](const std::string& text, FlagReader& reader) {
-        reader.Read("--priority", text, 0, UINT8_MAX, &message->priority.emplace());
-      },
-      "Set the priority, for queues with priorities. Range: 0 to 255");
+  parser.AddNumber("--priority", 0, UINT8_MAX, &message->priority,
+                   "Set the priority, for queues with priorities. Range: 0 to 255");
   parser.Add(
       "--timestamp", "TIME",
       [message](const std::string& text, FlagReader& reader) {
@@ -385,7 +376,7 @@ bool MatchesTopic(std::optional<std::string_view> pattern, std::optional<std::st
 
 }  // namespace
 
-absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arguments) {
+Parsed<SendOptions> ParseSend(const Arguments& arguments) {
   SendFlags flags;
   FlagParser parser(kSendHelp);
   parser.AddPositional("BODY", &flags.body,

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,9 +35,7 @@ struct SendOptions {
   absl::Duration wait = kDefaultWait;  // for a broker that cannot be reached
 };
 
-// Parses the arguments of `retryq send` and RETRYQ_URL. Returns kInvalidArgument with all errors,
-// one per line, each with the flag and the remedy.
-absl::StatusOr<std::variant<SendOptions, Answer>> ParseSend(const Arguments& arguments);
+Parsed<SendOptions> ParseSend(const Arguments& arguments);
 
 // Publishes the message and waits for its confirm. Returns a text about how the delay is kept,
 // empty without a delay, or the errors of Client::Publish.

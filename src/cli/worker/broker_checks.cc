@@ -24,11 +24,6 @@ constexpr absl::Duration kProbeLease = absl::Seconds(5);
 // A refusal closes the channel and is handled in OnChannelClosed.
 constexpr auto kIgnored = [](const auto& /*answer*/) {};
 
-amqp::ConnectionOptions NamedForRights(amqp::ConnectionOptions connection) {
-  connection.connection_name = "retryq work: rights";
-  return connection;
-}
-
 using Json = nlohmann::json;
 
 // Describes what happens to copies in quorum and classic delay queues meanwhile.
@@ -45,7 +40,7 @@ RightsCheck::RightsCheck(EventLoop& loop, const WorkOptions& worker,
       probe_(ThrowAwayForRights(worker_.delay_queues(), TargetOf(worker_), kProbeLease)),
       done_(std::move(done)),
       deadline_(loop.After(kRightsPatience, [this] { Finish(); })),
-      connection_(loop, NamedForRights(worker_.place.connection), this) {}
+      connection_(loop, Named(worker_.place.connection, "retryq work: rights"), this) {}
 
 // Sends all requests at once; the first refusal closes the channel.
 void RightsCheck::OnOpen() {

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,12 +26,10 @@
 
 namespace retryq::cli {
 
-// Checks whether a worker has the permissions that its first failed message needs: to declare a
-// delay queue, to publish to it, and to publish to the default exchange, which parking needs. The
-// check uses a temporary queue and its own connection, and runs at the start, as a missing
-// permission would otherwise show only when a message fails, maybe days later. If all is permitted,
-// it leaves nothing on the broker, not even a line in its log. The parked queue is left to the
-// client, which needs it from the start.
+// Checks at the start whether a worker has the permissions that its first failed message needs: to
+// declare a delay queue, to publish to it, and to publish to the default exchange, which parking
+// needs. Uses a temporary queue and its own connection, and leaves nothing on the broker, not even
+// a line in its log. The parked queue is left to the client, which needs it from the start.
 class RightsCheck final : private amqp::ConnectionListener, private amqp::ChannelListener {
  public:
   // `loop` and `worker` must outlive it. `done` is called once, after three seconds at the latest,
@@ -85,15 +82,14 @@ struct ReturnState {
 // five seconds old.
 std::optional<std::string> WhyFull(const nlohmann::json& queue);
 
-// Returns the problem with a queue, if any. Each copy is due but undelivered for a moment, so
-// undelivered copies are a problem only if the previous look found some, too.
+// Returns the problem with a queue, if any. Each copy is undelivered for a moment, so undelivered
+// copies are a problem only if the previous look found some, too.
 std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState& before,
                                        const std::string& queue);
 
-// Watches whether the copies that a worker has published can return to its queue. AMQP does not
-// show this: RabbitMQ drops a copy that it cannot dead-letter, or keeps it in the quorum delay
-// queue without counting it as a message (F37, F38). So the watch asks the management API once a
-// copy of this worker is due, and at most twice a minute.
+// Watches whether the copies that a worker has published can return to its queue, which AMQP does
+// not show (F37, F38): asks the management API once a copy of this worker is due, and at most twice
+// a minute.
 //
 // Used on the loop's thread; destroy it before the loop.
 class ReturnWatch final : public Observer {

@@ -35,16 +35,12 @@ inline constexpr std::size_t kLongestText = 500;
 // An event as a line, without the line break. `name` and `severity` replace `event.kind`. Fields
 // that are not set are omitted, invalid UTF-8 becomes U+FFFD, and control characters are escaped.
 
-// {"time":"2026-11-21T01:26:15.000Z","level":"info","event":"retried","queue":"orders","attempt":0,
-//  "delay_ms":1000,"delay_queue":"retry.1000","id":"6f1d","error":"exit 3"}
-// and, if they are known, trace_id, cause, late_ms, took_ms, confirm_ms, in_flight, delay_queues
-// and repeated.
+// As doc/events.md describes it.
 std::string JsonLine(Severity severity, std::string_view name, const Event& event,
                      const LineExtras& extras = {});
 
-// 2026-11-21T01:26:15.000Z info retried queue=orders attempt=0 delay=1s delay_queue=retry.1000
-//   id=6f1d error="exit 3", all on one line. Values are quoted if necessary. Of the other fields of
-//   JsonLine it contains only late, took, repeated and url.
+// 2026-11-21T01:26:15.000Z info retried queue=orders attempt=0 … error="exit 3". Values are quoted
+// if necessary, and some fields of JsonLine are missing.
 std::string TextLine(Severity severity, std::string_view name, const Event& event,
                      const LineExtras& extras = {});
 

@@ -3,11 +3,9 @@
 
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/flags/flag_parser.h"
 #include "cli/flags/shared_flags.h"
@@ -46,9 +44,7 @@ Arguments TakeCommand(const Arguments& arguments, Arguments* command);
 // checks `options->command`. --queue and the command may be missing. `json` is the help of --json.
 void AddWorkFlags(FlagParser& parser, const std::string& json, WorkOptions* options);
 
-// Parses the arguments of `retryq work` and RETRYQ_URL. Returns kInvalidArgument with all errors,
-// one per line, each with the flag and the remedy.
-absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments);
+Parsed<WorkOptions> ParseWork(const Arguments& arguments);
 
 // Runs until a signal, then settles the running messages and returns ok. Returns an error if
 // consuming cannot start: see Client::Consume.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -115,13 +116,8 @@ void AddQueueFlags(FlagParser& parser, ConsumerOptions* consumer) {
   parser.Add("--queue", "QUEUE", &consumer->queue,
              "Consume from this queue. It must exist, unless --declare is set. A\n"
              "worker requires it");
-  const auto declare = std::make_shared<bool>(false);
-  const auto declare_type = std::make_shared<QueueType>(QueueType::kClassic);
-  parser.Add("--declare", declare.get(),
-             "Declare QUEUE as a durable queue if it does not exist; see also retryq\n"
-             "declare");
-  parser.Add("--declare-type", "classic|quorum", declare_type.get(),
-             "With --declare: set the type of QUEUE. Default: classic");
+  const auto declare = std::make_shared<std::optional<QueueType>>();
+  AddDeclareFlags(parser, declare.get());
   parser.Add("--work-exchange", "EXCHANGE", &consumer->work_exchange,
              "Return retries through this exchange. Workers of other queues that are\n"
              "bound to it ack and ignore them. Default: directly to QUEUE");
@@ -130,15 +126,14 @@ void AddQueueFlags(FlagParser& parser, ConsumerOptions* consumer) {
              "too. The attempts of all queues count together");
   parser.Add("--former-queue", "QUEUE", &consumer->former_queues,
              "Previous name of QUEUE; its attempt counts are kept. Repeatable");
-  parser.Check([consumer, declare, declare_type](FlagReader& reader) {
+  parser.Check([consumer, declare](FlagReader& reader) {
     CheckNames(*consumer, reader);
     if (consumer->parked_queue.empty() && !consumer->queue.empty()) {
       consumer->parked_queue = consumer->queue + ".parked";
     }
-    reader.RequireFor("--declare-type", *declare, "--declare");
     if (!*declare) return;
     consumer->declare.emplace();
-    consumer->declare->type = *declare_type;
+    consumer->declare->type = **declare;
     reader.RefuseTogether("--declare", "--no-declare");
   });
 }
@@ -295,7 +290,7 @@ void AddWorkFlags(FlagParser& parser, const std::string& json, WorkOptions* opti
   AddOutputFlags(parser, json, options);
 }
 
-absl::StatusOr<std::variant<WorkOptions, Answer>> ParseWork(const Arguments& arguments) {
+Parsed<WorkOptions> ParseWork(const Arguments& arguments) {
   WorkOptions options;
   FlagParser parser(kWorkHelp);
   AddWorkFlags(parser, "Print each event as a line of JSON on stdout, not as text on stderr",

@@ -22,20 +22,16 @@ inline Arguments Words(const std::string& line) {
   return words;
 }
 
-// What the parser of a subcommand has made of its arguments.
-template <typename Options>
-using ParsedArguments = absl::StatusOr<std::variant<Options, Answer>>;
-
 // Of arguments that must be right.
 template <typename Options>
-Options OptionsIn(const ParsedArguments<Options>& parsed) {
+Options OptionsIn(const Parsed<Options>& parsed) {
   EXPECT_TRUE(parsed.ok()) << parsed.status();
   return parsed.ok() ? std::get<Options>(*parsed) : Options();
 }
 
 // About arguments that must be wrong.
 template <typename Options>
-std::string ComplaintsIn(const ParsedArguments<Options>& parsed) {
+std::string ComplaintsIn(const Parsed<Options>& parsed) {
   EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(parsed.status().message());
 }
