@@ -5,14 +5,12 @@
 #include <vector>
 
 #include "integration/amqp_fixture.h"
-#include "integration/temporary_user.h"
 #include "support/proxy.h"
 
 namespace retryq::amqp {
 namespace amqp_broker_test {
 
 using retryq::testing::Proxy;
-using ::testing::HasSubstr;
 
 class AmqpBroker : public AmqpTest {
  protected:
@@ -76,20 +74,6 @@ TEST_F(AmqpBroker, DeclaresPublishesConsumesAndAcks) {
   EXPECT_EQ(CountMessages(queue), 0U);
 }
 
-TEST_F(AmqpBroker, RedeclaresOnlyWithTheSameArguments) {
-  const std::string queue = NewQueueName();
-  const DeclareParams params = {
-      .queue = {.name = queue, .arguments = Table{{"x-message-ttl", std::int64_t{1000}}}}};
-  EXPECT_TRUE(Declare(params).ok());
-  EXPECT_TRUE(Declare(params).ok());
-  const auto refused = Declare(
-      {.queue = {.name = queue, .arguments = Table{{"x-message-ttl", std::int64_t{2000}}}}});
-  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr(queue));
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("x-message-ttl"));
-  EXPECT_TRUE(log_.lost.empty());
-}
-
 TEST_F(AmqpBroker, AnswersConcurrentDeclaresIndependently) {
   int good = 0;
   int bad = 0;
@@ -103,32 +87,6 @@ TEST_F(AmqpBroker, AnswersConcurrentDeclaresIndependently) {
         });
   }
   RunUntil(loop_, [&] { return good == 25 && bad == 25; });
-}
-
-TEST_F(AmqpBroker, NamesTheMissingExchange) {
-  absl::Status there = absl::UnknownError("");
-  absl::Status missing = absl::UnknownError("");
-  broker_->CheckExchange("amq.fanout", [&](absl::Status status) { there = std::move(status); });
-  broker_->CheckExchange("no such one", [&](absl::Status status) { missing = std::move(status); });
-  RunUntil(loop_, [&] { return !absl::IsUnknown(there) && !absl::IsUnknown(missing); });
-  EXPECT_TRUE(there.ok()) << there;
-  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
-  EXPECT_THAT(std::string(missing.message()), HasSubstr("'no such one'"));
-}
-
-TEST_F(AmqpBroker, ReportsAMissingPermissionToDeclare) {
-  const TemporaryUser user("reader", "secret",
-                           {{{"configure", "^$"}, {"write", "^$"}, {"read", ".*"}}});
-  options_.user = "reader";
-  options_.password = "secret";
-  broker_ = MakeBroker(loop_, options_);
-  broker_->SetListener(&log_);
-  RunUntil(loop_, [&] { return log_.ready == 2; });
-  const auto declared = Declare({.queue = {.name = NewQueueName()}});
-  EXPECT_TRUE(absl::IsPermissionDenied(declared.status())) << declared.status();
-  const PublishResult published = Publish({.exchange = "amq.topic", .routing_key = "x"});
-  EXPECT_EQ(published.outcome, PublishOutcome::kUnknown);
-  EXPECT_EQ(published.code, 403);
 }
 
 // Properties with every kind of field.
@@ -236,27 +194,6 @@ TEST_F(AmqpBroker, ContinuesAfterPublishesToAMissingExchange) {
   EXPECT_TRUE(log_.lost.empty());
 }
 
-TEST_F(AmqpBroker, ReportsAWrongUserId) {
-  Properties properties;
-  properties.user_id = "somebody else";
-  const PublishResult result =
-      Publish({.exchange = "amq.topic", .routing_key = "x", .properties = properties});
-  EXPECT_EQ(result.outcome, PublishOutcome::kUnknown);
-  EXPECT_EQ(result.code, 406);
-}
-
-TEST_F(AmqpBroker, SubscribesAsSoonAsTheQueueExists) {
-  const std::string queue = NewQueueName();
-  SubscriptionLog log;
-  const auto subscription = broker_->Consume({.queue = queue}, &log);
-  RunUntil(loop_, [&] { return log.interrupted.size() == 2; });
-  EXPECT_TRUE(absl::IsNotFound(log.interrupted[0])) << log.interrupted[0];
-  EXPECT_THAT(std::string(log.interrupted[0].message()), HasSubstr(queue));
-  EXPECT_EQ(log.subscribed, 0);
-  EXPECT_TRUE(Declare({.queue = {.name = queue}}).ok());
-  RunUntil(loop_, [&] { return log.subscribed == 1; });
-}
-
 TEST_F(AmqpBroker, SubscribesAgainAfterItsQueueIsDeleted) {
   const std::string queue = NewQueue();
   SubscriptionLog log;
@@ -269,22 +206,6 @@ TEST_F(AmqpBroker, SubscribesAgainAfterItsQueueIsDeleted) {
   EXPECT_TRUE(absl::IsAborted(log.interrupted[0])) << log.interrupted[0];
   EXPECT_TRUE(Declare({.queue = {.name = queue}}).ok());
   RunUntil(loop_, [&] { return log.subscribed == 2; });
-}
-
-TEST_F(AmqpBroker, RejectsWithAndWithoutRequeue) {
-  const std::string queue = NewQueue();
-  Publish({.exchange = "", .routing_key = queue, .body = "one"});
-  SubscriptionLog log;
-  const auto subscription = broker_->Consume({.queue = queue, .prefetch = 1}, &log);
-  RunUntil(loop_, [&] { return log.deliveries.size() == 1; });
-  broker_->Reject(log.deliveries[0]->delivery_tag, /*requeue=*/true);
-  RunUntil(loop_, [&] { return log.deliveries.size() == 2; });
-  EXPECT_TRUE(log.deliveries[1]->redelivered);
-  broker_->Reject(log.deliveries[1]->delivery_tag, /*requeue=*/false);
-  bool closed = false;
-  subscription->Close([&] { closed = true; });
-  RunUntil(loop_, [&] { return closed; });
-  EXPECT_EQ(CountMessages(queue), 0U);
 }
 
 // RabbitMQ makes room by consumer tag: what is acked of before must not let more come.
@@ -326,28 +247,6 @@ TEST_F(AmqpBroker, ResumesWithAPrefetchThatIgnoresEarlierDeliveries) {
   }
 }
 
-TEST_F(AmqpBroker, CancelsAnInactiveSubscriptionAtOnce) {
-  SubscriptionLog log;
-  const auto subscription = broker_->Consume({.queue = NewQueueName()}, &log);
-  RunUntil(loop_, [&] { return log.interrupted.size() == 1; });
-  bool cancelled = false;
-  subscription->Cancel([&] { cancelled = true; });
-  EXPECT_FALSE(cancelled);
-  RunUntil(loop_, [&] { return cancelled; });
-  RunFor(loop_, absl::Milliseconds(300));
-  EXPECT_EQ(log.interrupted.size(), 1U);
-}
-
-TEST_F(AmqpBroker, DropsTheCallbacksOfARemovedListener) {
-  broker_->Publish({.exchange = "amq.topic", .routing_key = "x"},
-                   [](const PublishResult&) { FAIL() << "a call too many"; });
-  broker_->Declare({.queue = {.name = NewQueueName()}},
-                   [](const absl::StatusOr<DeclareOk>&) { FAIL() << "a call too many"; });
-  broker_->SetListener(nullptr);
-  EXPECT_EQ(Publish({.exchange = "amq.topic", .routing_key = "nowhere"}).outcome,
-            PublishOutcome::kReturned);
-}
-
 TEST_F(AmqpBroker, ClosesAfterItsLastAck) {
   const std::string queue = NewQueue();
   Publish({.exchange = "", .routing_key = queue, .body = "one"});
@@ -361,21 +260,6 @@ TEST_F(AmqpBroker, ClosesAfterItsLastAck) {
   EXPECT_EQ(CountMessages(queue), 0U);
   EXPECT_TRUE(log.interrupted.empty());
   EXPECT_TRUE(log_.lost.empty());
-}
-
-TEST_F(AmqpBroker, SendsAllAcksBeforeASubscriptionIsDestroyed) {
-  const std::string queue = NewQueue();
-  Publish({.exchange = "", .routing_key = queue, .body = "one"});
-  SubscriptionLog log;
-  auto subscription = broker_->Consume({.queue = queue}, &log);
-  RunUntil(loop_, [&] { return log.deliveries.size() == 1; });
-  broker_->Ack(log.deliveries[0]->delivery_tag);
-  subscription.reset();
-  // Answered behind the closing of the channel, which is when what is unacked is ready again.
-  bool closed = false;
-  broker_->Close([&] { closed = true; });
-  RunUntil(loop_, [&] { return closed; });
-  EXPECT_EQ(CountMessages(queue), 0U);
 }
 
 // Behind a proxy that can cut the connections.
@@ -423,26 +307,6 @@ TEST_F(AmqpBrokerCutOff, AnswersRequestsWithoutAConnection) {
   EXPECT_EQ(Publish({.exchange = "amq.topic", .routing_key = "x"}).outcome,
             PublishOutcome::kUnknown);
   RunUntil(loop_, [&] { return log_.ready == 2; });
-}
-
-TEST_F(AmqpBrokerCutOff, ConsumesAgainAndDropsEarlierAcks) {
-  const std::string queue = NewQueue();
-  Publish({.exchange = "", .routing_key = queue, .body = "one"});
-  SubscriptionLog log;
-  const auto subscription = broker_->Consume({.queue = queue}, &log);
-  RunUntil(loop_, [&] { return log.deliveries.size() == 1; });
-  proxy_->Cut();
-  RunUntil(loop_, [&] { return log.interrupted.size() == 1; });
-  EXPECT_TRUE(absl::IsUnavailable(log.interrupted[0])) << log.interrupted[0];
-  RunUntil(loop_, [&] { return log.deliveries.size() == 2; });
-  EXPECT_EQ(log.subscribed, 2);
-  EXPECT_TRUE(log.deliveries[1]->redelivered);
-  EXPECT_NE(log.deliveries[1]->delivery_tag, log.deliveries[0]->delivery_tag);
-  broker_->Ack(log.deliveries[0]->delivery_tag);  // of the earlier connection: nothing happens
-  bool closed = false;
-  subscription->Close([&] { closed = true; });
-  RunUntil(loop_, [&] { return closed; });
-  EXPECT_EQ(CountMessages(queue), 1U);
 }
 
 }  // namespace amqp_broker_test

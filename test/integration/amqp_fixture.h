@@ -2,7 +2,6 @@
 #define RETRYQ_TEST_INTEGRATION_AMQP_FIXTURE_H_
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <functional>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "retryq/broker/delay_queue_name.h"
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -36,9 +37,8 @@ class Moving : public RetryTest {
 TEST_F(Moving, FromAFixedDelayQueue) {
   peer_.DeclareQueue("orders");
   Client client(loop_, ShortLeases());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(300))},
-                                       calls_.FailTimes(3));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(300))}, calls_.FailTimes(3));
   Publish("orders", "order");
   ASSERT_TRUE(RunUntil([&] { return Handled() == 1; }));
   for (const absl::Duration gap : calls_.Gaps()) EXPECT_GE(gap, absl::Milliseconds(299));
@@ -54,8 +54,8 @@ TEST_F(Moving, FromABusyWaitingQueue) {
   Client client(loop_, Options());
   std::map<std::string, absl::Duration> late;
   std::map<std::string, absl::Time> due;
-  const auto consumer =
-      client.Consume({.queue = "orders"}, [&](const Delivery& delivery) -> Outcome {
+  const Consumer consumer =
+      Consume(client, {.queue = "orders"}, [&](const Delivery& delivery) -> Outcome {
         const std::string id(delivery.id());
         if (delivery.attempt() > 0) {
           late[id] = absl::Now() - due[id];
@@ -65,7 +65,6 @@ TEST_F(Moving, FromABusyWaitingQueue) {
         due[id] = absl::Now() + delay;
         return Outcome::RetryAfter(delay, absl::UnavailableError("not yet"));
       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
   for (const char* delay : {"10", "130", "777", "1240", "1990", "2710"}) Publish("orders", delay);
   ASSERT_TRUE(RunUntil([&] { return late.size() == 6; }));
   for (const auto& [id, lateness] : late) EXPECT_GE(lateness, -absl::Milliseconds(2)) << id;
@@ -82,12 +81,12 @@ TEST_F(Moving, FromALadderOfDelayQueues) {
   options.delay_queues.queue_type = QueueType::kQuorum;
   options.delay_queues.max_length = 100'000;
   Client client(loop_, options);
-  const auto consumer = client.Consume({.queue = "orders",
-                                        .retry = {.backoff = {.base = absl::Milliseconds(200),
-                                                              .factor = 4,
-                                                              .max = absl::Minutes(10)}}},
-                                       calls_.FailTimes(3));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client,
+                                    {.queue = "orders",
+                                     .retry = {.backoff = {.base = absl::Milliseconds(200),
+                                                           .factor = 4,
+                                                           .max = absl::Minutes(10)}}},
+                                    calls_.FailTimes(3));
   Publish("orders", "order");
   ASSERT_TRUE(RunUntil([&] { return Handled() == 1; }, absl::Minutes(1)));
   EXPECT_EQ(events_.Count(EventKind::kForwarded), 0U);
@@ -110,15 +109,15 @@ TEST_F(Moving, FromAQueuePerTtlWithExpires) {
   peer_.DeclareQueue("orders");
   Client client(loop_, ShortLeases());
   std::set<std::string> handled;
-  const auto consumer = client.Consume(
-      {.queue = "orders",
-       .retry = {.backoff = {.base = absl::Milliseconds(500), .max = absl::Seconds(2)}}},
-      [&](const Delivery& delivery) -> Outcome {
-        if (delivery.attempt() < 3) return absl::UnavailableError("not yet");
-        handled.emplace(delivery.id());
-        return Outcome::Ok();
-      });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client,
+              {.queue = "orders",
+               .retry = {.backoff = {.base = absl::Milliseconds(500), .max = absl::Seconds(2)}}},
+              [&](const Delivery& delivery) -> Outcome {
+                if (delivery.attempt() < 3) return absl::UnavailableError("not yet");
+                handled.emplace(delivery.id());
+                return Outcome::Ok();
+              });
   for (int i = 0; i < kMessages; ++i) {
     Publish("orders", std::to_string(i));
     ASSERT_TRUE(RunFor(absl::Milliseconds(100)).ok());
@@ -134,7 +133,8 @@ TEST_F(Moving, FromAQueuePerTtlWithExpires) {
 TEST_F(Moving, FromOneRetryQueueWithATtlPerMessage) {
   peer_.DeclareQueue("orders");
   Client client(loop_, Options());
-  const auto consumer = client.Consume(
+  const Consumer consumer = Consume(
+      client,
       {.queue = "orders",
        .retry = {.earlier_counts = {"x-retry-count", "x-death"},
                  .max_retry_after = absl::Hours(1)}},
@@ -144,7 +144,6 @@ TEST_F(Moving, FromOneRetryQueueWithATtlPerMessage) {
         const absl::Duration delay = delivery.id() == "long" ? absl::Hours(1) : absl::Seconds(1);
         return Outcome::RetryAfter(delay, absl::UnavailableError("not yet"));
       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
   const std::string counted =
       amqp::Table{{"customer", std::int32_t{7}}, {"x-retry-count", std::int64_t{4}}}
           .Encode()
@@ -185,13 +184,13 @@ TEST_F(Moving, FromOneRetryQueueWithATtlPerMessage) {
 TEST_F(Moving, FromCountsInNestedHeaders) {
   peer_.DeclareQueue("orders.v1");
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders.v1",
-                      .retry = {.backoff = {.base = absl::Milliseconds(100)},
-                                .max_attempts = 5,
-                                .earlier_counts = {"rascal.recovery.orders.v1.republished"}}},
-                     calls_.FailTimes(10));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client,
+              {.queue = "orders.v1",
+               .retry = {.backoff = {.base = absl::Milliseconds(100)},
+                         .max_attempts = 5,
+                         .earlier_counts = {"rascal.recovery.orders.v1.republished"}}},
+              calls_.FailTimes(10));
   const amqp::Table counted = {{"republished", std::int8_t{3}}};
   const amqp::Table recovery = {{"orders.v1", counted}, {"bills", amqp::Table{}}};
   const amqp::Table rascal = {{"originalQueue", "orders.v1"},
@@ -220,7 +219,8 @@ TEST_F(Moving, FromSharedWaitQueues) {
     const std::string queue = "work." + std::to_string(i);
     peer_.DeclareQueue(queue,
                        {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "dead"}});
-    auto consumer = client.Consume(
+    Consumer consumer = Consume(
+        client,
         {.queue = queue,
          .retry = {.backoff = {.base = absl::Milliseconds(100)},
                    .max_attempts = 3,
@@ -232,8 +232,7 @@ TEST_F(Moving, FromSharedWaitQueues) {
           if (delivery.body() == "broken") return absl::DataLossError("never mind");
           return absl::UnavailableError("down");
         });
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
-    consumers.push_back(*std::move(consumer));
+    consumers.push_back(std::move(consumer));
     Publish(queue, queue);
   }
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRejected) == kQueues; }));
@@ -266,9 +265,8 @@ TEST_F(Moving, FromClientSideSleep) {
   }
   // The process is gone. What it had put off comes back to the next one.
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(1));
   std::set<std::string> ids;
   ASSERT_TRUE(RunUntil([&] {
     for (std::size_t i = 0; i < calls_.size(); ++i) {

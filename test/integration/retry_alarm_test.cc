@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "integration/own_broker_test.h"
+#include "support/consume.h"
 
 namespace retryq::testing {
 namespace retry_alarm_test {
@@ -26,14 +27,13 @@ TEST_F(RetryAlarm, PausesPublishingButStillConsumesAcksAndSendsHeartbeats) {
   options.delay_queues.confirm_timeout = absl::Seconds(5);
   Client client(loop_, options);
   // Every other message fails at first.
-  const auto consumer = client.Consume(
-      {.queue = "orders", .retry = Every(absl::Milliseconds(100)), .prefetch = kMessages},
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(100)), .prefetch = kMessages},
       [this](const Delivery& delivery) -> Outcome {
         calls_.Note(delivery);
         const bool fails = delivery.body().back() % 2 == 0 && delivery.attempt() == 0;
         return fails ? absl::UnavailableError("not yet") : absl::OkStatus();
       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
 
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kBlocked) == 1; }));
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages / 2; }));
@@ -63,15 +63,15 @@ TEST_F(RetryAlarm, AStopEndsThePublishesThatHandlersWaitFor) {
   broker().RaiseAlarm();
   Client client(loop_, Options());
   std::vector<absl::Status> answers;
-  const auto consumer = client.Consume({.queue = "orders"}, [&](const Delivery&,
-                                                                Settlement settlement) {
-    auto open = std::make_shared<Settlement>(std::move(settlement));
-    client.Publish({.routing_key = "results"}, {}, [&answers, open](const absl::Status& answer) {
-      answers.push_back(answer);
-      std::move(*open).Settle(answer);
-    });
-  });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders"}, [&](const Delivery&, Settlement settlement) {
+        auto open = std::make_shared<Settlement>(std::move(settlement));
+        client.Publish({.routing_key = "results"}, {},
+                       [&answers, open](const absl::Status& answer) {
+                         answers.push_back(answer);
+                         std::move(*open).Settle(answer);
+                       });
+      });
   ASSERT_TRUE(RunUntil([&] {
     return events_.Count(EventKind::kDelivered) == 4 && events_.Count(EventKind::kBlocked) == 1;
   }));

@@ -8,6 +8,7 @@
 
 #include "retryq/broker/delay_grid.h"
 #include "retryq/broker/delay_queue_name.h"
+#include "support/consume.h"
 #include "support/referee.h"
 #include "support/retry_test.h"
 
@@ -36,27 +37,27 @@ void RetryAnyDelay::RetryAtRandom(const ClientOptions& options) {
   std::size_t early = 0;
   absl::Duration latest;
   Client client(loop_, options);
-  const auto consumer =
-      client.Consume({.queue = "orders",
-                      .retry = {.backoff = {.base = absl::Milliseconds(600), .jitter = 0.5}},
-                      .prefetch = 1000},
-                     Handler([&](const Delivery& delivery) -> Outcome {
-                       const std::string id(delivery.body());
-                       const absl::Time now = absl::Now();
-                       if (delivery.attempt() > 0) {
-                         const absl::Duration waited = now - failed_at.at(id);
-                         if (waited < *delivery.history().delay - absl::Milliseconds(1)) ++early;
-                         latest = std::max(latest, now - *delivery.history().not_before);
-                       }
-                       failed_at[id] = now;
-                       if (delivery.attempt() < kFailures) {
-                         referee.Failed(id);
-                         return absl::UnavailableError("not yet");
-                       }
-                       referee.Handled(id);
-                       return Outcome::Ok();
-                     }));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client,
+              {.queue = "orders",
+               .retry = {.backoff = {.base = absl::Milliseconds(600), .jitter = 0.5}},
+               .prefetch = 1000},
+              Handler([&](const Delivery& delivery) -> Outcome {
+                const std::string id(delivery.body());
+                const absl::Time now = absl::Now();
+                if (delivery.attempt() > 0) {
+                  const absl::Duration waited = now - failed_at.at(id);
+                  if (waited < *delivery.history().delay - absl::Milliseconds(1)) ++early;
+                  latest = std::max(latest, now - *delivery.history().not_before);
+                }
+                failed_at[id] = now;
+                if (delivery.attempt() < kFailures) {
+                  referee.Failed(id);
+                  return absl::UnavailableError("not yet");
+                }
+                referee.Handled(id);
+                return Outcome::Ok();
+              }));
   for (std::size_t i = 0; i < kMessages; ++i) {
     const std::string id = std::to_string(i);
     referee.Sent(id);
@@ -99,13 +100,12 @@ TEST_F(RetryAnyDelay, JitterIsKeptThroughQuorumQueuesToo) {
 
 TEST_F(RetryAnyDelay, RetryAfterIsExact) {
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders"}, [&](const Delivery& delivery) -> Outcome {
+  const Consumer consumer =
+      Consume(client, {.queue = "orders"}, [&](const Delivery& delivery) -> Outcome {
         calls_.Note(delivery);
         if (delivery.attempt() > 0) return Outcome::Ok();
         return Outcome::RetryAfter(kOdd, absl::UnavailableError("429"));
       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
   EXPECT_THAT(calls_.Gaps(), Each(Ge(kOdd)));
@@ -122,9 +122,8 @@ TEST_F(RetryAnyDelay, ADelayedPublishReachesEveryQueueOfAnExchange) {
   std::vector<Consumer> consumers;
   for (const char* queue : {"orders", "mails"}) {
     peer_.Bind(queue, "shop");
-    auto consumer = client.Consume({.queue = queue}, calls_.Succeed());
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
-    consumers.push_back(*std::move(consumer));
+    Consumer consumer = Consume(client, {.queue = queue}, calls_.Succeed());
+    consumers.push_back(std::move(consumer));
   }
   const absl::Time begun = absl::Now();
   absl::Status answer = absl::UnknownError("none");
@@ -153,8 +152,7 @@ TEST_F(RetryAnyDelay, IsKeptIfItsWorkerStops) {
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
   EXPECT_THAT(calls_.Gaps(), SizeIs(0)) << "it is back before its time, and nobody has it";
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "orders"}, calls_.Succeed());
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
   EXPECT_THAT(calls_.Gaps(), Each(Ge(absl::Seconds(2) + kOdd)));
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -65,9 +66,8 @@ class RetryBreaker : public RetryTest, public ::testing::WithParamInterface<cons
 
 TEST_P(RetryBreaker, KeepsAttemptsThroughAnOutageAndLosesNothing) {
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume(WithBreaker(), Handler([this](const Delivery& order) { return Call(order); }));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, WithBreaker(),
+                                    Handler([this](const Delivery& order) { return Call(order); }));
   Send();
   ASSERT_TRUE(RunUntil([this] { return events_.Count(EventKind::kBreakerOpened) == 4; }));
   // Ten calls, and then one for each pause.
@@ -82,9 +82,8 @@ TEST_P(RetryBreaker, RequeuesMessagesThatWaitForAThread) {
   Client client(loop_, Options());
   ConsumerOptions options = WithBreaker();
   options.handler_threads = 4;
-  const auto consumer = client.Consume(
-      std::move(options), Handler([this](const Delivery& order) { return Call(order); }));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, std::move(options),
+                                    Handler([this](const Delivery& order) { return Call(order); }));
   Send();
   ASSERT_TRUE(RunUntil([this] { return events_.Count(EventKind::kBreakerOpened) == 3; }));
   {

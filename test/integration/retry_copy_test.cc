@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "support/consume.h"
 #include "support/make_message.h"
 #include "support/retry_test.h"
 
@@ -84,9 +85,8 @@ class RetryCopy : public RetryTest {
   // Publishes the message to "orders" and has it fail three times; what the fourth call gets.
   Delivery AfterThreeRetries(const amqp::Properties& properties, std::string_view body = "body") {
     Client client(loop_, Options());
-    const auto consumer = client.Consume(
-        {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(3));
-    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    const Consumer consumer = Consume(
+        client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(3));
     peer_.Publish("", "orders", body, properties);
     EXPECT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
     EXPECT_EQ(calls_.size(), 4U);
@@ -172,19 +172,19 @@ TEST_F(RetryCopy, KeepsHeadersNested900Deep) {
 TEST_F(RetryCopy, ParksHeadersNested900Deep) {
   const std::string headers = NestedTableBytes(900);
   Client client(loop_, Options());
-  const auto consumer = client.Consume(
-      {.queue = "orders"}, calls_.Answer(Outcome::Park(absl::InvalidArgumentError("too deep"))));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders"},
+              calls_.Answer(Outcome::Park(absl::InvalidArgumentError("too deep"))));
   peer_.Publish("", "orders", "", {.headers = amqp::TableView(headers)});
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
 
   // Not by the peer: rabbitmq-c reads no such depth from 0.15 on.
   std::string parked;
-  const auto reader = client.Consume({.queue = "orders.parked"}, [&](const Delivery& delivery) {
-    parked = WithoutTraces(delivery.headers().all());
-    return Outcome::Ok();
-  });
-  ASSERT_TRUE(reader.ok()) << reader.status();
+  const Consumer reader =
+      Consume(client, {.queue = "orders.parked"}, [&](const Delivery& delivery) {
+        parked = WithoutTraces(delivery.headers().all());
+        return Outcome::Ok();
+      });
   ASSERT_TRUE(RunUntil([&] { return !parked.empty(); }));
   EXPECT_EQ(parked, headers);
 }
@@ -212,9 +212,8 @@ TEST_F(RetryCopy, ReturnsDespiteAnOldDeath) {
 
 TEST_F(RetryCopy, OmitsAnExpirationShorterThanTheDelay) {
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1));
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
   peer_.Publish("", "orders", "one", {.expiration = "300"});
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
@@ -228,9 +227,8 @@ TEST_F(RetryCopy, OmitsTheUserIdOfAnotherUser) {
   const std::string user = vhost_.AddUser({{.configure = "", .write = ".*", .read = ""}});
   Peer other(vhost_.UrlAs(user, user));
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
-                                       calls_.FailTimes(2));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(2));
   other.Publish("", "orders", "one", {.user_id = user});
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
 
@@ -260,9 +258,8 @@ TEST_F(RetryCopy, UsesTheMessageIdAsItsId) {
 TEST_F(RetryCopy, IsParkedUnchangedIfItsHeadersFillTheFrame) {
   const std::string headers = Encoded({{"large", std::string(130'980, 'x')}});
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
-                                       calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(1));
   peer_.Publish("", "orders", "one", {.headers = amqp::TableView(headers)});
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
 
@@ -285,9 +282,8 @@ TEST_F(RetryCopy, MayHaveHeadersLargerThanTheConsumersFrames) {
       };
     }
     Client client(loop_, options);
-    const auto consumer =
-        client.Consume({.queue = "orders", .retry = twice, .prefetch = 1}, calls_.FailTimes(9));
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    const Consumer consumer =
+        Consume(client, {.queue = "orders", .retry = twice, .prefetch = 1}, calls_.FailTimes(9));
     peer_.Publish("", "orders", "large", {.headers = amqp::TableView(headers)});
     peer_.Publish("", "orders", "small");
     messages += 2;

@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "integration/own_broker_test.h"
+#include "support/consume.h"
 
 namespace retryq::testing {
 namespace retry_credentials_test {
@@ -44,9 +45,8 @@ TEST_F(RetryCredentials, AChangedPasswordIsUsedByTheNextConnection) {
   std::string password = "old";
   options_.credentials = [&] { return Credentials{.user = "worker", .password = password}; };
   Client client(loop_, options_);
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(100))},
-                                       calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(100))}, calls_.FailTimes(1));
   ExpectCalls(2);
 
   node.Control({"change_password", "worker", "new"});
@@ -108,9 +108,8 @@ TEST_F(RetryTokens, AreRenewedOnOpenConnections) {
     return Credentials{.user = "worker", .password = Token(expires), .expires = expires};
   };
   Client client(loop_, options_);
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(100))},
-                                       calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(100))}, calls_.FailTimes(1));
   ExpectCalls(2);
   const std::size_t at_first = asked;
   // Both connections, twice: the first token has expired then.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "support/consume.h"
 #include "support/referee.h"
 #include "support/retry_test.h"
 
@@ -18,9 +19,8 @@ class RetryDelayQueues : public RetryTest {
 
 TEST_F(RetryDelayQueues, MatchTheDesign) {
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Seconds(1))}, calls_.FailTimes(1));
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
   EXPECT_EQ(events_.Last(EventKind::kRetried)->delay_queue, "retry.1000");
@@ -51,10 +51,9 @@ TEST_F(RetryDelayQueues, ReturnThroughANamedWorkExchange) {
   peer_.DeclareExchange("work", "direct");
   peer_.Bind("orders", "work", "order.placed");
   Client client(loop_, Options());
-  const auto consumer = client.Consume(
-      {.queue = "orders", .work_exchange = "work", .retry = Every(absl::Milliseconds(200))},
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .work_exchange = "work", .retry = Every(absl::Milliseconds(200))},
       calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
   peer_.Publish("work", "order.placed", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
 
@@ -70,9 +69,8 @@ TEST_F(RetryDelayQueues, AreClassicInAVhostWhoseDefaultIsQuorum) {
   ClientOptions options = Options();
   options.url = quorum.Url();
   Client client(loop_, options);
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(200))},
-                                       calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(200))}, calls_.FailTimes(1));
   peer.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
 
@@ -82,9 +80,8 @@ TEST_F(RetryDelayQueues, AreClassicInAVhostWhoseDefaultIsQuorum) {
 
 TEST_F(RetryDelayQueues, ExpireAfterTheirLeaseAndAreRedeclaredWhenNeeded) {
   Client client(loop_, ShortLeases());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(300))},
-                                       calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(300))}, calls_.FailTimes(1));
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
   EXPECT_EQ(vhost_.Queue("retry.300").value().at("arguments").at("x-expires"), 5300);
@@ -106,9 +103,8 @@ TEST_F(RetryDelayQueues, AreRenewedWhileMessagesWaitInThem) {
   ClientOptions options = ShortLeases();
   options.delay_queues.max_window = absl::Seconds(1);
   Client client(loop_, options);
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(absl::Seconds(4))}, calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Seconds(4))}, calls_.FailTimes(1));
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
 
@@ -119,9 +115,8 @@ TEST_F(RetryDelayQueues, AreRenewedWhileMessagesWaitInThem) {
 // A message fails on and on for longer than the queue would live without being renewed.
 TEST_F(RetryDelayQueues, OutliveTheirLeaseWhileTheyAreUsed) {
   Client client(loop_, ShortLeases());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(700))},
-                                       calls_.FailTimes(10));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(700))}, calls_.FailTimes(10));
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 11; }));
 
@@ -133,12 +128,12 @@ TEST_F(RetryDelayQueues, OutliveTheirLeaseWhileTheyAreUsed) {
 TEST_F(RetryDelayQueues, AreRedeclaredIfDeletedBetweenTwoFailures) {
   std::optional<Settlement> open;
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(200))},
-                                       [&](const Delivery& delivery, Settlement settlement) {
-                                         calls_.Note(delivery);
-                                         open = std::move(settlement);
-                                       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(200))},
+              [&](const Delivery& delivery, Settlement settlement) {
+                calls_.Note(delivery);
+                open = std::move(settlement);
+              });
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 1; }));
   std::move(*open).Settle(absl::UnavailableError("first"));
@@ -160,17 +155,16 @@ TEST_F(RetryDelayQueues, LoseNothingIfTheirExchangeIsDeletedDuringPublishes) {
   constexpr int kMessages = 2000;
   Referee referee;
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(500)), .prefetch = 100},
-                     [&](const Delivery& delivery) -> Outcome {
-                       if (delivery.attempt() == 0) {
-                         referee.Failed(delivery.body());
-                         return absl::UnavailableError("not yet");
-                       }
-                       referee.Handled(delivery.body());
-                       return Outcome::Ok();
-                     });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(500)), .prefetch = 100},
+              [&](const Delivery& delivery) -> Outcome {
+                if (delivery.attempt() == 0) {
+                  referee.Failed(delivery.body());
+                  return absl::UnavailableError("not yet");
+                }
+                referee.Handled(delivery.body());
+                return Outcome::Ok();
+              });
   for (int i = 0; i < kMessages; ++i) {
     const std::string id = std::to_string(i);
     referee.Sent(id);

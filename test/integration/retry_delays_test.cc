@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -31,12 +32,12 @@ class RetryDelays : public RetryTest {
 
 TEST_F(RetryDelays, GrowByFactorFromBaseUpToMax) {
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders",
-                                        .retry = {.backoff = {.base = absl::Milliseconds(250),
-                                                              .factor = 2,
-                                                              .max = absl::Seconds(1)}}},
-                                       calls_.FailTimes(4));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client,
+                                    {.queue = "orders",
+                                     .retry = {.backoff = {.base = absl::Milliseconds(250),
+                                                           .factor = 2,
+                                                           .max = absl::Seconds(1)}}},
+                                    calls_.FailTimes(4));
 
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 5; }));
@@ -52,10 +53,10 @@ TEST_F(RetryDelays, GrowByFactorFromBaseUpToMax) {
 
 TEST_F(RetryDelays, AreExactForAFractionalFactor) {
   Client client(loop_, Options());
-  const auto consumer = client.Consume(
+  const Consumer consumer = Consume(
+      client,
       {.queue = "orders", .retry = {.backoff = {.base = absl::Milliseconds(100), .factor = 1.5}}},
       calls_.FailTimes(3));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
 
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 4; }));
@@ -65,14 +66,13 @@ TEST_F(RetryDelays, AreExactForAFractionalFactor) {
 
 TEST_F(RetryDelays, FollowRetryAfterOfTheHandler) {
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(100))},
-                                       [&](const Delivery& delivery) -> Outcome {
-                                         calls_.Note(delivery);
-                                         if (delivery.attempt() > 0) return Outcome::Ok();
-                                         return Outcome::RetryAfter(absl::Milliseconds(700),
-                                                                    absl::UnavailableError("429"));
-                                       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(100))},
+              [&](const Delivery& delivery) -> Outcome {
+                calls_.Note(delivery);
+                if (delivery.attempt() > 0) return Outcome::Ok();
+                return Outcome::RetryAfter(absl::Milliseconds(700), absl::UnavailableError("429"));
+              });
 
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
@@ -82,16 +82,14 @@ TEST_F(RetryDelays, FollowRetryAfterOfTheHandler) {
 
 TEST_F(RetryDelays, DoNotDependOnMessagesAheadInTheQueue) {
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(300))},
-                                       [&](const Delivery& delivery) -> Outcome {
-                                         calls_.Note(delivery);
-                                         if (delivery.attempt() > 0) return Outcome::Ok();
-                                         if (delivery.body() == "quick")
-                                           return absl::UnavailableError("soon");
-                                         return Outcome::RetryAfter(
-                                             absl::Seconds(3), absl::UnavailableError("later"));
-                                       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(300))},
+              [&](const Delivery& delivery) -> Outcome {
+                calls_.Note(delivery);
+                if (delivery.attempt() > 0) return Outcome::Ok();
+                if (delivery.body() == "quick") return absl::UnavailableError("soon");
+                return Outcome::RetryAfter(absl::Seconds(3), absl::UnavailableError("later"));
+              });
 
   peer_.Publish("", "orders", "slow");
   peer_.Publish("", "orders", "quick");
@@ -103,9 +101,8 @@ TEST_F(RetryDelays, DoNotDependOnMessagesAheadInTheQueue) {
 
 TEST_F(RetryDelays, ArePassedToTheHandlerWithEarlierFailures) {
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
-                                       calls_.FailTimes(2));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(2));
 
   const absl::Time before = absl::Now();
   peer_.Publish("", "orders", "one");

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -26,14 +27,13 @@ class RetryFullQueue : public RetryTest, public ::testing::WithParamInterface<Qu
     Client client(loop_, options);
     std::size_t sent = 0;
     std::set<std::string> handled;
-    const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Seconds(2))},
-                                         [&](const Delivery& delivery) -> Outcome {
-                                           if (delivery.attempt() == 0)
-                                             return absl::UnavailableError("not yet");
-                                           handled.emplace(delivery.id());
-                                           return Outcome::Ok();
-                                         });
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    const Consumer consumer = Consume(client, {.queue = "orders", .retry = Every(absl::Seconds(2))},
+                                      [&](const Delivery& delivery) -> Outcome {
+                                        if (delivery.attempt() == 0)
+                                          return absl::UnavailableError("not yet");
+                                        handled.emplace(delivery.id());
+                                        return Outcome::Ok();
+                                      });
     const std::string body(100, 'x');
     const auto send = [&] {
       peer_.Publish("", "orders", body, {.message_id = std::to_string(sent++)});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -53,10 +54,9 @@ TEST_F(RetryLimits, ParkMessagesThatAreTooLargeForMemory) {
   Client client(loop_, Options());
   std::vector<Consumer> consumers;
   for (const std::string queue : {"orders", "mail"}) {
-    auto consumer =
-        client.Consume({.queue = queue, .prefetch = 5, .max_body = 1024}, calls_.FailTimes(0));
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
-    consumers.push_back(*std::move(consumer));
+    Consumer consumer =
+        Consume(client, {.queue = queue, .prefetch = 5, .max_body = 1024}, calls_.FailTimes(0));
+    consumers.push_back(std::move(consumer));
   }
   ASSERT_TRUE(RunUntil([&] {
     return events_.Count(EventKind::kHandled) == 2 * kEach &&
@@ -81,9 +81,8 @@ TEST_F(RetryLimits, ParkMessagesThatAreTooLargeForMemory) {
 TEST_F(RetryLimits, LeaveTooLargeMessagesInTheQueueIfTheyCannotBeParked) {
   {
     Client client(loop_, Options());
-    const auto consumer =
-        client.Consume({.queue = "orders", .max_body = 200'000}, calls_.FailTimes(0));
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    const Consumer consumer =
+        Consume(client, {.queue = "orders", .max_body = 200'000}, calls_.FailTimes(0));
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
     peer_.Delete("orders.parked");
     peer_.Publish("", "orders", Body(300'000));
@@ -106,13 +105,12 @@ TEST_F(RetryLimits, BoundTheTotalOfBodiesInMemory) {
   std::vector<Settlement> open;
   std::set<std::size_t> seen;
   std::size_t most = 0;
-  const auto consumer = client.Consume({.queue = "orders", .max_body = 100'000},
-                                       [&](const Delivery& delivery, Settlement settlement) {
-                                         open.push_back(std::move(settlement));
-                                         most = std::max(most, open.size());
-                                         seen.insert(delivery.body().size());
-                                       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "orders", .max_body = 100'000},
+                                    [&](const Delivery& delivery, Settlement settlement) {
+                                      open.push_back(std::move(settlement));
+                                      most = std::max(most, open.size());
+                                      seen.insert(delivery.body().size());
+                                    });
   ASSERT_TRUE(RunUntil([&] {
     if (!open.empty()) {
       Settlement settlement = std::move(open.back());
@@ -129,9 +127,8 @@ TEST_F(RetryLimits, ParkAfterTheLastAttemptWithTheHistory) {
   peer_.DeclareExchange("shop", "topic");
   peer_.Bind("orders", "shop", "#");
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Attempts(3)}, calls_.FailTimes(100));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Attempts(3)}, calls_.FailTimes(100));
   const std::string headers = amqp::Table({{"colour", "red"}}).Encode().value();
   peer_.Publish("shop", "order.placed", "an order",
                 {.headers = amqp::TableView(headers), .message_id = "id-1"});
@@ -165,9 +162,8 @@ TEST_F(RetryLimits, ParkAfterTheLastAttemptWithTheHistory) {
 
 TEST_F(RetryLimits, ParkPermanentErrorsAtOnce) {
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Attempts(3)},
-                                       calls_.Answer(absl::InvalidArgumentError("no JSON")));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "orders", .retry = Attempts(3)},
+                                    calls_.Answer(absl::InvalidArgumentError("no JSON")));
   peer_.Publish("", "orders", "an order");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
 
@@ -179,9 +175,8 @@ TEST_F(RetryLimits, ParkPermanentErrorsAtOnce) {
 TEST_F(RetryLimits, ParkInANamedExistingQueue) {
   peer_.DeclareQueue("graveyard", {{"x-queue-type", "quorum"}});
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .parked_queue = "graveyard"},
-                                       calls_.Answer(Outcome::Park(absl::UnknownError("bad"))));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "orders", .parked_queue = "graveyard"},
+                                    calls_.Answer(Outcome::Park(absl::UnknownError("bad"))));
   peer_.Publish("", "orders", "an order");
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("graveyard") == 1; }));
   EXPECT_FALSE(vhost_.HasQueue("orders.parked"));
@@ -189,9 +184,8 @@ TEST_F(RetryLimits, ParkInANamedExistingQueue) {
 
 TEST_F(RetryLimits, RedeclareTheParkedQueueIfItIsDeleted) {
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders"}, calls_.Answer(Outcome::Park(absl::UnknownError("bad"))));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders"}, calls_.Answer(Outcome::Park(absl::UnknownError("bad"))));
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
 
@@ -210,8 +204,8 @@ TEST_F(RetryLimits, RejectToTheQueuesOwnDeadLetterExchange) {
   RetryOptions retry = Attempts(2);
   retry.on_limit = OnLimit::kReject;
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "jobs", .retry = retry}, calls_.FailTimes(100));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "jobs", .retry = retry}, calls_.FailTimes(100));
   peer_.Publish("", "jobs", "a job");
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("dead") == 1; }));
 
@@ -225,8 +219,8 @@ TEST_F(RetryLimits, DiscardIfConfigured) {
   RetryOptions retry = Attempts(2);
   retry.on_limit = OnLimit::kDiscard;
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = retry}, calls_.FailTimes(100));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = retry}, calls_.FailTimes(100));
   peer_.Publish("", "orders", "an order");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDiscarded) == 1; }));
 
@@ -236,9 +230,8 @@ TEST_F(RetryLimits, DiscardIfConfigured) {
 
 TEST_F(RetryLimits, DiscardIfTheHandlerRequestsIt) {
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders"}, calls_.Answer(Outcome::Discard("too old to matter")));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders"}, calls_.Answer(Outcome::Discard("too old to matter")));
   peer_.Publish("", "orders", "an order");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDiscarded) == 1; }));
 
@@ -250,8 +243,8 @@ TEST_F(RetryLimits, ParkMessagesThatHaveFailedForTooLong) {
   RetryOptions retry = Every(absl::Milliseconds(400));
   retry.max_age = absl::Seconds(1);
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = retry}, calls_.FailTimes(100));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = retry}, calls_.FailTimes(100));
   peer_.Publish("", "orders", "an order");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
 
@@ -262,10 +255,9 @@ TEST_F(RetryLimits, ParkMessagesThatHaveFailedForTooLong) {
 
 TEST_F(RetryLimits, TreatAnExceptionAsAFailure) {
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Attempts(2)},
-                     [](const Delivery&) -> Outcome { throw std::runtime_error("boom"); });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Attempts(2)},
+              [](const Delivery&) -> Outcome { throw std::runtime_error("boom"); });
   peer_.Publish("", "orders", "an order");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
   EXPECT_THAT(events_.Last(EventKind::kFailed)->error, HasSubstr("boom"));

@@ -2,7 +2,6 @@
 // still answers the declares with ok, and the worker reports it.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -145,9 +146,8 @@ TEST_F(RetryPublish, WithoutPermissionIsDenied) {
 
 TEST_F(RetryPublish, ADelayedMessageStartsAtAttemptZero) {
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
-                                       calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))}, calls_.FailTimes(1));
   EXPECT_EQ(Publish(client, {.routing_key = "orders"}, absl::Milliseconds(128)), absl::OkStatus());
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
   EXPECT_EQ(calls_[0].attempt(), 0U);

@@ -10,6 +10,7 @@
 #include "integration/own_broker_test.h"
 #include "retry/delay_queues/quorum_lease.h"
 #include "retry/delay_queues/route_declaration.h"
+#include "support/consume.h"
 
 namespace retryq::testing {
 namespace retry_quorum_test {
@@ -40,9 +41,8 @@ class RetryQuorum : public RetryTest {
 
 TEST_F(RetryQuorum, MessagesReturnThroughTheQueueOfTheCurrentEpoch) {
   Client client(loop_, QuorumOptions());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(2));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(2));
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
   for (const absl::Duration gap : calls_.Gaps()) EXPECT_GE(gap, kDelay);
@@ -71,9 +71,8 @@ TEST_F(RetryQuorum, IgnoresAStaleQueueOfAnotherEpoch) {
   peer_.DeclareQueue(PresentQueue().queue.name, stale);
 
   Client client(loop_, QuorumOptions());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(kDelay)}, calls_.FailTimes(1));
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
   EXPECT_EQ(events_.Last(EventKind::kRetried)->delay_queue, PresentQueue(/*later=*/1).queue.name);
@@ -100,9 +99,8 @@ class RetryQuorumBeside : public RetryQuorum {
     }
     EXPECT_TRUE(RunUntil([&] { return published == kUndeliverable; }));
     peer_.Delete("gone");
-    const auto consumer =
-        client.Consume({.queue = "orders", .retry = Every(kLongerDelay)}, calls_.FailTimes(1));
-    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    const Consumer consumer =
+        Consume(client, {.queue = "orders", .retry = Every(kLongerDelay)}, calls_.FailTimes(1));
     // All that is due is in the way by then.
     EXPECT_TRUE(RunFor(kLongerDelay).ok());
     peer_.Publish("", "orders", "one");
@@ -125,9 +123,8 @@ TEST_F(RetryQuorumBeside, ADeletedWorkQueueBlocksAllThatShareItsDelayQueues) {
 
 TEST_F(RetryQuorum, TheParkedQueueIsOfTheSameType) {
   Client client(loop_, QuorumOptions());
-  const auto consumer = client.Consume(
-      {.queue = "orders"}, calls_.Answer(Outcome::Park(absl::UnknownError("hopeless"))));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "orders"},
+                                    calls_.Answer(Outcome::Park(absl::UnknownError("hopeless"))));
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }));
   ASSERT_TRUE(RunUntil([&] { return vhost_.HasQueue("orders.parked"); }));
@@ -142,14 +139,13 @@ TEST_F(RetryQuorumCrash, ABrokerThatIsKilledLosesNothing) {
   options.delay_queues = Quorum();
   Client client(loop_, options);
   std::set<std::string> handled;
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Seconds(3))},
-                                       [&](const Delivery& delivery) -> Outcome {
-                                         if (delivery.attempt() == 0)
-                                           return absl::UnavailableError("not yet");
-                                         handled.emplace(delivery.body());
-                                         return absl::OkStatus();
-                                       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "orders", .retry = Every(absl::Seconds(3))},
+                                    [&](const Delivery& delivery) -> Outcome {
+                                      if (delivery.attempt() == 0)
+                                        return absl::UnavailableError("not yet");
+                                      handled.emplace(delivery.body());
+                                      return absl::OkStatus();
+                                    });
   for (int i = 0; i < kMessages; ++i) peer_.Publish("", "orders", std::to_string(i));
 
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == kMessages; }));

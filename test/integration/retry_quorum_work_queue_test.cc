@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "retryq/amqp/connection_options.h"
+#include "support/consume.h"
 #include "support/proxy.h"
 #include "support/retry_test.h"
 
@@ -80,8 +81,7 @@ TEST_F(RetryQuorumWorkQueue, RepeatedWorkerCrashesLoseNothing) {
 
   Calls calls;
   Client client(loop_, Options());
-  const auto consumer = client.Consume(kNotCounting, calls.Succeed());
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, kNotCounting, calls.Succeed());
   std::set<std::string> bodies;
   ASSERT_TRUE(RunUntil([&] {
     for (std::size_t i = 0; i < calls.size(); ++i) bodies.emplace(calls[i].body());

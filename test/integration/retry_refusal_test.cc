@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "support/broker_node.h"
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -67,9 +68,8 @@ TEST_F(RetryRefusal, HoldsAndReportsAMessageWithoutBlockingOthersAndParksItLater
   LimitMessages(kLimit);
   {
     Client client(loop_, Options());
-    const auto consumer = client.Consume(
-        {.queue = "orders", .retry = Every(absl::Milliseconds(100))}, calls_.FailTimes(1));
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    const Consumer consumer = Consume(
+        client, {.queue = "orders", .retry = Every(absl::Milliseconds(100))}, calls_.FailTimes(1));
     for (int i = 0; i < kOthers; ++i) peer_.Publish("", "orders", std::to_string(i));
 
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kOthers; }));
@@ -94,8 +94,7 @@ TEST_F(RetryRefusal, LeavesTheMessageInItsQueueWhenTheConsumerStops) {
   LimitMessages(kLimit);
   {
     Client client(loop_, Options());
-    const auto consumer = client.Consume({.queue = "orders"}, calls_.FailTimes(1));
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    const Consumer consumer = Consume(client, {.queue = "orders"}, calls_.FailTimes(1));
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHeld) == 1; }));
   }
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));

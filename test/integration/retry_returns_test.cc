@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "integration/own_broker_test.h"
+#include "support/consume.h"
 #include "support/management.h"
 
 namespace retryq::testing {
@@ -69,8 +70,7 @@ TEST_F(RetryReturns, ByAGracefulStopNeverCount) {
   }
   EXPECT_EQ(events_.Count(EventKind::kRequeued), 15U);
   Client client(loop_, Options());
-  const auto consumer = client.Consume(kOptions, calls_.Succeed());
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, kOptions, calls_.Succeed());
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 3; }));
   EXPECT_THAT(Attempts(), Each(0));
   EXPECT_EQ(events_.Count(EventKind::kParked), 0U);
@@ -120,15 +120,14 @@ TEST_F(RetryConsumerTimeouts, ParkAMessageAfterMaxAttempts) {
   RetryOptions retry = Every(absl::Milliseconds(50));
   retry.max_attempts = 3;
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "slow", .retry = retry},
-                                       [&](const Delivery& delivery, Settlement settlement) {
-                                         if (delivery.body() == kTraffic) {
-                                           return std::move(settlement).Settle(Outcome::Ok());
-                                         }
-                                         calls_.Note(delivery);
-                                         never.push_back(std::move(settlement));
-                                       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "slow", .retry = retry},
+                                    [&](const Delivery& delivery, Settlement settlement) {
+                                      if (delivery.body() == kTraffic) {
+                                        return std::move(settlement).Settle(Outcome::Ok());
+                                      }
+                                      calls_.Note(delivery);
+                                      never.push_back(std::move(settlement));
+                                    });
   peer_.Publish("", "slow", "hangs");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kParked) == 1; }, absl::Minutes(2)));
   ASSERT_EQ(calls_.size(), 3U);
@@ -147,19 +146,19 @@ TEST_F(RetryConsumerTimeouts, DoNotCountForMessagesThatOnlyWaitedFrom43) {
   RetryOptions retry = Every(absl::Milliseconds(50));
   retry.max_attempts = 2;
   Client client(loop_, Options());
-  const auto consumer = client.Consume(
-      {.queue = "slow", .retry = retry}, [&](const Delivery& delivery, Settlement settlement) {
-        if (delivery.body() == kTraffic) return std::move(settlement).Settle(Outcome::Ok());
-        calls_.Note(delivery);
-        if (delivery.body() == "hangs") {
-          never.push_back(std::move(settlement));
-          return;
-        }
-        EXPECT_EQ(delivery.attempt(), counts_all && delivery.redelivered() ? 1U : 0U);
-        settlement.SetBegun(false);
-        waiting.push_back(std::move(settlement));
-      });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "slow", .retry = retry},
+              [&](const Delivery& delivery, Settlement settlement) {
+                if (delivery.body() == kTraffic) return std::move(settlement).Settle(Outcome::Ok());
+                calls_.Note(delivery);
+                if (delivery.body() == "hangs") {
+                  never.push_back(std::move(settlement));
+                  return;
+                }
+                EXPECT_EQ(delivery.attempt(), counts_all && delivery.redelivered() ? 1U : 0U);
+                settlement.SetBegun(false);
+                waiting.push_back(std::move(settlement));
+              });
   peer_.Publish("", "slow", "hangs");
   peer_.Publish("", "slow", "waits");
   // The second timeout parks the one, or before 4.3 both.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -53,16 +54,14 @@ TEST_F(RetryRouting, ClientsWithDifferentWorkExchangesShareAPrefix) {
   peer_.Bind("orders", "work", "order");
   RecordedEvents second_events;
   Client first(loop_, Options());
-  const auto orders = first.Consume(On("orders", "work"), orders_.FailTimes(1));
-  ASSERT_TRUE(orders.ok()) << orders.status();
+  const Consumer orders = Consume(first, On("orders", "work"), orders_.FailTimes(1));
   peer_.Publish("work", "order", "an order");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
 
   ClientOptions options = Options();
   options.observer = &second_events;
   Client second(loop_, options);
-  const auto mails = second.Consume(On("mails"), mails_.FailTimes(1));
-  ASSERT_TRUE(mails.ok()) << mails.status();
+  const Consumer mails = Consume(second, On("mails"), mails_.FailTimes(1));
   peer_.Publish("", "mails", "a mail");
   ASSERT_TRUE(RunUntil([&] { return orders_.size() == 2 && mails_.size() == 2; }));
 
@@ -111,8 +110,7 @@ TEST_F(RetryRouting, PassesTheOriginalExchangeAndRoutingKeyToTheHandler) {
   peer_.DeclareExchange("shop", "topic");
   peer_.Bind("orders", "shop", "order.#");
   Client client(loop_, Options());
-  const auto orders = client.Consume(On("orders"), orders_.FailTimes(2));
-  ASSERT_TRUE(orders.ok()) << orders.status();
+  const Consumer orders = Consume(client, On("orders"), orders_.FailTimes(2));
 
   peer_.Publish("shop", "order.placed", "an order");
   ASSERT_TRUE(RunUntil([&] { return orders_.size() == 3; }));
@@ -129,8 +127,7 @@ TEST_F(RetryRouting, ForgedHeadersReachNoOtherQueueOfTheWorkExchange) {
   peer_.Bind("orders", "work", "order.placed");
   peer_.Bind("mails", "work", "#");
   Client client(loop_, Options());
-  const auto orders = client.Consume(On("orders", "work"), orders_.FailTimes(2));
-  ASSERT_TRUE(orders.ok()) << orders.status();
+  const Consumer orders = Consume(client, On("orders", "work"), orders_.FailTimes(2));
 
   amqp::Table death;
   death.Set("queue", "retry.300");
@@ -202,8 +199,7 @@ TEST_F(RetryRouting, ReturnsDirectlyIfTheMessageBypassedTheWorkExchange) {
   peer_.Bind("orders", "work");
   peer_.Bind("mails", "work");
   Client client(loop_, Options());
-  const auto orders = client.Consume(On("orders", "work"), orders_.FailTimes(3));
-  ASSERT_TRUE(orders.ok()) << orders.status();
+  const Consumer orders = Consume(client, On("orders", "work"), orders_.FailTimes(3));
 
   peer_.Publish("", "orders", "an order");
   ASSERT_TRUE(RunUntil([&] { return orders_.size() == 4; }));

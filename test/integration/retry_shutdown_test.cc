@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -36,14 +37,14 @@ TEST_F(RetryShutdown, HandlersRunConcurrentlyOnThreads) {
   constexpr int kThreads = 4;
   std::latch all_run(kThreads);  // opens when all run at the same time
   Client client(loop_, Options());
-  const auto consumer = client.Consume(
+  const Consumer consumer = Consume(
+      client,
       {.queue = "orders", .retry = Every(absl::Milliseconds(50)), .handler_threads = kThreads},
       [&](const Delivery& delivery) -> Outcome {
         if (delivery.attempt() > 0) return Outcome::Ok();
         all_run.arrive_and_wait();
         return absl::UnavailableError("not yet");
       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
   Publish(kThreads);
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kThreads; }));
   EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kThreads});
@@ -53,16 +54,15 @@ TEST_F(RetryShutdown, AcceptsSettlementsFromAnyThread) {
   constexpr int kMessages = 50;
   std::vector<std::jthread> threads;
   Client client(loop_, Options());
-  const auto consumer = client.Consume(
-      {.queue = "orders", .retry = Every(absl::Milliseconds(50))},
-      [&](const Delivery& delivery, Settlement settlement) {
-        threads.emplace_back([delivery, settlement = std::move(settlement)]() mutable {
-          std::move(settlement)
-              .Settle(delivery.attempt() == 0 ? absl::UnavailableError("not yet")
-                                              : absl::OkStatus());
-        });
-      });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+              [&](const Delivery& delivery, Settlement settlement) {
+                threads.emplace_back([delivery, settlement = std::move(settlement)]() mutable {
+                  std::move(settlement)
+                      .Settle(delivery.attempt() == 0 ? absl::UnavailableError("not yet")
+                                                      : absl::OkStatus());
+                });
+              });
   Publish(kMessages);
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == kMessages; }));
   EXPECT_EQ(events_.Count(EventKind::kRetried), std::size_t{kMessages});
@@ -70,13 +70,13 @@ TEST_F(RetryShutdown, AcceptsSettlementsFromAnyThread) {
 
 TEST_F(RetryShutdown, ASettlementThatIsDroppedRetries) {
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(50))},
-                                       [&](const Delivery& delivery, Settlement settlement) {
-                                         calls_.Note(delivery);
-                                         if (delivery.attempt() == 0) return;
-                                         std::move(settlement).Settle(Outcome::Ok());
-                                       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(50))},
+              [&](const Delivery& delivery, Settlement settlement) {
+                calls_.Note(delivery);
+                if (delivery.attempt() == 0) return;
+                std::move(settlement).Settle(Outcome::Ok());
+              });
   Publish(1);
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
   EXPECT_EQ(calls_.back().attempt(), 1U);
@@ -84,9 +84,8 @@ TEST_F(RetryShutdown, ASettlementThatIsDroppedRetries) {
 
 TEST_F(RetryShutdown, ADrainFinishesHandlersAndAcceptsNoNewMessages) {
   Client client(loop_, Options());
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(absl::Minutes(10)), .prefetch = 3}, Keep());
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(
+      client, {.queue = "orders", .retry = Every(absl::Minutes(10)), .prefetch = 3}, Keep());
   Publish(5);
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
 
@@ -109,14 +108,13 @@ TEST_F(RetryShutdown, ADrainFinishesHandlersAndAcceptsNoNewMessages) {
 
 TEST_F(RetryShutdown, ADrainPastItsDeadlineRequeuesTheRest) {
   Client client(loop_, Options());
-  auto consumer = client.Consume({.queue = "orders"}, Keep());
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Consumer consumer = Consume(client, {.queue = "orders"}, Keep());
   Publish(2);
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 2; }));
   std::move(open_[0]).Settle(Outcome::Ok());
 
   std::optional<bool> complete;
-  consumer->Drain(absl::Milliseconds(300), [&](bool all) { complete = all; });
+  consumer.Drain(absl::Milliseconds(300), [&](bool all) { complete = all; });
   ASSERT_TRUE(RunUntil([&] { return complete.has_value(); }));
   EXPECT_EQ(complete, false);
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 1; }));
@@ -146,12 +144,11 @@ TEST_F(RetryShutdown, DrainingOneConsumerDoesNotStopItsClient) {
 
 TEST_F(RetryShutdown, DestroyingAConsumerRequeuesUnsettledMessages) {
   Client client(loop_, Options());
-  auto consumer = client.Consume({.queue = "orders"}, Keep());
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Consumer consumer = Consume(client, {.queue = "orders"}, Keep());
   Publish(3);
   ASSERT_TRUE(RunUntil([&] { return calls_.size() == 3; }));
 
-  { const Consumer gone = *std::move(consumer); }
+  { const Consumer gone = std::move(consumer); }
   ASSERT_TRUE(RunUntil([&] { return peer_.Count("orders") == 3; }));
   EXPECT_TRUE(peer_.Get("orders")->redelivered);
 
@@ -167,14 +164,13 @@ TEST_F(RetryShutdown, APauseRightAfterAResumeKeepsTheConnection) {
   std::size_t tried = 0;
   for (const char* queue : {"orders", "quorum"}) {
     const std::size_t begun = events_.Count(EventKind::kConsuming);
-    auto consumer = client.Consume({.queue = queue}, calls_.Succeed());
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    Consumer consumer = Consume(client, {.queue = queue}, calls_.Succeed());
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) > begun; }));
-    consumer->Pause();
+    consumer.Pause();
     ASSERT_TRUE(RunUntil([&] { return peer_.Consumers(queue) == 0; }));
-    consumer->Resume();
-    consumer->Pause();
-    consumer->Resume();
+    consumer.Resume();
+    consumer.Pause();
+    consumer.Resume();
     peer_.Publish("", queue, "message");
     ++tried;
     ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == tried; }));
@@ -184,16 +180,15 @@ TEST_F(RetryShutdown, APauseRightAfterAResumeKeepsTheConnection) {
 
 TEST_F(RetryShutdown, APauseHoldsDeliveriesBackUntilResume) {
   Client client(loop_, Options());
-  auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  Consumer consumer = Consume(client, {.queue = "orders"}, calls_.Succeed());
   Publish(1);
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 1; }));
 
-  consumer->Pause();
+  consumer.Pause();
   ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 0; }));
   Publish(3);
   EXPECT_EQ(peer_.Count("orders"), 3U);
-  consumer->Resume();
+  consumer.Resume();
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kHandled) == 4; }));
 }
 
@@ -206,21 +201,20 @@ TEST_F(RetryShutdown, APauseReturnsUnstartedMessagesUncounted) {
     std::latch may_end(1);
     std::atomic<std::size_t> calls = 0;
     std::atomic<std::size_t> failures = 0;
-    auto consumer =
-        client.Consume({.queue = type, .handler_threads = 1}, [&](const Delivery& delivery) {
+    Consumer consumer =
+        Consume(client, {.queue = type, .handler_threads = 1}, [&](const Delivery& delivery) {
           ++calls;
           failures += delivery.attempt();
           may_end.wait();
           return absl::OkStatus();
         });
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
     for (std::size_t i = 0; i < kMessages; ++i) peer_.Publish("", type, std::to_string(i));
     ASSERT_TRUE(RunUntil([&] { return calls == 1; }));
-    consumer->Pause();
+    consumer.Pause();
     ASSERT_TRUE(RunUntil([&] { return peer_.Count(type) == kMessages - 1; }));
     EXPECT_EQ(calls, 1U);
     may_end.count_down();
-    consumer->Resume();
+    consumer.Resume();
     ASSERT_TRUE(RunUntil([&] { return calls == kMessages; }));
     EXPECT_EQ(failures, 0U);
     ASSERT_TRUE(RunUntil([&] { return peer_.Count(type) == 0; }));

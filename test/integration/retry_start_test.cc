@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "support/consume.h"
 #include "support/retry_test.h"
 
 namespace retryq::testing {
@@ -24,8 +25,7 @@ class RetryStart : public RetryTest {
     ClientOptions client_options = Options();
     client_options.url = url;
     Client client(loop_, client_options);
-    const auto consumer = client.Consume(std::move(options), calls_.Succeed());
-    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    const Consumer consumer = Consume(client, std::move(options), calls_.Succeed());
     absl::Status status = RunUntilFailure();
     EXPECT_EQ(events_.Count(EventKind::kConsuming), 0U);
     return status;
@@ -85,15 +85,13 @@ TEST_F(RetryStart, AcceptsEveryOtherKindOfParkedQueue) {
   peer_.DeclareQueue("orders.parked",
                      {{"x-queue-type", "quorum"}, {"x-max-length", std::int64_t{1000}}});
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "orders"}, calls_.Succeed());
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
 }
 
 TEST_F(RetryStart, WaitsForAQueueThatIsDeletedLater) {
   Client client(loop_, Options());
-  const auto consumer = client.Consume({.queue = "orders"}, calls_.Succeed());
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "orders"}, calls_.Succeed());
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kConsuming) == 1; }));
 
   vhost_.DeleteQueue("orders");
@@ -124,8 +122,7 @@ class RetryRights : public RetryTest {
     ClientOptions options = Options();
     options.url = vhost_.UrlAs(user, user);
     Client client(loop_, options);
-    const auto consumer = client.Consume(Worker(work_exchange), calls_.FailTimes(100));
-    EXPECT_TRUE(consumer.ok()) << consumer.status();
+    const Consumer consumer = Consume(client, Worker(work_exchange), calls_.FailTimes(100));
     peer_.Publish(work_exchange, "orders", "one");
     return RunUntil([&] { return events_.Count(EventKind::kParked) == 1; });
   }
@@ -162,8 +159,7 @@ TEST_P(RetryMissingRight, IsReportedUntilItIsGranted) {
   ClientOptions options = Options();
   options.url = vhost_.UrlAs(user, user);
   Client client(loop_, options);
-  const auto consumer = client.Consume(Worker(""), calls_.FailTimes(1));
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, Worker(""), calls_.FailTimes(1));
   peer_.Publish("", "orders", "one");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kDeclareFailed) >= 2; }));
   EXPECT_THAT(events_.Last(EventKind::kDeclareFailed)->error, HasSubstr("retry.50"));

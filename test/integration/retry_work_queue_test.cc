@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "integration/own_broker_test.h"
+#include "support/consume.h"
 #include "support/referee.h"
 
 namespace retryq::testing {
@@ -32,19 +33,18 @@ TEST_F(RetryWorkQueue, WithPrioritiesReturnsRetriesBeforeLessUrgentMessages) {
   peer_.DeclareQueue("orders", {{"x-max-priority", 9}});
   Client client(loop_, Options());
   std::optional<Settlement> busy;
-  const auto consumer =
-      client.Consume({.queue = "orders", .retry = Every(absl::Milliseconds(300)), .prefetch = 1},
-                     [&](const Delivery& delivery, Settlement settlement) {
-                       calls_.Note(delivery);
-                       if (delivery.body() == "urgent" && delivery.attempt() == 0) {
-                         std::move(settlement).Settle(absl::UnavailableError("not yet"));
-                       } else if (delivery.body() == "busy") {
-                         busy.emplace(std::move(settlement));
-                       } else {
-                         std::move(settlement).Settle(Outcome::Ok());
-                       }
-                     });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer =
+      Consume(client, {.queue = "orders", .retry = Every(absl::Milliseconds(300)), .prefetch = 1},
+              [&](const Delivery& delivery, Settlement settlement) {
+                calls_.Note(delivery);
+                if (delivery.body() == "urgent" && delivery.attempt() == 0) {
+                  std::move(settlement).Settle(absl::UnavailableError("not yet"));
+                } else if (delivery.body() == "busy") {
+                  busy.emplace(std::move(settlement));
+                } else {
+                  std::move(settlement).Settle(Outcome::Ok());
+                }
+              });
   peer_.Publish("", "orders", "urgent", {.priority = 8});
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kRetried) == 1; }));
   // One is being handled and others wait when it comes back.
@@ -77,9 +77,9 @@ TEST_F(RetryWorkQueue, WithASingleActiveConsumerContinuesWithTheNextOneAndLosesN
   ASSERT_TRUE(first_consumer.ok());
   ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 1; }));
   Client second(loop_, Options());
-  const auto second_consumer = second.Consume(
-      {.queue = "orders", .retry = Every(absl::Milliseconds(500)), .prefetch = 4}, handler_of(1));
-  ASSERT_TRUE(second_consumer.ok());
+  const Consumer second_consumer =
+      Consume(second, {.queue = "orders", .retry = Every(absl::Milliseconds(500)), .prefetch = 4},
+              handler_of(1));
   for (int i = 0; i < kMessages; ++i) {
     referee.Sent(std::to_string(i));
     peer_.Publish("", "orders", std::to_string(i));
@@ -100,14 +100,13 @@ TEST_F(RetryWorkQueue, ThatIsFullKeepsARetryInItsQuorumDelayQueue) {
   {
     Client client(loop_, options);
     std::optional<Settlement> open;
-    auto consumer = client.Consume(
-        {.queue = "orders", .retry = Every(absl::Seconds(3))},
-        [&](const Delivery&, Settlement settlement) { open = std::move(settlement); });
-    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    Consumer consumer =
+        Consume(client, {.queue = "orders", .retry = Every(absl::Seconds(3))},
+                [&](const Delivery&, Settlement settlement) { open = std::move(settlement); });
     peer_.Publish("", "orders", "retried");
     ASSERT_TRUE(RunUntil([&] { return open.has_value(); }));
     // Nobody consumes any more, and the queue is full before the retry is even sent.
-    consumer->Drain(absl::Minutes(1), [](bool) {});
+    consumer.Drain(absl::Minutes(1), [](bool) {});
     ASSERT_TRUE(RunUntil([&] { return peer_.Consumers("orders") == 0; }));
     peer_.Publish("", "orders", "in its place");
     std::move(*open).Settle(absl::UnavailableError("not yet"));
@@ -131,16 +130,15 @@ TEST_F(RetryConsumerTimeout, RequeuesMessagesThatTookTooLongAndContinuesConsumin
   peer_.DeclareQueue("slow orders", {{"x-queue-type", "quorum"}});
   Client client(loop_, Options());
   std::vector<Settlement> too_slow;
-  const auto consumer = client.Consume({.queue = "slow orders"},
-                                       [&](const Delivery& delivery, Settlement settlement) {
-                                         calls_.Note(delivery);
-                                         if (delivery.attempt() > 0) {
-                                           std::move(settlement).Settle(Outcome::Ok());
-                                         } else {
-                                           too_slow.push_back(std::move(settlement));
-                                         }
-                                       });
-  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  const Consumer consumer = Consume(client, {.queue = "slow orders"},
+                                    [&](const Delivery& delivery, Settlement settlement) {
+                                      calls_.Note(delivery);
+                                      if (delivery.attempt() > 0) {
+                                        std::move(settlement).Settle(Outcome::Ok());
+                                      } else {
+                                        too_slow.push_back(std::move(settlement));
+                                      }
+                                    });
   peer_.Publish("", "slow orders", "slow");
   ASSERT_TRUE(RunUntil([&] { return events_.Count(EventKind::kInterrupted) == 1; }));
   // Up to 4.0 the channel is closed. 4.3 ends the consumer, and that for quorum queues alone.
