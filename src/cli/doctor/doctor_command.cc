@@ -245,8 +245,14 @@ class Examination {
     Findings findings = {
         Ok(kCheck, absl::StrCat(InQuotes(name), " exists: ", there->message_count,
                                 " ready messages, ", there->consumer_count, " consumers"))};
-    if (auto idle = CheckConsumed(name, there->message_count, there->consumer_count)) {
-      findings.push_back(*std::move(idle));
+    if (there->message_count > 0 && there->consumer_count == 0) {
+      findings.push_back(Warning(
+          kCheck,
+          absl::StrCat(InQuotes(name), " has ", there->message_count,
+                       " ready messages and no consumer"),
+          absl::StrCat("start a worker: retryq work --queue ", ShellQuoted(name),
+                       "; a running worker does not consume while its circuit breaker is open "
+                       "(event breaker_opened) or COMMAND cannot be run (paused)")));
     }
     return findings;
   }
@@ -262,9 +268,18 @@ class Examination {
     const std::string name = InQuotes(worker_.consumer.parked_queue);
     const auto there =
         session_.DeclareQueue({.name = worker_.consumer.parked_queue, .passive = true});
+    if (there.ok() && there->message_count == 0) {
+      return Ok(kCheck, name + " exists: 0 parked messages");
+    }
     if (there.ok()) {
-      return CheckNothingParked(worker_, there->message_count)
-          .value_or(Ok(kCheck, name + " exists: 0 parked messages"));
+      const std::string& queue = worker_.consumer.queue;
+      const bool is_default = worker_.consumer.parked_queue == queue + ".parked";
+      return Warning(
+          kCheck, absl::StrCat(name, " has ", there->message_count, " parked messages"),
+          absl::StrCat(
+              "look at their errors, then replay or drop them: retryq parked list --queue ",
+              ShellQuoted(queue),
+              is_default ? "" : " --parked " + ShellQuoted(worker_.consumer.parked_queue)));
     }
     if (!absl::IsNotFound(there.status()) || !worker_.delay_queues().declare) {
       return Absence(kCheck, there.status(), "queue " + name,

@@ -1,6 +1,7 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -13,17 +14,11 @@ namespace retryq::cli {
 namespace {
 
 const char* NameOf(Finding::Result result) {
-  switch (result) {
-    case Finding::Result::kOk:
-      return "ok";
-    case Finding::Result::kWarning:
-      return "warning";
-    case Finding::Result::kProblem:
-      return "problem";
-    case Finding::Result::kSkipped:
-      break;
-  }
-  return "skipped";
+  using Result = Finding::Result;
+  return result == Result::kOk        ? "ok"
+         : result == Result::kWarning ? "warning"
+         : result == Result::kProblem ? "problem"
+                                      : "skipped";
 }
 
 }  // namespace

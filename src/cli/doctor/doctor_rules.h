@@ -141,11 +141,6 @@ Finding CheckRejectionUnseen();
 absl::StatusOr<Findings> CheckQueuesOfAWorker(const ManagementApi::Fetch& get,
                                               const WorkOptions& worker);
 
-// Messages without a consumer, and parked messages.
-std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t ready,
-                                     std::uint32_t consumers);
-std::optional<Finding> CheckNothingParked(const WorkOptions& worker, std::uint32_t parked);
-
 // Policies and the commands that change them (queue_rules.cc).
 
 // A policy that applies to a queue.

@@ -520,27 +520,6 @@ absl::StatusOr<Findings> CheckQueuesOfAWorker(const ManagementApi::Fetch& get,
   return findings;
 }
 
-std::optional<Finding> CheckConsumed(const std::string& queue, std::uint32_t ready,
-                                     std::uint32_t consumers) {
-  if (ready == 0 || consumers > 0) return std::nullopt;
-  return Warning("work queue",
-                 absl::StrCat(InQuotes(queue), " has ", ready, " ready messages and no consumer"),
-                 absl::StrCat("start a worker: retryq work --queue ", ShellQuoted(queue),
-                              "; a running worker does not consume while its circuit breaker is "
-                              "open (event breaker_opened) or COMMAND cannot be run (paused)"));
-}
-
-std::optional<Finding> CheckNothingParked(const WorkOptions& worker, std::uint32_t parked) {
-  if (parked == 0) return std::nullopt;
-  const std::string& queue = worker.consumer.parked_queue;
-  const bool is_default = queue == worker.consumer.queue + ".parked";
-  return Warning("parked queue", absl::StrCat(InQuotes(queue), " has ", parked, " parked messages"),
-                 absl::StrCat("look at their errors, then replay or drop them: retryq parked list "
-                              "--queue ",
-                              ShellQuoted(worker.consumer.queue),
-                              is_default ? "" : " --parked " + ShellQuoted(queue)));
-}
-
 std::vector<AppliedPolicy> PoliciesOf(const Json& object, const Policies& policies) {
   std::vector<AppliedPolicy> applied;
   const auto add = [&](const Json& list, const char* field, bool is_operators) {

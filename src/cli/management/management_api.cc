@@ -113,29 +113,27 @@ absl::Status ManagementApi::Refusal(const HttpReply& reply, const std::string& p
   const std::string in_brackets = reason.empty() ? "" : " (" + reason + ")";
   const std::string where = Describe(url()) + ": ";
   const std::string user = absl::StrCat("user ", InQuotes(url().user));
-  constexpr char kOrAnotherUser[] = ", or name another user with --management";
+  const auto denied = [&](const std::string& why) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(where, user, why, ", or name another user with --management"));
+  };
   switch (reply.status) {
     case kUnauthorized:
     case kForbidden:
       if (absl::StrContains(reason, "Not management user")) {
-        return absl::PermissionDeniedError(
-            absl::StrCat(where, user,
-                         " may not use the management API; give the user the tag 'monitoring' "
-                         "(rabbitmqctl set_user_tags)",
-                         kOrAnotherUser));
+        return denied(
+            " may not use the management API; give the user the tag 'monitoring' (rabbitmqctl "
+            "set_user_tags)");
       }
       if (absl::StrContains(reason, "virtual host")) {
-        return absl::PermissionDeniedError(
-            absl::StrCat(where, user,
-                         " has no permissions in the vhost; grant permissions (rabbitmqctl "
-                         "set_permissions)",
-                         kOrAnotherUser));
+        return denied(
+            " has no permissions in the vhost; grant permissions (rabbitmqctl set_permissions)");
       }
       if (absl::StrContains(reason, "Not ")) {  // "Not monitor user", "Not administrator user"
-        return absl::PermissionDeniedError(absl::StrCat(
-            where, user, " may not read ", path, in_brackets, "; give the user the tag ",
-            absl::StrContains(reason, "monitor") ? "'monitoring'" : "'administrator'",
-            " (rabbitmqctl set_user_tags)", kOrAnotherUser));
+        return denied(
+            absl::StrCat(" may not read ", path, in_brackets, "; give the user the tag ",
+                         absl::StrContains(reason, "monitor") ? "'monitoring'" : "'administrator'",
+                         " (rabbitmqctl set_user_tags)"));
       }
       return absl::UnauthenticatedError(
           absl::StrCat(where, user, " was refused", in_brackets,

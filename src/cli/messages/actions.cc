@@ -111,16 +111,10 @@ class Backup {
 };
 
 std::string VerbOf(MessageAction action) {
-  switch (action) {
-    case MessageAction::kRelease:
-      return "release";
-    case MessageAction::kPark:
-      return "park";
-    case MessageAction::kDrop:
-      return "drop";
-    default:
-      return "replay";
-  }
+  return action == MessageAction::kRelease ? "release"
+         : action == MessageAction::kPark  ? "park"
+         : action == MessageAction::kDrop  ? "drop"
+                                           : "replay";
 }
 
 std::string PastOf(MessageAction action) {

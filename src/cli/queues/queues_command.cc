@@ -294,21 +294,24 @@ std::string JsonText(const DelayQueueList& list) {
 }
 
 std::string LinesText(const DelayQueueList& list) {
+  constexpr const char* kNames[kColumns] = {"queue",    "ttl",        "type", "waiting", "overdue",
+                                            "next_due", "lease_left", "in",   "out",     "serves"};
   const std::string time = JsonTime(list.at);
   std::string text;
   for (const DelayQueueStatus& queue : list.queues) {
-    const Cells cells = CellsOf(queue);
-    absl::StrAppend(&text, time, " queue=", cells[0], " ttl=", cells[1], " type=", cells[2],
-                    " waiting=", cells[3], " overdue=", cells[4]);
-    absl::StrAppend(&text, " next_due=", cells[5], " lease_left=", queue.lease ? cells[6] : "none",
-                    " in=", cells[7], " out=", cells[8]);
-    absl::StrAppend(&text, " serves=", absl::StrReplaceAll(cells[9], {{" ", ":"}}), "\n");
+    Cells cells = CellsOf(queue);
+    if (!queue.lease) cells[6] = "none";
+    absl::StrReplaceAll({{" ", ":"}}, &cells[9]);
+    text += time;
+    for (std::size_t i = 0; i < kColumns; ++i)
+      absl::StrAppend(&text, " ", kNames[i], "=", cells[i]);
+    text += "\n";
   }
   const Cells totals = CellsOf(TotalsOf(list));
-  absl::StrAppend(&text, time, " queues=", list.queues.size(), " waiting=", totals[3],
-                  " overdue=", totals[4]);
-  absl::StrAppend(&text, " in=", totals[7], " out=", totals[8], "\n");
-  return text;
+  absl::StrAppend(&text, time, " queues=", list.queues.size());
+  for (const std::size_t i : {3U, 4U, 7U, 8U})
+    absl::StrAppend(&text, " ", kNames[i], "=", totals[i]);
+  return text + "\n";
 }
 
 }  // namespace retryq::cli

@@ -1,6 +1,7 @@
 #include "cli/worker/broker_checks.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -101,15 +102,8 @@ void RightsCheck::Finish() {
 }
 
 std::string_view NameOf(ReturnTrouble::Kind kind) {
-  switch (kind) {
-    case ReturnTrouble::Kind::kGone:
-      return "gone";
-    case ReturnTrouble::Kind::kFull:
-      return "full";
-    case ReturnTrouble::Kind::kUndelivered:
-      return "undelivered";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"gone", "full", "undelivered"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<std::string> WhyFull(const Json& queue) {
@@ -125,29 +119,25 @@ std::optional<std::string> WhyFull(const Json& queue) {
 
 std::optional<ReturnTrouble> TroubleIn(const ReturnState& now, const ReturnState& before,
                                        const std::string& queue) {
+  ReturnTrouble trouble = {.kind = {}, .why = {}, .undelivered = now.undelivered};
   if (!now.exists) {
-    return ReturnTrouble{
-        .kind = ReturnTrouble::Kind::kGone,
-        .why = absl::StrCat("the queue ", InQuotes(queue), " does not exist; ",
-                            WhatBecomesOfCopies(now.undelivered), "; declare it again"),
-        .undelivered = now.undelivered};
+    trouble.kind = ReturnTrouble::Kind::kGone;
+    trouble.why = absl::StrCat("the queue ", InQuotes(queue), " does not exist; ",
+                               WhatBecomesOfCopies(now.undelivered), "; declare it again");
+  } else if (now.full) {
+    trouble.kind = ReturnTrouble::Kind::kFull;
+    trouble.why = absl::StrCat("the queue ", InQuotes(queue), " is full (", *now.full, "); ",
+                               WhatBecomesOfCopies(now.undelivered),
+                               "; raise its limit, or start more workers");
+  } else if (now.undelivered > 0 && before.undelivered > 0) {
+    trouble.kind = ReturnTrouble::Kind::kUndelivered;
+    trouble.why =
+        absl::StrCat(now.undelivered, " copies are due and RabbitMQ has not delivered them to ",
+                     InQuotes(queue), " yet; it tries again every 3 minutes; see retryq doctor");
+  } else {
+    return std::nullopt;
   }
-  if (now.full) {
-    return ReturnTrouble{.kind = ReturnTrouble::Kind::kFull,
-                         .why = absl::StrCat("the queue ", InQuotes(queue), " is full (", *now.full,
-                                             "); ", WhatBecomesOfCopies(now.undelivered),
-                                             "; raise its limit, or start more workers"),
-                         .undelivered = now.undelivered};
-  }
-  if (now.undelivered > 0 && before.undelivered > 0) {
-    return ReturnTrouble{
-        .kind = ReturnTrouble::Kind::kUndelivered,
-        .why = absl::StrCat(now.undelivered, " copies are due and RabbitMQ has not delivered them ",
-                            "to ", InQuotes(queue),
-                            " yet; it tries again every 3 minutes; see retryq doctor"),
-        .undelivered = now.undelivered};
-  }
-  return std::nullopt;
+  return trouble;
 }
 
 ReturnWatch::ReturnWatch(EventLoop& loop, Options options, Callbacks callbacks)
