@@ -19,6 +19,7 @@
 #include "retryq/observer.h"
 #include "retryq/outgoing_message.h"
 #include "retryq/publisher.h"
+#include "retryq/tracing.h"
 #include "retryq/work_queue.h"
 
 namespace retryq {
@@ -66,6 +67,11 @@ struct ClientOptions {
   // with an Environment uses the observer of the Environment instead.)
   Observer* observer = nullptr;
 
+  // Traces attempts, copies and publishes. Not owned; must outlive the client, and the calls of its
+  // Publishers. May be null. (A client that is made with an Environment uses the tracer of the
+  // Environment instead.)
+  Tracer* tracer = nullptr;
+
   // The last member, because GCC 12 warns of uninitialized memory (-Wmaybe-uninitialized, with -O3)
   // if a member behind this one is set by its name.
   DelayQueueOptions delay_queues = {};
@@ -90,7 +96,7 @@ concept CoroutineHandler =
 // on the loop's thread, before the loop. The destructor closes the connection without waiting, and
 // drops open publishes without calling their callbacks, except those of a Publisher. It may run
 // inside any callback, including an observer's. Consumers that outlive the client continue on its
-// connection, and report to no observer.
+// connection, and report to no observer and no tracer.
 //
 // When the loop drains, the client waits for open publishes as long as the broker confirms some. If
 // the broker confirms none for three seconds, the open publishes fail with kUnavailable, even while

@@ -20,6 +20,8 @@
 
 namespace retryq {
 
+class AttemptTrace;  // retryq/tracing.h
+
 // The headers of a delivery as its first publisher set them. Headers that retrying and
 // dead-lettering add (`x-retry-…` as listed in doc/on_the_wire.md, `x-death`, `x-first-death-*`,
 // `x-last-death-*`, `x-delivery-count`, `x-acquired-count`) are left out, so that a handler that
@@ -138,10 +140,16 @@ class RETRYQ_EXPORT Delivery {
   const amqp::MessagePtr& message() const { return message_; }
   const History& history() const { return history_; }
 
+  // The trace of this call of the handler; null without a tracer: see ClientOptions::tracer.
+  const std::shared_ptr<AttemptTrace>& trace() const { return trace_; }
+  // Sets it, for the consumer and for tests of handlers.
+  void set_trace(std::shared_ptr<AttemptTrace> trace) { trace_ = std::move(trace); }
+
  private:
   amqp::MessagePtr message_;
   std::shared_ptr<const Source> source_;
   History history_;
+  std::shared_ptr<AttemptTrace> trace_;
 };
 
 }  // namespace retryq

@@ -13,6 +13,7 @@
 #include "retryq/outcome.h"            // IWYU pragma: export
 #include "retryq/publisher.h"          // IWYU pragma: export
 #include "retryq/settlement.h"         // IWYU pragma: export
+#include "retryq/tracing.h"            // IWYU pragma: export
 #include "retryq/work_queue.h"         // IWYU pragma: export
 
 #endif  // RETRYQ_RETRYQ_H_

@@ -28,14 +28,20 @@ inline constexpr std::string_view kRetryElsewhereHeader = "x-retry-elsewhere";
 // Only on copies in a parked queue: when they were parked.
 inline constexpr std::string_view kRetryParkedHeader = "x-retry-parked";
 
+// Only on copies, if a tracer sets them: the trace context of the last attempt (W3C Trace Context).
+inline constexpr std::string_view kRetryTraceparentHeader = "x-retry-traceparent";
+inline constexpr std::string_view kRetryTracestateHeader = "x-retry-tracestate";
+
 // Set by `retryq parked edit`: when the message was edited.
 inline constexpr std::string_view kRetryEditedHeader = "x-retry-edited";
 
 // The headers that the library sets.
 inline constexpr std::array kRetryHeaders = {
-    kRetryCountHeader, kRetryFirstFailureHeader, kRetryNotBeforeHeader,  kRetryDelayHeader,
-    kRetryQueueHeader, kRetryExchangeHeader,     kRetryRoutingKeyHeader, kRetryErrorHeader,
-    kRetryIdHeader,    kRetryRemainingHeader,    kRetryParkedHeader,     kRetryElsewhereHeader,
+    kRetryCountHeader,       kRetryFirstFailureHeader, kRetryNotBeforeHeader,
+    kRetryDelayHeader,       kRetryQueueHeader,        kRetryExchangeHeader,
+    kRetryRoutingKeyHeader,  kRetryErrorHeader,        kRetryIdHeader,
+    kRetryRemainingHeader,   kRetryParkedHeader,       kRetryElsewhereHeader,
+    kRetryTraceparentHeader, kRetryTracestateHeader,
 };
 
 // RabbitMQ adds this header when it dead-letters a message.
@@ -49,6 +55,13 @@ inline constexpr std::string_view kAcquiredCountHeader = "x-acquired-count";
 constexpr bool IsRetryHeader(std::string_view name) {
   return name.starts_with(kRetryPrefix) &&
          std::find(kRetryHeaders.begin(), kRetryHeaders.end(), name) != kRetryHeaders.end();
+}
+
+// Whether the header has the trace context of an attempt.
+constexpr bool IsTraceHeader(std::string_view name) {
+  // Most names are told apart by this letter, for each header of each copy.
+  return name.size() > kRetryPrefix.size() && name[kRetryPrefix.size()] == 't' &&
+         (name == kRetryTraceparentHeader || name == kRetryTracestateHeader);
 }
 
 // Whether the broker adds the header when it dead-letters a message.

@@ -21,6 +21,7 @@
 #include "retryq/outcome.h"
 #include "retryq/retry_options.h"
 #include "retryq/settlement.h"
+#include "retryq/tracing.h"
 
 namespace retryq {
 
@@ -37,13 +38,14 @@ using DeliveryHandler = std::function<void(amqp::MessagePtr)>;
 
 // The objects through which retrying gets time, timers, randomness and access to the loop's thread.
 // Not owned, except the executor; all must outlive every object that is made with them. `observer`
-// may be null.
+// and `tracer` may be null.
 struct Environment {
   const Clock* clock = nullptr;
   Timers* timers = nullptr;
   Random* random = nullptr;
   std::shared_ptr<Executor> executor = nullptr;
   Observer* observer = nullptr;
+  Tracer* tracer = nullptr;
 };
 
 struct RetrierOptions {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/header_names.h"
 #include "loop/worker_pool.h"
 #include "retry/client/client_impl.h"
 #include "retry/client/client_validation.h"
@@ -36,7 +37,8 @@ Environment EnvironmentOn(EventLoop& loop, const ClientOptions& options) {
           .timers = &loop,
           .random = &loop.random(),
           .executor = loop.executor(),
-          .observer = options.observer};
+          .observer = options.observer,
+          .tracer = options.tracer};
 }
 
 std::function<void(absl::Status)> FailureOf(EventLoop& loop) {
@@ -174,7 +176,22 @@ absl::StatusOr<Consumer> Client::Impl::Consume(ConsumerOptions options, SomeHand
   return Consumer(std::move(consumer));
 }
 
-void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& options, Answer answer) {
+std::unique_ptr<PublishTrace> Client::Impl::BeginTrace(OutgoingMessage& message,
+                                                       const PublishOptions& options,
+                                                       const std::shared_ptr<void>& context) {
+  TraceHeaders headers([&message](std::string_view name) {
+    return IsTraceHeader(name) || message.headers.Find(name) != nullptr;
+  });
+  std::unique_ptr<PublishTrace> trace;
+  shared_->CallTracer("Tracer::OnPublish", [&] {
+    trace = shared_->tracer()->OnPublish(message, options, context, headers);
+  });
+  for (const auto& [name, value] : headers.added().fields()) message.headers.Set(name, value);
+  return trace;
+}
+
+void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& options, Answer answer,
+                           const std::shared_ptr<void>& context) {
   absl::Status valid =
       Join(invalid_, ValidateDelay(options, environment_.clock->Now(), options_.delay_queues));
   valid = Join(valid, ValidateMessage(message));
@@ -188,14 +205,24 @@ void Client::Impl::Publish(OutgoingMessage message, const PublishOptions& option
     valid = TooManyPublishes(open);
   }
   if (!valid.ok()) return AnswerLater(std::move(answer), std::move(valid));
+  std::unique_ptr<PublishTrace> trace;
+  if (shared_->tracer() != nullptr) {
+    trace = BeginTrace(message, options, context);
+    if (muted_) return;
+  }
   const std::uint64_t number = next_publish_++;
   auto publish = std::make_unique<DelayedPublish>(
       shared_, std::move(message), options,
-      [this, number, answer = std::move(answer)](absl::Status status) mutable {
+      [this, number, answer = std::move(answer),
+       trace = std::move(trace)](absl::Status status) mutable {
         const auto finished = publishes_.extract(number);  // kept until `answer` has returned
         link_->SetOpen(publishes_.size());
         ++answered_publishes_;
         OnPublishAnswered();
+        if (trace != nullptr) {
+          shared_->CallTracer("PublishTrace::End", [&] { trace->End(status); });
+          if (muted_) return;
+        }
         std::move(answer)(std::move(status));
       });
   DelayedPublish& started = *publish;

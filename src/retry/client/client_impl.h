@@ -68,8 +68,12 @@ absl::Status TooManyPublishes(std::size_t open);
 class Publisher::Link {
  public:
   Link(std::shared_ptr<Executor> executor, AlivePtr<Client::Impl> client, std::size_t limit,
-       std::function<void(absl::Status)> threw)
-      : executor_(std::move(executor)), client_(std::move(client)), limit_(limit), threw_(threw) {}
+       std::function<void(absl::Status)> threw, Tracer* tracer)
+      : executor_(std::move(executor)),
+        client_(std::move(client)),
+        limit_(limit),
+        threw_(threw),
+        tracer_(tracer) {}
 
   void Publish(const std::shared_ptr<Link>& self, OutgoingMessage message,
                const PublishOptions& options, Publisher::Done done);
@@ -102,6 +106,7 @@ class Publisher::Link {
   const AlivePtr<Client::Impl> client_;  // used on the loop's thread
   const std::size_t limit_;
   const std::function<void(absl::Status)> threw_;
+  Tracer* const tracer_;  // null if there is none
   std::atomic<std::size_t> open_ = 0;
   std::atomic<std::size_t> posted_ = 0;
   std::atomic<bool> closed_ = false;
@@ -124,7 +129,9 @@ class Client::Impl {
   template <typename SomeHandler>
   absl::StatusOr<Consumer> Consume(ConsumerOptions options, SomeHandler handler);
 
-  void Publish(OutgoingMessage message, const PublishOptions& options, Answer answer);
+  // `context`: see Tracer::Context.
+  void Publish(OutgoingMessage message, const PublishOptions& options, Answer answer,
+               const std::shared_ptr<void>& context = nullptr);
   void Declare(WorkQueue work_queue, const DeclareOptions& options, Answer answer);
 
   void Flush(absl::Duration deadline, Answer answer);
@@ -164,6 +171,8 @@ class Client::Impl {
   // callback, or null.
   std::function<void(absl::Status)> Fatal(std::function<void(absl::Status)> on_failed) const;
 
+  std::unique_ptr<PublishTrace> BeginTrace(OutgoingMessage& message, const PublishOptions& options,
+                                           const std::shared_ptr<void>& context);
   void AnswerLater(Answer answer, absl::Status status);
 
   // Answers the calls before number `end`. Their callbacks may do anything.
@@ -227,8 +236,9 @@ class Client::Impl {
   std::unique_ptr<Timer> drain_watch_;
   bool muted_ = false;
   Lifeline<Impl> lifeline_{this};
-  const std::shared_ptr<Publisher::Link> link_ = std::make_shared<Publisher::Link>(
-      environment_.executor, lifeline_.ptr(), options_.max_open_publishes, threw_);
+  const std::shared_ptr<Publisher::Link> link_ =
+      std::make_shared<Publisher::Link>(environment_.executor, lifeline_.ptr(),
+                                        options_.max_open_publishes, threw_, environment_.tracer);
 };
 
 }  // namespace retryq

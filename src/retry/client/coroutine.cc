@@ -7,6 +7,7 @@
 
 #include "loop/thrown.h"
 #include "retryq/settlement.h"
+#include "retryq/tracing.h"
 
 namespace retryq {
 namespace {
@@ -47,7 +48,7 @@ class OneDelivery final : public DeliveryCoroutines,
     const std::shared_ptr<OneDelivery> self = shared_from_this();
     if (consumer_ == nullptr || delivery_.abandoned()) return Destroy();
     is_running_ = true;
-    coroutine.resume();
+    ResumeTraced(coroutine);
     is_running_ = false;
     // The coroutine has destroyed its consumer.
     if (consumer_ == nullptr && !is_elsewhere_) Destroy();
@@ -90,6 +91,12 @@ class OneDelivery final : public DeliveryCoroutines,
   }
 
  private:
+  void ResumeTraced(std::coroutine_handle<> coroutine) const {
+    std::unique_ptr<AttemptTrace::Scope> scope;
+    if (delivery_.trace() != nullptr) scope = delivery_.trace()->Enter(delivery_);
+    coroutine.resume();
+  }
+
   // Resumes a coroutine on another executor. If the executor destroys this first, the message is
   // retried.
   struct WayOut {
@@ -101,7 +108,7 @@ class OneDelivery final : public DeliveryCoroutines,
     }
     void operator()() && {
       const std::shared_ptr<OneDelivery> keep = std::move(one);
-      coroutine.resume();
+      keep->ResumeTraced(coroutine);
     }
 
     std::shared_ptr<OneDelivery> one;

@@ -46,12 +46,13 @@ void Publisher::Link::Publish(const std::shared_ptr<Link>& self, OutgoingMessage
   const std::size_t before = posted_.fetch_add(1, std::memory_order_relaxed);
   const std::size_t open = before + open_.load(std::memory_order_relaxed);
   if (open >= limit_) return std::move(answer)(TooManyPublishes(open));
+  std::shared_ptr<void> context = tracer_ == nullptr ? nullptr : tracer_->Context();
   executor_->Post([place = std::move(place), message = std::move(message), options,
-                   answer = std::move(answer)]() mutable {
+                   answer = std::move(answer), context = std::move(context)]() mutable {
     const std::shared_ptr<Link> link = place.link();
     Client::Impl* const client = place.Arrive();
     if (client == nullptr || client->muted() || link->closed_) return;
-    client->Publish(std::move(message), options, std::move(answer));
+    client->Publish(std::move(message), options, std::move(answer), context);
   });
 }
 

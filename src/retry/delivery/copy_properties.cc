@@ -42,7 +42,8 @@ constexpr Guards GuardsOf(CopyPath path) {
 bool StaysOfRetrying(std::string_view name, CopyPath path) {
   switch (path) {
     case CopyPath::kRetry:
-      return name == kRetryEditedHeader;
+      // Without another attempt, the last one stays the same.
+      return name == kRetryEditedHeader || IsTraceHeader(name);
     case CopyPath::kReplay:
       return name == kRetryIdHeader || name == kRetryEditedHeader;
     case CopyPath::kEdit:

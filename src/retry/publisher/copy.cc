@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
@@ -42,6 +43,16 @@ void AssignRest(std::string_view expiration, absl::Duration waited, std::string*
 void Copy::Take(const amqp::Message& message, CopyPath path) {
   headers_.clear();
   properties_ = CopyProperties(message.properties, path, &headers_);
+}
+
+// The trace headers of an earlier copy, which the tracer replaces.
+void Copy::DropLastTrace() {
+  std::string kept;
+  amqp::TableWriter writer(&kept);
+  for (const amqp::FieldView& field : amqp::TableView(headers_)) {
+    if (!IsTraceHeader(field.name)) writer.Copy(field);
+  }
+  headers_ = std::move(kept);
 }
 
 void Copy::KeepRest(const amqp::Message& message, absl::Duration waited) {
@@ -113,6 +124,10 @@ bool Copy::TryToBuild(const Delivery& delivery, const Annotation& annotation,
                       std::size_t max_header_size) {
   Take(*delivery.message(), CopyPath::kRetry);
   if (annotation.waited) KeepRest(*delivery.message(), *annotation.waited);
+  if (!annotation.trace.empty() &&
+      amqp::TableView(annotation.trace).Find(kRetryTraceparentHeader)) {
+    DropLastTrace();
+  }
   AddLayout(delivery, annotation);
   amqp::TableWriter writer(&headers_);
   if (annotation.remaining > absl::ZeroDuration()) {
@@ -135,6 +150,9 @@ void Copy::AddOptional(const Annotation& annotation, std::size_t room) {
   if (annotation.parked &&
       headers_.size() + FieldSize(kRetryParkedHeader, sizeof(std::int64_t)) <= limit) {
     writer.SetInt64(kRetryParkedHeader, absl::ToUnixMillis(*annotation.parked));
+  }
+  if (!annotation.trace.empty() && headers_.size() + annotation.trace.size() <= limit) {
+    headers_ += annotation.trace;
   }
   const std::size_t with_no_text =
       headers_.size() + FieldSize(kRetryErrorHeader, sizeof(std::uint32_t));

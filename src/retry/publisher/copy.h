@@ -31,6 +31,7 @@ struct Annotation {
   std::optional<absl::Duration> waited = std::nullopt;
   std::string_view id = {};         // see `NewRetryId`
   std::string_view elsewhere = {};  // see `FailuresElsewhere`
+  std::string_view trace = {};      // encoded headers of the tracer, if any: see TraceHeaders
 };
 
 // The properties and headers of the copy of a message: those that CopyProperties keeps, and those
@@ -50,9 +51,9 @@ class Copy {
   Copy& operator=(const Copy&) = delete;
 
   // Builds a copy to be retried or, with neither `not_before` nor `delay`, to be parked. If space
-  // is short, the error is shortened, then dropped, then `parked` or `not_before`, then `delay`.
-  // The other headers limit the retries and return the message to its queue: if they do not fit,
-  // park the message unchanged.
+  // is short, the error is shortened, then dropped, then `trace`, then `parked` or `not_before`,
+  // then `delay`. The other headers limit the retries and return the message to its queue: if they
+  // do not fit, park the message unchanged.
   [[nodiscard]] bool Build(const Delivery& delivery, const Annotation& annotation,
                            std::size_t max_header_size);
 
@@ -87,6 +88,7 @@ class Copy {
   void Take(const amqp::Message& message, CopyPath path);
   void AddLayout(const Delivery& delivery, const Annotation& annotation);
   void SetLayout(const Delivery& delivery, const Annotation& annotation);
+  void DropLastTrace();
   void KeepRest(const amqp::Message& message, absl::Duration waited);
   void AddOptional(const Annotation& annotation, std::size_t room);
 

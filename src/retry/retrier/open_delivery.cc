@@ -39,6 +39,26 @@ std::int64_t DeliveryCount(const amqp::Message& message) {
 // Below this size, copying the body is cheaper than sharing it.
 constexpr std::size_t kLeastShared = 512;
 
+// The event that ends the delivery after a call of the handler.
+EventKind DecisionOf(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::kAck:
+      return EventKind::kHandled;
+    case Step::Kind::kRetry:
+      return EventKind::kRetried;
+    case Step::Kind::kPark:
+      return EventKind::kParked;
+    case Step::Kind::kReject:
+      return EventKind::kRejected;
+    case Step::Kind::kDiscard:
+      return EventKind::kDiscarded;
+    case Step::Kind::kSnooze:
+      return EventKind::kSnoozed;
+    default:
+      return EventKind::kRequeued;
+  }
+}
+
 CallResult ResultOf(const Step& step) {
   if (step.kind == Step::Kind::kAck) return CallResult::kSucceeded;
   return step.transient ? CallResult::kFailed : CallResult::kNeither;
@@ -57,13 +77,14 @@ void OpenDelivery::Enter(State state) {
   if (state_ == State::kHandling) ++context_.handling;
 }
 
-void OpenDelivery::Begin(Delivery delivery, bool is_counted) {
+void OpenDelivery::Begin(amqp::MessagePtr message, std::shared_ptr<const Delivery::Source> source,
+                         const Delivery::History& history, bool is_counted) {
   assert(state_ == State::kFree);
   id_.clear();
   handling_.reset();
   holds_ = 0;
   ForgetRefusal();
-  delivery_.emplace(std::move(delivery));
+  delivery_.emplace(std::move(message), std::move(source), history);
   is_counted_ = is_counted;
   if (delivery_->properties().expiration) arrived_at_ = context_.shared.clock().SinceBoot();
   Enter(State::kDeciding);
@@ -92,6 +113,7 @@ void OpenDelivery::BeginHandling() {
   assert(state_ == State::kDeciding || state_ == State::kWaiting);
   Enter(State::kHandling);
   stops_ = context_.stops;
+  if (context_.shared.tracer() != nullptr) BeginTrace();
   if (!is_observed()) return;
   const Moment now = context_.shared.clock().Look();
   called_at_ = now.since_boot;
@@ -120,7 +142,36 @@ void OpenDelivery::Settle(const Outcome& outcome, std::optional<absl::Duration> 
   if (context_.on_call != nullptr && stops_ == context_.stops) {
     context_.on_call(ResultOf(step_), step_.error);
   }
+  if (delivery_->trace() != nullptr && !EndTrace(outcome)) return;
   CarryOut(now.now);
+}
+
+void OpenDelivery::BeginTrace() {
+  std::shared_ptr<AttemptTrace> trace;
+  context_.shared.CallTracer("Tracer::OnAttempt",
+                             [&] { trace = context_.shared.tracer()->OnAttempt(*delivery_); });
+  delivery_->set_trace(std::move(trace));
+}
+
+bool OpenDelivery::EndTrace(const Outcome& outcome) {
+  AttemptEnd end{.decision = DecisionOf(step_), .outcome = outcome, .error = step_.reason};
+  if (step_.kind == Step::Kind::kRetry || step_.kind == Step::Kind::kSnooze)
+    end.delay = step_.delay;
+  context_.shared.CallTracer("AttemptTrace::End", [&] { delivery_->trace()->End(end); });
+  return !delivery_->abandoned();
+}
+
+bool OpenDelivery::TraceCopy() {
+  const bool comes_unchanged = copy_kind_ == CopyKind::kParkedUnchanged || IsUnchangedReturn();
+  TraceHeaders headers([this, comes_unchanged](std::string_view name) {
+    const auto& present = delivery_->properties().headers;
+    return comes_unchanged || (!IsTraceHeader(name) && present && present->Find(name));
+  });
+  context_.shared.CallTracer("Tracer::OnCopy", [&] {
+    context_.shared.tracer()->OnCopy(*delivery_, EventOf(copy_kind_), headers);
+  });
+  trace_headers_ = headers.added().Encode().value_or("");
+  return !delivery_->abandoned();
 }
 
 void OpenDelivery::RequeueUnhandled() {
@@ -376,6 +427,7 @@ bool OpenDelivery::Fill(PublishParams* params) {
     Annotation annotation = Annotate();
     const std::string elsewhere = FailuresElsewhere(*delivery_->message(), context_.options);
     annotation.elsewhere = elsewhere;
+    annotation.trace = trace_headers_;
     if (!copy.Build(*delivery_, annotation, limit)) return false;
   }
   if (copy_kind_ == CopyKind::kParked || copy_kind_ == CopyKind::kParkedUnchanged) {
@@ -396,6 +448,11 @@ void OpenDelivery::Publish(CopyKind kind) {
   if (id_.empty() && !IsUnchangedReturn()) {
     id_ = delivery_->id();
     if (id_.empty()) AssignNewRetryId(*context_.shared.environment().random, &id_);
+  }
+  if (context_.shared.tracer() != nullptr) {
+    if (!TraceCopy()) return;
+  } else {
+    trace_headers_.clear();
   }
   Enter(State::kPublishing);
   context_.shared.publisher().Send(*this);
@@ -493,32 +550,31 @@ void OpenDelivery::Hold(std::string_view why) {
   context_.shared.Report(held);
 }
 
-void OpenDelivery::AckCopied(const SendResult& result) {
-  Ack();
-  Event event{.kind = EventKind::kParked, .time = {}};
-  event.delay_queue = result.delay_queue;
-  event.confirmed_after = result.confirmed_after;
-  if (IsDelayed()) event.delay = step_.delay;
-  switch (copy_kind_) {
+EventKind OpenDelivery::EventOf(CopyKind kind) {
+  switch (kind) {
     case CopyKind::kRetried:
-      event.kind = EventKind::kRetried;
-      break;
+      return EventKind::kRetried;
     case CopyKind::kSnoozed:
-      event.kind = EventKind::kSnoozed;
-      break;
+      return EventKind::kSnoozed;
     case CopyKind::kForwarded:
-      event.kind = EventKind::kForwarded;
-      break;
+      return EventKind::kForwarded;
     case CopyKind::kMoved:
-      event.kind = EventKind::kMoved;
-      break;
+      return EventKind::kMoved;
     case CopyKind::kRequeued:
-      event.kind = EventKind::kRequeued;
-      break;
+      return EventKind::kRequeued;
     case CopyKind::kParked:
     case CopyKind::kParkedUnchanged:
       break;
   }
+  return EventKind::kParked;
+}
+
+void OpenDelivery::AckCopied(const SendResult& result) {
+  Ack();
+  Event event{.kind = EventOf(copy_kind_), .time = {}};
+  event.delay_queue = result.delay_queue;
+  event.confirmed_after = result.confirmed_after;
+  if (IsDelayed()) event.delay = step_.delay;
   Close(event, result.confirmed_at);
 }
 

@@ -20,6 +20,7 @@
 #include "retry/publisher/publisher.h"
 #include "retry/retrier/consumer_retrier.h"
 #include "retry/retrier/shared_state.h"
+#include "retryq/amqp/message.h"
 #include "retryq/broker/retrier.h"
 #include "retryq/delivery.h"
 #include "retryq/outcome.h"
@@ -91,7 +92,8 @@ class OpenDelivery final : private PendingPublish {
   const Delivery& delivery() const { return *delivery_; }
 
   // Takes a delivery. `is_counted`: its headers state all of its failures. From kFree.
-  void Begin(Delivery delivery, bool is_counted);
+  void Begin(amqp::MessagePtr message, std::shared_ptr<const Delivery::Source> source,
+             const Delivery::History& history, bool is_counted);
 
   // For a delivery whose body is left out: fills in the copy for the parked queue, without the
   // body. The views are valid until a delivery of this retrier publishes a copy. From kDeciding.
@@ -135,6 +137,9 @@ class OpenDelivery final : private PendingPublish {
     kParkedUnchanged,  // to the parked queue, without `x-retry-…` headers
   };
 
+  // The event when a copy of this kind is confirmed.
+  static EventKind EventOf(CopyKind kind);
+
   // PendingPublish.
   std::optional<DelayRoute> Route() const override;
   absl::Duration SafeFrom() const override;
@@ -177,6 +182,10 @@ class OpenDelivery final : private PendingPublish {
   // its route already state all that must be kept.
   bool IsUnchangedReturn() const;
   absl::Duration Waited() const;
+  // These call the tracer. The last two return false if it has abandoned the delivery.
+  void BeginTrace();
+  bool EndTrace(const Outcome& outcome);
+  bool TraceCopy();
   bool ReturnsThroughWorkExchange() const;
   Annotation Annotate() const;
   absl::Time Now() const { return context_.shared.clock().Now(); }
@@ -192,6 +201,7 @@ class OpenDelivery final : private PendingPublish {
   std::optional<Delivery> delivery_;         // empty only in kFree
   Step step_;                                // the last one that was decided on
   Hop hop_ = {};                             // the delay queue of the copy, if it is delayed
+  std::string trace_headers_;                // of the copy, encoded; empty without a tracer
   std::string id_;  // of the copies; empty until the first one is published
   bool is_counted_ = true;
   absl::Duration arrived_at_ = absl::ZeroDuration();  // since boot, if it has an expiration

@@ -56,6 +56,8 @@ std::optional<QueueType> ParkedQueueType(const DelayQueueOptions& options) {
 // Calls the handler. Returns kUnknown if it throws.
 Outcome CallHandler(Handler& handler, const Delivery& delivery) {
   try {
+    if (delivery.trace() == nullptr) return handler(delivery);
+    const std::unique_ptr<AttemptTrace::Scope> scope = delivery.trace()->Enter(delivery);
     return handler(delivery);
   } catch (...) {
     return Thrown("the handler");
@@ -66,6 +68,8 @@ Outcome CallHandler(Handler& handler, const Delivery& delivery) {
 // unless it was used before; returns the exception as an error, else ok.
 absl::Status CallHandler(AsyncHandler& handler, const Delivery& delivery, Settlement settlement) {
   try {
+    std::unique_ptr<AttemptTrace::Scope> scope;
+    if (delivery.trace() != nullptr) scope = delivery.trace()->Enter(delivery);
     handler(delivery, std::move(settlement));
     return absl::OkStatus();
   } catch (...) {
@@ -273,6 +277,7 @@ RetrierImpl::~RetrierImpl() {
 void RetrierImpl::Retire(std::unique_ptr<RetrierImpl> retrier) {
   const std::shared_ptr<SharedState> shared = retrier->shared_;
   if (!shared->is_amid()) return;
+  retrier->source_->abandoned = true;
   retrier->lifeline_.reset();
   retrier->running_ = nullptr;  // running calls end before it is destroyed
   retrier->idle_ = nullptr;
@@ -410,7 +415,7 @@ bool RetrierImpl::PassOn(const amqp::MessagePtr& message, PublishParams* copy) {
   if (step.kind != Step::Kind::kPark) return false;
   facts.history.failures = step.failures;
   if (passing_on_ == nullptr) passing_on_ = std::make_unique<OpenDelivery>(context_, [] {});
-  passing_on_->Begin(Delivery(message, source_, facts.history), /*is_counted=*/true);
+  passing_on_->Begin(message, source_, facts.history, /*is_counted=*/true);
   const bool is_filled = passing_on_->FillParked(std::move(step), copy);
   passing_on_->Abandon();
   return is_filled;
@@ -434,7 +439,7 @@ RetrierImpl::Id RetrierImpl::Take(amqp::MessagePtr message, const Delivery::Hist
     place.delivery = std::make_unique<OpenDelivery>(context_, [this, index] { Release(index); });
   }
   if (CountsTimeouts(*message)) place.taken_at = shared_->environment().clock->SinceBoot();
-  place.delivery->Begin(Delivery(std::move(message), source_, history), is_counted);
+  place.delivery->Begin(std::move(message), source_, history, is_counted);
   return {index, place.use};
 }
 

@@ -63,6 +63,7 @@ SharedState::SharedState(Broker& broker, Environment environment, DelayQueueOpti
       threw_(std::move(threw)),
       guarded_observer_(environment.observer, amid_, threw_),
       environment_(With(guarded_observer_.get(), std::move(environment))),
+      tracer_(environment_.tracer),
       options_(std::move(options)),
       delay_queues_(broker, environment_, options_),
       publisher_(broker, environment_, delay_queues_, options_.confirm_timeout),

@@ -18,6 +18,7 @@
 #include "retryq/broker/broker.h"
 #include "retryq/broker/retrier.h"
 #include "retryq/observer.h"
+#include "retryq/tracing.h"
 
 namespace retryq {
 
@@ -136,8 +137,21 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
     CurrentOrigin() = origin;
   }
 
-  // From now on the observer, which may be destroyed, is not called.
-  void StopObserving() { guarded_observer_.Close(); }
+  // From now on the observer and the tracer, which may be destroyed, are not called.
+  void StopObserving() {
+    guarded_observer_.Close();
+    tracer_ = nullptr;
+  }
+
+  // Null if there is none. Call it by `CallTracer`.
+  Tracer* tracer() const { return tracer_; }
+  // Calls the tracer, or a trace that it made, which may do what an observer may. `who` names the
+  // function.
+  template <typename Call>
+  void CallTracer(const char* who, const Call& call) {
+    const CallOut calling(*this, Place::kAmid);
+    CallUser(who, threw_, call);
+  }
 
   // Sets the time of `event`, and passes it to the observer if there is one.
   void Report(Event& event) const;
@@ -163,6 +177,7 @@ class SharedState final : public Retrier::Shared, private BrokerListener {
   const std::function<void(absl::Status)> threw_;
   GuardedObserver guarded_observer_;
   const Environment environment_;
+  Tracer* tracer_;
   const DelayQueueOptions options_;
   DelayQueues delay_queues_;
   ConfirmedPublisher publisher_;

@@ -151,6 +151,30 @@ TEST_F(Copy, KeepsTheFailuresOfOtherQueuesIfSpaceIsShort) {
   EXPECT_FALSE(Has("x-retry-delay"));
 }
 
+// The context of the last attempt replaces that of the one before; without another attempt it
+// stays.
+TEST_F(Copy, HasTheTraceOfTheLastAttempt) {
+  amqp::Table headers = HeadersOfRetried();
+  headers.Set("x-retry-traceparent", "first");
+  headers.Set("x-retry-tracestate", "of the first");
+  EXPECT_EQ(Build(MakeMessage({.headers = headers})).FindString("x-retry-traceparent"), "first");
+  EXPECT_TRUE(Has("x-retry-tracestate"));
+  const std::string trace = Encoded({{"x-retry-traceparent", "second"}});
+  Annotation annotation = Retried();
+  annotation.trace = trace;
+  EXPECT_EQ(Build(message_, annotation).FindString("x-retry-traceparent"), "second");
+  EXPECT_FALSE(Has("x-retry-tracestate"));
+  // If space is short, the error gives way first, then the trace, then what retrying needs.
+  const std::size_t size_of_error = 1 + std::string_view("x-retry-error").size() + 1 + 4;
+  const std::size_t without_error = Size() - size_of_error - Retried().error.size();
+  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, without_error));
+  EXPECT_TRUE(Has("x-retry-traceparent"));
+  EXPECT_FALSE(Has("x-retry-error"));
+  ASSERT_TRUE(copy_.Build(DeliveryOf(message_), annotation, without_error - trace.size()));
+  EXPECT_FALSE(Has("x-retry-traceparent"));
+  EXPECT_TRUE(Has("x-retry-not-before"));
+}
+
 TEST_F(Copy, ToBeParkedOmitsTheNextRetry) {
   std::vector<std::string> names;
   for (const amqp::FieldView& field :
