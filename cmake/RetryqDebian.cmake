@@ -49,7 +49,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${library_package} ${same_version}, libabsl-dev, libevent-dev, libssl-dev")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS prometheus-cpp-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "prometheus-cpp-dev, opentelemetry-cpp-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${PROJECT_DESCRIPTION}: headers and static libraries")
 
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME retryq)

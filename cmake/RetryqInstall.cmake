@@ -23,15 +23,21 @@ function(retryq_install target name)
     COMPONENT development)
 endfunction()
 
-foreach(name static shared testing prometheus)
+# All that are installed.
+add_custom_target(retryq_libraries)
+foreach(name static shared testing prometheus opentelemetry)
   if(TARGET retryq_${name})
+    add_dependencies(retryq_libraries retryq_${name})
     retryq_install(retryq_${name} ${name})
   endif()
 endforeach()
 
-set(retryq_unbuilt_headers PATTERN prometheus_metrics.h EXCLUDE)
-if(TARGET retryq_prometheus)
-  set(retryq_unbuilt_headers)
+set(retryq_unbuilt_headers)
+if(NOT TARGET retryq_prometheus)
+  list(APPEND retryq_unbuilt_headers PATTERN prometheus_metrics.h EXCLUDE)
+endif()
+if(NOT TARGET retryq_opentelemetry)
+  list(APPEND retryq_unbuilt_headers PATTERN opentelemetry.h EXCLUDE)
 endif()
 install(
   DIRECTORY ${PROJECT_SOURCE_DIR}/include/
@@ -45,7 +51,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/retryqConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/retryqConfigVersion.cmake COMPATIBILITY ${retryq_compatibility})
 install(
   FILES ${PROJECT_BINARY_DIR}/retryqConfig.cmake ${PROJECT_BINARY_DIR}/retryqConfigVersion.cmake
-        ${PROJECT_SOURCE_DIR}/cmake/FindLibevent.cmake
+        ${PROJECT_SOURCE_DIR}/cmake/FindLibevent.cmake ${PROJECT_SOURCE_DIR}/cmake/FindOpenTelemetry.cmake
   DESTINATION ${retryq_package_dir}
   COMPONENT development)
 

@@ -29,3 +29,7 @@ if(TARGET retryq_prometheus)
   retryq_pkgconfig(retryq-prometheus retryq_prometheus "Metrics of retryq for Prometheus" REQUIRES retryq
                    prometheus-cpp-core)
 endif()
+if(TARGET retryq_opentelemetry)
+  retryq_pkgconfig(retryq-opentelemetry retryq_opentelemetry "Spans of retryq for OpenTelemetry" REQUIRES retryq
+                   opentelemetry_api)
+endif()

@@ -94,8 +94,8 @@ class RETRYQ_EXPORT PublishTrace {
   virtual void End(const absl::Status& /*result*/) {}
 };
 
-// Follows messages from their publish through all attempts: see ClientOptions::tracer. A tracer
-// overrides the functions that it needs.
+// Follows messages from their publish through all attempts: see ClientOptions::tracer, and
+// retryq/opentelemetry.h for one that makes spans. A tracer overrides the functions that it needs.
 //
 // The functions are called on the loop's thread, except `Context` and `AttemptTrace::Enter`. They
 // must not block or throw. Like an Observer, they may call anything, and may destroy the client and

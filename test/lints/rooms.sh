@@ -69,7 +69,8 @@ forbid 'public headers and src/retry take time from outside' \
   include/retryq src/retry src/testing
 forbid 'nothing includes src/cli but itself and its tests' "${include}cli/" include src/base src/loop src/amqp src/retry examples
 forbid 'only tests include retryq/testing' "${include}retryq/testing/" src/base src/loop src/amqp src/retry src/cli include/retryq/amqp
-allow 'public headers include public headers' 'retryq/' include
+# That of retryq::opentelemetry has OpenTelemetry's types, see test/lint headers.
+allow 'public headers include public headers' '(retryq|opentelemetry/(nostd|trace))/' include
 allow 'src/base includes only itself' 'base/' src/base
 allow "src/loop includes itself, src/base and the shared headers (${SHARED_HEADERS})" \
   "base/|loop/|retryq/(${SHARED_HEADERS// /|})\.h\"" src/loop
@@ -82,6 +83,8 @@ allow "src/retry includes itself, public headers, src/base, and of src/loop what
 allow 'src/testing includes itself, src/base, public headers and the thread of an executor' \
   '((testing|retryq|base)/|loop/runner_thread)' src/testing
 allow 'src/prometheus includes public headers' 'retryq/' src/prometheus
+allow 'src/opentelemetry includes public headers, names of headers, and opentelemetry-cpp' \
+  '(retryq|opentelemetry)/|base/header_names\.h"' src/opentelemetry
 allow "src/cli includes itself, src/loop, src/base, public headers, and of src/retry what it may ($RETRY_FOR_CLI)" \
   "(cli|loop|base|retryq)/|retry/(${RETRY_FOR_CLI// /|})\.h\"" src/cli
 
