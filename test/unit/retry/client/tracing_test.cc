@@ -391,12 +391,15 @@ TEST_F(Tracing, MayDestroyTheConsumerInEachHook) {
   time_.Advance(absl::Minutes(1));
   EXPECT_THAT(notes_.all, ElementsAre("attempt 0", "end retried 0"));
 
+  // The second copy could be published at once, as its delay queue is there.
   notes_.all.clear();
-  notes_.on_copy = [&](TraceHeaders&) { end(); };
-  ConsumeWith({absl::UnavailableError("down")});
+  notes_.on_copy = [&](TraceHeaders&) { notes_.on_copy = [&](TraceHeaders&) { end(); }; };
+  const Outcome again = Outcome::RetryAfter(absl::Seconds(1), absl::UnavailableError("down"));
+  ConsumeWith({again, again});
   time_.Advance(absl::Minutes(1));
-  EXPECT_THAT(notes_.all, ElementsAre("attempt 0", "end retried 0", "copy retried of 0"));
-  EXPECT_EQ(rabbit_.Count("orders"), 1U);  // no copy was published
+  EXPECT_THAT(notes_.all, ElementsAre("attempt 0", "end retried 0", "copy retried of 0",
+                                      "attempt 1", "end retried 1", "copy retried of 1"));
+  EXPECT_EQ(rabbit_.Count("orders"), 1U);
 }
 
 TEST_F(Tracing, MayDestroyTheClientInEachHook) {
