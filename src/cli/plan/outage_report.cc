@@ -132,7 +132,7 @@ std::string OutageSummary(const OutageOptions& outage,
   });
   for (const auto& [key, time] : kLatencies) {
     add(absl::StrCat("arrival to success, ", key),
-        [&](const OutageReport& report) { return Rounded(report.*time); });
+        [time = time](const OutageReport& report) { return Rounded(report.*time); });
   }
   if (recovers) return text;
   return absl::StrCat(text, "remedy: ",
