@@ -48,6 +48,17 @@ std::map<std::string, std::string> EnvironmentOf(const MessageFacts& message) {
   return map;
 }
 
+TEST(Availability, IsTroubleAfterThreeRunsInARowThatHandleNothing) {
+  Availability availability([](Availability::State, const std::string&) {});
+  for (int run = 1; run <= 2; ++run) availability.EndedInVain("exit 1");
+  EXPECT_EQ(availability.Trouble(), std::nullopt);
+  availability.EndedInVain("exit 3");
+  EXPECT_EQ(availability.Trouble(),
+            "COMMAND has ended 3 times in a row without having handled a message: exit 3");
+  availability.Worked();
+  EXPECT_EQ(availability.Trouble(), std::nullopt);
+}
+
 TEST(CommandEnvironment, DescribesTheMessage) {
   const Delivery delivery =
       MakeDelivery({.properties = {.content_type = "text/plain",
