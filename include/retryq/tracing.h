@@ -20,7 +20,8 @@
 namespace retryq {
 
 // The headers that a tracer adds to a message before it is published. Values are sent as long
-// strings.
+// strings. The headers of a message must fit into a frame (frame_max, 128 KiB by default), with
+// these.
 class RETRYQ_EXPORT TraceHeaders {
  public:
   static constexpr std::size_t kMostHeaders = 8;

@@ -382,8 +382,7 @@ int RunCommand(const Arguments& arguments) {
   return FailWithoutCommand(first);
 }
 
-Parsed<CompletionsOptions> ParseCompletions(
-    const Arguments& arguments) {
+Parsed<CompletionsOptions> ParseCompletions(const Arguments& arguments) {
   CompletionsOptions options;
   if (!arguments.empty() && arguments.front() == "--words") {
     options.words.assign(arguments.begin() + 1, arguments.end());

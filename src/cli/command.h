@@ -25,8 +25,7 @@ struct CompletionsOptions {
   Arguments words;    // after `retryq`, up to the cursor; the last one may be empty
 };
 
-Parsed<CompletionsOptions> ParseCompletions(
-    const Arguments& arguments);
+Parsed<CompletionsOptions> ParseCompletions(const Arguments& arguments);
 
 // Returns the script for a shell, which calls `retryq completions --words`; or the candidates for
 // the last word: lines of a word, a tab and its description. A line `:files` instead requests the

@@ -46,9 +46,11 @@ std::atomic<void (*)(int)> libevents = nullptr;  // libevent's handler, the same
 int told_from = -1;
 pid_t told_in = 0;
 
+// Without file descriptors for a pipe, `told_from` is -1.
 void MakePipe() {
-  std::array<int, 2> ends = {-1, -1};
-  if (told_in != getpid() && pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0) {
+  if (told_from < 0 || told_in != getpid()) {
+    std::array<int, 2> ends = {-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) ends = {-1, -1};
     told_in = getpid();
     told_from = ends[0];
     told = ends[1];
@@ -142,8 +144,10 @@ class Caught final : public CaughtSignals {
     sigaction(number, &action, nullptr);
   }
 
-  // Without the thread, if there can be none, a blocked loop waits as long as its callback.
+  // Without the pipe or the thread, if there can be none, a blocked loop waits as long as its
+  // callback.
   void StartWatching() {
+    if (told_from < 0) return;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

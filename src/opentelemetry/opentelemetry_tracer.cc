@@ -69,7 +69,8 @@ class Attributes {
 
 using Links = std::vector<std::pair<SpanContext, Attributes::All>>;
 
-// Reads and writes a trace context by these functions.
+// Reads and writes a trace context by these functions. Longer values than a tracer may write are
+// not read: anyone who may publish chooses them.
 class Carrier final : public otel::context::propagation::TextMapCarrier {
  public:
   using Find = std::function<std::optional<std::string_view>(std::string_view name)>;
@@ -79,7 +80,8 @@ class Carrier final : public otel::context::propagation::TextMapCarrier {
   explicit Carrier(Store store) : store_(std::move(store)) {}
 
   otel::nostd::string_view Get(otel::nostd::string_view name) const noexcept override {
-    return View(find_(Std(name)).value_or(std::string_view()));
+    const std::string_view value = find_(Std(name)).value_or(std::string_view());
+    return value.size() <= TraceHeaders::kMostBytes ? View(value) : otel::nostd::string_view();
   }
   void Set(otel::nostd::string_view name, otel::nostd::string_view value) noexcept override {
     store_(Std(name), Std(value));

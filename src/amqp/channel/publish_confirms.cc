@@ -18,8 +18,8 @@ constexpr std::size_t kSmallestKeptBody = 256;
 // Frames of up to this size are copied. It limits the memory for all unconfirmed publishes.
 constexpr std::size_t kMostCopied = 1024;
 
-// Returns a hash of `bytes` and of the content whose hash is `before`. Its seed differs from process
-// to process.
+// Returns a hash of `bytes` and of the content whose hash is `before`. Its seed differs from
+// process to process.
 std::uint64_t ContentHash(std::string_view bytes, std::uint64_t before = 0) {
   return absl::HashOf(before, absl::string_view(bytes.data(), bytes.size()));
 }

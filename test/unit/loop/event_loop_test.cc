@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -266,6 +267,19 @@ TEST(EventLoopDeathTest, ReportsAndEndsIfACallbackBlocksTheThreadAfterASignal) {
 
 TEST(EventLoopDeathTest, EndsBySignalsThatComeASecondLaterIfACallbackBlocksTheThread) {
   EXPECT_EXIT(RunBlocked(30), ::testing::KilledBySignal(SIGTERM), "^$");
+}
+
+TEST(EventLoopDeathTest, DrainsAfterASignalWithoutAFreeFileDescriptor) {
+  const auto run = [] {
+    EventLoop loop;
+    rlimit none = {};
+    getrlimit(RLIMIT_NOFILE, &none);
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    loop.executor()->Post([] { raise(SIGTERM); });
+    _exit(loop.RunUntilSignal().ok() ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(EventLoopDeathTest, EndsIfACallbackBlocksTheDrain) {

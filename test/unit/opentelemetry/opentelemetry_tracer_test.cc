@@ -288,6 +288,17 @@ TEST_F(OpenTelemetry, IgnoresAContextThatIsNotValid) {
   EXPECT_THAT(Links(*spans[0]), IsEmpty());  // the second one is an application's
 }
 
+TEST_F(OpenTelemetry, DoesNotReadAStateThatIsTooLong) {
+  Consume([](const Delivery&) { return Outcome::Ok(); });
+  std::string state = "a=1";
+  while (state.size() <= TraceHeaders::kMostBytes) state += ",a=1";
+  Publish({{"traceparent", kPublisher}, {"tracestate", state}});
+  const auto spans = Spans();
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_THAT(Links(*spans[0]), ElementsAre(kPublisher));
+  EXPECT_EQ(spans[0]->GetLinks()[0].GetSpanContext().trace_state()->ToHeader(), "");
+}
+
 TEST(SpanOf, IsInvalidWithoutATracer) {
   const Delivery delivery = testing::MakeDelivery();
   EXPECT_FALSE(SpanOf(delivery)->GetContext().IsValid());
