@@ -227,8 +227,7 @@ const QueueRule kQueueRules[] = {
     {Of::kWorkQueues, Harm::kWarning,
      [](Queue queue) { return It(IsOfType(queue, "quorum") && HasClassicDelays(queue)); },
      "it is a quorum queue, and the delay queues are classic: they drop retries that come due "
-     "while "
-     "it has no leader, for example during a restart of the broker",
+     "while it has no leader, for example during a restart of the broker",
      [](Queue) -> std::string { return "use --queue-type quorum"; }},
     // F49.
     {Of::kWorkQueues, Harm::kWarning,
