@@ -73,7 +73,7 @@ class RETRYQ_EXPORT AttemptTrace {
     virtual ~Scope() = default;
   };
 
-  virtual ~AttemptTrace() = default;
+  virtual ~AttemptTrace();
 
   // Called just before the handler, on its thread. The scope, which may be null, is destroyed on
   // that thread when the call returns. A handler that is a coroutine has a scope each time that it
@@ -89,7 +89,7 @@ class RETRYQ_EXPORT AttemptTrace {
 // destroyed before the result was known.
 class RETRYQ_EXPORT PublishTrace {
  public:
-  virtual ~PublishTrace() = default;
+  virtual ~PublishTrace();
 
   // Called once on the loop's thread with the result, before the callback of the publish.
   virtual void End(const absl::Status& /*result*/) {}
@@ -103,7 +103,7 @@ class RETRYQ_EXPORT PublishTrace {
 // its consumers, inside the call.
 class RETRYQ_EXPORT Tracer {
  public:
-  virtual ~Tracer() = default;
+  virtual ~Tracer();
 
   // The handler is about to be called, or waits for a thread. Returns what becomes
   // `Delivery::trace()`; null to not trace this attempt.

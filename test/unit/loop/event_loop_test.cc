@@ -98,15 +98,15 @@ TEST_F(HangUpTest, StaysIgnoredIfItWasIgnored) {
 
 TEST(EventLoop, WaitsForADrainOfInfiniteGraceWithoutALimit) {
   EventLoop loop;
-  EventLoop::DrainDone done;
   bool drained = false;
-  const auto drain =
-      loop.OnDrain([&](EventLoop::DrainDone when_done) { done = std::move(when_done); });
-  const auto signal = loop.After(absl::ZeroDuration(), [] { raise(SIGTERM); });
-  const auto finish = loop.After(absl::Milliseconds(5), [&] {
-    drained = true;
-    std::exchange(done, nullptr)();
+  std::unique_ptr<Timer> finish;
+  const auto drain = loop.OnDrain([&](EventLoop::DrainDone done) {
+    finish = loop.After(absl::Milliseconds(5), [&drained, done = std::move(done)] {
+      drained = true;
+      done();
+    });
   });
+  loop.executor()->Post([] { raise(SIGTERM); });
   EXPECT_TRUE(loop.RunUntilSignal(absl::InfiniteDuration()).ok());
   EXPECT_TRUE(drained);
 }
@@ -270,6 +270,9 @@ TEST(EventLoopDeathTest, EndsBySignalsThatComeASecondLaterIfACallbackBlocksTheTh
 }
 
 TEST(EventLoopDeathTest, DrainsAfterASignalWithoutAFreeFileDescriptor) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "UndefinedBehaviorSanitizer needs a pipe to look at an object";
+#endif
   const auto run = [] {
     EventLoop loop;
     rlimit none = {};

@@ -330,7 +330,7 @@ TEST(SameHost, IsFoundByNameOrByAnyAddress) {
       {"me", {"127.0.1.1"}},
       {"six", {"::1"}}};
   const auto is_same = [&](const std::string& a, const std::string& b) {
-    return IsSameHost(a, b, absl::Seconds(20), [&hosts](const std::string& host) {
+    return IsSameHost(a, b, absl::Seconds(20), [hosts](const std::string& host) {
       const auto found = hosts.find(host);
       return found == hosts.end() ? std::vector<std::string>() : found->second;
     });

@@ -1,9 +1,10 @@
+#include "retryq/tracing.h"
+
 #include <cstddef>
 #include <string>
 
 #include "base/header_names.h"
 #include "base/name_size.h"
-#include "retryq/tracing.h"
 
 namespace retryq {
 namespace {
@@ -31,5 +32,10 @@ bool TraceHeaders::Set(std::string_view name, std::string_view value) {
   added_.Set(name, value);
   return true;
 }
+
+// Here, so that the shared library has the types of the interfaces.
+AttemptTrace::~AttemptTrace() = default;
+PublishTrace::~PublishTrace() = default;
+Tracer::~Tracer() = default;
 
 }  // namespace retryq
